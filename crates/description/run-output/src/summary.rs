@@ -136,7 +136,7 @@ pub struct FlowSummary {
     pub bytes: u64,
     /// The recent share of its effort that errors destroyed.
     pub error_rate: f64,
-    /// Its outcome as a share of what it would be without errors (S3.25).
+    /// Its outcome as a share of what it could expect without errors (S3.25).
     pub fidelity: f64,
     /// `outcome` if extra effort makes up for the errors, `effort` if its power factor limits it.
     pub region: &'static str,
@@ -148,7 +148,7 @@ impl FlowSummary {
     //= S3.30
     #[must_use]
     pub fn new(name: &str, link: &str, flow: &windfall_stack::FlowAccount) -> Option<Self> {
-        let windfall_stack::FlowAccount { account, share, bytes, offered, .. } = flow;
+        let windfall_stack::FlowAccount { account, share, expected, bytes, offered, .. } = flow;
         let effort = account.total.effort;
         let outcome = account.total.outcome;
         (*offered > 0).then(|| Self {
@@ -159,7 +159,7 @@ impl FlowSummary {
             offered: *offered,
             bytes: *bytes,
             error_rate: account.error_rate(),
-            fidelity: outcome / (outcome + account.lag).max(f64::MIN_POSITIVE),
+            fidelity: if *expected > 0.0 { outcome / expected } else { 0.0 },
             region: account.region(share.power_factor).name(),
         })
     }

@@ -46,7 +46,7 @@ pub use tcp::{TCP_SETTINGS, TcpPreset, TcpSetting, TcpSettings, TcpSettingsError
 pub use toml::Spanned;
 pub use value::{Choice, Value};
 pub use values::{ByteRange, Get, Prefix, Queue, QueueLength, Sysctl, Sysctls, Target};
-pub use windfall_channel::environment::{ENVIRONMENT_FRAMES, Environment};
+pub use windfall_channel::environment::{Arrangement, ENVIRONMENT_FRAMES, Environment};
 pub use windfall_channel::{BurstWindow, GilbertElliott, LossPattern};
 pub use windfall_link::Arq;
 pub use windfall_link::policy::PolicyKind;

@@ -48,16 +48,17 @@ pub struct Totals {
     pub bit_error_rate: f64,
 }
 
-/// The arrangement of the totals; the lengths are means.
-struct Arrangement {
+/// The arrangement of the totals, which Table 1 leaves open; the lengths are means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrangement {
     /// Frames in a spell of losses, of truncations, of corruption.
-    spells: [f64; 3],
+    pub spells: [f64; 3],
     /// Bits from the first to the last of a cluster.
-    cluster: f64,
+    pub cluster: f64,
     /// The part of a frame's severity that is that of the frame before, 0..1.
-    drift: f64,
+    pub drift: f64,
     /// Inverted bits of a truncated frame for each one of a corrupted frame.
-    in_truncated: f64,
+    pub in_truncated: f64,
 }
 
 impl Environment {
@@ -92,7 +93,9 @@ impl Environment {
         Totals { loss, truncation, corruption, bit_error_rate }
     }
 
-    const fn arrangement(self) -> Arrangement {
+    /// The arrangement that a trace of this place has if nothing else is said.
+    #[must_use]
+    pub const fn arrangement(self) -> Arrangement {
         let (spells, cluster, drift, in_truncated) = match self {
             Self::Office => ([1.0, 1.0, 1.0], 1.0, 0.0, 1.0),
             Self::Walking => ([1.5, 1.5, 6.0], 24.0, 0.7, 1.0),
@@ -108,8 +111,19 @@ impl Environment {
     /// The totals are met to the frame and to the bit; the arrangement follows from the seed.
     #[must_use]
     pub fn synthesize(self, seed: Seed, frames: u32) -> ErrorTrace {
+        self.synthesize_arranged(seed, frames, &self.arrangement())
+    }
+
+    /// The same in another arrangement.
+    #[must_use]
+    pub fn synthesize_arranged(
+        self,
+        seed: Seed,
+        frames: u32,
+        arrangement: &Arrangement,
+    ) -> ErrorTrace {
         let mut random = Stream::new(seed, self.name());
-        let (totals, arrangement) = (self.totals(), self.arrangement());
+        let totals = self.totals();
         let mut fates = vec![Fate::Intact; frames as usize];
         let shares = [totals.loss, totals.truncation, totals.corruption];
         for ((fate, share), spell) in FATES.into_iter().zip(shares).zip(arrangement.spells) {
@@ -121,7 +135,7 @@ impl Environment {
         let ends: Vec<u32> = fates.iter().map(|fate| fate.arrived(bits, &mut random)).collect();
         let arrived: u64 = ends.iter().map(|&end| u64::from(end)).sum();
         let quota = (totals.bit_error_rate * arrived as f64).round() as u64;
-        let counts = severities(&fates, &ends, quota, &arrangement, &mut random);
+        let counts = severities(&fates, &ends, quota, arrangement, &mut random);
         let mut trace = ErrorTrace::new(self.header(seed));
         for ((fate, end), count) in fates.into_iter().zip(ends).zip(counts) {
             match fate {

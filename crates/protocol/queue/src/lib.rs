@@ -6,6 +6,7 @@
 //! - [`DropTail`]: the packets of one flow.
 //! - [`Discipline`]: the schedulers by name.
 //! - [`fifo`], [`priority`], [`deficit`], [`elf`]: one machine each.
+//! - [`expected`]: what flows could expect of a link without errors.
 //! - [`share`], [`admission`]: what the last of them promises, and what may be promised.
 
 pub mod account;
@@ -14,6 +15,7 @@ mod backlog;
 pub mod deficit;
 pub mod discipline;
 pub mod elf;
+pub mod expected;
 pub mod fifo;
 mod levels;
 pub mod priority;

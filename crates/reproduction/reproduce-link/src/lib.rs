@@ -7,6 +7,7 @@
 mod coding;
 pub mod demo;
 mod figures;
+mod losses;
 mod retransmission;
 mod scheduling;
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use windfall_base::{Duration, FlowId, Frame, Instant, Rate};
 use windfall_link::Pulled;
+use windfall_queue::expected::Expectations;
 use windfall_queue::{
     Account, Discipline, DropTail, FlowConfig, FlowError, Limits, Measure, Scheduler, Service,
 };
@@ -46,6 +47,8 @@ pub struct FlowAccount {
     pub share: FlowConfig,
     /// Effort, outcome and error rate.
     pub account: Account,
+    /// The outcome that it could expect without errors.
+    pub expected: f64,
     /// Bytes of the packets that are known to have arrived.
     pub bytes: u64,
     /// Packets that came, those that a full queue refused included.
@@ -101,6 +104,7 @@ pub(super) struct Queues {
     places: BTreeMap<FlowId, usize>,
     limits: Limits,
     scheduler: Box<dyn Scheduler>,
+    expectations: Expectations,
     measure: Measure,
     /// Packets that wait for each peer.
     waiting: Vec<usize>,
@@ -123,11 +127,14 @@ impl Queues {
         let legal = flows.iter().filter(|flow| scheduler.add(flow.share).is_ok());
         let entries: Vec<Entry> = legal.map(|flow| Entry::new(flow, *limits)).collect();
         let places = (0..).zip(&entries).map(|(place, entry)| (entry.flow, place)).collect();
+        let mut expectations = Expectations::new(*discipline);
+        entries.iter().for_each(|entry| expectations.add(entry.share));
         let mut queues = Self {
             entries,
             places,
             limits: *limits,
             scheduler,
+            expectations,
             measure: discipline.measure(),
             waiting: Vec::new(),
             settled: Instant::START,
@@ -143,6 +150,7 @@ impl Queues {
         let rest = ScheduledFlow { flow: FlowId(0), share: REST, reserve: None };
         while self.waiting.len() < peers && self.scheduler.add(REST).is_ok() {
             self.entries.push(Entry::new(&rest, self.limits));
+            self.expectations.add(REST);
             self.waiting.push(0);
         }
     }
@@ -156,6 +164,7 @@ impl Queues {
         let place = self.places.get(&flow).copied().unwrap_or(named + peer);
         let entry = &mut self.entries[place];
         entry.offered += 1;
+        let bytes = frame.payload.len();
         if let Some(refused) = entry.queue.push(now, frame) {
             return Some(refused);
         }
@@ -163,6 +172,7 @@ impl Queues {
         self.waiting[peer] += 1;
         self.pass(now, Duration::ZERO);
         self.scheduler.arrive(place);
+        self.expectations.arrive(now, place, bytes);
         None
     }
 
@@ -200,6 +210,8 @@ impl Queues {
             }
             books.expired(&frame);
             self.scheduler.depart(flow);
+            self.expectations.give_up(flow);
+            self.expectations.depart(now, flow);
         }
     }
 
@@ -225,6 +237,7 @@ impl Queues {
         self.spent.1 += spent.as_secs_f64();
         self.pass(now, spent);
         self.scheduler.charge(ticket.flow, service);
+        self.expectations.spend(ticket.flow, spent.as_secs_f64(), count);
         self.entries[ticket.flow].account.lag = self.scheduler.lag(ticket.flow);
     }
 
@@ -233,12 +246,19 @@ impl Queues {
         let entry = &mut self.entries[ticket.flow];
         entry.account.credit(ideal.as_secs_f64());
         entry.bytes += ticket.len as u64;
+        self.expectations.credit(ticket.flow, ideal.as_secs_f64());
+    }
+
+    /// Notes that a packet was given up.
+    pub(super) fn give_up(&mut self, ticket: Ticket) {
+        self.expectations.give_up(ticket.flow);
     }
 
     /// Notes that the link has let go of a packet, whatever its fate.
     pub(super) fn done(&mut self, ticket: Ticket) {
         self.entries[ticket.flow].under_way = None;
         self.scheduler.depart(ticket.flow);
+        self.expectations.depart(self.settled, ticket.flow);
     }
 
     /// Accounts for the time until `now`; a flow pays for `spent` of it.
@@ -274,11 +294,16 @@ impl Queues {
 
     /// Returns the account of each flow; what belongs to none comes first, as one.
     pub(super) fn accounts(&self) -> Vec<FlowAccount> {
-        let (named, rest) = self.entries.split_at(self.entries.len() - self.waiting.len());
+        let account = |(place, entry): (usize, &Entry)| FlowAccount {
+            expected: self.expectations.expected(self.settled, place),
+            ..entry.account()
+        };
+        let mut all = self.entries.iter().enumerate().map(account);
+        let named: Vec<_> = all.by_ref().take(self.entries.len() - self.waiting.len()).collect();
         let best_effort = ScheduledFlow { flow: FlowId(0), share: REST, reserve: None };
         let mut first = Entry::new(&best_effort, self.limits).account();
-        rest.iter().for_each(|entry| first.join(&entry.account()));
-        core::iter::once(first).chain(named.iter().map(Entry::account)).collect()
+        all.for_each(|rest| first.join(&rest));
+        core::iter::once(first).chain(named).collect()
     }
 }
 
@@ -310,6 +335,7 @@ impl Entry {
             flow: self.flow,
             share: self.share,
             account: self.account,
+            expected: 0.0,
             bytes: self.bytes,
             offered: self.offered,
             waiting: self.queue.len(),
@@ -321,6 +347,7 @@ impl FlowAccount {
     /// Adds what the same flow had elsewhere.
     fn join(&mut self, other: &Self) {
         self.account.join(&other.account);
+        self.expected += other.expected;
         self.bytes += other.bytes;
         self.offered += other.offered;
         self.waiting += other.waiting;

@@ -203,7 +203,9 @@ impl Flows {
             }
             // What the peer sent and was of no use here is not among them.
             LinkEvent::Dropped { tag, kept: false, .. } => {
-                self.open.remove(&tag);
+                if let Some((ticket, _)) = self.open.remove(&tag) {
+                    self.queues.give_up(ticket);
+                }
             }
             LinkEvent::Dropped { .. } => {}
         }

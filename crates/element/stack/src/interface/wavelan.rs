@@ -278,6 +278,9 @@ impl Client for With<'_> {
         queues.charge(now, ticket, Attempt { count: 1, spent, brings });
         brings.into_iter().for_each(|ideal| queues.credit(ticket, ideal));
         if !link.has_unit() {
+            if !arrived {
+                queues.give_up(ticket);
+            }
             *current = None;
             queues.done(ticket);
         }

@@ -1,9 +1,10 @@
 //! `windfall reproduce --unseen N`: how often other seeds come to the verdicts on record.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use windfall_base::{Seed, Stream};
-use windfall_experiment::{Context, Figure, Finding};
+use windfall_experiment::{Basis, Context, Figure, Finding};
 use windfall_report::Table;
 
 use crate::exit::{Completion, Result};
@@ -28,7 +29,11 @@ pub(super) fn run(figures: &[&Figure], context: &Context<'_>, count: usize, json
         let findings = (0..count).map(|run| {
             (context.progress)(&format!("{} {}/{count}", figure.name, run + 1));
             let seed = Seed(Stream::new(context.seed, "unseen").at(run as u64).bits());
-            let program = context.program.clone();
+            // Another seed changes nothing in the kernel's TCP.
+            let program = match figure.basis {
+                Basis::Both => PathBuf::new(),
+                Basis::Simulated | Basis::RealTime => context.program.clone(),
+            };
             Ok(figure.run(&Context { seed, program, ..*context })?)
         });
         tallies.extend(tally(&findings.collect::<Result<Vec<_>>>()?));

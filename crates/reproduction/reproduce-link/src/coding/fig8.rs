@@ -1,20 +1,21 @@
 //! Figure 8: what four policies of coding achieve in five places.
 
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
 };
-use windfall_report::{Axis, Chart, Mark, Point, Series, Table, statistics};
+use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 use windfall_scenario::{Environment, PolicyKind};
 
+use super::arrangements::substitute;
 use super::coded::{self, Cell};
-use super::{budget, paired};
+use super::{arrangements, budget, paired};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig8",
     title: "Four policies of coding, and one more, in five places",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
-    mutation: None,
+    record: VerdictRecord::with_seeds(Verdict::InPart, 20),
+    mutation: Some("FLEX does not adapt: it codes as BOLD"),
     run,
 };
 
@@ -23,120 +24,167 @@ const STATIC: [PolicyKind; 3] = [PolicyKind::Bold, PolicyKind::Light, PolicyKind
 /// A policy does well where it reaches this share of the best, and poorly below the other.
 const WELL: f64 = 0.9;
 const POORLY: f64 = 0.7;
+/// The ratio to the best static policy's mean that is clear.
+const CLEARLY: f64 = 1.05;
 
-/// The value of a cell that is compared.
-type Rate = fn(&Cell) -> f64;
+/// The values of a cell that are compared.
+type Rates = fn(&Cell) -> &[f64];
 /// The two programs of the paper's section 4.
-const PROGRAMS: [(&str, Rate); 2] = [("TCP", Cell::mean), ("UDP", |cell| cell.udp)];
+const PROGRAMS: [(&str, Rates); 2] = [("TCP", |cell| &cell.tcp), ("UDP", |cell| &cell.udp)];
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
-    let cells = coded::cells(context, figure.name)?;
+    let settings = |policy| coded::settings(substitute(context, policy));
+    let cells = coded::cells(context, figure.name, settings)?;
     let choices = budget::choices(context, figure.name)?;
-    let pairs = paired::pairs(context, figure.name)?;
+    let arranged = arrangements::sweep(context, figure.name)?;
     let mut claims = claims(&cells);
     claims.extend(budget::claim(&choices));
-    claims.extend(paired::claims(&pairs));
+    claims.push(arrangements::claim(&arranged));
+    claims.extend(paired::claims(&cells));
     let method = "Over the coded WaveLAN link in simulated time, both directions in the synthetic \
-                  environment: the mean of five transfers of 1 MB (quick: one) by Windfall's own \
-                  TCP with the settings of NetBSD 1.2, each through a trace of its own, from the \
-                  first byte to the last; and datagrams of 1196 bytes sprayed in the same traces. \
-                  The paper leaves open how often a frame is retransmitted and whether short \
-                  packets are padded to the blocks of the policy. Here frames are retransmitted \
-                  without end and not padded; a table shows what other choices lead to. The best \
-                  policy is beyond the paper; another table sets it beside FLEX in the same \
-                  traces of several seeds, and beside a bound: the throughput of a policy that \
-                  knows the damage to each frame beforehand.";
+                  environment: transfers of 1 MB by Windfall's own TCP with the settings of NetBSD \
+                  1.2, from the first byte to the last, and datagrams of 1196 bytes sprayed in the \
+                  same traces. A transfer that does not end within 400 s counts as nothing. \
+                  Figures 8 and 9 have one configuration. Tables show what other choices of \
+                  retransmission and padding lead to, and other arrangements of the faults within \
+                  the totals of Table 1. The best policy is beyond the paper; a table sets it \
+                  beside FLEX and beside a bound: the throughput of a policy that knows the damage \
+                  to each frame beforehand.";
     Ok(Finding {
+        inputs: coded::inputs(),
         claims,
         charts: vec![("", chart(&cells))],
         tables: vec![
             ("", table(&cells)),
             ("choices", budget::table(&choices)),
-            ("pairs", paired::table(&pairs)),
+            ("arrangements", arrangements::table(&arranged)),
+            ("pairs", paired::table(context, &cells)),
         ],
         ..figure.finding(context, method)
     })
 }
 
-fn rate(cells: &[Cell], of: Rate, place: Environment, policy: PolicyKind) -> f64 {
-    coded::of(cells, place, policy).map_or(0.0, of)
+/// The throughput in each trace.
+fn rates(cells: &[Cell], of: Rates, place: Environment, policy: PolicyKind) -> &[f64] {
+    coded::of(cells, place, policy).map_or(&[], of)
 }
 
-fn average(cells: &[Cell], of: Rate, policy: PolicyKind) -> f64 {
-    let sum: f64 = Environment::ALL.iter().map(|place| rate(cells, of, *place, policy)).sum();
-    sum / Environment::ALL.len() as f64
+/// The throughput of a policy in each trace, the mean over all places.
+fn averages(cells: &[Cell], of: Rates, policy: PolicyKind) -> Vec<f64> {
+    let traces = cells.first().map_or(0, |cell| of(cell).len());
+    let average = |trace: usize| {
+        let each = Environment::ALL.map(|place| rates(cells, of, place, policy)[trace]);
+        each.iter().sum::<f64>() / each.len() as f64
+    };
+    (0..traces).map(average).collect()
 }
 
-/// Returns the share of the best static policy that a policy reaches in each place.
-fn shares(cells: &[Cell], of: Rate, policy: PolicyKind) -> [(Environment, f64); 5] {
-    Environment::ALL.map(|place| {
-        let best = STATIC.map(|other| rate(cells, of, place, other));
-        let best = best.into_iter().fold(f64::MIN_POSITIVE, f64::max);
-        (place, rate(cells, of, place, policy) / best)
+/// Returns the share of the best static policy that a policy reaches in a place, trace by trace.
+fn shares(cells: &[Cell], of: Rates, place: Environment, policy: PolicyKind) -> Vec<f64> {
+    let own = rates(cells, of, place, policy).iter().enumerate();
+    own.map(|(trace, own)| {
+        let best = STATIC.map(|other| rates(cells, of, place, other)[trace]);
+        own / best.into_iter().fold(f64::MIN_POSITIVE, f64::max)
     })
-}
-
-/// The place where the least share is reached, and that share.
-fn least(shares: [(Environment, f64); 5]) -> (Environment, f64) {
-    let [first, rest @ ..] = shares;
-    rest.into_iter().fold(first, |least, next| if next.1 < least.1 { next } else { least })
+    .collect()
 }
 
 //= S3.22
 fn claims(cells: &[Cell]) -> Vec<Claim> {
-    let leasts = PROGRAMS.map(|(name, of)| (name, least(shares(cells, of, PolicyKind::Flex))));
-    let averages = PROGRAMS.map(|(name, of)| (name, averages(cells, of)));
-    let extremes = STATIC.map(|policy| {
-        let shares = shares(cells, Cell::mean, policy);
-        let most = shares.map(|(_, share)| share).into_iter().fold(0.0, f64::max);
-        (policy, most, least(shares))
-    });
-    vec![
-        Claim::once(
-            "S3.22",
-            "FLEX does as well as the best static policy in each place (within 10 %)",
-            leasts
-                .map(|(name, (place, share))| {
-                    format!("{name} at least {share:.2} of it, in {place}")
-                })
-                .join("; "),
-            leasts.iter().all(|(_, (_, share))| *share >= WELL),
-        ),
-        Claim::once(
-            "S3.22",
-            "FLEX is clearly the best policy overall",
-            averages.clone().map(|(name, (text, _))| format!("{name} {text}")).join("; ")
-                + " KB/s on average",
-            averages.iter().all(|(_, (_, is_best))| *is_best),
-        ),
-        Claim::once(
-            "S3.22",
-            "each static policy performs well in some places (at least 0.9 of the best) but \
-             poorly in others (below 0.7)",
-            extremes
-                .map(|(policy, most, (place, least))| {
-                    format!("{policy} from {least:.2} in {place} to {most:.2}")
-                })
-                .join(", "),
-            extremes.iter().all(|(_, most, (_, least))| *most >= WELL && *least < POORLY),
-        ),
-    ]
+    let mut claims = vec![best_overall(cells)];
+    claims.extend(STATIC.map(|policy| well_and_poorly(cells, policy)));
+    claims.extend([no_handshake(cells), good_everywhere(cells)]);
+    claims
 }
 
-/// The averages over all places as text, and whether that of FLEX exceeds those of the static ones.
-fn averages(cells: &[Cell], of: Rate) -> (String, bool) {
-    let all = PolicyKind::ALL.map(|policy| format!("{policy} {:.1}", average(cells, of, policy)));
-    let best = STATIC.map(|policy| average(cells, of, policy)).into_iter().fold(0.0, f64::max);
-    (all.join(", "), average(cells, of, PolicyKind::Flex) > best)
+fn best_overall(cells: &[Cell]) -> Claim {
+    let claim = Claim::paper(
+        "S3.22",
+        "section 4: “The FLEX policy … is clearly the best policy overall”",
+        "FLEX is clearly the best policy overall",
+    );
+    PROGRAMS.into_iter().fold(claim, |claim, (name, of)| {
+        let of_static = STATIC.map(|policy| averages(cells, of, policy));
+        let flex = averages(cells, of, PolicyKind::Flex);
+        let ratios = flex.iter().enumerate().map(|(trace, flex)| {
+            flex / of_static.iter().map(|rates| rates[trace]).fold(0.0, f64::max)
+        });
+        claim.compare(
+            format!("{name}, mean over places to that of the best static policy"),
+            Estimate::mean(&ratios.collect::<Vec<_>>()),
+            Band::from(CLEARLY, "clearly: ours"),
+        )
+    })
+}
+
+fn well_and_poorly(cells: &[Cell], policy: PolicyKind) -> Claim {
+    let in_places = Environment::ALL.map(|place| shares(cells, PROGRAMS[0].1, place, policy));
+    let traces = in_places[0].len();
+    let extreme = |fold: fn(f64, f64) -> f64, from: f64| {
+        let each =
+            (0..traces).map(|trace| in_places.iter().map(|shares| shares[trace]).fold(from, fold));
+        Estimate::mean(&each.collect::<Vec<_>>())
+    };
+    Claim::paper(
+        "S3.22",
+        "section 4: “Each static error control policy performs well in some scenarios but poorly \
+         in others”",
+        format!("{policy} performs well in some places but poorly in others"),
+    )
+    .compare("its best share of the best static policy", extreme(f64::max, 0.0), well())
+    .compare("its worst", extreme(f64::min, f64::INFINITY), Band::to(POORLY, "poorly: ours"))
+}
+
+fn well() -> Band {
+    Band::from(WELL, "well: within a tenth, ours")
+}
+
+fn no_handshake(cells: &[Cell]) -> Claim {
+    let cell = coded::of(cells, Environment::Table, PolicyKind::Bold);
+    let (connected, count) = cell.map_or((0, 0), |cell| (cell.connected, cell.tcp.len() as u64));
+    Claim::paper(
+        "S3.22",
+        "section 4: “in the ‘table’ case … it is unable to complete TCP's three-way handshake, let \
+         alone transfer any data”",
+        "BOLD on table cannot complete TCP's handshake",
+    )
+    .compare(
+        "share of traces in which it connects",
+        Estimate::share(connected, count),
+        Band::to(0.5, "not even in half of them"),
+    )
+    .recorded(Verdict::NotReproduced)
+    .because(
+        "one frame in sixteen is whole on table, and a short packet more often: a link that \
+         retransmits without end gets a handshake through, and some data. With one retransmission \
+         and frames padded to five blocks it does not (see the choices), but then the other \
+         policies lose packets too, and TCP is not what UDP is (Figure 9). No one configuration \
+         gives both",
+    )
+}
+
+fn good_everywhere(cells: &[Cell]) -> Claim {
+    let claim =
+        Claim::ours("S3.22", "FLEX is within a tenth of the best static policy in each place");
+    PROGRAMS.into_iter().fold(claim, |claim, (name, of)| {
+        Environment::ALL.into_iter().fold(claim, |claim, place| {
+            let share = Estimate::mean(&shares(cells, of, place, PolicyKind::Flex));
+            claim.compare(format!("{name}, {place}"), share, well())
+        })
+    })
 }
 
 fn table(cells: &[Cell]) -> Table {
-    let names = ["place", "policy", "TCP KB/s", "least", "most", "UDP KB/s"];
+    let names = ["place", "policy", "TCP KB/s", "least", "most", "UDP KB/s", "connected"];
     let mut table = Table::new(names);
     for cell in cells {
         let (least, most) = statistics::range(&cell.tcp).unwrap_or_default();
-        let values = [cell.mean(), least, most, cell.udp].map(|value| format!("{value:.2}"));
-        table.push([cell.place.to_string(), cell.policy.to_string()].into_iter().chain(values));
+        let [tcp, udp] =
+            [&cell.tcp, &cell.udp].map(|rates| statistics::mean(rates).unwrap_or(f64::NAN));
+        let values = [tcp, least, most, udp].map(|value| format!("{value:.2}"));
+        let connected = format!("{} of {}", cell.connected, cell.tcp.len());
+        let names = [cell.place.to_string(), cell.policy.to_string()];
+        table.push(names.into_iter().chain(values).chain([connected]));
     }
     table
 }

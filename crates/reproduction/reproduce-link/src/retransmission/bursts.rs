@@ -1,7 +1,7 @@
 //! The losses of Figures 1 to 7, and the number of transfers over them.
 
 use windfall_base::{Seed, Stream};
-use windfall_experiment::Extent;
+use windfall_experiment::{Context, Extent};
 
 /// TCP over the radio of the paper, without local retransmission.
 pub(super) const WITHOUT: &str =
@@ -63,10 +63,12 @@ impl Runs {
     }
 
     /// Simulated transfers cost little: more of them, since when a transfer begins matters.
-    pub(super) const fn simulated(extent: Extent) -> Self {
-        let each = match extent {
-            Extent::Quick => 5,
-            Extent::Paper => 25,
+    pub(super) const fn simulated(context: &Context<'_>) -> Self {
+        let each = match context.extent {
+            // Most of these do not end.
+            _ if context.is_mutated => 3,
+            Extent::Quick => 3,
+            Extent::Paper => 50,
             Extent::Full => 100,
         };
         Self { each, bytes: 1_000_000 }

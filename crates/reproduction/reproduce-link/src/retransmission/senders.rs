@@ -1,8 +1,10 @@
 //! The TCPs that Figures 1 to 7 compare: Windfall's in simulated time, the kernel's in real time.
 
 use windfall_base::Seed;
-use windfall_experiment::{Context, ExperimentError, Sequence, kernel, simulated};
-use windfall_report::{Chart, Mark, Point, Series, Table};
+use windfall_experiment::{
+    Context, ExperimentError, ExperimentInput, Extent, Sequence, kernel, simulated,
+};
+use windfall_report::{Chart, Estimate, Mark, Point, Series, Table};
 
 use super::bursts::{Burst, Runs};
 use super::measured;
@@ -42,9 +44,10 @@ pub(super) const LATER: [Sender; 2] = [
 /// The kernel's TCP.
 pub(super) const KERNEL: Sender = Sender { name: "kernel, Reno without SACK", settings: None };
 
-/// All of them that this machine can measure.
+/// All of them that this machine can measure; the kernel's is no part of a mutated run.
 pub(super) fn all(context: &Context<'_>, with_kernel: bool) -> Vec<Sender> {
-    let kernel = (with_kernel && kernel::is_possible(context)).then_some(KERNEL);
+    let with_kernel = with_kernel && !context.is_mutated && kernel::is_possible(context);
+    let kernel = with_kernel.then_some(KERNEL);
     TIMERS.into_iter().chain(LATER).chain(kernel).collect()
 }
 
@@ -63,14 +66,14 @@ impl Sender {
 /// The result of one transfer, by any sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Run {
-    /// KB/s, of 1000 bytes.
+    /// KB/s, of 1000 bytes; 0 if the transfer did not come to its end.
     pub(super) throughput: f64,
     pub(super) timeouts: u64,
     /// Segments sent again.
     pub(super) retransmitted: u64,
 }
 
-/// The results of one sender at each burst, several times.
+/// The results of one sender at each burst, the same seeds at each.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     pub(super) sender: Sender,
@@ -78,13 +81,20 @@ pub(super) struct Curve {
 }
 
 impl Curve {
+    fn at(&self, place: usize) -> &[Run] {
+        self.runs.get(place).map_or(&[], Vec::as_slice)
+    }
+
+    fn throughputs(&self, place: usize) -> Vec<f64> {
+        self.at(place).iter().map(|run| run.throughput).collect()
+    }
+
     /// Mean and range of the throughput over the loss in per cent.
     pub(super) fn points(&self, bursts: &[Burst]) -> Vec<Point> {
-        let point = |(burst, runs): (&Burst, &Vec<Run>)| {
-            let values: Vec<_> = runs.iter().map(|run| run.throughput).collect();
-            Point::of(100.0 * burst.loss(), &values)
+        let point = |(place, burst): (usize, &Burst)| {
+            Point::of(100.0 * burst.loss(), &self.throughputs(place))
         };
-        bursts.iter().zip(&self.runs).filter_map(point).collect()
+        bursts.iter().enumerate().filter_map(point).collect()
     }
 
     pub(super) fn series(&self, bursts: &[Burst]) -> Series {
@@ -94,13 +104,23 @@ impl Curve {
 
     /// The mean throughput at the burst of this place, in KB/s.
     pub(super) fn mean(&self, place: usize) -> f64 {
-        let runs = self.runs.get(place).map_or(&[][..], Vec::as_slice);
-        runs.iter().map(|run| run.throughput).sum::<f64>() / runs.len().max(1) as f64
+        windfall_report::statistics::mean(&self.throughputs(place)).unwrap_or(f64::NAN)
+    }
+
+    /// The throughput at one burst as a share of that at another, seed by seed.
+    pub(super) fn shares(&self, place: usize, of: usize) -> Vec<f64> {
+        let [own, other] = [place, of].map(|place| self.throughputs(place));
+        own.iter().zip(&other).map(|(own, other)| own / other).collect()
+    }
+
+    /// The mean of these shares.
+    pub(super) fn share(&self, place: usize, of: usize) -> Estimate {
+        Estimate::mean(&self.shares(place, of))
     }
 
     /// Timeouts in one transfer at the burst of this place, the mean.
     pub(super) fn timeouts(&self, place: usize) -> f64 {
-        let runs = self.runs.get(place).map_or(&[][..], Vec::as_slice);
+        let runs = self.at(place);
         runs.iter().map(|run| run.timeouts as f64).sum::<f64>() / runs.len().max(1) as f64
     }
 }
@@ -129,50 +149,112 @@ pub(super) fn table(curves: &[Curve], bursts: &[Burst]) -> Table {
 /// A transfer of which every packet at the sender is known.
 #[derive(Clone, Debug)]
 pub(super) struct Trace {
-    pub(super) sender: Sender,
     pub(super) run: Run,
     pub(super) sequence: Sequence,
     /// Frames that the link retransmitted; not known of the kernel's transfers.
     pub(super) retransmitted_by_link: Option<u64>,
 }
 
-impl Trace {
-    /// The time–sequence plot.
-    pub(super) fn chart(&self, title: &str, subtitle: &str) -> Chart {
-        self.sequence.chart(title, &format!("{}; {subtitle}", self.sender.name))
+/// The transfers of one sender, the first of which is drawn.
+#[derive(Clone, Debug)]
+pub(super) struct Traced {
+    pub(super) sender: Sender,
+    pub(super) traces: Vec<Trace>,
+}
+
+impl Traced {
+    /// The mean of a value of each transfer.
+    pub(super) fn mean(&self, of: impl Fn(&Trace) -> f64) -> Estimate {
+        Estimate::mean(&self.traces.iter().map(of).collect::<Vec<_>>())
+    }
+
+    pub(super) fn timeouts(&self) -> Estimate {
+        self.mean(|trace| trace.run.timeouts as f64)
+    }
+
+    /// The transfer that is drawn.
+    pub(super) fn first(&self) -> Option<&Trace> {
+        self.traces.first()
+    }
+
+    /// The time–sequence plot of a part of the transfer that is drawn.
+    pub(super) fn chart(
+        &self,
+        part: impl Fn(&Sequence) -> Sequence,
+        title: &str,
+        subtitle: &str,
+    ) -> Chart {
+        let sequence = self.first().map(|trace| part(&trace.sequence)).unwrap_or_default();
+        sequence.chart(title, &format!("{}; {subtitle}", self.sender.name))
     }
 }
 
-/// The plots of all traces, the paper's sender first, each with the ending of its file.
+/// The plots of all senders, the paper's first, each with the ending of its file.
 pub(super) fn charts(
-    traces: &[Trace],
-    draw: impl Fn(&Trace) -> Chart,
+    all: &[Traced],
+    draw: impl Fn(&Traced) -> Chart,
 ) -> Vec<(&'static str, Chart)> {
     const ENDINGS: [&str; 6] = ["", "rto-1s", "rto-200ms", "new-reno", "sack", "kernel"];
-    traces.iter().map(|trace| (ENDINGS[trace.sender.color()], draw(trace))).collect()
+    all.iter().map(|traced| (ENDINGS[traced.sender.color()], draw(traced))).collect()
 }
 
-/// One row for each trace.
-pub(super) fn summary(traces: &[Trace]) -> Table {
+/// The packets of the transfer that is drawn.
+pub(super) fn packets(all: &[Traced]) -> Option<(&'static str, Table)> {
+    Some(("", all.first()?.first()?.sequence.table()))
+}
+
+/// One row for each sender: means over its transfers.
+pub(super) fn summary(all: &[Traced]) -> Table {
     let mut table = Table::new([
         "sender",
+        "transfers",
         "KB/s",
         "timeouts",
         "segments sent again",
         "of the bytes %",
         "time in silences above 1 s %",
     ]);
-    for Trace { sender, run, sequence, .. } in traces {
+    for traced in all {
+        let mean = |of: &dyn Fn(&Trace) -> f64| traced.mean(of).value;
         table.push([
-            sender.name.to_owned(),
-            format!("{:.1}", run.throughput),
-            run.timeouts.to_string(),
-            run.retransmitted.to_string(),
-            format!("{:.1}", 100.0 * sequence.overlap()),
-            format!("{:.0}", 100.0 * sequence.silent_share()),
+            traced.sender.name.to_owned(),
+            traced.traces.len().to_string(),
+            format!("{:.1}", mean(&|trace| trace.run.throughput)),
+            format!("{:.1}", mean(&|trace| trace.run.timeouts as f64)),
+            format!("{:.1}", mean(&|trace| trace.run.retransmitted as f64)),
+            format!("{:.2}", mean(&|trace| 100.0 * trace.sequence.overlap())),
+            format!("{:.0}", mean(&|trace| 100.0 * trace.sequence.silent_share())),
         ]);
     }
     table
+}
+
+/// The number of simulated transfers of which every packet is kept. Those of a mutated run are
+/// few, since most do not end.
+fn transfers(context: &Context<'_>) -> usize {
+    match context.extent {
+        _ if context.is_mutated => 3,
+        Extent::Quick => 3,
+        Extent::Paper => 20,
+        Extent::Full => 60,
+    }
+}
+
+/// The inputs of all these experiments.
+pub(super) fn inputs(pattern: &str) -> Vec<ExperimentInput> {
+    vec![
+        ExperimentInput::given("losses", pattern, "paper 003, section 3"),
+        ExperimentInput::given(
+            "link",
+            "0.8 Mb/s for full packets, a queue of 50 packets",
+            "paper 003, section 1.3; the queue is ours: longer than the window",
+        ),
+        ExperimentInput::given(
+            "TCP",
+            "NetBSD 1.2: buffers of 16 KiB, ticks of 500 ms, at least three of them",
+            "the sources of NetBSD 1.2; section 1.3 names the system",
+        ),
+    ]
 }
 
 /// An experiment of Figures 1 to 7.
@@ -214,11 +296,14 @@ impl Experiment {
         bursts: &[Burst],
         runs: &Runs,
     ) -> Result<Vec<Vec<Run>>, ExperimentError> {
-        let one = |burst: &Burst, run: u64| {
-            let seed = Seed(context.seed.0.wrapping_add(run));
-            Ok(self.simulated(tcp, burst.at_random(seed), runs.bytes, seed)?.0)
-        };
-        bursts.iter().map(|burst| (0..runs.each).map(|run| one(burst, run)).collect()).collect()
+        let of_seed = context.replicate(runs.each as usize, |seed| {
+            let run =
+                |burst: &Burst| Ok(self.simulated(tcp, burst.at_random(seed), runs.bytes, seed)?.0);
+            bursts.iter().map(run).collect()
+        });
+        let of_seed: Vec<Vec<Run>> = of_seed.into_iter().collect::<Result<_, _>>()?;
+        let at = |place| of_seed.iter().map(|runs: &Vec<Run>| runs[place]).collect();
+        Ok((0..bursts.len()).map(at).collect())
     }
 
     fn simulated(
@@ -230,8 +315,9 @@ impl Experiment {
     ) -> Result<(Run, simulated::Transferred), ExperimentError> {
         let Self { figure, scenario } = *self;
         let done = simulated::Transfer { figure, scenario, uplink, tcp, bytes, seed }.run()?;
+        let is_complete = done.bytes >= bytes;
         let run = Run {
-            throughput: done.throughput(),
+            throughput: if is_complete { done.throughput() } else { 0.0 },
             timeouts: done.operations.timeouts,
             retransmitted: done.operations.retransmissions,
         };
@@ -254,7 +340,7 @@ impl Experiment {
         Ok(done.iter().map(|runs| runs.iter().map(run).collect()).collect())
     }
 
-    /// One transfer of `bytes` by each of `senders`, with every packet.
+    /// Transfers of `bytes` by each of `senders`, with every packet; one by the kernel.
     ///
     /// # Errors
     /// If a transfer could not be made.
@@ -264,15 +350,20 @@ impl Experiment {
         senders: &[Sender],
         burst: Burst,
         bytes: u64,
-    ) -> Result<Vec<Trace>, ExperimentError> {
-        let trace = |&sender: &Sender| {
+    ) -> Result<Vec<Traced>, ExperimentError> {
+        let traced = |&sender: &Sender| {
             (context.progress)(&format!("{}: {}", self.figure, sender.name));
-            let Some(tcp) = sender.settings else { return self.captured(context, burst) };
-            let (run, done) = self.simulated(tcp, burst.toml(), bytes, context.seed)?;
-            let retransmitted_by_link = Some(done.ledger.retransmissions);
-            Ok(Trace { sender, run, sequence: done.sequence, retransmitted_by_link })
+            let Some(tcp) = sender.settings else {
+                return Ok(Traced { sender, traces: vec![self.captured(context, burst)?] });
+            };
+            let traces = context.replicate(transfers(context), |seed| {
+                let (run, done) = self.simulated(tcp, burst.at_random(seed), bytes, seed)?;
+                let retransmitted_by_link = Some(done.ledger.retransmissions);
+                Ok(Trace { run, sequence: done.sequence, retransmitted_by_link })
+            });
+            Ok(Traced { sender, traces: traces.into_iter().collect::<Result<_, _>>()? })
         };
-        senders.iter().map(trace).collect()
+        senders.iter().map(traced).collect()
     }
 
     /// One transfer by the kernel, of 1 MB at most.
@@ -285,7 +376,7 @@ impl Experiment {
             retransmitted: done.outcome.counters.retransmitted,
         };
         let sequence = Sequence::of_transfer(self.figure, &done)?;
-        Ok(Trace { sender: KERNEL, run, sequence, retransmitted_by_link: None })
+        Ok(Trace { run, sequence, retransmitted_by_link: None })
     }
 }
 

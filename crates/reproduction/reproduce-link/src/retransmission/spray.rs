@@ -54,7 +54,21 @@ impl Spray {
     }
 }
 
-/// The throughput of the spray in KB/s at each loss in per cent.
+/// The throughput of a spray with one burst, in several runs.
+pub(super) struct Sprayed {
+    burst: Burst,
+    /// KB/s in each run.
+    pub(super) rates: Vec<f64>,
+}
+
+impl Sprayed {
+    /// Mean and range of the throughput over the loss in per cent.
+    pub(super) fn point(&self) -> Option<Point> {
+        Point::of(100.0 * self.burst.loss(), &self.rates)
+    }
+}
+
+/// The throughput of the spray at each burst, the same seeds at each.
 ///
 /// # Errors
 /// If the scenario is wrong.
@@ -62,19 +76,20 @@ pub(super) fn throughput(
     context: &Context<'_>,
     figure: &'static str,
     bursts: &[Burst],
-) -> Result<Vec<Point>, ExperimentError> {
-    let duration = match context.extent {
-        Extent::Quick => Duration::from_secs(20),
-        Extent::Paper => Duration::from_secs(60),
-        Extent::Full => Duration::from_secs(600),
+) -> Result<Vec<Sprayed>, ExperimentError> {
+    let (runs, duration) = match context.extent {
+        Extent::Quick => (2, Duration::from_secs(20)),
+        Extent::Paper => (10, Duration::from_secs(60)),
+        Extent::Full => (10, Duration::from_secs(600)),
     };
-    let point = |burst: &Burst| {
-        let scenario = SPRAY;
-        let uplink = burst.toml();
-        let seed = context.seed;
-        let ledger = Spray { figure, scenario, uplink, seed, duration }.run()?;
-        let rate = ledger.delivered as f64 * SIZE / 1e3 / duration.as_secs_f64();
-        Ok(Point::new(100.0 * burst.loss(), rate))
+    let sprayed = |burst: &Burst| {
+        let rates = context.replicate(runs, |seed| {
+            let arq = if context.is_mutated { "none" } else { "persistent" };
+            let uplink = format!("{}\narq = \"{arq}\"", burst.at_random(seed));
+            let ledger = Spray { figure, scenario: SPRAY, uplink, seed, duration }.run()?;
+            Ok(ledger.delivered as f64 * SIZE / 1e3 / duration.as_secs_f64())
+        });
+        Ok(Sprayed { burst: *burst, rates: rates.into_iter().collect::<Result<_, _>>()? })
     };
-    bursts.iter().map(point).collect()
+    bursts.iter().map(sprayed).collect()
 }

@@ -1,146 +1,248 @@
-//! Section 3.2.2: a link that degrades and improves, and what TCP makes of it (S3.11).
+//! Section 3.2.2: a link whose errors grow and end, and what TCP makes of it (S3.11).
 
-use std::fmt::Write as _;
-use std::fs;
-
+use windfall_base::{DropReason, Duration, Instant, Seed, Stream};
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Scratch, Sequence, Verdict,
-    VerdictRecord,
+    Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Extent, Figure, Finding,
+    Verdict, VerdictRecord,
 };
-use windfall_report::{Mark, Point, Series};
+use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
+use windfall_scenario::{Arq, Scenario, unplaced};
+use windfall_sim::Simulation;
 
-use windfall_experiment::kernel::{self, Transfer};
+use crate::losses;
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.steps",
-    title: "TCP over a link that degrades to a quarter and improves again",
-    basis: Basis::RealTime,
-    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
-    mutation: None,
+    title: "TCP over a link whose errors leave a quarter of it, and then end",
+    basis: Basis::Simulated,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 20),
+    mutation: Some("no local retransmission"),
     run,
 };
 
 const SCENARIO: &str = include_str!("../../../../../scenarios/paper-003/tcp-over-steps.toml");
-/// The rate before and after, and between, in kilobytes a second.
-const RATES: [f64; 3] = [100.0, 25.0, 100.0];
-/// Bytes that leave at one moment of the trace.
-const OPPORTUNITY: f64 = 1_500.0;
-/// The share of a rate that TCP must reach, TCP and IP headers included in the rest.
+/// The name under which the scenario finds its losses.
+const TRACE: &str = "steps.trace";
+/// The losses of the three steps.
+const LOSSES: [f64; 3] = [0.0, 0.75, 0.0];
+/// The interfaces of the path, in order: the server's, the base's two, the mobile's.
+const AIR: usize = 2;
+/// Samples of the connection are as far apart.
+const INTERVAL: Duration = Duration::from_millis(250);
+/// The share of a rate that TCP must reach.
 const ENOUGH: f64 = 0.85;
+
+/// The counters at one moment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    seconds: f64,
+    frames: u64,
+    kilobytes: f64,
+    refused: u64,
+    retransmitted: u64,
+}
+
+/// The throughput and the losses of one step.
+#[derive(Clone, Copy, Debug, Default)]
+struct Step {
+    /// KB/s, after the first third of the step.
+    rate: f64,
+    /// Packets that the queue before the radio refused, in the first step after its first third.
+    refused: f64,
+    /// Segments that TCP sent again.
+    retransmitted: f64,
+}
 
 //= S3.11
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
-    // How long each rate lasts; TCP gets the first part of it to find its place.
-    let step = if context.extent == Extent::Quick { 6.0 } else { 10.0 };
-    let scratch = Scratch::new()?;
-    let path = scratch.0.join("steps.trace");
-    let written = fs::write(&path, trace(step));
-    written.map_err(|source| ExperimentError::File { path: path.clone(), source })?;
-    let done = kernel::all(
-        context,
-        &[Transfer {
-            figure: figure.name,
-            scenario: SCENARIO,
-            uplink: format!("rate-trace = {:?}", path.display().to_string()),
-            // Nearly as much as the three steps can carry.
-            bytes: (RATES.iter().sum::<f64>() * step * 0.9 * 1e3) as u64,
-            buffer: None,
-            seed: context.seed,
-            capture: true,
-        }],
-    )?;
-    let nothing =
-        || ExperimentError::Scenario { figure: figure.name, message: "nothing was run".into() };
-    let sequence = Sequence::of_transfer(figure.name, done.first().ok_or_else(nothing)?)?;
-    let shares = [0, 1, 2].map(|i| {
-        let from = (i as f64 + 0.3) * step;
-        let to = (i as f64 + 0.9) * step;
-        sequence.rate(from, to.min(sequence.end())) / RATES[i]
-    });
-    let retransmitted = sequence.between(step, 2.0 * step).retransmitted.len();
-    let mut chart = sequence.chart(
-        "TCP over a link that degrades and improves",
-        "kernel TCP, Reno without SACK; 0.8, 0.2 and again 0.8 Mb/s, a queue of 10 packets",
-    );
-    chart.series.insert(0, capacity(step));
+    let (runs, frames) = match context.extent {
+        Extent::Quick => (3, 1_000),
+        Extent::Paper => (20, 2_000),
+        Extent::Full => (60, 4_000),
+    };
+    let courses = context.replicate(runs, |seed| course(figure, context, seed, frames));
+    let courses: Vec<Vec<Sample>> = courses.into_iter().collect::<Result<_, _>>()?;
+    let steps: Vec<[Step; 3]> = courses.iter().map(|course| steps(course, frames)).collect();
     let method = format!(
-        "One TCP connection. {} Here the link is a pipe whose rate follows a trace, with the \
-         kernel's own socket buffers, so that its queue can overflow. Throughput is measured \
-         after the first third of each step.",
-        kernel::method()
+        "TCP from a server 50 ms away over a base station whose radio retransmits, in simulated \
+         time; {runs} transfers. Of the frames of the radio as many are lost as each step says, \
+         at random, for {frames} frames. Rates are those after the first third of a step."
     );
     Ok(Finding {
-        claims: vec![
-            Claim::once(
-                "S3.11",
-                "when the link degrades its queue overflows, and TCP backs off",
-                format!(
-                    "{retransmitted} segments sent again, {:.0} % of the lower rate used",
-                    100.0 * shares[1]
-                ),
-                retransmitted > 0 && shares[1] >= ENOUGH,
-            ),
-            Claim::once(
-                "S3.11",
-                "when it improves TCP discovers and uses the excess",
-                format!(
-                    "{:.0} % of the rate used afterwards, {:.0} % before",
-                    100.0 * shares[2],
-                    100.0 * shares[0]
-                ),
-                shares[2] >= ENOUGH,
-            ),
-        ],
-        charts: vec![("", chart)],
-        tables: vec![("", sequence.table())],
+        inputs: inputs(),
+        claims: claims(&steps),
+        charts: vec![("", chart(&courses[0]))],
+        tables: vec![("", table(&courses[0]))],
         ..figure.finding(context, method)
     })
 }
 
-/// A trace of mahimahi with three steps of `step` seconds each.
-fn trace(step: f64) -> String {
-    let mut text = String::new();
-    for (i, rate) in RATES.iter().enumerate() {
-        let mut at = i as f64 * step;
-        let end = (i as f64 + 1.0) * step;
-        let gap = OPPORTUNITY / (rate * 1e3);
-        while at + gap <= end {
-            at += gap;
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{}", (at * 1e3).round() as u64);
-        }
-    }
-    text
+fn inputs() -> Vec<ExperimentInput> {
+    let losses = LOSSES.map(|loss| format!("{:.0} %", 100.0 * loss)).join(", ");
+    vec![
+        ExperimentInput::given("losses", losses, "ours: the paper has words, and no numbers"),
+        ExperimentInput::given(
+            "queue",
+            "6 packets, a window of 11",
+            "ours: it must hold what waits without errors, and not the window",
+        ),
+    ]
 }
 
-/// The capacity of the link.
-fn capacity(step: f64) -> Series {
-    let mut points = vec![Point::new(0.0, 0.0)];
-    let mut carried = 0.0;
-    for (i, rate) in RATES.iter().enumerate() {
-        carried += rate * step;
-        points.push(Point::new((i as f64 + 1.0) * step, carried));
-    }
-    Series::new("what the link carries", Mark::Dashed, points)
+fn claims(steps: &[[Step; 3]]) -> Vec<Claim> {
+    let mean =
+        |of: &dyn Fn(&[Step; 3]) -> f64| Estimate::mean(&steps.iter().map(of).collect::<Vec<_>>());
+    let left = 1.0 - LOSSES[1];
+    let enough = || Band::from(ENOUGH, "TCP uses what there is: our reading");
+    vec![
+        Claim::paper(
+            "S3.11",
+            "section 3.2.2: “The queue will drain more slowly and will eventually overflow, \
+             causing packets to be lost”",
+            "when errors grow the queue overflows",
+        )
+        .compare(
+            "packets refused, more than without errors",
+            mean(&|it| it[1].refused - it[0].refused),
+            Band::from(1.0, "one at least"),
+        ),
+        Claim::paper(
+            "S3.11",
+            "section 3.2.2: “TCP will back off and retransmit the lost packets … exactly the \
+             right response”",
+            "TCP retransmits what was refused and fits what the errors leave",
+        )
+        .compare("segments sent again", mean(&|it| it[1].retransmitted), Band::from(1.0, "some"))
+        .compare(
+            "share used of what the errors leave",
+            mean(&|it| it[1].rate / (left * it[0].rate)),
+            enough(),
+        ),
+        Claim::paper(
+            "S3.11",
+            "section 3.2.2: “periodic probes by TCP senders will discover and start using the \
+             excess bandwidth”",
+            "when errors end TCP finds and uses the excess",
+        )
+        .compare("share of the rate before", mean(&|it| it[2].rate / it[0].rate), enough()),
+    ]
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Simulates one transfer through all steps.
+fn course(
+    figure: &Figure,
+    context: &Context<'_>,
+    seed: Seed,
+    frames: u64,
+) -> Result<Vec<Sample>, ExperimentError> {
+    let mut simulation = build(figure.name, context, seed, frames)?;
+    let mut samples = vec![Sample::default()];
+    let end = frames * LOSSES.len() as u64;
+    let mut now = Instant::START;
+    while samples.last().is_none_or(|last| last.frames < end) && now < simulation.end() {
+        now = now.saturating_add(INTERVAL);
+        // Nothing is observed that could fail.
+        let _ = simulation.run(now, &mut |_| Ok(()));
+        samples.push(sample(&simulation, now));
+    }
+    Ok(samples)
+}
 
-    #[test]
-    fn the_trace_has_the_rates_of_its_steps() {
-        let text = trace(10.0);
-        let times: Vec<u64> = text.lines().map(|line| line.parse().unwrap()).collect();
-        assert!(times.is_sorted());
-        let bytes = |from, to| {
-            let inside = times.iter().filter(|at| (from..to).contains(*at)).count();
-            inside as f64 * OPPORTUNITY / 1e3
+fn build(
+    figure: &'static str,
+    context: &Context<'_>,
+    seed: Seed,
+    frames: u64,
+) -> Result<Simulation, ExperimentError> {
+    let failed = |message: String| ExperimentError::Scenario { figure, message };
+    let mut scenario =
+        Scenario::parse(figure, SCENARIO).map_err(|error| failed(error.to_string()))?;
+    if let Some(air) = scenario.links.last_mut() {
+        let arq = if context.is_mutated { Arq::None } else { Arq::Persistent };
+        air.both.arq = Some(unplaced(arq));
+        air.uplink.error_trace = Some(unplaced(TRACE.into()));
+    }
+    for app in &mut scenario.apps {
+        let start = Stream::new(seed, "start of the transfer").below(1_000);
+        app.start = Some(unplaced(Duration::from_millis(start)));
+    }
+    let trace = losses::trace(&LOSSES, frames, &mut Stream::new(seed, "steps"));
+    let read = &mut |_: &str| Ok(trace.clone().into_bytes());
+    let topology =
+        scenario.topology(0, (figure, SCENARIO), read).map_err(|e| failed(e.to_string()))?;
+    Simulation::new(&topology, seed).map_err(|error| failed(error.to_string()))
+}
+
+fn sample(simulation: &Simulation, now: Instant) -> Sample {
+    let network = simulation.network();
+    let mobile = network.station(2);
+    let reports = mobile.map(|mobile| mobile.reports().flatten().collect::<Vec<_>>());
+    let received = reports.into_iter().flatten().find(|(name, _)| *name == "received_bytes");
+    let operations = network
+        .station(0)
+        .and_then(|server| server.connections().next().map(|it| *it.operations()))
+        .unwrap_or_default();
+    let ledger = network.interfaces().nth(AIR).map(|air| network.ledger(air));
+    Sample {
+        seconds: now.as_secs_f64(),
+        frames: ledger.map_or(0, |ledger| ledger.frames),
+        kilobytes: received.map_or(0.0, |(_, bytes)| bytes / 1e3),
+        refused: ledger.map_or(0, |ledger| ledger.drops.of(DropReason::QueueFull)),
+        retransmitted: operations.retransmissions,
+    }
+}
+
+/// Divides a course by the frames of its steps.
+fn steps(course: &[Sample], frames: u64) -> [Step; 3] {
+    let at = |frame: u64| course.iter().find(|sample| sample.frames >= frame).copied();
+    [0, 1, 2].map(|step| {
+        let begin = step * frames;
+        // What a course did not come to counts as nothing.
+        let (Some(from), Some(settled), Some(to)) =
+            (at(begin), at(begin + frames / 3), at(begin + frames))
+        else {
+            return Step::default();
         };
-        for (i, rate) in RATES.iter().enumerate() {
-            let from = i as u64 * 10_000;
-            let found = bytes(from, from + 10_000) / 10.0;
-            assert!((found - rate).abs() < 1.0, "{found} KB/s");
+        // The connection begins with bursts that are no answer to errors.
+        let from = if step == 0 { settled } else { from };
+        Step {
+            rate: (to.kilobytes - settled.kilobytes) / (to.seconds - settled.seconds),
+            refused: (to.refused - from.refused) as f64,
+            retransmitted: (to.retransmitted - from.retransmitted) as f64,
         }
+    })
+}
+
+fn table(course: &[Sample]) -> Table {
+    let names = ["time s", "frames sent", "received kB", "packets refused", "segments sent again"];
+    let mut table = Table::new(names);
+    for Sample { seconds, frames, kilobytes, refused, retransmitted } in course {
+        table.push([
+            format!("{seconds:.2}"),
+            frames.to_string(),
+            format!("{kilobytes:.1}"),
+            refused.to_string(),
+            retransmitted.to_string(),
+        ]);
+    }
+    table
+}
+
+fn chart(course: &[Sample]) -> Chart {
+    let points = |of: &dyn Fn(&Sample) -> f64| {
+        course.iter().map(|sample| Point::new(sample.seconds, of(sample))).collect()
+    };
+    // Full packets, 100 kilobytes a second.
+    let refused = points(&|sample| sample.refused as f64 * 1.5);
+    Chart {
+        title: "TCP over a link whose errors grow and end".to_owned(),
+        subtitle: "three quarters of the frames lost in the middle third of them".to_owned(),
+        x: Axis::linear("time (s)"),
+        y: Axis::linear("data (kB)").from_zero(),
+        series: vec![
+            Series::new("received", Mark::Line, points(&|sample| sample.kilobytes)),
+            Series::new("refused by the full queue, so far", Mark::Line, refused),
+        ],
+        rules: Vec::new(),
     }
 }

@@ -1,20 +1,22 @@
 //! The closed forms of section 6 against the scheduler, slot by slot (S3.29–S3.36).
 
-use windfall_base::Stream;
+use windfall_base::{Seed, Stream};
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+    Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Figure, Finding, Verdict,
+    VerdictRecord,
 };
 use windfall_queue::share::Demand;
-use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
+use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 
-use super::mix::{Mix, demand, slots};
+use super::mix::{Mix, Scheduled, demand, runs, slots};
+use super::slots::MUTATION;
 
 pub(crate) const CROSSOVERS: Figure = Figure {
     name: "S3.30",
     title: "The error rates up to which extra effort makes up for errors",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
-    mutation: None,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 10),
+    mutation: Some(MUTATION),
     run: crossovers,
 };
 
@@ -22,8 +24,8 @@ pub(crate) const FORMULAS: Figure = Figure {
     name: "S3.31",
     title: "The formulas of the power factor against the scheduler",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
-    mutation: None,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 10),
+    mutation: Some(MUTATION),
     run: formulas,
 };
 
@@ -31,7 +33,7 @@ pub(crate) const FORMULAS: Figure = Figure {
 const POWERS: [f64; 4] = [1.2, 1.4, 2.23, 3.0];
 /// The greatest distance of a measured crossover from (P − 1) / P.
 const NEAR: f64 = 0.005;
-/// The greatest distance of a scheduled rate from a formula, as a share of the formula's value.
+/// The greatest distance of a scheduled rate from a formula, as a share of what it says.
 const TOLERANCE: f64 = 0.01;
 
 /// The throughput of a flow of some power factor as its error rate rises, as shares of what it
@@ -46,14 +48,14 @@ impl Decline {
     fn measure(
         figure: &Figure,
         context: &Context<'_>,
-        power: f64,
+        (power, seed): (f64, Seed),
     ) -> Result<Self, ExperimentError> {
         let mut decline = Self::default();
         for percent in (0..=90).step_by(2) {
             let error = f64::from(percent) / 100.0;
             let best_effort = [(1.0, power, error), (1.0, power, 0.0)];
             let mix = Mix::new(&[(0.2, power, error)], &best_effort);
-            let got = mix.scheduled(figure, context, slots(context.extent) / 10)?;
+            let got = mix.scheduled(figure, context, (seed, slots(context.extent) / 4))?;
             let at = |share: f64| Point::new(f64::from(percent), 100.0 * share);
             decline.reserved.push(at(got[0].outcome / 0.2));
             decline.best_effort.push(at(got[1].outcome / got[2].outcome));
@@ -80,20 +82,33 @@ fn crossovers(figure: &Figure, context: &Context<'_>) -> Result<Finding, Experim
     let mut series = Vec::new();
     let mut table = Table::new(["power factor", "(P − 1) / P", "reserved", "best effort"]);
     for (place, power) in POWERS.into_iter().enumerate() {
-        let decline = Decline::measure(figure, context, power)?;
+        let declines = context.replicate(runs(context.extent), |seed| {
+            Decline::measure(figure, context, (power, seed))
+        });
+        let mut declines: Vec<Decline> = declines.into_iter().collect::<Result<_, _>>()?;
         let expected = demand((1.0, power, 0.0)).crossover();
-        let found = [crossover(&decline.reserved), crossover(&decline.best_effort)];
-        table.push([power, expected, found[0], found[1]].map(|value| format!("{value:.4}")));
-        claims.push(Claim::once(
-            "S3.30",
-            format!("power factor {power}: {expected:.4}"),
-            format!("{:.4} with a reservation, {:.4} as best effort", found[0], found[1]),
-            found.iter().all(|found| (found - expected).abs() < NEAR),
-        ));
+        let mean = |of: &dyn Fn(&Decline) -> f64| {
+            Estimate::mean(&declines.iter().map(of).collect::<Vec<_>>())
+        };
+        let reserved = mean(&|decline| crossover(&decline.reserved));
+        let best_effort = mean(&|decline| crossover(&decline.best_effort));
+        let row = [power, expected, reserved.value, best_effort.value];
+        table.push(row.map(|value| format!("{value:.4}")));
+        let band = || Band::between(expected - NEAR, expected + NEAR, "(P − 1) / P, ± 0.005");
+        claims.push(
+            Claim::paper(
+                "S3.30",
+                "section 6.2: “The crossover point is at error rate (P − 1) / P”",
+                format!("a power factor of {power} makes up for errors up to {expected:.4}"),
+            )
+            .compare("with a reservation", reserved, band())
+            .compare("as best effort", best_effort, band()),
+        );
         let law = |x: f64| (power * (100.0 - x)).min(100.0);
         series.push(Series::curve("", Mark::Dashed, (0.0, 90.0), 90, law).with_color(place));
         let name = format!("power factor {power}");
-        series.push(Series::new(name, Mark::Points, decline.reserved).with_color(place));
+        let points = declines.swap_remove(0).reserved;
+        series.push(Series::new(name, Mark::Points, points).with_color(place));
     }
     let chart = Chart {
         title: "Extra effort up to the power factor".to_owned(),
@@ -110,7 +125,10 @@ fn crossovers(figure: &Figure, context: &Context<'_>) -> Result<Finding, Experim
          random order. The crossover is where the line through all points below 90 % meets \
          100 %; tolerance {NEAR}."
     );
+    let powers = POWERS.map(|power| power.to_string()).join(", ");
+    let source = "paper 003, sections 6.5 and 7";
     Ok(Finding {
+        inputs: vec![ExperimentInput::given("power factors", powers, source)],
         claims,
         charts: vec![("", chart)],
         tables: vec![("", table)],
@@ -118,64 +136,91 @@ fn crossovers(figure: &Figure, context: &Context<'_>) -> Result<Finding, Experim
     })
 }
 
-/// A requirement, what a formula says, and flows of which it does.
-type Case = (&'static str, &'static str, Mix);
+/// A formula and flows of which it says something.
+struct Case {
+    requirement: &'static str,
+    quote: &'static str,
+    says: &'static str,
+    mix: Mix,
+}
 
-/// Weights, power factors and error rates of each case.
-fn cases() -> [Case; 8] {
-    let limitless = f64::INFINITY;
-    let case = |requirement, says, reserved: &[_], best_effort: &[_]| -> Case {
-        (requirement, says, Mix::new(reserved, best_effort))
+/// A flow by its weight, power factor and error rate.
+type Flow = (f64, f64, f64);
+
+/// The formulas of section 6.2.
+fn of_weights() -> [Case; 4] {
+    let case = |quote, says, best_effort: &[Flow]| Case {
+        requirement: "S3.31",
+        quote,
+        says,
+        mix: Mix::new(&[], best_effort),
     };
     [
         case(
-            "S3.31",
+            "section 6.2: “in an error-free environment … equivalent to a traditional WFQ \
+             scheduler”",
             "without errors: weighted fair queueing",
-            &[],
             &[(1.0, 2.0, 0.0), (2.0, 1.2, 0.0), (5.0, 3.0, 0.0)],
         ),
         case(
-            "S3.31",
+            "section 6.2: “equivalent to a WFQ scheduler with the original weights running on a \
+             E-degraded link”",
             "all in the outcome region at one error rate: the same on a degraded link",
-            &[],
             &[(1.0, 3.0, 0.5), (2.0, 3.0, 0.5), (5.0, 3.0, 0.5)],
         ),
         case(
-            "S3.31",
+            "section 6.2: “distributes transmission time to the flows in WFQ fashion … with \
+             adjusted weights”",
             "all in the effort region: link time by P · W",
-            &[],
             &[(1.0, 1.2, 0.6), (2.0, 1.5, 0.7), (5.0, 1.1, 0.5)],
         ),
         case(
-            "S3.31",
+            "section 6.2: T = A / ΣA · B · (1 − E), A = min(W / (1 − E), P · W)",
             "in general A / ΣA · B · (1 − E)",
-            &[],
             &[(1.0, 1.2, 0.5), (2.0, 2.0, 0.3), (5.0, 1.5, 0.0), (1.0, 3.0, 0.8)],
         ),
-        case(
-            "S3.33",
-            "reserved flows below their crossovers get exactly what they reserved",
-            &[(0.01, 3.0, 0.5), (0.44, 1.4, 0.2)],
-            &[(1.0, 1.2, 0.1), (1.0, 1.2, 0.5)],
-        ),
-        case(
-            "S3.33",
-            "at their limits they leave best effort 1 − ΣP · W, which is not starved",
-            &[(0.2, 2.0, 0.8), (0.3, 1.5, 0.6)],
-            &[(1.0, 1.2, 0.0), (2.0, 1.2, 0.1)],
-        ),
-        case(
-            "S3.34",
-            "a power factor of 100 % is effort fairness",
-            &[],
-            &[(1.0, 1.0, 0.0), (3.0, 1.0, 0.0), (1.0, 1.0, 0.5), (3.0, 1.0, 0.5)],
-        ),
-        case(
-            "S3.34",
-            "an infinite one is outcome fairness",
-            &[],
-            &[(1.0, limitless, 0.0), (1.0, limitless, 0.5), (1.0, limitless, 0.9)],
-        ),
+    ]
+}
+
+/// The formulas of sections 6.3 and 6.4.
+fn of_policies() -> [Case; 4] {
+    let limitless = f64::INFINITY;
+    [
+        Case {
+            requirement: "S3.33",
+            quote: "section 6.3: “its expected throughput becomes the correct value” B_i",
+            says: "reserved flows below their crossovers get exactly what they reserved",
+            mix: Mix::new(
+                &[(0.01, 3.0, 0.5), (0.44, 1.4, 0.2)],
+                &[(1.0, 1.2, 0.1), (1.0, 1.2, 0.5)],
+            ),
+        },
+        Case {
+            requirement: "S3.33",
+            quote: "section 6.3: “The best-effort flows will avoid starvation”",
+            says: "at their limits they leave best effort 1 − ΣP · W, which is not starved",
+            mix: Mix::new(&[(0.2, 2.0, 0.8), (0.3, 1.5, 0.6)], &[(1.0, 1.2, 0.0), (2.0, 1.2, 0.1)]),
+        },
+        Case {
+            requirement: "S3.34",
+            quote: "section 6.4: “setting a flow's power factor to 100 % will cause it to be \
+                    scheduled in an effort-fair fashion”",
+            says: "a power factor of 100 % is effort fairness",
+            mix: Mix::new(
+                &[],
+                &[(1.0, 1.0, 0.0), (3.0, 1.0, 0.0), (1.0, 1.0, 0.5), (3.0, 1.0, 0.5)],
+            ),
+        },
+        Case {
+            requirement: "S3.34",
+            quote: "section 6.4: “pure outcome fairness for all best-effort flows by setting their \
+                    power factors to infinity”",
+            says: "an infinite one is outcome fairness",
+            mix: Mix::new(
+                &[],
+                &[(1.0, limitless, 0.0), (1.0, limitless, 0.5), (1.0, limitless, 0.9)],
+            ),
+        },
     ]
 }
 
@@ -186,67 +231,85 @@ fn formulas(figure: &Figure, context: &Context<'_>) -> Result<Finding, Experimen
     let columns = ["formula", "weight", "power factor", "error rate", "says", "scheduler"];
     let mut claims = Vec::new();
     let mut table = Table::new(columns);
-    let slots = slots(context.extent);
-    for (requirement, says, mix) in cases() {
+    for Case { requirement, quote, says, mix } in of_weights().into_iter().chain(of_policies()) {
         let expected = mix.formula();
-        let got = mix.scheduled(figure, context, slots)?;
-        let got: Vec<f64> = got.iter().map(|service| service.outcome).collect();
-        for ((flow, expected), got) in mix.flows().zip(&expected).zip(&got) {
+        let got = mix.replicated(figure, context)?;
+        for (place, (flow, expected)) in mix.flows().zip(&expected).enumerate() {
             let Demand { weight, power_factor, error_rate } = flow;
             let numbers = [*weight, *power_factor, *error_rate].map(|value| value.to_string());
-            let shares = [expected, got].map(|share| format!("{share:.5}"));
+            let shares = [*expected, got.outcome(place).value].map(|it| format!("{it:.5}"));
             table.push([says.to_owned()].into_iter().chain(numbers).chain(shares));
         }
-        claims.push(compare(requirement, says, &expected, &got));
+        claims.push(compare(Claim::paper(requirement, quote, says), &expected, &got));
     }
-    claims.push(greatest_share(figure, context, slots)?);
-    claims.push(efficiency(figure, context, slots)?);
+    claims.push(greatest_share(figure, context)?);
+    claims.push(efficiency(figure, context)?);
     let method = format!(
-        "Busy flows on a link of {slots} slots. Of each hundred packets of a flow as many are \
-         lost as its error rate says, in random order. Each flow's throughput lies within \
-         {:.0} % of what the formula says; rates are shares of the error-free link.",
-        100.0 * TOLERANCE
+        "Busy flows on a link of {} slots, with {} seeds. Of each hundred packets of a flow as \
+         many are lost as its error rate says, in random order.",
+        slots(context.extent),
+        runs(context.extent)
     );
-    Ok(Finding { claims, tables: vec![("", table)], ..figure.finding(context, method) })
+    let inputs = vec![ExperimentInput::given(
+        "weights, power factors and error rates",
+        "as the table says",
+        "ours, chosen so that each flow lies in the region that a formula is about",
+    )];
+    Ok(Finding { inputs, claims, tables: vec![("", table)], ..figure.finding(context, method) })
+}
+
+/// The band around what a formula says, for the ratio of a measured value to it.
+fn as_said() -> Band {
+    Band::near(1.0, TOLERANCE, "what the formula says, within 1 %")
 }
 
 /// Holds shares of the link to those that a formula gives.
-fn compare(requirement: &'static str, says: &str, expected: &[f64], got: &[f64]) -> Claim {
-    let list =
-        |shares: &[f64]| shares.iter().map(|s| format!("{s:.4}")).collect::<Vec<_>>().join(", ");
-    let off = expected.iter().zip(got).map(|(expected, got)| (got / expected - 1.0).abs());
-    let off = off.fold(0.0, f64::max);
-    Claim::once(
-        requirement,
-        format!("{says}: {}", list(expected)),
-        format!("{}: at most {:.2} % off", list(got), 100.0 * off),
-        off < TOLERANCE && got.iter().all(|share| share.is_finite()),
-    )
+fn compare(claim: Claim, expected: &[f64], got: &Scheduled) -> Claim {
+    expected.iter().enumerate().fold(claim, |claim, (flow, expected)| {
+        let of = format!("flow {} to {expected:.4} of the link", flow + 1);
+        claim.compare(of, got.mean(|run| run[flow].outcome / expected), as_said())
+    })
 }
 
 /// One flow loses everything, the others nothing.
 //= S3.32
-fn greatest_share(
-    figure: &Figure,
-    context: &Context<'_>,
-    slots: usize,
-) -> Result<Claim, ExperimentError> {
+fn greatest_share(figure: &Figure, context: &Context<'_>) -> Result<Claim, ExperimentError> {
     let mix = Mix::new(&[], &[(1.0, 3.0, 1.0), (2.0, 1.4, 0.0), (0.5, 1.2, 0.0)]);
-    let got = mix.scheduled(figure, context, slots)?;
-    let says = "the most link time that a flow can take, P · W / (P · W + Σ of the other weights)";
+    let got = mix.replicated(figure, context)?;
     let greatest = mix.best_effort[0].greatest_share(&mix.best_effort[1..]);
-    Ok(compare("S3.32", says, &[greatest], &[got[0].effort]))
+    let claim = Claim::paper(
+        "S3.32",
+        "section 6.2: “The highest fraction of the link time that flow i can take”",
+        "a hopeless flow takes P · W / (P · W + Σ of the other weights) of the link time",
+    );
+    let of = format!("to {greatest:.4} of the link");
+    Ok(claim.compare(of, got.mean(|run| run[0].effort / greatest), as_said()))
 }
 
 /// Random flows with power factors below two, each losing less than half.
 //= S3.36
-fn efficiency(
-    figure: &Figure,
-    context: &Context<'_>,
-    slots: usize,
-) -> Result<Claim, ExperimentError> {
-    const MIXES: usize = 50;
-    let mut random = Stream::new(context.seed, "mixes");
+fn efficiency(figure: &Figure, context: &Context<'_>) -> Result<Claim, ExperimentError> {
+    let leasts = context.replicate(runs(context.extent), |seed| least(figure, context, seed));
+    let leasts: Vec<f64> = leasts.into_iter().collect::<Result<_, _>>()?;
+    Ok(Claim::paper(
+        "S3.36",
+        "section 6.6: “by keeping all power factors below 200 %, we can keep link efficiency over \
+         50 % as long as each flow's error rate is under 50 %”",
+        "power factors below 200 % keep efficiency above 50 % while each flow loses less than half",
+    )
+    .compare(
+        format!("the least of {MIXES} random mixes"),
+        Estimate::mean(&leasts),
+        Band::from(0.5, "50 %"),
+    ))
+}
+
+/// The number of random mixes.
+const MIXES: usize = 50;
+
+/// The least efficiency of random mixes of flows.
+fn least(figure: &Figure, context: &Context<'_>, seed: Seed) -> Result<f64, ExperimentError> {
+    let mut random = Stream::new(seed, "mixes");
     let mut least = f64::INFINITY;
     for _ in 0..MIXES {
         let flow = |random: &mut Stream| {
@@ -256,17 +319,11 @@ fn efficiency(
         };
         let best_effort = (0..2 + random.below(9)).map(|_| flow(&mut random)).collect();
         let mix = Mix { best_effort, ..Mix::default() };
-        let got = mix.scheduled(figure, context, slots / MIXES)?;
-        let useful: f64 = got.iter().map(|service| service.outcome).sum();
-        least = least.min(useful);
+        let slots = slots(context.extent) / MIXES;
+        let got = mix.scheduled(figure, context, (seed, slots))?;
+        least = least.min(got.iter().map(|service| service.outcome).sum());
     }
-    Ok(Claim::once(
-        "S3.36",
-        "power factors below 200 % keep efficiency above 50 % while each flow loses less \
-         than half",
-        format!("at least {:.1} % in {MIXES} random mixes of flows", 100.0 * least),
-        least > 0.5,
-    ))
+    Ok(least)
 }
 
 #[cfg(test)]
@@ -280,13 +337,5 @@ mod tests {
         assert!((crossover(&course.collect::<Vec<_>>()) - 0.375).abs() < 1e-9);
         let flat: Vec<Point> = (0..9).map(|x| Point::new(f64::from(x), 100.0)).collect();
         assert!(crossover(&flat).is_nan());
-    }
-
-    #[test]
-    fn a_scheduler_that_is_off_is_found_out() {
-        let verdict = |got: &[f64]| compare("S3.31", "", &[0.5, 0.25], got).verdict();
-        assert_eq!(verdict(&[0.502, 0.2490]), Verdict::Reproduced);
-        assert_eq!(verdict(&[0.5, 0.2530]), Verdict::NotReproduced);
-        assert_eq!(verdict(&[0.5, f64::NAN]), Verdict::NotReproduced);
     }
 }

@@ -1,12 +1,14 @@
 //! Busy flows of steady error rates: what the closed forms say of them, and what the scheduler
 //! gives.
 
-use windfall_base::Stream;
+use windfall_base::{Seed, Stream};
 use windfall_experiment::{Context, ExperimentError, Extent, Figure};
 use windfall_queue::share::{Demand, with_reservations};
 use windfall_queue::{FlowConfig, Service};
+use windfall_report::Estimate;
 
-use super::slots::{Course, Flow};
+use super::slots::{Course, Flow, discipline};
+use crate::losses::Deck;
 
 /// Busy flows on one link.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +42,25 @@ impl Mix {
         given.into_iter().chain(left).collect()
     }
 
+    /// Returns each flow's part of a link of slots by the scheduler, as shares of them, with each
+    /// of several seeds.
+    ///
+    /// # Errors
+    /// If a flow cannot be scheduled.
+    pub(super) fn replicated(
+        &self,
+        figure: &Figure,
+        context: &Context<'_>,
+    ) -> Result<Scheduled, ExperimentError> {
+        let slots = slots(context.extent);
+        let run = |seed| self.scheduled(figure, context, (seed, slots));
+        context
+            .replicate(runs(context.extent), run)
+            .into_iter()
+            .collect::<Result<_, _>>()
+            .map(Scheduled)
+    }
+
     /// Returns each flow's part of `slots` slots by the scheduler, as shares of them.
     ///
     /// Of each hundred packets of a flow as many are lost as its error rate says, in random order,
@@ -51,7 +72,7 @@ impl Mix {
         &self,
         figure: &Figure,
         context: &Context<'_>,
-        slots: usize,
+        (seed, slots): (Seed, usize),
     ) -> Result<Vec<Service>, ExperimentError> {
         let flow = |(place, flow): (usize, &Demand)| {
             let Demand { weight, power_factor, .. } = *flow;
@@ -60,63 +81,44 @@ impl Mix {
         };
         let flows: Vec<Flow> = self.flows().enumerate().map(flow).collect();
         let mut decks: Vec<Deck> = self.flows().map(|flow| Deck::new(flow.error_rate)).collect();
-        let mut random = Stream::new(context.seed, figure.name);
-        let course =
-            Course::run(figure.name, &flows, slots, |flow, _| !decks[flow].draw(&mut random))?;
+        let mut random = Stream::new(seed, figure.name);
+        let course = Course::run((figure.name, discipline(context)), &flows, slots, |flow, _| {
+            !decks[flow].draw(&mut random)
+        })?;
         let had =
             |flow| Service { effort: course.effort(flow), outcome: course.share(flow, 0..slots) };
         Ok((0..flows.len()).map(had).collect())
     }
 }
 
-/// Returns the number of slots that such flows are given.
+/// The parts of each flow, with each seed.
+pub(super) struct Scheduled(Vec<Vec<Service>>);
+
+impl Scheduled {
+    /// The mean of a value of each run.
+    pub(super) fn mean(&self, of: impl Fn(&[Service]) -> f64) -> Estimate {
+        Estimate::mean(&self.0.iter().map(|run| of(run)).collect::<Vec<_>>())
+    }
+
+    /// The outcome of one flow.
+    pub(super) fn outcome(&self, flow: usize) -> Estimate {
+        self.mean(|run| run[flow].outcome)
+    }
+}
+
+/// Returns the number of slots that such flows are given with each seed.
 pub(super) fn slots(extent: Extent) -> usize {
     match extent {
-        Extent::Quick => 200_000,
-        Extent::Paper => 1_000_000,
-        Extent::Full => 10_000_000,
+        Extent::Quick => 20_000,
+        Extent::Paper => 200_000,
+        Extent::Full => 2_000_000,
     }
 }
 
-/// Losses of an exact rate, in whole per cent, in random order.
-pub(super) struct Deck {
-    rate: f64,
-    left: f64,
-    bad: f64,
-}
-
-impl Deck {
-    pub(super) fn new(rate: f64) -> Self {
-        Self { rate, left: 0.0, bad: 0.0 }
-    }
-
-    /// Draws whether the next packet is lost.
-    pub(super) fn draw(&mut self, random: &mut Stream) -> bool {
-        if self.left < 1.0 {
-            (self.left, self.bad) = (100.0, (100.0 * self.rate).round());
-        }
-        let lost = random.unit() * self.left < self.bad;
-        self.left -= 1.0;
-        self.bad -= f64::from(u8::from(lost));
-        lost
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use windfall_base::Seed;
-
-    use super::*;
-
-    #[test]
-    fn of_each_hundred_packets_as_many_are_lost_as_was_said() {
-        let mut random = Stream::new(Seed(1), "deck");
-        for percent in [0_u32, 1, 37, 99, 100] {
-            let mut deck = Deck::new(f64::from(percent) / 100.0);
-            for _ in 0..20 {
-                let lost = (0..100).filter(|_| deck.draw(&mut random)).count();
-                assert_eq!(lost, percent as usize);
-            }
-        }
+/// Returns the number of seeds.
+pub(super) fn runs(extent: Extent) -> usize {
+    match extent {
+        Extent::Quick => 3,
+        Extent::Paper | Extent::Full => 10,
     }
 }

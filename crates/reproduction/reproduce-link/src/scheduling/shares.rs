@@ -2,18 +2,20 @@
 //! the closed forms say of the paper's own examples, and what the scheduler gives.
 
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+    Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Figure, Finding, Verdict,
+    VerdictRecord,
 };
-use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
+use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 
-use super::mix::{Mix, slots};
+use super::mix::{Mix, Scheduled, runs, slots};
+use super::slots::MUTATION;
 
 pub(crate) const TABLE2: Figure = Figure {
     name: "S3.table2",
     title: "Four flows at 50 % errors: effort-fair, and with reservations",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
-    mutation: None,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 10),
+    mutation: Some(MUTATION),
     run: table2,
 };
 
@@ -21,8 +23,8 @@ pub(crate) const TABLE3: Figure = Figure {
     name: "S3.table3",
     title: "Two stations, one of which loses half: effort, priority, and power factors",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
-    mutation: None,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 10),
+    mutation: Some(MUTATION),
     run: table3,
 };
 
@@ -30,8 +32,8 @@ pub(crate) const READINGS: Figure = Figure {
     name: "S3.47",
     title: "The expected rates of Table 2, by weights and by reservations",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
-    mutation: None,
+    record: VerdictRecord::with_seeds(Verdict::InPart, 10),
+    mutation: Some(MUTATION),
     run: readings,
 };
 
@@ -39,8 +41,8 @@ pub(crate) const UTILITY: Figure = Figure {
     name: "S3.52",
     title: "One hopeless flow: utility-fair scheduling beside ELF",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
-    mutation: None,
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 10),
+    mutation: Some(MUTATION),
     run: utility,
 };
 
@@ -52,46 +54,32 @@ fn formula(mix: &Mix) -> Vec<f64> {
     mix.formula().into_iter().map(|share| LINK * share).collect()
 }
 
-/// Rates in kb/s by the scheduler.
-fn scheduled(
-    figure: &Figure,
-    context: &Context<'_>,
-    mix: &Mix,
-) -> Result<Vec<f64>, ExperimentError> {
-    let had = mix.scheduled(figure, context, slots(context.extent))?;
-    Ok(had.iter().map(|service| LINK * service.outcome).collect())
+/// The band around a rate of the paper, which gives whole kb/s.
+fn printed(rate: f64) -> Band {
+    Band::between(rate - 1.0, rate + 1.0, "the paper's number, which it rounds to whole kb/s")
 }
 
-/// Tells whether rates agree with those of the paper, which gives whole kb/s.
-fn agree(measured: &[f64], paper: &[f64]) -> bool {
-    measured.len() == paper.len() && measured.iter().zip(paper).all(|(m, p)| (m - p).abs() < 1.0)
+/// Compares the rates of a mix by the scheduler with those of the paper, in kb/s.
+fn compare(claim: Claim, names: [&str; 4], paper: [f64; 4], got: &Scheduled) -> Claim {
+    names.into_iter().zip(paper).enumerate().fold(claim, |claim, (flow, (name, paper))| {
+        let rate = got.mean(|run| LINK * run[flow].outcome);
+        claim.compare(format!("{name}, kb/s"), rate, printed(paper))
+    })
 }
 
-fn list(rates: &[f64]) -> String {
-    rates.iter().map(|rate| format!("{rate:.1}")).collect::<Vec<_>>().join(", ")
-}
-
-/// Holds what formulas and scheduler make of `mix` to the paper's rates in kb/s.
-fn claim(
-    (figure, context): (&Figure, &Context<'_>),
-    requirement: &'static str,
-    what: &str,
-    paper: &[f64],
-    mix: &Mix,
-) -> Result<Claim, ExperimentError> {
-    let formula = formula(mix);
-    let scheduled = scheduled(figure, context, mix)?;
-    Ok(Claim::once(
-        requirement,
-        format!("{what}: {} kb/s", list(paper)),
-        format!("{} by the formulas, {} by the scheduler", list(&formula), list(&scheduled)),
-        agree(&formula, paper) && agree(&scheduled, paper),
-    ))
-}
+/// The flows of Table 2 and of Table 3, in the order of the mixes.
+const OF_TABLE2: [&str; 4] = ["audio", "video", "FTP1", "FTP2"];
+const OF_TABLE3: [&str; 4] = ["video1", "video2", "FTP1", "FTP2"];
 
 /// A finding that is a table of claims.
 fn finding(figure: &Figure, context: &Context<'_>, method: &str, claims: Vec<Claim>) -> Finding {
-    Finding { claims, ..figure.finding(context, method) }
+    let method =
+        format!("{method} {} seeds, {} slots each.", runs(context.extent), slots(context.extent));
+    Finding { claims, inputs: inputs(), ..figure.finding(context, method) }
+}
+
+fn inputs() -> Vec<ExperimentInput> {
+    vec![ExperimentInput::given("link", "800 kb/s", "paper 003, section 5")]
 }
 
 /// The flows of Table 2 by weight alone: audio, video and two others, with effort fairness.
@@ -114,38 +102,66 @@ fn reserved(percent: u32) -> Mix {
 //= S3.26
 //= S3.27
 fn table2(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
-    let preferable = scheduled(figure, context, &reserved(50))?;
-    let share = (preferable[0] + preferable[1]) / preferable.iter().sum::<f64>();
-    let mut starving = 50;
-    // Priority is effort without limit.
-    while scheduled(figure, context, &guaranteed(f64::INFINITY, starving))?[2] > 0.1 {
-        starving += 1;
-    }
-    let halves = by_weights([8.0, 350.0, 221.0, 221.0], 0.5);
-    let here = (figure, context);
+    let effort_fair = by_weights([8.0, 350.0, 221.0, 221.0], 0.5).replicated(figure, context)?;
+    let preferable = reserved(50).replicated(figure, context)?;
     let claims = vec![
-        claim(here, "S3.26", "effort-fair", &[4.0, 175.0, 110.0, 110.0], &halves)?,
-        claim(here, "S3.26", "preferable", &[8.0, 350.0, 21.0, 21.0], &reserved(50))?,
-        Claim::once(
-            "S3.27",
-            "priority gives the reserved flows 89 % of the useful bandwidth",
-            format!("{:.1} %", 100.0 * share),
-            (share - 0.89).abs() < 0.01,
+        compare(
+            Claim::paper(
+                "S3.26",
+                "section 5, table 2: effort-fair 4, 175, 110, 110",
+                "shared by weights alone all lose half",
+            ),
+            OF_TABLE2,
+            [4.0, 175.0, 110.0, 110.0],
+            &effort_fair,
         ),
-        Claim::once(
-            "S3.27",
-            "above 55 % errors the others starve under priority",
-            format!("they get something at {} %, nothing at {starving} %", starving - 1),
-            starving == 56,
+        compare(
+            Claim::paper(
+                "S3.26",
+                "section 5, table 2: preferable 8, 350, 21, 21",
+                "audio and video keep their rates, the FTPs share the rest",
+            ),
+            OF_TABLE2,
+            [8.0, 350.0, 21.0, 21.0],
+            &preferable,
         ),
+        useful(&preferable),
+        starvation(figure, context)?,
     ];
-    let method = "Rates of audio, video and two FTPs at 50 % errors: closed forms, and the \
-                  scheduler slot by slot. Effort-fair shares link time as the expected rates say, \
-                  8, 350, 221 and 221 (S3.47 has the other reading). The preferable column \
-                  follows with audio and video as reserved flows and the others as best effort, \
-                  all with power factor 2; weights alone do not give it. Within 1 kb/s, as the \
-                  paper prints whole ones.";
+    let method = "Rates of audio, video and two FTPs at 50 % errors, by the scheduler slot by \
+                  slot. Effort-fair shares link time as the expected rates say, 8, 350, 221 and \
+                  221 (S3.47 has the other reading). The preferable column follows with audio and \
+                  video as reserved flows and the others as best effort, all with power factor 2; \
+                  weights alone do not give it.";
     Ok(finding(figure, context, method, claims))
+}
+
+fn useful(preferable: &Scheduled) -> Claim {
+    let share = preferable.mean(|run| {
+        let reserved = run[0].outcome + run[1].outcome;
+        reserved / run.iter().map(|service| service.outcome).sum::<f64>()
+    });
+    Claim::paper(
+        "S3.27",
+        "section 5.1: “allocate 89 % of the useful bandwidth to the reserved flows”",
+        "priority gives the reserved flows 89 % of the useful bandwidth",
+    )
+    .compare("share", share, Band::between(0.885, 0.9, "89 %: 358 of 400 kb/s are 89.5"))
+}
+
+/// Priority is effort without limit.
+fn starvation(figure: &Figure, context: &Context<'_>) -> Result<Claim, ExperimentError> {
+    let left = |percent| {
+        let got = guaranteed(f64::INFINITY, percent).replicated(figure, context)?;
+        Ok::<_, ExperimentError>(got.mean(|run| LINK * run[2].effort))
+    };
+    Ok(Claim::paper(
+        "S3.27",
+        "section 5.1: “if the error rate exceeded 55 %, the FTP flows would get no air time”",
+        "above 55 % errors the FTPs starve under priority",
+    )
+    .compare("an FTP's air time at 54 %, kb/s", left(54)?, Band::from(1.0, "some"))
+    .compare("at 56 %", left(56)?, Band::to(0.1, "none")))
 }
 
 //= S3.28
@@ -159,62 +175,111 @@ fn table3(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentE
         Mix::new(&videos, &[0.0, 0.5].map(|error| (300.0, ftp_power, error)))
     };
     let columns = [
-        ("S3.28", "effort-fair", effort, [100.0, 50.0, 300.0, 150.0], 0.75),
-        ("S3.28", "priority", hybrid(1.0), [100.0, 100.0, 250.0, 125.0], 0.72),
-        ("S3.34", "desirable", hybrid(2.0), [100.0, 100.0, 167.0, 167.0], 0.67),
+        (
+            Claim::paper("S3.28", "section 5.2, table 3: effort 100, 50, 300, 150; 75 %", "effort"),
+            effort,
+            [100.0, 50.0, 300.0, 150.0],
+            0.75,
+        ),
+        (
+            Claim::paper(
+                "S3.28",
+                "section 5.2, table 3: priority 100, 100, 250, 125; 72 %",
+                "priority",
+            ),
+            hybrid(1.0),
+            [100.0, 100.0, 250.0, 125.0],
+            0.72,
+        ),
+        (
+            Claim::paper(
+                "S3.34",
+                "section 5.2, table 3: desirable 100, 100, 167, 167; 67 %; section 6.4: “power \
+                 factors of each flow to at least 200 %”",
+                "desirable: ELF with power factors of 2",
+            ),
+            hybrid(2.0),
+            [100.0, 100.0, 167.0, 167.0],
+            0.67,
+        ),
     ];
     let mut claims = Vec::new();
-    for (requirement, name, mix, paper, used) in &columns {
-        claims.push(claim((figure, context), requirement, name, paper, mix)?);
-        let rates = scheduled(figure, context, mix)?;
-        let measured = rates.iter().sum::<f64>() / LINK;
-        claims.push(Claim::once(
-            "S3.28",
-            format!("{name} uses {:.0} % of the link", 100.0 * used),
-            format!("{:.1} %", 100.0 * measured),
-            (measured - used).abs() < 0.01,
-        ));
+    for (claim, mix, paper, used) in columns {
+        let got = mix.replicated(figure, context)?;
+        let claim = compare(claim, OF_TABLE3, paper, &got);
+        let efficiency = got.mean(|run| run.iter().map(|service| service.outcome).sum());
+        let band = Band::between(used - 0.01, used + 0.01, "the paper's number, in whole per cent");
+        claims.push(claim.compare("efficiency", efficiency, band));
     }
-    let method = "Rates of video 1, video 2, FTP 1 and FTP 2: closed forms, and the scheduler slot \
-                  by slot. Each of two stations has a video of 100 kb/s, reserved, and an FTP; the \
-                  second station loses half. Desirable is ELF with all power factors at 2, \
-                  priority the same with the FTPs at 1, effort-fair weights alone.";
+    let method = "Rates of video 1, video 2, FTP 1 and FTP 2 by the scheduler slot by slot. Each \
+                  of two stations has a video of 100 kb/s, reserved, and an FTP; the second \
+                  station loses half. Desirable is ELF with all power factors at 2, priority the \
+                  same with the FTPs at 1, effort-fair weights alone.";
     Ok(finding(figure, context, method, claims))
 }
 
 //= S3.47
 fn readings(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
-    let here = (figure, context);
-    let weights = [1.0, 44.0, 27.5, 27.5];
-    let by_weight = [8.0, 352.0, 220.0, 220.0];
-    let halves = by_weight.map(|rate| rate / 2.0);
+    let weights = by_weights([1.0, 44.0, 27.5, 27.5], 0.0).replicated(figure, context)?;
+    let column =
+        "section 5, table 2: weights 1.0, 44.0, 27.5, 27.5; expected rates 8, 350, 221, 221";
+    let expected = [8.0, 350.0, 221.0, 221.0];
+    let weights_claim =
+        Claim::paper("S3.47", column, "the weights of Table 2 give its expected rates")
+            .recorded(Verdict::InPart)
+            .because(
+                "weights of 44 and 27.5 in 100 give 352 and 220 kb/s of 800; the paper's column is \
+                 that of reservations of 8 and 350",
+            );
+    let by_reservations = |percent, says, rates| {
+        let got = reserved(percent).replicated(figure, context)?;
+        Ok::<_, ExperimentError>(compare(Claim::ours("S3.47", says), OF_TABLE2, rates, &got))
+    };
     let claims = vec![
-        claim(here, "S3.47", "by the table's weights", &by_weight, &by_weights(weights, 0.0))?,
-        claim(here, "S3.47", "the same at 50 % errors", &halves, &by_weights(weights, 0.5))?,
-        claim(
-            here,
-            "S3.47",
-            "by reservations of 8 and 350",
-            &[8.0, 350.0, 221.0, 221.0],
-            &reserved(0),
-        )?,
-        claim(
-            here,
-            "S3.47",
-            "the same at 50 % errors, power factor 2",
-            &[8.0, 350.0, 21.0, 21.0],
-            &reserved(50),
+        compare_whole(weights_claim, expected, &weights),
+        by_reservations(0, "reservations of 8 and 350 give them", expected)?,
+        by_reservations(
+            50,
+            "and the preferable ones at 50 % errors, with power factors of 2",
+            [8.0, 350.0, 21.0, 21.0],
         )?,
     ];
     let method = "The table's weights give 352 and 220 kb/s where its column of expected rates \
-                  says 350 and 221: those are the reservations and what they leave. Both readings, \
-                  without errors and with.";
+                  says 350 and 221: those are the reservations and what they leave. Both readings \
+                  by the scheduler.";
     Ok(finding(figure, context, method, claims))
+}
+
+/// Compares rates with whole numbers that leave no more room than their rounding.
+fn compare_whole(claim: Claim, paper: [f64; 4], got: &Scheduled) -> Claim {
+    OF_TABLE2.into_iter().zip(paper).enumerate().fold(claim, |claim, (flow, (name, paper))| {
+        let rate = got.mean(|run| LINK * run[flow].outcome);
+        let band = Band::between(paper - 0.5, paper + 0.5, "the paper's number in whole kb/s");
+        claim.compare(format!("{name}, kb/s"), rate, band)
+    })
 }
 
 /// Three equal flows, the first of which has errors.
 fn equals(power_factor: f64, error_rate: f64) -> Mix {
     Mix::new(&[], &[error_rate, 0.0, 0.0].map(|error| (1.0, power_factor, error)))
+}
+
+/// The rest that a flow which loses everything leaves the others, in kb/s: by utility fairness the
+/// first of the three, by ELF the last.
+fn hopeless([fair, _, others]: [Estimate; 3], bound: f64) -> Claim {
+    Claim::paper(
+        "S3.52",
+        "section 8.3: “if a single flow experiences a 100 % error rate then all flows will \
+         experience a quality level of zero”",
+        "if one flow loses everything utility fairness gives all flows nothing; ELF leaves the \
+         others W / (P W + Σ W)",
+    )
+    .compare("utility-fair, another flow, kb/s", fair, Band::to(1.0, "nothing"))
+    .compare(
+        "ELF, another flow, kb/s",
+        others,
+        Band::near(bound, 0.01, "the formula, within 1 %"),
+    )
 }
 
 //= S3.52
@@ -225,25 +290,20 @@ fn utility(figure: &Figure, context: &Context<'_>) -> Result<Finding, Experiment
     let columns = ["error rate of flow 1", "utility-fair, each", "ELF, flow 1", "ELF, others"];
     let mut table = Table::new(columns);
     let mut courses = [const { Vec::new() }; 3];
+    let mut last = [Estimate::exact(f64::NAN); 3];
     for step in 0..=10 {
         let error = f64::from(step) / 10.0;
-        let fair = scheduled(figure, context, &equals(fair, error))?;
-        let elf = scheduled(figure, context, &equals(limited, error))?;
-        let rates = [fair[1], elf[0], elf[1]];
+        let fair = equals(fair, error).replicated(figure, context)?;
+        let elf = equals(limited, error).replicated(figure, context)?;
+        let rate = |got: &Scheduled, flow: usize| got.mean(|run| LINK * run[flow].outcome);
+        last = [rate(&fair, 1), rate(&elf, 0), rate(&elf, 1)];
+        let rates = last.map(|rate| rate.value);
         table.push([error, rates[0], rates[1], rates[2]].map(|value| format!("{value:.1}")));
         for (course, rate) in courses.iter_mut().zip(rates) {
             course.push(Point::new(100.0 * error, rate));
         }
     }
-    let [all, _, others] = [0, 1, 2].map(|i| courses[i].last().map_or(f64::NAN, |point| point.y));
-    let bound = formula(&equals(limited, 1.0))[1];
-    let claims = vec![Claim::once(
-        "S3.52",
-        "if one flow loses everything, utility fairness gives all flows nothing; ELF leaves \
-         the others W / (P W + Σ W)",
-        format!("{all:.1} kb/s each; with ELF the others keep {others:.1} of {bound:.1}"),
-        all < 1.0 && (others / bound - 1.0).abs() < 0.01,
-    )];
+    let claims = vec![hopeless(last, formula(&equals(limited, 1.0))[1])];
     let mut series = Vec::new();
     let names = ["utility-fair, every flow", "ELF, flow 1", "ELF, the others"];
     let curves = [(fair, 1), (limited, 0), (limited, 1)];

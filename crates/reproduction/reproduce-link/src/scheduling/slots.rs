@@ -1,7 +1,7 @@
 //! The paper's simulation of its scheduler: busy flows on a link of packet slots (S3.39).
 
 use windfall_base::{Probability, Seed, Stream};
-use windfall_experiment::ExperimentError;
+use windfall_experiment::{Context, ExperimentError, ExperimentInput};
 use windfall_queue::{Discipline, FlowConfig, FlowError, Service};
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 
@@ -27,24 +27,24 @@ impl Course {
     /// # Errors
     /// If a flow cannot be scheduled.
     pub(super) fn run(
-        figure: &'static str,
+        (figure, discipline): (&'static str, Discipline),
         flows: &[Flow],
         slots: usize,
         mut delivers: impl FnMut(usize, usize) -> bool,
     ) -> Result<Self, ExperimentError> {
         let failed =
             |error: FlowError| ExperimentError::Scenario { figure, message: error.to_string() };
-        let mut elf = Discipline::ElfPackets.build();
+        let mut scheduler = discipline.build();
         for flow in flows {
-            let index = elf.add(flow.config).map_err(failed)?;
-            elf.arrive(index);
+            let index = scheduler.add(flow.config).map_err(failed)?;
+            scheduler.arrive(index);
         }
         let mut course = Self::default();
         for slot in 0..slots {
-            let Some(flow) = elf.choose() else { break };
+            let Some(flow) = scheduler.choose() else { break };
             let success = delivers(flow, slot);
             let outcome = f64::from(u8::from(success));
-            elf.charge(flow, Service { effort: 1.0, outcome });
+            scheduler.charge(flow, Service { effort: 1.0, outcome });
             course.slots.push((flow, success));
         }
         Ok(course)
@@ -123,6 +123,25 @@ impl Course {
             rules: Vec::new(),
         }
     }
+}
+
+/// The discipline of an experiment in slots: ELF, or what a mutated run puts in its place.
+pub(super) fn discipline(context: &Context<'_>) -> Discipline {
+    if context.is_mutated { Discipline::Wrr } else { Discipline::ElfPackets }
+}
+
+/// The mutation of these experiments.
+pub(super) const MUTATION: &str = "weighted round robin in place of ELF";
+
+/// The flows as inputs, with what the paper says of each.
+pub(super) fn inputs(flows: &[Flow], section: &'static str) -> Vec<ExperimentInput> {
+    let input = |flow: &Flow| {
+        let Flow { name, config, expected } = flow;
+        let value =
+            format!("{:.1} % of the link, power factor {}", 100.0 * expected, config.power_factor);
+        ExperimentInput::given(*name, value, section)
+    };
+    flows.iter().map(input).collect()
 }
 
 /// Draws losses of a given rate for each slot.

@@ -76,6 +76,8 @@ impl StationQueues {
         scheduled.queues.charge(now, ticket, attempt);
         if outcome.arrived {
             scheduled.queues.credit(ticket, outcome.ideal);
+        } else {
+            scheduled.queues.give_up(ticket);
         }
     }
 

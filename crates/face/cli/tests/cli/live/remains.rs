@@ -161,7 +161,7 @@ fn a_run_that_ends_takes_everything_with_it() {
 /// Commands that start runs of their own, and moments at which each is ended, in milliseconds.
 const NESTED: [(&str, &[(Signal, u64)]); 2] = [
     ("demo --out", &[(Signal::KILL, 30), (Signal::INT, 450), (Signal::KILL, 800)]),
-    ("reproduce S3.steps --quick --out", &[(Signal::TERM, 300), (Signal::KILL, 700)]),
+    ("reproduce S3.43 --quick --out", &[(Signal::TERM, 300), (Signal::KILL, 700)]),
 ];
 
 #[test]

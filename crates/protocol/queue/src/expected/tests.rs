@@ -1,0 +1,121 @@
+use windfall_base::{Seed, Stream};
+
+use super::*;
+use crate::scheduler::Service;
+
+/// One attempt takes so long, in seconds.
+const ATTEMPT: f64 = 0.01;
+
+/// Busy flows whose attempts fail at these rates: the outcome of each as a share of what it could
+/// expect.
+fn fidelities(discipline: Discipline, flows: &[(FlowConfig, f64)]) -> Vec<f64> {
+    let mut scheduler = discipline.build();
+    let mut expectations = Expectations::new(discipline);
+    let mut had = vec![0.0; flows.len()];
+    let mut now = Instant::START;
+    for (flow, (config, _)) in flows.iter().enumerate() {
+        scheduler.add(*config).unwrap();
+        expectations.add(*config);
+        scheduler.arrive(flow);
+        expectations.arrive(now, flow, 1_000);
+    }
+    let mut random = Stream::new(Seed(1), "errors");
+    for _ in 0..20_000 {
+        let flow = scheduler.choose().unwrap();
+        let arrived = random.unit() >= flows[flow].1;
+        now = now.saturating_add(Duration::from_secs_f64(ATTEMPT));
+        expectations.spend(flow, ATTEMPT, 1);
+        if arrived {
+            expectations.credit(flow, ATTEMPT);
+            had[flow] += ATTEMPT;
+        }
+        let unit = if discipline.measure() == Measure::AirTime { ATTEMPT } else { 1.0 };
+        let outcome = if arrived { unit } else { 0.0 };
+        scheduler.charge(flow, Service { effort: unit, outcome });
+        if arrived {
+            // The next packet waits already.
+            expectations.arrive(now, flow, 1_000);
+            scheduler.arrive(flow);
+            expectations.depart(now, flow);
+            scheduler.depart(flow);
+        }
+    }
+    (0..flows.len()).map(|flow| had[flow] / expectations.expected(now, flow)).collect()
+}
+
+fn best_effort(weight: f64) -> FlowConfig {
+    FlowConfig { weight, power_factor: 1.2, reserved: false }
+}
+
+//= S3.25
+#[test]
+fn a_flow_that_loses_half_has_half_under_every_discipline() {
+    for discipline in Discipline::ALL {
+        let alone = fidelities(discipline, &[(best_effort(1.0), 0.5)]);
+        // Five standard deviations of a share of 20 000.
+        assert!((alone[0] - 0.5).abs() < 0.018, "{discipline}: {alone:?}");
+        let clean = fidelities(discipline, &[(best_effort(1.0), 0.0)]);
+        assert!((clean[0] - 1.0).abs() < 1e-6, "{discipline}: {clean:?}");
+    }
+}
+
+//= S3.25
+#[test]
+fn beside_a_flow_without_errors_the_discipline_says_who_pays() {
+    let flows = [(best_effort(1.0), 0.5), (best_effort(3.0), 0.0)];
+    for discipline in [Discipline::Wrr, Discipline::Wfq, Discipline::Airtime] {
+        let found = fidelities(discipline, &flows);
+        // Air time by weight, whatever comes of it.
+        assert!((found[0] - 0.5).abs() < 0.04, "{discipline}: {found:?}");
+        assert!((found[1] - 1.0).abs() < 0.02, "{discipline}: {found:?}");
+    }
+    for discipline in [Discipline::Elf, Discipline::ElfPackets] {
+        let found = fidelities(discipline, &flows);
+        // Equation 1: 1.2 and 3 of 4.2 instead of 1 and 3 of 4.
+        let [bad, good] = [1.2 / 4.2 * 0.5 / 0.25, 3.0 / 4.2 / 0.75];
+        assert!((found[0] - bad).abs() < 0.04, "{discipline}: {found:?}");
+        assert!((found[1] - good).abs() < 0.02, "{discipline}: {found:?}");
+    }
+    let fifo = fidelities(Discipline::Fifo, &flows);
+    // Each packet of the first takes two attempts, and all wait for them.
+    assert!((fifo[0] - fifo[1]).abs() < 0.01 && fifo[1] < 0.7, "{fifo:?}");
+}
+
+//= S3.25
+#[test]
+fn a_reserved_flow_within_its_power_factor_has_all() {
+    let reserved = FlowConfig { weight: 0.2, power_factor: 3.0, reserved: true };
+    let flows = [(reserved, 0.5), (best_effort(1.0), 0.0)];
+    let elf = fidelities(Discipline::Elf, &flows);
+    assert!((elf[0] - 1.0).abs() < 0.02, "{elf:?}");
+    // It takes 0.4 of the link instead of 0.2.
+    assert!((elf[1] - 0.75).abs() < 0.02, "{elf:?}");
+    let fair = fidelities(Discipline::Wfq, &flows);
+    assert!((fair[0] - 0.5).abs() < 0.05, "{fair:?}");
+}
+
+//= S3.25
+#[test]
+fn what_a_flow_asks_for_now_and_then_is_all_that_it_expects() {
+    for discipline in Discipline::ALL {
+        let mut expectations = Expectations::new(discipline);
+        expectations.add(best_effort(1.0));
+        let mut now = Instant::START;
+        for packet in 0..100 {
+            now = now.saturating_add(Duration::from_secs(1));
+            expectations.arrive(now, 0, 100);
+            expectations.spend(0, ATTEMPT, 1);
+            if packet % 4 == 0 {
+                expectations.give_up(0);
+            } else {
+                // The second attempt.
+                expectations.spend(0, ATTEMPT, 1);
+                expectations.credit(0, ATTEMPT);
+            }
+            expectations.depart(now, 0);
+        }
+        // Retransmission costs it nothing; a packet that is given up does.
+        let expected = expectations.expected(now, 0);
+        assert!((expected - 100.0 * ATTEMPT).abs() < 1e-9, "{discipline}: {expected}");
+    }
+}
