@@ -27,6 +27,16 @@ impl Band {
         Self::between(f64::NEG_INFINITY, high, reason)
     }
 
+    /// All values above `low`, for an ordering.
+    pub fn above(low: f64, reason: impl Into<String>) -> Self {
+        Self::from(low.next_up(), reason)
+    }
+
+    /// All values below `high`, for an ordering.
+    pub fn below(high: f64, reason: impl Into<String>) -> Self {
+        Self::to(high.next_down(), reason)
+    }
+
     /// All values from `low` to `high`.
     pub fn between(low: f64, high: f64, reason: impl Into<String>) -> Self {
         Self { low, high, reason: reason.into() }
@@ -41,10 +51,19 @@ impl Band {
 
 impl fmt::Display for Band {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (number(self.low), number(self.high)) {
-            (low, _) if self.high.is_infinite() => write!(f, "at least {low}"),
-            (_, high) if self.low.is_infinite() => write!(f, "at most {high}"),
-            (low, high) => write!(f, "{low} to {high}"),
+        // An end that is not contained is the neighbour of a number that can be written shorter.
+        let is_open =
+            |end: f64, neighbour: f64| neighbour.to_string().len() < end.to_string().len();
+        match (self.low, self.high) {
+            (low, f64::INFINITY) if is_open(low, low.next_down()) => {
+                write!(f, "more than {}", number(low.next_down()))
+            }
+            (low, f64::INFINITY) => write!(f, "at least {}", number(low)),
+            (f64::NEG_INFINITY, high) if is_open(high, high.next_up()) => {
+                write!(f, "less than {}", number(high.next_up()))
+            }
+            (f64::NEG_INFINITY, high) => write!(f, "at most {}", number(high)),
+            (low, high) => write!(f, "{} to {}", number(low), number(high)),
         }
     }
 }
@@ -103,7 +122,10 @@ impl fmt::Display for ClaimComparison {
 
 /// Formats a number with four significant digits.
 pub(crate) fn number(value: f64) -> String {
-    if !value.is_finite() || value == 0.0 {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    if !value.is_finite() {
         return value.to_string().replace("inf", "∞");
     }
     let digits = 3 - value.abs().log10().floor() as i32;
@@ -156,6 +178,22 @@ mod tests {
             ..comparison(0.0, 0.0, 0.0, Band::between(6.0, 6.0, "a formula"))
         };
         assert_eq!(exact.to_string(), "6, due 6 to 6");
+    }
+
+    #[test]
+    fn an_ordering_excludes_equality() {
+        let estimate = |value| Estimate { value, low: value, high: value, runs: 10 };
+        for (band, text) in [
+            (Band::above(1.0, "an ordering"), "more than 1"),
+            (Band::below(1.0, "an ordering"), "less than 1"),
+            (Band::above(0.0, "an ordering"), "more than 0"),
+            (Band::below(0.0, "an ordering"), "less than 0"),
+        ] {
+            assert_eq!(band.to_string(), text);
+            let end = if band.low.is_finite() { band.low.next_down() } else { band.high.next_up() };
+            let found = ClaimComparison { of: String::new(), estimate: estimate(end), band };
+            assert_eq!(found.placement(), Placement::Outside);
+        }
     }
 
     #[test]
