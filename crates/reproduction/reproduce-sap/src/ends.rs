@@ -1,13 +1,11 @@
 //! Two programs in the office that use SAP, or TCP for comparison.
 
 use core::net::{Ipv4Addr, SocketAddr};
-use core::num::NonZeroU8;
 use std::sync::Arc;
 
-use windfall_base::{
-    Class, Duration, Frame, Input, Instant, Node, Payload, Port, RxVector, Seed, Stream,
-};
-use windfall_network::{Network, NetworkConfig};
+use windfall_base::{Duration, Frame, Input, Instant, Node, Payload, Port, RxVector, Seed, Stream};
+use windfall_mac::wifi::radio::State;
+use windfall_network::{Network, NetworkConfig, Recording};
 use windfall_sap::{DatagramMeta, Message, MessageKind, Mode, SapEndpoint, Secret};
 use windfall_tcp::{Listener, Lookup, SegmentMeta, TcpEndpoint};
 use windfall_wire_net::udplite::Coverage;
@@ -15,13 +13,14 @@ use windfall_wire_net::{
     Addresses, Ecn, Ipv4Packet, Ipv4Repr, Protocol, UdpLitePacket, UdpLiteRepr, udplite,
 };
 
-use super::office::{Office, calm};
+use super::frames::Frames;
+use super::office::{Office, Other};
 
-/// The number of frames per second that each other network offers, and their length in bytes.
-pub(super) const OFFERED: f64 = 40.0;
-const FOREIGN: usize = 1_000;
 /// The number of packets that the sender's device queues.
 const WAITING: usize = 32;
+/// The number of packets in an interface, so that an access point has room for those of a dozing
+/// station.
+const HELD: u64 = 48;
 /// The port of both programs.
 const PORT: u16 = 5_004;
 
@@ -55,6 +54,16 @@ enum End {
 /// Received records: the time, the number and the bytes of each.
 pub(super) type Records = Vec<(Instant, u32, Vec<u8>)>;
 
+/// The two ends in a network, and who else sends in it.
+pub(super) struct Ends {
+    /// The ports of the two programs.
+    pub(super) ports: [Port; 2],
+    /// Pairs of ports: packets that leave the first one enter the second.
+    pub(super) relays: Vec<(Port, Port)>,
+    /// The traffic of the other networks, whose ports follow those of the first two stations.
+    pub(super) others: Vec<Other>,
+}
+
 /// Sender and receiver in the office, with the other networks.
 pub(super) struct Pair {
     network: Network,
@@ -67,11 +76,12 @@ pub(super) struct Pair {
     pub(super) now: Instant,
     protocol: ProtocolUnderTest,
     ends: [End; 2],
-    /// The random stream of the other networks, and the time of each one's next frame.
-    others: Stream,
-    next: Vec<Instant>,
-    /// The number of frames per second that each other network offers from now on.
-    pub(super) offered: f64,
+    /// The random stream of the other networks, and each one's traffic with the time of its next
+    /// packet.
+    pauses: Stream,
+    others: Vec<(Other, Instant)>,
+    /// The frames of the two stations, if they are observed.
+    pub(super) frames: Option<Frames>,
     /// The length of a record in bytes, and the received part of the next one over TCP.
     record: usize,
     stream: Vec<u8>,
@@ -80,8 +90,6 @@ pub(super) struct Pair {
     pub(super) received: Records,
     /// The exact data sent before approximate records.
     pub(super) described: Vec<u8>,
-    /// Makes approximate frames request delivery despite damage.
-    welcome: bool,
     ended: bool,
 }
 
@@ -93,32 +101,46 @@ impl Pair {
         record: usize,
         seed: u64,
     ) -> Option<Self> {
-        let office =
-            Office { accept_damaged: protocol == ProtocolUnderTest::Approximate, ..office };
-        Self::over(&calm::network(office), protocol, record, seed)
+        let accepts = protocol == ProtocolUnderTest::Approximate;
+        Self::accepting(office, protocol, accepts, record, seed)
     }
 
-    /// Connects the first two stations of another network.
+    /// Connects the two ends; `accepts` tells whether their links pass up damaged frames.
+    pub(super) fn accepting(
+        office: Office,
+        protocol: ProtocolUnderTest,
+        accepts: bool,
+        record: usize,
+        seed: u64,
+    ) -> Option<Self> {
+        let office = Office { accept_damaged: accepts, ..office };
+        let air = Ends { ports: [Port(0), Port(1)], relays: Vec::new(), others: office.others() };
+        let begins = Instant::START + office.settles_in();
+        Self::between(air, begins, &office.network(), protocol, record, seed)
+    }
+
+    /// Connects the first two stations of another network, in which no other station sends.
     pub(super) fn over(
         network: &NetworkConfig,
         protocol: ProtocolUnderTest,
         record: usize,
         seed: u64,
     ) -> Option<Self> {
-        Self::between([Port(0), Port(1)], Vec::new(), network, protocol, record, seed)
+        let pipe = Ends { ports: [Port(0), Port(1)], relays: Vec::new(), others: Vec::new() };
+        Self::between(pipe, Instant::START, network, protocol, record, seed)
     }
 
-    /// Connects two ports, of a network in which `relays` join others.
+    /// Connects two ports from `begins` on.
     pub(super) fn between(
-        ports: [Port; 2],
-        relays: Vec<(Port, Port)>,
+        ends: Ends,
+        begins: Instant,
         network: &NetworkConfig,
         protocol: ProtocolUnderTest,
         record: usize,
         seed: u64,
     ) -> Option<Self> {
         let network = Network::build(network, Seed(seed)).expect("the network can be");
-        let pairs = (network.interfaces().count() - relays.len()) / 2 - 1;
+        let Ends { ports, relays, others } = ends;
         let mut pair = Self {
             network,
             ports,
@@ -127,17 +149,17 @@ impl Pair {
             now: Instant::START,
             protocol,
             ends: [0, 1].map(|end| End::new(protocol, end, seed)),
-            others: Stream::new(Seed(seed), "others"),
-            next: vec![Instant::START; pairs],
-            offered: OFFERED,
+            pauses: Stream::new(Seed(seed), "others"),
+            others: others.into_iter().map(|other| (other, Instant::START)).collect(),
+            frames: None,
             record,
             stream: Vec::new(),
             unsent: Vec::new(),
             received: Records::new(),
             described: Vec::new(),
-            welcome: true,
             ended: false,
         };
+        pair.run(begins);
         for _ in 0..6 {
             pair.ends[0].connect(pair.now);
             let patience = pair.now + Duration::from_secs(5);
@@ -159,18 +181,26 @@ impl Pair {
     /// Returns whether the device of `end` accepts a packet, since systems block a program instead
     /// of overflowing its device.
     fn takes(&self, end: usize) -> bool {
-        self.waiting(end) < WAITING
+        let device = self.network.interface_at(self.ports[end]).expect("each has a device");
+        self.waiting(end) < WAITING && self.network.ledger(device).in_flight() < HELD
+    }
+
+    /// Observes frames with packets of at least `least` bytes from now on.
+    pub(super) fn observe(&mut self, least: usize) {
+        self.network.record(Recording { events: true, packets: true });
+        self.frames = Some(Frames::new(least));
+    }
+
+    /// Returns how long the radio of `end` has been in a state.
+    pub(super) fn radio(&self, port: Port, state: State) -> Duration {
+        let device = self.network.interface_at(port).expect("each has a device");
+        self.network.airtime(device, self.now).map_or(Duration::ZERO, |time| time.of(state))
     }
 
     /// Returns the number of packets in the device of `end`.
     pub(super) fn waiting(&self, end: usize) -> usize {
         let device = self.network.interface_at(self.ports[end]).expect("each has a device");
         self.network.queue_len(device).0
-    }
-
-    /// Makes the link discard damaged frames, as without SAP.
-    pub(super) fn discard_damaged(&mut self) {
-        self.welcome = false;
     }
 
     /// Sends `data` exactly, before all records; returns whether it arrived within `patience`.
@@ -239,7 +269,7 @@ impl Pair {
             let timers = [0, 1].into_iter().filter(|end| self.takes(*end));
             let timers = timers.filter_map(|end| self.ends[end].poll_timeout());
             let network = self.network.poll_timeout().map(|(at, _)| at);
-            let others = self.next.iter().copied();
+            let others = self.others.iter().map(|(_, next)| *next);
             let due = timers.chain(network).chain(others).min();
             let Some(due) = due.filter(|due| *due <= until) else {
                 self.now = until;
@@ -256,11 +286,12 @@ impl Pair {
 
     /// Sends the frames of the other networks that are due.
     fn disturb(&mut self) {
-        for pair in 0..self.next.len() {
-            if self.next[pair] <= self.now {
-                let pause = -(1.0 - self.others.unit()).ln() / self.offered;
-                self.next[pair] = self.now + Duration::from_secs_f64(pause);
-                self.give(Port(2 + 2 * pair as u16), Frame::packet(vec![0; FOREIGN]));
+        for pair in 0..self.others.len() {
+            let (other, next) = self.others[pair];
+            if next <= self.now {
+                let pause = -(1.0 - self.pauses.unit()).ln() / other.per_second;
+                self.others[pair].1 = self.now + Duration::from_secs_f64(pause);
+                self.give(Port(2 + 2 * pair as u16), Frame::packet(vec![0; other.bytes]));
             }
         }
     }
@@ -275,10 +306,8 @@ impl Pair {
             let mut idle = true;
             for end in [0, 1] {
                 while self.takes(end)
-                    && let Some(mut frame) = self.ends[end].poll_packet(self.now, end)
+                    && let Some(frame) = self.ends[end].poll_packet(self.now, end)
                 {
-                    frame.class.accept_damaged =
-                        frame.class.accept_damaged.map(|accept| accept && self.welcome);
                     self.give(self.ports[end], frame);
                     idle = false;
                 }
@@ -294,11 +323,13 @@ impl Pair {
                     if port == self.relays[0].0 {
                         self.passed.push(packet.clone());
                     }
-                    self.give(to, packet_with_class(packet));
+                    self.give(to, Frame::packet(packet));
                     idle = false;
                 }
             }
-            while self.network.poll_event().is_some() {}
+            while let Some(event) = self.network.poll_event() {
+                self.frames.iter_mut().for_each(|frames| frames.count(&event));
+            }
             self.take();
             if idle {
                 return;
@@ -413,7 +444,7 @@ impl End {
         }
     }
 
-    /// Returns the next packet, in a frame of the class that SAP's sender requests.
+    /// Returns the next packet, without a class: the interface recognises approximate ones.
     fn poll_packet(&mut self, now: Instant, end: usize) -> Option<Frame> {
         match self {
             Self::Sap(sap, _) => {
@@ -425,8 +456,7 @@ impl End {
                 let mut datagram = vec![0; udplite::HEADER_LEN];
                 header.emit(&mut datagram, &addresses, &data);
                 datagram.extend_from_slice(&data);
-                let packet = Payload::from(packet(end, Protocol::UDP_LITE, &[&datagram]));
-                Some(packet_with_class(packet))
+                Some(Frame::packet(packet(end, Protocol::UDP_LITE, &[&datagram])))
             }
             Self::Tcp(tcp, _) => {
                 let transmit = tcp.poll_transmit(now)?;
@@ -461,27 +491,6 @@ impl End {
             }
         }
     }
-}
-
-fn packet_with_class(packet: Payload) -> Frame {
-    let class = class_of(&packet);
-    Frame::packet(packet).with_class(class)
-}
-
-/// Returns the class of a packet: approximate ones have one attempt and accept damage (S0.7, S0.8).
-fn class_of(packet: &Payload) -> Class {
-    let bytes = packet.to_bytes();
-    let packet = Ipv4Packet::new(&bytes).ok().filter(|it| it.protocol() == Protocol::UDP_LITE);
-    let approximate = packet.is_some_and(|packet| {
-        let datagram = packet.payload();
-        UdpLitePacket::new(datagram)
-            .is_ok_and(|lite| lite.coverage().bytes_of(datagram.len()) < datagram.len())
-    });
-    if !approximate {
-        return Class::default();
-    }
-    let attempts = Some(NonZeroU8::MIN);
-    Class { attempts, accept_damaged: Some(true), ..Class::default() }
 }
 
 fn tcp_config() -> Arc<windfall_tcp::TcpConfig> {

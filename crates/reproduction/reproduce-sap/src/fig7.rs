@@ -1,115 +1,164 @@
 //! Figure 7: the error of the tracker's mean speed by distance.
 
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
 };
-use windfall_report::{Axis, Chart, Mark, Point, Series, Table, statistics};
+use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 
 use super::ends::ProtocolUnderTest;
-use super::office::calm;
-use super::tracker::{DISTANCES, Place, places, trials};
+use super::office::{self, Office};
+use super::tracker::{DISTANCES, Walked, track, trials};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig7",
-    title: "a walker's mean speed from approximate positions, over distance",
+    title: "A walker's mean speed from approximate positions, over distance",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::Reproduced, 1),
-    mutation: None,
+    record: VerdictRecord::with_seeds(Verdict::InPart, 10),
+    mutation: Some("damaged frames are dropped"),
     run,
 };
 
 /// The paper's error at every distance at which most positions arrive.
 const SMALL: f64 = 0.10;
+/// The distances at which the paper's error is greater, as indices, and that error.
+const LARGE: [(usize, f64); 2] = [(3, 0.18), (7, 0.834)];
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
-    let sap = places(context, ProtocolUnderTest::Approximate, &DISTANCES);
-    let tcp = places(context, ProtocolUnderTest::Tcp, &DISTANCES);
-    let error = |place: &Place| place.median(|walk| Some(walk.error));
-    let full: Vec<&Place> = sap.iter().filter(|place| place.missing() < 0.5).collect();
-    let worst = full.iter().map(|place| error(place)).fold(0.0, f64::max);
-    let last = &sap[sap.len() - 1];
-    let refused: u64 = last.walks.iter().map(|walk| walk.implausible).sum();
-    //= S0.54
-    let claims = vec![
-        Claim::once(
-            "S0.54",
-            "the median error is below 10 % wherever less than half of the values is lost",
-            format!("at most {:.2} % at {} distances", 100.0 * worst, full.len()),
-            worst < SMALL && !full.is_empty(),
-        ),
-        Claim::once(
-            "S0.54",
-            "at the far end, 15 m, more than half of the values is lost or discarded",
-            format!(
-                "{:.1} %, of which {refused} positions were implausible",
-                100.0 * last.missing()
-            ),
-            last.missing() > 0.5,
-        ),
-        Claim::once(
-            "S0.54",
-            "quality degrades there: the median error at 15 m is above that at 2 m (paper: 83.4 %)",
-            format!("{:.2} % against {:.2} %", 100.0 * error(last), 100.0 * error(&sap[0])),
-            error(last) > error(&sap[0]),
-        ),
-        Claim::once(
-            "S0.53",
-            "the version over TCP has no error but that of rounding",
-            format!("{:.2e} at most", tcp.iter().map(error).fold(0.0, f64::max)),
-            tcp.iter().all(|place| error(place) < 1e-6),
-        ),
-    ];
+    let trials = trials(context.extent);
+    let accepts = !context.is_mutated;
+    let walks: Vec<Vec<Walked>> = context.replicate(trials, |seed| {
+        let walk = |&metres: &f64| {
+            (context.progress)(&format!("{metres} m"));
+            let office = Office::at(metres, 54);
+            track(office, ProtocolUnderTest::Approximate, accepts, seed)
+        };
+        DISTANCES.iter().map(walk).collect()
+    });
+    let tcp = context.replicate(trials, |seed| {
+        track(Office::at(DISTANCES[5], 54), ProtocolUnderTest::Tcp, false, seed).error
+    });
     let method = format!(
-        "{} walks of 945 points at each distance and 54 Mb/s, a point every 5 ms, over SAP's \
-         approximate mode without protected bytes and over TCP, both in simulated time. The \
-         paper's errors of 18.0 % at 8 m and 83.4 % at 15 m do not come back: our messages \
-         are numbered, so the receiver knows how long a gap lasted and bridges it with a \
-         straight line instead of taking it for one step. The paper prints 1.40 m/s for \
-         83.4 % of 1.56, which is 1.30, has 20 trials in its text and 50 in the figure, and \
-         measures at 15 m in a testbed that ends at 12.2 m. {}",
-        trials(context.extent),
-        calm::DESCRIPTION
+        "{trials} walks of 945 points at each distance and 54 Mb/s, a point every 5 ms, over SAP's \
+         approximate mode without protected bytes, in simulated time. The paper's tracker takes \
+         each position that arrives for the next one, discards those that would need more than \
+         12.4 m/s, and bridges these with a straight line: where a share q is lost it \
+         overestimates by 1/(1 - q) - 1, so its 18.0 and 83.4 % are what a loss of 15 and of 45 % \
+         gives. Ours has numbered messages, and bridges what was lost too. The paper prints 1.40 \
+         m/s for 83.4 % of 1.56, which is 1.30, has 20 trials in its text and 50 in the figure, \
+         and measures at 15 m in a testbed that ends at 12.2 m. {}",
+        office::DESCRIPTION
     );
     Ok(Finding {
-        claims,
-        charts: vec![("", chart(&sap, &tcp))],
-        tables: vec![("", table(&sap))],
+        inputs: office::inputs(),
+        claims: claims(&walks, &tcp),
+        charts: vec![("", chart(&walks))],
+        tables: vec![("", table(&walks))],
         ..figure.finding(context, method)
     })
 }
 
-fn chart(sap: &[Place], tcp: &[Place]) -> Chart {
-    let line = |name: &str, places: &[Place]| {
-        let point = |place: &Place| {
-            let errors = place.values(|walk| Some(100.0 * walk.error));
+/// Returns a value of each walk at a distance.
+fn values(walks: &[Vec<Walked>], at: usize, of: fn(&Walked) -> f64) -> Vec<f64> {
+    walks.iter().map(|walks| of(&walks[at])).collect()
+}
+
+const MISSING: fn(&Walked) -> f64 = |walk| walk.missing;
+const PAPER: fn(&Walked) -> f64 = |walk| walk.error_of_paper;
+const OURS: fn(&Walked) -> f64 = |walk| walk.error;
+
+//= S0.53
+//= S0.54
+fn claims(walks: &[Vec<Walked>], tcp: &[f64]) -> Vec<Claim> {
+    let median = |at, of| Estimate::median(&values(walks, at, of));
+    let metres = |at: usize| format!("{} m", DISTANCES[at]);
+    let small = Claim::paper(
+        "S0.54",
+        "section 4.4: “The median error at each distance was less than 10% versus the ground \
+         truth, except at 8 m and 15 m”",
+        "the paper's tracker errs by less than 10 % at all other distances",
+    );
+    let small = [0, 1, 2, 4, 5].into_iter().fold(small, |claim, at| {
+        claim.compare(metres(at), median(at, PAPER), Band::to(SMALL, "the paper's 10 %"))
+    });
+    let large = Claim::paper(
+        "S0.54",
+        "section 4.4: “the 18.0% and 83.4% median error”",
+        "the paper's tracker errs by 18.0 % at 8 m and by 83.4 % at 15 m",
+    );
+    let large = LARGE.into_iter().fold(large, |claim, (at, error)| {
+        let band = Band::near(error, 0.25, "a quarter of it: 20 walks tell no more");
+        claim.compare(metres(at), median(at, PAPER), band)
+    });
+    let lost = Claim::paper(
+        "S0.54",
+        "section 4.4: “At these distances, over half of the values were lost or discarded”",
+        "over half of the positions are lost or discarded at 8 m and 15 m",
+    );
+    let lost = LARGE.into_iter().fold(lost, |claim, (at, _)| {
+        claim.compare(metres(at), median(at, MISSING), Band::from(0.5, "half"))
+    });
+    let ours = Claim::ours("S0.54", "with numbered messages the error is below 10 % everywhere");
+    let ours = (0..DISTANCES.len()).fold(ours, |claim, at| {
+        claim.compare(metres(at), median(at, OURS), Band::to(SMALL, "the paper's 10 %"))
+    });
+    vec![
+        small.recorded(Verdict::InPart).because(
+            "at 12.2 m this office loses over a third, and the paper's tracker takes a gap for one step",
+        ),
+        large.recorded(Verdict::NotReproduced),
+        lost.recorded(Verdict::InPart),
+        ours,
+        Claim::ours("S0.53", "the version over TCP has no error but that of rounding").compare(
+            metres(5),
+            Estimate::median(tcp),
+            Band::to(1e-6, "a millionth: rounding"),
+        ),
+    ]
+}
+
+fn chart(walks: &[Vec<Walked>]) -> Chart {
+    let line = |name: &str, of: fn(&Walked) -> f64| {
+        let point = |(at, &metres): (usize, &f64)| {
+            let errors: Vec<f64> = values(walks, at, of).iter().map(|it| 100.0 * it).collect();
             let mean = statistics::mean(&errors)?;
             let error = statistics::standard_error(&errors).unwrap_or(0.0);
             let spread = Some((mean - error, mean + error));
-            Some(Point { x: place.metres, y: mean, spread })
+            Some(Point { x: metres, y: mean, spread })
         };
-        Series::new(name, Mark::LinePoints, places.iter().filter_map(point).collect())
+        let points = DISTANCES.iter().enumerate().filter_map(point).collect();
+        Series::new(name, Mark::LinePoints, points)
     };
     Chart {
         title: "Error of the mean speed".to_owned(),
         subtitle: "945 points at 1.56 m/s, 54 Mb/s; mean and standard error".to_owned(),
         x: Axis::linear("distance (m)").from_zero(),
-        y: Axis::linear("error (%)").from_zero(),
-        series: vec![line("SAP, approximate", sap), line("TCP", tcp)],
+        y: Axis::linear("%").from_zero(),
+        series: vec![
+            line("the paper's tracker: error", PAPER),
+            line("with numbered messages: error", OURS),
+            line("lost or discarded", MISSING),
+        ],
         rules: Vec::new(),
     }
 }
 
-fn table(sap: &[Place]) -> Table {
-    let mut table =
-        Table::new(["distance (m)", "not believed (%)", "median error (%)", "mean error (%)"]);
-    for place in sap {
-        let errors = place.values(|walk| Some(walk.error));
-        table.push([
-            place.metres.to_string(),
-            format!("{:.1}", 100.0 * place.missing()),
-            format!("{:.3}", 100.0 * place.median(|walk| Some(walk.error))),
-            format!("{:.3}", 100.0 * statistics::mean(&errors).unwrap_or(f64::NAN)),
-        ]);
+fn table(walks: &[Vec<Walked>]) -> Table {
+    let mut table = Table::new([
+        "distance (m)",
+        "lost or discarded (%)",
+        "median error of the paper's tracker (%)",
+        "low",
+        "high",
+        "median error with numbers (%)",
+    ]);
+    for (at, metres) in DISTANCES.iter().enumerate() {
+        let paper = Estimate::median(&values(walks, at, PAPER));
+        let missing = statistics::mean(&values(walks, at, MISSING)).unwrap_or(f64::NAN);
+        let ours = Estimate::median(&values(walks, at, OURS)).value;
+        let shares = [missing, paper.value, paper.low, paper.high, ours];
+        let mut row = vec![metres.to_string()];
+        row.extend(shares.map(|share| format!("{:.3}", 100.0 * share)));
+        table.push(row);
     }
     table
 }
