@@ -14,7 +14,7 @@ pub(crate) const FIGURE: Figure = Figure {
     title: "A walker's mean speed from approximate positions, over distance",
     basis: Basis::Simulated,
     record: VerdictRecord::with_seeds(Verdict::InPart, 10),
-    mutation: Some("damaged frames are dropped"),
+    mutation: None,
     run,
 };
 
@@ -103,7 +103,8 @@ fn claims(walks: &[Vec<Walked>], tcp: &[f64]) -> Vec<Claim> {
     });
     vec![
         small.recorded(Verdict::InPart).because(
-            "at 12.2 m this office loses over a third, and the paper's tracker takes a gap for one step",
+            "at 12.2 m this office loses over a third, and the paper's tracker takes a gap for one \
+             step",
         ),
         large.recorded(Verdict::NotReproduced),
         lost.recorded(Verdict::InPart),

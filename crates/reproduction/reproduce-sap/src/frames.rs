@@ -103,12 +103,6 @@ impl Frames {
         Self { least, ..Self::default() }
     }
 
-    //= S0.34
-    /// Returns the share of frames that were sent more than once.
-    pub(super) fn retransmitted_share(&self) -> Option<f64> {
-        statistics::retransmitted_fraction(self.retransmitted, self.damage.sent)
-    }
-
     /// Counts an event of the network.
     pub(super) fn count(&mut self, event: &NetworkEvent) {
         match &event.what {

@@ -15,7 +15,7 @@ pub(crate) const FIGURE: Figure = Figure {
     title: "A tracker among interfering networks: error and age of positions",
     basis: Basis::Simulated,
     record: VerdictRecord::with_seeds(Verdict::NotReproduced, 10),
-    mutation: Some("damaged frames are dropped"),
+    mutation: None,
     run,
 };
 

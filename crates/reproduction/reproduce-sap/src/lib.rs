@@ -16,7 +16,6 @@ mod fig7;
 mod fig8;
 mod frames;
 mod interference;
-mod map;
 mod office;
 mod parameters;
 mod sealed;
@@ -35,7 +34,6 @@ pub const FIGURES: &[Figure] = &[
     fig4::FIGURE,
     sockets::FIGURE,
     bulk::FIGURE,
-    map::FIGURE,
     bound::FIGURE,
     fig7::FIGURE,
     fig8::FIGURE,

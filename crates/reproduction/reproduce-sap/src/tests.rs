@@ -104,9 +104,3 @@ fn a_picture_is_recognised_despite_bit_errors() {
 fn a_bit_error_destroys_encrypted_and_compressed_data() {
     check(&encrypted::FIGURE, 5);
 }
-
-//= S0.45
-#[test]
-fn benefits_of_sap_grow_with_the_share_of_retries() {
-    check(&map::FIGURE, 3);
-}

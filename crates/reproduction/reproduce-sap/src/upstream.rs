@@ -23,7 +23,7 @@ pub(crate) const FIGURE: Figure = Figure {
     title: "A wire before a lossy last hop: what crosses it, and what arrives",
     basis: Basis::Simulated,
     record: VerdictRecord::with_seeds(Verdict::InPart, 10),
-    mutation: Some("approximate frames are retransmitted"),
+    mutation: None,
     run,
 };
 
@@ -285,6 +285,7 @@ fn claims(streams: &[Streams]) -> Vec<Claim> {
             band,
         )
     });
+    let near = "at 10 m hardly a frame of this office fails; beyond, all hold";
     vec![
         Claim::paper(
             "S0.72",
@@ -292,12 +293,18 @@ fn claims(streams: &[Streams]) -> Vec<Claim> {
             "over SAP nothing crosses the wire again",
         )
         .by_construction("approximate messages are never retransmitted"),
-        more(again, "share", RETRANSMITTED, Band::from(0.001, "one byte in a thousand")),
-        more(waiting, "s", WAITING, Band::from(0.000_1, "a tenth of a millisecond")),
-        more(latency, "s", AGE, Band::from(0.001, "a millisecond")),
-        goodput.recorded(Verdict::NotReproduced).because(
-            "the stream needs less than the link has: what TCP retransmits arrives, what SAP \
-             loses does not",
+        more(again, "share", RETRANSMITTED, Band::from(0.001, "one byte in a thousand"))
+            .recorded(Verdict::InPart)
+            .because(near),
+        more(waiting, "s", WAITING, Band::from(0.000_1, "a tenth of a millisecond"))
+            .recorded(Verdict::InPart)
+            .because(near),
+        more(latency, "s", AGE, Band::from(0.001, "a millisecond"))
+            .recorded(Verdict::InPart)
+            .because(near),
+        goodput.recorded(Verdict::InPart).because(
+            "the stream needs less than the link has: up to 11.6 m what TCP sends again arrives, \
+             and what SAP loses does not; at 12.2 m TCP waits for timeouts",
         ),
         more(energy, "s", AIR, Band::from(0.000_001, "a microsecond")),
     ]
