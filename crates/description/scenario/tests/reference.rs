@@ -181,12 +181,17 @@ fn tcp() -> String {
         "# Settings of TCP\n\nThe values of `tcp` in a [scenario](../scenario.md) and of `--tcp`: \
          a set of settings and those that differ from it, such as `new-reno, min-rto=500ms`. \
          [TCP](../tcp.md#settings) explains them. The default is that of the set `cubic`.\n\n\
-         | setting | value | default |\n|---|---|---|\n",
+         | setting | value | default | meaning |\n|---|---|---|---|\n",
     );
     let settings = TcpSettings::default();
     for (setting, default) in settings.values() {
         let legal = setting.legal.replace('|', "\\|");
-        text += &format!("| `{}` | {legal} | `{default}` |\n", setting.name);
+        let source = match setting.source {
+            "" => String::new(),
+            source => format!(" ({source})"),
+        };
+        let meaning = format!("{}{source}", setting.help);
+        text += &format!("| `{}` | {legal} | `{default}` | {meaning} |\n", setting.name);
     }
     text
 }

@@ -17,6 +17,10 @@ use super::{LARGEST_WINDOW, LEAST_MSS};
 pub struct TcpSetting {
     /// The name before `=`.
     pub name: &'static str,
+    /// The purpose of the setting, in one line.
+    pub help: &'static str,
+    /// The requirement or the standard that asks for it; empty if none does.
+    pub source: &'static str,
     /// The values that may stand behind `=`, as an error message says it.
     pub legal: &'static str,
     set: fn(&mut TcpConfig, &str) -> Option<()>,
@@ -43,9 +47,11 @@ impl TcpSetting {
 
 /// A setting whose value is on or off.
 macro_rules! switch {
-    ($name:literal, $($field:ident).+) => {
+    ($name:literal, $about:expr, $($field:ident).+) => {
         TcpSetting {
             name: $name,
+            help: $about.0,
+            source: $about.1,
             legal: "on or off",
             set: |config, value| {
                 config.$($field).+ = word(value, &[("on", true), ("off", false)])?;
@@ -58,9 +64,11 @@ macro_rules! switch {
 
 /// A setting whose value is one of some words.
 macro_rules! choice {
-    ($name:literal, $($field:ident).+, $legal:literal, $words:expr) => {
+    ($name:literal, $about:expr, $($field:ident).+, $legal:literal, $words:expr) => {
         TcpSetting {
             name: $name,
+            help: $about.0,
+            source: $about.1,
             legal: $legal,
             set: |config, value| {
                 config.$($field).+ = word(value, &$words)?;
@@ -73,9 +81,11 @@ macro_rules! choice {
 
 /// A setting whose value is a number or a time in a range.
 macro_rules! quantity {
-    ($name:literal, $($field:ident).+, $range:expr, $legal:literal) => {
+    ($name:literal, $about:expr, $($field:ident).+, $range:expr, $legal:literal) => {
         TcpSetting {
             name: $name,
+            help: $about.0,
+            source: $about.1,
             legal: $legal,
             set: |config, value| {
                 config.$($field).+ = value.parse().ok().filter(|it| $range.contains(it))?;
@@ -88,9 +98,11 @@ macro_rules! quantity {
 
 /// A setting whose value is a size of a buffer.
 macro_rules! buffer {
-    ($name:literal, $field:ident) => {
+    ($name:literal, $about:expr, $field:ident) => {
         TcpSetting {
             name: $name,
+            help: $about.0,
+            source: $about.1,
             legal: "a size of 1kB to 1GB, such as 64KiB",
             set: |config, value| {
                 let ByteCount(bytes) = value.parse().ok()?;
@@ -131,19 +143,59 @@ const DELAYS: core::ops::RangeInclusive<Duration> = Duration::ZERO..=Duration::f
 
 /// Every setting, in the order of the table in `docs/tcp.md`.
 pub static TCP_SETTINGS: [TcpSetting; 38] = [
-    quantity!("mss", mss, (LEAST_MSS..=u16::MAX), "bytes of data and options, 88 to 65535"),
-    buffer!("send-buffer", send_buffer),
-    buffer!("receive-buffer", receive_buffer),
-    buffer!("memory", memory),
-    switch!("timestamps", timestamps),
-    choice!("paws", paws, "before, after or off", PAWS),
-    switch!("window-scale", window_scale),
-    switch!("sack", sack),
-    switch!("ecn", ecn),
-    switch!("header-prediction", prediction),
-    switch!("template", template),
+    quantity!(
+        "mss",
+        ("Greatest segment that is offered and sent", "RFC 9293, section 3.7.1; S2.12"),
+        mss,
+        (LEAST_MSS..=u16::MAX),
+        "bytes of data and options, 88 to 65535"
+    ),
+    buffer!(
+        "send-buffer",
+        ("Bytes that are kept until they are acknowledged", "RFC 9293, section 3.9.1.2"),
+        send_buffer
+    ),
+    buffer!(
+        "receive-buffer",
+        (
+            "Bytes that are kept until they are read; the rest of it is the window",
+            "RFC 9293, section 3.8.6"
+        ),
+        receive_buffer
+    ),
+    buffer!("memory", ("Bytes that all connections of an endpoint may hold together", ""), memory),
+    switch!("timestamps", ("Offer and use the timestamps option", "RFC 7323; S2.2"), timestamps),
+    choice!(
+        "paws",
+        (
+            "Check for old duplicates before header prediction, after it, or not",
+            "RFC 7323, section 5; S2.3, S2.8"
+        ),
+        paws,
+        "before, after or off",
+        PAWS
+    ),
+    switch!(
+        "window-scale",
+        ("Offer and use windows above 65535 bytes", "RFC 7323, section 2; S2.4"),
+        window_scale
+    ),
+    switch!(
+        "sack",
+        ("Offer and use selective acknowledgments, with D-SACK", "RFC 2018, 2883, 6675; S2.5"),
+        sack
+    ),
+    switch!("ecn", ("Offer and use explicit congestion notification", "RFC 3168"), ecn),
+    switch!(
+        "header-prediction",
+        ("Take the segment that was to be expected by a short path", "S2.6"),
+        prediction
+    ),
+    switch!("template", ("Send by a header that was prepared", "S2.7"), template),
     TcpSetting {
         name: "delayed-ack",
+        help: "Time of acknowledgments: by segments, by time alone, or fewer the more traffic",
+        source: "RFC 9293, section 3.8.6.3; S2.10, S2.47",
         legal: "off, every[:SEGMENTS[:DELAY[:TICK]]], time[:INTERVAL] or traffic[:MOST[:DELAY]], \
                 such as every:2:200ms, time:500ms, traffic:16",
         set: |config, value| {
@@ -152,21 +204,91 @@ pub static TCP_SETTINGS: [TcpSetting; 38] = [
         },
         text: |config| ack_text(config.acks),
     },
-    switch!("nagle", nagle),
-    quantity!("initial-rto", timeout.initial, SPANS, "a time of up to 1h, such as 1s"),
-    quantity!("min-rto", timeout.minimum, SPANS, "a time of up to 1h, such as 200ms"),
-    quantity!("max-rto", timeout.maximum, SPANS, "a time of up to 1h, such as 60s"),
-    quantity!("tick", timeout.tick, DELAYS, "a time such as 500ms, or 0 for an exact clock"),
-    switch!("rto-in-ticks", timeout.in_ticks),
-    choice!("congestion", congestion_control, "cubic, reno or net3-reno", CONGESTION_CONTROLS),
-    switch!("byte-counting", byte_counting),
-    quantity!("initial-window", initial_window, (1..=1000), "segments, 1 to 1000"),
-    choice!("loss-recovery", loss_recovery, "new-reno, net3 or sack", RECOVERIES),
-    switch!("limited-transmit", limited_transmit),
-    switch!("fast-retransmit", fast_retransmit),
-    switch!("fast-open", fast_open),
+    switch!(
+        "nagle",
+        ("Hold a short segment back while data are unacknowledged", "RFC 9293, section 3.7.4"),
+        nagle
+    ),
+    quantity!(
+        "initial-rto",
+        (
+            "Retransmission timeout before the first measurement of the round trip",
+            "RFC 6298, section 2.1"
+        ),
+        timeout.initial,
+        SPANS,
+        "a time of up to 1h, such as 1s"
+    ),
+    quantity!(
+        "min-rto",
+        ("Least retransmission timeout", "RFC 6298, section 2.4; S3.15"),
+        timeout.minimum,
+        SPANS,
+        "a time of up to 1h, such as 200ms"
+    ),
+    quantity!(
+        "max-rto",
+        ("Greatest retransmission timeout", "RFC 6298, section 2.5"),
+        timeout.maximum,
+        SPANS,
+        "a time of up to 1h, such as 60s"
+    ),
+    quantity!(
+        "tick",
+        ("Interval of the clock that timers run by", "S3.15"),
+        timeout.tick,
+        DELAYS,
+        "a time such as 500ms, or 0 for an exact clock"
+    ),
+    switch!(
+        "rto-in-ticks",
+        ("Estimate the round trip in ticks, as 4.4BSD does", "S3.15"),
+        timeout.in_ticks
+    ),
+    choice!(
+        "congestion",
+        ("Congestion control", "RFC 9438, 5681, 2001"),
+        congestion_control,
+        "cubic, reno or net3-reno",
+        CONGESTION_CONTROLS
+    ),
+    switch!(
+        "byte-counting",
+        ("Open Reno's window by bytes; CUBIC always does, net3-reno never", "RFC 3465; S2.47"),
+        byte_counting
+    ),
+    quantity!(
+        "initial-window",
+        ("Congestion window of a new connection", "RFC 6928"),
+        initial_window,
+        (1..=1000),
+        "segments, 1 to 1000"
+    ),
+    choice!(
+        "loss-recovery",
+        ("Recovery from losses where SACK is not negotiated", "RFC 6582, 2001"),
+        loss_recovery,
+        "new-reno, net3 or sack",
+        RECOVERIES
+    ),
+    switch!(
+        "limited-transmit",
+        ("Send new data on the first two duplicate acknowledgments", "RFC 3042"),
+        limited_transmit
+    ),
+    switch!(
+        "fast-retransmit",
+        (
+            "Retransmit on three duplicate acknowledgments; off over links that reorder",
+            "RFC 5681, section 3.2; S2.46"
+        ),
+        fast_retransmit
+    ),
+    switch!("fast-open", ("Carry data on the SYN with a cookie", "RFC 7413; S2.17"), fast_open),
     TcpSetting {
         name: "burst",
+        help: "Greatest number of segments that leave in a row",
+        source: "S2.47",
         legal: "off, or segments, 1 to 65535",
         set: |config, value| {
             config.burst = match value {
@@ -179,6 +301,8 @@ pub static TCP_SETTINGS: [TcpSetting; 38] = [
     },
     TcpSetting {
         name: "keepalive",
+        help: "Probe a silent peer; on is after two hours, then 9 times every 75 s",
+        source: "RFC 9293, section 3.8.4",
         legal: "off, on, or IDLE[:INTERVAL[:PROBES]] such as 10s:1s:5",
         set: |config, value| {
             config.keepalive = match value {
@@ -195,12 +319,41 @@ pub static TCP_SETTINGS: [TcpSetting; 38] = [
             )
         },
     },
-    quantity!("retries", retries, (0..=u8::MAX), "how many timeouts, 0 to 255"),
-    quantity!("syn-retries", syn_retries, (0..=u8::MAX), "how many timeouts, 0 to 255"),
-    quantity!("time-wait", time_wait, DELAYS, "a time of up to 1h, such as 60s"),
-    quantity!("fin-wait", fin_wait, DELAYS, "a time of up to 1h, such as 60s"),
+    quantity!(
+        "retries",
+        (
+            "Timeouts of a segment in a row until the connection is given up",
+            "RFC 9293, section 3.8.3"
+        ),
+        retries,
+        (0..=u8::MAX),
+        "a number of timeouts, 0 to 255"
+    ),
+    quantity!(
+        "syn-retries",
+        ("Timeouts of a SYN until the attempt is given up", "RFC 9293, section 3.8.3"),
+        syn_retries,
+        (0..=u8::MAX),
+        "a number of timeouts, 0 to 255"
+    ),
+    quantity!(
+        "time-wait",
+        ("Time for which a closed connection is remembered", "RFC 9293, section 3.6"),
+        time_wait,
+        DELAYS,
+        "a time of up to 1h, such as 60s"
+    ),
+    quantity!(
+        "fin-wait",
+        ("Time for which the end of a peer is awaited after the close", "RFC 9293, section 3.6"),
+        fin_wait,
+        DELAYS,
+        "a time of up to 1h, such as 60s"
+    ),
     TcpSetting {
         name: "corruption",
+        help: "Notification of corruption, and the segments that it names",
+        source: "S4.1 to S4.12",
         legal: "off, or both options on: draft-safe, paper or extended",
         set: |config, value| {
             let mode = match value {
@@ -217,11 +370,27 @@ pub static TCP_SETTINGS: [TcpSetting; 38] = [
             if is_off { "off".into() } else { name_of(&mode, &MODES) }
         },
     },
-    switch!("detect", corruption.detect),
-    switch!("notify", corruption.notify),
-    choice!("packing", corruption.packing, "packed or aligned", PACKINGS),
+    switch!(
+        "detect",
+        ("Offer the corruption detection option alone", "S4.1, S4.7"),
+        corruption.detect
+    ),
+    switch!(
+        "notify",
+        ("Offer the corruption notification option alone", "S4.3, S4.8"),
+        corruption.notify
+    ),
+    choice!(
+        "packing",
+        ("Layout of the corruption options", "S4.2"),
+        corruption.packing,
+        "packed or aligned",
+        PACKINGS
+    ),
     TcpSetting {
         name: "kinds",
+        help: "Option kinds of the corruption options",
+        source: "S4.1, S4.3; RFC 6994",
         legal: "the kinds of CDO and CNO such as 27:28, experimental, or \
                 experimental:KIND:CDO:CNO with identifiers such as experimental:253:52492:50188",
         set: |config, value| {
@@ -230,8 +399,18 @@ pub static TCP_SETTINGS: [TcpSetting; 38] = [
         },
         text: |config| kinds_text(config.corruption.kinds),
     },
-    choice!("reaction", corruption.reaction, "ignore, as-mark or as-loss", REACTIONS),
-    switch!("data-check", data_check),
+    choice!(
+        "reaction",
+        ("Reaction of the congestion window to a notification", "S4.5"),
+        corruption.reaction,
+        "ignore, as-mark or as-loss",
+        REACTIONS
+    ),
+    switch!(
+        "data-check",
+        ("Add a CRC-32C over the data of each segment, if both ends want it", ""),
+        data_check
+    ),
 ];
 
 /// The value that a word stands for.
