@@ -64,8 +64,8 @@ fn every_error_trace_in_the_documents_can_be_read() {
 
 #[test]
 fn the_reference_names_every_key_of_a_scenario() {
-    let pages = ["scenario", "reference/station", "reference/link", "reference/radio"];
-    let pages = pages.into_iter().chain(["reference/flow", "reference/app"]);
+    let pages = ["scenario", "reference/scenario", "reference/station", "reference/link"];
+    let pages = pages.into_iter().chain(["reference/radio", "reference/flow", "reference/app"]);
     let page = |name| std::fs::read_to_string(root().join(format!("docs/{name}.md")));
     let reference: String = pages.map(|name| page(name).expect("it exists")).collect();
     let station = "[[station]]\nname = \"a\"\n";
