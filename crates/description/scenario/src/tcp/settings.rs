@@ -163,7 +163,11 @@ pub static TCP_SETTINGS: [TcpSetting; 38] = [
         ),
         receive_buffer
     ),
-    buffer!("memory", ("Bytes that all connections of an endpoint may hold together", ""), memory),
+    buffer!(
+        "memory",
+        ("Bytes that all connections of an endpoint may hold together", "RFC 6429"),
+        memory
+    ),
     switch!("timestamps", ("Offer and use the timestamps option", "RFC 7323; S2.2"), timestamps),
     choice!(
         "paws",
@@ -408,7 +412,7 @@ pub static TCP_SETTINGS: [TcpSetting; 38] = [
     ),
     switch!(
         "data-check",
-        ("Add a CRC-32C over the data of each segment, if both ends want it", ""),
+        ("Add a CRC-32C over the data of each segment, if both ends want it", "RFC 9260, 6994"),
         data_check
     ),
 ];
