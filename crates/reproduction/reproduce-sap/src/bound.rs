@@ -20,7 +20,7 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.bulk",
     title: "Precise bulk on a clean link, beside TCP and the bound of air time",
     basis: Basis::Simulated,
-    record: VerdictRecord { verdict: Verdict::Reproduced, extent: Extent::Quick, seeds: 2 },
+    record: VerdictRecord::with_seeds(Verdict::InPart, 10),
     mutation: None,
     run,
 };
@@ -177,13 +177,16 @@ fn claims(places: &[Place]) -> Vec<Claim> {
         })
     };
     let aim = "our own aim";
+    let edge = "at 10.8 m, where six attempts in ten fail, the interval reaches across";
     vec![
         each(
             Claim::ours("S0.24", "precise bulk of the standard profile has 0.9 of the bound"),
             &known,
             &of_bound,
             Band::from(0.9, aim),
-        ),
+        )
+        .recorded(Verdict::InPart)
+        .because(edge),
         each(
             Claim::ours(
                 "S0.24",
@@ -199,7 +202,9 @@ fn claims(places: &[Place]) -> Vec<Claim> {
             &known,
             &|place| over(place, 1),
             Band::from(1.0, aim),
-        ),
+        )
+        .recorded(Verdict::InPart)
+        .because(edge),
     ]
 }
 

@@ -175,7 +175,9 @@ fn claims(times: &[Times]) -> Vec<Claim> {
         .compare("2 to 10 m", mean_factor(times), requirement(|factor| factor))
         .recorded(Verdict::NotReproduced)
         .because(near),
-        everywhere(slowest, 6, [2, 1], Band::from(1.0, order)),
+        everywhere(slowest, 6, [2, 1], Band::from(1.0, order))
+            .recorded(Verdict::InPart)
+            .because("1.4 times as long up to 10 m; at 12.2 m ten runs do not tell"),
     ];
     claims.extend(averages(times, near));
     claims

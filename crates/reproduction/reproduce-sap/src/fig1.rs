@@ -17,7 +17,7 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig1",
     title: "A picture sent precisely and approximately, by bit error rate",
     basis: Basis::Simulated,
-    record: VerdictRecord { verdict: Verdict::Reproduced, extent: Extent::Quick, seeds: 4 },
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 20),
     mutation: None,
     run,
 };

@@ -1,7 +1,7 @@
 //! Figure 8: the regularity of arriving positions, and their age.
 
 use windfall_experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
+    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
 };
 use windfall_report::{Axis, Chart, Estimate, Mark, Series, Table, statistics};
 
@@ -13,7 +13,7 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig8",
     title: "Variance of the time between positions, and their age, over distance",
     basis: Basis::Simulated,
-    record: VerdictRecord { verdict: Verdict::InPart, extent: Extent::Quick, seeds: 2 },
+    record: VerdictRecord::with_seeds(Verdict::InPart, 10),
     mutation: None,
     run,
 };
