@@ -107,6 +107,8 @@ pub enum Reason {
     Key = 3,
     /// No listener accepts connections at this port.
     NotListening = 4,
+    /// The receiver of this reset has broken the protocol.
+    Violation = 5,
 }
 
 impl Reason {
@@ -118,6 +120,7 @@ impl Reason {
             2 => Self::Busy,
             3 => Self::Key,
             4 => Self::NotListening,
+            5 => Self::Violation,
             _ => Self::Closed,
         }
     }

@@ -111,6 +111,7 @@ fn explain(error: &SapError) -> (c_int, String) {
             CloseReason::NoAnswer | CloseReason::TimedOut => libc::ETIMEDOUT,
             CloseReason::Unreachable => libc::EHOSTUNREACH,
             CloseReason::Closed | CloseReason::ClosedByPeer => libc::ECONNRESET,
+            CloseReason::Violation => libc::EPROTO,
         },
         SapError::TimedOut | SapError::Unfinished { .. } => libc::ETIMEDOUT,
     };

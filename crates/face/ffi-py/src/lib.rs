@@ -47,7 +47,10 @@ fn raise(error: SapError) -> PyErr {
         | SapError::Unfinished { reason: UnfinishedReason::Closed(reason), .. } => match reason {
             CloseReason::NoAnswer | CloseReason::TimedOut => PyTimeoutError::new_err(text),
             CloseReason::Refused(_) => PyConnectionRefusedError::new_err(text),
-            CloseReason::Unreachable | CloseReason::Closed | CloseReason::ClosedByPeer => {
+            CloseReason::Unreachable
+            | CloseReason::Closed
+            | CloseReason::ClosedByPeer
+            | CloseReason::Violation => {
                 PyConnectionError::new_err(text)
             }
         },

@@ -48,7 +48,8 @@ pub struct SapConfig {
     /// The quiet time after which a probe is sent; `None`: no keepalive.
     pub keepalive: Option<Duration>,
     /// The time that a close waits without progress: no message is acknowledged, and none is sent
-    /// for the first time. Three retransmission timeouts, if that is longer.
+    /// for the first time. Three retransmission timeouts, if that is longer. An application may set
+    /// its own limit for a connection.
     pub close_timeout: Duration,
     /// The capacity for received messages, delivered or out of order, in bytes.
     pub receive_buffer: usize,
@@ -61,10 +62,18 @@ pub struct SapConfig {
     pub repair_memory: usize,
     /// Adds a check to each block of approximate data, so that damage is located.
     pub block_checks: bool,
-    /// The maximum number of streams that a peer may open.
+    /// The maximum number of streams with precise messages, in each direction.
     pub max_streams: usize,
     /// The maximum number of connections, half-open ones included.
     pub max_connections: usize,
+    /// The maximum number of connections of one address, or of one IPv6 network of 64 bits.
+    pub max_per_address: usize,
+    /// The maximum number of connections that the application has not accepted, half-open ones
+    /// included, of one address.
+    pub max_waiting_per_address: usize,
+    /// The maximum number of connections that the application has not accepted, half-open ones
+    /// included.
+    pub max_waiting: usize,
     /// The number of half-open connections from which a ping needs a token.
     pub free_half_open: usize,
     /// The maximum number of half-open connections.
@@ -92,7 +101,7 @@ impl SapConfig {
             connect_timeout: Duration::from_secs(5),
             idle_timeout: Duration::from_secs(60),
             keepalive: Some(Duration::from_secs(15)),
-            close_timeout: Duration::from_secs(3),
+            close_timeout: Duration::from_secs(60),
             receive_buffer: 4 << 20,
             receive_total: 256 << 20,
             send_buffer: 4 << 20,
@@ -100,6 +109,9 @@ impl SapConfig {
             block_checks: true,
             max_streams: 64,
             max_connections: 1 << 16,
+            max_per_address: 1024,
+            max_waiting_per_address: 64,
+            max_waiting: 4096,
             free_half_open: 64,
             max_half_open: 1024,
             half_open_timeout: Duration::from_secs(10),

@@ -30,6 +30,9 @@ mod arrive;
 mod timers;
 mod transmit;
 
+/// The time for which an end that has nothing more to say answers a peer that may not know it.
+const FAREWELL: Duration = Duration::from_secs(3);
+
 /// The state of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
@@ -92,8 +95,18 @@ struct Outbox {
     /// Alternates between the two kinds of message: `true` sends a precise one next.
     turn: bool,
     /// Sent approximate messages, kept for repair, and their size in bytes.
-    memory: VecDeque<(u16, u32, Bytes)>,
+    memory: VecDeque<Kept>,
     remembered: usize,
+}
+
+/// A sent approximate message that is kept for repair.
+#[derive(Clone, Debug)]
+struct Kept {
+    stream: u16,
+    number: u32,
+    data: Bytes,
+    /// The bytes that were sent to repair it.
+    repaired: usize,
 }
 
 /// Received messages that the application has not read.
@@ -175,7 +188,14 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    fn new(now: Instant, config: SapConfig, peer: SocketAddr, state: State) -> Self {
+    fn new(
+        now: Instant,
+        config: SapConfig,
+        peer: SocketAddr,
+        state: State,
+        skips: [u8; 16],
+    ) -> Self {
+        let skips = config.congestion_control.then_some(skips);
         Self {
             config,
             peer,
@@ -184,7 +204,7 @@ impl Connection {
             seal: None,
             initiator: None,
             around: HEADER_LEN,
-            sent: Sent::default(),
+            sent: Sent::new(skips),
             seen: Numbers::default(),
             outbox: Outbox::default(),
             inbox: Inbox {
@@ -224,6 +244,7 @@ impl Connection {
         id: u32,
         peer: SocketAddr,
         key: Option<(SharedKey, [u8; 32])>,
+        skips: [u8; 16],
     ) -> Self {
         let max_datagram = config.max_datagram as u16;
         let mut ping = SapPing { connection: id, max_datagram, ..SapPing::default() };
@@ -234,7 +255,7 @@ impl Connection {
         });
         let deadline = now + config.connect_timeout;
         let connecting = Connecting { ping, due: now, wait: config.initial_timeout, deadline };
-        let mut connection = Self::new(now, config, peer, State::Connecting(connecting));
+        let mut connection = Self::new(now, config, peer, State::Connecting(connecting), skips);
         connection.around += initiator.as_ref().map_or(0, |_| TAG_LEN);
         connection.initiator = initiator;
         connection
@@ -247,8 +268,9 @@ impl Connection {
         peer: SocketAddr,
         ping: (u32, u16),
         seal: Option<Box<Seal>>,
+        skips: [u8; 16],
     ) -> Self {
-        let mut connection = Self::new(now, config, peer, State::Open);
+        let mut connection = Self::new(now, config, peer, State::Open, skips);
         connection.around += seal.as_ref().map_or(0, |_| TAG_LEN);
         connection.seal = seal;
         connection.sent.push(now, None);
@@ -332,8 +354,13 @@ impl Connection {
         self.progress_at + self.close_patience()
     }
 
+    /// Sets how long a close waits without progress.
+    pub(crate) fn set_linger(&mut self, linger: Duration) {
+        self.config.close_timeout = linger;
+    }
+
     /// Returns the time that a close waits without progress, which covers a long round trip.
-    fn close_patience(&self) -> Duration {
+    pub(crate) fn close_patience(&self) -> Duration {
         self.config.close_timeout.max(self.timeout() * 3)
     }
 
@@ -359,8 +386,11 @@ impl Connection {
             _ => return Err(SapSendError::Finished),
         }
         let precise = message.mode == Mode::Precise;
-        let numbers = self.outbox.numbers.entry(message.stream).or_default();
+        let numbers = self.outbox.numbers.get(&message.stream).copied().unwrap_or_default();
         let number = if precise { numbers.0 } else { numbers.1 };
+        if precise && number == 0 {
+            self.open_stream(message.stream)?;
+        }
         let encoded = encode(message, number, self.config.block_checks)?;
         if self.around + encoded.len() > self.path.size() {
             let most = self.path.size() - self.around - (encoded.len() - message.data.len());
@@ -371,6 +401,7 @@ impl Connection {
             return Err(SapSendError::Full);
         }
         self.outbox.bytes += encoded.len();
+        let numbers = self.outbox.numbers.entry(message.stream).or_default();
         if precise {
             numbers.0 = number.wrapping_add(1);
             self.outbox.push_precise(encoded);
@@ -382,15 +413,25 @@ impl Connection {
         Ok(())
     }
 
+    /// Rejects a stream of precise messages that the peer would not accept.
+    fn open_stream(&self, stream: u16) -> Result<(), SapSendError> {
+        let others = self.outbox.numbers.iter().filter(|(other, it)| **other != stream && it.0 > 0);
+        if others.count() < self.config.max_streams {
+            return Ok(());
+        }
+        Err(SapSendError::Streams { stream, most: self.config.max_streams })
+    }
+
     /// Keeps an approximate message for repair.
     fn remember(&mut self, message: &Message, number: u32) {
         let outbox = &mut self.outbox;
-        outbox.memory.push_back((message.stream, number, message.data.clone()));
+        let (stream, data) = (message.stream, message.data.clone());
+        outbox.memory.push_back(Kept { stream, number, repaired: 0, data });
         outbox.remembered += weight(message.data.len());
         while outbox.remembered > self.config.repair_memory
-            && let Some((_, _, data)) = outbox.memory.pop_front()
+            && let Some(kept) = outbox.memory.pop_front()
         {
-            outbox.remembered -= weight(data.len());
+            outbox.remembered -= weight(kept.data.len());
         }
     }
 
@@ -458,11 +499,16 @@ impl Connection {
 
     /// Resets the connection at once.
     pub(crate) fn abort(&mut self, reason: CloseReason) {
+        self.abort_because(Reason::Closed, reason);
+    }
+
+    /// Resets the connection at once and tells the peer why.
+    fn abort_because(&mut self, told: Reason, reason: CloseReason) {
         if self.state == State::Closed {
             return;
         }
         if self.state == State::Open {
-            self.reset = Some(Reason::Closed);
+            self.reset = Some(told);
         }
         self.end(reason);
     }
@@ -476,18 +522,25 @@ impl Connection {
         self.events.push_back(SapEvent::Closed(reason));
     }
 
+    /// Returns whether the end of this direction was announced, and the peer has everything precise
+    /// before it.
+    fn has_said_all(&self) -> bool {
+        self.sending != FinState::Open && self.is_flushed()
+    }
+
     /// Ends the connection if both directions have ended.
     fn settle(&mut self, now: Instant) {
-        if !self.is_open() || self.sending != FinState::Acknowledged {
+        if !self.is_open() || !self.has_said_all() {
             return;
         }
         if self.peer_finished {
-            // The peer may retransmit its FIN and needs an acknowledgement then.
+            // The peer may retransmit its FIN and needs an acknowledgement then, or it may be gone
+            // before it has acknowledged this end's.
             if self.deadline.is_none() || self.released {
-                let linger = self.timeout() * 3;
-                self.deadline = Some(self.deadline.unwrap_or(now + linger).min(now + linger));
+                let farewell = now + FAREWELL.max(self.timeout() * 3);
+                self.deadline = Some(self.deadline.unwrap_or(farewell).min(farewell));
             }
-        } else if self.released {
+        } else if self.released && self.sending == FinState::Acknowledged {
             self.abort(CloseReason::Closed);
         }
     }

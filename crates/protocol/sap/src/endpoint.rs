@@ -20,7 +20,10 @@ use crate::message::{Message, Received};
 use crate::seal::{Seal, SharedKey};
 use crate::secret::Secret;
 
+mod places;
 mod strangers;
+
+use places::Places;
 
 /// The id of a connection, as its datagrams carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,6 +53,8 @@ pub struct SapEndpoint {
     peers: BTreeMap<(SocketAddr, u32), u32>,
     half_open: BTreeMap<(SocketAddr, u32), HalfOpen>,
     half_open_ids: BTreeMap<u32, (SocketAddr, u32)>,
+    /// The places that the connections of each address take.
+    places: Places,
     /// Connections that may have something to send.
     ready: BTreeSet<u32>,
     timers: BTreeSet<(Instant, u32)>,
@@ -82,6 +87,7 @@ impl SapEndpoint {
             peers: BTreeMap::new(),
             half_open: BTreeMap::new(),
             half_open_ids: BTreeMap::new(),
+            places: Places::default(),
             ready: BTreeSet::new(),
             timers: BTreeSet::new(),
             due: BTreeMap::new(),
@@ -107,9 +113,15 @@ impl SapEndpoint {
     pub fn connect(&mut self, now: Instant, to: SocketAddr) -> ConnectionId {
         let id = self.new_id();
         let key = self.key.map(|key| (key, self.secret.draw()));
-        self.connections.insert(id, Connection::connect(now, self.config, id, to, key));
+        let skips = self.secret.draw();
+        self.connections.insert(id, Connection::connect(now, self.config, id, to, key, skips));
         self.touch(id);
         ConnectionId(id)
+    }
+
+    /// Notes that the application has accepted a connection, whose peer may then open further ones.
+    pub fn accept(&mut self, id: ConnectionId) {
+        self.places.accept(id.0);
     }
 
     /// Queues a message for transmission.
@@ -239,6 +251,7 @@ impl SapEndpoint {
                 if self.half_open.get(&key).is_some_and(|half| half.until <= now) {
                     self.half_open.remove(&key);
                     self.half_open_ids.remove(&id);
+                    self.places.leave(id);
                 }
                 continue;
             }
@@ -275,6 +288,7 @@ impl SapEndpoint {
                 let removed = self.connections.remove(&id);
                 self.held -= removed.map_or(0, |connection| connection.counted());
                 self.peers.remove(&peer);
+                self.places.leave(id);
             } else {
                 self.set_timer(id, due);
             }
@@ -395,6 +409,20 @@ impl SapEndpoint {
     #[must_use]
     pub fn gives_up_at(&self, id: ConnectionId) -> Option<Instant> {
         self.connections.get(&id.0).map(Connection::gives_up_at)
+    }
+
+    /// Sets how long the close of a connection waits without progress, instead of
+    /// [`SapConfig::close_timeout`].
+    pub fn set_linger(&mut self, id: ConnectionId, linger: Duration) {
+        if let Some(connection) = self.connections.get_mut(&id.0) {
+            connection.set_linger(linger);
+        }
+    }
+
+    /// Returns how long the close of a connection waits without progress.
+    #[must_use]
+    pub fn linger(&self, id: ConnectionId) -> Duration {
+        self.connections.get(&id.0).map_or(self.config.close_timeout, Connection::close_patience)
     }
 
     /// Returns the longest message that a connection accepts now, in bytes, unless it is in ranges;

@@ -35,6 +35,14 @@ pub enum SapSendError {
         /// The maximum number of ranges.
         most: usize,
     },
+    /// The message would open another stream than the peer accepts.
+    #[error("stream {stream} is one too many: a connection has {most} with precise messages")]
+    Streams {
+        /// The stream of the message.
+        stream: u16,
+        /// The maximum number of streams.
+        most: usize,
+    },
     /// The bit error rate of a tolerance is out of range.
     #[error("a tolerance for bit errors lies between 0 and 0.5")]
     Tolerance,
@@ -64,6 +72,9 @@ pub enum CloseReason {
     /// The operating system reports the peer as unreachable.
     #[error("the peer is unreachable")]
     Unreachable,
+    /// The peer has acknowledged a packet that was never sent.
+    #[error("the peer acknowledged what was never sent")]
+    Violation,
 }
 
 const fn name(reason: Reason) -> &'static str {
@@ -73,5 +84,6 @@ const fn name(reason: Reason) -> &'static str {
         Reason::Busy => "it has too many connections",
         Reason::Key => "the keys do not agree",
         Reason::NotListening => "it does not listen",
+        Reason::Violation => "this end broke the protocol",
     }
 }

@@ -35,6 +35,7 @@ mod rtt;
 mod seal;
 mod secret;
 mod sent;
+mod skips;
 
 pub use config::{Profile, SapConfig};
 pub use datagram::{DatagramMeta, OutgoingDatagram};

@@ -6,6 +6,7 @@ use windfall_base::{Duration, Instant};
 use windfall_wire_net::sap::SapAck;
 
 use crate::numbers::listed;
+use crate::skips::Skips;
 
 /// The number of later packets that arrive before a missing one counts as lost.
 const THRESHOLD: u64 = 3;
@@ -49,6 +50,8 @@ pub(crate) struct Outcome {
     pub(crate) damaged: Vec<SentPacket>,
     /// The time of transmission of the largest one, if it is new.
     pub(crate) sample: Option<Instant>,
+    /// A packet is acknowledged that was never sent.
+    pub(crate) forged: bool,
 }
 
 /// Packets in flight by number.
@@ -61,9 +64,16 @@ pub(crate) struct Sent {
     in_flight: usize,
     count: usize,
     last_at: Option<Instant>,
+    /// The numbers that are left out; none in the paper profile.
+    skips: Option<Skips>,
 }
 
 impl Sent {
+    /// Creates an empty one, which leaves out numbers that depend on the key, if there is one.
+    pub(crate) fn new(skips: Option<[u8; 16]>) -> Self {
+        Self { skips: skips.map(Skips::new), ..Self::default() }
+    }
+
     /// Returns the number of the next packet.
     pub(crate) fn next(&self) -> u64 {
         self.first + self.packets.len() as u64
@@ -78,6 +88,14 @@ impl Sent {
             self.count += 1;
             self.last_at = Some(now);
         }
+        self.append(packet);
+        let next = self.next();
+        if self.skips.as_mut().is_some_and(|skips| skips.skip(next)) {
+            self.append(None);
+        }
+    }
+
+    fn append(&mut self, packet: Option<SentPacket>) {
         if packet.is_none() && self.packets.is_empty() {
             self.first += 1;
         } else {
@@ -122,11 +140,18 @@ impl Sent {
     pub(crate) fn acknowledge(&mut self, ack: &SapAck) -> Outcome {
         let mut outcome = Outcome::default();
         let Some(largest) = self.expand(ack.largest) else { return outcome };
+        let runs = listed(ack, largest);
+        if let Some(skips) = &self.skips
+            && runs.iter().any(|(first, last)| skips.touches(*first, *last))
+        {
+            outcome.forged = true;
+            return outcome;
+        }
         for below in &ack.damaged {
             let number = largest.checked_sub(u64::from(*below));
             outcome.damaged.extend(number.and_then(|number| self.take(number)));
         }
-        for (first, last) in listed(ack, largest) {
+        for (first, last) in runs {
             for number in first.max(self.first)..=last {
                 let Some(packet) = self.take(number) else { continue };
                 if number == largest {

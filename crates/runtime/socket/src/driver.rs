@@ -55,6 +55,20 @@ enum Driver {
     Background,
 }
 
+impl State {
+    /// Takes the next connection that was not accepted.
+    pub(crate) fn accept(&mut self) -> Option<(ConnectionId, SocketAddr)> {
+        let accepted = self.accepted.pop_front();
+        if let Some((id, _)) = accepted {
+            self.endpoint.accept(id);
+        }
+        if self.accepted.is_empty() {
+            self.acceptable.lower();
+        }
+        accepted
+    }
+}
+
 pub(crate) struct State {
     pub(crate) endpoint: SapEndpoint,
     pub(crate) connections: BTreeMap<ConnectionId, Status>,

@@ -150,10 +150,7 @@ impl SapListener {
     /// Accepts a connection without waiting, if there is one.
     pub fn try_accept(&self) -> Option<(SapSocket, SocketAddr)> {
         let mut state = self.core.lock();
-        let accepted = state.accepted.pop_front();
-        if state.accepted.is_empty() {
-            state.acceptable.lower();
-        }
+        let accepted = state.accept();
         drop(state);
         accepted.map(|(id, from)| (SapSocket::new(self.core.clone(), id, from), from))
     }
@@ -177,13 +174,7 @@ impl SapListener {
     }
 
     fn accept_until(&self, deadline: Option<Instant>) -> Result<(SapSocket, SocketAddr), SapError> {
-        let (id, from) = self.core.wait(deadline, |state, _| {
-            let accepted = state.accepted.pop_front();
-            if state.accepted.is_empty() {
-                state.acceptable.lower();
-            }
-            accepted
-        })?;
+        let (id, from) = self.core.wait(deadline, |state, _| state.accept())?;
         Ok((SapSocket::new(self.core.clone(), id, from), from))
     }
 }
@@ -191,6 +182,10 @@ impl SapListener {
 /// A connection whose messages are precise or approximate.
 ///
 /// Threads may share it: one sends, another receives (S0.21).
+///
+/// A socket that is dropped does not wait: a thread in the background delivers what is precise, as
+/// long as the program runs. What is left when the program ends is lost without an error, so call
+/// [`close`](Self::close) first.
 pub struct SapSocket {
     core: Handle,
     id: ConnectionId,
@@ -276,6 +271,12 @@ impl SapSocket {
     /// Sets the longest time that a call waits; unset, the default, means without limit.
     pub fn set_timeout(&self, timeout: Option<Duration>) {
         *self.timeout.lock().unwrap_or_else(PoisonError::into_inner) = timeout;
+    }
+
+    /// Sets how long a close waits without progress, that is while nothing precise is acknowledged
+    /// or sent for the first time; 60 s by default ([`SapConfig::close_timeout`]).
+    pub fn set_linger(&self, linger: Duration) {
+        self.core.lock().endpoint.set_linger(self.id, linger);
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -520,7 +521,7 @@ impl SapSocket {
     pub fn finish_and_wait(&self) -> Result<(), SapError> {
         self.finish();
         let timeout = self.deadline();
-        let mut stalled = self.core.clock.now() + SapConfig::standard().close_timeout;
+        let mut stalled = self.core.clock.now() + self.core.lock().endpoint.linger(self.id);
         let reason = loop {
             let until = timeout.map_or(stalled, |timeout| timeout.min(stalled));
             match self.core.wait(Some(until), |state, _| self.finished(state)) {
@@ -554,9 +555,9 @@ impl SapSocket {
 
     /// Closes the connection after the peer has acknowledged everything.
     ///
-    /// It waits as [`finish_and_wait`](Self::finish_and_wait) does. Without progress the connection
-    /// is reset. When the socket's timeout expires, delivery continues in the background while the
-    /// program runs.
+    /// It waits as [`finish_and_wait`](Self::finish_and_wait) does. After the time of
+    /// [`set_linger`](Self::set_linger) without progress the connection is reset. When the socket's
+    /// timeout expires, delivery continues in the background while the program runs.
     ///
     /// # Errors
     /// As [`finish_and_wait`](Self::finish_and_wait).

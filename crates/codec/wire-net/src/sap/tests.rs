@@ -118,12 +118,18 @@ fn lists_are_as_long_as_they_may_be_and_no_longer() {
 
 #[test]
 fn reasons_are_known_by_their_numbers() {
-    let reasons =
-        [Reason::Closed, Reason::Version, Reason::Busy, Reason::Key, Reason::NotListening];
+    let reasons = [
+        Reason::Closed,
+        Reason::Version,
+        Reason::Busy,
+        Reason::Key,
+        Reason::NotListening,
+        Reason::Violation,
+    ];
     for (number, reason) in (0..).zip(reasons) {
         assert_eq!((reason as u8, Reason::from_byte(number)), (number, reason));
     }
-    assert_eq!(Reason::from_byte(5), Reason::Closed);
+    assert_eq!(Reason::from_byte(6), Reason::Closed);
 }
 
 #[test]

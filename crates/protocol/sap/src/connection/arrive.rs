@@ -19,6 +19,8 @@ const REPORT: u32 = 64;
 /// The number of bytes of precise packets after which an acknowledgement is due, however few the
 /// packets: a window may hold only as many long ones as a kernel buffers.
 const MUCH: usize = 128 << 10;
+/// The number of times that a message is repaired; each range counts 64 bytes more than its length.
+const REPAIRS: usize = 8;
 /// The longest delay of a report, as a multiple of the acknowledgement delay.
 const REPORT_DELAY: u64 = 2;
 
@@ -98,7 +100,8 @@ impl Connection {
                 Ok(())
             }
             SapKind::Reset => {
-                let orderly = self.sending == FinState::Acknowledged;
+                // Only the acknowledgement of the FIN may be missing.
+                let orderly = self.has_said_all();
                 let reason = match body.first().map(|byte| Reason::from_byte(*byte)) {
                     Some(Reason::Closed) | None if orderly => CloseReason::Closed,
                     Some(Reason::Closed) | None => CloseReason::ClosedByPeer,
@@ -236,6 +239,10 @@ impl Connection {
         self.peer_room = ack.room as usize;
         let before = self.sent.in_flight();
         let outcome = self.sent.acknowledge(ack);
+        if outcome.forged {
+            self.abort_because(Reason::Violation, CloseReason::Violation);
+            return;
+        }
         if let Some(at) = outcome.sample {
             let delay = windfall_base::Duration::from_micros(ack.delay.into());
             self.rtt.learn(now.saturating_since(at), delay);
@@ -322,17 +329,20 @@ impl Connection {
         }
     }
 
-    /// Answers a request for repair; without ranges if the message is no longer kept.
+    /// Answers a request for repair; without ranges if the message is no longer kept, or if its
+    /// peer has asked for too much of it.
     fn answer_request(&mut self, mut request: SapData) {
-        let found = self
-            .outbox
-            .memory
-            .iter()
-            .find(|(stream, number, _)| (*stream, *number) == (request.stream, request.number));
-        let data = match found {
-            Some((_, _, data)) => {
-                request.spans.retain(|span| span.range().end <= data.len());
-                data.clone()
+        let named = (request.stream, request.number);
+        let mut kept =
+            self.outbox.memory.iter_mut().find(|kept| (kept.stream, kept.number) == named);
+        let len = kept.as_ref().map_or(0, |kept| kept.data.len());
+        request.spans.retain(|span| span.range().end <= len);
+        let asked: usize = request.spans.iter().map(|span| weight(span.range().len())).sum();
+        kept = kept.filter(|kept| kept.repaired + asked <= REPAIRS * weight(len));
+        let data = match kept {
+            Some(kept) => {
+                kept.repaired += asked;
+                kept.data.clone()
             }
             None => {
                 request.spans.clear();

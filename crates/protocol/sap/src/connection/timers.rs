@@ -63,8 +63,7 @@ impl Connection {
             return;
         }
         if due(self.deadline) {
-            let both = self.peer_finished && self.sending == FinState::Acknowledged;
-            if both {
+            if self.peer_finished && self.has_said_all() {
                 self.end(CloseReason::Closed);
             } else {
                 self.abort(CloseReason::TimedOut);

@@ -148,6 +148,7 @@ impl Connection {
             return None;
         }
         self.sending = FinState::Sent;
+        self.settle(now);
         let body = Bytes::copy_from_slice(&self.outbox.approximates.to_be_bytes());
         Some(self.datagram(now, SapKind::Fin, Body::control(body), Some(Load::Fin)))
     }

@@ -39,7 +39,8 @@ impl SapEndpoint {
         let Some(half) = self.half_open.remove(&key) else { return Ok(()) };
         let ping = (key.1, half.max_datagram);
         let seal = half.sealed.map(|(seal, _)| seal);
-        let connection = Connection::accept(now, self.config, from, ping, seal);
+        let skips = self.secret.draw();
+        let connection = Connection::accept(now, self.config, from, ping, seal, skips);
         self.connections.insert(id, connection);
         self.peers.insert(key, id);
         self.events.push_back((ConnectionId(id), SapEvent::Accepted { from }));
@@ -74,6 +75,7 @@ impl SapEndpoint {
         let standing = self.connections.len() + self.half_open.len();
         if standing >= self.config.max_connections
             || self.half_open.len() >= self.config.max_half_open
+            || !self.places.has_room(from, &self.config)
         {
             return self.refuse(from, ping.connection, Reason::Busy);
         }
@@ -91,6 +93,7 @@ impl SapEndpoint {
         let half = HalfOpen { id, max_datagram: ping.max_datagram, until, sealed };
         self.half_open.insert(key, half);
         self.half_open_ids.insert(id, key);
+        self.places.enter(id, from);
         self.set_timer(id, Some(until));
         self.answer_accept(from, ping.connection, id, handshake);
         Ok(())

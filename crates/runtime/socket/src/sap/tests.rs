@@ -274,6 +274,7 @@ fn a_close_waits_for_a_slow_reader_while_there_is_progress() {
 #[test]
 fn a_close_without_progress_reports_undelivered_messages_and_resets_the_peer() {
     let (here, there) = narrow_pair();
+    here.set_linger(Duration::from_secs(3));
     let (from, to) = (here.local_addr(), here.peer_addr());
     for _ in 0..60 {
         here.send(&[7; 1000]).expect("there is room");

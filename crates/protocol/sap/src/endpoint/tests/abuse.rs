@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use windfall_wire_net::sap::{Reason, SapHeader, SapPing};
+use windfall_wire_net::sap::{Reason, SapAck, SapHeader, SapPing};
 
 use super::super::*;
 use super::network::{A, B, CLEAN, DELAY, Network, SECOND, address};
@@ -37,6 +37,7 @@ fn a_thousand_half_open_connections_leave_no_memory_behind() {
     let end = &network.ends[B];
     assert!(end.is_empty() && end.half_open_ids.is_empty() && end.peers.is_empty());
     assert!(end.timers.is_empty() && end.due.is_empty() && end.ready.is_empty());
+    assert!(end.places.is_empty());
 }
 
 #[test]
@@ -45,6 +46,8 @@ fn a_thousand_abandoned_connections_leave_no_memory_behind() {
     for _ in 0..1000 {
         let a = network.ends[A].connect(network.now, address(B));
         network.run(DELAY * 4);
+        let b = network.accepted().expect("it was accepted");
+        network.ends[B].accept(b);
         network.send(A, a, Mode::Precise, b"and away");
         network.run(DELAY * 4);
         network.ends[A].abort(a, CloseReason::Closed);
@@ -60,9 +63,10 @@ fn a_thousand_abandoned_connections_leave_no_memory_behind() {
     for id in accepted {
         network.ends[B].close(network.now, id);
     }
-    network.run(Duration::from_secs(10));
+    network.run(Duration::from_secs(100));
     for end in &network.ends {
         assert!(end.is_empty() && end.peers.is_empty() && end.timers.is_empty(), "{end:?}");
+        assert!(end.places.is_empty(), "{:?}", end.places);
     }
 }
 
@@ -74,6 +78,7 @@ fn a_thousand_connections_that_end_in_order_leave_no_memory_behind() {
         let a = network.ends[A].connect(network.now, address(B));
         network.run(DELAY * 4);
         let b = network.accepted().expect("it was accepted");
+        network.ends[B].accept(b);
         network.send(A, a, Mode::Precise, b"here");
         open.push((a, b));
     }
@@ -166,6 +171,119 @@ fn packets_from_another_address_are_dropped() {
     network.ends[B].handle_datagram(now, &DatagramMeta::new(client(1)), &copy);
     assert_eq!(network.ends[B].receive(now, b), None);
     assert_eq!(network.ends[B].drops().get(&Dropped::NoConnection), Some(&1));
+}
+
+/// Delivers an acknowledgement of everything up to the datagram that `A` sent last, whatever has
+/// arrived.
+fn acknowledge_all(network: &mut Network, a: ConnectionId, number: u32) {
+    let (_, last) = network.log.iter().rfind(|(end, _)| *end == A).expect("it has sent");
+    let largest = SapPacket::parse(&last.to_bytes()).expect("a SAP datagram").header.number;
+    let len = u16::try_from(largest + 1).expect("there are few");
+    let ack = SapAck { largest, room: 1 << 20, runs: vec![(0, len)], ..SapAck::default() };
+    let body = ack.emit();
+    let header = SapHeader { kind: SapKind::Ack, flags: 0, exact: 0, connection: a.0, number };
+    let bytes: Bytes = [&header.emit([&body, &[]])[..], &body].concat().into();
+    let now = network.now;
+    network.ends[A].handle_datagram(now, &DatagramMeta::new(address(B)), &bytes);
+}
+
+#[test]
+fn a_peer_that_acknowledges_what_was_never_sent_is_reset() {
+    for seed in 0..20 {
+        let (mut network, [a, _]) = Network::connected(SapConfig::standard(), CLEAN, seed);
+        network.impairments.loss = 1.0;
+        let ended = SapEvent::Closed(CloseReason::Violation);
+        let mut sent = 0;
+        for number in 1_000.. {
+            while network.ends[A].send(a, &Message::new(Mode::Precise, vec![0; 1000])).is_ok() {
+                sent += 1;
+            }
+            network.run(Duration::from_millis(3));
+            if network.happened(A, &ended) {
+                break;
+            }
+            assert!(sent < 10_000, "{sent} messages in the belief that they arrive");
+            acknowledge_all(&mut network, a, number);
+        }
+        let [.., reset] = &network.sent(A, SapKind::Reset)[..] else { panic!("it was not told") };
+        let packet = SapPacket::parse(&reset.to_bytes()).expect("a SAP datagram");
+        assert_eq!(packet.body[0], Reason::Violation as u8);
+    }
+}
+
+#[test]
+fn the_repair_of_one_message_is_bounded() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
+    network.send(A, a, Mode::Approximate { protected: 0 }, &[7; 1000]);
+    network.run(SECOND);
+    let number = network.receive(B, b)[0].number;
+    let mut repaired = 0;
+    for _ in 0..1000 {
+        network.ends[B].repair(b, 0, number, &[0..500, 500..1000]).expect("it is open");
+        network.run(Duration::from_millis(20));
+        repaired += network.receive(B, b).iter().map(|it| it.data.len()).sum::<usize>();
+    }
+    assert!((1000..=8000).contains(&repaired), "{repaired} bytes for a message of 1000");
+}
+
+/// Connects a client from each port of `from`; returns the number of connections at `B`.
+fn crowd(network: &mut Network, from: impl Fn(u32) -> SocketAddr, count: u32) -> usize {
+    let now = network.now;
+    for number in 0..count {
+        let meta = DatagramMeta::new(from(number));
+        let end = &mut network.ends[B];
+        end.handle_datagram(now, &meta, &ping(number + 1, b""));
+        let mut answer = end.poll_transmit(now).expect("an answer").to_bytes();
+        if let Ok(packet) = SapPacket::parse(&answer)
+            && packet.header.kind == SapKind::Retry
+        {
+            end.handle_datagram(now, &meta, &ping(number + 1, &packet.body));
+            answer = end.poll_transmit(now).expect("an answer").to_bytes();
+        }
+        let packet = SapPacket::parse(&answer).expect("a SAP datagram");
+        if packet.header.kind != SapKind::Accept {
+            continue;
+        }
+        let connection = u32::from_be_bytes(packet.body[..4].try_into().expect("four bytes"));
+        let header = SapHeader { kind: SapKind::Probe, flags: 0, exact: 0, connection, number: 1 };
+        end.handle_datagram(now, &meta, &Bytes::copy_from_slice(&header.emit([&[], &[]])));
+        while end.poll_transmit(now).is_some() {}
+    }
+    network.ends[B].len()
+}
+
+#[test]
+fn one_client_from_one_port_takes_few_places_and_others_are_served() {
+    let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
+    let taken = crowd(&mut network, |_| client(1), 70_000);
+    assert_eq!(taken, network.ends[B].config.max_waiting_per_address);
+    let a = network.ends[A].connect(network.now, address(B));
+    network.run(SECOND);
+    assert!(network.ends[A].is_open(a));
+    // Those that the application accepts make room for others of the same address, up to a limit.
+    for _ in 0..30 {
+        let ids: Vec<u32> = network.ends[B].connections.keys().copied().collect();
+        ids.into_iter().for_each(|id| network.ends[B].accept(ConnectionId(id)));
+        let from = network.ends[B].len() as u32;
+        crowd(&mut network, |number| SocketAddr::new(client(1).ip(), (from + number) as u16), 64);
+    }
+    let most = network.ends[B].config.max_per_address;
+    assert_eq!(network.ends[B].len(), most + 1, "one of them is A's");
+}
+
+#[test]
+fn a_network_of_64_bits_counts_as_one_address() {
+    let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
+    let host = |number: u32| format!("[2001:db8::{:x}:{:x}]:9", number >> 16, number & 0xffff);
+    let taken = crowd(&mut network, |number| host(number).parse().expect("legal"), 1_000);
+    assert_eq!(taken, network.ends[B].config.max_waiting_per_address);
+}
+
+#[test]
+fn connections_that_wait_to_be_accepted_are_bounded() {
+    let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
+    let taken = crowd(&mut network, client, 70_000);
+    assert_eq!(taken, network.ends[B].config.max_waiting);
 }
 
 fn any_datagram() -> impl Strategy<Value = Bytes> {

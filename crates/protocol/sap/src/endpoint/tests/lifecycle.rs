@@ -97,6 +97,7 @@ fn both_directions_end_independently_and_without_loss() {
 fn a_close_ends_in_time_without_an_answer() {
     let (mut network, [a, _]) = Network::connected(SapConfig::standard(), DEAD, 1);
     network.send(A, a, Mode::Precise, b"into the void");
+    network.ends[A].set_linger(a, Duration::from_secs(3));
     network.ends[A].close(network.now, a);
     network.run(Duration::from_millis(3100));
     assert!(network.ends[A].is_empty());
@@ -117,6 +118,62 @@ fn a_close_lasts_as_long_as_there_is_progress() {
     network.run(Duration::from_secs(7));
     assert_eq!(network.receive(B, b).len(), 1000);
     assert!(network.ends[A].is_empty());
+}
+
+//= S0.19
+#[test]
+fn a_close_outlasts_a_dead_path_and_loses_nothing() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
+    for _ in 0..400 {
+        network.send(A, a, Mode::Precise, &[7; 1200]);
+    }
+    network.ends[A].close(network.now, a);
+    network.run(Duration::from_millis(5));
+    network.impairments = DEAD;
+    network.run(Duration::from_secs(20));
+    assert!(network.ends[A].undelivered(a).messages > 0, "it was too fast to show anything");
+    network.impairments = CLEAN;
+    network.run(Duration::from_secs(20));
+    assert_eq!(network.receive(B, b).len(), 400);
+    assert!(network.ends[A].is_empty());
+}
+
+//= S0.19
+#[test]
+fn both_ends_close_without_an_error_at_20_percent_loss() {
+    let mut errors = Vec::new();
+    for seed in 0..500 {
+        let impairments = Impairments { loss: 0.2, ..CLEAN };
+        let (mut network, [a, b]) = Network::connected(SapConfig::standard(), impairments, seed);
+        network.send(A, a, Mode::Precise, b"hello");
+        network.run(Duration::from_secs(5));
+        network.ends[A].close(network.now, a);
+        network.ends[B].close(network.now, b);
+        network.run(Duration::from_secs(20));
+        let closed = |end: usize| network.happened(end, &SapEvent::Closed(CloseReason::Closed));
+        if !closed(A) || !closed(B) {
+            errors.push((seed, network.events.clone().map(|mut it| it.pop())));
+        }
+    }
+    assert!(errors.is_empty(), "{} of 500: {errors:?}", errors.len());
+}
+
+#[test]
+fn a_reset_after_everything_was_acknowledged_is_an_orderly_end() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
+    network.send(A, a, Mode::Precise, b"all there is");
+    network.run(SECOND);
+    // The FIN is on its way, and so is the reset of a peer that has read enough.
+    network.ends[A].finish(a);
+    network.drain();
+    network.ends[B].abort(b, CloseReason::Closed);
+    network.run(SECOND);
+    assert!(network.happened(A, &SapEvent::Closed(CloseReason::Closed)), "{:?}", network.events);
+    // Without the announcement it is none.
+    let (mut network, [_, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
+    network.ends[B].abort(b, CloseReason::Closed);
+    network.run(SECOND);
+    assert!(network.happened(A, &SapEvent::Closed(CloseReason::ClosedByPeer)));
 }
 
 #[test]
@@ -199,6 +256,26 @@ fn streams_do_not_block_each_other() {
     assert_eq!(network.receive(B, b)[0].stream, 2);
     network.run(SECOND);
     assert_eq!(network.receive(B, b)[0].stream, 1);
+}
+
+#[test]
+fn a_stream_too_many_is_an_error_and_the_others_go_on() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
+    let message = |stream| Message { stream, ..Message::new(Mode::Precise, &b"one"[..]) };
+    for stream in 100..164 {
+        network.ends[A].send(a, &message(stream)).expect("the peer accepts them");
+    }
+    let error = network.ends[A].send(a, &message(7)).expect_err("one too many");
+    assert_eq!(
+        error.to_string(),
+        "stream 7 is one too many: a connection has 64 with precise messages"
+    );
+    network.ends[A].send(a, &message(163)).expect("it is open");
+    let approximate = Mode::Approximate { protected: 0 };
+    let other = Message { stream: 7, ..Message::new(approximate, &b"perhaps"[..]) };
+    network.ends[A].send(a, &other).expect("approximate ones need no order");
+    network.run(SECOND);
+    assert_eq!(network.receive(B, b).len(), 66);
 }
 
 #[test]

@@ -8,7 +8,8 @@ use super::super::*;
 use super::network::{A, B, CLEAN, Impairments, Network, SECOND, address};
 use crate::message::Mode;
 
-/// An action of an application or of the network, followed by one second.
+/// An action of an application or of the network, followed by four seconds, so that ends
+/// that have said all have left.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Send(usize),
@@ -55,7 +56,7 @@ impl Model {
             Step::Wait => {}
         }
         if self.0[A].finished && self.0[B].finished {
-            // Both have finished: they linger for three timeouts, less than a second.
+            // Both have finished: they linger for three seconds.
             self.0.iter_mut().for_each(|end| end.closed = true);
         }
         false
@@ -112,7 +113,7 @@ fn perform(network: &mut Network, ids: [ConnectionId; 2], step: Step) -> bool {
         }
         Step::Wait => false,
     };
-    network.run(SECOND);
+    network.run(SECOND * 4);
     taken
 }
 
