@@ -19,10 +19,12 @@ use windfall_base::{
 };
 use windfall_channel_trace::error_trace::ErrorTrace;
 use windfall_channel_trace::rate_trace::RateTrace;
+use windfall_conformance::Conformance;
 use windfall_link::policy::{Cost, PolicyKind};
 use windfall_link::{Arq, Coding, Framing, PipeConfig};
 use windfall_mac::Address;
 use windfall_mac::wavelan::{Idle, WavelanTiming};
+use windfall_packet_script::Script;
 use windfall_scenario::Scenario;
 use windfall_socket_api::{SocketCommand, SocketId, Transport};
 use windfall_stack::host::{AppId, Host, HostConfig};
@@ -50,7 +52,7 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 22] = [
+pub const ENTRIES: [Entry; 23] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
@@ -73,6 +75,7 @@ pub const ENTRIES: [Entry; 22] = [
     ("tcp_state", tcp_state),
     ("segments", segments),
     ("quantities", quantities),
+    ("packet_script", packet_script),
 ];
 
 /// An IP packet of either version, and whatever it carries.
@@ -268,6 +271,15 @@ pub fn scenario(bytes: &[u8]) {
             let again = Scenario::parse("again.toml", &written);
             assert_eq!(again.as_ref(), Ok(&scenario), "{written}");
         }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// A script of packets, and the TCP that it is played against.
+pub fn packet_script(bytes: &[u8]) {
+    let Ok(text) = core::str::from_utf8(bytes) else { return };
+    match text.parse::<Script>() {
+        Ok(script) => drop(Conformance::default().run(&script)),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
 }

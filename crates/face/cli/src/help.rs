@@ -65,6 +65,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("tcp receive", &["windfall tcp receive", "windfall tcp receive 5002 --check --json"]),
+    (
+        "tcp script",
+        &[
+            "windfall tcp script examples/tcp-scripts",
+            "windfall tcp script --tcp sack,nagle=off --ignore push,window --json suite/*.pkt",
+        ],
+    ),
     ("tcp settings", &["windfall tcp settings", "windfall tcp settings net3-reno,sack=on"]),
     (
         "trace synth",

@@ -18,6 +18,8 @@ pub(crate) const FINDINGS: &str = "windfall-findings/2";
 pub(crate) const IMAGE: &str = "windfall-image/1";
 /// The outcome of `windfall stream receive`.
 pub(crate) const STREAM: &str = "windfall-stream/1";
+/// The outcome of a script of `windfall tcp script`.
+pub(crate) const TCP_SCRIPT: &str = "windfall-tcp-script/1";
 /// The settings of the TCP.
 pub(crate) const TCP_SETTINGS: &str = "windfall-tcp-settings/1";
 /// The tally of `windfall reproduce --unseen`.

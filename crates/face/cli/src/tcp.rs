@@ -3,6 +3,7 @@
 mod bulk;
 mod forward;
 mod record;
+mod script;
 mod settings;
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -29,6 +30,7 @@ enum Command {
     Forward(forward::Args),
     Send(bulk::SendArgs),
     Receive(bulk::ReceiveArgs),
+    Script(script::Args),
     Settings(settings::Args),
 }
 
@@ -37,6 +39,7 @@ pub(crate) fn run(args: &Args) -> Result {
         Command::Forward(args) => forward::run(args),
         Command::Send(args) => bulk::send(args),
         Command::Receive(args) => bulk::receive(args),
+        Command::Script(args) => script::run(args),
         Command::Settings(args) => settings::run(args),
     }
 }

@@ -135,6 +135,15 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
     ] {
         page.check(&folder.json(line));
     }
+    folder.write("passed.pkt", "0 < S 0:0(0)\n+0 > R. 0:0(0) ack 1\n");
+    folder.write("failed.pkt", "0 < S 0:0(0)\n+0 > R. 0:0(0) ack 2\n");
+    folder.write("foreign.pkt", "0 < udp (9)\n");
+    folder.write("unreadable.pkt", "0 <\n");
+    let output = folder.windfall(&["tcp", "script", "--json", "."]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    for line in output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        page.check(&serde_json::from_slice(line).expect("a line of JSON"));
+    }
     page.check(&folder.interrupted());
     page.check(&folder.connection());
     for command in ["stream", "track", "image"] {

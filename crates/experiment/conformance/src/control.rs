@@ -1,0 +1,210 @@
+//! Shell commands of scripts: none is run; settings of the system in them become settings of the
+//! engine.
+
+use windfall_base::Duration;
+use windfall_tcp::{AckPolicy, Keepalive, TcpConfig};
+
+use crate::socket_option::congestion_control;
+use crate::verdict::Stop;
+use crate::world::System;
+
+/// Commands that prepare a system for the tests or look at it, of which nothing is needed here.
+const WITHOUT_EFFECT: [&str; 10] =
+    ["kldload", "true", "echo", "cat", "sync", ":", "ethtool", "sockstat", "ss", "netstat"];
+
+/// Settings that change nothing that a script can see here: caches of other connections, limits
+/// that are not reached, defences that the engine always has.
+const NOTHING_TO_SET: [&str; 24] = [
+    "kern.ipc.maxsockbuf",
+    "tcp_min_tso_segs",
+    "tcp_no_metrics_save",
+    "tcp_mtu_probing",
+    "tcp_syncookies",
+    "tcp_challenge_ack_limit",
+    "tcp_max_syn_backlog",
+    "tcp_mem",
+    "tcp_invalid_ratelimit",
+    "tcp_tw_reuse",
+    "tcp_abc",
+    "tcp_moderate_rcvbuf",
+    "tcp_low_latency",
+    "ip_no_pmtu_disc",
+    "tcp_dsack",
+    "tcp_fack",
+    "hostcache.purgenow",
+    "hostcache.enable",
+    "hostcache.purge",
+    "syncookies",
+    "blackhole",
+    "recvbuf_auto",
+    "sendbuf_auto",
+    "functions_default",
+];
+
+/// The places at which Linux and FreeBSD keep the settings of their TCP.
+const PREFIXES: [&str; 3] = ["net.ipv4.", "net.inet.tcp.", "net.core."];
+
+/// Follows a command, which may have several lines.
+pub(crate) fn run(system: &mut System, text: &str) -> Result<(), Stop> {
+    for line in text.split(['\n', ';']).flat_map(|line| line.split("&&")) {
+        let words = words(line.trim());
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match words[..] {
+            [] => {}
+            ["sysctl", ref settings @ ..] => set_all(system, settings)?,
+            [script, ref settings @ ..] if script.ends_with("set_sysctls.py") => {
+                set_all(system, settings)?;
+            }
+            [script] if script.ends_with("defaults.sh") || script.contains("sysctl_restore") => {}
+            [program, ..] if WITHOUT_EFFECT.contains(&program) || program.starts_with('#') => {}
+            [program, ..] => return Stop::unsupported(format!("the command {program}")),
+        }
+    }
+    Ok(())
+}
+
+/// Cuts a line into words, those in quotation marks whole; where it goes is left out.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quoted = None;
+    for it in line.chars() {
+        match (it, quoted) {
+            ('"' | '\'', None) => quoted = Some(it),
+            (it, Some(quote)) if it == quote => quoted = None,
+            (it, None) if it.is_whitespace() => words.push(String::new()),
+            _ => words.last_mut().expect("there is one at least").push(it),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    let end = words.iter().position(|word| word.contains('>') || word == "|");
+    words.truncate(end.unwrap_or(words.len()));
+    words
+}
+
+fn set_all(system: &mut System, settings: &[&str]) -> Result<(), Stop> {
+    for setting in settings.iter().filter(|setting| !setting.starts_with('-')) {
+        let name = setting.strip_prefix("/proc/sys/").map(|path| path.replace('/', "."));
+        let name = name.as_deref().unwrap_or(setting);
+        // Without a value it is only shown.
+        let Some((name, value)) = name.split_once('=') else { continue };
+        set(system, name.trim(), value.trim())?;
+    }
+    Ok(())
+}
+
+/// Sets what a setting of a system stands for.
+fn set(system: &mut System, name: &str, value: &str) -> Result<(), Stop> {
+    let config = &mut system.tcp;
+    let short = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix));
+    let short = short.unwrap_or(name);
+    if NOTHING_TO_SET.contains(&short) {
+        return Ok(());
+    }
+    let unknown = || Stop::Unsupported(format!("the setting {name}={value}"));
+    if matches!(short, "tcp_congestion_control" | "cc.algorithm") {
+        config.congestion_control = congestion_control(value)?;
+        return Ok(());
+    }
+    let numbers: Vec<u64> = value.split_whitespace().filter_map(|it| it.parse().ok()).collect();
+    let number = *numbers.last().ok_or_else(unknown)?;
+    if matches!(short, "tcp_ecn" | "ecn.enable") && number <= 2 {
+        // 2 answers a peer that asks, and does not ask.
+        config.ecn = number == 1;
+        system.answers_ecn = number > 0;
+        return Ok(());
+    }
+    if set_switch(config, short, number) || set_number(config, short, number) {
+        return Ok(());
+    }
+    Err(unknown())
+}
+
+/// Sets what is on or off.
+fn set_switch(config: &mut TcpConfig, name: &str, number: u64) -> bool {
+    let on = number != 0;
+    match name {
+        "tcp_sack" | "sack.enable" => config.sack = on,
+        "tcp_timestamps" => config.timestamps = on,
+        "tcp_window_scaling" => config.window_scale = on,
+        "rfc1323" => (config.timestamps, config.window_scale) = (on, on),
+        "rfc3042" => config.limited_transmit = on,
+        "delayed_ack" => set_delayed(config, on),
+        // It permits what each socket asks for.
+        "tcp_fastopen" | "fastopen.client_enable" | "fastopen.server_enable" => {}
+        // Machines of recovery that are not there are off.
+        "tcp_recovery"
+        | "tcp_early_retrans"
+        | "tcp_frto"
+        | "tcp_autocorking"
+        | "tcp_thin_linear_timeouts" => {
+            return !on;
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// Acknowledges every second segment, or each.
+fn set_delayed(config: &mut TcpConfig, on: bool) {
+    if let AckPolicy::EverySegments { segments, .. } = &mut config.acks {
+        *segments = if on { 2 } else { 1 };
+    }
+}
+
+/// Sets what has a number; times of Linux are in seconds, those of FreeBSD in milliseconds.
+fn set_number(config: &mut TcpConfig, name: &str, number: u64) -> bool {
+    let seconds = Duration::from_secs(number);
+    let millis = Duration::from_millis(number);
+    let bytes = number.clamp(1, 1 << 30) as usize;
+    let count = number.min(255) as u8;
+    let keepalive = config.keepalive.unwrap_or_default();
+    match name {
+        "tcp_rmem" | "recvspace" => config.receive_buffer = bytes,
+        "tcp_wmem" | "sendspace" => config.send_buffer = bytes,
+        "tcp_syn_retries" | "tcp_synack_retries" | "syncache.rexmtlimit" => {
+            config.syn_retries = count;
+        }
+        "tcp_retries2" => config.retries = count,
+        "tcp_fin_timeout" => config.fin_wait = seconds,
+        "finwait2_timeout" => config.fin_wait = millis,
+        "msl" => config.time_wait = millis * 2,
+        "rexmit_min" | "tcp_rto_min_ms" => config.timeout.minimum = millis,
+        "tcp_rto_min_us" => config.timeout.minimum = Duration::from_micros(number),
+        "rexmit_initial" => config.timeout.initial = millis,
+        "delacktime" => {
+            config.acks =
+                AckPolicy::EverySegments { segments: 2, delay: millis, tick: Duration::ZERO };
+        }
+        "initcwnd_segments" => config.initial_window = number.clamp(1, 1000) as u16,
+        "mssdflt" | "minmss" => {}
+        // They hold for sockets that switch keepalives on.
+        "tcp_keepalive_time"
+        | "tcp_keepalive_intvl"
+        | "tcp_keepalive_probes"
+        | "keepidle"
+        | "keepintvl"
+        | "keepcnt"
+        | "keepinit"
+        | "always_keepalive" => {
+            if config.keepalive.is_some() {
+                config.keepalive = Some(with_keepalive(keepalive, name, number));
+            }
+        }
+        _ => return false,
+    }
+    true
+}
+
+fn with_keepalive(keepalive: Keepalive, name: &str, number: u64) -> Keepalive {
+    let (seconds, millis) = (Duration::from_secs(number), Duration::from_millis(number));
+    match name {
+        "tcp_keepalive_time" => Keepalive { idle: seconds, ..keepalive },
+        "tcp_keepalive_intvl" => Keepalive { interval: seconds, ..keepalive },
+        "keepidle" => Keepalive { idle: millis, ..keepalive },
+        "keepintvl" => Keepalive { interval: millis, ..keepalive },
+        "tcp_keepalive_probes" | "keepcnt" => {
+            Keepalive { probes: number.min(255) as u8, ..keepalive }
+        }
+        _ => keepalive,
+    }
+}

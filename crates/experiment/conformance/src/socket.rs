@@ -1,0 +1,71 @@
+//! The sockets of the program that the script plays.
+
+use windfall_tcp::{ConnectionHandle, TcpConfig, TcpError};
+
+/// The role of a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Neither listening nor connected.
+    Fresh,
+    Listening,
+    Stream(ConnectionHandle),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Socket {
+    pub(crate) config: TcpConfig,
+    pub(crate) role: Role,
+    pub(crate) nonblocking: bool,
+    /// Bytes written and read so far.
+    pub(crate) written: u32,
+    pub(crate) read: u32,
+    /// The error of the connection was told once, as systems do.
+    pub(crate) told: bool,
+    /// Closing resets the connection.
+    pub(crate) resets: bool,
+    /// No more is read, or written.
+    pub(crate) shut: [bool; 2],
+}
+
+impl Socket {
+    pub(crate) fn new(config: TcpConfig, role: Role) -> Self {
+        Self {
+            config,
+            role,
+            nonblocking: false,
+            written: 0,
+            read: 0,
+            told: false,
+            resets: false,
+            shut: [false; 2],
+        }
+    }
+
+    pub(crate) fn stream(&self) -> Option<ConnectionHandle> {
+        match self.role {
+            Role::Stream(id) => Some(id),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the name of the system's error for the end of a connection.
+pub(crate) fn errno(error: TcpError) -> &'static str {
+    match error {
+        TcpError::Refused => "ECONNREFUSED",
+        TcpError::Reset => "ECONNRESET",
+        TcpError::TimedOut => "ETIMEDOUT",
+        TcpError::Aborted => "ECONNABORTED",
+    }
+}
+
+/// Returns the number of an error of Linux.
+pub(crate) fn errno_number(name: &str) -> i64 {
+    match name {
+        "ECONNABORTED" => 103,
+        "ECONNRESET" => 104,
+        "ETIMEDOUT" => 110,
+        "ECONNREFUSED" => 111,
+        _ => -1,
+    }
+}

@@ -1,0 +1,159 @@
+//! The engine, the program's sockets and the connections that the script speaks of.
+
+use std::collections::BTreeMap;
+
+use core::net::{IpAddr, SocketAddr};
+
+use windfall_base::seq::Seq32;
+use windfall_packet_script::{Icmp, ScriptSegment};
+use windfall_tcp::{Connection, TcpConfig, TcpState};
+use windfall_wire_net::{TcpFlags, TcpPacket};
+
+use crate::compare::Unchecked;
+use crate::flow::{Flow, adopt_cookie};
+use crate::machine::{Departure, Machine};
+use crate::socket::{Role, Socket};
+use crate::verdict::Stop;
+
+/// The port of the engine, as in packetdrill.
+const PORT: u16 = 8080;
+/// The port of the first connection of the script.
+const FIRST_PEER_PORT: u16 = 40_000;
+
+/// The settings of the system, from which sockets take theirs.
+#[derive(Debug)]
+pub(crate) struct System {
+    pub(crate) tcp: TcpConfig,
+    /// Explicit congestion notification where the peer asks for it.
+    pub(crate) answers_ecn: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) machine: Machine,
+    pub(crate) sockets: BTreeMap<i64, Socket>,
+    /// The settings of sockets to come.
+    pub(crate) system: System,
+    pub(crate) unchecked: Unchecked,
+    local: IpAddr,
+    peer: IpAddr,
+    flows: Vec<Flow>,
+    /// Cookies of Fast Open: in the script, and those of the engine.
+    cookies: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl World {
+    pub(crate) fn new(config: TcpConfig, unchecked: Unchecked, is_v6: bool) -> Self {
+        let [local, peer] = if is_v6 {
+            [[0x2001, 0xdb8, 0, 0, 0, 0, 0, 1].into(), [0x2001, 0xdb8, 0, 0, 0, 0, 0, 2].into()]
+        } else {
+            [[192, 0, 2, 1].into(), [192, 0, 2, 2].into()]
+        };
+        Self {
+            machine: Machine::new(),
+            sockets: BTreeMap::new(),
+            system: System { tcp: config, answers_ecn: false },
+            unchecked,
+            local,
+            peer,
+            flows: Vec::new(),
+            cookies: Vec::new(),
+        }
+    }
+
+    /// Returns the address at which the engine listens.
+    pub(crate) fn local(&self) -> SocketAddr {
+        SocketAddr::new(self.local, PORT)
+    }
+
+    /// Returns the address to which the engine connects, and the one that it connects from.
+    pub(crate) fn ends(&self) -> (SocketAddr, SocketAddr) {
+        (SocketAddr::new(self.local, 0), SocketAddr::new(self.peer, PORT))
+    }
+
+    pub(crate) fn connection(&self, socket: &Socket) -> Option<&Connection> {
+        self.machine.connection(socket.stream()?)
+    }
+
+    /// Remembers the connection that the engine opens; the script speaks of it from now on.
+    pub(crate) fn follow(&mut self, local: SocketAddr, remote: SocketAddr) {
+        self.flows.push(Flow::new(local, remote));
+    }
+
+    /// Tells whether the connection that the script speaks of is no more.
+    fn is_over(&self) -> bool {
+        let Some(flow) = self.flows.last() else { return true };
+        let id = self.machine.tcp.find(flow.local, flow.remote);
+        let connection = id.and_then(|id| self.machine.connection(id));
+        connection.is_none_or(|connection| connection.state() == TcpState::Closed)
+    }
+
+    /// Takes a segment from the script; a SYN to a listener begins a connection.
+    pub(crate) fn arrive(&mut self, segment: &ScriptSegment) {
+        let opens = segment.flags & (TcpFlags::SYN | TcpFlags::ACK).0 == TcpFlags::SYN.0;
+        let listens = self.sockets.values().any(|socket| socket.role == Role::Listening);
+        if self.flows.is_empty() || (opens && listens && self.is_over()) {
+            let port = FIRST_PEER_PORT.wrapping_add(self.flows.len() as u16);
+            self.follow(self.local(), SocketAddr::new(self.peer, port));
+        }
+        let Some(flow) = self.flows.last_mut() else { return };
+        let (meta, bytes) = flow.write(segment, &self.cookies);
+        self.machine.arrive(&meta, bytes);
+    }
+
+    /// Takes a message of ICMP from the script.
+    pub(crate) fn arrive_icmp(&mut self, icmp: &Icmp) -> Result<(), Stop> {
+        let words = (icmp.kind.as_str(), icmp.code.as_deref().unwrap_or(""));
+        match words {
+            ("unreachable", "frag_needed") | ("packet_too_big", _) => self.take_too_big(icmp),
+            // Soft errors end no connection (RFC 9293, section 3.9.2.2), quenches are ignored
+            // (RFC 6633).
+            ("unreachable", "net_unreachable" | "host_unreachable" | "source_route_failed")
+            | ("time_exceeded" | "source_quench", _) => Ok(()),
+            (kind, code) => Stop::unsupported(format!("icmp {kind} {code}").trim().to_owned()),
+        }
+    }
+
+    fn take_too_big(&mut self, icmp: &Icmp) -> Result<(), Stop> {
+        let (Some(mtu), Some((seq, _)), Some(flow)) = (icmp.mtu, icmp.quoted, self.flows.last())
+        else {
+            return Stop::unsupported(
+                "a message that a packet is too big without MTU or quotation",
+            );
+        };
+        let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
+        if let Some(id) = self.machine.tcp.find(flow.local, flow.remote) {
+            let seq = Seq32(flow.on_wire(seq));
+            // A message about what is not in flight changes nothing.
+            let _ = self.machine.tcp.handle_too_big(id, seq, mtu);
+            self.machine.drain();
+        }
+        Ok(())
+    }
+
+    /// Reads a segment that left, as the script would write it; `wanted` is what it does write.
+    pub(crate) fn read(
+        &mut self,
+        departure: &Departure,
+        wanted: Option<&ScriptSegment>,
+    ) -> Result<ScriptSegment, Stop> {
+        let Ok(packet) = TcpPacket::new(&departure.header) else {
+            return Stop::differs("the engine sent what is no segment");
+        };
+        let local = SocketAddr::new(departure.addresses.src(), packet.src_port());
+        let remote = SocketAddr::new(departure.addresses.dst(), packet.dst_port());
+        let at = self.flows.iter().rposition(|flow| flow.is_of(local, remote));
+        let Some(flow) = at.map(|at| &mut self.flows[at]) else {
+            return Stop::differs(format!("the engine sent a segment to {remote}, a stranger"));
+        };
+        let mut found = flow.read(departure)?;
+        if let Some(wanted) = wanted {
+            flow.adopt(wanted, &mut found);
+            adopt_cookie(wanted, &mut found, &mut self.cookies);
+        }
+        if wanted.is_none_or(|wanted| wanted.ecn.is_none()) {
+            found.ecn = None;
+        }
+        Ok(found)
+    }
+}
