@@ -76,7 +76,7 @@ fn pair() -> Option<(SapSocket, SapSocket)> {
 /// Megabytes a second that arrive, of approximate messages.
 fn sap_datagrams(size: usize) -> Option<f64> {
     let (sender, receiver) = pair()?;
-    while sender.max_message() < size {
+    while sender.max_whole() < size {
         std::thread::sleep(Duration::from_millis(5));
     }
     sender.set_mode(Mode::Approximate { protected: 0 });
@@ -198,7 +198,7 @@ fn sap_bulk() -> Option<f64> {
     let (sender, receiver) = pair()?;
     // The search for the path's size comes first.
     std::thread::sleep(QUIET);
-    let message = vec![0x5a; sender.max_message()];
+    let message = vec![0x5a; sender.max_whole()];
     let arrived = std::thread::spawn(move || {
         let mut arrived = 0;
         while let Ok(Some(message)) = receiver.recv() {

@@ -160,7 +160,7 @@ pub fn sap(bytes: &[u8]) {
         assert_eq!(again.body, packet.body);
         datagrams.push(mended.into());
         let _ = (SapPing::parse(&exact), SapAccept::parse(&exact), SapAck::parse(&exact));
-        let _ = (SapData::parse(&exact), SapRepair::parse(&exact));
+        let _ = (SapData::parse(&exact, 0), SapRepair::parse(&exact, packet.header.flags));
     }
     let now = Instant::START + Duration::from_secs(100);
     for key in [None, Some(windfall_sap::SharedKey::new([2; 32]))] {

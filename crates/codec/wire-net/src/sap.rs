@@ -24,7 +24,7 @@ pub mod data;
 mod handshake;
 
 pub use ack::SapAck;
-pub use data::{SapData, SapRepair, Span};
+pub use data::{Part, SapData, SapRepair, Span};
 pub use handshake::{MAX_HANDSHAKE, MAX_TOKEN, SapAccept, SapPing};
 
 /// The version of the protocol that this module writes.
@@ -91,6 +91,14 @@ pub mod flags {
     pub const SEALED: u8 = 8;
     /// Data: the sender wants word at once, since its window is full or this is its last message.
     pub const URGENT: u8 = 16;
+    /// Data, and a request for repair: the head holds the place of a part in a longer message.
+    pub const PART: u8 = 32;
+}
+
+/// Abilities of an end, in the ping and the accept; an end that predates them writes 0.
+pub mod features {
+    /// Messages in parts.
+    pub const PARTS: u8 = 1;
 }
 
 /// The reasons why a ping is refused, or a connection reset.

@@ -50,9 +50,7 @@ fn raise(error: SapError) -> PyErr {
             CloseReason::Unreachable
             | CloseReason::Closed
             | CloseReason::ClosedByPeer
-            | CloseReason::Violation => {
-                PyConnectionError::new_err(text)
-            }
+            | CloseReason::Violation => PyConnectionError::new_err(text),
         },
         SapError::TimedOut | SapError::Unfinished { .. } => PyTimeoutError::new_err(text),
     }

@@ -60,6 +60,9 @@ pub struct SapConfig {
     pub send_buffer: usize,
     /// The capacity for sent approximate messages that are kept for repair, in bytes.
     pub repair_memory: usize,
+    /// The longest message in bytes, which goes in parts if it is longer than a datagram; 0: no
+    /// message goes in parts.
+    pub max_message: usize,
     /// Adds a check to each block of approximate data, so that damage is located.
     pub block_checks: bool,
     /// The maximum number of streams with precise messages, in each direction.
@@ -106,6 +109,7 @@ impl SapConfig {
             receive_total: 256 << 20,
             send_buffer: 4 << 20,
             repair_memory: 256 << 10,
+            max_message: 1 << 20,
             block_checks: true,
             max_streams: 64,
             max_connections: 1 << 16,
@@ -136,6 +140,7 @@ impl SapConfig {
             initial_timeout: Duration::from_millis(50),
             adaptive_timeout: false,
             keepalive: None,
+            max_message: 0,
             block_checks: false,
             ..Self::standard()
         }

@@ -9,15 +9,15 @@ use core::net::SocketAddr;
 
 use bytes::Bytes;
 use windfall_base::{Duration, Instant};
-use windfall_wire_net::sap::{HEADER_LEN, Reason, SapData, SapPing, SapRepair};
+use windfall_wire_net::sap::{HEADER_LEN, Reason, SapPing, features, flags};
 
 use crate::config::{Profile, SapConfig};
 use crate::congestion::Congestion;
-use crate::encode::{Encoded, encode, overhead, spans};
-use crate::error::{CloseReason, SapSendError};
+use crate::encode::overhead;
+use crate::error::CloseReason;
 use crate::event::{SapEvent, Undelivered};
 use crate::handshake::Initiator;
-use crate::message::{Integrity, Message, MessageKind, Mode, Received};
+use crate::message::{Integrity, MessageKind, Received};
 use crate::numbers::Numbers;
 use crate::order::Order;
 use crate::pacer::Pacer;
@@ -26,7 +26,14 @@ use crate::rtt::Rtt;
 use crate::seal::{Seal, SharedKey, TAG_LEN};
 use crate::sent::Sent;
 
+use outbox::Outbox;
+use reassemble::Partial;
+
 mod arrive;
+mod newest;
+mod outbox;
+mod reassemble;
+mod repair;
 mod timers;
 mod transmit;
 
@@ -67,52 +74,15 @@ enum FinState {
     Acknowledged,
 }
 
-/// Messages to send or to retransmit.
-#[derive(Clone, Debug, Default)]
-struct Outbox {
-    /// Precise messages and repairs that are not acknowledged, by key.
-    precise: BTreeMap<u64, Encoded>,
-    /// Keys of those that were never sent, and of those that were lost.
-    new: VecDeque<u64>,
-    lost: VecDeque<u64>,
-    /// Approximate messages that were never sent.
-    approximate: VecDeque<Encoded>,
-    /// Requests for repair that are not acknowledged, and keys of those to send.
-    requests: BTreeMap<u64, SapRepair>,
-    requests_due: VecDeque<u64>,
-    /// The next key.
-    name: u64,
-    /// The size of everything above in bytes.
-    bytes: usize,
-    /// The size of the precise messages in flight, and their number.
-    in_flight: (usize, usize),
-    /// The next numbers of each stream: of precise and of approximate messages.
-    numbers: BTreeMap<u16, (u32, u32)>,
-    /// The number of approximate messages sent.
-    approximates: u32,
-    /// The application was told that the buffer is full.
-    was_full: bool,
-    /// Alternates between the two kinds of message: `true` sends a precise one next.
-    turn: bool,
-    /// Sent approximate messages, kept for repair, and their size in bytes.
-    memory: VecDeque<Kept>,
-    remembered: usize,
-}
-
-/// A sent approximate message that is kept for repair.
-#[derive(Clone, Debug)]
-struct Kept {
-    stream: u16,
-    number: u32,
-    data: Bytes,
-    /// The bytes that were sent to repair it.
-    repaired: usize,
-}
-
 /// Received messages that the application has not read.
 #[derive(Clone, Debug, Default)]
 struct Inbox {
     ready: VecDeque<Received>,
+    /// Approximate messages that are read newest first, and whether they are.
+    fresh: VecDeque<Received>,
+    newest_first: bool,
+    /// Messages of which parts have arrived.
+    partial: Partial,
     orders: BTreeMap<u16, Order>,
     /// The size of everything that waits, in bytes.
     bytes: usize,
@@ -137,6 +107,14 @@ struct AckState {
     total: u32,
 }
 
+/// The parameters in the ping or the accept of a peer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Introduction {
+    pub(crate) id: u32,
+    pub(crate) max_datagram: u16,
+    pub(crate) features: u8,
+}
+
 /// One connection of an endpoint.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -146,6 +124,8 @@ pub(crate) struct Connection {
     state: State,
     /// The session keys, if the connection is encrypted.
     seal: Option<Box<Seal>>,
+    /// The peer understands messages in parts.
+    takes_parts: bool,
     /// The handshake of an encrypted connection attempt.
     initiator: Option<Initiator>,
     /// Bytes that each datagram adds to its body.
@@ -202,6 +182,7 @@ impl Connection {
             peer_id: 0,
             state,
             seal: None,
+            takes_parts: false,
             initiator: None,
             around: HEADER_LEN,
             sent: Sent::new(skips),
@@ -247,7 +228,8 @@ impl Connection {
         skips: [u8; 16],
     ) -> Self {
         let max_datagram = config.max_datagram as u16;
-        let mut ping = SapPing { connection: id, max_datagram, ..SapPing::default() };
+        let features = features::PARTS;
+        let mut ping = SapPing { connection: id, max_datagram, features, ..SapPing::default() };
         let begun = key.and_then(|(key, fresh)| Initiator::begin(&key, fresh, (id, max_datagram)));
         let initiator = begun.map(|(initiator, handshake)| {
             ping.handshake = handshake;
@@ -266,7 +248,7 @@ impl Connection {
         now: Instant,
         config: SapConfig,
         peer: SocketAddr,
-        ping: (u32, u16),
+        ping: Introduction,
         seal: Option<Box<Seal>>,
         skips: [u8; 16],
     ) -> Self {
@@ -274,14 +256,15 @@ impl Connection {
         connection.around += seal.as_ref().map_or(0, |_| TAG_LEN);
         connection.seal = seal;
         connection.sent.push(now, None);
-        connection.open(now, ping.0, ping.1);
+        connection.open(now, ping);
         connection
     }
 
     /// Opens the connection with the peer's parameters and starts path MTU discovery.
-    fn open(&mut self, now: Instant, peer_id: u32, max_datagram: u16) {
-        self.peer_id = peer_id;
-        let most = self.config.max_datagram.min(usize::from(max_datagram));
+    fn open(&mut self, now: Instant, peer: Introduction) {
+        self.peer_id = peer.id;
+        self.takes_parts = peer.features & features::PARTS != 0;
+        let most = self.config.max_datagram.min(usize::from(peer.max_datagram));
         self.path = PathSize::new(self.config.base_datagram, most);
         if self.config.path_discovery {
             self.path.search(now);
@@ -312,7 +295,7 @@ impl Connection {
 
     /// Returns whether a message can be read.
     pub(crate) fn is_readable(&self) -> bool {
-        !self.inbox.ready.is_empty()
+        !(self.inbox.ready.is_empty() && self.inbox.fresh.is_empty())
     }
 
     /// Returns whether there is room for a message of the usual size.
@@ -343,9 +326,16 @@ impl Connection {
         }
         let outbox = &self.outbox;
         let waiting = outbox.precise.values().chain(&outbox.approximate);
-        waiting.fold(Undelivered::default(), |sum, encoded| Undelivered {
-            messages: sum.messages + 1,
-            bytes: sum.bytes + (encoded.exact.len() + encoded.rest.len()) as u64,
+        let mut last = None;
+        waiting.fold(Undelivered::default(), |sum, encoded| {
+            // The parts of a message follow each other.
+            let kind = encoded.flags & (flags::APPROXIMATE | flags::REPAIRED);
+            let name = Some((encoded.of.stream, encoded.of.number, kind));
+            let other = core::mem::replace(&mut last, name) != name;
+            Undelivered {
+                messages: sum.messages + u64::from(other),
+                bytes: sum.bytes + (encoded.exact.len() + encoded.rest.len()) as u64,
+            }
         })
     }
 
@@ -372,72 +362,25 @@ impl Connection {
         }
     }
 
-    /// Returns the longest message for this path in bytes, unless it is in ranges.
+    /// Returns the longest message in bytes, unless it is in ranges: that of the configuration, or
+    /// of this path if the peer does not take messages in parts.
     pub(crate) fn max_message(&self) -> usize {
+        if self.takes_parts && self.config.max_message > 0 {
+            return self.config.max_message;
+        }
+        self.max_whole()
+    }
+
+    /// Returns the longest message that goes in one datagram, unless it is in ranges.
+    pub(crate) fn max_whole(&self) -> usize {
         let room = self.path.size() - self.around;
         room - overhead(room, self.config.block_checks)
     }
 
-    /// Queues a message for transmission.
-    pub(crate) fn send(&mut self, message: &Message) -> Result<(), SapSendError> {
-        match (&self.state, self.sending) {
-            (State::Closed, _) => return Err(SapSendError::NotOpen),
-            (_, FinState::Open) => {}
-            _ => return Err(SapSendError::Finished),
-        }
-        let precise = message.mode == Mode::Precise;
-        let numbers = self.outbox.numbers.get(&message.stream).copied().unwrap_or_default();
-        let number = if precise { numbers.0 } else { numbers.1 };
-        if precise && number == 0 {
-            self.open_stream(message.stream)?;
-        }
-        let encoded = encode(message, number, self.config.block_checks)?;
-        if self.around + encoded.len() > self.path.size() {
-            let most = self.path.size() - self.around - (encoded.len() - message.data.len());
-            return Err(SapSendError::TooLong { len: message.data.len(), most });
-        }
-        if self.outbox.bytes + encoded.len() > self.config.send_buffer {
-            self.outbox.was_full = true;
-            return Err(SapSendError::Full);
-        }
-        self.outbox.bytes += encoded.len();
-        let numbers = self.outbox.numbers.entry(message.stream).or_default();
-        if precise {
-            numbers.0 = number.wrapping_add(1);
-            self.outbox.push_precise(encoded);
-        } else {
-            numbers.1 = number.wrapping_add(1);
-            self.remember(message, number);
-            self.outbox.approximate.push_back(encoded);
-        }
-        Ok(())
-    }
-
-    /// Rejects a stream of precise messages that the peer would not accept.
-    fn open_stream(&self, stream: u16) -> Result<(), SapSendError> {
-        let others = self.outbox.numbers.iter().filter(|(other, it)| **other != stream && it.0 > 0);
-        if others.count() < self.config.max_streams {
-            return Ok(());
-        }
-        Err(SapSendError::Streams { stream, most: self.config.max_streams })
-    }
-
-    /// Keeps an approximate message for repair.
-    fn remember(&mut self, message: &Message, number: u32) {
-        let outbox = &mut self.outbox;
-        let (stream, data) = (message.stream, message.data.clone());
-        outbox.memory.push_back(Kept { stream, number, repaired: 0, data });
-        outbox.remembered += weight(message.data.len());
-        while outbox.remembered > self.config.repair_memory
-            && let Some(kept) = outbox.memory.pop_front()
-        {
-            outbox.remembered -= weight(kept.data.len());
-        }
-    }
-
     /// Returns the next received message.
     pub(crate) fn receive(&mut self, now: Instant) -> Option<Received> {
-        let received = self.inbox.ready.pop_front()?;
+        let inbox = &mut self.inbox;
+        let received = inbox.ready.pop_front().or_else(|| inbox.fresh.pop_back())?;
         self.inbox.bytes -= weight(received.data.len());
         // The peer may have stopped because the buffer was full.
         if self.is_open() && self.room() >= self.inbox.advertised_room + self.inbox.limit / 2 {
@@ -449,27 +392,6 @@ impl Connection {
     /// Returns whether an acknowledgement is due.
     pub(crate) fn has_news(&self, now: Instant) -> bool {
         self.ack.due.is_some_and(|due| due <= now)
-    }
-
-    //= S0.56
-    /// Requests `ranges` of approximate message `number` again.
-    pub(crate) fn repair(
-        &mut self,
-        stream: u16,
-        number: u32,
-        ranges: &[core::ops::Range<usize>],
-    ) -> Result<(), SapSendError> {
-        if !self.is_open() {
-            return Err(SapSendError::NotOpen);
-        }
-        let most = windfall_wire_net::sap::data::MAX_SPANS;
-        for ranges in ranges.chunks(most) {
-            let name = self.outbox.next_name();
-            let request = SapRepair(SapData { stream, number, spans: spans(ranges) });
-            self.outbox.requests.insert(name, request);
-            self.outbox.requests_due.push_back(name);
-        }
-        Ok(())
     }
 
     /// Announces that no further message follows.
@@ -485,6 +407,8 @@ impl Connection {
     pub(crate) fn close(&mut self, now: Instant) {
         self.released = true;
         self.inbox.ready.clear();
+        self.inbox.fresh.clear();
+        self.inbox.partial = Partial::default();
         self.inbox.bytes = 0;
         match self.state {
             State::Open => {
@@ -515,6 +439,7 @@ impl Connection {
 
     fn end(&mut self, reason: CloseReason) {
         self.left = self.undelivered();
+        self.deliver_partial(None);
         self.state = State::Closed;
         self.outbox = Outbox::default();
         self.sent.clear();
@@ -574,6 +499,12 @@ impl Connection {
         }
     }
 
+    /// Acts as if the peer predated messages in parts.
+    #[cfg(test)]
+    pub(crate) fn forbid_parts(&mut self) {
+        self.takes_parts = false;
+    }
+
     fn is_paper(&self) -> bool {
         self.config.profile == Profile::Paper
     }
@@ -585,15 +516,18 @@ impl Connection {
 
     /// Reports once that a message can be read.
     fn tell_readable(&mut self) {
-        if self.inbox.ready.len() == 1 {
+        if self.inbox.ready.len() + self.inbox.fresh.len() == 1 {
             self.events.push_back(SapEvent::Readable);
         }
     }
 
     /// Delivers a message to the application.
     fn deliver(&mut self, received: Received) {
-        self.inbox.bytes += weight(received.data.len());
-        self.inbox.ready.push_back(received);
+        let inbox = &mut self.inbox;
+        inbox.bytes += weight(received.data.len());
+        let fresh = inbox.newest_first && received.kind == MessageKind::Approximate;
+        let queue = if fresh { &mut inbox.fresh } else { &mut inbox.ready };
+        queue.push_back(received);
         self.tell_readable();
     }
 
@@ -601,26 +535,12 @@ impl Connection {
     fn deliver_precise(&mut self, stream: u16, number: u32, data: Bytes) {
         let exact = Vec::from_iter((!data.is_empty()).then_some(0..data.len()));
         let integrity = Integrity::Intact;
-        let received =
-            Received { stream, kind: MessageKind::Precise, number, data, exact, integrity };
-        self.deliver(received);
+        let (kind, missing) = (MessageKind::Precise, Vec::new());
+        self.deliver(Received { stream, kind, number, data, exact, integrity, missing });
     }
 }
 
 /// Returns the memory that a message of `len` bytes is charged; empty ones are not free.
 const fn weight(len: usize) -> usize {
     len + 64
-}
-
-impl Outbox {
-    fn next_name(&mut self) -> u64 {
-        self.name += 1;
-        self.name
-    }
-
-    fn push_precise(&mut self, encoded: Encoded) {
-        let name = self.next_name();
-        self.precise.insert(name, encoded);
-        self.new.push_back(name);
-    }
 }

@@ -5,12 +5,15 @@ use core::ops::Range;
 use bytes::{BufMut, Bytes, BytesMut};
 use windfall_base::Check;
 use windfall_wire_net::sap::data::{BLOCK, MAX_SPANS, block_check};
-use windfall_wire_net::sap::{SapData, SapPacket, Span, flags};
+use windfall_wire_net::sap::{Part, SapData, SapPacket, Span, flags};
 
 use crate::error::SapSendError;
 use crate::message::{Integrity, Message, MessageKind, Mode, Received};
 
-/// An encoded message: the exact bytes of its body in two slices, and the others.
+/// The length of a part's place in its head.
+const PART_LEN: usize = 8;
+
+/// An encoded message or part of one: the exact bytes of its body in two slices, and the others.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Encoded {
     /// The body's header, with the block checks.
@@ -21,6 +24,25 @@ pub(crate) struct Encoded {
     pub(crate) rest: Bytes,
     /// The flags of the packet header.
     pub(crate) flags: u8,
+    /// The message that it belongs to.
+    pub(crate) of: Origin,
+}
+
+/// The message that encoded bytes belong to, and their place in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) stream: u16,
+    pub(crate) number: u32,
+    pub(crate) offset: usize,
+    /// The length of the message.
+    pub(crate) total: usize,
+}
+
+impl Origin {
+    /// Returns whether both belong to the same message of one kind.
+    pub(crate) fn is_with(&self, other: &Self) -> bool {
+        (self.stream, self.number) == (other.stream, other.number)
+    }
 }
 
 impl Encoded {
@@ -36,8 +58,31 @@ pub(crate) fn overhead(len: usize, checks: bool) -> usize {
     windfall_wire_net::sap::data::FIXED_LEN + if checks { 2 * len.div_ceil(BLOCK) } else { 0 }
 }
 
-//= S0.27
-/// Encodes a message, which is number `number` of its stream.
+/// Returns the number of bytes of a message that fit into a body of `room` bytes as a part.
+fn piece(room: usize, mode: &Mode, checks: bool) -> usize {
+    let spans = if matches!(mode, Mode::Ranges(_)) { 4 * MAX_SPANS } else { 0 };
+    let room = room.saturating_sub(overhead(0, false) + PART_LEN + spans);
+    let checks = checks && *mode != Mode::Precise;
+    room.saturating_sub(if checks { 2 * room.div_ceil(BLOCK) } else { 0 })
+}
+
+/// Encodes a message in parts whose bodies have at most `room` bytes.
+///
+/// # Errors
+/// As [`encode`].
+pub(crate) fn encode_parts(
+    message: &Message,
+    number: u32,
+    checks: bool,
+    room: usize,
+) -> Result<Vec<Encoded>, SapSendError> {
+    let len = message.data.len();
+    let piece = piece(room, &message.mode, checks).max(1);
+    let starts = (0..len).step_by(piece);
+    starts.map(|at| encode_part(message, number, checks, at..len.min(at + piece))).collect()
+}
+
+/// Encodes a whole message, which is number `number` of its stream.
 ///
 /// # Errors
 /// If the message is shorter than its protected part, or has too many ranges.
@@ -46,43 +91,94 @@ pub(crate) fn encode(
     number: u32,
     checks: bool,
 ) -> Result<Encoded, SapSendError> {
-    let data = &message.data;
-    let mut head = SapData { stream: message.stream, number, ..SapData::default() };
+    encode_part(message, number, checks, 0..message.data.len())
+}
+
+//= S0.27
+/// Encodes the bytes `place` of a message.
+fn encode_part(
+    message: &Message,
+    number: u32,
+    checks: bool,
+    place: Range<usize>,
+) -> Result<Encoded, SapSendError> {
+    let total = message.data.len();
+    let data = message.data.slice(place.clone());
+    let of = Origin { stream: message.stream, number, offset: place.start, total };
+    let mut head = head(of, data.len());
     let (exact, rest) = match &message.mode {
-        Mode::Precise => (data.clone(), Bytes::new()),
-        Mode::Approximate { protected } if *protected > data.len() => {
-            return Err(SapSendError::Protection { protected: *protected, len: data.len() });
+        Mode::Precise => (data, Bytes::new()),
+        Mode::Approximate { protected } if *protected > total => {
+            return Err(SapSendError::Protection { protected: *protected, len: total });
         }
-        Mode::Approximate { protected } => (data.slice(..*protected), data.slice(*protected..)),
+        Mode::Approximate { protected } => {
+            let front = protected.saturating_sub(place.start).min(data.len());
+            (data.slice(..front), data.slice(front..))
+        }
         Mode::Ranges(ranges) => {
-            let ranges = joined(ranges, data.len())?;
+            let ranges = within(&joined(ranges, total)?, &place);
             head.spans = spans(&ranges);
-            (gather(data, &ranges), gather(data, &complement(&ranges, data.len())))
+            (gather(&data, &ranges), gather(&data, &complement(&ranges, data.len())))
         }
     };
     let mut flags = if message.mode == Mode::Precise { 0 } else { flags::APPROXIMATE };
-    let mut bytes = BytesMut::with_capacity(overhead(rest.len(), checks) + 4 * head.spans.len());
+    flags |= head.part.map_or(0, |_| flags::PART);
+    let mut bytes = BytesMut::with_capacity(head.len() + 2 * rest.len().div_ceil(BLOCK));
     bytes.put_slice(&head.emit());
     if checks && !rest.is_empty() {
         flags |= flags::CHECKED;
         rest.chunks(BLOCK).for_each(|block| bytes.put_u16(block_check(block)));
     }
-    Ok(Encoded { head: bytes.freeze(), exact, rest, flags })
+    Ok(Encoded { head: bytes.freeze(), exact, rest, flags, of })
+}
+
+/// Returns the head of `len` bytes of a message.
+fn head(of: Origin, len: usize) -> SapData {
+    let part = Part { offset: of.offset as u32, total: of.total as u32 };
+    let part = (len < of.total).then_some(part);
+    SapData { stream: of.stream, number: of.number, part, ..SapData::default() }
+}
+
+/// Returns the parts of sorted ranges within `place`, from its start.
+fn within(ranges: &[Range<usize>], place: &Range<usize>) -> Vec<Range<usize>> {
+    let clip = |range: &Range<usize>| {
+        range.start.max(place.start) - place.start
+            ..range.end.clamp(place.start, place.end) - place.start
+    };
+    let inside = |range: &&Range<usize>| range.start < place.end && range.end > place.start;
+    ranges.iter().filter(inside).map(clip).collect()
+}
+
+/// Cuts an encoded precise message, or a part of one, into bodies of at most `room` bytes.
+pub(crate) fn recut(encoded: &Encoded, room: usize) -> Vec<Encoded> {
+    let piece = piece(room, &Mode::Precise, false).max(1);
+    let cut = |at: usize| {
+        let exact = encoded.exact.slice(at..encoded.exact.len().min(at + piece));
+        let of = Origin { offset: encoded.of.offset + at, ..encoded.of };
+        let head = head(of, exact.len());
+        let head = Bytes::copy_from_slice(&head.emit());
+        Encoded { head, exact, rest: Bytes::new(), flags: flags::PART, of }
+    };
+    (0..encoded.exact.len()).step_by(piece).map(cut).collect()
 }
 
 /// Encodes the exact bytes of `ranges` of a message as a repair; no ranges if it is not kept.
 pub(crate) fn encode_repair(head: &SapData, data: &Bytes) -> Encoded {
-    let ranges: Vec<_> = head.spans.iter().map(|span| span.range()).collect();
+    let base = head.part.map_or(0, |part| part.offset as usize);
+    let shift = |range: Range<usize>| base + range.start..base + range.end;
+    let ranges: Vec<_> = head.spans.iter().map(|span| shift(span.range())).collect();
     let exact = gather(data, &ranges);
     let bytes = Bytes::copy_from_slice(&head.emit());
-    Encoded { head: bytes, exact, rest: Bytes::new(), flags: flags::REPAIRED }
+    let flags = flags::REPAIRED | head.part.map_or(0, |_| flags::PART);
+    let of = Origin { stream: head.stream, number: head.number, offset: base, total: data.len() };
+    Encoded { head: bytes, exact, rest: Bytes::new(), flags, of }
 }
 
-/// Decodes the message of an intact packet, whose frame check found `frame`; `None` if its header
-/// is malformed.
-pub(crate) fn decode(packet: &SapPacket, frame: Check) -> Option<Received> {
+/// Decodes the message of an intact packet, whose frame check found `frame`, or a part of one and
+/// its place; `None` if its header is malformed.
+pub(crate) fn decode(packet: &SapPacket, frame: Check) -> Option<(Received, Option<Part>)> {
     let exact = usize::from(packet.header.exact);
-    let head = SapData::parse(&packet.body[..exact]).ok()?;
+    let head = SapData::parse(&packet.body[..exact], packet.header.flags).ok()?;
     let rest = packet.body.slice(exact..);
     let checked = packet.header.flags & flags::CHECKED != 0;
     let checks = head.len()..head.len() + if checked { 2 * rest.len().div_ceil(BLOCK) } else { 0 };
@@ -100,14 +196,17 @@ pub(crate) fn decode(packet: &SapPacket, frame: Check) -> Option<Received> {
         data: Bytes::new(),
         exact: Vec::new(),
         integrity: Integrity::Intact,
+        missing: Vec::new(),
     };
     let len = front.len() + rest.len();
     let suspect = suspect_blocks(sums, &rest);
     if kind == MessageKind::Repair {
-        received.exact = head.spans.iter().map(|span| span.range()).collect();
+        let base = head.part.map_or(0, |part| part.offset as usize);
+        let shift = |range: Range<usize>| base + range.start..base + range.end;
+        received.exact = head.spans.iter().map(|span| shift(span.range())).collect();
         received.data = front;
         let stated: usize = received.exact.iter().map(Range::len).sum();
-        return (stated == received.data.len() && rest.is_empty()).then_some(received);
+        return (stated == received.data.len() && rest.is_empty()).then_some((received, None));
     }
     let others = if head.spans.is_empty() {
         received.exact = Vec::from_iter((!front.is_empty()).then_some(0..front.len()));
@@ -135,7 +234,7 @@ pub(crate) fn decode(packet: &SapPacket, frame: Check) -> Option<Received> {
             Integrity::Suspect(positions(&suspect, &others))
         };
     }
-    (kind != MessageKind::Precise || rest.is_empty()).then_some(received)
+    (kind != MessageKind::Precise || rest.is_empty()).then_some((received, head.part))
 }
 
 /// Returns the blocks of `rest` whose checks fail, joined.
@@ -223,10 +322,10 @@ fn gather(data: &Bytes, ranges: &[Range<usize>]) -> Bytes {
     }
 }
 
-type Part<'a> = (&'a [Range<usize>], &'a Bytes);
+type Gathered<'a> = (&'a [Range<usize>], &'a Bytes);
 
 /// Copies gathered bytes back to their positions.
-fn scatter(len: usize, exact: Part<'_>, others: Part<'_>) -> Bytes {
+fn scatter(len: usize, exact: Gathered<'_>, others: Gathered<'_>) -> Bytes {
     let mut data = BytesMut::zeroed(len);
     for (ranges, bytes) in [exact, others] {
         let mut from = 0;

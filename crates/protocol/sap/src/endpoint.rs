@@ -12,7 +12,7 @@ use windfall_wire_net::WireError;
 use windfall_wire_net::sap::{SapKind, SapPacket};
 
 use crate::config::SapConfig;
-use crate::connection::Connection;
+use crate::connection::{Connection, Introduction};
 use crate::datagram::{DatagramMeta, OutgoingDatagram};
 use crate::error::{CloseReason, SapSendError};
 use crate::event::{Dropped, SapEvent, Undelivered};
@@ -36,7 +36,7 @@ pub type DropCounts = BTreeMap<Dropped, u64>;
 #[derive(Debug)]
 struct HalfOpen {
     id: u32,
-    max_datagram: u16,
+    peer: Introduction,
     until: Instant,
     /// The keys and the handshake of the accept, if it is encrypted.
     sealed: Option<(Box<Seal>, Bytes)>,
@@ -411,6 +411,15 @@ impl SapEndpoint {
         self.connections.get(&id.0).map(Connection::gives_up_at)
     }
 
+    /// Sends and delivers the approximate messages of a connection newest first, and drops the
+    /// oldest of them instead of reporting a full buffer; or keeps the order of sending, as by
+    /// default.
+    pub fn set_newest_first(&mut self, id: ConnectionId, newest_first: bool) {
+        if let Some(connection) = self.connections.get_mut(&id.0) {
+            connection.set_newest_first(newest_first);
+        }
+    }
+
     /// Sets how long the close of a connection waits without progress, instead of
     /// [`SapConfig::close_timeout`].
     pub fn set_linger(&mut self, id: ConnectionId, linger: Duration) {
@@ -425,11 +434,19 @@ impl SapEndpoint {
         self.connections.get(&id.0).map_or(self.config.close_timeout, Connection::close_patience)
     }
 
-    /// Returns the longest message that a connection accepts now, in bytes, unless it is in ranges;
-    /// path MTU discovery may raise it.
+    /// Returns the longest message that a connection accepts, in bytes. If the peer does not take
+    /// messages in parts, it is the longest for the path, unless it is in ranges, and path MTU
+    /// discovery may raise it.
     #[must_use]
     pub fn max_message(&self, id: ConnectionId) -> usize {
         self.connections.get(&id.0).map_or(0, Connection::max_message)
+    }
+
+    /// Returns the longest message of a connection that goes in one datagram now, in bytes, unless
+    /// it is in ranges; path MTU discovery may raise it.
+    #[must_use]
+    pub fn max_whole(&self, id: ConnectionId) -> usize {
+        self.connections.get(&id.0).map_or(0, Connection::max_whole)
     }
 
     /// Returns the smoothed round-trip time of a connection, once it was measured.

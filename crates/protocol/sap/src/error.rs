@@ -11,8 +11,9 @@ pub enum SapSendError {
     /// The application has finished this direction.
     #[error("nothing can be sent after the end was announced")]
     Finished,
-    /// The message does not fit into one datagram on this path.
-    #[error("a message of {len} bytes is too long for this path; {most} bytes fit")]
+    /// The message is longer than messages may be, or does not fit into one datagram and the peer
+    /// does not take messages in parts.
+    #[error("a message of {len} bytes is too long; {most} bytes fit")]
     TooLong {
         /// The length in bytes.
         len: usize,

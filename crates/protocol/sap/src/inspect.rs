@@ -7,6 +7,7 @@ use core::fmt;
 use core::ops::Range;
 
 use bytes::BytesMut;
+use windfall_base::RangeSet;
 use windfall_base::seq::Seq32;
 use windfall_wire_net::sap::data::BLOCK;
 
@@ -109,8 +110,8 @@ impl Estimate {
 #[derive(Debug)]
 struct Slot {
     received: Received,
-    /// A repair was requested and has not arrived.
-    waits: bool,
+    /// The number of bytes that were requested again and have not arrived.
+    owed: usize,
 }
 
 /// A request for repair, the result of a decision.
@@ -170,7 +171,7 @@ impl Inspector {
     pub fn push(&mut self, received: Received) -> Option<RepairRequest> {
         match received.kind {
             MessageKind::Precise => {
-                self.slots.push_back(Slot { received, waits: false });
+                self.slots.push_back(Slot { received, owed: 0 });
                 None
             }
             MessageKind::Approximate => self.judge(received),
@@ -200,7 +201,7 @@ impl Inspector {
 
     /// Delivers messages without their repairs, since the connection has ended.
     pub fn give_up(&mut self) {
-        self.slots.iter_mut().for_each(|slot| slot.waits = false);
+        self.slots.iter_mut().for_each(|slot| slot.owed = 0);
     }
 
     fn next(&self) -> Option<usize> {
@@ -208,7 +209,7 @@ impl Inspector {
         if self.slots.len() > WAITING {
             return Some(0);
         }
-        let ready = self.slots.iter().position(|slot| !slot.waits);
+        let ready = self.slots.iter().position(|slot| slot.owed == 0);
         ready.filter(|index| *index == 0 || !in_order)
     }
 
@@ -225,13 +226,14 @@ impl Inspector {
             self.last = Some(name);
         }
         match self.decide(&received) {
-            Decision::Accept => self.slots.push_back(Slot { received, waits: false }),
+            Decision::Accept => self.slots.push_back(Slot { received, owed: 0 }),
             Decision::Discard => self.discarded += 1,
             Decision::Repair(ranges) if ranges.is_empty() => {
-                self.slots.push_back(Slot { received, waits: false });
+                self.slots.push_back(Slot { received, owed: 0 });
             }
             Decision::Repair(ranges) => {
-                self.slots.push_back(Slot { received, waits: true });
+                let owed = ranges.iter().map(Range::len).sum();
+                self.slots.push_back(Slot { received, owed });
                 return Some(RepairRequest { stream: name.0, number: name.1, ranges });
             }
         }
@@ -259,14 +261,15 @@ impl Inspector {
         let Some(index) = self
             .slots
             .iter()
-            .position(|slot| slot.waits && (slot.received.stream, slot.received.number) == name)
+            .position(|slot| slot.owed > 0 && (slot.received.stream, slot.received.number) == name)
         else {
             // The application had requested this repair itself.
-            self.slots.push_back(Slot { received: repair, waits: false });
+            self.slots.push_back(Slot { received: repair, owed: 0 });
             return;
         };
         let slot = &mut self.slots[index];
-        slot.waits = false;
+        let came = repair.exact.iter().map(Range::len).sum();
+        slot.owed = if came == 0 { 0 } else { slot.owed.saturating_sub(came) };
         let mut data = BytesMut::from(&slot.received.data[..]);
         let mut from = 0;
         for range in &repair.exact {
@@ -277,17 +280,29 @@ impl Inspector {
         }
         slot.received.data = data.freeze();
         if let Integrity::Suspect(suspect) = &mut slot.received.integrity {
-            suspect.retain(|range| !repair.exact.contains(range));
+            *suspect = without(suspect, &repair.exact);
             if suspect.is_empty() {
                 slot.received.integrity = Integrity::Intact;
             }
         }
-        let Some(check) = &mut self.check else { return };
+        slot.received.missing = without(&slot.received.missing, &repair.exact);
+        let Some(check) = self.check.as_mut().filter(|_| slot.owed == 0) else { return };
         if check(&slot.received) == Decision::Discard {
             self.slots.remove(index);
             self.discarded += 1;
         }
     }
+}
+
+/// Returns the parts of `ranges` that are not in `removed`.
+fn without(ranges: &[Range<usize>], removed: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut left = RangeSet::<u64>::default();
+    let wide = |range: &Range<usize>| range.start as u64..range.end as u64;
+    for range in ranges {
+        left.insert(wide(range));
+    }
+    removed.iter().for_each(|range| left.remove(wide(range)));
+    left.iter().map(|range| range.start as usize..range.end as usize).collect()
 }
 
 #[cfg(test)]

@@ -82,6 +82,9 @@ pub struct Received {
     pub data: Bytes,
     /// The ranges that are known to be exact, in order.
     pub exact: Vec<Range<usize>>,
-    /// The knowledge about the other bytes.
+    /// The knowledge about the other bytes that arrived.
     pub integrity: Integrity,
+    /// The ranges that did not arrive, in order, and are zeros; only an approximate message that is
+    /// longer than a datagram can have them.
+    pub missing: Vec<Range<usize>>,
 }

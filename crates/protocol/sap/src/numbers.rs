@@ -1,9 +1,9 @@
 //! Received packet numbers, and the acknowledgement that lists them.
 
-use std::collections::VecDeque;
-
 use windfall_base::{Instant, RangeSet};
 use windfall_wire_net::sap::{SapAck, ack};
+
+use crate::hold::Hold;
 
 /// The maximum number of ranges; packets below the lowest one count as received.
 const REMEMBERED: usize = 2 * ack::MAX_RUNS;
@@ -16,7 +16,7 @@ pub(crate) struct Numbers {
     floor: u64,
     /// The latest packets of which only the header arrived intact. They do not count as
     /// received, so that their sender counts them as lost if this report of them is lost.
-    damaged: VecDeque<u64>,
+    damaged: Hold,
     largest_at: Option<Instant>,
 }
 
@@ -33,15 +33,15 @@ impl Numbers {
         number < self.floor || self.received.contains(number)
     }
 
-    /// Records that only the header of `number` arrived intact.
-    pub(crate) fn insert_damaged(&mut self, number: u64) {
-        if self.contains(number) || self.damaged.contains(&number) {
-            return;
-        }
-        if self.damaged.len() == ack::MAX_DAMAGED {
-            self.damaged.pop_front();
-        }
-        self.damaged.push_back(number);
+    /// Records that only the header of `number` arrived intact; returns the time to report it.
+    /// `may_wait` permits to wait for the link to repeat it.
+    pub(crate) fn insert_damaged(&mut self, now: Instant, number: u64, may_wait: bool) -> Instant {
+        self.damaged.insert(now, number, may_wait)
+    }
+
+    /// Returns the time of the next report of a damaged packet after `now`.
+    pub(crate) fn next_report(&mut self, now: Instant) -> Option<Instant> {
+        self.damaged.expire(now)
     }
 
     /// Records the arrival of `number`.
@@ -50,8 +50,8 @@ impl Numbers {
         if number < self.floor || self.received.insert(number..number + 1) == 0 {
             return;
         }
-        // The path had duplicated it, and the other copy was damaged.
-        self.damaged.retain(|other| *other != number);
+        // The link has repeated it, or the path duplicated it, and the other copy was damaged.
+        self.damaged.arrived(now, number);
         if end.is_none_or(|end| number >= end) {
             self.largest_at = Some(now);
         }
@@ -72,7 +72,7 @@ impl Numbers {
         trust_damaged: bool,
     ) -> Option<SapAck> {
         let arrived = self.received.end().map(|end| end - 1);
-        let damaged = self.damaged.iter().max().copied().filter(|_| trust_damaged);
+        let damaged = self.damaged.reported(now).max().filter(|_| trust_damaged);
         let largest = arrived.max(damaged)?;
         let waited = self.largest_at.map_or(0, |at| now.saturating_since(at).as_micros());
         let short = |count| u16::try_from(count).unwrap_or(u16::MAX);
@@ -93,7 +93,7 @@ impl Numbers {
             delay: u32::try_from(waited).unwrap_or(u32::MAX),
             room: u32::try_from(room).unwrap_or(u32::MAX),
             runs,
-            damaged: self.damaged.iter().copied().filter_map(below).collect(),
+            damaged: self.damaged.reported(now).filter_map(below).collect(),
         })
     }
 }
@@ -163,11 +163,13 @@ mod tests {
     #[test]
     fn damaged_packets_are_listed_but_have_not_arrived() {
         let mut numbers = Numbers::default();
-        numbers.insert_damaged(4);
+        let late = numbers.insert_damaged(Instant::START, 4, true);
         numbers.insert(Instant::START, 3);
         let ack = numbers.acknowledge(Instant::START, 0, true).expect("something arrived");
+        assert_eq!((ack.largest, &ack.runs[..], &ack.damaged[..]), (3, &[(0, 1)][..], &[][..]));
+        let ack = numbers.acknowledge(late, 0, true).expect("something arrived");
         assert_eq!((ack.largest, &ack.runs[..], &ack.damaged[..]), (4, &[(1, 1)][..], &[0][..]));
-        let ack = numbers.acknowledge(Instant::START, 0, false).expect("something arrived");
+        let ack = numbers.acknowledge(late, 0, false).expect("something arrived");
         assert_eq!((ack.largest, &ack.runs[..], &ack.damaged[..]), (3, &[(0, 1)][..], &[][..]));
         numbers.insert(Instant::START, 4);
         let ack = numbers.acknowledge(Instant::START, 0, true).expect("something arrived");

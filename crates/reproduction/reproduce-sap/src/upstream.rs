@@ -86,7 +86,7 @@ impl Crossings {
         } else if let Ok(datagram) = UdpLitePacket::new(packet.payload())
             && let Ok(packet) = SapPacket::parse(&datagram.payload().to_vec().into())
             && packet.header.kind == SapKind::Data
-            && let Ok(head) = SapData::parse(&packet.exact())
+            && let Ok(head) = SapData::parse(&packet.exact(), packet.header.flags)
         {
             let again = !self.messages.insert(head.number);
             self.count(if again { RECORD } else { 0 }, RECORD);

@@ -273,6 +273,13 @@ impl SapSocket {
         *self.timeout.lock().unwrap_or_else(PoisonError::into_inner) = timeout;
     }
 
+    /// Sends and receives approximate messages newest first: [`send`](Self::send) never waits for
+    /// room for one, but drops the oldest that wait, and [`recv`](Self::recv) returns the newest
+    /// that has arrived.
+    pub fn set_newest_first(&self, newest_first: bool) {
+        self.core.lock().endpoint.set_newest_first(self.id, newest_first);
+    }
+
     /// Sets how long a close waits without progress, that is while nothing precise is acknowledged
     /// or sent for the first time; 60 s by default ([`SapConfig::close_timeout`]).
     pub fn set_linger(&self, linger: Duration) {
@@ -293,15 +300,16 @@ impl SapSocket {
         self.send_message(&self.message(data))
     }
 
-    /// Rejects a message that no path carries, before it is copied.
+    /// Rejects a message that is too long for a datagram and for parts, before it is copied.
     ///
     /// # Errors
-    /// If a message of `len` bytes is longer than the longest datagram.
+    /// If a message of `len` bytes is longer than both permit.
     pub fn check_length(&self, len: usize) -> Result<(), SapError> {
-        if len > LONG {
-            return Err(SapSendError::TooLong { len, most: self.max_message() }.into());
+        if len <= LONG {
+            return Ok(());
         }
-        Ok(())
+        let most = self.max_message();
+        if len <= most { Ok(()) } else { Err(SapSendError::TooLong { len, most }.into()) }
     }
 
     /// Copies the bytes into a message in the mode of the socket or its tolerance.
@@ -579,10 +587,18 @@ impl SapSocket {
         })
     }
 
-    /// Returns the longest message that the path carries now, in bytes; it may grow.
+    /// Returns the longest message in bytes, 1 MiB by default, whatever the path; to a peer that
+    /// does not take messages in parts, the longest that the path carries now, which may grow.
     #[must_use]
     pub fn max_message(&self) -> usize {
         self.core.lock().endpoint.max_message(self.id)
+    }
+
+    /// Returns the longest message that goes in one datagram now, in bytes; it may grow. Each part
+    /// of a longer message is a datagram of its own.
+    #[must_use]
+    pub fn max_whole(&self) -> usize {
+        self.core.lock().endpoint.max_whole(self.id)
     }
 
     /// Returns the smoothed round-trip time, once it was measured.

@@ -34,6 +34,18 @@ impl Span {
     }
 }
 
+/// The place of a part in a message that is longer than a datagram.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// The offset of its first byte.
+    pub offset: u32,
+    /// The length of the message in bytes.
+    pub total: u32,
+}
+
+/// The length of a part's place in a head, in bytes.
+const PART_LEN: usize = 8;
+
 /// The head of a message's body.
 ///
 /// | bytes | field |
@@ -42,7 +54,8 @@ impl Span {
 /// | 2 | number of spans, 8 at most |
 /// | 3 | zero |
 /// | 4..8 | number of the message among those of its stream and its kind |
-/// | then, for each span, 2 + 2 | where it begins in the message, its length |
+/// | with the flag [`PART`](super::flags::PART) alone, 4 + 4 | offset of the part, length of the message |
+/// | then, for each span, 2 + 2 | where it begins in the message or the part, its length |
 ///
 /// In a message with spans their bytes are gathered at the front, where they are exact; the others
 /// follow in their order.
@@ -52,18 +65,20 @@ pub struct SapData {
     pub stream: u16,
     /// The number of the message among those of its stream and its kind.
     pub number: u32,
+    /// The place of the part; none if the message is in one datagram.
+    pub part: Option<Part>,
     /// The ranges that are gathered at the front; none if the message stands as it is.
     pub spans: ArrayVec<Span, MAX_SPANS>,
 }
 
 /// The longest head, in bytes.
-pub const MAX_HEAD: usize = FIXED_LEN + 4 * MAX_SPANS;
+pub const MAX_HEAD: usize = FIXED_LEN + PART_LEN + 4 * MAX_SPANS;
 
 impl SapData {
     /// Its length, in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
-        FIXED_LEN + 4 * self.spans.len()
+        FIXED_LEN + self.part.map_or(0, |_| PART_LEN) + 4 * self.spans.len()
     }
 
     /// Returns whether it names no spans.
@@ -72,25 +87,31 @@ impl SapData {
         self.spans.is_empty()
     }
 
-    /// Reads the head at the front of `body`.
+    /// Reads the head at the front of `body`, of a datagram with these [`flags`](super::flags).
     ///
     /// # Errors
     /// If it is shorter than it says, or names more spans than it may.
-    pub fn parse(body: &[u8]) -> Result<Self, WireError> {
+    pub fn parse(body: &[u8], flags: u8) -> Result<Self, WireError> {
         WireError::check_len(NAME, body, FIXED_LEN)?;
         let count = usize::from(body[2]);
         if count > MAX_SPANS {
             let found = count as u32;
             return Err(WireError::Illegal { header: NAME, field: "number of spans", found });
         }
-        WireError::check_len(NAME, body, FIXED_LEN + 4 * count)?;
+        let in_parts = flags & super::flags::PART != 0;
+        let first = FIXED_LEN + if in_parts { PART_LEN } else { 0 };
+        WireError::check_len(NAME, body, first + 4 * count)?;
         let read_span = |index: usize| {
-            let at = FIXED_LEN + 4 * index;
+            let at = first + 4 * index;
             Span { start: u16_at(body, at), len: u16_at(body, at + 2) }
         };
-        let stream = u16_at(body, 0);
-        let number = u32_at(body, 4);
-        Ok(Self { stream, number, spans: (0..count).map(read_span).collect() })
+        let read_part = || Part { offset: u32_at(body, 8), total: u32_at(body, 12) };
+        Ok(Self {
+            stream: u16_at(body, 0),
+            number: u32_at(body, 4),
+            part: in_parts.then(read_part),
+            spans: (0..count).map(read_span).collect(),
+        })
     }
 
     /// Writes the head.
@@ -101,6 +122,10 @@ impl SapData {
         put(&self.stream.to_be_bytes());
         put(&[self.spans.len() as u8, 0]);
         put(&self.number.to_be_bytes());
+        if let Some(part) = self.part {
+            put(&part.offset.to_be_bytes());
+            put(&part.total.to_be_bytes());
+        }
         for span in &self.spans {
             put(&span.start.to_be_bytes());
             put(&span.len.to_be_bytes());
@@ -124,8 +149,8 @@ impl SapRepair {
     ///
     /// # Errors
     /// As [`SapData::parse`].
-    pub fn parse(body: &[u8]) -> Result<Self, WireError> {
-        SapData::parse(body).map(Self)
+    pub fn parse(body: &[u8], flags: u8) -> Result<Self, WireError> {
+        SapData::parse(body, flags).map(Self)
     }
 
     /// Writes the body.

@@ -24,7 +24,8 @@ const ACCEPT_FIXED: usize = 8;
 /// | 0..4 | connection id that the sender wants to receive with |
 /// | 4..6 | greatest datagram that the sender takes, SAP header included |
 /// | 6, 7 | length of the token, length of the handshake message |
-/// | then | token, handshake message, zeros up to 160 bytes in all |
+/// | then | token, handshake message, zeros up to 159 bytes in all |
+/// | 159 | [`features`](super::features) |
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SapPing {
     /// The connection id that the sender wants to receive with.
@@ -35,6 +36,8 @@ pub struct SapPing {
     pub token: Bytes,
     /// The first message of the key exchange; empty if there is none.
     pub handshake: Bytes,
+    /// Abilities of the sender.
+    pub features: u8,
 }
 
 impl SapPing {
@@ -56,6 +59,7 @@ impl SapPing {
             max_datagram: u16_at(body, 4),
             token: body.slice(PING_FIXED..end),
             handshake: body.slice(end..end + handshake),
+            features: body[PING_LEN - 1],
         })
     }
 
@@ -71,7 +75,8 @@ impl SapPing {
         body.put_u8(handshake.len() as u8);
         body.put_slice(token);
         body.put_slice(handshake);
-        body.resize(PING_LEN, 0);
+        body.resize(PING_LEN - 1, 0);
+        body.put_u8(self.features);
         body.freeze()
     }
 }
@@ -82,7 +87,7 @@ impl SapPing {
 /// |---|---|
 /// | 0..4 | connection id that the sender wants to receive with |
 /// | 4..6 | greatest datagram that the sender takes, SAP header included |
-/// | 6, 7 | length of the handshake message, zero |
+/// | 6, 7 | length of the handshake message, [`features`](super::features) |
 /// | then | handshake message |
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SapAccept {
@@ -92,6 +97,8 @@ pub struct SapAccept {
     pub max_datagram: u16,
     /// The second message of the key exchange; empty if there is none.
     pub handshake: Bytes,
+    /// Abilities of the sender.
+    pub features: u8,
 }
 
 impl SapAccept {
@@ -104,7 +111,12 @@ impl SapAccept {
         let end = ACCEPT_FIXED + usize::from(body[6]);
         WireError::check_len(NAME, body, end)?;
         let handshake = body.slice(ACCEPT_FIXED..end);
-        Ok(Self { connection: u32_at(body, 0), max_datagram: u16_at(body, 4), handshake })
+        Ok(Self {
+            connection: u32_at(body, 0),
+            max_datagram: u16_at(body, 4),
+            handshake,
+            features: body[7],
+        })
     }
 
     /// Writes the body; a longer handshake message is cut.
@@ -115,7 +127,7 @@ impl SapAccept {
         body.put_u32(self.connection);
         body.put_u16(self.max_datagram);
         body.put_u8(handshake.len() as u8);
-        body.put_u8(0);
+        body.put_u8(self.features);
         body.put_slice(handshake);
         body.freeze()
     }

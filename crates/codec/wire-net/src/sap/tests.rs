@@ -46,7 +46,7 @@ fn another_version_is_named() {
 fn a_head_is_as_long_as_its_spans_make_it() {
     for count in [0, 1, 5, data::MAX_SPANS] {
         let spans = (0..count as u16).map(|at| Span { start: at * 10, len: 3 }).collect();
-        let head = SapData { stream: 1, number: 2, spans };
+        let head = SapData { stream: 1, number: 2, part: None, spans };
         assert_eq!((head.len(), head.is_empty()), (data::FIXED_LEN + 4 * count, count == 0));
         assert_eq!(SapRepair(head.clone()).emit().len(), head.len());
     }
@@ -82,19 +82,27 @@ proptest! {
     ) {
         let ack = SapAck { largest: a, delay: b, room: c, runs, damaged };
         prop_assert_eq!(SapAck::parse(&ack.emit()), Ok(ack));
-        let ping = SapPing { connection: a, max_datagram, token, handshake: handshake.clone() };
+        let features = a as u8;
+        let ping =
+            SapPing { connection: a, max_datagram, token, handshake: handshake.clone(), features };
         prop_assert_eq!(SapPing::parse(&ping.emit()), Ok(ping));
-        let accept = SapAccept { connection: b, max_datagram, handshake };
+        let accept = SapAccept { connection: b, max_datagram, handshake, features };
         prop_assert_eq!(SapAccept::parse(&accept.emit()), Ok(accept));
-        let spans = spans.into_iter().map(|(start, len)| Span { start, len }).collect();
-        let repair = SapRepair(SapData { stream: max_datagram, number: c, spans });
-        prop_assert_eq!(SapRepair::parse(&repair.emit()), Ok(repair));
+        let span = |(start, len)| Span { start, len };
+        let spans: Vec<Span> = spans.into_iter().map(span).collect();
+        for (flags, part) in [(0, None), (flags::PART, Some(Part { offset: a, total: b }))] {
+            let all: &[Span] = &spans;
+            let spans = all.iter().copied().collect();
+            let repair = SapRepair(SapData { stream: max_datagram, number: c, part, spans });
+            prop_assert_eq!(SapRepair::parse(&repair.emit(), flags), Ok(repair));
+        }
     }
 
     #[test]
     fn arbitrary_bytes_never_panic(body in bytes(300)) {
         let _ = SapPacket::parse(&body);
-        let _ = (SapAck::parse(&body), SapRepair::parse(&body));
+        let _ = (SapAck::parse(&body), SapRepair::parse(&body, 0));
+        let _ = SapRepair::parse(&body, flags::PART);
         let _ = (SapPing::parse(&body), SapAccept::parse(&body));
     }
 }
@@ -106,7 +114,7 @@ fn lists_are_as_long_as_they_may_be_and_no_longer() {
     for more in [0, 1] {
         let mut body = vec![0; 2_000];
         body[2] = (data::MAX_SPANS + more) as u8;
-        assert_eq!(SapData::parse(&body).is_ok(), more == 0, "spans");
+        assert_eq!(SapData::parse(&body, 0).is_ok(), more == 0, "spans");
         let mut body = vec![0; 2_000];
         body[12] = (ack::MAX_RUNS + more) as u8;
         assert_eq!(SapAck::parse(&body).is_ok(), more == 0, "runs");

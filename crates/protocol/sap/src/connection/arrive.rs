@@ -2,16 +2,14 @@
 
 use bytes::Bytes;
 use windfall_base::{Check, Instant};
-use windfall_wire_net::sap::{
-    Reason, SapAccept, SapAck, SapData, SapKind, SapPacket, SapRepair, flags,
-};
+use windfall_wire_net::sap::{Reason, SapAccept, SapAck, SapKind, SapPacket, SapRepair, flags};
 
-use super::{Connection, FinState, State, weight};
-use crate::encode::{decode, encode_repair};
+use super::{Connection, FinState, Introduction, State, weight};
+use crate::encode::decode;
 use crate::error::CloseReason;
 use crate::event::{Dropped, SapEvent};
 use crate::message::{MessageKind, Received};
-use crate::order::Placed;
+use crate::order::{Order, Placed};
 use crate::sent::{Load, SentPacket};
 
 /// The maximum number of approximate packets between two reports to the sender.
@@ -19,8 +17,6 @@ const REPORT: u32 = 64;
 /// The number of bytes of precise packets after which an acknowledgement is due, however few the
 /// packets: a window may hold only as many long ones as a kernel buffers.
 const MUCH: usize = 128 << 10;
-/// The number of times that a message is repaired; each range counts 64 bytes more than its length.
-const REPAIRS: usize = 8;
 /// The longest delay of a report, as a multiple of the acknowledgement delay.
 const REPORT_DELAY: u64 = 2;
 
@@ -49,8 +45,8 @@ impl Connection {
             return Err(Dropped::Duplicate);
         }
         if !intact {
-            self.seen.insert_damaged(number);
-            self.ack.due = Some(now);
+            let due = self.seen.insert_damaged(now, number, !self.is_paper());
+            self.ack_by(due);
             return Err(Dropped::Damaged);
         }
         let opened = match &self.seal {
@@ -77,20 +73,23 @@ impl Connection {
     fn dispatch(&mut self, now: Instant, packet: &SapPacket, frame: Check) -> Result<(), Dropped> {
         let body = packet.exact();
         match packet.header.kind {
-            SapKind::Data => self.handle_data(packet, frame),
+            SapKind::Data => self.handle_data(now, packet, frame),
             SapKind::Ack => {
                 let ack = SapAck::parse(&body).map_err(|_| Dropped::Malformed)?;
                 self.handle_ack(now, &ack);
                 Ok(())
             }
             SapKind::Repair => {
-                let SapRepair(request) = SapRepair::parse(&body).map_err(|_| Dropped::Malformed)?;
+                let SapRepair(request) =
+                    SapRepair::parse(&body, packet.header.flags).map_err(|_| Dropped::Malformed)?;
                 self.answer_request(request);
                 Ok(())
             }
             SapKind::Fin => {
                 if !self.peer_finished {
                     self.peer_finished = true;
+                    // All of them were sent before.
+                    self.deliver_partial(None);
                     let count = body.get(..4).map_or(0, |bytes| {
                         bytes.iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte))
                     });
@@ -138,7 +137,14 @@ impl Connection {
                     self.initiator = None;
                 }
                 self.state = State::Open;
-                self.open(now, accept.connection, accept.max_datagram);
+                self.open(
+                    now,
+                    Introduction {
+                        id: accept.connection,
+                        max_datagram: accept.max_datagram,
+                        features: accept.features,
+                    },
+                );
                 self.seen.insert(now, u64::from(packet.header.number));
                 // Its acknowledgement ends the half-open state at the peer.
                 self.probe_due = true;
@@ -161,33 +167,56 @@ impl Connection {
     }
 
     //= S0.20
-    fn handle_data(&mut self, packet: &SapPacket, frame: Check) -> Result<(), Dropped> {
-        let received = decode(packet, frame).ok_or(Dropped::Malformed)?;
-        if received.kind != MessageKind::Precise {
-            if self.room() < weight(received.data.len()) {
-                return Err(Dropped::NoRoom);
+    fn handle_data(
+        &mut self,
+        now: Instant,
+        packet: &SapPacket,
+        frame: Check,
+    ) -> Result<(), Dropped> {
+        let (received, part) = decode(packet, frame).ok_or(Dropped::Malformed)?;
+        match (received.kind, part) {
+            (MessageKind::Precise, None) => {
+                let room = self.room() >= weight(received.data.len());
+                self.place_precise(received, room)
             }
-            self.deliver(received);
-            return Ok(());
+            (MessageKind::Precise, Some(part)) => self.take_precise_part(now, part, &received),
+            (MessageKind::Approximate, Some(part)) => {
+                self.take_approximate_part(now, part, &received)
+            }
+            _ if !self.make_room(received.data.len()) => Err(Dropped::NoRoom),
+            _ => {
+                self.deliver(received);
+                Ok(())
+            }
         }
-        let Received { stream, number, data, .. } = received;
+    }
+
+    /// Returns the order of a stream of precise messages, unless it is one too many.
+    pub(super) fn order(&mut self, stream: u16) -> Result<&mut Order, Dropped> {
         let known = self.inbox.orders.contains_key(&stream);
         if !known && self.inbox.orders.len() >= self.config.max_streams {
             return Err(Dropped::NoRoom);
         }
-        let room = self.room() >= weight(data.len());
-        let order = self.inbox.orders.entry(stream).or_default();
+        Ok(self.inbox.orders.entry(stream).or_default())
+    }
+
+    /// Delivers a whole precise message, or keeps it until those before it have arrived; `room`
+    /// tells whether there is room for it.
+    pub(super) fn place_precise(&mut self, received: Received, room: bool) -> Result<(), Dropped> {
+        let Received { stream, number, data, .. } = received;
+        let waits = self.inbox.ready.is_empty();
+        let order = self.order(stream)?;
         match order.place(number, room) {
             Placed::Known => {}
             Placed::NoRoom => return Err(Dropped::NoRoom),
             Placed::Waits => {
-                self.inbox.bytes += weight(data.len());
+                let size = weight(data.len());
                 order.keep(number, data);
+                self.inbox.bytes += size;
             }
             Placed::Next => {
                 // A full buffer must not block the one message that all others wait for, but an
                 // application that does not read must stop its sender.
-                let waits = self.inbox.ready.is_empty();
                 if !room && !waits {
                     return Err(Dropped::NoRoom);
                 }
@@ -326,34 +355,6 @@ impl Connection {
             Load::Fin if self.sending == FinState::Sent => self.sending = FinState::Pending,
             Load::Probe if self.sent.is_empty() => self.probe_due = true,
             Load::Fin | Load::Probe | Load::Approximate | Load::Trial(_) => {}
-        }
-    }
-
-    /// Answers a request for repair; without ranges if the message is no longer kept, or if its
-    /// peer has asked for too much of it.
-    fn answer_request(&mut self, mut request: SapData) {
-        let named = (request.stream, request.number);
-        let mut kept =
-            self.outbox.memory.iter_mut().find(|kept| (kept.stream, kept.number) == named);
-        let len = kept.as_ref().map_or(0, |kept| kept.data.len());
-        request.spans.retain(|span| span.range().end <= len);
-        let asked: usize = request.spans.iter().map(|span| weight(span.range().len())).sum();
-        kept = kept.filter(|kept| kept.repaired + asked <= REPAIRS * weight(len));
-        let data = match kept {
-            Some(kept) => {
-                kept.repaired += asked;
-                kept.data.clone()
-            }
-            None => {
-                request.spans.clear();
-                Bytes::new()
-            }
-        };
-        let encoded = encode_repair(&request, &data);
-        let fits = self.around + encoded.len() <= self.path.size();
-        if fits && self.outbox.bytes + encoded.len() <= self.config.send_buffer {
-            self.outbox.bytes += encoded.len();
-            self.outbox.push_precise(encoded);
         }
     }
 }

@@ -29,6 +29,7 @@ impl Connection {
             self.pace_at.map(|at| (at, "pace")),
             self.path.due().map(|at| (at, "try the path")),
             self.deadline.map(|at| (at, "close")),
+            self.parts_due().map(|at| (at, "missing parts")),
             self.keepalive().map(|at| (at, "keep alive")),
             Some((self.heard_at + self.config.idle_timeout, "idle")),
         ];
@@ -70,6 +71,9 @@ impl Connection {
             }
             return;
         }
+        if due(self.parts_due()) {
+            self.deliver_partial(Some(now));
+        }
         if due(self.loss_at) {
             self.detect_loss(now);
         }
@@ -99,6 +103,9 @@ impl Connection {
         let lost = self.sent.give_up(count);
         for packet in lost {
             self.handle_loss(packet, false);
+        }
+        if self.timeouts == 4 {
+            self.recut();
         }
         self.sent.restart_timer(now);
         self.timeout_credit = 2;

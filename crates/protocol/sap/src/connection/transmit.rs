@@ -23,7 +23,7 @@ impl Body {
     }
 
     fn message(encoded: Encoded) -> Self {
-        let Encoded { head, exact, rest, flags } = encoded;
+        let Encoded { head, exact, rest, flags, .. } = encoded;
         Self { exact: [head, exact], rest, flags }
     }
 }
@@ -66,7 +66,8 @@ impl Connection {
         if self.ack.due.is_none_or(|due| due > now) {
             return None;
         }
-        self.ack = AckState { total: self.ack.total, ..AckState::default() };
+        let report = self.seen.next_report(now);
+        self.ack = AckState { total: self.ack.total, due: report, ..AckState::default() };
         let room = self.room();
         let ack = self.seen.acknowledge(now, room, self.seal.is_none())?;
         self.inbox.advertised_room = room;
@@ -75,14 +76,18 @@ impl Connection {
 
     fn transmit_request(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         let name = self.outbox.requests_due.pop_front()?;
-        let body = self.outbox.requests.get(&name)?.emit();
-        Some(self.datagram(now, SapKind::Repair, Body::control(body), Some(Load::Request(name))))
+        let request = self.outbox.requests.get(&name)?;
+        let flags = request.0.part.map_or(0, |_| flags::PART);
+        let body = Body { flags, ..Body::control(request.emit()) };
+        Some(self.datagram(now, SapKind::Repair, body, Some(Load::Request(name))))
     }
 
     /// Sends a lost message or a new one; precise and approximate ones alternate.
     fn transmit_message(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         let precise = self.next_precise();
-        let approximate = self.outbox.approximate.front().map(Encoded::len);
+        let index = self.outbox.next_approximate();
+        let approximate = index.and_then(|index| self.outbox.approximate.get(index));
+        let approximate = approximate.map(Encoded::len);
         let size = precise.map(|(_, size)| size).or(approximate)?;
         if !self.may_send(now, size) {
             return None;
@@ -133,9 +138,9 @@ impl Connection {
     }
 
     fn transmit_approximate(&mut self, now: Instant) -> Option<OutgoingDatagram> {
-        let encoded = self.outbox.approximate.pop_front()?;
-        self.outbox.bytes -= encoded.len();
-        self.outbox.approximates = self.outbox.approximates.wrapping_add(1);
+        let encoded = self.outbox.take_approximate(self.outbox.next_approximate()?)?;
+        let first = u32::from(encoded.of.offset == 0);
+        self.outbox.approximates = self.outbox.approximates.wrapping_add(first);
         self.tell_writable();
         self.note_progress(now);
         let load = self.config.congestion_control.then_some(Load::Approximate);

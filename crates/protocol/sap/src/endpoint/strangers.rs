@@ -5,11 +5,11 @@ use core::net::SocketAddr;
 use bytes::Bytes;
 use windfall_base::Instant;
 use windfall_wire_net::sap::{
-    HEADER_LEN, Reason, SapAccept, SapHeader, SapKind, SapPacket, SapPing,
+    HEADER_LEN, Reason, SapAccept, SapHeader, SapKind, SapPacket, SapPing, features,
 };
 
 use super::{ConnectionId, HalfOpen, SapEndpoint};
-use crate::connection::Connection;
+use crate::connection::{Connection, Introduction};
 use crate::datagram::OutgoingDatagram;
 use crate::event::{Dropped, SapEvent};
 use crate::handshake;
@@ -37,10 +37,9 @@ impl SapEndpoint {
         }
         self.half_open_ids.remove(&id);
         let Some(half) = self.half_open.remove(&key) else { return Ok(()) };
-        let ping = (key.1, half.max_datagram);
-        let seal = half.sealed.map(|(seal, _)| seal);
+        let (peer, seal) = (half.peer, half.sealed.map(|(seal, _)| seal));
         let skips = self.secret.draw();
-        let connection = Connection::accept(now, self.config, from, ping, seal, skips);
+        let connection = Connection::accept(now, self.config, from, peer, seal, skips);
         self.connections.insert(id, connection);
         self.peers.insert(key, id);
         self.events.push_back((ConnectionId(id), SapEvent::Accepted { from }));
@@ -90,7 +89,12 @@ impl SapEndpoint {
             return self.refuse(from, ping.connection, Reason::Key);
         };
         let handshake = sealed.as_ref().map(|(_, handshake)| handshake.clone());
-        let half = HalfOpen { id, max_datagram: ping.max_datagram, until, sealed };
+        let peer = Introduction {
+            id: ping.connection,
+            max_datagram: ping.max_datagram,
+            features: ping.features,
+        };
+        let half = HalfOpen { id, peer, until, sealed };
         self.half_open.insert(key, half);
         self.half_open_ids.insert(id, key);
         self.places.enter(id, from);
@@ -114,7 +118,8 @@ impl SapEndpoint {
     fn answer_accept(&mut self, to: SocketAddr, peer_id: u32, id: u32, handshake: Option<Bytes>) {
         let max_datagram = self.config.max_datagram as u16;
         let handshake = handshake.unwrap_or_default();
-        let accept = SapAccept { connection: id, max_datagram, handshake };
+        let features = features::PARTS;
+        let accept = SapAccept { connection: id, max_datagram, handshake, features };
         self.answer(to, SapKind::Accept, peer_id, &accept.emit());
     }
 

@@ -4,6 +4,7 @@ mod bits;
 mod lifecycle;
 mod model;
 mod network;
+mod parts;
 mod profile;
 mod rules;
 mod sealed;

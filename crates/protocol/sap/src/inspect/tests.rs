@@ -8,7 +8,7 @@ fn message(number: u32, suspect: &[Range<usize>]) -> Received {
         ranges => Integrity::Suspect(ranges.to_vec()),
     };
     let (kind, data) = (MessageKind::Approximate, Bytes::from(vec![number as u8; 1024]));
-    Received { stream: 0, kind, number, data, exact: Vec::new(), integrity }
+    Received { stream: 0, kind, number, data, exact: Vec::new(), integrity, missing: Vec::new() }
 }
 
 fn repair(number: u32, ranges: &[Range<usize>]) -> Received {

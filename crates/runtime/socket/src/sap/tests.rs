@@ -49,7 +49,7 @@ fn many_messages_are_sent_at_once_and_in_their_order() {
             assert_eq!(received.data, text(n), "message {n}");
         }
     });
-    let too_long = Message::new(Mode::Precise, vec![0; 70_000]);
+    let too_long = Message::new(Mode::Precise, vec![0; 2 << 20]);
     assert!(here.send_messages(&[here.message(b"before it"), too_long]).is_err());
     assert_eq!(there.recv().expect("open").expect("not finished").data, &b"before it"[..]);
     assert_eq!(here.try_send_messages(&[]).expect("open"), 0);
@@ -155,13 +155,14 @@ fn readiness_can_be_polled() {
 }
 
 #[test]
-fn the_longest_message_grows_with_the_path() {
+fn the_longest_message_is_the_same_at_any_time() {
     let (here, there) = pair(SapOptions::default());
-    assert!(matches!(
-        here.send(&[0; 70_000]),
-        Err(SapError::Send(SapSendError::TooLong { len: 70_000, .. }))
-    ));
     let most = here.max_message();
+    assert_eq!(most, 1 << 20);
+    let len = most + 1;
+    let error = here.send(&vec![0; len]).expect_err("it is too long");
+    let expected = SapSendError::TooLong { len, most };
+    assert!(matches!(&error, SapError::Send(found) if *found == expected), "{error}");
     here.send(&vec![7; most]).expect("it fits");
     assert_eq!(there.recv().expect("open").expect("not finished").data.len(), most);
 }
@@ -223,8 +224,8 @@ fn invalid_input_is_reported_and_the_socket_stays_usable() {
     let error = here.send(b"too short").and_then(|()| here.send(b"short")).err();
     let error = error.expect("nine bytes of five cannot be protected").to_string();
     assert_eq!(error, "9 protected bytes are more than the message's 5");
-    let error = here.send(&[0; 66_000]).expect_err("no path carries it").to_string();
-    assert!(error.starts_with("a message of 66000 bytes is too long for this path"), "{error}");
+    let error = here.send(&vec![0; 1_100_000]).expect_err("it is too long").to_string();
+    assert_eq!(error, "a message of 1100000 bytes is too long; 1048576 bytes fit");
     here.set_mode(Mode::Precise);
     here.send(&vec![7; most]).expect("the socket goes on");
     here.finish();
@@ -321,13 +322,20 @@ fn a_wait_for_the_end_is_bounded_by_the_timeout_and_delivery_continues() {
 }
 
 #[test]
-fn a_message_that_no_path_carries_is_rejected_before_it_is_copied() {
-    let (here, _there) = pair(SapOptions::default());
-    let error = here.send(&vec![0; LONG + 1]).expect_err("it is too long");
-    let most = here.max_message();
-    let expected = SapSendError::TooLong { len: LONG + 1, most };
-    assert!(matches!(&error, SapError::Send(found) if *found == expected), "{error}");
-    here.check_length(LONG).expect("some path might carry it");
+fn newest_first_never_waits_for_a_slow_reader() {
+    let (here, there) = pair(SapOptions::default());
+    for socket in [&here, &there] {
+        socket.set_newest_first(true);
+    }
+    here.set_mode(Mode::Approximate { protected: 4 });
+    // More than all buffers hold, while the peer reads nothing.
+    for number in 0..3_000_u32 {
+        let message = here.message(&[&number.to_be_bytes()[..], &[7; 8_000]].concat());
+        here.try_send(&message).expect("it never waits");
+    }
+    here.flush().expect("the rest is sent");
+    let first = there.recv().expect("open").expect("not finished");
+    assert!(u32::from_be_bytes(first.data[..4].try_into().expect("four bytes")) > 0);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::message::Mode;
 /// Returns the ping of a new client, with a token or without.
 fn ping(connection: u32, token: &[u8]) -> Bytes {
     let token = Bytes::copy_from_slice(token);
-    let body = SapPing { connection, max_datagram: 1232, token, handshake: Bytes::new() }.emit();
+    let body = SapPing { connection, max_datagram: 1232, token, ..SapPing::default() }.emit();
     let header = SapHeader { kind: SapKind::Ping, flags: 0, exact: 0, connection: 0, number: 0 };
     [&header.emit([&body, &[]])[..], &body].concat().into()
 }

@@ -1,7 +1,7 @@
 //! Delays of acknowledgements and reports.
 
 use super::super::*;
-use super::network::{A, B, CLEAN, DELAY, Impairments, Network, SECOND};
+use super::network::{A, B, CLEAN, DELAY, Impairments, Link, Network, SECOND};
 use crate::message::Mode;
 
 const MS: Duration = Duration::from_millis(1);
@@ -62,4 +62,34 @@ fn a_closed_end_lingers_for_a_retransmitted_fin() {
     assert!(!network.ends[A].is_empty(), "three seconds have not passed");
     network.run(SECOND * 3);
     assert!(network.ends.iter().all(SapEndpoint::is_empty));
+}
+
+/// Returns the seconds for which precise messages occupy a link that repeats what it damages.
+fn occupied(accepts_damaged: bool, damage: f64, repeats: Duration, seed: u64) -> f64 {
+    let link = Link { rate: 1e6, repeats, accepts_damaged };
+    let rough = Impairments { damage, intact_prefix: 20, link: Some(link), ..CLEAN };
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, seed);
+    network.impairments = rough;
+    let began = network.now;
+    for _ in 0..500 {
+        network.send(A, a, Mode::Precise, &[7; 1200]);
+    }
+    while !network.ends[A].is_flushed(a) {
+        network.run(MS);
+        network.receive(B, b);
+        assert!(network.now < began + SECOND * 100, "it takes too long");
+    }
+    network.link_is_free(B).saturating_since(began).as_secs_f64()
+}
+
+#[test]
+fn a_link_that_passes_damage_up_and_repeats_costs_precise_messages_little() {
+    for (damage, repeats) in [(0.05, 1), (0.2, 1), (0.2, 8), (0.4, 4)] {
+        let all = |accepts| -> f64 {
+            (0..10).map(|seed| occupied(accepts, damage, MS * repeats, seed)).sum()
+        };
+        let [discards, accepts] = [false, true].map(all);
+        let ratio = accepts / discards;
+        assert!(ratio < 1.05, "{damage} damaged, repeated after {repeats} ms: {ratio}");
+    }
 }

@@ -22,6 +22,19 @@ pub(super) struct Impairments {
     pub(super) reordering: f64,
     /// The length above which datagrams are lost.
     pub(super) mtu: usize,
+    /// The link, if it has a rate and repeats what it damages.
+    pub(super) link: Option<Link>,
+}
+
+/// A link that repeats damaged datagrams until they arrive intact, in order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    /// Bytes per second.
+    pub(super) rate: f64,
+    /// The time until it repeats a datagram.
+    pub(super) repeats: Duration,
+    /// It passes damaged copies up.
+    pub(super) accepts_damaged: bool,
 }
 
 pub(super) const CLEAN: Impairments = Impairments {
@@ -31,6 +44,7 @@ pub(super) const CLEAN: Impairments = Impairments {
     duplication: 0.0,
     reordering: 0.0,
     mtu: 65_535,
+    link: None,
 };
 
 /// The delay of the path in one direction.
@@ -52,6 +66,8 @@ pub(super) struct Network {
     /// Arrival time, receiver, sender and bytes of each datagram.
     in_flight: BTreeMap<(Instant, u64), (usize, SocketAddr, Bytes)>,
     sent: u64,
+    /// The times at which the link to each end is free, and has delivered what it took.
+    free: [(Instant, Instant); 2],
     stream: Stream,
     /// The events of each end.
     pub(super) events: [Vec<(ConnectionId, SapEvent)>; 2],
@@ -70,6 +86,7 @@ impl Network {
             now: Instant::START + Duration::from_secs(100),
             in_flight: BTreeMap::new(),
             sent: 0,
+            free: [(Instant::START, Instant::START); 2],
             stream: Stream::new(Seed(seed), "path"),
             events: [Vec::new(), Vec::new()],
             log: Vec::new(),
@@ -129,25 +146,61 @@ impl Network {
     }
 
     fn fly(&mut self, to: usize, transmit: &OutgoingDatagram) {
-        let Impairments { loss, damage, intact_prefix, duplication, reordering, mtu } =
+        let Impairments { loss, damage, intact_prefix, duplication, reordering, mtu, link } =
             self.impairments;
+        if let Some(link) = link {
+            return self.cross(to, transmit, link);
+        }
         for _ in 0..=u8::from(self.chance(duplication)) {
             let mut bytes = transmit.to_bytes().to_vec();
             if self.chance(loss) || bytes.len() > mtu {
                 continue;
             }
             if self.chance(damage) && intact_prefix < bytes.len() {
-                for _ in 0..=self.stream.below(8) {
-                    let range = 8 * (bytes.len() - intact_prefix) as u64;
-                    let bit = 8 * intact_prefix + self.stream.below(range) as usize;
-                    bytes[bit / 8] ^= 0x80 >> (bit % 8);
-                }
+                self.damage(&mut bytes);
             }
             let extra = if self.chance(reordering) { self.stream.below(20_000) } else { 0 };
-            let at = self.now + DELAY + Duration::from_micros(extra);
-            self.sent += 1;
-            self.in_flight.insert((at, self.sent), (to, address(1 - to), bytes.into()));
+            self.arrive(self.now + DELAY + Duration::from_micros(extra), to, bytes);
         }
+    }
+
+    fn arrive(&mut self, at: Instant, to: usize, bytes: Vec<u8>) {
+        self.sent += 1;
+        self.in_flight.insert((at, self.sent), (to, address(1 - to), bytes.into()));
+    }
+
+    /// Inverts some bits behind the intact prefix.
+    fn damage(&mut self, bytes: &mut [u8]) {
+        let prefix = self.impairments.intact_prefix;
+        for _ in 0..=self.stream.below(8) {
+            let range = 8 * (bytes.len() - prefix) as u64;
+            let bit = 8 * prefix + self.stream.below(range) as usize;
+            bytes[bit / 8] ^= 0x80 >> (bit % 8);
+        }
+    }
+
+    /// Returns when the link to `end` has sent everything.
+    pub(super) fn link_is_free(&self, end: usize) -> Instant {
+        self.free[end].0
+    }
+
+    /// Sends a datagram over a link that repeats it until it is intact.
+    fn cross(&mut self, to: usize, transmit: &OutgoingDatagram, link: Link) {
+        let bytes = transmit.to_bytes().to_vec();
+        let takes = Duration::from_secs_f64(bytes.len() as f64 / link.rate);
+        let (mut free, delivered) = self.free[to];
+        free = free.max(self.now) + takes;
+        while self.impairments.intact_prefix < bytes.len() && self.chance(self.impairments.damage) {
+            if link.accepts_damaged {
+                let mut copy = bytes.clone();
+                self.damage(&mut copy);
+                self.arrive(free + DELAY, to, copy);
+            }
+            free = free + link.repeats + takes;
+        }
+        let at = delivered.max(free + DELAY);
+        self.free[to] = (free, at);
+        self.arrive(at, to, bytes);
     }
 
     /// Lets time pass.
@@ -176,6 +229,13 @@ impl Network {
         let message = Message::new(mode, Bytes::copy_from_slice(data));
         self.ends[end].send(id, &message).expect("there is room");
         self.drain();
+    }
+
+    /// Makes each end believe that its peer predates messages in parts.
+    pub(super) fn send_whole_messages(&mut self, ids: [ConnectionId; 2]) {
+        for (end, id) in self.ends.iter_mut().zip(ids) {
+            end.connections.get_mut(&id.0).expect("it is open").forbid_parts();
+        }
     }
 
     /// Everything that waits at an end.

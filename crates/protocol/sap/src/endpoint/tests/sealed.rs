@@ -48,6 +48,7 @@ fn encryption_shortens_the_longest_message_at_both_ends() {
         let (mut network, a) = connecting(keys);
         network.run(SECOND);
         let b = network.accepted().expect("the keys agree");
+        network.send_whole_messages([a, b]);
         [network.ends[A].max_message(a), network.ends[B].max_message(b)]
     };
     let open = longest([None, None]);
@@ -156,7 +157,7 @@ fn forged_packets_are_refused() {
 fn a_forged_accept_is_refused_and_the_genuine_one_accepted() {
     let (mut network, a) = connecting([Some(KEY); 2]);
     for handshake in [Bytes::new(), vec![7; 54].into()] {
-        let accept = SapAccept { connection: 9, max_datagram: 1232, handshake }.emit();
+        let accept = SapAccept { connection: 9, max_datagram: 1232, handshake, features: 0 }.emit();
         let bytes = forged(SapKind::Accept, 0, a.0, 0, &accept);
         network.ends[A].handle_datagram(network.now, &DatagramMeta::new(address(B)), &bytes);
     }
@@ -206,6 +207,7 @@ fn the_longest_message_fits_with_its_tag() {
     network.impairments = Impairments { mtu: 1460, ..CLEAN };
     network.run(SECOND * 3);
     let b = network.accepted().expect("the keys agree");
+    network.send_whole_messages([a, b]);
     let most = network.ends[A].max_message(a);
     network.send(A, a, Mode::Precise, &vec![1; most]);
     let error = network.ends[A].send(a, &Message::new(Mode::Precise, vec![1; 1420]));

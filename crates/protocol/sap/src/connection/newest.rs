@@ -1,0 +1,67 @@
+//! Approximate messages newest first, for media whose old messages are worth nothing.
+
+use super::{Connection, Outbox, weight};
+use crate::encode::Encoded;
+
+/// The size of the queue of approximate messages in bytes, unless one message is longer.
+const QUEUE: usize = 256 << 10;
+
+impl Connection {
+    /// Sends and delivers approximate messages newest first, and drops the oldest instead of
+    /// waiting, or returns to the order of sending.
+    pub(crate) fn set_newest_first(&mut self, newest_first: bool) {
+        self.outbox.newest_first = newest_first;
+        self.inbox.newest_first = newest_first;
+    }
+
+    /// Drops the oldest unread approximate messages until there is room for `len` bytes, if they
+    /// are read newest first; returns whether there is.
+    pub(super) fn make_room(&mut self, len: usize) -> bool {
+        while self.room() < weight(len) {
+            let Some(oldest) = self.inbox.fresh.pop_front() else { return false };
+            self.inbox.bytes -= weight(oldest.data.len());
+        }
+        true
+    }
+}
+
+impl Outbox {
+    /// Drops the oldest approximate messages until `size` more bytes fit into the queue, but not
+    /// one that is being sent.
+    pub(super) fn drop_oldest(&mut self, size: usize) {
+        while self.approximate_bytes + size > QUEUE {
+            let begun = self.begun.filter(|begun| {
+                self.approximate.front().is_some_and(|front| front.of.is_with(begun))
+            });
+            let index = match begun {
+                Some(begun) => self.approximate.iter().position(|it| !it.of.is_with(&begun)),
+                None => Some(0),
+            };
+            let Some(oldest) = index.and_then(|index| self.approximate.get(index)) else { return };
+            let of = oldest.of;
+            self.approximate.retain(|it| !it.of.is_with(&of));
+            let left = self.approximate.iter().map(Encoded::len).sum();
+            self.bytes -= self.approximate_bytes - left;
+            self.approximate_bytes = left;
+        }
+    }
+
+    /// Returns the next approximate message or part to send, by its index.
+    pub(super) fn next_approximate(&self) -> Option<usize> {
+        let last = self.approximate.back()?.of;
+        if !self.newest_first {
+            return Some(0);
+        }
+        let find = |of| self.approximate.iter().position(|it| it.of.is_with(of));
+        self.begun.as_ref().and_then(find).or_else(|| find(&last))
+    }
+
+    /// Removes the approximate message or part with this index.
+    pub(super) fn take_approximate(&mut self, index: usize) -> Option<Encoded> {
+        let encoded = self.approximate.remove(index)?;
+        self.bytes -= encoded.len();
+        self.approximate_bytes -= encoded.len();
+        self.begun = Some(encoded.of);
+        Some(encoded)
+    }
+}

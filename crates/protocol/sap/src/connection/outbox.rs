@@ -1,0 +1,175 @@
+//! Messages on their way out: encoded, in parts if they are long, and kept for repair.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use bytes::Bytes;
+use windfall_wire_net::sap::{SapRepair, flags};
+
+use super::{Connection, FinState, State, weight};
+use crate::encode::{Encoded, Origin, encode, encode_parts, overhead, recut};
+use crate::error::SapSendError;
+use crate::message::{Message, Mode};
+
+/// Messages to send or to retransmit.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outbox {
+    /// Precise messages and repairs that are not acknowledged, by key.
+    pub(super) precise: BTreeMap<u64, Encoded>,
+    /// Keys of those that were never sent, and of those that were lost.
+    pub(super) new: VecDeque<u64>,
+    pub(super) lost: VecDeque<u64>,
+    /// Approximate messages that were never sent, and their size in bytes.
+    pub(super) approximate: VecDeque<Encoded>,
+    pub(super) approximate_bytes: usize,
+    /// The newest approximate message is sent first, and the oldest are dropped.
+    pub(super) newest_first: bool,
+    /// The approximate message of which a part was sent last.
+    pub(super) begun: Option<Origin>,
+    /// Requests for repair that are not acknowledged, and keys of those to send.
+    pub(super) requests: BTreeMap<u64, SapRepair>,
+    pub(super) requests_due: VecDeque<u64>,
+    /// The next key.
+    pub(super) name: u64,
+    /// The size of everything above in bytes.
+    pub(super) bytes: usize,
+    /// The size of the precise messages in flight, and their number.
+    pub(super) in_flight: (usize, usize),
+    /// The next numbers of each stream: of precise and of approximate messages.
+    pub(super) numbers: BTreeMap<u16, (u32, u32)>,
+    /// The number of approximate messages sent.
+    pub(super) approximates: u32,
+    /// The application was told that the buffer is full.
+    pub(super) was_full: bool,
+    /// Alternates between the two kinds of message: `true` sends a precise one next.
+    pub(super) turn: bool,
+    /// Sent approximate messages, kept for repair, and their size in bytes.
+    pub(super) memory: VecDeque<Kept>,
+    pub(super) remembered: usize,
+}
+
+/// The bodies of the datagrams of one message, usually one.
+type Bodies = Vec<Encoded>;
+
+/// A sent approximate message that is kept for repair.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    pub(super) stream: u16,
+    pub(super) number: u32,
+    pub(super) data: Bytes,
+    /// The bytes that were sent to repair it.
+    pub(super) repaired: usize,
+}
+
+impl Connection {
+    /// Queues a message for transmission.
+    pub(crate) fn send(&mut self, message: &Message) -> Result<(), SapSendError> {
+        match (&self.state, self.sending) {
+            (State::Closed, _) => return Err(SapSendError::NotOpen),
+            (_, FinState::Open) => {}
+            _ => return Err(SapSendError::Finished),
+        }
+        let precise = message.mode == Mode::Precise;
+        let numbers = self.outbox.numbers.get(&message.stream).copied().unwrap_or_default();
+        let number = if precise { numbers.0 } else { numbers.1 };
+        if precise && number == 0 {
+            self.open_stream(message.stream)?;
+        }
+        let bodies = self.encode(message, number)?;
+        let size: usize = bodies.iter().map(Encoded::len).sum();
+        if !precise && self.outbox.newest_first {
+            self.outbox.drop_oldest(size);
+        } else if self.outbox.bytes + size > self.config.send_buffer {
+            self.outbox.was_full = true;
+            return Err(SapSendError::Full);
+        }
+        self.outbox.bytes += size;
+        let numbers = self.outbox.numbers.entry(message.stream).or_default();
+        if precise {
+            numbers.0 = number.wrapping_add(1);
+            bodies.into_iter().for_each(|encoded| self.outbox.push_precise(encoded));
+        } else {
+            numbers.1 = number.wrapping_add(1);
+            self.remember(message, number);
+            self.outbox.approximate_bytes += size;
+            self.outbox.approximate.extend(bodies);
+        }
+        Ok(())
+    }
+
+    /// Encodes a message, in parts if it is longer than a datagram.
+    fn encode(&self, message: &Message, number: u32) -> Result<Bodies, SapSendError> {
+        let room = self.path.size() - self.around;
+        let len = message.data.len();
+        let checks = self.config.block_checks;
+        // What does not fit anyway is not encoded twice.
+        let whole = (len <= room).then(|| encode(message, number, checks)).transpose()?;
+        let extra = match whole {
+            Some(encoded) if encoded.len() <= room => return Ok(Bodies::from_iter([encoded])),
+            Some(encoded) => encoded.len() - len,
+            None => overhead(len, checks && message.mode != Mode::Precise),
+        };
+        if !self.takes_parts || self.config.max_message == 0 {
+            return Err(SapSendError::TooLong { len, most: room.saturating_sub(extra) });
+        }
+        if len > self.config.max_message {
+            return Err(SapSendError::TooLong { len, most: self.config.max_message });
+        }
+        encode_parts(message, number, checks, room).map(Bodies::from_iter)
+    }
+
+    /// Cuts precise messages anew that are longer than the path carries now; none is in flight.
+    pub(super) fn recut(&mut self) {
+        let room = self.path.size() - self.around;
+        let outbox = &mut self.outbox;
+        if !self.takes_parts || outbox.precise.values().all(|encoded| encoded.len() <= room) {
+            return;
+        }
+        let known = core::mem::take(&mut outbox.precise);
+        outbox.lost.clear();
+        outbox.new.clear();
+        outbox.bytes -= known.values().map(Encoded::len).sum::<usize>();
+        for encoded in known.into_values() {
+            let fits = encoded.len() <= room || encoded.flags & flags::REPAIRED != 0;
+            let bodies = if fits { Vec::from([encoded]) } else { recut(&encoded, room) };
+            for encoded in bodies {
+                outbox.bytes += encoded.len();
+                outbox.push_precise(encoded);
+            }
+        }
+    }
+
+    /// Rejects a stream of precise messages that the peer would not accept.
+    fn open_stream(&self, stream: u16) -> Result<(), SapSendError> {
+        let others = self.outbox.numbers.iter().filter(|(other, it)| **other != stream && it.0 > 0);
+        if others.count() < self.config.max_streams {
+            return Ok(());
+        }
+        Err(SapSendError::Streams { stream, most: self.config.max_streams })
+    }
+
+    /// Keeps an approximate message for repair.
+    fn remember(&mut self, message: &Message, number: u32) {
+        let outbox = &mut self.outbox;
+        let (stream, data) = (message.stream, message.data.clone());
+        outbox.memory.push_back(Kept { stream, number, repaired: 0, data });
+        outbox.remembered += weight(message.data.len());
+        while outbox.remembered > self.config.repair_memory
+            && let Some(kept) = outbox.memory.pop_front()
+        {
+            outbox.remembered -= weight(kept.data.len());
+        }
+    }
+}
+
+impl Outbox {
+    pub(super) fn next_name(&mut self) -> u64 {
+        self.name += 1;
+        self.name
+    }
+
+    pub(super) fn push_precise(&mut self, encoded: Encoded) {
+        let name = self.next_name();
+        self.precise.insert(name, encoded);
+        self.new.push_back(name);
+    }
+}

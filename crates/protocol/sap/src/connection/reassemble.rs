@@ -1,0 +1,161 @@
+//! Messages in parts on their way to the application.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use windfall_base::Instant;
+use windfall_wire_net::sap::Part;
+
+use super::{Connection, weight};
+use crate::event::Dropped;
+use crate::message::{MessageKind, Received};
+use crate::order::Placed;
+use crate::parts::{Assembly, Rhythm};
+
+/// The maximum number of approximate messages that wait for parts.
+const WAITING: usize = 64;
+
+/// A stream and the number of a message in it.
+type Name = (u16, u32);
+
+/// The messages of which parts have arrived.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Partial {
+    precise: BTreeMap<Name, Assembly>,
+    approximate: BTreeMap<Name, Assembly>,
+    /// The one precise message whose parts find room in a full buffer, since nothing can be read
+    /// before it is whole.
+    favoured: Option<Name>,
+    /// Approximate messages that were delivered although parts were missing.
+    given_up: VecDeque<Name>,
+    rhythm: Rhythm,
+}
+
+impl Connection {
+    /// Takes a part of a precise message.
+    pub(super) fn take_precise_part(
+        &mut self,
+        now: Instant,
+        part: Part,
+        received: &Received,
+    ) -> Result<(), Dropped> {
+        let name = (received.stream, received.number);
+        let placed = self.order(name.0)?.place(name.1, true);
+        match placed {
+            Placed::Known => return Ok(()),
+            Placed::NoRoom => return Err(Dropped::NoRoom),
+            Placed::Waits | Placed::Next => {}
+        }
+        self.admit(&self.inbox.partial.precise, name, part, received)?;
+        if self.room() < weight(received.data.len()) {
+            let mine = self.inbox.partial.favoured.is_none_or(|favoured| favoured == name);
+            if placed != Placed::Next || !self.inbox.ready.is_empty() || !mine {
+                return Err(Dropped::NoRoom);
+            }
+            self.inbox.partial.favoured = Some(name);
+        }
+        let partial = &mut self.inbox.partial;
+        let fresh = || Assembly::new(part.total as usize, now);
+        let assembly = partial.precise.entry(name).or_insert_with(fresh);
+        let before = assembly.bytes;
+        assembly.add(now, part.offset as usize, received, weight);
+        self.inbox.bytes += assembly.bytes - before;
+        if !assembly.is_complete() {
+            return Ok(());
+        }
+        partial.favoured = partial.favoured.filter(|favoured| *favoured != name);
+        let Some(assembly) = partial.precise.remove(&name) else { return Ok(()) };
+        self.inbox.bytes -= assembly.bytes;
+        // Its parts were acknowledged, so it cannot be refused any more.
+        assembly.finish().map_or(Ok(()), |whole| self.place_precise(whole, true))
+    }
+
+    /// Takes a part of an approximate message.
+    pub(super) fn take_approximate_part(
+        &mut self,
+        now: Instant,
+        part: Part,
+        received: &Received,
+    ) -> Result<(), Dropped> {
+        let name = (received.stream, received.number);
+        let (offset, len) = (part.offset as usize, received.data.len());
+        let partial = &self.inbox.partial;
+        let known = partial.approximate.get(&name).is_some_and(|it| it.overlaps(offset, len));
+        if known || partial.given_up.contains(&name) {
+            return Err(Dropped::Duplicate);
+        }
+        self.admit(&partial.approximate, name, part, received)?;
+        if !self.make_room(len) {
+            return Err(Dropped::NoRoom);
+        }
+        let partial = &mut self.inbox.partial;
+        if let Some(begun) = partial.approximate.get(&name) {
+            partial.rhythm.learn(now.saturating_since(begun.at));
+        }
+        let fresh = || Assembly::new(part.total as usize, now);
+        let assembly = partial.approximate.entry(name).or_insert_with(fresh);
+        assembly.add(now, offset, received, weight);
+        self.inbox.bytes += weight(len);
+        let complete = assembly.is_complete();
+        if complete {
+            self.deliver_assembly(name);
+        } else if partial.approximate.len() > WAITING {
+            let oldest = partial.approximate.iter().min_by_key(|(_, it)| it.at);
+            let oldest = oldest.map_or(name, |(name, _)| *name);
+            self.deliver_assembly(oldest);
+        }
+        Ok(())
+    }
+
+    /// Rejects a part that no message has, or that belongs to another one.
+    fn admit(
+        &self,
+        begun: &BTreeMap<Name, Assembly>,
+        name: Name,
+        part: Part,
+        received: &Received,
+    ) -> Result<(), Dropped> {
+        let len = received.data.len();
+        let total = part.total as usize;
+        let fits = match begun.get(&name) {
+            Some(assembly) => assembly.admits(part, len),
+            None => Assembly::new(total, self.heard_at).admits(part, len),
+        };
+        // A receiver takes messages of any length that its buffer permits.
+        let possible = total <= self.config.receive_buffer.max(self.config.max_message);
+        (fits && possible).then_some(()).ok_or(Dropped::Malformed)
+    }
+
+    /// Delivers an approximate message as far as it has arrived.
+    fn deliver_assembly(&mut self, name: Name) {
+        let partial = &mut self.inbox.partial;
+        let Some(assembly) = partial.approximate.remove(&name) else { return };
+        self.inbox.bytes -= assembly.bytes;
+        if !assembly.is_complete() {
+            if partial.given_up.len() == WAITING {
+                partial.given_up.pop_front();
+            }
+            partial.given_up.push_back(name);
+        }
+        if let Some(received) = assembly.finish() {
+            debug_assert_eq!(received.kind, MessageKind::Approximate);
+            self.deliver(received);
+        }
+    }
+
+    /// Returns the time at which an approximate message is delivered although parts are missing.
+    pub(super) fn parts_due(&self) -> Option<Instant> {
+        let partial = &self.inbox.partial;
+        let patience = partial.rhythm.patience();
+        partial.approximate.values().map(|assembly| assembly.at + patience).min()
+    }
+
+    /// Delivers approximate messages whose missing parts are overdue, or all of them.
+    pub(super) fn deliver_partial(&mut self, now: Option<Instant>) {
+        let partial = &self.inbox.partial;
+        let patience = partial.rhythm.patience();
+        let is_due = |it: &Assembly| now.is_none_or(|now| it.at + patience <= now);
+        let due = partial.approximate.iter().filter(|(_, assembly)| is_due(assembly));
+        let due: Vec<Name> = due.map(|(name, _)| *name).collect();
+        due.into_iter().for_each(|name| self.deliver_assembly(name));
+    }
+}

@@ -1,0 +1,198 @@
+//! Messages that are longer than a datagram.
+
+use super::super::*;
+use super::network::{A, B, CLEAN, Impairments, Network, SECOND, address};
+use crate::message::{Integrity, MessageKind, Mode};
+
+/// A path of Ethernet.
+const NARROW: Impairments = Impairments { mtu: 1460, ..CLEAN };
+
+/// Two ends connected by Ethernet, whose search for the path's size is over.
+fn ethernet(config: SapConfig, seed: u64) -> (Network, [ConnectionId; 2]) {
+    let mut network = Network::new(config, NARROW, seed);
+    let a = network.ends[A].connect(network.now, address(B));
+    network.run(SECOND * 2);
+    let b = network.accepted().expect("it was accepted");
+    (network, [a, b])
+}
+
+fn pattern(len: usize) -> Vec<u8> {
+    (0..len).map(|at| (at * 7 + at / 251) as u8).collect()
+}
+
+/// Sends a message as soon as there is room for it.
+fn send(network: &mut Network, a: ConnectionId, mode: &Mode, data: &[u8]) {
+    let message = Message::new(mode.clone(), data.to_vec());
+    for _ in 0..10_000 {
+        match network.ends[A].send(a, &message) {
+            Err(SapSendError::Full) => network.run(Duration::from_millis(10)),
+            result => return result.expect("it is possible"),
+        }
+    }
+    panic!("there was never room");
+}
+
+#[test]
+fn precise_messages_of_any_length_arrive_whole_and_in_order() {
+    for seed in 0..10 {
+        let rough = Impairments { loss: 0.05, damage: 0.05, reordering: 0.05, ..NARROW };
+        let rough = Impairments { duplication: 0.05, intact_prefix: 20, ..rough };
+        let (mut network, [a, b]) = ethernet(SapConfig::standard(), seed);
+        network.impairments = rough;
+        let lengths = [1, 1400, 1401, 5_000, 0, 66_000, 300_000, 1 << 20, 3];
+        for len in lengths {
+            send(&mut network, a, &Mode::Precise, &pattern(len));
+        }
+        network.run(SECOND * 60);
+        let received = network.receive(B, b);
+        let found: Vec<usize> = received.iter().map(|it| it.data.len()).collect();
+        assert_eq!(found, lengths, "seed {seed}");
+        for message in received {
+            assert_eq!(message.data, pattern(message.data.len()), "seed {seed}");
+            assert!(message.missing.is_empty() && message.kind == MessageKind::Precise);
+        }
+    }
+}
+
+#[test]
+fn the_longest_message_does_not_depend_on_the_path() {
+    let (mut network, [a, _]) = ethernet(SapConfig::standard(), 1);
+    for _ in 0..20 {
+        assert_eq!(network.ends[A].max_message(a), 1 << 20);
+        network.run(Duration::from_millis(100));
+    }
+    let error = network.ends[A].send(a, &Message::new(Mode::Precise, vec![0; (1 << 20) + 1]));
+    assert_eq!(error, Err(SapSendError::TooLong { len: (1 << 20) + 1, most: 1 << 20 }));
+}
+
+#[test]
+fn an_approximate_message_arrives_with_its_holes_named() {
+    let (mut network, [a, b]) = ethernet(SapConfig::standard(), 1);
+    let whole = pattern(20_000);
+    network.impairments.loss = 0.2;
+    let (mut holes, mut complete) = (0, 0);
+    for _ in 0..50 {
+        network.send(A, a, Mode::Approximate { protected: 2_000 }, &whole);
+        network.run(SECOND);
+        for message in network.receive(B, b) {
+            assert_eq!(message.data.len(), whole.len());
+            let missing: usize = message.missing.iter().map(Range::len).sum();
+            holes += usize::from(missing > 0);
+            complete += usize::from(missing == 0);
+            let mut expected = whole.clone();
+            message.missing.iter().for_each(|hole| expected[hole.clone()].fill(0));
+            assert_eq!(message.data, expected);
+            let is_there = |at: &usize| !message.missing.iter().any(|hole| hole.contains(at));
+            let exact = (0..2_000).filter(is_there).count();
+            assert_eq!(message.exact.iter().map(Range::len).sum::<usize>(), exact);
+            assert_eq!(message.integrity, Integrity::Intact);
+        }
+    }
+    assert!(holes > 30 && holes + complete >= 48, "{holes} with holes, {complete} without");
+}
+
+#[test]
+fn damage_and_repairs_are_placed_within_the_whole_message() {
+    let (mut network, [a, b]) = ethernet(SapConfig::standard(), 3);
+    let whole = pattern(200_000);
+    network.impairments.damage = 0.5;
+    network.impairments.intact_prefix = 200;
+    let ranges = vec![10..20, 70_000..70_100, 199_990..200_000];
+    network.send(A, a, Mode::Ranges(ranges.clone()), &whole);
+    network.run(SECOND * 5);
+    network.impairments = NARROW;
+    let received = network.receive(B, b);
+    let [message] = &received[..] else { panic!("{} messages", received.len()) };
+    let Integrity::Suspect(suspect) = &message.integrity else { panic!("nothing was damaged") };
+    for range in &ranges {
+        let has = |it: &Range<usize>| it.start <= range.start && range.end <= it.end;
+        assert!(message.exact.iter().any(has) || message.missing.iter().any(has), "{range:?}");
+    }
+    let mut mended = message.data.to_vec();
+    let differs = |at: &usize| mended[*at] != whole[*at];
+    let wrong: Vec<usize> = (0..whole.len()).filter(differs).collect();
+    let explained = suspect.iter().chain(&message.missing);
+    let explained: Vec<Range<usize>> = explained.cloned().collect();
+    assert!(wrong.iter().all(|at| explained.iter().any(|range| range.contains(at))));
+    network.ends[B].repair(b, 0, message.number, &explained).expect("it is open");
+    network.run(SECOND * 10);
+    for repair in network.receive(B, b) {
+        assert_eq!(repair.kind, MessageKind::Repair);
+        let mut from = 0;
+        for range in &repair.exact {
+            mended[range.clone()].copy_from_slice(&repair.data[from..from + range.len()]);
+            from += range.len();
+        }
+    }
+    assert!(mended == whole, "the repairs make it whole");
+}
+
+#[test]
+fn a_path_that_becomes_narrow_costs_no_message() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
+    network.run(SECOND * 2);
+    network.impairments.mtu = 1300;
+    for len in [60_000, 9_000, 1_290, 20] {
+        network.send(A, a, Mode::Precise, &pattern(len));
+    }
+    network.run(SECOND * 30);
+    let found: Vec<usize> = network.receive(B, b).iter().map(|it| it.data.len()).collect();
+    assert_eq!(found, [60_000, 9_000, 1_290, 20]);
+}
+
+#[test]
+fn parts_of_many_streams_do_not_lock_a_small_buffer() {
+    let config = SapConfig { receive_buffer: 100_000, ..SapConfig::standard() };
+    let (mut network, [a, b]) = ethernet(config, 1);
+    for stream in 0..8 {
+        let data = pattern(90_000 + usize::from(stream));
+        let message = Message { stream, ..Message::new(Mode::Precise, data) };
+        network.ends[A].send(a, &message).expect("there is room");
+    }
+    let mut lengths = Vec::new();
+    for _ in 0..300 {
+        network.run(SECOND);
+        lengths.extend(network.receive(B, b).iter().map(|it| it.data.len()));
+    }
+    lengths.sort_unstable();
+    assert_eq!(lengths, (90_000..90_008).collect::<Vec<_>>());
+    assert_eq!(network.ends[B].held, 0);
+}
+
+#[test]
+fn newest_first_never_blocks_and_delivers_the_newest() {
+    let (mut network, [a, b]) = ethernet(SapConfig::standard(), 1);
+    let config = network.ends[A].config;
+    network.ends[A].set_newest_first(a, true);
+    network.ends[B].set_newest_first(b, true);
+    network.impairments.loss = 1.0;
+    let message = |number: u32| {
+        let mode = Mode::Approximate { protected: 4 };
+        Message::new(mode, [&number.to_be_bytes()[..], &[7; 4_996]].concat())
+    };
+    // Twice what the send buffer holds, while the path carries nothing.
+    let count = (2 * config.send_buffer / 5_000) as u32;
+    for number in 0..count {
+        network.ends[A].send(a, &message(number)).expect("it never waits");
+    }
+    network.run(SECOND * 5);
+    network.impairments.loss = 0.0;
+    network.ends[A].send(a, &message(count)).expect("it never waits");
+    network.run(SECOND * 20);
+    let numbers: Vec<u32> = network
+        .receive(B, b)
+        .iter()
+        .filter(|it| it.missing.is_empty())
+        .map(|it| u32::from_be_bytes(it.data[..4].try_into().expect("four bytes")))
+        .collect();
+    assert!(numbers.contains(&count) && numbers.len() > 20, "{numbers:?}");
+    assert!(numbers.len() < 100, "old ones were dropped");
+    // A reader that is late gets the newest, whatever the buffer held.
+    for number in 0..3_000 {
+        network.ends[A].send(a, &message(number)).expect("it never waits");
+        network.run(Duration::from_millis(20));
+    }
+    network.run(SECOND * 5);
+    let first = network.ends[B].receive(network.now, b).expect("the newest");
+    assert_eq!(first.data[..4], 2_999_u32.to_be_bytes());
+}

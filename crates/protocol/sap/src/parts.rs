@@ -1,0 +1,154 @@
+//! Messages that are longer than a datagram, put together from their parts.
+
+use std::collections::BTreeMap;
+
+use core::ops::Range;
+
+use bytes::BytesMut;
+use windfall_base::{Duration, Instant, RangeSet};
+use windfall_wire_net::sap::Part;
+
+use crate::encode::complement;
+use crate::message::{Integrity, Received};
+
+/// The least time for which an approximate message waits for another part.
+const LEAST: Duration = Duration::from_millis(100);
+/// The longest time for which it waits.
+const MOST: Duration = Duration::from_secs(2);
+
+/// A message of which parts have arrived.
+#[derive(Clone, Debug)]
+pub(crate) struct Assembly {
+    total: usize,
+    /// The parts by their offset; those of a precise message may be cut anew and overlap.
+    parts: BTreeMap<usize, Received>,
+    have: RangeSet<u64>,
+    /// The size of the parts as the receive buffer counts it.
+    pub(crate) bytes: usize,
+    /// The time of the last part.
+    pub(crate) at: Instant,
+}
+
+impl Assembly {
+    pub(crate) fn new(total: usize, now: Instant) -> Self {
+        let (parts, have) = (BTreeMap::new(), RangeSet::default());
+        Self { total, parts, have, bytes: 0, at: now }
+    }
+
+    /// Returns whether a part belongs to the same message, and is within it.
+    pub(crate) fn admits(&self, part: Part, len: usize) -> bool {
+        part.total as usize == self.total && len > 0 && part.offset as usize + len <= self.total
+    }
+
+    /// Adds a part, of which all that has arrived before must be exact; `weight` is what the
+    /// receive buffer counts. Returns whether any of it is new.
+    pub(crate) fn add(
+        &mut self,
+        now: Instant,
+        offset: usize,
+        part: &Received,
+        weight: fn(usize) -> usize,
+    ) -> bool {
+        let place = offset as u64..(offset + part.data.len()) as u64;
+        let gaps: Vec<Range<u64>> = self.have.gaps(place.clone()).collect();
+        for gap in &gaps {
+            let from = gap.start as usize;
+            let mut fresh = part.clone();
+            if *gap != place {
+                fresh.data = part.data.slice(from - offset..gap.end as usize - offset);
+                fresh.exact = std::iter::once(0..fresh.data.len()).collect();
+            }
+            self.bytes += weight(fresh.data.len());
+            self.parts.insert(from, fresh);
+        }
+        self.have.insert(place);
+        self.at = now;
+        !gaps.is_empty()
+    }
+
+    /// Returns whether a part overlaps one that has arrived.
+    pub(crate) fn overlaps(&self, offset: usize, len: usize) -> bool {
+        self.have.count_within(offset as u64..(offset + len) as u64) > 0
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.have.total() == self.total as u64
+    }
+
+    /// Returns the message; the ranges of which nothing has arrived are zeros.
+    pub(crate) fn finish(self) -> Option<Received> {
+        let missing = self.have.gaps(0..self.total as u64);
+        let missing = missing.map(|gap| gap.start as usize..gap.end as usize).collect();
+        let first = self.parts.values().next()?.clone();
+        let mut data = BytesMut::with_capacity(self.total);
+        let (mut exact, mut suspect, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+        for (offset, part) in self.parts {
+            data.resize(offset, 0);
+            data.extend_from_slice(&part.data);
+            let shift = |range: Range<usize>| range.start + offset..range.end + offset;
+            match part.integrity {
+                Integrity::Intact => {}
+                Integrity::Suspect(ranges) => suspect.extend(ranges.into_iter().map(shift)),
+                Integrity::Unknown => {
+                    let open = complement(&part.exact, part.data.len());
+                    unknown.extend(open.into_iter().map(shift));
+                }
+            }
+            exact.extend(part.exact.into_iter().map(shift));
+        }
+        data.resize(self.total, 0);
+        let integrity = integrity(suspect, unknown);
+        Some(Received { data: data.freeze(), exact: touching(exact), integrity, missing, ..first })
+    }
+}
+
+/// Returns what is known of a message. Where some bytes are suspect, those of which nothing is
+/// known are suspect too.
+fn integrity(mut suspect: Vec<Range<usize>>, unknown: Vec<Range<usize>>) -> Integrity {
+    match (suspect.is_empty(), unknown.is_empty()) {
+        (true, true) => Integrity::Intact,
+        (true, false) => Integrity::Unknown,
+        (false, _) => {
+            suspect.extend(unknown);
+            suspect.sort_by_key(|range| range.start);
+            Integrity::Suspect(touching(suspect))
+        }
+    }
+}
+
+/// Joins sorted ranges that touch.
+fn touching(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    let mut joined: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
+/// The time between the parts of approximate messages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rhythm(Duration);
+
+impl Default for Rhythm {
+    fn default() -> Self {
+        Self(LEAST)
+    }
+}
+
+impl Rhythm {
+    /// Learns the time between two parts of a message.
+    pub(crate) fn learn(&mut self, apart: Duration) {
+        self.0 = Duration::from_nanos((7 * self.0.as_nanos() + apart.as_nanos()) / 8).min(MOST);
+    }
+
+    /// Returns the time to wait for the next part.
+    pub(crate) fn patience(&self) -> Duration {
+        (self.0 * 4).clamp(LEAST, MOST)
+    }
+}
+
+#[cfg(test)]
+mod tests;
