@@ -41,7 +41,7 @@ fn inside() {
         let (peer, _) = listener.accept().expect("accepted");
         // Three probes of the first size that is too large take 300 ms.
         std::thread::sleep(Duration::from_millis(700));
-        let most = socket.max_message();
+        let most = socket.max_whole();
         found.push(most);
         (socket, peer, most)
     });
