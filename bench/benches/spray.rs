@@ -5,8 +5,7 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use windfall_base::Seed;
-use windfall_scenario::Scenario;
+use windfall_bench::{frames, simulation};
 use windfall_sim::Simulation;
 
 const WAVELAN: &str = "kind = \"wavelan\"";
@@ -20,22 +19,12 @@ fn main() {
 
 /// A simulation of `seconds` seconds of spray over a link.
 fn spray(link: &str, seconds: u64) -> Simulation {
-    let text = format!(
+    simulation(&format!(
         "format = 1\nduration = \"{seconds}s\"\n\
          [[station]]\nname = \"near\"\n[[station]]\nname = \"far\"\n\
          [[link]]\nstations = [\"near\", \"far\"]\n{link}\n\
          [[app]]\nkind = \"spray\"\nstation = \"near\"\nto = \"far\"\n"
-    );
-    let scenario = Scenario::parse("spray.toml", &text).expect("a legal scenario");
-    let mut read = |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
-    let topology = scenario.topology(0, ("", ""), &mut read).expect("nothing to read");
-    Simulation::new(&topology, Seed(1)).expect("a legal topology")
-}
-
-fn frames(simulation: &Simulation) -> u64 {
-    let network = simulation.network();
-    let ledgers = network.interfaces().map(|interface| network.ledger(interface));
-    ledgers.map(|ledger| ledger.frames + ledger.control_frames).sum()
+    ))
 }
 
 fn run(bencher: Bencher<'_, '_>, link: &str, seconds: u64) {

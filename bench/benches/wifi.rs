@@ -13,10 +13,8 @@ use std::process::{Command, Stdio};
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use windfall_base::Seed;
-use windfall_bench::{alternate, is_listed, is_wanted, thread_time};
+use windfall_bench::{alternate, frames, is_listed, is_wanted, simulation, thread_time};
 use windfall_network::SimulatedStation;
-use windfall_scenario::Scenario;
 use windfall_sim::Simulation;
 
 /// Frames for the same processor time, as a multiple of ns-3's.
@@ -165,16 +163,7 @@ fn pairs_with(pairs: u32, seconds: u64, app: impl Fn(u32) -> String) -> Simulati
         "[[link]]\nname = \"air\"\nkind = \"wifi-g\"\nstations = [{}]\n{apps}",
         names.join(", ")
     );
-    let scenario = Scenario::parse("wifi.toml", &text).expect("a legal scenario");
-    let mut read = |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
-    let topology = scenario.topology(0, ("", ""), &mut read).expect("nothing to read");
-    Simulation::new(&topology, Seed(1)).expect("a legal topology")
-}
-
-fn frames(simulation: &Simulation) -> u64 {
-    let network = simulation.network();
-    let ledgers = network.interfaces().map(|interface| network.ledger(interface));
-    ledgers.map(|ledger| ledger.frames + ledger.control_frames).sum()
+    simulation(&text)
 }
 
 fn run(bencher: Bencher<'_, '_>, simulation: impl Fn() -> Simulation) {

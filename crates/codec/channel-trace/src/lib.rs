@@ -6,7 +6,9 @@
 //!   netem-trace; see `docs/rate-trace.md`.
 
 pub mod error_trace;
+mod line;
 pub mod rate_trace;
 
 pub use error_trace::{ErrorTrace, ErrorTraceError};
+pub use line::LineError;
 pub use rate_trace::{RateTrace, RateTraceError};

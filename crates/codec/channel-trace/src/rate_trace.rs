@@ -8,21 +8,16 @@ use std::sync::Arc;
 
 use windfall_base::{Duration, Instant, MemoryBudget, OverBudget, Rate};
 
+use crate::LineError;
+
 pub use mahimahi::OPPORTUNITY;
 
 /// A text that is no rate trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RateTraceError {
     /// A line is not what the format wants.
-    #[error("line {line}: \"{text}\" {fix}")]
-    Line {
-        /// The line's number, from 1.
-        line: usize,
-        /// The text of the line.
-        text: String,
-        /// The advice for mending it.
-        fix: &'static str,
-    },
+    #[error(transparent)]
+    Line(#[from] LineError),
     /// The trace as a whole cannot be used.
     #[error("{0}")]
     Whole(String),

@@ -5,7 +5,7 @@ mod netem;
 
 use windfall_base::{MemoryBudget, OverBudget};
 use windfall_channel_trace::error_trace::{Fault, Index, TraceHeader, Unit};
-use windfall_channel_trace::{ErrorTrace, ErrorTraceError};
+use windfall_channel_trace::{ErrorTrace, ErrorTraceError, LineError};
 
 pub use devourer::{from_devourer, to_devourer};
 pub use netem::{LossTiming, from_netem, to_netem};
@@ -20,15 +20,8 @@ pub enum ConvertError {
     #[error(transparent)]
     Trace(#[from] ErrorTraceError),
     /// A line is not what the format wants.
-    #[error("line {line}: \"{text}\" {fix}")]
-    Line {
-        /// The line's number, from 1.
-        line: usize,
-        /// The text of the line, cut to 40 characters.
-        text: String,
-        /// The error in it.
-        fix: &'static str,
-    },
+    #[error(transparent)]
+    Line(#[from] LineError),
     /// The file as a whole is not what the format wants.
     #[error("{0}")]
     Whole(String),
@@ -41,12 +34,6 @@ pub enum ConvertError {
     /// The trace counts bits, and the format knows only frames.
     #[error("the trace counts bits, and this format tells only of frames")]
     CountsBits,
-}
-
-impl ConvertError {
-    fn line(number: usize, text: &str, fix: &'static str) -> Self {
-        Self::Line { line: number, text: text.chars().take(40).collect(), fix }
-    }
 }
 
 /// Returns the text that `bytes` are.
@@ -72,7 +59,7 @@ pub fn from_loss_list(text: &str, budget: &mut MemoryBudget) -> Result<ErrorTrac
             comment if comment.starts_with('#') => {}
             other => {
                 let fix = "is neither 0 (arrived) nor 1 (lost)";
-                return Err(ConvertError::line(i + 1, other, fix));
+                return Err(LineError::new(i, other, fix).into());
             }
         }
         budget.check(trace.memory())?;

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use windfall_base::{Frame, Instant, Port, Seed, Tag};
-use windfall_channel::{Air, AirConfig, Exposure, FrameFate, MediumEvent, Recorder};
+use windfall_channel::{Air, AirConfig, Exposure, FrameFacts, FrameFate, MediumEvent, Recorder};
 use windfall_channel_trace::ErrorTrace;
 use windfall_channel_trace::error_trace::{Fault, Index, TraceHeader};
 
@@ -34,26 +34,13 @@ pub fn synthesize_frames(
     let config = AirConfig { exposure: Exposure::default(), ..config.clone() };
     let mut air = Air::new(&config, seed, DIRECTION);
     let frame = frame(length as usize);
+    let (facts, time) = (FrameFacts::of(&frame), (Instant::START, Instant::START));
     let header =
         TraceHeader { seed: Some(seed), workload: workload.to_owned(), ..TraceHeader::default() };
     let mut recorder = Recorder::new(header, config.exposure);
     for _ in 0..count {
-        let (number, fate) = air.judge(&frame);
-        recorder.record(&MediumEvent {
-            at: Instant::START,
-            from: Port(0),
-            to: Port(1),
-            number,
-            tag: frame.tag,
-            kept: false,
-            length,
-            header: 0,
-            trailer: 0,
-            began: Instant::START,
-            ended: Instant::START,
-            strength: None,
-            fate,
-        });
+        let judged = air.judge(&frame);
+        recorder.record(&MediumEvent::new(facts, (Port(0), Port(1)), time, judged));
     }
     recorder.finish()
 }

@@ -20,7 +20,7 @@ pub use air::{
     Air, AirConfig, BurstWindow, Gaps, GilbertElliott, LossPattern, Model, ParseModelError,
     Truncation,
 };
-pub use event::MediumEvent;
+pub use event::{FrameFacts, MediumEvent};
 pub use exposure::Exposure;
 pub use fate::{FrameFate, Missed};
 pub use medium::{

@@ -3,15 +3,13 @@
 mod pipe;
 mod wavelan;
 
-use std::collections::VecDeque;
-
 use windfall_base::{Duration, Input, Instant, Outgoing, Port, Rate, Seed};
 
 pub use pipe::{Line, PathConfig, PipeMediumConfig};
 pub use wavelan::{Addressing, Hearing, WavelanMediumConfig};
 
 use crate::air::AirConfig;
-use crate::event::MediumEvent;
+use crate::event::{Events, MediumEvent};
 use crate::exposure::Exposure;
 use crate::radio::{Edge, Radio, RadioConfig};
 use pipe::Pipe;
@@ -108,7 +106,7 @@ impl MediumConfig {
 #[derive(Debug)]
 pub struct Medium {
     kind: Kind,
-    events: VecDeque<MediumEvent>,
+    events: Events,
 }
 
 #[derive(Debug)]
@@ -127,7 +125,7 @@ impl Medium {
             MediumConfig::Wavelan(config) => Kind::Wavelan(Wavelan::new(config, seed, name)),
             MediumConfig::Wifi(config) => Kind::Wifi(Box::new(Radio::new(*config, seed, name))),
         };
-        Self { kind, events: VecDeque::new() }
+        Self { kind, events: Events::new() }
     }
 
     /// Returns the number of stations that can be attached.
@@ -250,9 +248,9 @@ impl Medium {
         }
     }
 
-    /// Yields the fate of a frame, once it is sealed; call until `None`.
+    /// Yields the fate of a frame, once it is sealed, with the time of that; call until `None`.
     #[inline]
-    pub fn poll_event(&mut self) -> Option<MediumEvent> {
+    pub fn poll_event(&mut self) -> Option<(Instant, MediumEvent)> {
         self.events.pop_front()
     }
 }

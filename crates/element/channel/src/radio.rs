@@ -38,7 +38,7 @@ pub use fading::Fading;
 pub use place::{Position, Track};
 pub use propagation::{PathLoss, Shadowing, Wall};
 
-use crate::event::MediumEvent;
+use crate::event::{Events, MediumEvent};
 use crate::fate::{FrameFate, Missed};
 use judge::{Noise, Samplers, Sent};
 use links::{Hearer, Links};
@@ -169,7 +169,7 @@ impl Radio {
         now: Instant,
         from: Port,
         outgoing: Outgoing,
-        events: &mut VecDeque<MediumEvent>,
+        events: &mut Events,
     ) {
         self.settle(now, events);
         let Some(receiver) = self.receivers.get(usize::from(from.0)) else { return };
@@ -185,7 +185,7 @@ impl Radio {
     pub(crate) fn poll_reception(
         &mut self,
         now: Instant,
-        events: &mut VecDeque<MediumEvent>,
+        events: &mut Events,
     ) -> Option<(Port, Input)> {
         self.settle(now, events);
         let (_, port, input) = self.ready.pop_front()?;
@@ -208,13 +208,13 @@ impl Radio {
 
     /// Lets everything happen that is due at `now`, which mostly is nothing.
     #[inline]
-    pub(crate) fn settle(&mut self, now: Instant, events: &mut VecDeque<MediumEvent>) {
+    pub(crate) fn settle(&mut self, now: Instant, events: &mut Events) {
         if self.moments.next().is_some_and(|(at, _)| at <= now) {
             self.settle_due(now, events);
         }
     }
 
-    fn settle_due(&mut self, now: Instant, events: &mut VecDeque<MediumEvent>) {
+    fn settle_due(&mut self, now: Instant, events: &mut Events) {
         while let Some((at, moment)) = self.moments.pop_due(now) {
             match moment {
                 Moment::Done(index) => self.done(at, index, events),
@@ -395,14 +395,7 @@ impl Radio {
     }
 
     /// A signal ends at the hearers from `first` to before `end`.
-    fn leave(
-        &mut self,
-        at: Instant,
-        index: u32,
-        first: u32,
-        end: u32,
-        events: &mut VecDeque<MediumEvent>,
-    ) {
+    fn leave(&mut self, at: Instant, index: u32, first: u32, end: u32, events: &mut Events) {
         let Some(mut transmission) = self.transmissions[index as usize].take() else { return };
         let mut is_awaited = false;
         for hearer in first..end {
@@ -413,7 +406,7 @@ impl Radio {
             }
             let power = transmission.power_at(hearer);
             if let Some(event) = self.leave_one(at, index, &mut transmission, (port, power)) {
-                events.push_back(event);
+                events.push_back((at, event));
             }
             self.sense(at, port);
             if self.receivers[usize::from(port)].is_quiet() {
@@ -445,16 +438,14 @@ impl Radio {
             }
             let why = transmission.missed.iter().find(|(missing, _)| *missing == Port(port));
             let fate = FrameFate::Missed(why.map_or(Missed::Preamble, |(_, why)| *why));
-            let event = || transmission.event(at, Port(port), None, fate);
-            return Some(MediumEvent { strength: dbm, ..event() });
+            return Some(transmission.event(Port(port), dbm, (None, fate)));
         };
         if !reception.synchronised {
             let fate = FrameFate::Missed(Missed::Preamble);
             let due = Input::ReceptionFailed(Failure::Header);
             self.ready.push_back((at, Port(port), due));
             receiver.recycle(reception);
-            let event = || transmission.event(at, Port(port), None, fate);
-            return is_for.then(|| MediumEvent { strength: dbm, ..event() });
+            return is_for.then(|| transmission.event(Port(port), dbm, (None, fate)));
         }
         let carriers = self.links.carriers(transmission.from, port, reception.began);
         let noise = self.noise(port, carriers.as_ref());
@@ -478,17 +469,16 @@ impl Radio {
         }
         self.ready.push_back((at, Port(port), due));
         self.receivers[usize::from(port)].recycle(reception);
-        let event = || transmission.event(at, Port(port), Some(number), fate);
-        is_for.then(|| MediumEvent { strength: dbm, ..event() })
+        is_for.then(|| transmission.event(Port(port), dbm, (Some(number), fate)))
     }
 
-    fn done(&mut self, at: Instant, index: u32, events: &mut VecDeque<MediumEvent>) {
+    fn done(&mut self, at: Instant, index: u32, events: &mut Events) {
         let Some(transmission) = self.transmissions[index as usize].take() else { return };
         let from = transmission.from;
-        self.held -= usize::from(transmission.facts.tag.is_some() && !transmission.facts.kept);
+        self.held -= usize::from(transmission.facts.frame.is_held());
         if let Some(to) = self.unreached(&transmission) {
             let fate = FrameFate::Missed(Missed::Preamble);
-            events.push_back(transmission.event(at, to, None, fate));
+            events.push_back((at, transmission.event(to, None, (None, fate))));
         }
         self.receivers[usize::from(from)].transmits = false;
         self.ready.push_back((at, Port(from), Input::TransmissionDone));

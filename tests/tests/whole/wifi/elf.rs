@@ -1,11 +1,12 @@
 //! What paper 003 says of ELF in its sections 6 and 7, measured at an access point of 802.11g.
 
 use windfall_base::{Instant, Seed};
-use windfall_network::{Recording, What};
 use windfall_queue::share::{Demand, with_reservations};
 use windfall_scenario::Scenario;
-use windfall_sim::Simulation;
-use windfall_stack::{FlowAccount, InterfaceEvent};
+use windfall_stack::FlowAccount;
+
+use super::examples::simulation_with;
+use super::flows::for_each_arrival;
 
 /// Bytes of data in each datagram, and with its headers.
 const SIZE: usize = 1_000;
@@ -53,15 +54,9 @@ fn cell(distance: f64, flows: &[Flow]) -> Scenario {
     Scenario::parse("elf.toml", &text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn simulation(scenario: &Scenario, seed: u64) -> Simulation {
-    let no_files = &mut |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
-    let topology = scenario.topology(0, ("", ""), no_files).expect("it makes sense");
-    Simulation::new(&topology, Seed(seed)).expect("it can be built")
-}
-
 /// The account of each flow at the end.
 fn accounts(scenario: &Scenario, seed: u64) -> Vec<FlowAccount> {
-    let mut simulation = simulation(scenario, seed);
+    let mut simulation = simulation_with(scenario, Seed(seed));
     simulation.finish();
     let network = simulation.network();
     let office = network.interfaces().next().expect("the first");
@@ -207,24 +202,9 @@ fn audio_and_video_keep_their_reservations_and_two_files_bear_the_errors_alike()
         flow("far", "power-factor = 1.2"),
     ];
     let scenario = cell(70.0, &flows);
-    let mut simulation = simulation(&scenario, 1);
-    simulation.network_mut().record(Recording { events: true, packets: false });
-    let mut of_tag = std::collections::BTreeMap::new();
+    let mut simulation = simulation_with(&scenario, Seed(1));
     let mut times = vec![Vec::new(); 4];
-    let end = simulation.end();
-    let _ = simulation.run(end, &mut |event| {
-        let What::Interface(what) = &event.what else { return Ok(()) };
-        match *what {
-            InterfaceEvent::Queued { tag, flow, .. } if flow.0 > 0 => {
-                of_tag.insert(tag, usize::from(flow.0) - 1);
-            }
-            InterfaceEvent::Delivered { tag, .. } => {
-                times[of_tag.remove(&tag).unwrap_or(0)].push(event.at);
-            }
-            _ => {}
-        }
-        Ok(())
-    });
+    for_each_arrival(&mut simulation, |flow, at| times[flow].push(at));
     let office = simulation.network().interfaces().next().expect("the first");
     let accounts = simulation.network().flows(office).split_off(1);
     let errors: Vec<f64> = accounts.iter().map(|flow| demand(flow).error_rate).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use windfall_base::{Duration, Instant, Port};
+use windfall_base::{Duration, Instant, Port, Seed};
 use windfall_channel::{FrameFate, MediumEvent, Missed};
 use windfall_network::{Recording, What};
 use windfall_queue::share::{Demand, by_weights};
@@ -19,9 +19,14 @@ pub(super) fn read(name: &str) -> Scenario {
 }
 
 pub(super) fn simulation(scenario: &Scenario) -> Simulation {
+    simulation_with(scenario, scenario.seed())
+}
+
+/// Returns the simulation of a scenario that reads no other file, with another seed.
+pub(super) fn simulation_with(scenario: &Scenario, seed: Seed) -> Simulation {
     let no_files = &mut |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
     let topology = scenario.topology(0, ("", ""), no_files).expect("it makes sense");
-    Simulation::new(&topology, scenario.seed()).expect("it can be built")
+    Simulation::new(&topology, seed).expect("it can be built")
 }
 
 /// Runs the first `seconds`, and tells what reports of applications on a station say.
@@ -168,7 +173,7 @@ fn an_access_point_shares_its_air_between_a_good_and_a_bad_station_by_effort() {
 
 /// The fates of the frames of a stream from the first station to the second: of each its time,
 /// strength and fate. The stream replaces the applications of the scenario.
-fn walk(name: &str) -> Vec<MediumEvent> {
+fn walk(name: &str) -> Vec<(Instant, MediumEvent)> {
     let mut scenario = read(name);
     let sender = scenario.stations[0].name.get_ref().clone();
     let receiver = scenario.stations[1].name.get_ref().clone();
@@ -181,10 +186,10 @@ fn walk(name: &str) -> Vec<MediumEvent> {
     simulation.network_mut().record(Recording { events: true, packets: false });
     let (mut events, end) = (Vec::new(), simulation.end());
     let _ = simulation.run(end, &mut |event| {
-        if let What::Medium(event) = &event.what
-            && event.from == Port(0)
+        if let What::Medium(fate) = &event.what
+            && fate.from == Port(0)
         {
-            events.push(event.clone());
+            events.push((event.at, fate.clone()));
         }
         Ok(())
     });
@@ -192,9 +197,9 @@ fn walk(name: &str) -> Vec<MediumEvent> {
 }
 
 /// The share of lost frames, and that of damaged ones among those that were not right.
-fn shares(events: &[MediumEvent]) -> (f64, f64) {
+fn shares(events: &[(Instant, MediumEvent)]) -> (f64, f64) {
     let of = |which: &dyn Fn(&FrameFate) -> bool| {
-        events.iter().filter(|event| which(&event.fate)).count() as f64
+        events.iter().filter(|(_, event)| which(&event.fate)).count() as f64
     };
     let damaged = of(&|fate| !fate.inverted().is_empty());
     let lost = of(&|fate| !fate.arrives());
@@ -202,15 +207,15 @@ fn shares(events: &[MediumEvent]) -> (f64, f64) {
 }
 
 /// The mean strength in each minute of twenty, in dBm, and the share of lost frames in it.
-fn minutes(events: &[MediumEvent]) -> Vec<(f64, f64)> {
+fn minutes(events: &[(Instant, MediumEvent)]) -> Vec<(f64, f64)> {
     (0..20)
         .map(|minute| {
             let from = Instant::START + Duration::from_secs(60 * minute);
-            let within =
-                |event: &&MediumEvent| (from..from + Duration::from_secs(60)).contains(&event.at);
-            let own: Vec<MediumEvent> = events.iter().filter(within).cloned().collect();
+            let minute = from..from + Duration::from_secs(60);
+            let own = events.iter().filter(|(at, _)| minute.contains(at));
+            let own: Vec<(Instant, MediumEvent)> = own.cloned().collect();
             let strengths: Vec<f64> =
-                own.iter().filter_map(|event| event.strength.map(f64::from)).collect();
+                own.iter().filter_map(|(_, event)| event.strength.map(f64::from)).collect();
             let mean = strengths.iter().sum::<f64>() / strengths.len() as f64;
             (mean, shares(&own).0)
         })
@@ -231,9 +236,10 @@ fn indoors_the_signal_is_weak_and_fades_towards_the_end() {
     assert!((0.003..0.06).contains(&damaged), "{damaged}");
     let minutes = minutes(&events);
     println!("{minutes:.2?}");
-    let unnoticed =
-        events.iter().filter(|event| event.fate == FrameFate::Missed(Missed::Preamble)).count()
-            as f64;
+    let unnoticed = events
+        .iter()
+        .filter(|(_, event)| event.fate == FrameFate::Missed(Missed::Preamble))
+        .count() as f64;
     assert!(unnoticed > 0.8 * lost * events.len() as f64, "{unnoticed}");
     assert!(minutes[18..].iter().all(|it| it.0 < minutes[2].0 - 2.0 && it.1 > minutes[2].1));
 }

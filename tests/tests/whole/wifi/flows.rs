@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use windfall_base::{Duration, Instant, Seed, Stream};
 use windfall_network::{Recording, What};
 use windfall_scenario::{App, AppKind, Scenario, unplaced};
+use windfall_sim::Simulation;
 use windfall_stack::InterfaceEvent;
 
 use super::examples::{read, simulation};
@@ -13,11 +14,17 @@ use super::examples::{read, simulation};
 /// two seconds.
 fn arrivals<const FLOWS: usize>(scenario: &Scenario) -> Vec<[f64; FLOWS]> {
     let mut simulation = simulation(scenario);
+    let stretch = |at: Instant| ((at - Instant::START).as_nanos() / 2_000_000_000) as usize;
+    let mut windows = vec![[0.0; FLOWS]; stretch(simulation.end()) + 1];
+    for_each_arrival(&mut simulation, |flow, at| windows[stretch(at)][flow] += 1.0);
+    windows
+}
+
+/// Runs a simulation to its end, and tells the time and the flow, from 0, of each packet of a flow
+/// that arrives.
+pub(super) fn for_each_arrival(simulation: &mut Simulation, mut tell: impl FnMut(usize, Instant)) {
     simulation.network_mut().record(Recording { events: true, packets: false });
-    let end = simulation.end();
-    let stretch = |at: Instant| (at - Instant::START).as_nanos() / 2_000_000_000;
-    let mut windows = vec![[0.0; FLOWS]; stretch(end) as usize + 1];
-    let mut of_tag = BTreeMap::new();
+    let (mut of_tag, end) = (BTreeMap::new(), simulation.end());
     let _ = simulation.run(end, &mut |event| {
         let What::Interface(what) = &event.what else { return Ok(()) };
         match *what {
@@ -27,14 +34,13 @@ fn arrivals<const FLOWS: usize>(scenario: &Scenario) -> Vec<[f64; FLOWS]> {
             // A copy of which the ACK was lost arrives twice, and counts as one.
             InterfaceEvent::Delivered { tag, .. } => {
                 if let Some(flow) = of_tag.remove(&tag) {
-                    windows[stretch(event.at) as usize][flow] += 1.0;
+                    tell(flow, event.at);
                 }
             }
             _ => {}
         }
         Ok(())
     });
-    windows
 }
 
 /// The mean of a flow over the stretches that begin between two moments, in seconds.

@@ -2,6 +2,7 @@
 //! matters.
 
 use windfall_base::{Input, Instant, Node, Port};
+use windfall_channel::MediumEvent;
 use windfall_stack::MEDIUM;
 
 use super::{MediumSlot, Network, Slot};
@@ -56,21 +57,17 @@ impl Network {
     #[inline]
     fn next_reception(&mut self, now: Instant, index: usize) -> Option<(Port, Input)> {
         let reception = self.media[index].medium.poll_reception(now);
-        while let Some(event) = self.media[index].medium.poll_event() {
-            self.take_medium_event(index, event);
+        while let Some((at, event)) = self.media[index].medium.poll_event() {
+            self.take_medium_event(at, index, event);
         }
         reception
     }
 
-    pub(super) fn take_medium_event(&mut self, index: usize, event: windfall_channel::MediumEvent) {
+    fn take_medium_event(&mut self, at: Instant, index: usize, event: MediumEvent) {
         self.account_medium(index, &event);
         if self.recording.events {
             let element = ElementId((self.interfaces.len() + index) as u32);
-            self.events.push_back(NetworkEvent {
-                at: event.at,
-                element,
-                what: What::Medium(event),
-            });
+            self.events.push_back(NetworkEvent { at, element, what: What::Medium(event) });
         }
     }
 }

@@ -9,6 +9,8 @@ use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 use windfall_base::{MemoryBudget, OverBudget};
 
+use crate::LineError;
+
 use super::{BitOrder, ErrorTrace, Fault, Index, NEWEST, TraceHeader, VERSION};
 
 /// The part of the memory which the text may take, decompressed: one in this many.
@@ -31,15 +33,8 @@ pub enum ErrorTraceError {
     #[error("line 1: {0}")]
     Header(String),
     /// A line is not what the format wants.
-    #[error("line {line}: \"{text}\" {fix}")]
-    Line {
-        /// The line's number, from 1.
-        line: usize,
-        /// The text of the line.
-        text: String,
-        /// The advice for mending it.
-        fix: &'static str,
-    },
+    #[error(transparent)]
+    Line(#[from] LineError),
     /// The trace is not as long as its end says.
     #[error(
         "line {line}: the trace should end after {told} frames or bits, but the lines above make \
@@ -179,11 +174,7 @@ impl ErrorTrace {
             if line.starts_with('#') {
                 continue;
             }
-            let fail = |fix| ErrorTraceError::Line {
-                line: last,
-                text: line.chars().take(40).collect(),
-                fix,
-            };
+            let fail = |fix| ErrorTraceError::Line(LineError::new(i, line, fix));
             if end.is_some() {
                 return Err(fail("stands after the end of the trace"));
             }

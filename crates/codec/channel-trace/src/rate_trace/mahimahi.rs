@@ -5,6 +5,7 @@ use std::sync::Arc;
 use windfall_base::Instant;
 
 use super::{Kind, RateTrace, RateTraceError};
+use crate::LineError;
 
 /// Bytes that one opportunity carries.
 pub const OPPORTUNITY: usize = 1500;
@@ -18,14 +19,10 @@ impl RateTrace {
     pub fn from_mahimahi(text: &str) -> Result<Self, RateTraceError> {
         let mut times: Vec<u64> = Vec::new();
         for (i, line) in text.lines().enumerate() {
-            let fail = |fix| RateTraceError::Line {
-                line: i + 1,
-                text: line.chars().take(40).collect(),
-                fix,
-            };
+            let fail = |fix| LineError::new(i, line, fix);
             let number = line.strip_suffix('\r').unwrap_or(line);
             if number.is_empty() {
-                return Err(fail("is empty: write one time in milliseconds on each line"));
+                return Err(fail("is empty: write one time in milliseconds on each line").into());
             }
             let is_digits = number.bytes().all(|byte| byte.is_ascii_digit());
             let millis = number.parse::<u64>().ok().filter(|_| is_digits);
@@ -35,7 +32,7 @@ impl RateTrace {
                 .filter(|&nanos| nanos < u64::MAX / 2)
                 .ok_or_else(|| fail("lies too far in the future"))?;
             if times.last().is_some_and(|&last| last > nanos) {
-                return Err(fail("is before the line above it: sort the times"));
+                return Err(fail("is before the line above it: sort the times").into());
             }
             times.push(nanos);
         }

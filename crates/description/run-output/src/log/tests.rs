@@ -25,7 +25,6 @@ fn interface(event: InterfaceEvent) -> Value {
 fn medium(fate: FrameFate) -> Value {
     let began = Instant::from_nanos(500_000_000);
     let event = windfall_channel::MediumEvent {
-        at: AT,
         from: Port(0),
         to: Port(1),
         number: Some(3),

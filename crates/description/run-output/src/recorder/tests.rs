@@ -92,7 +92,6 @@ impl Story {
     fn air(&mut self, tag: Tag, kept: bool, fate: FrameFate) {
         let at = Instant::START;
         let event = windfall_channel::MediumEvent {
-            at,
             from: Port(0),
             to: Port(1),
             number: Some(0),

@@ -48,6 +48,15 @@ fn complaint_with(old: &str, new: &str) -> String {
     complaint(&GOOD.replacen(old, new, 1))
 }
 
+/// Checks that each change of a piece of `GOOD` is refused, in one line that has the third text.
+fn check_complaints(cases: &[(&str, &str, &str)]) {
+    for (old, new, expected) in cases {
+        let message = complaint_with(old, new);
+        assert!(message.contains(expected), "{new}: {message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+}
+
 #[test]
 fn a_file_reads_back_as_it_was_written() {
     let scenario = Scenario::parse("a.toml", GOOD).expect("good");
@@ -116,11 +125,7 @@ fn impossible_values_name_their_line_the_value_and_the_fix() {
         ("seed = 42", "sysctl = [\"net/../x=1\"]", "only under net., such as net.ipv4"),
         ("format = 1", "", "the key \"format\" is missing: write `format = 1` first"),
     ];
-    for (old, new, expected) in cases {
-        let message = complaint_with(old, new);
-        assert!(message.contains(expected), "{new}: {message}");
-        assert_eq!(message.lines().count(), 1, "{message}");
-    }
+    check_complaints(&cases);
 }
 
 #[test]
@@ -177,8 +182,5 @@ fn values_of_a_wrong_kind_are_refused_in_words_of_the_scenario() {
         ("delay = 5", "uplink = 3", "3 is not allowed here: write a table"),
         ("[\"near\", \"far\"]", "5", "5 is not allowed here: write a list in brackets"),
     ];
-    for (old, new, expected) in cases {
-        let message = complaint_with(old, new);
-        assert!(message.contains(expected), "{new}: {message}");
-    }
+    check_complaints(&cases);
 }

@@ -5,8 +5,8 @@ use core::fmt::Write as _;
 
 use serde::Deserialize;
 use windfall_base::MemoryBudget;
-use windfall_channel_trace::ErrorTrace;
 use windfall_channel_trace::error_trace::Fault;
+use windfall_channel_trace::{ErrorTrace, LineError};
 
 use super::{ConvertError, frame_trace, line_for_each, not_empty};
 
@@ -32,7 +32,7 @@ pub fn from_devourer(text: &str, budget: &mut MemoryBudget) -> Result<ErrorTrace
     for (i, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let fix = "is no JSON object with an \"ev\"";
         let Line { ev, len } =
-            serde_json::from_str(line).map_err(|_| ConvertError::line(i + 1, line, fix))?;
+            serde_json::from_str(line).map_err(|_| LineError::new(i, line, fix))?;
         match ev.as_deref() {
             Some("rx.frame") => trace.push_ok(1),
             Some("rx.corrupt") => trace.push(Fault::Lost, 1),

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use windfall_base::{Instant, Port, Probability, Tag};
 
 use super::*;
-use crate::{MediumEvent, Recorder};
+use crate::{FrameFacts, MediumEvent, Recorder};
 use windfall_channel_trace::ErrorTrace;
 use windfall_channel_trace::error_trace::{Fault, TraceHeader};
 
@@ -196,13 +196,9 @@ proptest! {
         for frame in &frames {
             let (number, fate, result) = carry(&mut air, frame);
             arrived.push(result);
-            recorder.record(&MediumEvent {
-                at: Instant::START, from: Port(0), to: Port(1), number, tag: frame.tag,
-                kept: false, length: frame.len() as u32, header: frame.header.len() as u32,
-                trailer: frame.trailer.len() as u32,
-                began: Instant::START, ended: Instant::START, strength: None,
-                fate,
-            });
+            let (facts, time) = (FrameFacts::of(frame), (Instant::START, Instant::START));
+            let path = (Port(0), Port(1));
+            recorder.record(&MediumEvent::new(facts, path, time, (number, fate)));
         }
         let trace = recorder.finish();
         prop_assume!(!trace.is_empty());

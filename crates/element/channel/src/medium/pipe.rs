@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use windfall_base::{Duration, Frame, Input, Instant, Outgoing, Port, Rate, RxVector, Seed};
 
 use crate::air::{Air, AirConfig};
-use crate::event::MediumEvent;
+use crate::event::{Events, FrameFacts, MediumEvent};
 use windfall_channel_trace::rate_trace::{RateTrace, TracePosition};
 
 /// The rate at which bits leave a sender.
@@ -67,7 +67,7 @@ impl Pipe {
     pub(super) fn poll_reception(
         &mut self,
         now: Instant,
-        events: &mut VecDeque<MediumEvent>,
+        events: &mut Events,
     ) -> Option<(Port, Input)> {
         loop {
             let (due, path) = self.next()?;
@@ -80,10 +80,10 @@ impl Pipe {
                 path.done.pop_front();
                 return Some((sender, Input::TransmissionDone));
             }
-            let Flight { frame, event, began } = path.flights.pop_front()?;
+            let Flight { at, frame, event, began } = path.flights.pop_front()?;
             self.held -= usize::from(event.tag.is_some() && !event.kept);
             let to = event.to;
-            events.push_back(event);
+            events.push_back((at, event));
             if let Some(frame) = frame {
                 return Some((to, Input::Frame(frame, RxVector::wired(began))));
             }
@@ -110,6 +110,8 @@ impl Pipe {
 /// A frame on its way; `None` if the air has lost it.
 #[derive(Debug)]
 struct Flight {
+    /// When its last bit arrives.
+    at: Instant,
     frame: Option<Frame>,
     event: MediumEvent,
     /// When its first bit arrives.
@@ -155,7 +157,7 @@ impl Path {
 
     fn next(&self) -> Option<Instant> {
         let done = self.done.front().copied();
-        let arrival = self.flights.front().map(|flight| flight.event.at);
+        let arrival = self.flights.front().map(|flight| flight.at);
         match (done, arrival) {
             (Some(done), Some(arrival)) => Some(done.min(arrival)),
             (done, arrival) => done.or(arrival),
@@ -164,7 +166,7 @@ impl Path {
 
     fn transmit(&mut self, now: Instant, from: Port, outgoing: Outgoing) {
         let Outgoing { mut frame, vector } = outgoing;
-        let (length, header, trailer) = (frame.len(), frame.header.len(), frame.trailer.len());
+        let (facts, length) = (FrameFacts::of(&frame), frame.len());
         let began = self.free_at.map_or(now, |free| free.max(now));
         let follows = self.free_at == Some(began);
         let ended = match &mut self.line {
@@ -173,25 +175,13 @@ impl Path {
             LineState::Trace(progress) => progress.finish(began, follows, length),
         } + vector.overhead;
         self.free_at = Some(ended);
-        let (number, fate) = self.air.judge(&frame);
-        fate.apply(&mut frame);
-        let event = MediumEvent {
-            at: ended + self.delay,
-            from,
-            to: Port(1 - from.0),
-            number,
-            tag: frame.tag,
-            kept: frame.kept,
-            length: length as u32,
-            header: header as u32,
-            trailer: trailer as u32,
-            began,
-            ended,
-            strength: None,
-            fate,
-        };
+        let judged = self.air.judge(&frame);
+        judged.1.apply(&mut frame);
+        let path = (from, Port(1 - from.0));
+        let event = MediumEvent::new(facts, path, (began, ended), judged);
         let frame = event.fate.arrives().then_some(frame);
         self.done.push_back(ended);
-        self.flights.push_back(Flight { frame, event, began: began + self.delay });
+        let (at, began) = (ended + self.delay, began + self.delay);
+        self.flights.push_back(Flight { at, frame, event, began });
     }
 }

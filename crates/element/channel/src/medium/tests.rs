@@ -123,8 +123,8 @@ fn a_lost_frame_is_reported_when_it_would_have_arrived() {
         ..PathConfig::default()
     });
     assert_eq!(timeline(&mut medium, &[(0, 0, 100)]), ["0 0: done"]);
-    let event = medium.poll_event().expect("an event");
-    assert_eq!((event.at, event.number, event.tag), (micros(5000), Some(0), Some(Tag(1))));
+    let (at, event) = medium.poll_event().expect("an event");
+    assert_eq!((at, event.number, event.tag), (micros(5000), Some(0), Some(Tag(1))));
     assert_eq!((event.length, event.fate), (100, FrameFate::Lost));
 }
 
@@ -184,7 +184,7 @@ fn frames_that_overlap_collide() {
         ]
     );
     let mut collisions = 0;
-    while let Some(event) = medium.poll_event() {
+    while let Some((_, event)) = medium.poll_event() {
         assert_eq!(event.fate, FrameFate::Collided);
         collisions += 1;
     }
@@ -258,7 +258,7 @@ fn at_two(model: &Model, others: usize) -> Vec<(Option<u64>, FrameFate)> {
             medium.handle_transmit(now, Port(0), polled(to, 100));
             let then = now + Duration::from_millis(50);
             while medium.poll_reception(then).is_some() {}
-            while let Some(event) = medium.poll_event() {
+            while let Some((_, event)) = medium.poll_event() {
                 if event.to == Port(2) && to == 2 {
                     fates.push((event.number, event.fate));
                 } else if event.to == Port(2) {
@@ -361,12 +361,12 @@ proptest! {
                 arrived += u32::from(matches!(input, Input::Frame(..)));
             }
             prop_assert!(twin.poll_reception(now).is_none());
-            while let Some(event) = medium.poll_event() {
-                prop_assert!(event.at >= last_event && event.began <= event.ended);
-                last_event = event.at;
+            while let Some((at, event)) = medium.poll_event() {
+                prop_assert!(at >= last_event && event.began <= event.ended);
+                last_event = at;
                 reported += 1;
                 arrived -= u32::from(event.fate.arrives());
-                prop_assert_eq!(twin.poll_event(), Some(event));
+                prop_assert_eq!(twin.poll_event(), Some((at, event)));
             }
             prop_assert_eq!(arrived, 0);
             let due = medium.poll_timeout().map(|(due, _)| due);

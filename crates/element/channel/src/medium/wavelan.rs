@@ -6,7 +6,7 @@ use windfall_base::{Failure, Frame, Input, Instant, Outgoing, Port, Rate, RxVect
 use windfall_wire_link::wavelan::Head;
 
 use crate::air::{Air, AirConfig};
-use crate::event::MediumEvent;
+use crate::event::{Events, FrameFacts, MediumEvent};
 use crate::fate::FrameFate;
 
 /// The stations that hear each other.
@@ -164,7 +164,7 @@ impl Wavelan {
         now: Instant,
         from: Port,
         outgoing: Outgoing,
-        events: &mut VecDeque<MediumEvent>,
+        events: &mut Events,
     ) {
         if from.0 >= self.config.ports {
             return;
@@ -181,7 +181,7 @@ impl Wavelan {
     pub(super) fn poll_reception(
         &mut self,
         now: Instant,
-        events: &mut VecDeque<MediumEvent>,
+        events: &mut Events,
     ) -> Option<(Port, Input)> {
         self.settle(now, events);
         self.ready.pop_front().map(|(_, port, input)| (port, input))
@@ -196,13 +196,13 @@ impl Wavelan {
 
     /// Ends every transmission that is over at `now`, in the order of ending.
     #[inline]
-    pub(super) fn settle(&mut self, now: Instant, events: &mut VecDeque<MediumEvent>) {
+    pub(super) fn settle(&mut self, now: Instant, events: &mut Events) {
         if self.first_end.is_some_and(|end| end <= now) {
             self.settle_due(now, events);
         }
     }
 
-    fn settle_due(&mut self, now: Instant, events: &mut VecDeque<MediumEvent>) {
+    fn settle_due(&mut self, now: Instant, events: &mut Events) {
         while let Some(first) = (0..self.on_air.len()).min_by_key(|&i| self.on_air[i].ended)
             && self.on_air[first].ended <= now
         {
@@ -256,9 +256,10 @@ impl Wavelan {
         self.on_air.push(Transmission { from, began: at, ended, rate, frame, deaf });
     }
 
-    fn finish(&mut self, transmission: Transmission, events: &mut VecDeque<MediumEvent>) {
+    fn finish(&mut self, transmission: Transmission, events: &mut Events) {
         let Transmission { from, began, ended, rate, frame, deaf } = transmission;
-        self.held -= usize::from(frame.tag.is_some() && !frame.kept);
+        let facts = FrameFacts::of(&frame);
+        self.held -= usize::from(facts.is_held());
         self.ready.push_back((ended, from, Input::TransmissionDone));
         for to in (0..self.config.ports).map(Port) {
             if !self.hears(from, to) {
@@ -284,21 +285,8 @@ impl Wavelan {
                 }
                 self.ready.push_back((ended, to, Input::CarrierIdle));
             }
-            events.push_back(MediumEvent {
-                at: ended,
-                from,
-                to,
-                number,
-                tag: frame.tag,
-                kept: frame.kept,
-                length: frame.len() as u32,
-                header: frame.header.len() as u32,
-                trailer: frame.trailer.len() as u32,
-                began,
-                ended,
-                strength: None,
-                fate,
-            });
+            let event = MediumEvent::new(facts, (from, to), (began, ended), (number, fate));
+            events.push_back((ended, event));
         }
     }
 

@@ -62,7 +62,7 @@ fn run(medium: &mut Medium) -> Vec<String> {
 }
 
 fn fates(medium: &mut Medium) -> Vec<(u16, FrameFate)> {
-    core::iter::from_fn(|| medium.poll_event()).map(|event| (event.to.0, event.fate)).collect()
+    core::iter::from_fn(|| medium.poll_event()).map(|(_, event)| (event.to.0, event.fate)).collect()
 }
 
 #[test]
@@ -440,14 +440,14 @@ fn every_fate_tells_how_strongly_the_signal_arrived_and_which_frame_it_was() {
     run(&mut medium);
     events.extend(core::iter::from_fn(|| medium.poll_event()));
     // 15 dBm and 60 dB of loss.
-    let told: Vec<_> = events.iter().map(|event| (event.number, event.strength)).collect();
+    let told: Vec<_> = events.iter().map(|(_, event)| (event.number, event.strength)).collect();
     assert_eq!(told, [(Some(0), Some(-45)), (Some(1), Some(-45))]);
     // Two that drown each other, and one that finds its receiver busy with another.
     medium.handle_transmit(micros(9_000), Port(0), data(MacAddress::of_station(2), 100));
     medium.handle_transmit(micros(9_000), Port(1), data(MacAddress::of_station(2), 100));
     run(&mut medium);
     let drowned: Vec<_> = core::iter::from_fn(|| medium.poll_event()).collect();
-    assert!(drowned.iter().all(|event| event.strength == Some(-45)), "{drowned:?}");
+    assert!(drowned.iter().all(|(_, event)| event.strength == Some(-45)), "{drowned:?}");
     assert_eq!(drowned.len(), 2);
     let mut config = stations(4);
     config.stations[1].power = Dbm(30.0);
@@ -456,8 +456,8 @@ fn every_fate_tells_how_strongly_the_signal_arrived_and_which_frame_it_was() {
     medium.handle_transmit(micros(30), Port(1), data(MacAddress::of_station(2), 500));
     run(&mut medium);
     let busy = core::iter::from_fn(|| medium.poll_event())
-        .find(|event| event.fate == FrameFate::Missed(Missed::Busy));
-    assert_eq!(busy.and_then(|event| event.strength), Some(-30));
+        .find(|(_, event)| event.fate == FrameFate::Missed(Missed::Busy));
+    assert_eq!(busy.and_then(|(_, event)| event.strength), Some(-30));
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! A signal on its way: how strong it is where, whom it is for, and what its receivers are told.
 
-use windfall_base::{Dbm, Failure, Frame, Input, Instant, Overheard, Port, Rate, RxVector, Tag};
+use windfall_base::{Dbm, Failure, Frame, Input, Overheard, Port, Rate, RxVector};
 use windfall_wire_link::ieee80211::MacAddress;
 
 use super::Transmission;
 use super::receiver::Reception;
-use crate::event::MediumEvent;
+use crate::event::{FrameFacts, MediumEvent};
 use crate::fate::{FrameFate, Missed};
 
 impl Transmission {
@@ -63,39 +63,19 @@ impl Transmission {
 
     pub(super) fn event(
         &self,
-        at: Instant,
         to: Port,
-        number: Option<u64>,
-        fate: FrameFate,
+        strength: Option<i8>,
+        judged: (Option<u64>, FrameFate),
     ) -> MediumEvent {
-        let Facts { tag, kept, length, header, trailer, .. } = self.facts;
-        MediumEvent {
-            at,
-            from: Port(self.from),
-            to,
-            number,
-            tag,
-            kept,
-            length,
-            header,
-            trailer,
-            began: self.began,
-            ended: self.ended,
-            strength: None,
-            fate,
-        }
+        let (path, time) = ((Port(self.from), to), (self.began, self.ended));
+        MediumEvent { strength, ..MediumEvent::new(self.facts.frame, path, time, judged) }
     }
 }
 
-/// The facts about a frame that outlast it.
+/// The facts about a frame on the air that outlast it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts {
-    pub(super) tag: Option<Tag>,
-    pub(super) kept: bool,
-    /// The lengths of the frame, its header and its trailer, in bytes.
-    length: u32,
-    header: u32,
-    trailer: u32,
+    pub(super) frame: FrameFacts,
     /// The first bytes of the frame; zeros if it has fewer.
     head: [u8; 4],
 }
@@ -106,13 +86,6 @@ impl Facts {
         for (to, from) in head.iter_mut().zip(&frame.header) {
             *to = *from;
         }
-        Self {
-            tag: frame.tag,
-            kept: frame.kept,
-            length: frame.len() as u32,
-            header: frame.header.len() as u32,
-            trailer: frame.trailer.len() as u32,
-            head,
-        }
+        Self { frame: FrameFacts::of(frame), head }
     }
 }

@@ -94,7 +94,7 @@ impl Cell {
         }
     }
 
-    fn events(&mut self) -> Vec<crate::MediumEvent> {
+    fn events(&mut self) -> Vec<(Instant, crate::MediumEvent)> {
         core::iter::from_fn(|| self.medium.poll_event()).collect()
     }
 }
