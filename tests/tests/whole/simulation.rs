@@ -29,8 +29,8 @@ fn a_saturated_pipe_carries_its_rate() {
     assert!((2.0 - air_time..=2.0).contains(&busy), "{busy}");
     // Arrivals follow each other at the time that one frame takes.
     let sink = outcome.report("sink");
-    assert!((sink["gap_min_s"] - air_time).abs() < 1e-9, "{air_time} {sink:?}");
-    assert!((sink["gap_max_s"] - air_time).abs() < 1e-9, "{air_time} {sink:?}");
+    assert!((sink["gap_min_seconds"] - air_time).abs() < 1e-9, "{air_time} {sink:?}");
+    assert!((sink["gap_max_seconds"] - air_time).abs() < 1e-9, "{air_time} {sink:?}");
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn the_delay_is_exact_to_the_nanosecond() {
     let ledger = outcome.ledger(UPLINK);
     let air_time = ledger.busy.as_secs_f64() / ledger.frames as f64;
     let report = outcome.report("ping");
-    for key in ["rtt_min_s", "rtt_max_s"] {
+    for key in ["rtt_min_seconds", "rtt_max_seconds"] {
         assert!((report[key] - 0.013 - 2.0 * air_time).abs() < 1e-9, "{report:?}");
     }
 }

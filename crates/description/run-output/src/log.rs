@@ -53,7 +53,7 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     damage: Option<Known<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    air: Option<Fate<'a>>,
+    medium: Option<Fate<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     radio: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -222,11 +222,11 @@ fn of_host<'a>(event: &'a HostEvent, line: Line<'a>) -> Option<Line<'a>> {
 
 fn of_medium<'a>(event: &'a windfall_channel::MediumEvent, line: Line<'a>) -> Line<'a> {
     let (ev, truncated, reason) = match &event.fate {
-        FrameFate::Intact => ("air.intact", None, None),
-        FrameFate::Damaged { truncated, .. } => ("air.damaged", *truncated, None),
-        FrameFate::Lost => ("air.lost", None, None),
-        FrameFate::Collided => ("air.collided", None, None),
-        FrameFate::Missed(missed) => ("air.missed", None, Some(missed.name())),
+        FrameFate::Intact => ("medium.intact", None, None),
+        FrameFate::Damaged { truncated, .. } => ("medium.damaged", *truncated, None),
+        FrameFate::Lost => ("medium.lost", None, None),
+        FrameFate::Collided => ("medium.collided", None, None),
+        FrameFate::Missed(missed) => ("medium.missed", None, Some(missed.name())),
     };
     let seconds = |at: Instant| at.as_secs_f64();
     Line {
@@ -235,7 +235,7 @@ fn of_medium<'a>(event: &'a windfall_channel::MediumEvent, line: Line<'a>) -> Li
         len: Some(event.length as usize),
         kept: Some(event.kept),
         reason,
-        air: Some(Fate {
+        medium: Some(Fate {
             from: event.from.0,
             to: event.to.0,
             frame: event.number,

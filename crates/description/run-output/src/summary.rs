@@ -620,7 +620,7 @@ pub fn named(drops: &Drops) -> BTreeMap<&'static str, u64> {
 /// Returns a measure as text: its name in words, its value and its unit.
 fn measure(name: &str, value: f64) -> String {
     let (name, unit) = match name.rsplit_once('_') {
-        Some((name, "s")) => (name, " s"),
+        Some((name, "seconds")) => (name, " s"),
         Some((name, "bps")) => (name, " b/s"),
         _ => (name, ""),
     };

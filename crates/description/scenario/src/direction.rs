@@ -152,7 +152,7 @@ settings! {
         }
         /// Always give coded frames as many whole blocks as the policy says
         "padded" padded: bool {
-            value: "BOOL", example: "true", default: "false", particular: Some(Aspect::Wire),
+            value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Wire),
         }
         /// Retransmission of frames that did not arrive whole: none, persistent, or at most N times
         "arq" arq: Arq {
@@ -164,7 +164,7 @@ settings! {
         }
         /// Deliver packets that failed the frame check, marked as damaged
         "accept-damaged" accept_damaged: bool {
-            value: "BOOL", example: "true", default: "false", particular: Some(Aspect::Sender),
+            value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Sender),
         }
         /// Queue before the link: fifo, wrr, wfq, priority, airtime or elf, and its length:
         /// packets, bytes with a unit, or infinite; "elf,100" is both

@@ -61,7 +61,7 @@ settings! {
         "lifetime" lifetime: Duration { value: "TIME", example: "50ms", unset: "no limit" }
         /// Accept its packets even if damaged
         "accept-damaged" accept_damaged: bool {
-            value: "BOOL", example: "true", unset: "as the link",
+            value: "SWITCH", example: "on", unset: "as the link",
             detail: "On 802.11 the receiver tells the flow by the headers that arrived.",
         }
     }
@@ -166,7 +166,7 @@ impl Setting<Flow> {
     /// The value in a clause, if the clause is one of this setting.
     fn value_in<'a>(&self, clause: &'a str) -> Option<&'a str> {
         match clause.strip_prefix(self.option()) {
-            Some("") if self.is_switch() => Some("true"),
+            Some("") if self.is_switch() => Some("on"),
             Some(rest) if rest.starts_with(' ') => Some(rest.trim()),
             _ if self.is_switch() => None,
             _ => (self.words)().iter().any(|(word, _)| *word == clause).then_some(clause),

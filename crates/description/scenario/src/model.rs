@@ -45,7 +45,7 @@ settings! {
             short: "Length of the run, in simulated time",
         }
         /// Admit reservations beyond what the link can keep in the worst case
-        "overcommit" overcommit: bool { value: "BOOL", example: "true", default: "false" }
+        "overcommit" overcommit: bool { value: "SWITCH", example: "on", default: "off" }
         /// Congestion control of TCP in the kernel of every station
         "tcp-congestion" tcp_congestion: String {
             value: "NAME", example: "reno", unset: "the system's own",

@@ -190,10 +190,10 @@ impl<T: Settings> Setting<T> {
         self.particular.as_ref().map_or("", Particular::remark)
     }
 
-    /// Tells whether the value is true or false, and true where the option has none.
+    /// Tells whether the value is on or off, and on where the option has none.
     #[must_use]
     pub fn is_switch(&self) -> bool {
-        (self.words)().first().is_some_and(|(word, _)| *word == "true")
+        (self.words)().first().is_some_and(|(word, _)| *word == "on")
     }
 
     /// Tells whether `object` has this setting.

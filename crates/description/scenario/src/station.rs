@@ -14,9 +14,9 @@ settings! {
     /// The settings of a station, a host with an interface on every link that names it.
     pub struct Station {
         /// Forward packets between its interfaces
-        "forward" forward: bool { value: "BOOL", example: "true", default: "false" }
+        "forward" forward: bool { value: "SWITCH", example: "on", default: "off" }
         /// Simulate its host and its applications even where those of others are real
-        "simulated" simulated: bool { value: "BOOL", example: "true", default: "false" }
+        "simulated" simulated: bool { value: "SWITCH", example: "on", default: "off" }
         /// Settings of the TCP of a simulated host
         "tcp" tcp: TcpSettings {
             value: "SETTINGS", example: "new-reno, min-rto=500ms", default: "cubic",
@@ -49,12 +49,12 @@ settings! {
         }
         /// Drop damaged segments whose corruption detection option does not hold
         "corruption-filter" corruption_filter: bool {
-            value: "BOOL", example: "true", default: "false", requirement: "S4.11",
+            value: "SWITCH", example: "on", default: "off", requirement: "S4.11",
             detail: "[tcp.md](../tcp.md#tcp-in-the-network) describes it.",
         }
         /// Keep segments that go out, and retransmit those that the link loses
         "snoop" snoop: bool {
-            value: "BOOL", example: "true", default: "false", requirement: "S2.18",
+            value: "SWITCH", example: "on", default: "off", requirement: "S2.18",
             detail: "[tcp.md](../tcp.md#tcp-in-the-network) describes it.",
         }
     }

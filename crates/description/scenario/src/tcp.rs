@@ -119,15 +119,15 @@ impl From<TcpPreset> for TcpSettings {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TcpSettingsError {
     /// A word without `=` that names no preset.
-    #[error("\"{word}\" is no set of TCP settings: {fix}")]
+    #[error("\"{word}\" is no preset of TCP settings: {fix}")]
     Preset {
-        /// The word that is no set.
+        /// The word that is no preset.
         word: String,
         /// The advice what to write.
         fix: String,
     },
-    /// The name of a set stands behind something else.
-    #[error("\"{0}\" names a whole set of TCP settings: write it first, and only one")]
+    /// The name of a preset stands behind something else.
+    #[error("\"{0}\" is a preset of TCP settings: write it first, and only one")]
     LatePreset(String),
     /// A name before `=` that is no setting.
     #[error("there is no TCP setting \"{name}\": {fix}")]
@@ -179,7 +179,7 @@ impl FromStr for TcpSettings {
 }
 
 impl fmt::Display for TcpSettings {
-    /// The set, and what differs from it; reads back as the same settings.
+    /// The preset, and what differs from it; reads back as the same settings.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.preset.name())?;
         let mut config = self.preset.config();

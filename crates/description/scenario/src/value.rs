@@ -16,7 +16,7 @@ use windfall_link::Arq;
 use windfall_link::policy::PolicyKind;
 
 use crate::tcp::TcpSettings;
-use crate::values::{ByteRange, Prefix, Queue, Sysctl, Sysctls, Target};
+use crate::values::{ByteRange, Prefix, Queue, SWITCH, Sysctl, Sysctls, Target};
 
 /// A type of values that settings can have.
 pub trait Value: Clone + PartialEq + 'static {
@@ -172,7 +172,7 @@ by_text! {
     Prefix: "network",
     Queue: "queue",
     Target: "station or address",
-    TcpSettings: "set of TCP settings",
+    TcpSettings: "TCP settings",
     BurstWindow: "window",
 }
 
@@ -204,18 +204,20 @@ fn no_advice<E>(_: E) -> String {
 }
 
 impl Value for bool {
-    const KIND: &'static str = "true or false";
+    const KIND: &'static str = "switch";
 
     fn words() -> Vec<(&'static str, &'static str)> {
-        vec![("true", ""), ("false", "")]
+        SWITCH.map(|(word, _)| (word, "")).into()
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        text.parse().map_err(|_| "use true or false".to_owned())
+        let found = SWITCH.iter().find(|(word, _)| *word == text);
+        found.map(|(_, value)| *value).ok_or_else(|| "use on or off".to_owned())
     }
 
     fn text(&self) -> String {
-        self.to_string()
+        let found = SWITCH.iter().find(|(_, value)| value == self);
+        found.map_or_else(String::new, |(word, _)| (*word).to_owned())
     }
 
     own_form!();

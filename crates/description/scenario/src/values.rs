@@ -12,6 +12,9 @@ use toml::Spanned;
 use windfall_base::{ByteCount, ParseUnitError};
 use windfall_queue::Discipline;
 
+/// The words of a switch in text; as a key of a scenario it is a boolean of TOML.
+pub(crate) const SWITCH: [(&str, bool); 2] = [("on", true), ("off", false)];
+
 /// Access to the value of a setting, wherever in a file it stands.
 pub trait Get {
     /// The type of the value.

@@ -120,7 +120,7 @@ settings! {
         }
         /// Stations associate with an access point and send through it; the base station by default
         "infrastructure" infrastructure: bool {
-            value: "BOOL", example: "true", default: "false",
+            value: "SWITCH", example: "on", default: "off",
         }
         /// Units of 1024 µs between the beacons of an access point
         "beacon-interval" beacon_interval: u16 [1..=65_535] {
@@ -128,13 +128,13 @@ settings! {
         }
         /// Stations doze between the beacons of the access point
         "power-save" power_save: bool {
-            value: "BOOL", example: "true", default: "false",
+            value: "SWITCH", example: "on", default: "off",
             detail: "Needs `infrastructure`.",
         }
         /// Frames have the eight bytes of WEP
-        "wep" wep: bool { value: "BOOL", example: "true", default: "false" }
+        "wep" wep: bool { value: "SWITCH", example: "on", default: "off" }
         /// Log every state of every radio
-        "observe" observe: bool { value: "BOOL", example: "true", default: "false" }
+        "observe" observe: bool { value: "SWITCH", example: "on", default: "off" }
     }
 }
 
@@ -157,11 +157,11 @@ settings! {
         "power" power: Dbm [POWER] { value: "DBM", example: "10dBm", unset: "as the link" }
         /// Station is an access point
         "access-point" access_point: bool {
-            value: "BOOL", example: "true",
+            value: "SWITCH", example: "on",
             unset: "with infrastructure the base station, if no station is set",
         }
         /// Station dozes between beacons
-        "power-save" power_save: bool { value: "BOOL", example: "true", unset: "as the link" }
+        "power-save" power_save: bool { value: "SWITCH", example: "on", unset: "as the link" }
     }
 }
 

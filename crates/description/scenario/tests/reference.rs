@@ -13,7 +13,11 @@ use windfall_scenario::{
 /// The first lines of every page.
 const NOTE: &str = "These tables are made from those of the program. \
                     [The scenario](../scenario.md) has examples, and the form of times, rates, \
-                    sizes and probabilities.\n";
+                    sizes and probabilities. Switches are `true` or `false` here, and `on` or \
+                    `off` in the text of an option or a flow.\n";
+
+/// The same of the values of text.
+const SWITCHES: &str = "As everywhere in text, switches are `on` or `off`.";
 
 /// The head of a column, and the cell that a setting has in it.
 type Column<'a, T> = (&'a str, &'a dyn Fn(&Setting<T>) -> String);
@@ -38,7 +42,9 @@ fn table<T: Settings>(column: Option<Column<'_, T>>) -> String {
 
 fn value<T: Settings>(setting: &Setting<T>) -> String {
     let words = (setting.words)();
-    let kind = if !words.is_empty() {
+    let kind = if setting.is_switch() {
+        "`true`, `false`".to_owned()
+    } else if !words.is_empty() {
         words.iter().map(|(word, _)| format!("`{word}`")).collect::<Vec<_>>().join(", ")
     } else if setting.is_file {
         "name of a file".to_owned()
@@ -55,6 +61,7 @@ fn default<T: Settings>(setting: &Setting<T>) -> String {
     match (setting.is_required, setting.default) {
         (true, _) => "required".to_owned(),
         (_, "") => setting.unset.to_owned(),
+        (_, "off") if setting.is_switch() => "`false`".to_owned(),
         (_, default) => format!("`{default}`"),
     }
 }
@@ -177,10 +184,11 @@ fn app() -> String {
 }
 
 fn tcp() -> String {
-    let mut text = String::from(
+    let mut text = format!(
         "# Settings of TCP\n\nThe values of `tcp` in a [scenario](../scenario.md) and of `--tcp`: \
-         a set of settings and those that differ from it, such as `new-reno, min-rto=500ms`. \
-         [TCP](../tcp.md#settings) explains them. The default is that of the set `cubic`.\n\n\
+         a preset and the settings that differ from it, such as `new-reno, min-rto=500ms`. \
+         [TCP](../tcp.md#settings) explains them. The default is that of the preset `cubic`. \
+         {SWITCHES}\n\n\
          | setting | value | default | meaning |\n|---|---|---|---|\n",
     );
     let settings = TcpSettings::default();

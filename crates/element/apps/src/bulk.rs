@@ -139,8 +139,8 @@ impl Application for Bulk {
         };
         vec![
             ("sent_bytes", self.sent as f64),
-            ("connected_s", since(self.connected)),
-            ("closed_s", since(self.closed)),
+            ("connected_seconds", since(self.connected)),
+            ("closed_seconds", since(self.closed)),
             ("failed", f64::from(u8::from(self.error.is_some()))),
         ]
     }

@@ -143,10 +143,10 @@ impl Application for Ping {
             ("failed", self.failed as f64),
             ("bit_errors", self.wrong.bits as f64),
             ("byte_errors", self.wrong.bytes as f64),
-            ("rtt_min_s", self.times.least()),
-            ("rtt_mean_s", self.times.mean()),
-            ("rtt_max_s", self.times.most()),
-            ("rtt_sd_s", self.times.deviation()),
+            ("rtt_min_seconds", self.times.least()),
+            ("rtt_mean_seconds", self.times.mean()),
+            ("rtt_max_seconds", self.times.most()),
+            ("rtt_sd_seconds", self.times.deviation()),
         ]
     }
 }

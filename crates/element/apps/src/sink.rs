@@ -152,10 +152,10 @@ impl Application for Sink {
             ("byte_errors", tally.wrong.bytes as f64),
             ("truncated_bytes", tally.missing_bytes as f64),
             ("goodput_bps", self.goodput()),
-            ("gap_min_s", self.gaps.least()),
-            ("gap_mean_s", self.gaps.mean()),
-            ("gap_max_s", self.gaps.most()),
-            ("gap_sd_s", self.gaps.deviation()),
+            ("gap_min_seconds", self.gaps.least()),
+            ("gap_mean_seconds", self.gaps.mean()),
+            ("gap_max_seconds", self.gaps.most()),
+            ("gap_sd_seconds", self.gaps.deviation()),
             ("failed", self.failed as f64),
         ]
     }

@@ -121,7 +121,7 @@ fn argument<F: Face>(setting: &'static Setting<F::Object>) -> Arg {
     if setting.is_repeated {
         argument.action(ArgAction::Append)
     } else if setting.is_switch() {
-        argument.num_args(0..=1).require_equals(true).default_missing_value("true")
+        argument.num_args(0..=1).require_equals(true).default_missing_value("on")
     } else {
         argument
     }

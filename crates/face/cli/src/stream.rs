@@ -126,7 +126,7 @@ impl Receive {
                 "correct_bits": figures.correct_bits,
                 "loss": figures.loss, "loss_or_damage": figures.loss_or_damage,
                 "seconds": arrivals.seconds(),
-                "gap_mean_s": gap, "gap_variance_s2": variance,
+                "gap_mean_seconds": gap, "gap_variance_square_seconds": variance,
             });
             out.write_all(json::line(json::STREAM, report).as_bytes())?;
             return Ok(Completion::Success);

@@ -140,7 +140,7 @@ impl Receive {
                 "points": count, "arrived": arrived, "taken": tracker.taken,
                 "implausible": tracker.implausible, "mean_speed_mps": mean,
                 "true_speed_mps": speed, "error": error, "seconds": arrivals.seconds(),
-                "gap_mean_s": gap, "gap_variance_s2": variance,
+                "gap_mean_seconds": gap, "gap_variance_square_seconds": variance,
             });
             out.write_all(json::line(json::TRACK, report).as_bytes())?;
             return Ok(Completion::Success);

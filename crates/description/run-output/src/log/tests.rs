@@ -84,8 +84,8 @@ fn damage_is_logged_as_known_and_as_true() {
 
     let damaged = medium(FrameFate::Damaged { truncated: Some(800), inverted: vec![64, 99] });
     let expected = json!({
-        "ev": "air.damaged", "t": 1.500000001, "at": "air", "tag": 5, "len": 1512, "kept": true,
-        "air": {
+        "ev": "medium.damaged", "t": 1.500000001, "at": "air", "tag": 5, "len": 1512, "kept": true,
+        "medium": {
             "from": 0, "to": 1, "frame": 3, "header": 8, "began": 0.5, "ended": 1.500000001,
             "strength": -71,
             "truncated": 800, "inverted": [64, 99],
@@ -93,9 +93,9 @@ fn damage_is_logged_as_known_and_as_true() {
     });
     assert_eq!(damaged, expected);
     for (fate, name) in [
-        (FrameFate::Intact, "air.intact"),
-        (FrameFate::Lost, "air.lost"),
-        (FrameFate::Collided, "air.collided"),
+        (FrameFate::Intact, "medium.intact"),
+        (FrameFate::Lost, "medium.lost"),
+        (FrameFate::Collided, "medium.collided"),
     ] {
         assert_eq!(medium(fate)["ev"], name);
     }

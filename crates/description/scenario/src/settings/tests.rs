@@ -2,7 +2,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Particular, Setting, Settings, check};
 use crate::value::Value;
-use crate::{App, Direction, Flow, Link, Path, Route, Station, StationInterface, wifi};
+use crate::{
+    App, Direction, Flow, Link, Path, Route, RunSettings, Station, StationInterface, TcpSettings,
+    wifi,
+};
 
 /// A particular of gadgets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -189,5 +192,41 @@ fn the_defaults_that_are_told_are_those_that_hold() {
 fn a_word_is_advised_where_there_are_words() {
     let advice = crate::LinkKind::parse("wire").expect_err("no such kind");
     assert_eq!(advice, "use pipe, wavelan, wifi-b or wifi-g");
-    assert_eq!(bool::parse("yes").expect_err("no such word"), "use true or false");
+    assert_eq!(bool::parse("true").expect_err("no such word"), "use on or off");
+}
+
+/// Checks that each switch of an object is on or off in text, and nothing else.
+fn check_switches<T: Settings>() -> usize {
+    let switches: Vec<_> = T::TABLE.iter().filter(|setting| setting.kind == bool::KIND).collect();
+    for setting in &switches {
+        let mut object = T::unset();
+        for word in ["on", "off"] {
+            setting.set(&mut object, word).expect(setting.name);
+            assert_eq!(setting.text(&object).as_deref(), Some(word), "{}", setting.name);
+        }
+        for word in ["true", "false", "yes", "1", ""] {
+            assert_eq!(setting.set(&mut object, word), Err("use on or off".to_owned()));
+        }
+    }
+    switches.len()
+}
+
+#[test]
+fn switches_are_on_or_off_in_text_and_true_or_false_in_a_scenario() {
+    let of_links = check_switches::<Link>() + check_switches::<Direction>();
+    let of_stations = check_switches::<Station>() + check_switches::<StationInterface>();
+    let of_radios = check_switches::<wifi::Radio>() + check_switches::<wifi::StationRadio>();
+    let others =
+        check_switches::<Flow>() + check_switches::<App>() + check_switches::<RunSettings>();
+    assert_eq!(of_links + of_stations + of_radios + others, 14);
+    for setting in &crate::TCP_SETTINGS {
+        let takes = |word| format!("{}={word}", setting.name).parse::<TcpSettings>().is_ok();
+        assert!(!takes("true") && !takes("false") && !takes("yes"), "{}", setting.name);
+        assert!(takes("off") || setting.legal != "on or off", "{}", setting.name);
+    }
+    let text = |word: &str| format!("format = 1\n[[station]]\nname = \"a\"\nforward = {word}\n");
+    let refusal = crate::Scenario::parse("a.toml", &text("\"on\"")).expect_err("text");
+    assert!(refusal.to_string().contains("write true or false"), "{refusal}");
+    let scenario = crate::Scenario::parse("a.toml", &text("true")).expect("a boolean");
+    assert!(scenario.to_toml().contains("forward = true"));
 }

@@ -11,6 +11,7 @@ use windfall_tcp::{
 use windfall_wire_net::tcp::{CorruptionKinds, Packing};
 
 use super::{LARGEST_WINDOW, LEAST_MSS};
+use crate::values::SWITCH;
 
 /// One setting of a TCP.
 #[derive(Debug)]
@@ -54,10 +55,10 @@ macro_rules! switch {
             source: $about.1,
             legal: "on or off",
             set: |config, value| {
-                config.$($field).+ = word(value, &[("on", true), ("off", false)])?;
+                config.$($field).+ = word(value, &SWITCH)?;
                 Some(())
             },
-            text: |config| if config.$($field).+ { "on".into() } else { "off".into() },
+            text: |config| name_of(&config.$($field).+, &SWITCH),
         }
     };
 }

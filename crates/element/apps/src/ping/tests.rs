@@ -48,7 +48,8 @@ fn replies_are_timed_and_the_rest_is_lost() {
     ping.handle_event(at(10_000), reply(&sent[0]));
     let values = ["sent", "received", "lost", "loss", "unexpected"].map(|name| value(&ping, name));
     assert_eq!(values, [4.0, 2.0, 2.0, 0.5, 2.0]);
-    let times = ["rtt_min_s", "rtt_mean_s", "rtt_max_s"].map(|name| value(&ping, name));
+    let times =
+        ["rtt_min_seconds", "rtt_mean_seconds", "rtt_max_seconds"].map(|name| value(&ping, name));
     for (time, expected) in times.into_iter().zip([0.01, 1.015, 2.02]) {
         assert!((time - expected).abs() < 1e-12);
     }

@@ -30,8 +30,8 @@ fn what_arrived_is_counted_and_timed() {
     assert_eq!(values, [5.0, 1.0, 0.2, 1.0, 1.0, 0.0, 0.0]);
     // Four datagrams of 800 bits in the 50 ms after the first.
     assert!((value(&sink, "goodput_bps") - 64_000.0).abs() < 1e-6);
-    assert!((value(&sink, "gap_mean_s") - 0.0125).abs() < 1e-12);
-    assert!((value(&sink, "gap_max_s") - 0.02).abs() < 1e-12);
+    assert!((value(&sink, "gap_mean_seconds") - 0.0125).abs() < 1e-12);
+    assert!((value(&sink, "gap_max_seconds") - 0.02).abs() < 1e-12);
 }
 
 #[test]

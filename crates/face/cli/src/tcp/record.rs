@@ -32,7 +32,7 @@ pub(super) fn line(out: &mut impl Write, record: &ConnectionRecord) -> io::Resul
     let (sent, received) = (record.sent, record.received);
     write!(out, "{sent} bytes out, {received} in, {:.3} s, ", record.seconds)?;
     let retransmissions = record.retransmissions;
-    write!(out, "{:.2} Mb/s, {retransmissions} retransmissions", record.goodput / 1e6)?;
+    write!(out, "{:.2} Mb/s, {retransmissions} retransmissions", record.goodput_bps / 1e6)?;
     if let Some(wrong) = record.first_wrong_byte {
         write!(out, "; byte {wrong} is wrong")?;
     }
@@ -49,8 +49,8 @@ pub(super) fn table(out: &mut impl Write, record: &ConnectionRecord, tcp: &str) 
     if let Some(timeouts) = record.timeouts {
         writeln!(out, "{:24}{timeouts}", "timeouts")?;
     }
-    if let Some(rtt) = record.round_trip_ms {
-        writeln!(out, "{:24}{rtt:.3} ms", "round trip")?;
+    if let Some(rtt) = record.rtt_seconds {
+        writeln!(out, "{:24}{:.3} ms", "round trip", rtt * 1e3)?;
     }
     if let Some(rate) = record.prediction_rate {
         writeln!(out, "{:24}{:.1} % of segments", "by header prediction", rate * 100.0)?;

@@ -10,7 +10,7 @@ use crate::json;
 /// List the settings of the TCP with their values
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A set, and what differs from it
+    /// A preset, and what differs from it
     #[arg(default_value = "cubic")]
     settings: String,
     /// Print them as JSON

@@ -59,8 +59,8 @@ fn of_value(before: &[String], after: &[String], command: &Command) -> Option<St
     let (last, earlier) = before.split_last()?;
     let stray = after.first()?;
     if let Some(option) = option(command, last) {
-        let is_truth = matches!(stray.as_str(), "true" | "false");
-        let is_meant = option.is_require_equals_set() && is_truth;
+        let is_state = matches!(stray.as_str(), "on" | "off");
+        let is_meant = option.is_require_equals_set() && is_state;
         return is_meant.then(|| format!(": write {last}={stray}"));
     }
     if !looks_like_value(stray) {

@@ -121,6 +121,7 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
     }
     let mut page = Page::read();
     page.assert_spelt_with_underscores();
+    page.assert_units();
     for line in [
         "sim flows.toml --json",
         "sim radio.toml --json",

@@ -194,7 +194,7 @@ pub(crate) fn transfer(
         match name {
             "received_bytes" => bytes = value,
             "seconds" => seconds = value,
-            "connected_s" => connected = value > 0.0,
+            "connected_seconds" => connected = value > 0.0,
             _ => {}
         }
     }

@@ -132,12 +132,12 @@ struct Line {
     #[serde(default)]
     len: u64,
     #[serde(default)]
-    air: Option<OnAir>,
+    medium: Option<OnMedium>,
 }
 
-/// A frame on the air, as a line of the event log has it.
+/// A frame on the medium, as a line of the event log has it.
 #[derive(serde::Deserialize)]
-struct OnAir {
+struct OnMedium {
     from: u16,
     to: u16,
     frame: Option<u64>,
@@ -195,7 +195,7 @@ impl Log {
             self.now.seconds = line.t;
             self.samples.push(self.now);
         }
-        if let Some(OnAir { from, to, frame: Some(frame) }) = line.air
+        if let Some(OnMedium { from, to, frame: Some(frame) }) = line.medium
             && (from, to) == Phases::PORTS
         {
             self.now.frames = frame + 1;

@@ -79,7 +79,7 @@ fn work(stream: &TcpStream, job: Job) -> Result<ConnectionRecord> {
     record.first_wrong_byte = sink.wrong();
     if let Some(info) = info {
         record.retransmissions = info.tcpi_total_retrans.into();
-        record.round_trip_ms = Some(f64::from(info.tcpi_rtt) / 1e3);
+        record.rtt_seconds = Some(f64::from(info.tcpi_rtt) / 1e6);
     }
     Ok(record)
 }

@@ -20,13 +20,13 @@ pub struct ConnectionRecord {
     /// From the first moment of the connection to the last byte of it, acknowledged.
     pub seconds: f64,
     /// Bits of data in a second, in the direction that carried more.
-    pub goodput: f64,
+    pub goodput_bps: f64,
     /// Data segments sent again.
     pub retransmissions: u64,
     /// Timeouts of the retransmission timer; the kernel does not tell.
     pub timeouts: Option<u64>,
-    /// The smoothed round-trip time, in milliseconds.
-    pub round_trip_ms: Option<f64>,
+    /// The smoothed round-trip time.
+    pub rtt_seconds: Option<f64>,
     /// The share of segments that header prediction took; the kernel does not tell.
     pub prediction_rate: Option<f64>,
     /// The count of each step of processing; unknown of the kernel.
@@ -44,7 +44,7 @@ impl ConnectionRecord {
         self.received = received;
         self.seconds = span.as_nanos() as f64 / 1e9;
         let most = sent.max(received) as f64 * 8.0;
-        self.goodput = if self.seconds > 0.0 { most / self.seconds } else { 0.0 };
+        self.goodput_bps = if self.seconds > 0.0 { most / self.seconds } else { 0.0 };
     }
 
     /// Takes what the engine knows of the connection.
@@ -55,7 +55,7 @@ impl ConnectionRecord {
         self.remote = Some(connection.path().remote);
         self.retransmissions = operations.retransmissions;
         self.timeouts = Some(operations.timeouts);
-        self.round_trip_ms = rtt.map(|rtt| rtt.as_nanos() as f64 / 1e6);
+        self.rtt_seconds = rtt.map(Duration::as_secs_f64);
         self.prediction_rate = Some(operations.prediction_rate());
         self.operations = Some(*operations);
     }

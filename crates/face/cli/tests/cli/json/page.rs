@@ -9,20 +9,33 @@ const PAGE: &str = include_str!("../../../../../../docs/json.md");
 /// The members of this histogram stand on the page; those of all others are the same.
 const HISTOGRAM: &str = "statistics.frames.loss_bursts";
 
+/// Units in which quantities are given, and the ends of their names.
+const UNITS: [(&str, &str); 7] = [
+    ("s²", "square_seconds"),
+    ("s", "seconds"),
+    ("b/s", "bps"),
+    ("m/s", "mps"),
+    ("dB", "db"),
+    ("J", "joules"),
+    ("J/byte", "joules_per_byte"),
+];
+
 /// A row of a table.
 #[derive(Clone, Debug)]
 struct Member {
     path: String,
     types: String,
+    unit: String,
     present: String,
 }
 
 impl Member {
     fn parse(line: &str) -> Option<Self> {
         let cells: Vec<&str> = line.strip_prefix("| `")?.strip_suffix(" |")?.split(" | ").collect();
-        let [path, types, _unit, .., present] = cells[..] else { return None };
+        let [path, types, unit, .., present] = cells[..] else { return None };
         let path = path.trim_end_matches('`').to_owned();
-        Some(Self { path, types: types.to_owned(), present: present.to_owned() })
+        let unit = unit.trim().to_owned();
+        Some(Self { path, types: types.to_owned(), unit, present: present.to_owned() })
     }
 
     /// The object that it belongs to, and its name there.
@@ -36,6 +49,13 @@ impl Member {
 
     fn is_always_there(&self) -> bool {
         self.present.ends_with("always") && self.place().1 != "*"
+    }
+
+    /// The last words of its name, or of the object whose members are all such quantities.
+    fn ends_in(&self, unit: &str) -> bool {
+        let name = self.path.trim_end_matches(".*");
+        let name = name.rsplit('.').next().unwrap_or_default();
+        name.strip_suffix(unit).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
     }
 
     fn allows(&self, value: &Value) -> bool {
@@ -79,6 +99,15 @@ impl Page {
     pub(crate) fn assert_spelt_with_underscores(&self) {
         for member in self.formats.values().flatten() {
             assert!(!member.path.contains('-'), "{}: write it with underscores", member.path);
+        }
+    }
+
+    /// Holds that each quantity with a unit ends in it, and nothing else does.
+    pub(crate) fn assert_units(&self) {
+        for member in self.formats.values().flatten().filter(|it| !it.types.contains("object")) {
+            let of_name = UNITS.iter().find(|(_, name)| member.ends_in(name));
+            let of_unit = UNITS.iter().find(|(unit, _)| *unit == member.unit);
+            assert_eq!(of_name, of_unit, "{} in {}", member.path, member.unit);
         }
     }
 

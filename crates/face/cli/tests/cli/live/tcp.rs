@@ -240,10 +240,10 @@ fn bulk_transfers_say_what_tcp_did() {
     // 2072 segments and their acknowledgments at 0.5 %: ten are lost, more than none but for
     // e^-10.
     assert!(sent["retransmissions"].as_u64() > Some(0), "{sent}");
-    assert!(sent["goodput"].as_f64() > Some(1e6), "{sent}");
-    let rtt = sent["round_trip_ms"].as_f64().expect("measured");
+    assert!(sent["goodput_bps"].as_f64() > Some(1e6), "{sent}");
+    let rtt = sent["rtt_seconds"].as_f64().expect("measured");
     // On a busy machine longer, but never for seconds.
-    assert!((10.0..5000.0).contains(&rtt), "{rtt}");
+    assert!((0.01..5.0).contains(&rtt), "{rtt}");
 }
 
 #[test]
