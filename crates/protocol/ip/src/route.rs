@@ -1,5 +1,6 @@
 //! The routing table: the longest prefix that contains a destination names the interface.
 
+use core::cell::Cell;
 use core::fmt;
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -46,6 +47,8 @@ pub struct RoutingTable {
     lengths: Vec<(u8, BTreeMap<IpAddr, usize>)>,
     /// Routes beside those of the table, which has precedence where prefixes are equally long.
     shared: Option<SharedRoutes>,
+    /// The last question and its answer: packets in a row mostly have one destination.
+    last: Cell<Option<(IpAddr, Option<usize>)>>,
 }
 
 impl RoutingTable {
@@ -60,6 +63,7 @@ impl RoutingTable {
     /// Adds routes that are shared with other stations, instead of earlier shared ones.
     pub fn share(&mut self, routes: SharedRoutes) {
         self.shared = Some(routes);
+        self.last.take();
     }
 
     /// Adds a route, instead of an earlier one to the same network.
@@ -73,11 +77,23 @@ impl RoutingTable {
             }
         };
         self.lengths[at].1.insert(route.to.network(), route.interface);
+        self.last.take();
     }
 
     /// Returns the interface for packets to `destination`.
     #[must_use]
     pub fn lookup(&self, destination: IpAddr) -> Option<usize> {
+        if let Some((known, interface)) = self.last.get()
+            && known == destination
+        {
+            return interface;
+        }
+        let interface = self.find(destination);
+        self.last.set(Some((destination, interface)));
+        interface
+    }
+
+    fn find(&self, destination: IpAddr) -> Option<usize> {
         let width = IpNet::from(destination).max_prefix_len();
         let own = self.lengths.iter().find_map(|(len, routes)| {
             let network = IpNet::new(destination, *len).ok()?.network();

@@ -25,8 +25,13 @@ fn the_longest_prefix_wins_and_families_stay_apart() {
 
 #[test]
 fn a_later_route_to_the_same_network_replaces_the_earlier() {
-    let table = RoutingTable::new([route("10.0.0.0/8", 1), route("10.9.9.9/8", 2)]);
-    assert_eq!(table.lookup([10, 1, 1, 1].into()), Some(2));
+    let mut table = RoutingTable::new([route("10.0.0.0/8", 1), route("10.9.9.9/8", 2)]);
+    let lookup = |table: &RoutingTable| table.lookup([10, 1, 1, 1].into());
+    assert_eq!(lookup(&table), Some(2));
+    table.insert(route("10.1.0.0/16", 3));
+    assert_eq!(lookup(&table), Some(3));
+    table.share(SharedRoutes { source: Arc::new(Source(32)), station: 4 });
+    assert_eq!(lookup(&table), Some(4));
 }
 
 /// Every station reaches 10.1.0.0/16 by the interface that has its number.
