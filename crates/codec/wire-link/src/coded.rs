@@ -9,11 +9,11 @@
 //!
 //! | byte | header field |
 //! |---|---|
-//! | 0 | kind 6, or 7 in a window of frames; flags as of other frames with packets |
+//! | 0 | kind 6, or 7 in a window of frames, 8 with a place in a flow; flags as of other frames with packets |
 //! | 1 | level (3 bits), whole, padded, blocks − 1 or 5 for uncoded (3 bits) |
-//! | 2, 3 | number of the packet; in a window order and settled follow, as of other frames: 10 bytes |
+//! | 2, 3 | number of the packet; in a window order and settled follow, as of other frames: 10 bytes; then the place in the flow: 8 bytes |
 //! | then | bytes of the packet, 2 bytes |
-//! | 6 … | of each block where in the stream it begins, 2 bytes, and how much it holds, 1 byte, or 2 in an uncoded frame |
+//! | then | of each block where in the stream it begins, 2 bytes, and how much it holds, 1 byte, or 2 in an uncoded frame |
 //! | last 2 | header check |
 //!
 //! Behind it the link puts [`HEADER_PARITY`] bytes of parity over the whole header.
@@ -29,14 +29,14 @@ use windfall_base::seq::{Seq16, Seq32};
 
 use crate::HeaderError;
 use crate::check::{FCS_LEN, HEADER_CHECK_LEN, frame_check, header_check};
-use crate::pipe::{HeaderBytes, Wish, put};
+use crate::pipe::{FlowPlace, HeaderBytes, Wish, put};
 use crate::wavelan::Feedback;
 
 /// Bytes of a whole block (S3.18).
 pub const BLOCK: usize = 255;
 /// The most blocks in a frame (S3.18, S3.21).
 pub const MAX_BLOCKS: usize = 5;
-/// Bytes of parity behind the header: six wrong bytes of at most 35 are put right.
+/// Bytes of parity behind the header: six wrong bytes of at most 51 are put right.
 pub const HEADER_PARITY: usize = 12;
 /// Bytes of the check that each block has of its own.
 pub const BLOCK_CHECK: usize = HEADER_CHECK_LEN;
@@ -147,6 +147,8 @@ pub enum Number {
     Unit(Seq16),
     /// By packet and by transmission, for a window of frames.
     Window(WindowNumber),
+    /// As in a window, for a packet that keeps order only with others of its flow.
+    Flow(WindowNumber, FlowPlace),
 }
 
 /// A frame's place in a window.
@@ -212,15 +214,23 @@ impl Head {
             if self.uncoded { UNCODED } else { (self.stretches.len() as u8).saturating_sub(1) };
         let shape =
             self.level.0 << 5 | flag(self.whole, WHOLE) | flag(self.padded, PADDED) | blocks;
-        let kind: u8 = if matches!(self.number, Number::Unit(_)) { 6 } else { 7 };
+        let kind: u8 = match self.number {
+            Number::Unit(_) => 6,
+            Number::Window(_) => 7,
+            Number::Flow(..) => 8,
+        };
         put(&mut bytes, &[kind << 4 | self.wish.bits(), shape]);
         match self.number {
             Number::Unit(seq) => bytes.extend(seq.0.to_be_bytes()),
-            Number::Window(WindowNumber { seq, order, settled }) => {
+            Number::Window(place) | Number::Flow(place, _) => {
+                let WindowNumber { seq, order, settled } = place;
                 put(&mut bytes, &seq.0.to_be_bytes());
                 put(&mut bytes, &order.0.to_be_bytes());
                 put(&mut bytes, &settled.to_be_bytes());
             }
+        }
+        if let Number::Flow(_, place) = self.number {
+            place.put(&mut bytes);
         }
         put(&mut bytes, &self.length.to_be_bytes());
         for Stretch { start, len } in &self.stretches {
@@ -290,7 +300,7 @@ fn parse_number(kind: u8, bytes: &[u8]) -> Result<(Number, &[u8]), HeaderError> 
             let (seq, rest) = bytes.split_first_chunk().ok_or(short(2))?;
             Ok((Number::Unit(Seq16(u16::from_be_bytes(*seq))), rest))
         }
-        7 => {
+        7 | 8 => {
             let (&[a, b, c, d, e, f, g, h, i, j], rest) =
                 bytes.split_first_chunk().ok_or(short(10))?;
             let place = WindowNumber {
@@ -298,7 +308,11 @@ fn parse_number(kind: u8, bytes: &[u8]) -> Result<(Number, &[u8]), HeaderError> 
                 order: Seq32(u32::from_be_bytes([e, f, g, h])),
                 settled: u16::from_be_bytes([i, j]),
             };
-            Ok((Number::Window(place), rest))
+            if kind == 7 {
+                return Ok((Number::Window(place), rest));
+            }
+            let (flow, rest) = rest.split_first_chunk().ok_or(short(18))?;
+            Ok((Number::Flow(place, FlowPlace::parse(flow)), rest))
         }
         kind => Err(HeaderError::Kind(kind)),
     }

@@ -126,6 +126,22 @@ pub struct FlowPlace {
     pub open: u16,
 }
 
+impl FlowPlace {
+    /// Bytes of it in a header.
+    pub(crate) const LEN: usize = 8;
+
+    pub(crate) fn put(self, bytes: &mut HeaderBytes) {
+        put(bytes, &self.flow.to_be_bytes());
+        put(bytes, &self.number.0.to_be_bytes());
+        put(bytes, &self.open.to_be_bytes());
+    }
+
+    pub(crate) fn parse(bytes: &[u8; Self::LEN]) -> Self {
+        let number = Seq32(u32_at(bytes, 2));
+        Self { flow: u16_at(bytes, 0), number, open: u16_at(bytes, 6) }
+    }
+}
+
 /// A control frame that asks for an ACK and tells where the sender's window begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
@@ -236,9 +252,7 @@ impl Data {
             }
         }
         if let Number::Flow { place, .. } = self.number {
-            put(&mut bytes, &place.flow.to_be_bytes());
-            put(&mut bytes, &place.number.0.to_be_bytes());
-            put(&mut bytes, &place.open.to_be_bytes());
+            place.put(&mut bytes);
         }
         let check = header_check(&bytes);
         put(&mut bytes, &check);
@@ -269,8 +283,8 @@ impl Data {
             }
             _ => {
                 let (seq, order, settled) = window();
-                let [flow, open] = [13, 19].map(|at| u16_at(fields, at));
-                let place = FlowPlace { flow, number: Seq32(u32_at(fields, 15)), open };
+                let place = fields[13..].first_chunk().map(FlowPlace::parse);
+                let place = place.ok_or(HeaderError::Short { have: bytes.len(), need })?;
                 Number::Flow { seq, order, settled, place }
             }
         };

@@ -92,7 +92,7 @@ impl Coded {
     pub fn take_unit(&mut self, mut unit: Frame) -> (Arrival, Option<Feedback>) {
         let mut out = Output { deliveries: &mut self.deliveries, events: &mut self.events };
         match codes::open_header(&unit.header) {
-            Ok(Head { number: Number::Window(_), .. }) => {
+            Ok(Head { number: Number::Window(_) | Number::Flow(..), .. }) => {
                 out.discard(&unit, DropReason::NotForUs);
                 (Arrival::Packet, None)
             }

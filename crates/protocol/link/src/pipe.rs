@@ -35,7 +35,7 @@ pub struct PipeConfig {
 ///
 /// With [`Arq::None`] frames are plain: each is sent once and passed up as it arrives. Else they
 /// are numbered, and passed up in that order; packets of a flow whose class limits attempts or
-/// lifetime keep order within the flow alone. Coded frames are always numbered, in one order.
+/// lifetime keep order within the flow alone. Coded frames are always numbered.
 #[derive(Debug)]
 pub struct Pipe {
     sender: Option<Sender<Whole>>,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use windfall_base::{Class, DropReason, FlowId, Frame, Instant, Payload, Tag};
+use windfall_base::{Class, DropReason, Frame, Instant, Payload, Tag};
 use windfall_wire_link::pipe::{Number, Wish};
 
 use crate::event::LinkEvent;
@@ -31,12 +31,9 @@ impl Undecided {
         Self { payload, class, tag, expires, attempts: 0, limit: arq.limit(&class) }
     }
 
-    /// The flow within which alone the packet keeps order, if its owner limits its attempts or its
-    /// lifetime.
-    pub(crate) fn own_flow(&self) -> Option<FlowId> {
-        let Class { flow, attempts, lifetime, .. } = self.class;
-        let is_limited = attempts.is_some() || lifetime.is_some();
-        (is_limited && flow != FlowId::default()).then_some(flow)
+    /// Returns the wishes of the packet's owner.
+    pub(crate) fn class(&self) -> &Class {
+        &self.class
     }
 
     /// The length of the packet, in bytes.

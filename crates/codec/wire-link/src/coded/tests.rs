@@ -11,6 +11,13 @@ fn any_head() -> impl Strategy<Value = Head> {
         any::<(u32, u32, u16)>().prop_map(|(seq, order, settled)| {
             Number::Window(WindowNumber { seq: Seq32(seq), order: Seq32(order), settled })
         }),
+        any::<(u32, u32, u16, u16, u32, u16)>().prop_map(
+            |(seq, order, settled, flow, number, open)| {
+                let place = FlowPlace { flow, number: Seq32(number), open };
+                let (seq, order) = (Seq32(seq), Seq32(order));
+                Number::Flow(WindowNumber { seq, order, settled }, place)
+            }
+        ),
     ];
     (wish, 0..8_u8, any::<[bool; 3]>(), number, 0..=65_531_u16, stretches).prop_map(
         |(wish, level, [whole, padded, uncoded], number, length, stretches)| {

@@ -2,9 +2,26 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use windfall_base::FlowId;
 use windfall_base::seq::Seq32;
+use windfall_base::{Class, FlowId};
 use windfall_wire_link::pipe::{FlowPlace, UNTOLD};
+
+/// The flow with which alone a packet keeps order, if not with all packets.
+#[derive(Debug)]
+pub(crate) struct OwnFlow {
+    flow: Option<FlowId>,
+    /// The number of the packet in the flow, once it was sent.
+    number: Option<Seq32>,
+}
+
+impl OwnFlow {
+    /// Returns the flow of a packet if its owner limits its attempts or its lifetime.
+    pub(crate) fn of(class: &Class) -> Self {
+        let is_limited = class.attempts.is_some() || class.lifetime.is_some();
+        let flow = (is_limited && class.flow != FlowId::default()).then_some(class.flow);
+        Self { flow, number: None }
+    }
+}
 
 /// The numbers that a sender gives to the packets of its flows.
 #[derive(Debug, Default)]
@@ -18,8 +35,22 @@ struct Numbers {
 }
 
 impl FlowNumbers {
+    /// Returns the place of a packet in the flow of its own, if it has one.
+    pub(crate) fn place_of(&mut self, own: &mut OwnFlow) -> Option<FlowPlace> {
+        let flow = own.flow?;
+        let number = *own.number.get_or_insert_with(|| self.begin(flow));
+        Some(self.place(flow, number))
+    }
+
+    /// Notes that a packet will not be sent any more.
+    pub(crate) fn finish(&mut self, own: &OwnFlow) {
+        if let (Some(flow), Some(number)) = (own.flow, own.number) {
+            self.close(flow, number);
+        }
+    }
+
     /// Gives the next packet of a flow its number.
-    pub(crate) fn begin(&mut self, flow: FlowId) -> Seq32 {
+    fn begin(&mut self, flow: FlowId) -> Seq32 {
         let numbers = self.0.entry(flow).or_default();
         let number = numbers.next;
         numbers.next = number.next();
@@ -28,15 +59,14 @@ impl FlowNumbers {
     }
 
     /// The place of packet `number` as the headers of its frames have it.
-    pub(crate) fn place(&self, flow: FlowId, number: Seq32) -> FlowPlace {
+    fn place(&self, flow: FlowId, number: Seq32) -> FlowPlace {
         let first = self.0.get(&flow).and_then(|numbers| numbers.open.front());
         let open = first.map_or(0, |first| number.distance_from(*first).max(0));
         let open = u16::try_from(open).unwrap_or(UNTOLD);
         FlowPlace { flow: flow.0, number, open }
     }
 
-    /// Notes that a packet will not be sent any more.
-    pub(crate) fn close(&mut self, flow: FlowId, number: Seq32) {
+    fn close(&mut self, flow: FlowId, number: Seq32) {
         let Some(numbers) = self.0.get_mut(&flow) else { return };
         if let Ok(place) =
             numbers.open.binary_search_by(|other| other.distance_from(number).cmp(&0))

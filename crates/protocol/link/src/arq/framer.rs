@@ -4,11 +4,11 @@ use core::fmt;
 use std::collections::VecDeque;
 
 use windfall_base::seq::Seq32;
-use windfall_base::{DropReason, FlowId, Frame, Instant};
+use windfall_base::{DropReason, Frame, Instant};
 use windfall_wire_link::coded::WindowNumber;
 use windfall_wire_link::pipe::Number;
 
-use super::flow_order::FlowNumbers;
+use super::flow_order::{FlowNumbers, OwnFlow};
 use crate::event::LinkEvent;
 use crate::persistence::Arq;
 use crate::undecided::Undecided;
@@ -82,24 +82,16 @@ pub(crate) struct WholePacket {
     packet: Undecided,
     /// The transmission of its last attempt.
     last: Option<Seq32>,
-    /// The flow that it keeps order with, if not with all, and its number there once it was sent.
-    flow: Option<FlowId>,
-    number: Option<Seq32>,
+    own: OwnFlow,
 }
 
 impl Whole {
-    /// The packet will not be sent any more.
-    fn close(&mut self, packet: &WholePacket) {
-        if let (Some(flow), Some(number)) = (packet.flow, packet.number) {
-            self.flows.close(flow, number);
-        }
-    }
-
     fn number(&mut self, packet: &mut WholePacket, place: WindowNumber) -> Number {
         let WindowNumber { seq, order, settled } = place;
-        let Some(flow) = packet.flow else { return Number::Window { seq, order, settled } };
-        let number = *packet.number.get_or_insert_with(|| self.flows.begin(flow));
-        Number::Flow { seq, order, settled, place: self.flows.place(flow, number) }
+        match self.flows.place_of(&mut packet.own) {
+            Some(place) => Number::Flow { seq, order, settled, place },
+            None => Number::Window { seq, order, settled },
+        }
     }
 }
 
@@ -108,7 +100,7 @@ impl Framer for Whole {
 
     fn begin(&self, pulled: Pulled) -> WholePacket {
         let packet = Undecided::new(pulled, self.arq);
-        WholePacket { flow: packet.own_flow(), packet, last: None, number: None }
+        WholePacket { own: OwnFlow::of(packet.class()), packet, last: None }
     }
 
     fn frame(
@@ -119,14 +111,14 @@ impl Framer for Whole {
         events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
         if packet.packet.has_expired(now) {
-            self.close(packet);
+            self.flows.finish(&packet.own);
             return None;
         }
         packet.last = Some(place.order);
         let number = self.number(packet, place);
         let frame = packet.packet.attempt(number, events);
         if !frame.kept {
-            self.close(packet);
+            self.flows.finish(&packet.own);
         }
         Some(frame)
     }
@@ -139,7 +131,7 @@ impl Framer for Whole {
             (false, true) => Fate::Again,
         };
         if matches!(fate, Fate::Done | Fate::UsedUp) {
-            self.close(packet);
+            self.flows.finish(&packet.own);
         }
         fate
     }

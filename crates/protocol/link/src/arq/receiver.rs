@@ -132,12 +132,18 @@ impl Receiver {
         self.ack_due |= is_last || !whole;
     }
 
-    /// Takes a packet whose parts are all there, and brings it into order.
-    pub(crate) fn complete(&mut self, seq: Seq32, frame: Frame, out: &mut Output<'_>) {
+    /// Takes a packet whose parts are all there, and brings it into order; `flow` is its place
+    /// there if it keeps order with it alone.
+    pub(crate) fn complete(
+        &mut self,
+        seq: Seq32,
+        flow: Option<FlowPlace>,
+        frame: Frame,
+        out: &mut Output<'_>,
+    ) {
         if let Ok(place) = usize::try_from(seq.distance_from(self.next)) {
             let good = frame.damage.frame == Check::Good;
-            self.hold(place, Held { frame, flow: None, settled: true }, good, out);
-            self.drain(out);
+            self.keep(place, Held { frame, flow, settled: true }, good, out);
         }
     }
 
@@ -178,9 +184,15 @@ impl Receiver {
             return out.discard(&frame, DropReason::ReceiveBuffer);
         }
         self.note_arrival(good, numbered.order);
-        self.hold(place, Held { frame, flow, settled: good || numbered.wish.last }, good, out);
+        self.keep(place, Held { frame, flow, settled: good || numbered.wish.last }, good, out);
+    }
+
+    /// Keeps a packet at a place of the window, and passes up what is then in order.
+    fn keep(&mut self, place: usize, new: Held, good: bool, out: &mut Output<'_>) {
+        let flow = new.flow;
+        self.hold(place, new, good, out);
         if let (Some(flow), Place::Held(_)) = (flow, &self.places[place]) {
-            self.flows.arrive(flow, numbered.seq);
+            self.flows.arrive(flow, self.next + place as u32);
             self.drain_flow(flow.flow, out);
         }
         self.drain(out);

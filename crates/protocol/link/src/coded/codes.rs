@@ -25,7 +25,7 @@ pub(super) fn seal_header(head: &Head) -> HeaderBytes {
     let mut bytes = head.encode();
     bytes.extend([0; HEADER_PARITY]);
     if let Some(code) = header_code() {
-        // The length is legal: at least ten bytes before the parity, and never more than 48.
+        // The length is legal: at least ten bytes before the parity, and never more than 51.
         let _ = code.encode(&mut bytes);
     }
     bytes

@@ -55,6 +55,17 @@ impl Packet {
         self.stream.packet.len()
     }
 
+    /// Returns the wishes of the packet's owner.
+    pub(super) fn class(&self) -> &Class {
+        &self.class
+    }
+
+    /// Returns `true` if nothing of the packet will be sent again: all of it was sent, and a packet
+    /// with one attempt ends with its first loss.
+    pub(super) fn is_sent_for_good(&self) -> bool {
+        self.limit == Some(1) && self.unsent.is_empty()
+    }
+
     /// Returns `true` if the packet is worthless by `now`.
     pub(super) fn has_expired(&self, now: Instant) -> bool {
         self.expires.is_some_and(|expires| expires < now)

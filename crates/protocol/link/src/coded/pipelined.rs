@@ -17,6 +17,7 @@ use windfall_wire_link::pipe::Header;
 use super::begun::Begun;
 use super::packet::Packet;
 use super::{codes, dropped};
+use crate::arq::flow_order::{FlowNumbers, OwnFlow};
 use crate::arq::framer::{Fate, Framer};
 use crate::arq::receiver::{Numbered, Receiver};
 use crate::arq::sender::Sender;
@@ -55,7 +56,8 @@ impl Pipelined {
     pub(crate) fn new(coding: Coding, arq: Arq, accept_damaged: bool, window: Window) -> Self {
         let Coding { policy, padded, cost } = coding;
         let policy = policy.build(cost);
-        let coder = Coder { policy, arq, padded, reported: VecDeque::new() };
+        let (flows, reported) = (FlowNumbers::default(), VecDeque::new());
+        let coder = Coder { policy, arq, padded, flows, reported };
         Self {
             sender: Sender::new(coder, window),
             receiver: Receiver::new(accept_damaged, window),
@@ -103,8 +105,10 @@ impl Pipelined {
         frame: &Frame,
         out: &mut Output<'_>,
     ) -> Result<Arrival, DropReason> {
-        let Number::Window(WindowNumber { seq, order, settled }) = head.number else {
-            return Err(DropReason::NotForUs);
+        let (WindowNumber { seq, order, settled }, flow) = match head.number {
+            Number::Window(place) => (place, None),
+            Number::Flow(place, flow) => (place, Some(flow)),
+            Number::Unit(_) => return Err(DropReason::NotForUs),
         };
         let numbered = Numbered { seq, order, settled, wish: head.wish };
         self.receiver.hear_part(numbered, out)?;
@@ -131,7 +135,7 @@ impl Pipelined {
         if begun.is_whole()
             && let Some(begun) = self.begun.remove(&seq.0)
         {
-            self.receiver.complete(seq, begun.into_frame(), out);
+            self.receiver.complete(seq, flow, begun.into_frame(), out);
         }
         Ok(arrival)
     }
@@ -185,6 +189,7 @@ pub(crate) struct Coder {
     policy: Box<dyn Policy>,
     arq: Arq,
     padded: bool,
+    flows: FlowNumbers,
     /// The reports of the last ACK that are still to be used.
     reported: VecDeque<Record>,
 }
@@ -193,6 +198,7 @@ pub(crate) struct Coder {
 #[derive(Debug)]
 pub(crate) struct Open {
     packet: Packet,
+    own: OwnFlow,
     flights: VecDeque<(Seq32, Head, Plan)>,
 }
 
@@ -200,25 +206,36 @@ impl Framer for Coder {
     type Packet = Open;
 
     fn begin(&self, pulled: Pulled) -> Open {
-        Open { packet: Packet::new(pulled, self.arq), flights: VecDeque::new() }
+        let packet = Packet::new(pulled, self.arq);
+        Open { own: OwnFlow::of(packet.class()), packet, flights: VecDeque::new() }
     }
 
     fn frame(
         &mut self,
         now: Instant,
-        Open { packet, flights }: &mut Open,
+        Open { packet, own, flights }: &mut Open,
         place: WindowNumber,
         events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
-        let plan = packet.plan(now, &mut *self.policy, self.padded)?;
-        let (head, frame) = packet.frame(Number::Window(place), plan, self.padded);
+        let Some(plan) = packet.plan(now, &mut *self.policy, self.padded) else {
+            self.flows.finish(own);
+            return None;
+        };
+        let number = match self.flows.place_of(own) {
+            Some(flow) => Number::Flow(place, flow),
+            None => Number::Window(place),
+        };
+        let (head, frame) = packet.frame(number, plan, self.padded);
+        if packet.is_sent_for_good() {
+            self.flows.finish(own);
+        }
         events.push_back(packet.sent(&frame));
         flights.push_back((place.order, head, plan));
         Some(frame)
     }
 
     fn settle(&mut self, open: &mut Open, order: Seq32, arrived: bool) -> Fate {
-        let Open { packet, flights } = open;
+        let Open { packet, own, flights } = open;
         let Some(at) = flights.iter().position(|(flight, ..)| *flight == order) else {
             return Fate::Open;
         };
@@ -242,12 +259,16 @@ impl Framer for Coder {
             Some(record) => packet.settle(&head, &record.fates),
             None => packet.settle(&head, &[]),
         }
-        match packet {
+        let fate = match packet {
             _ if packet.is_complete() => Fate::Done,
             _ if packet.is_used_up() => Fate::UsedUp,
             _ if packet.unsent.is_empty() => Fate::Open,
             _ => Fate::Again,
+        };
+        if matches!(fate, Fate::Done | Fate::UsedUp) {
+            self.flows.finish(own);
         }
+        fate
     }
 
     fn wants_more(open: &Open) -> bool {
