@@ -131,7 +131,7 @@ fn header(number: u64, len: usize) -> ArrayVec<u8, NUMBER> {
         return number.to_be_bytes()[NUMBER - len..].iter().copied().collect();
     }
     let low = number as u32;
-    low.to_be_bytes().into_iter().chain((!low).to_be_bytes()).collect()
+    (u64::from(low) << 32 | u64::from(!low)).to_be_bytes().into()
 }
 
 /// The number nearest to `expected` of which `data` state the end; `None` if they contradict
