@@ -6,14 +6,23 @@
 //! - [`coded`]: frames of coded blocks, and the report of each block.
 //! - [`ieee80211`]: rates, timing and frames of 802.11b/g.
 //! - [`wavelan`]: who speaks to whom on a polled medium, and the immediate ACK.
+//! - [`hdlc`] and [`ppp`]: frames on serial lines, and PPP's control packets in them.
+//! - [`rlp`] and [`l2r`]: frames of GSM's Radio Link Protocol, and the characters in them.
+//! - [`v110`] and [`trau`]: rate adaption, and frames behind a GSM base station.
 //!
 //! Multi-byte fields stand in network byte order, except the frame check, which is sent least
 //! significant byte first as in IEEE 802. Parsers take any bytes and never panic.
 
 pub mod check;
 pub mod coded;
+pub mod hdlc;
 pub mod ieee80211;
+pub mod l2r;
 pub mod pipe;
+pub mod ppp;
+pub mod rlp;
+pub mod trau;
+pub mod v110;
 pub mod wavelan;
 
 use thiserror::Error;
