@@ -3,7 +3,7 @@
 //! [`ReedSolomon`] corrects symbol errors and erasures in blocks of up to 255 bytes. The same bytes
 //! come out whichever instructions the processor has; the fastest are chosen at run time.
 //! [`ConvolutionalCode`], [`Puncturing`], [`SymbolInterleaver`] and [`Viterbi`] are the chain of
-//! 802.11a/g, and of GSM's data channels.
+//! 802.11a/g; [`tch_f96`] is that of GSM's data channel at 9.6 kb/s.
 //!
 //! ```
 //! use windfall_fec::ReedSolomon;
@@ -25,6 +25,7 @@ mod field;
 mod interleaver;
 mod lanes;
 mod reed_solomon;
+pub mod tch_f96;
 mod viterbi;
 
 pub use convolutional::{ConvolutionalCode, Puncturing};

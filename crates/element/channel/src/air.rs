@@ -5,6 +5,7 @@ mod burst;
 mod error;
 mod exponential;
 mod gilbert;
+mod gsm;
 mod model;
 mod replay;
 
@@ -16,6 +17,7 @@ pub use bits::Gaps;
 pub use burst::{BurstWindow, Truncation};
 pub use error::ParseModelError;
 pub use gilbert::GilbertElliott;
+pub use gsm::{GsmBlocks, GsmConfig, GsmEnvironment, SignalQuality};
 pub use model::{LossPattern, Model};
 
 use crate::exposure::Exposure;

@@ -27,7 +27,7 @@ pub enum Fading {
 impl Fading {
     /// The power of the direct ray over that of the echoes, and the Doppler frequency; `None` if
     /// nothing fades.
-    pub(super) const fn parts(self) -> Option<(f64, f64)> {
+    pub(crate) const fn parts(self) -> Option<(f64, f64)> {
         match self {
             Self::None => None,
             Self::Rayleigh { doppler } => Some((0.0, doppler)),
@@ -41,7 +41,7 @@ const ECHOES: usize = 12;
 
 /// One path that fades: the sum of echoes from random directions, after Clarke and Jakes.
 #[derive(Clone, Debug)]
-pub(super) struct Process {
+pub(crate) struct Process {
     /// The angular frequency and the phase of each echo.
     echoes: [(f64, f64); ECHOES],
     /// Those of the direct ray.
@@ -51,7 +51,7 @@ pub(super) struct Process {
 
 impl Process {
     /// The path that `stream` describes.
-    pub(super) fn new(k: f64, doppler: f64, stream: &mut Stream) -> Self {
+    pub(crate) fn new(k: f64, doppler: f64, stream: &mut Stream) -> Self {
         let mut angle = || TAU * stream.unit();
         let (turn, direction) = (angle(), angle());
         let echoes = core::array::from_fn(|i| {
@@ -63,7 +63,7 @@ impl Process {
     }
 
     /// The amplitude at `now`, real and imaginary; its mean square is 1.
-    pub(super) fn amplitude(&self, now: Instant) -> (f64, f64) {
+    pub(crate) fn amplitude(&self, now: Instant) -> (f64, f64) {
         let seconds = now.as_nanos() as f64 * 1e-9;
         let ray = |(omega, phase): (f64, f64)| {
             let (sine, cosine) = libm::sincos(omega * seconds + phase);
@@ -80,7 +80,7 @@ impl Process {
     }
 
     /// The power at `now`, of mean 1.
-    pub(super) fn power(&self, now: Instant) -> f64 {
+    pub(crate) fn power(&self, now: Instant) -> f64 {
         let (re, im) = self.amplitude(now);
         re * re + im * im
     }

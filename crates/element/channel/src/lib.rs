@@ -10,6 +10,7 @@ mod air;
 pub mod environment;
 mod event;
 mod exposure;
+mod fading;
 mod fate;
 mod medium;
 mod opportunities;
@@ -17,8 +18,8 @@ pub mod radio;
 mod recorder;
 
 pub use air::{
-    Air, AirConfig, BurstWindow, Gaps, GilbertElliott, LossPattern, Model, ParseModelError,
-    Truncation,
+    Air, AirConfig, BurstWindow, Gaps, GilbertElliott, GsmBlocks, GsmConfig, GsmEnvironment,
+    LossPattern, Model, ParseModelError, SignalQuality, Truncation,
 };
 pub use event::{FrameFacts, MediumEvent};
 pub use exposure::Exposure;

@@ -12,7 +12,6 @@
 
 mod config;
 mod edge;
-mod fading;
 mod judge;
 mod links;
 mod log;
@@ -32,9 +31,9 @@ use windfall_phy::decibel::{noise_milliwatts, ratio};
 use windfall_phy::ofdm::Gains;
 use windfall_wire_link::ieee80211::{MacAddress, PhyRate};
 
+pub use crate::fading::Fading;
 pub use config::{Errors, RadioConfig, RadioStation, Thresholds};
 pub use edge::{Edge, Readers};
-pub use fading::Fading;
 pub use place::{Position, Track};
 pub use propagation::{PathLoss, Shadowing, Wall};
 

@@ -10,6 +10,7 @@ use super::bits::Gaps;
 use super::burst::{BurstWindow, Truncation};
 use super::error::ParseModelError;
 use super::gilbert::{Chain, GilbertElliott};
+use super::gsm::{GsmBlocks, GsmConfig};
 use super::replay::Replay;
 use super::{Blow, Target};
 use windfall_channel_trace::error_trace::ErrorTrace;
@@ -35,6 +36,8 @@ pub enum Model {
     Truncation(Truncation),
     /// Replays a trace, frame by frame or bit by bit, over and over.
     Replay(Arc<ErrorTrace>),
+    /// The radio blocks of a GSM data channel, one after the other through the frames.
+    Gsm(GsmConfig),
 }
 
 impl Model {
@@ -50,6 +53,7 @@ impl Model {
             Self::Corruption(_) => "corrupt",
             Self::Truncation(_) => "truncate",
             Self::Replay(_) => "error-trace",
+            Self::Gsm(_) => "gsm",
         }
     }
 }
@@ -130,6 +134,7 @@ pub(super) enum State {
     BurstWindow(BurstWindow, Gaps),
     Truncation(Truncation),
     Replay(Replay),
+    Gsm(Box<GsmBlocks>),
 }
 
 impl State {
@@ -149,6 +154,7 @@ impl State {
             }
             Model::Truncation(truncation) => Self::Truncation(*truncation),
             Model::Replay(trace) => Self::Replay(Replay::new(Arc::clone(trace))),
+            Model::Gsm(config) => Self::Gsm(Box::new(GsmBlocks::new(*config, stream))),
         }
     }
 
@@ -159,6 +165,7 @@ impl State {
             Self::FrameBursts(chain) => chain.strike_frame(&mut base.at(number), blow),
             Self::BitBursts(chain) => chain.strike_bits(&mut base.at(number), target, blow),
             Self::Replay(replay) => replay.strike(number, target, blow),
+            Self::Gsm(blocks) => blocks.strike(target, blow),
             _ if blow.lost => {}
             Self::Loss(p) => blow.lost = base.unit_at(number) < p.get(),
             Self::LossPattern(pattern) => blow.lost = pattern.loses(number),

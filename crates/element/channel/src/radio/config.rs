@@ -3,9 +3,9 @@
 use windfall_base::{Dbm, Duration};
 use windfall_wire_link::ieee80211::{MacAddress, PhyRate};
 
-use super::fading::Fading;
 use super::place::{Position, Track};
 use super::propagation::{PathLoss, Shadowing, Wall};
+use crate::fading::Fading;
 
 /// Preambles that begin within this time of each other compete for a receiver: the time within
 /// which OFDM has to be detected (aCCATime, 802.11-2007, 17.3.10.5).

@@ -8,9 +8,9 @@ use windfall_phy::decibel::ratio;
 use windfall_phy::ofdm::Gains;
 
 use super::config::{RadioConfig, megahertz, overlap};
-use super::fading::Process;
 use super::propagation::LIGHT;
 use super::selective::{Echoes, mean_and_shape};
+use crate::fading::Process;
 
 /// While stations move, paths are computed anew so often: a walker covers 1.4 cm in it.
 const REFRESH: Duration = Duration::from_millis(10);

@@ -5,7 +5,7 @@ use core::f64::consts::TAU;
 use windfall_base::{Duration, Instant, Stream};
 use windfall_phy::ofdm::{CARRIERS, Gains, offsets};
 
-use super::fading::Process;
+use crate::fading::Process;
 
 /// Echoes are gathered into taps so far apart: a sample of 20 MHz.
 const TAP: f64 = 50e-9;
