@@ -1,0 +1,7 @@
+//! Entities of RLP against each other, frame by frame.
+
+mod circuit;
+mod decoder;
+mod figures;
+mod procedures;
+mod transfer;
