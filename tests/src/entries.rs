@@ -4,7 +4,9 @@
 //! once found is tried again in every test run. What is more than parsing is checked too: getters
 //! do not panic, and what a `Repr` read it writes back so that it reads the same.
 
+mod circuit;
 mod coded;
+mod serial;
 mod tcp_state;
 
 use core::net::SocketAddr;
@@ -42,7 +44,9 @@ use windfall_wire_net::{
     UdpRepr, ipv6, tcp,
 };
 
+pub use circuit::{rlp, trau};
 pub use coded::coded;
+pub use serial::ppp;
 pub use tcp_state::tcp_state;
 
 /// The longest input that makes sense to try: the longest IP packet.
@@ -52,7 +56,7 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 23] = [
+pub const ENTRIES: [Entry; 26] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
@@ -76,6 +80,9 @@ pub const ENTRIES: [Entry; 23] = [
     ("segments", segments),
     ("quantities", quantities),
     ("packet_script", packet_script),
+    ("rlp", rlp),
+    ("trau", trau),
+    ("ppp", ppp),
 ];
 
 /// An IP packet of either version, and whatever it carries.

@@ -6,6 +6,7 @@ mod cell;
 mod coding;
 mod corpus;
 mod documents;
+mod gsm;
 mod path_mtu;
 mod pictures;
 mod simulation;

@@ -67,10 +67,10 @@ proptest! {
 
     #[test]
     fn any_bytes_parse_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
-        if let Ok((_, start)) = parse_protocol(&bytes) {
-            if let Ok(packet) = ControlPacket::parse(&bytes[start..]) {
-                prop_assert!(options(packet.data).count() <= packet.data.len());
-            }
+        if let Ok((_, start)) = parse_protocol(&bytes)
+            && let Ok(packet) = ControlPacket::parse(&bytes[start..])
+        {
+            prop_assert!(options(packet.data).count() <= packet.data.len());
         }
     }
 }

@@ -1,0 +1,188 @@
+//! PPP through a GSM circuit: the air, the base station, the line to the interworking function, a
+//! tunnel of UDP, and back.
+
+use std::collections::VecDeque;
+use std::net::UdpSocket;
+
+use windfall_base::{Instant, Seed, Stream};
+use windfall_channel::{GsmBlocks, GsmEnvironment};
+use windfall_ppp::{FrameMode, PppConfig, PppLink, PppPacket};
+use windfall_rlp::{
+    BlockTunnel, RlpConfig, RlpLink, RlpRole, SLOT, TransparentLine, TransparentMode, TrauReceiver,
+};
+use windfall_wire_link::trau::{DATA_DOWN, DATA_UP, TrauFrame};
+
+type Block = [u8; 30];
+
+/// The slots that a block spends in the interleaver.
+const INTERLEAVING: usize = 5;
+
+/// One direction between the entities: the air, a line of TRAU frames, a tunnel.
+struct Path {
+    air: GsmBlocks,
+    slot: u64,
+    under_way: VecDeque<Block>,
+    kind: [u8; 5],
+    receiver: TrauReceiver,
+    sockets: [UdpSocket; 2],
+    tunnel: BlockTunnel,
+}
+
+impl Path {
+    fn new(environment: GsmEnvironment, name: &str) -> Self {
+        let sockets = [0, 1].map(|_| UdpSocket::bind("127.0.0.1:0").expect("loopback"));
+        sockets[0].connect(sockets[1].local_addr().expect("bound")).expect("loopback");
+        Self {
+            air: GsmBlocks::new(environment.config(), &mut Stream::new(Seed(4), name)),
+            slot: 0,
+            under_way: VecDeque::new(),
+            kind: if name == "up" { DATA_UP } else { DATA_DOWN },
+            receiver: TrauReceiver::new(),
+            sockets,
+            tunnel: BlockTunnel::new(2),
+        }
+    }
+
+    /// Carries a block, and gives the one that comes out of the tunnel in this slot.
+    //= S1.24
+    fn carry(&mut self, mut block: Block) -> Option<Block> {
+        self.air.errors(self.slot, |bit| block[bit as usize / 8] ^= 1 << (bit % 8));
+        self.slot += 1;
+        self.under_way.push_back(block);
+        if self.under_way.len() > INTERLEAVING
+            && let Some(block) = self.under_way.pop_front()
+        {
+            // The base station, and what strips its frames at the end of the line.
+            self.receiver.take(&TrauFrame::of_block(self.kind, &block).encode());
+            while let Some(frame) = self.receiver.poll_frame() {
+                let frame = frame.expect("the line is perfect");
+                self.sockets[0].send(&frame.block()).expect("loopback");
+                let mut datagram = [0; 30];
+                self.sockets[1].recv(&mut datagram).expect("loopback");
+                self.tunnel.put(datagram);
+            }
+        }
+        self.tunnel.take()
+    }
+}
+
+/// An entity of either mode.
+enum Entity {
+    Rlp(Box<RlpLink>),
+    Transparent(TransparentLine),
+}
+
+impl Entity {
+    /// Gives bytes of `link` to the line as it takes them, and the block of the slot.
+    fn next_block(&mut self, now: Instant, waiting: &mut VecDeque<u8>) -> Block {
+        match self {
+            Self::Rlp(rlp) => {
+                let taken = rlp.write(waiting.make_contiguous());
+                waiting.drain(..taken);
+                rlp.next_frame(now)
+            }
+            Self::Transparent(line) => {
+                line.write(waiting.make_contiguous());
+                waiting.clear();
+                line.next_block()
+            }
+        }
+    }
+
+    fn handle_block(&mut self, now: Instant, block: &Block) -> Vec<u8> {
+        match self {
+            Self::Rlp(rlp) => {
+                let _ = rlp.handle_frame(now, block);
+                rlp.read()
+            }
+            Self::Transparent(line) => {
+                let mut characters = Vec::new();
+                line.handle_block(block, &mut characters);
+                characters
+            }
+        }
+    }
+}
+
+/// A packet of IPv4 as far as PPP looks at it.
+fn packet(number: u8) -> Vec<u8> {
+    (0..200).map(|i: u32| if i == 0 { 0x45 } else { (i as u8).wrapping_mul(number) }).collect()
+}
+
+/// The packets that arrive, of forty that go up and forty that go down, and the slots it took.
+fn exchange(rlp: bool, mode: FrameMode, environment: GsmEnvironment) -> ([Vec<PppPacket>; 2], u64) {
+    let mut paths = ["up", "down"].map(|name| Path::new(environment, name));
+    let mut entities = [RlpRole::Mobile, RlpRole::Network].map(|role| {
+        if rlp {
+            Entity::Rlp(Box::new(RlpLink::new(RlpConfig::standard(role))))
+        } else {
+            Entity::Transparent(TransparentLine::new(TransparentMode::Asynchronous, 0x7e))
+        }
+    });
+    if let Entity::Rlp(mobile) = &mut entities[0] {
+        mobile.connect();
+    }
+    let config = |octet| {
+        let address = |octet| Some(core::net::Ipv4Addr::new(10, 0, 0, octet));
+        PppConfig { mode, local: address(octet), ..PppConfig::default() }
+    };
+    let mut ends = [1, 2]
+        .map(|octet| PppLink::new(config(octet), &Stream::new(Seed(u64::from(octet)), "ppp")));
+    ends.iter_mut().for_each(|end| end.open(Instant::START));
+    let mut waiting: [VecDeque<u8>; 2] = Default::default();
+    let mut sent = [0; 2];
+    let mut arrived: [Vec<PppPacket>; 2] = Default::default();
+    let mut slot = 0;
+    while slot < 4_000 && arrived.iter().any(|packets| packets.len() < 40) {
+        let now = Instant::START + SLOT * slot;
+        for from in 0..2 {
+            ends[from].handle_timeout(now);
+            if waiting[from].is_empty() && sent[from] < 40 && ends[from].send(&packet(sent[from])) {
+                sent[from] += 1;
+            }
+            waiting[from].extend(ends[from].take_line());
+            let block = entities[from].next_block(now, &mut waiting[from]);
+            if let Some(block) = paths[from].carry(block) {
+                let bytes = entities[1 - from].handle_block(now, &block);
+                ends[1 - from].handle_line(now, &bytes);
+                let to = &mut ends[1 - from];
+                arrived[1 - from].extend(std::iter::from_fn(|| to.poll_packet()));
+            }
+        }
+        slot += 1;
+    }
+    (arrived, slot)
+}
+
+//= S1.13
+//= S1.24
+#[test]
+fn ppp_over_rlp_loses_nothing_on_a_bad_circuit() {
+    let (arrived, slots) = exchange(true, FrameMode::Strict, GsmEnvironment::StationaryBad);
+    for packets in &arrived {
+        assert_eq!(packets.len(), 40);
+        assert!((0..40).all(|i| packets[usize::from(i)].bytes == packet(i)));
+    }
+    // 40 packets of some 208 bytes at 1200 a second are seven seconds, or 347 slots.
+    assert!(slots > 347, "{slots}");
+}
+
+//= S1.12
+//= S1.22
+#[test]
+fn a_transparent_circuit_damages_packets_that_lite_passes_up_and_strict_drops() {
+    let count = |mode| {
+        let (arrived, _) = exchange(false, mode, GsmEnvironment::StationaryBad);
+        let all = arrived.concat();
+        (all.len(), all.iter().filter(|packet| packet.damaged).count())
+    };
+    let (strict, none) = count(FrameMode::Strict);
+    let (lite, damaged) = count(FrameMode::Lite);
+    assert_eq!(none, 0);
+    assert!(strict < 80, "{strict}");
+    assert!(lite > strict && damaged > 0, "{strict} {lite} {damaged}");
+    assert_eq!(
+        exchange(false, FrameMode::Strict, GsmEnvironment::StationaryGood).0.concat().len(),
+        80
+    );
+}
