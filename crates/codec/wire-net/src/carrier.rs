@@ -5,7 +5,7 @@
 //!
 //! | bytes | field |
 //! |---|---|
-//! | 0..4 | mark, [`PARTIAL`] or [`WHOLE`] |
+//! | 0..4 | mark, [`PARTIAL`], [`UNBOUND`] or [`WHOLE`] |
 //! | 4..6 | coverage, as in the UDP-Lite header that this one stands for |
 //! | 6..8 | checksum, the one that this UDP-Lite header would have |
 //!
@@ -15,9 +15,14 @@
 //! stands for, which a zero UDP checksum leaves open to damage (RFC 6936, section 4). A translator
 //! that rewrites addresses breaks it, as it breaks UDP-Lite.
 //!
+//! [`UNBOUND`] is for what crosses such a translator and names its connection itself: the checksum
+//! is the one for addresses and ports of zero.
+//!
 //! [`WHOLE`] is for exact bulk data: the outer checksum is a real one that covers everything, so
-//! that segmentation offload works, and coverage and checksum inside are zero. The two marks differ
-//! in every bit; damage does not turn one into the other.
+//! that segmentation offload works, and coverage and checksum inside are zero. Two marks differ in
+//! 16 bits or more; damage does not turn one into another.
+
+use core::net::Ipv4Addr;
 
 use crate::addresses::Addresses;
 use crate::error::WireError;
@@ -29,10 +34,15 @@ use crate::udplite::{self, Coverage, UdpLitePacket, UdpLiteRepr};
 pub const HEADER_LEN: usize = 8;
 /// The mark of a datagram with its partial checksum inside.
 pub const PARTIAL: [u8; 4] = [0x57, 0x4c, 0x54, 0xe1];
+/// The mark of a datagram whose partial checksum covers neither addresses nor ports.
+pub const UNBOUND: [u8; 4] = [0x58, 0x43, 0x5b, 0xee];
 /// The mark of a datagram that the outer UDP checksum covers.
 pub const WHOLE: [u8; 4] = [0xa8, 0xb3, 0xab, 0x1e];
 
 const NAME: &str = "UDP-Lite in UDP";
+/// The addresses and ports that the checksum of an unbound datagram counts.
+const NOWHERE: Addresses = Addresses::V4 { src: Ipv4Addr::UNSPECIFIED, dst: Ipv4Addr::UNSPECIFIED };
+const NO_PORTS: Ports = Ports { src: 0, dst: 0 };
 
 /// Source and destination port, as the outer UDP header states them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +59,7 @@ pub struct CarrierPacket<'a> {
     bytes: &'a [u8],
     len: usize,
     whole: bool,
+    unbound: bool,
 }
 
 impl<'a> CarrierPacket<'a> {
@@ -68,7 +79,7 @@ impl<'a> CarrierPacket<'a> {
     pub fn truncated(bytes: &'a [u8], len: usize) -> Result<Self, WireError> {
         WireError::check_len(NAME, bytes, HEADER_LEN)?;
         let len = len.max(bytes.len());
-        let whole = bytes[..4] == WHOLE;
+        let (whole, unbound) = (bytes[..4] == WHOLE, bytes[..4] == UNBOUND);
         if whole {
             let refuse = |field, found: u16| {
                 Err(WireError::Illegal { header: NAME, field, found: found.into() })
@@ -78,20 +89,26 @@ impl<'a> CarrierPacket<'a> {
                 (0, found) => return refuse("checksum", found),
                 (found, _) => return refuse("coverage", found),
             }
-        } else if bytes[..4] == PARTIAL {
+        } else if unbound || bytes[..4] == PARTIAL {
             // The last four bytes mean the same in both headers, and the lengths agree.
             UdpLitePacket::truncated(bytes, len)?;
         } else {
             let found = u32::from(u16_at(bytes, 0));
             return Err(WireError::Illegal { header: NAME, field: "mark", found });
         }
-        Ok(Self { bytes, len, whole })
+        Ok(Self { bytes, len, whole, unbound })
     }
 
     /// Returns whether the outer UDP checksum covers everything, and no inner checksum exists.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.whole
+    }
+
+    /// Returns whether the inner checksum covers neither addresses nor ports.
+    #[must_use]
+    pub fn is_unbound(&self) -> bool {
+        self.unbound
     }
 
     /// Returns the coverage of the checksum, the inner or the outer one.
@@ -117,6 +134,8 @@ impl<'a> CarrierPacket<'a> {
         }
         let covered = self.coverage().bytes_of(self.len);
         let Some(data) = self.bytes.get(HEADER_LEN..covered) else { return false };
+        let (addresses, ports) =
+            if self.unbound { (&NOWHERE, NO_PORTS) } else { (addresses, ports) };
         let mut sum = addresses.pseudo_header(Protocol::UDP_LITE, self.len as u32);
         sum.add(&ports.src.to_be_bytes());
         sum.add(&ports.dst.to_be_bytes());
@@ -151,6 +170,16 @@ pub fn emit(
     repr.emit_parts(&mut lite, addresses, data);
     buffer[..4].copy_from_slice(&PARTIAL);
     buffer[4..HEADER_LEN].copy_from_slice(&lite[4..]);
+}
+
+/// Writes the eight bytes for `data` to the front of `buffer` as [`emit`] does, but so that
+/// addresses and ports may change on the way.
+///
+/// # Panics
+/// As [`emit`].
+pub fn emit_unbound(buffer: &mut [u8], coverage: Coverage, data: [&[u8]; 2]) {
+    emit(buffer, &NOWHERE, NO_PORTS, coverage, data);
+    buffer[..4].copy_from_slice(&UNBOUND);
 }
 
 /// Writes the eight bytes of a datagram that the outer UDP checksum covers.

@@ -58,10 +58,14 @@ pub enum SapKind {
     Fin = 9,
     /// Ends the connection at once.
     Reset = 10,
+    /// Asks whether its receiver has the address that it was sent to.
+    Challenge = 11,
+    /// Answers a challenge.
+    Response = 12,
 }
 
 impl SapKind {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 12] = [
         Self::Ping,
         Self::Accept,
         Self::Retry,
@@ -72,6 +76,8 @@ impl SapKind {
         Self::Probe,
         Self::Fin,
         Self::Reset,
+        Self::Challenge,
+        Self::Response,
     ];
 
     fn from_bits(bits: u8) -> Option<Self> {

@@ -107,7 +107,7 @@ fn explain(error: &SapError) -> (c_int, String) {
         SapError::Send(_) | SapError::Address(_) => libc::EINVAL,
         SapError::Closed(reason)
         | SapError::Unfinished { reason: UnfinishedReason::Closed(reason), .. } => match reason {
-            CloseReason::Refused(_) => libc::ECONNREFUSED,
+            CloseReason::Refused(_) | CloseReason::PortClosed => libc::ECONNREFUSED,
             CloseReason::NoAnswer | CloseReason::TimedOut => libc::ETIMEDOUT,
             CloseReason::Unreachable => libc::EHOSTUNREACH,
             CloseReason::Closed | CloseReason::ClosedByPeer => libc::ECONNRESET,

@@ -46,7 +46,9 @@ fn raise(error: SapError) -> PyErr {
         SapError::Closed(reason)
         | SapError::Unfinished { reason: UnfinishedReason::Closed(reason), .. } => match reason {
             CloseReason::NoAnswer | CloseReason::TimedOut => PyTimeoutError::new_err(text),
-            CloseReason::Refused(_) => PyConnectionRefusedError::new_err(text),
+            CloseReason::Refused(_) | CloseReason::PortClosed => {
+                PyConnectionRefusedError::new_err(text)
+            }
             CloseReason::Unreachable
             | CloseReason::Closed
             | CloseReason::ClosedByPeer

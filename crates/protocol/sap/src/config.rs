@@ -45,6 +45,9 @@ pub struct SapConfig {
     pub connect_timeout: Duration,
     /// The time without any packet from the peer after which a connection ends.
     pub idle_timeout: Duration,
+    /// The time without any packet from a peer that data wait for, after which a connection ends;
+    /// `None`: the idle timeout.
+    pub silence_timeout: Option<Duration>,
     /// The quiet time after which a probe is sent; `None`: no keepalive.
     pub keepalive: Option<Duration>,
     /// The time that a close waits without progress: no message is acknowledged, and none is sent
@@ -103,6 +106,7 @@ impl SapConfig {
             adaptive_timeout: true,
             connect_timeout: Duration::from_secs(5),
             idle_timeout: Duration::from_secs(60),
+            silence_timeout: None,
             keepalive: Some(Duration::from_secs(15)),
             close_timeout: Duration::from_secs(60),
             receive_buffer: 4 << 20,

@@ -26,10 +26,12 @@ use crate::rtt::Rtt;
 use crate::seal::{Seal, SharedKey, TAG_LEN};
 use crate::sent::Sent;
 
+use migrate::Migration;
 use outbox::Outbox;
 use reassemble::Partial;
 
 mod arrive;
+mod migrate;
 mod newest;
 mod outbox;
 mod reassemble;
@@ -128,6 +130,16 @@ pub(crate) struct Connection {
     takes_parts: bool,
     /// The handshake of an encrypted connection attempt.
     initiator: Option<Initiator>,
+    /// The carrier's checksums cover no addresses, as those of the peer's last packet.
+    unbound: bool,
+    /// The other address that the peer seems to have now.
+    migration: Option<Migration>,
+    /// The answer to a challenge, and its destination.
+    response: Option<(SocketAddr, Bytes)>,
+    /// The source of the values of challenges.
+    secret: [u8; 16],
+    /// The number of challenges sent.
+    challenges: u64,
     /// Bytes that each datagram adds to its body.
     around: usize,
     sent: Sent,
@@ -173,9 +185,9 @@ impl Connection {
         config: SapConfig,
         peer: SocketAddr,
         state: State,
-        skips: [u8; 16],
+        secret: [u8; 16],
     ) -> Self {
-        let skips = config.congestion_control.then_some(skips);
+        let skips = config.congestion_control.then_some(secret);
         Self {
             config,
             peer,
@@ -184,6 +196,12 @@ impl Connection {
             seal: None,
             takes_parts: false,
             initiator: None,
+            // Older peers do not know this form; the next ping has the other one.
+            unbound: true,
+            migration: None,
+            response: None,
+            secret,
+            challenges: 0,
             around: HEADER_LEN,
             sent: Sent::new(skips),
             seen: Numbers::default(),

@@ -15,13 +15,15 @@ pub struct DatagramMeta {
     /// The result of the check sequence of the frame in which it arrived; if that is
     /// [`Check::Bad`], an approximate message without block checks is suspect.
     pub frame: Check,
+    /// The checksum covers neither addresses nor ports, and the answer should be alike.
+    pub unbound: bool,
 }
 
 impl DatagramMeta {
     /// Describes a datagram whose checksum holds, and of whose frame nothing is known.
     #[must_use]
     pub const fn new(from: SocketAddr) -> Self {
-        Self { from, covered_intact: true, frame: Check::Unchecked }
+        Self { from, covered_intact: true, frame: Check::Unchecked, unbound: false }
     }
 }
 
@@ -38,6 +40,9 @@ pub struct OutgoingDatagram {
     /// The number of bytes that must be exact; the checksum coverage is 8 more. All bytes: full
     /// coverage.
     pub exact: usize,
+    /// The checksum covers neither addresses nor ports, if the carrier has such a form, so that
+    /// address translators may change them.
+    pub unbound: bool,
 }
 
 impl OutgoingDatagram {

@@ -29,6 +29,9 @@ use places::Places;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u32);
 
+/// The silence after which an unauthenticated report of a closed port is believed.
+const REFUSED: Duration = Duration::from_secs(2);
+
 /// The number of dropped datagrams by reason.
 pub type DropCounts = BTreeMap<Dropped, u64>;
 
@@ -200,6 +203,25 @@ impl SapEndpoint {
         ids.into_iter().for_each(|id| self.abort(ConnectionId(id), CloseReason::Unreachable));
     }
 
+    /// Takes the word of the operating system that no program receives at `address`: ends
+    /// connection attempts to it, and connections whose peer has been silent for long.
+    pub fn handle_refused(&mut self, now: Instant, address: SocketAddr) {
+        let gone = |it: &Connection| {
+            let silent = it.silence(now).is_some_and(|span| span >= REFUSED);
+            it.peer() == address && (silent || !it.is_open())
+        };
+        let gone = self.connections.iter().filter(|(_, connection)| gone(connection));
+        let ids: Vec<u32> = gone.map(|(id, _)| *id).collect();
+        ids.into_iter().for_each(|id| self.abort(ConnectionId(id), CloseReason::PortClosed));
+    }
+
+    /// Returns for how long the peer has been silent although data wait for its answer; `None`
+    /// while it answers.
+    #[must_use]
+    pub fn silence(&self, now: Instant, id: ConnectionId) -> Option<Duration> {
+        self.connections.get(&id.0)?.silence(now)
+    }
+
     /// Processes the payload of a datagram, or counts the reason of its drop.
     pub fn handle_datagram(&mut self, now: Instant, meta: &DatagramMeta, bytes: &Bytes) {
         if let Err(dropped) = self.take(now, meta, bytes) {
@@ -212,7 +234,7 @@ impl SapEndpoint {
         let packet = match SapPacket::parse(bytes) {
             Ok(packet) => packet,
             Err(WireError::Version { .. }) => {
-                self.refuse_version(from, bytes);
+                self.refuse_version(meta, bytes);
                 return Err(Dropped::Version);
             }
             Err(_) => return Err(Dropped::Header),
@@ -220,7 +242,7 @@ impl SapEndpoint {
         let intact = packet.intact && meta.covered_intact;
         if packet.header.kind == SapKind::Ping {
             return if intact {
-                self.handle_ping(now, from, &packet)
+                self.handle_ping(now, meta, &packet)
             } else {
                 Err(Dropped::Damaged)
             };
@@ -233,12 +255,11 @@ impl SapEndpoint {
         let share = self.config.receive_total / self.connections.len().max(1);
         let share = if crowded { share } else { self.config.receive_total };
         let connection = self.connections.get_mut(&id).ok_or(Dropped::NoConnection)?;
-        if connection.peer() != from {
-            return Err(Dropped::NoConnection);
-        }
+        let before = connection.peer();
         connection.limit(share);
-        let result = connection.handle_packet(now, &packet, intact, meta.frame);
+        let result = connection.handle_packet(now, &packet, intact, meta);
         self.touch(id);
+        self.follow(id, before);
         result
     }
 
@@ -256,10 +277,12 @@ impl SapEndpoint {
                 continue;
             }
             if let Some(connection) = self.connections.get_mut(&id) {
+                let before = connection.peer();
                 connection.handle_timeout(now);
                 // Its next timeout is read when it is drained.
                 self.ready.insert(id);
                 self.collect_events(id);
+                self.follow(id, before);
             }
         }
     }
@@ -320,6 +343,18 @@ impl SapEndpoint {
     #[must_use]
     pub fn has_work(&self) -> bool {
         !(self.ready.is_empty() && self.answers.is_empty() && self.events.is_empty())
+    }
+
+    /// Notes the new address of a peer that was at `before`.
+    fn follow(&mut self, id: u32, before: SocketAddr) {
+        let Some(connection) = self.connections.get(&id).filter(|it| it.peer() != before) else {
+            return;
+        };
+        let (peer, peer_id) = (connection.peer(), connection.peer_id());
+        if self.peers.remove(&(before, peer_id)).is_some() {
+            self.peers.insert((peer, peer_id), id);
+        }
+        self.places.follow(id, peer);
     }
 
     /// Marks a connection as changed.

@@ -73,6 +73,9 @@ pub enum CloseReason {
     /// The operating system reports the peer as unreachable.
     #[error("the peer is unreachable")]
     Unreachable,
+    /// The peer's host says that no program receives at its port.
+    #[error("no program receives at the peer's port")]
+    PortClosed,
     /// The peer has acknowledged a packet that was never sent.
     #[error("the peer acknowledged what was never sent")]
     Violation,

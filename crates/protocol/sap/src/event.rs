@@ -20,6 +20,15 @@ pub enum SapEvent {
     Writable,
     /// The path carries longer messages than before.
     PathSize,
+    /// The peer has answered nothing for three timeouts although data wait.
+    Silent,
+    /// The peer answers again.
+    Answered,
+    /// The peer has another address.
+    Moved {
+        /// The new address.
+        to: SocketAddr,
+    },
     /// The peer has finished sending.
     Finished {
         /// The number of approximate messages that it sent, which reveals the loss of the last

@@ -28,6 +28,11 @@ impl Numbers {
         near.checked_add_signed(ahead).unwrap_or_else(|| u64::from(low))
     }
 
+    /// Returns the number after the largest one that has arrived intact.
+    pub(crate) fn next(&self) -> u64 {
+        self.received.end().unwrap_or(self.floor)
+    }
+
     /// Returns whether this number has arrived intact before.
     pub(crate) fn contains(&self, number: u64) -> bool {
         number < self.floor || self.received.contains(number)

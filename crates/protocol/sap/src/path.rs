@@ -32,6 +32,14 @@ impl PathSize {
         self.now
     }
 
+    /// Begins anew on another path, with a search if there was one.
+    pub(crate) fn restart(&mut self, now: Instant, searches: bool) {
+        *self = Self::new(self.base, self.most);
+        if searches {
+            self.search(now);
+        }
+    }
+
     /// Starts the search for larger sizes.
     pub(crate) fn search(&mut self, now: Instant) {
         self.due = self.candidate().map(|_| now);

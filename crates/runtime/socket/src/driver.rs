@@ -47,6 +47,15 @@ pub(crate) struct Status {
     pub(crate) writable: Signal,
 }
 
+/// The outcome of listening to the socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heard {
+    Nothing,
+    Datagrams,
+    /// A report that no program receives at the peer's port.
+    Refusal,
+}
+
 /// The thread that polls the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Driver {
@@ -270,6 +279,9 @@ impl Core {
         let look = (driver == Driver::Caller).then_some(&mut eager);
         let result = self.listen(&mut arrivals, until, busy, look);
         let mut state = self.lock();
+        if matches!(result, Ok(Heard::Refusal)) {
+            self.refused(&mut state);
+        }
         self.pump(&mut state, arrivals);
         state.driver = Driver::Idle;
         // Each notification is a system call, so only if a thread waits.
@@ -280,7 +292,7 @@ impl Core {
             self.parked.notify_one();
         }
         state.eager = eager;
-        result.map_err(SapError::system("cannot wait for the socket")).map(|()| state)
+        result.map_err(SapError::system("cannot wait for the socket")).map(|_| state)
     }
 
     /// Waits for datagrams, a wake-up or `until`, and receives what has arrived.
@@ -290,27 +302,43 @@ impl Core {
         until: Option<Instant>,
         busy: bool,
         mut eager: Option<&mut Eager>,
-    ) -> io::Result<()> {
+    ) -> io::Result<Heard> {
         let began = self.clock.now();
         let end = eager.as_deref_mut().map_or(began, |eager| began + eager.patience());
         let end = until.map_or(end, |until| until.min(end));
         let mut now = began;
-        let mut found = false;
-        while !found && now < end {
+        let mut heard = Heard::Nothing;
+        while heard == Heard::Nothing && now < end {
             // If the peer waits for this processor, it runs first.
             std::thread::yield_now();
-            found = self.socket.receive_any(arrivals).is_ok();
+            heard = self.receive(arrivals);
             now = self.clock.now();
         }
-        // An error of receiving belongs to a datagram sent before, which counts as lost.
-        if !found && self.poll(until.map(|until| until.saturating_since(now)), busy)? {
-            found = self.socket.receive_any(arrivals).is_ok();
+        let span = until.map(|until| until.saturating_since(now));
+        if heard == Heard::Nothing && self.poll(span, busy)? {
+            heard = self.receive(arrivals);
             now = self.clock.now();
         }
         if let Some(eager) = eager {
-            eager.learn(found.then(|| now.saturating_since(began)));
+            eager.learn((heard == Heard::Datagrams).then(|| now.saturating_since(began)));
         }
-        Ok(())
+        Ok(heard)
+    }
+
+    /// Receives what has arrived. An error belongs to a datagram sent before, which counts as lost.
+    fn receive(&self, arrivals: &mut Vec<ReceivedDatagram>) -> Heard {
+        match self.socket.receive_any(arrivals) {
+            Ok(_) => Heard::Datagrams,
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Heard::Refusal,
+            Err(_) => Heard::Nothing,
+        }
+    }
+
+    /// Notes that the peer's host reports a closed port.
+    fn refused(&self, state: &mut State) {
+        if let Some(peer) = self.socket.peer() {
+            state.endpoint.handle_refused(self.clock.now(), peer);
+        }
     }
 
     /// Waits for the socket; returns whether there is something to receive.
@@ -347,6 +375,7 @@ impl Core {
                 from: arrival.from,
                 covered_intact: arrival.intact,
                 frame: if hinted { Check::Bad } else { Check::Unchecked },
+                unbound: arrival.unbound,
             };
             state.endpoint.handle_datagram(now, &meta, &arrival.data);
         }
@@ -384,6 +413,7 @@ impl Core {
             to: it.to,
             coverage: it.coverage(),
             whole: it.is_bulk(),
+            unbound: it.unbound,
             parts: [&it.parts[0], &it.parts[1], &it.parts[2]],
         }));
         let sent = self.socket.send(&datagrams);
@@ -394,8 +424,9 @@ impl Core {
             Err(error) => {
                 // The error belongs to the first datagram, which is lost as it may be on the path.
                 // A refusal belongs to an earlier datagram and is not authenticated.
-                if error.kind() != io::ErrorKind::ConnectionRefused
-                    && let Some(lost) = state.unsent.pop_front()
+                if error.kind() == io::ErrorKind::ConnectionRefused {
+                    self.refused(state);
+                } else if let Some(lost) = state.unsent.pop_front()
                     && error.raw_os_error() != Some(rustix::io::Errno::MSGSIZE.raw_os_error())
                 {
                     state.endpoint.handle_unreachable(lost.to);
@@ -418,12 +449,19 @@ impl Core {
                 SapEvent::Connected => status.connected = true,
                 SapEvent::Finished { .. } => status.finished = true,
                 SapEvent::Closed(reason) => status.closed = Some(reason),
+                SapEvent::Silent => {
+                    self.socket.reconnect();
+                    continue;
+                }
                 SapEvent::Readable => {}
                 SapEvent::Writable => {
                     status.writable.raise();
                     continue;
                 }
-                SapEvent::Accepted { .. } | SapEvent::PathSize => continue,
+                SapEvent::Accepted { .. }
+                | SapEvent::PathSize
+                | SapEvent::Answered
+                | SapEvent::Moved { .. } => continue,
             }
             status.readable.raise();
             if status.closed.is_some() {

@@ -217,10 +217,10 @@ impl SapSocket {
         SapOptions::default().connect(to)
     }
 
-    /// Returns the peer's address.
+    /// Returns the peer's address, which changes if the peer moves.
     #[must_use]
     pub fn peer_addr(&self) -> SocketAddr {
-        self.peer
+        self.core.lock().endpoint.peer(self.id).unwrap_or(self.peer)
     }
 
     /// Returns the local address.
@@ -271,6 +271,14 @@ impl SapSocket {
     /// Sets the longest time that a call waits; unset, the default, means without limit.
     pub fn set_timeout(&self, timeout: Option<Duration>) {
         *self.timeout.lock().unwrap_or_else(PoisonError::into_inner) = timeout;
+    }
+
+    /// Returns for how long the peer has been silent although data wait for its answer; `None`
+    /// while it answers. [`SapConfig::silence_timeout`] ends the connection after such a time,
+    /// otherwise it lives on for a minute.
+    #[must_use]
+    pub fn silence(&self) -> Option<Duration> {
+        self.core.lock().endpoint.silence(self.core.clock.now(), self.id)
     }
 
     /// Sends and receives approximate messages newest first: [`send`](Self::send) never waits for

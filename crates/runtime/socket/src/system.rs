@@ -237,6 +237,10 @@ impl Address {
             libc::AF_INET => Some(SocketAddr::new(Ipv4Addr::from(word(4)).into(), port)),
             libc::AF_INET6 => {
                 let ip = Ipv6Addr::from(*bytes[8..].first_chunk::<16>()?);
+                // A socket for both families sees IPv4 so.
+                if let Some(v4) = ip.to_ipv4_mapped() {
+                    return Some(SocketAddr::new(v4.into(), port));
+                }
                 let (flow, scope) = (u32::from_be_bytes(word(4)), u32::from_ne_bytes(word(24)));
                 Some(SocketAddrV6::new(ip, port, flow, scope).into())
             }
@@ -260,13 +264,24 @@ fn destination(header: &libc::msghdr) -> Option<IpAddr> {
                 }
                 (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
                     let info = data.cast::<libc::in6_pktinfo>().read_unaligned();
-                    return Some(Ipv6Addr::from(info.ipi6_addr.s6_addr).into());
+                    return Some(
+                        IpAddr::from(Ipv6Addr::from(info.ipi6_addr.s6_addr)).to_canonical(),
+                    );
                 }
                 _ => control = libc::CMSG_NXTHDR(header, control),
             }
         }
     }
     None
+}
+
+/// Disconnects a datagram socket, so that it may be connected anew.
+pub(crate) fn disconnect(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let nowhere = libc::sockaddr { sa_family: libc::AF_UNSPEC as u16, sa_data: [0; 14] };
+    let len = size_of::<libc::sockaddr>() as libc::socklen_t;
+    // SAFETY: the pointer leads to an address of the stated length that lives through the call.
+    let result = unsafe { libc::connect(fd.as_raw_fd(), &raw const nowhere, len) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Attaches a filter that drops every datagram: the socket only reserves its port.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicI32, AtomicU16, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use arrayvec::ArrayVec;
 use bytes::Bytes;
@@ -48,6 +48,9 @@ pub struct UdpLiteDatagram<'a> {
     /// Covers everything, over the carrier [`Udp`](Carrier::Udp) by the system's own checksum,
     /// which drops the datagram silently if it is damaged.
     pub whole: bool,
+    /// Over the carrier [`Udp`](Carrier::Udp), leaves addresses and ports out of the checksum, so
+    /// that address translators may change them.
+    pub unbound: bool,
     /// The payload in consecutive slices.
     pub parts: [&'a [u8]; 3],
 }
@@ -62,6 +65,8 @@ pub struct ReceivedDatagram {
     /// The checksum is correct. [`UdpLiteSocket::receive`] returns only such datagrams,
     /// [`UdpLiteSocket::receive_any`] also the others, unless the kernel drops them.
     pub intact: bool,
+    /// The checksum covers neither addresses nor ports.
+    pub unbound: bool,
 }
 
 /// A UDP-Lite socket that never blocks: poll its descriptor.
@@ -71,15 +76,19 @@ pub struct UdpLiteSocket {
     socket: OwnedFd,
     /// Reserves the port of a raw socket.
     _placeholder: Option<OwnedFd>,
-    local: SocketAddr,
+    /// The local address, which changes with a new route of a connected socket.
+    local: RwLock<SocketAddr>,
     sources: Sources,
     /// The destination of a connected socket.
     peer: Option<SocketAddr>,
     least_coverage: AtomicI32,
     /// The coverage of datagrams without one of their own ([`UDPLITE_SEND_CSCOV`]).
     send_coverage: AtomicU16,
-    /// The last value of the kernel's option: the coverage, or whether to omit the checksum.
-    told: Mutex<i32>,
+    /// It is bound to all addresses of both families.
+    both: bool,
+    /// The last value of the kernel's option for IPv4 and for IPv6: the coverage, or whether to
+    /// omit the checksum.
+    told: Mutex<[i32; 2]>,
     scratch: Mutex<Scratch>,
     pool: Pool,
 }
@@ -124,6 +133,7 @@ struct Reading {
     from: SocketAddr,
     data: Range<usize>,
     intact: bool,
+    unbound: bool,
 }
 
 impl UdpLiteSocket {
@@ -163,8 +173,9 @@ impl UdpLiteSocket {
             }
         };
         // A raw socket has one address family anyway and rejects the option.
+        let both = is_for_both(local, carrier);
         if local.is_ipv6() && carrier != Carrier::Raw {
-            sockopt::set_ipv6_v6only(&socket, true)?;
+            sockopt::set_ipv6_v6only(&socket, !both)?;
         }
         // The kernel may grant less.
         let _ = sockopt::set_socket_recv_buffer_size(&socket, KERNEL_BUFFER);
@@ -179,12 +190,13 @@ impl UdpLiteSocket {
             carrier,
             socket,
             _placeholder: placeholder,
-            local: bound,
+            local: RwLock::new(bound),
             sources: Sources::default(),
             peer: None,
             least_coverage: AtomicI32::new(UNSET),
             send_coverage: AtomicU16::new(0),
-            told: Mutex::new(UNSET),
+            both,
+            told: Mutex::new([UNSET; 2]),
             scratch: Mutex::default(),
             pool: Pool::default(),
         })
@@ -202,8 +214,31 @@ impl UdpLiteSocket {
         rustix::net::connect(&self.socket, &peer)?;
         self.peer = Some(peer);
         // The system has chosen the source address.
-        self.local = local_address(&self.socket)?;
+        *self.local.get_mut().unwrap_or_else(PoisonError::into_inner) =
+            local_address(&self.socket)?;
         Ok(())
+    }
+
+    /// Returns the destination of a connected socket.
+    pub(crate) fn peer(&self) -> Option<SocketAddr> {
+        self.peer
+    }
+
+    /// Connects a connected socket anew, since its own address may be gone: the system chooses the
+    /// source address of the route that it has now, and another port.
+    pub(crate) fn reconnect(&self) {
+        let Some(peer) = self.peer else { return };
+        let mut local = self.local.write().unwrap_or_else(PoisonError::into_inner);
+        if !self.sources.has_changed(peer, local.ip()) {
+            return;
+        }
+        // Without a route it stays as it is, and the next silence tries again.
+        if system::disconnect(self.socket.as_fd()).is_ok()
+            && rustix::net::connect(&self.socket, &peer).is_ok()
+            && let Ok(now) = local_address(&self.socket)
+        {
+            *local = now;
+        }
     }
 
     /// Returns the buffers for long datagrams.
@@ -220,7 +255,7 @@ impl UdpLiteSocket {
     /// Returns the local address with its port.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
-        self.local
+        *self.local.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Accepts only datagrams with at least this coverage, as [`UDPLITE_RECV_CSCOV`]: 0 for full
@@ -270,7 +305,8 @@ impl UdpLiteSocket {
     #[doc(alias = "fullChecksumSend")]
     pub fn send_to(&self, data: &[u8], to: SocketAddr) -> io::Result<()> {
         let coverage = self.send_coverage.load(Ordering::Relaxed);
-        self.send(&[UdpLiteDatagram { to, coverage, whole: false, parts: [data, &[], &[]] }])
+        let parts = [data, &[], &[]];
+        self.send(&[UdpLiteDatagram { to, coverage, whole: false, unbound: false, parts }])
             .map(drop)
     }
 
@@ -282,6 +318,7 @@ impl UdpLiteSocket {
         let Some(first) = datagrams.first() else { return Ok(0) };
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let count = datagrams.iter().take_while(|it| self.option(it) == self.option(first)).count();
+        let told = &mut told[usize::from(first.to.is_ipv6())];
         if let Some((option, value)) = self.option(first)
             && *told != value
         {
@@ -325,6 +362,9 @@ impl UdpLiteSocket {
         if self.carrier == Carrier::Raw {
             to.set_port(0);
         }
+        if let (true, SocketAddr::V4(v4)) = (self.both, to) {
+            to = SocketAddr::new(v4.ip().to_ipv6_mapped().into(), v4.port());
+        }
         (self.peer != Some(to)).then_some(to)
     }
 
@@ -339,15 +379,6 @@ impl UdpLiteSocket {
             }
             Carrier::Udp | Carrier::Raw => {}
         }
-        let bound = !self.local.ip().is_unspecified();
-        let source = if bound { self.local.ip() } else { self.sources.of(datagram.to)? };
-        let Some(addresses) = Addresses::new(source, datagram.to.ip()) else {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("{} and {source} are of two families", datagram.to.ip()),
-            ));
-        };
-        let ports = Ports { src: self.local.port(), dst: datagram.to.port() };
         let coverage = Coverage::requested(datagram.coverage);
         let [first, second, third] = datagram.parts;
         // The checksum takes two slices; the last two are rarely both present.
@@ -358,6 +389,20 @@ impl UdpLiteSocket {
             joined = [first, second].concat();
             [&joined[..], third]
         };
+        if self.carrier == Carrier::Udp && datagram.unbound {
+            carrier::emit_unbound(&mut head, coverage, data);
+            return Ok((head, 8, None));
+        }
+        let local = self.local_addr();
+        let bound = !local.ip().is_unspecified();
+        let source = if bound { local.ip() } else { self.sources.of(datagram.to)? };
+        let Some(addresses) = Addresses::new(source, datagram.to.ip()) else {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("{} and {source} are of two families", datagram.to.ip()),
+            ));
+        };
+        let ports = Ports { src: local.port(), dst: datagram.to.port() };
         match self.carrier {
             Carrier::Udp => carrier::emit(&mut head, &addresses, ports, coverage, data),
             _ => {
@@ -402,13 +447,14 @@ impl UdpLiteSocket {
             };
             let Some(reading) = self.read(incoming, bytes) else { continue };
             let data = if bytes.len() < WORTH {
-                Bytes::copy_from_slice(&bytes[reading.data])
+                Bytes::copy_from_slice(&bytes[reading.data.clone()])
             } else {
                 let fresh = self.pool.take()?;
                 let pages = std::mem::replace(&mut scratch.buffers[incoming.index], fresh);
-                self.pool.lend(pages).slice(reading.data)
+                self.pool.lend(pages).slice(reading.data.clone())
             };
-            arrivals.push(ReceivedDatagram { from: reading.from, data, intact: reading.intact });
+            let Reading { from, intact, unbound, .. } = reading;
+            arrivals.push(ReceivedDatagram { from, data, intact, unbound });
         }
         if longer {
             *scratch = Scratch { long: true, buffers: ArrayVec::new() };
@@ -426,17 +472,21 @@ impl UdpLiteSocket {
     /// Parses a received datagram; `None` if it is not for this socket.
     fn read(&self, incoming: &Incoming, bytes: &[u8]) -> Option<Reading> {
         let from = incoming.from;
-        let local = incoming.to.unwrap_or(self.local.ip());
+        let bound = self.local_addr();
+        let local = incoming.to.unwrap_or(bound.ip());
         match self.carrier {
-            Carrier::Kernel => Some(Reading { from, data: 0..bytes.len(), intact: true }),
+            Carrier::Kernel => {
+                Some(Reading { from, data: 0..bytes.len(), intact: true, unbound: false })
+            }
             Carrier::Udp => {
                 let packet = CarrierPacket::new(bytes).ok()?;
                 let addresses = Addresses::new(from.ip(), local)?;
-                let ports = Ports { src: from.port(), dst: self.local.port() };
+                let ports = Ports { src: from.port(), dst: bound.port() };
                 let intact = packet.checksum_holds(&addresses, ports);
                 let accepted = self.accepts(packet.coverage(), bytes.len());
                 let data = carrier::HEADER_LEN..bytes.len();
-                accepted.then_some(Reading { from, data, intact })
+                let unbound = packet.is_unbound();
+                accepted.then_some(Reading { from, data, intact, unbound })
             }
             Carrier::Raw => self.read_raw(incoming, bytes, local),
         }
@@ -452,12 +502,15 @@ impl UdpLiteSocket {
             (0, bytes, Addresses::new(from.ip(), local)?)
         };
         let packet = UdpLitePacket::new(bytes).ok()?;
-        if packet.dst_port() != self.local.port() || !self.accepts(packet.coverage(), bytes.len()) {
+        if packet.dst_port() != self.local_addr().port()
+            || !self.accepts(packet.coverage(), bytes.len())
+        {
             return None;
         }
         from.set_port(packet.src_port());
         let data = start + udplite::HEADER_LEN..start + bytes.len();
-        Some(Reading { from, data, intact: packet.checksum_holds(&addresses) })
+        let intact = packet.checksum_holds(&addresses);
+        Some(Reading { from, data, intact, unbound: false })
     }
 
     /// Returns whether a datagram of `len` bytes has the required coverage.
@@ -488,22 +541,30 @@ fn local_address(socket: &OwnedFd) -> io::Result<SocketAddr> {
     Ok(rustix::net::getsockname(socket)?.try_into()?)
 }
 
+/// Returns whether a socket is for both families: one inside UDP that is bound to all addresses.
+fn is_for_both(local: SocketAddr, carrier: Carrier) -> bool {
+    carrier == Carrier::Udp && local.is_ipv6() && local.ip().is_unspecified()
+}
+
 /// Sets the options that a carrier needs before its socket is bound.
 fn options(socket: &OwnedFd, carrier: Carrier, local: SocketAddr) -> io::Result<()> {
     let fd = socket.as_fd();
+    let both = is_for_both(local, carrier);
     if carrier == Carrier::Udp {
-        if local.is_ipv4() {
+        if local.is_ipv4() || both {
             system::set(fd, SocketOption::NO_CHECK, 1)?;
-        } else {
+        }
+        if local.is_ipv6() {
             system::set(fd, SocketOption::NO_CHECK6_TX, 1)?;
             system::set(fd, SocketOption::NO_CHECK6_RX, 1)?;
         }
     }
     // A datagram that is too long for the path must be lost, not fragmented, for path MTU discovery
     // to notice.
-    if local.is_ipv4() {
+    if local.is_ipv4() || both {
         sockopt::set_ip_mtu_discover(fd, Ipv4PathMtuDiscovery::PROBE)?;
-    } else {
+    }
+    if local.is_ipv6() {
         sockopt::set_ipv6_mtu_discover(fd, Ipv6PathMtuDiscovery::PROBE)?;
     }
     // The checksum inside needs the destination address of a datagram.

@@ -33,6 +33,29 @@ fn it_turns_into_udp_lite_without_any_memory() {
     assert_eq!((packet.covered(), packet.payload()), (12, &b"some data"[..]));
 }
 
+#[test]
+fn an_unbound_datagram_holds_between_any_addresses_and_no_damage_binds_it() {
+    let data = [0x55; 20];
+    let mut good = vec![0; HEADER_LEN];
+    emit_unbound(&mut good, Coverage::requested(12), [&data, &[]]);
+    good.extend(data);
+    let other = Ports { src: 1, dst: 2 };
+    for (addresses, ports) in [(V4, PORTS), (V6, other)] {
+        assert!(holds(&good, &addresses, ports));
+        for bit in 0..good.len() * 8 {
+            let mut bytes = good.clone();
+            bytes[bit / 8] ^= 0x80 >> (bit % 8);
+            assert_eq!(holds(&bytes, &addresses, ports), bit >= 12 * 8, "bit {bit}");
+        }
+    }
+    let packet = CarrierPacket::new(&good).expect("a datagram");
+    assert!(packet.is_unbound() && packet.is_partly_covered() && !packet.is_whole());
+    for (one, two) in [(PARTIAL, UNBOUND), (UNBOUND, WHOLE), (PARTIAL, WHOLE)] {
+        let differ = u32::from_be_bytes(one) ^ u32::from_be_bytes(two);
+        assert!(differ.count_ones() >= 16);
+    }
+}
+
 //= S0.4
 #[test]
 fn damage_is_found_only_where_the_checksum_covers() {

@@ -4,7 +4,9 @@ use bytes::Bytes;
 use windfall_base::{Check, Instant};
 use windfall_wire_net::sap::{Reason, SapAccept, SapAck, SapKind, SapPacket, SapRepair, flags};
 
+use super::migrate::SILENT;
 use super::{Connection, FinState, Introduction, State, weight};
+use crate::datagram::DatagramMeta;
 use crate::encode::decode;
 use crate::error::CloseReason;
 use crate::event::{Dropped, SapEvent};
@@ -22,16 +24,23 @@ const REPORT_DELAY: u64 = 2;
 
 impl Connection {
     /// Processes a packet with an intact header; `intact` tells whether its exact bytes are intact
-    /// too, `frame` what is known of all of them.
+    /// too, `meta` what is known of its datagram.
     pub(crate) fn handle_packet(
         &mut self,
         now: Instant,
         packet: &SapPacket,
         intact: bool,
-        frame: Check,
+        meta: &DatagramMeta,
     ) -> Result<(), Dropped> {
+        let elsewhere = meta.from != self.peer;
+        if elsewhere && !(intact && self.may_have_moved(packet)) {
+            return Err(Dropped::NoConnection);
+        }
         match &self.state {
-            State::Connecting(_) => return self.handle_answer(now, packet, intact),
+            State::Connecting(_) => {
+                self.unbound = meta.unbound;
+                return self.handle_answer(now, packet, intact);
+            }
             State::Closed => return Err(Dropped::Closed),
             State::Open => {}
         }
@@ -56,9 +65,13 @@ impl Connection {
         };
         let packet = opened.as_ref().unwrap_or(packet);
         self.heard_at = now;
+        self.unbound = meta.unbound;
+        if elsewhere {
+            self.consider(now, meta.from);
+        }
         // A packet without room stays unacknowledged and is retransmitted.
         let in_turn = number == 0 || self.seen.contains(number - 1);
-        self.dispatch(now, packet, frame)?;
+        self.dispatch(now, packet, meta)?;
         self.seen.insert(now, number);
         let urgent = packet.header.flags & flags::URGENT != 0;
         let approximate = packet.header.flags & flags::APPROXIMATE != 0;
@@ -70,10 +83,15 @@ impl Connection {
         Ok(())
     }
 
-    fn dispatch(&mut self, now: Instant, packet: &SapPacket, frame: Check) -> Result<(), Dropped> {
+    fn dispatch(
+        &mut self,
+        now: Instant,
+        packet: &SapPacket,
+        meta: &DatagramMeta,
+    ) -> Result<(), Dropped> {
         let body = packet.exact();
         match packet.header.kind {
-            SapKind::Data => self.handle_data(now, packet, frame),
+            SapKind::Data => self.handle_data(now, packet, meta.frame),
             SapKind::Ack => {
                 let ack = SapAck::parse(&body).map_err(|_| Dropped::Malformed)?;
                 self.handle_ack(now, &ack);
@@ -107,6 +125,14 @@ impl Connection {
                     Some(reason) => CloseReason::Refused(reason),
                 };
                 self.end(reason);
+                Ok(())
+            }
+            SapKind::Challenge => {
+                self.response = Some((meta.from, body));
+                Ok(())
+            }
+            SapKind::Response => {
+                self.handle_response(now, meta.from, &body);
                 Ok(())
             }
             // A duplicate accept; a probe needs only its acknowledgement.
@@ -238,7 +264,9 @@ impl Connection {
     /// Schedules the acknowledgement of a precise packet, at once if it is `urgent`.
     fn expect_ack(&mut self, now: Instant, packet: &SapPacket, urgent: bool) {
         let kind = packet.header.kind;
-        if matches!(kind, SapKind::Ack | SapKind::Reset) || !self.is_open() {
+        let exempt =
+            [SapKind::Ack, SapKind::Reset, SapKind::Challenge, SapKind::Response].contains(&kind);
+        if exempt || !self.is_open() {
             return;
         }
         self.ack.precise += 1;
@@ -277,7 +305,9 @@ impl Connection {
             self.rtt.learn(now.saturating_since(at), delay);
         }
         if !outcome.arrived.is_empty() || !outcome.damaged.is_empty() {
-            self.timeouts = 0;
+            if core::mem::take(&mut self.timeouts) >= SILENT {
+                self.events.push_back(SapEvent::Answered);
+            }
             self.sent.restart_timer(now);
         }
         let in_use = before * 2 >= self.congestion.window();

@@ -2,8 +2,10 @@
 
 use windfall_base::{Duration, Instant};
 
+use super::migrate::SILENT;
 use super::{Connection, FinState, State};
 use crate::error::CloseReason;
+use crate::event::SapEvent;
 
 /// The longest interval between retransmissions.
 const LONGEST: Duration = Duration::from_secs(2);
@@ -30,6 +32,7 @@ impl Connection {
             self.path.due().map(|at| (at, "try the path")),
             self.deadline.map(|at| (at, "close")),
             self.parts_due().map(|at| (at, "missing parts")),
+            self.migration_due().map(|at| (at, "follow the peer")),
             self.keepalive().map(|at| (at, "keep alive")),
             Some((self.heard_at + self.config.idle_timeout, "idle")),
         ];
@@ -63,6 +66,11 @@ impl Connection {
             self.end(CloseReason::TimedOut);
             return;
         }
+        let limit = self.config.silence_timeout;
+        if limit.is_some_and(|limit| self.silence(now).is_some_and(|span| span >= limit)) {
+            self.end(CloseReason::TimedOut);
+            return;
+        }
         if due(self.deadline) {
             if self.peer_finished && self.has_said_all() {
                 self.end(CloseReason::Closed);
@@ -71,6 +79,7 @@ impl Connection {
             }
             return;
         }
+        self.follow_if_due(now);
         if due(self.parts_due()) {
             self.deliver_partial(Some(now));
         }
@@ -92,6 +101,9 @@ impl Connection {
     /// Handles the expiry of the retransmission timer.
     fn handle_retransmission_timeout(&mut self, now: Instant) {
         self.timeouts += 1;
+        if self.timeouts == SILENT {
+            self.events.push_back(SapEvent::Silent);
+        }
         let all = self.timeouts > 1 || !self.config.congestion_control;
         let count = if all { usize::MAX } else { 2 };
         if self.timeouts == 2 && self.config.congestion_control {

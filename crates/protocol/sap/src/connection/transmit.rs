@@ -11,14 +11,14 @@ use crate::event::SapEvent;
 use crate::sent::Load;
 
 /// The body of a datagram: two exact slices, and one that may be damaged.
-struct Body {
+pub(super) struct Body {
     exact: [Bytes; 2],
     rest: Bytes,
     flags: u8,
 }
 
 impl Body {
-    fn control(body: Bytes) -> Self {
+    pub(super) fn control(body: Bytes) -> Self {
         Self { exact: [body, Bytes::new()], rest: Bytes::new(), flags: 0 }
     }
 
@@ -44,6 +44,8 @@ impl Connection {
             }
             State::Open => self
                 .transmit_ack(now)
+                .or_else(|| self.transmit_response(now))
+                .or_else(|| self.transmit_challenge(now))
                 .or_else(|| self.transmit_request(now))
                 .or_else(|| self.transmit_message(now))
                 .or_else(|| self.transmit_end(now))
@@ -59,7 +61,9 @@ impl Connection {
         if backoff {
             connecting.wait = connecting.wait * 2;
         }
-        Some(self.datagram(now, SapKind::Ping, Body::control(body), None))
+        let ping = self.datagram(now, SapKind::Ping, Body::control(body), None);
+        self.unbound = !self.unbound;
+        Some(ping)
     }
 
     fn transmit_ack(&mut self, now: Instant) -> Option<OutgoingDatagram> {
@@ -197,7 +201,7 @@ impl Connection {
 
     /// Builds and numbers a datagram; `load` is tracked if the peer acknowledges it.
     //= S0.3
-    fn datagram(
+    pub(super) fn datagram(
         &mut self,
         now: Instant,
         kind: SapKind,
@@ -228,7 +232,8 @@ impl Connection {
             self.pacer.spend(size);
         }
         self.sent.push(now, load.map(|load| (size, load)));
-        OutgoingDatagram { to: self.peer, parts: [head.freeze(), exact, rest], exact: protected }
+        let parts = [head.freeze(), exact, rest];
+        OutgoingDatagram { to: self.peer, parts, exact: protected, unbound: self.unbound }
     }
 
     /// Reports that the send buffer has room, once half of it is free.

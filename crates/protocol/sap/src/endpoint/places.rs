@@ -52,6 +52,16 @@ impl Places {
         }
     }
 
+    /// Counts a connection at the new address of its peer.
+    pub(super) fn follow(&mut self, id: u32, to: SocketAddr) {
+        let Some((_, waits)) = self.members.get(&id).copied() else { return };
+        self.leave(id);
+        self.enter(id, to);
+        if !waits {
+            self.accept(id);
+        }
+    }
+
     /// Frees the place of a connection.
     pub(super) fn leave(&mut self, id: u32) {
         self.accept(id);

@@ -10,7 +10,7 @@ use windfall_wire_net::sap::{
 
 use super::{ConnectionId, HalfOpen, SapEndpoint};
 use crate::connection::{Connection, Introduction};
-use crate::datagram::OutgoingDatagram;
+use crate::datagram::{DatagramMeta, OutgoingDatagram};
 use crate::event::{Dropped, SapEvent};
 use crate::handshake;
 use crate::seal::Seal;
@@ -50,9 +50,10 @@ impl SapEndpoint {
     pub(super) fn handle_ping(
         &mut self,
         now: Instant,
-        from: SocketAddr,
+        meta: &DatagramMeta,
         packet: &SapPacket,
     ) -> Result<(), Dropped> {
+        let from = meta.from;
         let body = packet.exact();
         let ping = SapPing::parse(&body).map_err(|_| Dropped::Malformed)?;
         let key = (from, ping.connection);
@@ -65,28 +66,28 @@ impl SapEndpoint {
             let id = half.id;
             let handshake = half.sealed.as_ref().map(|(_, handshake)| handshake.clone());
             self.set_timer(id, Some(until));
-            self.answer_accept(from, ping.connection, id, handshake);
+            self.answer_accept(meta, ping.connection, id, handshake);
             return Ok(());
         }
         if !self.listening {
-            return self.refuse(from, ping.connection, Reason::NotListening);
+            return self.refuse(meta, ping.connection, Reason::NotListening);
         }
         let standing = self.connections.len() + self.half_open.len();
         if standing >= self.config.max_connections
             || self.half_open.len() >= self.config.max_half_open
             || !self.places.has_room(from, &self.config)
         {
-            return self.refuse(from, ping.connection, Reason::Busy);
+            return self.refuse(meta, ping.connection, Reason::Busy);
         }
         let proven = self.secret.accepts(now, from, &ping.token);
         if !proven && self.half_open.len() >= self.config.free_half_open {
             let token = self.secret.token(now, from);
-            self.answer(from, SapKind::Retry, ping.connection, &token);
+            self.answer(meta, SapKind::Retry, ping.connection, &token);
             return Ok(());
         }
         let id = self.new_id();
         let Ok(sealed) = self.agree(&ping, id) else {
-            return self.refuse(from, ping.connection, Reason::Key);
+            return self.refuse(meta, ping.connection, Reason::Key);
         };
         let handshake = sealed.as_ref().map(|(_, handshake)| handshake.clone());
         let peer = Introduction {
@@ -99,7 +100,7 @@ impl SapEndpoint {
         self.half_open_ids.insert(id, key);
         self.places.enter(id, from);
         self.set_timer(id, Some(until));
-        self.answer_accept(from, ping.connection, id, handshake);
+        self.answer_accept(meta, ping.connection, id, handshake);
         Ok(())
     }
 
@@ -115,7 +116,13 @@ impl SapEndpoint {
         agreed.map(|(seal, message)| Some((Box::new(seal), message))).ok_or(Reason::Key)
     }
 
-    fn answer_accept(&mut self, to: SocketAddr, peer_id: u32, id: u32, handshake: Option<Bytes>) {
+    fn answer_accept(
+        &mut self,
+        to: &DatagramMeta,
+        peer_id: u32,
+        id: u32,
+        handshake: Option<Bytes>,
+    ) {
         let max_datagram = self.config.max_datagram as u16;
         let handshake = handshake.unwrap_or_default();
         let features = features::PARTS;
@@ -123,13 +130,13 @@ impl SapEndpoint {
         self.answer(to, SapKind::Accept, peer_id, &accept.emit());
     }
 
-    fn refuse(&mut self, to: SocketAddr, peer_id: u32, reason: Reason) -> Result<(), Dropped> {
+    fn refuse(&mut self, to: &DatagramMeta, peer_id: u32, reason: Reason) -> Result<(), Dropped> {
         self.answer(to, SapKind::Refuse, peer_id, &Bytes::copy_from_slice(&[reason as u8]));
         Err(Dropped::Refused)
     }
 
     /// Refuses an intact ping of another protocol version.
-    pub(super) fn refuse_version(&mut self, to: SocketAddr, bytes: &Bytes) {
+    pub(super) fn refuse_version(&mut self, to: &DatagramMeta, bytes: &Bytes) {
         let id = bytes.get(HEADER_LEN..HEADER_LEN + 4);
         if bytes[0] & 15 == SapKind::Ping as u8
             && let Some(&[a, b, c, d]) = id
@@ -138,17 +145,18 @@ impl SapEndpoint {
         }
     }
 
-    /// Queues an answer outside of any connection; drops it if the queue is full, since the ping
-    /// will be retransmitted.
-    fn answer(&mut self, to: SocketAddr, kind: SapKind, connection: u32, body: &Bytes) {
+    /// Queues an answer outside of any connection, in the form of what it answers; drops it if the
+    /// queue is full, since the ping will be retransmitted.
+    fn answer(&mut self, to: &DatagramMeta, kind: SapKind, connection: u32, body: &Bytes) {
         if self.answers.len() < MAX_ANSWERS {
             let header = SapHeader { kind, flags: 0, exact: 0, connection, number: 0 };
             let bytes: Bytes = [&header.emit([body, &[]])[..], body].concat().into();
             let exact = bytes.len();
             self.answers.push_back(OutgoingDatagram {
-                to,
+                to: to.from,
                 parts: [bytes, Bytes::new(), Bytes::new()],
                 exact,
+                unbound: to.unbound,
             });
         }
     }

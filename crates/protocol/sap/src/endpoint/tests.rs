@@ -2,6 +2,7 @@ mod abuse;
 mod acknowledging;
 mod bits;
 mod lifecycle;
+mod migrate;
 mod model;
 mod network;
 mod parts;

@@ -345,3 +345,35 @@ fn impossible_addresses_are_rejected_at_once() {
     let error = SapSocket::connect("a..b:5").err().expect("no host has this name");
     assert!(matches!(error, SapError::Name(_)), "{error}");
 }
+
+#[test]
+fn a_closed_port_is_reported_at_once() {
+    let taken = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let to = taken.local_addr().expect("bound");
+    drop(taken);
+    let config = SapConfig { connect_timeout: Duration::from_secs(600), ..SapConfig::standard() };
+    let error = SapOptions { config, ..SapOptions::default() }.connect(to).err();
+    assert_eq!(error.expect("closed").to_string(), "no program receives at the peer's port");
+}
+
+#[test]
+fn a_listener_on_all_addresses_serves_both_families() {
+    let listener = match SapListener::bind("[::]:0") {
+        Ok(listener) => listener,
+        Err(error) => return windfall_testkit::skip::announce(&error.to_string()),
+    };
+    let port = listener.local_addr().expect("bound").port();
+    for ip in ["127.0.0.1", "[::1]"] {
+        let here = SapSocket::connect(format!("{ip}:{port}")).expect("it listens");
+        let (there, from) = listener.accept().expect("it connected");
+        let expected: SocketAddr = format!("{ip}:{}", from.port()).parse().expect("legal");
+        assert_eq!(from, expected);
+        for (from, to) in [(&here, &there), (&there, &here)] {
+            from.send(b"exact").expect("sent");
+            assert_eq!(to.recv().expect("open").expect("no end").data, &b"exact"[..]);
+            from.set_mode(Mode::Approximate { protected: 1 });
+            from.send(b"about").expect("sent");
+            assert_eq!(to.recv().expect("open").expect("no end").data, &b"about"[..]);
+        }
+    }
+}

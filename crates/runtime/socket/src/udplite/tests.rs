@@ -39,6 +39,7 @@ fn exchange(from: &UdpLiteSocket, to: &UdpLiteSocket) {
         to: to.local_addr(),
         coverage,
         whole: false,
+        unbound: false,
         parts: [&whole[..10], &whole[10..11], &whole[11..]],
     });
     let mut sent = 0;
@@ -81,8 +82,13 @@ fn a_socket_on_all_addresses_knows_the_destination_of_a_datagram() {
                 continue;
             };
             let to = SocketAddr::new(loopback, there.local_addr().port());
-            let datagram =
-                UdpLiteDatagram { to, coverage: 8, whole: false, parts: [b"hello", b"", b""] };
+            let datagram = UdpLiteDatagram {
+                to,
+                coverage: 8,
+                whole: false,
+                unbound: false,
+                parts: [b"hello", b"", b""],
+            };
             assert_eq!(here.send(&[datagram]).expect("it can be sent"), 1);
             let got = arrivals(&there, 1);
             assert_eq!(got.len(), 1, "{carrier} {ip}");
@@ -100,16 +106,26 @@ fn the_least_coverage_is_enforced() {
         there.set_receive_coverage(Some(20)).expect("it can be set");
         for coverage in [8, 19, 20, 0] {
             let parts = [&[7; 50][..], b"", b""];
-            let datagram =
-                UdpLiteDatagram { to: there.local_addr(), coverage, whole: false, parts };
+            let datagram = UdpLiteDatagram {
+                to: there.local_addr(),
+                coverage,
+                whole: false,
+                unbound: false,
+                parts,
+            };
             here.send(&[datagram]).expect("sent");
         }
         assert_eq!(arrivals(&there, 2).len(), 2, "{carrier}");
         there.set_receive_coverage(Some(0)).expect("it can be set");
         for coverage in [20, 58, 0] {
             let parts = [&[7; 50][..], b"", b""];
-            let datagram =
-                UdpLiteDatagram { to: there.local_addr(), coverage, whole: false, parts };
+            let datagram = UdpLiteDatagram {
+                to: there.local_addr(),
+                coverage,
+                whole: false,
+                unbound: false,
+                parts,
+            };
             here.send(&[datagram]).expect("sent");
         }
         assert_eq!(arrivals(&there, 2).len(), 2, "{carrier}");
@@ -178,7 +194,13 @@ fn whole_partial_and_long_datagrams_arrive() {
             };
             let to = there.local_addr();
             // The first long one makes the receiver use long buffers, and is lost.
-            let lost = UdpLiteDatagram { to, coverage: 0, whole: true, parts: [&long, b"", b""] };
+            let lost = UdpLiteDatagram {
+                to,
+                coverage: 0,
+                whole: true,
+                unbound: false,
+                parts: [&long, b"", b""],
+            };
             here.send(&[lost]).expect("sent");
             assert!(is_ready(&there, 20_000), "{carrier} {ip}");
             assert_eq!(arrivals(&there, 0).len(), 0, "{carrier} {ip}");
@@ -187,6 +209,7 @@ fn whole_partial_and_long_datagrams_arrive() {
                 to,
                 coverage: 0,
                 whole,
+                unbound: false,
                 parts: [&long[..5], b"", &long[5..len]],
             });
             let mut count = 0;
@@ -209,8 +232,13 @@ fn a_whole_datagram_inside_udp_has_its_mark() {
     let plain = std::net::UdpSocket::bind((ip, 0)).expect("a free port");
     let to = plain.local_addr().expect("bound");
     let mut buffer = [0; 50];
-    for (whole, mark) in [(true, carrier::WHOLE), (false, carrier::PARTIAL)] {
-        let datagram = UdpLiteDatagram { to, coverage: 0, whole, parts: [b"exact", b"", b""] };
+    for (whole, unbound, mark) in [
+        (true, false, carrier::WHOLE),
+        (false, false, carrier::PARTIAL),
+        (false, true, carrier::UNBOUND),
+    ] {
+        let parts = [&b"exact"[..], b"", b""];
+        let datagram = UdpLiteDatagram { to, coverage: 0, whole, unbound, parts };
         assert_eq!(here.send(&[datagram]).expect("sent"), 1);
         assert_eq!(plain.recv(&mut buffer).expect("it arrives"), 13);
         assert_eq!(buffer[..4], mark);
@@ -236,6 +264,7 @@ fn a_connected_socket_knows_its_address_and_receives_from_its_peer_only() {
             to: here.local_addr(),
             coverage: 8,
             whole: false,
+            unbound: false,
             parts: [b"no", b"", b""],
         };
         other.send(&[datagram]).expect("sent");

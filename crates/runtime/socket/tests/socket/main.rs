@@ -2,3 +2,5 @@
 
 mod memory;
 mod path;
+mod scope;
+mod translator;

@@ -163,14 +163,25 @@ fn another_version_is_refused_with_its_reason() {
 }
 
 #[test]
-fn packets_from_another_address_are_dropped() {
+fn packets_from_another_address_are_dropped_unless_they_are_the_next() {
     let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
     network.send(A, a, Mode::Precise, b"mine");
+    network.run(SECOND);
+    assert_eq!(network.receive(B, b).len(), 1);
     let copy = network.sent(A, SapKind::Data)[0].to_bytes();
-    let now = network.now;
-    network.ends[B].handle_datagram(now, &DatagramMeta::new(client(1)), &copy);
-    assert_eq!(network.ends[B].receive(now, b), None);
-    assert_eq!(network.ends[B].drops().get(&Dropped::NoConnection), Some(&1));
+    let mut number = SapPacket::parse(&copy).expect("a SAP datagram").header.number;
+    // A copy, and guesses of a number that are wrong.
+    for step in [0, 1 << 20, 1 << 31] {
+        number = number.wrapping_add(step);
+        let mut bytes = copy.to_vec();
+        bytes[8..12].copy_from_slice(&number.to_be_bytes());
+        let check = crc32c::crc32c(&bytes[..16]).to_be_bytes();
+        bytes[16..20].copy_from_slice(&check);
+        let now = network.now;
+        network.ends[B].handle_datagram(now, &DatagramMeta::new(client(1)), &bytes.into());
+        assert!(network.ends[B].poll_transmit(now).is_none(), "{step}");
+    }
+    assert_eq!(network.ends[B].drops().get(&Dropped::NoConnection), Some(&3));
 }
 
 /// Delivers an acknowledgement of everything up to the datagram that `A` sent last, whatever has

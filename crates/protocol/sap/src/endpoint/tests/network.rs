@@ -63,6 +63,8 @@ pub(super) struct Network {
     pub(super) ends: [SapEndpoint; 2],
     pub(super) impairments: Impairments,
     pub(super) now: Instant,
+    /// The address of `A` as `B` sees it.
+    pub(super) outside: SocketAddr,
     /// Arrival time, receiver, sender and bytes of each datagram.
     in_flight: BTreeMap<(Instant, u64), (usize, SocketAddr, Bytes)>,
     sent: u64,
@@ -84,6 +86,7 @@ impl Network {
             ends,
             impairments,
             now: Instant::START + Duration::from_secs(100),
+            outside: address(A),
             in_flight: BTreeMap::new(),
             sent: 0,
             free: [(Instant::START, Instant::START); 2],
@@ -146,6 +149,9 @@ impl Network {
     }
 
     fn fly(&mut self, to: usize, transmit: &OutgoingDatagram) {
+        if transmit.to != [self.outside, address(B)][to] {
+            return;
+        }
         let Impairments { loss, damage, intact_prefix, duplication, reordering, mtu, link } =
             self.impairments;
         if let Some(link) = link {
@@ -166,7 +172,8 @@ impl Network {
 
     fn arrive(&mut self, at: Instant, to: usize, bytes: Vec<u8>) {
         self.sent += 1;
-        self.in_flight.insert((at, self.sent), (to, address(1 - to), bytes.into()));
+        let from = [address(B), self.outside][to];
+        self.in_flight.insert((at, self.sent), (to, from, bytes.into()));
     }
 
     /// Inverts some bits behind the intact prefix.

@@ -1,0 +1,172 @@
+//! A peer whose address or port changes, and one that falls silent (RFC 9000, section 9).
+//!
+//! A packet from elsewhere that can only be the peer's next one is processed; the connection
+//! follows it once a challenge to the new address was answered. Without encryption the old address
+//! is challenged too, and while it answers, the connection stays there: whoever has seen a packet
+//! could send one like it.
+
+use core::hash::Hasher;
+use core::net::SocketAddr;
+
+use bytes::Bytes;
+use siphasher::sip::SipHasher24;
+use windfall_base::{Duration, Instant};
+use windfall_wire_net::sap::{SapKind, SapPacket};
+
+use super::transmit::Body;
+use super::{Connection, State};
+use crate::congestion::Congestion;
+use crate::datagram::OutgoingDatagram;
+use crate::event::SapEvent;
+use crate::rtt::Rtt;
+
+/// The number of consecutive timeouts after which a peer counts as silent.
+pub(super) const SILENT: u32 = 3;
+/// The greatest distance of a packet from elsewhere beyond those received.
+const AHEAD: u64 = 1 << 16;
+/// The number of challenges to one address.
+const CHALLENGES: u32 = 6;
+/// The least time between two challenges, and for the answer of the old address.
+const LEAST: Duration = Duration::from_millis(100);
+
+/// Another address of the peer, until it is proven or given up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Migration {
+    to: SocketAddr,
+    began: Instant,
+    /// The values of the challenges to the new address and to the old one.
+    values: [u64; 2],
+    /// The time of the next challenge, and the interval after it.
+    due: Instant,
+    wait: Duration,
+    sent: u32,
+    /// The next challenge is for the old address.
+    old_next: bool,
+    /// The time to follow, since the new address has answered.
+    follow_at: Option<Instant>,
+}
+
+impl Connection {
+    /// Returns whether a packet from elsewhere may be the next one of a peer that has moved.
+    pub(super) fn may_have_moved(&self, packet: &SapPacket) -> bool {
+        if self.state != State::Open {
+            return false;
+        }
+        let number = self.seen.expand(packet.header.number);
+        let next = self.seen.next();
+        number >= next && number - next < AHEAD
+    }
+
+    /// Begins to examine whether the peer is at `from` now.
+    pub(super) fn consider(&mut self, now: Instant, from: SocketAddr) {
+        let examined = |it: &Migration| it.to == from || now < it.began + LEAST * 10;
+        if self.migration.as_ref().is_some_and(examined) {
+            return;
+        }
+        let values = [self.challenge_value(), self.challenge_value()];
+        let wait = self.timeout().max(LEAST);
+        self.migration = Some(Migration {
+            to: from,
+            began: now,
+            values,
+            due: now,
+            wait,
+            sent: 0,
+            old_next: false,
+            follow_at: None,
+        });
+    }
+
+    /// Returns an unpredictable value.
+    fn challenge_value(&mut self) -> u64 {
+        self.challenges += 1;
+        let mut hasher = SipHasher24::new_with_key(&self.secret);
+        hasher.write(b"challenge");
+        hasher.write_u64(self.challenges);
+        hasher.finish()
+    }
+
+    /// Returns the time of the next step of an examination.
+    pub(super) fn migration_due(&self) -> Option<Instant> {
+        let migration = self.migration?;
+        Some(migration.follow_at.map_or(migration.due, |at| at.min(migration.due)))
+    }
+
+    /// Follows the peer if it is time.
+    pub(super) fn follow_if_due(&mut self, now: Instant) {
+        let proven = self.migration.filter(|it| it.follow_at.is_some_and(|at| at <= now));
+        if let Some(migration) = proven {
+            self.follow(now, migration.to);
+        }
+    }
+
+    /// Sends the answer to a challenge.
+    pub(super) fn transmit_response(&mut self, now: Instant) -> Option<OutgoingDatagram> {
+        let (to, value) = self.response.take()?;
+        let datagram = self.datagram(now, SapKind::Response, Body::control(value), None);
+        Some(OutgoingDatagram { to, ..datagram })
+    }
+
+    /// Sends a challenge to the new address, or to the old one.
+    pub(super) fn transmit_challenge(&mut self, now: Instant) -> Option<OutgoingDatagram> {
+        let peer = self.peer;
+        let both = self.seal.is_none();
+        let migration = self.migration.as_mut().filter(|it| it.due <= now)?;
+        if migration.sent == CHALLENGES {
+            self.migration = None;
+            return None;
+        }
+        let old = migration.old_next;
+        let to = if old { peer } else { migration.to };
+        let value = Bytes::copy_from_slice(&migration.values[usize::from(old)].to_be_bytes());
+        migration.old_next = both && !old;
+        if !migration.old_next {
+            migration.sent += 1;
+            migration.due = now + migration.wait;
+            migration.wait = migration.wait * 2;
+        }
+        let datagram = self.datagram(now, SapKind::Challenge, Body::control(value), None);
+        Some(OutgoingDatagram { to, ..datagram })
+    }
+
+    /// Takes the answer to a challenge.
+    pub(super) fn handle_response(&mut self, now: Instant, from: SocketAddr, value: &[u8]) {
+        let wait = (self.timeout() * 3).max(LEAST * 2);
+        let sealed = self.seal.is_some();
+        let Some(migration) = &mut self.migration else { return };
+        let [new, old] = migration.values.map(u64::to_be_bytes);
+        if value == new && from == migration.to {
+            let earliest = if sealed { now } else { migration.began + wait };
+            migration.follow_at = Some(earliest);
+            self.follow_if_due(now);
+        } else if value == old && from == self.peer {
+            self.migration = None;
+        }
+    }
+
+    /// Goes on at the peer's new address.
+    fn follow(&mut self, now: Instant, to: SocketAddr) {
+        let same_host = to.ip() == self.peer.ip();
+        self.peer = to;
+        self.migration = None;
+        // What is on its way goes to the old address.
+        let lost = self.sent.give_up(usize::MAX);
+        lost.into_iter().for_each(|packet| self.handle_loss(packet, false));
+        self.loss_at = None;
+        self.timeouts = 0;
+        if !same_host {
+            self.rtt = Rtt::default();
+            self.path.restart(now, self.config.path_discovery);
+            self.congestion = Congestion::new(self.path.size());
+            self.recut();
+        }
+        self.probe_due = true;
+        self.events.push_back(SapEvent::Moved { to });
+    }
+
+    /// Returns for how long the peer has been silent although data wait for its answer; `None`
+    /// while it answers.
+    pub(crate) fn silence(&self, now: Instant) -> Option<Duration> {
+        (self.timeouts >= SILENT).then(|| now.saturating_since(self.heard_at))
+    }
+}

@@ -1,0 +1,203 @@
+//! Peers whose address changes, and peers that fall silent.
+
+use windfall_wire_net::sap::SapHeader;
+
+use super::super::*;
+use super::network::{A, B, CLEAN, DELAY, Impairments, Network, SECOND, address};
+use crate::message::Mode;
+
+const KEY: SharedKey = SharedKey::new([9; 32]);
+
+fn place(port: u16) -> SocketAddr {
+    SocketAddr::from(([192, 0, 2, 1], port))
+}
+
+/// Two ends, of which `A` is behind a translator of addresses.
+fn behind_a_translator(sealed: bool, seed: u64) -> (Network, [ConnectionId; 2]) {
+    let mut network = Network::new(SapConfig::standard(), CLEAN, seed);
+    network.outside = place(1);
+    if sealed {
+        network.ends.iter_mut().for_each(|end| end.set_key(KEY));
+    }
+    let a = network.ends[A].connect(network.now, address(B));
+    network.run(SECOND);
+    let b = network.accepted().expect("it was accepted");
+    assert_eq!(network.ends[B].peer(b), Some(place(1)));
+    (network, [a, b])
+}
+
+/// Sends messages both ways and calls `disturb` after each tenth of them; all must arrive.
+fn exchange(sealed: bool, seed: u64, mut disturb: impl FnMut(&mut Network, usize)) -> Network {
+    let (mut network, [a, b]) = behind_a_translator(sealed, seed);
+    let mut received = [0; 2];
+    for number in 0..100_usize {
+        network.send(A, a, Mode::Precise, &[number as u8; 1000]);
+        network.send(B, b, Mode::Precise, &[number as u8; 1000]);
+        network.run(Duration::from_millis(3));
+        if number % 10 == 5 {
+            disturb(&mut network, number / 10);
+        }
+        received[A] += network.receive(A, a).len();
+        received[B] += network.receive(B, b).len();
+    }
+    network.run(SECOND * 30);
+    received[A] += network.receive(A, a).len();
+    received[B] += network.receive(B, b).len();
+    assert_eq!(received, [100, 100], "sealed {sealed}, seed {seed}");
+    assert!(network.ends[A].is_open(a) && network.ends[B].is_open(b));
+    assert_eq!(network.ends[B].peer(b), Some(network.outside));
+    network
+}
+
+#[test]
+fn a_connection_follows_a_port_or_an_address_that_changes() {
+    for sealed in [false, true] {
+        for seed in 0..10 {
+            let network = exchange(sealed, seed, |network, round| {
+                if round == 3 {
+                    network.outside = place(2);
+                }
+                if round == 7 {
+                    network.outside = SocketAddr::from(([203, 0, 113, 9], 5));
+                    network.run(SECOND);
+                }
+            });
+            assert!(network.happened(B, &SapEvent::Moved { to: place(2) }));
+            assert!(network.ends[B].places.has_room(place(1), &SapConfig::standard()));
+        }
+    }
+}
+
+#[test]
+fn a_lid_that_is_closed_for_30_seconds_costs_nothing() {
+    for sealed in [false, true] {
+        for seed in 0..10 {
+            exchange(sealed, seed, |network, round| {
+                if round == 5 {
+                    network.impairments = Impairments { loss: 1.0, ..CLEAN };
+                    network.run(SECOND * 30);
+                    network.impairments = CLEAN;
+                    network.outside = place(2);
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn only_the_end_that_waits_needs_to_be_heard_after_a_change() {
+    let (mut network, [a, b]) = behind_a_translator(false, 1);
+    network.outside = place(7);
+    network.send(B, b, Mode::Precise, b"to the old port");
+    // The keepalive of the peer comes from the new one.
+    network.run(SECOND * 20);
+    assert_eq!(network.receive(A, a).len(), 1);
+}
+
+/// Sends the next packet of `A` from elsewhere, as one who has seen the last one could.
+fn forge(network: &mut Network, from: SocketAddr) {
+    let (_, last) = network.log.iter().rfind(|(end, _)| *end == A).expect("it has sent");
+    let header = SapPacket::parse(&last.to_bytes()).expect("a SAP datagram").header;
+    let number = header.number + 3;
+    let header = SapHeader { kind: SapKind::Probe, flags: 0, exact: 0, number, ..header };
+    let bytes = Bytes::copy_from_slice(&header.emit([&[], &[]]));
+    let now = network.now;
+    network.ends[B].handle_datagram(now, &DatagramMeta::new(from), &bytes);
+}
+
+#[test]
+fn a_stranger_does_not_take_over_a_connection_whose_peer_answers() {
+    for sealed in [false, true] {
+        let (mut network, [a, b]) = behind_a_translator(sealed, 1);
+        forge(&mut network, place(66));
+        let begun = network.log.len();
+        // The stranger receives the challenge, and answers it.
+        for _ in 0..100 {
+            network.run(DELAY);
+            let now = network.now;
+            let sent = network.log[begun..].iter();
+            let to_stranger = sent.filter(|(end, it)| *end == B && it.to == place(66));
+            let challenges: Vec<Bytes> = to_stranger.map(|(_, it)| it.to_bytes()).collect();
+            assert_eq!(challenges.is_empty(), sealed, "a sealed one does not believe him at all");
+            for challenge in challenges {
+                let packet = SapPacket::parse(&challenge).expect("a SAP datagram");
+                assert_eq!(packet.header.kind, SapKind::Challenge, "and nothing else");
+                let number = packet.header.number + 50_000;
+                let kind = SapKind::Response;
+                let header = SapHeader { kind, connection: b.0, number, ..packet.header };
+                let bytes = [&header.emit([&packet.body, &[]])[..], &packet.body].concat();
+                let meta = DatagramMeta::new(place(66));
+                network.ends[B].handle_datagram(now, &meta, &bytes.into());
+            }
+        }
+        assert_eq!(network.ends[B].peer(b), Some(place(1)));
+        network.send(A, a, Mode::Precise, b"still mine");
+        network.run(SECOND);
+        assert_eq!(network.receive(B, b).len(), 1);
+    }
+}
+
+#[test]
+fn a_peer_that_vanishes_while_data_wait_is_noticed_within_seconds() {
+    let (mut network, [a, _]) = behind_a_translator(false, 1);
+    network.impairments.loss = 1.0;
+    network.send(A, a, Mode::Precise, b"are you there");
+    network.run(SECOND * 2);
+    assert!(network.happened(A, &SapEvent::Silent));
+    let silence = network.ends[A].silence(network.now, a).expect("it is silent");
+    assert!(silence >= SECOND * 2 && silence < SECOND * 4, "{silence:?}");
+    network.impairments.loss = 0.0;
+    network.run(SECOND * 3);
+    assert!(network.happened(A, &SapEvent::Answered));
+    assert_eq!(network.ends[A].silence(network.now, a), None);
+}
+
+#[test]
+fn an_application_may_give_up_a_silent_peer_sooner() {
+    let limit = Duration::from_secs(5);
+    let config = SapConfig { silence_timeout: Some(limit), ..SapConfig::standard() };
+    let (mut network, [a, _]) = Network::connected(config, CLEAN, 1);
+    network.impairments.loss = 1.0;
+    network.run(SECOND * 10);
+    assert!(network.ends[A].is_open(a), "nothing waits for it");
+    network.send(A, a, Mode::Precise, b"are you there");
+    network.run(SECOND * 8);
+    assert!(network.happened(A, &SapEvent::Closed(CloseReason::TimedOut)));
+}
+
+#[test]
+fn a_closed_port_ends_a_connect_at_once_and_a_connection_that_is_silent() {
+    let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
+    network.impairments.loss = 1.0;
+    network.ends[A].connect(network.now, address(B));
+    network.drain();
+    network.ends[A].handle_refused(network.now, address(B));
+    network.drain();
+    assert!(network.happened(A, &SapEvent::Closed(CloseReason::PortClosed)));
+    // A forged report does not end one whose peer answers.
+    let (mut network, [a, _]) = Network::connected(SapConfig::standard(), CLEAN, 1);
+    network.ends[A].handle_refused(network.now, address(B));
+    assert!(network.ends[A].is_open(a));
+    network.impairments.loss = 1.0;
+    network.send(A, a, Mode::Precise, b"are you there");
+    network.run(SECOND * 4);
+    network.ends[A].handle_refused(network.now, address(B));
+    assert!(!network.ends[A].is_open(a));
+}
+
+#[test]
+fn pings_try_the_form_without_addresses_first_and_answers_are_alike() {
+    let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
+    network.impairments.loss = 1.0;
+    network.ends[A].connect(network.now, address(B));
+    network.run(SECOND);
+    let forms: Vec<bool> = network.log.iter().map(|(_, it)| it.unbound).collect();
+    assert_eq!(forms[..2], [true, false]);
+    for unbound in [false, true] {
+        let ping = network.log[0].1.to_bytes();
+        let meta = DatagramMeta { unbound, ..DatagramMeta::new(place(u16::from(unbound))) };
+        network.ends[B].handle_datagram(network.now, &meta, &ping);
+        let answer = network.ends[B].poll_transmit(network.now).expect("an answer");
+        assert_eq!(answer.unbound, unbound);
+    }
+}
