@@ -57,16 +57,6 @@ impl Claim {
         Self::with(requirement, ClaimSource::Ours, statement.into())
     }
 
-    /// Creates a claim that was judged by one sample, without an interval and without a quotation.
-    pub fn once(
-        requirement: &'static str,
-        statement: impl Into<String>,
-        measured: impl Into<String>,
-        holds: bool,
-    ) -> Self {
-        Self::with(requirement, ClaimSource::Paper(""), statement.into()).fact(measured, holds)
-    }
-
     fn with(requirement: &'static str, source: ClaimSource, statement: String) -> Self {
         Self {
             requirement,

@@ -12,6 +12,16 @@ use crate::finding::{ExperimentInput, Finding};
 use crate::verdict::Verdict;
 
 const STYLE: &str = include_str!("page/style.css");
+/// Sorts a table by the column whose head is clicked.
+const SCRIPT: &str = include_str!("page/sort.js");
+/// The papers by the first part of their figures' names.
+const PAPERS: [(&str, &str); 5] = [
+    ("S0", "Paper 000: selectively approximate communication over 802.11 (SAP)"),
+    ("S1", "Paper 001: video over wireless links with UDP-Lite and RLP"),
+    ("S2", "Paper 002: the energy that TCP costs"),
+    ("S3", "Paper 003: error control and fair scheduling on wireless links"),
+    ("S4", "Paper 004: notifying TCP of corruption"),
+];
 
 /// The page of several findings; no other file and no network is needed to read it.
 #[must_use]
@@ -20,11 +30,22 @@ pub fn render(title: &str, findings: &[Finding]) -> String {
     if findings.len() > 1 {
         out.push_str(&overview(findings));
     }
+    let mut paper = "";
     for finding in findings {
+        if paper != paper_of(finding) {
+            paper = paper_of(finding);
+            let _ = writeln!(out, "<h2 class=\"paper\">{}</h2>", escape(paper));
+        }
         section(&mut out, finding);
     }
-    out.push_str("</main>\n</body>\n</html>\n");
+    let _ = writeln!(out, "</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>");
     out
+}
+
+/// Returns the paper of a figure in words.
+fn paper_of(finding: &Finding) -> &'static str {
+    let is_its = |paper: &&(&str, &str)| finding.figure.split('.').next() == Some(paper.0);
+    PAPERS.iter().find(is_its).map_or("", |paper| paper.1)
 }
 
 fn head(title: &str) -> String {
@@ -66,7 +87,7 @@ fn section(out: &mut String, finding: &Finding) {
     // Writing to a string cannot fail.
     let _ = writeln!(
         out,
-        "<section id=\"{figure}\">\n<h2>{title} {badge} <small>{figure}</small></h2>"
+        "<section id=\"{figure}\">\n<h3>{title} {badge} <small>{figure}</small></h3>"
     );
     if !finding.is_as_recorded() {
         let recorded = finding.record.verdict;
@@ -101,7 +122,6 @@ fn section(out: &mut String, finding: &Finding) {
 
 fn claim_html(claim: &Claim, extent: Extent) -> String {
     let (says, quote) = match claim.source {
-        ClaimSource::Paper("") => ("The paper says", String::new()),
         ClaimSource::Paper(quote) => ("The paper says", format!(" <q>{}</q>", escape(quote))),
         ClaimSource::Ours => ("We say", String::new()),
     };
@@ -129,7 +149,7 @@ fn inputs(inputs: &[ExperimentInput]) -> String {
     }
     let mut out = String::from(
         "<table class=\"inputs\"><caption>Inputs</caption><thead><tr><th>Quantity</th>\
-         <th>Value</th><th>ClaimSource</th></tr></thead>\n<tbody>\n",
+         <th>Value</th><th>Source</th></tr></thead>\n<tbody>\n",
     );
     for input in inputs {
         let fitted = if input.fitted { "fitted: " } else { "" };

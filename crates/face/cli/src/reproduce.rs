@@ -192,7 +192,6 @@ fn show_finding(out: &mut impl Write, finding: &Finding) -> Result<()> {
     writeln!(out, "{}: {}\n", finding.figure, finding.title)?;
     for claim in &finding.claims {
         let (says, quote) = match claim.source {
-            ClaimSource::Paper("") => ("paper says ", String::new()),
             ClaimSource::Paper(quote) => ("paper says ", format!("; {quote}")),
             ClaimSource::Ours => ("we say     ", String::new()),
         };

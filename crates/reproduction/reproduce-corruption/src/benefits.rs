@@ -54,6 +54,7 @@ const BENEFITS: [(&str, &str, Trial); 4] = [
     ("reaction to marks", "marks on damaged packets that are not echoed, %", mark),
 ];
 
+//= S4.5
 //= S4.31
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let trials = match context.extent {

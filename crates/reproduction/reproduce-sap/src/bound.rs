@@ -2,7 +2,7 @@
 
 use windfall_base::{Dbm, Preamble, Seed};
 use windfall_channel::MediumConfig;
-use windfall_channel::radio::{Errors, Fading, Position, RadioConfig};
+use windfall_channel::radio::{Errors, Fading};
 use windfall_experiment::{
     Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
@@ -12,16 +12,16 @@ use windfall_phy::formula;
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 use windfall_wire_link::ieee80211::{Phy, PhyRate, Timing};
 
-use super::bulk::{message, seconds};
+use super::bulk::{PATIENCE, message, seconds};
 use super::ends::{Pair, ProtocolUnderTest};
-use super::office::{self, Office};
+use super::office::{self, Office, loss};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.bulk",
     title: "Precise bulk on a clean link, beside TCP and the bound of air time",
     basis: Basis::Simulated,
     record: VerdictRecord::with_seeds(Verdict::InPart, 10),
-    mutation: None,
+    mutation: Some("the paper's profile in place of the standard one"),
     run,
 };
 
@@ -43,8 +43,6 @@ const AROUND: usize = 24 + 8 + 4;
 const ACK: usize = 14;
 /// The number of attempts of a frame.
 const ATTEMPTS: i32 = 7;
-/// The centre frequency of channel 6.
-const MEGAHERTZ: f64 = 2_437.0;
 /// The rate in Mb/s below which connections fail.
 const LEAST: f64 = 1.0;
 
@@ -56,13 +54,6 @@ fn clean(metres: f64) -> NetworkConfig {
         radio.errors = Errors::Formula;
     }
     network
-}
-
-/// Returns the loss between the two stations in decibels.
-fn loss(metres: f64, radio: &RadioConfig) -> f64 {
-    let [far, near] = [metres, 0.0].map(|x| Position::new(x, 0.0));
-    let walls = radio.walls.iter().filter(|wall| wall.between(far, near));
-    radio.path_loss.decibels(metres, MEGAHERTZ) + walls.map(|wall| wall.loss).sum::<f64>()
 }
 
 /// Returns the probability that an attempt fails at a distance.
@@ -96,7 +87,7 @@ fn bound(failure: f64) -> f64 {
 /// Returns the rate of a transfer in Mb/s; 0 if it does not come to its end.
 fn rate(metres: f64, protocol: ProtocolUnderTest, kilobytes: u64, seed: Seed) -> f64 {
     let pair = Pair::over(&clean(metres), protocol, message(protocol), seed.0);
-    let seconds = pair.map(|mut pair| seconds(&mut pair, protocol, kilobytes));
+    let seconds = pair.map(|mut pair| seconds(&mut pair, protocol, kilobytes, PATIENCE));
     8_192e-6 * kilobytes as f64 / seconds.unwrap_or(f64::INFINITY)
 }
 

@@ -21,6 +21,8 @@ const WAITING: usize = 32;
 /// The number of packets in an interface, so that an access point has room for those of a dozing
 /// station.
 const HELD: u64 = 48;
+/// The data length of a message of the paper's profile in bytes.
+const PAPER_MESSAGE: usize = 1_024;
 /// The port of both programs.
 const PORT: u16 = 5_004;
 
@@ -43,6 +45,16 @@ pub(super) enum ProtocolUnderTest {
     Paper,
     /// Windfall's TCP, without Nagle's delay.
     Tcp,
+}
+
+/// The mutation of the figures that compare approximate SAP with TCP.
+pub(super) const MUTATION: &str = "approximate messages are sent as precise ones";
+
+impl ProtocolUnderTest {
+    /// Returns the protocol; with [`MUTATION`], the precise one in place of the approximate one.
+    pub(super) fn unless_mutated(self, is_mutated: bool) -> Self {
+        if is_mutated && self == Self::Approximate { Self::Paper } else { self }
+    }
 }
 
 /// One end of the protocol under test.
@@ -148,7 +160,7 @@ impl Pair {
             passed: Vec::new(),
             now: Instant::START,
             protocol,
-            ends: [0, 1].map(|end| End::new(protocol, end, seed)),
+            ends: [0, 1].map(|end| End::new(protocol, end, record, seed)),
             pauses: Stream::new(Seed(seed), "others"),
             others: others.into_iter().map(|other| (other, Instant::START)).collect(),
             frames: None,
@@ -380,7 +392,7 @@ impl Pair {
 }
 
 impl End {
-    fn new(protocol: ProtocolUnderTest, end: usize, seed: u64) -> Self {
+    fn new(protocol: ProtocolUnderTest, end: usize, record: usize, seed: u64) -> Self {
         if protocol == ProtocolUnderTest::Tcp {
             let mut tcp = TcpEndpoint::new(Seed(seed), &end.to_string(), Lookup::Hashed);
             if end == 1 {
@@ -391,7 +403,10 @@ impl End {
         }
         let config = match protocol {
             ProtocolUnderTest::Paper | ProtocolUnderTest::Approximate => {
-                windfall_sap::SapConfig::paper()
+                let paper = windfall_sap::SapConfig::paper();
+                // Larger packets are an experiment of section 3.3: the paper's own have 1 KB.
+                let max_datagram = paper.max_datagram + record.saturating_sub(PAPER_MESSAGE);
+                windfall_sap::SapConfig { base_datagram: max_datagram, max_datagram, ..paper }
             }
             // The frames of the office are at most this long.
             _ => windfall_sap::SapConfig {

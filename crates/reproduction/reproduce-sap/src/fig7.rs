@@ -1,5 +1,6 @@
 //! Figure 7: the error of the tracker's mean speed by distance.
 
+use windfall_apps::tracker::SPRINT;
 use windfall_experiment::{
     Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
 };
@@ -14,7 +15,7 @@ pub(crate) const FIGURE: Figure = Figure {
     title: "A walker's mean speed from approximate positions, over distance",
     basis: Basis::Simulated,
     record: VerdictRecord::with_seeds(Verdict::InPart, 10),
-    mutation: None,
+    mutation: Some("the tracker believes in every position"),
     run,
 };
 
@@ -25,17 +26,17 @@ const LARGE: [(usize, f64); 2] = [(3, 0.18), (7, 0.834)];
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let trials = trials(context.extent);
-    let accepts = !context.is_mutated;
+    let bound = if context.is_mutated { f64::INFINITY } else { SPRINT };
     let walks: Vec<Vec<Walked>> = context.replicate(trials, |seed| {
         let walk = |&metres: &f64| {
             (context.progress)(&format!("{metres} m"));
             let office = Office::at(metres, 54);
-            track(office, ProtocolUnderTest::Approximate, accepts, seed)
+            track(office, ProtocolUnderTest::Approximate, bound, seed)
         };
         DISTANCES.iter().map(walk).collect()
     });
     let tcp = context.replicate(trials, |seed| {
-        track(Office::at(DISTANCES[5], 54), ProtocolUnderTest::Tcp, false, seed).error
+        track(Office::at(DISTANCES[5], 54), ProtocolUnderTest::Tcp, bound, seed).error
     });
     let method = format!(
         "{trials} walks of 945 points at each distance and 54 Mb/s, a point every 5 ms, over SAP's \
@@ -97,8 +98,12 @@ fn claims(walks: &[Vec<Walked>], tcp: &[f64]) -> Vec<Claim> {
     let lost = LARGE.into_iter().fold(lost, |claim, (at, _)| {
         claim.compare(metres(at), median(at, MISSING), Band::from(0.5, "half"))
     });
-    let ours = Claim::ours("S0.54", "with numbered messages the error is below 10 % everywhere");
-    let ours = (0..DISTANCES.len()).fold(ours, |claim, at| {
+    let ours = Claim::ours("S0.54", "with numbered messages the error is below 10 % up to 13.5 m")
+        .because(
+            "at 15 m, beyond the paper's testbed, some walks do not even connect: whether the \
+             median of ten is one of them depends on the seeds",
+        );
+    let ours = (0..DISTANCES.len() - 1).fold(ours, |claim, at| {
         claim.compare(metres(at), median(at, OURS), Band::to(SMALL, "the paper's 10 %"))
     });
     vec![

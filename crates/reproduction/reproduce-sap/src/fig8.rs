@@ -6,6 +6,7 @@ use windfall_experiment::{
 use windfall_report::{Axis, Chart, Estimate, Mark, Series, Table, statistics};
 
 use super::cells::interval;
+use super::ends::MUTATION;
 use super::office::{self, Office};
 use super::tracker::{Both, DISTANCES, INTERVAL, USEFUL, Walked, trials, walks};
 
@@ -14,7 +15,7 @@ pub(crate) const FIGURE: Figure = Figure {
     title: "Variance of the time between positions, and their age, over distance",
     basis: Basis::Simulated,
     record: VerdictRecord::with_seeds(Verdict::InPart, 10),
-    mutation: None,
+    mutation: Some(MUTATION),
     run,
 };
 

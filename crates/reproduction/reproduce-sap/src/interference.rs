@@ -6,6 +6,7 @@ use windfall_experiment::{
 use windfall_report::{Axis, Chart, Estimate, Mark, Series, Table, statistics};
 
 use super::cells::interval;
+use super::ends::MUTATION;
 use super::fig8::{OfWalk, ratio, values};
 use super::office::{self, NETWORKS, Office};
 use super::tracker::{Both, USEFUL, Walked, trials, walks};
@@ -15,7 +16,7 @@ pub(crate) const FIGURE: Figure = Figure {
     title: "A tracker among interfering networks: error and age of positions",
     basis: Basis::Simulated,
     record: VerdictRecord::with_seeds(Verdict::NotReproduced, 10),
-    mutation: None,
+    mutation: Some(MUTATION),
     run,
 };
 

@@ -16,6 +16,7 @@ mod fig7;
 mod fig8;
 mod frames;
 mod interference;
+mod map;
 mod office;
 mod parameters;
 mod sealed;
@@ -34,6 +35,7 @@ pub const FIGURES: &[Figure] = &[
     fig4::FIGURE,
     sockets::FIGURE,
     bulk::FIGURE,
+    map::FIGURE,
     bound::FIGURE,
     fig7::FIGURE,
     fig8::FIGURE,

@@ -28,6 +28,8 @@ const NEAR: usize = 4;
 const STEADY: f64 = 10.0;
 /// The Doppler frequency in hertz: people walking.
 const DOPPLER: f64 = 11.0;
+/// The centre frequency of channel 6.
+const MEGAHERTZ: f64 = 2_437.0;
 /// The bytes of the IPv4 and UDP headers of the other networks' packets.
 const HEADERS: usize = 28;
 /// The index of the moving station, which sends, and of the fixed one; others follow in pairs.
@@ -132,6 +134,14 @@ impl Office {
         }
     }
 
+    /// Weakens both stations so that they receive each other as if they stood `metres` apart.
+    pub(crate) fn with_signal_of(self, metres: f64) -> Self {
+        let network = self.network();
+        let MediumConfig::Wifi(radio) = &network.links[0].medium else { return self };
+        let weaker = loss(metres, radio) - loss(self.metres, radio);
+        Self { power: Dbm(self.power.0 - weaker), ..self }
+    }
+
     /// Returns the traffic of the other networks, in the order of the stations.
     pub(crate) fn others(self) -> Vec<Other> {
         let sends = |app: &&App| *app.kind.get_ref() == AppKind::Cbr;
@@ -215,6 +225,13 @@ impl Office {
             };
         }
     }
+}
+
+/// Returns the loss between the two stations in decibels, walls included.
+pub(crate) fn loss(metres: f64, radio: &RadioConfig) -> f64 {
+    let [moving, fixed] = [metres, 0.0].map(|x| Position::new(x, 0.0));
+    let walls = radio.walls.iter().filter(|wall| wall.between(moving, fixed));
+    radio.path_loss.decibels(metres, MEGAHERTZ) + walls.map(|wall| wall.loss).sum::<f64>()
 }
 
 fn scenario() -> Scenario {

@@ -14,8 +14,8 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.28",
     title: "Settings of a station: intact data against bit errors, in approximate mode",
     basis: Basis::Simulated,
-    record: VerdictRecord { verdict: Verdict::InPart, extent: Extent::Quick, seeds: 2 },
-    mutation: None,
+    record: VerdictRecord::with_seeds(Verdict::InPart, 20),
+    mutation: Some("damaged frames are dropped"),
     run: measure,
 };
 
@@ -27,7 +27,7 @@ type Parameter = (&'static str, &'static [f64], fn(&mut Run, f64));
 
 //= S0.28
 const SWEPT: [Parameter; 8] = [
-    ("power (dBm)", &[0.0, 5.0, 10.0, 15.0, 20.0], |run, x| run.office.power = Dbm(x)),
+    ("power (dBm)", &[10.0, 12.5, 15.0, 17.5, 20.0], |run, x| run.office.power = Dbm(x)),
     ("rate (Mb/s)", &[6.0, 12.0, 24.0, 36.0, 48.0, 54.0], |run, x| run.office.mbps = x as u64),
     ("RTS threshold (bytes)", &[500.0, 2_347.0], |run, x| run.office.rts_threshold = x as usize),
     ("attempts", &[1.0, 2.0, 4.0, 7.0], |run, x| {
@@ -155,7 +155,7 @@ fn claims(measured: &[Settings]) -> Vec<Claim> {
     let paper = |quote, statement: &str| Claim::paper("S0.28", quote, statement);
     let power = paper(
         "section 3.3: “reduce its transmit power (which makes decoding errors more likely …)”",
-        "lower power costs bits: 10 against 20 dBm",
+        "lower power makes errors more likely: 12.5 against 20 dBm",
     );
     let rate = paper(
         "section 3.3: “increase its bitrate (which makes decoding errors more likely …)”",
@@ -179,16 +179,16 @@ fn claims(measured: &[Settings]) -> Vec<Claim> {
                   one waits longer: the contention window grows by the retry counters of the \
                   station";
     vec![
-        worse(power, [(POWER, 4), (POWER, 2)]),
+        worse(power, [(POWER, 4), (POWER, 1)]),
         worse(more(rate, [(RATE, 3), (RATE, 5)]), [(RATE, 3), (RATE, 5)])
             .recorded(Verdict::InPart)
             .because(slower),
         more(more(rts, [(RTS, 0), (RTS, 1)]), [(RTS_NEAR, 0), (RTS_NEAR, 1)])
             .recorded(Verdict::InPart)
             .because(
-                "the first is at 12.2 m, the second at 10 m. Where most frames fail, RTS gains: \
-                 failures of granted frames count to the long limit of 4, at which the window \
-                 falls back, and others to the short one of 7",
+                "the first is at 12.2 m, the second at 10 m. Where many frames fail 20 runs show \
+                 no difference: failures of granted frames count to the long limit of 4, at which \
+                 the window falls back, and others to the short one of 7",
             ),
         more(attempts, [(ATTEMPTS, 3), (ATTEMPTS, 0)]),
         more(size, [(SIZE, 2), (SIZE, 3)]),

@@ -60,16 +60,11 @@ impl Walked {
     }
 }
 
-/// Simulates one walk in an office; `accepts` tells whether links pass up damaged frames.
+/// Simulates one walk in an office, of which the trackers believe in speeds up to `bound`.
 //= S0.50
-pub(super) fn track(
-    office: Office,
-    protocol: ProtocolUnderTest,
-    accepts: bool,
-    seed: Seed,
-) -> Walked {
+pub(super) fn track(office: Office, protocol: ProtocolUnderTest, bound: f64, seed: Seed) -> Walked {
     let nothing = Walked { missing: 1.0, error: 1.0, error_of_paper: 1.0, ..Walked::default() };
-    let Some(mut pair) = Pair::accepting(office, protocol, accepts, TrackPoint::LEN, seed.0) else {
+    let Some(mut pair) = Pair::connected(office, protocol, TrackPoint::LEN, seed.0) else {
         return nothing;
     };
     let points = walk();
@@ -84,7 +79,7 @@ pub(super) fn track(
     while !pair.is_over() && pair.now < patience {
         pair.run(pair.now + INTERVAL);
     }
-    let mut ours = Tracker::new(SPACING, SPRINT);
+    let mut ours = Tracker::new(SPACING, bound);
     // The paper's messages have no numbers: what arrives next counts as the next point, and a
     // straight line bridges only those that were discarded. So it overestimates the speed.
     let mut of_paper = ours.clone();
@@ -110,12 +105,11 @@ pub(super) type Both = [Walked; 2];
 
 /// Returns the walks of each seed at these distances, with the same seeds everywhere.
 pub(super) fn walks(context: &Context<'_>, offices: &[Office]) -> Vec<Vec<Both>> {
-    let accepts = !context.is_mutated;
+    let sap = ProtocolUnderTest::Approximate.unless_mutated(context.is_mutated);
     context.replicate(trials(context.extent), |seed| {
         let both = |&office: &Office| {
             (context.progress)(&format!("{} m, {} networks", office.metres, office.others));
-            let sap = track(office, ProtocolUnderTest::Approximate, accepts, seed);
-            [sap, track(office, ProtocolUnderTest::Tcp, false, seed)]
+            [sap, ProtocolUnderTest::Tcp].map(|protocol| track(office, protocol, SPRINT, seed))
         };
         offices.iter().map(both).collect()
     })

@@ -15,7 +15,7 @@ use windfall_wire_net::sap::{SapData, SapKind, SapPacket};
 use windfall_wire_net::{Ipv4Packet, Protocol, TcpPacket, UdpLitePacket};
 
 use super::cells::interval;
-use super::ends::{Ends, Pair, ProtocolUnderTest};
+use super::ends::{Ends, MUTATION, Pair, ProtocolUnderTest};
 use super::office::{self, Office};
 
 pub(crate) const FIGURE: Figure = Figure {
@@ -23,7 +23,7 @@ pub(crate) const FIGURE: Figure = Figure {
     title: "A wire before a lossy last hop: what crosses it, and what arrives",
     basis: Basis::Simulated,
     record: VerdictRecord::with_seeds(Verdict::InPart, 10),
-    mutation: None,
+    mutation: Some(MUTATION),
     run,
 };
 
@@ -184,12 +184,13 @@ type Streams = Vec<[Option<Upstream>; 2]>;
 //= S0.72
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let (records, trials) = workload(context.extent);
-    let attempts = if context.is_mutated { 0 } else { 1 };
     let streams: Vec<Streams> = context.replicate(trials, |seed| {
         let both = |&metres: &f64| {
             (context.progress)(&format!("{metres} m"));
-            let office = Office { attempts, ..Office::at(metres, 54) };
-            PROTOCOLS.map(|(protocol, _)| stream(office, protocol, records, seed))
+            PROTOCOLS.map(|(protocol, _)| {
+                let protocol = protocol.unless_mutated(context.is_mutated);
+                stream(Office::at(metres, 54), protocol, records, seed)
+            })
         };
         DISTANCES.iter().map(both).collect()
     });

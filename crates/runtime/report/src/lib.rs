@@ -3,12 +3,14 @@
 //! - [`Table`]: aligned text for people, CSV for machines, HTML for a page.
 //! - [`Estimate`]: a value of several runs with its confidence interval.
 //! - [`Chart`]: lines, points and bars with axes, error bars and a legend, drawn as SVG.
+//! - [`number`]: four significant digits.
 //! - [`statistics`]: the measures of the papers as named functions.
 //!
 //! Everything is a pure function of its input: the same values give the same bytes.
 
 pub mod chart;
 mod estimate;
+mod number;
 pub mod provenance;
 pub mod statistics;
 mod svg;
@@ -16,6 +18,7 @@ pub mod table;
 
 pub use chart::{Axis, Chart, Mark, Point, Scale, Series};
 pub use estimate::Estimate;
+pub use number::number;
 pub use provenance::Provenance;
 pub use svg::escape;
 pub use table::Table;

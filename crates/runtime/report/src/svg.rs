@@ -1,7 +1,8 @@
 //! A small writer of SVG: elements, numbers with two decimals, escaped text.
 //!
-//! Written here, because libraries that draw charts bring fonts and layouts of their own, and those
-//! that write SVG would still leave every element to this module.
+//! Written here: `plotters` and `charming` bring fonts and layouts of their own, draw markers of
+//! one shape for all series, leave out what lies behind other series, and need a script for values
+//! on hover; libraries that write SVG would still leave every element to this module.
 
 use core::fmt::Write as _;
 
@@ -139,7 +140,13 @@ impl Svg {
         ));
     }
 
-    /// Draws what follows only inside a rectangle, until [`Svg::unclip`].
+    /// Gives what follows a title, which readers see on hover, until [`Svg::end`].
+    pub(crate) fn titled(&mut self, title: &str) {
+        let title = escape(title);
+        self.write(format_args!("<g><title>{title}</title>"));
+    }
+
+    /// Draws what follows only inside a rectangle, until [`Svg::end`].
     pub(crate) fn clip(&mut self, name: &str, corner: (f64, f64), size: (f64, f64)) {
         let ((x, y), (w, h)) = (corner, size);
         self.write(format_args!(
@@ -155,8 +162,8 @@ impl Svg {
         ));
     }
 
-    /// Ends the part begun by [`Svg::clip`].
-    pub(crate) fn unclip(&mut self) {
+    /// Ends the part begun by [`Svg::clip`] or [`Svg::titled`].
+    pub(crate) fn end(&mut self) {
         self.write(format_args!("</g>"));
     }
 

@@ -2,9 +2,9 @@
 
 use core::fmt::Write as _;
 
-use windfall_report::escape;
+use windfall_report::{escape, number};
 
-use crate::comparison::{ClaimComparison, Placement, number};
+use crate::comparison::{ClaimComparison, Placement};
 
 /// Size of a drawing, and the distance of what is drawn from its sides.
 const WIDTH: f64 = 220.0;

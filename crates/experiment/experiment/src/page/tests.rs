@@ -56,6 +56,16 @@ fn the_page_stands_alone_and_says_how_to_repeat_it() {
 }
 
 #[test]
+fn figures_stand_below_their_paper_and_tables_can_be_sorted() {
+    let page = render("All", &["S0.57", "S3.1", "S3.2"].map(|it| finding(it, Verdict::Reproduced)));
+    let places = ["Paper 000:", "id=\"S0.57\"", "Paper 003:", "id=\"S3.1\"", "id=\"S3.2\""];
+    let places = places.map(|part| page.find(part).expect(part));
+    assert!(places.is_sorted(), "{places:?}");
+    assert_eq!(page.matches("<h2").count(), 2);
+    assert!(page.contains("<script>") && page.contains("aria-sort"));
+}
+
+#[test]
 fn a_changed_verdict_is_said() {
     let page = render(
         "All",

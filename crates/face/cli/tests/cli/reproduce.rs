@@ -110,3 +110,76 @@ fn coding_and_scheduling_do_what_the_paper_says() {
     let values = ["S3.fig8.csv", "S3.fig9.csv", "S3.fig11.csv", "S3.fig12.csv", "S3.52.csv"];
     assert_reproduced(&figures, &values);
 }
+
+/// The figures that `reproduce --list --json` lists: name, basis, mutation.
+fn listed() -> Vec<(String, String, Option<String>)> {
+    let output = windfall(&["reproduce", "--list", "--json"]);
+    let list: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let word = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+    let figures = list["figures"].as_array().expect("it lists figures").iter();
+    figures
+        .map(|it| {
+            (word(&it["figure"]).unwrap(), word(&it["basis"]).unwrap(), word(&it["mutation"]))
+        })
+        .collect()
+}
+
+/// Tells whether the environment asks for all of a test of which CI runs a sample.
+fn is_full(variable: &str) -> bool {
+    std::env::var(variable).is_ok_and(|value| value == "full")
+}
+
+#[test]
+fn the_document_lists_what_each_mutation_breaks() {
+    let document = include_str!("../../../../../docs/reproduce.md");
+    let (_, table) = document.split_once("| figure | broken |\n|---|---|\n").expect("a table");
+    let rows = table.lines().take_while(|line| line.starts_with('|'));
+    let rows: Vec<String> = rows.map(str::to_owned).collect();
+    let broken = |(figure, _, mutation): (String, String, Option<String>)| {
+        mutation.map(|mutation| format!("| `{figure}` | {mutation} |"))
+    };
+    assert_eq!(rows, listed().into_iter().filter_map(broken).collect::<Vec<_>>());
+}
+
+/// All figures with `WINDFALL_TEST_MUTATION=full`, at the paper's extent: minutes in a release.
+#[test]
+fn a_broken_mechanism_changes_the_verdict() {
+    let all = listed().into_iter().filter(|it| it.1 != "real time" && it.2.is_some());
+    let (names, extent) = if is_full("WINDFALL_TEST_MUTATION") {
+        (all.map(|it| it.0).collect(), None)
+    } else {
+        (["S0.fig1", "S0.59", "S3.30"].map(str::to_owned).to_vec(), Some("--quick"))
+    };
+    let folder = Folder::new("mutation");
+    let out = folder.file("out");
+    let unchanged: Vec<String> = names
+        .into_iter()
+        .filter(|name| {
+            let arguments = ["reproduce", "--mutate", "--out", &out, name];
+            !windfall(&[&arguments[..], extent.as_slice()].concat()).status.success()
+        })
+        .collect();
+    assert!(unchanged.is_empty(), "as on record although broken: {unchanged:?}");
+}
+
+/// All figures over 20 seeds with `WINDFALL_TEST_UNSEEN=full`: hours in a release.
+#[test]
+fn unseen_seeds_come_to_the_verdicts_on_record() {
+    let all = listed().into_iter().filter(|it| it.1 != "real time").map(|it| it.0);
+    let (names, seeds, extent) = if is_full("WINDFALL_TEST_UNSEEN") {
+        (all.collect(), 20, None)
+    } else {
+        (["S3.30", "S3.47", "S3.table2"].map(str::to_owned).to_vec(), 3, Some("--quick"))
+    };
+    let count = seeds.to_string();
+    let failed = |name: &String| {
+        let arguments = ["reproduce", "--json", "--unseen", &count, name];
+        let output = windfall(&[&arguments[..], extent.as_slice()].concat());
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+        let claims = report["claims"].as_array().expect("it lists claims").clone();
+        let holds = |it: &serde_json::Value| 20 * it["confirmed"].as_u64().unwrap() >= 19 * seeds;
+        claims.into_iter().filter(move |it| !holds(it)).map(|it| it.to_string()).collect::<Vec<_>>()
+    };
+    let failures: Vec<String> = names.iter().flat_map(failed).collect();
+    assert!(failures.is_empty(), "of {seeds} seeds:\n{}", failures.join("\n"));
+}

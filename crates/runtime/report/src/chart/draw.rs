@@ -2,6 +2,7 @@
 
 use super::scale::Placed;
 use super::{Chart, Mark, Point, Scale, Series};
+use crate::number::number;
 use crate::svg::{Anchor, Stroke, Svg};
 
 const WIDTH: f64 = 760.0;
@@ -20,9 +21,22 @@ const LABEL: &str = r##"font-size="13" fill="#1f2933""##;
 const CAPTION: &str = r##"font-size="10.5" fill="#5f6c7b""##;
 const TICK: &str = r##"font-size="12" fill="#5f6c7b""##;
 
-/// Colours that people who cannot tell red from green can tell apart (Okabe and Ito).
+/// The colours of Okabe and Ito, which colour-blind people can tell apart, without the yellow,
+/// which is too pale for lines.
 const COLORS: [&str; 7] =
-    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#8a4fbf"];
+    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#1f2933"];
+/// The number of shapes of markers. It has no factor in common with that of the colours, so that 35
+/// series differ.
+const SHAPES: usize = 5;
+/// The radius of a marker, and that of a dot.
+const MARKER: f64 = 4.2;
+const DOT: f64 = 1.6;
+/// Points closer than this coincide.
+const NEAR: f64 = 3.0;
+/// The width by which what lies behind others shows on each side of them.
+const RIM: f64 = 1.5;
+/// The number of points from which a series is a picture rather than a list of values.
+const MANY: usize = 200;
 
 /// Draws `chart` as an SVG document.
 pub(super) fn draw(chart: &Chart) -> String {
@@ -47,23 +61,24 @@ pub(super) fn draw(chart: &Chart) -> String {
     svg.clip(&clip, corner, (WIDTH - LEFT - RIGHT + 12.0, PLOT_HEIGHT + 6.0));
     let groups = chart.series.iter().filter(|series| series.mark == Mark::Bars).count();
     let mut group = 0;
-    for (series, look) in colored {
+    for (place, &(series, look)) in colored.iter().enumerate() {
         match series.mark {
             Mark::Bars => {
                 plot.draw_bars(&mut svg, series, look.color, (group, groups));
                 group += 1;
             }
             Mark::Picture => plot.draw_picture(&mut svg, series),
-            _ => plot.draw_series(&mut svg, series, look),
+            _ => plot.draw_series(&mut svg, series, look, &chart.series[place + 1..]),
         }
     }
-    svg.unclip();
+    svg.end();
     plot.draw_rules(&mut svg, chart);
     svg.finish()
 }
 
 /// The part of the drawing that holds the data.
 struct Plot<'a> {
+    chart: &'a Chart,
     x: Placed<'a>,
     y: Placed<'a>,
     top: f64,
@@ -78,6 +93,7 @@ impl<'a> Plot<'a> {
             .flat_map(move |p| [p.y].into_iter().chain(spread(p)))
             .chain(chart.rules.iter().map(|(value, _)| *value));
         Self {
+            chart,
             x: Placed::new(&chart.x, points().map(|p| p.x), (LEFT, WIDTH - RIGHT), chart.x.zero),
             y: Placed::new(&chart.y, heights, (top + PLOT_HEIGHT, top), bars || chart.y.zero),
             top,
@@ -110,18 +126,57 @@ impl<'a> Plot<'a> {
         svg.upright((22.0, self.top + PLOT_HEIGHT / 2.0), LABEL, &chart.y.label);
     }
 
-    fn draw_series(&self, svg: &mut Svg, series: &Series, look: Look) {
+    /// Draws lines and markers. What lies behind `others`, which are drawn later, is broader than
+    /// they are, so that it can be seen on both sides of them.
+    fn draw_series(&self, svg: &mut Svg, series: &Series, look: Look, others: &[Series]) {
+        let behind: Vec<usize> =
+            series.points.iter().map(|point| self.series_over(point, others)).collect();
         if matches!(series.mark, Mark::Line | Mark::Dashed | Mark::LinePoints) {
-            self.draw_line(svg, series, look.color);
+            // A line is behind others where both of its ends are.
+            let hidden = behind.windows(2).map(|pair| pair[0].min(pair[1])).max();
+            svg.titled(&series.name);
+            self.draw_line(svg, series, look.color, hidden.unwrap_or_default());
+            svg.end();
         }
         if !matches!(series.mark, Mark::LinePoints | Mark::Points | Mark::Dots) {
             return;
         }
-        for point in &series.points {
+        for (point, behind) in series.points.iter().zip(behind) {
             let Some(at) = self.place(point) else { continue };
+            if series.mark == Mark::Dots {
+                draw_marker(svg, at, DOT, look);
+                continue;
+            }
+            svg.titled(&self.value(series, point));
             self.draw_spread(svg, point, at.0, look.color);
-            draw_marker(svg, series.mark, at, look);
+            draw_marker(svg, at, MARKER + RIM * behind as f64, look);
+            svg.end();
         }
+    }
+
+    /// Counts the series among `others` that have a point where this one is.
+    fn series_over(&self, point: &Point, others: &[Series]) -> usize {
+        let Some((x, y)) = self.place(point) else { return 0 };
+        let is_there = |other: &Point| {
+            self.place(other).is_some_and(|at| (at.0 - x).abs().max((at.1 - y).abs()) < NEAR)
+        };
+        let few = others.iter().filter(|other| {
+            other.points.len() < MANY && !matches!(other.mark, Mark::Bars | Mark::Picture)
+        });
+        few.filter(|other| other.points.iter().any(is_there)).count()
+    }
+
+    /// Says the value of a point.
+    fn value(&self, series: &Series, point: &Point) -> String {
+        let x = match &self.chart.x.scale {
+            Scale::Names(names) => names.get(point.x as usize).cloned().unwrap_or_default(),
+            _ => format!("{} {}", self.chart.x.label, number(point.x)),
+        };
+        let spread = |(low, high)| format!(" ({} to {})", number(low), number(high));
+        let bounded = point.spread.filter(|(low, high)| low.is_finite() && high.is_finite());
+        let spread = bounded.map(spread).unwrap_or_default();
+        let y = &self.chart.y.label;
+        format!("{}: {x}, {y} {}{spread}", series.name, number(point.y))
     }
 
     /// A picture between the first point and the last, its name below it.
@@ -140,9 +195,9 @@ impl<'a> Plot<'a> {
         svg.text(((left + right) / 2.0, bottom + 11.0), Anchor::Middle, CAPTION, &series.name);
     }
 
-    fn draw_line(&self, svg: &mut Svg, series: &Series, color: &str) {
+    fn draw_line(&self, svg: &mut Svg, series: &Series, color: &str, behind: usize) {
         let dash = if series.mark == Mark::Dashed { "6 4" } else { "" };
-        let stroke = Stroke { color, width: 2.0, dash };
+        let stroke = Stroke { color, width: 2.0 + 2.0 * RIM * behind as f64, dash };
         // A point that cannot be shown interrupts the line.
         for part in series.points.split(|point| self.place(point).is_none()) {
             let places: Vec<_> = part.iter().filter_map(|point| self.place(point)).collect();
@@ -161,8 +216,10 @@ impl<'a> Plot<'a> {
             let Some((x, y)) = self.place(point) else { continue };
             let left = x + (index - count / 2.0) * width;
             let foot = self.y.foot();
+            svg.titled(&self.value(series, point));
             svg.rect((left + 1.0, y.min(foot)), (width - 2.0, (foot - y).abs()), color);
             self.draw_spread(svg, point, left + width / 2.0, INK);
+            svg.end();
         }
     }
 
@@ -187,32 +244,38 @@ impl<'a> Plot<'a> {
     }
 }
 
-fn draw_marker(svg: &mut Svg, mark: Mark, (x, y): (f64, f64), look: Look) {
-    let r = if mark == Mark::Dots { 1.6 } else { 4.2 };
-    let halo = if mark == Mark::Dots { 0.0 } else { 1.2 };
-    let data = format!(
-        "M{:.2} {y:.2}a{r} {r} 0 1 0 {d:.2} 0a{r} {r} 0 1 0 -{d:.2} 0z",
-        x - r,
-        d = 2.0 * r
-    );
-    let (fill, edge) = if look.hollow && mark != Mark::Dots {
-        ("#ffffff", Stroke::solid(look.color, 1.8))
-    } else {
-        (look.color, Stroke::solid("#ffffff", halo))
+/// Draws a marker of this radius; a dot is always round.
+fn draw_marker(svg: &mut Svg, (x, y): (f64, f64), r: f64, look: Look) {
+    // Corners are further out than the edge of a circle, so that all shapes look alike in size.
+    let (s, d) = (0.88 * r, 1.25 * r);
+    let data = match look.shape {
+        _ if r <= DOT => circle((x, y), r),
+        1 => format!("M{:.2} {:.2}h{w:.2}v{w:.2}h-{w:.2}z", x - s, y - s, w = 2.0 * s),
+        2 => format!("M{x:.2} {:.2}l{d:.2} {d:.2}l-{d:.2} {d:.2}l-{d:.2} -{d:.2}z", y - d),
+        3 => format!("M{x:.2} {:.2}l{d:.2} {h:.2}h-{w:.2}z", y - d, h = 1.8 * d, w = 2.0 * d),
+        4 => format!("M{x:.2} {:.2}l{d:.2} -{h:.2}h-{w:.2}z", y + d, h = 1.8 * d, w = 2.0 * d),
+        _ => circle((x, y), r),
     };
-    svg.path(&data, fill, edge);
+    let halo = if r <= DOT { 0.0 } else { 1.2 };
+    svg.path(&data, look.color, Stroke::solid("#ffffff", halo));
 }
 
-/// The look of a series. When colours come round again, markers are hollow.
+/// The data of a path around a circle.
+fn circle((x, y): (f64, f64), r: f64) -> String {
+    let (left, d) = (x - r, 2.0 * r);
+    format!("M{left:.2} {y:.2}a{r:.2} {r:.2} 0 1 0 {d:.2} 0a{r:.2} {r:.2} 0 1 0 -{d:.2} 0z")
+}
+
+/// The look of a series: its colour, and the shape of its markers.
 #[derive(Clone, Copy)]
 struct Look {
     color: &'static str,
-    hollow: bool,
+    shape: usize,
 }
 
 impl Look {
     const fn at(place: usize) -> Self {
-        Self { color: COLORS[place % COLORS.len()], hollow: place >= COLORS.len() }
+        Self { color: COLORS[place % COLORS.len()], shape: place % SHAPES }
     }
 }
 
@@ -221,7 +284,7 @@ fn with_looks(series: &[Series]) -> Vec<(&Series, Look)> {
     let mut free = 0..;
     let look = |series: &Series| match (series.color, series.mark) {
         (Some(place), _) => Look::at(place),
-        (None, Mark::Dashed) => Look { color: QUIET, hollow: false },
+        (None, Mark::Dashed) => Look { color: QUIET, shape: 0 },
         (None, _) => Look::at(free.next().unwrap_or_default()),
     };
     series.iter().zip(series.iter().map(look)).collect()
@@ -261,12 +324,12 @@ fn draw_legend(svg: &mut Svg, entries: &[Entry<'_>], top: f64) {
         match series.mark {
             Mark::Picture => {}
             Mark::Bars => svg.rect((x + 6.0, y - 6.0), (16.0, 12.0), look.color),
-            Mark::Points | Mark::Dots => draw_marker(svg, Mark::Points, (x + 14.0, y), look),
+            Mark::Points | Mark::Dots => draw_marker(svg, (x + 14.0, y), MARKER, look),
             Mark::Line | Mark::Dashed | Mark::LinePoints => {
                 let dash = if series.mark == Mark::Dashed { "6 4" } else { "" };
                 svg.line((x, y), (x + 26.0, y), Stroke { color: look.color, width: 2.0, dash });
                 if series.mark == Mark::LinePoints {
-                    draw_marker(svg, Mark::Points, (x + 13.0, y), look);
+                    draw_marker(svg, (x + 13.0, y), MARKER, look);
                 }
             }
         }

@@ -50,6 +50,39 @@ fn a_point_is_the_mean_and_its_bar_the_range() {
 }
 
 #[test]
+fn each_marker_says_its_value() {
+    let svg = chart().to_svg();
+    let value = "measured: packet loss (%) 0, throughput (KB/s) 97 (95 to 99)";
+    assert!(svg.contains(&format!("<title>{value}</title>")), "{svg}");
+}
+
+#[test]
+fn a_series_behind_another_shows_on_both_sides_of_it() {
+    let line = |name: &str, y| {
+        Series::new(name, Mark::LinePoints, vec![Point::new(0.0, y), Point::new(1.0, y)])
+    };
+    let with = |series: Vec<Series>| Chart { series, ..chart() }.to_svg();
+    let apart = with(vec![line("a", 1.0), line("b", 2.0)]);
+    assert!(!apart.contains("stroke-width=\"5\""), "{apart}");
+    let alike = with(vec![line("a", 1.0), line("b", 1.0), line("c", 2.0)]);
+    assert_eq!(alike.matches("stroke-width=\"5\"").count(), 1, "{alike}");
+    let markers = |svg: &str| svg.matches("a5.70 5.70").count();
+    assert_eq!((markers(&apart), markers(&alike)), (0, 4), "{alike}");
+}
+
+#[test]
+fn ten_series_differ_in_colour_or_shape() {
+    let series = (0..10)
+        .map(|i| Series::new(format!("{i}"), Mark::Points, vec![Point::new(f64::from(i), 0.0)]));
+    let svg = Chart { series: series.collect(), ..Chart::default() }.to_svg();
+    let markers = svg.lines().filter(|line| line.starts_with("<path"));
+    // Without the place: the shape and the colour.
+    let looks = markers.map(|line| line.split_once(['l', 'h', 'a']).map(|it| it.1.to_owned()));
+    let looks: std::collections::BTreeSet<_> = looks.collect();
+    assert_eq!(looks.len(), 10, "{looks:?}");
+}
+
+#[test]
 fn a_value_that_cannot_be_shown_interrupts_the_line() {
     let mut chart = chart();
     chart.y = Axis::log("loss");

@@ -34,6 +34,45 @@ fn the_mode_changes_from_message_to_message() {
     assert_eq!(got[2].integrity, Integrity::Intact);
 }
 
+//= S0.16
+#[test]
+fn sockets_of_one_thread_do_not_interact() {
+    let [(a, far_a), (b, far_b)] = [(); 2].map(|()| pair(SapOptions::default()));
+    a.set_mode(Mode::Approximate { protected: 0 });
+    assert_eq!(b.mode(), Mode::Precise);
+    for n in 0..10 {
+        a.send(&[n]).expect("sent");
+        b.send(&[n, n]).expect("sent");
+    }
+    // The end of one is nothing to the other.
+    drop((a, far_a));
+    b.send(b"last").expect("sent");
+    for n in 0..10 {
+        let received = far_b.recv().expect("open").expect("not finished");
+        assert_eq!((&received.data[..], received.number), (&[n, n][..], n.into()));
+    }
+    assert_eq!(far_b.recv().expect("open").expect("not finished").data, &b"last"[..]);
+}
+
+//= S0.16
+#[test]
+fn nothing_is_shared_by_sockets() {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = ["src", "../../face/ffi-c/src", "../../protocol/sap/src"];
+    let files = folders.iter().flat_map(|folder| {
+        let entries = std::fs::read_dir(here.join(folder)).expect("the source is there");
+        entries.map(|entry| entry.expect("it can be read").path()).filter(|path| path.is_file())
+    });
+    let mut found = Vec::new();
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("it is text");
+        let lines = text.lines().map(|line| line.trim().trim_start_matches("pub "));
+        found.extend(lines.filter(|line| line.starts_with("static ")).map(str::to_owned));
+    }
+    // The text of the last error of a thread, as in errno.
+    assert_eq!(found, ["static EXPLANATION: RefCell<CString> = RefCell::default();"]);
+}
+
 #[test]
 fn many_messages_are_sent_at_once_and_in_their_order() {
     let (here, there) = pair(SapOptions::default());
