@@ -35,6 +35,8 @@ const DOT: f64 = 1.6;
 const NEAR: f64 = 3.0;
 /// The width by which what lies behind others shows on each side of them.
 const RIM: f64 = 1.5;
+/// The number of series before a line from which it grows no broader: its markers do.
+const BROADEST: usize = 4;
 /// The number of points from which a series is a picture rather than a list of values.
 const MANY: usize = 200;
 
@@ -132,10 +134,9 @@ impl<'a> Plot<'a> {
         let behind: Vec<usize> =
             series.points.iter().map(|point| self.series_over(point, others)).collect();
         if matches!(series.mark, Mark::Line | Mark::Dashed | Mark::LinePoints) {
-            // A line is behind others where both of its ends are.
-            let hidden = behind.windows(2).map(|pair| pair[0].min(pair[1])).max();
             svg.titled(&series.name);
-            self.draw_line(svg, series, look.color, hidden.unwrap_or_default());
+            self.draw_hidden(svg, series, look.color, &behind);
+            self.draw_line(svg, series, look.color);
             svg.end();
         }
         if !matches!(series.mark, Mark::LinePoints | Mark::Points | Mark::Dots) {
@@ -151,6 +152,16 @@ impl<'a> Plot<'a> {
             self.draw_spread(svg, point, at.0, look.color);
             draw_marker(svg, at, MARKER + RIM * behind as f64, look);
             svg.end();
+        }
+    }
+
+    /// Broadens the parts of a line both ends of which are behind others.
+    fn draw_hidden(&self, svg: &mut Svg, series: &Series, color: &str, behind: &[usize]) {
+        for (ends, behind) in series.points.windows(2).zip(behind.windows(2)) {
+            let behind = behind[0].min(behind[1]).min(BROADEST);
+            let places = [self.place(&ends[0]), self.place(&ends[1])];
+            let ([Some(from), Some(to)], 1..) = (places, behind) else { continue };
+            svg.line(from, to, Stroke::solid(color, 2.0 + 2.0 * RIM * behind as f64));
         }
     }
 
@@ -195,9 +206,9 @@ impl<'a> Plot<'a> {
         svg.text(((left + right) / 2.0, bottom + 11.0), Anchor::Middle, CAPTION, &series.name);
     }
 
-    fn draw_line(&self, svg: &mut Svg, series: &Series, color: &str, behind: usize) {
+    fn draw_line(&self, svg: &mut Svg, series: &Series, color: &str) {
         let dash = if series.mark == Mark::Dashed { "6 4" } else { "" };
-        let stroke = Stroke { color, width: 2.0 + 2.0 * RIM * behind as f64, dash };
+        let stroke = Stroke { color, width: 2.0, dash };
         // A point that cannot be shown interrupts the line.
         for part in series.points.split(|point| self.place(point).is_none()) {
             let places: Vec<_> = part.iter().filter_map(|point| self.place(point)).collect();
