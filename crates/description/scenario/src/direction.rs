@@ -1,8 +1,9 @@
 //! The settings of one direction of a link.
 
 use windfall_base::{Duration, Probability, Rate};
-use windfall_channel::environment::Environment;
-use windfall_channel::{AirConfig, BurstWindow, GilbertElliott, LossPattern, Model, Truncation};
+use windfall_channel::{
+    AirConfig, BurstWindow, GilbertElliott, LossPattern, Model, Surroundings, Truncation,
+};
 use windfall_link::policy::PolicyKind;
 
 use crate::settings::{Particular, Settings, settings};
@@ -122,10 +123,14 @@ settings! {
                 it.truncate.value().map(cut)
             })),
         }
-        /// Synthetic trace of a place: office, walking, adjacent, table, walls
-        "environment" environment: Environment {
+        /// Air of a place: office, walking, adjacent, table, walls, or of a GSM circuit: gsm-good,
+        /// gsm-bad, gsm-walking, gsm-driving
+        "environment" environment: Surroundings {
             value: "PLACE", example: "office", unset: "none", requirement: "S3.17",
-            detail: "The places of paper 003; [coding.md](../coding.md) describes them.",
+            short: "Air of a place: office, walking, adjacent, table, walls, or gsm-good, \
+                    gsm-bad, gsm-walking, gsm-driving",
+            detail: "The places of paper 003 are traces ([coding.md](../coding.md)), the circuits \
+                     of paper 001 a model ([gsm.md](../gsm.md)).",
             particular: Some(Aspect::Air),
         }
         /// Trace of losses, truncations and inverted bits, of `windfall trace`

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use windfall_base::{Duration, Rate, Seed};
 use windfall_channel::environment::ENVIRONMENT_FRAMES;
 use windfall_channel::{
-    AirConfig, Exposure, Line, MediumConfig, Model, PathConfig, PipeMediumConfig,
+    AirConfig, Exposure, Line, MediumConfig, Model, PathConfig, PipeMediumConfig, Surroundings,
 };
 use windfall_channel_trace::error_trace::{Counted, Origin};
 use windfall_channel_trace::{ErrorTrace, RateTrace};
@@ -169,10 +169,13 @@ pub(crate) fn air(
         models.push(Model::Replay(Arc::new(trace)));
     }
     //= S3.17
-    if let Some(environment) = direction.environment.value() {
+    //= S1.37
+    models.extend(direction.environment.value().map(|surroundings| match surroundings {
         // The same trace in every run, as a recorded one would be.
-        let trace = environment.synthesize(place, ENVIRONMENT_FRAMES);
-        models.push(Model::Replay(Arc::new(trace)));
-    }
+        Surroundings::Radio(environment) => {
+            Model::Replay(Arc::new(environment.synthesize(place, ENVIRONMENT_FRAMES)))
+        }
+        Surroundings::Gsm(environment) => Model::Gsm(environment.config()),
+    }));
     Ok(AirConfig { models, exposure, range })
 }

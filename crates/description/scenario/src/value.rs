@@ -10,8 +10,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Spanned;
 use windfall_base::{ByteCount, Dbm, Duration, Metres, Probability, Rate, Seed};
-use windfall_channel::environment::Environment;
-use windfall_channel::{BurstWindow, GilbertElliott, LossPattern};
+use windfall_channel::{BurstWindow, GilbertElliott, LossPattern, Surroundings};
 use windfall_link::Arq;
 use windfall_link::policy::PolicyKind;
 
@@ -164,7 +163,6 @@ macro_rules! by_serde {
 by_text! {
     Arq: "limit of retransmissions",
     ByteRange: "range of bytes",
-    Environment: "place",
     GilbertElliott: "chain",
     IpAddr: "address",
     LossPattern: "pattern",
@@ -172,6 +170,7 @@ by_text! {
     Prefix: "network",
     Queue: "queue",
     Target: "station or address",
+    Surroundings: "place",
     TcpSettings: "TCP settings",
     BurstWindow: "window",
 }

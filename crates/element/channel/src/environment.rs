@@ -168,20 +168,6 @@ impl core::fmt::Display for Environment {
     }
 }
 
-/// The name is none of an environment.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("environment \"{0}\": write office, walking, adjacent, table or walls")]
-pub struct UnknownEnvironment(String);
-
-impl core::str::FromStr for Environment {
-    type Err = UnknownEnvironment;
-
-    fn from_str(text: &str) -> Result<Self, UnknownEnvironment> {
-        let found = Self::ALL.into_iter().find(|environment| environment.name() == text);
-        found.ok_or_else(|| UnknownEnvironment(text.to_owned()))
-    }
-}
-
 /// The effect on a frame as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {

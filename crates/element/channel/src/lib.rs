@@ -16,6 +16,7 @@ mod medium;
 mod opportunities;
 pub mod radio;
 mod recorder;
+mod surroundings;
 
 pub use air::{
     Air, AirConfig, BurstWindow, Gaps, GilbertElliott, GsmBlocks, GsmConfig, GsmEnvironment,
@@ -30,3 +31,4 @@ pub use medium::{
 };
 pub use opportunities::Opportunities;
 pub use recorder::Recorder;
+pub use surroundings::Surroundings;

@@ -2,6 +2,7 @@ use super::*;
 use crate::flags::unplaced;
 use crate::{
     Direction, Environment, Link, LinkKind, PolicyKind, RunSettings, Scenario, ScenarioOptions,
+    Surroundings,
 };
 
 fn flow(text: &str) -> Flow {
@@ -130,7 +131,7 @@ fn a_flow_that_says_no_power_factor_gets_that_of_its_class() {
 fn flows_coding_and_places_survive_as_text() {
     let both = Direction {
         policy: Some(unplaced(PolicyKind::Flex)),
-        environment: Some(unplaced(Environment::Table)),
+        environment: Some(unplaced(Surroundings::Radio(Environment::Table))),
         padded: Some(unplaced(true)),
         ..Direction::default()
     };

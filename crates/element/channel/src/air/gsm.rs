@@ -6,7 +6,6 @@
 //! them: clusters of some ten bits, about half of them inverted, in a few blocks.
 
 use core::fmt;
-use core::str::FromStr;
 
 use windfall_base::{Dbm, Duration, Instant, Probability, Rate, Seed, Stream};
 use windfall_channel_trace::error_trace::{ErrorTrace, Fault, TraceHeader};
@@ -140,20 +139,6 @@ impl GsmEnvironment {
 impl fmt::Display for GsmEnvironment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-/// The name is none of an environment of GSM.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("environment \"{0}\": write gsm-good, gsm-bad, gsm-walking or gsm-driving")]
-pub struct UnknownGsmEnvironment(String);
-
-impl FromStr for GsmEnvironment {
-    type Err = UnknownGsmEnvironment;
-
-    fn from_str(text: &str) -> Result<Self, UnknownGsmEnvironment> {
-        let found = Self::ALL.into_iter().find(|environment| environment.name() == text);
-        found.ok_or_else(|| UnknownGsmEnvironment(text.to_owned()))
     }
 }
 

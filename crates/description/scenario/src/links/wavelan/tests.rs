@@ -90,6 +90,17 @@ fn stations_in_one_place_do_not_share_its_trace() {
     assert_ne!(trace(0, 1), trace(1, 0));
 }
 
+//= S1.37
+#[test]
+fn the_places_of_a_circuit_are_models_and_not_traces() {
+    for place in ["gsm-bad", "gsm-driving"] {
+        let text = CELL.replace("loss = \"1%\"", &format!("environment = \"{place}\""));
+        let shared = shared(&topology(&text).unwrap());
+        let is_circuit = |model: &Model| matches!(model, Model::Gsm(_));
+        assert!(shared.air.iter().any(|air| air.models.iter().any(is_circuit)), "{place}");
+    }
+}
+
 #[test]
 fn what_a_radio_cannot_be_is_refused_by_name() {
     let cases = [

@@ -157,15 +157,6 @@ fn a_trace_has_a_block_for_each_20_ms_and_reads_back() {
 }
 
 #[test]
-fn names_are_read() {
-    for environment in GsmEnvironment::ALL {
-        assert_eq!(environment.name().parse(), Ok(environment));
-    }
-    let error = "gsm".parse::<GsmEnvironment>().expect_err("no name");
-    assert!(error.to_string().contains("gsm-bad"));
-}
-
-#[test]
 fn a_block_leaves_the_interleaver_after_some_110_ms() {
     let delay = GsmBlocks::interleaving_delay();
     let span = |first| {
