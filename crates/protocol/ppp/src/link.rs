@@ -57,7 +57,8 @@ impl PppLink {
         }
     }
 
-    /// Opens the link over a line that is there.
+    /// Opens the link over a line that is there; after [`PppEvent::Finished`] only behind
+    /// [`line_down`](Self::line_down).
     pub fn open(&mut self, now: Instant) {
         self.lcp_event(now, Event::Open);
         self.lcp_event(now, Event::Up);

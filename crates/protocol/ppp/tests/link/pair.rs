@@ -130,6 +130,27 @@ fn an_end_without_a_peer_asks_ten_times_and_finishes() {
 }
 
 #[test]
+fn a_link_that_ended_is_opened_again_on_a_new_line() {
+    let mut pair = Pair::new(configs(), 1);
+    pair.open();
+    pair.run(60, Vec::clear);
+    for events in &mut pair.events {
+        assert_eq!(events.split_off(0), [PppEvent::Finished]);
+    }
+    let now = pair.now;
+    pair.ends.iter_mut().for_each(|end| end.line_down(now));
+    pair.open();
+    pair.run(5, |_| {});
+    assert!(pair.is_open(), "{:?}", pair.events);
+    // A line that breaks takes everything above it down, and a new one brings it back.
+    pair.ends.iter_mut().for_each(|end| end.line_down(now));
+    assert!(!pair.is_open());
+    pair.open();
+    pair.run(10, |_| {});
+    assert!(pair.is_open(), "{:?}", pair.events);
+}
+
+#[test]
 fn a_line_that_is_a_loop_never_opens() {
     let mut link = PppLink::new(PppConfig::default(), &Stream::new(Seed(1), "loop"));
     link.open(Instant::START);
