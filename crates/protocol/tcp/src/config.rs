@@ -44,12 +44,21 @@ pub struct TcpConfig {
     pub timeout: TimeoutConfig,
     /// The congestion control algorithm.
     pub congestion_control: CongestionControl,
+    /// `HyStart++` in the first slow start of Reno and CUBIC (RFC 9406).
+    pub hystart: bool,
     /// Appropriate byte counting, where the algorithm has a choice (RFC 3465; S2.47).
     pub byte_counting: bool,
     /// Segments in the first window (RFC 6928).
     pub initial_window: u16,
     /// The loss recovery algorithm where SACK was not negotiated.
     pub loss_recovery: LossRecovery,
+    /// Losses noticed by time, and a probe of the tail, where SACK was negotiated (RFC 8985).
+    pub rack: bool,
+    /// Fast recovery that spreads what it sends over a round trip, where SACK was negotiated (RFC
+    /// 9937).
+    pub prr: bool,
+    /// A timeout that proves spurious is taken back, where RACK is in use (RFC 5682).
+    pub f_rto: bool,
     /// New data on the first two duplicate acknowledgments (RFC 3042).
     pub limited_transmit: bool,
     /// Fast retransmit on duplicate acknowledgments; off where the link below retransmits and
@@ -98,9 +107,13 @@ impl Default for TcpConfig {
             nagle: true,
             timeout: TimeoutConfig::default(),
             congestion_control: CongestionControl::Cubic,
+            hystart: true,
             byte_counting: true,
             initial_window: 10,
             loss_recovery: LossRecovery::NewReno,
+            rack: true,
+            prr: true,
+            f_rto: true,
             limited_transmit: true,
             fast_retransmit: true,
             fast_open: false,
@@ -117,6 +130,11 @@ impl Default for TcpConfig {
 }
 
 impl TcpConfig {
+    /// Returns the default without what came after the papers: the ground of their TCPs.
+    fn classic() -> Self {
+        Self { hystart: false, rack: false, prr: false, f_rto: false, ..Self::default() }
+    }
+
     /// Returns the settings of NetBSD 1.2, on which paper 003 measured (RFC 2001; S3.2, S3.15).
     //= S3.15
     #[must_use]
@@ -147,14 +165,14 @@ impl TcpConfig {
             limited_transmit: false,
             retries: 12,
             syn_retries: 4,
-            ..Self::default()
+            ..Self::classic()
         }
     }
 
     /// Returns the textbooks' TCP: Reno with NewReno's recovery or, where negotiated, SACK's.
     #[must_use]
     pub fn new_reno() -> Self {
-        Self { congestion_control: CongestionControl::Reno, ..Self::default() }
+        Self { congestion_control: CongestionControl::Reno, ..Self::classic() }
     }
 
     /// Returns the settings that paper 002 recommends to save energy on a wireless link

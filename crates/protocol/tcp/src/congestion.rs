@@ -8,6 +8,7 @@ use core::fmt;
 use windfall_base::{Duration, Instant};
 
 pub(crate) mod cubic;
+mod hystart;
 pub(crate) mod net3_reno;
 pub(crate) mod reno;
 
@@ -23,6 +24,12 @@ pub struct Acknowledged {
     pub rtt: Option<Duration>,
     /// Set if the congestion window limited the sender.
     pub limited: bool,
+    /// The round-trip time that it measured, if any.
+    pub sample: Option<Duration>,
+    /// The oldest unacknowledged position after it.
+    pub una: u64,
+    /// The next position to send.
+    pub next: u64,
 }
 
 /// The state of the sender at a loss.
@@ -60,6 +67,10 @@ pub trait CongestionController: fmt::Debug + Send {
     /// Handles a retransmission timeout; `first` unless it fired before for the same data.
     fn on_timeout(&mut self, loss: &Loss, first: bool);
 
+    /// Takes the last timeout back: what it waited for had arrived (RFC 5682; RFC 9438, section
+    /// 4.9).
+    fn on_spurious_timeout(&mut self);
+
     /// Handles a pause longer than a timeout (RFC 5681, section 4.1).
     fn on_idle(&mut self);
 
@@ -68,6 +79,9 @@ pub trait CongestionController: fmt::Debug + Send {
 
     /// Segments carry `mss` bytes from here on.
     fn set_mss(&mut self, mss: u64);
+
+    /// Watches the round trips of the first slow start, where the algorithm can (RFC 9406).
+    fn use_hystart(&mut self) {}
 }
 
 /// The congestion control algorithms, by the names under which they are chosen.

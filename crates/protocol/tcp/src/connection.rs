@@ -127,6 +127,17 @@ enum Due {
     Now,
 }
 
+/// What the timer of what is in flight waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Awaited {
+    /// An acknowledgment: without one, everything is lost (RFC 6298).
+    Acknowledgment,
+    /// One of the last segments: without one, a probe asks for it (RFC 8985, section 7).
+    Tail,
+    /// What may have been overtaken: then it is lost (RFC 8985, section 6).
+    Reordering,
+}
+
 /// A reset to send.
 #[derive(Clone, Copy, Debug)]
 struct Reset {
@@ -166,6 +177,12 @@ struct Sender {
     announce_reduction: bool,
     /// Timeouts in a row without progress.
     attempts: u8,
+    /// What the end of the wait for an acknowledgment means, and when nothing else is left to do
+    /// than to repeat.
+    awaited: Awaited,
+    timeout_at: Instant,
+    /// A probe of the tail is due.
+    tail_probe: bool,
     /// A probe or keepalive is due.
     probe: bool,
     /// Segments that may still leave back to back.
@@ -282,7 +299,21 @@ impl Connection {
             config,
         };
         connection.watch_silence(now);
+        connection.prepare_recovery();
         connection
+    }
+
+    /// Lets congestion control and recovery do what is wanted beyond their least.
+    fn prepare_recovery(&mut self) {
+        if self.config.hystart {
+            self.congestion.use_hystart();
+        }
+        if self.negotiated.sack && self.config.prr {
+            self.recovery.use_rate();
+        }
+        if self.negotiated.sack && self.config.rack {
+            self.recovery.use_time(self.config.f_rto);
+        }
     }
 
     /// Takes a segment for this connection.
@@ -552,6 +583,9 @@ impl Sender {
             reduced_until: 0,
             announce_reduction: false,
             attempts: 0,
+            awaited: Awaited::Acknowledgment,
+            timeout_at: now,
+            tail_probe: false,
             probe: false,
             burst_left: config.burst.unwrap_or(u16::MAX),
             starved: false,

@@ -71,6 +71,10 @@ operations! {
     retransmissions,
     /// Timeouts of the retransmission timer.
     timeouts,
+    /// Of these, those that proved spurious and were taken back (RFC 5682).
+    spurious_timeouts,
+    /// Probes of the tail (RFC 8985).
+    tail_probes,
     /// Fast retransmits: losses seen by duplicate acknowledgments or SACK.
     fast_retransmits,
     /// Segments that the peer reports as received twice (RFC 2883).

@@ -1,13 +1,21 @@
 //! Loss recovery: detects losses and chooses what to retransmit. Fast retransmit by counting
-//! duplicates stands here (RFC 2001, 6582), by selective acknowledgment in a file of its own.
+//! duplicates stands here (RFC 2001, 6582), by selective acknowledgment and by time in files of
+//! their own.
 
 use core::ops::Range;
 
-use windfall_base::RangeSet;
+use windfall_base::{Duration, Instant, RangeSet};
 
 use crate::config::LossRecovery;
 
+mod flight;
+mod prr;
+mod rack;
 mod sack;
+mod timed;
+
+pub(crate) use rack::Echo;
+pub(crate) use timed::ProbeAnswer;
 
 /// Duplicate acknowledgments that say that a segment is lost (RFC 5681, section 3.2).
 const DUPLICATES: u64 = 3;
@@ -61,6 +69,13 @@ pub(crate) struct Recovery {
     rescued: bool,
     /// Bytes in the network as SACK sees it (RFC 6675, section 4).
     pipe: u64,
+    /// Recoveries reduce in proportion (RFC 9937); what that allows in the one going on.
+    reduces_by_rate: bool,
+    rate: Option<prr::Rate>,
+    /// Bytes that the acknowledgment at hand says have arrived.
+    delivered: u64,
+    /// What left when, where losses are noticed by time (RFC 8985).
+    timed: Option<Box<timed::Timed>>,
 }
 
 impl Recovery {
@@ -81,12 +96,21 @@ impl Recovery {
             partial: 0,
             rescued: false,
             pipe: 0,
+            reduces_by_rate: false,
+            rate: None,
+            delivered: 0,
+            timed: None,
         }
     }
 
     /// Switches to recovery by SACK, once it is negotiated.
     pub(crate) fn use_sack(&mut self) {
         self.repair = LossRecovery::Sack;
+    }
+
+    /// Reduces the window of a recovery by SACK in proportion to what arrives (RFC 9937).
+    pub(crate) fn use_rate(&mut self) {
+        self.reduces_by_rate = true;
     }
 
     /// Returns whether losses are being recovered.
@@ -98,12 +122,19 @@ impl Recovery {
     /// Returns whether nothing hints at a loss.
     #[must_use]
     pub(crate) fn is_quiet(&self) -> bool {
-        !self.active && self.duplicates == 0 && self.pending.is_none() && self.sacked.is_empty()
+        !self.active
+            && self.duplicates == 0
+            && self.pending.is_none()
+            && self.sacked.is_empty()
+            && self.timed.as_ref().is_none_or(|timed| timed.is_quiet())
     }
 
     /// Counts a duplicate acknowledgment; says whether recovery must begin.
     #[must_use]
     pub(crate) fn on_duplicate(&mut self, flow: &SendSequence) -> bool {
+        if self.is_timed() {
+            return false;
+        }
         self.duplicates += 1;
         if self.active {
             if self.repair == LossRecovery::Sack {
@@ -135,8 +166,8 @@ impl Recovery {
         }
     }
 
-    /// Begins recovery; the congestion window has been reduced already.
-    pub(crate) fn begin(&mut self, flow: &SendSequence) {
+    /// Begins recovery; the congestion window has been reduced to `target` already.
+    pub(crate) fn begin(&mut self, flow: &SendSequence, target: u64) {
         self.active = true;
         self.recover = flow.max;
         self.timed_out = false;
@@ -146,11 +177,43 @@ impl Recovery {
         self.repaired = flow.una;
         self.inflation = if self.repair == LossRecovery::Sack { 0 } else { DUPLICATES * flow.mss };
         self.pipe = self.measure_pipe(flow);
+        if self.reduces_by_rate && self.repair == LossRecovery::Sack {
+            let before = flow.max - flow.una - self.sacked.total() + self.delivered;
+            self.rate = Some(prr::Rate::new(target, before));
+        }
+    }
+
+    /// Begins the account of an acknowledgment.
+    pub(crate) fn begin_account(&mut self) {
+        self.delivered = 0;
+    }
+
+    /// Ends the account of an acknowledgment, which has advanced or not.
+    pub(crate) fn settle(&mut self, flow: &SendSequence, is_safe: bool) {
+        let delivered = core::mem::take(&mut self.delivered);
+        if !self.active {
+            self.rate = None;
+        } else if let Some(mut rate) = self.rate {
+            rate.on_delivered(delivered, self.in_flight(flow), is_safe, flow.mss);
+            self.rate = Some(rate);
+        }
+    }
+
+    /// Returns the window that holds now, where congestion control says `window`.
+    #[must_use]
+    pub(crate) fn window(&self, window: u64) -> u64 {
+        self.rate.map_or(window + self.inflation, |rate| rate.window)
     }
 
     /// Takes an acknowledgment of `acked` new bytes; `flow` is as it is after them.
-    pub(crate) fn on_progress(&mut self, acked: u64, flow: &SendSequence) -> RecoveryProgress {
+    pub(crate) fn on_progress(
+        &mut self,
+        acked: u64,
+        flow: &SendSequence,
+        echo: &Echo,
+    ) -> RecoveryProgress {
         self.duplicates = 0;
+        self.note_arrival(flow.una.saturating_sub(acked)..flow.una, flow, echo);
         self.sacked.remove(0..flow.una);
         self.repaired = self.repaired.max(flow.una);
         if !self.active {
@@ -162,6 +225,8 @@ impl Recovery {
             self.active = false;
             self.inflation = 0;
             self.pending = None;
+            self.rate = None;
+            self.note_recovered();
             return RecoveryProgress::Complete;
         }
         match self.repair {
@@ -191,22 +256,33 @@ impl Recovery {
         if self.sacked.is_empty() { 0 } else { self.sacked.count_within(0..position) }
     }
 
-    /// Handles a retransmission timeout: everything in flight counts as lost.
-    pub(crate) fn on_timeout(&mut self, flow: &SendSequence) {
+    /// Handles a retransmission timeout: everything in flight counts as lost, or what left long
+    /// enough ago.
+    pub(crate) fn on_timeout(
+        &mut self,
+        now: Instant,
+        flow: &SendSequence,
+        smoothed: Option<Duration>,
+    ) {
+        // What was reported and is not acknowledged although it comes next has been thrown away.
+        if self.sacked.containing(flow.una).is_some() {
+            self.sacked.clear();
+        }
+        self.mark_at_timeout(now, flow, smoothed);
         self.active = false;
         self.timed_out = true;
         self.recover = flow.max;
         self.duplicates = 0;
         self.inflation = 0;
         self.pending = None;
-        // What was reported and is not acknowledged although it comes next has been thrown away.
-        if self.sacked.containing(flow.una).is_some() {
-            self.sacked.clear();
-        }
+        self.rate = None;
     }
 
     /// Returns the positions to retransmit now, if any. `window` is the congestion window.
     pub(crate) fn next_repair(&mut self, flow: &SendSequence, window: u64) -> Option<Range<u64>> {
+        if self.is_timed() {
+            return self.next_marked(flow, window);
+        }
         if let Some(at) = self.pending.take() {
             let at = at.max(flow.una);
             return (at < flow.max).then(|| self.whole(at, flow));
@@ -221,17 +297,27 @@ impl Recovery {
         at..end.min(next)
     }
 
-    /// Notes that `range` was sent.
-    pub(crate) fn on_sent(&mut self, range: &Range<u64>, retransmitted: bool) {
-        self.pipe += range.end - range.start;
-        if retransmitted && self.active {
+    /// Notes that `range` leaves; below `max` it had left before.
+    pub(crate) fn on_sent(&mut self, now: Instant, range: &Range<u64>, max: u64, repair: bool) {
+        let len = range.end - range.start;
+        self.pipe += len;
+        if repair && self.active {
             self.repaired = self.repaired.max(range.end);
+        }
+        if let Some(rate) = &mut self.rate {
+            rate.on_sent(len);
+        }
+        if let Some(timed) = &mut self.timed {
+            timed.on_sent(now, range, max);
         }
     }
 
     /// Returns the number of bytes that the network holds.
     #[must_use]
     pub(crate) fn in_flight(&self, flow: &SendSequence) -> u64 {
+        if let Some(timed) = self.timed.as_ref().filter(|_| self.repair == LossRecovery::Sack) {
+            return timed.in_flight(flow, &self.sacked);
+        }
         if self.repair == LossRecovery::Sack && self.active {
             return self.pipe;
         }

@@ -143,7 +143,7 @@ const SPANS: core::ops::RangeInclusive<Duration> =
 const DELAYS: core::ops::RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
 
 /// Every setting, in the order of the table in `docs/tcp.md`.
-pub static TCP_SETTINGS: [TcpSetting; 38] = [
+pub static TCP_SETTINGS: [TcpSetting; 42] = [
     quantity!(
         "mss",
         ("Greatest segment that is offered and sent", "RFC 9293, section 3.7.1; S2.12"),
@@ -258,6 +258,14 @@ pub static TCP_SETTINGS: [TcpSetting; 38] = [
         CONGESTION_CONTROLS
     ),
     switch!(
+        "hystart",
+        (
+            "Leave the first slow start of CUBIC or Reno when round trips grow (HyStart++)",
+            "RFC 9406"
+        ),
+        hystart
+    ),
+    switch!(
         "byte-counting",
         ("Open Reno's window by bytes; CUBIC always does, net3-reno never", "RFC 3465; S2.47"),
         byte_counting
@@ -275,6 +283,27 @@ pub static TCP_SETTINGS: [TcpSetting; 38] = [
         loss_recovery,
         "new-reno, net3 or sack",
         RECOVERIES
+    ),
+    switch!(
+        "rack",
+        (
+            "Notice losses by time and probe the tail (RACK-TLP), where SACK is negotiated",
+            "RFC 8985"
+        ),
+        rack
+    ),
+    switch!(
+        "prr",
+        (
+            "Reduce in proportion to what arrives during recovery, where SACK is negotiated",
+            "RFC 9937"
+        ),
+        prr
+    ),
+    switch!(
+        "f-rto",
+        ("Take a timeout back that proves spurious, where RACK is in use", "RFC 5682"),
+        f_rto
     ),
     switch!(
         "limited-transmit",

@@ -71,9 +71,13 @@ fn every_field_has_a_setting() {
         nagle: _,
         timeout: TimeoutConfig { initial: _, minimum: _, maximum: _, tick: _, in_ticks: _ },
         congestion_control: _,
+        hystart: _,
         byte_counting: _,
         initial_window: _,
         loss_recovery: _,
+        rack: _,
+        prr: _,
+        f_rto: _,
         limited_transmit: _,
         fast_retransmit: _,
         fast_open: _,
@@ -95,7 +99,7 @@ fn every_field_has_a_setting() {
         data_check: _,
     } = config("");
     // One for each, and `corruption` for three of the last six at once.
-    assert_eq!(TCP_SETTINGS.len(), 27 - 1 + 5 + 6 + 1);
+    assert_eq!(TCP_SETTINGS.len(), 31 - 1 + 5 + 6 + 1);
 }
 
 #[test]

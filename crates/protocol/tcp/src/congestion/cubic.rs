@@ -2,6 +2,7 @@
 
 use windfall_base::{Duration, Instant};
 
+use super::hystart::{HyStart, Pace};
 use super::{Acknowledged, CongestionController, Loss};
 
 /// The scale of the cubic, in segments per second cubed (RFC 9438, section 5).
@@ -26,6 +27,10 @@ pub(crate) struct Cubic {
     after_timeout: bool,
     /// Since when something else than the window has limited the sender.
     unlimited_since: Option<Instant>,
+    /// Watches the first slow start, until that is over.
+    hystart: Option<HyStart>,
+    /// The state before the last timeout, in case that was spurious.
+    before_timeout: Option<Box<Self>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +58,8 @@ impl Cubic {
             epoch: None,
             after_timeout: false,
             unlimited_since: None,
+            hystart: None,
+            before_timeout: None,
         }
     }
 
@@ -65,15 +72,24 @@ impl Cubic {
         self.threshold = (flight * BETA).max(2.0);
         self.epoch = None;
         self.after_timeout = false;
+        self.hystart = None;
     }
 
-    /// Grows the window in slow start.
-    fn start_slowly(&mut self, segments: f64) {
+    /// Grows the window in slow start (section 4.10).
+    fn start_slowly(&mut self, ack: &Acknowledged, segments: f64) {
         // Without a timeout all count: a receiver behind segmentation offload acknowledges dozens
         // at once. After one, an acknowledgment may answer what was sent before it and says
         // little of the path: one segment at most (RFC 3465, section 2.3).
         let growth = if self.after_timeout { segments.min(1.0) } else { segments };
-        self.window = (self.window + growth).min(self.threshold);
+        let share = match self.hystart.as_mut().map(|hystart| hystart.take(ack)) {
+            None => 1.0,
+            Some(Pace::Share(share)) => share,
+            Some(Pace::Over) => {
+                (self.threshold, self.hystart) = (self.window, None);
+                return;
+            }
+        };
+        self.window = (self.window + growth * share).min(self.threshold);
     }
 
     /// Keeps time in which the window was not what limited the sender out of the cubic, which
@@ -133,7 +149,7 @@ impl CongestionController for Cubic {
         self.resume(ack.now);
         let segments = ack.bytes as f64 / self.mss;
         if self.window < self.threshold {
-            self.start_slowly(segments);
+            self.start_slowly(ack, segments);
         } else {
             self.avoid(ack, segments);
         }
@@ -146,11 +162,19 @@ impl CongestionController for Cubic {
 
     fn on_timeout(&mut self, loss: &Loss, first: bool) {
         if first {
+            self.before_timeout = None;
+            self.before_timeout = Some(Box::new(self.clone()));
             self.reduce(loss.in_flight);
         }
         self.window = 1.0;
         self.epoch = None;
         self.after_timeout = true;
+    }
+
+    fn on_spurious_timeout(&mut self) {
+        if let Some(before) = self.before_timeout.take() {
+            *self = *before;
+        }
     }
 
     fn on_idle(&mut self) {
@@ -164,6 +188,10 @@ impl CongestionController for Cubic {
 
     fn set_mss(&mut self, mss: u64) {
         self.mss = mss as f64;
+    }
+
+    fn use_hystart(&mut self) {
+        self.hystart = Some(HyStart::default());
     }
 }
 

@@ -56,6 +56,9 @@ impl CongestionController for Net3Reno {
         self.window = self.mss;
     }
 
+    /// It knew of no such thing.
+    fn on_spurious_timeout(&mut self) {}
+
     fn on_idle(&mut self) {
         self.window = self.mss;
     }

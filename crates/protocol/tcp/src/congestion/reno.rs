@@ -1,5 +1,6 @@
 //! Slow start and congestion avoidance as RFC 5681 has them, with byte counting by a switch.
 
+use super::hystart::{HyStart, Pace};
 use super::{Acknowledged, CongestionController, Loss};
 
 /// The congestion controller of RFC 5681; with NewReno or SACK recovery it is the TCP of the
@@ -16,6 +17,10 @@ pub(crate) struct Reno {
     counted: u64,
     /// Slow start follows a timeout, so a stretched acknowledgment counts for one segment.
     after_timeout: bool,
+    /// Watches the first slow start, until that is over.
+    hystart: Option<HyStart>,
+    /// Window and threshold before the last timeout, in case that was spurious.
+    before_timeout: Option<(u64, u64)>,
 }
 
 impl Reno {
@@ -31,6 +36,8 @@ impl Reno {
             byte_counting,
             counted: 0,
             after_timeout: false,
+            hystart: None,
+            before_timeout: None,
         }
     }
 
@@ -38,6 +45,18 @@ impl Reno {
     fn halve(&mut self, in_flight: u64) {
         self.threshold = (in_flight / 2).max(2 * self.mss);
         self.counted = 0;
+        self.hystart = None;
+    }
+
+    /// Grows the window in slow start (RFC 5681, equation 2; RFC 3465, section 2.2 and 2.3).
+    fn start_slowly(&mut self, ack: &Acknowledged) {
+        let most = if self.byte_counting && !self.after_timeout { 2 } else { 1 };
+        let growth = ack.bytes.min(most * self.mss);
+        match self.hystart.as_mut().map(|hystart| hystart.take(ack)) {
+            None => self.window += growth,
+            Some(Pace::Share(share)) => self.window += (growth as f64 * share) as u64,
+            Some(Pace::Over) => (self.threshold, self.hystart) = (self.window, None),
+        }
     }
 }
 
@@ -56,9 +75,7 @@ impl CongestionController for Reno {
             return;
         }
         if self.window < self.threshold {
-            // RFC 5681, equation 2; RFC 3465, section 2.2 and 2.3.
-            let most = if self.byte_counting && !self.after_timeout { 2 } else { 1 };
-            self.window += ack.bytes.min(most * self.mss);
+            self.start_slowly(ack);
         } else if self.byte_counting {
             self.after_timeout = false;
             self.counted += ack.bytes;
@@ -79,11 +96,19 @@ impl CongestionController for Reno {
 
     fn on_timeout(&mut self, loss: &Loss, first: bool) {
         if first {
+            self.before_timeout = Some((self.window, self.threshold));
             self.halve(loss.in_flight);
         }
         self.window = self.mss;
         self.counted = 0;
         self.after_timeout = true;
+    }
+
+    fn on_spurious_timeout(&mut self) {
+        if let Some(before) = self.before_timeout.take() {
+            (self.window, self.threshold) = before;
+            self.after_timeout = false;
+        }
     }
 
     fn on_idle(&mut self) {
@@ -98,5 +123,9 @@ impl CongestionController for Reno {
         self.window = (self.window / self.mss).max(1) * mss;
         self.initial = self.initial / self.mss * mss;
         self.mss = mss;
+    }
+
+    fn use_hystart(&mut self) {
+        self.hystart = Some(HyStart::default());
     }
 }

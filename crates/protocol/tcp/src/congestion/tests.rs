@@ -1,7 +1,8 @@
 use super::*;
 
 fn ack(bytes: u64) -> Acknowledged {
-    Acknowledged { now: Instant::START, bytes, rtt: None, limited: true }
+    let (now, rtt, sample) = (Instant::START, None, None);
+    Acknowledged { now, bytes, rtt, limited: true, sample, una: 0, next: 0 }
 }
 
 fn loss(in_flight: u64) -> Loss {
@@ -91,7 +92,7 @@ fn rounds(
         let count = (controller.window() / 1_000 / each).max(1);
         for _ in 0..count {
             let bytes = each * 1_000;
-            let ack = Acknowledged { now: *at, bytes, rtt: Some(round), limited: true };
+            let ack = Acknowledged { now: *at, rtt: Some(round), ..ack(bytes) };
             controller.on_acknowledged(&ack);
             *at = at.saturating_add(round / count);
         }

@@ -3,11 +3,11 @@
 use windfall_base::{DropReason, Duration, Instant};
 use windfall_wire_net::TcpFlags;
 
-use super::{Connection, TcpState};
+use super::{Awaited, Connection, TcpState};
 use crate::config::LossRecovery;
 use crate::congestion::{Acknowledged, Loss};
 use crate::event::Signals;
-use crate::recovery::{RecoveryProgress, SendSequence};
+use crate::recovery::{Echo, ProbeAnswer, RecoveryProgress, SendSequence};
 use crate::segment::Segment;
 use crate::timers::Timer;
 
@@ -29,7 +29,9 @@ impl Connection {
             self.challenge(now);
             return Err(DropReason::TcpAcknowledgment);
         }
-        let reported = self.take_sack(seg, named);
+        let before = self.sender.una;
+        self.recovery.begin_account();
+        let (reported, twice) = self.take_sack(now, seg, named);
         if seg.has_any(TcpFlags::ECE)
             && self.negotiated.ecn
             && self.sender.una >= self.sender.reduced_until
@@ -50,7 +52,56 @@ impl Connection {
             self.follow_notification(now, damaged, seg);
         }
         self.take_window(raw_window, start, named);
+        let advanced = self.sender.una > before;
+        if self.recovery.is_timed() {
+            let bare = !advanced && seg.data.is_empty() && reported == 0;
+            self.judge_by_time(now, advanced, twice, bare);
+        } else {
+            self.recovery.settle(&self.flow(), advanced);
+        }
         Ok(())
+    }
+
+    /// Looks for losses by time, and for timeouts and probes without need, after an
+    /// acknowledgment: it `advanced` or not, reported data that arrived `twice`, or was `bare`.
+    fn judge_by_time(&mut self, now: Instant, advanced: bool, twice: bool, bare: bool) {
+        let una = self.sender.una;
+        if self.recovery.answer_probe(una, twice, bare) == ProbeAnswer::Repaired {
+            self.reduce(now);
+        }
+        let flow = self.flow();
+        let has_more = flow.nxt < self.sender.data_end() && flow.nxt < self.sender.edge;
+        if self.recovery.doubt(&flow, advanced, has_more) {
+            self.operations.spurious_timeouts += 1;
+            self.congestion.on_spurious_timeout();
+        }
+        self.notice_losses(now, advanced);
+    }
+
+    /// Begins a recovery if something is lost by now, and sees to it that what may be lost soon is
+    /// looked at in time.
+    pub(super) fn notice_losses(&mut self, now: Instant, advanced: bool) {
+        let flow = self.flow();
+        let judged = self.recovery.judge(now, &flow, self.rtt.smoothed());
+        if judged.begins {
+            self.begin_recovery(now, &flow);
+        }
+        self.recovery.settle(&flow, advanced && !judged.found);
+        if let Some(at) = judged.again_at {
+            self.sender.awaited = Awaited::Reordering;
+            self.timers.set(Timer::Retransmit, at);
+        } else if flow.una < flow.max {
+            self.watch_tail(now);
+        }
+    }
+
+    /// Reduces the window for a loss and begins to repair it.
+    fn begin_recovery(&mut self, now: Instant, flow: &SendSequence) {
+        self.operations.fast_retransmits += 1;
+        self.reduce(now);
+        self.recovery.begin(flow, self.congestion.window());
+        self.sender.timed = None;
+        self.restart_timeout(now);
     }
 
     /// Returns whether an honest peer can acknowledge `position` (RFC 5961, section 5.2).
@@ -77,23 +128,35 @@ impl Connection {
         }
     }
 
-    /// Takes SACK blocks; returns how many bytes beyond `ack` they report for the first time.
+    /// Takes SACK blocks; returns how many bytes beyond `ack` they report for the first time, and
+    /// whether they report a duplicate.
     //= S2.5
-    fn take_sack(&mut self, seg: &Segment, ack: u64) -> u64 {
+    fn take_sack(&mut self, now: Instant, seg: &Segment, ack: u64) -> (u64, bool) {
         let blocks = &seg.header.options.sack;
         if !self.negotiated.sack || blocks.is_empty() {
-            return 0;
+            return (0, false);
         }
+        let echo = self.echo(now, seg);
         self.operations.sack_blocks += blocks.len() as u64;
         let origin = self.sender.origin;
         let una = self.sender.una;
         let locate = |seq| crate::sequence::position(origin, una, seq);
         // What the segment itself acknowledges, a block in it can only report as a duplicate.
         let flow = SendSequence { una: una.max(ack), ..self.flow() };
-        let reported = self.recovery.on_sack(blocks, &flow, locate);
-        self.operations.duplicates_reported += u64::from(reported.duplicate);
+        let reported = self.recovery.on_sack(blocks, &flow, locate, &echo);
+        if reported.duplicate {
+            self.operations.duplicates_reported += 1;
+            self.recovery.on_duplicate_reported(&flow);
+        }
         self.operations.sack_refused += reported.refused;
-        reported.added
+        (reported.added, reported.duplicate)
+    }
+
+    /// Returns what an acknowledgment echoes.
+    fn echo(&self, now: Instant, seg: &Segment) -> Echo {
+        let timestamps = seg.header.options.timestamps.filter(|_| self.negotiated.timestamps);
+        let age = timestamps.map(|it| self.clock(now).wrapping_sub(it.echo));
+        Echo { now, age: age.filter(|age| *age < 1 << 31), least: self.rtt.least() }
     }
 
     /// Advances the left edge of the send window: everything below `ack` has arrived.
@@ -102,19 +165,22 @@ impl Connection {
         let before = self.flow();
         let limited = self.recovery.in_flight(&before) + before.mss >= self.congestion.window();
         let fresh = acked - self.recovery.reported_below(ack);
-        self.measure(now, ack, seg);
+        let measured = self.measure(now, ack, seg);
+        let echo = self.echo(now, seg);
         self.sender.buffer.release(ack - 1);
         self.sender.una = ack;
         self.sender.nxt = self.sender.nxt.max(ack);
         self.sender.attempts = 0;
         self.forget_repairs();
         let flow = self.flow();
-        match self.recovery.on_progress(acked, &flow) {
+        match self.recovery.on_progress(acked, &flow, &echo) {
             // A SYN is no data: the window begins as it is (RFC 5681, section 3.1).
             RecoveryProgress::Normal if before.una == 0 => {}
             RecoveryProgress::Normal => {
-                let rtt = self.rtt.smoothed();
-                self.congestion.on_acknowledged(&Acknowledged { now, bytes: fresh, rtt, limited });
+                let (rtt, una, next) = (self.rtt.smoothed(), ack, flow.nxt);
+                let sample = self.recovery.sample().or(measured);
+                let ack = Acknowledged { now, bytes: fresh, rtt, limited, sample, una, next };
+                self.congestion.on_acknowledged(&ack);
             }
             RecoveryProgress::Complete
                 if self.config.loss_recovery == LossRecovery::NewReno && !self.negotiated.sack =>
@@ -128,7 +194,7 @@ impl Connection {
         if self.sender.una == self.sender.max {
             self.timers.stop(Timer::Retransmit);
         } else if !self.recovery.keeps_timer() {
-            self.timers.set(Timer::Retransmit, self.rtt.deadline(now));
+            self.restart_timeout(now);
         }
         let room = self.config.send_buffer - self.sender.buffer.len().min(self.config.send_buffer);
         if self.sender.starved && room >= self.config.send_buffer / 3 {
@@ -140,26 +206,28 @@ impl Connection {
         }
     }
 
-    /// Takes a round-trip measurement from the echo or from the segment that is timed (Karn).
+    /// Takes a round-trip measurement from the echo or from the segment that is timed (Karn);
+    /// returns it.
     //= S2.2
-    pub(super) fn measure(&mut self, now: Instant, ack: u64, seg: &Segment) {
+    pub(super) fn measure(&mut self, now: Instant, ack: u64, seg: &Segment) -> Option<Duration> {
         let echo = seg.header.options.timestamps.filter(|_| self.negotiated.timestamps);
-        if let Some(timestamps) = echo {
+        let (measured, expected) = if let Some(timestamps) = echo {
             self.operations.timestamps += 1;
             let elapsed = self.clock(now).wrapping_sub(timestamps.echo);
             // An echo from the future, or of nothing, measures nothing.
-            if timestamps.echo != 0 && elapsed < 1 << 31 {
-                let measured = Duration::from_millis(u64::from(elapsed.max(1)));
-                let outstanding = self.sender.max - self.sender.una;
-                self.rtt.sample(measured, outstanding.div_ceil(2 * self.sender.mss));
-                self.sender.timed = None;
+            if timestamps.echo == 0 || elapsed >= 1 << 31 {
+                return None;
             }
-        } else if let Some((timed, at)) = self.sender.timed
-            && timed < ack
-        {
-            self.rtt.sample(self.rtt.between(at, now), 1);
-            self.sender.timed = None;
-        }
+            let outstanding = self.sender.max - self.sender.una;
+            let measured = Duration::from_millis(u64::from(elapsed.max(1)));
+            (measured, outstanding.div_ceil(2 * self.sender.mss))
+        } else {
+            let (_, at) = self.sender.timed.filter(|(timed, _)| *timed < ack)?;
+            (self.rtt.between(at, now), 1)
+        };
+        self.rtt.sample(measured, expected);
+        self.sender.timed = None;
+        Some(measured)
     }
 
     /// Handles a duplicate acknowledgment: something arrived, and not what was next.
@@ -170,11 +238,7 @@ impl Connection {
         }
         let flow = self.flow();
         if self.recovery.on_duplicate(&flow) {
-            self.operations.fast_retransmits += 1;
-            self.reduce(now);
-            self.recovery.begin(&flow);
-            self.sender.timed = None;
-            self.timers.set(Timer::Retransmit, self.rtt.deadline(now));
+            self.begin_recovery(now, &flow);
         }
     }
 

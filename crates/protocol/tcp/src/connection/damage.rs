@@ -13,7 +13,6 @@ use super::Connection;
 use crate::config::{NotificationMode, Reaction};
 use crate::segment::Segment;
 use crate::sequence::number;
-use crate::timers::Timer;
 
 /// Damaged segments beyond a hole that are remembered.
 const REMEMBERED: usize = 64;
@@ -249,6 +248,6 @@ impl Connection {
     /// Restarts the timer after a retransmission.
     pub(super) fn note_repair(&mut self, now: Instant) {
         self.sender.timed = None;
-        self.timers.set(Timer::Retransmit, self.rtt.deadline(now));
+        self.restart_timeout(now);
     }
 }

@@ -1,17 +1,20 @@
 //! What happens when time runs out.
 
-use windfall_base::Instant;
+use windfall_base::{Duration, Instant};
 
-use super::{Connection, Due, TcpState};
+use super::{Awaited, Connection, Due, TcpState};
 use crate::event::TcpError;
 use crate::timers::Timer;
+
+/// The longest that a peer may hold an acknowledgment back (RFC 8985, section 7.2).
+const MOST_DELAY: Duration = Duration::from_millis(200);
 
 impl Connection {
     /// Fires every timer due at `now`; a spurious call changes nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(timer) = self.timers.take_due(now) {
             match timer {
-                Timer::Retransmit => self.expire_retransmission(now),
+                Timer::Retransmit => self.expire_wait(now),
                 Timer::Persist => self.expire_persist(now),
                 Timer::DelayedAck => self.receiver.due = Due::Now,
                 Timer::Keepalive => self.expire_silence(now),
@@ -21,6 +24,51 @@ impl Connection {
                 Timer::Linger => self.end(None),
             }
         }
+    }
+
+    /// Handles the end of the wait for an acknowledgment.
+    fn expire_wait(&mut self, now: Instant) {
+        match self.sender.awaited {
+            Awaited::Acknowledgment => self.expire_retransmission(now),
+            Awaited::Reordering => {
+                self.restart_timeout(now);
+                self.notice_losses(now, false);
+            }
+            Awaited::Tail => {
+                self.operations.tail_probes += 1;
+                self.sender.tail_probe = true;
+                self.set_timeout(self.rtt.deadline(now));
+            }
+        }
+    }
+
+    /// Begins the wait for an acknowledgment anew (RFC 6298, section 5).
+    pub(super) fn restart_timeout(&mut self, now: Instant) {
+        self.set_timeout(self.rtt.deadline(now));
+        self.watch_tail(now);
+    }
+
+    fn set_timeout(&mut self, at: Instant) {
+        (self.sender.awaited, self.sender.timeout_at) = (Awaited::Acknowledgment, at);
+        self.timers.set(Timer::Retransmit, at);
+    }
+
+    /// Lets the timer fire early to probe the tail, where that is in order (RFC 8985, section 7.2).
+    pub(super) fn watch_tail(&mut self, now: Instant) {
+        let flow = self.flow();
+        if !self.recovery.may_probe(&flow) {
+            if self.sender.awaited != Awaited::Acknowledgment {
+                self.set_timeout(self.sender.timeout_at);
+            }
+            return;
+        }
+        let Some(round_trip) = self.rtt.smoothed() else { return };
+        // A single segment may wait for an acknowledgment that is held back.
+        let held_back = if flow.max - flow.una <= flow.mss { MOST_DELAY } else { Duration::ZERO };
+        let wait = (round_trip * 2).saturating_add(held_back);
+        self.sender.awaited = Awaited::Tail;
+        let at = now.saturating_add(wait).min(self.sender.timeout_at);
+        self.timers.set(Timer::Retransmit, at);
     }
 
     /// Handles the retransmission timer: nothing came back for what was sent (RFC 6298, section 5;
@@ -44,7 +92,10 @@ impl Connection {
         self.sender.repairs.clear();
         let flow = self.flow();
         let loss = self.loss(now);
-        self.sender.nxt = self.sender.una;
+        if self.sender.edge <= self.sender.una || !self.recovery.is_timed() {
+            self.recovery.forget_losses();
+            self.sender.nxt = self.sender.una;
+        }
         if self.sender.edge <= self.sender.una {
             // The window closed meanwhile: that is no loss; ask for it instead.
             self.sender.probe = self.sender.una < self.sender.data_end();
@@ -54,8 +105,8 @@ impl Connection {
         }
         self.congestion.on_timeout(&loss, first);
         self.note_reduction();
-        self.recovery.on_timeout(&flow);
-        self.timers.set(Timer::Retransmit, self.rtt.deadline(now));
+        self.recovery.on_timeout(now, &flow, self.rtt.smoothed());
+        self.set_timeout(self.rtt.deadline(now));
     }
 
     /// Probes a window that is still closed, or too small for what waits.

@@ -12,7 +12,6 @@ use super::{Connection, NegotiatedOptions, Reset, SocketPair, TcpState};
 use crate::config::{NotificationMode, TcpConfig};
 use crate::event::{Signals, TcpError};
 use crate::segment::{Segment, TcpTransmit};
-use crate::timers::Timer;
 
 /// The largest shift (RFC 7323, section 2.3).
 const MAX_SHIFT: u8 = 14;
@@ -95,6 +94,7 @@ impl Connection {
             initial,
             self.config.byte_counting,
         );
+        self.prepare_recovery();
         // The window of a SYN is never scaled.
         let window = u64::from(header.window);
         self.sender.raw_window = header.window;
@@ -132,6 +132,7 @@ impl Connection {
         if self.sender.mss < before {
             self.congestion.set_mss(self.sender.mss);
             // What is in flight is lost, and not to congestion: it leaves again at once.
+            self.recovery.forget_losses();
             self.sender.nxt = self.sender.una.max(1);
             self.sender.timed = None;
         }
@@ -190,7 +191,7 @@ impl Connection {
         }
         let end = 1 + data.len() as u64 + u64::from(fin);
         (self.sender.nxt, self.sender.max) = (end, self.sender.max.max(end));
-        self.timers.set(Timer::Retransmit, self.rtt.deadline(now));
+        self.restart_timeout(now);
         self.write_segment(0, flags, &options, data)
     }
 

@@ -5,7 +5,7 @@ use core::ops::Range;
 use windfall_base::Instant;
 use windfall_wire_net::{TcpFlags, TcpOptions};
 
-use super::{Connection, Due, TcpState};
+use super::{Awaited, Connection, Due, TcpState};
 use crate::segment::TcpTransmit;
 use crate::timers::Timer;
 
@@ -60,8 +60,11 @@ impl Connection {
             self.note_repair(now);
             return Some(self.send_range(now, range, true));
         }
+        if let Some(range) = self.next_of_tail() {
+            return Some(self.send_range(now, range, false));
+        }
         let flow = self.flow();
-        let window = self.congestion.window() + self.recovery.inflation();
+        let window = self.recovery.window(self.congestion.window());
         if let Some(range) = self.recovery.next_repair(&flow, window) {
             return Some(self.send_range(now, range, true));
         }
@@ -76,8 +79,29 @@ impl Connection {
             self.count_burst(now);
             return Some(self.send_range(now, range, false));
         }
-        let range = self.recovery.next_doubtful(&flow, window)?;
-        Some(self.send_range(now, range, true))
+        let range = if self.recovery.end_trial() {
+            self.recovery.next_repair(&flow, window)
+        } else {
+            self.recovery.next_doubtful(&flow, window)
+        };
+        Some(self.send_range(now, range?, true))
+    }
+
+    /// Returns what probes the tail: new data, or else the last segment once more (RFC 8985,
+    /// section 7.3).
+    fn next_of_tail(&mut self) -> Option<Range<u64>> {
+        if !core::mem::take(&mut self.sender.tail_probe) {
+            return None;
+        }
+        let flow = self.flow();
+        let fresh = self.sender.data_end().min(self.sender.edge).min(flow.max + flow.mss);
+        let range = if fresh > flow.max {
+            flow.max..fresh
+        } else {
+            flow.max.saturating_sub(flow.mss).max(flow.una)..flow.max
+        };
+        self.recovery.on_probe(flow.max.max(range.end), range.start < flow.max);
+        (!range.is_empty()).then_some(range)
     }
 
     /// Returns what the windows allow from the next position on.
@@ -139,13 +163,15 @@ impl Connection {
         } else if self.sender.timed.is_none() {
             self.sender.timed = Some((range.start, now));
         }
-        self.recovery.on_sent(&range, repair);
+        self.recovery.on_sent(now, &range, self.sender.max, repair);
         self.sender.nxt = self.sender.nxt.max(range.end);
         self.sender.max = self.sender.max.max(range.end);
         self.sender.last_sent = now;
         self.timers.stop(Timer::Persist);
         if !self.timers.runs(Timer::Retransmit) {
-            self.timers.set(Timer::Retransmit, self.rtt.deadline(now));
+            self.restart_timeout(now);
+        } else if !repeated && self.sender.awaited == Awaited::Tail {
+            self.watch_tail(now);
         }
         self.write_data(now, &range, flags, data, !repeated)
     }

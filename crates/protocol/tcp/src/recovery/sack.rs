@@ -6,7 +6,7 @@ use core::ops::Range;
 use windfall_base::seq::Seq32;
 use windfall_wire_net::tcp::SackBlock;
 
-use super::{DUPLICATES, Recovery, SendSequence};
+use super::{DUPLICATES, Echo, Recovery, SendSequence};
 use crate::config::LossRecovery;
 
 /// Ranges that are remembered: more than a window of segments with every second one lost makes.
@@ -30,6 +30,7 @@ impl Recovery {
         blocks: &[SackBlock],
         flow: &SendSequence,
         locate: impl Fn(Seq32) -> Option<u64>,
+        echo: &Echo,
     ) -> Reported {
         let mut reported = Reported::default();
         let mut ranges = blocks.iter().map(|block| {
@@ -48,6 +49,7 @@ impl Recovery {
             match range {
                 Some(range) if range.start < flow.una => {}
                 Some(range) if self.sacked.len() < RANGES => {
+                    self.note_arrival(range.clone(), flow, echo);
                     reported.added += self.sacked.insert(range);
                 }
                 _ => reported.refused += 1,
@@ -73,7 +75,7 @@ impl Recovery {
 
     /// Returns what to retransmit when no new data may be sent (RFC 6675, NextSeg 3 and 4).
     pub(crate) fn next_doubtful(&mut self, flow: &SendSequence, window: u64) -> Option<Range<u64>> {
-        if !self.has_room(flow, window) {
+        if self.is_timed() || !self.has_room(flow, window) {
             return None;
         }
         let from = self.repaired.max(flow.una);

@@ -4,6 +4,7 @@ use windfall_wire_net::tcp::SackBlock;
 use super::*;
 
 const MSS: u64 = 1_000;
+pub(super) const ECHO: Echo = Echo { now: Instant::START, age: None, least: None };
 
 /// Returns a sender with ten segments in flight from `una`.
 fn flow(una: u64) -> SendSequence {
@@ -21,7 +22,7 @@ fn the_third_duplicate_begins_a_recovery() {
         let mut recovery = Recovery::new(repair, false);
         let flow = flow(0);
         assert_eq!([(); 3].map(|()| recovery.on_duplicate(&flow)), [false, false, true]);
-        recovery.begin(&flow);
+        recovery.begin(&flow, 0);
         assert!(recovery.is_active());
         assert_eq!(recovery.next_repair(&flow, 10 * MSS), Some(0..MSS));
         assert_eq!(recovery.inflation(), 3 * MSS);
@@ -35,10 +36,10 @@ fn the_third_duplicate_begins_a_recovery() {
 fn duplicates_that_a_timeout_caused_begin_none() {
     // RFC 6582, section 3.2, step 2: what was sent before the timeout may come back as duplicates.
     let mut recovery = Recovery::new(LossRecovery::NewReno, false);
-    recovery.on_timeout(&flow(0));
+    recovery.on_timeout(Instant::START, &flow(0), None);
     for una in [0, 5 * MSS, 10 * MSS] {
         assert_eq!(begins(&mut recovery, &flow(una)), [0; 0], "{una}");
-        assert_eq!(recovery.on_progress(MSS, &flow(una)), RecoveryProgress::Normal);
+        assert_eq!(recovery.on_progress(MSS, &flow(una), &ECHO), RecoveryProgress::Normal);
     }
     // All of that is behind, so these are of a new loss.
     assert_eq!(begins(&mut recovery, &flow(11 * MSS)), [3, 4, 5, 6]);
@@ -54,14 +55,14 @@ fn net3_counts_to_three_once() {
 fn new_reno_ends_when_everything_sent_before_the_loss_is_acknowledged() {
     let mut recovery = Recovery::new(LossRecovery::NewReno, false);
     assert_eq!(begins(&mut recovery, &flow(0)).first(), Some(&3));
-    recovery.begin(&flow(0));
+    recovery.begin(&flow(0), 0);
     assert_eq!(recovery.next_repair(&flow(0), 20 * MSS), Some(0..MSS));
     let partial = SendSequence { una: 4 * MSS, ..flow(0) };
-    assert_eq!(recovery.on_progress(4 * MSS, &partial), RecoveryProgress::Partial);
+    assert_eq!(recovery.on_progress(4 * MSS, &partial, &ECHO), RecoveryProgress::Partial);
     assert_eq!(recovery.next_repair(&partial, 20 * MSS), Some(4 * MSS..5 * MSS));
     assert_eq!(recovery.next_repair(&partial, 20 * MSS), None);
     let whole = SendSequence { una: 10 * MSS, ..flow(0) };
-    assert_eq!(recovery.on_progress(6 * MSS, &whole), RecoveryProgress::Complete);
+    assert_eq!(recovery.on_progress(6 * MSS, &whole, &ECHO), RecoveryProgress::Complete);
     assert_eq!((recovery.is_active(), recovery.inflation()), (false, 0));
     assert!(recovery.is_quiet());
 }
@@ -71,7 +72,7 @@ fn report(blocks: &[(u32, u32)]) -> sack::Reported {
     let block = |&(left, right): &(u32, u32)| SackBlock { left: Seq32(left), right: Seq32(right) };
     let blocks: Vec<SackBlock> = blocks.iter().map(block).collect();
     let mut recovery = Recovery::new(LossRecovery::Sack, false);
-    recovery.on_sack(&blocks, &flow(1_000), |seq| Some(u64::from(seq.0)))
+    recovery.on_sack(&blocks, &flow(1_000), |seq| Some(u64::from(seq.0)), &ECHO)
 }
 
 #[test]
@@ -109,7 +110,7 @@ fn what_is_reported_does_not_count_as_in_flight_once_sending_starts_over() {
     for limited_transmit in [false, true] {
         let mut recovery = Recovery::new(LossRecovery::Sack, limited_transmit);
         assert_eq!(recovery.in_flight(&sent), 10_000);
-        recovery.on_sack(&[block(5_000, 7_000)], &sent, |seq| Some(u64::from(seq.0)));
+        recovery.on_sack(&[block(5_000, 7_000)], &sent, |seq| Some(u64::from(seq.0)), &ECHO);
         let told = if limited_transmit { 8_000 } else { 10_000 };
         assert_eq!(recovery.in_flight(&sent), told, "{limited_transmit}");
         // After a timeout, with 6 000 bytes retransmitted: one of those was reported.
@@ -121,7 +122,7 @@ fn what_is_reported_does_not_count_as_in_flight_once_sending_starts_over() {
 /// Reports that the peer has `left..right`.
 fn told(recovery: &mut Recovery, flow: &SendSequence, left: u32, right: u32) {
     let block = SackBlock { left: Seq32(left), right: Seq32(right) };
-    recovery.on_sack(&[block], flow, |seq| Some(u64::from(seq.0)));
+    recovery.on_sack(&[block], flow, |seq| Some(u64::from(seq.0)), &ECHO);
 }
 
 #[test]
@@ -137,7 +138,7 @@ fn each_hint_at_a_loss_ends_the_quiet() {
     assert!(!quiet(|recovery| recovery.pending = Some(0)));
     assert!(!quiet(|recovery| told(recovery, &flow(0), 5_000, 6_000)));
     assert!(!quiet(|recovery| {
-        recovery.begin(&flow(0));
+        recovery.begin(&flow(0), 0);
         assert_eq!(recovery.next_repair(&flow(0), 0), Some(0..MSS));
     }));
 }
@@ -150,7 +151,7 @@ fn duplicates_are_counted_until_something_new_is_acknowledged() {
         recovery.duplicates
     });
     assert_eq!(counts, [1, 2, 3]);
-    recovery.on_progress(MSS, &flow(MSS));
+    recovery.on_progress(MSS, &flow(MSS), &ECHO);
     assert_eq!(recovery.duplicates, 0);
 }
 
@@ -158,7 +159,7 @@ fn duplicates_are_counted_until_something_new_is_acknowledged() {
 fn the_first_two_duplicates_alone_let_new_data_through() {
     // RFC 3042, and the third where a timeout keeps it from beginning a recovery.
     let mut recovery = Recovery::new(LossRecovery::NewReno, true);
-    recovery.on_timeout(&flow(0));
+    recovery.on_timeout(Instant::START, &flow(0), None);
     let inflation = [(); 3].map(|()| {
         assert!(!recovery.on_duplicate(&flow(0)));
         recovery.inflation()
@@ -192,11 +193,11 @@ fn what_is_sent_is_in_the_pipe_and_only_repairs_count_as_repaired() {
     let mut recovery = Recovery::new(LossRecovery::Sack, false);
     told(&mut recovery, &sent, 1_000, 2_000);
     told(&mut recovery, &sent, 3_000, 7_000);
-    recovery.begin(&sent);
+    recovery.begin(&sent, 0);
     assert_eq!(recovery.next_repair(&sent, 20 * MSS), Some(0..MSS));
     let before = recovery.in_flight(&sent);
-    recovery.on_sent(&(0..MSS), true);
-    recovery.on_sent(&(10 * MSS..11 * MSS), false);
+    recovery.on_sent(Instant::START, &(0..MSS), 10 * MSS, true);
+    recovery.on_sent(Instant::START, &(10 * MSS..11 * MSS), 10 * MSS, false);
     assert_eq!(recovery.in_flight(&sent), before + 2 * MSS);
     assert_eq!(recovery.next_repair(&sent, 20 * MSS), Some(2 * MSS..3 * MSS));
 }

@@ -1,7 +1,7 @@
 //! A slow start that overshoots: 50 Mb/s, 20 ms each way, a queue of 200 packets, no other loss.
 
 use windfall_base::{Duration, Rate};
-use windfall_tcp::TcpConfig;
+use windfall_tcp::{CongestionControl, TcpConfig};
 
 use crate::pair::*;
 
@@ -24,9 +24,43 @@ fn ten_seconds(config: &TcpConfig) -> Outcome {
 
 #[test]
 fn cubic_recovers_from_an_overshoot() {
-    let Outcome { goodput, queue_drops, timeouts } = ten_seconds(&TcpConfig::default());
+    let config =
+        TcpConfig { congestion_control: CongestionControl::Cubic, ..TcpConfig::new_reno() };
+    let Outcome { goodput, queue_drops, timeouts } = ten_seconds(&config);
     // 1448 of 1500 bytes are data: 48.3 Mb/s at best.
     assert!(goodput > 42e6 && queue_drops < 1_000, "{goodput} {queue_drops} {timeouts}");
+}
+
+#[test]
+fn hystart_leaves_slow_start_before_the_queue_overflows() {
+    for congestion_control in [CongestionControl::Cubic, CongestionControl::Reno] {
+        let drops = [false, true].map(|hystart| {
+            let config = TcpConfig { congestion_control, hystart, ..TcpConfig::default() };
+            let Outcome { goodput, queue_drops, timeouts } = ten_seconds(&config);
+            assert!(goodput > 47e6 && timeouts == 0, "{goodput} {timeouts}");
+            queue_drops
+        });
+        // What congestion avoidance loses to measure the path remains.
+        assert!(drops[1] * 4 <= drops[0] * 3, "{congestion_control:?}: {drops:?}");
+    }
+}
+
+#[test]
+fn a_lossy_path_needs_no_timeouts_where_losses_are_noticed_by_time() {
+    let timeouts = [false, true].map(|rack| {
+        let config = TcpConfig { rack, ..TcpConfig::default() };
+        let mut pair = Pair::with(config);
+        (pair.delay, pair.rate, pair.queue) = (ms(20), Rate::from_mbps(50), Some(200));
+        // Every twentieth, but in an order that never repeats.
+        let mut state = 1_u32;
+        pair.fate = Box::new(move |seen| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            if seen.is_data() && state >> 16 < 65_536 / 20 { Fate::lost() } else { Fate::default() }
+        });
+        pair.transfer(2_000_000, Duration::from_secs(60));
+        pair.connection(NEAR).operations().timeouts
+    });
+    assert!(timeouts[1] * 3 <= timeouts[0], "{timeouts:?}");
 }
 
 #[test]

@@ -30,8 +30,7 @@ impl Engine {
             sack: false,
             window_scale: false,
             receive_buffer: 65_535,
-            congestion_control: CongestionControl::Reno,
-            ..TcpConfig::default()
+            ..TcpConfig::new_reno()
         };
         let tcp = TcpEndpoint::new(Seed(7), "script", Lookup::Hashed);
         Self { tcp, config, id: None, written: 0, read: 0, events: Vec::new() }
@@ -140,6 +139,10 @@ fn switch_of<'a>(config: &'a mut TcpConfig, name: &str) -> Option<&'a mut bool> 
     Some(match name {
         "timestamps" => &mut config.timestamps,
         "sack" => &mut config.sack,
+        "rack" => &mut config.rack,
+        "prr" => &mut config.prr,
+        "f-rto" => &mut config.f_rto,
+        "hystart" => &mut config.hystart,
         "window-scale" => &mut config.window_scale,
         "ecn" => &mut config.ecn,
         "fast-open" => &mut config.fast_open,
@@ -311,6 +314,8 @@ scripts! {
     dsack
     duplicate_acknowledges
     ecn
+    f_rto
+    f_rto_new_data
     fast_open_client
     fast_open_retransmitted
     fast_open_server
@@ -335,6 +340,11 @@ scripts! {
     open_unanswered
     options_malformed
     paws
+    prr
+    rack
+    rack_duplicate
+    rack_reordering
+    rack_repair_lost
     reassembly
     reset
     reset_at_the_edge
@@ -345,6 +355,9 @@ scripts! {
     sequence_wrap
     shrunk_window
     silly_window
+    tail_probe
+    tail_probe_repairs
+    tail_probe_single
     timeout
     timeout_cubic
     timeout_sack

@@ -19,7 +19,7 @@ fn the_window_returns_to_the_plateau_when_the_cubic_says() {
     let mut reached = None;
     for step in 0..1_000_u64 {
         let now = Instant::START.saturating_add(Duration::from_millis(10 * step));
-        cubic.on_acknowledged(&Acknowledged { now, bytes: 1_000, rtt: Some(rtt), limited: true });
+        cubic.on_acknowledged(&Acknowledged { now, rtt: Some(rtt), ..ack(0, 1, true) });
         if cubic.window() >= 99_900 && reached.is_none() {
             reached = Some(now.as_secs_f64());
         }
@@ -32,7 +32,8 @@ fn the_window_returns_to_the_plateau_when_the_cubic_says() {
 /// Returns an acknowledgment of `segments` segments at `millis`.
 fn ack(millis: u64, segments: u64, limited: bool) -> Acknowledged {
     let now = Instant::START.saturating_add(Duration::from_millis(millis));
-    Acknowledged { now, bytes: segments * 1_000, rtt: Some(Duration::from_millis(100)), limited }
+    let rtt = Some(Duration::from_millis(100));
+    Acknowledged { now, bytes: segments * 1_000, rtt, limited, sample: rtt, una: 0, next: 0 }
 }
 
 #[test]

@@ -1,11 +1,12 @@
 use windfall_wire_net::tcp::SackBlock;
 
+use super::super::tests::ECHO;
 use super::*;
 
 fn report(recovery: &mut Recovery, left: u32, right: u32) -> Reported {
     let block = SackBlock { left: Seq32(left), right: Seq32(right) };
     let flow = SendSequence { una: 1, nxt: 100_001, max: 100_001, mss: 1_000 };
-    recovery.on_sack(&[block], &flow, |seq| Some(u64::from(seq.0)))
+    recovery.on_sack(&[block], &flow, |seq| Some(u64::from(seq.0)), &ECHO)
 }
 
 #[test]

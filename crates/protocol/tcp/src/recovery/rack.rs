@@ -1,0 +1,239 @@
+//! Losses by time (RACK, RFC 8985): what left before something that has arrived is lost unless it
+//! arrives within a round trip and a little, which grows with the reordering that is seen.
+
+use core::ops::Range;
+
+use windfall_base::{Duration, Instant, RangeSet};
+
+use super::flight::{Flight, Sent};
+use super::{DUPLICATES, SendSequence};
+
+/// Recoveries for which a reordering window that grew is kept (section 6.2, step 4).
+const PERSISTENCE: u8 = 16;
+
+/// What of an acknowledgment tells which of several transmissions has arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Echo {
+    /// When the acknowledgment came.
+    pub now: Instant,
+    /// The age of the timestamp that it echoes, in milliseconds.
+    pub age: Option<u32>,
+    /// The least round trip of the connection so far.
+    pub least: Option<Duration>,
+}
+
+/// What RACK knows of the path, and what it holds for lost.
+#[derive(Clone, Debug)]
+pub(super) struct Rack {
+    /// The latest transmission that has arrived, and its round trip.
+    newest: Option<Sent>,
+    round_trip: Duration,
+    least: Option<Duration>,
+    /// The highest position that has arrived.
+    farthest: u64,
+    /// Something arrived after what was sent later.
+    is_reordered: bool,
+    /// The reordering window, in quarters of the least round trip; the recoveries that it keeps its
+    /// size for.
+    multiplier: u32,
+    persists: u8,
+    /// A report of a duplicate counts once until this is acknowledged.
+    round: Option<u64>,
+    /// Below this every first transmission is judged.
+    judged: u64,
+    /// What is lost and did not leave again.
+    pub(super) lost: RangeSet,
+}
+
+impl Rack {
+    pub(super) fn new() -> Self {
+        Self {
+            newest: None,
+            round_trip: Duration::ZERO,
+            least: None,
+            farthest: 0,
+            is_reordered: false,
+            multiplier: 1,
+            persists: 0,
+            round: None,
+            judged: 0,
+            lost: RangeSet::default(),
+        }
+    }
+
+    /// Takes what has arrived for the first time (section 6.2, steps 1 to 3).
+    pub(super) fn on_arrival(&mut self, range: &Range<u64>, flight: &Flight, echo: &Echo) {
+        if !flight.repeated.is_empty() || range.end < self.farthest {
+            self.watch_order(range, flight);
+        }
+        self.farthest = self.farthest.max(range.end);
+        let Some(sent) = flight.latest(range) else { return };
+        let round_trip = echo.now.saturating_since(sent.at);
+        self.least = self.least.or(echo.least);
+        if sent.repeated && (self.is_too_early(round_trip) || is_older(echo, &sent)) {
+            return;
+        }
+        if !sent.repeated {
+            self.least = Some(self.least.map_or(round_trip, |least| least.min(round_trip)));
+        }
+        if self.newest.is_none_or(|newest| sent.is_after(&newest)) {
+            (self.newest, self.round_trip) = (Some(sent), round_trip);
+        }
+    }
+
+    fn watch_order(&mut self, range: &Range<u64>, flight: &Flight) {
+        let mut once = flight.repeated.gaps(range.clone());
+        self.is_reordered |= once.any(|gap| gap.end < self.farthest);
+    }
+
+    /// Returns whether what came back so soon must be the answer to the transmission before.
+    fn is_too_early(&self, round_trip: Duration) -> bool {
+        self.least.is_some_and(|least| round_trip < least)
+    }
+
+    /// Returns the round trip of what arrived last, if it was sent once.
+    pub(super) fn sample(&self) -> Option<Duration> {
+        self.newest.filter(|newest| !newest.repeated).map(|_| self.round_trip)
+    }
+
+    /// Takes the report of a duplicate: what was sent again had only been late (step 4).
+    pub(super) fn on_duplicate_reported(&mut self, flow: &SendSequence) {
+        if self.round.is_none_or(|round| flow.una >= round) {
+            self.round = Some(flow.max);
+            self.multiplier = (self.multiplier + 1).min(64);
+            self.persists = PERSISTENCE;
+        }
+    }
+
+    /// Notes the end of a recovery: the reordering window returns in time.
+    pub(super) fn on_recovered(&mut self) {
+        self.persists = self.persists.saturating_sub(1);
+        if self.persists == 0 {
+            self.multiplier = 1;
+        }
+    }
+
+    /// Returns the time by which something may come later than what was sent after it.
+    fn window(&self, smoothed: Option<Duration>, is_certain: bool) -> Duration {
+        if is_certain && !self.is_reordered {
+            return Duration::ZERO;
+        }
+        let quarter = self.least.unwrap_or(Duration::ZERO) / 4;
+        (quarter * u64::from(self.multiplier)).min(smoothed.unwrap_or(Duration::MAX))
+    }
+
+    /// Marks what is lost by now (step 5); returns when to look again.
+    pub(super) fn judge(
+        &mut self,
+        now: Instant,
+        flow: &SendSequence,
+        flight: &mut Flight,
+        sacked: &RangeSet,
+        smoothed: Option<Duration>,
+        recovers: bool,
+    ) -> Option<Instant> {
+        let newest = self.newest?;
+        let is_certain = recovers || sacked.total() > (DUPLICATES - 1) * flow.mss;
+        let wait = self.round_trip.saturating_add(self.window(smoothed, is_certain));
+        let again = self.judge_again(now, flow, flight, sacked, (&newest, wait));
+        let fresh = self.judge_fresh(now, flow, flight, sacked, (&newest, wait));
+        again.into_iter().chain(fresh).min()
+    }
+
+    fn judge_again(
+        &mut self,
+        now: Instant,
+        flow: &SendSequence,
+        flight: &mut Flight,
+        sacked: &RangeSet,
+        (newest, wait): (&Sent, Duration),
+    ) -> Option<Instant> {
+        while let Some(sent) = flight.again.front().copied() {
+            let open = sent.start.max(flow.una)..sent.end;
+            let mut missing = sacked.gaps(open).peekable();
+            if missing.peek().is_some() {
+                if !newest.is_after(&sent) {
+                    break;
+                }
+                let due = sent.at.saturating_add(wait);
+                if now < due {
+                    return Some(due);
+                }
+                for gap in missing {
+                    self.lost.insert(gap);
+                }
+            }
+            flight.again.pop_front();
+        }
+        None
+    }
+
+    fn judge_fresh(
+        &mut self,
+        now: Instant,
+        flow: &SendSequence,
+        flight: &Flight,
+        sacked: &RangeSet,
+        (newest, wait): (&Sent, Duration),
+    ) -> Option<Instant> {
+        self.judged = self.judged.max(flow.una);
+        let first = flight.fresh.partition_point(|sent| sent.end <= self.judged);
+        for sent in flight.fresh.range(first..) {
+            let end = if sent.at == newest.at { sent.end.min(newest.end) } else { sent.end };
+            let open = sent.start.max(self.judged)..end;
+            if sent.at > newest.at || open.is_empty() {
+                break;
+            }
+            let missing = || {
+                let gaps = sacked.gaps(open.clone());
+                gaps.flat_map(|gap| flight.repeated.gaps(gap))
+            };
+            let due = sent.at.saturating_add(wait);
+            if now < due && missing().next().is_some() {
+                return Some(due);
+            }
+            missing().for_each(|gap| _ = self.lost.insert(gap));
+            self.judged = end;
+        }
+        None
+    }
+
+    /// Marks at a retransmission timeout the first segment and whatever is overdue (section 6.3).
+    pub(super) fn on_timeout(
+        &mut self,
+        now: Instant,
+        flow: &SendSequence,
+        flight: &mut Flight,
+        sacked: &RangeSet,
+        smoothed: Option<Duration>,
+    ) {
+        let wait = self.round_trip.saturating_add(self.window(smoothed, true));
+        // Nothing can have left later than this.
+        let newest = Sent { start: 0, end: u64::MAX, at: now, repeated: false };
+        self.judge_again(now, flow, flight, sacked, (&newest, wait));
+        self.judge_fresh(now, flow, flight, sacked, (&newest, wait));
+        let fresh = flight.fresh.iter().map(|sent| sent.start.max(self.judged)..sent.end);
+        let again = flight.again.iter().map(|sent| sent.start..sent.end);
+        let recent: Vec<_> = fresh.filter(|range| !range.is_empty()).chain(again).collect();
+        let first = flow.una..(flow.una + flow.mss).min(flow.max);
+        self.lost = sacked.gaps(flow.una..flow.max).fold(RangeSet::default(), |mut lost, gap| {
+            lost.insert(gap);
+            lost
+        });
+        recent.into_iter().for_each(|range| self.lost.remove(range));
+        sacked.gaps(first).for_each(|gap| _ = self.lost.insert(gap));
+    }
+
+    /// Takes back what is held for lost: its first transmission may still arrive.
+    pub(super) fn reconsider(&mut self, flow: &SendSequence, flight: &mut Flight) {
+        self.lost.iter().for_each(|range| flight.repeated.remove(range));
+        self.lost.clear();
+        self.judged = flow.una;
+    }
+}
+
+/// Returns whether an acknowledgment answers something older than the transmission `sent`.
+fn is_older(echo: &Echo, sent: &Sent) -> bool {
+    let clock = |at: Instant| at.as_nanos() / 1_000_000;
+    echo.age.is_some_and(|age| u64::from(age) > clock(echo.now) - clock(sent.at))
+}

@@ -1,0 +1,289 @@
+//! Recovery by time: RACK, the probe of the tail (TLP, RFC 8985), and timeouts that prove spurious
+//! (F-RTO, RFC 5682).
+
+use core::ops::Range;
+
+use windfall_base::{Duration, Instant, RangeSet};
+
+use super::flight::Flight;
+use super::rack::{Echo, Rack};
+use super::{Recovery, SendSequence};
+use crate::config::LossRecovery;
+
+/// How far it is known whether the last timeout was spurious.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Doubt {
+    /// There is none.
+    #[default]
+    Settled,
+    /// Only the first segment was sent again (RFC 5682, section 3.1, step 1).
+    Open,
+    /// That was acknowledged, and new data are to leave before anything is repaired (step 2).
+    Tries,
+    /// They have left: the next acknowledgment tells.
+    Tried,
+}
+
+/// The probe of the tail whose answer is awaited.
+#[derive(Clone, Copy, Debug)]
+struct TailProbe {
+    /// The end of what was sent when it left.
+    end: u64,
+    /// It carried nothing new.
+    repeated: bool,
+}
+
+/// What is known by time.
+#[derive(Clone, Debug)]
+pub(super) struct Timed {
+    pub(super) flight: Flight,
+    rack: Rack,
+    probe: Option<TailProbe>,
+    doubts: bool,
+    doubt: Doubt,
+    /// Data that were sent once, before the timeout in doubt, have arrived since.
+    original_arrived: bool,
+}
+
+/// What the time says of losses.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Judgement {
+    /// A recovery must begin.
+    pub begins: bool,
+    /// Losses were found.
+    pub found: bool,
+    /// When to look again.
+    pub again_at: Option<Instant>,
+}
+
+/// What an acknowledgment says of the probe of the tail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProbeAnswer {
+    /// Nothing.
+    None,
+    /// Nothing was lost.
+    Intact,
+    /// The probe repaired a loss: congestion control must hear of it.
+    Repaired,
+}
+
+impl Timed {
+    pub(super) fn is_quiet(&self) -> bool {
+        self.flight.repeated.is_empty() && self.rack.lost.is_empty() && self.probe.is_none()
+    }
+
+    pub(super) fn on_sent(&mut self, now: Instant, range: &Range<u64>, max: u64) {
+        self.flight.on_sent(now, range, max);
+        if range.start < max {
+            self.rack.lost.remove(range.clone());
+        } else if self.doubt == Doubt::Tries {
+            self.doubt = Doubt::Tried;
+        }
+    }
+
+    /// Returns the bytes in the network: neither reported nor lost.
+    pub(super) fn in_flight(&self, flow: &SendSequence, sacked: &RangeSet) -> u64 {
+        let lost = &self.rack.lost;
+        let gone = if flow.nxt == flow.max {
+            sacked.total() + lost.total()
+        } else {
+            sacked.count_within(flow.una..flow.nxt) + lost.count_within(flow.una..flow.nxt)
+        };
+        (flow.nxt - flow.una).saturating_sub(gone)
+    }
+
+    fn on_arrival(&mut self, range: &Range<u64>, recover: u64, echo: &Echo) {
+        if self.doubt != Doubt::Settled {
+            let mut once = self.flight.repeated.gaps(range.start..range.end.min(recover));
+            self.original_arrived |= once.next().is_some();
+        }
+        self.rack.on_arrival(range, &self.flight, echo);
+    }
+}
+
+impl Recovery {
+    /// Notices losses by time from here on, and with `doubts` whether timeouts are spurious.
+    pub(crate) fn use_time(&mut self, doubts: bool) {
+        self.timed = Some(Box::new(Timed {
+            flight: Flight::default(),
+            rack: Rack::new(),
+            probe: None,
+            doubts,
+            doubt: Doubt::Settled,
+            original_arrived: false,
+        }));
+    }
+
+    /// Returns whether losses are noticed by time.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.timed.is_some() && self.repair == LossRecovery::Sack
+    }
+
+    /// Takes what `range` says has arrived, part of it perhaps known.
+    pub(super) fn note_arrival(&mut self, range: Range<u64>, flow: &SendSequence, echo: &Echo) {
+        let Some(timed) = &mut self.timed else {
+            let known = if self.sacked.is_empty() { 0 } else { self.known_in(&range) };
+            self.delivered += range.end - range.start - known;
+            return;
+        };
+        if self.sacked.is_empty() {
+            self.delivered += range.end - range.start;
+            timed.on_arrival(&range, self.recover, echo);
+        } else {
+            for gap in self.sacked.gaps(range.clone()) {
+                self.delivered += gap.end - gap.start;
+                timed.on_arrival(&gap, self.recover, echo);
+            }
+        }
+        if !timed.rack.lost.is_empty() {
+            timed.rack.lost.remove(range);
+        }
+        timed.flight.release(flow.una);
+    }
+
+    fn known_in(&self, range: &Range<u64>) -> u64 {
+        self.sacked.count_within(range.clone())
+    }
+
+    /// Returns the exact round trip of what arrived last, if it was sent once.
+    pub(crate) fn sample(&self) -> Option<Duration> {
+        self.timed.as_ref()?.rack.sample()
+    }
+
+    /// Takes the report of a duplicate, unless the probe of the tail explains it.
+    pub(crate) fn on_duplicate_reported(&mut self, flow: &SendSequence) {
+        if let Some(timed) = &mut self.timed
+            && timed.probe.is_none()
+        {
+            timed.rack.on_duplicate_reported(flow);
+        }
+    }
+
+    pub(super) fn note_recovered(&mut self) {
+        if let Some(timed) = &mut self.timed {
+            timed.rack.on_recovered();
+        }
+    }
+
+    /// Says what is lost by now, and whether a recovery must begin.
+    pub(crate) fn judge(
+        &mut self,
+        now: Instant,
+        flow: &SendSequence,
+        smoothed: Option<Duration>,
+    ) -> Judgement {
+        let recovers = self.active || (self.timed_out && flow.una <= self.recover);
+        let may_begin = !self.active && self.may_begin(flow);
+        let is_timed = self.is_timed();
+        let Some(timed) = self.timed.as_mut().filter(|_| is_timed) else {
+            return Judgement::default();
+        };
+        let Timed { rack, flight, .. } = &mut **timed;
+        let before = rack.lost.total();
+        let again_at = rack.judge(now, flow, flight, &self.sacked, smoothed, recovers);
+        let found = rack.lost.total() > before;
+        Judgement { begins: may_begin && !rack.lost.is_empty(), found, again_at }
+    }
+
+    pub(super) fn mark_at_timeout(
+        &mut self,
+        now: Instant,
+        flow: &SendSequence,
+        smoothed: Option<Duration>,
+    ) {
+        // RFC 5682, section 3.1, step 1: not again while an earlier timeout is being repaired.
+        let is_first = !self.timed_out || flow.una > self.recover;
+        let is_timed = self.is_timed();
+        let Some(timed) = self.timed.as_mut().filter(|_| is_timed) else { return };
+        let Timed { rack, flight, .. } = &mut **timed;
+        rack.on_timeout(now, flow, flight, &self.sacked, smoothed);
+        timed.probe = None;
+        timed.doubt = if timed.doubts && is_first { Doubt::Open } else { Doubt::Settled };
+        timed.original_arrived = false;
+    }
+
+    /// Forgets what is held for lost: it leaves again in order.
+    pub(crate) fn forget_losses(&mut self) {
+        if let Some(timed) = &mut self.timed {
+            timed.rack.lost.clear();
+        }
+    }
+
+    /// Returns the next piece that is marked as lost.
+    pub(super) fn next_marked(&mut self, flow: &SendSequence, window: u64) -> Option<Range<u64>> {
+        let in_flight = self.in_flight(flow);
+        // The first of a recovery leaves whatever the window says (RFC 6675, section 5, step 4.3).
+        let is_first = self.pending.take().is_some();
+        let repairs = |timed: &&Box<Timed>| !matches!(timed.doubt, Doubt::Tries | Doubt::Tried);
+        let timed = self.timed.as_ref().filter(repairs)?;
+        let lost = timed.rack.lost.iter().next()?;
+        let end = lost.end.min(lost.start + flow.mss);
+        (is_first || in_flight + (end - lost.start) <= window).then_some(lost.start..end)
+    }
+
+    /// Gives up to send new data in order to learn of a timeout whether it was spurious, as there
+    /// are none that may leave; returns whether that was wanted.
+    pub(crate) fn end_trial(&mut self) -> bool {
+        let tries = |timed: &&mut Box<Timed>| timed.doubt == Doubt::Tries;
+        let trying = self.timed.as_mut().filter(tries);
+        trying.map(|timed| timed.doubt = Doubt::Settled).is_some()
+    }
+
+    /// Goes on with the doubt about the last timeout after an acknowledgment (RFC 5682, section
+    /// 3.1); `true` if that was spurious. `has_more` if new data may be sent.
+    pub(crate) fn doubt(&mut self, flow: &SendSequence, advanced: bool, has_more: bool) -> bool {
+        let recover = self.recover;
+        let Some(timed) = self.timed.as_mut().filter(|it| it.doubt != Doubt::Settled) else {
+            return false;
+        };
+        let is_spurious = timed.original_arrived && flow.una < recover;
+        timed.doubt = match timed.doubt {
+            Doubt::Open if advanced && !is_spurious && flow.una < recover && has_more => {
+                Doubt::Tries
+            }
+            _ => Doubt::Settled,
+        };
+        if is_spurious {
+            let Timed { rack, flight, .. } = &mut **timed;
+            rack.reconsider(flow, flight);
+            self.timed_out = false;
+        }
+        is_spurious
+    }
+
+    /// Returns whether a probe of the tail may be awaited (RFC 8985, section 7.2).
+    pub(crate) fn may_probe(&self, flow: &SendSequence) -> bool {
+        let timed = self.timed.as_ref().filter(|_| self.is_timed());
+        timed.is_some_and(|timed| timed.probe.is_none() && timed.rack.lost.is_empty())
+            && !self.active
+            && self.sacked.is_empty()
+            && !(self.timed_out && flow.una <= self.recover)
+    }
+
+    /// Notes that a probe of the tail leaves.
+    pub(crate) fn on_probe(&mut self, end: u64, repeated: bool) {
+        if let Some(timed) = &mut self.timed {
+            timed.probe = Some(TailProbe { end, repeated });
+        }
+    }
+
+    /// Says what an acknowledgment of `ack` says of the probe (section 7.4); `reported` if it
+    /// reports a duplicate, `bare` if it says nothing new at all.
+    pub(crate) fn answer_probe(&mut self, ack: u64, reported: bool, bare: bool) -> ProbeAnswer {
+        let Some(timed) = &mut self.timed else { return ProbeAnswer::None };
+        let Some(probe) = timed.probe.filter(|probe| ack >= probe.end) else {
+            return ProbeAnswer::None;
+        };
+        let answer = if !probe.repeated || reported {
+            ProbeAnswer::Intact
+        } else if ack > probe.end {
+            ProbeAnswer::Repaired
+        } else if bare {
+            ProbeAnswer::Intact
+        } else {
+            return ProbeAnswer::None;
+        };
+        timed.probe = None;
+        answer
+    }
+}
