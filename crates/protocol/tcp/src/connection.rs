@@ -127,14 +127,14 @@ enum Due {
     Now,
 }
 
-/// What the timer of what is in flight waits for.
+/// The event that the timer of what is in flight waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Awaited {
     /// An acknowledgment: without one, everything is lost (RFC 6298).
     Acknowledgment,
     /// One of the last segments: without one, a probe asks for it (RFC 8985, section 7).
     Tail,
-    /// What may have been overtaken: then it is lost (RFC 8985, section 6).
+    /// A segment that may have been overtaken: without it, it is lost (RFC 8985, section 6).
     Reordering,
 }
 
@@ -177,8 +177,7 @@ struct Sender {
     announce_reduction: bool,
     /// Timeouts in a row without progress.
     attempts: u8,
-    /// What the end of the wait for an acknowledgment means, and when nothing else is left to do
-    /// than to repeat.
+    /// The meaning of the timer, and the time at which nothing is left but to repeat.
     awaited: Awaited,
     timeout_at: Instant,
     /// A probe of the tail is due.
@@ -311,7 +310,8 @@ impl Connection {
         if self.negotiated.sack && self.config.prr {
             self.recovery.use_rate();
         }
-        if self.negotiated.sack && self.config.rack {
+        // Where the link below repeats and reorders, nothing but a timeout says that data are lost.
+        if self.negotiated.sack && self.config.rack && self.config.fast_retransmit {
             self.recovery.use_time(self.config.f_rto);
         }
     }

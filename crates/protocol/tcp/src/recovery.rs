@@ -74,7 +74,7 @@ pub(crate) struct Recovery {
     rate: Option<prr::Rate>,
     /// Bytes that the acknowledgment at hand says have arrived.
     delivered: u64,
-    /// What left when, where losses are noticed by time (RFC 8985).
+    /// The record of what left when, where losses are noticed by time (RFC 8985).
     timed: Option<Box<timed::Timed>>,
 }
 

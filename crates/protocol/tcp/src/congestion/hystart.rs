@@ -12,7 +12,7 @@ const MOST_GROWTH: Duration = Duration::from_millis(16);
 const DIVISOR: u64 = 8;
 /// Round trips measured in a round before they say anything.
 const SAMPLES: u32 = 8;
-/// In conservative slow start the window grows by one part of so many.
+/// In conservative slow start the window grows by a quarter of what it would.
 const GROWTH_DIVISOR: f64 = 4.0;
 /// Rounds of conservative slow start before congestion avoidance.
 const ROUNDS: u32 = 5;
@@ -29,7 +29,7 @@ pub(super) enum Pace {
 /// The state of the algorithm during the first slow start.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HyStart {
-    /// What is acknowledged when the round ends.
+    /// The position whose acknowledgment ends the round.
     round_end: u64,
     /// The least round trip of the last round and of this one.
     last: Option<Duration>,

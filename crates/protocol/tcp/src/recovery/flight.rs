@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use windfall_base::{Instant, RangeSet};
 
-/// What left at one instant, in one piece.
+/// A piece of the stream that left at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sent {
     pub start: u64,

@@ -11,7 +11,7 @@ use super::{DUPLICATES, SendSequence};
 /// Recoveries for which a reordering window that grew is kept (section 6.2, step 4).
 const PERSISTENCE: u8 = 16;
 
-/// What of an acknowledgment tells which of several transmissions has arrived.
+/// The part of an acknowledgment that tells which of several transmissions has arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Echo {
     /// When the acknowledgment came.
@@ -22,7 +22,7 @@ pub(crate) struct Echo {
     pub least: Option<Duration>,
 }
 
-/// What RACK knows of the path, and what it holds for lost.
+/// The state of RACK: its measures of the path, and the positions that it holds for lost.
 #[derive(Clone, Debug)]
 pub(super) struct Rack {
     /// The latest transmission that has arrived, and its round trip.
@@ -41,7 +41,7 @@ pub(super) struct Rack {
     round: Option<u64>,
     /// Below this every first transmission is judged.
     judged: u64,
-    /// What is lost and did not leave again.
+    /// The positions that are lost and did not leave again.
     pub(super) lost: RangeSet,
 }
 

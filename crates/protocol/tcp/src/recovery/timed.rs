@@ -10,7 +10,7 @@ use super::rack::{Echo, Rack};
 use super::{Recovery, SendSequence};
 use crate::config::LossRecovery;
 
-/// How far it is known whether the last timeout was spurious.
+/// The progress of finding out whether the last timeout was spurious.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Doubt {
     /// There is none.
@@ -33,7 +33,7 @@ struct TailProbe {
     repeated: bool,
 }
 
-/// What is known by time.
+/// The state of recovery by time.
 #[derive(Clone, Debug)]
 pub(super) struct Timed {
     pub(super) flight: Flight,
@@ -45,7 +45,7 @@ pub(super) struct Timed {
     original_arrived: bool,
 }
 
-/// What the time says of losses.
+/// The losses that the time tells of.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Judgement {
     /// A recovery must begin.
@@ -56,10 +56,10 @@ pub(crate) struct Judgement {
     pub again_at: Option<Instant>,
 }
 
-/// What an acknowledgment says of the probe of the tail.
+/// The answer to the probe of the tail in an acknowledgment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProbeAnswer {
-    /// Nothing.
+    /// None is in it.
     None,
     /// Nothing was lost.
     Intact,
@@ -214,8 +214,10 @@ impl Recovery {
         let in_flight = self.in_flight(flow);
         // The first of a recovery leaves whatever the window says (RFC 6675, section 5, step 4.3).
         let is_first = self.pending.take().is_some();
-        let repairs = |timed: &&Box<Timed>| !matches!(timed.doubt, Doubt::Tries | Doubt::Tried);
-        let timed = self.timed.as_ref().filter(repairs)?;
+        let timed = self.timed.as_ref()?;
+        if matches!(timed.doubt, Doubt::Tries | Doubt::Tried) {
+            return None;
+        }
         let lost = timed.rack.lost.iter().next()?;
         let end = lost.end.min(lost.start + flow.mss);
         (is_first || in_flight + (end - lost.start) <= window).then_some(lost.start..end)
@@ -224,9 +226,13 @@ impl Recovery {
     /// Gives up to send new data in order to learn of a timeout whether it was spurious, as there
     /// are none that may leave; returns whether that was wanted.
     pub(crate) fn end_trial(&mut self) -> bool {
-        let tries = |timed: &&mut Box<Timed>| timed.doubt == Doubt::Tries;
-        let trying = self.timed.as_mut().filter(tries);
-        trying.map(|timed| timed.doubt = Doubt::Settled).is_some()
+        match &mut self.timed {
+            Some(timed) if timed.doubt == Doubt::Tries => {
+                timed.doubt = Doubt::Settled;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Goes on with the doubt about the last timeout after an acknowledgment (RFC 5682, section
@@ -268,7 +274,7 @@ impl Recovery {
     }
 
     /// Says what an acknowledgment of `ack` says of the probe (section 7.4); `reported` if it
-    /// reports a duplicate, `bare` if it says nothing new at all.
+    /// reports a duplicate, `bare` if it tells no news.
     pub(crate) fn answer_probe(&mut self, ack: u64, reported: bool, bare: bool) -> ProbeAnswer {
         let Some(timed) = &mut self.timed else { return ProbeAnswer::None };
         let Some(probe) = timed.probe.filter(|probe| ack >= probe.end) else {
