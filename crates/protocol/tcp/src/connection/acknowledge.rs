@@ -87,10 +87,14 @@ impl Connection {
             self.begin_recovery(now, &flow);
         }
         self.recovery.settle(&flow, advanced && !judged.found);
-        if let Some(at) = judged.again_at {
+        if !self.timers.runs(Timer::Retransmit) {
+            // Everything is acknowledged, or the window is closed and probes ask for it.
+            return;
+        }
+        if let Some(at) = judged.again_at.filter(|at| *at < self.sender.timeout_at) {
             self.sender.awaited = Awaited::Reordering;
             self.timers.set(Timer::Retransmit, at);
-        } else if flow.una < flow.max {
+        } else {
             self.watch_tail(now);
         }
     }

@@ -9,6 +9,9 @@ use crate::timers::Timer;
 /// The longest that a peer may hold an acknowledgment back (RFC 8985, section 7.2).
 const MOST_DELAY: Duration = Duration::from_millis(200);
 
+/// The least time after which a probe of the tail leaves.
+const LEAST_WAIT: Duration = Duration::from_millis(1);
+
 impl Connection {
     /// Fires every timer due at `now`; a spurious call changes nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
@@ -65,7 +68,8 @@ impl Connection {
         let Some(round_trip) = self.rtt.smoothed() else { return };
         // A single segment may wait for an acknowledgment that is held back.
         let held_back = if flow.max - flow.una <= flow.mss { MOST_DELAY } else { Duration::ZERO };
-        let wait = (round_trip * 2).saturating_add(held_back);
+        // A clock that ticks may measure nothing.
+        let wait = (round_trip * 2).max(LEAST_WAIT).saturating_add(held_back);
         self.sender.awaited = Awaited::Tail;
         let at = now.saturating_add(wait).min(self.sender.timeout_at);
         self.timers.set(Timer::Retransmit, at);
