@@ -18,7 +18,7 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig1",
     title: "A picture sent precisely and approximately, by bit error rate",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::Reproduced, 20),
+    record: VerdictRecord::with_seeds(Verdict::InPart, 20),
     mutation: Some("damaged frames are dropped"),
     run,
 };
@@ -174,22 +174,21 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
         Claim::paper("S0.38", quote, statement)
             .compare("dB worse than precise", better([0, 1], path), Band::from(1.0, "degraded"))
             .compare(
+                "PSNR in dB",
+                mean(1, path, |sent| sent.psnr),
+                Band::from(RECOGNISED.0, "recognisable"),
+            )
+            .compare(
                 "SSIM",
                 mean(1, path, |sent| sent.ssim),
                 Band::from(RECOGNISED.1, "recognisable"),
             )
     };
     vec![
-        recognisable("at 1e-4 the picture is worse than the precise one, and recognisable", MIDDLE)
-            .compare(
-                "PSNR in dB",
-                mean(1, MIDDLE, |sent| sent.psnr),
-                Band::from(RECOGNISED.0, "recognisable"),
-            ),
+        recognisable("at 1e-4 the picture is worse than the precise one, and recognisable", MIDDLE),
         recognisable("so it is over 802.11 in the office, at 54 Mb/s and 12.2 m", OFFICE).because(
-            "its PSNR of 17 to 21 dB lies where we put the edge of what is recognised, 18 dB, and \
-             is not judged: a fifth of the datagrams is missing, and gaps cost PSNR more than \
-             they hide",
+            "its PSNR of 17 to 21 dB reaches across the edge of what is recognised, 18 dB: a fifth \
+             of the datagrams is missing, and gaps cost PSNR more than they hide",
         ),
         Claim::paper(
             "S0.27",

@@ -20,7 +20,7 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.sockets",
     title: "Retransmissions, bit errors and frame loss over the system's sockets, in real time",
     basis: Basis::RealTime,
-    record: VerdictRecord::with_seeds(Verdict::Reproduced, 10),
+    record: VerdictRecord::with_seeds(Verdict::InPart, 10),
     mutation: Some("damaged frames are dropped"),
     run,
 };
@@ -229,10 +229,10 @@ fn claims(sweeps: &[Sweep]) -> Vec<Claim> {
              frames”",
             "in damaged datagrams fewer than 5 % of the bits are wrong",
         )
-        .not_comparable(
-            format!("{:.1} % (12.2 m, 54 Mb/s)", 100.0 * poor(|cell| cell.wrong).value),
+        .compare("12.2 m, 54 Mb/s", poor(|cell| cell.wrong), Band::below(0.05, "the paper's 5 %"))
+        .because(
             "what collides with the other networks depends on how punctual the machine is that \
-             runs them in real time; S0.fig3 judges it in simulated time",
+             runs them in real time; S0.fig3 judges the same in simulated time",
         ),
         Claim::paper(
             "S0.36",
