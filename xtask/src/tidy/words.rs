@@ -29,11 +29,12 @@ const ANYWHERE: [(&str, &str, &str); 7] = [
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Folders of crates that may hold `unsafe`.
-const UNSAFE: [&str; 5] = [
+const UNSAFE: [&str; 6] = [
     "crates/runtime/live/",
     "crates/runtime/socket/",
     "crates/face/ffi-c/",
     "crates/face/ffi-py/",
+    "crates/face/udplite-preload/",
     "crates/codec/fec/",
 ];
 

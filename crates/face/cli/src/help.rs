@@ -74,6 +74,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("tcp settings", &["windfall tcp settings", "windfall tcp settings net3-reno,sack=on"]),
     (
+        "udplite",
+        &[
+            "windfall udplite -- python3 -m unittest -k UDPLITE test.test_socket",
+            "windfall udplite --carrier udp -- ffmpeg -i udplite://127.0.0.1:5000 got.ts",
+        ],
+    ),
+    (
         "trace synth",
         &[
             "windfall trace synth --frames 1000 --loss 5% --ber 1e-4 -o office.trace",

@@ -33,6 +33,7 @@ mod tcp;
 mod trace;
 mod track;
 mod transfer;
+mod udplite;
 mod up;
 mod usage;
 mod watch;
@@ -62,6 +63,7 @@ enum Command {
     Exec(exec::Args),
     Sim(Box<sim::Args>),
     Tcp(Box<tcp::Args>),
+    Udplite(udplite::Args),
     Trace(Box<trace::Args>),
     Stream(stream::Args),
     Track(track::Args),
@@ -102,6 +104,7 @@ impl Command {
             Self::Exec(args) => exec::run(args),
             Self::Sim(args) => sim::run(args),
             Self::Tcp(args) => tcp::run(args),
+            Self::Udplite(args) => udplite::run(args),
             Self::Trace(args) => trace::run(args),
             Self::Stream(args) => stream::run(args),
             Self::Track(args) => track::run(args),
@@ -117,7 +120,7 @@ impl Command {
     /// Returns the exit status for a failure of the command.
     fn status_of_failure(&self) -> u8 {
         match self {
-            Self::Run(_) | Self::Exec(_) => exit::WRAPPER_FAILED,
+            Self::Run(_) | Self::Exec(_) | Self::Udplite(_) => exit::WRAPPER_FAILED,
             Self::Tcp(args) if args.is_wrapper() => exit::WRAPPER_FAILED,
             Self::Stream(_) | Self::Track(_) | Self::Image(_) => exit::FAILED,
             _ => exit::CANNOT_RUN,

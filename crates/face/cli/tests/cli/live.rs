@@ -28,6 +28,7 @@ mod several;
 mod tcp;
 mod terminal;
 mod throughput;
+mod udplite;
 mod users;
 
 use std::process::{Command, Output, Stdio};
