@@ -127,8 +127,6 @@ settings! {
         /// gsm-bad, gsm-walking, gsm-driving
         "environment" environment: Surroundings {
             value: "PLACE", example: "office", unset: "none", requirement: "S3.17",
-            short: "Air of a place: office, walking, adjacent, table, walls, or gsm-good, \
-                    gsm-bad, gsm-walking, gsm-driving",
             detail: "The places of paper 003 are traces ([coding.md](../coding.md)), the circuits \
                      of paper 001 a model ([gsm.md](../gsm.md)).",
             particular: Some(Aspect::Air),

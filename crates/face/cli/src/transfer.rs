@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use windfall_base::Duration;
 use windfall_live::interrupt;
-use windfall_socket::{Integrity, MessageKind, Mode, SapError, SapOptions, SapSocket};
+use windfall_socket::{CloseReason, Integrity, MessageKind, Mode, SapError, SapOptions, SapSocket};
 
 use crate::exit::{CliError, Completion, Result};
 
@@ -19,7 +19,9 @@ const PLAN_PART: usize = 1_000;
 
 /// Time after which a receiver gives up waiting for the next record.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The time between two checks for a signal while a receiver waits.
+/// The time that a sender gives a receiver which is started beside it to open its port.
+const RECEIVER_START: Duration = Duration::from_secs(5);
+/// The time between two attempts to connect, and two checks for a signal while a receiver waits.
 const POLL: Duration = Duration::from_millis(50);
 
 /// Prints on the standard error the address where the receiver waits.
@@ -41,10 +43,19 @@ impl Sender {
         Ok(Self::Tcp(stream))
     }
 
-    /// Connects to a receiver over SAP; records travel as precise messages if `precise`.
+    /// Connects to a receiver over SAP, which may open its port a little later; records travel as
+    /// precise messages if `precise`.
     pub(crate) fn over_sap(options: &SapOptions, to: SocketAddr, precise: bool) -> Result<Self> {
-        let socket = options.connect(to).map_err(|error| cannot_connect(to, &error))?;
-        Ok(Self::Sap(socket, precise))
+        let until = Instant::now() + std::time::Duration::from(RECEIVER_START);
+        loop {
+            match options.connect(to) {
+                Ok(socket) => return Ok(Self::Sap(socket, precise)),
+                Err(SapError::Closed(CloseReason::PortClosed)) if Instant::now() < until => {
+                    std::thread::sleep(POLL.into());
+                }
+                Err(error) => return Err(cannot_connect(to, &error)),
+            }
+        }
     }
 
     /// Sends a plan precisely, and waits until it has arrived where records could overtake it.
