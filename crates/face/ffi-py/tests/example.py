@@ -96,7 +96,7 @@ def too_long():
     listener = windfall_sap.listen()
     sender = windfall_sap.connect(*listener.getsockname())
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-    for long in [bytes(1 << 17), mmap.mmap(-1, 1 << 40, flags=flags, prot=mmap.PROT_READ)]:
+    for long in [bytes(1 << 21), mmap.mmap(-1, 1 << 40, flags=flags, prot=mmap.PROT_READ)]:
         try:
             sender.send(long)
         except ValueError as error:
