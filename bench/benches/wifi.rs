@@ -101,7 +101,8 @@ fn run_once(mut simulation: Simulation) -> Run {
     let seconds = (thread_time() - start).as_secs_f64();
     let stations = (0..).map_while(|number| simulation.network().station(number));
     let measures = stations.flat_map(SimulatedStation::reports).flatten();
-    let received = measures.filter(|(name, _)| *name == "received_bytes").map(|(_, bytes)| bytes);
+    let received =
+        measures.filter(|(name, _)| *name == "received_bytes").map(|(_, it)| it.number());
     Run { frames: frames(&simulation), bytes: received.sum::<f64>() as u64, seconds }
 }
 

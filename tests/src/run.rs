@@ -70,7 +70,7 @@ impl Outcome {
         let number = number.unwrap_or_else(|| panic!("no application of {station} is a {kind}"));
         let station = self.simulation.network().station(station);
         let report = station.and_then(|station| station.reports().nth(number));
-        report.unwrap_or_default().into_iter().collect()
+        report.unwrap_or_default().into_iter().map(|(name, it)| (name, it.number())).collect()
     }
 }
 

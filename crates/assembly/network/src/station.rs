@@ -4,7 +4,7 @@ use core::ops::Range;
 use std::fmt;
 
 use windfall_base::{Input, Instant, Ledger, Node, Outgoing, Port, Seed, earlier};
-use windfall_socket_api::Application;
+use windfall_socket_api::{Application, Measured};
 use windfall_stack::{AppId, Host, HostConfig, HostEvent};
 
 /// A host with its applications; port *i* is the device of its *i*-th interface.
@@ -63,7 +63,7 @@ impl SimulatedStation {
     }
 
     /// Returns the measurements of each application.
-    pub fn reports(&self) -> impl Iterator<Item = Vec<(&'static str, f64)>> + '_ {
+    pub fn reports(&self) -> impl Iterator<Item = Vec<(&'static str, Measured)>> + '_ {
         self.apps.iter().map(|app| app.report())
     }
 

@@ -5,13 +5,14 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use windfall_base::{Drops, Duration, Seed};
 use windfall_network::{ElementId, LinkLedger, Network};
+use windfall_socket_api::Measured;
 
 /// The format of the JSON summary; the number grows when a member changes its meaning or
 /// goes.
-pub const FORMAT: &str = "windfall-summary/1";
+pub const FORMAT: &str = "windfall-summary/2";
 
 /// The summary of a whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -278,7 +279,20 @@ pub struct ApplicationSummary {
     /// The application and where it ran.
     pub name: String,
     /// The measures by name, each with its unit in the name.
-    pub measures: BTreeMap<&'static str, f64>,
+    #[serde(serialize_with = "measures_to_json")]
+    pub measures: BTreeMap<&'static str, Measured>,
+}
+
+/// Counts are integers, and what could not be measured is null.
+fn measures_to_json<S: Serializer>(
+    measures: &BTreeMap<&'static str, Measured>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    to.collect_map(measures.iter().map(|(name, measured)| match *measured {
+        Measured::Count(count) => (name, serde_json::Value::from(count)),
+        Measured::Value(value) => (name, value.into()),
+        Measured::Absent => (name, serde_json::Value::Null),
+    }))
 }
 
 /// More columns than this are not read beside each other.
@@ -328,7 +342,8 @@ impl Summary {
             return;
         }
         let measures = self.applications.iter().flat_map(|it| &it.measures);
-        let received = measures.filter(|(name, _)| **name == "received_bytes").map(|it| it.1);
+        let received =
+            measures.filter(|(name, _)| **name == "received_bytes").map(|it| it.1.number());
         let payload = received.sum::<f64>() as u64;
         let bytes = if payload > 0 { payload } else { delivered };
         let joules = radios.iter().sum();
@@ -429,8 +444,9 @@ impl Summary {
         }
         for application in &self.applications {
             let measures = &application.measures;
-            let shown = measures.iter().filter(|(_, value)| **value != 0.0);
-            let shown: Vec<_> = shown.map(|(name, value)| measure(name, *value)).collect();
+            let numbers = measures.iter().map(|(name, measured)| (name, measured.number()));
+            let shown = numbers.filter(|(_, number)| *number != 0.0);
+            let shown: Vec<_> = shown.map(|(name, number)| measure(name, number)).collect();
             let _ = writeln!(out, "{}: {}", application.name, shown.join(", "));
         }
         if let Some(lateness) = self.lateness {

@@ -7,7 +7,7 @@ use core::net::SocketAddr;
 use bytes::{Bytes, BytesMut};
 use windfall_base::{Instant, Seed};
 use windfall_socket_api::{
-    Application, SocketCommand, SocketError, SocketEvent, SocketId, Transport,
+    Application, Measured, SocketCommand, SocketError, SocketEvent, SocketId, Transport,
 };
 
 use crate::pattern::Pattern;
@@ -133,15 +133,15 @@ impl Application for Bulk {
         (self.step == Step::Open).then_some((self.config.start, "bulk"))
     }
 
-    fn report(&self) -> Vec<(&'static str, f64)> {
+    fn report(&self) -> Vec<(&'static str, Measured)> {
         let since = |at: Option<Instant>| {
-            at.map_or(0.0, |at| at.saturating_since(self.config.start).as_secs_f64())
+            at.map(|at| at.saturating_since(self.config.start).as_secs_f64()).into()
         };
         vec![
-            ("sent_bytes", self.sent as f64),
+            ("sent_bytes", self.sent.into()),
             ("connected_seconds", since(self.connected)),
             ("closed_seconds", since(self.closed)),
-            ("failed", f64::from(u8::from(self.error.is_some()))),
+            ("failed", u64::from(self.error.is_some()).into()),
         ]
     }
 }
@@ -255,20 +255,18 @@ impl Application for BulkSink {
         (!self.opened).then_some((Instant::START, "open"))
     }
 
-    fn report(&self) -> Vec<(&'static str, f64)> {
-        let span = match (self.first, self.last) {
-            (Some(first), Some(last)) => last.saturating_since(first).as_secs_f64(),
-            _ => 0.0,
-        };
-        let goodput = if span > 0.0 { self.bytes as f64 * 8.0 / span } else { 0.0 };
+    fn report(&self) -> Vec<(&'static str, Measured)> {
+        let span = self.first.zip(self.last);
+        let span = span.map(|(first, last)| last.saturating_since(first).as_secs_f64());
+        let goodput = span.filter(|it| *it > 0.0).map(|it| self.bytes as f64 * 8.0 / it);
         vec![
-            ("accepted", self.accepted as f64),
-            ("finished", self.finished as f64),
-            ("received_bytes", self.bytes as f64),
-            ("byte_errors", self.wrong as f64),
-            ("seconds", span),
-            ("goodput_bps", goodput),
-            ("failed", self.failed as f64),
+            ("accepted", self.accepted.into()),
+            ("finished", self.finished.into()),
+            ("received_bytes", self.bytes.into()),
+            ("byte_errors", self.wrong.into()),
+            ("seconds", span.into()),
+            ("goodput_bps", goodput.into()),
+            ("failed", self.failed.into()),
         ]
     }
 }

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use core::net::{IpAddr, SocketAddr};
 
 use windfall_base::{Duration, Instant, Seed};
-use windfall_socket_api::{Application, SocketCommand, SocketError, SocketEvent, Transport};
+use windfall_socket_api::{
+    Application, Measured, SocketCommand, SocketError, SocketEvent, Transport,
+};
 
 use crate::pattern::{Pattern, Wrong};
 use crate::sender::{SOCKET, unspecified};
 use crate::spread::Spread;
 
-/// The time for which a reply is awaited; a later one counts as lost.
+/// The time for which a reply is awaited; a request without one by then counts as lost.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The configuration of a ping.
@@ -43,6 +45,8 @@ pub struct Ping {
     waiting: BTreeMap<u64, Instant>,
     sent: u64,
     received: u64,
+    /// The number after the last request that was answered.
+    answered: u64,
     unexpected: u64,
     failed: u64,
     wrong: Wrong,
@@ -62,6 +66,7 @@ impl Ping {
             waiting: BTreeMap::new(),
             sent: 0,
             received: 0,
+            answered: 0,
             unexpected: 0,
             failed: 0,
             wrong: Wrong::default(),
@@ -75,6 +80,16 @@ impl Ping {
         (!counted_out && !over && !self.closed).then_some(self.next)
     }
 
+    /// Drops the requests that are no longer awaited.
+    fn forget(&mut self, now: Instant) {
+        while let Some(entry) = self.waiting.first_entry() {
+            if now < entry.get().saturating_add(PATIENCE) {
+                break;
+            }
+            entry.remove();
+        }
+    }
+
     fn receive(&mut self, now: Instant, data: &[u8]) {
         let oldest = self.waiting.first_key_value().map_or(self.sent, |(number, _)| *number);
         let number = self.pattern.number_of(oldest, data);
@@ -85,6 +100,7 @@ impl Ping {
             return;
         };
         self.received += 1;
+        self.answered = self.answered.max(number + 1);
         self.times.add(now.saturating_since(asked).as_secs_f64());
         let wrong = self.pattern.check(number, data);
         self.wrong.bits += wrong.bits;
@@ -105,7 +121,9 @@ impl Application for Ping {
     }
 
     // What is due goes when it is polled for.
-    fn handle_timeout(&mut self, _now: Instant) {}
+    fn handle_timeout(&mut self, now: Instant) {
+        self.forget(now);
+    }
 
     fn poll_command(&mut self, now: Instant) -> Option<SocketCommand> {
         let due = self.due().filter(|due| *due <= now)?;
@@ -114,12 +132,7 @@ impl Application for Ping {
             let local = SocketAddr::new(unspecified(self.config.to), 0);
             return Some(SocketCommand::Open { socket: SOCKET, transport: Transport::Echo, local });
         }
-        while let Some(entry) = self.waiting.first_entry() {
-            if now < entry.get().saturating_add(PATIENCE) {
-                break;
-            }
-            entry.remove();
-        }
+        self.forget(now);
         let data = self.pattern.datagram(self.sent, self.config.size);
         self.waiting.insert(self.sent, now);
         self.sent += 1;
@@ -129,24 +142,30 @@ impl Application for Ping {
     }
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        Some((self.due()?, "ping"))
+        let oldest = self.waiting.first_key_value().map(|(_, asked)| *asked);
+        let forgotten = oldest.map(|asked| asked.saturating_add(PATIENCE));
+        Some((self.due().into_iter().chain(forgotten).min()?, "ping"))
     }
 
-    fn report(&self) -> Vec<(&'static str, f64)> {
-        let lost = (self.sent - self.received) as f64;
+    fn report(&self) -> Vec<(&'static str, Measured)> {
+        // Links keep order: a request before one that was answered is hardly under way any more.
+        let pending = self.waiting.range(self.answered..).count() as u64;
+        let decided = self.sent - pending;
+        let lost = decided - self.received;
         vec![
-            ("sent", self.sent as f64),
-            ("received", self.received as f64),
-            ("lost", lost),
-            ("loss", if self.sent == 0 { 0.0 } else { lost / self.sent as f64 }),
-            ("unexpected", self.unexpected as f64),
-            ("failed", self.failed as f64),
-            ("bit_errors", self.wrong.bits as f64),
-            ("byte_errors", self.wrong.bytes as f64),
-            ("rtt_min_seconds", self.times.least()),
-            ("rtt_mean_seconds", self.times.mean()),
-            ("rtt_max_seconds", self.times.most()),
-            ("rtt_sd_seconds", self.times.deviation()),
+            ("sent", self.sent.into()),
+            ("received", self.received.into()),
+            ("pending", pending.into()),
+            ("lost", lost.into()),
+            ("loss", (decided > 0).then(|| lost as f64 / decided as f64).into()),
+            ("unexpected", self.unexpected.into()),
+            ("failed", self.failed.into()),
+            ("bit_errors", self.wrong.bits.into()),
+            ("byte_errors", self.wrong.bytes.into()),
+            ("rtt_min_seconds", self.times.least().into()),
+            ("rtt_mean_seconds", self.times.mean().into()),
+            ("rtt_max_seconds", self.times.most().into()),
+            ("rtt_sd_seconds", self.times.deviation().into()),
         ]
     }
 }

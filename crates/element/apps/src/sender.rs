@@ -4,7 +4,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use windfall_base::{Instant, Seed};
 use windfall_socket_api::{
-    Application, SocketCommand, SocketError, SocketEvent, SocketId, Transport,
+    Application, Measured, SocketCommand, SocketError, SocketEvent, SocketId, Transport,
 };
 
 use crate::pattern::Pattern;
@@ -92,9 +92,10 @@ impl Sender {
         Some(SocketCommand::Send { socket: SOCKET, to: self.config.to, data })
     }
 
-    fn report(&self) -> Vec<(&'static str, f64)> {
-        let bytes = self.sent as f64 * self.config.size as f64;
-        vec![("sent", self.sent as f64), ("sent_bytes", bytes), ("failed", self.failed as f64)]
+    fn report(&self) -> Vec<(&'static str, Measured)> {
+        let bytes = self.sent * self.config.size as u64;
+        let counts = [("sent", self.sent), ("sent_bytes", bytes), ("failed", self.failed)];
+        counts.map(|(name, count)| (name, count.into())).into()
     }
 }
 
@@ -136,7 +137,7 @@ macro_rules! sender_app {
                 Some((self.0.due()?, $why))
             }
 
-            fn report(&self) -> Vec<(&'static str, f64)> {
+            fn report(&self) -> Vec<(&'static str, Measured)> {
                 self.0.report()
             }
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use core::net::SocketAddr;
 
 use windfall_base::{Damage, Instant, Seed};
-use windfall_socket_api::{Application, SocketCommand, SocketEvent, Transport};
+use windfall_socket_api::{Application, Measured, SocketCommand, SocketEvent, Transport};
 
 use crate::arrivals::{ArrivalOrder, Arrivals};
 use crate::pattern::{Pattern, Wrong};
@@ -94,15 +94,11 @@ impl Sink {
         tally.wrong.bytes += wrong.bytes;
     }
 
-    /// Bits of data per second from the first arrival to the last; 0 without two of them.
-    fn goodput(&self) -> f64 {
-        match (self.first, self.last) {
-            (Some(first), Some(last)) if last > first => {
-                let bits = (self.tally.bytes - self.first_bytes) * 8;
-                bits as f64 / (last - first).as_secs_f64()
-            }
-            _ => 0.0,
-        }
+    /// Bits of data per second from the first arrival to the last, if there are two of them.
+    fn goodput(&self) -> Option<f64> {
+        let (first, last) = self.first.zip(self.last).filter(|(first, last)| last > first)?;
+        let bits = (self.tally.bytes - self.first_bytes) * 8;
+        Some(bits as f64 / (last - first).as_secs_f64())
     }
 }
 
@@ -133,30 +129,25 @@ impl Application for Sink {
         (!self.opened).then_some((Instant::START, "open"))
     }
 
-    fn report(&self) -> Vec<(&'static str, f64)> {
+    fn report(&self) -> Vec<(&'static str, Measured)> {
         let tally = &self.tally;
-        let lost: u64 = self.flows.values().map(Arrivals::missing).sum();
-        let sent = lost + self.flows.values().map(Arrivals::distinct).sum::<u64>();
-        let loss = if sent == 0 { 0.0 } else { lost as f64 / sent as f64 };
         vec![
-            ("received", tally.received as f64),
-            ("received_bytes", tally.bytes as f64),
-            ("lost", lost as f64),
-            ("loss", loss),
-            ("reordered", tally.late as f64),
-            ("duplicates", tally.duplicates as f64),
-            ("unknown", tally.strange as f64),
-            ("marked_damaged", tally.marked as f64),
-            ("damaged", tally.damaged as f64),
-            ("bit_errors", tally.wrong.bits as f64),
-            ("byte_errors", tally.wrong.bytes as f64),
-            ("truncated_bytes", tally.missing_bytes as f64),
-            ("goodput_bps", self.goodput()),
-            ("gap_min_seconds", self.gaps.least()),
-            ("gap_mean_seconds", self.gaps.mean()),
-            ("gap_max_seconds", self.gaps.most()),
-            ("gap_sd_seconds", self.gaps.deviation()),
-            ("failed", self.failed as f64),
+            ("received", tally.received.into()),
+            ("received_bytes", tally.bytes.into()),
+            ("reordered", tally.late.into()),
+            ("duplicates", tally.duplicates.into()),
+            ("unknown", tally.strange.into()),
+            ("marked_damaged", tally.marked.into()),
+            ("damaged", tally.damaged.into()),
+            ("bit_errors", tally.wrong.bits.into()),
+            ("byte_errors", tally.wrong.bytes.into()),
+            ("truncated_bytes", tally.missing_bytes.into()),
+            ("goodput_bps", self.goodput().into()),
+            ("gap_min_seconds", self.gaps.least().into()),
+            ("gap_mean_seconds", self.gaps.mean().into()),
+            ("gap_max_seconds", self.gaps.most().into()),
+            ("gap_sd_seconds", self.gaps.deviation().into()),
+            ("failed", self.failed.into()),
         ]
     }
 }

@@ -30,28 +30,28 @@ impl Spread {
         self.count
     }
 
-    /// Their mean; 0 if there were none.
+    /// Their mean.
     #[must_use]
-    pub const fn mean(&self) -> f64 {
-        self.mean
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then_some(self.mean)
     }
 
-    /// Their standard deviation as a sample; 0 if there were fewer than two.
+    /// Their standard deviation as a sample, from two on.
     #[must_use]
-    pub fn deviation(&self) -> f64 {
-        if self.count < 2 { 0.0 } else { (self.squares / (self.count - 1) as f64).sqrt() }
+    pub fn deviation(&self) -> Option<f64> {
+        (self.count > 1).then(|| (self.squares / (self.count - 1) as f64).sqrt())
     }
 
-    /// The least of them; 0 if there were none.
+    /// The least of them.
     #[must_use]
-    pub const fn least(&self) -> f64 {
-        self.least
+    pub fn least(&self) -> Option<f64> {
+        (self.count > 0).then_some(self.least)
     }
 
-    /// The greatest of them; 0 if there were none.
+    /// The greatest of them.
     #[must_use]
-    pub const fn most(&self) -> f64 {
-        self.most
+    pub fn most(&self) -> Option<f64> {
+        (self.count > 0).then_some(self.most)
     }
 }
 
@@ -62,12 +62,14 @@ mod tests {
     #[test]
     fn moments_are_those_of_the_definition() {
         let mut spread = Spread::default();
-        assert_eq!((spread.mean(), spread.deviation()), (0.0, 0.0));
+        assert_eq!((spread.least(), spread.mean(), spread.most()), (None, None, None));
         for value in [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0] {
+            assert_eq!(spread.deviation().is_some(), spread.count() > 1);
             spread.add(value);
         }
-        assert_eq!((spread.count(), spread.mean()), (8, 5.0));
-        assert!((spread.deviation() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
-        assert_eq!((spread.least(), spread.most()), (2.0, 9.0));
+        assert_eq!((spread.count(), spread.mean()), (8, Some(5.0)));
+        let deviation = spread.deviation().expect("there are two");
+        assert!((deviation - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
+        assert_eq!((spread.least(), spread.most()), (Some(2.0), Some(9.0)));
     }
 }

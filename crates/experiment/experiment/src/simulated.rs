@@ -137,7 +137,7 @@ impl Transfer {
 fn report(simulation: &Simulation, name: &str) -> f64 {
     let stations = (0..2).filter_map(|number| simulation.network().station(number));
     let reports = stations.flat_map(|station| station.reports().flatten().collect::<Vec<_>>());
-    reports.rev().find(|(other, _)| *other == name).map_or(0.0, |(_, value)| value)
+    reports.rev().find(|(other, _)| *other == name).map_or(0.0, |(_, it)| it.number())
 }
 
 /// Returns the operations of the sender's TCP so far.

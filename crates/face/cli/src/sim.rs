@@ -1,15 +1,18 @@
 //! `windfall sim`: a scenario in simulated time.
 
+use std::collections::BTreeMap;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use windfall_base::{Duration, Instant};
 use windfall_live::Signals;
-use windfall_network::Network;
+use windfall_network::{AppConfig, Network};
 use windfall_run_output::recorder::RunRecorder;
 use windfall_run_output::summary::{ApplicationSummary, StationSummary, Summary, named};
 use windfall_scenario::{AppKind, Topology};
 use windfall_sim::Simulation;
+use windfall_socket_api::{Measured, Transport};
 
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::face::Options;
@@ -100,6 +103,7 @@ fn advance(
 
 /// Adds what the simulated hosts dropped, and what their applications measured.
 fn add_stations(summary: &mut Summary, network: &Network, topology: &Topology) {
+    let measures = measures(network, topology);
     for (number, plan) in topology.stations.iter().enumerate() {
         let Some(station) = network.station(number) else { continue };
         summary.stations.push(StationSummary {
@@ -108,15 +112,66 @@ fn add_stations(summary: &mut Summary, network: &Network, topology: &Topology) {
             tcp: station.tcp_operations().iter().filter(|(_, n)| *n > 0).collect(),
             ..StationSummary::default()
         });
-        let own: Vec<_> = topology.apps.iter().filter(|app| app.station == number).collect();
-        for (app, measures) in own.iter().zip(station.reports()) {
-            let of_kind = own.iter().filter(|other| other.config.name() == app.config.name());
+        let all = topology.apps.iter().zip(&measures);
+        let own: Vec<_> = all.filter(|(app, _)| app.station == number).collect();
+        for (app, measures) in &own {
+            let of_kind = own.iter().filter(|(it, _)| it.config.name() == app.config.name());
             let mut name = format!("{} at {}", app.config.name(), plan.name);
             if of_kind.count() > 1 {
                 name = format!("{name} {}", app.config.endpoint());
             }
-            let measures = measures.into_iter().collect();
+            let measures = (*measures).clone();
             summary.applications.push(ApplicationSummary { name, measures });
         }
     }
+}
+
+/// What an application measured, by name.
+type Measures = BTreeMap<&'static str, Measured>;
+
+/// What each application of the plan measured, and for each sink what was sent to it, which it
+/// cannot know by itself.
+fn measures(network: &Network, topology: &Topology) -> Vec<Measures> {
+    let stations = (0..topology.stations.len()).map(|number| network.station(number));
+    let reports = stations.map(|station| station.into_iter().flat_map(|it| it.reports()));
+    let mut reports: Vec<_> = reports.collect();
+    let own = topology.apps.iter().map(|app| reports[app.station].next().unwrap_or_default());
+    let mut all: Vec<Measures> = own.map(|report| report.into_iter().collect()).collect();
+    let sent = sent(topology, &all);
+    for (app, measures) in topology.apps.iter().zip(&mut all) {
+        let AppConfig::Sink(sink) = &app.config else { continue };
+        let of = |station| sent.get(&place(station, sink.local, sink.transport)).copied();
+        let sent = of(None).is_none().then(|| of(Some(app.station)).unwrap_or(0));
+        let count = |name| measures.get(name).map_or(0, |it| it.number() as u64);
+        let arrived = count("received") - count("duplicates");
+        let missing = sent.map(|sent| sent.saturating_sub(arrived));
+        measures.insert("sent", sent.map_or(Measured::Absent, Measured::Count));
+        measures.insert("missing", missing.map_or(Measured::Absent, Measured::Count));
+    }
+    all
+}
+
+/// The place that datagrams are sent to: the station, if the address is one's; the port; and
+/// whether UDP-Lite carries them.
+type Place = (Option<usize>, u16, bool);
+
+fn place(station: Option<usize>, to: SocketAddr, transport: Transport) -> Place {
+    (station, to.port(), matches!(transport, Transport::UdpLite { .. }))
+}
+
+/// The datagrams that were sent to each place.
+fn sent(topology: &Topology, measures: &[Measures]) -> BTreeMap<Place, u64> {
+    let addresses = topology.stations.iter().enumerate().flat_map(|(number, station)| {
+        let all = station.interfaces.iter().flat_map(|it| &it.addresses);
+        all.map(move |prefix| (prefix.address, number))
+    });
+    let addresses: BTreeMap<_, _> = addresses.collect();
+    let mut sent = BTreeMap::new();
+    for (app, measures) in topology.apps.iter().zip(measures) {
+        let (AppConfig::Spray(config) | AppConfig::Cbr(config)) = &app.config else { continue };
+        let station = addresses.get(&config.to.ip()).copied();
+        let number = measures.get("sent").map_or(0, |it| it.number() as u64);
+        *sent.entry(place(station, config.to, config.transport)).or_default() += number;
+    }
+    sent
 }

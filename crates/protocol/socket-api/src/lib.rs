@@ -196,5 +196,40 @@ pub trait Application {
     fn poll_timeout(&self) -> Option<(Instant, &'static str)>;
 
     /// Returns the measurements, as names and values, for the summary of the run.
-    fn report(&self) -> Vec<(&'static str, f64)>;
+    fn report(&self) -> Vec<(&'static str, Measured)>;
+}
+
+/// What an application measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Measured {
+    /// How many there were.
+    Count(u64),
+    /// A quantity, in the unit that its name ends with.
+    Value(f64),
+    /// There was nothing to measure.
+    Absent,
+}
+
+impl Measured {
+    /// The number; 0 where there was nothing to measure.
+    #[must_use]
+    pub const fn number(self) -> f64 {
+        match self {
+            Self::Count(count) => count as f64,
+            Self::Value(value) => value,
+            Self::Absent => 0.0,
+        }
+    }
+}
+
+impl From<u64> for Measured {
+    fn from(count: u64) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<Option<f64>> for Measured {
+    fn from(value: Option<f64>) -> Self {
+        value.map_or(Self::Absent, Self::Value)
+    }
 }

@@ -37,8 +37,8 @@ fn transfer(bytes: u64, spoil: impl Fn(&mut Vec<u8>)) -> (Bulk, BulkSink) {
     (bulk, sink)
 }
 
-fn value(report: &[(&'static str, f64)], name: &str) -> f64 {
-    report.iter().find(|(other, _)| *other == name).expect("a value of this name").1
+fn value(report: &[(&'static str, Measured)], name: &str) -> f64 {
+    report.iter().find(|(other, _)| *other == name).expect("a value of this name").1.number()
 }
 
 #[test]

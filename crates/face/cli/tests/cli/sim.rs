@@ -287,3 +287,48 @@ fn the_command_in_the_summary_is_one_for_a_shell() {
     let expected = ["windfall", "sim", name, "--json", "--duration", "1ms"];
     assert_eq!(words.lines().collect::<Vec<_>>(), expected, "{line}");
 }
+
+/// The measures of an application by its name.
+fn measures<'j>(json: &'j serde_json::Value, name: &str) -> &'j serde_json::Value {
+    let all = json["applications"].as_array().expect("applications");
+    &all.iter().find(|it| it["name"] == name).expect("one of that name")["measures"]
+}
+
+#[test]
+fn what_never_came_is_missing_at_the_sink() {
+    let folder = Folder::new("sim-missing");
+    let each = "kind = \"cbr\"\ninterval = \"10ms\"\ncount = 40";
+    let cbr = SCENARIO.replace("ber = 1e-4\narq = 2\n", "").replace("kind = \"spray\"", each);
+    let run = |args: &[&str]| -> serde_json::Value {
+        let output = good(&folder.sim(&cbr, &[args, &["--json"]].concat()));
+        serde_json::from_str(&output).expect("JSON")
+    };
+    let whole = run(&[]);
+    let sink = measures(&whole, "sink at far");
+    assert_eq!((&sink["sent"], &sink["missing"]), (&40.into(), &0.into()), "{sink}");
+    let lost = run(&["--loss", "100%"]);
+    let sink = measures(&lost, "sink at far");
+    assert_eq!((&sink["sent"], &sink["missing"]), (&40.into(), &40.into()), "{sink}");
+    assert_eq!((&sink["received"], &sink["goodput_bps"]), (&0.into(), &().into()), "{sink}");
+    // The last of them, behind which nothing came.
+    let tail = run(&["--burst", "10/40+30"]);
+    let sink = measures(&tail, "sink at far");
+    assert_eq!((&sink["sent"], &sink["missing"]), (&40.into(), &10.into()), "{sink}");
+    let text = good(&folder.sim(&cbr, &["--loss", "100%"]));
+    assert!(text.contains("sink at far: missing 40, sent 40\n"), "{text}");
+}
+
+#[test]
+fn what_is_under_way_at_the_end_is_not_lost_to_ping() {
+    let folder = Folder::new("sim-pending");
+    let clean = SCENARIO.replace("ber = 1e-4\narq = 2", "delay = \"20ms\"");
+    let ping = clean.replace("kind = \"spray\"", "kind = \"ping\"\ninterval = \"100ms\"");
+    let args = ["--delay", "60ms", "--json"];
+    let json: serde_json::Value =
+        serde_json::from_str(&good(&folder.sim(&ping, &args))).expect("JSON");
+    let ping = measures(&json, "ping at near");
+    assert_eq!((&ping["lost"], &ping["loss"]), (&0.into(), &0.0.into()), "{ping}");
+    let number = |name: &str| ping[name].as_u64().expect("a count");
+    assert!(number("pending") > 0, "{ping}");
+    assert_eq!(number("sent"), number("received") + number("pending"), "{ping}");
+}

@@ -190,7 +190,8 @@ pub(crate) fn transfer(
     let mut bytes = 0.0;
     let mut seconds = 0.0;
     let mut connected = false;
-    for (name, value) in reports {
+    for (name, measured) in reports {
+        let value = measured.number();
         match name {
             "received_bytes" => bytes = value,
             "seconds" => seconds = value,

@@ -156,9 +156,10 @@ fn transfer(figure: &Figure, seed: Seed, arq: Arq, bytes: u64) -> Result<Used, E
         // Nothing is observed that could fail.
         let _ = simulation.run(now, &mut |_| Ok(()));
         let mobile = simulation.network().station(HOPS.len());
-        for (key, value) in
+        for (key, measured) in
             mobile.into_iter().flat_map(|m| m.reports().flatten().collect::<Vec<_>>())
         {
+            let value = measured.number();
             match key {
                 "received_bytes" => received = value,
                 "goodput_bps" => throughput = value / 8e3,

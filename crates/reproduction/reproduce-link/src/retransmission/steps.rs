@@ -186,7 +186,7 @@ fn sample(simulation: &Simulation, now: Instant) -> Sample {
     Sample {
         seconds: now.as_secs_f64(),
         frames: ledger.map_or(0, |ledger| ledger.frames),
-        kilobytes: received.map_or(0.0, |(_, bytes)| bytes / 1e3),
+        kilobytes: received.map_or(0.0, |(_, bytes)| bytes.number() / 1e3),
         refused: ledger.map_or(0, |ledger| ledger.drops.of(DropReason::QueueFull)),
         retransmitted: operations.retransmissions,
     }
