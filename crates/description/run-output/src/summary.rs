@@ -129,18 +129,19 @@ pub struct FlowSummary {
     pub link: String,
     /// Air time spent on it, in seconds.
     pub effort_seconds: f64,
-    /// The air time that what arrived would have taken without errors, in seconds.
-    pub outcome_seconds: f64,
+    /// The air time that what arrived would have taken without errors, in seconds; this and the
+    /// other members that need it are `None` where the link does not learn what arrives.
+    pub outcome_seconds: Option<f64>,
     /// Packets of it that came, those that a full queue refused included.
     pub offered: u64,
     /// Bytes of the packets that are known to have arrived.
-    pub bytes: u64,
+    pub bytes: Option<u64>,
     /// The recent share of its effort that errors destroyed.
-    pub error_rate: f64,
+    pub error_rate: Option<f64>,
     /// Its outcome as a share of what it could expect without errors (S3.25).
-    pub fidelity: f64,
+    pub fidelity: Option<f64>,
     /// `outcome` if extra effort makes up for the errors, `effort` if its power factor limits it.
-    pub region: &'static str,
+    pub region: Option<&'static str>,
 }
 
 impl FlowSummary {
@@ -150,19 +151,34 @@ impl FlowSummary {
     #[must_use]
     pub fn new(name: &str, link: &str, flow: &windfall_stack::FlowAccount) -> Option<Self> {
         let windfall_stack::FlowAccount { account, share, expected, bytes, offered, .. } = flow;
+        let learned = !flow.presumed;
         let effort = account.total.effort;
         let outcome = account.total.outcome;
         (*offered > 0).then(|| Self {
             name: name.to_owned(),
             link: link.to_owned(),
             effort_seconds: effort,
-            outcome_seconds: outcome,
+            outcome_seconds: learned.then_some(outcome),
             offered: *offered,
-            bytes: *bytes,
-            error_rate: account.error_rate(),
-            fidelity: if *expected > 0.0 { outcome / expected } else { 0.0 },
-            region: account.region(share.power_factor).name(),
+            bytes: learned.then_some(*bytes),
+            error_rate: learned.then(|| account.error_rate()),
+            fidelity: (learned && *expected > 0.0).then(|| outcome / expected),
+            region: learned.then(|| account.region(share.power_factor).name()),
         })
+    }
+
+    /// What came of its effort, as text; `None` if the link does not learn that.
+    fn success(&self) -> Option<String> {
+        let Self { outcome_seconds, bytes, error_rate, region, .. } = *self;
+        let fidelity = self.fidelity.map(|it| format!("fidelity {:.1} %, ", 100.0 * it));
+        Some(format!(
+            "outcome {} s, {:.0} kB, {}errors {:.1} %, {} region",
+            brief(outcome_seconds?),
+            bytes? as f64 / 1e3,
+            fidelity.unwrap_or_default(),
+            100.0 * error_rate?,
+            region?,
+        ))
     }
 }
 
@@ -378,7 +394,7 @@ impl Summary {
             let _ = writeln!(out, "flow {name}: no packets");
         }
         for flow in &self.flows {
-            let FlowSummary { name, link, region, .. } = flow;
+            let FlowSummary { name, link, .. } = flow;
             if flow.effort_seconds <= 0.0 {
                 let packets = match flow.offered {
                     1 => "1 packet".to_owned(),
@@ -387,16 +403,9 @@ impl Summary {
                 let _ = writeln!(out, "flow {name} on {link}: never served, {packets} came");
                 continue;
             }
-            let _ = writeln!(
-                out,
-                "flow {name} on {link}: effort {} s, outcome {} s, {:.0} kB, fidelity {:.1} %, \
-                 errors {:.1} %, {region} region",
-                brief(flow.effort_seconds),
-                brief(flow.outcome_seconds),
-                flow.bytes as f64 / 1e3,
-                100.0 * flow.fidelity,
-                100.0 * flow.error_rate,
-            );
+            let effort = brief(flow.effort_seconds);
+            let success = flow.success().unwrap_or_else(|| "outcome unknown".to_owned());
+            let _ = writeln!(out, "flow {name} on {link}: effort {effort} s, {success}");
         }
     }
 

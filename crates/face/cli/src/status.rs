@@ -114,13 +114,14 @@ impl Status {
             let rate = (flow.bytes - before.0) as f64 * 8e-6 / span;
             let share = 100.0 * (effort - before.1) / span;
             *before = (flow.bytes, effort);
-            let errors = 100.0 * flow.account.error_rate();
-            let region = flow.account.region(flow.share.power_factor).name();
             let link = network.name(interface);
-            *text = format!(
-                "{name} {link} {rate:.2} Mbps, effort {share:.0} %, errors {errors:.0} %, \
-                 {region} region"
-            );
+            let errors = if flow.presumed {
+                "errors unknown".to_owned()
+            } else {
+                let region = flow.account.region(flow.share.power_factor).name();
+                format!("errors {:.0} %, {region} region", 100.0 * flow.account.error_rate())
+            };
+            *text = format!("{name} {link} {rate:.2} Mbps, effort {share:.0} %, {errors}");
         }
     }
 }

@@ -49,8 +49,10 @@ pub struct FlowAccount {
     pub account: Account,
     /// The outcome that it could expect without errors.
     pub expected: f64,
-    /// Bytes of the packets that are known to have arrived.
+    /// Bytes of the packets that are known to have arrived, or presumed to.
     pub bytes: u64,
+    /// True if the link did not learn the fate of packets: they count as arrived.
+    pub presumed: bool,
     /// Packets that came, those that a full queue refused included.
     pub offered: u64,
     /// Packets that wait.
@@ -89,6 +91,7 @@ struct Entry {
     under_way: Option<usize>,
     account: Account,
     bytes: u64,
+    presumed: bool,
     offered: u64,
 }
 
@@ -249,6 +252,12 @@ impl Queues {
         self.expectations.credit(ticket.flow, ideal.as_secs_f64());
     }
 
+    /// Credits a packet of which the link does not learn whether it arrives.
+    pub(super) fn presume(&mut self, ticket: Ticket, ideal: Duration) {
+        self.entries[ticket.flow].presumed = true;
+        self.credit(ticket, ideal);
+    }
+
     /// Notes that a packet was given up.
     pub(super) fn give_up(&mut self, ticket: Ticket) {
         self.expectations.give_up(ticket.flow);
@@ -318,6 +327,7 @@ impl Entry {
             under_way: None,
             account: Account::default(),
             bytes: 0,
+            presumed: false,
             offered: 0,
         }
     }
@@ -337,6 +347,7 @@ impl Entry {
             account: self.account,
             expected: 0.0,
             bytes: self.bytes,
+            presumed: self.presumed,
             offered: self.offered,
             waiting: self.queue.len(),
         }
@@ -349,6 +360,7 @@ impl FlowAccount {
         self.account.join(&other.account);
         self.expected += other.expected;
         self.bytes += other.bytes;
+        self.presumed |= other.presumed;
         self.offered += other.offered;
         self.waiting += other.waiting;
     }

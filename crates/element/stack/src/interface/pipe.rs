@@ -228,7 +228,7 @@ impl Flows {
         );
         if !kept {
             self.open.remove(&tag);
-            self.queues.credit(ticket, spent);
+            self.queues.presume(ticket, spent);
         }
     }
 }

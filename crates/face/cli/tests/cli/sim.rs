@@ -332,3 +332,23 @@ fn what_is_under_way_at_the_end_is_not_lost_to_ping() {
     assert!(number("pending") > 0, "{ping}");
     assert_eq!(number("sent"), number("received") + number("pending"), "{ping}");
 }
+
+#[test]
+fn a_flow_claims_no_success_that_its_link_does_not_learn() {
+    let folder = Folder::new("sim-presumed");
+    let flow = "[[flow]]\nname = \"v\"\ndst-port = 5001\n";
+    let scenario = format!("{SCENARIO}port = 5001\n\n{flow}");
+    let learned: serde_json::Value =
+        serde_json::from_str(&good(&folder.sim(&scenario, &["--json"]))).expect("JSON");
+    assert!(learned["flows"][0]["fidelity"].as_f64() > Some(0.0), "{learned}");
+    let blind = scenario.replace("ber = 1e-4\narq = 2", "loss = \"100%\"");
+    let json: serde_json::Value =
+        serde_json::from_str(&good(&folder.sim(&blind, &["--json"]))).expect("JSON");
+    let flow = &json["flows"][0];
+    for name in ["outcome_seconds", "bytes", "error_rate", "fidelity", "region"] {
+        assert!(flow[name].is_null(), "{name}: {flow}");
+    }
+    let text = good(&folder.sim(&blind, &[]));
+    let line = text.lines().find(|line| line.starts_with("flow v on ")).expect("its line");
+    assert!(line.ends_with(" s, outcome unknown"), "{line}");
+}
