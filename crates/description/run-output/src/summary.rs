@@ -5,10 +5,14 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use windfall_base::{Drops, Duration, Seed};
 use windfall_network::{ElementId, LinkLedger, Network};
-use windfall_socket_api::Measured;
+
+mod application;
+
+pub use application::ApplicationSummary;
+use application::measure;
 
 /// The format of the JSON summary; the number grows when a member changes its meaning or
 /// goes.
@@ -167,7 +171,7 @@ impl FlowSummary {
         })
     }
 
-    /// What came of its effort, as text; `None` if the link does not learn that.
+    /// Returns what came of its effort, as text; `None` if the link does not learn that.
     fn success(&self) -> Option<String> {
         let Self { outcome_seconds, bytes, error_rate, region, .. } = *self;
         let fidelity = self.fidelity.map(|it| format!("fidelity {:.1} %, ", 100.0 * it));
@@ -287,28 +291,6 @@ impl LatenessSummary {
              {longest_pause_seconds:.3} s at worst; delays are not the link's alone"
         ))
     }
-}
-
-/// Measures of one application.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct ApplicationSummary {
-    /// The application and where it ran.
-    pub name: String,
-    /// The measures by name, each with its unit in the name.
-    #[serde(serialize_with = "measures_to_json")]
-    pub measures: BTreeMap<&'static str, Measured>,
-}
-
-/// Counts are integers, and what could not be measured is null.
-fn measures_to_json<S: Serializer>(
-    measures: &BTreeMap<&'static str, Measured>,
-    to: S,
-) -> Result<S::Ok, S::Error> {
-    to.collect_map(measures.iter().map(|(name, measured)| match *measured {
-        Measured::Count(count) => (name, serde_json::Value::from(count)),
-        Measured::Value(value) => (name, value.into()),
-        Measured::Absent => (name, serde_json::Value::Null),
-    }))
 }
 
 /// More columns than this are not read beside each other.
@@ -640,16 +622,6 @@ impl StationSummary {
 #[must_use]
 pub fn named(drops: &Drops) -> BTreeMap<&'static str, u64> {
     drops.iter().map(|(reason, n)| (reason.name(), n)).collect()
-}
-
-/// Returns a measure as text: its name in words, its value and its unit.
-fn measure(name: &str, value: f64) -> String {
-    let (name, unit) = match name.rsplit_once('_') {
-        Some((name, "seconds")) => (name, " s"),
-        Some((name, "bps")) => (name, " b/s"),
-        _ => (name, ""),
-    };
-    format!("{} {}{unit}", name.replace('_', " "), brief(value))
 }
 
 /// Returns the name of a step of TCP's processing in words.

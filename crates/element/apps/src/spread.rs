@@ -30,7 +30,7 @@ impl Spread {
         self.count
     }
 
-    /// Their mean.
+    /// Returns their mean.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then_some(self.mean)

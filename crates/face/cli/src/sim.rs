@@ -126,11 +126,11 @@ fn add_stations(summary: &mut Summary, network: &Network, topology: &Topology) {
     }
 }
 
-/// What an application measured, by name.
+/// The measures of an application, by name.
 type Measures = BTreeMap<&'static str, Measured>;
 
-/// What each application of the plan measured, and for each sink what was sent to it, which it
-/// cannot know by itself.
+/// Returns what each application of the plan measured, and for each sink what was sent to it, which
+/// it cannot know by itself.
 fn measures(network: &Network, topology: &Topology) -> Vec<Measures> {
     let stations = (0..topology.stations.len()).map(|number| network.station(number));
     let reports = stations.map(|station| station.into_iter().flat_map(|it| it.reports()));

@@ -199,10 +199,10 @@ pub trait Application {
     fn report(&self) -> Vec<(&'static str, Measured)>;
 }
 
-/// What an application measured.
+/// A measurement of an application.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Measured {
-    /// How many there were.
+    /// A number of things.
     Count(u64),
     /// A quantity, in the unit that its name ends with.
     Value(f64),
