@@ -4,7 +4,7 @@ use windfall_base::{ByteCount, Duration, Rate};
 
 use crate::settings::{Particular, Settings, settings};
 use crate::value::{Blank, Choice};
-use crate::values::Target;
+use crate::values::{DURATIONS, Target};
 
 /// The work of an application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,7 +99,7 @@ settings! {
             value: "STATION", example: "far", unset: "required", particular: Some(SENDING),
         }
         /// Port of the destination, or of a sink
-        "port" port: u16 {
+        "port" port: u16 [1..=65_535] {
             value: "NUMBER", example: "5000", default: "9000", particular: Some(WITH_PORT),
             detail: "A station that a flow goes to has a sink even if none is named.",
         }
@@ -148,7 +148,7 @@ settings! {
             value: "SIZE", example: "5MB", unset: "no end", particular: Some(&[AppKind::Bulk]),
         }
         /// Number of packets
-        "count" count: u64 {
+        "count" count: u64 [1..=u64::MAX] {
             value: "NUMBER", example: "10", unset: "no end", particular: Some(PACKETS),
         }
         /// Time at which it begins
@@ -159,7 +159,7 @@ settings! {
                      are not in step.",
         }
         /// Time at which it ends
-        "stop" stop: Duration {
+        "stop" stop: Duration [DURATIONS] {
             value: "TIME", example: "9s", unset: "at the end", particular: Some(SENDING),
         }
         /// Covered bytes of a UDP-Lite datagram, header included: 0 for all, or 8 and more

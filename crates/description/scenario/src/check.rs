@@ -169,7 +169,8 @@ fn check_size(link: &Link) -> Checked {
     if fits {
         return Ok(());
     }
-    let message = format!("{of}, not {stations}: write [\"near\", \"far\"]");
+    let fix = if stations < 2 { "more" } else { "fewer" };
+    let message = format!("{of}, not {stations}: name {fix}");
     Err(Fault::at(link.stations.span(), message))
 }
 

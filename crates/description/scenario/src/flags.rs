@@ -17,7 +17,7 @@ pub const NEAR: &str = "near";
 pub const FAR: &str = "far";
 
 /// The name of the station to which contenders send.
-const SILENT: &str = "silent";
+const RECEIVER: &str = "contender-sink";
 
 /// The options of the command line that describe a scenario; what is unset changes nothing.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,11 +94,11 @@ impl ScenarioOptions {
             let simulated = Some(unplaced(true));
             stations.push(Station { simulated, ..Station::named(name) });
         };
-        add(link, &mut scenario.stations, SILENT);
+        add(link, &mut scenario.stations, RECEIVER);
         for number in 1..=self.contenders {
             let name = format!("contender{number}");
             add(link, &mut scenario.stations, &name);
-            let to = Some(unplaced(Target::Station(SILENT.to_owned())));
+            let to = Some(unplaced(Target::Station(RECEIVER.to_owned())));
             scenario.apps.push(App { to, ..App::new(AppKind::Spray, &name) });
         }
         // A name of all stations would be long.

@@ -13,7 +13,7 @@ use windfall_stack::{Protocol, Rule, ScheduledFlow};
 use crate::error::Fault;
 use crate::settings::{Setting, Settings, settings};
 use crate::value::Choice;
-use crate::values::{Get, Prefix};
+use crate::values::{DURATIONS, Get, Prefix};
 
 settings! {
     /// The settings of a flow: the packets that belong to it, and its share of a link.
@@ -25,11 +25,11 @@ settings! {
         /// Protocol of its packets
         "protocol" protocol: FlowProtocol { value: "NAME", example: "udp", unset: "any" }
         /// Source port
-        "src-port" src_port: u16 {
+        "src-port" src_port: u16 [1..=65_535] {
             option: "src port", value: "N", example: "5004", unset: "any",
         }
         /// Destination port
-        "dst-port" dst_port: u16 {
+        "dst-port" dst_port: u16 [1..=65_535] {
             option: "dst port", value: "N", example: "5004", unset: "any",
         }
         /// Differentiated-services code point
@@ -58,7 +58,9 @@ settings! {
             value: "N", example: "3", unset: "as the link",
         }
         /// Time after which its packets are worthless on a link
-        "lifetime" lifetime: Duration { value: "TIME", example: "50ms", unset: "no limit" }
+        "lifetime" lifetime: Duration [DURATIONS] {
+            value: "TIME", example: "50ms", unset: "no limit",
+        }
         /// Accept its packets even if damaged
         "accept-damaged" accept_damaged: bool {
             value: "SWITCH", example: "on", unset: "as the link",

@@ -7,7 +7,7 @@ use crate::flows::Flow;
 use crate::link::Link;
 use crate::settings::{Particular, settings};
 use crate::station::Station;
-use crate::values::{Get, Sysctls};
+use crate::values::{DURATIONS, Get, Sysctls};
 
 /// The version of the file format.
 pub const FORMAT: u32 = 1;
@@ -15,10 +15,6 @@ pub const FORMAT: u32 = 1;
 pub const DEFAULT_SEED: Seed = Seed(1);
 /// The length of a simulation where it is unset.
 pub const DEFAULT_DURATION: Duration = Duration::from_secs(10);
-
-/// The lengths of a simulation: one of 0 shows nothing.
-const DURATIONS: core::ops::RangeInclusive<Duration> =
-    Duration::from_nanos(1)..=Duration::from_secs(1_000_000_000);
 
 /// The runs that a setting of a run is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

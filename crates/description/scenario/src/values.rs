@@ -9,7 +9,7 @@ use core::str::FromStr;
 use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Spanned;
-use windfall_base::{ByteCount, ParseUnitError};
+use windfall_base::{ByteCount, Duration, ParseUnitError};
 use windfall_queue::Discipline;
 
 /// The words of a switch in text; as a key of a scenario it is a boolean of TOML.
@@ -83,6 +83,11 @@ pub(crate) mod by_text {
     }
 }
 
+/// The lengths of what must last: a simulation of 0 shows nothing, and a lifetime of 0 lets
+/// nothing through.
+pub(crate) const DURATIONS: core::ops::RangeInclusive<Duration> =
+    Duration::from_nanos(1)..=Duration::from_secs(1_000_000_000);
+
 /// A kernel parameter and its value: `net.ipv4.tcp_sack=0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sysctl {
@@ -133,7 +138,9 @@ impl FromStr for Sysctls {
     type Err = ParseUnitError;
 
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        text.lines().map(str::parse).collect::<Result<_, _>>().map(Self)
+        // An empty text is a parameter without a name, and refused as one.
+        let lines = text.lines().chain(text.is_empty().then_some(""));
+        lines.map(str::parse).collect::<Result<_, _>>().map(Self)
     }
 }
 
