@@ -40,11 +40,15 @@ struct Transport {
     #[arg(long, value_enum, default_value = "sap")]
     over: Protocol,
     /// Carrier of SAP's datagrams: kernel, raw or udp; the same at both ends
-    #[arg(long, default_value = "udp", value_name = "CARRIER")]
-    carrier: Carrier,
+    ///
+    /// [default: udp]
+    #[arg(long, value_name = "CARRIER")]
+    carrier: Option<Carrier>,
     /// Profile of SAP
-    #[arg(long, value_enum, default_value = "standard")]
-    profile: ProfileName,
+    ///
+    /// [default: standard]
+    #[arg(long, value_enum)]
+    profile: Option<ProfileName>,
     /// File with the key that both ends share: 64 hexadecimal digits
     #[arg(long, value_name = "FILE", value_parser = read_key)]
     key: Option<SharedKey>,
@@ -63,6 +67,14 @@ pub(crate) struct DestinationOptions {
 }
 
 impl DestinationOptions {
+    /// Refuses `option`, which is one of SAP, where another protocol carries the records.
+    pub(crate) fn check_sap(&self, option: &str) -> Result<()> {
+        match self.transport.over {
+            Protocol::Tcp => of_sap(option),
+            Protocol::Sap | Protocol::SapPrecise => Ok(()),
+        }
+    }
+
     /// Connects to the receiver.
     pub(crate) fn connect(&self) -> Result<Sender> {
         self.transport.connect(SocketAddr::new(self.to, self.port))
@@ -94,6 +106,13 @@ impl ListenOptions {
     }
 }
 
+/// The refusal of an option that only SAP has.
+fn of_sap(option: &str) -> Result<()> {
+    let message =
+        format!("{option} is an option of SAP, and TCP has none: remove it or --over tcp");
+    Err(CliError::usage(message))
+}
+
 /// Reads the key from a file, so that it appears in no list of processes.
 fn read_key(file: &str) -> std::result::Result<SharedKey, String> {
     let digits = crate::input::read_key(file.as_ref()).map_err(|error| error.to_string())?;
@@ -105,17 +124,18 @@ fn read_key(file: &str) -> std::result::Result<SharedKey, String> {
 impl Transport {
     fn options(&self) -> SapOptions {
         let profile = match self.profile {
-            ProfileName::Standard => Profile::Standard,
-            ProfileName::Paper => Profile::Paper,
+            None | Some(ProfileName::Standard) => Profile::Standard,
+            Some(ProfileName::Paper) => Profile::Paper,
         };
-        SapOptions { config: SapConfig::of(profile), carrier: Some(self.carrier), key: self.key }
+        let carrier = Some(self.carrier.unwrap_or(Carrier::Udp));
+        SapOptions { config: SapConfig::of(profile), carrier, key: self.key }
     }
 
     fn connect(&self, to: SocketAddr) -> Result<Sender> {
         match self.over {
             Protocol::Sap => Sender::over_sap(&self.options(), to, false),
             Protocol::SapPrecise => Sender::over_sap(&self.options(), to, true),
-            Protocol::Tcp => Sender::over_tcp(to),
+            Protocol::Tcp => self.check_tcp().and_then(|()| Sender::over_tcp(to)),
         }
     }
 
@@ -123,8 +143,18 @@ impl Transport {
         match self.over {
             Protocol::Sap => Receiver::over_sap(&self.options(), on, false),
             Protocol::SapPrecise => Receiver::over_sap(&self.options(), on, true),
-            Protocol::Tcp => Receiver::over_tcp(on),
+            Protocol::Tcp => self.check_tcp().and_then(|()| Receiver::over_tcp(on)),
         }
+    }
+
+    /// Refuses options of SAP, which TCP would not keep; a key would encrypt nothing.
+    fn check_tcp(&self) -> Result<()> {
+        let given = [
+            ("--key", self.key.is_some()),
+            ("--carrier", self.carrier.is_some()),
+            ("--profile", self.profile.is_some()),
+        ];
+        given.into_iter().filter(|(_, is_given)| *is_given).try_for_each(|(it, _)| of_sap(it))
     }
 }
 

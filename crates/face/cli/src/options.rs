@@ -17,6 +17,9 @@ use crate::usage::whole;
 /// The variable that holds the address of the far end for programs inside.
 pub(crate) const BASE: &str = "WINDFALL_BASE";
 
+/// The most stations that a radio joins beside its two ends and the one that all of these send to.
+const MOST_CONTENDERS: u16 = 4_997;
+
 /// Options that describe a link, a scenario to start from, and the seed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LinkOptions {
@@ -29,7 +32,7 @@ pub(crate) struct LinkOptions {
     radio: Options<OfRadio>,
     /// Simulated stations beside the two, each of which always has something to send
     #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true,
-          help_heading = OfRadio::HEADING, value_parser = whole(0..=65_000_u16))]
+          help_heading = OfRadio::HEADING, value_parser = whole(0..=MOST_CONTENDERS))]
     stations: u16,
     #[command(flatten)]
     both: Options<OfBoth>,
@@ -73,7 +76,8 @@ impl LinkOptions {
         let Some(path) = file else {
             let is_wifi = flags.link.kind().phy().is_some();
             if self.stations > 0 && !is_wifi {
-                let message = "only a radio has more stations: add --link wifi-b or --link wifi-g";
+                let message =
+                    "only a radio of 802.11 has more stations: add --link wifi-b or --link wifi-g";
                 return Err(CliError::usage(format!("--stations: {message}")));
             }
             let scenario = flags.scenario();

@@ -37,6 +37,33 @@ pub(crate) struct RecordOptions {
 }
 
 impl RecordOptions {
+    /// Refuses a file that has another use already, beside `scenario` that the run reads: what
+    /// stands there, or one of the two, would be lost.
+    pub(crate) fn check(&self, scenario: Option<&Path>) -> Result<()> {
+        let scenario = scenario.filter(|path| *path != Path::new("-"));
+        let mut used: Vec<_> =
+            scenario.and_then(plain_file).map(|path| (path, "the scenario")).into_iter().collect();
+        for (option, path) in [
+            ("--log", &self.log),
+            ("--uplink-log", &self.uplink_log),
+            ("--downlink-log", &self.downlink_log),
+        ] {
+            let Some(path) = path else { continue };
+            let shown = path.display();
+            if path == Path::new("-") {
+                let fix = "name a file, or /dev/stdout";
+                return Err(CliError::usage(format!("{option} - names no file: {fix}")));
+            }
+            let Some(place) = plain_file(path) else { continue };
+            if let Some((_, owner)) = used.iter().find(|(other, _)| *other == place) {
+                let message = format!("{option} {shown}: this is the file of {owner}");
+                return Err(CliError::usage(format!("{message}: name another file")));
+            }
+            used.push((place, option));
+        }
+        Ok(())
+    }
+
     /// Opens the files, and asks the network for what they need.
     ///
     /// `epoch` is the start of the run in nanoseconds since 1970, 0 in simulated time.
@@ -111,17 +138,22 @@ fn record_errors(
     Ok(())
 }
 
-/// Returns the queue at one end of the first link, in mahimahi's terms.
+/// Returns the queue at one end of the first link, in mahimahi's terms where it has one.
 fn queue_of(topology: &Topology, end: usize) -> String {
     let end = topology.network.links.first().and_then(|link| link.ends.get(end));
     let limits = end.map(|end| end.interface.queue).unwrap_or_default();
+    let discipline = end.map(|end| end.interface.discipline).unwrap_or_default();
     let bounds = [("packets", limits.packets), ("bytes", limits.bytes)];
     let bounds = bounds.into_iter().filter(|(_, bound)| *bound < usize::MAX);
     let bounds: Vec<_> = bounds.map(|(name, bound)| format!("{name}={bound}")).collect();
-    if bounds.is_empty() {
-        return "infinite".to_owned();
-    }
-    format!("droptail [{}]", bounds.join(", "))
+    let discipline = discipline.to_string();
+    let name = match (discipline.as_str(), bounds.is_empty()) {
+        ("fifo", true) => "infinite",
+        ("fifo", false) => "droptail",
+        (other, _) => other,
+    };
+    let bounds = bounds.join(", ");
+    if bounds.is_empty() { name.to_owned() } else { format!("{name} [{bounds}]") }
 }
 
 /// Returns the name of a capture: the station, and the link if the station has several.
@@ -139,6 +171,18 @@ pub(crate) fn command_line() -> String {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words = ["windfall".to_owned()].into_iter().chain(words);
     words.map(|word| shell_quoted(&word)).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the place of a file that is a plain one, or not there yet; no other holds anything.
+fn plain_file(path: &Path) -> Option<PathBuf> {
+    match std::fs::metadata(path) {
+        Ok(found) => found.is_file().then(|| path.canonicalize().ok()).flatten(),
+        Err(_) => {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+            Some(folder.join(path.file_name()?))
+        }
+    }
 }
 
 /// Opens a file; in real time one whose reader does not stop the run.

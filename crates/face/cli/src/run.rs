@@ -73,6 +73,7 @@ pub(crate) fn run(args: &Args) -> Result {
         std::io::stdout().write_all(text.as_bytes())?;
         return Ok(Completion::Success);
     }
+    args.record.check(args.scenario.as_deref())?;
     let (topology, seed) = (loaded.topology()?, loaded.seed());
     let mut plan = LivePlan::new(&topology);
     let station = |name: &str| {

@@ -38,6 +38,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     let loaded = args.link.load(Some(&args.scenario), &args.simulation.0)?;
+    args.record.check(Some(&args.scenario))?;
     let mut out = std::io::stdout().lock();
     if args.link.generate {
         out.write_all(loaded.generated()?.as_bytes())?;

@@ -45,8 +45,8 @@ struct Send {
     #[arg(long, default_value_t = 1, value_parser = whole(0..=u32::MAX))]
     seed: u32,
     /// Bytes at the front of each that must arrive undamaged
-    #[arg(long, default_value_t = 0, value_name = "BYTES", value_parser = whole(0..=65_000_usize))]
-    protected: usize,
+    #[arg(long, value_name = "BYTES", value_parser = whole(0..=65_000_usize))]
+    protected: Option<usize>,
     /// Time between datagrams
     #[arg(long, default_value = "0s", value_name = "TIME")]
     interval: Duration,
@@ -71,9 +71,12 @@ pub(crate) fn run(args: &Args) -> Result {
 impl Send {
     fn run(&self) -> Result {
         let plan = StreamPlan { seed: self.seed, count: self.datagrams, size: self.size };
+        self.protected.map_or(Ok(()), |_| self.to.check_sap("--protected"))?;
         let mut sender = self.to.connect()?;
         sender.plan(&plan.to_bytes())?;
-        sender.records(plan.count, self.interval, self.protected, |n| plan.datagram(n))?;
+        sender.records(plan.count, self.interval, self.protected.unwrap_or(0), |n| {
+            plan.datagram(n)
+        })?;
         sender.close()?;
         Ok(Completion::Success)
     }

@@ -43,8 +43,8 @@ struct Send {
     interval: Duration,
     /// Bytes at the front of each point that must arrive undamaged: 2 protect the sign and the size
     /// of the latitude
-    #[arg(long, default_value_t = 0, value_name = "BYTES", value_parser = whole(0..=65_000_usize))]
-    protected: usize,
+    #[arg(long, value_name = "BYTES", value_parser = whole(0..=65_000_usize))]
+    protected: Option<usize>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -91,10 +91,11 @@ impl Send {
             let text = format!("{} points {} apart make no walk", points.len(), self.spacing);
             return Err(CliError::new(text + ": use --spacing from 1us to a day"));
         }
+        self.protected.map_or(Ok(()), |_| self.to.check_sap("--protected"))?;
         let mut sender = self.to.connect()?;
         sender.plan(&plan)?;
         let point = |number: u32| points[number as usize].to_bytes().to_vec();
-        sender.records(points.len() as u32, self.interval, self.protected, point)?;
+        sender.records(points.len() as u32, self.interval, self.protected.unwrap_or(0), point)?;
         sender.close()?;
         Ok(Completion::Success)
     }

@@ -218,7 +218,8 @@ fn stations(topology: &Topology, outcome: &windfall_live::RunOutcome) -> Vec<Sta
         summary.dropped_after = named(&drops.after);
         summary.waiting = drops.waiting;
     }
-    for (summary, counters) in summaries.iter_mut().zip(&outcome.counters) {
+    let kernels = summaries.iter_mut().zip(&topology.stations).zip(&outcome.counters);
+    for ((summary, _), counters) in kernels.filter(|((_, station), _)| !station.simulated) {
         summary.congestion = counters.congestion().map(str::to_owned);
     }
     summaries

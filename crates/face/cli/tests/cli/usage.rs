@@ -276,3 +276,73 @@ fn the_version_names_the_commit() {
         .find(|word| word.len() >= 7 && word.chars().all(|c| c.is_ascii_hexdigit()));
     assert!(commit.is_some(), "{text}");
 }
+
+#[test]
+fn no_file_is_written_that_has_another_use() {
+    let folder = Folder::new("usage-twice");
+    let text = format!("{SCENARIO}\n");
+    folder.write("a.toml", &text);
+    let cases: [(&[&str], &str); 4] = [
+        (&["--log", "./a.toml"], "--log ./a.toml: this is the file of the scenario"),
+        (
+            &["--log", "b.log", "--uplink-log", "./b.log"],
+            "--uplink-log ./b.log: this is the file of --log",
+        ),
+        (
+            &["--uplink-log", "b.log", "--downlink-log", "b.log"],
+            "--downlink-log b.log: this is the file of --uplink-log",
+        ),
+        (&["--log", "-"], "--log - names no file"),
+    ];
+    for (options, expected) in cases {
+        let arguments = [&["sim", "a.toml"], options].concat();
+        let output = folder.windfall(&arguments).output().expect("it runs");
+        let message = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {message}");
+        assert!(message.contains(expected), "{options:?}: {message}");
+    }
+    let kept = std::fs::read_to_string(folder.path().join("a.toml")).expect("it is there");
+    assert_eq!(kept, text);
+    assert!(!folder.path().join("b.log").exists() && !folder.path().join("-").exists());
+    // What keeps nothing may take several.
+    let arguments = ["sim", "a.toml", "--log", "/dev/null", "--uplink-log", "/dev/null"];
+    assert!(folder.windfall(&arguments).output().expect("it runs").status.success());
+}
+
+#[test]
+fn tcp_refuses_the_options_of_sap() {
+    let folder = Folder::new("usage-sap");
+    let key = folder.write("key", "0".repeat(64));
+    let mut cases = Vec::new();
+    for (option, value) in [("--key", &*key), ("--carrier", "udp"), ("--profile", "paper")] {
+        cases.push(vec!["stream", "send", "127.0.0.1", option, value]);
+        cases.push(vec!["image", "receive", option, value]);
+        cases.push(vec!["track", "receive", option, value]);
+    }
+    for command in ["stream", "track"] {
+        cases.push(vec![command, "send", "127.0.0.1", "--protected", "28"]);
+    }
+    for case in cases {
+        let (code, message) = complaint(&[&case, &["--over", "tcp"][..]].concat());
+        let option = case[case.len() - 2];
+        assert!(message.contains(&format!("{option} is an option of SAP")), "{case:?}: {message}");
+        assert_eq!(code, 2, "{case:?}");
+    }
+}
+
+#[test]
+fn values_that_would_have_no_effect_are_refused() {
+    let cases: [(&[&str], &str); 4] = [
+        (&["--flow", "v: dst port 0"], "use a whole number from 1 to 65535"),
+        (&["--flow", "v: lifetime 0s"], "use a time from 1ns"),
+        (&["--sysctl="], "write it as net.ipv4.tcp_sack=0"),
+        (&["--link", "wifi-g", "--stations", "4998"], "use a whole number from 0 to 4997"),
+    ];
+    for (options, expected) in cases {
+        let (code, message) = complaint(&[&["run", "--generate"], options].concat());
+        assert!(message.contains(expected), "{options:?}: {message}");
+        assert_eq!(code, 2, "{options:?}");
+    }
+    let output = windfall(&["run", "--generate", "--link=wifi-g", "--stations=4997"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
