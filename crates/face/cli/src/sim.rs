@@ -134,7 +134,8 @@ type Measures = BTreeMap<&'static str, Measured>;
 /// it cannot know by itself.
 fn measures(network: &Network, topology: &Topology) -> Vec<Measures> {
     let stations = (0..topology.stations.len()).map(|number| network.station(number));
-    let reports = stations.map(|station| station.into_iter().flat_map(|it| it.reports()));
+    let reports = stations
+        .map(|station| station.into_iter().flat_map(windfall_network::SimulatedStation::reports));
     let mut reports: Vec<_> = reports.collect();
     let own = topology.apps.iter().map(|app| reports[app.station].next().unwrap_or_default());
     let mut all: Vec<Measures> = own.map(|report| report.into_iter().collect()).collect();
