@@ -97,6 +97,16 @@ fn a_socket_on_all_addresses_knows_the_destination_of_a_datagram() {
     }
 }
 
+/// Sends a datagram of each coverage.
+fn send_covered(from: &UdpLiteSocket, to: &UdpLiteSocket, coverages: &[u16]) {
+    for &coverage in coverages {
+        let parts = [&[7; 50][..], b"", b""];
+        let to = to.local_addr();
+        let datagram = UdpLiteDatagram { to, coverage, whole: false, unbound: false, parts };
+        from.send(&[datagram]).expect("sent");
+    }
+}
+
 //= S0.4
 #[test]
 fn the_least_coverage_is_enforced() {
@@ -104,30 +114,10 @@ fn the_least_coverage_is_enforced() {
     for carrier in Carrier::ALL {
         let (Some(here), Some(there)) = (open(carrier, ip), open(carrier, ip)) else { continue };
         there.set_receive_coverage(Some(20)).expect("it can be set");
-        for coverage in [8, 19, 20, 0] {
-            let parts = [&[7; 50][..], b"", b""];
-            let datagram = UdpLiteDatagram {
-                to: there.local_addr(),
-                coverage,
-                whole: false,
-                unbound: false,
-                parts,
-            };
-            here.send(&[datagram]).expect("sent");
-        }
+        send_covered(&here, &there, &[8, 19, 20, 0]);
         assert_eq!(arrivals(&there, 2).len(), 2, "{carrier}");
         there.set_receive_coverage(Some(0)).expect("it can be set");
-        for coverage in [20, 58, 0] {
-            let parts = [&[7; 50][..], b"", b""];
-            let datagram = UdpLiteDatagram {
-                to: there.local_addr(),
-                coverage,
-                whole: false,
-                unbound: false,
-                parts,
-            };
-            here.send(&[datagram]).expect("sent");
-        }
+        send_covered(&here, &there, &[20, 58, 0]);
         assert_eq!(arrivals(&there, 2).len(), 2, "{carrier}");
     }
 }

@@ -2,34 +2,17 @@
 //! the loopback of a network namespace, in which this test runs once more.
 #![expect(clippy::disallowed_methods, reason = "the search takes its time")]
 
-use std::process::Command;
 use std::time::Duration;
 
 use windfall_socket::{SapListener, SapSocket};
 
-/// The variable that marks the run inside the namespace.
-const INSIDE: &str = "WINDFALL_TEST_INSIDE";
 /// The name of the test.
 const NAME: &str = "path::discovery_ends_at_the_size_of_the_path";
 const PREPARE: &str = "ip link set lo mtu 1500 up";
 
 #[test]
 fn discovery_ends_at_the_size_of_the_path() {
-    if std::env::var_os(INSIDE).is_some() {
-        return inside();
-    }
-    let namespace = |script: &str| {
-        let mut command = Command::new("unshare");
-        command.args(["--map-root-user", "--net", "sh", "-c", script]);
-        command
-    };
-    if !namespace(PREPARE).status().is_ok_and(|status| status.success()) {
-        return windfall_testkit::skip::announce("a network namespace cannot be made here");
-    }
-    let me = std::env::current_exe().expect("a test knows its file");
-    let mut again = namespace(&format!("{PREPARE} && exec \"$0\" --exact {NAME} --nocapture"));
-    let output = again.arg(me).env(INSIDE, "1").output().expect("it ran before");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    crate::namespace::run(NAME, PREPARE, inside);
 }
 
 fn inside() {
