@@ -1,9 +1,9 @@
 //! The settings of a connection, with their defaults and sources.
 
 use windfall_base::Duration;
+use windfall_congestion::CongestionControl;
 use windfall_wire_net::tcp::{CorruptionKinds, Packing};
 
-use crate::congestion::CongestionControl;
 use crate::rtt::TimeoutConfig;
 
 /// The configuration of a connection; the table in `docs/tcp.md` lists every setting.

@@ -18,10 +18,10 @@ use arrayvec::ArrayVec;
 use bytes::Bytes;
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Duration, Instant, RangeSet};
+use windfall_congestion::CongestionController;
 use windfall_wire_net::Addresses;
 
 use crate::config::{LossRecovery, TcpConfig};
-use crate::congestion::CongestionController;
 use crate::event::{Signals, TcpError, TcpEvent, UseError};
 use crate::operations::Operations;
 use crate::reassembly::Reassembly;

@@ -27,7 +27,6 @@
 //! damage for congestion (S4). Every setting is in [`TcpConfig`].
 
 mod config;
-mod congestion;
 mod connection;
 mod endpoint;
 mod event;
@@ -45,7 +44,6 @@ mod timers;
 pub use config::{
     AckPolicy, Corruption, Keepalive, LossRecovery, NotificationMode, Paws, Reaction, TcpConfig,
 };
-pub use congestion::CongestionControl;
 pub use connection::{Connection, NegotiatedOptions, SocketPair, TcpState};
 pub use endpoint::{ConnectionHandle, Listener, OpenError, Overflow, TcpEndpoint};
 pub use event::{TcpError, TcpEvent, UseError};
@@ -53,6 +51,7 @@ pub use lookup::{ConnectionKey, ConnectionTable, Lookup, LookupCounts};
 pub use operations::Operations;
 pub use rtt::{RttEstimator, TimeoutConfig};
 pub use segment::{Segment, SegmentMeta, TcpTransmit};
+pub use windfall_congestion::CongestionControl;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,11 +1,11 @@
 //! Acknowledgments of what this end sent: progress, losses, windows.
 
 use windfall_base::{DropReason, Duration, Instant};
+use windfall_congestion::{Acknowledged, Loss};
 use windfall_wire_net::TcpFlags;
 
 use super::{Awaited, Connection, TcpState};
 use crate::config::LossRecovery;
-use crate::congestion::{Acknowledged, Loss};
 use crate::event::Signals;
 use crate::recovery::{Echo, ProbeAnswer, RecoveryProgress, SendSequence};
 use crate::segment::Segment;

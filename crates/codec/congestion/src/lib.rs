@@ -1,16 +1,16 @@
 //! Congestion control: one file for each algorithm, behind one trait.
 //!
-//! An algorithm decides how the congestion window grows and shrinks. Loss detection and the choice
-//! of what to retransmit belong to `recovery`, which all of them share.
+//! A [`CongestionController`] decides how the congestion window grows and shrinks. Detecting losses
+//! and choosing what to retransmit belong to the transport, which all of them share.
 
 use core::fmt;
 
 use windfall_base::{Duration, Instant};
 
-pub(crate) mod cubic;
+mod cubic;
 mod hystart;
-pub(crate) mod net3_reno;
-pub(crate) mod reno;
+mod net3_reno;
+mod reno;
 
 /// An acknowledgment of new data, as a congestion controller sees it.
 #[derive(Clone, Copy, Debug)]
@@ -129,3 +129,7 @@ impl CongestionControl {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
