@@ -56,8 +56,8 @@ struct Ours {
 impl Ours {
     fn new() -> Self {
         let config = TcpConfig {
-            send_buffer: BUFFER,
-            receive_buffer: BUFFER,
+            send_buffer: BUFFER.into(),
+            receive_buffer: BUFFER.into(),
             time_wait: Duration::ZERO,
             ..TcpConfig::new_reno()
         };

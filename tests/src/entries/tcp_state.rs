@@ -129,7 +129,11 @@ impl Subject {
 /// Eight bytes are a step: a segment, a wish of the application, or time that passes.
 pub fn tcp_state(bytes: &[u8]) {
     let Some((&choice, steps)) = bytes.split_first() else { return };
-    let config = TcpConfig { send_buffer: BUFFER, receive_buffer: BUFFER, ..config_of(choice) };
+    let config = TcpConfig {
+        send_buffer: BUFFER.into(),
+        receive_buffer: BUFFER.into(),
+        ..config_of(choice)
+    };
     let config = Arc::new(config);
     let [own, other] = ["10.0.0.1", "10.0.0.2"].map(|text| text.parse().expect("an address"));
     let mut tcp = TcpEndpoint::new(Seed(0), "fuzz", Lookup::Hashed);

@@ -7,6 +7,7 @@ use core::fmt;
 
 use windfall_base::{Duration, Instant};
 
+mod bbr;
 mod cubic;
 mod hystart;
 mod net3_reno;
@@ -40,8 +41,52 @@ pub struct Loss {
     /// Bytes sent and not acknowledged (RFC 5681, section 2, FlightSize). What a timeout has
     /// declared lost is not among them, and they are at most the window.
     pub in_flight: u64,
+    /// Of these, what is neither reported nor lost.
+    pub in_network: u64,
     /// The window that the peer offers, in bytes.
     pub offered: u64,
+}
+
+/// The share of what is in flight that a model lets be lost (draft-ietf-ccwg-bbr, section 2.7).
+const BEARABLE: f64 = 0.02;
+
+/// The delivery since something was sent that has now arrived, or is now lost
+/// (draft-ietf-ccwg-bbr, section 4.1.1.2); numbers are bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivery {
+    /// When it arrived.
+    pub now: Instant,
+    /// Bytes per second; 0 if it cannot be told.
+    pub rate: f64,
+    /// Delivered by the connection, now and when that was sent.
+    pub delivered: u64,
+    /// When that was sent.
+    pub delivered_before: u64,
+    /// Delivered by this acknowledgment.
+    pub newly_delivered: u64,
+    /// Lost by what this acknowledgment told.
+    pub newly_lost: u64,
+    /// Lost in all.
+    pub lost: u64,
+    /// Lost since that was sent.
+    pub lost_since: u64,
+    /// In flight when that was sent, with it.
+    pub sent_in_flight: u64,
+    /// In flight now.
+    pub in_flight: u64,
+    /// The application had nothing more to send then.
+    pub is_app_limited: bool,
+    /// The congestion window limits the sender.
+    pub limited: bool,
+    /// The round trip, if it was sent once.
+    pub round_trip: Option<Duration>,
+}
+
+impl Delivery {
+    /// Returns whether more was lost than the path should lose.
+    const fn loses_too_much(&self) -> bool {
+        self.lost_since as f64 > self.sent_in_flight as f64 * BEARABLE
+    }
 }
 
 /// A congestion control algorithm at work on one connection; windows are in bytes.
@@ -80,6 +125,25 @@ pub trait CongestionController: fmt::Debug + Send {
     /// Segments carry `mss` bytes from here on.
     fn set_mss(&mut self, mss: u64);
 
+    /// Takes the rate of delivery, where the algorithm models the path.
+    fn on_delivery(&mut self, _it: &Delivery) {}
+
+    /// Takes one loss, where the algorithm models the path.
+    fn on_lost(&mut self, _it: &Delivery) {}
+
+    /// Handles the end of a recovery.
+    fn on_recovered(&mut self) {}
+
+    /// Returns the rate at which to send, in bytes per second, where the algorithm knows one.
+    fn pacing_rate(&self, _smoothed: Option<Duration>) -> Option<f64> {
+        None
+    }
+
+    /// Returns whether the algorithm models the path and wants rates of delivery for that.
+    fn is_model(&self) -> bool {
+        false
+    }
+
     /// Watches the round trips of the first slow start, where the algorithm can (RFC 9406).
     fn use_hystart(&mut self) {}
 }
@@ -94,6 +158,8 @@ pub enum CongestionControl {
     /// CUBIC, the default of today's systems (RFC 9438).
     #[default]
     Cubic,
+    /// BBR, a model of bandwidth and round trip (draft-ietf-ccwg-bbr).
+    Bbr,
 }
 
 impl CongestionControl {
@@ -113,6 +179,7 @@ impl CongestionControl {
             Self::Net3Reno => Box::new(net3_reno::Net3Reno::new(mss)),
             Self::Reno => Box::new(reno::Reno::new(mss, initial, byte_counting)),
             Self::Cubic => Box::new(cubic::Cubic::new(mss, initial)),
+            Self::Bbr => Box::new(bbr::Bbr::new(mss, initial)),
         }
     }
 
@@ -123,6 +190,7 @@ impl CongestionControl {
             Self::Net3Reno => "net3-reno",
             Self::Reno => "reno",
             Self::Cubic => "cubic",
+            Self::Bbr => "bbr",
         }
     }
 }

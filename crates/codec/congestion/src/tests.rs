@@ -6,7 +6,7 @@ fn ack(bytes: u64) -> Acknowledged {
 }
 
 fn loss(in_flight: u64) -> Loss {
-    Loss { now: Instant::START, in_flight, offered: 1 << 20 }
+    Loss { now: Instant::START, in_flight, in_network: in_flight, offered: 1 << 20 }
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::values::by_text;
 
 pub use settings::{TCP_SETTINGS, TcpSetting};
 
+mod buffer;
 mod settings;
 
 /// The window that a shift of 14 can express, in bytes (RFC 7323, section 2.3).

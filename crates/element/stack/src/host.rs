@@ -233,7 +233,7 @@ impl Host {
             while let Some(upward) = self.layer.poll_upward() {
                 match upward {
                     Upward::Datagram(datagram) => self.receive(now, datagram),
-                    Upward::Report(report) => self.tell(&report),
+                    Upward::Report(report) => self.tell(now, &report),
                 }
             }
             while let Some(event) = self.streams.poll_event(now) {
@@ -303,9 +303,9 @@ impl Host {
     }
 
     /// Tells a socket the fate of a packet that it sent.
-    fn tell(&mut self, report: &ErrorReport) {
+    fn tell(&mut self, now: Instant, report: &ErrorReport) {
         if report.protocol == Protocol::TCP {
-            return self.streams.tell(report);
+            return self.streams.tell(now, report);
         }
         let error = match report.problem {
             Some(Problem::NoPort | Problem::NoProtocol) => SocketError::PortClosed,

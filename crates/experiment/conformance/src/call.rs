@@ -434,7 +434,7 @@ fn readiness(world: &World, entry: &Argument) -> Result<Vec<&'static str>, Stop>
         Role::Listening => !world.machine.backlog.is_empty(),
         _ => connection.is_some_and(|it| it.readable() > 0),
     };
-    let room = connection.is_some_and(|it| it.unacknowledged() < socket.config.send_buffer);
+    let room = connection.is_some_and(|it| it.unacknowledged() < socket.config.send_buffer.initial);
     let is = [
         ("POLLIN", waiting || over || finished),
         ("POLLOUT", over || (room && open)),

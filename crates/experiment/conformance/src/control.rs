@@ -2,7 +2,7 @@
 //! engine.
 
 use windfall_base::Duration;
-use windfall_tcp::{AckPolicy, Keepalive, TcpConfig};
+use windfall_tcp::{AckPolicy, BufferSize, Keepalive, TcpConfig};
 
 use crate::socket_option::congestion_control;
 use crate::verdict::Stop;
@@ -113,10 +113,25 @@ fn set(system: &mut System, name: &str, value: &str) -> Result<(), Stop> {
         system.answers_ecn = number > 0;
         return Ok(());
     }
+    if let ("tcp_rmem" | "tcp_wmem", [_, initial, most]) = (short, &numbers[..]) {
+        set_buffer(config, short, *initial, *most);
+        return Ok(());
+    }
     if set_switch(config, short, number) || set_number(config, short, number) {
         return Ok(());
     }
     Err(unknown())
+}
+
+/// Sets a buffer that begins with `initial` bytes and grows up to `most`.
+fn set_buffer(config: &mut TcpConfig, name: &str, initial: u64, most: u64) {
+    let [initial, most] = [initial, most].map(|bytes| bytes.clamp(1, 1 << 30) as usize);
+    let size = BufferSize { initial, most: most.max(initial) };
+    if name == "tcp_rmem" {
+        config.receive_buffer = size;
+    } else {
+        config.send_buffer = size;
+    }
 }
 
 /// Sets what is on or off.
@@ -131,14 +146,10 @@ fn set_switch(config: &mut TcpConfig, name: &str, number: u64) -> bool {
         "delayed_ack" => set_delayed(config, on),
         // It permits what each socket asks for.
         "tcp_fastopen" | "fastopen.client_enable" | "fastopen.server_enable" => {}
-        // Machines of recovery that are not there are off.
-        "tcp_recovery"
-        | "tcp_early_retrans"
-        | "tcp_frto"
-        | "tcp_autocorking"
-        | "tcp_thin_linear_timeouts" => {
-            return !on;
-        }
+        "tcp_recovery" => config.rack = on,
+        "tcp_frto" => config.f_rto = on,
+        // What is not there is off.
+        "tcp_early_retrans" | "tcp_autocorking" | "tcp_thin_linear_timeouts" => return !on,
         _ => return false,
     }
     true
@@ -159,8 +170,8 @@ fn set_number(config: &mut TcpConfig, name: &str, number: u64) -> bool {
     let count = number.min(255) as u8;
     let keepalive = config.keepalive.unwrap_or_default();
     match name {
-        "tcp_rmem" | "recvspace" => config.receive_buffer = bytes,
-        "tcp_wmem" | "sendspace" => config.send_buffer = bytes,
+        "tcp_rmem" | "recvspace" => config.receive_buffer = bytes.into(),
+        "tcp_wmem" | "sendspace" => config.send_buffer = bytes.into(),
         "tcp_syn_retries" | "tcp_synack_retries" | "syncache.rexmtlimit" => {
             config.syn_retries = count;
         }

@@ -81,6 +81,7 @@ pub(crate) fn congestion_control(name: &str) -> Result<CongestionControl, Stop> 
     match name {
         "reno" | "newreno" => Ok(CongestionControl::Reno),
         "cubic" => Ok(CongestionControl::Cubic),
+        "bbr" => Ok(CongestionControl::Bbr),
         _ => Stop::unsupported(format!("congestion control {name}")),
     }
 }
@@ -99,8 +100,8 @@ pub(crate) fn apply(config: &mut TcpConfig, name: &str, value: i64) -> Result<()
         "TCP_LINGER2" => config.fin_wait = seconds(),
         "TCP_FASTOPEN" => config.fast_open = value != 0,
         "TCP_FASTOPEN_CONNECT" => config.fast_open = value != 0,
-        "SO_SNDBUF" => config.send_buffer = bytes(),
-        "SO_RCVBUF" => config.receive_buffer = bytes(),
+        "SO_SNDBUF" => config.send_buffer = bytes().into(),
+        "SO_RCVBUF" => config.receive_buffer = bytes().into(),
         "SO_KEEPALIVE" if value == 0 => config.keepalive = None,
         "SO_KEEPALIVE" => config.keepalive = Some(keepalive(config)),
         "TCP_KEEPIDLE" => {

@@ -106,11 +106,24 @@ impl World {
         let words = (icmp.kind.as_str(), icmp.code.as_deref().unwrap_or(""));
         match words {
             ("unreachable", "frag_needed") | ("packet_too_big", _) => self.take_too_big(icmp),
-            // Soft errors end no connection (RFC 9293, section 3.9.2.2), quenches are ignored
-            // (RFC 6633).
             ("unreachable", "net_unreachable" | "host_unreachable" | "source_route_failed")
-            | ("time_exceeded" | "source_quench", _) => Ok(()),
+            | ("time_exceeded", _) => {
+                self.take_unreachable(icmp);
+                Ok(())
+            }
+            // Ignored (RFC 6633).
+            ("source_quench", _) => Ok(()),
             (kind, code) => Stop::unsupported(format!("icmp {kind} {code}").trim().to_owned()),
+        }
+    }
+
+    /// Takes a soft error, which ends no connection (RFC 9293, section 3.9.2.2).
+    fn take_unreachable(&mut self, icmp: &Icmp) {
+        if let (Some((seq, _)), Some(flow)) = (icmp.quoted, self.flows.last())
+            && let Some(id) = self.machine.tcp.find(flow.local, flow.remote)
+        {
+            let seq = Seq32(flow.on_wire(seq));
+            self.machine.tcp.handle_unreachable(self.machine.now, id, seq);
         }
     }
 

@@ -13,9 +13,9 @@ pub struct TcpConfig {
     //= S2.12
     pub mss: u16,
     /// The most bytes that may wait to be sent or acknowledged.
-    pub send_buffer: usize,
+    pub send_buffer: BufferSize,
     /// The most bytes that may wait to be read or for a hole to be filled; the window.
-    pub receive_buffer: usize,
+    pub receive_buffer: BufferSize,
     /// The most bytes that all connections of an endpoint may hold in both buffers; a host sets it
     /// by [`crate::TcpEndpoint::set_memory`].
     pub memory: usize,
@@ -68,6 +68,8 @@ pub struct TcpConfig {
     /// Data on the SYN, proved by a cookie; a SYN with a cookie waits for the first data (RFC 7413;
     /// S2.17).
     pub fast_open: bool,
+    /// Segments leave at the pace of the congestion window instead of in bursts; BBR always paces.
+    pub pacing: bool,
     /// Segments that may leave back to back; more leave paced over the round trip (S2.47).
     //= S2.47
     pub burst: Option<u16>,
@@ -93,8 +95,8 @@ impl Default for TcpConfig {
     fn default() -> Self {
         Self {
             mss: 1460,
-            send_buffer: 1 << 20,
-            receive_buffer: 1 << 20,
+            send_buffer: BufferSize::GROWING,
+            receive_buffer: BufferSize::GROWING,
             memory: 256 << 20,
             timestamps: true,
             paws: Paws::BeforePrediction,
@@ -117,6 +119,7 @@ impl Default for TcpConfig {
             limited_transmit: true,
             fast_retransmit: true,
             fast_open: false,
+            pacing: false,
             burst: None,
             keepalive: None,
             retries: 15,
@@ -132,7 +135,16 @@ impl Default for TcpConfig {
 impl TcpConfig {
     /// Returns the default without what came after the papers: the ground of their TCPs.
     fn classic() -> Self {
-        Self { hystart: false, rack: false, prr: false, f_rto: false, ..Self::default() }
+        Self {
+            send_buffer: BufferSize::fixed(1 << 20),
+            receive_buffer: BufferSize::fixed(1 << 20),
+            hystart: false,
+            rack: false,
+            prr: false,
+            f_rto: false,
+            pacing: false,
+            ..Self::default()
+        }
     }
 
     /// Returns the settings of NetBSD 1.2, on which paper 003 measured (RFC 2001; S3.2, S3.15).
@@ -140,8 +152,8 @@ impl TcpConfig {
     #[must_use]
     pub fn net3_reno() -> Self {
         Self {
-            send_buffer: 16 << 10,
-            receive_buffer: 16 << 10,
+            send_buffer: BufferSize::fixed(16 << 10),
+            receive_buffer: BufferSize::fixed(16 << 10),
             timestamps: false,
             paws: Paws::Off,
             window_scale: false,
@@ -184,23 +196,53 @@ impl TcpConfig {
             paws: Paws::Off,
             window_scale: false,
             sack: false,
-            receive_buffer: 65_535,
+            receive_buffer: BufferSize::fixed(65_535),
             mss: 2296 - 40,
             acks: AckPolicy::TimeOnly { interval: Duration::from_millis(500) },
             ..Self::new_reno()
         }
     }
 
-    /// Returns the shift that lets 16 bits express the receive buffer (RFC 7323, section 2.3).
+    /// Returns the shift that lets 16 bits express the receive buffer, however far it grows (RFC
+    /// 7323, section 2.3).
     #[must_use]
     pub const fn window_shift(&self) -> u8 {
         let mut shift = 0;
-        while shift < 14 && (self.receive_buffer >> shift) > 65_535 {
+        while shift < 14 && (self.receive_buffer.most >> shift) > 65_535 {
             shift += 1;
         }
         shift
     }
 }
+
+/// The size of a buffer, in bytes, and how far it grows by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferSize {
+    /// The size at first.
+    pub initial: usize,
+    /// At most, where the path needs it and the endpoint has the memory; no less than at first.
+    pub most: usize,
+}
+
+impl BufferSize {
+    /// The size that a path of 8 ms at 1 Gb/s fills, up to that of one of 130 ms.
+    const GROWING: Self = Self { initial: 1 << 20, most: 16 << 20 };
+
+    /// Creates the size of a buffer that never grows.
+    #[must_use]
+    pub const fn fixed(bytes: usize) -> Self {
+        Self { initial: bytes, most: bytes }
+    }
+}
+
+impl From<usize> for BufferSize {
+    fn from(bytes: usize) -> Self {
+        Self::fixed(bytes)
+    }
+}
+
+/// The bytes that each connection may hold whatever the others do.
+pub(crate) const SHARE: usize = 16 << 10;
 
 /// The place of the check against old duplicates (S2.8).
 //= S2.3
@@ -345,7 +387,7 @@ mod tests {
     fn the_recommended_settings_fit_a_header_without_options() {
         let config = TcpConfig::energy_saving();
         // The largest window that 16 bits express, and a link frame of 2296 bytes.
-        assert_eq!((config.receive_buffer, config.window_shift()), (65_535, 0));
+        assert_eq!((config.receive_buffer, config.window_shift()), (65_535.into(), 0));
         assert_eq!(config.mss, 2_256);
         assert!(!config.timestamps && !config.window_scale && !config.sack);
         assert_eq!((config.paws, config.congestion_control), (Paws::Off, CongestionControl::Reno));
@@ -354,7 +396,7 @@ mod tests {
     #[test]
     fn the_shift_is_the_least_that_expresses_the_buffer() {
         for (buffer, shift) in [(1, 0), (65_535, 0), (65_536, 1), (1 << 20, 5), (1 << 31, 14)] {
-            let config = TcpConfig { receive_buffer: buffer, ..TcpConfig::default() };
+            let config = TcpConfig { receive_buffer: buffer.into(), ..TcpConfig::default() };
             assert_eq!(config.window_shift(), shift, "{buffer}");
         }
     }
@@ -363,7 +405,7 @@ mod tests {
     fn the_old_tcp_is_what_netbsd_had() {
         //= S3.15
         let old = TcpConfig::net3_reno();
-        assert_eq!((old.send_buffer, old.receive_buffer), (16_384, 16_384));
+        assert_eq!((old.send_buffer, old.receive_buffer), (16_384.into(), 16_384.into()));
         assert_eq!((old.paws, old.timestamps, old.window_scale), (Paws::Off, false, false));
         assert_eq!((old.initial_window, old.byte_counting), (1, false));
         assert_eq!((old.retries, old.syn_retries), (12, 4));

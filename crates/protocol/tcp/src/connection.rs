@@ -33,6 +33,7 @@ use crate::sequence::position;
 use crate::timers::{Timer, Timers};
 
 mod acknowledge;
+mod buffers;
 mod close;
 mod damage;
 mod expire;
@@ -40,6 +41,7 @@ pub(crate) mod fast_open;
 mod header;
 mod open;
 mod predict;
+mod rate;
 mod receive;
 mod send;
 
@@ -162,6 +164,8 @@ struct Sender {
     /// Sequence and acknowledgment of the segment that last set the window.
     window_from: (u64, u64),
     buffer: SendBuffer,
+    /// The bytes that it may hold now.
+    capacity: usize,
     /// FIN follows the last byte written.
     finished: bool,
     /// Data bytes of a full segment, and what limits them.
@@ -180,6 +184,10 @@ struct Sender {
     /// The meaning of the timer, and the time at which nothing is left but to repeat.
     awaited: Awaited,
     timeout_at: Instant,
+    /// Segments are paced; when the next may leave, and whether it waits for that.
+    is_paced: bool,
+    free_at: Instant,
+    waits: bool,
     /// A probe of the tail is due.
     tail_probe: bool,
     /// A probe or keepalive is due.
@@ -210,6 +218,10 @@ struct Receiver {
     abandoned: bool,
     /// The end of the window that was offered.
     edge: u64,
+    /// The endpoint is short of memory: the window closes but for a little.
+    is_pressed: bool,
+    /// When the round trip began in which reading is measured, and what had been read then.
+    round: (Instant, u64),
     due: Due,
     /// Bytes that arrived in order and are not acknowledged; the largest segment seen.
     unacked: u64,
@@ -219,6 +231,8 @@ struct Receiver {
     /// RFC 7323: the timestamp to echo, and when it came.
     recent: u32,
     recent_at: Instant,
+    /// The timestamp of this end that came with it: how long ago that was is a round trip.
+    echo: u32,
     /// A range that arrived twice and is to be reported (RFC 2883).
     duplicate: Option<Range<u64>>,
     /// A packet was marked and the peer has not answered (RFC 3168).
@@ -307,12 +321,16 @@ impl Connection {
         if self.config.hystart {
             self.congestion.use_hystart();
         }
-        if self.negotiated.sack && self.config.prr {
+        let models = self.congestion.is_model();
+        self.sender.is_paced = models || self.config.pacing;
+        // A model decides itself what leaves in a recovery.
+        if self.negotiated.sack && self.config.prr && !models {
             self.recovery.use_rate();
         }
         // Where the link below repeats and reorders, nothing but a timeout says that data are lost.
-        if self.negotiated.sack && self.config.rack && self.config.fast_retransmit {
-            self.recovery.use_time(self.config.f_rto);
+        let by_time = self.negotiated.sack && self.config.rack && self.config.fast_retransmit;
+        if by_time || models {
+            self.recovery.use_time(self.config.f_rto, models);
         }
     }
 
@@ -394,7 +412,7 @@ impl Connection {
         if self.sender.finished || self.state == TcpState::Closed {
             return Err(UseError::Finished);
         }
-        let room = self.config.send_buffer.saturating_sub(self.sender.buffer.len());
+        let room = self.sender.capacity.saturating_sub(self.sender.buffer.len());
         self.sender.starved = room < wanted || core::mem::take(&mut self.sender.short);
         Ok(room.min(wanted))
     }
@@ -408,6 +426,9 @@ impl Connection {
     /// Takes the next bytes that arrived, `most` at most; `None` if there are none.
     pub fn read(&mut self, most: usize) -> Option<Bytes> {
         let data = self.receiver.buffer.read(most)?;
+        if self.receiver.buffer.capacity() < self.config.receive_buffer.most {
+            self.grow_receive_buffer();
+        }
         self.offer_window();
         Some(data)
     }
@@ -574,6 +595,7 @@ impl Sender {
             most_window: 0,
             window_from: (0, 0),
             buffer: SendBuffer::default(),
+            capacity: config.send_buffer.initial,
             finished: false,
             mss: u64::from(config.mss),
             peer_mss: config.mss,
@@ -585,6 +607,9 @@ impl Sender {
             attempts: 0,
             awaited: Awaited::Acknowledgment,
             timeout_at: now,
+            is_paced: false,
+            free_at: now,
+            waits: false,
             tail_probe: false,
             probe: false,
             burst_left: config.burst.unwrap_or(u16::MAX),
@@ -610,18 +635,21 @@ impl Receiver {
     fn new(config: &TcpConfig, now: Instant) -> Self {
         Self {
             origin: Seq32(0),
-            buffer: Reassembly::new(config.receive_buffer),
+            buffer: Reassembly::new(config.receive_buffer.initial),
             fin: None,
             finished: false,
             syn: None,
             abandoned: false,
-            edge: 1 + config.receive_buffer.min(65_535) as u64,
+            edge: 1 + config.receive_buffer.initial.min(65_535) as u64,
+            is_pressed: false,
+            round: (now, 0),
             due: Due::Nothing,
             unacked: 0,
             full: 0,
             acked: 0,
             recent: 0,
             recent_at: now,
+            echo: 0,
             duplicate: None,
             congested: false,
             stride: 2,

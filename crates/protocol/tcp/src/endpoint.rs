@@ -432,7 +432,11 @@ impl TcpEndpoint {
     /// # Errors
     /// The connection is unknown.
     pub fn read(&mut self, id: ConnectionHandle, most: usize) -> Result<Option<Bytes>, UseError> {
-        self.with(id, |connection| connection.read(most))
+        let is_tight = self.budget.is_tight();
+        self.with(id, |connection| {
+            connection.note_pressure(is_tight);
+            connection.read(most)
+        })
     }
 
     /// Finishes sending; receiving goes on.
@@ -473,6 +477,19 @@ impl TcpEndpoint {
         mtu: u16,
     ) -> Result<bool, UseError> {
         self.with(id, |connection| connection.take_too_big(seq, mtu))
+    }
+
+    /// Takes the network's word that something of the connection did not arrive; `seq` is what the
+    /// report quotes. It may be a passing trouble (RFC 5461), but while a SYN for fast open waits
+    /// for its answer, it counts as a refusal (RFC 7413, section 4.1.3.1).
+    pub fn handle_unreachable(&mut self, now: Instant, id: ConnectionHandle, seq: Seq32) {
+        if let Some(connection) = self.connection(id)
+            && connection.opens_fast()
+            && connection.has_in_flight(seq)
+        {
+            let path = *connection.path();
+            self.fast_opens.refuse(now, &path);
+        }
     }
 
     /// Returns the connection between these ends; does not count as a lookup.

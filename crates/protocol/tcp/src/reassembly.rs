@@ -68,6 +68,11 @@ impl Reassembly {
         self.next
     }
 
+    /// Lets it hold `capacity` bytes from here on.
+    pub(crate) const fn set_capacity(&mut self, capacity: usize) {
+        self.capacity = capacity;
+    }
+
     /// Returns the number of bytes that may arrive beyond the next expected one.
     #[must_use]
     pub(crate) const fn window(&self) -> usize {

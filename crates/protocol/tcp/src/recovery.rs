@@ -8,14 +8,17 @@ use windfall_base::{Duration, Instant, RangeSet};
 
 use crate::config::LossRecovery;
 
+mod delivery;
 mod flight;
 mod prr;
 mod rack;
 mod sack;
 mod timed;
 
+pub(crate) use delivery::Sample;
+pub(crate) use flight::Snapshot;
 pub(crate) use rack::Echo;
-pub(crate) use timed::ProbeAnswer;
+pub(crate) use timed::{ProbeAnswer, Totals};
 
 /// Duplicate acknowledgments that say that a segment is lost (RFC 5681, section 3.2).
 const DUPLICATES: u64 = 3;
@@ -297,8 +300,14 @@ impl Recovery {
         at..end.min(next)
     }
 
-    /// Notes that `range` leaves; below `max` it had left before.
-    pub(crate) fn on_sent(&mut self, now: Instant, range: &Range<u64>, max: u64, repair: bool) {
+    /// Notes that `range` leaves; below the end of what was sent it had left before.
+    pub(crate) fn on_sent(
+        &mut self,
+        now: Instant,
+        range: &Range<u64>,
+        flow: &SendSequence,
+        repair: bool,
+    ) {
         let len = range.end - range.start;
         self.pipe += len;
         if repair && self.active {
@@ -308,7 +317,7 @@ impl Recovery {
             rate.on_sent(len);
         }
         if let Some(timed) = &mut self.timed {
-            timed.on_sent(now, range, max);
+            timed.on_sent(now, range, flow, &self.sacked);
         }
     }
 

@@ -129,7 +129,7 @@ fn two_tcps_of_one_access_point_share_its_air_although_one_goes_to_a_bad_station
     };
     scenario.apps = scenario.apps.iter().map(bulk).collect();
     // What the schedulers share out is asked here, with the TCP that the bounds were measured with.
-    let tcp = "cubic, hystart=off, rack=off, prr=off, f-rto=off";
+    let tcp = "cubic, hystart=off, rack=off, prr=off, f-rto=off, send-buffer=1MiB";
     scenario.stations[0].tcp = Some(unplaced(tcp.parse().expect("settings of TCP")));
     let total = |scenario: &Scenario| {
         let windows = arrivals::<2>(scenario);

@@ -11,7 +11,7 @@ fn the_cube_root_is_exact_to_twelve_digits() {
 #[test]
 fn the_window_returns_to_the_plateau_when_the_cubic_says() {
     let mut cubic = Cubic::new(1_000, 100);
-    let loss = Loss { now: Instant::START, in_flight: 100_000, offered: u64::MAX };
+    let loss = Loss { now: Instant::START, in_flight: 100_000, in_network: 0, offered: u64::MAX };
     cubic.on_loss(&loss);
     assert_eq!(cubic.window(), 70_000);
     // K = cbrt(30 / 0.4) = 4.217 s; acknowledgments of one segment each, 100 per RTT of 1 s.
@@ -40,7 +40,8 @@ fn ack(millis: u64, segments: u64, limited: bool) -> Acknowledged {
 fn after_a_timeout_slow_start_counts_one_segment_and_the_cubic_begins_flat() {
     // RFC 3465, section 2.3; RFC 9438, section 4.8: W_max is the window then, not that before.
     let mut cubic = Cubic::new(1_000, 100);
-    cubic.on_timeout(&Loss { now: Instant::START, in_flight: 10_000, offered: u64::MAX }, true);
+    let (now, offered) = (Instant::START, u64::MAX);
+    cubic.on_timeout(&Loss { now, in_flight: 10_000, in_network: 0, offered }, true);
     assert_eq!((cubic.window(), cubic.threshold()), (1_000, 7_000));
     (0..6).for_each(|n| cubic.on_acknowledged(&ack(n, 44, true)));
     assert_eq!(cubic.window(), 7_000);
@@ -55,7 +56,12 @@ fn time_in_which_the_application_limits_is_not_part_of_the_cubic() {
     // RFC 9438, sections 4.2 and 5.8.
     let window = |pause: u64| {
         let mut cubic = Cubic::new(1_000, 100);
-        cubic.on_loss(&Loss { now: Instant::START, in_flight: 100_000, offered: u64::MAX });
+        cubic.on_loss(&Loss {
+            now: Instant::START,
+            in_flight: 100_000,
+            in_network: 0,
+            offered: u64::MAX,
+        });
         (0..100).for_each(|n| cubic.on_acknowledged(&ack(10 * n, 1, true)));
         let before = cubic.window();
         (0..10).for_each(|n| cubic.on_acknowledged(&ack(1_000 + n * pause / 10, 1, false)));

@@ -10,7 +10,8 @@ use windfall_tcp::{
 };
 use windfall_wire_net::tcp::{CorruptionKinds, Packing};
 
-use super::{LARGEST_WINDOW, LEAST_MSS};
+use super::LEAST_MSS;
+use super::buffer::{buffer_size, buffer_text, size};
 use crate::values::SWITCH;
 
 /// One setting of a TCP.
@@ -97,29 +98,29 @@ macro_rules! quantity {
     };
 }
 
-/// A setting whose value is a size of a buffer.
+/// A setting whose value is a size of a buffer that may grow.
 macro_rules! buffer {
     ($name:literal, $about:expr, $field:ident) => {
         TcpSetting {
             name: $name,
             help: $about.0,
             source: $about.1,
-            legal: "a size of 1kB to 1GB, such as 64KiB",
+            legal: "a size of 1kB to 1GB, such as 64KiB, or first and greatest size of a buffer \
+                    that grows by itself, such as 1MiB:16MiB",
             set: |config, value| {
-                let ByteCount(bytes) = value.parse().ok()?;
-                let bytes = usize::try_from(bytes).ok()?;
-                config.$field = Some(bytes).filter(|it| (1000..=LARGEST_WINDOW).contains(it))?;
+                config.$field = buffer_size(value)?;
                 Some(())
             },
-            text: |config| ByteCount(config.$field as u64).to_string(),
+            text: |config| buffer_text(config.$field),
         }
     };
 }
 
 const PAWS: [(&str, Paws); 3] =
     [("before", Paws::BeforePrediction), ("after", Paws::AfterPrediction), ("off", Paws::Off)];
-const CONGESTION_CONTROLS: [(&str, CongestionControl); 3] = [
+const CONGESTION_CONTROLS: [(&str, CongestionControl); 4] = [
     ("cubic", CongestionControl::Cubic),
+    ("bbr", CongestionControl::Bbr),
     ("reno", CongestionControl::Reno),
     ("net3-reno", CongestionControl::Net3Reno),
 ];
@@ -143,7 +144,7 @@ const SPANS: core::ops::RangeInclusive<Duration> =
 const DELAYS: core::ops::RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
 
 /// Every setting, in the order of the table in `docs/tcp.md`.
-pub static TCP_SETTINGS: [TcpSetting; 42] = [
+pub static TCP_SETTINGS: [TcpSetting; 43] = [
     quantity!(
         "mss",
         ("Greatest segment that is offered and sent", "RFC 9293, section 3.7.1; S2.12"),
@@ -164,11 +165,17 @@ pub static TCP_SETTINGS: [TcpSetting; 42] = [
         ),
         receive_buffer
     ),
-    buffer!(
-        "memory",
-        ("Bytes that all connections of an endpoint may hold together", "RFC 6429"),
-        memory
-    ),
+    TcpSetting {
+        name: "memory",
+        help: "Bytes that all connections of an endpoint may hold together",
+        source: "RFC 6429",
+        legal: "a size of 1kB to 1GB, such as 64KiB",
+        set: |config, value| {
+            config.memory = size(value)?;
+            Some(())
+        },
+        text: |config| ByteCount(config.memory as u64).to_string(),
+    },
     switch!("timestamps", ("Offer and use the timestamps option", "RFC 7323; S2.2"), timestamps),
     choice!(
         "paws",
@@ -252,9 +259,9 @@ pub static TCP_SETTINGS: [TcpSetting; 42] = [
     ),
     choice!(
         "congestion",
-        ("Congestion control", "RFC 9438, 5681, 2001"),
+        ("Congestion control", "RFC 9438, draft-ietf-ccwg-bbr, RFC 5681, 2001"),
         congestion_control,
-        "cubic, reno or net3-reno",
+        "cubic, bbr, reno or net3-reno",
         CONGESTION_CONTROLS
     ),
     switch!(
@@ -319,6 +326,14 @@ pub static TCP_SETTINGS: [TcpSetting; 42] = [
         fast_retransmit
     ),
     switch!("fast-open", ("Carry data on the SYN with a cookie", "RFC 7413; S2.17"), fast_open),
+    switch!(
+        "pacing",
+        (
+            "Send at the pace of the congestion window instead of in bursts; bbr always does",
+            "RFC 9002, section 7.7"
+        ),
+        pacing
+    ),
     TcpSetting {
         name: "burst",
         help: "Greatest number of segments that leave in a row",

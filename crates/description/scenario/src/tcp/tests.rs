@@ -18,7 +18,8 @@ fn error(text: &str) -> String {
 fn values(setting: &str) -> &'static [&'static str] {
     match setting {
         "mss" => &["1460", "536", "2256"],
-        "send-buffer" | "receive-buffer" | "memory" => &["1MiB", "48KiB"],
+        "send-buffer" | "receive-buffer" => &["1MiB", "48KiB", "48KiB:1MiB"],
+        "memory" => &["1MiB", "48KiB"],
         "paws" => &["before", "after", "off"],
         "delayed-ack" => {
             &["every", "off", "every:4:10ms:200ms", "time", "time:1s", "traffic", "traffic:8:1ms"]
@@ -26,7 +27,7 @@ fn values(setting: &str) -> &'static [&'static str] {
         "initial-rto" | "min-rto" | "time-wait" | "fin-wait" => &["1s", "300ms", "1ns"],
         "max-rto" => &["60s", "1h"],
         "tick" => &["0", "100ms"],
-        "congestion" => &["cubic", "reno", "net3-reno"],
+        "congestion" => &["cubic", "bbr", "reno", "net3-reno"],
         "initial-window" => &["10", "3"],
         "loss-recovery" => &["new-reno", "net3", "sack"],
         "burst" => &["off", "7"],
@@ -81,6 +82,7 @@ fn every_field_has_a_setting() {
         limited_transmit: _,
         fast_retransmit: _,
         fast_open: _,
+        pacing: _,
         burst: _,
         keepalive: _,
         retries: _,
@@ -99,7 +101,7 @@ fn every_field_has_a_setting() {
         data_check: _,
     } = config("");
     // One for each, and `corruption` for three of the last six at once.
-    assert_eq!(TCP_SETTINGS.len(), 31 - 1 + 5 + 6 + 1);
+    assert_eq!(TCP_SETTINGS.len(), 32 - 1 + 5 + 6 + 1);
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn what_is_not_there_is_named() {
         ("+0 < . 1:1(0) ack 1 win 5 <mp_capable v1>", "the option mp_capable"),
         ("+0 socket(..., SOCK_DGRAM, 0) = 5", "a socket that is not one of TCP"),
         ("+0 setsockopt(4, SOL_TCP, TCP_CORK, [1], 4) = 0", "TCP_CORK"),
-        ("+0 setsockopt(4, SOL_TCP, TCP_CONGESTION, \"bbr\", 4) = 0", "congestion control bbr"),
+        ("+0 setsockopt(4, SOL_TCP, TCP_CONGESTION, \"vegas\", 4) = 0", "congestion control vegas"),
         ("`tc qdisc add dev tun0`", "the command tc"),
         ("`sysctl -w net.ipv4.tcp_odd=1`", "the setting net.ipv4.tcp_odd=1"),
         ("+0 %{ print(tcpi_unacked) }%", "the Python code \"print(tcpi_unacked)\""),
@@ -93,13 +93,13 @@ fn settings_of_systems_become_settings_of_the_engine() {
         );
         assert_eq!(run(&text), ScriptOutcome::Passed, "{text}");
     };
-    syn("true", "S 0:0(0) win 65535 <mss 1460, sackOK, TS val 9 ecr 0, wscale 5>");
-    syn("sysctl -q net.ipv4.tcp_sack=0", "S 0:0(0) <mss 1460, TS val 9 ecr 0, wscale 5>");
+    syn("true", "S 0:0(0) win 65535 <mss 1460, sackOK, TS val 9 ecr 0, wscale 9>");
+    syn("sysctl -q net.ipv4.tcp_sack=0", "S 0:0(0) <mss 1460, TS val 9 ecr 0, wscale 9>");
     syn("sysctl -w net.inet.tcp.rfc1323=0", "S 0:0(0) <mss 1460, sackOK>");
-    syn("sysctl net.ipv4.tcp_timestamps=0 > /dev/null 2>&1", "S 0:0(0) <mss 1460,sackOK,wscale 5>");
+    syn("sysctl net.ipv4.tcp_timestamps=0 > /dev/null 2>&1", "S 0:0(0) <mss 1460,sackOK,wscale 9>");
     syn(
         "../set_sysctls.py /proc/sys/net/ipv4/tcp_rmem=\"4096 8000 9000\"\n./defaults.sh",
-        "S 0:0(0) win 9000 <mss 1460, sackOK, TS val 9 ecr 0, wscale 0>",
+        "S 0:0(0) win 8000 <mss 1460, sackOK, TS val 9 ecr 0, wscale 0>",
     );
     // 1 asks for marks, 2 only answers who does.
     syn("sysctl net.ipv4.tcp_ecn=1", "SEW 0:0(0) <...>");

@@ -30,6 +30,7 @@ impl Connection {
             return Err(DropReason::TcpAcknowledgment);
         }
         let before = self.sender.una;
+        let limited = self.is_limited();
         self.recovery.begin_account();
         let (reported, twice) = self.take_sack(now, seg, named);
         if seg.has_any(TcpFlags::ECE)
@@ -59,6 +60,7 @@ impl Connection {
         } else {
             self.recovery.settle(&self.flow(), advanced);
         }
+        self.tell_rate(now, limited);
         Ok(())
     }
 
@@ -167,7 +169,7 @@ impl Connection {
     pub(super) fn advance(&mut self, now: Instant, ack: u64, seg: &Segment) {
         let acked = ack - self.sender.una;
         let before = self.flow();
-        let limited = self.recovery.in_flight(&before) + before.mss >= self.congestion.window();
+        let limited = self.is_limited();
         let fresh = acked - self.recovery.reported_below(ack);
         let measured = self.measure(now, ack, seg);
         let echo = self.echo(now, seg);
@@ -192,7 +194,8 @@ impl Connection {
                 // RFC 6582, section 3.2, step 3: no burst after recovery.
                 self.congestion.limit((flow.max - flow.una).max(flow.mss) + flow.mss);
             }
-            RecoveryProgress::Partial | RecoveryProgress::Complete => {}
+            RecoveryProgress::Complete => self.congestion.on_recovered(),
+            RecoveryProgress::Partial => {}
         }
         self.timers.stop(Timer::Persist);
         if self.sender.una == self.sender.max {
@@ -200,14 +203,23 @@ impl Connection {
         } else if !self.recovery.keeps_timer() {
             self.restart_timeout(now);
         }
-        let room = self.config.send_buffer - self.sender.buffer.len().min(self.config.send_buffer);
-        if self.sender.starved && room >= self.config.send_buffer / 3 {
+        if self.sender.capacity < self.config.send_buffer.most {
+            self.grow_send_buffer();
+        }
+        let room = self.sender.capacity.saturating_sub(self.sender.buffer.len());
+        if self.sender.starved && room >= self.sender.capacity / 3 {
             self.sender.starved = false;
             self.signals.raise(Signals::WRITABLE);
         }
         if self.sender.is_finished() {
             self.fin_acknowledged(now);
         }
+    }
+
+    /// Returns whether the congestion window is what limits the sender.
+    pub(super) fn is_limited(&self) -> bool {
+        let flow = self.flow();
+        self.recovery.in_flight(&flow) + flow.mss >= self.congestion.window()
     }
 
     /// Takes a round-trip measurement from the echo or from the segment that is timed (Karn);
@@ -253,7 +265,8 @@ impl Connection {
         // What limited transmit sent does not count (RFC 3042).
         let in_flight = outstanding.saturating_sub(self.recovery.inflation());
         let in_flight = in_flight.min(self.congestion.window());
-        Loss { now, in_flight, offered: self.sender.window }
+        let in_network = self.recovery.in_flight(&self.flow());
+        Loss { now, in_flight, in_network, offered: self.sender.window }
     }
 
     /// Reduces the congestion window for a loss.

@@ -269,7 +269,7 @@ impl Connection {
     fn window_field(&mut self) -> u16 {
         let shift = self.negotiated.receive_shift;
         let next = self.expected();
-        let open = next + self.receiver.buffer.window() as u64;
+        let open = next + self.open_window();
         let kept = self.receiver.edge.max(next) - next;
         if open >= self.receiver.edge + self.window_step() {
             let raw = ((open - next) >> shift).min(65_535);
@@ -292,7 +292,7 @@ impl Connection {
             return;
         }
         let next = self.expected();
-        let open = next + self.receiver.buffer.window() as u64;
+        let open = next + self.open_window();
         let gain = open.saturating_sub(self.receiver.edge);
         let left = self.receiver.edge.saturating_sub(next);
         let capacity = self.receiver.buffer.capacity() as u64;

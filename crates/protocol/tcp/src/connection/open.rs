@@ -117,12 +117,17 @@ impl Connection {
         self.template = None;
     }
 
+    /// Returns whether a segment that begins with `seq` is in flight.
+    pub(crate) fn has_in_flight(&self, seq: Seq32) -> bool {
+        let in_flight = self.sender.una..self.sender.max.max(1);
+        self.locate_ack(seq).is_some_and(|position| in_flight.contains(&position))
+    }
+
     /// Takes the network's word that a packet of this end was too big, and that `mtu` bytes pass
     /// (RFC 1191, 8201). Returns `false` if the sequence number that it quotes was not in flight:
     /// then a stranger guesses.
     pub(crate) fn take_too_big(&mut self, seq: Seq32, mtu: u16) -> bool {
-        let in_flight = self.sender.una..self.sender.max.max(1);
-        if !self.locate_ack(seq).is_some_and(|position| in_flight.contains(&position)) {
+        if !self.has_in_flight(seq) {
             return false;
         }
         let headers = if self.path.local.is_ipv4() { 40 } else { 60 };

@@ -68,7 +68,9 @@ impl Connection {
             self.operations.predicted_acks += 1;
             self.operations.acks_received += 1;
             self.note_timestamp(now, seg, next);
+            let limited = self.is_limited();
             self.advance(now, ack, seg);
+            self.tell_rate(now, limited);
             self.slide_window(next, ack);
             return true;
         }

@@ -92,6 +92,7 @@ impl Connection {
             self.operations.timestamps += 1;
             self.receiver.recent = timestamps.value;
             self.receiver.recent_at = now;
+            self.receiver.echo = timestamps.echo;
         }
     }
 

@@ -41,6 +41,7 @@ impl Connection {
         let sent = self.send_data(now).or_else(|| self.send_probe(now));
         let sent = sent.or_else(|| self.send_ack(now));
         if sent.is_none() {
+            self.note_app_limited();
             self.watch_window(now);
         }
         sent
@@ -56,6 +57,9 @@ impl Connection {
             return None;
         }
         self.restart_after_idle(now);
+        if self.is_held_back(now) {
+            return None;
+        }
         if let Some(range) = self.next_notified() {
             self.note_repair(now);
             return Some(self.send_range(now, range, true));
@@ -163,7 +167,9 @@ impl Connection {
         } else if self.sender.timed.is_none() {
             self.sender.timed = Some((range.start, now));
         }
-        self.recovery.on_sent(now, &range, self.sender.max, repair);
+        let flow = self.flow();
+        self.recovery.on_sent(now, &range, &flow, repair);
+        self.note_pace(now, range.end - range.start);
         self.sender.nxt = self.sender.nxt.max(range.end);
         self.sender.max = self.sender.max.max(range.end);
         self.sender.last_sent = now;

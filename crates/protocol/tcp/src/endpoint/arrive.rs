@@ -121,10 +121,12 @@ impl TcpEndpoint {
         if self.lacks_memory_for(slot, segment) {
             return Err(DropReason::ReceiveBuffer);
         }
+        let is_tight = self.budget.is_tight();
         let entry = &mut self.slots[slot as usize];
         let Some(connection) = entry.connection.as_deref_mut() else {
             return Err(DropReason::NoListener);
         };
+        connection.note_pressure(is_tight);
         let opening = connection.opens_fast();
         let result = connection.handle_segment(now, segment);
         if opening && connection.state() == TcpState::Established {

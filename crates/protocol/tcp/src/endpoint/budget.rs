@@ -7,14 +7,13 @@
 use windfall_base::{Duration, Instant};
 
 use super::{Slot, TcpEndpoint};
+use crate::config::SHARE;
 use crate::connection::Connection;
 use crate::segment::Segment;
 
 /// The time without any progress after which a connection may be reset for its memory: several
 /// timeouts of a short path.
 const IDLE: Duration = Duration::from_secs(5);
-/// The bytes that each connection may hold whatever the others do.
-const SHARE: usize = 16 << 10;
 
 /// The account of an endpoint's memory.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +44,11 @@ impl Budget {
     /// Notes that the time is at least `now`.
     pub(super) fn note_time(&mut self, now: Instant) {
         self.now = self.now.max(now);
+    }
+
+    /// Returns whether so little is left that windows must shrink: a quarter.
+    pub(super) const fn is_tight(&self) -> bool {
+        self.held > self.most - self.most / 4
     }
 
     const fn is_exceeded_by(&self, more: usize) -> bool {

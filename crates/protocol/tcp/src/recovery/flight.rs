@@ -6,6 +6,18 @@ use core::ops::Range;
 
 use windfall_base::{Instant, RangeSet};
 
+/// The state of the delivery when something left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Snapshot {
+    pub delivered: u64,
+    pub delivered_at: Instant,
+    pub first_sent_at: Instant,
+    /// In flight with it.
+    pub in_flight: u64,
+    pub lost: u64,
+    pub is_app_limited: bool,
+}
+
 /// A piece of the stream that left at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sent {
@@ -14,6 +26,8 @@ pub(crate) struct Sent {
     pub at: Instant,
     /// It was sent before.
     pub repeated: bool,
+    /// The state of the delivery then, where that is wanted.
+    pub then: Snapshot,
 }
 
 impl Sent {
@@ -36,7 +50,7 @@ pub(super) struct Flight {
 
 impl Flight {
     /// Notes that `range` left at `now`; below `max` it had left before.
-    pub(super) fn on_sent(&mut self, now: Instant, range: &Range<u64>, max: u64) {
+    pub(super) fn on_sent(&mut self, now: Instant, range: &Range<u64>, max: u64, then: Snapshot) {
         let Range { start, end } = *range;
         if start < max {
             let end = end.min(max);
@@ -45,13 +59,15 @@ impl Flight {
                 self.again.retain(|sent| sent.end <= start || end <= sent.start);
             }
             self.repeated.insert(start..end);
-            self.again.push_back(Sent { start, end, at: now, repeated: true });
+            self.again.push_back(Sent { start, end, at: now, repeated: true, then });
         }
         if end > max {
             let start = start.max(max);
             match self.fresh.back_mut() {
-                Some(last) if last.at == now && last.end == start => last.end = end,
-                _ => self.fresh.push_back(Sent { start, end, at: now, repeated: false }),
+                Some(last) if last.at == now && last.end == start => {
+                    (last.end, last.then.in_flight) = (end, then.in_flight);
+                }
+                _ => self.fresh.push_back(Sent { start, end, at: now, repeated: false, then }),
             }
         }
     }

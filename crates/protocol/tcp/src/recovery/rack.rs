@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use windfall_base::{Duration, Instant, RangeSet};
 
-use super::flight::{Flight, Sent};
+use super::flight::{Flight, Sent, Snapshot};
 use super::{DUPLICATES, SendSequence};
 
 /// Recoveries for which a reordering window that grew is kept (section 6.2, step 4).
@@ -43,10 +43,13 @@ pub(super) struct Rack {
     judged: u64,
     /// The positions that are lost and did not leave again.
     pub(super) lost: RangeSet,
+    /// The pieces that were marked since it was last asked for, where that is wanted.
+    pub(super) marked: Vec<Sent>,
+    reports: bool,
 }
 
 impl Rack {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(reports: bool) -> Self {
         Self {
             newest: None,
             round_trip: Duration::ZERO,
@@ -58,20 +61,28 @@ impl Rack {
             round: None,
             judged: 0,
             lost: RangeSet::default(),
+            marked: Vec::new(),
+            reports,
         }
     }
 
     /// Takes what has arrived for the first time (section 6.2, steps 1 to 3).
-    pub(super) fn on_arrival(&mut self, range: &Range<u64>, flight: &Flight, echo: &Echo) {
+    /// Returns the latest transmission of it.
+    pub(super) fn on_arrival(
+        &mut self,
+        range: &Range<u64>,
+        flight: &Flight,
+        echo: &Echo,
+    ) -> Option<Sent> {
         if !flight.repeated.is_empty() || range.end < self.farthest {
             self.watch_order(range, flight);
         }
         self.farthest = self.farthest.max(range.end);
-        let Some(sent) = flight.latest(range) else { return };
+        let sent = flight.latest(range)?;
         let round_trip = echo.now.saturating_since(sent.at);
         self.least = self.least.or(echo.least);
         if sent.repeated && (self.is_too_early(round_trip) || is_older(echo, &sent)) {
-            return;
+            return Some(sent);
         }
         if !sent.repeated {
             self.least = Some(self.least.map_or(round_trip, |least| least.min(round_trip)));
@@ -79,6 +90,14 @@ impl Rack {
         if self.newest.is_none_or(|newest| sent.is_after(&newest)) {
             (self.newest, self.round_trip) = (Some(sent), round_trip);
         }
+        Some(sent)
+    }
+
+    fn mark(&mut self, gap: Range<u64>, sent: &Sent) {
+        if self.reports {
+            self.marked.push(Sent { start: gap.start, end: gap.end, ..*sent });
+        }
+        self.lost.insert(gap);
     }
 
     fn watch_order(&mut self, range: &Range<u64>, flight: &Flight) {
@@ -159,9 +178,7 @@ impl Rack {
                 if now < due {
                     return Some(due);
                 }
-                for gap in missing {
-                    self.lost.insert(gap);
-                }
+                missing.for_each(|gap| self.mark(gap, &sent));
             }
             flight.again.pop_front();
         }
@@ -192,7 +209,7 @@ impl Rack {
             if now < due && missing().next().is_some() {
                 return Some(due);
             }
-            missing().for_each(|gap| _ = self.lost.insert(gap));
+            missing().for_each(|gap| self.mark(gap, sent));
             self.judged = end;
         }
         None
@@ -209,7 +226,8 @@ impl Rack {
     ) {
         let wait = self.round_trip.saturating_add(self.window(smoothed, true));
         // Nothing can have left later than this.
-        let newest = Sent { start: 0, end: u64::MAX, at: now, repeated: false };
+        let then = Snapshot::default();
+        let newest = Sent { start: 0, end: u64::MAX, at: now, repeated: false, then };
         self.judge_again(now, flow, flight, sacked, (&newest, wait));
         self.judge_fresh(now, flow, flight, sacked, (&newest, wait));
         let fresh = flight.fresh.iter().map(|sent| sent.start.max(self.judged)..sent.end);

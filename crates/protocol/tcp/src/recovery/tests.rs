@@ -196,8 +196,8 @@ fn what_is_sent_is_in_the_pipe_and_only_repairs_count_as_repaired() {
     recovery.begin(&sent, 0);
     assert_eq!(recovery.next_repair(&sent, 20 * MSS), Some(0..MSS));
     let before = recovery.in_flight(&sent);
-    recovery.on_sent(Instant::START, &(0..MSS), 10 * MSS, true);
-    recovery.on_sent(Instant::START, &(10 * MSS..11 * MSS), 10 * MSS, false);
+    recovery.on_sent(Instant::START, &(0..MSS), &sent, true);
+    recovery.on_sent(Instant::START, &(10 * MSS..11 * MSS), &sent, false);
     assert_eq!(recovery.in_flight(&sent), before + 2 * MSS);
     assert_eq!(recovery.next_repair(&sent, 20 * MSS), Some(2 * MSS..3 * MSS));
 }

@@ -5,7 +5,8 @@ use core::ops::Range;
 
 use windfall_base::{Duration, Instant, RangeSet};
 
-use super::flight::Flight;
+use super::delivery::{Rates, Sample};
+use super::flight::{Flight, Sent, Snapshot};
 use super::rack::{Echo, Rack};
 use super::{Recovery, SendSequence};
 use crate::config::LossRecovery;
@@ -43,6 +44,8 @@ pub(super) struct Timed {
     doubt: Doubt,
     /// Data that were sent once, before the timeout in doubt, have arrived since.
     original_arrived: bool,
+    /// The rates of delivery, where congestion control models the path.
+    rates: Option<Rates>,
 }
 
 /// The losses that the time tells of.
@@ -72,9 +75,18 @@ impl Timed {
         self.flight.repeated.is_empty() && self.rack.lost.is_empty() && self.probe.is_none()
     }
 
-    pub(super) fn on_sent(&mut self, now: Instant, range: &Range<u64>, max: u64) {
-        self.flight.on_sent(now, range, max);
-        if range.start < max {
+    pub(super) fn on_sent(
+        &mut self,
+        now: Instant,
+        range: &Range<u64>,
+        flow: &SendSequence,
+        sacked: &RangeSet,
+    ) {
+        let in_flight = if self.rates.is_some() { self.in_flight(flow, sacked) } else { 0 };
+        let len = range.end - range.start;
+        let then = self.rates.as_mut().map(|rates| rates.on_sent(now, len, in_flight));
+        self.flight.on_sent(now, range, flow.max, then.unwrap_or_default());
+        if range.start < flow.max {
             self.rack.lost.remove(range.clone());
         } else if self.doubt == Doubt::Tries {
             self.doubt = Doubt::Tried;
@@ -97,16 +109,21 @@ impl Timed {
             let mut once = self.flight.repeated.gaps(range.start..range.end.min(recover));
             self.original_arrived |= once.next().is_some();
         }
-        self.rack.on_arrival(range, &self.flight, echo);
+        let sent = self.rack.on_arrival(range, &self.flight, echo);
+        if let Some(rates) = &mut self.rates {
+            rates.on_arrival(echo.now, range.end - range.start, sent);
+        }
     }
 }
 
 impl Recovery {
-    /// Notices losses by time from here on, and with `doubts` whether timeouts are spurious.
-    pub(crate) fn use_time(&mut self, doubts: bool) {
+    /// Notices losses by time from here on, with `doubts` whether timeouts are spurious, and with
+    /// `rates` how fast data are delivered.
+    pub(crate) fn use_time(&mut self, doubts: bool, rates: bool) {
         self.timed = Some(Box::new(Timed {
             flight: Flight::default(),
-            rack: Rack::new(),
+            rack: Rack::new(rates),
+            rates: rates.then(Rates::default),
             probe: None,
             doubts,
             doubt: Doubt::Settled,
@@ -292,4 +309,58 @@ impl Recovery {
         timed.probe = None;
         answer
     }
+
+    /// Returns what was marked as lost since this was last asked, with the rates then.
+    pub(crate) fn take_marked(&mut self) -> Vec<Loss> {
+        let Some(timed) = &mut self.timed else { return Vec::new() };
+        let Timed { rack, rates: Some(rates), .. } = &mut **timed else { return Vec::new() };
+        let marked = core::mem::take(&mut rack.marked);
+        let note = |sent: Sent| {
+            rates.lost += sent.end - sent.start;
+            Loss { len: sent.end - sent.start, then: sent.then, totals: totals(rates) }
+        };
+        marked.into_iter().map(note).collect()
+    }
+
+    /// Returns what the acknowledgment at hand says of the rate of delivery, and what was delivered
+    /// and lost in all.
+    pub(crate) fn take_rate(
+        &mut self,
+        now: Instant,
+        least: Option<Duration>,
+    ) -> Option<(Sample, Totals)> {
+        let rates = self.timed.as_mut()?.rates.as_mut()?;
+        let sample = rates.sample(now, least)?;
+        Some((sample, totals(rates)))
+    }
+
+    /// Notes that there is nothing to send although the window would let it.
+    pub(crate) fn note_app_limited(&mut self, flow: &SendSequence) {
+        let in_flight = self.in_flight(flow);
+        if let Some(timed) = &mut self.timed
+            && timed.rack.lost.is_empty()
+            && let Some(rates) = &mut timed.rates
+        {
+            rates.note_app_limited(in_flight);
+        }
+    }
+}
+
+fn totals(rates: &Rates) -> Totals {
+    Totals { delivered: rates.delivered, lost: rates.lost }
+}
+
+/// The totals that a connection has delivered and lost, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Totals {
+    pub delivered: u64,
+    pub lost: u64,
+}
+
+/// A piece that was marked as lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loss {
+    pub len: u64,
+    pub then: Snapshot,
+    pub totals: Totals,
 }

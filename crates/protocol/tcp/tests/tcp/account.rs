@@ -256,7 +256,8 @@ fn a_third_of_the_buffer_must_be_free_before_the_writer_is_called() {
     for (acked, called) in [(500, false), (1_000, true)] {
         let each = AckPolicy::EverySegments { segments: 1, delay: ms(40), tick: Duration::ZERO };
         let far = TcpConfig { acks: each, ..TcpConfig::new_reno() };
-        let near = TcpConfig { mss: 500, send_buffer: 3_000, timestamps: false, ..far.clone() };
+        let near =
+            TcpConfig { mss: 500, send_buffer: 3_000.into(), timestamps: false, ..far.clone() };
         let mut pair = Pair::established(near, far);
         // What acknowledges more is lost.
         pair.fate = Box::new(move |seen| Fate {

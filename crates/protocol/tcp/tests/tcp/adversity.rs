@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use proptest::prelude::*;
 use windfall_base::{Duration, Seed, Stream};
 use windfall_tcp::{
-    AckPolicy, CongestionControl, Corruption, LossRecovery, NotificationMode, Paws, Reaction,
-    TcpConfig, TcpEvent, TimeoutConfig,
+    AckPolicy, BufferSize, CongestionControl, Corruption, LossRecovery, NotificationMode, Paws,
+    Reaction, TcpConfig, TcpEvent, TimeoutConfig,
 };
 use windfall_wire_net::tcp::{CorruptionKinds, Packing};
 
@@ -86,7 +86,8 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
         prop_oneof![
             Just(CongestionControl::Net3Reno),
             Just(CongestionControl::Reno),
-            Just(CongestionControl::Cubic)
+            Just(CongestionControl::Cubic),
+            Just(CongestionControl::Bbr)
         ],
         prop_oneof![Just(LossRecovery::Net3), Just(LossRecovery::NewReno)],
         prop_oneof![Just(None), Just(Some(4))],
@@ -96,8 +97,10 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
     let paws =
         prop_oneof![Just(Paws::BeforePrediction), Just(Paws::AfterPrediction), Just(Paws::Off)];
     let buffer = || prop_oneof![Just(4_000_usize), Just(16 << 10), Just(300_000)];
+    let grows = BufferSize { initial: 8_000, most: 100_000 };
+    let receive_buffer = prop_oneof![buffer().prop_map(BufferSize::from), Just(grows)];
     let mss = prop_oneof![Just(88_u16), Just(536), Just(1460), Just(8960)];
-    (any::<[bool; 11]>(), pace, any_acks(), paws, mss, buffer(), buffer()).prop_map(
+    (any::<[bool; 16]>(), pace, any_acks(), paws, mss, buffer(), receive_buffer).prop_map(
         |(on, pace, acks, paws, mss, send_buffer, receive_buffer)| {
             let (congestion_control, loss_recovery, burst, initial_window, timeout) = pace;
             TcpConfig {
@@ -112,6 +115,11 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
                 fast_retransmit: on[8],
                 fast_open: on[9],
                 byte_counting: on[10],
+                rack: on[11],
+                prr: on[12],
+                f_rto: on[13],
+                hystart: on[14],
+                pacing: on[15],
                 congestion_control,
                 loss_recovery,
                 burst,
@@ -120,7 +128,7 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
                 acks,
                 paws,
                 mss,
-                send_buffer,
+                send_buffer: send_buffer.into(),
                 receive_buffer,
                 ..TcpConfig::default()
             }

@@ -11,7 +11,7 @@ use windfall_tcp::{
     TcpTransmit,
 };
 
-use crate::pair::{FAR, NEAR, address, ms, pattern};
+use crate::pair::{FAR, NEAR, Pair, address, ms, pattern};
 
 const BUDGET: usize = 64 << 20;
 const GREEDY: u16 = 800;
@@ -55,7 +55,7 @@ impl Crowd {
     }
 
     fn connect(&mut self, port: u16, receive_buffer: usize, reads: bool) {
-        let config = TcpConfig { receive_buffer, ..TcpConfig::default() };
+        let config = TcpConfig { receive_buffer: receive_buffer.into(), ..TcpConfig::default() };
         let local = (address(NEAR).ip(), port).into();
         let client = &mut self.ends[NEAR];
         let id = client.connect(self.now, local, address(FAR), Arc::new(config)).unwrap();
@@ -139,7 +139,7 @@ impl Crowd {
 
 #[test]
 fn clients_with_a_closed_window_cannot_take_all_memory() {
-    let config = TcpConfig { send_buffer: SEND_BUFFER, ..TcpConfig::default() };
+    let config = TcpConfig { send_buffer: SEND_BUFFER.into(), ..TcpConfig::default() };
     let mut crowd = Crowd::new(&config);
     for port in 0..GREEDY {
         // Two hundred a second, each with a window for two segments that it never reads.
@@ -176,4 +176,34 @@ fn whoever_makes_progress_is_not_reset_however_little_memory_there_is() {
     assert!(crowd.read.values().all(|read| read.len() == FILE));
     assert!(crowd.most_held <= 100_000 + 8 * (16 << 10), "{}", crowd.most_held);
     assert_eq!(crowd.ends[FAR].held_bytes(), 0);
+}
+
+#[test]
+fn a_window_stays_closed_while_memory_is_short() {
+    let config = TcpConfig { receive_buffer: 380_000.into(), ..TcpConfig::default() };
+    let mut pair = Pair::with(config);
+    pair.ends[FAR].tcp.set_memory(400_000);
+    pair.ends[FAR].reads = false;
+    pair.send(NEAR, 1_000_000).run_for(Duration::from_secs(4));
+    let held = pair.ends[FAR].tcp.held_bytes();
+    assert!(held > 370_000, "{held}");
+    // What is read is not offered again before a quarter of the memory is free.
+    for (most, is_closed) in [(30_000, true), (20_000, true), (200_000, false)] {
+        let mut left: usize = most;
+        while left > 0 {
+            left -= pair.read(FAR, left);
+        }
+        let arrived =
+            |pair: &Pair| pair.ends[FAR].incoming.len() + pair.connection(FAR).held_bytes();
+        let before = arrived(&pair);
+        pair.run_for(Duration::from_secs(2));
+        // Probes of the closed window bring a byte each.
+        assert_eq!(arrived(&pair) < before + 100, is_closed, "{most}");
+    }
+    pair.ends[FAR].reads = true;
+    for _ in 0..20 {
+        while pair.read(FAR, usize::MAX) > 0 {}
+        pair.run_for(Duration::from_secs(2));
+    }
+    assert_eq!(pair.ends[FAR].incoming, pattern(NEAR, 1_000_000)[..]);
 }

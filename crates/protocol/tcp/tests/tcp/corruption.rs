@@ -270,7 +270,7 @@ fn what_arrived_before_is_acknowledged_again_and_what_lies_outside_is_not_looked
 #[test]
 fn a_damaged_probe_of_a_closed_window_is_told_of() {
     //= S4.8
-    let small = TcpConfig { receive_buffer: 2_000, ..config(MODES[0]) };
+    let small = TcpConfig { receive_buffer: 2_000.into(), ..config(MODES[0]) };
     let mut pair = Pair::established(config(MODES[0]), small);
     pair.ends[FAR].reads = false;
     pair.send(NEAR, 2_000).run_for(ms(100));

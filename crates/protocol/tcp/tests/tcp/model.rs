@@ -370,7 +370,7 @@ fn config(prediction: bool) -> TcpConfig {
         time_wait: Duration::from_secs(60),
         fin_wait: never,
         window_scale: false,
-        receive_buffer: 65_535,
+        receive_buffer: 65_535.into(),
         acks: AckPolicy::EverySegments { segments: 0, delay: never, tick: Duration::ZERO },
         timeout: TimeoutConfig {
             initial: never,

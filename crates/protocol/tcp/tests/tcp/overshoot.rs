@@ -13,9 +13,18 @@ struct Outcome {
 }
 
 fn ten_seconds(config: &TcpConfig) -> Outcome {
-    let buffers = TcpConfig { send_buffer: 4_000_000, receive_buffer: 4_000_000, ..config.clone() };
+    ten_seconds_before(200, config)
+}
+
+/// The same before a queue of `queue` packets.
+fn ten_seconds_before(queue: u32, config: &TcpConfig) -> Outcome {
+    let buffers = TcpConfig {
+        send_buffer: 4_000_000.into(),
+        receive_buffer: 4_000_000.into(),
+        ..config.clone()
+    };
     let mut pair = Pair::with(buffers);
-    (pair.delay, pair.rate, pair.queue) = (ms(20), Rate::from_mbps(50), Some(200));
+    (pair.delay, pair.rate, pair.queue) = (ms(20), Rate::from_mbps(50), Some(queue));
     pair.send(NEAR, 70_000_000).run_for(Duration::from_secs(10));
     let goodput = pair.ends[FAR].incoming.len() as f64 * 8.0 / 10.0;
     let timeouts = pair.connection(NEAR).operations().timeouts;
@@ -76,4 +85,57 @@ fn new_reno_does_not_repair_hundreds_of_losses_one_by_one() {
     let config = TcpConfig { sack: false, ..TcpConfig::new_reno() };
     let Outcome { goodput, queue_drops, timeouts } = ten_seconds(&config);
     assert!(goodput > 40e6 && queue_drops < 800, "{goodput} {queue_drops} {timeouts}");
+}
+
+#[test]
+fn a_pace_lets_a_short_queue_carry_more() {
+    let goodput = |queue, pacing| {
+        ten_seconds_before(queue, &TcpConfig { pacing, ..TcpConfig::default() }).goodput
+    };
+    let short = [false, true].map(|pacing| goodput(10, pacing));
+    assert!(short[1] > 1.1 * short[0], "{short:?}");
+    let long = [false, true].map(|pacing| goodput(200, pacing));
+    assert!(long[1] > 0.97 * long[0], "{long:?}");
+}
+
+#[test]
+fn bbr_fills_the_path_and_leaves_its_queue_empty() {
+    let bbr = CongestionControl::Bbr;
+    let config = TcpConfig { congestion_control: bbr, ..TcpConfig::default() };
+    let Outcome { goodput, queue_drops, timeouts } = ten_seconds(&config);
+    assert!(goodput > 44e6, "{goodput}");
+    assert_eq!((queue_drops, timeouts), (0, 0));
+}
+
+#[test]
+fn bbr_does_not_take_rare_losses_for_congestion() {
+    let times = [CongestionControl::Cubic, CongestionControl::Bbr].map(|congestion_control| {
+        let mut pair = Pair::with(TcpConfig { congestion_control, ..TcpConfig::default() });
+        (pair.delay, pair.rate, pair.queue) = (ms(20), Rate::from_mbps(50), Some(200));
+        let mut count = 0_u32;
+        pair.fate = Box::new(move |seen| {
+            count += u32::from(seen.is_data());
+            if seen.is_data() && count.is_multiple_of(200) { Fate::lost() } else { Fate::default() }
+        });
+        pair.transfer(10_000_000, Duration::from_secs(60))
+    });
+    assert!(times[1] * 3 < times[0], "{times:?}");
+}
+
+#[test]
+fn buffers_grow_until_they_no_longer_limit_a_long_fast_path() {
+    let classic = TcpConfig::new_reno();
+    let rates = [classic.receive_buffer, TcpConfig::default().receive_buffer].map(|buffer| {
+        let (send_buffer, receive_buffer) = (buffer, buffer);
+        let mut pair =
+            Pair::with(TcpConfig { send_buffer, receive_buffer, ..TcpConfig::default() });
+        (pair.delay, pair.rate, pair.queue) = (ms(50), Rate::from_mbps(200), Some(2_000));
+        pair.send(NEAR, 200_000_000).run_for(Duration::from_secs(4));
+        let before = pair.ends[FAR].incoming.len();
+        pair.run_for(Duration::from_secs(2));
+        (pair.ends[FAR].incoming.len() - before) as f64 * 8.0 / 2.0
+    });
+    // A megabyte in 100 ms is 84 Mb/s; the application fills it up again when a third is free.
+    assert!((50e6..85e6).contains(&rates[0]), "{rates:?}");
+    assert!(rates[1] > 180e6, "{rates:?}");
 }

@@ -222,7 +222,13 @@ impl Pair {
         let end = self.now.saturating_add(span);
         self.settle();
         while let Some(next) = self.next().filter(|next| *next <= end) {
-            assert!(next > self.now || self.wire.peek().is_some(), "a wake-up lies in the future");
+            let reasons = || self.ends.each_ref().map(|end| end.tcp.poll_timeout());
+            assert!(
+                next > self.now || self.wire.peek().is_some(),
+                "a wake-up lies in the future: {:?} {:?}",
+                self.now,
+                reasons()
+            );
             self.now = self.now.max(next);
             self.step();
         }

@@ -36,7 +36,7 @@ fn an_end_beyond_a_hole_is_acknowledged_at_once() {
 
 #[test]
 fn the_scale_of_the_window_counts_from_the_first_segment_after_the_opening() {
-    let config = TcpConfig { receive_buffer: 1 << 20, ..TcpConfig::default() };
+    let config = TcpConfig { receive_buffer: (1 << 20).into(), ..TcpConfig::default() };
     assert!(config.window_shift() >= 4);
     let mut pair = Pair::with(config);
     let segments = |pair: &Pair| pair.sent(FAR).filter(|seen| seen.is_data()).count();

@@ -152,7 +152,7 @@ fn problem_11_insufficient_interval_between_keepalives() {
 
 #[test]
 fn problem_12_window_probe_deadlock() {
-    let config = TcpConfig { receive_buffer: 8_000, ..reno() };
+    let config = TcpConfig { receive_buffer: 8_000.into(), ..reno() };
     let mut pair = Pair::with(config);
     for end in [NEAR, FAR] {
         pair.ends[end].reads = false;

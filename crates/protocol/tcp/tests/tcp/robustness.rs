@@ -58,7 +58,8 @@ fn an_acknowledgment_of_what_was_never_sent_changes_nothing() {
 
 #[test]
 fn an_acknowledgment_at_the_very_end_of_the_window_counts() {
-    let config = TcpConfig { receive_buffer: 8_000, timestamps: false, ..TcpConfig::default() };
+    let config =
+        TcpConfig { receive_buffer: 8_000.into(), timestamps: false, ..TcpConfig::default() };
     let mut pair = Pair::with(config);
     pair.fate = Box::new(|seen| if seen.from == NEAR { Fate::lost() } else { Fate::default() });
     pair.send(FAR, 1_000).run_for(ms(15));
@@ -115,7 +116,7 @@ fn one_end_may_go_on_after_the_other_has_finished() {
 
 #[test]
 fn a_closed_window_is_probed_for_as_long_as_it_is_answered() {
-    let config = TcpConfig { receive_buffer: 4_000, ..TcpConfig::default() };
+    let config = TcpConfig { receive_buffer: 4_000.into(), ..TcpConfig::default() };
     let mut pair = Pair::with(config);
     pair.ends[FAR].reads = false;
     pair.send(NEAR, 10_000).run_for(Duration::from_secs(24 * 3600));
@@ -132,7 +133,7 @@ fn a_closed_window_is_probed_for_as_long_as_it_is_answered() {
 
 #[test]
 fn the_window_is_neither_taken_back_nor_opened_in_silly_steps() {
-    let config = TcpConfig { receive_buffer: 8_000, nagle: false, ..TcpConfig::default() };
+    let config = TcpConfig { receive_buffer: 8_000.into(), nagle: false, ..TcpConfig::default() };
     let mut pair = Pair::with(config);
     pair.ends[FAR].reads = false;
     pair.send(NEAR, 60_000);

@@ -29,7 +29,7 @@ impl Engine {
             timestamps: false,
             sack: false,
             window_scale: false,
-            receive_buffer: 65_535,
+            receive_buffer: 65_535.into(),
             ..TcpConfig::new_reno()
         };
         let tcp = TcpEndpoint::new(Seed(7), "script", Lookup::Hashed);
@@ -143,6 +143,7 @@ fn switch_of<'a>(config: &'a mut TcpConfig, name: &str) -> Option<&'a mut bool> 
         "prr" => &mut config.prr,
         "f-rto" => &mut config.f_rto,
         "hystart" => &mut config.hystart,
+        "pacing" => &mut config.pacing,
         "window-scale" => &mut config.window_scale,
         "ecn" => &mut config.ecn,
         "fast-open" => &mut config.fast_open,
@@ -158,7 +159,11 @@ fn choose_named(config: &mut TcpConfig, name: &str, value: &str) -> Result<(), S
             *config = choose(name, value, &known)?;
         }
         "congestion" => {
-            let known = [("reno", CongestionControl::Reno), ("cubic", CongestionControl::Cubic)];
+            let known = [
+                ("reno", CongestionControl::Reno),
+                ("cubic", CongestionControl::Cubic),
+                ("bbr", CongestionControl::Bbr),
+            ];
             config.congestion_control = choose(name, value, &known)?;
         }
         "corruption" => {
@@ -183,7 +188,9 @@ impl Subject for Engine {
         let config = &mut self.config;
         match name {
             "mss" => config.mss = parse(name, value)?,
-            "receive-buffer" => config.receive_buffer = parse(name, value)?,
+            "receive-buffer" => {
+                config.receive_buffer = parse::<usize>(name, value)?.into();
+            }
             "initial-window" => config.initial_window = parse(name, value)?,
             "syn-retries" => config.syn_retries = parse(name, value)?,
             "burst" => config.burst = Some(parse(name, value)?),

@@ -8,7 +8,7 @@ use crate::pair::*;
 #[test]
 fn room_is_told_of_only_to_those_who_found_too_little() {
     for (len, told) in [(999, false), (1_000, false), (1_001, true)] {
-        let config = TcpConfig { send_buffer: 1_000, ..TcpConfig::default() };
+        let config = TcpConfig { send_buffer: 1_000.into(), ..TcpConfig::default() };
         let mut pair = Pair::with(config);
         pair.send(NEAR, len).run_for(Duration::from_secs(1));
         assert_eq!(pair.ends[FAR].incoming.len(), len);

@@ -160,7 +160,13 @@ fn each_condition_of_header_prediction_counts() {
 fn by_time(minimum: Duration) -> TcpConfig {
     let timeout = TimeoutConfig { minimum, ..TimeoutConfig::default() };
     let acks = AckPolicy::TimeOnly { interval: ms(500) };
-    TcpConfig { acks, timeout, receive_buffer: 8 << 20, send_buffer: 8 << 20, ..plain() }
+    TcpConfig {
+        acks,
+        timeout,
+        receive_buffer: (8 << 20).into(),
+        send_buffer: (8 << 20).into(),
+        ..plain()
+    }
 }
 
 #[test]
@@ -183,7 +189,8 @@ fn stretched_acknowledgments_have_the_side_effects_that_are_feared() {
         let burst = times.iter().map(|at| times.iter().filter(|o| *o == at).count()).max();
         (burst.unwrap(), pair.ends[FAR].incoming.len(), pair.connection(NEAR).operations().timeouts)
     };
-    let buffers = TcpConfig { receive_buffer: 8 << 20, send_buffer: 8 << 20, ..plain() };
+    let buffers =
+        TcpConfig { receive_buffer: (8 << 20).into(), send_buffer: (8 << 20).into(), ..plain() };
     let (_, standard, none) = run(TcpConfig { byte_counting: false, ..buffers });
     let slow = by_time(Duration::from_secs(1));
     let (burst, stretched, late) = run(TcpConfig { byte_counting: false, ..slow.clone() });

@@ -129,6 +129,22 @@ fn a_path_without_an_answer_is_remembered_for_an_hour() {
 }
 
 #[test]
+fn an_error_message_about_the_syn_is_remembered_too() {
+    // RFC 7413, section 4.1.3.1, names ICMP errors; a number that is not in flight is a guess.
+    let mut pair = acquainted(true, true);
+    pair.fate = Box::new(|_| Fate::lost());
+    for (offset, is_refused) in [(7, false), (0, true)] {
+        assert!(asked(&mut pair).is_some_and(|cookie| !cookie.is_empty()));
+        let seq = pair.sent(NEAR).last().unwrap().header.seq;
+        let id = pair.ends[NEAR].id.unwrap();
+        pair.ends[NEAR].tcp.handle_unreachable(pair.now, id, seq + 100_000 * offset);
+        if is_refused {
+            assert_eq!(asked(&mut pair), None);
+        }
+    }
+}
+
+#[test]
 fn data_that_the_server_leaves_aside_are_a_refusal_unless_it_names_another_cookie() {
     let mut pair = acquainted(true, true);
     pair.fate = Box::new(|_| Fate::lost());

@@ -1,0 +1,217 @@
+//! What BBR knows of the path (draft-ietf-ccwg-bbr, sections 2.8 to 2.13 and 5.5).
+
+use windfall_base::{Duration, Instant};
+
+use super::super::Delivery;
+use super::PROBE_RTT_INTERVAL;
+
+/// The share that is left of a bound after a round trip with losses.
+pub(super) const BETA: f64 = 0.7;
+/// The growth of the bandwidth from which on it counts as growth, and the rounds without (section
+/// 5.3.1.2).
+const GROWTH: f64 = 1.25;
+const FLAT_ROUNDS: u32 = 3;
+/// Lost pieces in a round trip before startup ends for them (section 5.3.1.3).
+const STARTUP_LOSSES: u32 = 6;
+/// The life of the least round trip.
+const ROUND_TRIP_LIFE: Duration = Duration::from_secs(10);
+/// Rounds for which the aggregation of acknowledgments is remembered (section 5.5.9).
+const EXTRA_ROUNDS: u64 = 10;
+
+/// A bound that need not be there.
+pub(super) trait Unlimited {
+    /// Returns the bound, or what is above all others.
+    fn or_unlimited(self) -> u64;
+}
+
+impl Unlimited for Option<u64> {
+    fn or_unlimited(self) -> u64 {
+        self.unwrap_or(u64::MAX)
+    }
+}
+
+/// The model of the path.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Model {
+    /// The most that was delivered per second in the last probe and in this one.
+    most: [f64; 2],
+    /// The bandwidth that recent losses allow.
+    short: Option<f64>,
+    /// The bytes that may be in flight by recent losses, and by those of the last probe.
+    pub(super) bound_short: Option<u64>,
+    pub(super) bound_long: Option<u64>,
+    pub(super) least_round_trip: Option<Duration>,
+    least_at: Instant,
+    /// The same since the last probe of the round trip.
+    recent_round_trip: Option<Duration>,
+    pub(super) round_trip_at: Instant,
+    /// A round trip ends when something sent after its beginning is delivered.
+    round_ends: u64,
+    pub(super) is_round_start: bool,
+    rounds: u64,
+    loss_round_ends: u64,
+    is_loss_round_start: bool,
+    loses: bool,
+    losses: u32,
+    lost_from: u64,
+    /// The bandwidth and the bytes of the latest round trip.
+    bandwidth_lately: f64,
+    pub(super) delivered_lately: u64,
+    /// The bandwidth stopped to grow: ever, and in this phase.
+    pub(super) is_full: bool,
+    pub(super) is_full_now: bool,
+    full: f64,
+    flat_rounds: u32,
+    /// Losses now are those of a probe.
+    pub(super) samples_probe: bool,
+    is_ending_probe: bool,
+    /// Bytes that came above what the bandwidth explains, the most of this and the last rounds.
+    extra_since: Instant,
+    extra_delivered: u64,
+    extra: [u64; 2],
+    extra_round: u64,
+}
+
+impl Model {
+    pub(super) fn most_bandwidth(&self) -> f64 {
+        self.most[0].max(self.most[1])
+    }
+
+    pub(super) fn bandwidth(&self) -> f64 {
+        self.most_bandwidth().min(self.short.unwrap_or(f64::INFINITY))
+    }
+
+    pub(super) fn extra(&self) -> u64 {
+        self.extra[0].max(self.extra[1])
+    }
+
+    /// Begins a round trip (section 5.5.1).
+    pub(super) fn begin_round(&mut self, it: &Delivery) {
+        self.round_ends = it.delivered;
+    }
+
+    /// Takes a sample; `probes` if the phase looks for more bandwidth.
+    pub(super) fn learn(&mut self, it: &Delivery, probes: bool, window: u64) {
+        self.is_loss_round_start = it.delivered_before >= self.loss_round_ends;
+        if self.is_loss_round_start {
+            self.loss_round_ends = it.delivered;
+        }
+        self.bandwidth_lately = self.bandwidth_lately.max(it.rate);
+        self.delivered_lately = self.delivered_lately.max(it.delivered - it.delivered_before);
+        self.is_round_start = it.delivered_before >= self.round_ends;
+        if self.is_round_start {
+            self.begin_round(it);
+            self.rounds += 1;
+        }
+        if it.rate >= self.most_bandwidth() || !it.is_app_limited {
+            self.most[1] = self.most[1].max(it.rate);
+        }
+        if self.is_loss_round_start && !probes && self.loses {
+            let short = self.short.unwrap_or_else(|| self.most_bandwidth());
+            self.short = Some(self.bandwidth_lately.max(BETA * short));
+            let bound = self.bound_short.unwrap_or(window);
+            self.bound_short = Some(self.delivered_lately.max((BETA * bound as f64) as u64));
+        }
+        self.learn_aggregation(it, window);
+    }
+
+    fn learn_aggregation(&mut self, it: &Delivery, window: u64) {
+        let passed = it.now.saturating_since(self.extra_since).as_secs_f64();
+        let mut expected = (self.bandwidth() * passed) as u64;
+        if self.extra_delivered <= expected {
+            (self.extra_delivered, self.extra_since, expected) = (0, it.now, 0);
+        }
+        self.extra_delivered += it.newly_delivered;
+        let extra = self.extra_delivered.saturating_sub(expected).min(window);
+        let life = if self.is_full { EXTRA_ROUNDS } else { 1 };
+        if self.rounds >= self.extra_round + life {
+            (self.extra, self.extra_round) = ([self.extra[1], 0], self.rounds);
+        }
+        self.extra[1] = self.extra[1].max(extra);
+    }
+
+    /// Ends the account of a sample.
+    pub(super) fn end(&mut self, it: &Delivery) {
+        if self.is_loss_round_start {
+            self.bandwidth_lately = it.rate;
+            self.delivered_lately = it.delivered - it.delivered_before;
+            (self.loses, self.losses, self.lost_from) = (false, 0, it.lost);
+        }
+    }
+
+    pub(super) fn note_loss(&mut self, it: &Delivery) {
+        if !self.loses {
+            self.loss_round_ends = it.delivered;
+        }
+        self.loses = true;
+        self.losses += 1;
+    }
+
+    /// Returns whether a round trip of startup lost more than the path can bear.
+    pub(super) fn loses_too_much(&self, it: &Delivery) -> bool {
+        let lost = (it.lost - self.lost_from) as f64;
+        let share = lost / (lost + self.delivered_lately as f64);
+        self.is_loss_round_start && self.losses >= STARTUP_LOSSES && share > super::super::BEARABLE
+    }
+
+    /// Looks whether the bandwidth still grows (section 5.3.1.2).
+    pub(super) fn check_full(&mut self, it: &Delivery) {
+        if self.is_full_now || !self.is_round_start || it.is_app_limited {
+            return;
+        }
+        if it.rate >= self.full * GROWTH {
+            return self.watch_full(it);
+        }
+        self.flat_rounds += 1;
+        self.is_full_now = self.flat_rounds >= FLAT_ROUNDS;
+        self.is_full |= self.is_full_now;
+    }
+
+    /// Begins to watch from here on whether the bandwidth grows.
+    pub(super) fn watch_full(&mut self, it: &Delivery) {
+        (self.full, self.flat_rounds, self.is_full_now) = (it.rate, 0, false);
+    }
+
+    pub(super) fn forget_lately(&mut self) {
+        (self.bandwidth_lately, self.delivered_lately, self.loses) = (0.0, 0, false);
+    }
+
+    pub(super) fn forget_short_term(&mut self) {
+        (self.short, self.bound_short) = (None, None);
+    }
+
+    /// Notes that the probe is over, and that its last samples come within a round trip.
+    pub(super) fn begin_probe_end(&mut self, it: &Delivery) {
+        self.is_ending_probe = true;
+        self.begin_round(it);
+    }
+
+    /// After that round trip the bandwidth of the probe before the last is forgotten.
+    pub(super) fn end_probe(&mut self, it: &Delivery, cycles: bool) {
+        if self.is_ending_probe && self.is_round_start {
+            self.is_ending_probe = false;
+            self.samples_probe = false;
+            if cycles && !it.is_app_limited && self.most[1] > 0.0 {
+                self.most = [self.most[1], 0.0];
+            }
+        }
+    }
+
+    /// Takes a round trip; returns whether the least one has not been seen for long (section
+    /// 5.3.4.3).
+    pub(super) fn learn_round_trip(&mut self, it: &Delivery) -> bool {
+        let since = |at| it.now.saturating_since(at);
+        let is_stale =
+            self.recent_round_trip.is_some() && since(self.round_trip_at) > PROBE_RTT_INTERVAL;
+        let Some(round_trip) = it.round_trip else { return is_stale };
+        if is_stale || self.recent_round_trip.is_none_or(|recent| round_trip < recent) {
+            (self.recent_round_trip, self.round_trip_at) = (Some(round_trip), it.now);
+        }
+        let is_old = since(self.least_at) > ROUND_TRIP_LIFE;
+        let recent = self.recent_round_trip;
+        if is_old || self.least_round_trip.is_none() || recent < self.least_round_trip {
+            (self.least_round_trip, self.least_at) = (recent, self.round_trip_at);
+        }
+        is_stale
+    }
+}

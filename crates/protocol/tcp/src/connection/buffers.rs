@@ -1,0 +1,60 @@
+//! Buffers that grow with the path, to hold what a round trip brings.
+
+use windfall_base::{Duration, Instant};
+
+use super::Connection;
+use crate::config::SHARE;
+
+impl Connection {
+    /// Doubles the receive buffer if half of it was read within a round trip: then the window may
+    /// soon be what limits the sender, which doubles in a round trip too (dynamic right-sizing).
+    pub(super) fn grow_receive_buffer(&mut self) {
+        let Some(round_trip) = self.round_trip_of_peer() else { return };
+        let buffer = &mut self.receiver.buffer;
+        let position = buffer.next() - buffer.readable() as u64;
+        let (began, from) = self.receiver.round;
+        if self.heard.saturating_since(began) < round_trip {
+            return;
+        }
+        self.receiver.round = (self.heard, position);
+        let capacity = buffer.capacity();
+        let is_busy = 2 * (position - from) >= capacity as u64;
+        if is_busy && began > Instant::START && !self.receiver.is_pressed {
+            buffer.set_capacity((2 * capacity).min(self.config.receive_buffer.most));
+        }
+    }
+
+    /// Returns the round trip of the data that arrive, queues on their way included.
+    fn round_trip_of_peer(&self) -> Option<Duration> {
+        let age = self.clock(self.heard).wrapping_sub(self.receiver.echo);
+        let is_known = self.negotiated.timestamps && self.receiver.echo != 0 && age < 1 << 20;
+        if is_known { Some(Duration::from_millis(u64::from(age))) } else { self.rtt.smoothed() }
+    }
+
+    /// Lets the send buffer hold twice the congestion window: what is in flight, and what follows.
+    pub(super) fn grow_send_buffer(&mut self) {
+        if self.receiver.is_pressed {
+            return;
+        }
+        let wanted = usize::try_from(2 * self.congestion.window()).unwrap_or(usize::MAX);
+        let wanted = wanted.min(self.config.send_buffer.most);
+        self.sender.capacity = self.sender.capacity.max(wanted);
+    }
+
+    /// Notes whether the endpoint is short of memory.
+    pub(crate) const fn note_pressure(&mut self, is_pressed: bool) {
+        self.receiver.is_pressed = is_pressed;
+    }
+
+    /// Returns the bytes that may arrive beyond the next expected one.
+    pub(super) fn open_window(&self) -> u64 {
+        let buffer = &self.receiver.buffer;
+        let window = buffer.window();
+        let window = if self.receiver.is_pressed {
+            window.min(SHARE.saturating_sub(buffer.held()))
+        } else {
+            window
+        };
+        window as u64
+    }
+}
