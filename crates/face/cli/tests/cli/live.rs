@@ -19,6 +19,7 @@ mod expert;
 mod far;
 mod interop;
 mod json;
+mod namesakes;
 mod outside;
 mod programs;
 mod recovery;

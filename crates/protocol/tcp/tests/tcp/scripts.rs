@@ -346,6 +346,7 @@ scripts! {
     open_simultaneous_data
     open_unanswered
     options_malformed
+    pacing
     paws
     prr
     rack
