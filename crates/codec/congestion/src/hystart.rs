@@ -26,9 +26,13 @@ pub(super) enum Pace {
     Over,
 }
 
-/// The state of the algorithm during the first slow start.
+/// The algorithm during the first slow start; it keeps nothing before the first acknowledgment.
 #[derive(Clone, Debug, Default)]
-pub(super) struct HyStart {
+pub(super) struct HyStart(Option<Box<Rounds>>);
+
+/// The state of the algorithm.
+#[derive(Clone, Debug, Default)]
+struct Rounds {
     /// The position whose acknowledgment ends the round.
     round_end: u64,
     /// The least round trip of the last round and of this one.
@@ -49,6 +53,12 @@ struct Conservative {
 impl HyStart {
     /// Takes an acknowledgment of the first slow start; says how to go on.
     pub(super) fn take(&mut self, ack: &Acknowledged) -> Pace {
+        self.0.get_or_insert_default().take(ack)
+    }
+}
+
+impl Rounds {
+    fn take(&mut self, ack: &Acknowledged) -> Pace {
         if ack.una >= self.round_end && self.begin_round(ack.next) {
             return Pace::Over;
         }

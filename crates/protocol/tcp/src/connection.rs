@@ -260,7 +260,7 @@ pub struct Connection {
     congestion: Box<dyn CongestionController>,
     recovery: Recovery,
     timers: Timers,
-    template: Option<header::Template>,
+    template: Option<Box<header::Template>>,
     operations: Operations,
     signals: Signals,
     passive: bool,

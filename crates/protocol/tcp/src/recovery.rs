@@ -15,8 +15,7 @@ mod rack;
 mod sack;
 mod timed;
 
-pub(crate) use delivery::Sample;
-pub(crate) use flight::Snapshot;
+pub(crate) use delivery::{Sample, Snapshot};
 pub(crate) use rack::Echo;
 pub(crate) use timed::{ProbeAnswer, Totals};
 
@@ -79,6 +78,8 @@ pub(crate) struct Recovery {
     delivered: u64,
     /// The record of what left when, where losses are noticed by time (RFC 8985).
     timed: Option<Box<timed::Timed>>,
+    /// The wish for that, until the first data leave.
+    wanted: Option<timed::Wanted>,
 }
 
 impl Recovery {
@@ -103,6 +104,7 @@ impl Recovery {
             rate: None,
             delivered: 0,
             timed: None,
+            wanted: None,
         }
     }
 
@@ -315,6 +317,9 @@ impl Recovery {
         }
         if let Some(rate) = &mut self.rate {
             rate.on_sent(len);
+        }
+        if let Some(wanted) = self.wanted.take() {
+            self.timed = Some(Box::new(timed::Timed::new(wanted)));
         }
         if let Some(timed) = &mut self.timed {
             timed.on_sent(now, range, flow, &self.sacked);

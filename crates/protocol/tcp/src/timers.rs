@@ -43,35 +43,44 @@ impl Timer {
     }
 }
 
+/// No deadline: half the memory of an option.
+const NEVER: Instant = Instant::from_nanos(u64::MAX);
+
 /// The deadlines of the timers that run.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Timers([Option<Instant>; Timer::ALL.len()]);
+#[derive(Clone, Debug)]
+pub(crate) struct Timers([Instant; Timer::ALL.len()]);
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self([NEVER; Timer::ALL.len()])
+    }
+}
 
 impl Timers {
     /// Sets `timer` to fire at `at`.
     pub(crate) fn set(&mut self, timer: Timer, at: Instant) {
-        self.0[timer as usize] = Some(at);
+        self.0[timer as usize] = at.min(Instant::from_nanos(u64::MAX - 1));
     }
 
     /// Stops the timer `timer`.
-    pub(crate) fn stop(&mut self, timer: Timer) {
-        self.0[timer as usize] = None;
+    pub(crate) const fn stop(&mut self, timer: Timer) {
+        self.0[timer as usize] = NEVER;
     }
 
     /// Stops every timer.
     pub(crate) fn stop_all(&mut self) {
-        self.0 = Default::default();
+        *self = Self::default();
     }
 
     /// Returns whether `timer` runs.
     #[must_use]
-    pub(crate) const fn runs(&self, timer: Timer) -> bool {
-        self.0[timer as usize].is_some()
+    pub(crate) fn runs(&self, timer: Timer) -> bool {
+        self.0[timer as usize] != NEVER
     }
 
     /// Stops and names one timer that is due at `now`.
     pub(crate) fn take_due(&mut self, now: Instant) -> Option<Timer> {
-        let is_due = |timer: &Timer| self.0[*timer as usize].is_some_and(|at| at <= now);
+        let is_due = |timer: &Timer| self.runs(*timer) && self.0[*timer as usize] <= now;
         let timer = Timer::ALL.into_iter().find(is_due)?;
         self.stop(timer);
         Some(timer)
@@ -80,8 +89,8 @@ impl Timers {
     /// Returns the next deadline.
     #[must_use]
     pub(crate) fn next(&self) -> Option<(Instant, Timer)> {
-        let running = Timer::ALL.into_iter().filter_map(|t| self.0[t as usize].map(|at| (at, t)));
-        running.min_by_key(|(at, _)| *at)
+        let running = Timer::ALL.into_iter().filter(|timer| self.runs(*timer));
+        running.map(|timer| (self.0[timer as usize], timer)).min_by_key(|(at, _)| *at)
     }
 }
 

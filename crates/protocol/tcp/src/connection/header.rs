@@ -149,10 +149,11 @@ impl Connection {
         let window = self.window_field();
         let clock = self.clock(now);
         if self.template.is_none() {
-            self.template = Some(self.make_template());
+            self.template = Some(Box::new(self.make_template()));
         }
+        let template = self.template.as_deref().cloned();
         let Template { mut header, timestamps_at } =
-            self.template.clone().unwrap_or_else(|| self.make_template());
+            template.unwrap_or_else(|| self.make_template());
         put(&mut header, SEQ_AT, number(self.sender.origin, start).0);
         put(&mut header, ACK_AT, number(self.receiver.origin, ack).0);
         header[FLAGS_AT] = flags.0;

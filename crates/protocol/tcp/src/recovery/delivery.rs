@@ -1,12 +1,27 @@
 //! The rate of delivery (draft-ietf-ccwg-bbr, section 4.1): what was delivered between the sending
 //! of something and its acknowledgment.
 
+use std::collections::VecDeque;
+
 use windfall_base::{Duration, Instant};
 
-use super::flight::{Sent, Snapshot};
+use super::flight::{Flight, Sent};
+
+/// The state of the delivery when something left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Snapshot {
+    pub left_at: Instant,
+    pub delivered: u64,
+    pub delivered_at: Instant,
+    pub first_sent_at: Instant,
+    /// In flight with it.
+    pub in_flight: u64,
+    pub lost: u64,
+    pub is_app_limited: bool,
+}
 
 /// The account of what is delivered and lost.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Rates {
     pub(super) delivered: u64,
     delivered_at: Instant,
@@ -17,6 +32,10 @@ pub(super) struct Rates {
     /// The latest transmission that the acknowledgment at hand covers, and the bytes that it does.
     newest: Option<Sent>,
     pub(super) newly_delivered: u64,
+    /// The state when each piece in flight left, and the number of the first of them: apart from
+    /// the record of pieces, which every TCP keeps.
+    snapshots: VecDeque<Snapshot>,
+    first: u32,
 }
 
 /// The rate that an acknowledgment tells of.
@@ -30,19 +49,54 @@ pub(crate) struct Sample {
 }
 
 impl Rates {
-    /// Takes the picture for something of `len` bytes that leaves beside `in_flight` others.
-    pub(super) fn on_sent(&mut self, now: Instant, len: u64, in_flight: u64) -> Snapshot {
+    /// Begins with a rate that the application limits: nothing has filled the path yet.
+    pub(super) fn new() -> Self {
+        Self {
+            delivered: 0,
+            delivered_at: Instant::START,
+            first_sent_at: Instant::START,
+            lost: 0,
+            limited_until: 1,
+            newest: None,
+            newly_delivered: 0,
+            snapshots: VecDeque::new(),
+            first: 0,
+        }
+    }
+
+    /// Takes the picture for something of `len` bytes that leaves beside `in_flight` others;
+    /// returns its number.
+    pub(super) fn on_sent(&mut self, now: Instant, len: u64, in_flight: u64) -> u32 {
         if in_flight == 0 {
             (self.first_sent_at, self.delivered_at) = (now, now);
         }
-        Snapshot {
+        let it = Snapshot {
+            left_at: now,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             first_sent_at: self.first_sent_at,
             in_flight: in_flight + len,
             lost: self.lost,
             is_app_limited: self.limited_until > 0,
+        };
+        match self.snapshots.back_mut() {
+            Some(last) if (last.left_at, last.delivered) == (now, it.delivered) => *last = it,
+            _ => self.snapshots.push_back(it),
         }
+        self.first.wrapping_add(self.snapshots.len() as u32 - 1)
+    }
+
+    /// Returns the picture with a number.
+    pub(super) fn snapshot(&self, number: u32) -> Option<Snapshot> {
+        self.snapshots.get(number.wrapping_sub(self.first) as usize).copied()
+    }
+
+    /// Forgets the pictures of what is no longer in flight.
+    pub(super) fn release(&mut self, flight: &Flight) {
+        let ages = flight.fronts().map(|sent| sent.then.wrapping_sub(self.first) as usize);
+        let gone = ages.min().unwrap_or(usize::MAX).min(self.snapshots.len());
+        self.snapshots.drain(..gone);
+        self.first = self.first.wrapping_add(gone as u32);
     }
 
     pub(super) fn on_arrival(&mut self, now: Instant, len: u64, sent: Option<Sent>) {
@@ -68,7 +122,7 @@ impl Rates {
     pub(super) fn sample(&mut self, now: Instant, least: Option<Duration>) -> Option<Sample> {
         let newly_delivered = core::mem::take(&mut self.newly_delivered);
         let sent = self.newest.take()?;
-        let then = sent.then;
+        let then = self.snapshot(sent.then)?;
         self.first_sent_at = self.first_sent_at.max(sent.at);
         let sending = sent.at.saturating_since(then.first_sent_at);
         let interval = sending.max(now.saturating_since(then.delivered_at));

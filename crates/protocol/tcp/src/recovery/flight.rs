@@ -6,18 +6,6 @@ use core::ops::Range;
 
 use windfall_base::{Instant, RangeSet};
 
-/// The state of the delivery when something left.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Snapshot {
-    pub delivered: u64,
-    pub delivered_at: Instant,
-    pub first_sent_at: Instant,
-    /// In flight with it.
-    pub in_flight: u64,
-    pub lost: u64,
-    pub is_app_limited: bool,
-}
-
 /// A piece of the stream that left at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sent {
@@ -26,8 +14,8 @@ pub(crate) struct Sent {
     pub at: Instant,
     /// It was sent before.
     pub repeated: bool,
-    /// The state of the delivery then, where that is wanted.
-    pub then: Snapshot,
+    /// The number of the snapshot of the delivery then, where that is wanted.
+    pub then: u32,
 }
 
 impl Sent {
@@ -50,7 +38,7 @@ pub(super) struct Flight {
 
 impl Flight {
     /// Notes that `range` left at `now`; below `max` it had left before.
-    pub(super) fn on_sent(&mut self, now: Instant, range: &Range<u64>, max: u64, then: Snapshot) {
+    pub(super) fn on_sent(&mut self, now: Instant, range: &Range<u64>, max: u64, then: u32) {
         let Range { start, end } = *range;
         if start < max {
             let end = end.min(max);
@@ -65,11 +53,16 @@ impl Flight {
             let start = start.max(max);
             match self.fresh.back_mut() {
                 Some(last) if last.at == now && last.end == start => {
-                    (last.end, last.then.in_flight) = (end, then.in_flight);
+                    (last.end, last.then) = (end, then);
                 }
                 _ => self.fresh.push_back(Sent { start, end, at: now, repeated: false, then }),
             }
         }
+    }
+
+    /// Returns the first and the oldest transmission that may still be asked for.
+    pub(super) fn fronts(&self) -> impl Iterator<Item = &Sent> {
+        self.fresh.front().into_iter().chain(self.again.front())
     }
 
     /// Returns the latest transmission of what lies in `range`, where that can be told.

@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use windfall_base::{Duration, Instant, RangeSet};
 
-use super::flight::{Flight, Sent, Snapshot};
+use super::flight::{Flight, Sent};
 use super::{DUPLICATES, SendSequence};
 
 /// Recoveries for which a reordering window that grew is kept (section 6.2, step 4).
@@ -226,8 +226,7 @@ impl Rack {
     ) {
         let wait = self.round_trip.saturating_add(self.window(smoothed, true));
         // Nothing can have left later than this.
-        let then = Snapshot::default();
-        let newest = Sent { start: 0, end: u64::MAX, at: now, repeated: false, then };
+        let newest = Sent { start: 0, end: u64::MAX, at: now, repeated: false, then: 0 };
         self.judge_again(now, flow, flight, sacked, (&newest, wait));
         self.judge_fresh(now, flow, flight, sacked, (&newest, wait));
         let fresh = flight.fresh.iter().map(|sent| sent.start.max(self.judged)..sent.end);

@@ -5,8 +5,8 @@ use core::ops::Range;
 
 use windfall_base::{Duration, Instant, RangeSet};
 
-use super::delivery::{Rates, Sample};
-use super::flight::{Flight, Sent, Snapshot};
+use super::delivery::{Rates, Sample, Snapshot};
+use super::flight::{Flight, Sent};
 use super::rack::{Echo, Rack};
 use super::{Recovery, SendSequence};
 use crate::config::LossRecovery;
@@ -34,6 +34,13 @@ struct TailProbe {
     repeated: bool,
 }
 
+/// The wish for recovery by time, from the first data on: many connections wait without any.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    doubts: bool,
+    rates: bool,
+}
+
 /// The state of recovery by time.
 #[derive(Clone, Debug)]
 pub(super) struct Timed {
@@ -45,7 +52,7 @@ pub(super) struct Timed {
     /// Data that were sent once, before the timeout in doubt, have arrived since.
     original_arrived: bool,
     /// The rates of delivery, where congestion control models the path.
-    rates: Option<Rates>,
+    rates: Option<Box<Rates>>,
 }
 
 /// The losses that the time tells of.
@@ -71,6 +78,18 @@ pub(crate) enum ProbeAnswer {
 }
 
 impl Timed {
+    pub(super) fn new(Wanted { doubts, rates }: Wanted) -> Self {
+        Self {
+            flight: Flight::default(),
+            rack: Rack::new(rates),
+            rates: rates.then(|| Box::new(Rates::new())),
+            probe: None,
+            doubts,
+            doubt: Doubt::Settled,
+            original_arrived: false,
+        }
+    }
+
     pub(super) fn is_quiet(&self) -> bool {
         self.flight.repeated.is_empty() && self.rack.lost.is_empty() && self.probe.is_none()
     }
@@ -85,7 +104,7 @@ impl Timed {
         let in_flight = if self.rates.is_some() { self.in_flight(flow, sacked) } else { 0 };
         let len = range.end - range.start;
         let then = self.rates.as_mut().map(|rates| rates.on_sent(now, len, in_flight));
-        self.flight.on_sent(now, range, flow.max, then.unwrap_or_default());
+        self.flight.on_sent(now, range, flow.max, then.unwrap_or(0));
         if range.start < flow.max {
             self.rack.lost.remove(range.clone());
         } else if self.doubt == Doubt::Tries {
@@ -119,16 +138,8 @@ impl Timed {
 impl Recovery {
     /// Notices losses by time from here on, with `doubts` whether timeouts are spurious, and with
     /// `rates` how fast data are delivered.
-    pub(crate) fn use_time(&mut self, doubts: bool, rates: bool) {
-        self.timed = Some(Box::new(Timed {
-            flight: Flight::default(),
-            rack: Rack::new(rates),
-            rates: rates.then(Rates::default),
-            probe: None,
-            doubts,
-            doubt: Doubt::Settled,
-            original_arrived: false,
-        }));
+    pub(crate) const fn use_time(&mut self, doubts: bool, rates: bool) {
+        self.wanted = Some(Wanted { doubts, rates });
     }
 
     /// Returns whether losses are noticed by time.
@@ -317,9 +328,10 @@ impl Recovery {
         let marked = core::mem::take(&mut rack.marked);
         let note = |sent: Sent| {
             rates.lost += sent.end - sent.start;
-            Loss { len: sent.end - sent.start, then: sent.then, totals: totals(rates) }
+            let then = rates.snapshot(sent.then)?;
+            Some(Loss { len: sent.end - sent.start, then, totals: totals(rates) })
         };
-        marked.into_iter().map(note).collect()
+        marked.into_iter().filter_map(note).collect()
     }
 
     /// Returns what the acknowledgment at hand says of the rate of delivery, and what was delivered
@@ -329,9 +341,12 @@ impl Recovery {
         now: Instant,
         least: Option<Duration>,
     ) -> Option<(Sample, Totals)> {
-        let rates = self.timed.as_mut()?.rates.as_mut()?;
-        let sample = rates.sample(now, least)?;
-        Some((sample, totals(rates)))
+        let Timed { flight, rates: Some(rates), .. } = &mut **self.timed.as_mut()? else {
+            return None;
+        };
+        let sample = rates.sample(now, least);
+        rates.release(flight);
+        Some((sample?, totals(rates)))
     }
 
     /// Notes that there is nothing to send although the window would let it.

@@ -356,6 +356,13 @@ fn segments_from_a_changed_address_belong_to_no_connection() {
     pair.transfer(10_000, Duration::from_secs(1));
 }
 
+/// With what stands on the heap beside it, ten thousand that wait hold less than 20 MB.
+#[test]
+fn a_connection_that_waits_is_small() {
+    let size = size_of::<windfall_tcp::Connection>();
+    assert!(size <= 1536, "{size}");
+}
+
 #[test]
 fn a_week_of_connections_holds_memory_flat() {
     let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
