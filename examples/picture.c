@@ -50,11 +50,12 @@ static int send_picture(const char *path, const char *address, const char *port)
 }
 
 static int receive_picture(const char *path, const char *port) {
-    sap_sock_t *sock = sap_socket();
-    if (sap_bind(sock, NULL, (uint16_t)atoi(port))) return fail("bind", sock);
-    printf("port %u\n", (unsigned)sap_port(sock));
+    sap_sock_t *listener = sap_socket();
+    if (sap_bind(listener, NULL, (uint16_t)atoi(port))) return fail("bind", listener);
+    printf("port %u\n", (unsigned)sap_port(listener));
     fflush(stdout);
-    if (sap_accept(sock)) return fail("accept", sock);
+    sap_sock_t *sock = sap_accept(listener);
+    if (!sock) return fail("accept", listener);
 
     char start[64] = {0};
     size_t header = 0, width = 0, height = 0, arrived = 0;

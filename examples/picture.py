@@ -24,7 +24,7 @@ def send(path, address, port):
     picture = open(path, "rb").read()
     header = re.match(rb"P6\s+\d+\s+\d+\s+\d+\s", picture).group()
     pixels = picture[len(header) :]
-    socket = windfall_sap.connect(address, port)
+    socket = windfall_sap.connect((address, port))
     socket.send(header)
     socket.set_approximate(protected=OFFSET)
     for offset in range(0, len(pixels), PIXELS):
@@ -33,12 +33,12 @@ def send(path, address, port):
 
 
 def receive(path, port):
-    listener = windfall_sap.listen(port=port)
+    listener = windfall_sap.listen(("127.0.0.1", port))
     print(f"port {listener.getsockname()[1]}", flush=True)
-    socket = listener.accept()
+    socket, _address = listener.accept()
     header, pixels, arrived = b"", bytearray(), 0
     waiting = []  # pixels may overtake the header
-    while (message := socket.recv()) is not None:
+    for message in socket:
         if message.kind == "precise":
             header = message.data
             width, height = (int(number) for number in header.split()[1:3])

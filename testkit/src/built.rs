@@ -37,24 +37,42 @@ pub fn workspace() -> PathBuf {
     folder
 }
 
-/// Puts the module `windfall_sap` of this build into `folder`; announces a skipped test and returns
-/// `false` if it cannot be used here.
+/// Returns the extension module of this build; announces a skipped test and returns `None` if it
+/// cannot be used here.
 ///
 /// # Panics
-/// If cargo fails, or the folder cannot be written to.
+/// If cargo fails.
 #[must_use]
-pub fn python_module(folder: &Path) -> bool {
+pub fn python_library() -> Option<PathBuf> {
     let library = workspace().join("libwindfall_sap.so");
     if !library.exists() {
         skip::announce("this build made no extension module");
-        return false;
+        return None;
     }
     let version = "import sys; sys.exit(sys.version_info < (3, 11))";
     let found = Command::new("python3").args(["-c", version]).status();
     if !found.is_ok_and(|status| status.success()) {
         skip::announce("there is no Python 3.11 or later (python3)");
-        return false;
+        return None;
     }
-    std::fs::copy(&library, folder.join("windfall_sap.abi3.so")).expect("it can be copied");
+    Some(library)
+}
+
+/// Puts the package `windfall_sap` of this build into `folder`; announces a skipped test and
+/// returns `false` if it cannot be used here.
+///
+/// # Panics
+/// If cargo fails, or the folder cannot be written to.
+#[must_use]
+pub fn python_module(folder: &Path) -> bool {
+    let Some(library) = python_library() else { return false };
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+    let (from, to) = (crates.join("face/ffi-py/python/windfall_sap"), folder.join("windfall_sap"));
+    std::fs::create_dir_all(&to).expect("the folder can be made");
+    let files = std::fs::read_dir(from).expect("the package is there").flatten();
+    for file in files.map(|entry| entry.path()).filter(|path| path.is_file()) {
+        std::fs::copy(&file, to.join(file.file_name().unwrap_or_default())).expect("copied");
+    }
+    std::fs::copy(&library, to.join("_native.abi3.so")).expect("it can be copied");
     true
 }

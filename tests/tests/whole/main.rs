@@ -11,5 +11,6 @@ mod path_mtu;
 mod pictures;
 mod simulation;
 mod twin;
+mod vectors;
 mod wifi;
 mod window;

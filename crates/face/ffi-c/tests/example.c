@@ -11,14 +11,15 @@ static int fail(const char *what, sap_sock_t *sock) {
 }
 
 int main(void) {
-    sap_sock_t *here = sap_socket(), *there = sap_socket();
+    sap_sock_t *here = sap_socket(), *listener = sap_socket();
     uint8_t key[32] = {1, 2, 3}; /* a real program reads it from a file of random bytes */
     sap_set_key(here, key);
-    sap_set_key(there, key);
-    sap_set_timeout(there, 30000);
-    if (sap_bind(there, "127.0.0.1", 0)) return fail("bind", there);
-    if (sap_connect(here, "127.0.0.1", sap_port(there))) return fail("connect", here);
-    if (sap_accept(there)) return fail("accept", there);
+    sap_set_key(listener, key);
+    sap_set_timeout(listener, 30000);
+    if (sap_bind(listener, "127.0.0.1", 0)) return fail("bind", listener);
+    if (sap_connect(here, "127.0.0.1", sap_port(listener))) return fail("connect", here);
+    sap_sock_t *there = sap_accept(listener);
+    if (!there) return fail("accept", listener);
 
     if (sap_send(here, "exact", 5) != 5) return fail("send", here);
     sap_set_mode(here, SAP_APPROX, 2);
@@ -55,5 +56,6 @@ int main(void) {
     }
     sap_close(here);
     sap_close(there);
+    sap_close(listener);
     return precise == 1 && approximate == 1 && repair == 1 && aside == 1 ? 0 : 3;
 }

@@ -19,7 +19,7 @@ int main(void)
 {
     static const uint8_t key[32] = {1};
     size_t vast = (size_t)1 << 40;
-    sap_sock_t *here = sap_socket(), *there = sap_socket();
+    sap_sock_t *here = sap_socket(), *there = sap_socket(), *accepted;
 
     REFUSED(sap_set_key(NULL, key), EINVAL);
     REFUSED(sap_send(NULL, "a", 1), EINVAL);
@@ -35,8 +35,14 @@ int main(void)
     REFUSED(sap_set_key(there, key), EINVAL);
     REFUSED(sap_set_profile(there, SAP_PAPER), EINVAL);
     REFUSED(sap_set_carrier(there, "udp"), EINVAL);
-    if (sap_accept(there))
+    if (!(accepted = sap_accept(there)))
         return 4;
+    REFUSED(sap_set_key(accepted, key), EISCONN);
+    REFUSED(sap_set_linger(here, -1), EINVAL);
+    REFUSED(sap_set_ranges(here, &(struct sap_range){5, 4}, 1), EINVAL);
+    REFUSED(sap_set_ranges(here, NULL, 1), EINVAL);
+    if (sap_accept(here) || errno != EINVAL || sap_recv_message(there, NULL) || errno != ENOTCONN)
+        return 6;
     REFUSED(sap_set_key(here, key), EISCONN);
     REFUSED(sap_set_profile(here, SAP_PAPER), EISCONN);
     REFUSED(sap_set_carrier(here, "udp"), EISCONN);
@@ -47,6 +53,7 @@ int main(void)
         return 5;
     REFUSED(sap_send(here, data, vast), EMSGSIZE);
     sap_close(here);
+    sap_close(accepted);
     sap_close(there);
     puts("refused at once");
     return 0;

@@ -10,18 +10,17 @@ SENDER = f"""
 import sys
 import windfall_sap
 
-with windfall_sap.connect("127.0.0.1", int(sys.argv[1])) as sock:
+with windfall_sap.connect(("127.0.0.1", int(sys.argv[1]))) as sock:
     for number in range({COUNT}):
         sock.send(number.to_bytes(2, "big") * 500)
 """
 
 listener = windfall_sap.listen()
 sender = subprocess.Popen([sys.executable, "-c", SENDER, str(listener.getsockname()[1])])
-receiver = listener.accept(timeout=60)
+listener.settimeout(60)
+receiver, _address = listener.accept()
 receiver.settimeout(60)
-numbers = []
-while (message := receiver.recv()) is not None:
-    numbers.append(int.from_bytes(message.data[:2], "big"))
+numbers = [int.from_bytes(message.data[:2], "big") for message in receiver]
 assert numbers == list(range(COUNT)), len(numbers)
 # The sender ends first: it may retransmit its last packet until then.
 assert sender.wait(60) == 0

@@ -2,54 +2,60 @@
 
 import asyncio
 import mmap
+import select
+import socket
 
 import windfall_sap
 
 
-def blocking():
-    listener = windfall_sap.listen("127.0.0.1", 0)
-    sender = windfall_sap.connect(*listener.getsockname())
-    receiver = listener.accept(timeout=30)
+def pair(**options):
+    listener = windfall_sap.listen(("127.0.0.1", 0), **options)
+    sender = windfall_sap.connect(listener.getsockname(), **options)
+    listener.settimeout(30)
+    receiver, address = listener.accept()
+    assert address == receiver.getpeername() == sender.getsockname(), address
+    assert sender.getpeername() == listener.getsockname()
     receiver.settimeout(30)
+    return sender, receiver, listener
+
+
+def refused(error, call, *arguments, **named):
+    """Calls and returns the exception, which must be of this kind."""
+    try:
+        call(*arguments, **named)
+    except error as raised:
+        return raised
+    raise AssertionError(f"{call} with {arguments} {named} is not refused")
+
+
+def blocking():
+    sender, receiver, _listener = pair()
     sender.send(b"exact")
     sender.set_approximate(protected=2)
     sender.send(memoryview(b"about"))
-    try:
-        sender.send(b"x")
-    except ValueError as error:
-        assert "2 protected bytes are more than the message's 1" in str(error), error
-    else:
-        raise AssertionError("two bytes of one cannot be protected")
+    error = refused(ValueError, sender.send, b"x")
+    assert "2 protected bytes are more than the message's 1" in str(error), error
     sender.send_fin()
-    messages = []
-    while (message := receiver.recv()) is not None:
-        messages.append(message)
+    messages = list(receiver)
     by_kind = {message.kind: message for message in messages}
     assert by_kind["precise"].data == b"exact" and by_kind["precise"].exact == [(0, 5)]
     assert by_kind["approximate"].data == b"about" and by_kind["approximate"].exact == [(0, 2)]
-    assert by_kind["approximate"].suspect == []
+    assert by_kind["approximate"].suspect == [] and by_kind["approximate"].missing == []
     buffer = bytearray(8)
     assert receiver.recv_into(buffer) == 0
 
 
 def sealed():
     key = bytes(range(32))
-    listener = windfall_sap.listen(key=key)
-    sender = windfall_sap.connect(*listener.getsockname(), key=key)
+    sender, receiver, listener = pair(key=key)
     sender.send(b"for you alone")
-    assert listener.accept(timeout=30).recv().data == b"for you alone"
-    try:
-        windfall_sap.connect(*listener.getsockname())
-    except ConnectionRefusedError as error:
-        assert "the keys do not agree" in str(error), error
-    else:
-        raise AssertionError("it has no key")
+    assert receiver.recv().data == b"for you alone"
+    error = refused(ConnectionRefusedError, windfall_sap.connect, listener.getsockname())
+    assert "the keys do not agree" in str(error), error
 
 
 def without_copies():
-    listener = windfall_sap.listen(profile="paper")
-    sender = windfall_sap.connect(*listener.getsockname(), profile="paper")
-    receiver = listener.accept(timeout=30)
+    sender, receiver, _listener = pair(profile="paper")
     assert sender.send(bytearray(b"in a stream"), stream=3) == 11
     message = receiver.recv()
     view = memoryview(message)
@@ -60,20 +66,17 @@ def without_copies():
     sender.send(b"about")
     assert receiver.recv().exact == [(0, 2)]
     for wrong in [{"profile": "none"}, {"carrier": "pigeon"}, {"key": b"short"}]:
-        try:
-            windfall_sap.listen(**wrong)
-        except ValueError:
-            continue
-        raise AssertionError(f"{wrong} is refused")
+        refused(ValueError, windfall_sap.listen, **wrong)
 
 
 async def awaited():
     from windfall_sap import aio
 
     listener = aio.listen()
-    sender, receiver = await asyncio.gather(
-        aio.connect(*listener.getsockname()), listener.accept()
+    sender, (receiver, address) = await asyncio.gather(
+        aio.connect(listener.getsockname()), listener.accept()
     )
+    assert address == sender.getsockname()
     asked = asyncio.create_task(receiver.recv())
     await asyncio.sleep(0.05)
     assert not asked.done()
@@ -93,21 +96,121 @@ async def awaited():
 
 
 def too_long():
-    listener = windfall_sap.listen()
-    sender = windfall_sap.connect(*listener.getsockname())
+    sender, _receiver, _listener = pair()
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     for long in [bytes(1 << 21), mmap.mmap(-1, 1 << 40, flags=flags, prot=mmap.PROT_READ)]:
+        error = refused(ValueError, sender.send, long)
+        assert f"{len(long)} bytes" in str(error), error
+
+
+def without_waiting():
+    listener = windfall_sap.listen()
+    listener.setblocking(False)
+    assert not listener.getblocking() and listener.gettimeout() == 0
+    refused(BlockingIOError, listener.accept)
+    sender = windfall_sap.connect(listener.getsockname())
+    assert select.select([listener], [], [], 30)[0] == [listener]
+    receiver, _address = listener.accept()
+    receiver.setblocking(False)
+    refused(BlockingIOError, receiver.recv)
+    sender.setblocking(False)
+    sent = 0
+    while sent < 10_000:
         try:
-            sender.send(long)
-        except ValueError as error:
-            assert f"{len(long)} bytes" in str(error), error
-        else:
-            raise AssertionError("no path carries it")
+            sender.send(bytes(60_000))
+        except BlockingIOError:
+            break
+        sent += 1
+    assert 10 < sent < 10_000
+    receiver.setblocking(True)
+    assert receiver.gettimeout() is None
+    assert sum(len(receiver.recv()) for _ in range(sent)) == 60_000 * sent
+    sender.setblocking(True)
+    sender.send_messages([b"one", bytearray(b"two")])
+    assert [receiver.recv().data, receiver.recv().data] == [b"one", b"two"]
+
+
+def tells_of_the_connection():
+    sender, receiver, listener = pair()
+    sender.set_newest_first()
+    sender.set_ranges([(0, 1), (3, 5)])
+    sender.send(b"about")
+    assert receiver.recv().exact == [(0, 1), (3, 5)]
+    sender.set_precise()
+    sender.send(b"acknowledged")
+    sender.flush()
+    assert receiver.recv().kind == "precise"
+    assert sender.max_whole >= 1000 and sender.max_message == 1 << 20
+    assert sender.round_trip > 0 and sender.silence is None and sender.close_reason is None
+    sender.set_linger(30)
+    refused(ValueError, sender.set_linger, -1)
+    with listener:
+        pass
+    refused(ConnectionError, listener.accept)
+    refused(ConnectionRefusedError, windfall_sap.connect, listener.getsockname())
+    sender.close()
+    assert sender.close_reason == "closed", sender.close_reason
+    refused(TypeError, windfall_sap.connect, "127.0.0.1")
+    refused(TypeError, windfall_sap.connect, ("127.0.0.1",))
+
+
+def over_ipv6():
+    try:
+        listener = windfall_sap.listen(("::1", 0))
+    except OSError:
+        return
+    assert listener.getsockname()[2:] == (0, 0)
+    sender = windfall_sap.connect(listener.getsockname())
+    sender.send(b"six")
+    assert listener.accept()[0].recv().data == b"six"
+
+
+def udp_lite():
+    sockets = [windfall_sap.UdpLiteSocket(("127.0.0.1", 0), "udp") for _ in range(2)]
+    here, there = sockets
+    there.settimeout(30)
+    assert here.carrier == "udp" and here.gettimeout() is None
+    level, option = windfall_sap.IPPROTO_UDPLITE, windfall_sap.UDPLITE_SEND_CSCOV
+    here.setsockopt(level, option, 12)
+    refused(ValueError, here.setsockopt, level, 99, 0)
+    refused(ValueError, here.setsockopt, 0, option, 0)
+    refused(OSError, here.send, b"to nobody")
+    assert here.sendto(b"exact and the rest", there.getsockname()) == 18
+    assert there.recvfrom() == (b"exact and the rest", here.getsockname())
+    there.setblocking(False)
+    refused(BlockingIOError, there.recv)
+    there.settimeout(0.01)
+    refused(TimeoutError, there.recv)
+    # A plain socket takes what is on the wire and sends it back with damage: eight bytes of header
+    # and then the data, of which four are covered.
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as plain:
+        plain.bind(("127.0.0.1", 0))
+        here.connect(plain.getsockname())
+        assert here.getpeername() == plain.getsockname()
+        assert here.send(memoryview(b"exact and the rest")) == 18
+        wire = bytearray(plain.recv(100))
+        here.settimeout(30)
+        for at, damaged in [(20, True), (9, False)]:
+            wire[at] ^= 1
+            plain.sendto(wire, here.getsockname())
+            if damaged:
+                assert here.recv(5) == b"exact"
+            else:
+                here.settimeout(0.2)
+                refused(TimeoutError, here.recv)
+    with here:
+        assert here.fileno() >= 0
+    assert here.fileno() == -1
+    refused(OSError, here.send, b"closed")
 
 
 blocking()
 too_long()
 sealed()
 without_copies()
+without_waiting()
+tells_of_the_connection()
+over_ipv6()
+udp_lite()
 asyncio.run(awaited())
 print("done")

@@ -67,6 +67,53 @@ fn messages_sent_just_before_a_close_arrive_over_a_lossy_path() {
 }
 
 #[test]
+fn the_stubs_describe_the_package() {
+    if let Some(text) = run("stubs", include_str!("stubs.py")) {
+        assert_eq!(text, "typed\n");
+    }
+}
+
+/// Runs a command; returns what it printed, or `None` if it fails.
+fn output(command: &mut Command) -> Result<String, String> {
+    let output = command.output().expect("it runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+}
+
+#[test]
+fn one_command_builds_a_wheel_that_can_be_installed() {
+    let Some(library) = built::python_library() else { return };
+    let pip = || {
+        let mut pip = Command::new("python3");
+        pip.args(["-m", "pip", "--disable-pip-version-check", "--quiet"]);
+        pip
+    };
+    if output(pip().arg("--version")).is_err() {
+        windfall_testkit::skip::announce("there is no pip");
+        return;
+    }
+    let folder = built::folder().join("sap-python-wheel");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut wheel = pip();
+    wheel.args(["wheel", "--no-index", "--no-deps"]).arg(source).arg("--wheel-dir").arg(&folder);
+    output(wheel.env("WINDFALL_SAP_LIBRARY", library)).expect("a wheel is built");
+    let built = std::fs::read_dir(&folder).expect("it is there").flatten().next();
+    let built = built.expect("there is a wheel").path();
+    assert!(built.to_string_lossy().contains("windfall_sap-0.1.0-cp311-abi3-"), "{built:?}");
+    let installed = folder.join("installed");
+    let mut install = pip();
+    install.args(["install", "--no-index", "--target"]).arg(&installed).arg(&built);
+    output(&mut install).expect("it can be installed");
+    let script = folder.join("program.py");
+    std::fs::write(&script, include_str!("stubs.py")).expect("the folder can be written to");
+    let mut program = Command::new("python3");
+    let printed = output(program.arg(&script).env("PYTHONPATH", &installed));
+    assert_eq!(printed.as_deref(), Ok("typed\n"));
+}
+
+#[test]
 fn the_readme_runs_as_printed() {
     let text = include_str!("../../../../README.md");
     let block = text.split("```python\n").nth(1).and_then(|rest| rest.split("```").next());

@@ -111,6 +111,12 @@ impl SapEndpoint {
         self.listening = listening;
     }
 
+    /// Returns whether it accepts connections.
+    #[must_use]
+    pub fn is_listening(&self) -> bool {
+        self.listening
+    }
+
     /// Begins to connect to `to`; [`SapEvent::Connected`] or [`SapEvent::Closed`] reports the
     /// outcome.
     pub fn connect(&mut self, now: Instant, to: SocketAddr) -> ConnectionId {

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use arrayvec::ArrayVec;
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use windfall_base::{Check, Duration, Instant};
 use windfall_sap::{
     CloseReason, ConnectionId, DatagramMeta, OutgoingDatagram, SapConfig, SapEndpoint, SapEvent,
@@ -25,7 +25,7 @@ use crate::eager::Eager;
 use crate::error::SapError;
 use crate::hints::Hints;
 use crate::signal::Signal;
-use crate::system::BATCH;
+use crate::system::{BATCH, timespec};
 use crate::udplite::{ReceivedDatagram, UdpLiteDatagram, UdpLiteSocket};
 
 /// The time for which the background thread yields to callers after one has driven.
@@ -203,6 +203,12 @@ impl Core {
         let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
     }
 
+    /// Lets every waiting call look at the state again.
+    pub(crate) fn notify(&self) {
+        self.wake();
+        self.changed.notify_all();
+    }
+
     /// Sends the endpoint's datagrams and reports its events, after the state was changed.
     pub(crate) fn flush(&self, state: &mut State) {
         if !state.endpoint.has_work() && state.unsent.is_empty() {
@@ -346,10 +352,7 @@ impl Core {
         let mut interest = PollFlags::IN;
         interest.set(PollFlags::OUT, busy);
         let mut fds = [PollFd::new(&self.socket, interest), PollFd::new(&self.wake, PollFlags::IN)];
-        let timeout = span.map(|span| Timespec {
-            tv_sec: (span.as_nanos() / 1_000_000_000) as i64,
-            tv_nsec: (span.as_nanos() % 1_000_000_000) as i64,
-        });
+        let timeout = span.map(timespec);
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
@@ -439,6 +442,11 @@ impl Core {
     /// Updates the status of each connection, and raises or lowers its signals.
     fn sort_events(&self, state: &mut State) {
         while let Some((id, event)) = state.endpoint.poll_event() {
+            if matches!(event, SapEvent::Accepted { .. }) && !state.endpoint.is_listening() {
+                // It was half open when the listener closed, and nobody can accept it any more.
+                state.endpoint.close(self.clock.now(), id);
+                continue;
+            }
             if let SapEvent::Accepted { from } = event {
                 state.connections.insert(id, Status { connected: true, ..Status::default() });
                 state.accepted.push_back((id, from));

@@ -81,7 +81,7 @@ impl SapOptions {
         }
         let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
         let any = any.parse().map_err(|_| SapError::Address(any.to_owned()))?;
-        let mut socket = self.bind(any)?;
+        let socket = self.bind(any)?;
         // Without a route the socket stays unconnected, and sending reports the error.
         let _ = socket.connect(to);
         let core = self.start(socket, false)?;
@@ -142,7 +142,7 @@ impl SapListener {
     /// Waits for the next connection.
     ///
     /// # Errors
-    /// If the operating system reports an error.
+    /// If the listener is closed, or the operating system reports an error.
     pub fn accept(&self) -> Result<(SapSocket, SocketAddr), SapError> {
         self.accept_until(None)
     }
@@ -174,8 +174,34 @@ impl SapListener {
     }
 
     fn accept_until(&self, deadline: Option<Instant>) -> Result<(SapSocket, SocketAddr), SapError> {
-        let (id, from) = self.core.wait(deadline, |state, _| state.accept())?;
+        let accepted = self.core.wait(deadline, |state, _| match state.accept() {
+            None if state.endpoint.is_listening() => None,
+            accepted => Some(accepted.ok_or(CloseReason::Closed)),
+        })?;
+        let (id, from) = accepted?;
         Ok((SapSocket::new(self.core.clone(), id, from), from))
+    }
+
+    /// Refuses connections from now on, closes those that were not accepted, and ends waiting calls
+    /// of [`accept`](Self::accept). Accepted ones live on, and so does the port as long as they do.
+    pub fn close(&self) {
+        let mut state = self.core.lock();
+        state.endpoint.listen(false);
+        while let Some((id, _)) = state.accept() {
+            state.endpoint.close(self.core.clock.now(), id);
+            state.connections.remove(&id);
+        }
+        // Whoever polls the descriptor learns of the end.
+        state.acceptable.raise();
+        self.core.flush(&mut state);
+        drop(state);
+        self.core.notify();
+    }
+}
+
+impl Drop for SapListener {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 
@@ -271,6 +297,12 @@ impl SapSocket {
     /// Sets the longest time that a call waits; unset, the default, means without limit.
     pub fn set_timeout(&self, timeout: Option<Duration>) {
         *self.timeout.lock().unwrap_or_else(PoisonError::into_inner) = timeout;
+    }
+
+    /// Returns the reason for which the connection has ended; `None` while it has not.
+    #[must_use]
+    pub fn close_reason(&self) -> Option<CloseReason> {
+        self.core.lock().connections.get(&self.id).and_then(|status| status.closed)
     }
 
     /// Returns for how long the peer has been silent although data wait for its answer; `None`

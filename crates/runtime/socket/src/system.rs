@@ -8,6 +8,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use arrayvec::ArrayVec;
+use rustix::event::Timespec;
+use windfall_base::Duration;
 
 /// The maximum number of datagrams per system call.
 pub(crate) const BATCH: usize = 32;
@@ -78,6 +80,14 @@ pub(crate) fn set(fd: BorrowedFd<'_>, option: SocketOption, value: i32) -> io::R
     // SAFETY: the pointer leads to `len` bytes that live through the call, which only reads them.
     let result = unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, pointer, len) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Converts a span to the system's form.
+pub(crate) fn timespec(span: Duration) -> Timespec {
+    Timespec {
+        tv_sec: (span.as_nanos() / 1_000_000_000) as i64,
+        tv_nsec: (span.as_nanos() % 1_000_000_000) as i64,
+    }
 }
 
 /// The data of one message header, which the system reads.

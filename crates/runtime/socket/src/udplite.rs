@@ -5,13 +5,15 @@ use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicI32, AtomicU16, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
 use arrayvec::ArrayVec;
 use bytes::Bytes;
 use memmap2::MmapMut;
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
 use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, ipproto};
+use windfall_base::Duration;
 use windfall_wire_net::carrier::Ports;
 use windfall_wire_net::udplite::{self, Coverage};
 use windfall_wire_net::{
@@ -80,7 +82,7 @@ pub struct UdpLiteSocket {
     local: RwLock<SocketAddr>,
     sources: Sources,
     /// The destination of a connected socket.
-    peer: Option<SocketAddr>,
+    peer: OnceLock<SocketAddr>,
     least_coverage: AtomicI32,
     /// The coverage of datagrams without one of their own ([`UDPLITE_SEND_CSCOV`]).
     send_coverage: AtomicU16,
@@ -112,6 +114,7 @@ impl Scratch {
         &mut self,
         fd: BorrowedFd<'_>,
         pool: &Pool,
+        most: usize,
         received: &mut ArrayVec<Incoming, { system::BATCH }>,
     ) -> io::Result<()> {
         if self.long {
@@ -119,12 +122,12 @@ impl Scratch {
                 self.buffers.push(pool.take()?);
             }
             let slices = self.buffers.iter_mut().map(|pages| &mut pages[..]);
-            return system::receive(fd, slices, received);
+            return system::receive(fd, slices.take(most), received);
         }
         if self.buffers.is_empty() {
             self.buffers.push(MmapMut::map_anon(system::BATCH * USUAL)?);
         }
-        system::receive(fd, self.buffers[0].chunks_exact_mut(USUAL), received)
+        system::receive(fd, self.buffers[0].chunks_exact_mut(USUAL).take(most), received)
     }
 }
 
@@ -192,7 +195,7 @@ impl UdpLiteSocket {
             _placeholder: placeholder,
             local: RwLock::new(bound),
             sources: Sources::default(),
-            peer: None,
+            peer: OnceLock::new(),
             least_coverage: AtomicI32::new(UNSET),
             send_coverage: AtomicU16::new(0),
             both,
@@ -202,32 +205,36 @@ impl UdpLiteSocket {
         })
     }
 
-    /// Connects to `peer`, so that the system need not look up the route of each datagram; without
-    /// effect on a raw socket.
+    /// Connects to `peer`, once: only its datagrams are received from then on, and the system need
+    /// not look up the route of each.
     ///
     /// # Errors
-    /// If there is no route.
-    pub fn connect(&mut self, peer: SocketAddr) -> io::Result<()> {
-        if self.carrier == Carrier::Raw {
-            return Ok(());
+    /// If there is no route, or the socket is connected already.
+    pub fn connect(&self, peer: SocketAddr) -> io::Result<()> {
+        let mut local = self.local.write().unwrap_or_else(PoisonError::into_inner);
+        if self.peer.get().is_some() {
+            return Err(rustix::io::Errno::ISCONN.into());
         }
-        rustix::net::connect(&self.socket, &peer)?;
-        self.peer = Some(peer);
-        // The system has chosen the source address.
-        *self.local.get_mut().unwrap_or_else(PoisonError::into_inner) =
-            local_address(&self.socket)?;
+        // A raw socket has no ports to the system; it looks at them itself.
+        if self.carrier != Carrier::Raw {
+            rustix::net::connect(&self.socket, &peer)?;
+            // The system has chosen the source address.
+            *local = local_address(&self.socket)?;
+        }
+        let _ = self.peer.set(peer);
         Ok(())
     }
 
     /// Returns the destination of a connected socket.
-    pub(crate) fn peer(&self) -> Option<SocketAddr> {
-        self.peer
+    #[must_use]
+    pub fn peer(&self) -> Option<SocketAddr> {
+        self.peer.get().copied()
     }
 
     /// Connects a connected socket anew, since its own address may be gone: the system chooses the
     /// source address of the route that it has now, and another port.
     pub(crate) fn reconnect(&self) {
-        let Some(peer) = self.peer else { return };
+        let Some(peer) = self.peer().filter(|_| self.carrier != Carrier::Raw) else { return };
         let mut local = self.local.write().unwrap_or_else(PoisonError::into_inner);
         if !self.sources.has_changed(peer, local.ip()) {
             return;
@@ -365,7 +372,7 @@ impl UdpLiteSocket {
         if let (true, SocketAddr::V4(v4)) = (self.both, to) {
             to = SocketAddr::new(v4.ip().to_ipv6_mapped().into(), v4.port());
         }
-        (self.peer != Some(to)).then_some(to)
+        (self.peer.get() != Some(&to)).then_some(to)
     }
 
     /// Returns the header before the payload, its length, and the source address to set.
@@ -419,8 +426,21 @@ impl UdpLiteSocket {
     /// # Errors
     /// If nothing waits ([`io::ErrorKind::WouldBlock`]), or the system reports an error.
     pub fn receive(&self, arrivals: &mut Vec<ReceivedDatagram>) -> io::Result<usize> {
+        self.receive_up_to(system::BATCH, arrivals)
+    }
+
+    /// Receives as [`receive`](Self::receive) does, but at most `most` datagrams, so that the
+    /// descriptor stays readable while others wait.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub fn receive_up_to(
+        &self,
+        most: usize,
+        arrivals: &mut Vec<ReceivedDatagram>,
+    ) -> io::Result<usize> {
         let before = arrivals.len();
-        self.receive_any(arrivals)?;
+        self.take(most, arrivals)?;
         let mut index = 0;
         arrivals.retain(|arrival| {
             index += 1;
@@ -434,10 +454,37 @@ impl UdpLiteSocket {
     /// # Errors
     /// As [`receive`](Self::receive).
     pub fn receive_any(&self, arrivals: &mut Vec<ReceivedDatagram>) -> io::Result<usize> {
+        self.take(system::BATCH, arrivals)
+    }
+
+    /// Waits until a datagram can be received or an error fetched, at most for `span`; returns
+    /// whether it can.
+    ///
+    /// # Errors
+    /// If the system reports an error.
+    pub fn wait_readable(&self, span: Option<Duration>) -> io::Result<bool> {
+        self.wait(PollFlags::IN, span)
+    }
+
+    /// Waits until a datagram can be sent, at most for `span`; returns whether it can.
+    ///
+    /// # Errors
+    /// If the system reports an error.
+    pub fn wait_writable(&self, span: Option<Duration>) -> io::Result<bool> {
+        self.wait(PollFlags::OUT, span)
+    }
+
+    fn wait(&self, interest: PollFlags, span: Option<Duration>) -> io::Result<bool> {
+        let span = span.map(system::timespec);
+        Ok(poll(&mut [PollFd::new(&self.socket, interest)], span.as_ref())? > 0)
+    }
+
+    /// Receives at most `most` datagrams, whatever their checksum.
+    fn take(&self, most: usize, arrivals: &mut Vec<ReceivedDatagram>) -> io::Result<usize> {
         let before = arrivals.len();
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let mut received = ArrayVec::new();
-        scratch.receive(self.socket.as_fd(), &self.pool, &mut received)?;
+        scratch.receive(self.socket.as_fd(), &self.pool, most, &mut received)?;
         let mut longer = false;
         for incoming in &received {
             let Some(bytes) = scratch.buffer(incoming.index).get(..incoming.len) else {
@@ -508,6 +555,10 @@ impl UdpLiteSocket {
             return None;
         }
         from.set_port(packet.src_port());
+        if self.peer.get().is_some_and(|peer| (peer.ip(), peer.port()) != (from.ip(), from.port()))
+        {
+            return None;
+        }
         let data = start + udplite::HEADER_LEN..start + bytes.len();
         let intact = packet.checksum_holds(&addresses);
         Some(Reading { from, data, intact, unbound: false })

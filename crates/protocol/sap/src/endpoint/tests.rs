@@ -9,3 +9,4 @@ mod parts;
 mod profile;
 mod rules;
 mod sealed;
+mod vectors;

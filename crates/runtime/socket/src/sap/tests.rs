@@ -416,3 +416,38 @@ fn a_listener_on_all_addresses_serves_both_families() {
         }
     }
 }
+
+#[test]
+fn a_closed_listener_refuses_and_ends_what_waits_for_it() {
+    let listener = SapListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    let here = SapSocket::connect(address).expect("it listens");
+    let (there, _) = listener.accept().expect("it connected");
+    let ended = thread::scope(|scope| {
+        let waiting = scope.spawn(|| listener.accept().map(drop));
+        // Nobody comes meanwhile.
+        let nobody = listener.accept_timeout(Duration::from_millis(50)).map(drop);
+        assert!(matches!(nobody, Err(SapError::TimedOut)), "{nobody:?}");
+        listener.close();
+        waiting.join().expect("it returns")
+    });
+    assert!(matches!(ended, Err(SapError::Closed(CloseReason::Closed))), "{ended:?}");
+    let refused = SapSocket::connect(address).map(drop);
+    assert!(matches!(refused, Err(SapError::Closed(CloseReason::Refused(_)))), "{refused:?}");
+    // What was accepted lives on.
+    here.send(b"still here").expect("it is open");
+    let got = there.recv().expect("it is open").expect("not finished");
+    assert_eq!((&got.data[..], there.close_reason()), (&b"still here"[..], None));
+    drop(here);
+    assert!(there.recv().expect("an orderly end").is_none());
+}
+
+#[test]
+fn a_closed_listener_closes_what_was_not_accepted() {
+    let listener = SapListener::bind("127.0.0.1:0").expect("a free port");
+    let here = SapSocket::connect(listener.local_addr().expect("bound")).expect("it listens");
+    here.set_timeout(Some(Duration::from_secs(20)));
+    drop(listener);
+    let ended = here.recv();
+    assert!(!matches!(ended, Ok(Some(_)) | Err(SapError::TimedOut)), "{ended:?}");
+}

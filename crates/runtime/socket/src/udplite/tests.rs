@@ -242,7 +242,7 @@ fn a_connected_socket_knows_its_address_and_receives_from_its_peer_only() {
         (Ipv6Addr::LOCALHOST.into(), Ipv6Addr::UNSPECIFIED.into()),
     ] {
         let carrier = Carrier::Udp;
-        let (Some(mut here), Some(there)) = (open(carrier, any), open(carrier, ip)) else {
+        let (Some(here), Some(there)) = (open(carrier, any), open(carrier, ip)) else {
             continue;
         };
         here.connect(there.local_addr()).expect("there is a route");
@@ -259,7 +259,42 @@ fn a_connected_socket_knows_its_address_and_receives_from_its_peer_only() {
         };
         other.send(&[datagram]).expect("sent");
         assert_eq!(arrivals(&here, 0), []);
+        let again = here.connect(there.local_addr()).expect_err("it is connected");
+        assert_eq!(again.raw_os_error(), Some(rustix::io::Errno::ISCONN.raw_os_error()));
     }
+}
+
+#[test]
+fn a_raw_socket_receives_from_its_peer_only() {
+    let ip = IpAddr::from(Ipv4Addr::LOCALHOST);
+    let sockets = [(); 3].map(|()| open(Carrier::Raw, ip));
+    let [Some(here), Some(there), Some(other)] = sockets else { return };
+    here.connect(there.local_addr()).expect("it has no peer yet");
+    other.send_to(b"no", here.local_addr()).expect("sent");
+    there.send_to(b"yes", here.local_addr()).expect("sent");
+    let got = arrivals(&here, 1);
+    assert_eq!(got.iter().map(|it| &it.data[..]).collect::<Vec<_>>(), [b"yes"]);
+}
+
+#[test]
+fn what_is_not_taken_at_once_stays_readable() {
+    let ip = IpAddr::from(Ipv4Addr::LOCALHOST);
+    let [Some(here), Some(there)] = [(); 2].map(|()| open(Carrier::Udp, ip)) else { return };
+    let brief = Some(Duration::from_millis(1));
+    assert!(!here.wait_readable(brief).expect("it can be polled"), "nothing was sent");
+    for byte in 0..3 {
+        assert!(there.wait_writable(None).expect("it can be polled"));
+        there.send_to(&[byte], here.local_addr()).expect("sent");
+    }
+    let mut got = Vec::new();
+    for count in 1..=3 {
+        let span = Some(Duration::from_secs(20));
+        assert!(here.wait_readable(span).expect("it can be polled"));
+        assert_eq!(here.receive_up_to(1, &mut got).expect("one waits"), 1);
+        assert_eq!(got.len(), count);
+    }
+    let bytes: Vec<u8> = got.iter().map(|it| it.data[0]).collect();
+    assert_eq!(bytes, [0, 1, 2]);
 }
 
 /// Builds UDP-Lite in IPv4, as a raw socket sends it.

@@ -1,0 +1,67 @@
+/* Two UDP-Lite sockets inside UDP and a plain UDP socket that repeats a datagram with damage. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <sap.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define CHECK(holds)                                          \
+    do {                                                      \
+        if (!(holds)) {                                       \
+            fprintf(stderr, "line %d: %s\n", __LINE__, #holds); \
+            return 1;                                         \
+        }                                                     \
+    } while (0)
+
+enum { HEADER = 8, SIZE = 100 };
+
+int main(void)
+{
+    char data[SIZE] = "exact, and the rest is not", got[SIZE], address[64];
+    uint16_t port;
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in to = at;
+    socklen_t len = sizeof at;
+    udplite_sock_t *here = udplite_socket("127.0.0.1", 0, "udp");
+    udplite_sock_t *there = udplite_socket("127.0.0.1", 0, "udp");
+    CHECK(here && there && !strcmp(udplite_carrier(here), "udp"));
+    CHECK(!udplite_socket("127.0.0.1", 0, "pigeon") && errno == EINVAL);
+    CHECK(udplite_send(here, data, SIZE) == -1 && errno == ENOTCONN);
+    CHECK(udplite_set_option(here, 99, 0) == -1 && strstr(udplite_strerror(here), "99"));
+    CHECK(!udplite_set_option(here, UDPLITE_SEND_COVERAGE, HEADER + 5));
+
+    udplite_set_timeout(there, 0);
+    CHECK(udplite_recvfrom(there, got, SIZE, NULL, 0, NULL) == -1 && errno == EAGAIN);
+    udplite_set_timeout(there, 30000);
+    CHECK(udplite_sendto(here, data, SIZE, "127.0.0.1", udplite_port(there)) == SIZE);
+    struct pollfd wait = {.fd = udplite_fd(there), .events = POLLIN};
+    CHECK(poll(&wait, 1, 30000) == 1);
+    CHECK(udplite_recvfrom(there, got, SIZE, address, sizeof address, &port) == SIZE);
+    CHECK(!memcmp(got, data, SIZE) && port == udplite_port(here) && !strcmp(address, "127.0.0.1"));
+
+    /* A plain socket takes what is on the wire and sends it back: the sum is the same both ways. */
+    int plain = socket(AF_INET, SOCK_DGRAM, 0);
+    CHECK(!bind(plain, (struct sockaddr *)&at, sizeof at));
+    CHECK(!getsockname(plain, (struct sockaddr *)&at, &len));
+    CHECK(!udplite_connect(here, "127.0.0.1", ntohs(at.sin_port)));
+    CHECK(udplite_connect(here, "127.0.0.1", 1) == -1 && errno == EISCONN);
+    CHECK(udplite_send(here, data, SIZE) == SIZE);
+    char wire[HEADER + SIZE];
+    CHECK(recv(plain, wire, sizeof wire, 0) == (long)sizeof wire);
+    to.sin_port = htons(udplite_port(here));
+    wire[HEADER + 50] ^= 1;
+    CHECK(sendto(plain, wire, sizeof wire, 0, (struct sockaddr *)&to, sizeof to) > 0);
+    udplite_set_timeout(here, 30000);
+    CHECK(udplite_recvfrom(here, got, SIZE, NULL, 0, NULL) == SIZE && got[50] == (data[50] ^ 1));
+    wire[HEADER + 2] ^= 1;
+    CHECK(sendto(plain, wire, sizeof wire, 0, (struct sockaddr *)&to, sizeof to) > 0);
+    udplite_set_timeout(here, 200);
+    CHECK(udplite_recvfrom(here, got, SIZE, NULL, 0, NULL) == -1 && errno == EAGAIN);
+    close(plain);
+    CHECK(!udplite_close(here) && !udplite_close(there) && !udplite_close(NULL));
+    puts("the checksum covers what it should");
+    return 0;
+}
