@@ -268,7 +268,7 @@ def compare(messages, receivers):
         data, exact = receivers[message["from"]].messages.pop(name)
         assert bytes(data) == bytes.fromhex(message["data"]), name
         assert ranges(exact) == [pair for pair in message["exact"] if pair[0] < pair[1]], name
-    assert not any(receiver.messages for receiver in receivers.values()), "messages of nobody"
+    assert not any(receiver.messages for receiver in receivers.values()), "messages that were not sent"
 
 
 if __name__ == "__main__":

@@ -4,10 +4,11 @@ use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 
-use windfall_socket::{Carrier, Profile, SapConfig, SapOptions, SharedKey};
+use windfall_socket::{Carrier, Profile, SapConfig, SapOptions};
 
 use crate::exit::{CliError, Result};
 use crate::files::PendingFile;
+use crate::key::KeyChoice;
 use crate::transfer::{Receiver, Sender};
 use crate::usage::whole;
 
@@ -49,9 +50,11 @@ struct Transport {
     /// [default: standard]
     #[arg(long, value_enum)]
     profile: Option<ProfileName>,
-    /// File with the key that both ends share: 64 hexadecimal digits
-    #[arg(long, value_name = "FILE", value_parser = read_key)]
-    key: Option<SharedKey>,
+    /// File with the key that both ends share, as `windfall sap keygen` writes it; or none
+    ///
+    /// [default: ~/.config/windfall/sap.key, if it is there]
+    #[arg(long, value_name = "FILE", value_parser = KeyChoice::parse)]
+    key: Option<KeyChoice>,
 }
 
 /// Options for the destination of a sender.
@@ -113,36 +116,29 @@ fn of_sap(option: &str) -> Result<()> {
     Err(CliError::usage(message))
 }
 
-/// Reads the key from a file, so that it appears in no list of processes.
-fn read_key(file: &str) -> std::result::Result<SharedKey, String> {
-    let digits = crate::input::read_key(file.as_ref()).map_err(|error| error.to_string())?;
-    SharedKey::from_hex(digits.trim()).ok_or_else(|| {
-        format!("it holds {} characters, not 64 hexadecimal digits", digits.trim().len())
-    })
-}
-
 impl Transport {
-    fn options(&self) -> SapOptions {
+    fn options(&self) -> Result<SapOptions> {
         let profile = match self.profile {
             None | Some(ProfileName::Standard) => Profile::Standard,
             Some(ProfileName::Paper) => Profile::Paper,
         };
         let carrier = Some(self.carrier.unwrap_or(Carrier::Udp));
-        SapOptions { config: SapConfig::of(profile), carrier, key: self.key }
+        let key = KeyChoice::key(self.key)?;
+        Ok(SapOptions { config: SapConfig::of(profile), carrier, key })
     }
 
     fn connect(&self, to: SocketAddr) -> Result<Sender> {
         match self.over {
-            Protocol::Sap => Sender::over_sap(&self.options(), to, false),
-            Protocol::SapPrecise => Sender::over_sap(&self.options(), to, true),
+            Protocol::Sap => Sender::over_sap(&self.options()?, to, false),
+            Protocol::SapPrecise => Sender::over_sap(&self.options()?, to, true),
             Protocol::Tcp => self.check_tcp().and_then(|()| Sender::over_tcp(to)),
         }
     }
 
     fn accept(&self, on: SocketAddr) -> Result<Receiver> {
         match self.over {
-            Protocol::Sap => Receiver::over_sap(&self.options(), on, false),
-            Protocol::SapPrecise => Receiver::over_sap(&self.options(), on, true),
+            Protocol::Sap => Receiver::over_sap(&self.options()?, on, false),
+            Protocol::SapPrecise => Receiver::over_sap(&self.options()?, on, true),
             Protocol::Tcp => self.check_tcp().and_then(|()| Receiver::over_tcp(on)),
         }
     }

@@ -80,6 +80,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "windfall udplite --carrier udp -- ffmpeg -i udplite://127.0.0.1:5000 got.ts",
         ],
     ),
+    ("sap keygen", &["windfall sap keygen", "windfall sap keygen camera.key"]),
     (
         "trace synth",
         &[

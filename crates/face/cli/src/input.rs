@@ -1,7 +1,7 @@
 //! Files and standard input, read into bounded memory.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use windfall_base::{ByteCount, MEMORY_VARIABLE, MemoryBudget};
@@ -13,8 +13,6 @@ use crate::exit::{CliError, Result};
 const TREE_PART: usize = 64;
 /// The part that other files may take: traces, captures and pictures.
 const DATA_PART: usize = 4;
-/// The longest file with a key.
-const KEY: usize = 4_096;
 
 /// Returns the memory that reading files may take, from the environment or by default.
 pub(crate) fn budget() -> Result<MemoryBudget> {
@@ -50,16 +48,6 @@ pub(crate) fn read_tree(path: &Path, what: &str) -> Result<String> {
     };
     let text = String::from_utf8(bytes.map_err(cannot)?);
     text.map_err(|_| CliError::usage(format!("{} is no {what}: not text", path.display())))
-}
-
-/// Reads the text of a file with a key.
-pub(crate) fn read_key(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?.take(KEY as u64 + 1).read_to_string(&mut text)?;
-    if text.len() > KEY {
-        return Err(io::Error::other(format!("it is longer than {KEY} bytes, and no key is")));
-    }
-    Ok(text)
 }
 
 /// Returns the error of a file that cannot be read.

@@ -18,6 +18,7 @@ mod help;
 mod image;
 mod input;
 mod json;
+mod key;
 mod man;
 mod options;
 mod pipe;
@@ -25,6 +26,7 @@ mod progress;
 mod record;
 mod reproduce;
 mod run;
+mod sap;
 mod sim;
 mod status;
 mod stream;
@@ -64,6 +66,7 @@ enum Command {
     Sim(Box<sim::Args>),
     Tcp(Box<tcp::Args>),
     Udplite(udplite::Args),
+    Sap(sap::Args),
     Trace(Box<trace::Args>),
     Stream(stream::Args),
     Track(track::Args),
@@ -105,6 +108,7 @@ impl Command {
             Self::Sim(args) => sim::run(args),
             Self::Tcp(args) => tcp::run(args),
             Self::Udplite(args) => udplite::run(args),
+            Self::Sap(args) => sap::run(args),
             Self::Trace(args) => trace::run(args),
             Self::Stream(args) => stream::run(args),
             Self::Track(args) => track::run(args),

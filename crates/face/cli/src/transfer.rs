@@ -10,7 +10,9 @@ use std::time::Instant;
 
 use windfall_base::Duration;
 use windfall_live::interrupt;
-use windfall_socket::{CloseReason, Integrity, MessageKind, Mode, SapError, SapOptions, SapSocket};
+use windfall_socket::{
+    CloseReason, Integrity, MessageKind, Mode, Reason, SapError, SapOptions, SapSocket,
+};
 
 use crate::exit::{CliError, Completion, Result};
 
@@ -23,6 +25,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const RECEIVER_START: Duration = Duration::from_secs(5);
 /// The time between two attempts to connect, and two checks for a signal while a receiver waits.
 const POLL: Duration = Duration::from_millis(50);
+
+/// The cure of keys that do not agree.
+const KEYS: &str = "give both ends the same one (windfall sap keygen), or --key none to both";
 
 /// Prints on the standard error the address where the receiver waits.
 fn announce(at: SocketAddr) {
@@ -52,6 +57,9 @@ impl Sender {
                 Ok(socket) => return Ok(Self::Sap(socket, precise)),
                 Err(SapError::Closed(CloseReason::PortClosed)) if Instant::now() < until => {
                     std::thread::sleep(POLL.into());
+                }
+                Err(error @ SapError::Closed(CloseReason::Refused(Reason::Key))) => {
+                    return Err(CliError::new(format!("cannot connect to {to}: {error}; {KEYS}")));
                 }
                 Err(error) => return Err(cannot_connect(to, &error)),
             }

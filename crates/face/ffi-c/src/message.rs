@@ -10,7 +10,7 @@ use crate::failure::set_errno;
 /// A range of bytes in the layout of `sap.h`.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub struct ByteRange {
+pub struct MessageRange {
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn sap_message_data(
 pub unsafe extern "C" fn sap_message_ranges(
     message: *const Delivery,
     which: c_int,
-    ranges: *mut ByteRange,
+    ranges: *mut MessageRange,
     room: usize,
 ) -> usize {
     let message = &socket!(message, 0).0;
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn sap_message_ranges(
     };
     if !ranges.is_null() {
         for (index, range) in found.iter().take(room).enumerate() {
-            let range = ByteRange { start: range.start, end: range.end };
+            let range = MessageRange { start: range.start, end: range.end };
             // SAFETY: the caller passes room for that many ranges, of which this is one.
             unsafe { ranges.add(index).write(range) };
         }
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn sap_message_ranges(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_message_free(message: *mut Delivery) {
     if !message.is_null() {
-        // SAFETY: the pointer is one that `sap_recv_message` returned, and nobody uses it any more.
+        // SAFETY: the pointer came from `sap_recv_message`, and no call uses it any more.
         drop(unsafe { Box::from_raw(message) });
     }
 }

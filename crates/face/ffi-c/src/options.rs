@@ -10,7 +10,7 @@ use windfall_socket::{
 
 use crate::failure::{CallResult, Failure};
 use crate::memory::text_of;
-use crate::message::{ByteRange, Delivery};
+use crate::message::{Delivery, MessageRange};
 use crate::socket::Socket;
 
 /// The maximum number of ranges of a message or a repair.
@@ -37,7 +37,7 @@ pub unsafe extern "C" fn sap_set_mode(sock: *mut Socket, mode: c_int, protected:
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_set_ranges(
     sock: *mut Socket,
-    ranges: *const ByteRange,
+    ranges: *const MessageRange,
     count: usize,
 ) -> c_int {
     let socket = socket!(sock, -1);
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn sap_set_ranges(
 ///
 /// # Safety
 /// `ranges` is null or leads to `count` ranges.
-unsafe fn ranges_of(ranges: *const ByteRange, count: usize) -> CallResult<Vec<Range<usize>>> {
+unsafe fn ranges_of(ranges: *const MessageRange, count: usize) -> CallResult<Vec<Range<usize>>> {
     if count > 0 && ranges.is_null() || count > 1 << 16 {
         return Err(Failure::new(libc::EINVAL, format!("there are no {count} ranges")));
     }
@@ -175,7 +175,7 @@ pub unsafe extern "C" fn sap_set_tolerance(
 
 /// A function of C that judges a message.
 type Check =
-    unsafe extern "C" fn(*mut c_void, *const Delivery, *mut ByteRange, *mut usize) -> c_int;
+    unsafe extern "C" fn(*mut c_void, *const Delivery, *mut MessageRange, *mut usize) -> c_int;
 
 /// The caller's pointer for its check.
 struct Context(*mut c_void);
@@ -185,7 +185,7 @@ unsafe impl Send for Context {}
 
 impl Context {
     fn judge(&self, check: Check, message: &Received) -> Decision {
-        let (mut ranges, mut count) = ([ByteRange::default(); RANGES], RANGES);
+        let (mut ranges, mut count) = ([MessageRange::default(); RANGES], RANGES);
         let lent = Delivery::lend(message);
         // SAFETY: the message, the ranges and their number live through the call; the caller
         // promises that the function is one of this kind.

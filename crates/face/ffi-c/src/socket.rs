@@ -21,7 +21,7 @@ pub struct Socket {
     pub(crate) error: LastError,
 }
 
-/// What a socket passes to its connection, a listener to those that it accepts.
+/// The settings that a socket passes to its connection, a listener to those that it accepts.
 #[derive(Clone, Default)]
 pub(crate) struct Settings {
     pub(crate) mode: Mode,

@@ -206,7 +206,7 @@ pub unsafe extern "C" fn udplite_close(sock: *mut LiteSocket) -> c_int {
     if sock.is_null() {
         return 0;
     }
-    // SAFETY: the pointer is one that `udplite_socket` returned, and nobody uses it any more.
+    // SAFETY: the pointer is one that `udplite_socket` returned, and no call uses it any more.
     drop(unsafe { Box::from_raw(sock) });
     0
 }

@@ -174,7 +174,7 @@ def udp_lite():
     here.setsockopt(level, option, 12)
     refused(ValueError, here.setsockopt, level, 99, 0)
     refused(ValueError, here.setsockopt, 0, option, 0)
-    refused(OSError, here.send, b"to nobody")
+    refused(OSError, here.send, b"to no peer")
     assert here.sendto(b"exact and the rest", there.getsockname()) == 18
     assert there.recvfrom() == (b"exact and the rest", here.getsockname())
     there.setblocking(False)

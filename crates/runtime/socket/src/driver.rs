@@ -443,7 +443,7 @@ impl Core {
     fn sort_events(&self, state: &mut State) {
         while let Some((id, event)) = state.endpoint.poll_event() {
             if matches!(event, SapEvent::Accepted { .. }) && !state.endpoint.is_listening() {
-                // It was half open when the listener closed, and nobody can accept it any more.
+                // It was half open when the listener closed, and cannot be accepted any more.
                 state.endpoint.close(self.clock.now(), id);
                 continue;
             }

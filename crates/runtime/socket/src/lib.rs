@@ -45,8 +45,8 @@ pub use udplite::{
 };
 pub use windfall_base::Duration;
 pub use windfall_sap::{
-    CloseReason, Decision, Integrity, Message, MessageCheck, MessageKind, Mode, Profile, Received,
-    SapConfig, SapSendError, SharedKey, Tolerance, Undelivered,
+    CloseReason, Decision, Integrity, Message, MessageCheck, MessageKind, Mode, Profile, Reason,
+    Received, SapConfig, SapSendError, SharedKey, Tolerance, Undelivered,
 };
 
 #[cfg(doctest)]

@@ -103,10 +103,64 @@ fn a_sender_without_a_receiver_fails() {
     assert!(said.contains("does not answer; is its receiver there?"), "{said}");
 }
 
+fn permit(name: &str, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let permissions = std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(name, permissions).expect("it is ours");
+}
+
+#[test]
+fn the_key_of_the_user_encrypts_unless_it_is_declined() {
+    use std::os::unix::fs::MetadataExt as _;
+    let folder = Folder::new("config");
+    let config = folder.path().join("home");
+    let of_user = |words: &[&str]| {
+        let mut command = Command::new(WINDFALL);
+        command.args(words).env("XDG_CONFIG_HOME", &config);
+        command
+    };
+    let made = of_user(&["sap", "keygen"]).output().expect("it runs");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let key = std::path::Path::new(&config).join("windfall/sap.key");
+    let digits = std::fs::read_to_string(&key).expect("it was written");
+    assert!(digits.trim().len() == 64 && u128::from_str_radix(&digits[..32], 16).is_ok());
+    assert_eq!(key.metadata().expect("it is there").mode() & 0o777, 0o600);
+    let again = of_user(&["sap", "keygen"]).output().expect("it runs");
+    assert_eq!(again.status.code(), Some(2));
+    assert_eq!(std::fs::read_to_string(&key).ok(), Some(digits));
+
+    let mut receive = of_user(&["stream", "receive", "--on", "127.0.0.1", "--port", "0", "--json"]);
+    let receiver = Receiver::spawn(&mut receive);
+    let port = receiver.port().to_owned();
+    let words = ["stream", "send", "127.0.0.1", "--port", &port, "--datagrams", "20"];
+    // Without the key a sender is refused, and the receiver waits for another.
+    let plain = of_user(&words).args(["--key", "none"]).output().expect("it runs");
+    let said = String::from_utf8_lossy(&plain.stderr);
+    assert_eq!(plain.status.code(), Some(1), "{said}");
+    assert!(said.contains("keys do not agree") && said.contains("--key none"), "{said}");
+    let sent = of_user(&words).output().expect("it runs");
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    let (code, report, errors) = receiver.end();
+    assert_eq!(code, Some(0), "{errors}");
+    let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    assert_eq!(report["arrived"], 20, "{report}");
+    permit(&key.to_string_lossy(), 0o644);
+    let refused = of_user(&words).output().expect("it runs");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("others can read it") && said.contains("sap.key"), "{said}");
+}
+
 #[test]
 fn a_sealed_stream_arrives_whole_and_a_faulty_key_is_named() {
     let folder = Folder::new("key");
     let name = &*folder.write("key", format!("{}\n", "0a".repeat(32)));
+    // Others could read it.
+    permit(name, 0o640);
+    let output = windfall(&["stream", "send", "127.0.0.1", "--key", name]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said.contains("others can read it (mode 640)") && said.contains("chmod 600"), "{said}");
+    permit(name, 0o600);
     let words = ["--datagrams", "150", "--interval", "100us"];
     let report = exchange(&["--key", name], "stream", "sap", &words);
     assert_eq!((&report["arrived"], &report["bit_errors"]), (&150.into(), &0.into()), "{report}");

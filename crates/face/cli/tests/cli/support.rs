@@ -76,13 +76,14 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     pub(crate) fn start(command: &str, options: &[&str]) -> Self {
-        let mut child = Command::new(WINDFALL)
-            .args([command, "receive", "--on", "127.0.0.1", "--port", "0"])
-            .args(options)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
+        let words = [command, "receive", "--on", "127.0.0.1", "--port", "0"];
+        Self::spawn(Command::new(WINDFALL).args(words).args(options))
+    }
+
+    /// Starts a receiver by its command line.
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut child = child.expect("it starts");
         let (line, errors) = first_line(child.stderr.take());
         let address = line.trim().rsplit(' ').next().expect("an address").to_owned();
         Self { child, errors, address }

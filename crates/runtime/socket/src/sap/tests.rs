@@ -425,9 +425,9 @@ fn a_closed_listener_refuses_and_ends_what_waits_for_it() {
     let (there, _) = listener.accept().expect("it connected");
     let ended = thread::scope(|scope| {
         let waiting = scope.spawn(|| listener.accept().map(drop));
-        // Nobody comes meanwhile.
-        let nobody = listener.accept_timeout(Duration::from_millis(50)).map(drop);
-        assert!(matches!(nobody, Err(SapError::TimedOut)), "{nobody:?}");
+        // No peer comes meanwhile.
+        let nothing = listener.accept_timeout(Duration::from_millis(50)).map(drop);
+        assert!(matches!(nothing, Err(SapError::TimedOut)), "{nothing:?}");
         listener.close();
         waiting.join().expect("it returns")
     });

@@ -1,0 +1,45 @@
+//! `windfall sap`: keys for encrypted connections of SAP.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use crate::exit::{CliError, Completion, Result};
+use crate::key;
+
+/// Make keys for encrypted connections
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: SapCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum SapCommand {
+    /// Write a new key, which both ends of a connection need
+    ///
+    /// Only its owner can read the file, and an existing one is kept. `stream`, `track` and `image`
+    /// encrypt with the key in ~/.config/windfall/sap.key unless they are given another: copy it to
+    /// the peer over a way that is private.
+    Keygen(Keygen),
+}
+
+#[derive(Debug, clap::Args)]
+struct Keygen {
+    /// The new file [default: ~/.config/windfall/sap.key]
+    file: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let SapCommand::Keygen(Keygen { file }) = &args.command;
+    let homeless = || CliError::usage("there is no home folder: name a file");
+    let path = file.clone().or_else(key::place).ok_or_else(homeless)?;
+    let shown = path.display();
+    key::create(&path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => CliError::usage(format!(
+            "{shown} is there already, and who has its key would be locked out: remove it first"
+        )),
+        _ => CliError::usage(format!("cannot write {shown}: {error}")),
+    })?;
+    writeln!(io::stdout(), "{shown}: a new key; the peer needs a copy")?;
+    Ok(Completion::Success)
+}
