@@ -4,7 +4,7 @@
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
-use crate::support::{Folder, Receiver, WINDFALL, exchange};
+use crate::support::{Folder, Receiver, WINDFALL, exchange, permit};
 
 /// Runs the program with arguments.
 fn windfall(arguments: &[&str]) -> Output {
@@ -101,12 +101,6 @@ fn a_sender_without_a_receiver_fails() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
     assert!(said.contains("does not answer; is its receiver there?"), "{said}");
-}
-
-fn permit(name: &str, mode: u32) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let permissions = std::fs::Permissions::from_mode(mode);
-    std::fs::set_permissions(name, permissions).expect("it is ours");
 }
 
 #[test]

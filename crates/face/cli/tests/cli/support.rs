@@ -34,6 +34,13 @@ impl Folder {
     }
 }
 
+/// Sets who may read and write a file.
+pub(crate) fn permit(name: &str, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let permissions = std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(name, permissions).expect("it is ours");
+}
+
 /// Returns the text of a scenario: the keys of the run, stations with keys of their own, the rest.
 pub(crate) fn scenario(keys: &str, stations: &[(&str, &str)], rest: &str) -> String {
     let station = |(name, keys): &(&str, &str)| format!("[[station]]\nname = \"{name}\"\n{keys}\n");

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use crate::sim::SCENARIO;
-use crate::support::{Folder, WINDFALL, pair};
+use crate::support::{Folder, WINDFALL, pair, permit};
 
 fn windfall(arguments: &[&str]) -> Output {
     let mut command = Command::new(WINDFALL);
@@ -313,6 +313,7 @@ fn no_file_is_written_that_has_another_use() {
 fn tcp_refuses_the_options_of_sap() {
     let folder = Folder::new("usage-sap");
     let key = folder.write("key", "0".repeat(64));
+    permit(&key, 0o600);
     let mut cases = Vec::new();
     for (option, value) in [("--key", &*key), ("--carrier", "udp"), ("--profile", "paper")] {
         cases.push(vec!["stream", "send", "127.0.0.1", option, value]);
