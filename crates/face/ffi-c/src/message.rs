@@ -17,9 +17,9 @@ pub struct MessageRange {
 
 /// A received message of the C interface.
 #[repr(transparent)]
-pub struct Delivery(pub(crate) Received);
+pub struct ArrivedMessage(pub(crate) Received);
 
-impl Delivery {
+impl ArrivedMessage {
     /// Lends a message to a function of C.
     pub(crate) fn lend(message: &Received) -> *const Self {
         std::ptr::from_ref(message).cast()
@@ -78,7 +78,7 @@ fn suspect(message: &Received) -> &[Range<usize>] {
 /// Returns the bytes of a message. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_message_data(
-    message: *const Delivery,
+    message: *const ArrivedMessage,
     len: *mut usize,
 ) -> *const c_void {
     let message = socket!(message, std::ptr::null());
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn sap_message_data(
 /// Stores ranges of a message. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_message_ranges(
-    message: *const Delivery,
+    message: *const ArrivedMessage,
     which: c_int,
     ranges: *mut MessageRange,
     room: usize,
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn sap_message_ranges(
 
 /// Frees a message. See `sap.h`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sap_message_free(message: *mut Delivery) {
+pub unsafe extern "C" fn sap_message_free(message: *mut ArrivedMessage) {
     if !message.is_null() {
         // SAFETY: the pointer came from `sap_recv_message`, and no call uses it any more.
         drop(unsafe { Box::from_raw(message) });

@@ -10,7 +10,7 @@ use windfall_socket::{
 
 use crate::failure::{CallResult, Failure};
 use crate::memory::text_of;
-use crate::message::{Delivery, MessageRange};
+use crate::message::{ArrivedMessage, MessageRange};
 use crate::socket::Socket;
 
 /// The maximum number of ranges of a message or a repair.
@@ -174,8 +174,12 @@ pub unsafe extern "C" fn sap_set_tolerance(
 }
 
 /// A function of C that judges a message.
-type Check =
-    unsafe extern "C" fn(*mut c_void, *const Delivery, *mut MessageRange, *mut usize) -> c_int;
+type Check = unsafe extern "C" fn(
+    *mut c_void,
+    *const ArrivedMessage,
+    *mut MessageRange,
+    *mut usize,
+) -> c_int;
 
 /// The caller's pointer for its check.
 struct Context(*mut c_void);
@@ -186,7 +190,7 @@ unsafe impl Send for Context {}
 impl Context {
     fn judge(&self, check: Check, message: &Received) -> Decision {
         let (mut ranges, mut count) = ([MessageRange::default(); RANGES], RANGES);
-        let lent = Delivery::lend(message);
+        let lent = ArrivedMessage::lend(message);
         // SAFETY: the message, the ranges and their number live through the call; the caller
         // promises that the function is one of this kind.
         let decision = unsafe { check(self.0, lent, ranges.as_mut_ptr(), &raw mut count) };

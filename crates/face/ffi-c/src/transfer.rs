@@ -6,7 +6,7 @@ use windfall_socket::{Message, Received, SapError};
 
 use crate::failure::{CallResult, Failure};
 use crate::memory::{bytes_of, fill, hand_out};
-use crate::message::{Delivery, Info};
+use crate::message::{ArrivedMessage, Info};
 use crate::socket::Socket;
 
 /// The bytes of one message in the layout of `sap.h`.
@@ -124,14 +124,17 @@ pub unsafe extern "C" fn sap_recv(
 
 /// Receives one message without a copy. See `sap.h`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sap_recv_message(sock: *mut Socket, info: *mut Info) -> *mut Delivery {
+pub unsafe extern "C" fn sap_recv_message(
+    sock: *mut Socket,
+    info: *mut Info,
+) -> *mut ArrivedMessage {
     let nothing = std::ptr::null_mut();
     let socket = socket!(sock, nothing);
     let received = socket.receive().map(|received| {
         let Some(message) = received else { return nothing };
         // SAFETY: the caller passes a structure, or null.
         unsafe { inform(info, &message) };
-        hand_out(Delivery(message))
+        hand_out(ArrivedMessage(message))
     });
     socket.error.report(received, nothing)
 }
