@@ -309,6 +309,7 @@ impl Dcf {
         }
         self.assembly.expire(now, &mut self.events);
         if let Some(bss) = &mut self.bss {
+            bss.expire(now, &mut self.events);
             bss.settle(now);
         }
         if let Some((at, _)) = self.owed

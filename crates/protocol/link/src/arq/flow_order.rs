@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use windfall_base::seq::Seq32;
-use windfall_base::{Class, FlowId};
+use windfall_base::{Class, FlowId, Instant};
 use windfall_wire_link::pipe::{FlowPlace, UNTOLD};
 
 /// The flow with which alone a packet keeps order, if not with all packets.
@@ -12,14 +12,16 @@ pub(crate) struct OwnFlow {
     flow: Option<FlowId>,
     /// The number of the packet in the flow, once it was sent.
     number: Option<Seq32>,
+    /// When the packet becomes worthless.
+    expires: Option<Instant>,
 }
 
 impl OwnFlow {
     /// Returns the flow of a packet if its owner limits its attempts or its lifetime.
-    pub(crate) fn of(class: &Class) -> Self {
+    pub(crate) fn of(class: &Class, expires: Option<Instant>) -> Self {
         let is_limited = class.attempts.is_some() || class.lifetime.is_some();
         let flow = (is_limited && class.flow != FlowId::default()).then_some(class.flow);
-        Self { flow, number: None }
+        Self { flow, number: None, expires }
     }
 }
 
@@ -30,15 +32,16 @@ pub(crate) struct FlowNumbers(BTreeMap<FlowId, Numbers>);
 #[derive(Debug, Default)]
 struct Numbers {
     next: Seq32,
-    /// The packets that may still be sent, in their order.
-    open: VecDeque<Seq32>,
+    /// The packets that may still be sent, in their order, and when each becomes worthless.
+    open: VecDeque<(Seq32, Option<Instant>)>,
 }
 
 impl FlowNumbers {
-    /// Returns the place of a packet in the flow of its own, if it has one.
-    pub(crate) fn place_of(&mut self, own: &mut OwnFlow) -> Option<FlowPlace> {
+    /// Returns the place of a packet in the flow of its own, if it has one, for a frame sent `now`.
+    pub(crate) fn place_of(&mut self, now: Instant, own: &mut OwnFlow) -> Option<FlowPlace> {
         let flow = own.flow?;
-        let number = *own.number.get_or_insert_with(|| self.begin(flow));
+        let number = *own.number.get_or_insert_with(|| self.begin(flow, own.expires));
+        self.expire(now, flow);
         Some(self.place(flow, number))
     }
 
@@ -50,18 +53,26 @@ impl FlowNumbers {
     }
 
     /// Gives the next packet of a flow its number.
-    fn begin(&mut self, flow: FlowId) -> Seq32 {
+    fn begin(&mut self, flow: FlowId, expires: Option<Instant>) -> Seq32 {
         let numbers = self.0.entry(flow).or_default();
         let number = numbers.next;
         numbers.next = number.next();
-        numbers.open.push_back(number);
+        numbers.open.push_back((number, expires));
         number
+    }
+
+    /// Closes the packets that have become worthless: whatever their fate, they are not sent again.
+    fn expire(&mut self, now: Instant, flow: FlowId) {
+        let Some(Numbers { open, .. }) = self.0.get_mut(&flow) else { return };
+        while open.front().is_some_and(|(_, expires)| expires.is_some_and(|at| at < now)) {
+            open.pop_front();
+        }
     }
 
     /// The place of packet `number` as the headers of its frames have it.
     fn place(&self, flow: FlowId, number: Seq32) -> FlowPlace {
         let first = self.0.get(&flow).and_then(|numbers| numbers.open.front());
-        let open = first.map_or(0, |first| number.distance_from(*first).max(0));
+        let open = first.map_or(0, |(first, _)| number.distance_from(*first).max(0));
         let open = u16::try_from(open).unwrap_or(UNTOLD);
         FlowPlace { flow: flow.0, number, open }
     }
@@ -69,7 +80,7 @@ impl FlowNumbers {
     fn close(&mut self, flow: FlowId, number: Seq32) {
         let Some(numbers) = self.0.get_mut(&flow) else { return };
         if let Ok(place) =
-            numbers.open.binary_search_by(|other| other.distance_from(number).cmp(&0))
+            numbers.open.binary_search_by(|(other, _)| other.distance_from(number).cmp(&0))
         {
             numbers.open.remove(place);
         }
@@ -134,7 +145,7 @@ mod tests {
     fn a_place_says_from_where_on_packets_may_still_come() {
         let mut numbers = FlowNumbers::default();
         let flow = FlowId(7);
-        let [a, b, c] = [(); 3].map(|()| numbers.begin(flow));
+        let [a, b, c] = [(); 3].map(|()| numbers.begin(flow, None));
         assert_eq!(numbers.place(flow, c), place(2, 2));
         numbers.close(flow, b);
         assert_eq!(numbers.place(flow, c), place(2, 2));
@@ -142,7 +153,7 @@ mod tests {
         assert_eq!(numbers.place(flow, c), place(2, 0));
         numbers.close(flow, c);
         assert_eq!(numbers.place(flow, c), place(2, 0), "one that is sent only once");
-        assert_eq!(numbers.begin(FlowId(8)), Seq32(0));
+        assert_eq!(numbers.begin(FlowId(8), None), Seq32(0));
     }
 
     #[test]

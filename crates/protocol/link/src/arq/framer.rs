@@ -86,9 +86,9 @@ pub(crate) struct WholePacket {
 }
 
 impl Whole {
-    fn number(&mut self, packet: &mut WholePacket, place: WindowNumber) -> Number {
+    fn number(&mut self, now: Instant, packet: &mut WholePacket, place: WindowNumber) -> Number {
         let WindowNumber { seq, order, settled } = place;
-        match self.flows.place_of(&mut packet.own) {
+        match self.flows.place_of(now, &mut packet.own) {
             Some(place) => Number::Flow { seq, order, settled, place },
             None => Number::Window { seq, order, settled },
         }
@@ -99,8 +99,9 @@ impl Framer for Whole {
     type Packet = WholePacket;
 
     fn begin(&self, pulled: Pulled) -> WholePacket {
+        let expires = pulled.expires;
         let packet = Undecided::new(pulled, self.arq);
-        WholePacket { own: OwnFlow::of(packet.class()), packet, last: None }
+        WholePacket { own: OwnFlow::of(packet.class(), expires), packet, last: None }
     }
 
     fn frame(
@@ -115,7 +116,7 @@ impl Framer for Whole {
             return None;
         }
         packet.last = Some(place.order);
-        let number = self.number(packet, place);
+        let number = self.number(now, packet, place);
         let frame = packet.packet.attempt(number, events);
         if !frame.kept {
             self.flows.finish(&packet.own);

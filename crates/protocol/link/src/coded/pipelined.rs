@@ -206,8 +206,9 @@ impl Framer for Coder {
     type Packet = Open;
 
     fn begin(&self, pulled: Pulled) -> Open {
+        let expires = pulled.expires;
         let packet = Packet::new(pulled, self.arq);
-        Open { own: OwnFlow::of(packet.class()), packet, flights: VecDeque::new() }
+        Open { own: OwnFlow::of(packet.class(), expires), packet, flights: VecDeque::new() }
     }
 
     fn frame(
@@ -221,7 +222,7 @@ impl Framer for Coder {
             self.flows.finish(own);
             return None;
         };
-        let number = match self.flows.place_of(own) {
+        let number = match self.flows.place_of(now, own) {
             Some(flow) => Number::Flow(place, flow),
             None => Number::Window(place),
         };

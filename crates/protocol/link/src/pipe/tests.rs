@@ -614,3 +614,35 @@ fn order_of_coded_packets_holds_within_such_a_flow_and_not_across_flows() {
         check_order_of_flows(PipeConfig { arq: Arq::Persistent, coding, ..PipeConfig::default() });
     }
 }
+
+/// Sends three packets of a flow with a lifetime of 20 ms, at 0, 10 and 30 ms, of which the first
+/// is lost; gives the packets that have arrived after each.
+fn arrivals_after_a_loss(config: PipeConfig) -> [Vec<u64>; 3] {
+    let lifetime = Some(Duration::from_millis(20));
+    let class = Class { flow: FlowId(1), lifetime, ..Class::default() };
+    let [mut sender, mut receiver] = [(); 2].map(|()| Pipe::new(config));
+    [(0, 0), (1, 10), (2, 30)].map(|(n, millis)| {
+        let now = Instant::START + Duration::from_millis(millis);
+        let expires = lifetime.map(|lifetime| now + lifetime);
+        let mut waiting = Some(Pulled { frame: packet(n, class), expires });
+        while let Some(frame) = sender.poll_transmit(now, || waiting.take()) {
+            if n > 0 {
+                receiver.handle_frame(now, frame);
+            }
+        }
+        let arrived = core::iter::from_fn(|| receiver.poll_delivery());
+        arrived.filter_map(|frame| Some(frame.tag?.0)).collect()
+    })
+}
+
+//= S3.16
+//= S3.48
+#[test]
+fn no_packet_waits_for_one_that_has_become_worthless() {
+    let cost = Cost { per_frame: Duration::from_micros(10), per_byte: Duration::from_nanos(800) };
+    let coded = Some(Coding { policy: PolicyKind::Bold, padded: false, cost });
+    for coding in [None, coded] {
+        let config = PipeConfig { arq: Arq::Persistent, coding, ..PipeConfig::default() };
+        assert_eq!(arrivals_after_a_loss(config), [vec![], vec![], vec![1, 2]]);
+    }
+}

@@ -188,9 +188,10 @@ impl Access {
         self.busy
     }
 
-    /// The backoff has run out, and the attempt it was for begins.
+    /// The backoff has run out, and the attempt it was for begins, or is forgone.
     pub(super) fn spend(&mut self) {
         self.backoff = None;
+        self.committed = None;
     }
 
     /// The station begins a frame of its own.

@@ -150,6 +150,13 @@ impl Bss {
         }
     }
 
+    /// Drops what has become worthless before a beacon would promise it to those that doze.
+    pub(super) fn expire(&mut self, now: Instant, events: &mut VecDeque<DcfEvent>) {
+        if let Self::AccessPoint(it) = self {
+            it.expire(now, events);
+        }
+    }
+
     /// Does what is due.
     pub(super) fn settle(&mut self, now: Instant) {
         match self {

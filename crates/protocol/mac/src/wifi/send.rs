@@ -61,6 +61,9 @@ fn field(duration: Duration) -> u16 {
 impl Dcf {
     /// The medium is free for the packet in hand.
     pub(super) fn begin_exchange(&mut self, now: Instant) {
+        if self.job.as_ref().is_some_and(|job| job.is_expired(now)) {
+            return self.forgo();
+        }
         let Some(job) = &mut self.job else { return };
         let wish = job.packet().class.rate.and_then(|rate| self.config.phy_rate(rate));
         job.rate = match wish {
@@ -244,13 +247,24 @@ impl Dcf {
             let from = now + self.config.timing.difs();
             return self.access.back_off(from, self.window.draw(&mut self.draw));
         }
-        if job.is_packet() && !job.given_away {
-            let reason = if last { DropReason::RetryLimit } else { DropReason::Expired };
+        self.report_drop(if last { DropReason::RetryLimit } else { DropReason::Expired });
+        self.forget_packet(now, false);
+    }
+
+    /// Gives up the packet in hand, which has become worthless while it waited for the medium; the
+    /// turn that it has won is the next packet's.
+    fn forgo(&mut self) {
+        self.access.spend();
+        self.report_drop(DropReason::Expired);
+        self.release_packet(false);
+    }
+
+    fn report_drop(&mut self, reason: DropReason) {
+        if let Some(job) = self.job.as_ref().filter(|job| job.is_packet() && !job.given_away) {
             let packet = job.packet();
             let (tag, len) = (packet.tag, packet.payload.len());
             self.events.push_back(DcfEvent::Dropped { tag, reason, len });
         }
-        self.forget_packet(now, false);
     }
 
     /// The packet in hand has arrived, or was for everybody.
@@ -261,13 +275,18 @@ impl Dcf {
 
     /// Every packet is followed by a backoff, whether or not there is another.
     fn forget_packet(&mut self, now: Instant, arrived: bool) {
+        self.release_packet(arrived);
+        self.access.back_off(now, self.window.draw(&mut self.draw));
+    }
+
+    /// Lets go of the packet in hand, and notes what it took.
+    fn release_packet(&mut self, arrived: bool) {
         if let Some(job) = self.job.take().filter(Job::is_packet) {
             let (tag, spent, ideal) = (job.packet().tag, job.air, self.ideal_air_of(&job));
             let attempts = job.attempts(arrived);
             self.outcome = Some(PacketOutcome { tag, attempts, spent, ideal, arrived });
         }
         self.phase = Phase::Idle;
-        self.access.back_off(now, self.window.draw(&mut self.draw));
     }
 
     /// Returns the air time of the frame under way at `rate`, with the ACK that follows it.

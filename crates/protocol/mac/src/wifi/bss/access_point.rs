@@ -72,6 +72,24 @@ impl AccessPoint {
         all.filter(|order| order.is_data()).count()
     }
 
+    /// Drops what has become worthless while it waited for the beacon that is due now.
+    pub(super) fn expire(&mut self, now: Instant, events: &mut VecDeque<DcfEvent>) {
+        if now < self.next_beacon {
+            return;
+        }
+        let waiting = self.members.values_mut().map(|member| &mut member.waiting);
+        for queue in waiting.chain([&mut self.for_all]) {
+            queue.retain(|Order { packet, .. }| {
+                let expired = packet.expires.is_some_and(|expires| expires < now);
+                if expired {
+                    let (tag, len) = (packet.frame.tag, packet.frame.payload.len());
+                    events.push_back(DcfEvent::Dropped { tag, reason: DropReason::Expired, len });
+                }
+                !expired
+            });
+        }
+    }
+
     /// Sends the beacon that is due; one that has not gone yet is out of date.
     pub(super) fn settle(&mut self, now: Instant) {
         if now < self.next_beacon {

@@ -212,6 +212,26 @@ fn each_packet_for_all_but_the_last_says_that_more_follow() {
     assert_eq!(orders[1..], [data(true), data(true), data(false)]);
 }
 
+//= S3.16
+#[test]
+fn what_has_become_worthless_is_not_promised_to_those_that_doze() {
+    let mut point = point_with_a_dozing_member();
+    let due = point.alarm().expect("a beacon is due");
+    for to in [address(1), MacAddress::BROADCAST] {
+        let packet = Packet { expires: Some(millis(10)), ..packet_to(to) };
+        assert_eq!(take(&mut point, packet), Ok(()));
+    }
+    assert_eq!(take(&mut point, packet_to(address(1))), Ok(()));
+    let mut events = VecDeque::new();
+    point.expire(millis(20), &mut events);
+    assert_eq!((point.held(), events.len()), (3, 0), "no beacon is due");
+    point.expire(due, &mut events);
+    let is_expired =
+        |event: &DcfEvent| matches!(event, DcfEvent::Dropped { reason: DropReason::Expired, .. });
+    assert_eq!((point.held(), events.len()), (1, 2));
+    assert!(events.iter().all(is_expired), "{events:?}");
+}
+
 #[test]
 fn a_poll_is_answered_with_one_packet_and_whether_more_wait() {
     let mut point = point_with_a_dozing_member();

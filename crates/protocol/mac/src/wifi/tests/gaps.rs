@@ -203,6 +203,51 @@ fn a_packet_whose_time_is_over_is_given_up() {
     assert_eq!(reasons, [DropReason::Expired]);
 }
 
+//= S3.16
+#[test]
+fn a_packet_whose_time_is_over_before_its_turn_is_not_sent_and_the_next_one_is() {
+    let mut dcf = Dcf::new(Config::new(address(0), Phy::G), Seed(1), "late");
+    let packet = |tag, expires: Option<u64>| Packet {
+        frame: kilobyte(tag),
+        to: address(1),
+        ether_type: snap::IPV4,
+        expires: expires.map(micros),
+        source: None,
+    };
+    let mut packets = VecDeque::from([packet(0, Some(2_500)), packet(1, None)]);
+    let mut pull = || packets.pop_front();
+    dcf.handle_input(micros(1_000), Input::CarrierBusy, &mut || None);
+    dcf.handle_queued(micros(1_500), &mut pull);
+    dcf.handle_input(micros(3_000), Input::CarrierIdle, &mut pull);
+    let (at, _) = dcf.poll_timeout().expect("it contends");
+    dcf.handle_timeout(at, &mut pull);
+    assert_eq!(dcf.poll_transmit().and_then(|out| out.frame.tag), kilobyte(1).tag);
+    let dropped = |event: DcfEvent| match event {
+        DcfEvent::Dropped { tag, reason, .. } => Some((tag, reason)),
+        _ => None,
+    };
+    let dropped: Vec<_> = core::iter::from_fn(|| dcf.poll_event()).filter_map(dropped).collect();
+    assert_eq!(dropped, [(kilobyte(0).tag, DropReason::Expired)]);
+    assert_eq!(dcf.held(), 1);
+}
+
+/// A station that ends a wait with nothing left to send must not begin by itself later.
+#[test]
+fn a_turn_that_no_packet_is_left_for_passes() {
+    let mut dcf = Dcf::new(Config::new(address(0), Phy::G), Seed(1), "late");
+    let expires = Some(micros(2_500));
+    let (frame, to) = (kilobyte(0), address(1));
+    let mut packet = Some(Packet { frame, to, ether_type: snap::IPV4, expires, source: None });
+    let mut pull = || packet.take();
+    dcf.handle_input(micros(1_000), Input::CarrierBusy, &mut || None);
+    dcf.handle_queued(micros(1_500), &mut pull);
+    dcf.handle_input(micros(3_000), Input::CarrierIdle, &mut pull);
+    let (at, _) = dcf.poll_timeout().expect("it contends");
+    dcf.handle_timeout(at, &mut pull);
+    assert!(dcf.poll_transmit().is_none());
+    assert_eq!((dcf.held(), dcf.poll_timeout()), (0, None));
+}
+
 #[test]
 fn states_have_names() {
     let names = State::ALL.map(State::name);
