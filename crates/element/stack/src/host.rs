@@ -11,7 +11,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use bytes::Bytes;
 use windfall_base::{
-    DropReason, Drops, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, earlier,
+    DropReason, Drops, Input, Instant, Ledger, Node, Outgoing, Port, Seed, earlier,
 };
 use windfall_ip::{ErrorReport, IpDatagram, IpSendError, Layer, Outbound, Problem, Upward};
 use windfall_socket_api::{SocketCommand, SocketError, SocketEvent, SocketId, Transport};
@@ -344,8 +344,8 @@ impl Node for Host {
     }
 
     fn poll_transmit(&mut self, _now: Instant) -> Option<(Port, Outgoing)> {
-        let (interface, payload) = self.layer.poll_transmit()?;
-        Some((Port(interface as u16), Frame::packet(payload).into()))
+        let (interface, frame) = self.layer.poll_transmit()?;
+        Some((Port(interface as u16), frame.into()))
     }
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {

@@ -205,7 +205,7 @@ pub struct Layer {
     reassembler: Reassembler,
     errors: Limiter,
     next_identification: u32,
-    transmit: VecDeque<(usize, Payload)>,
+    transmit: VecDeque<(usize, Frame)>,
     upward: VecDeque<Upward>,
     datagrams: usize,
     events: VecDeque<IpEvent>,
@@ -295,8 +295,9 @@ impl Layer {
         self.discard(now, datagram.tag, datagram.size, reason);
     }
 
-    /// Returns the next packet to put on an interface; call until `None`.
-    pub fn poll_transmit(&mut self) -> Option<(usize, Payload)> {
+    /// Returns the next packet to put on an interface; call until `None`. One that came damaged
+    /// and is passed on stays marked.
+    pub fn poll_transmit(&mut self) -> Option<(usize, Frame)> {
         let packet = self.transmit.pop_front()?;
         self.given += 1;
         Some(packet)

@@ -8,6 +8,9 @@ use windfall_wire_link::pipe::{Data, Header, Number, Wish};
 //= S3.4
 /// Puts a header and a frame check around the packet in `frame`, whose own are empty.
 ///
+/// The frame check of a packet that is known to be damaged is wrong: a right one would vouch for
+/// the damage.
+///
 /// Packets longer than 65 535 bytes cannot be framed; the interface's MTU keeps them away, and
 /// here they would be cut.
 pub fn seal(frame: &mut Frame, number: Number, wish: Wish) {
@@ -15,8 +18,10 @@ pub fn seal(frame: &mut Frame, number: Number, wish: Wish) {
     let length = frame.payload.len() as u16;
     let header = Data { wish, length, number }.encode();
     let [head, body] = frame.payload.slices();
-    let check = frame_check(&[&header, head, body]);
+    let wrong = if frame.damage.is_damaged() { 0xff } else { 0 };
+    let check = frame_check(&[&header, head, body]).map(|byte| byte ^ wrong);
     (frame.header, frame.trailer) = (header, check.into_iter().collect());
+    frame.damage = Damage::NONE;
 }
 
 /// A frame whose header held.

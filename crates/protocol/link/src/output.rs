@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use windfall_base::{Class, DropReason, Frame};
+use windfall_base::{Check, Class, DropReason, Frame};
 
 use crate::event::LinkEvent;
 
@@ -17,6 +17,16 @@ impl Output<'_> {
         frame.kept = false;
         frame.set_class(Class::NONE);
         self.deliveries.push_back(frame);
+    }
+
+    /// Passes up a packet of which nothing better will come if it is undamaged or damage is
+    /// accepted (S0.5).
+    pub(crate) fn finish(&mut self, frame: Frame, accepts: bool) {
+        if accepts || frame.damage.frame == Check::Good {
+            self.deliver(frame);
+        } else {
+            self.discard(&frame, DropReason::FrameCheck);
+        }
     }
 
     pub(crate) fn discard(&mut self, frame: &Frame, reason: DropReason) {

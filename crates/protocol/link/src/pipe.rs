@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use windfall_base::{Check, DropReason, Frame, Instant};
+use windfall_base::{DropReason, Frame, Instant};
 use windfall_wire_link::pipe::{Header, Number, Wish};
 
 use crate::arq::framer::Whole;
@@ -71,7 +71,10 @@ impl Pipe {
         }
         let failure = match open(&mut frame) {
             Ok(Opened::Data(data)) => match data.number {
-                Number::Plain => return take_plain(receiver, data.wish, frame, &mut out),
+                Number::Plain => {
+                    out.finish(frame, receiver.accepts(data.wish));
+                    return Arrival::Packet;
+                }
                 Number::Window { seq, order, settled } => {
                     let numbered = Numbered { seq, order, settled, wish: data.wish };
                     receiver.take(numbered, None, frame, &mut out);
@@ -171,16 +174,6 @@ fn send_plain(mut frame: Frame, events: &mut VecDeque<LinkEvent>) -> Frame {
     let (tag, len) = (frame.tag, frame.len());
     events.push_back(LinkEvent::Sent { tag, attempt: 1, len, kept: false });
     frame
-}
-
-/// Passes up a plain frame's packet if it is undamaged or damage is welcome (S0.5).
-fn take_plain(receiver: &Receiver, wish: Wish, frame: Frame, out: &mut Output<'_>) -> Arrival {
-    if frame.damage.frame == Check::Good || receiver.accepts(wish) {
-        out.deliver(frame);
-    } else {
-        out.discard(&frame, DropReason::FrameCheck);
-    }
-    Arrival::Packet
 }
 
 #[cfg(test)]

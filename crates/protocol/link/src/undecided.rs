@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use windfall_base::{Class, DropReason, Frame, Instant, Payload, Tag};
+use windfall_base::{Check, Class, DropReason, Frame, FrameParts, Instant, Payload, Tag};
 use windfall_wire_link::pipe::{Number, Wish};
 
 use crate::event::LinkEvent;
@@ -17,6 +17,8 @@ pub(crate) struct Undecided {
     class: Class,
     tag: Option<Tag>,
     expires: Option<Instant>,
+    /// It came damaged to the station that sends it on.
+    is_damaged: bool,
     /// The number of attempts made.
     attempts: u32,
     /// Attempts in all; without limit if `None`.
@@ -27,8 +29,11 @@ impl Undecided {
     /// A packet that was not tried yet, with the attempts that it or else `arq` asks for.
     pub(crate) fn new(pulled: Pulled, arq: Arq) -> Self {
         let Pulled { frame: Frame { payload, tag, parts, .. }, expires } = pulled;
-        let class = parts.map_or(Class::NONE, |parts| parts.class);
-        Self { payload, class, tag, expires, attempts: 0, limit: arq.limit(&class) }
+        let parts = parts.map_or_else(FrameParts::default, |parts| *parts);
+        let (class, is_damaged) = (parts.class, parts.damage.is_damaged());
+        // No receiver acknowledges a damaged packet, so that more attempts would be of no use.
+        let limit = if is_damaged { Some(1) } else { arq.limit(&class) };
+        Self { payload, class, tag, expires, is_damaged, attempts: 0, limit }
     }
 
     /// Returns the wishes of the packet's owner.
@@ -65,6 +70,9 @@ impl Undecided {
             kept,
             ..Frame::packet(self.payload.clone()).with_class(self.class)
         };
+        if self.is_damaged {
+            frame.damage.frame = Check::Bad;
+        }
         let wish = Wish { last: self.is_used_up(), accept_damaged: self.class.accept_damaged };
         seal(&mut frame, number, wish);
         let (tag, attempt, len) = (frame.tag, self.attempts, frame.len());

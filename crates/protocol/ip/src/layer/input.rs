@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 
 use bytes::{Bytes, BytesMut};
-use windfall_base::{Damage, DropReason, Instant, Payload};
+use windfall_base::{Check, Damage, DropReason, Frame, Instant, Payload};
 use windfall_wire_net::ipv6::Upper;
 use windfall_wire_net::ipv6::WalkError;
 use windfall_wire_net::{
@@ -325,10 +325,11 @@ impl Layer {
             return self.return_transit(now, &transit, DropReason::TooBig, Problem::TooBig { mtu });
         }
         let tag = transit.tag;
+        let is_damaged = transit.damage.is_damaged();
         let payload = take_hop(transit.payload);
         self.note(now, IpEventKind::Forwarded { tag, interface, len: total });
         if total <= mtu {
-            return self.transmit.push_back((interface, payload));
+            return self.transmit.push_back((interface, passed_on(payload, is_damaged)));
         }
         let [head, _] = payload.slices();
         let header = Ipv4Packet::new(head).and_then(|packet| Ipv4Repr::parse(&packet));
@@ -338,8 +339,18 @@ impl Layer {
         let mut data = payload;
         data.advance(header.header_len());
         let fragments = fragment::cut_v4(&header, &data, mtu);
+        let fragments = fragments.into_iter().map(|payload| passed_on(payload, is_damaged));
         self.transmit_fragments(now, interface, tag, fragments);
     }
+}
+
+/// A packet for another station, or a fragment of it; that it is damaged stays known.
+fn passed_on(payload: Payload, is_damaged: bool) -> Frame {
+    let mut frame = Frame::packet(payload);
+    if is_damaged {
+        frame.damage.frame = Check::Bad;
+    }
+    frame
 }
 
 /// Reads the header at the beginning of `head`, or returns why the packet is to be dropped.

@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 
 use bytes::Bytes;
-use windfall_base::{Damage, DropReason, Instant, Payload, Tag};
+use windfall_base::{Damage, DropReason, Frame, Instant, Payload, Tag};
 use windfall_wire_net::{Addresses, Ipv4Repr, Ipv6Repr, WireError, ipv6};
 
 use super::{IpSendError, Layer, Outbound, Transit};
@@ -38,7 +38,7 @@ impl Layer {
         let mtu = self.path_mtus.get(now, destination, link);
         if total <= mtu {
             let payload = whole(&header, packet.header, packet.data);
-            self.transmit.push_back((interface, payload));
+            self.transmit.push_back((interface, Frame::packet(payload)));
             return Ok(());
         }
         let data = Payload::new(Bytes::copy_from_slice(packet.header), packet.data);
@@ -49,7 +49,7 @@ impl Layer {
                 fragment::cut_v6(&repr, identification, &data, mtu)
             }
         };
-        self.transmit_fragments(now, interface, None, fragments);
+        self.transmit_fragments(now, interface, None, fragments.into_iter().map(Frame::packet));
         Ok(())
     }
 
@@ -88,11 +88,11 @@ impl Layer {
         now: Instant,
         interface: usize,
         tag: Option<Tag>,
-        fragments: Vec<Payload>,
+        fragments: impl ExactSizeIterator<Item = Frame>,
     ) {
         self.taken += fragments.len() as u64 - 1;
         self.note(now, IpEventKind::Fragmented { tag, fragments: fragments.len() });
-        self.transmit.extend(fragments.into_iter().map(|fragment| (interface, fragment)));
+        self.transmit.extend(fragments.map(|fragment| (interface, fragment)));
     }
 
     /// Returns the station's address for a message about something that came in by `interface`.

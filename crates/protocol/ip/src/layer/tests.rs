@@ -48,7 +48,7 @@ fn v6(dst: &str, next: Protocol, data: &[u8]) -> Frame {
 
 fn sent(layer: &mut Layer) -> Vec<(usize, Bytes)> {
     core::iter::from_fn(|| layer.poll_transmit())
-        .map(|(interface, payload)| (interface, payload.to_bytes()))
+        .map(|(interface, frame)| (interface, frame.payload.to_bytes()))
         .collect()
 }
 
@@ -83,7 +83,7 @@ fn a_packet_in_two_slices_is_passed_on_without_copying_its_data() {
     for cut in [10, 20, 28, 820] {
         let (head, body) = (whole.slice(..cut), whole.slice(cut..));
         router.handle_input(NOW, 0, Frame::packet(Payload::new(head, body)));
-        let (_, payload) = router.poll_transmit().expect("passed on");
+        let (_, Frame { payload, .. }) = router.poll_transmit().expect("passed on");
         assert_eq!(payload.to_bytes()[20..], whole[20..]);
         let [_, data] = payload.slices();
         assert_eq!(core::ptr::eq(data.as_ptr_range().end, whole.as_ptr_range().end), cut >= 28);
@@ -98,7 +98,7 @@ fn ipv6_in_two_slices_is_passed_on_without_copying_its_data_too() {
     for cut in [20, 40, 47, 48, 840] {
         let (head, body) = (whole.slice(..cut), whole.slice(cut..));
         router.handle_input(NOW, 0, Frame::packet(Payload::new(head, body)));
-        let (_, payload) = router.poll_transmit().expect("passed on");
+        let (_, Frame { payload, .. }) = router.poll_transmit().expect("passed on");
         assert_eq!(payload.to_bytes()[40..], whole[40..]);
         let [_, data] = payload.slices();
         assert_eq!(core::ptr::eq(data.as_ptr_range().end, whole.as_ptr_range().end), cut >= 48);

@@ -19,6 +19,8 @@ struct Held {
     flow: Option<FlowPlace>,
     /// Nothing better will come: the frame is undamaged, or its sender makes no further attempt.
     settled: bool,
+    /// It is passed up even if it is damaged.
+    accepted: bool,
 }
 
 /// The state of a packet of the window.
@@ -136,14 +138,15 @@ impl Receiver {
     /// there if it keeps order with it alone.
     pub(crate) fn complete(
         &mut self,
-        seq: Seq32,
+        numbered: Numbered,
         flow: Option<FlowPlace>,
         frame: Frame,
         out: &mut Output<'_>,
     ) {
-        if let Ok(place) = usize::try_from(seq.distance_from(self.next)) {
+        if let Ok(place) = usize::try_from(numbered.seq.distance_from(self.next)) {
             let good = frame.damage.frame == Check::Good;
-            self.keep(place, Held { frame, flow, settled: true }, good, out);
+            let accepted = self.accepts(numbered.wish);
+            self.keep(place, Held { frame, flow, settled: true, accepted }, good, out);
         }
     }
 
@@ -184,7 +187,8 @@ impl Receiver {
             return out.discard(&frame, DropReason::ReceiveBuffer);
         }
         self.note_arrival(good, numbered.order);
-        self.keep(place, Held { frame, flow, settled: good || numbered.wish.last }, good, out);
+        let settled = good || numbered.wish.last;
+        self.keep(place, Held { frame, flow, settled, accepted: true }, good, out);
     }
 
     /// Keeps a packet at a place of the window, and passes up what is then in order.
@@ -278,7 +282,7 @@ impl Receiver {
     fn pass_up(&mut self, place: Place, out: &mut Output<'_>) -> Option<u16> {
         let Place::Held(held) = place else { return None };
         self.release(&held);
-        out.deliver(held.frame);
+        out.finish(held.frame, held.accepted);
         let flow = held.flow?;
         self.flows.pass(flow);
         Some(flow.flow)

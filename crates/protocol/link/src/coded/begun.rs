@@ -8,6 +8,7 @@ use windfall_wire_link::check::{FCS_LEN, frame_check};
 use windfall_wire_link::coded::{Fate, Head, MAX_BLOCKS};
 
 use super::blocks::{self, Blocks};
+use super::stream::inverted;
 
 /// The fate of each block of a frame.
 pub(super) type Fates = ArrayVec<Fate, MAX_BLOCKS>;
@@ -21,6 +22,8 @@ pub(super) struct Begun {
     /// Taken although their checks rejected them.
     suspect: RangeSet<usize>,
     corrected: u32,
+    /// The findings of the frame check, once all is there.
+    check: Check,
     tag: Option<Tag>,
 }
 
@@ -32,6 +35,7 @@ impl Begun {
             missing: RangeSet::from(0..head.stream()),
             suspect: RangeSet::default(),
             corrected: 0,
+            check: Check::Unchecked,
             tag,
         }
     }
@@ -97,10 +101,24 @@ impl Begun {
         self.length == head.length
     }
 
-    /// Returns `true` if the frame check holds, or need not.
-    pub(super) fn is_consistent(&self) -> bool {
+    /// Returns `true` if the frame check holds or says what the sender knows, or need not.
+    pub(super) fn is_consistent(&mut self) -> bool {
+        self.check = self.read_check();
+        !self.suspect.is_empty() || self.check != Check::Unchecked
+    }
+
+    /// Reads what the frame check says: that the packet is whole, that it was damaged when its sender got
+    /// it, or nothing, since it does not belong to these bytes.
+    fn read_check(&self) -> Check {
         let (packet, check) = self.stream.split_at(usize::from(self.length));
-        !self.suspect.is_empty() || frame_check(&[packet]) == check
+        let right = frame_check(&[packet]);
+        if check == right {
+            Check::Good
+        } else if check == inverted(right) {
+            Check::Bad
+        } else {
+            Check::Unchecked
+        }
     }
 
     pub(super) fn restart(&mut self) {
@@ -109,12 +127,13 @@ impl Begun {
     }
 
     pub(super) fn into_frame(self) -> Frame {
-        let Self { mut stream, length, suspect, corrected, tag, .. } = self;
+        let Self { mut stream, length, suspect, corrected, check, tag, .. } = self;
         stream.truncate(stream.len() - FCS_LEN);
         // Suspect bytes of the frame check alone leave the packet unchecked, not damaged.
         let inside = suspect.within(0..usize::from(length));
         let suspect: Vec<_> = inside.map(|range| range.start as u32..range.end as u32).collect();
-        let frame = if suspect.is_empty() { Check::Good } else { Check::Bad };
+        let frame =
+            if suspect.is_empty() && check != Check::Bad { Check::Good } else { Check::Bad };
         let mut packet = Frame { tag, ..Frame::packet(stream) };
         packet.damage = Damage { frame, header: Check::Good, missing: 0, corrected, suspect };
         packet

@@ -1,6 +1,7 @@
 //! A packet under way in coded blocks: what its receiver lacks, and the next frame with some of it.
 
 use core::ops::Range;
+use std::collections::VecDeque;
 
 use windfall_base::{Class, DropReason, Frame, FrameParts, Instant, RangeSet, Tag};
 use windfall_wire_link::check::FCS_LEN;
@@ -25,6 +26,8 @@ pub(super) struct Packet {
     missing: RangeSet<usize>,
     /// The part of that which is not on its way.
     pub(super) unsent: RangeSet<usize>,
+    /// The end of what was sent at least once: it goes out from the front.
+    sent_to: usize,
     /// Frames in a row of which the receiver did not take everything.
     pub(super) tries: u32,
     limit: Option<u32>,
@@ -36,11 +39,13 @@ impl Packet {
     pub(super) fn new(Pulled { mut frame, expires }: Pulled, arq: Arq) -> Self {
         // The frame check stands behind the packet, and offsets have 16 bits.
         frame.payload.truncate(usize::from(u16::MAX) - FCS_LEN);
-        let stream = PacketStream::new(core::mem::take(&mut frame.payload));
+        let packet = core::mem::take(&mut frame.payload);
+        let stream = PacketStream::new(packet, frame.damage.is_damaged());
         let missing = RangeSet::from(0..stream.len());
         Self {
             unsent: missing.clone(),
             missing,
+            sent_to: 0,
             stream,
             class: frame.class,
             tag: frame.tag,
@@ -107,10 +112,18 @@ impl Packet {
         Some(plan)
     }
 
-    /// The next frame: its blocks hold what was not sent, from the front.
-    pub(super) fn frame(&mut self, number: Number, plan: Plan, padded: bool) -> (Head, Frame) {
+    /// The next frame: its blocks hold what was not sent, from the front. Reports it.
+    pub(super) fn frame(
+        &mut self,
+        number: Number,
+        plan: Plan,
+        padded: bool,
+        events: &mut VecDeque<LinkEvent>,
+    ) -> (Head, Frame) {
         let head = self.head(number, plan, padded);
+        let attempt = self.attempt(&head);
         for range in joined(&head.stretches) {
+            self.sent_to = self.sent_to.max(range.end);
             self.unsent.remove(range);
         }
         let parts = FrameParts {
@@ -124,13 +137,16 @@ impl Packet {
             kept: true,
             parts: Some(Box::new(parts)),
         };
+        events.push_back(LinkEvent::Sent { tag: self.tag, attempt, len: frame.len(), kept: true });
         (head, frame)
     }
 
-    /// Reports that a frame was sent.
-    pub(super) fn sent(&self, frame: &Frame) -> LinkEvent {
-        let attempt = self.tries + 1;
-        LinkEvent::Sent { tag: self.tag, attempt, len: frame.len(), kept: true }
+    /// The number of the attempt that a frame with this header is: the first for one that holds
+    /// nothing that was sent before, whatever became of the packet's other frames.
+    fn attempt(&self, head: &Head) -> u32 {
+        let mut sent = head.stretches.iter().filter(|stretch| stretch.len > 0);
+        let is_first = !sent.any(|stretch| stretch.range().start < self.sent_to);
+        if is_first { 1 } else { (self.tries + 1).max(2) }
     }
 
     fn head(&self, number: Number, plan: Plan, padded: bool) -> Head {

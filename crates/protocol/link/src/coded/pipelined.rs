@@ -135,7 +135,7 @@ impl Pipelined {
         if begun.is_whole()
             && let Some(begun) = self.begun.remove(&seq.0)
         {
-            self.receiver.complete(seq, flow, begun.into_frame(), out);
+            self.receiver.complete(numbered, flow, begun.into_frame(), out);
         }
         Ok(arrival)
     }
@@ -226,11 +226,10 @@ impl Framer for Coder {
             Some(flow) => Number::Flow(place, flow),
             None => Number::Window(place),
         };
-        let (head, frame) = packet.frame(number, plan, self.padded);
+        let (head, frame) = packet.frame(number, plan, self.padded, events);
         if packet.is_sent_for_good() {
             self.flows.finish(own);
         }
-        events.push_back(packet.sent(&frame));
         flights.push_back((place.order, head, plan));
         Some(frame)
     }

@@ -52,8 +52,8 @@ impl Receiver {
             }
         };
         let (_, begun) = self.begun.get_or_insert_with(|| (seq, Begun::new(head, unit.tag)));
-        let welcome = head.wish.last && head.wish.accept_damaged.unwrap_or(self.accept_damaged);
-        let fates = begun.take(head, unit, welcome);
+        let accepts = head.wish.accept_damaged.unwrap_or(self.accept_damaged);
+        let fates = begun.take(head, unit, head.wish.last && accepts);
         if !begun.is_whole() {
             return (arrival, Some(report(Progress::Partial, seq, fates)));
         }
@@ -63,7 +63,7 @@ impl Receiver {
         }
         if let Some((_, begun)) = self.begun.take() {
             self.received = Some(seq);
-            out.deliver(begun.into_frame());
+            out.finish(begun.into_frame(), accepts);
         }
         (arrival, Some(report(Progress::Complete, seq, fates)))
     }

@@ -62,8 +62,7 @@ impl Sender {
                 self.give_up(DropReason::Expired, events);
                 continue;
             };
-            let (head, unit) = current.frame(Number::Unit(self.seq), plan, self.padded);
-            events.push_back(current.sent(&unit));
+            let (head, unit) = current.frame(Number::Unit(self.seq), plan, self.padded, events);
             self.flight = Some((head, plan));
             return Some(unit);
         }

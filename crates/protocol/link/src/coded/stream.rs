@@ -1,4 +1,7 @@
 //! The bytes that blocks carry: a packet and its frame check.
+//!
+//! The frame check of a packet that its sender knows to be damaged is inverted: a right one would
+//! vouch for the damage.
 
 use core::ops::Range;
 
@@ -13,8 +16,9 @@ pub(super) struct PacketStream {
 }
 
 impl PacketStream {
-    pub(super) fn new(packet: Payload) -> Self {
-        let check = frame_check(&packet.slices());
+    pub(super) fn new(packet: Payload, is_damaged: bool) -> Self {
+        let right = frame_check(&packet.slices());
+        let check = if is_damaged { inverted(right) } else { right };
         Self { packet, check }
     }
 
@@ -34,4 +38,9 @@ impl PacketStream {
             start += piece.len();
         }
     }
+}
+
+/// The frame check of a packet that its sender knows to be damaged, where `right` would be right.
+pub(super) fn inverted(right: [u8; FCS_LEN]) -> [u8; FCS_LEN] {
+    right.map(|byte| !byte)
 }

@@ -37,6 +37,18 @@ proptest! {
         prop_assert_eq!(frame.to_vec(), payload);
     }
 
+    //= S0.5
+    #[test]
+    fn known_damage_stays_known(payload in prop::collection::vec(any::<u8>(), 0..300)) {
+        let mut frame = Frame::packet(payload.clone());
+        frame.damage.frame = Check::Bad;
+        seal(&mut frame, Number::Plain, Wish::default());
+        prop_assert!(!frame.damage.is_damaged(), "on the air nothing is known but the check");
+        prop_assert!(matches!(open(&mut frame), Ok(Opened::Data(_))));
+        prop_assert_eq!(frame.damage.frame, Check::Bad);
+        prop_assert_eq!(frame.to_vec(), payload);
+    }
+
     #[test]
     fn a_cut_frame_says_what_is_missing(
         payload in prop::collection::vec(any::<u8>(), 0..300),

@@ -2,7 +2,7 @@ use core::num::NonZeroU8;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use windfall_base::{Class, Duration, FlowId, Probability, Rate, Seed, Stream, Tag};
+use windfall_base::{Check, Class, Duration, FlowId, Probability, Rate, Seed, Stream, Tag};
 
 use super::*;
 use crate::policy::{Cost, PolicyKind};
@@ -644,5 +644,66 @@ fn no_packet_waits_for_one_that_has_become_worthless() {
     for coding in [None, coded] {
         let config = PipeConfig { arq: Arq::Persistent, coding, ..PipeConfig::default() };
         assert_eq!(arrivals_after_a_loss(config), [vec![], vec![], vec![1, 2]]);
+    }
+}
+
+/// Sends three packets, of which the second came damaged to their sender; gives what was delivered
+/// with what is known of each, what the sender reported of the second, and what the receiver
+/// dropped.
+fn passed_on(config: PipeConfig) -> (Vec<(Vec<u8>, Check)>, Vec<LinkEvent>, Vec<DropReason>) {
+    let mut run = Run::new(config, (Some(10), 1_000), |_, _| Fate::Arrives).offer(3, Class::NONE);
+    run.queue[1].damage.frame = Check::Bad;
+    let run = run.finish();
+    assert_eq!(run.ends.each_ref().map(Pipe::held), [0, 0]);
+    let known = run.delivered.iter().map(|frame| (frame.to_vec(), frame.damage.frame)).collect();
+    let [sent, received] = run.events;
+    let of_second = |event: &LinkEvent| match event {
+        LinkEvent::Sent { tag, .. } | LinkEvent::Acknowledged { tag } => *tag == Some(Tag(1)),
+        LinkEvent::Dropped { .. } => true,
+    };
+    let dropped = received.iter().filter_map(|event| match event {
+        LinkEvent::Dropped { reason, .. } => Some(*reason),
+        _ => None,
+    });
+    (known, sent.into_iter().filter(of_second).collect(), dropped.collect())
+}
+
+//= S0.5
+#[test]
+fn damage_that_is_known_stays_known_across_a_link() {
+    let cost = Cost { per_frame: Duration::from_micros(10), per_byte: Duration::from_nanos(800) };
+    let coded = Some(Coding { policy: PolicyKind::Robust, padded: false, cost });
+    for (arq, coding) in [
+        (Arq::None, None),
+        (Arq::after(3), None),
+        (Arq::Persistent, None),
+        (Arq::Persistent, coded),
+    ] {
+        let config = PipeConfig { arq, coding, accept_damaged: true, ..PipeConfig::default() };
+        let (known, of_second, dropped) = passed_on(config);
+        let packets = [0, 1, 2].map(|n| packet(n, Class::NONE).to_vec());
+        let checks = [Check::Good, Check::Bad, Check::Good];
+        assert_eq!(
+            known,
+            packets.into_iter().zip(checks).collect::<Vec<_>>(),
+            "{arq:?} {coding:?}"
+        );
+        assert_eq!(dropped, []);
+        // Only the check of a coded packet can say that nothing was added to the damage.
+        let acknowledged = matches!(of_second.last(), Some(LinkEvent::Acknowledged { .. }));
+        assert_eq!((of_second[1..].len(), acknowledged), (coding.iter().len(), coding.is_some()));
+    }
+}
+
+//= S0.5
+#[test]
+fn damage_that_is_known_is_not_passed_to_whoever_does_not_accept_it() {
+    let cost = Cost { per_frame: Duration::from_micros(10), per_byte: Duration::from_nanos(800) };
+    let coded = Some(Coding { policy: PolicyKind::Robust, padded: false, cost });
+    for (arq, coding) in [(Arq::None, None), (Arq::Persistent, None), (Arq::Persistent, coded)] {
+        let config = PipeConfig { arq, coding, ..PipeConfig::default() };
+        let (known, _, dropped) = passed_on(config);
+        assert_eq!(known.len(), 2, "{arq:?} {coding:?}");
+        assert_eq!(dropped, [DropReason::FrameCheck]);
     }
 }

@@ -1,6 +1,6 @@
 //! Packets are delivered and forwarded as they came; truncated ones are dropped.
 
-use windfall_base::Damage;
+use windfall_base::{Check, Damage};
 use windfall_wire_net::Ipv4Repr;
 
 use super::*;
@@ -134,6 +134,24 @@ fn a_packet_exactly_as_long_as_the_link_allows_goes_on() {
     }
 }
 
+//= S0.5
+#[test]
+fn known_damage_stays_known_where_a_packet_is_passed_on() {
+    for (len, fragments) in [(100, 1), (1_400, 3)] {
+        let mut router = layer(true);
+        router.config.interfaces[1].mtu = 576;
+        for check in [Check::Good, Check::Bad] {
+            let mut frame = v4([10, 1, 0, 2], Protocol::UDP, &vec![0; len], |_| {});
+            frame.damage.frame = check;
+            router.handle_input(NOW, 0, frame);
+            let passed: Vec<_> = core::iter::from_fn(|| router.poll_transmit()).collect();
+            assert_eq!(passed.len(), fragments);
+            let is_marked = |(_, frame): &(usize, Frame)| frame.damage.is_damaged();
+            assert!(passed.iter().all(|passed| is_marked(passed) == (check == Check::Bad)));
+        }
+    }
+}
+
 #[test]
 fn a_hop_is_taken_from_a_copy_of_the_header_alone() {
     let frames = [
@@ -144,7 +162,7 @@ fn a_hop_is_taken_from_a_copy_of_the_header_alone() {
         let before = frame.payload.to_bytes();
         let mut router = layer(true);
         router.handle_input(NOW, 0, frame);
-        let (_, payload) = router.poll_transmit().expect("passed on");
+        let (_, Frame { payload, .. }) = router.poll_transmit().expect("passed on");
         let [head, body] = payload.slices();
         assert_eq!((head.len(), body.len()), (header, 80));
         assert_eq!(head[hops] + 1, before[hops]);

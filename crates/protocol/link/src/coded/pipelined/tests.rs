@@ -418,3 +418,26 @@ proptest! {
         }
     }
 }
+
+//= S3.18
+#[test]
+fn only_frames_with_what_was_sent_before_count_as_sent_again() {
+    let mut pair = Pair::new(config(PolicyKind::Bold));
+    let packet = Frame { tag: Some(Tag(0)), ..Frame::packet(vec![7; 12_000]) };
+    let mut frames = 0;
+    // Four frames are under way when the loss of the first is known; the others hold new blocks.
+    pair.run(vec![packet.clone()], 1_000, |from, _| {
+        frames += usize::from(from == 0);
+        from == 1 || frames != 1
+    });
+    assert_same(&pair.delivered, &[packet]);
+    let events = core::iter::from_fn(|| pair.ends[0].poll_event());
+    let attempts: Vec<u32> = events
+        .filter_map(|event| match event {
+            LinkEvent::Sent { attempt, .. } => Some(attempt),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(attempts.iter().filter(|attempt| **attempt > 1).count(), 1, "{attempts:?}");
+    assert!(attempts.len() > 8, "{attempts:?}");
+}
