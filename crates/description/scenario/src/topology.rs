@@ -65,6 +65,7 @@ impl Scenario {
             return Err(self.fault_of_clash(&stations, clash));
         }
         let map = Arc::new(RouteMap::new(&stations, self.links.len()));
+        self.check_queues()?;
         let links = self
             .links
             .iter()
@@ -89,6 +90,26 @@ impl Scenario {
             stations,
             duration: self.duration(),
         })
+    }
+
+    /// Refuses queues that keep no reservations where flows reserve.
+    fn check_queues(&self) -> Result<(), Fault> {
+        let mut rates = self.flows.iter().map(|flow| (flow.name.get_ref(), flow.reserve.value()));
+        let Some((name, Some(rate))) = rates.find(|(_, rate)| rate.is_some()) else {
+            return Ok(());
+        };
+        let of_link = |link: &Link| [true, false].map(|uplink| link.direction(uplink).queue);
+        for queue in self.links.iter().flat_map(of_link).flatten() {
+            let discipline = queue.get_ref().discipline.unwrap_or_default();
+            if !discipline.keeps_reservations() {
+                let message = format!(
+                    "{discipline} keeps no reservations, and flow \"{name}\" reserves {rate}: use \
+                     elf, airtime, wfq or wrr, or give the flow a weight"
+                );
+                return Err(Fault::at(queue.span(), message));
+            }
+        }
+        Ok(())
     }
 
     /// The kernel parameters of every station; the congestion control is one of them.
@@ -276,7 +297,9 @@ fn fastest(link: &Link) -> Option<Rate> {
         LinkKind::WifiB => Some(links::wifi::highest(Phy::B).rate()),
         LinkKind::WifiG => Some(links::wifi::highest(Phy::G).rate()),
     };
-    rate(true).max(rate(false)).or(default)
+    // Under rate control the rate of a radio is only the one that it begins with.
+    let is_adaptive = link.radio.rate_control.value().is_some_and(|kind| kind.is_adaptive);
+    rate(true).max(rate(false)).filter(|_| !is_adaptive).or(default)
 }
 
 /// The routes that a station names, each with the interface that its next hop is on.
@@ -297,6 +320,13 @@ fn own_routes(station: &Station, plan: &StationPlan) -> Result<Vec<StationRoute>
             );
             Fault::at(route.via.span(), message)
         })?;
+        if plan.interfaces[interface].addresses.iter().any(|own| own.address == via) {
+            let message = format!(
+                "{via} is station \"{}\" itself: use the address of another station on the link",
+                plan.name
+            );
+            return Err(Fault::at(route.via.span(), message));
+        }
         Ok(StationRoute { to: *route.to.get_ref(), via, interface })
     };
     station.routes.iter().map(route).collect()

@@ -4,17 +4,22 @@
 use std::collections::VecDeque;
 
 use crate::backlog::Backlog;
+use crate::elf::Elf;
 use crate::scheduler::{FlowConfig, FlowError, Scheduler, Service};
 
 /// Lets flows take turns. In each round a flow may spend what its weight says and what it owes is
 /// held back from; every decision takes constant time on average.
 ///
-/// Effort counts and outcome does not: a flow pays for its own errors. Power factors mean nothing,
-/// and a reservation counts as a weight.
+/// Effort counts and outcome does not: a flow pays for its own errors, and power factors mean
+/// nothing. Reserved flows come first, up to the part of the link that each reserves.
 #[derive(Debug)]
 pub struct Deficit {
     backlog: Backlog,
     flows: Vec<Flow>,
+    /// The reserved flows, numbered anew.
+    reserved: Elf,
+    /// The number here of each of them.
+    numbers: Vec<usize>,
     /// Flows with packets; the front has the turn.
     round: VecDeque<usize>,
     /// The effort that a flow of weight 1 may spend in a round.
@@ -27,28 +32,47 @@ struct Flow {
     weight: f64,
     /// The effort that it may spend; negative if it owes.
     credit: f64,
+    /// Its number among the reserved flows, if it is one.
+    reserved: Option<usize>,
 }
 
 impl Deficit {
     /// A scheduler without flows; `unit` is what an attempt typically costs.
     #[must_use]
     pub fn new(unit: f64) -> Self {
-        let (backlog, flows, round) = (Backlog::default(), Vec::new(), VecDeque::new());
-        Self { backlog, flows, round, quantum: unit, unit }
+        Self {
+            backlog: Backlog::default(),
+            flows: Vec::new(),
+            reserved: Elf::without_power(unit),
+            numbers: Vec::new(),
+            round: VecDeque::new(),
+            quantum: unit,
+            unit,
+        }
     }
 }
 
 impl Scheduler for Deficit {
     fn add(&mut self, flow: FlowConfig) -> Result<usize, FlowError> {
         flow.check()?;
-        self.flows.push(Flow { weight: flow.weight, credit: 0.0 });
+        let reserved = flow.reserved.then(|| self.reserved.add(flow)).transpose()?;
+        self.flows.push(Flow { weight: flow.weight, credit: 0.0, reserved });
+        let number = self.backlog.add();
+        if reserved.is_some() {
+            self.numbers.push(number);
+            return Ok(number);
+        }
         // The flow of the least weight can still afford an attempt in each round.
-        let least = self.flows.iter().map(|flow| flow.weight).fold(f64::INFINITY, f64::min);
+        let in_turn = self.flows.iter().filter(|flow| flow.reserved.is_none());
+        let least = in_turn.map(|flow| flow.weight).fold(f64::INFINITY, f64::min);
         self.quantum = self.unit / least;
-        Ok(self.backlog.add())
+        Ok(number)
     }
 
     fn arrive(&mut self, flow: usize) {
+        if let Some(reserved) = self.flows[flow].reserved {
+            return self.reserved.arrive(reserved);
+        }
         if self.backlog.arrive(flow) {
             // It claims nothing for the time when it had no packets, but what it owes it owes.
             let state = &mut self.flows[flow];
@@ -58,6 +82,9 @@ impl Scheduler for Deficit {
     }
 
     fn depart(&mut self, flow: usize) {
+        if let Some(reserved) = self.flows[flow].reserved {
+            return self.reserved.depart(reserved);
+        }
         if self.backlog.depart(flow)
             && let Some(place) = self.round.iter().position(|own| *own == flow)
         {
@@ -66,8 +93,10 @@ impl Scheduler for Deficit {
     }
 
     fn choose(&mut self) -> Option<usize> {
-        loop {
-            let &flow = self.round.front()?;
+        if let Some(flow) = self.reserved.due() {
+            return Some(self.numbers[flow]);
+        }
+        while let Some(&flow) = self.round.front() {
             let state = &mut self.flows[flow];
             if state.credit > 0.0 {
                 return Some(flow);
@@ -75,15 +104,25 @@ impl Scheduler for Deficit {
             state.credit += self.quantum * state.weight;
             self.round.rotate_left(1);
         }
+        // The link is not idle while a reserved flow has packets.
+        Some(self.numbers[self.reserved.choose()?])
     }
 
     fn charge(&mut self, flow: usize, service: Service) {
         let state = &mut self.flows[flow];
+        if let Some(reserved) = state.reserved {
+            return self.reserved.charge(reserved, service);
+        }
+        self.reserved.pass(service.effort);
         state.credit -= service.effort;
         // Attempts that cost more than was thought of make the rounds longer, or whoever owes much
         // would be skipped many times.
         if service.effort > self.quantum * state.weight {
             self.quantum = service.effort / state.weight;
         }
+    }
+
+    fn pass(&mut self, effort: f64) {
+        self.reserved.pass(effort);
     }
 }

@@ -75,6 +75,12 @@ impl Discipline {
         }
     }
 
+    /// Returns `true` if it serves reserved flows first, up to what they reserve.
+    #[must_use]
+    pub const fn keeps_reservations(self) -> bool {
+        !matches!(self, Self::Fifo | Self::Priority)
+    }
+
     /// In what its effort and outcome are counted.
     #[must_use]
     pub const fn measure(self) -> Measure {

@@ -118,6 +118,13 @@ impl Elf {
         Self { is_powerless: true, ..Self::new(Memory::default(), unit) }
     }
 
+    /// The reserved flow that is furthest behind its due, if one is behind.
+    pub(crate) fn due(&mut self) -> Option<usize> {
+        self.gift = None;
+        let due = self.tick(self.elapsed);
+        self.reserved.first(due)
+    }
+
     fn tick(&self, level: f64) -> u64 {
         // Saturates: levels are never negative, and beyond the range nothing is told apart.
         (level * self.ticks_per_level) as u64
@@ -192,9 +199,7 @@ impl Scheduler for Elf {
     /// the turn is not charged.
     //= S3.38
     fn choose(&mut self) -> Option<usize> {
-        self.gift = None;
-        let due = self.tick(self.elapsed);
-        if let Some(flow) = self.reserved.first(due) {
+        if let Some(flow) = self.due() {
             return Some(flow);
         }
         if let Some(flow) = self.best_effort.first(u64::MAX) {

@@ -107,7 +107,9 @@ impl Expectations {
 
     /// The link has spent time on a packet of a flow, in `count` attempts.
     pub fn spend(&mut self, flow: usize, effort: f64, count: u32) {
-        self.flows[flow].packet = effort / f64::from(count.max(1));
+        if count > 0 {
+            self.flows[flow].packet = effort / f64::from(count);
+        }
         self.clocks.effort += effort;
         if self.discipline == Discipline::Priority
             && let Some(&first) = self.busy.first()

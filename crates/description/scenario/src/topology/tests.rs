@@ -153,3 +153,87 @@ fn a_spray_offers_no_more_empty_datagrams_than_headers_fit_on_its_link() {
     }
     assert_eq!(pace(28), Pace::Rate(rate));
 }
+
+//= S0.22
+#[test]
+fn a_spray_under_rate_control_offers_what_the_highest_rate_carries() {
+    let pace = |keys: &str| {
+        let text = format!(
+            "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n\
+             [[link]]\nkind = \"wifi-g\"\nstations = [\"a\", \"b\"]\nrate = \"11Mbps\"\n{keys}\n\
+             [[app]]\nkind = \"spray\"\nstation = \"a\"\nto = \"b\"\n"
+        );
+        match &topology(&text).expect("good").apps[0].config {
+            AppConfig::Spray(sender) => sender.timing.pace,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(pace(""), Pace::Rate(Rate::from_mbps(11).expect("a rate")));
+    let adaptive = pace("radio.rate-control = \"arf\"");
+    assert_eq!(adaptive, Pace::Rate(Rate::from_mbps(54).expect("a rate")));
+}
+
+#[test]
+fn a_station_that_a_flow_goes_to_by_address_has_a_sink_too() {
+    let plan = |kind: &str, to: &str| {
+        let text = format!(
+            "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n\
+             [[link]]\nstations = [\"a\", \"b\"]\n\
+             [[app]]\nkind = \"{kind}\"\nstation = \"a\"\nto = \"{to}\"\n"
+        );
+        let apps = topology(&text).expect("good").apps;
+        apps.iter().map(|app| (app.station, app.config.name())).collect::<Vec<_>>()
+    };
+    for to in ["b", "10.77.0.2"] {
+        let spray = plan("spray", to);
+        assert_eq!(spray.last(), Some(&(1, "sink")), "{to}");
+    }
+    assert_eq!(plan("bulk", "10.77.0.2").last(), Some(&(1, "bulk-sink")));
+    assert_eq!(plan("spray", "192.0.2.1").len(), 1);
+}
+
+//= S3.33
+#[test]
+fn reservations_are_refused_where_the_queue_keeps_none() {
+    let flow = |share: &str| format!("[[flow]]\nname = \"v\"\ndst-port = 5000\n{share}\n");
+    let link = |queue: &str| {
+        format!(
+            "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n\
+             [[link]]\nstations = [\"a\", \"b\"]\nrate = \"1Mbps\"\n{queue}\n"
+        )
+    };
+    let with = |queue: &str, share: &str| topology(&format!("{}{}", link(queue), flow(share)));
+    let reserve = "reserve = \"100kbps\"";
+    for queue in ["", "queue = \"wrr\"", "queue = \"airtime\"", "queue = \"20\""] {
+        assert!(with(queue, reserve).is_ok(), "{queue}");
+    }
+    assert!(with("queue = \"fifo\"", "weight = 2.0").is_ok());
+    assert_eq!(
+        with("uplink.queue = \"fifo,20\"", reserve).unwrap_err(),
+        "a.toml:9: fifo keeps no reservations, and flow \"v\" reserves 100kbps: use elf, airtime, \
+         wfq or wrr, or give the flow a weight"
+    );
+    assert!(with("queue = \"priority\"", reserve).is_err());
+}
+
+#[test]
+fn absurd_values_are_refused_in_short() {
+    let refused = |line: &str, app: &str| {
+        let text = format!(
+            "format = 1\n[[station]]\nname = \"a\"\n{}[[station]]\nname = \"b\"\n\
+             [[link]]\nstations = [\"a\", \"b\"]\n{}\n[[app]]\nkind = \"cbr\"\n\
+             station = \"a\"\nto = \"b\"\ninterval = \"1s\"\n{app}\n",
+            if line.starts_with("[[") { line } else { "" },
+            if line.starts_with("[[") { "" } else { line },
+        );
+        topology(&text).unwrap_err()
+    };
+    let lite = "transport = \"udplite\"\nsize = 160\ncoverage = 65535";
+    let message = refused("", lite);
+    assert!(message.ends_with("more than the 168 bytes of a datagram: use 0 for all"), "{message}");
+    let route = "[[station.route]]\nto = \"10.9.0.0/16\"\nvia = \"10.77.0.1\"\n";
+    let message = refused(route, "");
+    assert!(message.contains("10.77.0.1 is station \"a\" itself"), "{message}");
+    let message = refused("", "[[flow]]\nname = \"v\"\nweight = 1e308");
+    assert!(message.contains("weight of 1e308 is out of range"), "{message}");
+}

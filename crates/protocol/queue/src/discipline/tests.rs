@@ -87,6 +87,40 @@ fn fair_disciplines_share_effort_by_weight() {
     }
 }
 
+/// The share of turns that each flow has while all of `busy` are.
+fn shares_of(scheduler: &mut dyn Scheduler, busy: &[usize]) -> [f64; 4] {
+    busy.iter().for_each(|flow| scheduler.arrive(*flow));
+    let mut shares = [0.0; 4];
+    turns(scheduler, &[1.0; 4], 8_000).into_iter().for_each(|flow| shares[flow] += 1.0 / 8_000.0);
+    busy.iter().for_each(|flow| scheduler.depart(*flow));
+    shares
+}
+
+//= S3.33
+#[test]
+fn reserved_flows_come_first_where_reservations_are_kept() {
+    for discipline in Discipline::ALL.into_iter().filter(|it| it.keeps_reservations()) {
+        let mut scheduler = discipline.build();
+        let reserve = |weight| FlowConfig { weight, power_factor: 1.0, reserved: true };
+        for config in [flow(1.0), reserve(0.5), flow(3.0), reserve(0.1)] {
+            scheduler.add(config).unwrap();
+        }
+        for (busy, expected) in [
+            (&[0, 1, 2, 3][..], [0.1, 0.5, 0.3, 0.1]),
+            (&[0, 2, 3], [0.225, 0.0, 0.675, 0.1]),
+            (&[0, 1], [0.5, 0.5, 0.0, 0.0]),
+            // What nobody else wants goes to whoever wants it.
+            (&[1], [0.0, 1.0, 0.0, 0.0]),
+        ] {
+            let shares = shares_of(&mut *scheduler, busy);
+            let is_near = |(share, expected): (&f64, f64)| (share - expected).abs() < 0.005;
+            assert!(shares.iter().zip(expected).all(is_near), "{discipline} {busy:?}: {shares:?}");
+        }
+    }
+    let kept = Discipline::ALL.map(Discipline::keeps_reservations);
+    assert_eq!(kept, [false, true, true, false, true, true, true]);
+}
+
 #[test]
 fn packets_leave_a_fifo_as_they_came() {
     let mut fifo = Discipline::Fifo.build();
