@@ -81,6 +81,57 @@ fn without_repetition_every_inverted_bit_costs_its_packet() {
     assert!((ledger.bits_inverted as f64 - bits).abs() < 5.0 * bits.sqrt());
 }
 
+/// Chance gave each of them a place among the others for good, and with it a share of the room in
+/// the queue.
+#[test]
+fn senders_of_one_pace_share_a_full_queue_alike() {
+    let spray = |port: u32| format!("{SPRAY}port = {port}\n");
+    let sprays: String = (9_001..9_006).map(spray).collect();
+    let text = pair(10, "rate = \"5Mbps\"\nqueue = 50", &sprays);
+    for seed in 1..=10 {
+        let outcome = run(&text, seed);
+        let far = outcome.simulation.network().station(1).expect("simulated");
+        let received = far.reports().map(|report| {
+            let (_, count) = report.into_iter().find(|(name, _)| *name == "received").expect("it");
+            count.number()
+        });
+        let received: Vec<f64> = received.collect();
+        let (sum, squares) =
+            (received.iter().sum::<f64>(), received.iter().map(|n| n * n).sum::<f64>());
+        // Their delays take every place within some hundred datagrams, ten times in this time.
+        let jain = sum * sum / (5.0 * squares);
+        assert!(jain > 0.97, "seed {seed}: {jain} {received:?}");
+    }
+}
+
+//= S0.5
+#[test]
+fn known_damage_stays_known_over_a_chain_and_a_base() {
+    let chain = |second: &str| {
+        format!(
+            "format = 1\nduration = \"5s\"\n[[station]]\nname = \"near\"\n\
+             [[station]]\nname = \"relay\"\nforward = true\n[[station]]\nname = \"far\"\n\
+             [[link]]\nname = \"first\"\nstations = [\"near\", \"relay\"]\nrate = \"10Mbps\"\n\
+             ber = 1e-4\naccept-damaged = true\n\
+             [[link]]\nname = \"second\"\nstations = [\"relay\", \"far\"]\n{second}\n\
+             [[app]]\nkind = \"cbr\"\nstation = \"near\"\nto = \"far\"\ntransport = \"udplite\"\n\
+             coverage = 8\nsize = 500\ninterval = \"10ms\"\n"
+        )
+    };
+    for second in ["", "arq = \"persistent\"", "policy = \"robust\"", "kind = \"wavelan\""] {
+        let rate = if second.contains("wavelan") { "" } else { "rate = \"10Mbps\"" };
+        let second = format!("{second}\n{rate}");
+        let sink = run(&chain(&format!("{second}\naccept-damaged = true")), 1).report("sink");
+        assert!(sink["damaged"] > 100.0, "{second}: {sink:?}");
+        assert_eq!(sink["marked_damaged"], sink["damaged"], "{second}");
+        // Whoever does not accept damage gets none.
+        let outcome = run(&chain(&second), 1);
+        let sink = outcome.report("sink");
+        assert_eq!((sink["damaged"], sink["marked_damaged"]), (0.0, 0.0), "{second}");
+        assert!(sink["received"] > 200.0, "{second}: {sink:?}");
+    }
+}
+
 //= S3.2
 #[test]
 fn an_error_free_radio_carries_800_kilobits() {

@@ -121,12 +121,13 @@ settings! {
         "arrivals" arrivals: AppArrivals {
             value: "NAME", example: "poisson", default: "even", particular: Some(SENDERS),
         }
-        /// Most that a datagram is later than its pace says, each by a random time of its own
+        /// Most by which the time between two datagrams differs from their pace, each time at random
         "jitter" jitter: Duration {
-            value: "TIME", example: "0s", default: "50us", particular: Some(SENDERS),
-            detail: "As a system's timers are late: Linux lets them be so by 50 µs. Never more \
-                     than the time between two datagrams, and none with `poisson`. With 0s, of \
-                     senders in step always the same one finds room in a full queue.",
+            value: "TIME", example: "0s", particular: Some(SENDERS),
+            unset: "a tenth of the time between two datagrams",
+            detail: "The pace holds all the same: none goes as late as the next is due. None with \
+                     `poisson`. With 0s, of senders of one pace always the same ones find room in \
+                     a full queue.",
         }
         /// Mean length of the periods of on-off arrivals
         "on" on: Duration {

@@ -28,9 +28,6 @@ const HEADERS: [u32; 2] = [28, 48];
 const CBR_SIZE: u32 = 160;
 /// Between two datagrams of one application at least: 100 million a second.
 const LEAST_INTERVAL: Duration = Duration::from_nanos(10);
-/// The jitter of senders of datagrams where it is unset: by so much Linux lets a timer of an
-/// ordinary program be late (`timerslack_ns`, prctl(2)).
-const JITTER: Duration = Duration::from_micros(50);
 /// The pace of a spray whose links have no rate.
 const FASTEST: u64 = 1_000;
 
@@ -52,8 +49,8 @@ pub(crate) fn plan(
     for app in
         scenario.apps.iter().filter(|app| !matches!(kind(app), AppKind::Ping | AppKind::Sink))
     {
-        let Some(Target::Station(name)) = app.to.as_ref().map(Spanned::get_ref) else { continue };
-        let station = number_of(name, places);
+        let Some(to) = app.to.as_ref().map(Spanned::get_ref) else { continue };
+        let Some(station) = station_of(to, stations, places) else { continue };
         let local = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port(app));
         let config = match kind(app) {
             AppKind::Bulk => AppConfig::BulkSink(BulkSinkConfig { local }),
@@ -65,6 +62,19 @@ pub(crate) fn plan(
         }
     }
     Ok(plans)
+}
+
+/// The station that a flow goes to; `None` for an address that is none of theirs.
+fn station_of(to: &Target, stations: &[StationPlan], places: &Places<'_>) -> Option<usize> {
+    let address = match to {
+        Target::Station(name) => return Some(number_of(name, places)),
+        Target::Address(address) => *address,
+    };
+    let has = |station: &StationPlan| {
+        let mut all = station.interfaces.iter().flat_map(|interface| &interface.addresses);
+        all.any(|own| own.address == address)
+    };
+    stations.iter().position(has)
 }
 
 /// The identity of a receiver: its station, its port and its protocol.
@@ -126,7 +136,7 @@ fn of_app(
                     staggered: number > 0 && app.start.is_none(),
                     pace: pace(app, size, &stations[station], rates),
                     spacing: spacing(app),
-                    jitter: app.jitter.value().unwrap_or(JITTER),
+                    jitter: app.jitter.value(),
                 },
                 number,
                 stop,

@@ -340,6 +340,14 @@ fn check_app(app: &App, stations: &BTreeSet<&str>) -> Checked {
             );
             return Err(Fault::at(coverage.span(), message));
         }
+        let bytes = app.size.value().map(|size| size.saturating_add(8));
+        if let Some(bytes) = bytes.filter(|bytes| u32::from(*coverage.get_ref()) > *bytes) {
+            let message = format!(
+                "a coverage of {} is more than the {bytes} bytes of a datagram: use 0 for all",
+                coverage.get_ref()
+            );
+            return Err(Fault::at(coverage.span(), message));
+        }
     }
     if let (Some(start), Some(stop)) = (&app.start, &app.stop)
         && stop.get_ref() <= start.get_ref()

@@ -13,6 +13,7 @@ use toml::Spanned;
 
 use crate::error::Fault;
 use crate::value::Value;
+use crate::values::brief;
 
 /// An object that a table of settings describes.
 pub trait Settings: Clone + fmt::Debug + PartialEq + Sized + 'static {
@@ -247,6 +248,7 @@ impl<T: Settings> Setting<T> {
         let (Some(text), Some(span)) = (field.text(), field.span()) else { return Ok(()) };
         let name = self.name;
         if self.limits.as_ref().is_some_and(|limits| !(limits.hold)(&text)) {
+            let text = brief(text);
             let message = format!("{name} of {text} is out of range: {}", self.advice());
             return Err(Fault::at(span, message));
         }

@@ -15,7 +15,7 @@ use windfall_link::Arq;
 use windfall_link::policy::PolicyKind;
 
 use crate::tcp::TcpSettings;
-use crate::values::{ByteRange, Prefix, Queue, SWITCH, Sysctl, Sysctls, Target};
+use crate::values::{ByteRange, Prefix, Queue, SWITCH, Sysctl, Sysctls, Target, brief};
 
 /// A type of values that settings can have.
 pub trait Value: Clone + PartialEq + 'static {
@@ -376,7 +376,7 @@ impl<const N: usize> Value for [f64; N] {
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let numbers = Vec::<f64>::deserialize(deserializer)?;
         if let Some(number) = numbers.iter().find(|number| !IN_LISTS.contains(number)) {
-            let range = range_in_lists();
+            let (number, range) = (brief(number.to_string()), range_in_lists());
             let message = format_args!("{number} is out of range: use numbers {range}");
             return Err(D::Error::custom(message));
         }

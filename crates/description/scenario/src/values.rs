@@ -76,12 +76,23 @@ pub(crate) mod by_text {
                 value.to_string().parse().map_err(E::custom)
             }
             fn visit_f64<E: Error>(self, value: f64) -> Result<T, E> {
-                value.to_string().parse().map_err(E::custom)
+                super::brief(value.to_string()).parse().map_err(E::custom)
             }
         }
         deserializer.deserialize_any(Text(PhantomData))
     }
 }
+
+/// The text of a value, which is short also for a number of hundreds of digits.
+pub(crate) fn brief(text: String) -> String {
+    match text.parse::<f64>() {
+        Ok(number) if text.len() > LONGEST_NUMBER => format!("{number:e}"),
+        _ => text,
+    }
+}
+
+/// As many digits has the greatest whole number of 64 bits.
+const LONGEST_NUMBER: usize = 20;
 
 /// The lengths of what must last: a simulation of 0 shows nothing, and a lifetime of 0 lets
 /// nothing through.

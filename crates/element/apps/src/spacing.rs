@@ -40,18 +40,21 @@ pub struct Departures {
     pub pace: Pace,
     /// The distribution of the intervals around that pace.
     pub spacing: Spacing,
-    /// Each goes up to this much later than its pace says, by a time of its own, but not later
-    /// than the next: so does what a system's timers wake.
-    pub jitter: Duration,
+    /// By so much at most the time between two differs from their pace, each time by a random time;
+    /// a tenth of it if `None`. None goes as late as the next is due, so that the pace holds.
+    pub jitter: Option<Duration>,
 }
 
 impl Departures {
     /// From `start` on at this pace, to the nanosecond.
     #[must_use]
     pub const fn exact(start: Instant, pace: Pace) -> Self {
-        Self { start, staggered: false, pace, spacing: Spacing::Even, jitter: Duration::ZERO }
+        Self { start, staggered: false, pace, spacing: Spacing::Even, jitter: Some(Duration::ZERO) }
     }
 }
+
+/// The jitter where it is unset is the step divided by this.
+const TENTH: u64 = 10;
 
 /// The times of datagrams; those of an even pace to the nanosecond and without drift.
 #[derive(Clone, Debug)]
@@ -60,6 +63,8 @@ pub(crate) struct Schedule {
     pub(crate) next: Instant,
     /// When it would go without jitter.
     paced: Instant,
+    /// By how much later it goes.
+    late: Duration,
     jitter: Duration,
     delays: Stream,
     step: Duration,
@@ -94,7 +99,8 @@ impl Schedule {
         let mut this = Self {
             next: paced,
             paced,
-            jitter: jitter.min(step),
+            late: Duration::ZERO,
+            jitter: jitter.unwrap_or(step / TENTH).min(step),
             delays: Stream::new(seed, "jitter").at(number),
             step,
             part,
@@ -107,17 +113,28 @@ impl Schedule {
         if let Spacing::OnOff { on, .. } = spacing {
             this.silent_from = paced.saturating_add(this.exponential(on));
         }
-        this.delay();
         this
     }
 
-    /// Delays the next datagram by its jitter; random times need none.
+    /// Lets the delay of the next datagram differ from that of the last by its jitter; random times
+    /// need none.
+    ///
+    /// The delay wanders through the whole step and back at its ends. If it stayed near one place,
+    /// senders of one pace would come in one order for ever, and in a full queue each would find
+    /// room as often as chance has put the others far from it.
     fn delay(&mut self) {
-        self.next = self.paced;
         if self.jitter > Duration::ZERO && self.spacing != Spacing::Poisson {
-            let late = self.delays.below(self.jitter.as_nanos());
-            self.next = self.paced.saturating_add(Duration::from_nanos(late));
+            let (jitter, step) = (self.jitter.as_nanos(), self.step.as_nanos());
+            let moved = self.late.as_nanos() + self.delays.below(2 * jitter + 1);
+            let late = moved.abs_diff(jitter);
+            let last = step - 1;
+            self.late = Duration::from_nanos(if late > last {
+                (2 * last).saturating_sub(late)
+            } else {
+                late
+            });
         }
+        self.next = self.paced.saturating_add(self.late);
     }
 
     pub(crate) fn advance(&mut self) {
