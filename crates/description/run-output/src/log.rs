@@ -181,7 +181,7 @@ fn of_interface<'a>(event: &'a InterfaceEvent, line: Line<'a>) -> Line<'a> {
             ..line
         },
         InterfaceEvent::Dropped { tag, kept, reason, len } => Line {
-            ev: "packet.dropped",
+            ev: if tag.is_some() { "packet.dropped" } else { "frame.dropped" },
             tag: number(tag),
             kept: Some(*kept),
             reason: Some(reason.name()),

@@ -67,7 +67,9 @@ fn the_life_of_a_packet_has_stable_names() {
     let reason = DropReason::FrameCheck;
     let dropped = interface(InterfaceEvent::Dropped { tag, kept: false, reason, len: 1500 });
     assert_eq!(dropped["reason"], "frame-check");
-    assert_eq!(dropped["kept"], false);
+    assert_eq!((&dropped["ev"], &dropped["kept"]), (&json!("packet.dropped"), &json!(false)));
+    let control = interface(InterfaceEvent::Dropped { tag: None, kept: false, reason, len: 0 });
+    assert_eq!(control["ev"], "frame.dropped");
 }
 
 #[test]

@@ -34,7 +34,9 @@ impl Dcf {
             if good {
                 self.access.reserve(now, header.kind, header.duration);
             }
-            return self.refuse(now, frame, DropReason::NotForUs);
+            // Of a damaged frame nobody knows whose it was.
+            let reason = if good { DropReason::NotForUs } else { DropReason::FrameCheck };
+            return self.refuse(now, frame, reason);
         }
         self.radio.reception(now, State::Receive);
         self.end_of_reception(now);
