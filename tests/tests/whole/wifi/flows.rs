@@ -96,7 +96,7 @@ fn check_walk_away(windows: &[[f64; 3]], seed: &str) {
 fn the_order_of_the_file_does_not_decide_who_finds_room_in_a_full_queue() {
     let mut scenario = read("wifi-bad-station.toml");
     scenario.flows.clear();
-    scenario.run.duration = Some(unplaced(Duration::from_secs(4)));
+    scenario.run.duration = Some(unplaced(Duration::from_secs(12)));
     let near = unplaced([0.0, 4.0]);
     scenario.stations[2].radio.as_mut().expect("it has a place").position = Some(near);
     scenario.links[0].both.queue = Some(unplaced("fifo".parse().expect("a discipline")));
@@ -110,9 +110,10 @@ fn the_order_of_the_file_does_not_decide_who_finds_room_in_a_full_queue() {
             all.filter(|(name, _)| *name == "received").map(|(_, it)| it.number()).sum()
         };
         let [first, second] = [1, 2].map(received);
-        // Some 2 800 packets each, of which chance moves no more than a tenth.
-        assert!(first + second > 5_000.0, "{seed:?}: {first}, {second}");
-        assert!((first / second - 1.0).abs() < 0.1, "{seed:?}: {first}, {second}");
+        // Of 16 000 datagrams each every ninety or so find their senders at other places in the
+        // interval, where one of them has any share of the room: four deviations of the ratio.
+        assert!(first + second > 15_000.0, "{seed:?}: {first}, {second}");
+        assert!((first / second - 1.0).abs() < 0.3, "{seed:?}: {first}, {second}");
     }
 }
 

@@ -178,7 +178,7 @@ fn a_station_that_a_flow_goes_to_by_address_has_a_sink_too() {
     let plan = |kind: &str, to: &str| {
         let text = format!(
             "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n\
-             [[link]]\nstations = [\"a\", \"b\"]\n\
+             [[link]]\nstations = [\"a\", \"b\"]\nrate = \"1Mbps\"\n\
              [[app]]\nkind = \"{kind}\"\nstation = \"a\"\nto = \"{to}\"\n"
         );
         let apps = topology(&text).expect("good").apps;

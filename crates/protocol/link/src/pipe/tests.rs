@@ -650,13 +650,12 @@ fn no_packet_waits_for_one_that_has_become_worthless() {
 /// Sends three packets, of which the second came damaged to their sender; gives what was delivered
 /// with what is known of each, what the sender reported of the second, and what the receiver
 /// dropped.
-fn passed_on(config: PipeConfig) -> (Vec<(Vec<u8>, Check)>, Vec<LinkEvent>, Vec<DropReason>) {
+fn passed_on(config: PipeConfig) -> (Vec<Frame>, Vec<LinkEvent>, Vec<DropReason>) {
     let mut run = Run::new(config, (Some(10), 1_000), |_, _| Fate::Arrives).offer(3, Class::NONE);
     run.queue[1].damage.frame = Check::Bad;
     let run = run.finish();
     assert_eq!(run.ends.each_ref().map(Pipe::held), [0, 0]);
-    let known = run.delivered.iter().map(|frame| (frame.to_vec(), frame.damage.frame)).collect();
-    let [sent, received] = run.events;
+    let (delivered, [sent, received]) = (run.delivered, run.events);
     let of_second = |event: &LinkEvent| match event {
         LinkEvent::Sent { tag, .. } | LinkEvent::Acknowledged { tag } => *tag == Some(Tag(1)),
         LinkEvent::Dropped { .. } => true,
@@ -665,7 +664,7 @@ fn passed_on(config: PipeConfig) -> (Vec<(Vec<u8>, Check)>, Vec<LinkEvent>, Vec<
         LinkEvent::Dropped { reason, .. } => Some(*reason),
         _ => None,
     });
-    (known, sent.into_iter().filter(of_second).collect(), dropped.collect())
+    (delivered, sent.into_iter().filter(of_second).collect(), dropped.collect())
 }
 
 //= S0.5
@@ -680,14 +679,12 @@ fn damage_that_is_known_stays_known_across_a_link() {
         (Arq::Persistent, coded),
     ] {
         let config = PipeConfig { arq, coding, accept_damaged: true, ..PipeConfig::default() };
-        let (known, of_second, dropped) = passed_on(config);
+        let (delivered, of_second, dropped) = passed_on(config);
         let packets = [0, 1, 2].map(|n| packet(n, Class::NONE).to_vec());
-        let checks = [Check::Good, Check::Bad, Check::Good];
-        assert_eq!(
-            known,
-            packets.into_iter().zip(checks).collect::<Vec<_>>(),
-            "{arq:?} {coding:?}"
-        );
+        let bytes = delivered.iter().map(Frame::to_vec).collect::<Vec<_>>();
+        assert_eq!(bytes, packets, "{arq:?} {coding:?}");
+        let checks = delivered.iter().map(|frame| frame.damage.frame).collect::<Vec<_>>();
+        assert_eq!(checks, [Check::Good, Check::Bad, Check::Good], "{arq:?} {coding:?}");
         assert_eq!(dropped, []);
         // Only the check of a coded packet can say that nothing was added to the damage.
         let acknowledged = matches!(of_second.last(), Some(LinkEvent::Acknowledged { .. }));
@@ -702,8 +699,8 @@ fn damage_that_is_known_is_not_passed_to_whoever_does_not_accept_it() {
     let coded = Some(Coding { policy: PolicyKind::Robust, padded: false, cost });
     for (arq, coding) in [(Arq::None, None), (Arq::Persistent, None), (Arq::Persistent, coded)] {
         let config = PipeConfig { arq, coding, ..PipeConfig::default() };
-        let (known, _, dropped) = passed_on(config);
-        assert_eq!(known.len(), 2, "{arq:?} {coding:?}");
+        let (delivered, _, dropped) = passed_on(config);
+        assert_eq!(delivered.len(), 2, "{arq:?} {coding:?}");
         assert_eq!(dropped, [DropReason::FrameCheck]);
     }
 }
