@@ -121,7 +121,7 @@ settings! {
         "arrivals" arrivals: AppArrivals {
             value: "NAME", example: "poisson", default: "even", particular: Some(SENDERS),
         }
-        /// Most by which the time between two datagrams differs from their pace, each time at random
+        /// Most by which the time between two datagrams differs from their pace, at random
         "jitter" jitter: Duration {
             value: "TIME", example: "0s", particular: Some(SENDERS),
             unset: "a tenth of the time between two datagrams",

@@ -137,9 +137,9 @@ fn read_udplite(datagram: &IpDatagram) -> Result<Arrival, DropReason> {
 }
 
 /// Returns the known damage to the data of a datagram of `len` bytes, once a checksum over its
-/// first `covered` bytes has held. Where it covers only a part, that part is good and the damage lies
-/// behind it; where it covers all, the damage has escaped a sum of 16 bits, since a CRC-32 that failed
-/// below outweighs one that passed.
+/// first `covered` bytes has held. Where it covers only a part, that part is good and the damage
+/// lies behind it; where it covers all, the damage has escaped a sum of 16 bits, since a CRC-32
+/// that failed below outweighs one that passed.
 fn remaining(damage: &Damage, covered: usize, len: usize) -> Damage {
     let is_good = match damage.frame {
         Check::Good => true,

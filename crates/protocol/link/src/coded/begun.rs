@@ -107,8 +107,8 @@ impl Begun {
         !self.suspect.is_empty() || self.check != Check::Unchecked
     }
 
-    /// Reads what the frame check says: that the packet is whole, that it was damaged when its sender got
-    /// it, or nothing, since it does not belong to these bytes.
+    /// Reads what the frame check says: that the packet is whole, that it was damaged when its
+    /// sender got it, or nothing, since it does not belong to these bytes.
     fn read_check(&self) -> Check {
         let (packet, check) = self.stream.split_at(usize::from(self.length));
         let right = frame_check(&[packet]);

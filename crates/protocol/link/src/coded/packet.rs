@@ -142,7 +142,7 @@ impl Packet {
     }
 
     /// The number of the attempt that a frame with this header is: the first for one that holds
-    /// nothing that was sent before, whatever became of the packet's other frames.
+    /// nothing that was sent before, whatever happened to the packet's other frames.
     fn attempt(&self, head: &Head) -> u32 {
         let mut sent = head.stretches.iter().filter(|stretch| stretch.len > 0);
         let is_first = !sent.any(|stretch| stretch.range().start < self.sent_to);

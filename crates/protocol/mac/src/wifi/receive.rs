@@ -34,7 +34,7 @@ impl Dcf {
             if good {
                 self.access.reserve(now, header.kind, header.duration);
             }
-            // Of a damaged frame nobody knows whose it was.
+            // No station can know whose a damaged frame was.
             let reason = if good { DropReason::NotForUs } else { DropReason::FrameCheck };
             return self.refuse(now, frame, reason);
         }

@@ -109,7 +109,7 @@ fn reserved_flows_come_first_where_reservations_are_kept() {
             (&[0, 1, 2, 3][..], [0.1, 0.5, 0.3, 0.1]),
             (&[0, 2, 3], [0.225, 0.0, 0.675, 0.1]),
             (&[0, 1], [0.5, 0.5, 0.0, 0.0]),
-            // What nobody else wants goes to whoever wants it.
+            // What no other flow wants goes to the one that does.
             (&[1], [0.0, 1.0, 0.0, 0.0]),
         ] {
             let shares = shares_of(&mut *scheduler, busy);

@@ -64,7 +64,7 @@ fn a_damaged_address_is_not_ours_in_either_position() {
             let (station, up) = after(accept, &[bit]);
             assert!(up.is_none());
             let drops = station.ledger().drops;
-            // Nobody knows whose it was, so that it is not said to be another's.
+            // No station can know whose it was, so that it is not said to be another's.
             let damaged = drops.of(DropReason::FrameCheck);
             assert_eq!((damaged, drops.total()), (1, 1), "bit {bit}");
         }
