@@ -14,7 +14,7 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig7",
     title: "A walker's mean speed from approximate positions, over distance",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::InPart, 10),
+    record: VerdictRecord::with_seeds(Verdict::InPart, 20),
     mutation: Some("the tracker believes in every position"),
     run,
 };

@@ -15,7 +15,7 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.74",
     title: "A tracker among interfering networks: error and age of positions",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::NotReproduced, 10),
+    record: VerdictRecord::with_seeds(Verdict::NotReproduced, 20),
     mutation: Some(MUTATION),
     run,
 };

@@ -12,6 +12,7 @@ mod fig1;
 mod fig2;
 mod fig3;
 mod fig4;
+mod fig6;
 mod fig7;
 mod fig8;
 mod frames;
@@ -35,6 +36,7 @@ pub const FIGURES: &[Figure] = &[
     fig4::FIGURE,
     sockets::FIGURE,
     bulk::FIGURE,
+    fig6::FIGURE,
     map::FIGURE,
     bound::FIGURE,
     fig7::FIGURE,

@@ -81,7 +81,13 @@ fn a_tracker_tolerates_more_interference_over_sap_than_over_tcp() {
 //= S0.57
 #[test]
 fn precise_bulk_of_the_paper_is_slow_and_the_standard_profile_is_not() {
-    check(&bulk::FIGURE, 7);
+    check(&bulk::FIGURE, 8);
+}
+
+//= S0.48
+#[test]
+fn the_rate_decides_little_where_few_frames_are_retried() {
+    check(&fig6::FIGURE, 4);
 }
 
 //= S0.45

@@ -119,7 +119,7 @@ pub(super) fn walks(context: &Context<'_>, offices: &[Office]) -> Vec<Vec<Both>>
 pub(super) const fn trials(extent: Extent) -> usize {
     match extent {
         Extent::Quick => 2,
-        Extent::Paper => 10,
+        Extent::Paper => 20,
         Extent::Full => 50,
     }
 }

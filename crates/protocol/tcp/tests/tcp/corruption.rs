@@ -91,6 +91,19 @@ fn a_notification_brings_the_segment_within_a_round_trip_in_every_mode() {
 }
 
 #[test]
+fn a_notification_measures_the_round_trip_of_the_segment_that_it_names() {
+    //= S4.4
+    let mut pair = Pair::with(config(NotificationMode::DraftSafe));
+    damage(&mut pair, &[1]);
+    let before = pair.connection(NEAR).round_trip_samples();
+    // The notification is back after 20 ms, the acknowledgment of the retransmission after 40 ms.
+    pair.send(NEAR, 1_000).run_for(ms(21));
+    let connection = pair.connection(NEAR);
+    assert_eq!(connection.operations().notifications_received, 1);
+    assert_eq!(connection.round_trip_samples() - before, 1, "{:#?}", pair.timeline);
+}
+
+#[test]
 fn what_the_notification_names_depends_on_the_mode() {
     //= S4.3
     //= S4.9

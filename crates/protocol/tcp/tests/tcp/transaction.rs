@@ -63,6 +63,23 @@ fn a_transaction_takes_one_round_trip_and_fewer_packets() {
 }
 
 #[test]
+fn a_transaction_takes_a_round_trip_and_the_time_of_the_server() {
+    //= S2.17
+    for processing in [ms(1), ms(30), ms(400)] {
+        let mut pair = acquainted(true, true);
+        let began = pair.now;
+        pair.connect().send(NEAR, 200);
+        assert!(pair.run_until(ms(500), |pair| pair.ends[FAR].incoming.len() == 200));
+        pair.run_for(processing);
+        pair.ends[FAR].finishes = true;
+        pair.send(FAR, 600);
+        assert!(pair.run_until(ms(500), |pair| pair.ends[NEAR].incoming.len() == 600));
+        let took = pair.now.saturating_since(began);
+        assert_eq!(took, ms(20) + processing, "{:#?}", pair.timeline);
+    }
+}
+
+#[test]
 fn who_does_not_know_the_option_gets_an_ordinary_connection() {
     for (near, far) in [(true, false), (false, true)] {
         let mut pair = acquainted(near, far);

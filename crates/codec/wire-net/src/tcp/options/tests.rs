@@ -60,3 +60,19 @@ fn nothing_is_read_behind_the_end_of_the_list() {
 fn the_first_of_a_repeated_option_counts() {
     assert_eq!(parse(&[2, 4, 0, 1, 2, 4, 0, 2]).unwrap().mss, Some(1));
 }
+
+#[test]
+fn a_notification_is_two_bytes_in_the_draft_and_six_where_it_names_the_segment() {
+    //= S4.3
+    let extended = Notification::Extended(Seq32(0x0102_0304));
+    for (notification, bytes) in
+        [(Notification::Plain, &[28, 2][..]), (extended, &[28, 6, 1, 2, 3, 4][..])]
+    {
+        assert_eq!(CorruptionKinds::default().write_notification(notification)[..], *bytes);
+        let mut area = bytes.to_vec();
+        area.extend([1, 1]);
+        assert_eq!(parse(&area).unwrap().notification, Some(notification));
+    }
+    // Of another length it is the user timeout (RFC 5482).
+    assert_eq!(parse(&[28, 4, 0x80, 0x10]).unwrap().notification, None);
+}

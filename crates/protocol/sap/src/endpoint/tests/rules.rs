@@ -103,6 +103,32 @@ fn rule_5_only_precise_data_are_acknowledged_retransmitted_and_ordered() {
     assert_eq!(data, [&b"about"[..], b"exact"]);
 }
 
+//= S0.20
+#[test]
+fn a_listener_takes_approximate_data_at_once_and_precise_data_in_order_and_once() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
+    assert_eq!(network.sent(B, SapKind::Accept).len(), 1, "the ping is answered");
+    network.send(A, a, Mode::Precise, b"first");
+    network.send(A, a, Mode::Precise, b"second");
+    network.send(A, a, APPROXIMATE, b"about");
+    let packets = network.sent(A, SapKind::Data);
+    let hand = |network: &mut Network, at: usize| {
+        let (now, bytes) = (network.now, packets[at].to_bytes());
+        network.ends[B].handle_datagram(now, &DatagramMeta::new(address(A)), &bytes);
+        network.receive(B, b).into_iter().map(|it| it.data).collect::<Vec<_>>()
+    };
+    assert_eq!(hand(&mut network, 2), [&b"about"[..]]);
+    assert!(hand(&mut network, 1).is_empty(), "the first is missing");
+    assert_eq!(hand(&mut network, 0), [&b"first"[..], b"second"]);
+    // The network's own arrive as well, as copies.
+    network.run(SECOND);
+    assert!(network.receive(B, b).iter().all(|it| it.kind == MessageKind::Approximate));
+    let acknowledged = network.sent(B, SapKind::Ack).len();
+    assert!(hand(&mut network, 0).is_empty(), "it came before");
+    network.run(SECOND);
+    assert!(network.sent(B, SapKind::Ack).len() > acknowledged, "its sender may not know");
+}
+
 //= S0.2
 //= S0.3
 #[test]
