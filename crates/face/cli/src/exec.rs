@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 
 use crate::exit::{Completion, Result};
 
-/// Run a program in a station of a `windfall up` that goes on
+/// Run a program in a station of a running `windfall up`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The station
@@ -13,7 +13,7 @@ pub(crate) struct Args {
     /// The program and its arguments; your shell if there are none
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
-    /// Which run, if several go on
+    /// Name of the run, if there are several
     #[arg(long, value_name = "NAME")]
     run: Option<String>,
     /// Under sudo, run the program as root instead of as the user who called it

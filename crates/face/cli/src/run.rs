@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use windfall_live::{
-    Ending, LivePlan, NatGateway, Program, ProgramOutput, Signals, Stations, session,
+    Ending, LivePlan, NatGateway, Program, ProgramOutput, Signals, Stations, neighbour_variables,
+    session,
 };
 use windfall_network::Network;
-use windfall_scenario::{FAR, NEAR, Topology, engine_beside};
+use windfall_scenario::{FAR, NEAR, Topology};
 
 use crate::exit::{CliError, Completion, Result};
 use crate::files::PendingFile;
@@ -73,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result {
         std::io::stdout().write_all(text.as_bytes())?;
         return Ok(Completion::Success);
     }
-    args.record.check(args.scenario.as_deref())?;
+    args.record.check(args.scenario.as_deref(), &args.link)?;
     let (topology, seed) = (loaded.topology()?, loaded.seed());
     let mut plan = LivePlan::new(&topology);
     let station = |name: &str| {
@@ -191,16 +192,10 @@ fn v4_address(topology: &Topology, station: usize) -> Result<IpAddr> {
     })
 }
 
-/// Returns the environment of programs: the addresses of the other station and of the TCP engine
-/// that may run there.
+/// Returns the environment of programs, which find there the address of the other station.
 fn environment(topology: &Topology, other: usize) -> Vec<(OsString, OsString)> {
     let mut addresses = topology.stations[other].interfaces.iter().flat_map(|i| &i.addresses);
-    let base = addresses.next().map(|prefix| prefix.address);
-    let text = |address: IpAddr| OsString::from(address.to_string());
-    let mut variables = vec![("WINDFALL_BASE".into(), base.map(text).unwrap_or_default())];
-    let engine = base.and_then(engine_beside);
-    variables.extend(engine.map(|engine| ("WINDFALL_ENGINE".into(), text(engine))));
-    variables
+    neighbour_variables(addresses.next().map(|prefix| prefix.address))
 }
 
 /// The program at the near end: the one that was given, or a shell.

@@ -1,6 +1,7 @@
 //! What the run and the supervisor of the stations say to each other.
 
 use std::io::{self, IoSlice, IoSliceMut};
+use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
@@ -26,6 +27,8 @@ pub(crate) enum Message {
     Device(u16, OwnedFd),
     /// To the run: the name and the network namespace of the next station.
     Station(String, OwnedFd),
+    /// To a program that enters: the address of the neighbour of the station that comes next.
+    Neighbour(IpAddr),
     /// To the run: where the programs of the next station ask for hints of damage.
     Hints(OwnedFd),
     /// To the run: the user (if it is a new one), mount and process namespaces.
@@ -129,6 +132,7 @@ fn encode(message: &Message) -> ([u8; 1], Vec<u8>, Vec<BorrowedFd<'_>>) {
             (1, station.to_le_bytes().to_vec(), vec![device.as_fd()])
         }
         Message::Station(name, station) => (2, name.clone().into_bytes(), vec![station.as_fd()]),
+        Message::Neighbour(address) => (15, address.to_string().into_bytes(), Vec::new()),
         Message::Namespaces(namespaces) => {
             (3, none(), namespaces.iter().map(AsFd::as_fd).collect())
         }
@@ -159,6 +163,7 @@ fn decode(kind: u8, body: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Messag
         1 => Message::Device(u16::from_le_bytes(body.try_into().ok()?), descriptors.pop()?),
         2 => Message::Station(text(body), descriptors.pop()?),
         3 => Message::Namespaces(descriptors),
+        15 => Message::Neighbour(text(body).parse().ok()?),
         4 if *body.first()? == 0 => Message::Ready(DeviceKind::Tun),
         4 => Message::Ready(DeviceKind::Packet),
         5 => Message::Failed(*body.first()?, text(&body[1..])),

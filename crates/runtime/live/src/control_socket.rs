@@ -7,6 +7,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -26,7 +27,7 @@ use nix::time::ClockId;
 use crate::control::{Control, Message};
 use crate::error::{Context, LiveError, Result};
 use crate::identity::Identity;
-use crate::plan::{Program, ProgramOutput};
+use crate::plan::{Program, ProgramOutput, neighbour_variables};
 use crate::program;
 use crate::stations::Stations;
 use crate::system;
@@ -210,7 +211,7 @@ fn is_own(socket: &OwnedFd) -> bool {
     other.is_ok_and(|other| other.uid() == nix::unistd::geteuid().as_raw())
 }
 
-/// Runs a program in a station of a run that goes on; returns the program's exit status.
+/// Runs a program in a station of a run of `windfall up`; returns the program's exit status.
 ///
 /// It runs as the user who called through sudo, if there is one, unless it is to run `as_root`.
 ///
@@ -227,8 +228,8 @@ pub fn enter(
     let identity = Identity::of_caller(as_root)?;
     let name = &run.name;
     let (shared, stations) = ask(&run)?;
-    let names = || stations.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
-    let Some((_, network)) = stations.iter().find(|(name, _)| name == station) else {
+    let names = || stations.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
+    let Some(found) = stations.iter().find(|it| it.name == station) else {
         let why = format!("run \"{name}\" has no station \"{station}\"; it has {}", names());
         return Err(LiveError::NoSuchRun(why));
     };
@@ -240,8 +241,9 @@ pub fn enter(
     for (namespace, kind) in shared.iter().zip(KINDS).rev() {
         move_to(namespace, kind)?;
     }
-    move_to(network, CloneFlags::CLONE_NEWNET)?;
-    let environment = vec![("WINDFALL_STATION".into(), station.into())];
+    move_to(&found.network, CloneFlags::CLONE_NEWNET)?;
+    let mut environment = vec![("WINDFALL_STATION".into(), station.into())];
+    environment.extend(found.neighbour.into_iter().flat_map(|it| neighbour_variables(Some(it))));
     let output = ProgramOutput::Inherit;
     let program = Program { station: 0, arguments, environment, interactive, output };
     let mut command =
@@ -286,24 +288,33 @@ fn choose(run: Option<&str>) -> Result<RunSocket> {
             Err(LiveError::NoSuchRun(format!("no run is called \"{name}\"; there are {names}")))
         }
         (None, None) => Err(LiveError::NoSuchRun(format!(
-            "several runs go on; choose one of {names} with --run"
+            "there are several runs; choose one of {names} with --run"
         ))),
     }
 }
 
-/// Asks a run for its namespaces: those that all stations share, and each station's own.
-#[expect(clippy::type_complexity, reason = "two lists, used once")]
-fn ask(run: &RunSocket) -> Result<(Vec<OwnedFd>, Vec<(String, OwnedFd)>)> {
+/// A station of a run that can be entered.
+struct OpenStation {
+    name: String,
+    network: OwnedFd,
+    neighbour: Option<IpAddr>,
+}
+
+/// Asks a run for the namespaces that all stations share, and for its stations.
+fn ask(run: &RunSocket) -> Result<(Vec<OwnedFd>, Vec<OpenStation>)> {
     let doing = || format!("enter the run \"{}\"", run.name);
     let socket = run.socket.try_clone().context(doing)?;
     fcntl(&socket, FcntlArg::F_SETFL(OFlag::empty())).context(doing)?;
     let control = Control::new(socket);
     let mut shared = Vec::new();
-    let mut stations = Vec::new();
+    let (mut stations, mut neighbour) = (Vec::new(), None);
     while let Some(message) = control.receive().context(doing)? {
         match message {
             Message::Namespaces(namespaces) => shared = namespaces,
-            Message::Station(name, namespace) => stations.push((name, namespace)),
+            Message::Neighbour(address) => neighbour = Some(address),
+            Message::Station(name, network) => {
+                stations.push(OpenStation { name, network, neighbour: neighbour.take() });
+            }
             _ => {}
         }
     }
@@ -313,7 +324,10 @@ fn ask(run: &RunSocket) -> Result<(Vec<OwnedFd>, Vec<(String, OwnedFd)>)> {
 fn send_namespaces(client: &Control, stations: &Stations) -> std::io::Result<()> {
     let copies = stations.shared_namespaces().iter().map(OwnedFd::try_clone);
     client.send(&Message::Namespaces(copies.collect::<std::io::Result<_>>()?))?;
-    for (name, namespace) in stations.namespaces() {
+    for ((name, namespace), neighbour) in stations.namespaces().iter().zip(stations.neighbours()) {
+        if let Some(address) = neighbour {
+            client.send(&Message::Neighbour(*address))?;
+        }
         client.send(&Message::Station(name.clone(), namespace.try_clone()?))?;
     }
     Ok(())

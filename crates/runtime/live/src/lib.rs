@@ -62,6 +62,7 @@ pub use lifetime::end_with_this_process;
 pub use nat::NatGateway;
 pub use plan::{
     DeviceKind, DevicePlan, LivePlan, LiveStationPlan, Program, ProgramOutput, RoutePlan,
+    neighbour_variables,
 };
 pub use session::{Ending, Observer, ProgramFailure, RunOutcome, Signals};
 pub use stations::Stations;

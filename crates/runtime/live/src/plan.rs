@@ -110,6 +110,28 @@ fn to_engines(
     neighbours.chain(beyond)
 }
 
+/// The address of the first other station on a link of this one, if possible one that was chosen
+/// automatically: a run inside takes other addresses than those around it by this one.
+fn neighbour(topology: &Topology, number: usize) -> Option<IpAddr> {
+    let others = topology.stations.iter().enumerate().filter(|(other, _)| *other != number);
+    let others = || others.clone().flat_map(|(_, other)| &other.interfaces);
+    let own = topology.stations[number].interfaces.iter();
+    let there = own.flat_map(|own| others().filter(|there| there.link == own.link));
+    let addresses: Vec<_> = there.flat_map(|it| &it.addresses).map(|it| it.address).collect();
+    let chosen = addresses.iter().find(|address| engine_beside(**address).is_some());
+    chosen.or(addresses.first()).copied()
+}
+
+/// Returns the variables of programs that find another station at `address`: that address, and that
+/// of the TCP engine which may run there.
+#[must_use]
+pub fn neighbour_variables(address: Option<IpAddr>) -> Vec<(OsString, OsString)> {
+    let text = |address: IpAddr| OsString::from(address.to_string());
+    let base = ("WINDFALL_BASE".into(), address.map(text).unwrap_or_default());
+    let engine = address.and_then(engine_beside).map(text);
+    [base].into_iter().chain(engine.map(|engine| ("WINDFALL_ENGINE".into(), engine))).collect()
+}
+
 /// The plan of one station.
 #[derive(Clone, Debug, Default)]
 pub struct LiveStationPlan {
@@ -121,6 +143,8 @@ pub struct LiveStationPlan {
     pub routes: Vec<RoutePlan>,
     /// The station forwards packets between its devices.
     pub forwards: bool,
+    /// The address of its neighbour, the first other station on its first link.
+    pub neighbour: Option<IpAddr>,
     /// Kernel parameters, as keys with dots and values, set before the devices come up.
     pub parameters: Vec<(String, String)>,
 }
@@ -134,6 +158,7 @@ impl LiveStationPlan {
             devices: real_interfaces(station).enumerate().map(device).collect(),
             routes: if station.simulated { Vec::new() } else { routes(topology, number) },
             forwards: station.forward,
+            neighbour: neighbour(topology, number),
             parameters: topology.parameters.clone(),
         }
     }

@@ -1,5 +1,6 @@
 //! The stations as the run sees them: devices to carry packets, and a supervisor to talk to.
 
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex};
 
@@ -33,6 +34,8 @@ pub struct Stations {
     names: Vec<(usize, String, String)>,
     /// Name and network namespace of each station.
     stations: Vec<(String, OwnedFd)>,
+    /// The address of each station's neighbour.
+    neighbours: Vec<Option<IpAddr>>,
     /// The namespaces that all stations share.
     shared: Vec<OwnedFd>,
 }
@@ -59,6 +62,7 @@ impl Stations {
             (number, station.name.clone(), station.devices[device].name.clone())
         });
         let names = names.collect();
+        let neighbours = plan.stations.iter().map(|station| station.neighbour).collect();
         let mut work = Work { plan, others, command, own_user: true, identity };
         let (supervisor, control) = spawn(&mut work)?;
         let mut built = Self {
@@ -69,6 +73,7 @@ impl Stations {
             kind: DeviceKind::Tun,
             names,
             stations: Vec::new(),
+            neighbours,
             shared: Vec::new(),
         };
         built.send(&Message::Go)?;
@@ -130,6 +135,11 @@ impl Stations {
     /// Returns the stations by name, with their network namespaces.
     pub(crate) fn namespaces(&self) -> &[(String, OwnedFd)] {
         &self.stations
+    }
+
+    /// Returns the addresses of the stations' neighbours.
+    pub(crate) fn neighbours(&self) -> &[Option<IpAddr>] {
+        &self.neighbours
     }
 
     /// Returns the mount, process and, if it is a new one, user namespace of all stations.

@@ -19,6 +19,8 @@ fn messages_arrive_as_they_were() {
         Message::Finish,
         Message::Counters(7, "Udp: 1\n".repeat(1000)),
         Message::Finished,
+        Message::Neighbour("10.77.0.2".parse().expect("an address")),
+        Message::Neighbour("fd77::1".parse().expect("an address")),
     ] {
         assert_eq!(format!("{:?}", through(&message)), format!("{message:?}"));
     }

@@ -91,6 +91,26 @@ impl Up {
     }
 }
 
+#[test]
+fn a_run_inside_a_station_takes_other_addresses_than_those_around_it() {
+    require!("ping");
+    let folder = Folder::new("up-inside");
+    let up = Up::new(&folder, "inside", None);
+    let said = |station: &str, line: &str| {
+        let output = up.exec(station, line);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let variables = "echo $WINDFALL_BASE $WINDFALL_ENGINE";
+    let stations = ["left", "router", "right"].map(|station| said(station, variables));
+    let expected = ["10.77.0.2 10.177.0.2\n", "10.77.0.1 10.177.0.1\n", "10.77.0.5 10.177.0.5\n"];
+    assert_eq!(stations, expected);
+    let inner = "echo $WINDFALL_BASE; ping -q -c 1 -W 30 $WINDFALL_BASE";
+    let text = said("left", &format!("{} run -q -- sh -c '{inner}'", up.program.display()));
+    assert!(text.starts_with("10.78.0.2\n") && text.contains(" 1 received"), "{text}");
+    up.end();
+}
+
 /// Enters the stations: packets are forwarded, and routers say what does not fit.
 fn visit(up: &Up) {
     let output = up.exec("left", &format!("{}; exit 4", pings(2, "-q 10.77.0.6")));
