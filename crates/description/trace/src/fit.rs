@@ -188,14 +188,18 @@ impl Fit {
         let independent = Candidate::independent(chain(rate, 1.0 - rate, 1.0, 0.0), steps);
         const TWO: [Parameter; 2] = [Parameter::P, Parameter::R];
         let simple = Chain::of_bursts(steps, 0);
-        let simple = Candidate::new(chain(simple.p, simple.r, 1.0, 0.0), steps, &TWO);
+        let simple = [chain(simple.p, simple.r, 1.0, 0.0), independent.model];
+        let simple = Candidate::new(highest(&simple, steps), steps, &TWO);
         // The likelihood has many hills: begin on the highest of several.
         let starts = JOINS.map(|join| Chain::of_bursts(steps, join));
         let height = |start: &Chain| log_likelihood(start, steps);
         let start = starts.iter().max_by(|a, b| height(a).total_cmp(&height(b)));
-        let best = climb(start.copied().unwrap_or(starts[0]), steps);
-        let full =
-            Candidate::new(chain(best.p, best.r, best.bad, best.good), steps, &Parameter::ALL);
+        // The chain contains the simpler models, so it explains the trace as well as they at least.
+        let climbed = [start.copied().unwrap_or(starts[0]), Chain::of(&simple.model)]
+            .map(|start| climb(start, steps))
+            .map(|best| chain(best.p, best.r, best.bad, best.good));
+        let models = [climbed[0], climbed[1], simple.model];
+        let full = Candidate::new(highest(&models, steps), steps, &Parameter::ALL);
         Ok(Self { steps: steps.count, wrong: steps.wrong, independent, simple, full })
     }
 
@@ -243,6 +247,15 @@ impl Fit {
             option,
         }
     }
+}
+
+/// Returns the model that makes the steps most likely, of several that do the first.
+fn highest<const N: usize>(models: &[GilbertElliott; N], steps: &Steps) -> GilbertElliott {
+    let height = |model: &GilbertElliott| log_likelihood(&Chain::of(model), steps);
+    let higher = |best: GilbertElliott, model: &GilbertElliott| {
+        if height(model) > height(&best) { *model } else { best }
+    };
+    models[1..].iter().fold(models[0], higher)
 }
 
 /// Raises the likelihood from `start` until it rises no more.

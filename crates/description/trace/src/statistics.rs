@@ -142,7 +142,12 @@ impl FrameStatistics {
             ("  whole", self.whole, self.count, ""),
             ("  lost", self.lost, self.count, ""),
             ("  truncated", self.truncated, arrived, " of those not lost"),
-            ("  corrupted", self.corrupted, arrived - self.truncated, " of those not truncated"),
+            (
+                "  corrupted",
+                self.corrupted,
+                arrived - self.truncated,
+                " of those neither lost nor truncated",
+            ),
         ];
         for (name, n, of, what) in parts {
             let share = n as f64 / of.max(1) as f64 * 100.0;
@@ -150,7 +155,7 @@ impl FrameStatistics {
         }
         self.loss_bursts.write(text, "lost in a row", "frames");
         self.fault_bursts.write(text, "not whole in a row", "frames");
-        self.gaps.write(text, "whole in between", "frames");
+        self.gaps.write(text, "whole frames between faults", "frames");
         let _ = writeln!(text, "course, first to last frame (each column scaled to 100 %)");
         let _ = writeln!(text, "  lost     |{}|", sketch(&self.loss_course, 1.0));
         let _ = writeln!(text, "  damaged  |{}|", sketch(&self.damage_course, 1.0));
@@ -263,7 +268,7 @@ impl BitStatistics {
             let _ = writeln!(text, "  in damaged frames alone     bit error rate {rate:.3e}");
         }
         self.bursts.write(text, "inverted in a row", "bits");
-        self.gaps.write(text, "right in between", "bits");
+        self.gaps.write(text, "intact bits between errors", "bits");
         if let (Some(span), Some(survive)) = (self.span, self.surviving_blocks) {
             let independent = self.independent_span.unwrap_or(span);
             let kind = if span < 0.5 * independent { "localised" } else { "frame-wide" };

@@ -168,3 +168,20 @@ fn more_steps_than_can_be_counted_exactly_are_refused() {
         assert_eq!(fit.err(), (!is_fitted).then_some(FitError::TooMany(count)));
     }
 }
+
+/// A model that contains another explains every trace as well at least, short ones too.
+#[test]
+fn no_model_falls_behind_one_that_it_contains() {
+    let truth: GilbertElliott = "20% 40% 80% 5%".parse().expect("a model");
+    let config = AirConfig::of(Model::FrameBursts(truth));
+    let mut fitted = 0;
+    for seed in 0..200 {
+        let trace = synthesize_frames(&config, Seed(seed), 15 + seed % 40, 100, "");
+        let Ok(fit) = Fit::of(&steps(&trace)) else { continue };
+        let [one, two, four] =
+            [fit.independent, fit.simple, fit.full].map(|candidate| candidate.log_likelihood);
+        assert!(one <= two + 1e-9 && two <= four + 1e-9, "seed {seed}: {one} {two} {four}");
+        fitted += 1;
+    }
+    assert!(fitted > 150, "{fitted}");
+}

@@ -55,10 +55,10 @@ impl Histogram {
         if self.count == 0 {
             return;
         }
+        let count = if self.count == 1 { "once".into() } else { format!("{} times", self.count) };
         let _ = writeln!(
             text,
-            "{name}: {} times, {:.2} {unit} on average, {} at most",
-            self.count,
+            "{name}: {count}, {:.2} {unit} on average, {} at most",
             self.mean(),
             self.longest
         );

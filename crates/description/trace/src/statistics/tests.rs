@@ -56,7 +56,7 @@ fn frames_are_counted_as_in_table_1_and_a_byte_that_is_cut_is_missing_whole() {
     for line in [
         "  lost                   2  25.0000 %",
         "  truncated              1  16.6667 % of those not lost",
-        "  corrupted              1  20.0000 % of those not truncated",
+        "  corrupted              1  20.0000 % of those neither lost nor truncated",
     ] {
         assert!(text.contains(line), "{text}");
     }
