@@ -201,13 +201,8 @@ impl ReedSolomon {
         self.check_many(blocks.len(), length)?;
         let mut remainders = [[0; divide::REMAINDER]; divide::SIDE_BY_SIDE];
         for (group, side_by_side) in blocks.chunks_mut(length * divide::SIDE_BY_SIDE).enumerate() {
-            self.division.remainders(
-                &self.field,
-                self.instructions,
-                side_by_side,
-                length,
-                &mut remainders,
-            );
+            let blocks = divide::Group { blocks: side_by_side, length };
+            self.division.remainders(&self.field, self.instructions, blocks, &mut remainders);
             for (i, block) in side_by_side.chunks_exact_mut(length).enumerate() {
                 let number = group * divide::SIDE_BY_SIDE + i;
                 if self.locating.is_clean(&remainders[i]) {

@@ -1,7 +1,7 @@
 //! The options of `stream`, `track` and `image`: protocol, addresses, and files for results.
 
 use std::io::Write as _;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
 
 use windfall_socket::{Carrier, Profile, SapConfig, SapOptions};
@@ -34,6 +34,13 @@ enum ProfileName {
     Paper,
 }
 
+/// The ends of an exchange, each a command with its own description.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum End<S: clap::Args, R: clap::Args> {
+    Send(S),
+    Receive(R),
+}
+
 /// Options that sender and receiver have in common.
 #[derive(Debug, clap::Args)]
 struct Transport {
@@ -60,7 +67,8 @@ struct Transport {
 /// Options for the destination of a sender.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DestinationOptions {
-    /// Address of the receiver
+    /// Address or name of the receiver
+    #[arg(value_parser = host)]
     to: IpAddr,
     /// Port of the receiver
     #[arg(long, default_value_t = PORT, value_parser = whole(0..=u16::MAX))]
@@ -107,6 +115,17 @@ impl ListenOptions {
         let plan = receiver.plan(len)?;
         Ok((plan, receiver))
     }
+}
+
+/// The address of a host, which may have a name; of several one of IPv4, on which receivers listen
+/// by default.
+fn host(text: &str) -> std::result::Result<IpAddr, String> {
+    let found = (text, 0).to_socket_addrs().map(|found| found.map(|it| it.ip()).collect());
+    let found: Vec<IpAddr> = found.unwrap_or_default();
+    let chosen = found.iter().find(|address| address.is_ipv4()).or(found.first());
+    chosen
+        .copied()
+        .ok_or_else(|| "no host has this name: write an address such as 10.77.0.2".into())
 }
 
 /// The refusal of an option that only SAP has.

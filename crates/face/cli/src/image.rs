@@ -7,7 +7,7 @@ use serde_json::json;
 use windfall_base::Duration;
 use windfall_media::{Arrived, Decoded, Jpeg, Layout, Picture, landscape};
 
-use crate::exchange::{DestinationOptions, ListenOptions, Output};
+use crate::exchange::{DestinationOptions, End, ListenOptions, Output};
 use crate::exit::{CliError, Completion, Result};
 use crate::input::{self, cannot_read};
 use crate::json;
@@ -18,17 +18,10 @@ use crate::usage::whole;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    end: End,
+    end: End<Send, Receive>,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum End {
-    /// Send a picture
-    Send(Send),
-    /// Wait for one picture, and write it as it arrived
-    Receive(Receive),
-}
-
+/// Send a picture
 #[derive(Debug, clap::Args)]
 struct Send {
     #[command(flatten)]
@@ -47,6 +40,7 @@ struct Send {
     interval: Duration,
 }
 
+/// Wait for one picture, and write it as it arrived
 #[derive(Debug, clap::Args)]
 struct Receive {
     #[command(flatten)]

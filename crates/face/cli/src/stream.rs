@@ -9,7 +9,7 @@ use windfall_base::{Duration, Seed};
 use windfall_channel_trace::ErrorTrace;
 use windfall_channel_trace::error_trace::{Fault, TraceHeader};
 
-use crate::exchange::{DestinationOptions, ListenOptions, Output};
+use crate::exchange::{DestinationOptions, End, ListenOptions, Output};
 use crate::exit::{CliError, Completion, Result};
 use crate::record::command_line;
 use crate::transfer::{ArrivalTimes, completed};
@@ -20,17 +20,10 @@ use crate::{input, json};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    end: End,
+    end: End<Send, Receive>,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum End {
-    /// Send a stream
-    Send(Send),
-    /// Wait for one stream, and report its losses and bit errors
-    Receive(Receive),
-}
-
+/// Send a stream
 #[derive(Debug, clap::Args)]
 struct Send {
     #[command(flatten)]
@@ -52,6 +45,7 @@ struct Send {
     interval: Duration,
 }
 
+/// Wait for one stream, and report its losses and bit errors
 #[derive(Debug, clap::Args)]
 struct Receive {
     #[command(flatten)]

@@ -7,7 +7,7 @@ use serde_json::json;
 use windfall_apps::tracker::{SPRINT, TrackPoint, Tracker, mean_speed, walk};
 use windfall_base::Duration;
 
-use crate::exchange::{DestinationOptions, ListenOptions};
+use crate::exchange::{DestinationOptions, End, ListenOptions};
 use crate::exit::{CliError, Completion, Result};
 use crate::json;
 use crate::transfer::{ArrivalTimes, completed};
@@ -17,17 +17,10 @@ use crate::usage::{real, whole};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    end: End,
+    end: End<Send, Receive>,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum End {
-    /// Send the positions of a trace
-    Send(Send),
-    /// Wait for one trace, and print the mean speed
-    Receive(Receive),
-}
-
+/// Send the positions of a trace
 #[derive(Debug, clap::Args)]
 struct Send {
     #[command(flatten)]
@@ -47,6 +40,7 @@ struct Send {
     protected: Option<usize>,
 }
 
+/// Wait for one trace, and print the mean speed
 #[derive(Debug, clap::Args)]
 struct Receive {
     #[command(flatten)]

@@ -25,6 +25,16 @@ const WORK: usize = (MAX_BLOCK + STEP) + REMAINDER + LANES;
 /// Room for a remainder in whole lanes.
 pub(crate) const REMAINDER: usize = 256;
 
+/// A remainder for each block of a group.
+pub(crate) type Remainders = [[u8; REMAINDER]; SIDE_BY_SIDE];
+
+/// Up to five blocks of one length, which are divided side by side.
+#[derive(Clone, Copy)]
+pub(crate) struct Group<'a> {
+    pub(crate) blocks: &'a [u8],
+    pub(crate) length: usize,
+}
+
 /// One row for each place in the step (0 leads) and value of the byte there, in `S` sets of lanes.
 type Rows<const S: usize> = [[[u8; LANES]; S]; STEP * 256];
 
@@ -92,7 +102,12 @@ impl Division {
     ) {
         let mut remainders = [[0; REMAINDER]; SIDE_BY_SIDE];
         for group in blocks.chunks_mut(length * SIDE_BY_SIDE) {
-            self.divide_group(field, instructions, group, length, &mut remainders);
+            self.divide_group(
+                field,
+                instructions,
+                Group { blocks: group, length },
+                &mut remainders,
+            );
             for (block, remainder) in group.chunks_exact_mut(length).zip(&remainders) {
                 block[length - self.parity..].copy_from_slice(&remainder[..self.parity]);
             }
@@ -114,29 +129,27 @@ impl Division {
         remainder
     }
 
-    /// The remainders of up to five received blocks of `length` bytes.
+    /// The remainders of received blocks.
     pub(crate) fn remainders(
         &self,
         field: &Field,
         instructions: Instructions,
-        blocks: &[u8],
-        length: usize,
-        remainders: &mut [[u8; REMAINDER]; SIDE_BY_SIDE],
+        group: Group<'_>,
+        remainders: &mut Remainders,
     ) {
-        self.divide_group(field, instructions, blocks, length, remainders);
-        for (block, remainder) in blocks.chunks_exact(length).zip(remainders) {
-            add(remainder, &block[length - self.parity..]);
+        self.divide_group(field, instructions, group, remainders);
+        for (block, remainder) in group.blocks.chunks_exact(group.length).zip(remainders) {
+            add(remainder, &block[group.length - self.parity..]);
         }
     }
 
-    /// The remainders of data · x^parity of up to five blocks.
+    /// The remainders of data · x^parity of the blocks of a group.
     fn divide_group(
         &self,
         field: &Field,
         instructions: Instructions,
-        blocks: &[u8],
-        length: usize,
-        remainders: &mut [[u8; REMAINDER]; SIDE_BY_SIDE],
+        Group { blocks, length }: Group<'_>,
+        remainders: &mut Remainders,
     ) {
         let data = length - self.parity;
         let count = blocks.len() / length;
@@ -198,7 +211,7 @@ impl Division {
         &self,
         instructions: Instructions,
         data: [&[u8]; SIDE_BY_SIDE],
-        remainders: &mut [[u8; REMAINDER]; SIDE_BY_SIDE],
+        remainders: &mut Remainders,
     ) {
         let table = &self.table;
         dispatch!(
@@ -206,7 +219,7 @@ impl Division {
             five(
                 table: &Table,
                 data: [&[u8]; SIDE_BY_SIDE],
-                remainders: &mut [[u8; REMAINDER]; SIDE_BY_SIDE],
+                remainders: &mut Remainders,
             ) -> ()
         );
     }
@@ -218,11 +231,7 @@ fn one<L: Lanes>(table: &Table, data: [&[u8]; 1], remainders: &mut [[u8; REMAIND
 }
 
 #[inline(always)]
-fn five<L: Lanes>(
-    table: &Table,
-    data: [&[u8]; SIDE_BY_SIDE],
-    remainders: &mut [[u8; REMAINDER]; SIDE_BY_SIDE],
-) {
+fn five<L: Lanes>(table: &Table, data: [&[u8]; SIDE_BY_SIDE], remainders: &mut Remainders) {
     by_width::<L, SIDE_BY_SIDE>(table, data, remainders);
 }
 
