@@ -133,6 +133,10 @@ const NO_RATE_TRACE: &str = "this is not a rate trace: give a trace of mahimahi 
 const IS_ERROR_TRACE: &str = "this is an error trace: give it by --error-trace, or by error-trace \
                               in a scenario";
 
+/// Why a scenario is refused.
+const IS_SCENARIO: &str = "this is a scenario, not a rate trace: give it to windfall sim, or by \
+                           --scenario to windfall run";
+
 impl FromStr for RateTrace {
     type Err = RateTraceError;
 
@@ -143,6 +147,9 @@ impl FromStr for RateTrace {
                 Err(RateTraceError::Whole(IS_ERROR_TRACE.to_owned()))
             }
             Some(b'{') => Self::from_netem_json(text),
+            _ if text.lines().any(|line| line.trim_start().starts_with("[[station]]")) => {
+                Err(RateTraceError::Whole(IS_SCENARIO.to_owned()))
+            }
             Some(b'[' | b'#') => Self::from_netem_toml(text),
             Some(b'0'..=b'9' | b'+' | b'-') | None => Self::from_mahimahi(text),
             Some(_) if begins_with_key(text) => Self::from_netem_toml(text),

@@ -115,7 +115,8 @@ settings! {
         /// Rate of the payload
         "rate" rate: Rate {
             value: "RATE", example: "64kbps", excludes: "interval", particular: Some(SENDERS),
-            unset: "of a spray without `interval` that of its fastest link",
+            unset: "of a spray without `interval` that of its fastest link; `cbr` needs one of \
+                    the two",
         }
         /// Arrival process of the datagrams
         "arrivals" arrivals: AppArrivals {

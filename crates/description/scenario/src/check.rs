@@ -7,6 +7,7 @@ use toml::Spanned;
 
 use crate::app::{App, AppArrivals, AppKind, AppTransport};
 use crate::direction::{Aspect, Direction};
+use crate::effect;
 use crate::error::{Fault, nearest};
 use crate::link::{Link, LinkKind, Path};
 use crate::model::{FORMAT, Scenario};
@@ -50,7 +51,8 @@ pub(crate) fn scenario(scenario: &Scenario) -> Checked {
         let own = own.get(station.name.get_ref().as_str());
         check_station(station, own.map_or(&[], Vec::as_slice))?;
     }
-    scenario.apps.iter().try_for_each(|app| check_app(app, &stations))
+    scenario.apps.iter().try_for_each(|app| check_app(app, &stations))?;
+    effect::check(scenario)
 }
 
 fn check_flows(scenario: &Scenario) -> Checked {

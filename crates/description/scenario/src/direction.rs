@@ -61,13 +61,13 @@ settings! {
     pub struct Direction with Aspect {
         /// Rate; a bare number is in Mbps
         "rate" rate: Rate {
-            value: "RATE", example: "10Mbps", aliases: &["bandwidth"], excludes: "rate-trace",
+            value: "RATE", example: "10Mbps", excludes: "rate-trace",
             short: "Rate; a bare number is in Mbps", particular: Some(Aspect::Sender),
             unset: "sending takes no time on a pipe; 2Mbps on wavelan; the highest rate on wifi",
         }
         /// Trace of the rate over time, of mahimahi or netem-trace
         "rate-trace" rate_trace: String {
-            value: "FILE", example: "cell.trace", aliases: &["trace"], is_file: true,
+            value: "FILE", example: "cell.trace", is_file: true,
             excludes: "rate", particular: Some(Aspect::Wire), unset: "a constant rate",
             detail: "[rate-trace.md](../rate-trace.md) has the formats.",
         }
@@ -139,8 +139,8 @@ settings! {
         }
         /// Bytes of a packet that bit errors are limited to: 28..1500
         "range" range: ByteRange {
-            value: "A..B", example: "28..1500", aliases: &["corrupt-range"],
-            unset: "the whole packet", particular: Some(Aspect::Air),
+            value: "A..B", example: "28..1500", unset: "the whole packet",
+            particular: Some(Aspect::Air),
         }
         /// Parts of a frame that the air may damage besides the packet: header, trailer, control
         "expose" expose: Vec<FramePart> {
@@ -169,10 +169,10 @@ settings! {
         "accept-damaged" accept_damaged: bool {
             value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Sender),
         }
-        /// Queue before the link: fifo, wrr, wfq, priority, airtime or elf, and its length:
-        /// packets, bytes with a unit, or infinite; "elf,100" is both
+        /// Queue before the link: fifo, wrr, wfq, priority, airtime, elf or elf-packets, and its
+        /// length: packets, bytes with a unit, or infinite; "elf,100" is both
         "queue" queue: Queue {
-            value: "QUEUE", example: "wfq,100,64kB", aliases: &["limit"], default: "elf,1000",
+            value: "QUEUE", example: "wfq,100,64kB", default: "elf,1000",
             short: "Length of the queue, or its discipline", particular: Some(Aspect::Sender),
         }
     }

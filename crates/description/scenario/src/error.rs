@@ -70,10 +70,20 @@ impl Fault {
     }
 }
 
+/// Returns the first line of a value, cut to a length that fits a message.
+pub(crate) fn shortened(value: &str) -> String {
+    let line = value.lines().next().unwrap_or_default();
+    if line.chars().count() <= 40 {
+        line.to_owned()
+    } else {
+        line.chars().take(37).chain("...".chars()).collect()
+    }
+}
+
 /// Returns the entry of `known` that is most like `word`, if one is like it at all.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let distances = known.into_iter().map(|name| (distance(word, name), name));
-    distances.min().filter(|(d, name)| *d <= 1 + name.len() / 3).map(|(_, name)| name)
+    distances.min().filter(|(d, name)| *d <= name.len().div_ceil(3)).map(|(_, name)| name)
 }
 
 /// The number of letters that must be inserted, removed or replaced to make one word the other.

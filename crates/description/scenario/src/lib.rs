@@ -7,8 +7,11 @@
 mod addresses;
 mod app;
 mod applications;
+#[cfg(test)]
+mod built;
 mod check;
 mod direction;
+mod effect;
 mod error;
 mod flags;
 mod flows;

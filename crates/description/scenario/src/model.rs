@@ -38,7 +38,7 @@ settings! {
         /// Length of the run, in simulated time; a bare number is in ms
         "duration" duration: Duration [DURATIONS] {
             value: "TIME", example: "2s", default: "10s", particular: Some(RunKind::Simulated),
-            short: "Length of the run, in simulated time",
+            short: "Length of the run, in simulated time; a bare number is in ms",
         }
         /// Admit reservations beyond what the link can keep in the worst case
         "overcommit" overcommit: bool { value: "SWITCH", example: "on", default: "off" }

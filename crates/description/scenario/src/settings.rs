@@ -85,8 +85,6 @@ pub struct Setting<T: Settings> {
     pub name: &'static str,
     /// The name of the option, where it differs from the key.
     pub option: &'static str,
-    /// Further names of the option, which are accepted and not documented.
-    pub aliases: &'static [&'static str],
     /// The word that stands for the value in the help, such as `RATE`.
     pub value: &'static str,
     /// The type of the value, such as "rate".
@@ -105,6 +103,8 @@ pub struct Setting<T: Settings> {
     pub unset: &'static str,
     /// The setting that cannot be given at the same time.
     pub excludes: &'static str,
+    /// The setting without which this one changes nothing.
+    pub needs: &'static str,
     /// The requirement that asks for it.
     pub requirement: &'static str,
     /// The value is the name of a file.
@@ -137,6 +137,9 @@ pub struct SettingRange {
     pub(crate) hold: fn(&str) -> bool,
 }
 
+/// The advice where the name of a file is empty.
+const NAME_A_FILE: &str = "name a file";
+
 impl<T: Settings> Setting<T> {
     /// A row for a field of this type that has no texts yet.
     pub(crate) const fn of_field<V: Value>(
@@ -149,7 +152,6 @@ impl<T: Settings> Setting<T> {
         Self {
             name,
             option: "",
-            aliases: &[],
             value: "",
             kind: V::KIND,
             words: V::words,
@@ -159,6 +161,7 @@ impl<T: Settings> Setting<T> {
             default: "",
             unset: "",
             excludes: "",
+            needs: "",
             requirement: "",
             is_file: false,
             is_repeated: false,
@@ -214,6 +217,9 @@ impl<T: Settings> Setting<T> {
     /// # Errors
     /// Says what to write instead, with the range where there is one.
     pub fn set(&self, object: &mut T, text: &str) -> Result<(), String> {
+        if self.is_file && text.is_empty() {
+            return Err(NAME_A_FILE.to_owned());
+        }
         let holds = |limits: &SettingRange| (limits.hold)(text);
         match (self.field_mut)(object).set(text) {
             // A number that cannot be read has no better advice than its range.
@@ -236,6 +242,22 @@ impl<T: Settings> Setting<T> {
         T::TABLE.iter().filter(move |it| it.name == excludes)
     }
 
+    /// Returns the setting without which this one changes nothing, if there is one.
+    #[must_use]
+    pub fn needed(&self) -> Option<&'static Self> {
+        T::TABLE.iter().find(|it| !self.needs.is_empty() && it.name == self.needs)
+    }
+
+    /// Returns the setting with its example, as it stands in a scenario.
+    fn as_key(&self) -> String {
+        let value = match self.kind {
+            _ if self.is_switch() => "true".to_owned(),
+            "whole number" | "number" => self.example.to_owned(),
+            _ => format!("\"{}\"", self.example),
+        };
+        format!("{} = {value}", self.name)
+    }
+
     fn advice(&self) -> String {
         match self.range() {
             Some(range) => format!("use a {} from {range}", self.kind),
@@ -243,18 +265,36 @@ impl<T: Settings> Setting<T> {
         }
     }
 
+    /// Returns the value to write in a file, in words, where the type alone does not say it.
+    pub(crate) fn in_file(&self) -> Option<String> {
+        match self.range() {
+            _ if self.is_switch() => Some("true or false".to_owned()),
+            Some(range) => Some(format!("a {} from {range}", self.kind)),
+            None => None,
+        }
+    }
+
     fn check(&self, object: &T) -> Result<(), Fault> {
         let field = (self.field)(object);
         let (Some(text), Some(span)) = (field.text(), field.span()) else { return Ok(()) };
         let name = self.name;
+        if self.is_file && text.is_empty() {
+            return Err(Fault::at(span, format!("{name} is empty: {NAME_A_FILE}")));
+        }
         if self.limits.as_ref().is_some_and(|limits| !(limits.hold)(&text)) {
             let text = brief(text);
             let message = format!("{name} of {text} is out of range: {}", self.advice());
             return Err(Fault::at(span, message));
         }
-        match self.excluded().find(|other| other.is_set(object)) {
+        if let Some(other) = self.excluded().find(|other| other.is_set(object)) {
+            let message = format!("{name} and {} exclude each other: remove one", other.name);
+            return Err(Fault::at(span, message));
+        }
+        let has = |other: &Self| other.text(object).is_some_and(|text| text != "off");
+        match self.needed().filter(|other| text != "off" && !has(other)) {
             Some(other) => {
-                let message = format!("{name} and {} exclude each other: remove one", other.name);
+                let (needed, key) = (other.name, other.as_key());
+                let message = format!("{name} changes nothing without {needed}: add {key}");
                 Err(Fault::at(span, message))
             }
             None => Ok(()),

@@ -1,10 +1,16 @@
 //! Scenario files: TOML to [`Scenario`] and back, with the line of whatever is wrong.
 
+use crate::app::App;
 use crate::check;
-use crate::error::{Fault, ScenarioError, nearest};
+use crate::direction::Direction;
+use crate::error::{Fault, ScenarioError, nearest, shortened};
 use crate::flags::unplaced;
-use crate::link::LinkKind;
-use crate::model::{FORMAT, Scenario};
+use crate::flows::Flow;
+use crate::link::{Link, LinkKind};
+use crate::model::{FORMAT, RunSettings, Scenario};
+use crate::settings::{Setting, Settings};
+use crate::station::{Station, StationInterface};
+use crate::wifi::{Radio, StationRadio};
 use windfall_link::Arq;
 
 impl Scenario {
@@ -78,8 +84,15 @@ fn fault_of(error: &toml::de::Error, text: &str) -> Fault {
             let expected = m.rsplit_once("expected ").map_or(m, |(_, expected)| expected);
             let expected = match key {
                 Some("format") => format!("{FORMAT}, without quotes"),
-                _ => in_words(expected),
+                _ => key.and_then(in_file).unwrap_or_else(|| in_words(expected)),
             };
+            format!("{} is not allowed here: write {expected}", shortened(value))
+        }
+        (_, m) if m.starts_with("duplicate key") => {
+            format!("the key {} stands here a second time: remove one", shortened(value))
+        }
+        (_, m) if m.starts_with("string values must be quoted") => {
+            let expected = key.and_then(in_file).unwrap_or_else(|| format!("\"{value}\""));
             format!("{} is not allowed here: write {expected}", shortened(value))
         }
         (_, m) => m.lines().collect::<Vec<_>>().join("; "),
@@ -90,8 +103,21 @@ fn fault_of(error: &toml::de::Error, text: &str) -> Fault {
 /// The key on the same line, if the value that begins at `start` is all of its value.
 fn key_before(text: &str, start: usize) -> Option<&str> {
     let line = text.get(..start)?.lines().next_back()?;
-    let key = line.trim_end().strip_suffix('=')?.trim();
+    let path = line.trim_end().strip_suffix('=')?.trim();
+    // A key may stand behind the names of its tables, or in a table within the line.
+    let key = path.rsplit(['.', '{', ',', ' ']).next().unwrap_or_default().trim_matches('"');
     (!key.is_empty()).then_some(key)
+}
+
+/// Returns what to write for a key, if its setting says more than its type.
+fn in_file(key: &str) -> Option<String> {
+    fn find<T: Settings>(key: &str) -> Option<String> {
+        T::TABLE.iter().filter(|setting| setting.name == key).find_map(Setting::in_file)
+    }
+    let of_links = [find::<Link>, find::<Direction>, find::<Radio>];
+    let of_stations = [find::<Station>, find::<StationInterface>, find::<StationRadio>];
+    let others = [find::<RunSettings>, find::<Flow>, find::<App>];
+    [of_links, of_stations, others].into_iter().flatten().find_map(|find| find(key))
 }
 
 /// The value that serde expects, in words of the scenario and not of Rust.
@@ -126,16 +152,6 @@ fn suggestion(word: &str, known: &[&str], what: &str) -> String {
     match renamed.map(|(_, new)| *new).or_else(|| nearest(word, known.iter().copied())) {
         Some(name) => format!("did you mean \"{name}\"?"),
         None => format!("the {what} allowed here are {}", known.join(", ")),
-    }
-}
-
-/// The first line of a value, cut to a length that fits a message.
-fn shortened(value: &str) -> String {
-    let line = value.lines().next().unwrap_or_default();
-    if line.chars().count() <= 40 {
-        line.to_owned()
-    } else {
-        line.chars().take(37).chain("...".chars()).collect()
     }
 }
 

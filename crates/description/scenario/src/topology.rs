@@ -112,6 +112,26 @@ impl Scenario {
         Ok(())
     }
 
+    /// Checks that each application begins before a simulation ends.
+    ///
+    /// `file` and `text` are where the scenario was read, for messages; empty if nowhere.
+    ///
+    /// # Errors
+    /// Names the first that would do nothing, and the fix.
+    pub fn check_starts(&self, (file, text): (&str, &str)) -> Result<(), ScenarioError> {
+        let end = self.duration();
+        let starts = self.apps.iter().filter_map(|app| app.start.as_ref());
+        let Some(late) = starts.into_iter().find(|start| *start.get_ref() >= end) else {
+            return Ok(());
+        };
+        let message = format!(
+            "an application that starts at {} does nothing in a run of {end}: start it earlier, or \
+             make the run longer by duration",
+            late.get_ref()
+        );
+        Err(Fault::at(late.span(), message).in_file_or_options(file, text))
+    }
+
     /// The kernel parameters of every station; the congestion control is one of them.
     fn parameters(&self) -> Vec<(String, String)> {
         let key = || "net.ipv4.tcp_congestion_control".to_owned();

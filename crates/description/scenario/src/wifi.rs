@@ -20,10 +20,10 @@ const POWER: core::ops::RangeInclusive<Dbm> = Dbm(-60.0)..=Dbm(40.0);
 settings! {
     /// The settings of the radio of an 802.11 link.
     pub struct Radio {
-        /// Distance from the first station to those without a position
+        /// Distance from the first station to those without a position; a bare number is in m
         "distance" distance: Metres [Metres(0.0)..=Metres(1e6)] {
             value: "METRES", example: "12m", default: "5m",
-            short: "Metres between the two ends of a wifi link",
+            short: "Distance of the two ends of a wifi link; a bare number is in m",
         }
         /// Power of every station, antenna gain included
         "power" power: Dbm [POWER] { value: "DBM", example: "10dBm", default: "15dBm" }
@@ -49,7 +49,7 @@ settings! {
         "fading" fading: FadingWord { value: "MODEL", example: "rayleigh 11", default: "none" }
         /// Delay of the echoes of the fading, so that carriers of OFDM fade differently
         "delay-spread" delay_spread: Duration [Duration::ZERO..=Duration::from_nanos(200)] {
-            value: "TIME", example: "50ns", unset: "none",
+            value: "TIME", example: "50ns", unset: "none", needs: "fading",
             detail: "A root mean square. Longer echoes outlast the guard interval and are not \
                      modelled.",
         }
@@ -79,7 +79,7 @@ settings! {
         }
         /// Rate of RTS and CTS
         "rts-rate" rts_rate: Rate {
-            value: "RATE", example: "2Mbps",
+            value: "RATE", example: "2Mbps", needs: "rts-threshold",
             unset: "of RTS the highest basic rate up to that of the frame, of CTS as of every \
                     response",
         }
@@ -116,7 +116,7 @@ settings! {
         }
         /// Attempts in all at frames above the RTS threshold
         "long-attempts" long_attempts: NonZeroU8 [NonZeroU8::MIN..=NonZeroU8::MAX] {
-            value: "NUMBER", example: "5", unset: "attempts, or 4",
+            value: "NUMBER", example: "5", unset: "attempts, or 4", needs: "rts-threshold",
         }
         /// Stations associate with an access point and send through it; the base station by default
         "infrastructure" infrastructure: bool {
@@ -124,12 +124,11 @@ settings! {
         }
         /// Units of 1024 µs between the beacons of an access point
         "beacon-interval" beacon_interval: u16 [1..=65_535] {
-            value: "NUMBER", example: "50", default: "100",
+            value: "NUMBER", example: "50", default: "100", needs: "infrastructure",
         }
         /// Stations doze between the beacons of the access point
         "power-save" power_save: bool {
-            value: "SWITCH", example: "on", default: "off",
-            detail: "Needs `infrastructure`.",
+            value: "SWITCH", example: "on", default: "off", needs: "infrastructure",
         }
         /// Frames have the eight bytes of WEP
         "wep" wep: bool { value: "SWITCH", example: "on", default: "off" }
@@ -149,6 +148,7 @@ settings! {
         /// Walk: seconds and metres of each point
         "walk" walk: Vec<[f64; 3]> {
             value: "POINTS", example: "0 0 0,60 40 0", unset: "stays at its position",
+            excludes: "position",
             detail: "In a scenario a list of lists, `[[0, 0, 0], [60, 40, 0]]`.",
         }
         /// Channel at 2.4 GHz

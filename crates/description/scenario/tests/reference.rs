@@ -86,6 +86,9 @@ fn meaning<T: Settings>(setting: &Setting<T>) -> String {
     if !setting.excludes.is_empty() {
         text += &format!(". Not with `{}`", setting.excludes);
     }
+    if !setting.needs.is_empty() {
+        text += &format!(". Needs `{}`", setting.needs);
+    }
     text.replace('|', "\\|")
 }
 

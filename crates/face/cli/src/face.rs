@@ -108,10 +108,8 @@ fn name<F: Face + ?Sized>(setting: &Setting<F::Object>) -> String {
 
 /// The option of a setting.
 fn argument<F: Face>(setting: &'static Setting<F::Object>) -> Arg {
-    let aliases = setting.aliases.iter().map(|alias| format!("{}{alias}", F::PREFIX));
     let argument = Arg::new(name::<F>(setting))
         .long(name::<F>(setting))
-        .aliases(aliases.collect::<Vec<_>>())
         .value_name(setting.value)
         .value_parser(parser(setting))
         .conflicts_with_all(F::conflicts(setting))

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use windfall_base::Seed;
 use windfall_scenario::wifi::Radio;
 use windfall_scenario::{
-    Direction, Flow, Link, RunKind, RunSettings, Scenario, ScenarioError, ScenarioOptions,
+    Direction, Flow, Get, Link, RunKind, RunSettings, Scenario, ScenarioError, ScenarioOptions,
     Settings, Topology, level_inside,
 };
 
@@ -95,6 +95,11 @@ impl LinkOptions {
         Ok(Loaded { scenario, file, text })
     }
 
+    /// Tells whether the radios are to log every state.
+    pub(crate) fn observe(&self) -> bool {
+        self.radio.0.observe.value() == Some(true)
+    }
+
     fn flags(&self, others: &RunSettings) -> ScenarioOptions {
         let mut run = self.run.0.clone();
         run.overlay(others);
@@ -115,7 +120,10 @@ impl LinkOptions {
 
 impl Loaded {
     /// The text of the scenario file that says the same as the options, from wherever it lies.
+    ///
+    /// What could not run is refused as a run would refuse it.
     pub(crate) fn generated(&self) -> Result<String> {
+        self.topology()?;
         let mut scenario = self.scenario.clone().spelled_out();
         let directory = Path::new(&self.file).parent().map(Path::to_owned).unwrap_or_default();
         if !directory.as_os_str().is_empty() {
@@ -128,6 +136,11 @@ impl Loaded {
             }
         }
         Ok(scenario.to_toml())
+    }
+
+    /// Refuses an application that begins after the end of a simulation.
+    pub(crate) fn check_starts(&self) -> Result<()> {
+        self.scenario.check_starts((&self.file, &self.text)).map_err(of_scenario)
     }
 
     /// The seed of the run.
@@ -168,7 +181,7 @@ fn of_scenario(error: ScenarioError) -> CliError {
 }
 
 /// Advice that is written as keys of a scenario, `kind = "wifi-g"`, as options: `--link wifi-g`.
-fn as_options(message: &str) -> String {
+pub(crate) fn as_options(message: &str) -> String {
     let mut parts = message.split(" = ");
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -188,7 +201,80 @@ fn as_options(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
+
+    /// A command line of the options alone.
+    #[derive(Debug, clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        link: LinkOptions,
+    }
+
+    /// Returns what `--generate` prints for these words, or why it refuses them.
+    fn generated(words: &[&str]) -> std::result::Result<(String, Topology), String> {
+        let line = [&["windfall"], words].concat();
+        let line = Line::try_parse_from(line).map_err(|error| error.to_string())?;
+        let loaded = line.link.load(None, &RunSettings::unset());
+        let loaded = loaded.map_err(|error| error.to_string())?;
+        let text = loaded.generated().map_err(|error| error.to_string())?;
+        Ok((text, loaded.topology().map_err(|error| error.to_string())?))
+    }
+
+    /// The options of a table, each with its example.
+    fn examples<F: crate::face::Face>() -> impl Iterator<Item = String> {
+        let settings = F::Object::TABLE.iter().filter(|setting| F::has(setting));
+        settings.map(|it| format!("--{}{}={}", F::PREFIX, it.option(), it.example))
+    }
+
+    #[test]
+    fn what_is_generated_builds_what_the_options_build() {
+        let of_link = examples::<OfLink>().chain(examples::<OfRadio>()).chain(examples::<OfRun>());
+        let of_directions =
+            examples::<OfBoth>().chain(examples::<OfUplink>()).chain(examples::<OfDownlink>());
+        let beside = ["--ber=1e-5", "--rts-threshold=500", "--infrastructure", "--policy=flex"];
+        let mut built = 0;
+        for option in of_link.chain(of_directions) {
+            for kind in ["pipe", "wavelan", "wifi-b", "wifi-g"] {
+                let link = format!("--link={kind}");
+                for beside in [&[][..], &beside[..1], &beside[1..3], &beside[3..]] {
+                    let words = [&[link.as_str(), option.as_str()], beside].concat();
+                    let Ok((text, topology)) = generated(&words) else { continue };
+                    let read = Scenario::parse("generated.toml", &text);
+                    let read = read.unwrap_or_else(|error| panic!("{words:?}: {error}\n{text}"));
+                    let mut none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+                    let level = level_inside(std::env::var(BASE).ok().as_deref());
+                    let again = read.topology(level, ("", ""), &mut none).expect(&text);
+                    assert_eq!(format!("{again:?}"), format!("{topology:?}"), "{words:?}");
+                    built += 1;
+                }
+            }
+        }
+        assert!(built > 200, "{built}");
+    }
+
+    #[test]
+    fn what_could_not_run_is_not_generated() {
+        for (line, said) in [
+            ("--link=wifi-g --rate=7", "802.11g has no rate of 7Mbps"),
+            ("--link=wifi-b --rate=54", "802.11b has no rate of 54Mbps"),
+            ("--link=wifi-g --power-save", "add --infrastructure"),
+            ("--rate=10 --flow=v:reserve|20Mbps", "flow \"v\": "),
+            ("--error-trace=", "name a file"),
+            ("--rate-trace=", "name a file"),
+            ("--error-trace=no.trace", "cannot read no.trace"),
+            ("--link=wifi-g --basic-rates=", "basic-rates names no rate"),
+            ("--range=28..100", "add --ber 1e-5 or another model"),
+            ("--overcommit", "no flow has a reservation"),
+            ("--link=wifi-g --rts-rate=2", "without rts-threshold: add --rts-threshold 500"),
+        ] {
+            let words: Vec<_> = line.split(' ').map(|word| word.replace('|', " ")).collect();
+            let words: Vec<_> = words.iter().map(String::as_str).collect();
+            let refusal = generated(&words).expect_err(line);
+            assert!(refusal.contains(said), "{line}: {refusal}");
+        }
+    }
 
     #[test]
     fn advice_for_options_is_given_in_options() {

@@ -10,6 +10,7 @@ use windfall_scenario::Topology;
 use crate::evidence::Evidence;
 use crate::exit::{CliError, Result};
 use crate::files::make_folder;
+use crate::options::LinkOptions;
 use crate::usage::shell_quoted;
 
 /// Options for the files to write, and for the form of the summary.
@@ -38,8 +39,13 @@ pub(crate) struct RecordOptions {
 
 impl RecordOptions {
     /// Refuses a file that has another use already, beside `scenario` that the run reads: what
-    /// stands there, or one of the two, would be lost.
-    pub(crate) fn check(&self, scenario: Option<&Path>) -> Result<()> {
+    /// stands there, or one of the two, would be lost. Refuses an option of `link` for which a file
+    /// is missing.
+    pub(crate) fn check(&self, scenario: Option<&Path>, link: &LinkOptions) -> Result<()> {
+        if link.observe() && self.log.is_none() {
+            let message = "--observe writes into the event log alone: add --log FILE";
+            return Err(CliError::usage(message));
+        }
         let scenario = scenario.filter(|path| *path != Path::new("-"));
         let mut used: Vec<_> =
             scenario.and_then(plain_file).map(|path| (path, "the scenario")).into_iter().collect();

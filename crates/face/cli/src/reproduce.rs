@@ -3,7 +3,6 @@
 mod unseen;
 
 use std::io::Write;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use windfall_base::Seed;
@@ -13,6 +12,7 @@ use windfall_report::Table;
 use windfall_scenario::DEFAULT_SEED;
 
 use crate::exit::{CliError, Completion, Result};
+use crate::usage::whole;
 use crate::{files, json, progress};
 
 /// The figures of all papers.
@@ -46,8 +46,9 @@ pub(crate) struct Args {
     #[arg(long)]
     mutate: bool,
     /// Measure with this many other seeds, and count those that confirm the verdicts on record
-    #[arg(long, value_name = "SEEDS", conflicts_with = "mutate")]
-    unseen: Option<NonZeroUsize>,
+    #[arg(long, value_name = "SEEDS", conflicts_with = "mutate",
+          value_parser = whole(1..=1_000_000_usize))]
+    unseen: Option<usize>,
     /// Write figures, values and the page into this directory
     #[arg(long, value_name = "DIR", default_value = "out/reproduce")]
     out: PathBuf,
@@ -76,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result {
         },
     };
     if let Some(count) = args.unseen {
-        return unseen::run(&figures, &context, count.get(), args.json);
+        return unseen::run(&figures, &context, count, args.json);
     }
     if args.mutate {
         figures.retain(|figure| figure.mutation.is_some());

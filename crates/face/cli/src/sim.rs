@@ -38,12 +38,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     let loaded = args.link.load(Some(&args.scenario), &args.simulation.0)?;
-    args.record.check(Some(&args.scenario))?;
+    loaded.check_starts()?;
     let mut out = std::io::stdout().lock();
     if args.link.generate {
         out.write_all(loaded.generated()?.as_bytes())?;
         return Ok(Completion::Success);
     }
+    args.record.check(Some(&args.scenario), &args.link)?;
     let (topology, seed) = (loaded.topology()?, loaded.seed());
     if !loaded.scenario.apps.iter().any(|app| *app.kind.get_ref() != AppKind::Sink) {
         tell("no application sends anything in this scenario: add one by [[app]]");

@@ -19,6 +19,7 @@ use windfall_trace::{Statistics, synthesize_bits, synthesize_frames};
 
 use crate::exit::{CliError, Completion, Result};
 use crate::face::{Face, Options};
+use crate::options::as_options;
 use crate::record::command_line;
 use crate::usage::whole;
 use crate::{files, input, json};
@@ -220,6 +221,9 @@ fn synth(args: &Synth) -> Result {
     if let Some(environment) = models.environment.value() {
         return args.output.write_trace(&environment.synthesize(args.seed, ENVIRONMENT_FRAMES));
     }
+    let longest = args.bits.map_or(args.length, |_| u32::MAX);
+    let checked = models.check_range(models.has_bit_errors(), longest);
+    checked.map_err(|message| CliError::usage(as_options(&message)))?;
     let config = models.errors();
     let workload = command_line();
     let trace = match args.bits {

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result {
         std::io::stdout().write_all(loaded.generated()?.as_bytes())?;
         return Ok(Completion::Success);
     }
-    args.record.check(Some(&args.scenario))?;
+    args.record.check(Some(&args.scenario), &args.link)?;
     let (topology, seed) = (loaded.topology()?, loaded.seed());
     let plan = LivePlan::new(&topology);
     let mut network = Network::build(&topology.with_simulated_hosts(), seed)?;

@@ -9,6 +9,7 @@ use core::str::FromStr;
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use windfall_scenario::nearest;
 
 /// Arguments in which a negative number that follows an option is its value, not an option.
 pub(crate) fn with_negative_numbers(
@@ -86,8 +87,8 @@ pub(crate) fn explain(error: &clap::Error, command: &clap::Command, words: &[Str
                      `windfall sim FILE --duration 5s`"
                 );
             }
-            Some(option) if instead_of(option).is_some() => {
-                let instead = instead_of(option).unwrap_or_default();
+            Some(option) if instead_of(option, error, command).is_some() => {
+                let instead = instead_of(option, error, command).unwrap_or_default();
                 return format!("unexpected argument '{option}' found; tip: write {instead}");
             }
             Some(option) if option.starts_with("--jitter") => {
@@ -105,17 +106,31 @@ pub(crate) fn explain(error: &clap::Error, command: &clap::Command, words: &[Str
             _ => {}
         }
     }
-    in_one_line(&without_aliases(error.render().to_string(), error, command))
+    in_one_line(&error.render().to_string())
 }
 
-/// Returns what to write for an option that other programs have, or that had another name.
-fn instead_of(option: &str) -> Option<&'static str> {
+/// Returns what to write for an option that other programs have, or that had another name, where
+/// the command has such an option. A name that is only like one counts where `error` has no advice.
+fn instead_of(option: &str, error: &clap::Error, command: &clap::Command) -> Option<String> {
     let known = [
-        ("--latency", "--delay"),
-        ("--long-slot", "--slot long"),
-        ("--short-preamble", "--preamble short"),
+        ("latency", "delay"),
+        ("bandwidth", "rate"),
+        ("limit", "queue"),
+        ("trace", "rate-trace"),
+        ("corrupt-range", "range"),
+        ("long-slot", "slot long"),
+        ("short-preamble", "preamble short"),
     ];
-    known.into_iter().find(|(name, _)| option.starts_with(name)).map(|(_, instead)| instead)
+    let name = option.strip_prefix("--")?;
+    let prefix = ["uplink-", "downlink-"].into_iter().find(|it| name.starts_with(it)).unwrap_or("");
+    let name = &name[prefix.len()..];
+    let like = error.get(ContextKind::SuggestedArg).is_none();
+    let like = like.then(|| nearest(name, known.iter().map(|(old, _)| *old))).flatten();
+    let is_meant = |old: &str| name.starts_with(old) || like == Some(old);
+    let (_, instead) = known.into_iter().find(|(old, _)| is_meant(old))?;
+    let instead = format!("{prefix}{instead}");
+    let has_it = |it: &clap::Arg| it.get_long() == instead.split(' ').next();
+    command.get_arguments().any(has_it).then(|| format!("--{instead}"))
 }
 
 /// The subcommand that the first words name, and its path.
@@ -127,17 +142,6 @@ fn subcommand<'a>(command: &'a clap::Command, words: &[String]) -> (String, &'a 
         at = next;
     }
     (path.join(" "), at)
-}
-
-/// The rendered error with the documented name of an option in place of a hidden one.
-fn without_aliases(rendered: String, error: &clap::Error, command: &clap::Command) -> String {
-    let Some(ContextValue::String(tip)) = error.get(ContextKind::SuggestedArg) else {
-        return rendered;
-    };
-    let name = tip.trim_start_matches('-');
-    let has_alias = |arg: &&clap::Arg| arg.get_all_aliases().is_some_and(|it| it.contains(&name));
-    let hidden = command.get_arguments().find(has_alias).and_then(clap::Arg::get_long);
-    hidden.map_or(rendered.clone(), |long| rendered.replace(tip.as_str(), &format!("--{long}")))
 }
 
 /// Returns the error and, where clap knows one, the fix, without the usage.

@@ -83,7 +83,7 @@ macro_rules! serde_by_text {
                         text.parse().map_err(E::custom)
                     }
                     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<$type, E> {
-                        value.to_string().parse().map_err(E::custom)
+                        $crate::text::number_text(value).parse().map_err(E::custom)
                     }
                     fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<$type, E> {
                         value.to_string().parse().map_err(E::custom)

@@ -1,4 +1,4 @@
-//! Text that others chose, made safe to show.
+//! Text that others chose, made safe to show, and numbers of a length that fits a message.
 
 use std::borrow::Cow;
 
@@ -28,9 +28,38 @@ fn steers(character: char) -> bool {
     turns || (character.is_control() && !matches!(character, '\n' | '\t'))
 }
 
+/// Returns the text of a number, which reads back as the same; of a very large or a very small one
+/// with an exponent, not with all its digits.
+#[must_use]
+pub fn number_text(number: f64) -> String {
+    if number == 0.0 || (1e-6..1e16).contains(&number.abs()) {
+        number.to_string()
+    } else {
+        format!("{number:e}")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_stay_short_and_read_back() {
+        let cases = [
+            (0.0, "0"),
+            (-0.5, "-0.5"),
+            (1e-6, "0.000001"),
+            (1e-7, "1e-7"),
+            (123456.0, "123456"),
+            (1e308, "1e308"),
+            (-5e-324, "-5e-324"),
+            (f64::INFINITY, "inf"),
+        ];
+        for (number, text) in cases {
+            assert_eq!(number_text(number), text);
+            assert_eq!(text.parse(), Ok(number));
+        }
+    }
 
     #[test]
     fn what_steers_a_terminal_is_written_out() {

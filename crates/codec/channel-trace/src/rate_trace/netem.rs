@@ -8,6 +8,9 @@ use super::{RateTrace, RateTraceError};
 /// More steps than any sensible trace has; beyond them a pattern is refused.
 const MAX_STEPS: usize = 1_000_000;
 
+/// The refusal of a configuration of several tables, or of none.
+const ONE_TABLE: &str = "a configuration is one table, such as [TraceBwConfig] or [StaticBwConfig]";
+
 impl RateTrace {
     /// Reads a bandwidth configuration of netem-trace in JSON.
     ///
@@ -30,7 +33,10 @@ impl RateTrace {
         let config: Config = toml::from_str(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
             let line = text.bytes().take(start).filter(|&byte| byte == b'\n').count() + 1;
-            let what = error.message().replace('\n', " ");
+            let what = match error.message() {
+                m if m.starts_with("wanted exactly 1 element") => ONE_TABLE.to_owned(),
+                m => m.replace('\n', " "),
+            };
             RateTraceError::Whole(format!("netem-trace in TOML, line {line}: {what}"))
         })?;
         config.into_trace()

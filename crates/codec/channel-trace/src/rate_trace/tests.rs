@@ -313,6 +313,16 @@ fn an_error_trace_is_told_where_it_belongs() {
 }
 
 #[test]
+fn a_scenario_is_told_what_it_is_and_other_tables_what_is_wanted() {
+    let scenario = "format = 1\n\n[[station]]\nname = \"near\"\n";
+    let cases = [(scenario, "this is a scenario"), ("a = 1\nb = 2\n", "one table, such as [Trace")];
+    for (text, message) in cases {
+        let error = text.parse::<RateTrace>().expect_err("no trace").to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+#[test]
 fn what_begins_like_toml_is_read_as_toml() {
     for text in ["key = 5", "a_b-c.\"d\" = [1]", "Key=1"] {
         let error = text.parse::<RateTrace>().expect_err("no trace").to_string();

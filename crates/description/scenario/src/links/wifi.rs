@@ -111,6 +111,11 @@ fn station(
     mac.rate_control = radio.rate_control.value().unwrap_or_default();
     if let Some(rates) = &radio.basic_rates {
         let rates_of = rates.get_ref().iter();
+        if rates.get_ref().is_empty() {
+            let message =
+                "basic-rates names no rate: name one that every station has, such as 1Mbps";
+            return Err(Fault::at(rates.span(), message));
+        }
         mac.basic_rates =
             rates_of.map(|rate| phy_rate(*rate, phy, rates.span())).collect::<Result<_, _>>()?;
     }
@@ -174,7 +179,7 @@ fn roles(link: &Link, stations: &[&Station], channels: &[u8]) -> Result<Vec<Role
     Ok((0..stations.len()).map(role).collect())
 }
 
-/// Attempts: what `arq` says in repetitions, or what the radio says.
+/// Attempts: what `arq` says in retransmissions, or what the radio says.
 fn retries(radio: &Radio, own: &Direction) -> Retries {
     let (default, both) = (Retries::default(), radio.attempts.value());
     let said = Retries {

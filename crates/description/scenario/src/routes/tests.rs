@@ -3,13 +3,7 @@ use core::fmt::Write as _;
 use windfall_base::{Seed, Stream};
 use windfall_ip::RouteSource as _;
 
-use crate::{Scenario, Topology};
-
-fn topology(text: &str) -> Result<Topology, String> {
-    let scenario = Scenario::parse("a.toml", text).map_err(|error| error.to_string())?;
-    let mut read = |_: &str| Ok(Vec::new());
-    scenario.topology(0, ("a.toml", text), &mut read).map_err(|error| error.to_string())
-}
+use crate::built::topology;
 
 /// Stations with these links between them; one in four does not forward.
 fn text(stations: usize, links: &[(usize, usize)]) -> String {

@@ -27,6 +27,8 @@ settings! {
         }
         /// Speed of the gadget
         "speed" speed: f64 { value: "SPEED", example: "2.5", excludes: "tooth-count" }
+        /// Oil between the teeth
+        "oil" oil: bool { value: "SWITCH", example: "on", needs: "speed" }
     }
     required {
         /// Name of the gadget
@@ -47,7 +49,7 @@ fn a_row_makes_a_key_and_its_description() {
     let text = "name = \"cog\"\ntooth-count = 5\n\n[[inner]]\nname = \"pin\"\nspeed = 2.5\n";
     let gadget = read(text).expect("good");
     assert_eq!(toml::to_string(&gadget).expect("it has a form"), text);
-    let [name, teeth, _] = Gadget::TABLE else { panic!("three rows") };
+    let [name, teeth, ..] = Gadget::TABLE else { panic!("four rows") };
     assert!(name.is_required && !teeth.is_required);
     assert_eq!((teeth.help(), teeth.range().as_deref()), ("Number of teeth", Some("3 to 40")));
     assert_eq!((teeth.kind, teeth.particular), ("whole number", Some(Noise)));
@@ -72,12 +74,24 @@ fn a_value_out_of_range_is_refused_with_the_range() {
 #[test]
 fn unknown_missing_and_exclusive_keys_are_told() {
     assert_eq!(read("speed = 1.0\n").unwrap_err(), "missing field `name`");
-    let known = "`name`, `tooth-count`, `speed`, `inner`";
+    let known = "`name`, `tooth-count`, `speed`, `oil`, `inner`";
     let unknown = read("name = \"cog\"\nteeth = 1\n").unwrap_err();
     assert_eq!(unknown, format!("unknown field `teeth`, expected one of {known}"));
     let both = read("name = \"cog\"\ntooth-count = 5\nspeed = 1.0\n").expect("the form is right");
     let message = check(&both).expect_err("both").message;
     assert_eq!(message, "speed and tooth-count exclude each other: remove one");
+}
+
+#[test]
+fn a_setting_without_the_one_that_it_needs_is_refused_with_the_fix() {
+    let refusal = |keys: &str| {
+        let gadget = read(&format!("name = \"cog\"\n{keys}")).expect("the form is right");
+        check(&gadget).err().map(|fault| fault.message)
+    };
+    let said = "oil changes nothing without speed: add speed = 2.5";
+    assert_eq!(refusal("oil = true\n").as_deref(), Some(said));
+    assert_eq!(refusal("oil = true\nspeed = 1.0\n"), None);
+    assert_eq!(refusal("oil = false\n"), None);
 }
 
 #[test]
@@ -101,6 +115,10 @@ fn check_rows<T: Settings + Serialize + for<'de> Deserialize<'de>>() {
             set(&mut object, setting.default);
         }
         set(&mut object, setting.example);
+        assert_eq!(setting.needed().is_some(), !setting.needs.is_empty(), "{name}");
+        if let Some(needed) = setting.needed() {
+            needed.set(&mut object, needed.example).expect(needed.name);
+        }
         let written = setting.text(&object).expect("it is set");
         set(&mut object, &written);
         assert_eq!(setting.text(&object), Some(written), "{name}");

@@ -200,7 +200,7 @@ pub static TCP_SETTINGS: [TcpSetting; 43] = [
     switch!("ecn", ("Offer and use explicit congestion notification", "RFC 3168"), ecn),
     switch!(
         "header-prediction",
-        ("Take the segment that was to be expected by a short path", "S2.6"),
+        ("Process expected segments on a fast path, without the general checks", "S2.6"),
         prediction
     ),
     switch!("template", ("Send by a header that was prepared", "S2.7"), template),

@@ -1,7 +1,10 @@
 use windfall_base::Seed;
 
 use crate::flags::unplaced;
-use crate::{Direction, Link, LinkKind, PolicyKind, Scenario, ScenarioOptions, Settings};
+use crate::wifi::{Radio, StationRadio};
+use crate::{
+    App, Direction, Flow, Link, LinkKind, PolicyKind, Scenario, ScenarioOptions, Settings,
+};
 use windfall_link::Arq;
 
 const GOOD: &str = r#"
@@ -124,6 +127,16 @@ fn impossible_values_name_their_line_the_value_and_the_fix() {
         ("seed = 42", "sysctl = [\"net..x=1\"]", "only under net., such as net.ipv4.tcp_sack=0"),
         ("seed = 42", "sysctl = [\"net/../x=1\"]", "only under net., such as net.ipv4"),
         ("format = 1", "", "the key \"format\" is missing: write `format = 1` first"),
+        ("delay = 5", "rate = 5", "a.toml:16: the key rate stands here a second time: remove one"),
+        (
+            "delay = 5",
+            "accept-damaged = on",
+            "a.toml:16: on is not allowed here: write true or false",
+        ),
+        ("\"64kbps\"", "64kbps", "a.toml:32: 64kbps is not allowed here: write \"64kbps\""),
+        ("delay = 5", "delay = 1e308", "a.toml:16: \"1e308\" is not a time"),
+        ("queue = \"100,64kB\"", "queue = 1e308", "a.toml:21: \"1e308\" is not a queue"),
+        ("delay = 5", "error-trace = \"\"", "a.toml:16: error-trace is empty: name a file"),
     ];
     check_complaints(&cases);
 }
@@ -175,12 +188,45 @@ fn values_of_a_wrong_kind_are_refused_in_words_of_the_scenario() {
         (
             "delay = 5",
             "mtu = 70000",
-            "70000 is not allowed here: write a whole number from 0 to 65535",
+            "70000 is not allowed here: write a whole number from 68 to 65535",
         ),
-        ("delay = 5", "mtu = \"x\"", "write a whole number from 0 to 65535"),
+        ("delay = 5", "mtu = \"x\"", "write a whole number from 68 to 65535"),
         ("delay = 5", "accept-damaged = 3", "3 is not allowed here: write true or false"),
         ("delay = 5", "uplink = 3", "3 is not allowed here: write a table"),
         ("[\"near\", \"far\"]", "5", "5 is not allowed here: write a list in brackets"),
     ];
     check_complaints(&cases);
+}
+
+/// The complaint about a whole number that no type of an integer takes, of each key with a range.
+fn check_ranges<T: Settings>(table: &str) -> usize {
+    let rows = T::TABLE.iter().filter(|it| it.range().is_some() && it.kind == "whole number");
+    rows.map(|setting| {
+        let text = format!("format = 1\n{table}\n{} = -1\n", setting.name);
+        let range = setting.range().unwrap_or_default();
+        let message = complaint(&text);
+        let said = format!("-1 is not allowed here: write a whole number from {range}");
+        assert!(message.contains(&said), "{text}: {message}");
+    })
+    .count()
+}
+
+#[test]
+fn a_whole_number_that_cannot_be_is_told_the_range_of_its_key() {
+    let of_links =
+        check_ranges::<Link>("[[link]]") + check_ranges::<Radio>("[[link]]\n[link.radio]");
+    let of_stations = check_ranges::<StationRadio>("[[station]]\n[station.radio]");
+    let others = check_ranges::<Flow>("[[flow]]") + check_ranges::<App>("[[app]]");
+    assert_eq!(of_links + of_stations + others, 17);
+    let message = complaint("format = 1\n[[link]]\nradio = { channel = 500 }\n");
+    assert!(message.contains("write a whole number from 1 to 14"), "{message}");
+}
+
+#[test]
+fn a_word_that_is_like_no_other_is_told_those_that_there_are() {
+    let flow = "format = 1\n[[flow]]\nname = \"v\"\nprotocol = ";
+    let message = complaint(&format!("{flow}\"icmp\"\n"));
+    assert!(message.ends_with("the words allowed here are tcp, udp, udplite"), "{message}");
+    let message = complaint(&format!("{flow}\"udb\"\n"));
+    assert!(message.ends_with("did you mean \"udp\"?"), "{message}");
 }

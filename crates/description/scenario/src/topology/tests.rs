@@ -4,7 +4,8 @@ use windfall_apps::Pace;
 use windfall_base::{Duration, Rate, Seed};
 use windfall_network::{AppConfig, Network};
 
-use crate::{Scenario, Topology};
+use crate::Topology;
+use crate::built::topology_with;
 
 const CHAIN: &str = r#"
 format = 1
@@ -43,8 +44,7 @@ fn topology(text: &str) -> Result<Topology, String> {
         "bad.trace" => Ok(b"0\nx\n".to_vec()),
         _ => Err(io::Error::from(io::ErrorKind::NotFound)),
     };
-    let scenario = Scenario::parse("a.toml", text).map_err(|error| error.to_string())?;
-    scenario.topology(0, ("a.toml", text), &mut read).map_err(|error| error.to_string())
+    topology_with(text, &mut read)
 }
 
 #[test]

@@ -45,39 +45,55 @@ const BESIDE: [&str; 18] = [
 /// A value for each option that stands in no table of settings.
 const SAMPLES: [(&str, &str); 2] = [("flow", "video: dst port 5004"), ("stations", "2")];
 
-/// The example of the setting of an option, if a table has it.
-fn example<T: Settings>(option: &str) -> Option<&'static str> {
+/// An example of an option, and the options without which it may not stand.
+type Sample = (String, Vec<String>);
+
+/// The example of the setting of an option, and the setting that it needs, if a table has it.
+fn example<T: Settings>(option: &str) -> Option<Sample> {
     let mut options = T::TABLE.iter().filter(|it| !it.is_required && !it.is_key_only);
-    options.find(|setting| setting.option() == option).map(|setting| setting.example)
+    let setting = options.find(|setting| setting.option() == option)?;
+    let needed = setting.needed().map(|it| format!("--{}={}", it.option(), it.example));
+    Some((setting.example.to_owned(), needed.into_iter().collect()))
 }
 
-/// The sample of an option, and the options without which it may not stand; those of one direction
-/// have those of both.
-fn sample(option: &str) -> (&'static str, &'static [&'static str]) {
+/// The sample of an option, with files in `folder`; those of one direction have those of both.
+fn sample(option: &str, folder: &Folder) -> Sample {
     let plain = option.trim_start_matches("uplink-").trim_start_matches("downlink-");
-    let of_wifi = example::<Radio>(option).map(|value| (value, &["--link", "wifi-g"][..]));
-    let of_run = example::<RunSettings>(option);
-    let of_link = of_run.or(example::<Link>(option)).or_else(|| example::<Direction>(plain));
-    let of_none = || SAMPLES.iter().find(|(name, _)| *name == option).map(|(_, value)| *value);
-    let base: &[_] = match plain {
-        "padded" => &["--policy", "flex"],
-        "stations" => &["--link", "wifi-g"],
+    let of_tables = example::<Radio>(option).or_else(|| example::<RunSettings>(option));
+    let of_tables = of_tables.or_else(|| example::<Link>(option));
+    let own = || SAMPLES.iter().find(|(name, _)| *name == option).map(|(_, value)| *value);
+    let own = || own().map(|value| (value.to_owned(), Vec::new()));
+    let found = of_tables.or_else(|| example::<Direction>(plain)).or_else(own);
+    let (value, mut base) = found.unwrap_or_else(|| {
+        panic!("--{option} is new: let --generate carry it, and give it a sample here")
+    });
+    let beside: &[_] = match plain {
+        "padded" => &["--policy=flex"],
+        "range" | "expose" => &["--ber=1e-5"],
+        "overcommit" => &["--rate=1Mbps", "--flow=v: reserve 64kbps"],
+        _ if option == "stations" || example::<Radio>(option).is_some() => &["--link=wifi-g"],
         _ => &[],
     };
-    of_wifi.or_else(|| Some((of_link.or_else(of_none)?, base))).unwrap_or_else(|| {
-        panic!("--{option} is new: let --generate carry it, and give it a sample here")
-    })
+    base.extend(beside.iter().map(|&word| word.to_owned()));
+    match plain {
+        "rate-trace" => (folder.write("rate.trace", "1\n2\n"), base),
+        "error-trace" => (folder.write("error.trace", WHOLE_TRACE), base),
+        _ => (value, base),
+    }
 }
 
+/// An error trace of ten frames without errors.
+const WHOLE_TRACE: &str = "{\"format\":\"windfall-error-trace\",\"version\":1}\n10\nend 10\n";
+
 /// The options of a command that describe the run, as words of a command line.
-fn describing<P: CommandFactory>() -> Vec<(Vec<String>, &'static [&'static str])> {
+fn describing<P: CommandFactory>(folder: &Folder) -> Vec<(Vec<String>, Vec<String>)> {
     let command = P::command();
     let options = command.get_arguments().filter_map(|argument| {
         let name = argument.get_long()?;
         if BESIDE.contains(&name) || name == "help" {
             return None;
         }
-        let (value, base) = sample(name);
+        let (value, base) = sample(name, folder);
         let word = match argument.get_action() {
             ArgAction::SetTrue => vec![format!("--{name}")],
             _ => vec![format!("--{name}={value}")],
@@ -91,12 +107,11 @@ fn describing<P: CommandFactory>() -> Vec<(Vec<String>, &'static [&'static str])
 type Describe<'a> = &'a dyn Fn(&[String]) -> (Scenario, String);
 
 /// Holds that each option is in the text that is generated, and means the same when it is read.
-fn assert_carried(options: &[(Vec<String>, &[&str])], describe: Describe<'_>, file: &Path) {
+fn assert_carried(options: &[(Vec<String>, Vec<String>)], describe: Describe<'_>, file: &Path) {
     assert!(options.len() > 70, "{} options", options.len());
     for (option, base) in options {
-        let base: Vec<String> = base.iter().map(|&word| word.to_owned()).collect();
-        let (without, _) = describe(&base);
-        let (scenario, text) = describe(&[base, option.clone()].concat());
+        let (without, _) = describe(base);
+        let (scenario, text) = describe(&[base.clone(), option.clone()].concat());
         assert!(scenario != without, "{option:?} changes nothing");
         let read = Scenario::parse(&file.to_string_lossy(), &text);
         // The text also states defaults that depend on the link.
@@ -106,6 +121,7 @@ fn assert_carried(options: &[(Vec<String>, &[&str])], describe: Describe<'_>, fi
 
 #[test]
 fn what_run_generates_says_all_that_its_options_say() {
+    let folder = Folder::new("generate-run");
     let describe = |words: &[String]| {
         let run = Run::try_parse_from([&["run".to_owned()], words].concat()).expect("options");
         let args = run.args;
@@ -113,7 +129,7 @@ fn what_run_generates_says_all_that_its_options_say() {
         let text = loaded.generated().expect("a text");
         (loaded.scenario, text)
     };
-    assert_carried(&describing::<Run>(), &describe, Path::new("generated.toml"));
+    assert_carried(&describing::<Run>(&folder), &describe, Path::new("generated.toml"));
 }
 
 #[test]
@@ -128,7 +144,7 @@ fn what_up_generates_says_all_that_its_options_say() {
         let text = loaded.generated().expect("a text");
         (loaded.scenario, text)
     };
-    assert_carried(&describing::<Up>(), &describe, Path::new(&file));
+    assert_carried(&describing::<Up>(&folder), &describe, Path::new(&file));
 }
 
 #[test]
@@ -147,6 +163,7 @@ fn files_that_a_scenario_names_are_found_from_what_is_generated() {
     let folder = Folder::new("generate-files");
     let mut flags = ScenarioOptions::default();
     flags.link.downlink.error_trace = Some(windfall_scenario::unplaced("beside.trace".to_owned()));
+    folder.write("beside.trace", WHOLE_TRACE);
     let file = folder.write("there.toml", flags.scenario().to_toml());
     let words = ["run".to_owned(), "--scenario".to_owned(), file];
     let args = Run::try_parse_from(words).expect("options").args;

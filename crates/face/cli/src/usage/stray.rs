@@ -44,10 +44,7 @@ fn place_of(word: &str, command: &Command, words: &[String]) -> usize {
 /// The option that a word is, if it carries no value itself.
 fn option<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {
     let name = word.strip_prefix("--")?;
-    let is_called_so = |it: &&Arg| {
-        it.get_long() == Some(name) || it.get_all_aliases().is_some_and(|it| it.contains(&name))
-    };
-    command.get_arguments().find(is_called_so)
+    command.get_arguments().find(|it| it.get_long() == Some(name))
 }
 
 fn takes_next_word(option: &Arg) -> bool {

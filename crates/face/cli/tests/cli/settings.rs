@@ -25,13 +25,31 @@ fn check<T: Settings>(prefix: &str, others: &[&str], help: &str) {
         assert!(help.contains(&format!("{option} <")) || help.contains(&format!("{option}[=")));
         assert!(!prefix.is_empty() || words(help).contains(&words(setting.help())), "{option}");
         let given = format!("{option}={}", setting.example);
-        let others = if setting.name == "padded" { &["--policy=flex"] } else { others };
-        let (is_good, text) = windfall(&[&["run", "--generate", &given], others].concat());
+        let needed = setting.needed().map(|it| format!("--{}={}", it.option(), it.example));
+        let needed: Vec<&str> = needed.iter().map(String::as_str).collect();
+        let words = ["run", "--generate", &given];
+        let (is_good, text) =
+            windfall(&[&words, &needed[..], beside(setting.name), others].concat());
+        if setting.is_file {
+            assert!(!is_good && text.contains("No such file"), "{given}: {text}");
+            continue;
+        }
         assert!(is_good, "{given}: {text}");
         assert!(text.contains(&format!("{} = ", setting.name)), "{given}: {text}");
         let Some(range) = setting.range() else { continue };
         let (is_good, text) = windfall(&["run", "--generate", &format!("{option}=99999999")]);
         assert!(!is_good && text.contains(&range), "{option}: {text}");
+    }
+}
+
+/// The options without which a setting of this name changes nothing, beside the one that its table
+/// names.
+fn beside(name: &str) -> &'static [&'static str] {
+    match name {
+        "padded" => &["--policy=flex"],
+        "range" | "expose" => &["--ber=1e-5"],
+        "overcommit" => &["--rate=1Mbps", "--flow=v: reserve 64kbps"],
+        _ => &[],
     }
 }
 
@@ -67,7 +85,8 @@ fn every_setting_of_a_run_is_a_key_and_an_option_of_the_runs_that_have_it() {
         let given = format!("{option}={}", setting.example);
         let arguments: &[&str] =
             if is_simulated { &["sim", &file, "--generate"] } else { &["run", "--generate"] };
-        let (is_good, text) = windfall(&[arguments, &[&given]].concat());
+        let needed = beside(setting.name);
+        let (is_good, text) = windfall(&[arguments, &[&given], needed].concat());
         assert!(is_good && text.contains(&format!("{} = ", setting.name)), "{given}: {text}");
     }
 }

@@ -162,10 +162,10 @@ fn a_radio_that_cannot_be_is_refused_in_one_line_with_code_2() {
         ("--channel 15", "use a whole number from 1 to 14"),
         ("--power 99", "use a power from -60dBm to 40dBm"),
         ("--fading rain", "rayleigh HERTZ"),
-        ("--delay-spread 50ns", "add a fading"),
+        ("--delay-spread 50ns", "add --fading rayleigh 11"),
         ("--attempts 0", "0"),
         ("--capture -3", "use a number from 0 to 60"),
-        ("--rts-rate 7", "802.11g has no rate of 7Mbps: use 1, 2, 5.5"),
+        ("--rts-threshold 9 --rts-rate 7", "802.11g has no rate of 7Mbps: use 1, 2, 5.5"),
         ("--preamble-sinr 99", "use a number from -30 to 60"),
         ("--errors guess", "possible values: events, formula"),
     ] {

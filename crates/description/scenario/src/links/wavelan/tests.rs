@@ -1,7 +1,8 @@
 use windfall_channel::Model;
 
 use super::*;
-use crate::{Scenario, Topology};
+use crate::Topology;
+use crate::built::topology;
 
 const CELL: &str = r#"
 format = 1
@@ -27,12 +28,6 @@ loss = "30%"
 [[link]]
 stations = ["b", "behind"]
 "#;
-
-fn topology(text: &str) -> Result<Topology, String> {
-    let mut read = |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
-    let scenario = Scenario::parse("cell.toml", text).map_err(|error| error.to_string())?;
-    scenario.topology(0, ("cell.toml", text), &mut read).map_err(|error| error.to_string())
-}
 
 fn shared(topology: &Topology) -> WavelanMediumConfig {
     match &topology.network.links[0].medium {

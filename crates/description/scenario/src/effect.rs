@@ -1,0 +1,187 @@
+//! Settings that change nothing by themselves: they are refused where what they need is missing.
+
+use toml::Spanned;
+
+use crate::app::{App, AppArrivals};
+use crate::direction::{Aspect, Direction};
+use crate::error::Fault;
+use crate::flows::Flow;
+use crate::link::{Link, LinkKind, Path};
+use crate::model::{RunSettings, Scenario};
+use crate::settings::{Setting, Settings};
+use crate::station::Station;
+use crate::values::Get;
+use crate::wifi::{Radio, StationRadio};
+
+type Checked = Result<(), Fault>;
+
+/// A setting that has an effect only under a condition: its key, the condition, and what to say
+/// where it does not hold, with the fix.
+type Condition<T, In> = (&'static str, fn(&T, &In) -> bool, &'static str);
+
+/// Finds the first setting of `scenario` that changes nothing.
+pub(crate) fn check(scenario: &Scenario) -> Checked {
+    hold(&scenario.run, scenario, RUN)?;
+    scenario.flows.iter().try_for_each(|flow| hold(flow, scenario, FLOW))?;
+    for link in &scenario.links {
+        hold(&link.radio, link, RADIO)?;
+        check_air(link)?;
+    }
+    scenario.stations.iter().try_for_each(|station| check_radio(station, scenario))?;
+    scenario.apps.iter().try_for_each(|app| hold(app, scenario, APP))
+}
+
+const RUN: &[Condition<RunSettings, Scenario>] = &[(
+    "overcommit",
+    |run, scenario| !run.admits_too_much() || scenario.flows.iter().any(|it| it.reserve.is_some()),
+    "no flow has a reservation: give a flow a reserve",
+)];
+
+const FLOW: &[Condition<Flow, Scenario>] = &[(
+    "packet-size",
+    |flow, _| flow.reserve.is_some(),
+    "it belongs to a reservation: give the flow a reserve",
+)];
+
+const APP: &[Condition<App, Scenario>] = &[(
+    "jitter",
+    |app, _| app.arrivals.value() != Some(AppArrivals::Poisson),
+    "the times of poisson are random already: choose other arrivals",
+)];
+
+const RADIO: &[Condition<Radio, Link>] = &[
+    (
+        "attempts",
+        |radio, _| radio.short_attempts.is_none() || radio.long_attempts.is_none(),
+        "short-attempts and long-attempts say it of every frame: choose one or two of the three",
+    ),
+    (
+        "slot",
+        |_, link| link.kind() != LinkKind::WifiB,
+        "802.11b has long slots alone: use kind = \"wifi-g\"",
+    ),
+];
+
+/// Checks the conditions of the settings that `object` has.
+fn hold<T: Settings, In>(object: &T, place: &In, conditions: &[Condition<T, In>]) -> Checked {
+    let broken = conditions.iter().find_map(|(key, holds, why)| {
+        let mut named = T::TABLE.iter().filter(|it| it.name == *key && it.is_set(object));
+        named.next().filter(|_| !holds(object, place)).map(|setting| fault(setting, object, why))
+    });
+    broken.map_or(Ok(()), Err)
+}
+
+/// Says why a setting of `object` changes nothing.
+fn fault<T: Settings>(setting: &Setting<T>, object: &T, why: &str) -> Fault {
+    let span = (setting.field)(object).span().unwrap_or_default();
+    Fault::at(span, format!("{} changes nothing here, since {why}, or remove it", setting.name))
+}
+
+/// Checks that what the directions and paths of a link say of their errors finds errors.
+fn check_air(link: &Link) -> Checked {
+    let [ups, downs] = [true, false].map(|is_uplink| airs(link, is_uplink));
+    let all = [ups.clone(), downs.clone()].concat();
+    let own = [(&link.both, &all), (&link.uplink, &ups), (&link.downlink, &downs)];
+    let of_paths = link.paths.iter().map(|path| (&path.air, &all));
+    own.into_iter().chain(of_paths).try_for_each(|(said, airs)| check_said(said, airs, link.mtu()))
+}
+
+/// Returns the air of a direction of a link, and that on each of its paths.
+fn airs(link: &Link, is_uplink: bool) -> Vec<Direction> {
+    let direction = link.direction(is_uplink);
+    let on_path = |path: &Path| {
+        let mut air = direction.clone();
+        air.overlay(&path.air);
+        air
+    };
+    let paths: Vec<_> = link.paths.iter().map(on_path).collect();
+    [vec![direction], paths].concat()
+}
+
+/// Checks what `said` limits or adds to the errors of `airs`.
+fn check_said(said: &Direction, airs: &[Direction], mtu: u16) -> Checked {
+    if let Some(range) = &said.range {
+        let has_bit_errors = airs.iter().any(Direction::has_bit_errors);
+        let checked = said.check_range(has_bit_errors, mtu.into());
+        checked.map_err(|message| Fault::at(range.span(), message))?;
+    }
+    let exposed = said.expose.as_ref().filter(|parts| !parts.get_ref().is_empty());
+    match exposed.filter(|_| airs.iter().all(|air| air.models().next().is_none())) {
+        Some(parts) => {
+            let message = "expose changes nothing here, since the air does no damage: add ber = \
+                           1e-5 or another error model, or remove it";
+            Err(Fault::at(parts.span(), message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Error models that lose frames and leave the bits of others alone.
+const LOSSES: [&str; 3] = ["burst", "loss", "gemodel"];
+
+impl Direction {
+    /// Tells whether the air has an error model that does something to the bits of a frame.
+    #[must_use]
+    pub fn has_bit_errors(&self) -> bool {
+        self.models().any(|setting| !LOSSES.contains(&setting.name))
+    }
+
+    /// Returns the settings of the error models that there are.
+    fn models(&self) -> impl Iterator<Item = &'static Setting<Self>> + '_ {
+        let is_model = |setting: &&Setting<Self>| {
+            matches!(setting.particular, Some(Aspect::Errors(_)))
+                || ["environment", "error-trace"].contains(&setting.name)
+        };
+        Self::TABLE.iter().filter(is_model).filter(|setting| setting.is_set(self))
+    }
+
+    /// Checks that bit errors, if there are any, can fall into the range, if there is one, of
+    /// packets of up to `longest` bytes.
+    ///
+    /// # Errors
+    /// Says why none can, and the fix.
+    pub fn check_range(&self, has_bit_errors: bool, longest: u32) -> Result<(), String> {
+        let Some(range) = self.range.value() else { return Ok(()) };
+        if !has_bit_errors {
+            return Err("range changes nothing here, since it limits bit errors and there are \
+                        none: add ber = 1e-5 or another model of bit errors, or remove it"
+                .to_owned());
+        }
+        if range.0.start >= longest {
+            return Err(format!(
+                "range {range} is beyond every packet: the longest has {longest} bytes, counted \
+                 from 0"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Checks that a station with a radio is on a link where its settings count.
+fn check_radio(station: &Station, scenario: &Scenario) -> Checked {
+    let Some(radio) = &station.radio else { return Ok(()) };
+    let is_here = |link: &&Link| {
+        let mut names = link.stations.get_ref().iter().map(Spanned::get_ref);
+        link.kind().phy().is_some() && names.any(|name| name == station.name.get_ref())
+    };
+    let links: Vec<&Link> = scenario.links.iter().filter(is_here).collect();
+    let name = station.name.get_ref();
+    let set = StationRadio::TABLE.iter().find(|setting| setting.is_set(radio));
+    if let Some(setting) = set.filter(|_| links.is_empty()) {
+        let why = format!("station \"{name}\" is on no wifi link: put it on one");
+        return Err(fault(setting, radio, &why));
+    }
+    let has_access_point = |link: &&Link| link.radio.infrastructure.value() == Some(true);
+    hold(radio, &links.iter().any(has_access_point), STATION_RADIO)
+}
+
+/// Conditions of a station's radio, and whether one of its links has an access point.
+const STATION_RADIO: &[Condition<StationRadio, bool>] = &[(
+    "power-save",
+    |radio, has_access_point| radio.power_save.value() != Some(true) || *has_access_point,
+    "no access point keeps what comes for the station: add infrastructure = true to the radio of \
+     the link",
+)];
+
+#[cfg(test)]
+mod tests;
