@@ -44,8 +44,9 @@ fn cell(distance: f64, flows: &[Flow]) -> Scenario {
     };
     let stations = station("office", 0.0) + &station("near", 4.0) + &station("far", distance);
     let flows: String = flows.iter().enumerate().map(flow).collect();
+    let overcommit = if flows.contains("reserve") { "overcommit = true\n" } else { "" };
     let text = format!(
-        "format = 1\nduration = \"21s\"\novercommit = true\n{stations}\
+        "format = 1\nduration = \"21s\"\n{overcommit}{stations}\
          [[link]]\nname = \"air\"\nkind = \"wifi-g\"\n\
          stations = [\"office\", \"near\", \"far\"]\nbase = \"office\"\nrate = \"24Mbps\"\n\
          queue = 200\n[link.radio]\ninfrastructure = true\n\
