@@ -39,11 +39,7 @@ pub fn workspace() -> PathBuf {
 
 /// Returns the extension module of this build; announces a skipped test and returns `None` if it
 /// cannot be used here.
-///
-/// # Panics
-/// If cargo fails.
-#[must_use]
-pub fn python_library() -> Option<PathBuf> {
+fn python_library() -> Option<PathBuf> {
     let library = workspace().join("libwindfall_sap.so");
     if !library.exists() {
         skip::announce("this build made no extension module");
