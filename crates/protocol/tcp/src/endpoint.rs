@@ -48,6 +48,9 @@ pub struct ConnectionHandle {
 pub struct Listener {
     /// The configuration of its connections.
     pub config: Arc<TcpConfig>,
+    /// That of connections over IPv6, whose longer headers leave less for a segment; `config` if
+    /// `None`.
+    pub ipv6: Option<Arc<TcpConfig>>,
     /// Connections that may be half open at once.
     pub backlog: usize,
     /// The treatment of SYNs beyond the backlog.
@@ -58,7 +61,13 @@ impl Listener {
     /// Creates a listener for 128 half-open connections, beyond which it sends cookies.
     #[must_use]
     pub fn new(config: Arc<TcpConfig>) -> Self {
-        Self { config, backlog: 128, overflow: Overflow::Cookies }
+        Self { config, ipv6: None, backlog: 128, overflow: Overflow::Cookies }
+    }
+
+    /// Returns the configuration of a connection to `remote`.
+    fn config_for(&self, remote: IpAddr) -> Arc<TcpConfig> {
+        let ipv6 = self.ipv6.as_ref().filter(|_| remote.is_ipv6());
+        Arc::clone(ipv6.unwrap_or(&self.config))
     }
 }
 

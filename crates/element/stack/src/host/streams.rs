@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use bytes::Bytes;
 use windfall_base::seq::Seq32;
@@ -115,7 +115,10 @@ impl Streams {
             return Err(SocketError::NotOpen);
         };
         let local = *local;
-        let listener = Listener::new(self.config_for(mtu, local.ip()));
+        // A socket of the unspecified address takes connections over both versions of IP.
+        let [ipv4, ipv6] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()]
+            .map(|version| self.config_for(mtu, version));
+        let listener = Listener { ipv6: Some(ipv6), ..Listener::new(ipv4) };
         self.tcp.listen(local, listener).map_err(|_| SocketError::AddressInUse)?;
         self.sockets.insert(name, Stream::Listening(local));
         Ok(())

@@ -497,6 +497,17 @@ fn a_stream_crosses_routers_and_fits_the_narrowest_link() {
 }
 
 #[test]
+fn a_listener_of_both_families_takes_the_longest_packets_of_each() {
+    for to in ["10.0.0.2:80", "[fd00::2]:80"] {
+        let mut row = Row::pair();
+        connected(&mut row, "[::]:80", to);
+        row.send(0, to, &[7; 20_000]);
+        row.run();
+        assert_eq!(row.passed.iter().map(|(_, packet)| packet.len()).max(), Some(1_500), "{to}");
+    }
+}
+
+#[test]
 fn a_paused_stream_waits_at_its_sender_and_loses_nothing() {
     let mut row = Row::pair();
     connected(&mut row, "0.0.0.0:80", "10.0.0.2:80");

@@ -175,7 +175,7 @@ impl TcpEndpoint {
             let Some((listener, _)) = self.listeners.get(&listens) else {
                 return Err(DropReason::NoListener);
             };
-            let config = Arc::clone(&listener.config);
+            let config = listener.config_for(key.remote);
             return match self.check_cookie(now, &path, segment) {
                 Some(syn) => self.resume(now, config, path, &syn, segment),
                 None => {
@@ -201,7 +201,7 @@ impl TcpEndpoint {
             };
         }
         *half_open += 1;
-        let config = Arc::clone(&listener.config);
+        let config = listener.config_for(key.remote);
         let judged = self.fast_opens.judge(&config, &self.secret, &path, segment);
         let (fast_open, takes_data) = judged;
         let connection = Connection::accept(config, path, origin, now, segment);
@@ -221,7 +221,7 @@ impl TcpEndpoint {
         path: &SocketPair,
         syn: &Segment,
     ) -> Result<(), DropReason> {
-        let repr = self.cookie_answer(now, &listener.config, path, syn);
+        let repr = self.cookie_answer(now, &listener.config_for(path.remote.ip()), path, syn);
         self.cookies += 1;
         self.reply(path, &repr)
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use windfall_base::{Duration, Instant, Seed};
 use windfall_tcp::{
-    AckPolicy, Listener, Lookup, OpenError, Overflow, TcpConfig, TcpEndpoint, TcpError, TcpEvent,
+    AckPolicy, Listener, Lookup, OpenError, TcpConfig, TcpEndpoint, TcpError, TcpEvent,
 };
 use windfall_wire_net::TcpFlags;
 
@@ -86,7 +86,7 @@ fn syns_answered_without_memory_are_counted() {
     let far = &mut pair.ends[FAR].tcp;
     far.unlisten(address(FAR));
     let config = Arc::new(TcpConfig::default());
-    let listener = Listener { config, backlog: 0, overflow: Overflow::Cookies };
+    let listener = Listener { backlog: 0, ..Listener::new(config) };
     far.listen(address(FAR), listener).unwrap();
     assert_eq!(far.cookies_sent(), 0);
     pair.connect().run_for(ms(100));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Duration, Instant, Seed};
-use windfall_tcp::{Listener, Lookup, Overflow, SegmentMeta, TcpConfig, TcpEndpoint, TcpEvent};
+use windfall_tcp::{Listener, Lookup, SegmentMeta, TcpConfig, TcpEndpoint, TcpEvent};
 use windfall_wire_net::tcp::{CorruptionKinds, FastOpenCookie, fill_checksum};
 use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpOptions, TcpPacket, TcpRepr};
 
@@ -84,7 +84,7 @@ fn besieged() -> TcpEndpoint {
     let config = Arc::new(TcpConfig::default());
     for local in ["10.0.0.2:5001", "10.0.0.2:5002", "10.0.0.3:5001"] {
         let config = Arc::clone(&config);
-        let listener = Listener { config, backlog: 0, overflow: Overflow::Cookies };
+        let listener = Listener { backlog: 0, ..Listener::new(config) };
         tcp.listen(addr(local), listener).unwrap();
     }
     tcp

@@ -191,7 +191,7 @@ fn a_flood_of_syns_costs_a_bounded_memory_and_honest_peers_still_connect() {
     for overflow in [Overflow::Drop, Overflow::Cookies] {
         let mut tcp = TcpEndpoint::new(Seed(3), "flooded", Lookup::Hashed);
         let config = Arc::new(TcpConfig::default());
-        let listener = Listener { config, backlog: 100, overflow };
+        let listener = Listener { backlog: 100, overflow, ..Listener::new(config) };
         tcp.listen(address(FAR), listener).unwrap();
         let syn = |port: u16| TcpRepr {
             src_port: port,
