@@ -203,6 +203,13 @@ impl TcpConfig {
         }
     }
 
+    /// Returns the first size of the receive buffer: at least 16 units of the window, since one of
+    /// fewer could be expressed by none.
+    pub(crate) fn first_receive_buffer(&self) -> usize {
+        let BufferSize { initial, most } = self.receive_buffer;
+        initial.max(most.min(16 << self.window_shift()))
+    }
+
     /// Returns the shift that lets 16 bits express the receive buffer, however far it grows (RFC
     /// 7323, section 2.3).
     #[must_use]

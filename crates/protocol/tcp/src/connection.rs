@@ -635,12 +635,12 @@ impl Receiver {
     fn new(config: &TcpConfig, now: Instant) -> Self {
         Self {
             origin: Seq32(0),
-            buffer: Reassembly::new(config.receive_buffer.initial),
+            buffer: Reassembly::new(config.first_receive_buffer()),
             fin: None,
             finished: false,
             syn: None,
             abandoned: false,
-            edge: 1 + config.receive_buffer.initial.min(65_535) as u64,
+            edge: 1 + config.first_receive_buffer().min(65_535) as u64,
             is_pressed: false,
             round: (now, 0),
             due: Due::Nothing,

@@ -42,7 +42,7 @@ impl TcpEndpoint {
             seq: Seq32(self.cookie(step, size, path, syn.header.seq)),
             ack: syn.header.seq.next(),
             flags: TcpFlags::SYN | TcpFlags::ACK,
-            window: config.receive_buffer.initial.min(65_535) as u16,
+            window: config.first_receive_buffer().min(65_535) as u16,
             urgent: 0,
             options: TcpOptions { mss: Some(config.mss), ..TcpOptions::default() },
         }

@@ -1,7 +1,7 @@
 //! The settings of paper 002, and what each of them changes.
 
 use windfall_base::{Duration, Rate};
-use windfall_tcp::{AckPolicy, CongestionControl, Paws, TcpConfig, TimeoutConfig};
+use windfall_tcp::{AckPolicy, BufferSize, CongestionControl, Paws, TcpConfig, TimeoutConfig};
 use windfall_wire_net::TcpFlags;
 
 use crate::pair::*;
@@ -295,4 +295,14 @@ fn bursts_leave_a_share_of_the_round_trip_apart() {
     assert_eq!(times[..4], [ms(0); 4]);
     assert_eq!(times[4..8], [ms(8); 4]);
     assert_eq!(times[8..], [ms(16); 2]);
+}
+
+#[test]
+fn a_buffer_grows_from_a_size_that_the_window_scale_can_express() {
+    for most in [16 << 20, 100 << 20, 1 << 30] {
+        let receive_buffer = BufferSize { initial: 1 << 10, most };
+        let config = TcpConfig { receive_buffer, ..TcpConfig::default() };
+        let mut pair = Pair::new(config.clone(), config);
+        pair.connect().transfer(100_000, Duration::from_secs(5));
+    }
 }
