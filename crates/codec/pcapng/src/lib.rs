@@ -230,7 +230,8 @@ pub fn damage_note(inverted: &[u32], missing: u32) -> String {
     const MAX_LISTED: usize = 4_000;
     let mut note = String::new();
     if !inverted.is_empty() {
-        note = format!("damaged: {} inverted bits:", inverted.len());
+        let bits = if inverted.len() == 1 { "bit" } else { "bits" };
+        note = format!("damaged: {} inverted {bits}:", inverted.len());
         for bit in inverted.iter().take(MAX_LISTED) {
             note.push_str(&format!(" {bit}"));
         }
@@ -240,7 +241,8 @@ pub fn damage_note(inverted: &[u32], missing: u32) -> String {
     }
     if missing > 0 {
         let begin = if note.is_empty() { "damaged: " } else { "; " };
-        note.push_str(&format!("{begin}{missing} bytes cut off the end"));
+        let bytes = if missing == 1 { "byte" } else { "bytes" };
+        note.push_str(&format!("{begin}{missing} {bytes} cut off the end"));
     }
     note
 }

@@ -52,8 +52,9 @@ fn a_file_is_a_section_two_interfaces_and_packets() {
 fn notes_list_the_inverted_bits_and_what_is_missing() {
     assert_eq!(damage_note(&[], 0), "");
     assert_eq!(damage_note(&[5, 17], 0), "damaged: 2 inverted bits: 5 17");
+    assert_eq!(damage_note(&[], 1), "damaged: 1 byte cut off the end");
     assert_eq!(damage_note(&[], 40), "damaged: 40 bytes cut off the end");
-    assert_eq!(damage_note(&[5], 4), "damaged: 1 inverted bits: 5; 4 bytes cut off the end");
+    assert_eq!(damage_note(&[5], 4), "damaged: 1 inverted bit: 5; 4 bytes cut off the end");
     assert!(damage_note(&(0..100_000).collect::<Vec<_>>(), 0).ends_with('…'));
 }
 

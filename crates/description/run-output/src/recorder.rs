@@ -4,7 +4,7 @@
 //! Drivers give it each [`NetworkEvent`] of their network, in order; simulated and real time give
 //! the same files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 
 use windfall_base::{DropReason, Payload, Port, Seed, Tag};
@@ -16,6 +16,9 @@ use windfall_stack::InterfaceEvent;
 use crate::log::EventLog;
 use crate::packet_log::{PacketLog, PacketLogHeader};
 use windfall_pcapng::{Capture, Seen, damage_note};
+
+/// Packets that have arrived and are kept to compare further copies with.
+const ARRIVED: usize = 64;
 
 /// A destination of a recorder.
 pub type Out = Box<dyn Write + Send>;
@@ -56,8 +59,20 @@ pub struct RunRecorder {
     errors: BTreeMap<(ElementId, Port, Port), ErrorFile>,
     /// Packets that entered at a captured device that were neither delivered nor dropped yet.
     under_way: BTreeMap<Tag, Payload>,
-    /// Damage to the last frame of each packet: inverted bits of the packet, bytes missing.
-    damage: BTreeMap<Tag, (Vec<u32>, u32)>,
+    /// The packets that arrived last, as they were sent: further copies of them may follow.
+    arrived: VecDeque<(Tag, Payload)>,
+    /// Damage to the last frame of each packet.
+    damage: BTreeMap<Tag, FrameDamage>,
+}
+
+/// The damage that the air did to a frame with a packet.
+struct FrameDamage {
+    /// The inverted bits, counted from the first byte behind the link header.
+    inverted: Vec<u32>,
+    /// The bytes cut off the end.
+    missing: u32,
+    /// The bytes between link header and trailer.
+    carried: usize,
 }
 
 impl core::fmt::Debug for RunRecorder {
@@ -83,6 +98,7 @@ impl RunRecorder {
             captures: BTreeMap::new(),
             errors: BTreeMap::new(),
             under_way: BTreeMap::new(),
+            arrived: VecDeque::new(),
             damage: BTreeMap::new(),
         }
     }
@@ -257,7 +273,9 @@ impl RunRecorder {
                 if self.wants_packets() {
                     let missing =
                         truncated.map_or(0, |bit| medium.length - medium.length.min(bit / 8));
-                    self.damage.insert(tag, (of_packet(inverted, medium.header), missing));
+                    let inverted = behind_header(inverted, medium.header);
+                    let carried = (medium.length - medium.header - medium.trailer) as usize;
+                    self.damage.insert(tag, FrameDamage { inverted, missing, carried });
                 }
             }
             FrameFate::Lost | FrameFate::Collided | FrameFate::Missed(_) => {}
@@ -270,10 +288,8 @@ impl RunRecorder {
         let mut note = String::new();
         if *arrived {
             if let Some(tag) = tag {
-                self.under_way.remove(tag);
-                if let Some((inverted, missing)) = self.damage.remove(tag) {
-                    note = damage_note(&within(&inverted, payload.len()), missing);
-                }
+                self.damage.remove(tag);
+                note = self.as_sent(*tag).map_or(note, |sent| difference(sent, payload));
             }
         } else if let Some(tag) = tag
             && self.captures.contains_key(&event.element)
@@ -285,6 +301,15 @@ impl RunRecorder {
             Some(capture) => capture.packet(event.at, seen, *tag, payload, &note),
             None => Ok(()),
         }
+    }
+
+    /// The packet that arrives now as its sender's device gave it.
+    fn as_sent(&mut self, tag: Tag) -> Option<&Payload> {
+        if let Some(payload) = self.under_way.remove(&tag) {
+            self.arrived.truncate(ARRIVED - 1);
+            self.arrived.push_front((tag, payload));
+        }
+        self.arrived.iter().find(|(other, _)| *other == tag).map(|(_, payload)| payload)
     }
 
     /// Notes the end of a packet on its link; a second one is ignored.
@@ -303,8 +328,11 @@ impl RunRecorder {
             return Ok(());
         };
         let mut note = format!("dropped: {reason}");
-        if let Some((inverted, missing)) = damage {
-            note = format!("{note}; {}", damage_note(&within(&inverted, payload.len()), missing));
+        // Frames that carry something else, such as a codeword or a fragment, say nothing of the
+        // places in the packet.
+        if let Some(damage) = damage.filter(|damage| damage.carried == payload.len()) {
+            let inverted = within(&damage.inverted, payload.len());
+            note = format!("{note}; {}", damage_note(&inverted, damage.missing));
         }
         capture.packet(event.at, Seen::Dropped, Some(tag), &payload, &note)
     }
@@ -319,8 +347,22 @@ fn first_failure(results: impl Iterator<Item = io::Result<()>>) -> io::Result<()
     results.fold(Ok(()), io::Result::and)
 }
 
-/// Positions in the packet of bits that were counted from the link header of `header` bytes.
-fn of_packet(inverted: &[u32], header: u32) -> Vec<u32> {
+/// The note on how a packet that arrived differs from the one that was sent; empty if it does not.
+///
+/// Only the bytes tell: a code may have mended what the air did to the frames, or have failed to.
+fn difference(sent: &Payload, arrived: &Payload) -> String {
+    if sent == arrived {
+        return String::new();
+    }
+    let (sent, arrived) = (sent.to_bytes(), arrived.to_bytes());
+    let bytes = sent.iter().zip(&arrived).map(|(sent, arrived)| sent ^ arrived);
+    let bits = bytes.flat_map(|byte| (0..8).map(move |bit| byte & (0x80 >> bit) != 0));
+    let inverted: Vec<u32> = (0..).zip(bits).filter(|(_, is)| *is).map(|(at, _)| at).collect();
+    damage_note(&inverted, sent.len().saturating_sub(arrived.len()) as u32)
+}
+
+/// Positions behind the link header of bits that were counted from its beginning.
+fn behind_header(inverted: &[u32], header: u32) -> Vec<u32> {
     inverted.iter().filter_map(|bit| bit.checked_sub(header * 8)).collect()
 }
 

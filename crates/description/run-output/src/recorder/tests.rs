@@ -78,7 +78,11 @@ impl Story {
     }
 
     fn packet(&mut self, element: ElementId, tag: Tag, arrived: bool) {
-        let payload = Payload::from(vec![0x45; LEN]);
+        self.bytes(element, tag, arrived, vec![0x45; LEN]);
+    }
+
+    fn bytes(&mut self, element: ElementId, tag: Tag, arrived: bool, bytes: Vec<u8>) {
+        let payload = Payload::from(bytes);
         let damage = Damage::default();
         self.tell(element, What::Packet(Passage { arrived, tag: Some(tag), payload, damage }));
     }
@@ -90,6 +94,11 @@ impl Story {
     }
 
     fn air(&mut self, tag: Tag, kept: bool, fate: FrameFate) {
+        self.frame(LEN as u32, tag, kept, fate);
+    }
+
+    /// A frame that carries `carried` bytes for a packet.
+    fn frame(&mut self, carried: u32, tag: Tag, kept: bool, fate: FrameFate) {
         let at = Instant::START;
         let event = windfall_channel::MediumEvent {
             from: Port(0),
@@ -97,9 +106,9 @@ impl Story {
             number: Some(0),
             tag: Some(tag),
             kept,
-            length: HEADER + LEN as u32 + TRAILER,
+            length: HEADER + carried + TRAILER,
             header: HEADER,
-            trailer: 0,
+            trailer: TRAILER,
             began: at,
             ended: at,
             strength: None,
@@ -146,7 +155,12 @@ fn damage_that_was_handed_up_is_noted_with_the_bits_of_the_packet() {
     let tag = tag_of(0, 0);
     story.enter(tag);
     story.air(tag, false, damaged());
-    story.deliver(tag);
+    let delivered =
+        InterfaceEvent::Delivered { tag: Some(tag), len: LEN, damage: Damage::default() };
+    story.interface(FAR, delivered);
+    let mut bytes = vec![0x45; LEN];
+    (bytes[0], bytes[99]) = (0x45 ^ 0x80, 0x45 ^ 0x40);
+    story.bytes(FAR, tag, true, bytes);
     let note = "damaged: 2 inverted bits: 0 793".to_owned();
     assert_eq!(far.packets(), [(Seen::Arrived, note)]);
     assert_eq!(letters.lines(), ["2 + 100", "3 c 4", "4 - 100 2"]);
@@ -166,6 +180,35 @@ fn a_repetition_makes_up_for_what_the_air_did_before() {
     assert_eq!(near.packets(), [(Seen::Sent, String::new())]);
     assert_eq!(far.packets(), [(Seen::Arrived, String::new())]);
     assert_eq!(letters.lines(), ["2 + 100", "4 c 4", "7 - 100 5"]);
+}
+
+#[test]
+fn what_a_code_mended_is_not_noted() {
+    let (recorder, [_, _, near, far]) = recorder();
+    let mut story = Story { recorder, now: 0 };
+    let [mended, given_up] = [0, 1].map(|n| tag_of(0, n));
+    for tag in [mended, given_up] {
+        story.enter(tag);
+        story.frame(LEN as u32 + 10, tag, true, damaged());
+    }
+    story.deliver(mended);
+    story.drop(NEAR, given_up, false, DropReason::RetryLimit);
+    assert_eq!(far.packets(), [(Seen::Arrived, String::new())]);
+    assert_eq!(near.packets()[2], (Seen::Dropped, "dropped: retry-limit".to_owned()));
+}
+
+#[test]
+fn every_copy_is_compared_with_what_was_sent() {
+    let (recorder, [_, _, _, far]) = recorder();
+    let mut story = Story { recorder, now: 0 };
+    let tag = tag_of(0, 0);
+    story.enter(tag);
+    story.bytes(FAR, tag, true, vec![0x45; LEN - 2]);
+    story.deliver(tag);
+    story.bytes(FAR, tag, true, [vec![0x44], vec![0x45; LEN - 1]].concat());
+    let packets = far.packets();
+    let notes: Vec<_> = packets.iter().map(|(_, note)| note.as_str()).collect();
+    assert_eq!(notes, ["damaged: 2 bytes cut off the end", "", "damaged: 1 inverted bit: 7"]);
 }
 
 //= S0.5
