@@ -36,9 +36,10 @@ pub struct LinkLedger {
     pub entered: u64,
     /// Packets that left at a device on the other side.
     pub delivered: u64,
-    /// The bytes of those delivered.
+    /// The bytes of those delivered, each counted once.
     pub delivered_bytes: u64,
-    /// The bytes of packets from others that the interface delivered to its device.
+    /// The bytes of packets from others that the interface delivered to its device, each counted
+    /// once.
     pub received_bytes: u64,
     /// Of those delivered, packets of which every copy was marked as damaged.
     pub damaged: u64,
@@ -67,7 +68,11 @@ pub struct LinkLedger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     InFlight,
-    Delivered { damaged: bool },
+    /// Delivered to the interface `first` before all others.
+    Delivered {
+        damaged: bool,
+        first: u32,
+    },
     Dropped(DropReason),
 }
 
@@ -96,22 +101,26 @@ impl LinkLedger {
         self.entered - 1
     }
 
-    /// Notes that the packet `tag` left at a device, `damaged` or not.
-    pub fn deliver(&mut self, tag: Tag, damaged: bool) {
-        let Some(fate) = self.fate(tag) else { return };
-        let before = std::mem::replace(fate, Fate::Delivered { damaged });
+    /// Notes that the packet `tag` left with `len` bytes at the device of interface `to`, `damaged`
+    /// or not. Returns false if it had left there before.
+    pub fn deliver(&mut self, tag: Tag, to: u32, len: usize, damaged: bool) -> bool {
+        let Some(fate) = self.fate(tag) else { return false };
+        let before = std::mem::replace(fate, Fate::Delivered { damaged, first: to });
         match before {
-            Fate::Delivered { damaged: all } => {
-                *fate = Fate::Delivered { damaged: all && damaged };
+            Fate::Delivered { damaged: all, first } => {
+                *fate = Fate::Delivered { damaged: all && damaged, first };
                 self.copies += 1;
                 self.damaged -= u64::from(all && !damaged);
-                return;
+                // A packet for a group comes to each of the others once, since none repeats it.
+                return first != to;
             }
             Fate::Dropped(reason) => self.drops.uncount(reason),
             Fate::InFlight => {}
         }
         self.delivered += 1;
+        self.delivered_bytes += len as u64;
         self.damaged += u64::from(damaged);
+        true
     }
 
     /// Notes that the packet `tag` was discarded, unless its sender `kept` a copy.

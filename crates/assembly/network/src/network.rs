@@ -517,10 +517,9 @@ impl Network {
             }
             InterfaceEvent::RtsFailed => self.interfaces[index].ledger.rts_failed += 1,
             InterfaceEvent::Delivered { tag: Some(tag), len, damage } => {
-                self.interfaces[index].ledger.received_bytes += *len as u64;
-                if let Some(sender) = self.interfaces.get_mut(direction_of(*tag)) {
-                    sender.ledger.deliver(*tag, damage.is_damaged());
-                    sender.ledger.delivered_bytes += *len as u64;
+                let Some(sender) = self.interfaces.get_mut(direction_of(*tag)) else { return };
+                if sender.ledger.deliver(*tag, index as u32, *len, damage.is_damaged()) {
+                    self.interfaces[index].ledger.received_bytes += *len as u64;
                 }
             }
             event => {

@@ -23,11 +23,11 @@ fn a_tag_tells_its_direction() {
 #[test]
 fn every_packet_has_one_fate() {
     let mut ledger = ledger(4);
-    ledger.deliver(tag(0), false);
-    ledger.deliver(tag(0), false);
+    ledger.deliver(tag(0), 1, 100, false);
+    ledger.deliver(tag(0), 1, 100, false);
     ledger.discard(tag(1), false, DropReason::FrameCheck);
     ledger.discard(tag(1), false, DropReason::Lost);
-    ledger.deliver(tag(2), true);
+    ledger.deliver(tag(2), 1, 100, true);
     assert_eq!((ledger.delivered, ledger.damaged, ledger.in_flight()), (2, 1, 1));
     assert_eq!(ledger.drops.of(DropReason::FrameCheck), 1);
     assert!(ledger.balances());
@@ -38,7 +38,7 @@ fn the_loss_of_a_kept_copy_decides_nothing() {
     let mut ledger = ledger(1);
     ledger.discard(tag(0), true, DropReason::Lost);
     assert_eq!(ledger.in_flight(), 1);
-    ledger.deliver(tag(0), false);
+    ledger.deliver(tag(0), 1, 100, false);
     assert_eq!((ledger.delivered, ledger.drops.total()), (1, 0));
 }
 
@@ -46,7 +46,7 @@ fn the_loss_of_a_kept_copy_decides_nothing() {
 fn a_delivery_overrides_the_drop_of_a_sender_that_gave_up() {
     let mut ledger = ledger(1);
     ledger.discard(tag(0), false, DropReason::RetryLimit);
-    ledger.deliver(tag(0), false);
+    ledger.deliver(tag(0), 1, 100, false);
     assert_eq!((ledger.delivered, ledger.drops.total()), (1, 0));
     assert!(ledger.balances());
 }
@@ -65,11 +65,11 @@ fn decided_packets_are_forgotten_in_time() {
     let mut ledger = LinkLedger::default();
     for number in 0..10 * REMEMBERED as u64 {
         let _ = ledger.enter();
-        ledger.deliver(tag(number), false);
+        ledger.deliver(tag(number), 1, 100, false);
     }
     assert!(ledger.fates.len() <= REMEMBERED);
     ledger.discard(tag(0), false, DropReason::Lost);
-    ledger.deliver(tag(u64::MAX), false);
+    ledger.deliver(tag(u64::MAX), 1, 100, false);
     assert!(ledger.balances());
 }
 
@@ -78,9 +78,18 @@ fn a_packet_is_counted_once_and_damaged_only_if_no_copy_was_whole() {
     let mut ledger = ledger(3);
     for (packet, copies) in [[true, true], [true, false], [false, true]].into_iter().enumerate() {
         for damaged in copies {
-            ledger.deliver(tag(packet as u64), damaged);
+            ledger.deliver(tag(packet as u64), 1, 100, damaged);
         }
     }
     assert_eq!((ledger.delivered, ledger.damaged, ledger.copies), (3, 1, 3));
+    assert_eq!(ledger.delivered_bytes, 300);
     assert!(ledger.balances());
+}
+
+#[test]
+fn a_copy_is_new_at_another_interface_alone() {
+    let mut ledger = ledger(1);
+    let is_new = [4, 4, 5].map(|to| ledger.deliver(tag(0), to, 100, false));
+    assert_eq!(is_new, [true, false, true]);
+    assert_eq!((ledger.delivered_bytes, ledger.copies), (100, 2));
 }

@@ -7,8 +7,8 @@ use super::*;
 fn ledger() -> LinkLedger {
     let mut ledger = LinkLedger::default();
     let mut tags = (0..4).map(|_| tag_of(0, ledger.enter())).collect::<Vec<_>>().into_iter();
-    ledger.deliver(tags.next().unwrap(), false);
-    ledger.deliver(tags.next().unwrap(), true);
+    ledger.deliver(tags.next().unwrap(), 1, 100, false);
+    ledger.deliver(tags.next().unwrap(), 1, 100, true);
     ledger.discard(tags.next().unwrap(), false, DropReason::QueueFull);
     ledger.frames = 5;
     ledger.retransmissions = 2;
