@@ -136,10 +136,10 @@ impl Network {
         network.names.extend(config.links.iter().map(|link| link.name.clone()));
         network.names.extend(config.stations.iter().map(|station| station.name.clone()));
         network.agenda = Agenda::new(network.names.len());
-        // Applications open their sockets before the first packet comes.
-        for index in 0..network.stations.len() {
-            network.drain_station(Instant::START, index);
-        }
+        // Applications open their sockets before the first packet comes. What hosts have to report
+        // of that waits until the network runs, since it has not been asked to record it yet.
+        (0..network.stations.len())
+            .for_each(|index| network.take_departures(Instant::START, index));
         // Every element may want to begin of its own accord; what has no business then says so.
         for index in 0..network.names.len() {
             network.agenda.set(ElementId(index as u32), Some(Instant::START));
@@ -329,7 +329,9 @@ impl Network {
 
     /// Does everything that is due or follows at `now`.
     fn run(&mut self, now: Instant) {
-        self.begun = true;
+        if !core::mem::replace(&mut self.begun, true) {
+            (0..self.stations.len()).for_each(|index| self.take_host_events(now, index));
+        }
         self.watchdog.enter(now);
         self.end_due_contentions(now);
         loop {
@@ -491,7 +493,17 @@ impl Network {
     }
 
     fn drain_station(&mut self, now: Instant, index: usize) {
-        let element = ElementId((self.interfaces.len() + self.media.len() + index) as u32);
+        self.take_departures(now, index);
+        self.take_host_events(now, index);
+    }
+
+    fn element_of_station(&self, index: usize) -> ElementId {
+        ElementId((self.interfaces.len() + self.media.len() + index) as u32)
+    }
+
+    /// Takes the packets of a station, and asks when it wants to be woken.
+    fn take_departures(&mut self, now: Instant, index: usize) {
+        let element = self.element_of_station(index);
         let StationSlot { station, interfaces } = &mut self.stations[index];
         let Some(station) = station else { return self.agenda.set(element, None) };
         while let Some((port, outgoing)) = station.poll_transmit(now) {
@@ -500,6 +512,11 @@ impl Network {
             }
         }
         self.agenda.set(element, station.poll_timeout().map(|(at, _)| at));
+    }
+
+    fn take_host_events(&mut self, now: Instant, index: usize) {
+        let element = self.element_of_station(index);
+        let Some(station) = &mut self.stations[index].station else { return };
         while let Some(event) = station.poll_event() {
             if self.recording.events {
                 self.events.push_back(NetworkEvent { at: now, element, what: What::Host(event) });

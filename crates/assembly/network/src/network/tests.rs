@@ -1,10 +1,10 @@
 use core::net::{Ipv4Addr, SocketAddr};
 
-use windfall_apps::{BulkConfig, BulkSinkConfig};
+use windfall_apps::{BulkConfig, BulkSinkConfig, PingConfig};
 use windfall_base::{DropReason, Duration, Ledger, Probability, Rate, Stream};
 use windfall_channel::{AirConfig, Line, MediumConfig, Model, PathConfig, PipeMediumConfig};
 use windfall_link::Arq;
-use windfall_stack::{HostConfig, InterfaceConfig};
+use windfall_stack::{HostConfig, HostEvent, InterfaceConfig};
 use windfall_testkit::laws::{self, Subject};
 
 use super::*;
@@ -170,6 +170,29 @@ fn timeless() -> NetworkConfig {
         station.host = Some(HostSetup { host: host(last), apps: vec![app] });
     }
     config
+}
+
+#[test]
+fn what_hosts_do_at_the_start_is_recorded() {
+    let mut config = timeless();
+    let to = Ipv4Addr::new(10, 0, 0, 2).into();
+    let interval = Duration::from_millis(1);
+    let (start, stop) = (Instant::START, None);
+    let ping = PingConfig { to, size: 10, interval, count: Some(3), start, stop };
+    let hosts: Vec<_> = config.stations.iter_mut().filter_map(|it| it.host.as_mut()).collect();
+    for (host, apps) in hosts.into_iter().zip([vec![AppConfig::Ping(ping)], vec![]]) {
+        host.apps = apps;
+    }
+    for events in [true, false] {
+        let mut network = build(&config);
+        network.record(Recording { events, packets: false });
+        run_out(&mut network);
+        let reports = core::iter::from_fn(|| network.poll_event());
+        let sent = reports.filter(|it| matches!(it.what, What::Host(HostEvent::Sent { .. })));
+        let times: Vec<Instant> = sent.map(|it| it.at).collect();
+        let expected = [0, 1, 2].map(|n| Instant::START + Duration::from_millis(n));
+        assert_eq!(times, if events { &expected[..] } else { &[] });
+    }
 }
 
 #[test]
