@@ -94,7 +94,8 @@ operations! {
 }
 
 impl Operations {
-    /// Returns the share of received segments that header prediction took; 0 before the first.
+    /// Returns the share that header prediction took of the segments that it was tried on; 0 before
+    /// the first.
     #[must_use]
     pub fn prediction_rate(&self) -> f64 {
         let hits = self.predicted_data + self.predicted_acks;
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rate_of_prediction_is_a_share_of_what_was_received() {
+    fn the_rate_of_prediction_is_a_share_of_what_it_was_tried_on() {
         assert_eq!(Operations::default().prediction_rate(), 0.0);
         let (predicted_data, predicted_acks, mispredicted) = (5, 1, 2);
         let some =

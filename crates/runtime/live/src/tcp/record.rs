@@ -27,7 +27,8 @@ pub struct ConnectionRecord {
     pub timeouts: Option<u64>,
     /// The smoothed round-trip time.
     pub rtt_seconds: Option<f64>,
-    /// The share of segments that header prediction took; the kernel does not tell.
+    /// The share that header prediction took of the segments that it was tried on; the kernel does
+    /// not tell.
     pub prediction_rate: Option<f64>,
     /// The count of each step of processing; unknown of the kernel.
     pub operations: Option<Operations>,
