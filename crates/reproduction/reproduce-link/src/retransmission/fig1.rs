@@ -101,7 +101,7 @@ fn monotone(paper: &Curve) -> Claim {
     );
     let claim = claim
         .recorded(Verdict::InPart)
-        .because("from the third packet on the steps are smaller than their intervals");
+        .because("from the sixth packet on not every step is as large as its interval");
     let steps = (1..8).map(|lost| [lost + 1, lost]).chain([[8, 2]]);
     steps.fold(claim, |claim, [more, less]| {
         let of = format!("T({more}) / T({less})");
