@@ -66,7 +66,7 @@ impl FromStr for Arq {
                 _ => Err(ParseUnitError::new(
                     "retransmission policy",
                     text,
-                    "use none, persistent, or how often to repeat a frame, 0 to 254",
+                    "use none, persistent, or how often to retransmit a frame, 0 to 254",
                 )),
             },
         }

@@ -50,6 +50,18 @@ impl Deficit {
             unit,
         }
     }
+
+    /// Passes at once the rounds in which no flow can afford anything: there are many of them where
+    /// all owe much.
+    fn skip_rounds(&mut self) {
+        let share = |flow: &Flow| self.quantum * flow.weight;
+        let owed = self.round.iter().map(|&flow| &self.flows[flow]);
+        let rounds = owed.map(|flow| -flow.credit / share(flow)).fold(f64::INFINITY, f64::min);
+        for &flow in &self.round {
+            let state = &mut self.flows[flow];
+            state.credit += rounds.floor().max(0.0) * self.quantum * state.weight;
+        }
+    }
 }
 
 impl Scheduler for Deficit {
@@ -96,6 +108,7 @@ impl Scheduler for Deficit {
         if let Some(flow) = self.reserved.due() {
             return Some(self.numbers[flow]);
         }
+        let mut passed = 0;
         while let Some(&flow) = self.round.front() {
             let state = &mut self.flows[flow];
             if state.credit > 0.0 {
@@ -103,6 +116,10 @@ impl Scheduler for Deficit {
             }
             state.credit += self.quantum * state.weight;
             self.round.rotate_left(1);
+            passed += 1;
+            if passed == self.round.len() {
+                self.skip_rounds();
+            }
         }
         // The link is not idle while a reserved flow has packets.
         Some(self.numbers[self.reserved.choose()?])
@@ -115,14 +132,12 @@ impl Scheduler for Deficit {
         }
         self.reserved.pass(service.effort);
         state.credit -= service.effort;
-        // Attempts that cost more than was thought of make the rounds longer, or whoever owes much
-        // would be skipped many times.
-        if service.effort > self.quantum * state.weight {
-            self.quantum = service.effort / state.weight;
-        }
     }
 
     fn pass(&mut self, effort: f64) {
         self.reserved.pass(effort);
     }
 }
+
+#[cfg(test)]
+mod tests;
