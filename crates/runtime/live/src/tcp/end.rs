@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 
 use bytes::{Buf, Bytes};
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrStorage, connect, setsockopt, socket,
-    sockopt::Linger,
+    sockopt::{Linger, OobInline},
 };
 use windfall_base::Instant;
 
@@ -47,6 +47,7 @@ impl End {
         let family = if to.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
         let socket = socket(family, SockType::Stream, flags, None)?;
+        keep_urgent_data(&socket)?;
         match connect(socket.as_raw_fd(), &SockaddrStorage::from(to)) {
             Ok(()) | Err(Errno::EINPROGRESS) => Ok(Self::Socket(socket.into())),
             Err(error) => Err(error.into()),
@@ -57,6 +58,7 @@ impl End {
     pub(super) fn accepted(socket: TcpStream) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         socket.set_nodelay(true)?;
+        keep_urgent_data(&socket)?;
         Ok(Self::Socket(socket))
     }
 
@@ -142,6 +144,11 @@ impl End {
     }
 }
 
+/// Leaves urgent data in the stream: otherwise the kernel takes the last byte of them out of it.
+fn keep_urgent_data(socket: &impl AsFd) -> io::Result<()> {
+    Ok(setsockopt(socket, OobInline, &true)?)
+}
+
 /// Takes `len` bytes from the front.
 fn advance(pending: &mut VecDeque<Bytes>, mut len: usize) {
     while let Some(front) = pending.front_mut() {
@@ -154,3 +161,6 @@ fn advance(pending: &mut VecDeque<Bytes>, mut len: usize) {
         pending.pop_front();
     }
 }
+
+#[cfg(test)]
+mod tests;
