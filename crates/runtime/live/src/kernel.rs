@@ -65,25 +65,27 @@ impl KernelCounters {
     #[must_use]
     pub fn drops_after(&self) -> Drops {
         let sum = |names: &[&str]| names.iter().map(|name| self.get(name)).sum::<u64>();
-        let ip_checksum = self.get("IpExt.InCsumErrors");
-        let header_errors = sum(&["Ip.InHdrErrors", "Ip6InHdrErrors"]);
         let tcp_checksum = self.get("Tcp.InCsumErrors");
         let lite_checksum = sum(&["UdpLite.InCsumErrors", "UdpLite6InCsumErrors"]);
-        let lite_other = sum(&["UdpLite.InErrors", "UdpLite6InErrors"])
-            .saturating_sub(sum(&["UdpLite.RcvbufErrors", "UdpLite6RcvbufErrors"]))
-            .saturating_sub(lite_checksum);
-        let malformed = header_errors.saturating_sub(ip_checksum)
+        let hop_limit = self.hops_exceeded();
+        let malformed = self.header_errors().iter().sum::<u64>().saturating_sub(hop_limit)
             + self.get("Tcp.InErrs").saturating_sub(tcp_checksum)
+            + self.datagram_errors("Udp.", "Udp6")
             + sum(&["IpExt.InTruncatedPkts", "Ip6InTruncatedPkts"]);
         let counts = [
-            (DropReason::NotForUs, sum(&["Ip.InAddrErrors", "Ip6InAddrErrors"])),
+            (DropReason::TooBig, self.too_big()),
+            (
+                DropReason::NotForUs,
+                sum(&["Ip.InAddrErrors", "Ip6InAddrErrors", "TcpExt.IPReversePathFilter"]),
+            ),
             (DropReason::Malformed, malformed),
-            (DropReason::IpHeaderChecksum, ip_checksum),
+            (DropReason::IpHeaderChecksum, self.get("IpExt.InCsumErrors")),
+            (DropReason::HopLimit, hop_limit),
             (DropReason::NoRoute, sum(&["IpExt.InNoRoutes", "Ip6InNoRoutes"])),
             (DropReason::Reassembly, sum(&["Ip.ReasmFails", "Ip6ReasmFails"])),
             (DropReason::UdpChecksum, sum(&["Udp.InCsumErrors", "Udp6InCsumErrors"])),
             (DropReason::UdpLiteChecksum, lite_checksum),
-            (DropReason::UdpLiteCoverage, lite_other),
+            (DropReason::UdpLiteCoverage, self.datagram_errors("UdpLite.", "UdpLite6")),
             (DropReason::TcpChecksum, tcp_checksum),
             (DropReason::IcmpChecksum, sum(&["Icmp.InCsumErrors", "Icmp6InCsumErrors"])),
             (
@@ -104,6 +106,10 @@ impl KernelCounters {
                     "Udp6RcvbufErrors",
                     "UdpLite.RcvbufErrors",
                     "UdpLite6RcvbufErrors",
+                    "Udp.MemErrors",
+                    "Udp6MemErrors",
+                    "UdpLite.MemErrors",
+                    "UdpLite6MemErrors",
                     "TcpExt.TCPBacklogDrop",
                     "TcpExt.TCPRcvQDrop",
                 ]),
@@ -115,6 +121,57 @@ impl KernelCounters {
             drops.count_many(reason, count);
         }
         drops
+    }
+
+    /// Tells whether the station forwards, so that what came from a link may have to leave again.
+    fn forwards(&self) -> bool {
+        self.get("Ip.Forwarding") == 1
+    }
+
+    /// Returns the packets that came from a link and were too big for the next one.
+    ///
+    /// The kernel counts one of IPv6 twice, as `Ip6FragFails` as well.
+    fn too_big(&self) -> u64 {
+        let cut = if self.forwards() { self.get("Ip.FragFails") } else { 0 };
+        cut + self.get("Ip6InTooBigErrors")
+    }
+
+    /// Returns the errors in headers of IPv4, but for wrong checksums, and of IPv6. A hop limit
+    /// that ran out is among them.
+    fn header_errors(&self) -> [u64; 2] {
+        let errors = self.get("Ip.InHdrErrors").saturating_sub(self.get("IpExt.InCsumErrors"));
+        [errors, self.get("Ip6InHdrErrors")]
+    }
+
+    /// Returns the packets whose hop limit ran out at the station.
+    ///
+    /// The kernel tells them apart only by the errors with which it answers, and of those it holds
+    /// back most when there are many: what it held back counts too, once it has sent one.
+    fn hops_exceeded(&self) -> u64 {
+        if !self.forwards() {
+            return 0;
+        }
+        let of = |family: &str, errors: u64| {
+            let count = |name: &str| self.get(&format!("{family}{name}"));
+            let held_back = count("OutRateLimitHost") + count("OutRateLimitGlobal");
+            match count("OutTimeExcds") {
+                0 => 0,
+                told => errors.min(told + held_back),
+            }
+        };
+        let [v4, v6] = self.header_errors();
+        of("Icmp.", v4) + of("Icmp6", v6)
+    }
+
+    /// Returns the datagrams that were neither damaged nor without room: those of a wrong length,
+    /// and of UDP-Lite those that cover too little. `v4` and `v6` begin the names of the counters.
+    fn datagram_errors(&self, v4: &str, v6: &str) -> u64 {
+        let named = ["InCsumErrors", "RcvbufErrors", "MemErrors"];
+        let of = |family: &str| {
+            let named = named.iter().map(|name| self.get(&format!("{family}{name}"))).sum();
+            self.get(&format!("{family}InErrors")).saturating_sub(named)
+        };
+        of(v4) + of(v6)
     }
 
     /// Returns the counters of the device called `name`, if there is one.

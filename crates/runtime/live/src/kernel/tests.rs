@@ -73,6 +73,40 @@ reno
     assert_eq!(counters.congestion(), Some("reno"));
 }
 
+/// The drops after the link that these texts of `snmp` and `snmp6` tell.
+fn drops_after(snmp: &str, snmp6: &str) -> Vec<(DropReason, u64)> {
+    let counters = KernelCounters::parse(&format!("= snmp\n{snmp}\n= snmp6\n{snmp6}\n"));
+    counters.drops_after().iter().collect()
+}
+
+//= S0.71
+#[test]
+fn a_forwarders_drops_have_the_reasons_of_the_simulator() {
+    // Seven of eleven answers to a hop limit were held back, and two headers were wrong.
+    let snmp = "Ip: Forwarding InHdrErrors FragFails\nIp: 1 13 10\n\
+                Icmp: OutTimeExcds OutRateLimitHost OutRateLimitGlobal\nIcmp: 4 6 1";
+    let snmp6 = "Ip6InHdrErrors 5\nIp6InTooBigErrors 3\nIp6FragFails 3\nIcmp6OutTimeExcds 5";
+    let expected =
+        [(DropReason::TooBig, 13), (DropReason::Malformed, 2), (DropReason::HopLimit, 16)];
+    assert_eq!(drops_after(snmp, snmp6), expected);
+    // Without an answer no hop limit ran out, whatever else was held back.
+    let snmp = "Ip: Forwarding InHdrErrors\nIp: 1 4\nIcmp: OutRateLimitHost\nIcmp: 9";
+    assert_eq!(drops_after(snmp, ""), [(DropReason::Malformed, 4)]);
+    // A host that does not forward answers so to fragments, and cuts nothing but its own packets.
+    let snmp = "Ip: Forwarding InHdrErrors FragFails\nIp: 2 4 1\nIcmp: OutTimeExcds\nIcmp: 9";
+    assert_eq!(drops_after(snmp, ""), [(DropReason::Malformed, 4)]);
+}
+
+//= S0.71
+#[test]
+fn datagrams_of_a_wrong_length_are_malformed() {
+    let snmp = "Udp: InErrors RcvbufErrors InCsumErrors MemErrors\nUdp: 29 2 3 4";
+    let snmp6 = "Udp6InErrors 7\nUdp6InCsumErrors 6";
+    let expected =
+        [(DropReason::Malformed, 21), (DropReason::UdpChecksum, 9), (DropReason::ReceiveBuffer, 6)];
+    assert_eq!(drops_after(snmp, snmp6), expected);
+}
+
 #[test]
 fn this_machines_counters_can_be_read() {
     let counters = KernelCounters::parse(&read_files());

@@ -19,6 +19,26 @@ delay = "1ms"
 mtu = 1300
 "#;
 
+/// Sends what the router or the right station must drop: over each family five datagrams too big
+/// for the second link and ten whose hop limit runs out, and two of each wrong length.
+const UNWANTED: &str = "
+from socket import *
+import struct
+plain, wide = ('10.77.0.6', 9), ('fd77:696e:6400:1::2', 9)
+kinds = ((AF_INET, plain, 0, 10, 2), (AF_INET6, wide, 41, 23, 16))
+for family, to, level, discovery, hops in kinds:
+    big, short_lived = (socket(family, SOCK_DGRAM) for _ in range(2))
+    big.setsockopt(level, discovery, 3)
+    short_lived.setsockopt(level, hops, 1)
+    for _ in range(5):
+        big.sendto(bytes(1400), to)
+    for _ in range(10):
+        short_lived.sendto(bytes(10), to)
+raw = socket(AF_INET, SOCK_RAW, IPPROTO_UDP)
+for length in (4, 4, 100, 100):
+    raw.sendto(struct.pack('!HHHH', 1000, 9, length, 0) + bytes(4), plain)
+";
+
 /// A radio whose base station cannot reach `b`.
 const CELL: &str = r#"
 [[link]]
@@ -140,6 +160,24 @@ fn programs_enter_stations_that_are_up() {
         assert_eq!(link["balances"], true, "{summary}");
         assert_eq!(link["entered"], link["delivered"], "{summary}");
     }
+}
+
+//= S0.71
+#[test]
+fn what_a_router_and_a_host_drop_is_named() {
+    require!("python3", "ping");
+    let folder = Folder::new("up-drops");
+    let up = Up::new(&folder, "drops", None);
+    let script = folder.path().join("unwanted.py");
+    std::fs::write(&script, UNWANTED).expect("a file");
+    // Packets keep their order: when the ping is answered, all before it have arrived.
+    let line = format!("python3 {} && ping -q -c 1 -W 30 10.77.0.6", script.display());
+    let output = up.exec("left", &line);
+    assert!(output.status.success(), "{output:?}");
+    let summary = up.end();
+    let dropped = |station: usize| summary["stations"][station]["dropped_after"].clone();
+    assert_eq!(dropped(1), serde_json::json!({ "too-big": 10, "hop-limit": 20 }), "{summary}");
+    assert_eq!(dropped(2), serde_json::json!({ "malformed": 4 }), "{summary}");
 }
 
 //= S3.2
