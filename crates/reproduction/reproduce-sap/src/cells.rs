@@ -15,7 +15,7 @@ fn workload(extent: Extent, mbps: u64) -> (u32, usize) {
     // datagrams.
     match extent {
         Extent::Quick => ((mbps as u32).clamp(6, 30), 8),
-        Extent::Paper => ((5 * mbps as u32).clamp(40, 256), 10),
+        Extent::Paper => ((5 * mbps as u32).clamp(40, 256), 40),
         Extent::Full => (10_240, 20),
     }
 }

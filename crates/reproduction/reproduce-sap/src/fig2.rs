@@ -13,7 +13,7 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig2",
     title: "Frames that the radio must send again, by rate and distance",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::InPart, 10),
+    record: VerdictRecord::with_seeds(Verdict::InPart, 40),
     mutation: Some("one attempt for each frame"),
     run,
 };

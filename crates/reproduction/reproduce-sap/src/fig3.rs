@@ -14,7 +14,7 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig3",
     title: "Bit errors within damaged frames, by rate and distance",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::InPart, 10),
+    record: VerdictRecord::with_seeds(Verdict::InPart, 40),
     mutation: Some("damaged frames are dropped"),
     run,
 };

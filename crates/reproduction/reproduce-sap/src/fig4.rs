@@ -15,7 +15,7 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig4",
     title: "Frames lost, with damaged ones dropped (FLR) and accepted (FLR/B)",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::Reproduced, 10),
+    record: VerdictRecord::with_seeds(Verdict::Reproduced, 40),
     mutation: Some("damaged frames are dropped"),
     run,
 };
