@@ -69,6 +69,17 @@ fn throughput(outcome: &Outcome) -> f64 {
     outcome.report("bulk-sink")["goodput_bps"]
 }
 
+/// Returns the share of the mean window that remains where reductions round down.
+///
+/// A round trip of n segments grows the window by α = 0.53 of one and meets p n losses, each of
+/// which takes 0.3 n. Rounding takes 0.95 more on average: half a segment of the window, and 0.45
+/// of seven tenths of a whole number: α = p n (0.3 n + 0.95).
+fn whole_windows(loss: f64) -> f64 {
+    let square = 0.9 / 1.7 / loss / 0.3;
+    let half = 0.95 / 0.3 / 2.0;
+    ((half * half + square).sqrt() - half) / square.sqrt()
+}
+
 #[test]
 fn a_snoop_cache_hides_the_losses_of_the_last_hop_from_the_sender() {
     //= S2.18
@@ -85,8 +96,8 @@ fn a_snoop_cache_hides_the_losses_of_the_last_hop_from_the_sender() {
         let [without, with]: [Vec<_>; 2] = [false, true].map(|snoop| run(snoop).collect());
         let mean = |runs: &[Outcome]| runs.iter().map(throughput).sum::<f64>() / runs.len() as f64;
         // CUBIC grows by the segments that are acknowledged, not by the ACKs that come (RFC 9438,
-        // 4.3): one ACK for two segments costs it nothing.
-        let law = if tcp == "cubic" { law * 2_f64.sqrt() } else { law };
+        // 4.3): one ACK for two segments costs it nothing. Its windows are whole after a reduction.
+        let law = if tcp == "cubic" { law * 2_f64.sqrt() * whole_windows(LOSS) } else { law };
         let ratio = mean(&without) / law;
         assert!((0.7..2.0).contains(&ratio), "{tcp}: {ratio} of the law");
         // With the losses hidden, the link is again what limits the sender.
@@ -115,7 +126,10 @@ fn a_snoop_cache_does_not_hide_congestion() {
     for tcp in ["new-reno", "sack", "cubic"] {
         let [without, with] = [false, true].map(|on| last_hop(on, 0.0, "queue = 60", tcp, 3));
         let full = |outcome: &Outcome| outcome.ledger(BASE).drops.of(DropReason::QueueFull);
-        assert!(full(&with) > 50 && full(&with) * 5 >= full(&without) * 4, "{tcp}");
+        let (fewer, all) =
+            (full(&without).saturating_sub(full(&with)), full(&with) + full(&without));
+        // Three standard errors of a difference between two counts.
+        assert!(full(&with) > 50 && (fewer as f64) < 3.0 * (all as f64).sqrt(), "{tcp}: {fewer}");
         let ratio = throughput(&with) / throughput(&without);
         assert!((0.9..1.05).contains(&ratio), "{tcp}: {ratio}");
     }

@@ -37,6 +37,40 @@ fn ack(millis: u64, segments: u64, limited: bool) -> Acknowledged {
 }
 
 #[test]
+fn a_reduction_leaves_whole_segments() {
+    // As Linux does: 0.7 of 9.5 segments in flight are 6, of 10 in flight exactly 7.
+    for (in_flight, window) in [(9_500, 6_000), (10_000, 7_000), (700_000, 490_000)] {
+        let mut cubic = Cubic::new(1_000, 10);
+        let (now, offered) = (Instant::START, u64::MAX);
+        cubic.on_loss(&Loss { now, in_flight, in_network: 0, offered });
+        assert_eq!(cubic.window(), window, "{in_flight}");
+    }
+}
+
+#[test]
+fn the_estimate_of_reno_grows_at_one_pace_above_the_last_window_too() {
+    let mut cubic = Cubic::new(1_000, 10);
+    let (now, offered) = (Instant::START, u64::MAX);
+    cubic.on_loss(&Loss { now, in_flight: 10_000, in_network: 0, offered });
+    let mut windows = Vec::new();
+    // Round trips of 1 ms, in which the cubic itself hardly moves.
+    for round in 0..24_u64 {
+        let segments = cubic.window() / 1_000;
+        (0..segments).for_each(|n| {
+            let now = Instant::START.saturating_add(Duration::from_micros(1_000 * round + n));
+            cubic.on_acknowledged(&Acknowledged { now, ..ack(0, 1, true) });
+        });
+        windows.push(cubic.window() as f64 / 1_000.0);
+    }
+    // From 7 on by 3 · 0.3 / 1.7 = 0.53 per round trip, past the 10 of the reduction.
+    let pace = |rounds: core::ops::Range<usize>| {
+        (windows[rounds.end] - windows[rounds.start]) / rounds.len() as f64
+    };
+    let (below, above) = (pace(0..4), pace(12..22));
+    assert!((0.45..0.6).contains(&below) && (0.45..0.6).contains(&above), "{below}, {above}");
+}
+
+#[test]
 fn after_a_timeout_slow_start_counts_one_segment_and_the_cubic_begins_flat() {
     // RFC 3465, section 2.3; RFC 9438, section 4.8: W_max is the window then, not that before.
     let mut cubic = Cubic::new(1_000, 100);

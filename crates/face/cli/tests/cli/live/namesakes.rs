@@ -104,9 +104,6 @@ fn mean(seeds: u64, one: impl Fn(u64) -> Mean + Sync) -> Mean {
 fn difference(name: &str, loss: f64, ours: Mean, kernel: Mean) -> Option<String> {
     let ratio = ours.goodput / kernel.goodput;
     let goodput = match name {
-        // The estimate of Reno's window grows faster above the last window (RFC 9438, section
-        // 4.3), which Linux leaves out, and Linux rounds windows down to whole segments.
-        "cubic" if loss > 0.0 => 0.9..1.3,
         // Version 3 bounds itself from 2 % of losses on, version 1 does not look at them.
         "bbr" if loss >= 0.02 => 0.5..1.1,
         _ => 0.9..1.1,
