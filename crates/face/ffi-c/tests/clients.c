@@ -1,4 +1,5 @@
 /* One listener, several clients, one thread that polls; then the ways in which a connection fails. */
+#include "check.h"
 #include <errno.h>
 #include <poll.h>
 #include <sap.h>
@@ -6,14 +7,6 @@
 #include <string.h>
 
 enum { CLIENTS = 3, PATIENCE = 30000 };
-
-#define CHECK(holds)                                          \
-    do {                                                      \
-        if (!(holds)) {                                       \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #holds); \
-            return __LINE__;                                  \
-        }                                                     \
-    } while (0)
 
 static int readable(int fd)
 {

@@ -1,19 +1,12 @@
 /* Approximate messages over a path that damages and loses: the receiver is told which bytes. */
 #define _GNU_SOURCE
+#include "check.h"
 #include <sap.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#define CHECK(holds)                                          \
-    do {                                                      \
-        if (!(holds)) {                                       \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #holds); \
-            return 1;                                         \
-        }                                                     \
-    } while (0)
 
 enum { SIZE = 1000, LONG = 200000 };
 static volatile int damage, lose;

@@ -1,4 +1,5 @@
 /* Two UDP-Lite sockets inside UDP and a plain UDP socket that repeats a datagram with damage. */
+#include "check.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -7,14 +8,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#define CHECK(holds)                                          \
-    do {                                                      \
-        if (!(holds)) {                                       \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #holds); \
-            return 1;                                         \
-        }                                                     \
-    } while (0)
 
 enum { HEADER = 8, SIZE = 100 };
 

@@ -283,25 +283,24 @@ fn chart(times: &[Times]) -> Chart {
     }
 }
 
+/// The columns of a table of transfers' times, and the cells of one of its rows.
+pub(crate) const MEASURES: [&str; 5] =
+    ["transfers", "without an end", "median (s)", "low (s)", "high (s)"];
+
+pub(crate) fn measures(seconds: &[f64]) -> [String; 5] {
+    let endless = seconds.iter().filter(|it| it.is_infinite()).count();
+    let Estimate { value, low, high, runs } = Estimate::median(seconds);
+    let [value, low, high] = [value, low, high].map(|it| format!("{it:.4}"));
+    [runs.to_string(), endless.to_string(), value, low, high]
+}
+
 fn table(times: &[Times]) -> Table {
-    let mut table = Table::new([
-        "protocol",
-        "distance (m)",
-        "transfers",
-        "without an end",
-        "median (s)",
-        "low (s)",
-        "high (s)",
-    ]);
+    let columns = ["protocol", "distance (m)"].into_iter().chain(MEASURES);
+    let mut table = Table::new(columns);
     for (protocol, (_, name)) in PROTOCOLS.iter().enumerate() {
         for (at, metres) in DISTANCES.iter().enumerate() {
-            let seconds = seconds_at(times, protocol, at);
-            let endless = seconds.iter().filter(|it| it.is_infinite()).count();
-            let Estimate { value, low, high, runs } = Estimate::median(&seconds);
-            let counts = [runs, endless].map(|count| count.to_string());
             let mut row = vec![(*name).to_owned(), metres.to_string()];
-            row.extend(counts);
-            row.extend([value, low, high].map(|it| format!("{it:.4}")));
+            row.extend(measures(&seconds_at(times, protocol, at)));
             table.push(row);
         }
     }

@@ -5,7 +5,7 @@ use windfall_experiment::{
 };
 use windfall_report::{Axis, Chart, Estimate, Mark, Series, Table, statistics};
 
-use super::bulk::{PROTOCOLS, point, transfer};
+use super::bulk::{MEASURES, PROTOCOLS, measures, point, transfer};
 use super::ends::{MUTATION, ProtocolUnderTest};
 use super::office::{self, Office, RATES};
 
@@ -172,25 +172,13 @@ fn chart(transfers: &Transfers, at: usize) -> Chart {
 }
 
 fn table(transfers: &Transfers) -> Table {
-    let mut table = Table::new([
-        "protocol",
-        "distance (m)",
-        "rate (Mb/s)",
-        "transfers",
-        "without an end",
-        "median (s)",
-        "low (s)",
-        "high (s)",
-    ]);
+    let columns = ["protocol", "distance (m)", "rate (Mb/s)"].into_iter().chain(MEASURES);
+    let mut table = Table::new(columns);
     for (protocol, (_, name)) in PROTOCOLS.iter().enumerate() {
         for (at, metres) in DISTANCES.iter().enumerate() {
             for (rate, mbps) in RATES.iter().enumerate() {
-                let seconds = transfers.seconds(protocol, at, rate);
-                let endless = seconds.iter().filter(|it| it.is_infinite()).count();
-                let Estimate { value, low, high, runs } = Estimate::median(&seconds);
                 let mut row = vec![(*name).to_owned(), metres.to_string(), mbps.to_string()];
-                row.extend([runs, endless].map(|count| count.to_string()));
-                row.extend([value, low, high].map(|it| format!("{it:.4}")));
+                row.extend(measures(&transfers.seconds(protocol, at, rate)));
                 table.push(row);
             }
         }
