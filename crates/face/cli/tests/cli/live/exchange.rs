@@ -93,6 +93,39 @@ fn a_stream_crosses_the_radio_and_its_damage_is_counted() {
     assert_eq!(refused["damaged"], 0, "{refused}");
 }
 
+/// A file over the kernel's TCP and datagrams over approximate SAP, at once, on one interface and
+/// as an ordinary user where the test is one.
+//= S0.1
+#[test]
+fn tcp_stays_exact_beside_approximate_datagrams() {
+    require!("curl", "python3");
+    let folder = Folder::new("beside");
+    let path = folder.path().display();
+    let content: Vec<u8> =
+        (0..400_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    std::fs::write(folder.path().join("file"), content).expect("the folder can be written");
+    let far = format!(
+        "python3 -m http.server -d {path} 80 >/dev/null 2>&1 & \
+         exec {WINDFALL} stream receive --json > {path}/report"
+    );
+    let near = format!(
+        "curl -s --retry 20 --retry-connrefused --retry-delay 1 -m 60 -o {path}/got \
+         http://$WINDFALL_BASE/file & fetch=$!
+         {WINDFALL} stream send $WINDFALL_BASE --datagrams 400 --interval 5ms && wait $fetch && \
+         cmp {path}/file {path}/got && {}; test -s {path}/report",
+        until(&format!("-s {path}/report"))
+    );
+    let output = windfall(&format!("run -q {OFFICE} --accept-damaged"))
+        .args(["--far", &far, "--", "sh", "-c", &near])
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report =
+        std::fs::read_to_string(folder.path().join("report")).expect("the report is there");
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    assert!(report["damaged"].as_u64() > Some(20), "{report}");
+}
+
 /// In the paper profile nothing but the link knows of damage.
 #[test]
 fn the_link_tells_the_receiver_which_datagrams_are_damaged() {
