@@ -22,7 +22,7 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.59",
     title: "Bit errors in encrypted and in compressed data, and authenticated chunks",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::Reproduced, 10),
+    record: VerdictRecord::with_seeds(Verdict::InPart, 10),
     mutation: Some("no bit is inverted"),
     run,
 };
@@ -77,6 +77,21 @@ fn ccmp() -> (usize, usize) {
         cipher.decrypt_in_place_detached(&nonce, b"header", &mut damaged, &tag).is_err()
     });
     (refused.count(), MESSAGE * 8)
+}
+
+/// Returns the number of bit errors that one bit error causes in counter mode, as CCMP has it.
+fn counter_mode() -> u32 {
+    let cipher = Ccmp::new(&GenericArray::from([1; 16]));
+    let nonce = GenericArray::from([2; 13]);
+    let data = vec![0x5a; MESSAGE];
+    let mut damaged = data.clone();
+    let tag = cipher.encrypt_in_place_detached(&nonce, b"", &mut damaged);
+    tag.expect("a frame is short");
+    invert(&mut damaged, 77);
+    // To encrypt again is to decrypt, without the check.
+    let tag = cipher.encrypt_in_place_detached(&nonce, b"", &mut damaged);
+    tag.expect("a frame is short");
+    bit_errors(&damaged, &data)
 }
 
 //= S0.59
@@ -212,7 +227,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         (compressed(rate, trials, &mut stream), costs(trials, &mut stream))
     });
     let mut claims = ciphers();
-    claims.push(compression(&measured));
+    claims.extend(compression(&measured));
     claims.push(chunks(&measured));
     let mean = |chunk: usize, rate: usize| {
         let values: Vec<f64> = measured.iter().map(|(_, costs)| costs[chunk][rate]).collect();
@@ -238,19 +253,29 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
 }
 
 /// The claim on compressed data.
-fn compression(measured: &[(Remains, Costs)]) -> Claim {
+fn compression(measured: &[(Remains, Costs)]) -> [Claim; 2] {
     let of = |of: fn(&Remains) -> f64| {
         Estimate::mean(&measured.iter().map(|(remains, _)| of(remains)).collect::<Vec<_>>())
     };
-    Claim::paper(
-        "S0.60",
-        "section 6: “Highly compressed payloads … disturbing any bit will have arbitrarily \
-         damaging effects”",
-        "a gzip file does not bear a bit error rate of 1e-4, a raw image does",
-    )
-    .compare("share of files read", of(|it| it.whole), Band::to(0.05, "hardly any"))
-    .compare("share before the first error", of(|it| it.right), Band::to(0.5, "less than half"))
-    .compare("dB of the raw image", of(|it| it.quality), Band::from(30.0, "good to look at"))
+    [
+        Claim::paper(
+            "S0.60",
+            "section 6: “disturbing any bit will have arbitrarily damaging effects on the output. \
+             Highly compressed payloads are an example”",
+            "a gzip file does not bear a bit error rate of 1e-4",
+        )
+        .compare("share of files read", of(|it| it.whole), Band::to(0.05, "hardly any"))
+        .compare(
+            "share before the first error",
+            of(|it| it.right),
+            Band::to(0.5, "less than half"),
+        ),
+        Claim::ours("S0.60", "a raw image bears it").compare(
+            "PSNR in dB",
+            of(|it| it.quality),
+            Band::from(30.0, "good to look at"),
+        ),
+    ]
 }
 
 //= S0.62
@@ -281,10 +306,20 @@ fn ciphers() -> Vec<Claim> {
     vec![
         Claim::paper("S0.59", quote, "one bit error costs a CCMP frame")
             .fact(format!("CCMP refuses {refused} of {bits}"), refused == bits),
-        Claim::paper("S0.59", quote, "decryption of damaged text is unrelated to the data").fact(
-            format!("CBC: {inside:.1} bit errors of 128 in the block, {beyond:.1} in the next"),
-            (60.0..68.0).contains(&inside) && (beyond - 1.0).abs() < 1e-9,
-        ),
+        Claim::paper("S0.59", quote, "decryption of damaged text is unrelated to the data")
+            .fact(
+                format!(
+                    "CCMP's counter mode: {} bit error of {bits} bits; CBC: {inside:.1} of 128 in \
+                     the block, {beyond:.1} in the next",
+                    counter_mode()
+                ),
+                counter_mode() > 60,
+            )
+            .recorded(Verdict::NotReproduced)
+            .because(
+                "WPA's ciphers, RC4 and AES in counter mode, invert the bit that was inverted: what \
+                 costs the frame is its check. A block is garbled by CBC, which no WPA has",
+            ),
         Claim::ours("S0.59", "an encrypted connection of SAP keeps a single bit error single")
             .fact(format!("one bit error stays {least} to {most}"), (least, most) == (1, 1)),
     ]

@@ -59,10 +59,21 @@ fn claims(sweeps: &[Sweep]) -> Vec<Claim> {
             "S0.34",
             "section 4.2: “distance and bitrate have a deleterious effect”; caption: “increases \
              dramatically with increasing 802.11b/g bitrate and distance”",
-            "the share rises with distance and with rate over all 70 places and rates",
+            "the share rises with the distance over all 70 places and rates",
         )
-        .compare("rank correlation with distance", by_place, positive())
-        .compare("rank correlation with rate", by_rate, positive()),
+        .compare("rank correlation", by_place, positive()),
+        Claim::paper(
+            "S0.34",
+            "section 4.2: “distance and bitrate have a deleterious effect”; caption: “increases \
+             dramatically with increasing 802.11b/g bitrate and distance”",
+            "the share rises with the rate over all 70 places and rates",
+        )
+        .compare("rank correlation", by_rate, positive())
+        .recorded(Verdict::NotReproduced)
+        .because(
+            "only 36 to 54 Mb/s at 12.2 m, and 54 at 10 m, retransmit more than lower rates; nearer \
+             by frames of low rates are on the air for longer, and collide more often",
+        ),
         Claim::paper(
             "S0.34",
             "caption of Figure 2: “increases dramatically with increasing 802.11b/g bitrate and \
@@ -99,8 +110,8 @@ fn all_steps() -> Band {
 /// Estimates how a value rises with the distance and with the rate, as rank correlations.
 pub(super) fn trends(sweeps: &[Sweep], of: &dyn Fn(&Outcome) -> Option<f64>) -> [Estimate; 2] {
     let variables: [cells::Measure2<'_>; 2] =
-        [&|place, _| Some(DISTANCES[place]), &|_, rate| Some(RATES[rate] as f64)];
-    variables.map(|variable| cells::each(sweeps, |sweep| trend(sweep, variable, of)))
+        [&|place, _, _| Some(DISTANCES[place]), &|_, rate, _| Some(RATES[rate] as f64)];
+    variables.map(|variable| trend(sweeps, variable, of))
 }
 
 /// Estimates the share of the steps from one cell to the next in which the mean does not fall.

@@ -5,7 +5,7 @@ use windfall_experiment::{
 };
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 
-use super::cells::{self, Sweep, each, rank_correlation, rate, sweeps, total};
+use super::cells::{self, Sweep, each, rate, sweeps, total, trend};
 use super::frames::Damage;
 use super::office::{self, DISTANCES, RATES};
 use super::streamer::{Outcome, StreamerMode};
@@ -64,12 +64,16 @@ fn claims(sweeps: &[Sweep]) -> Vec<Claim> {
     let frames: fn(&Outcome) -> Damage = |outcome| outcome.frames;
     let datagrams: fn(&Outcome) -> Damage = |outcome| outcome.datagrams;
     let small = || Band::to(0.05, "the paper's 5 %");
-    let good = || Band::from(0.993, "the paper's 99.6 % less the requirement's 0.3 %");
+    let good = || Band::between(0.993, 0.999, "the paper's 99.6 %, the requirement's 0.3 about it");
     vec![
         Claim::paper("S0.35", quote, "in damaged frames fewer than 5 % of the bits are wrong")
             .compare("frames, 48 Mb/s", in_damaged(&[48], frames), small())
             .compare("frames, 54 Mb/s", in_damaged(&[54], frames), small())
-            .compare("datagrams, 54 Mb/s", in_damaged(&[54], datagrams), small()),
+            .compare("datagrams, 54 Mb/s", in_damaged(&[54], datagrams), small())
+            .because(
+                "nearly all damaged frames are those of 12.2 m; nearer by there are too few to tell, \
+                 and in some of them up to 17 % of the bits are wrong",
+            ),
         Claim::paper(
             "S0.35",
             "section 2: “BER does not scale directly with the fraction of frames that are \
@@ -78,14 +82,11 @@ fn claims(sweeps: &[Sweep]) -> Vec<Claim> {
         )
         .compare(
             "over all places and rates with damage",
-            Estimate::mean(&sweeps.iter().filter_map(by_damage).collect::<Vec<_>>()),
+            by_damage(sweeps),
             Band::to(0.0, "the requirement: not positive"),
         )
         .recorded(Verdict::NotReproduced)
-        .because(
-            "hardly a frame is damaged outside the furthest place, and where one is, a single bit \
-             error in it decides: these runs are too short to show it",
-        ),
+        .because(BY_DAMAGE),
         Claim::paper(
             "S0.35",
             "caption of Figure 3: “At higher bitrates … coding gains result in decreasing BER in \
@@ -103,29 +104,36 @@ fn claims(sweeps: &[Sweep]) -> Vec<Claim> {
         )
         .compare("frames, 48 Mb/s", right(&[48], frames), good())
         .compare("frames, 54 Mb/s", right(&[54], frames), good())
-        .compare("datagrams, 54 Mb/s", right(&[54], datagrams), good()),
+        .compare("datagrams, 54 Mb/s", right(&[54], datagrams), good())
+        .recorded(Verdict::InPart)
+        .because(
+            "three to seven times fewer bits are wrong than in the paper: this office damages \
+             frames at 12.2 m alone, and the mean is over seven places",
+        ),
     ]
 }
 
-/// Returns the rank correlation of the share of damaged frames with the bit error rate in them, if
-/// there are three cells or more with damage.
-fn by_damage(sweep: &Sweep) -> Option<f64> {
-    let pair = |outcome: &Outcome| {
-        Some((outcome.frames.damaged_share()?, outcome.frames.bit_error_rate()?))
-    };
-    let pairs: Vec<(f64, f64)> = sweep.iter().flatten().filter_map(pair).collect();
-    (pairs.len() > 2).then(|| rank_correlation(&pairs))
+/// What the correlation of damage with damaged frames says here.
+const BY_DAMAGE: &str = "few frames are damaged outside the furthest place, and there weak frames \
+                         have more wrong bits the more of them are damaged";
+
+/// Estimates the rank correlation of the share of damaged frames with the bit error rate in them.
+fn by_damage(sweeps: &[Sweep]) -> Estimate {
+    let share = |_, _, outcome: &Outcome| outcome.frames.damaged_share();
+    trend(sweeps, &share, &|outcome| outcome.frames.bit_error_rate())
 }
 
 /// Estimates the bit error rate in damaged frames at high rates over that at low ones.
 fn ratio(sweeps: &[Sweep]) -> Estimate {
     let rates: [&[u64]; 2] = [&[48, 54], &[6, 9, 12]];
-    let rate = |sweep: &Sweep, rates: &[u64]| at_rates(sweep, rates).frames.bit_error_rate();
-    let ratios = sweeps.iter().filter_map(|sweep| {
-        let [high, low] = rates.map(|rates| rate(sweep, rates));
-        Some(high? / low?)
-    });
-    Estimate::mean(&ratios.collect::<Vec<_>>())
+    Estimate::bootstrap(sweeps.len(), |runs| {
+        let [high, low] = rates.map(|rates| {
+            let outcomes = runs.iter().map(|&run| at_rates(&sweeps[run], rates));
+            let sum = outcomes.fold(Outcome::default(), |sum, outcome| sum + outcome);
+            sum.frames.bit_error_rate().unwrap_or(f64::NAN)
+        });
+        high / low
+    })
 }
 
 fn axis() -> Axis {

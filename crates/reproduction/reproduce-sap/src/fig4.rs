@@ -15,10 +15,14 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig4",
     title: "Frames lost, with damaged ones dropped (FLR) and accepted (FLR/B)",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::Reproduced, 40),
+    record: VerdictRecord::with_seeds(Verdict::InPart, 40),
     mutation: Some("damaged frames are dropped"),
     run,
 };
+
+/// The indexes of the furthest place, and of the others.
+const FURTHEST: usize = 6;
+const NEARER: [usize; FURTHEST] = [0, 1, 2, 3, 4, 5];
 
 /// The share of frames that accepting damage saves.
 fn gap(outcome: &Outcome) -> Option<f64> {
@@ -45,34 +49,43 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
 
 //= S0.37
 fn claims(sweeps: &[Sweep]) -> Vec<Claim> {
-    let [by_place, by_rate] = trends(sweeps, &gap);
+    let [by_place, _] = trends(sweeps, &gap);
     let furthest = |sweep: &Sweep| {
         let at = |place: usize, mbps| gap(&sweep[place][cells::rate(mbps)]).unwrap_or(0.0);
-        [at(6, 54) - at(5, 54), at(6, 54) - at(6, 36)]
+        let (far, next) = (FURTHEST, FURTHEST - 1);
+        [at(far, 54) - at(next, 54), at(far, 54) - at(far, 36)]
     };
+    let mean = |sweep: &Sweep, places: &[usize], rates: &[usize]| {
+        let cells = places.iter().flat_map(|&at| rates.iter().map(move |&rate| &sweep[at][rate]));
+        statistics::mean(&cells.filter_map(gap).collect::<Vec<_>>()).unwrap_or(0.0)
+    };
+    let fast: Vec<usize> = [36, 48, 54].map(cells::rate).to_vec();
+    let all: Vec<usize> = (0..RATES.len()).collect();
+    let frame = || Band::from(0.001, "one frame in a thousand: FLR/B cannot exceed FLR");
     vec![
         Claim::paper(
             "S0.37",
             "caption of Figure 4: “Accepting damaged frames … allows a receiver to decrease the \
-             effective frame loss rate”",
+             effective frame loss rate”; section 4.2: “over all bitrates and distances”",
             "the loss without damaged frames (FLR/B) is below that with them (FLR)",
         )
         .compare(
-            "difference over all places and rates",
-            cells::each(sweeps, |sweep| {
-                let gaps: Vec<f64> = sweep.iter().flatten().filter_map(gap).collect();
-                statistics::mean(&gaps).unwrap_or(0.0)
-            }),
-            Band::from(0.001, "one frame in a thousand: FLR/B is nowhere above FLR by definition"),
-        ),
-        Claim::paper(
-            "S0.37",
-            "section 4.2, Figure 4: “over all bitrates and distances”",
-            "the gap between the two grows with the distance and with the rate, over all 70 places \
-             and rates",
+            "difference at 12.2 m from 36 Mb/s on",
+            cells::each(sweeps, |sweep| mean(sweep, &[FURTHEST], &fast)),
+            frame(),
         )
-        .compare("rank correlation with distance", by_place, positive())
-        .compare("rank correlation with rate", by_rate, positive()),
+        .compare(
+            "difference at all nearer places, all rates",
+            cells::each(sweeps, |sweep| mean(sweep, &NEARER, &all)),
+            frame(),
+        )
+        .recorded(Verdict::InPart)
+        .because("up to 10 m hardly a frame of this office arrives damaged"),
+        Claim::ours("S0.37", "the gap between the two grows with the distance").compare(
+            "rank correlation",
+            by_place,
+            positive(),
+        ),
         Claim::ours("S0.37", "it is largest at the furthest place and the highest rate")
             .compare(
                 "12.2 against 10 m at 54 Mb/s",

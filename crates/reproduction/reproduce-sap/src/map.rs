@@ -61,11 +61,11 @@ const CHANNELS: [Channel; 9] = [
 /// The paper's mean factor, and the least that counts as it (S0.45).
 const FACTOR: f64 = 1.43;
 const LEAST: f64 = 1.3;
-/// The savings that the paper calls not significant: those of Table 1 at 4 m.
-const INSIGNIFICANT: f64 = TABLE[1];
+/// The savings that the paper calls not significant, those of Table 1 at 4 m, as a tolerance.
+const INSIGNIFICANT: f64 = TABLE[1] - 1.0;
 /// The share of retried frames below which a channel counts as good here.
 const GOOD: f64 = 0.05;
-/// The share that the paper's Figure 2 exceeds at 12.2 m and 54 Mb/s, and nowhere else.
+/// The share that the paper's Figure 2 exceeds at 12.2 m and 54 Mb/s.
 const FIGURE_2: f64 = 0.3;
 /// The place at 2 m with the signal of 12.2 m.
 const WEAK_AND_NEAR: Place = (5, 0);
@@ -196,7 +196,7 @@ fn place_of_the_testbed(maps: &[Map]) -> String {
     format!(
         "A gain of {LEAST} or more, as the paper has it on average from 2 to 10 m, appears from \
          {:.0} % of retried frames on, and is absent up to {:.0} %. In the paper's Figure 2 more \
-         than 30 % are retried at its furthest place, 12.2 m, and fewer nearer by. Its Table 1 \
+         than 30 % are retried at its furthest place, 12.2 m. Its Table 1 \
          tells how long its SAP took: at 8 m as long as here with three tenths of the frames \
          retried, at 10 m with a fifth, and there its gains, 1.58 and 1.30, are about those of the \
          map; at 2 to 6 m hardly longer than on a good channel, so that retries do not explain \
@@ -223,9 +223,18 @@ fn claims(maps: &[Map]) -> Vec<Claim> {
     vec![
         Claim::paper(
             "S0.57",
-            "abstract: “SAP's benefits increase as channel conditions degrade”",
-            "the gain of SAP over TCP rises with the share of retried frames, over all channels \
-             and distances",
+            "abstract: “SAP's benefits increase as channel conditions degrade”; section 4.3: “the \
+             distance between sender and receiver as a proxy for channel quality”",
+            "the gain of SAP over TCP rises with the distance in the office",
+        )
+        .compare(
+            "rank correlation",
+            Estimate::mean(&each(&by_distance_in_the_office)),
+            Band::above(0.0, "it rises"),
+        ),
+        Claim::ours(
+            "S0.57",
+            "the gain rises with the share of retried frames, over all channels and distances",
         )
         .compare(
             "rank correlation",
@@ -236,21 +245,19 @@ fn claims(maps: &[Map]) -> Vec<Claim> {
             "S0.48",
             "section 4.3: “When channel quality is good, as it is at 4 m, … SAP's savings are not \
              significant”",
-            "SAP is hardly faster than TCP where hardly any frame is retried",
+            "SAP and TCP take as long as each other where hardly any frame is retried",
         )
         .compare(
             "median gain where fewer than 5 % are retried",
             Estimate::median(&each(&good)),
-            Band::to(INSIGNIFICANT, "the gain of table 1 at 4 m"),
+            Band::near(1.0, INSIGNIFICANT, "the gain of table 1 at 4 m, or as much less"),
         ),
-        Claim::paper(
+        Claim::ours(
             "S0.45",
-            "table 1 and section 4.2: 1.43×, and “retransmission rates exceeding 30%” at 12.2 m",
-            "where as many frames are retried as in the paper's Figure 2 at 12.2 m, SAP gains its \
-             factor and more",
+            "where more than 30 % are retried, SAP gains the paper's mean factor and more",
         )
         .compare(
-            "median gain where more than 30 % are retried",
+            "median gain",
             Estimate::median(&each(&poor)),
             Band::from(LEAST, "the requirement's tolerance of 1.43"),
         ),
@@ -270,6 +277,14 @@ fn claims(maps: &[Map]) -> Vec<Claim> {
 fn trend(map: &Map) -> f64 {
     let pairs = map.iter().flatten().filter_map(|cell| Some((cell.retried?, cell.gain()?)));
     rank_correlation(&pairs.collect::<Vec<_>>())
+}
+
+/// Returns the rank correlation of gain and distance in the office itself.
+fn by_distance_in_the_office(map: &Map) -> f64 {
+    let pairs = CHANNELS[0].metres.iter().zip(&map[0]);
+    rank_correlation(
+        &pairs.filter_map(|(&metres, cell)| Some((metres, cell.gain()?))).collect::<Vec<_>>(),
+    )
 }
 
 fn gains() -> Axis {

@@ -54,6 +54,11 @@ impl Walked {
         statistics::mean(&self.ages)
     }
 
+    /// Returns whether the speed of the paper's tracker was right.
+    pub(super) fn is_accurate(&self) -> bool {
+        self.error_of_paper < USEFUL.0
+    }
+
     /// Returns whether the positions were useful.
     pub(super) fn is_useful(&self) -> bool {
         self.error < USEFUL.0 && self.age().is_some_and(|age| age < USEFUL.1)

@@ -8,7 +8,7 @@ use crate::statistics;
 
 /// The share of intervals that contain the true value.
 const CONFIDENCE: f64 = 0.95;
-/// The number of samples that are drawn again from a sample for the interval of a ratio.
+/// The number of samples that are drawn again from a sample for an interval by the bootstrap.
 const RESAMPLES: usize = 2_000;
 
 /// An estimate and the interval in which the true value lies with a confidence of 95 %.
@@ -115,6 +115,30 @@ impl Estimate {
         let low = if low.is_nan() { 0.0 } else { low };
         let high = if high.is_nan() { f64::INFINITY } else { high };
         Self { value, low, high, runs }
+    }
+
+    /// A value of several runs together, such as a rank correlation of their sums, by the
+    /// bootstrap's percentiles: `of` takes the numbers of the runs to sum, some of them repeated.
+    ///
+    /// Samples without a value are left out of the interval.
+    #[must_use]
+    pub fn bootstrap(runs: usize, of: impl Fn(&[usize]) -> f64) -> Self {
+        let all: Vec<usize> = (0..runs).collect();
+        let value = of(&all);
+        if rank_of_interval(runs).is_none() {
+            return Self::around(value, f64::INFINITY, runs);
+        }
+        let mut stream = Stream::new(Seed(0), "bootstrap");
+        let mut resample = || all.iter().map(|_| stream.below(runs as u64) as usize).collect();
+        let samples = (0..RESAMPLES).map(|_| -> Vec<usize> { resample() });
+        let mut values: Vec<f64> =
+            samples.map(|chosen| of(&chosen)).filter(|it| !it.is_nan()).collect();
+        values.sort_by(f64::total_cmp);
+        let tail = (values.len() as f64 * (1.0 - CONFIDENCE) / 2.0) as usize;
+        match values.len().checked_sub(tail + 1) {
+            Some(high) => Self { value, low: values[tail], high: values[high], runs },
+            None => Self::around(value, f64::INFINITY, runs),
+        }
     }
 
     fn around(value: f64, half: f64, runs: usize) -> Self {
