@@ -132,8 +132,8 @@ fn range(walks: &[Vec<Both>]) -> Vec<Claim> {
         .compare("m further out", further(Walked::is_accurate), more())
         .recorded(Verdict::NotReproduced)
         .because(
-            "what SAP loses the paper's tracker takes for steps that were shorter; TCP loses \
-             nothing, and here its positions are late but right",
+            "what SAP loses makes one longer step for the paper's tracker; TCP loses nothing, and \
+             its positions are late but right",
         ),
         Claim::ours(
             "S0.72",
