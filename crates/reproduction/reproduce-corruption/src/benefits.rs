@@ -34,7 +34,7 @@ const SEGMENT: usize = 1440;
 struct Benefit {
     name: &'static str,
     measure: &'static str,
-    /// What the paper says of it, and why that is no comparison here, if it is none.
+    /// The paper, or this project.
     source: BenefitSource,
     /// One value for each trial.
     with: Vec<f64>,
@@ -53,8 +53,8 @@ enum BenefitSource {
     Ours(&'static str, &'static str, fn(Claim) -> Claim),
 }
 
-/// The four, in the order of the paper: name, what is measured, its origin, one trial of it. Less is
-/// better.
+/// The four, in the order of the paper: name, what is measured, its origin, one trial of it. Less
+/// is better.
 const BENEFITS: [(&str, &str, BenefitSource, Trial); 4] = [
     (
         "earlier retransmission",
@@ -206,7 +206,7 @@ fn timeout(wire: Wire, stream: &mut Stream) -> Option<f64> {
     Some((milliseconds(found) - milliseconds(due)).abs())
 }
 
-/// Returns the timeout after the path has grown, where data segments are damaged with a probability.
+/// Returns the timeout after the path has grown, with this share of data segments damaged.
 fn timeout_after_growth(mut wire: Wire, damaged: f64, stream: &mut Stream) -> Option<Duration> {
     for _ in 0..10 {
         wire.send(NEAR, SEGMENT);

@@ -41,7 +41,8 @@ pub(super) fn method(extent: Extent) -> String {
     let (datagrams, runs) = workload(extent);
     format!(
         "{runs} runs of {datagrams} datagrams of 1024 bytes at each place and rate; the paper has \
-         five of 10 240. Correlations over places and rates are those of the sums of all runs. The streamer runs from end to end in simulated time: \
+         five of 10 240. Correlations over places and rates are those of the sums of all runs. The \
+         streamer runs from end to end in simulated time: \
          SAP, UDP-Lite and IP, the classifier of the interface, 802.11g with short slots, and bits \
          that break by the measured error events of the coded chain. {}",
         office::DESCRIPTION

@@ -317,8 +317,8 @@ fn ciphers() -> Vec<Claim> {
             )
             .recorded(Verdict::NotReproduced)
             .because(
-                "WPA's ciphers, RC4 and AES in counter mode, invert the bit that was inverted: what \
-                 costs the frame is its check. A block is garbled by CBC, which no WPA has",
+                "WPA's ciphers, RC4 and AES in counter mode, invert the bit that was inverted: \
+                 what costs the frame is its check. A block is garbled by CBC, which no WPA has",
             ),
         Claim::ours("S0.59", "an encrypted connection of SAP keeps a single bit error single")
             .fact(format!("one bit error stays {least} to {most}"), (least, most) == (1, 1)),

@@ -155,9 +155,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
 //= S0.38
 fn claims(cells: &[Cell]) -> Vec<Claim> {
     let cell = |way: usize, path: usize| &cells[path * WAYS.len() + way];
-    let mean = |way: usize, path: usize, of: fn(&Sent) -> f64| {
-        Estimate::mean(&cell(way, path).sent.iter().map(of).collect::<Vec<_>>())
-    };
+    let recognisable = |claim: Claim, way: usize, path: usize| recognisable(claim, cell(way, path));
     let better = |ways: [usize; 2], path: usize| {
         let [a, b] = ways.map(|way| &cell(way, path).sent);
         let differences = a.iter().zip(b).map(|(a, b)| a.psnr - b.psnr);
@@ -169,19 +167,6 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
         sent.filter(|sent| sent.picture.is_none()).count() as f64 / PATHS.len() as f64
     };
     let spared = (0..cells[0].sent.len()).map(|run| unreadable(2, run) - unreadable(1, run));
-    let recognisable = |claim: Claim, way: usize, path: usize| {
-        claim
-            .compare(
-                "PSNR in dB",
-                mean(way, path, |sent| sent.psnr),
-                Band::from(RECOGNISED.0, "recognisable"),
-            )
-            .compare(
-                "SSIM",
-                mean(way, path, |sent| sent.ssim),
-                Band::from(RECOGNISED.1, "recognisable"),
-            )
-    };
     let paper = |statement: &str| {
         let quote = "caption of Figure 1: “bit errors render the image degraded but recognizable”";
         Claim::paper("S0.38", quote, statement)
@@ -226,6 +211,13 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
             Band::from(1.0, "1 dB can be seen"),
         ),
     ]
+}
+
+/// Judges whether the pictures of a cell can be recognised.
+fn recognisable(claim: Claim, cell: &Cell) -> Claim {
+    let mean = |of: fn(&Sent) -> f64| Estimate::mean(&cell.sent.iter().map(of).collect::<Vec<_>>());
+    let [psnr, ssim] = [RECOGNISED.0, RECOGNISED.1].map(|least| Band::from(least, "recognisable"));
+    claim.compare("PSNR in dB", mean(|it| it.psnr), psnr).compare("SSIM", mean(|it| it.ssim), ssim)
 }
 
 /// Sends the picture once.

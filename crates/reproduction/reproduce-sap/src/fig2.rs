@@ -71,8 +71,8 @@ fn claims(sweeps: &[Sweep]) -> Vec<Claim> {
         .compare("rank correlation", by_rate, positive())
         .recorded(Verdict::NotReproduced)
         .because(
-            "only 36 to 54 Mb/s at 12.2 m, and 54 at 10 m, retransmit more than lower rates; nearer \
-             by frames of low rates are on the air for longer, and collide more often",
+            "only 36 to 54 Mb/s at 12.2 m, and 54 at 10 m, retransmit more than lower rates; \
+             nearer by frames of low rates are on the air for longer, and collide more often",
         ),
         Claim::paper(
             "S0.34",

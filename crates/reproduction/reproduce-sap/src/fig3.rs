@@ -71,8 +71,8 @@ fn claims(sweeps: &[Sweep]) -> Vec<Claim> {
             .compare("frames, 54 Mb/s", in_damaged(&[54], frames), small())
             .compare("datagrams, 54 Mb/s", in_damaged(&[54], datagrams), small())
             .because(
-                "nearly all damaged frames are those of 12.2 m; nearer by there are too few to tell, \
-                 and in some of them up to 17 % of the bits are wrong",
+                "nearly all damaged frames are those of 12.2 m; nearer by there are too few to \
+                 tell, and in some of them up to 17 % of the bits are wrong",
             ),
         Claim::paper(
             "S0.35",
@@ -105,8 +105,8 @@ fn claims(sweeps: &[Sweep]) -> Vec<Claim> {
         .compare("datagrams, 54 Mb/s", right(&[54], datagrams), good())
         .recorded(Verdict::NotReproduced)
         .because(
-            "four to eight times fewer bits are wrong than in the paper: this office damages frames \
-             at 12.2 m alone, and the mean is over seven places",
+            "four to eight times fewer bits are wrong than in the paper: this office damages \
+             frames at 12.2 m alone, and the mean is over seven places",
         ),
     ]
 }

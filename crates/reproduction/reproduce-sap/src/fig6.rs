@@ -189,8 +189,8 @@ fn faster(transfers: &Transfers, at: usize) -> Claim {
     .recorded(Verdict::InPart)
     .because(
         "up to 24 Mb/s, by about as much as at 4 m: it is the air time of TCP's acknowledgments; \
-         at the higher rates this office retries few frames up to 8 m, and TCP puts more bytes into \
-         a packet",
+         at the higher rates this office retries few frames up to 8 m, and TCP puts more bytes \
+         into a packet",
     )
 }
 
@@ -198,7 +198,8 @@ fn faster(transfers: &Transfers, at: usize) -> Claim {
 fn worsening(transfers: &Transfers) -> [Claim; 2] {
     let growing = Claim::paper(
         "S0.48",
-        "caption of Figure 6: “As conditions worsen (at 6m and 8m), SAP's throughput exceeds TCP's”",
+        "caption of Figure 6: “As conditions worsen (at 6m and 8m), SAP's throughput exceeds \
+         TCP's”",
         "the gain of approximate SAP is greater at 6 and at 8 m than at 4 m, over all rates",
     );
     let growing = [1, 2].into_iter().fold(growing, |claim, at| {

@@ -113,8 +113,8 @@ fn claims(walks: &[Vec<Walked>], tcp: &[f64]) -> Vec<Claim> {
              step",
         ),
         large.recorded(Verdict::NotReproduced).because(
-            "at 8 m this office loses next to nothing, and at 15 m most of all: its loss rises in one \
-             step, where the paper's has a peak at 8 m and a fall after it",
+            "at 8 m this office loses next to nothing, and at 15 m most of all: its loss rises in \
+             one step, where the paper's has a peak at 8 m and a fall after it",
         ),
         lost.recorded(Verdict::InPart).because("at 15 m, but not at 8 m: as above"),
         Claim::paper(

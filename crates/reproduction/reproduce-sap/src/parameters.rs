@@ -97,8 +97,9 @@ fn measure(figure: &Figure, context: &Context<'_>) -> Result<Finding, Experiment
     let method = format!(
         "{runs} runs of {datagrams} datagrams for each setting, by the streamer of Figures 2 to 4, \
          at the place where one frame in three is damaged. Section 3.3 argues what a station may \
-         do with its power, rate, RTS threshold, attempts and packet size when errors are borne, and \
-         measures none of it: the claims are ours. With power save the sender is an access point and the \
+         do with its power, rate, RTS threshold, attempts and packet size when errors are borne, \
+         and measures none of it: the claims are ours. With power save the sender is an access \
+         point and the \
          receiver a client that dozes between beacons and asks for each packet. {}",
         office::DESCRIPTION
     );

@@ -258,7 +258,6 @@ fn excess_over_near(streams: &[Streams], at: usize) -> Estimate {
 
 //= S0.72
 fn claims(streams: &[Streams]) -> Vec<Claim> {
-    let poor = || (0..DISTANCES.len()).filter(|at| DISTANCES[*at] >= POOR);
     let more = |claim: Claim, unit: &str, of: OfStream, band: Band| {
         poor().fold(claim, |claim, at| {
             let name = format!("{unit}, {} m", DISTANCES[at]);
@@ -285,11 +284,6 @@ fn claims(streams: &[Streams]) -> Vec<Claim> {
         "section 2: “and greater goodput”",
         "more records arrive in a second over SAP, damaged ones counted",
     );
-    let air = Claim::paper(
-        "S0.72",
-        "section 1: “save energy by reducing the number of bytes transmitted”",
-        "the radios send for longer over TCP, for each record that arrives, than they do at 2 m",
-    );
     let goodput = poor().fold(goodput, |claim, at| {
         let band = Band::to(-0.001, "greater over SAP: a kilobit per second");
         claim.compare(
@@ -298,7 +292,6 @@ fn claims(streams: &[Streams]) -> Vec<Claim> {
             band,
         )
     });
-    let near = "at 10 m hardly a frame of this office fails; beyond, all hold";
     vec![
         Claim::paper(
             "S0.72",
@@ -317,23 +310,35 @@ fn claims(streams: &[Streams]) -> Vec<Claim> {
             .because("so at 11 m; further out TCP's window is small, and fills no queue"),
         more(latency, "s", AGE, Band::from(0.001, "a millisecond"))
             .recorded(Verdict::InPart)
-            .because(near),
+            .because(NEAR),
         goodput.recorded(Verdict::InPart).because(
             "at 10 m hardly a frame of this office fails; beyond, TCP waits for timeouts, while \
              what SAP loses delays nothing",
         ),
-        poor()
-            .fold(air, |claim, at| {
-                let band = Band::from(0.000_001, "a microsecond");
-                claim.compare(
-                    format!("s, {} m", DISTANCES[at]),
-                    excess_over_near(streams, at),
-                    band,
-                )
-            })
-            .recorded(Verdict::InPart)
-            .because(near),
+        air(streams),
     ]
+}
+
+/// The indexes of the distances at which the last hop is lossy.
+fn poor() -> impl Iterator<Item = usize> {
+    (0..DISTANCES.len()).filter(|at| DISTANCES[*at] >= POOR)
+}
+
+/// The reason why some of the distances differ.
+const NEAR: &str = "at 10 m hardly a frame of this office fails; beyond, all hold";
+
+/// Judges the time on the air.
+fn air(streams: &[Streams]) -> Claim {
+    let claim = Claim::paper(
+        "S0.72",
+        "section 1: “save energy by reducing the number of bytes transmitted”",
+        "the radios send for longer over TCP, for each record that arrives, by more than at 2 m",
+    );
+    let claim = poor().fold(claim, |claim, at| {
+        let band = Band::from(0.000_001, "a microsecond");
+        claim.compare(format!("s, {} m", DISTANCES[at]), excess_over_near(streams, at), band)
+    });
+    claim.recorded(Verdict::InPart).because(NEAR)
 }
 
 fn chart(streams: &[Streams], (title, unit): (&str, &str), scale: f64, of: OfStream) -> Chart {
