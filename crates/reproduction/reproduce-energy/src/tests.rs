@@ -17,13 +17,13 @@ fn check(figure: &Figure, claims: usize) {
 //= S2.14
 #[test]
 fn remembered_entries_answer_trains_and_hashing_answers_all() {
-    check(&lookup::FIGURE, 4);
+    check(&lookup::FIGURE, 5);
 }
 
 //= S2.11
 #[test]
 fn stretched_acknowledgments_have_their_side_effects() {
-    check(&stretch::FIGURE, 6);
+    check(&stretch::FIGURE, 9);
 }
 
 //= S2.16

@@ -5,7 +5,7 @@ use super::*;
 fn each_benefit_remains_with_the_careful_reaction() {
     let context = || Context::simulated(Extent::Quick, Seed(1));
     let finding = FIGURE.run(&context()).unwrap();
-    assert_eq!(finding.claims.len(), 4);
+    assert_eq!(finding.claims.len(), 6);
     assert!(finding.is_as_recorded(), "{}", finding.claims_table().to_text());
     let deaf = FIGURE.run(&Context { is_mutated: true, ..context() }).unwrap();
     assert!(!deaf.is_as_recorded(), "{}", deaf.claims_table().to_text());
