@@ -2,16 +2,19 @@
 //! against bare UDP, precise bulk against the kernel's TCP; and the memory of idle connections.
 //!
 //! Both sides have a thread for each end. Time is the wall's, since both ends and the system work.
+//! The comparisons over 1500 bytes are between two network namespaces joined by a veth pair.
 #![expect(clippy::disallowed_methods, reason = "what is measured is how long the system takes")]
 
 use std::io::{IoSlice, IoSliceMut, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd as _;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use nix::sys::socket::{MsgFlags, MultiHeaders, recvmmsg};
 use rustix::net::addr::SocketAddrArg as _;
 use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, sendmmsg};
+use windfall_bench::veth::{self, Veth};
 use windfall_bench::{alternate, is_listed, is_wanted};
 use windfall_socket::{Mode, SapListener, SapSocket};
 
@@ -30,12 +33,19 @@ const BULK: usize = 128 << 20;
 const IDLE: usize = 10_000;
 /// After so much silence a bare receiver has seen everything.
 const QUIET: Duration = Duration::from_millis(200);
+/// The time that the search for the path's size takes.
+const SEARCH: Duration = Duration::from_millis(700);
 /// The longest time in which all connections must be established.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn main() {
     if is_listed() {
         return;
+    }
+    if veth::is_inside() {
+        let Some(laid) = Veth::lay() else { return println!("no veth pair can be made here") };
+        let _ = CABLE.set(laid);
+        return over_a_cable();
     }
     for size in [1_024, 1_400] {
         let name = format!("approximate datagrams of {size} bytes");
@@ -47,6 +57,42 @@ fn main() {
     if is_wanted("memory of idle connections") {
         idle();
     }
+    if !veth::again() {
+        println!("no network namespace can be made here");
+    }
+}
+
+/// Compares over a path of 1500 bytes.
+fn over_a_cable() {
+    for size in [1_024, 1_400] {
+        let name = format!("1500 bytes: approximate datagrams of {size} bytes");
+        race(&name, "MB/s", 0.9, || sap_datagrams(size), || raw_datagrams(size));
+    }
+    let long = |len: usize| move || sap_precise(len);
+    race("1500 bytes: precise messages of 64 KB", "MB/s", 0.7, long(1 << 16), tcp_bulk);
+    race("1500 bytes: precise messages of 1 MB", "MB/s", 0.7, long(1 << 20), tcp_bulk);
+    race("1500 bytes: precise messages of 1400 bytes", "MB/s", 0.7, sap_short, tcp_bulk);
+}
+
+/// The far end of the comparisons over 1500 bytes.
+static CABLE: OnceLock<Veth> = OnceLock::new();
+
+/// Binds a socket at the far end, to any port.
+fn at_far<T: Send + 'static>(bind: fn(SocketAddr) -> T) -> Option<T> {
+    let at = |ip: IpAddr| SocketAddr::new(ip, 0);
+    match CABLE.get() {
+        Some(veth) => {
+            let to = at(veth.ip());
+            veth.run(move || bind(to))
+        }
+        None => Some(bind(at(Ipv4Addr::LOCALHOST.into()))),
+    }
+}
+
+/// Binds a socket at this end, to any port.
+fn at_near() -> Option<UdpSocket> {
+    let any = if CABLE.get().is_some() { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
+    UdpSocket::bind((any, 0)).ok()
 }
 
 /// Runs both in turn and prints the ratio.
@@ -67,7 +113,7 @@ fn race(
 
 /// Two connected sockets, the sender first.
 fn pair() -> Option<(SapSocket, SapSocket)> {
-    let listener = SapListener::bind("127.0.0.1:0").ok()?;
+    let listener = at_far(SapListener::bind)?.ok()?;
     let sender = SapSocket::connect(listener.local_addr().ok()?).ok()?;
     let receiver = listener.accept().ok()?.0;
     Some((sender, receiver))
@@ -98,11 +144,11 @@ fn sap_datagrams(size: usize) -> Option<f64> {
 
 /// The same by `sendmmsg` and `recvmmsg` over bare UDP; what is lost does not count.
 fn raw_datagrams(size: usize) -> Option<f64> {
-    let receiver = UdpSocket::bind("127.0.0.1:0").ok()?;
+    let receiver = at_far(UdpSocket::bind)?.ok()?;
     receiver.set_read_timeout(Some(QUIET)).ok()?;
     rustix::net::sockopt::set_socket_recv_buffer_size(&receiver, KERNEL_BUFFER).ok()?;
     let to = receiver.local_addr().ok()?;
-    let sender = UdpSocket::bind("127.0.0.1:0").ok()?;
+    let sender = at_near()?;
     let arrived = std::thread::spawn(move || {
         let (mut arrived, mut buffers) = (0, vec![[0; 2_048]; BATCH]);
         let began = Instant::now();
@@ -193,12 +239,42 @@ fn raw_trips() -> Option<f64> {
     Some(rate_of(trips))
 }
 
-/// Megabytes a second of precise messages as long as the path takes them.
+/// Megabytes a second of precise messages as long as a datagram of the path.
 fn sap_bulk() -> Option<f64> {
-    let (sender, receiver) = pair()?;
-    // The search for the path's size comes first.
-    std::thread::sleep(QUIET);
-    let message = vec![0x5a; sender.max_whole()];
+    let (sender, receiver) = found_pair()?;
+    let len = sender.max_whole();
+    bulk(sender, receiver, len, |sender, message| sender.send(message).ok())
+}
+
+/// The same of messages that go in parts.
+fn sap_precise(len: usize) -> Option<f64> {
+    let (sender, receiver) = found_pair()?;
+    bulk(sender, receiver, len, |sender, message| sender.send(message).ok())
+}
+
+/// The same of short messages that are passed on together.
+fn sap_short() -> Option<f64> {
+    let (sender, receiver) = found_pair()?;
+    bulk(sender, receiver, 1_400 * BATCH, |sender, message| {
+        let messages: Vec<_> = message.chunks(1_400).map(|part| sender.message(part)).collect();
+        sender.send_messages(&messages).ok()
+    })
+}
+
+/// A pair whose search for the path's size has ended.
+fn found_pair() -> Option<(SapSocket, SapSocket)> {
+    let sockets = pair()?;
+    std::thread::sleep(SEARCH);
+    Some(sockets)
+}
+
+fn bulk(
+    sender: SapSocket,
+    receiver: SapSocket,
+    len: usize,
+    send: fn(&SapSocket, &[u8]) -> Option<()>,
+) -> Option<f64> {
+    let message = vec![0x5a; len];
     let arrived = std::thread::spawn(move || {
         let mut arrived = 0;
         while let Ok(Some(message)) = receiver.recv() {
@@ -207,8 +283,8 @@ fn sap_bulk() -> Option<f64> {
         arrived
     });
     let began = Instant::now();
-    for _ in 0..BULK.div_ceil(message.len()) {
-        sender.send(&message).ok()?;
+    for _ in 0..BULK.div_ceil(len) {
+        send(&sender, &message)?;
     }
     sender.close().ok()?;
     let arrived = arrived.join().ok().filter(|arrived| *arrived >= BULK)?;
@@ -216,7 +292,7 @@ fn sap_bulk() -> Option<f64> {
 }
 
 fn tcp_bulk() -> Option<f64> {
-    let listener = TcpListener::bind("127.0.0.1:0").ok()?;
+    let listener = at_far(TcpListener::bind)?.ok()?;
     let mut sender = TcpStream::connect(listener.local_addr().ok()?).ok()?;
     let mut receiver = listener.accept().ok()?.0;
     let arrived = std::thread::spawn(move || {

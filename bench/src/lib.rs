@@ -3,6 +3,7 @@
 pub mod checksum;
 mod ratio;
 mod simulation;
+pub mod veth;
 
 pub use ratio::{Ratio, alternate, compare, is_listed, is_wanted, thread_time};
 pub use simulation::{frames, simulation};

@@ -25,6 +25,7 @@ use crate::path::PathSize;
 use crate::rtt::Rtt;
 use crate::seal::{Seal, SharedKey, TAG_LEN};
 use crate::sent::Sent;
+use crate::trust::Trust;
 
 use migrate::Migration;
 use outbox::Outbox;
@@ -132,6 +133,8 @@ pub(crate) struct Connection {
     initiator: Option<Initiator>,
     /// The carrier's checksums cover no addresses, as those of the peer's last packet.
     unbound: bool,
+    /// The knowledge about the links of the path.
+    trust: Trust,
     /// The other address that the peer seems to have now.
     migration: Option<Migration>,
     /// The answer to a challenge, and its destination.
@@ -198,6 +201,7 @@ impl Connection {
             initiator: None,
             // Older peers do not know this form; the next ping has the other one.
             unbound: true,
+            trust: Trust::default(),
             migration: None,
             response: None,
             secret,
@@ -299,6 +303,11 @@ impl Connection {
     /// Returns the peer's connection id.
     pub(crate) fn peer_id(&self) -> u32 {
         self.peer_id
+    }
+
+    /// Notes that a datagram came from the peer whose header is damaged.
+    pub(crate) fn note_damage(&mut self) {
+        self.trust.on_damage();
     }
 
     /// Returns whether the connection is open.

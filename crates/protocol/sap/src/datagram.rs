@@ -17,18 +17,20 @@ pub struct DatagramMeta {
     pub frame: Check,
     /// The checksum covers neither addresses nor ports, and the answer should be alike.
     pub unbound: bool,
+    /// The system's own checksum covered all of it, so it tells nothing of that form.
+    pub whole: bool,
 }
 
 impl DatagramMeta {
     /// Describes a datagram whose checksum holds, and of whose frame nothing is known.
     #[must_use]
     pub const fn new(from: SocketAddr) -> Self {
-        Self { from, covered_intact: true, frame: Check::Unchecked, unbound: false }
+        Self { from, covered_intact: true, frame: Check::Unchecked, unbound: false, whole: false }
     }
 }
 
 /// The longest datagram in a frame of 802.11 (the MSDU of IEEE 802.11-2016, 9.2.4.7.1).
-const LONGEST_FRAME: usize = 2304;
+pub(crate) const LONGEST_FRAME: usize = 2304;
 
 /// A datagram to send: the payload of a UDP-Lite datagram, in consecutive slices.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +45,9 @@ pub struct OutgoingDatagram {
     /// The checksum covers neither addresses nor ports, if the carrier has such a form, so that
     /// address translators may change them.
     pub unbound: bool,
+    /// The system's own checksum, which hardware computes, may cover all of it without any loss:
+    /// no link on the path passes up such a datagram damaged, as far as is known.
+    pub whole: bool,
 }
 
 impl OutgoingDatagram {
@@ -69,14 +74,5 @@ impl OutgoingDatagram {
     pub fn coverage(&self) -> u16 {
         let covered = windfall_wire_net::udplite::HEADER_LEN + self.exact;
         if self.exact == self.len() { 0 } else { u16::try_from(covered).unwrap_or(0) }
-    }
-
-    /// Returns whether all of it is exact and it is longer than any radio frame.
-    ///
-    /// No link passes up such a datagram damaged, so the system's own checksum, which hardware
-    /// computes, may cover it without any loss.
-    #[must_use]
-    pub fn is_bulk(&self) -> bool {
-        self.exact == self.len() && self.len() > LONGEST_FRAME
     }
 }

@@ -13,6 +13,9 @@ use crate::message::{Integrity, Message, MessageKind, Mode, Received};
 /// The length of a part's place in its head.
 const PART_LEN: usize = 8;
 
+/// The usual length of a head, with its block checks.
+const HEAD: usize = 32;
+
 /// An encoded message or part of one: the exact bytes of its body in two slices, and the others.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Encoded {
@@ -79,7 +82,18 @@ pub(crate) fn encode_parts(
     let len = message.data.len();
     let piece = piece(room, &message.mode, checks).max(1);
     let starts = (0..len).step_by(piece);
-    starts.map(|at| encode_part(message, number, checks, at..len.min(at + piece))).collect()
+    // All heads share one allocation.
+    let mut heads = BytesMut::with_capacity(starts.len() * HEAD);
+    let mut parts = Vec::with_capacity(starts.len());
+    for at in starts {
+        let before = heads.len();
+        let place = at..len.min(at + piece);
+        let encoded = encode_part(message, number, checks, place, &mut heads)?;
+        parts.push((encoded, heads.len() - before));
+    }
+    let mut heads = heads.freeze();
+    let add = |(encoded, len)| Encoded { head: heads.split_to(len), ..encoded };
+    Ok(parts.into_iter().map(add).collect())
 }
 
 /// Encodes a whole message, which is number `number` of its stream.
@@ -91,16 +105,19 @@ pub(crate) fn encode(
     number: u32,
     checks: bool,
 ) -> Result<Encoded, SapSendError> {
-    encode_part(message, number, checks, 0..message.data.len())
+    let mut head = BytesMut::with_capacity(HEAD);
+    let encoded = encode_part(message, number, checks, 0..message.data.len(), &mut head)?;
+    Ok(Encoded { head: head.freeze(), ..encoded })
 }
 
 //= S0.27
-/// Encodes the bytes `place` of a message.
+/// Encodes the bytes `place` of a message; its head is added to `heads`.
 fn encode_part(
     message: &Message,
     number: u32,
     checks: bool,
     place: Range<usize>,
+    heads: &mut BytesMut,
 ) -> Result<Encoded, SapSendError> {
     let total = message.data.len();
     let data = message.data.slice(place.clone());
@@ -123,13 +140,12 @@ fn encode_part(
     };
     let mut flags = if message.mode == Mode::Precise { 0 } else { flags::APPROXIMATE };
     flags |= head.part.map_or(0, |_| flags::PART);
-    let mut bytes = BytesMut::with_capacity(head.len() + 2 * rest.len().div_ceil(BLOCK));
-    bytes.put_slice(&head.emit());
+    heads.put_slice(&head.emit());
     if checks && !rest.is_empty() {
         flags |= flags::CHECKED;
-        rest.chunks(BLOCK).for_each(|block| bytes.put_u16(block_check(block)));
+        rest.chunks(BLOCK).for_each(|block| heads.put_u16(block_check(block)));
     }
-    Ok(Encoded { head: bytes.freeze(), exact, rest, flags, of })
+    Ok(Encoded { head: Bytes::new(), exact, rest, flags, of })
 }
 
 /// Returns the head of `len` bytes of a message.
@@ -208,7 +224,11 @@ pub(crate) fn decode(packet: &SapPacket, frame: Check) -> Option<(Received, Opti
         let stated: usize = received.exact.iter().map(Range::len).sum();
         return (stated == received.data.len() && rest.is_empty()).then_some((received, None));
     }
-    let others = if head.spans.is_empty() {
+    let others = if head.spans.is_empty() && kind == MessageKind::Precise {
+        // What is precise is exact in full; its ranges are added to the whole message.
+        received.data = front;
+        Vec::new()
+    } else if head.spans.is_empty() {
         received.exact = Vec::from_iter((!front.is_empty()).then_some(0..front.len()));
         received.data = packet.body.slice(checks.end..);
         complement(&received.exact, len)

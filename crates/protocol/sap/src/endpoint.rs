@@ -243,7 +243,10 @@ impl SapEndpoint {
                 self.refuse_version(meta, bytes);
                 return Err(Dropped::Version);
             }
-            Err(_) => return Err(Dropped::Header),
+            Err(_) => {
+                self.note_damage(from);
+                return Err(Dropped::Header);
+            }
         };
         let intact = packet.intact && meta.covered_intact;
         if packet.header.kind == SapKind::Ping {
@@ -349,6 +352,17 @@ impl SapEndpoint {
     #[must_use]
     pub fn has_work(&self) -> bool {
         !(self.ready.is_empty() && self.answers.is_empty() && self.events.is_empty())
+    }
+
+    /// Notes that a datagram with a damaged header came from `from`.
+    fn note_damage(&mut self, from: SocketAddr) {
+        let accepted = self.peers.range((from, 0)..=(from, u32::MAX)).next().map(|(_, id)| *id);
+        // An endpoint that has connected has this one only.
+        let begun = self.connections.keys().next().copied();
+        for id in [accepted, begun].into_iter().flatten() {
+            let connection = self.connections.get_mut(&id).filter(|it| it.peer() == from);
+            connection.into_iter().for_each(Connection::note_damage);
+        }
     }
 
     /// Notes the new address of a peer that was at `before`.

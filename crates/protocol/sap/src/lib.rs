@@ -33,11 +33,14 @@ mod order;
 mod pacer;
 mod parts;
 mod path;
+mod pieces;
+mod ring;
 mod rtt;
 mod seal;
 mod secret;
 mod sent;
 mod skips;
+mod trust;
 
 pub use config::{Profile, SapConfig};
 pub use datagram::{DatagramMeta, OutgoingDatagram};

@@ -1,4 +1,4 @@
-//! Messages that are longer than a datagram, put together from their parts.
+//! Approximate messages that are longer than a datagram, put together from their parts.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +10,7 @@ use windfall_wire_net::sap::Part;
 
 use crate::encode::complement;
 use crate::message::{Integrity, Received};
+use crate::pieces::is_within;
 
 /// The least time for which an approximate message waits for another part.
 const LEAST: Duration = Duration::from_millis(100);
@@ -20,7 +21,7 @@ const MOST: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug)]
 pub(crate) struct Assembly {
     total: usize,
-    /// The parts by their offset; those of a precise message may be cut anew and overlap.
+    /// The parts by their offset.
     parts: BTreeMap<usize, Received>,
     have: RangeSet<u64>,
     /// The size of the parts as the receive buffer counts it.
@@ -37,33 +38,15 @@ impl Assembly {
 
     /// Returns whether a part belongs to the same message, and is within it.
     pub(crate) fn admits(&self, part: Part, len: usize) -> bool {
-        part.total as usize == self.total && len > 0 && part.offset as usize + len <= self.total
+        is_within(part, len, self.total)
     }
 
-    /// Adds a part, of which all that has arrived before must be exact; `weight` is what the
-    /// receive buffer counts. Returns whether any of it is new.
-    pub(crate) fn add(
-        &mut self,
-        now: Instant,
-        offset: usize,
-        part: &Received,
-        weight: fn(usize) -> usize,
-    ) -> bool {
-        let place = offset as u64..(offset + part.data.len()) as u64;
-        let gaps: Vec<Range<u64>> = self.have.gaps(place.clone()).collect();
-        for gap in &gaps {
-            let from = gap.start as usize;
-            let mut fresh = part.clone();
-            if *gap != place {
-                fresh.data = part.data.slice(from - offset..gap.end as usize - offset);
-                fresh.exact = std::iter::once(0..fresh.data.len()).collect();
-            }
-            self.bytes += weight(fresh.data.len());
-            self.parts.insert(from, fresh);
-        }
-        self.have.insert(place);
+    /// Adds a part that overlaps none that has arrived; the receive buffer counts `weight` bytes.
+    pub(crate) fn add(&mut self, now: Instant, offset: usize, part: Received, weight: usize) {
+        self.have.insert(offset as u64..(offset + part.data.len()) as u64);
+        self.parts.insert(offset, part);
+        self.bytes += weight;
         self.at = now;
-        !gaps.is_empty()
     }
 
     /// Returns whether a part overlaps one that has arrived.

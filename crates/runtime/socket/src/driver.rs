@@ -25,7 +25,7 @@ use crate::eager::Eager;
 use crate::error::SapError;
 use crate::hints::Hints;
 use crate::signal::Signal;
-use crate::system::{BATCH, timespec};
+use crate::system::{SEGMENTS, timespec};
 use crate::udplite::{ReceivedDatagram, UdpLiteDatagram, UdpLiteSocket};
 
 /// The time for which the background thread yields to callers after one has driven.
@@ -130,6 +130,7 @@ impl Handle {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let wake = eventfd(0, flags)
             .map_err(|error| SapError::system("cannot make an event descriptor")(error.into()))?;
+        socket.permit_merging();
         let clock = Clock::new();
         let mut endpoint = SapEndpoint::new(config, Secret::new(key));
         prepare(&mut endpoint);
@@ -379,6 +380,7 @@ impl Core {
                 covered_intact: arrival.intact,
                 frame: if hinted { Check::Bad } else { Check::Unchecked },
                 unbound: arrival.unbound,
+                whole: arrival.whole,
             };
             state.endpoint.handle_datagram(now, &meta, &arrival.data);
         }
@@ -392,18 +394,12 @@ impl Core {
     fn transmit(&self, state: &mut State) {
         loop {
             let now = self.clock.now();
-            while state.unsent.len() < BATCH
+            while state.unsent.len() < SEGMENTS
                 && let Some(transmit) = state.endpoint.poll_transmit(now)
             {
                 state.unsent.push_back(transmit);
             }
-            let full = state.unsent.len() >= BATCH;
-            while !state.unsent.is_empty() {
-                if !self.send(state) {
-                    return;
-                }
-            }
-            if !full {
+            if state.unsent.is_empty() || !self.send(state) {
                 return;
             }
         }
@@ -411,11 +407,11 @@ impl Core {
 
     /// Sends the first batch; returns whether the operating system accepts more.
     fn send(&self, state: &mut State) -> bool {
-        let mut datagrams: ArrayVec<UdpLiteDatagram<'_>, BATCH> = ArrayVec::new();
-        datagrams.extend(state.unsent.iter().take(BATCH).map(|it| UdpLiteDatagram {
+        let mut datagrams: ArrayVec<UdpLiteDatagram<'_>, SEGMENTS> = ArrayVec::new();
+        datagrams.extend(state.unsent.iter().take(SEGMENTS).map(|it| UdpLiteDatagram {
             to: it.to,
             coverage: it.coverage(),
-            whole: it.is_bulk(),
+            whole: it.whole,
             unbound: it.unbound,
             parts: [&it.parts[0], &it.parts[1], &it.parts[2]],
         }));

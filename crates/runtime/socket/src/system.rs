@@ -13,6 +13,8 @@ use windfall_base::Duration;
 
 /// The maximum number of datagrams per system call.
 pub(crate) const BATCH: usize = 32;
+/// The maximum number of datagrams that the system cuts from one, or merges into one.
+pub(crate) const SEGMENTS: usize = 64;
 
 /// Space for one control message, aligned as the system requires.
 #[derive(Clone, Copy)]
@@ -41,6 +43,8 @@ pub(crate) struct Incoming {
     pub(crate) to: Option<IpAddr>,
     /// The full length, which may exceed the buffer.
     pub(crate) len: usize,
+    /// The length of each datagram in the buffer but the last, if the system has merged several.
+    pub(crate) segment: Option<usize>,
 }
 
 /// An integer option of a socket.
@@ -61,6 +65,9 @@ impl SocketOption {
     pub(crate) const DESTINATION: Self = Self::new(libc::IPPROTO_IP, libc::IP_PKTINFO);
     /// Report the destination of each datagram, over IPv6.
     pub(crate) const DESTINATION6: Self = Self::new(libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO);
+
+    /// Merge datagrams of one length on reception.
+    pub(crate) const MERGE: Self = Self::new(libc::SOL_UDP, libc::UDP_GRO);
 
     const fn new(level: i32, name: i32) -> Self {
         Self { level, name }
@@ -135,6 +142,46 @@ pub(crate) fn send(fd: BorrowedFd<'_>, datagrams: &[Outgoing<'_>]) -> io::Result
     if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
 }
 
+/// Sends the datagrams of `size` bytes that `slices` make up in a row, in one call.
+pub(crate) fn send_segments<'a>(
+    fd: BorrowedFd<'_>,
+    to: Option<SocketAddr>,
+    size: usize,
+    slices: impl Iterator<Item = &'a [u8]>,
+) -> io::Result<()> {
+    let mut vectors: ArrayVec<libc::iovec, { SEGMENTS * PARTS }> = ArrayVec::new();
+    vectors.extend(slices.map(|slice| libc::iovec {
+        iov_base: slice.as_ptr().cast_mut().cast(),
+        iov_len: slice.len(),
+    }));
+    let address = to.map(Address::new);
+    let mut control = Control([0; 64]);
+    // SAFETY: all-zero bytes are a legal value of this plain structure.
+    let mut message: libc::msghdr = unsafe { zeroed() };
+    if let Some(address) = &address {
+        message.msg_name = address.0.as_ptr().cast_mut().cast();
+        message.msg_namelen = address.len();
+    }
+    message.msg_iov = vectors.as_mut_ptr();
+    message.msg_iovlen = vectors.len() as _;
+    message.msg_control = control.0.as_mut_ptr().cast();
+    message.msg_controllen = size_of::<Control>() as _;
+    let segment = u16::try_from(size).map_err(|_| io::ErrorKind::InvalidInput)?;
+    // SAFETY: the control buffer is 64 bytes, aligned, and has room for a header and two bytes.
+    unsafe {
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        (*header).cmsg_level = libc::SOL_UDP;
+        (*header).cmsg_type = libc::UDP_SEGMENT;
+        (*header).cmsg_len = libc::CMSG_LEN(2) as _;
+        libc::CMSG_DATA(header).cast::<u16>().write_unaligned(segment);
+        message.msg_controllen = libc::CMSG_SPACE(2) as _;
+    }
+    // SAFETY: the message points to an address, slices and a control buffer that live through the
+    // call, which only reads them.
+    let sent = unsafe { libc::sendmsg(fd.as_raw_fd(), &raw const message, libc::MSG_DONTWAIT) };
+    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 /// Writes the control message that sets the source address.
 fn put_source(header: &mut libc::msghdr, source: IpAddr) {
     // SAFETY: the control buffer is 64 bytes, aligned, and has room for either message: 16 bytes of
@@ -204,9 +251,10 @@ pub(crate) fn receive<'a>(
         return Err(io::Error::last_os_error());
     }
     for (index, header) in headers.iter().take(filled as usize).enumerate() {
-        let (to, len) = (destination(&header.msg_hdr), header.msg_len as usize);
+        let (to, segment) = control_data(&header.msg_hdr);
+        let len = header.msg_len as usize;
         let from = addresses[index].read();
-        received.extend(from.map(|from| Incoming { index, from, to, len }));
+        received.extend(from.map(|from| Incoming { index, from, to, len, segment }));
     }
     Ok(())
 }
@@ -259,8 +307,10 @@ impl Address {
     }
 }
 
-/// Returns the destination address of a datagram from its control messages.
-fn destination(header: &libc::msghdr) -> Option<IpAddr> {
+/// Returns the destination address of a datagram from its control messages, and the length of each
+/// datagram in the buffer if it holds several.
+fn control_data(header: &libc::msghdr) -> (Option<IpAddr>, Option<usize>) {
+    let (mut to, mut segment) = (None, None);
     // SAFETY: the header is one that the system has filled in; the macros walk within the control
     // buffer as far as it says.
     unsafe {
@@ -270,19 +320,21 @@ fn destination(header: &libc::msghdr) -> Option<IpAddr> {
             match ((*control).cmsg_level, (*control).cmsg_type) {
                 (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
                     let info = data.cast::<libc::in_pktinfo>().read_unaligned();
-                    return Some(Ipv4Addr::from(info.ipi_addr.s_addr.to_ne_bytes()).into());
+                    to = Some(Ipv4Addr::from(info.ipi_addr.s_addr.to_ne_bytes()).into());
                 }
                 (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
                     let info = data.cast::<libc::in6_pktinfo>().read_unaligned();
-                    return Some(
-                        IpAddr::from(Ipv6Addr::from(info.ipi6_addr.s6_addr)).to_canonical(),
-                    );
+                    to = Some(IpAddr::from(Ipv6Addr::from(info.ipi6_addr.s6_addr)).to_canonical());
                 }
-                _ => control = libc::CMSG_NXTHDR(header, control),
+                (libc::SOL_UDP, libc::UDP_GRO) => {
+                    segment = usize::try_from(data.cast::<libc::c_int>().read_unaligned()).ok();
+                }
+                _ => {}
             }
+            control = libc::CMSG_NXTHDR(header, control);
         }
     }
-    None
+    (to, segment)
 }
 
 /// Disconnects a datagram socket, so that it may be connected anew.

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicI32, AtomicU16, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU16, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
 use arrayvec::ArrayVec;
@@ -16,14 +16,12 @@ use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, ipproto};
 use windfall_base::Duration;
 use windfall_wire_net::carrier::Ports;
 use windfall_wire_net::udplite::{self, Coverage};
-use windfall_wire_net::{
-    Addresses, CarrierPacket, Ipv4Packet, UdpLitePacket, UdpLiteRepr, carrier,
-};
+use windfall_wire_net::{Addresses, CarrierPacket, Ipv4Packet, UdpLitePacket, carrier};
 
 use crate::carrier::Carrier;
 use crate::pool::{Pool, WORTH};
 use crate::source::Sources;
-use crate::system::{self, Incoming, Outgoing, SocketOption};
+use crate::system::{self, Incoming, SocketOption};
 
 /// Linux's option for the coverage of sent datagrams: 0 for all, 1 to 7 for the header, more than
 /// the length for all.
@@ -69,6 +67,8 @@ pub struct ReceivedDatagram {
     pub intact: bool,
     /// The checksum covers neither addresses nor ports.
     pub unbound: bool,
+    /// Over the carrier [`Udp`](Carrier::Udp), the system's own checksum covered all of it.
+    pub whole: bool,
 }
 
 /// A UDP-Lite socket that never blocks: poll its descriptor.
@@ -88,6 +88,12 @@ pub struct UdpLiteSocket {
     send_coverage: AtomicU16,
     /// It is bound to all addresses of both families.
     both: bool,
+    /// The system cuts long datagrams into segments.
+    cuts: AtomicBool,
+    /// Datagrams that the system has merged are welcome.
+    may_merge: AtomicBool,
+    /// The system merges datagrams.
+    merges: AtomicBool,
     /// The last value of the kernel's option for IPv4 and for IPv6: the coverage, or whether to
     /// omit the checksum.
     told: Mutex<[i32; 2]>,
@@ -137,6 +143,16 @@ struct Reading {
     data: Range<usize>,
     intact: bool,
     unbound: bool,
+    /// The system's own checksum covers it.
+    whole: bool,
+}
+
+impl Reading {
+    /// The same in a buffer in which it begins at `start`.
+    fn at(mut self, start: usize) -> Self {
+        self.data = start + self.data.start..start + self.data.end;
+        self
+    }
 }
 
 impl UdpLiteSocket {
@@ -199,6 +215,9 @@ impl UdpLiteSocket {
             least_coverage: AtomicI32::new(UNSET),
             send_coverage: AtomicU16::new(0),
             both,
+            cuts: AtomicBool::new(true),
+            may_merge: AtomicBool::default(),
+            merges: AtomicBool::default(),
             told: Mutex::new([UNSET; 2]),
             scratch: Mutex::default(),
             pool: Pool::default(),
@@ -317,109 +336,6 @@ impl UdpLiteSocket {
             .map(drop)
     }
 
-    /// Sends as many of `datagrams` as the system accepts now; returns their number.
-    ///
-    /// # Errors
-    /// If the system accepts none: [`io::ErrorKind::WouldBlock`] if its buffer is full.
-    pub fn send(&self, datagrams: &[UdpLiteDatagram<'_>]) -> io::Result<usize> {
-        let Some(first) = datagrams.first() else { return Ok(0) };
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = datagrams.iter().take_while(|it| self.option(it) == self.option(first)).count();
-        let told = &mut told[usize::from(first.to.is_ipv6())];
-        if let Some((option, value)) = self.option(first)
-            && *told != value
-        {
-            system::set(self.socket.as_fd(), option, value)?;
-            *told = value;
-        }
-        let datagrams = &datagrams[..count.min(system::BATCH)];
-        let mut heads: ArrayVec<([u8; 8], usize, Option<IpAddr>), { system::BATCH }> =
-            ArrayVec::new();
-        for datagram in datagrams {
-            heads.push(self.head(datagram)?);
-        }
-        let mut outgoing: ArrayVec<Outgoing<'_>, { system::BATCH }> = ArrayVec::new();
-        outgoing.extend(datagrams.iter().zip(&heads).map(|(it, (head, len, source))| Outgoing {
-            to: self.address(it.to),
-            source: *source,
-            parts: [&head[..*len], it.parts[0], it.parts[1], it.parts[2]],
-        }));
-        let result = system::send(self.socket.as_fd(), &outgoing);
-        if result.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::WouldBlock) {
-            self.sources.forget();
-        }
-        result
-    }
-
-    /// Returns the kernel's socket option that depends on the datagram, and its value.
-    fn option(&self, datagram: &UdpLiteDatagram<'_>) -> Option<(SocketOption, i32)> {
-        let omit = i32::from(!datagram.whole);
-        match self.carrier {
-            Carrier::Kernel => {
-                Some((SocketOption::udp_lite(UDPLITE_SEND_CSCOV), datagram.coverage.into()))
-            }
-            Carrier::Udp if datagram.to.is_ipv4() => Some((SocketOption::NO_CHECK, omit)),
-            Carrier::Udp => Some((SocketOption::NO_CHECK6_TX, omit)),
-            Carrier::Raw => None,
-        }
-    }
-
-    /// Returns the destination to pass to the system, unless the socket is connected to it.
-    fn address(&self, mut to: SocketAddr) -> Option<SocketAddr> {
-        if self.carrier == Carrier::Raw {
-            to.set_port(0);
-        }
-        if let (true, SocketAddr::V4(v4)) = (self.both, to) {
-            to = SocketAddr::new(v4.ip().to_ipv6_mapped().into(), v4.port());
-        }
-        (self.peer.get() != Some(&to)).then_some(to)
-    }
-
-    /// Returns the header before the payload, its length, and the source address to set.
-    fn head(&self, datagram: &UdpLiteDatagram<'_>) -> io::Result<([u8; 8], usize, Option<IpAddr>)> {
-        let mut head = [0; 8];
-        match self.carrier {
-            Carrier::Kernel => return Ok((head, 0, None)),
-            Carrier::Udp if datagram.whole => {
-                carrier::emit_whole(&mut head);
-                return Ok((head, 8, None));
-            }
-            Carrier::Udp | Carrier::Raw => {}
-        }
-        let coverage = Coverage::requested(datagram.coverage);
-        let [first, second, third] = datagram.parts;
-        // The checksum takes two slices; the last two are rarely both present.
-        let joined;
-        let data = if second.is_empty() || third.is_empty() {
-            [first, if second.is_empty() { third } else { second }]
-        } else {
-            joined = [first, second].concat();
-            [&joined[..], third]
-        };
-        if self.carrier == Carrier::Udp && datagram.unbound {
-            carrier::emit_unbound(&mut head, coverage, data);
-            return Ok((head, 8, None));
-        }
-        let local = self.local_addr();
-        let bound = !local.ip().is_unspecified();
-        let source = if bound { local.ip() } else { self.sources.of(datagram.to)? };
-        let Some(addresses) = Addresses::new(source, datagram.to.ip()) else {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("{} and {source} are of two families", datagram.to.ip()),
-            ));
-        };
-        let ports = Ports { src: local.port(), dst: datagram.to.port() };
-        match self.carrier {
-            Carrier::Udp => carrier::emit(&mut head, &addresses, ports, coverage, data),
-            _ => {
-                let repr = UdpLiteRepr { src_port: ports.src, dst_port: ports.dst, coverage };
-                repr.emit_parts(&mut head, &addresses, data);
-            }
-        }
-        Ok((head, 8, (!bound).then_some(source)))
-    }
-
     /// Receives a batch of datagrams with a correct checksum; returns the number added to
     /// `arrivals`.
     ///
@@ -479,29 +395,60 @@ impl UdpLiteSocket {
         Ok(poll(&mut [PollFd::new(&self.socket, interest)], span.as_ref())? > 0)
     }
 
+    /// Lets the system merge whole datagrams from now on, once one has arrived: then a call may
+    /// receive many more than it has buffers.
+    pub(crate) fn permit_merging(&self) {
+        self.may_merge.store(self.carrier == Carrier::Udp, Ordering::Relaxed);
+    }
+
+    /// Tells the system to merge datagrams; returns whether it begins to.
+    fn merge(&self) -> bool {
+        if !self.may_merge.load(Ordering::Relaxed) || self.merges.swap(true, Ordering::Relaxed) {
+            return false;
+        }
+        system::set(self.socket.as_fd(), SocketOption::MERGE, 1).is_ok()
+    }
+
     /// Receives at most `most` datagrams, whatever their checksum.
     fn take(&self, most: usize, arrivals: &mut Vec<ReceivedDatagram>) -> io::Result<usize> {
         let before = arrivals.len();
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let mut received = ArrayVec::new();
         scratch.receive(self.socket.as_fd(), &self.pool, most, &mut received)?;
-        let mut longer = false;
+        let (mut longer, mut whole) = (false, false);
         for incoming in &received {
             let Some(bytes) = scratch.buffer(incoming.index).get(..incoming.len) else {
                 // It is lost this time and will be retransmitted.
                 longer = true;
                 continue;
             };
-            let Some(reading) = self.read(incoming, bytes) else { continue };
-            let data = if bytes.len() < WORTH {
-                Bytes::copy_from_slice(&bytes[reading.data.clone()])
+            // The system may have merged datagrams of one length.
+            let size = incoming.segment.unwrap_or(incoming.len).max(1);
+            let mut readings: ArrayVec<Reading, { system::SEGMENTS }> = ArrayVec::new();
+            let chunks = bytes.chunks(size).take(system::SEGMENTS).enumerate();
+            readings.extend(
+                chunks.filter_map(|(index, chunk)| {
+                    Some(self.read(incoming, chunk)?.at(index * size))
+                }),
+            );
+            whole |= readings.iter().any(|reading| reading.whole);
+            let lent = if bytes.len() < WORTH {
+                Err(bytes)
             } else {
                 let fresh = self.pool.take()?;
-                let pages = std::mem::replace(&mut scratch.buffers[incoming.index], fresh);
-                self.pool.lend(pages).slice(reading.data.clone())
+                Ok(self.pool.lend(std::mem::replace(&mut scratch.buffers[incoming.index], fresh)))
             };
-            let Reading { from, intact, unbound, .. } = reading;
-            arrivals.push(ReceivedDatagram { from, data, intact, unbound });
+            arrivals.extend(readings.into_iter().map(|reading| {
+                let Reading { from, data, intact, unbound, whole } = reading;
+                let data = match &lent {
+                    Ok(pages) => pages.slice(data),
+                    Err(bytes) => Bytes::copy_from_slice(&bytes[data]),
+                };
+                ReceivedDatagram { from, data, intact, unbound, whole }
+            }));
+        }
+        if whole && self.merge() {
+            longer = true;
         }
         if longer {
             *scratch = Scratch { long: true, buffers: ArrayVec::new() };
@@ -519,23 +466,34 @@ impl UdpLiteSocket {
     /// Parses a received datagram; `None` if it is not for this socket.
     fn read(&self, incoming: &Incoming, bytes: &[u8]) -> Option<Reading> {
         let from = incoming.from;
-        let bound = self.local_addr();
-        let local = incoming.to.unwrap_or(bound.ip());
         match self.carrier {
             Carrier::Kernel => {
-                Some(Reading { from, data: 0..bytes.len(), intact: true, unbound: false })
+                let data = 0..bytes.len();
+                Some(Reading { from, data, intact: true, unbound: false, whole: false })
             }
             Carrier::Udp => {
                 let packet = CarrierPacket::new(bytes).ok()?;
+                if packet.is_whole() {
+                    // The system has checked it.
+                    let data = carrier::HEADER_LEN..bytes.len();
+                    let accepted = self.accepts(packet.coverage(), bytes.len());
+                    let reading = Reading { from, data, intact: true, unbound: false, whole: true };
+                    return accepted.then_some(reading);
+                }
+                let bound = self.local_addr();
+                let local = incoming.to.unwrap_or(bound.ip());
                 let addresses = Addresses::new(from.ip(), local)?;
                 let ports = Ports { src: from.port(), dst: bound.port() };
                 let intact = packet.checksum_holds(&addresses, ports);
                 let accepted = self.accepts(packet.coverage(), bytes.len());
                 let data = carrier::HEADER_LEN..bytes.len();
                 let unbound = packet.is_unbound();
-                accepted.then_some(Reading { from, data, intact, unbound })
+                accepted.then_some(Reading { from, data, intact, unbound, whole: false })
             }
-            Carrier::Raw => self.read_raw(incoming, bytes, local),
+            Carrier::Raw => {
+                let local = incoming.to.unwrap_or_else(|| self.local_addr().ip());
+                self.read_raw(incoming, bytes, local)
+            }
         }
     }
 
@@ -561,7 +519,7 @@ impl UdpLiteSocket {
         }
         let data = start + udplite::HEADER_LEN..start + bytes.len();
         let intact = packet.checksum_holds(&addresses);
-        Some(Reading { from, data, intact, unbound: false })
+        Some(Reading { from, data, intact, unbound: false, whole: false })
     }
 
     /// Returns whether a datagram of `len` bytes has the required coverage.
@@ -641,6 +599,8 @@ fn hold_port(local: SocketAddr) -> io::Result<OwnedFd> {
     rustix::net::bind(&holder, &local)?;
     Ok(holder)
 }
+
+mod send;
 
 #[cfg(test)]
 mod tests;

@@ -5,12 +5,13 @@ use windfall_base::{Check, Instant};
 use windfall_wire_net::sap::{Reason, SapAccept, SapAck, SapKind, SapPacket, SapRepair, flags};
 
 use super::migrate::SILENT;
+use super::reassemble::Name;
 use super::{Connection, FinState, Introduction, State, weight};
 use crate::datagram::DatagramMeta;
 use crate::encode::decode;
 use crate::error::CloseReason;
 use crate::event::{Dropped, SapEvent};
-use crate::message::{MessageKind, Received};
+use crate::message::MessageKind;
 use crate::order::{Order, Placed};
 use crate::sent::{Load, SentPacket};
 
@@ -48,6 +49,9 @@ impl Connection {
         if self.seal.is_none() {
             self.heard_at = now;
         }
+        if !intact || meta.frame == Check::Bad {
+            self.trust.on_damage();
+        }
         if self.seen.contains(number) {
             // The acknowledgement was lost, or the path duplicated the packet.
             self.expect_ack(now, packet, true);
@@ -65,7 +69,10 @@ impl Connection {
         };
         let packet = opened.as_ref().unwrap_or(packet);
         self.heard_at = now;
-        self.unbound = meta.unbound;
+        // A whole datagram has neither form.
+        if !meta.whole {
+            self.unbound = meta.unbound;
+        }
         if elsewhere {
             self.consider(now, meta.from);
         }
@@ -89,17 +96,20 @@ impl Connection {
         packet: &SapPacket,
         meta: &DatagramMeta,
     ) -> Result<(), Dropped> {
-        let body = packet.exact();
+        let body = || packet.exact();
         match packet.header.kind {
             SapKind::Data => self.handle_data(now, packet, meta.frame),
             SapKind::Ack => {
-                let ack = SapAck::parse(&body).map_err(|_| Dropped::Malformed)?;
+                let ack = SapAck::parse(&body()).map_err(|_| Dropped::Malformed)?;
+                if !ack.damaged.is_empty() {
+                    self.trust.on_damage();
+                }
                 self.handle_ack(now, &ack);
                 Ok(())
             }
             SapKind::Repair => {
-                let SapRepair(request) =
-                    SapRepair::parse(&body, packet.header.flags).map_err(|_| Dropped::Malformed)?;
+                let SapRepair(request) = SapRepair::parse(&body(), packet.header.flags)
+                    .map_err(|_| Dropped::Malformed)?;
                 self.answer_request(request);
                 Ok(())
             }
@@ -108,7 +118,7 @@ impl Connection {
                     self.peer_finished = true;
                     // All of them were sent before.
                     self.deliver_partial(None);
-                    let count = body.get(..4).map_or(0, |bytes| {
+                    let count = body().get(..4).map_or(0, |bytes| {
                         bytes.iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte))
                     });
                     self.events.push_back(SapEvent::Finished { approximate: count });
@@ -119,7 +129,7 @@ impl Connection {
             SapKind::Reset => {
                 // Only the acknowledgement of the FIN may be missing.
                 let orderly = self.has_said_all();
-                let reason = match body.first().map(|byte| Reason::from_byte(*byte)) {
+                let reason = match body().first().map(|byte| Reason::from_byte(*byte)) {
                     Some(Reason::Closed) | None if orderly => CloseReason::Closed,
                     Some(Reason::Closed) | None => CloseReason::ClosedByPeer,
                     Some(reason) => CloseReason::Refused(reason),
@@ -128,11 +138,11 @@ impl Connection {
                 Ok(())
             }
             SapKind::Challenge => {
-                self.response = Some((meta.from, body));
+                self.response = Some((meta.from, body()));
                 Ok(())
             }
             SapKind::Response => {
-                self.handle_response(now, meta.from, &body);
+                self.handle_response(now, meta.from, &body());
                 Ok(())
             }
             // A duplicate accept; a probe needs only its acknowledgement.
@@ -203,11 +213,11 @@ impl Connection {
         match (received.kind, part) {
             (MessageKind::Precise, None) => {
                 let room = self.room() >= weight(received.data.len());
-                self.place_precise(received, room)
+                self.place_precise((received.stream, received.number), received.data, room)
             }
-            (MessageKind::Precise, Some(part)) => self.take_precise_part(now, part, &received),
+            (MessageKind::Precise, Some(part)) => self.take_precise_part(part, &received),
             (MessageKind::Approximate, Some(part)) => {
-                self.take_approximate_part(now, part, &received)
+                self.take_approximate_part(now, part, received)
             }
             _ if !self.make_room(received.data.len()) => Err(Dropped::NoRoom),
             _ => {
@@ -228,8 +238,12 @@ impl Connection {
 
     /// Delivers a whole precise message, or keeps it until those before it have arrived; `room`
     /// tells whether there is room for it.
-    pub(super) fn place_precise(&mut self, received: Received, room: bool) -> Result<(), Dropped> {
-        let Received { stream, number, data, .. } = received;
+    pub(super) fn place_precise(
+        &mut self,
+        (stream, number): Name,
+        data: Bytes,
+        room: bool,
+    ) -> Result<(), Dropped> {
         let waits = self.inbox.ready.is_empty();
         let order = self.order(stream)?;
         match order.place(number, room) {
@@ -332,7 +346,7 @@ impl Connection {
             Load::Precise(name) => {
                 self.note_progress(now);
                 self.remove_in_flight(name);
-                if let Some(encoded) = self.outbox.precise.remove(&name) {
+                if let Some(encoded) = self.outbox.precise.remove(name) {
                     self.outbox.bytes -= encoded.len();
                 }
             }
@@ -349,7 +363,7 @@ impl Connection {
 
     /// Removes the message with key `name` from those in flight.
     fn remove_in_flight(&mut self, name: u64) {
-        if let Some(encoded) = self.outbox.precise.get(&name) {
+        if let Some(encoded) = self.outbox.precise.get(name) {
             self.outbox.in_flight.0 -= encoded.len();
         }
         self.outbox.in_flight.1 -= 1;
@@ -369,6 +383,7 @@ impl Connection {
         if congested && !matches!(packet.load, Load::Trial(_)) {
             let rtt = self.rtt.least_and_latest();
             let last = self.sent.next();
+            self.trust.on_loss();
             self.congestion.on_loss(packet.number, last, self.path.size(), rtt);
         }
         self.queue_again(packet);

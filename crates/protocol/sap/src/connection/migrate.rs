@@ -19,6 +19,7 @@ use crate::congestion::Congestion;
 use crate::datagram::OutgoingDatagram;
 use crate::event::SapEvent;
 use crate::rtt::Rtt;
+use crate::trust::Trust;
 
 /// The number of consecutive timeouts after which a peer counts as silent.
 pub(super) const SILENT: u32 = 3;
@@ -160,6 +161,7 @@ impl Connection {
             self.congestion = Congestion::new(self.path.size());
             self.recut();
         }
+        self.trust = Trust::default();
         self.probe_due = true;
         self.events.push_back(SapEvent::Moved { to });
     }

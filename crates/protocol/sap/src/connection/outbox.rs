@@ -9,12 +9,13 @@ use super::{Connection, FinState, State, weight};
 use crate::encode::{Encoded, Origin, encode, encode_parts, overhead, recut};
 use crate::error::SapSendError;
 use crate::message::{Message, Mode};
+use crate::ring::Ring;
 
 /// Messages to send or to retransmit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outbox {
     /// Precise messages and repairs that are not acknowledged, by key.
-    pub(super) precise: BTreeMap<u64, Encoded>,
+    pub(super) precise: Ring<Encoded>,
     /// Keys of those that were never sent, and of those that were lost.
     pub(super) new: VecDeque<u64>,
     pub(super) lost: VecDeque<u64>,
@@ -124,11 +125,11 @@ impl Connection {
         if !self.takes_parts || outbox.precise.values().all(|encoded| encoded.len() <= room) {
             return;
         }
-        let known = core::mem::take(&mut outbox.precise);
+        let known: Vec<Encoded> = outbox.precise.drain().collect();
         outbox.lost.clear();
         outbox.new.clear();
-        outbox.bytes -= known.values().map(Encoded::len).sum::<usize>();
-        for encoded in known.into_values() {
+        outbox.bytes -= known.iter().map(Encoded::len).sum::<usize>();
+        for encoded in known {
             let fits = encoded.len() <= room || encoded.flags & flags::REPAIRED != 0;
             let bodies = if fits { Vec::from([encoded]) } else { recut(&encoded, room) };
             for encoded in bodies {
@@ -169,7 +170,7 @@ impl Outbox {
 
     pub(super) fn push_precise(&mut self, encoded: Encoded) {
         let name = self.next_name();
-        self.precise.insert(name, encoded);
+        self.precise.push(name, encoded);
         self.new.push_back(name);
     }
 }

@@ -10,17 +10,18 @@ use crate::event::Dropped;
 use crate::message::{MessageKind, Received};
 use crate::order::Placed;
 use crate::parts::{Assembly, Rhythm};
+use crate::pieces::{Pieces, is_within};
 
 /// The maximum number of approximate messages that wait for parts.
 const WAITING: usize = 64;
 
 /// A stream and the number of a message in it.
-type Name = (u16, u32);
+pub(super) type Name = (u16, u32);
 
 /// The messages of which parts have arrived.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Partial {
-    precise: BTreeMap<Name, Assembly>,
+    precise: BTreeMap<Name, Pieces>,
     approximate: BTreeMap<Name, Assembly>,
     /// The one precise message whose parts find room in a full buffer, since nothing can be read
     /// before it is whole.
@@ -34,7 +35,6 @@ impl Connection {
     /// Takes a part of a precise message.
     pub(super) fn take_precise_part(
         &mut self,
-        now: Instant,
         part: Part,
         received: &Received,
     ) -> Result<(), Dropped> {
@@ -45,7 +45,8 @@ impl Connection {
             Placed::NoRoom => return Err(Dropped::NoRoom),
             Placed::Waits | Placed::Next => {}
         }
-        self.admit(&self.inbox.partial.precise, name, part, received)?;
+        let begun = self.inbox.partial.precise.get(&name);
+        self.admit(begun.map(|it| it.admits(part, received.data.len())), part, received)?;
         if self.room() < weight(received.data.len()) {
             let mine = self.inbox.partial.favoured.is_none_or(|favoured| favoured == name);
             if placed != Placed::Next || !self.inbox.ready.is_empty() || !mine {
@@ -54,19 +55,19 @@ impl Connection {
             self.inbox.partial.favoured = Some(name);
         }
         let partial = &mut self.inbox.partial;
-        let fresh = || Assembly::new(part.total as usize, now);
-        let assembly = partial.precise.entry(name).or_insert_with(fresh);
-        let before = assembly.bytes;
-        assembly.add(now, part.offset as usize, received, weight);
-        self.inbox.bytes += assembly.bytes - before;
-        if !assembly.is_complete() {
+        let fresh = || Pieces::new(part.total as usize);
+        let pieces = partial.precise.entry(name).or_insert_with(fresh);
+        let before = pieces.bytes;
+        pieces.add(part.offset as usize, &received.data, weight);
+        self.inbox.bytes += pieces.bytes - before;
+        if !pieces.is_complete() {
             return Ok(());
         }
         partial.favoured = partial.favoured.filter(|favoured| *favoured != name);
-        let Some(assembly) = partial.precise.remove(&name) else { return Ok(()) };
-        self.inbox.bytes -= assembly.bytes;
+        let Some(pieces) = partial.precise.remove(&name) else { return Ok(()) };
+        self.inbox.bytes -= pieces.bytes;
         // Its parts were acknowledged, so it cannot be refused any more.
-        assembly.finish().map_or(Ok(()), |whole| self.place_precise(whole, true))
+        self.place_precise(name, pieces.finish(), true)
     }
 
     /// Takes a part of an approximate message.
@@ -74,7 +75,7 @@ impl Connection {
         &mut self,
         now: Instant,
         part: Part,
-        received: &Received,
+        received: Received,
     ) -> Result<(), Dropped> {
         let name = (received.stream, received.number);
         let (offset, len) = (part.offset as usize, received.data.len());
@@ -83,7 +84,8 @@ impl Connection {
         if known || partial.given_up.contains(&name) {
             return Err(Dropped::Duplicate);
         }
-        self.admit(&partial.approximate, name, part, received)?;
+        let begun = partial.approximate.get(&name);
+        self.admit(begun.map(|it| it.admits(part, len)), part, &received)?;
         if !self.make_room(len) {
             return Err(Dropped::NoRoom);
         }
@@ -93,7 +95,7 @@ impl Connection {
         }
         let fresh = || Assembly::new(part.total as usize, now);
         let assembly = partial.approximate.entry(name).or_insert_with(fresh);
-        assembly.add(now, offset, received, weight);
+        assembly.add(now, offset, received, weight(len));
         self.inbox.bytes += weight(len);
         let complete = assembly.is_complete();
         if complete {
@@ -106,20 +108,11 @@ impl Connection {
         Ok(())
     }
 
-    /// Rejects a part that no message has, or that belongs to another one.
-    fn admit(
-        &self,
-        begun: &BTreeMap<Name, Assembly>,
-        name: Name,
-        part: Part,
-        received: &Received,
-    ) -> Result<(), Dropped> {
-        let len = received.data.len();
+    /// Rejects a part that no message has, or that belongs to another one: `fits` is what its
+    /// message says, if it has begun.
+    fn admit(&self, fits: Option<bool>, part: Part, received: &Received) -> Result<(), Dropped> {
         let total = part.total as usize;
-        let fits = match begun.get(&name) {
-            Some(assembly) => assembly.admits(part, len),
-            None => Assembly::new(total, self.heard_at).admits(part, len),
-        };
+        let fits = fits.unwrap_or_else(|| is_within(part, received.data.len(), total));
         // A receiver takes messages of any length that its buffer permits.
         let possible = total <= self.config.receive_buffer.max(self.config.max_message);
         (fits && possible).then_some(()).ok_or(Dropped::Malformed)

@@ -5,7 +5,7 @@ use windfall_base::Instant;
 use windfall_wire_net::sap::{HEADER_LEN, SapHeader, SapKind, flags};
 
 use super::{AckState, Connection, FinState, State};
-use crate::datagram::OutgoingDatagram;
+use crate::datagram::{LONGEST_FRAME, OutgoingDatagram};
 use crate::encode::Encoded;
 use crate::event::SapEvent;
 use crate::sent::Load;
@@ -112,13 +112,13 @@ impl Connection {
     fn next_precise(&mut self) -> Option<(u64, usize)> {
         let outbox = &mut self.outbox;
         while let Some(name) = outbox.lost.front().copied() {
-            if let Some(encoded) = outbox.precise.get(&name) {
+            if let Some(encoded) = outbox.precise.get(name) {
                 return Some((name, encoded.len()));
             }
             outbox.lost.pop_front();
         }
         let name = outbox.new.front().copied()?;
-        let size = outbox.precise.get(&name)?.len();
+        let size = outbox.precise.get(name)?.len();
         let (bytes, count) = outbox.in_flight;
         // One may always be sent, as a probe of a buffer that was full.
         let fits = bytes + size <= self.peer_room || outbox.precise.len() == outbox.new.len();
@@ -135,7 +135,7 @@ impl Connection {
             self.note_progress(now);
         }
         let outbox = &mut self.outbox;
-        let encoded = outbox.precise.get(&name)?.clone();
+        let encoded = outbox.precise.get(name)?.clone();
         outbox.in_flight.0 += encoded.len();
         outbox.in_flight.1 += 1;
         Some(self.datagram(now, SapKind::Data, Body::message(encoded), Some(Load::Precise(name))))
@@ -233,7 +233,11 @@ impl Connection {
         }
         self.sent.push(now, load.map(|load| (size, load)));
         let parts = [head.freeze(), exact, rest];
-        OutgoingDatagram { to: self.peer, parts, exact: protected, unbound: self.unbound }
+        let unbound = self.unbound;
+        let len = protected + parts[2].len();
+        let data = kind == SapKind::Data && self.config.congestion_control;
+        let whole = protected == len && (len > LONGEST_FRAME || data && self.trust.take(number));
+        OutgoingDatagram { to: self.peer, parts, exact: protected, unbound, whole }
     }
 
     /// Reports that the send buffer has room, once half of it is free.

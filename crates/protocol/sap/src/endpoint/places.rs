@@ -6,6 +6,9 @@ use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use crate::config::SapConfig;
 
+/// One of this number of an address's places is for peers that have not proven it.
+const UNPROVEN: usize = 4;
+
 /// The connections of one address.
 #[derive(Clone, Copy, Debug, Default)]
 struct Taken {
@@ -30,6 +33,13 @@ impl Places {
         taken.all < config.max_per_address
             && taken.waiting < config.max_waiting_per_address
             && self.waiting < config.max_waiting
+    }
+
+    /// Returns whether a peer at `from` must prove its address before it may have another one, so
+    /// that others cannot take all places in its name.
+    pub(super) fn is_crowded(&self, from: SocketAddr, config: &SapConfig) -> bool {
+        let taken = self.of.get(&owner(from.ip())).copied().unwrap_or_default();
+        taken.waiting >= config.max_waiting_per_address / UNPROVEN
     }
 
     /// Gives connection `id` a place.

@@ -80,7 +80,9 @@ impl SapEndpoint {
             return self.refuse(meta, ping.connection, Reason::Busy);
         }
         let proven = self.secret.accepts(now, from, &ping.token);
-        if !proven && self.half_open.len() >= self.config.free_half_open {
+        let crowded = self.half_open.len() >= self.config.free_half_open
+            || self.places.is_crowded(from, &self.config);
+        if !proven && crowded {
             let token = self.secret.token(now, from);
             self.answer(meta, SapKind::Retry, ping.connection, &token);
             return Ok(());
@@ -157,6 +159,7 @@ impl SapEndpoint {
                 parts: [bytes, Bytes::new(), Bytes::new()],
                 exact,
                 unbound: to.unbound,
+                whole: false,
             });
         }
     }

@@ -10,3 +10,4 @@ mod profile;
 mod rules;
 mod sealed;
 mod vectors;
+mod whole;

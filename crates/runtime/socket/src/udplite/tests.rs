@@ -346,3 +346,27 @@ fn tshark_agrees_on_coverage_and_checksum() {
     // 1 is good, 0 is bad.
     assert_eq!(said, "1\t0\n1\t8\n1\t12\n1\t200\n1\t12\n0\t12\n", "{output:?}");
 }
+
+#[test]
+fn whole_datagrams_of_one_length_arrive_one_by_one() {
+    let ip = IpAddr::from(Ipv4Addr::LOCALHOST);
+    let [here, there] = [0, 1].map(|_| open(Carrier::Udp, ip).expect("it needs no privilege"));
+    let to = there.local_addr();
+    let bodies: Vec<Vec<u8>> =
+        (0..30_u8).map(|number| vec![number; if number % 10 == 9 { 77 } else { 1_000 }]).collect();
+    let datagrams: Vec<_> = bodies
+        .iter()
+        .map(|body| {
+            let parts = [&body[..20], &[], &body[20..]];
+            UdpLiteDatagram { to, coverage: 0, whole: true, unbound: true, parts }
+        })
+        .collect();
+    let (mut sent, mut calls) = (0, 0);
+    while sent < datagrams.len() {
+        sent += here.send(&datagrams[sent..]).expect("it can be sent");
+        calls += 1;
+    }
+    assert!((1..=6).contains(&calls), "{calls} calls");
+    let found: Vec<_> = arrivals(&there, 30).into_iter().map(|it| it.data.to_vec()).collect();
+    assert_eq!(found, bodies);
+}

@@ -22,5 +22,6 @@ pub(crate) fn run(name: &str, prepare: &str, inside: impl FnOnce()) {
     let me = std::env::current_exe().expect("a test knows its file");
     let mut again = namespace(&format!("{prepare} && exec \"$0\" --exact {name} --nocapture"));
     let output = again.arg(me).env(INSIDE, "1").output().expect("it ran before");
+    print!("{}", String::from_utf8_lossy(&output.stdout));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -15,6 +15,44 @@ fn discovery_ends_at_the_size_of_the_path() {
     crate::namespace::run(NAME, PREPARE, inside);
 }
 
+/// The value of a counter of UDP in this namespace.
+fn counted(name: &str) -> u64 {
+    let counters = std::fs::read_to_string("/proc/net/snmp").expect("there are counters");
+    let mut lines = counters.lines().filter_map(|line| line.strip_prefix("Udp: "));
+    let mut words = || lines.next().expect("names and values").split(' ');
+    let found = words().zip(words()).find(|(found, _)| *found == name);
+    found.and_then(|(_, value)| value.parse().ok()).expect("it is counted")
+}
+
+#[test]
+fn exact_datagrams_go_in_runs_over_a_path_that_shows_no_damage() {
+    const NAME: &str = "path::exact_datagrams_go_in_runs_over_a_path_that_shows_no_damage";
+    crate::namespace::run(NAME, PREPARE, || {
+        let listener = SapListener::bind("127.0.0.1:0").expect("a free port");
+        let to = listener.local_addr().expect("bound");
+        let sender = SapSocket::connect(to).expect("connected");
+        let (receiver, _) = listener.accept().expect("accepted");
+        std::thread::sleep(Duration::from_millis(700));
+        let (count, before) = (300_usize, counted("InDatagrams"));
+        let message = |number: usize| -> Vec<u8> {
+            (0..60_000).map(|at| ((at + number) % 251) as u8).collect()
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                (0..count).for_each(|number| sender.send(&message(number)).expect("it is open"));
+                sender.finish();
+            });
+            for number in 0..count {
+                let got = receiver.recv().expect("it is open").expect("not finished");
+                assert!(got.data == message(number), "message {number}");
+            }
+        });
+        // Each of them takes more than 40 datagrams of at most 1500 bytes.
+        let arrived = counted("InDatagrams") - before;
+        assert!(arrived < 20 * count as u64, "{arrived} arrivals");
+    });
+}
+
 fn inside() {
     let listener = SapListener::bind("127.0.0.1:0").expect("a free port");
     // A search ends after three unanswered probes, which happens on a busy machine.

@@ -283,6 +283,21 @@ fn one_client_from_one_port_takes_few_places_and_others_are_served() {
 }
 
 #[test]
+fn pings_forged_in_the_name_of_an_address_leave_room_for_its_clients() {
+    let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
+    let now = network.now;
+    for number in 0..1000 {
+        let from = SocketAddr::new(address(A).ip(), 10_000 + number as u16);
+        let end = &mut network.ends[B];
+        end.handle_datagram(now, &DatagramMeta::new(from), &ping(number + 1, b""));
+        while end.poll_transmit(now).is_some() {}
+    }
+    let a = network.ends[A].connect(network.now, address(B));
+    network.run(SECOND);
+    assert!(network.ends[A].is_open(a));
+}
+
+#[test]
 fn a_network_of_64_bits_counts_as_one_address() {
     let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
     let host = |number: u32| format!("[2001:db8::{:x}:{:x}]:9", number >> 16, number & 0xffff);
