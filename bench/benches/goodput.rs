@@ -16,7 +16,7 @@ use windfall_bench::is_listed;
 use windfall_socket::{Mode, SapListener, SapSocket};
 
 /// The seeds of the runs of a cell.
-const SEEDS: std::ops::RangeInclusive<u32> = 1..=5;
+const SEEDS: std::ops::RangeInclusive<u32> = 1..=3;
 /// The seconds that a receiver counts from the first bytes on.
 const SPAN: u64 = 5;
 /// The links; all have 20 Mb/s, 10 ms each way and a queue of 100 packets.
