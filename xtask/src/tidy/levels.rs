@@ -6,7 +6,7 @@ use super::Breach;
 use crate::workspace::{Package, Workspace};
 
 /// The floors below `crates/`, lowest first; a crate imports only from strictly lower floors.
-const FLOORS: [&str; 10] = [
+const FLOORS: [&str; 11] = [
     "foundation",
     "codec",
     "protocol",
@@ -14,6 +14,7 @@ const FLOORS: [&str; 10] = [
     "assembly",
     "description",
     "runtime",
+    "service",
     "experiment",
     "reproduction",
     "face",

@@ -4,6 +4,7 @@
 //! - [`landscape`]: a sample picture, the same on every host.
 //! - [`Jpeg`]: a picture as a header and entropy-coded segments between restart markers; [`Layout`]
 //!   is the exact part, [`Arrived`] the received data.
+//! - [`exact_ranges`], [`intolerable`]: the structure of files as they are, by their first bytes.
 //!
 //! It knows no time and no protocol; other crates transfer the bytes.
 
@@ -11,8 +12,10 @@ mod error;
 mod jpeg;
 mod landscape;
 mod picture;
+mod structure;
 
 pub use error::PictureError;
 pub use jpeg::{Arrived, Decoded, Jpeg, Layout};
 pub use landscape::landscape;
 pub use picture::Picture;
+pub use structure::{exact_ranges, intolerable, restore_checks};

@@ -47,6 +47,13 @@ struct Transport {
     /// Protocol that carries the records
     #[arg(long, value_enum, default_value = "sap")]
     over: Protocol,
+    #[command(flatten)]
+    sap: SapTransport,
+}
+
+/// Options of SAP itself.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SapTransport {
     /// Carrier of SAP's datagrams: kernel, raw or udp; the same at both ends
     ///
     /// [default: udp]
@@ -135,8 +142,9 @@ fn of_sap(option: &str) -> Result<()> {
     Err(CliError::usage(message))
 }
 
-impl Transport {
-    fn options(&self) -> Result<SapOptions> {
+impl SapTransport {
+    /// Returns the options of sockets, with the key of the user if there is one.
+    pub(crate) fn options(&self) -> Result<SapOptions> {
         let profile = match self.profile {
             None | Some(ProfileName::Standard) => Profile::Standard,
             Some(ProfileName::Paper) => Profile::Paper,
@@ -145,19 +153,21 @@ impl Transport {
         let key = KeyChoice::key(self.key)?;
         Ok(SapOptions { config: SapConfig::of(profile), carrier, key })
     }
+}
 
+impl Transport {
     fn connect(&self, to: SocketAddr) -> Result<Sender> {
         match self.over {
-            Protocol::Sap => Sender::over_sap(&self.options()?, to, false),
-            Protocol::SapPrecise => Sender::over_sap(&self.options()?, to, true),
+            Protocol::Sap => Sender::over_sap(&self.sap.options()?, to, false),
+            Protocol::SapPrecise => Sender::over_sap(&self.sap.options()?, to, true),
             Protocol::Tcp => self.check_tcp().and_then(|()| Sender::over_tcp(to)),
         }
     }
 
     fn accept(&self, on: SocketAddr) -> Result<Receiver> {
         match self.over {
-            Protocol::Sap => Receiver::over_sap(&self.options()?, on, false),
-            Protocol::SapPrecise => Receiver::over_sap(&self.options()?, on, true),
+            Protocol::Sap => Receiver::over_sap(&self.sap.options()?, on, false),
+            Protocol::SapPrecise => Receiver::over_sap(&self.sap.options()?, on, true),
             Protocol::Tcp => self.check_tcp().and_then(|()| Receiver::over_tcp(on)),
         }
     }
@@ -165,9 +175,9 @@ impl Transport {
     /// Refuses options of SAP, which TCP would not keep; a key would encrypt nothing.
     fn check_tcp(&self) -> Result<()> {
         let given = [
-            ("--key", self.key.is_some()),
-            ("--carrier", self.carrier.is_some()),
-            ("--profile", self.profile.is_some()),
+            ("--key", self.sap.key.is_some()),
+            ("--carrier", self.sap.carrier.is_some()),
+            ("--profile", self.sap.profile.is_some()),
         ];
         given.into_iter().filter(|(_, is_given)| *is_given).try_for_each(|(it, _)| of_sap(it))
     }

@@ -102,6 +102,24 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("track receive", &["windfall track receive --json"]),
     ("image send", &["windfall image send 10.77.0.2 --file picture.jpg"]),
     ("image receive", &["windfall image receive --out arrived.jpg"]),
+    ("serve", &["windfall serve pictures", "windfall serve pictures --port 80 --log access.log"]),
+    (
+        "get",
+        &[
+            "windfall get http://10.77.0.2:8080/picture.jpg",
+            "windfall get --approx image/jpeg --repair intolerable --metadata \
+             http://10.77.0.2:8080/picture.jpg",
+            "windfall get --force-precise --json -o got http://10.77.0.2:8080/data",
+        ],
+    ),
+    ("proxy", &["windfall proxy", "windfall proxy --port 8118 --rules web.toml"]),
+    (
+        "gateway",
+        &[
+            "windfall gateway http://127.0.0.1:80",
+            "windfall gateway http://127.0.0.1:80 --port 8081 --log access.log",
+        ],
+    ),
     (
         "reproduce",
         &[

@@ -14,6 +14,8 @@ pub(crate) const DOCTOR: &str = "windfall-doctor/1";
 pub(crate) const FIGURES: &str = "windfall-figures/2";
 /// The findings of `windfall reproduce` and `windfall demo`.
 pub(crate) const FINDINGS: &str = "windfall-findings/2";
+/// The outcome of a file of `windfall get`.
+pub(crate) const GET: &str = "windfall-get/1";
 /// The outcome of `windfall image receive`.
 pub(crate) const IMAGE: &str = "windfall-image/1";
 /// The outcome of `windfall stream receive`.

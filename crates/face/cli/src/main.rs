@@ -39,6 +39,7 @@ mod udplite;
 mod up;
 mod usage;
 mod watch;
+mod web;
 
 use std::process::ExitCode;
 
@@ -71,6 +72,10 @@ enum Command {
     Stream(stream::Args),
     Track(track::Args),
     Image(image::Args),
+    Serve(web::serve::Args),
+    Get(web::get::Args),
+    Proxy(web::proxy::Args),
+    Gateway(web::gateway::Args),
     Reproduce(reproduce::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
@@ -113,6 +118,10 @@ impl Command {
             Self::Stream(args) => stream::run(args),
             Self::Track(args) => track::run(args),
             Self::Image(args) => image::run(args),
+            Self::Serve(args) => web::serve::run(args),
+            Self::Get(args) => web::get::run(args),
+            Self::Proxy(args) => web::proxy::run(args),
+            Self::Gateway(args) => web::gateway::run(args),
             Self::Reproduce(args) => reproduce::run(args),
             Self::Demo(args) => demo::run(args),
             Self::Doctor(args) => doctor::run(args),
@@ -126,7 +135,7 @@ impl Command {
         match self {
             Self::Run(_) | Self::Exec(_) | Self::Udplite(_) => exit::WRAPPER_FAILED,
             Self::Tcp(args) if args.is_wrapper() => exit::WRAPPER_FAILED,
-            Self::Stream(_) | Self::Track(_) | Self::Image(_) => exit::FAILED,
+            Self::Stream(_) | Self::Track(_) | Self::Image(_) | Self::Get(_) => exit::FAILED,
             _ => exit::CANNOT_RUN,
         }
     }

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use serde_json::Value;
 use windfall_base::DropReason;
 
-use crate::support::{Folder, exchange, scenario};
+use crate::support::{Folder, exchange, first_line, scenario};
 
 mod page;
 
@@ -93,6 +93,27 @@ impl Folder {
         serde_json::from_slice(&output.stdout).expect("JSON")
     }
 
+    /// The reports of a file over TCP, over SAP, and of one that came over TCP instead.
+    fn fetched(&self) -> Vec<Value> {
+        self.write("a.jpg", "a picture");
+        let mut server = self.windfall(&["serve", ".", "--on", "127.0.0.1", "--port", "0", "-q"]);
+        let mut server = server.args(["--key", "none"]).stderr(Stdio::piped()).spawn();
+        let server = server.as_mut().expect("it runs");
+        let (line, _errors) = first_line(server.stderr.take());
+        let at = line.trim().rsplit(' ').next().expect("an address");
+        assert!(
+            self.windfall(&["sap", "keygen", "key"]).output().expect("it runs").status.success()
+        );
+        let lines = ["--key none", "--key none --approx */*", "--key key --approx */*"];
+        let reports =
+            lines.map(|options| self.json(&format!("get --json -o got {options} {at}a.jpg")));
+        server.kill().expect("it runs");
+        server.wait().expect("it ends");
+        assert_eq!(reports[1]["over"], "sap", "{}", reports[1]);
+        assert!(reports[2]["fallback"].is_string(), "{}", reports[2]);
+        reports.into()
+    }
+
     /// The record of a connection of the kernel's TCP over loopback.
     fn connection(&self) -> Value {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -149,6 +170,9 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
     page.check(&folder.connection());
     for command in ["stream", "track", "image"] {
         page.check(&exchange(&[], command, "sap", &["--interval", "100us"]));
+    }
+    for line in folder.fetched() {
+        page.check(&line);
     }
     page.assert_all_seen(false);
 }

@@ -31,6 +31,7 @@ mod terminal;
 mod throughput;
 mod udplite;
 mod users;
+mod web;
 
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;

@@ -1,0 +1,84 @@
+//! HTTP whose bodies may travel over SAP: `serve`, `get`, `proxy` and `gateway`.
+
+pub(crate) mod gateway;
+pub(crate) mod get;
+pub(crate) mod proxy;
+pub(crate) mod serve;
+
+use std::fs::OpenOptions;
+use std::future::Future;
+use std::io::Write as _;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use windfall_web::{AccessLog, Delivery, DeliverySettings, ServerLimits, WebService};
+
+use crate::exchange::SapTransport;
+use crate::exit::{CliError, Completion, Result};
+
+/// Options for the log of requests.
+#[derive(Debug, clap::Args)]
+pub(crate) struct LogOptions {
+    /// Append a line for each request to this file [default: the standard error]
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// Write no line for each request, unless there is a --log
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl LogOptions {
+    fn open(&self) -> Result<Arc<AccessLog>> {
+        let log = match &self.log {
+            Some(path) => AccessLog::new(append(path)?),
+            None if self.quiet => AccessLog::none(),
+            None => AccessLog::new(std::io::stderr()),
+        };
+        Ok(Arc::new(log))
+    }
+}
+
+fn append(path: &Path) -> Result<std::fs::File> {
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    file.map_err(|error| CliError::usage(format!("cannot write {}: {error}", path.display())))
+}
+
+/// Runs a future with a runtime of its own; what still runs in the background is left behind.
+fn block_on<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime = Runtime::new()?;
+    let outcome = runtime.block_on(future);
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Listens for connections, and for clients that open SAP connections at the UDP port of the same
+/// number.
+async fn listen(on: IpAddr, port: u16) -> Result<TcpListener> {
+    let at = SocketAddr::new(on, port);
+    let listener = TcpListener::bind(at).await;
+    listener.map_err(|error| CliError::new(format!("cannot listen on {at}: {error}")))
+}
+
+/// Starts the delivery over SAP of a server that listens there.
+fn deliver(listener: &TcpListener, sap: &SapTransport) -> Result<Arc<Delivery>> {
+    let settings = DeliverySettings { options: sap.options()?, listen: listener.local_addr()? };
+    Ok(Delivery::start(settings)?)
+}
+
+/// Says where a server listens, and answers requests until the process ends.
+async fn run_server<S: WebService>(
+    listener: TcpListener,
+    what: &str,
+    service: S,
+    log: Arc<AccessLog>,
+) -> Result {
+    let at = listener.local_addr()?;
+    let _ = writeln!(std::io::stderr(), "windfall: {what} on http://{at}/");
+    let limits = ServerLimits::default();
+    match windfall_web::serve(listener, Arc::new(service), limits, log).await {}
+    #[expect(unreachable_code, reason = "the server never ends")]
+    Ok(Completion::Success)
+}

@@ -1,0 +1,309 @@
+//! `windfall get`: files over HTTP, their bodies over SAP where that is asked for.
+#![expect(clippy::disallowed_methods, reason = "transfers are timed")]
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::ProgressBar;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use windfall_web::{
+    BodyDamage, Fetched, FetchedBody, Fetcher, FetcherSettings, HeaderMap, Repair, TypeList, Uri,
+    Way,
+};
+
+use crate::exchange::SapTransport;
+use crate::exit::{CliError, Completion, Result};
+use crate::files::PendingFile;
+use crate::usage::whole;
+use crate::web::block_on;
+use crate::{json, progress};
+
+/// The most files at the same time.
+const AT_ONCE: usize = 64;
+/// The time between two movements of the progress bar.
+const TICK: Duration = Duration::from_millis(100);
+/// The name of a file whose address ends in a slash.
+const INDEX: &str = "index.html";
+
+/// Fetch files over HTTP, approximately where damage is tolerated
+///
+/// Without --approx or --force-precise everything comes over TCP.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Addresses of the files, of the form http://HOST[:PORT]/PATH
+    #[arg(required = true)]
+    urls: Vec<Uri>,
+    /// Write the file here; - is the standard output [default: the name in the address]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Media types whose damage is tolerated, such as image/jpeg,audio/*
+    #[arg(long, value_name = "TYPES")]
+    approx: Option<TypeList>,
+    /// Receive over SAP as precise messages, all types unless --approx names some
+    #[arg(long)]
+    force_precise: bool,
+    /// UDP port where this end waits for the server's call, and the following ones if several
+    /// files come at once; 0: any
+    #[arg(long, default_value_t = 0, value_parser = whole(0..=u16::MAX))]
+    sap_port: u16,
+    /// Open the SAP connection to the server, one for all files, since it cannot call this end
+    #[arg(long, conflicts_with = "sap_port")]
+    client_opens: bool,
+    /// Damage to repair: ask for it again, precisely
+    #[arg(long, value_enum, default_value = "none")]
+    repair: RepairName,
+    /// Write what is known of the damage beside each file, as FILE.damage.json
+    #[arg(long)]
+    metadata: bool,
+    /// Number of files at once
+    #[arg(long, default_value_t = 6, value_name = "NUMBER", value_parser = whole(1..=AT_ONCE))]
+    parallel: usize,
+    /// Print a report of each file as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    sap: SapTransport,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum RepairName {
+    /// No damage
+    None,
+    /// Damage that the structure of a JPEG does not bear
+    Intolerable,
+    /// All damage that is known
+    All,
+}
+
+/// A file that was fetched.
+struct Outcome {
+    url: Uri,
+    file: String,
+    bytes: u64,
+    seconds: f64,
+    media_type: String,
+    /// The damage of a body that came over SAP.
+    damage: Option<BodyDamage>,
+    repaired: u64,
+    fallback: Option<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    if args.output.is_some() && args.urls.len() > 1 {
+        return Err(CliError::usage("--output names one file: give one address"));
+    }
+    let is_stdout = args.output.as_deref().is_some_and(|path| path == Path::new("-"));
+    if is_stdout && (args.json || args.metadata) {
+        let message = "the standard output holds the file: --json and --metadata need another -o";
+        return Err(CliError::usage(message));
+    }
+    let settings = args.settings()?;
+    let bar = progress::spinner()?;
+    block_on(async {
+        let mut fetches = JoinSet::new();
+        let mut waiting = args.urls.iter().enumerate();
+        let shared = Arc::new(Fetcher::new(settings.clone()));
+        let mut failure = None;
+        loop {
+            while fetches.len() < args.parallel
+                && let Some((number, url)) = waiting.next()
+            {
+                let fetcher = match settings.way {
+                    // Each body that is under way needs a port of its own (S0.25).
+                    Way::ServerCalls(first) if first > 0 => {
+                        let port = first.checked_add((number % args.parallel) as u16);
+                        let port = port.ok_or_else(|| CliError::usage("--sap-port is too high"))?;
+                        let way = Way::ServerCalls(port);
+                        Arc::new(Fetcher::new(FetcherSettings { way, ..settings.clone() }))
+                    }
+                    _ => Arc::clone(&shared),
+                };
+                fetches.spawn(fetch(
+                    fetcher,
+                    url.clone(),
+                    args.target(url),
+                    args.repair(),
+                    bar.clone(),
+                ));
+            }
+            let Some(outcome) = fetches.join_next().await else { break };
+            match outcome.map_err(CliError::from).and_then(|outcome| outcome) {
+                Ok(outcome) => bar.suspend(|| args.tell(&outcome))?,
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        bar.finish_and_clear();
+        failure.map_or(Ok(Completion::Success), Err)
+    })
+}
+
+impl Args {
+    fn settings(&self) -> Result<FetcherSettings> {
+        let way = match (self.approx.is_some() || self.force_precise, self.client_opens) {
+            (false, _) => Way::Tcp,
+            (true, true) => Way::ClientOpens,
+            (true, false) => Way::ServerCalls(self.sap_port),
+        };
+        let (types, is_precise) = (self.approx.clone(), self.force_precise);
+        Ok(FetcherSettings { options: self.sap.options()?, types, is_precise, way })
+    }
+
+    fn repair(&self) -> Repair {
+        match self.repair {
+            RepairName::None => Repair::None,
+            RepairName::Intolerable => Repair::Intolerable,
+            RepairName::All => Repair::All,
+        }
+    }
+
+    fn target(&self, url: &Uri) -> PathBuf {
+        let name = url.path().rsplit('/').next().unwrap_or_default();
+        let name = if ["", ".", ".."].contains(&name) { INDEX } else { name };
+        self.output.clone().unwrap_or_else(|| name.into())
+    }
+
+    fn tell(&self, outcome: &Outcome) -> Result<()> {
+        let report = outcome.report();
+        if self.metadata {
+            let beside = format!("{}.damage.json", outcome.file);
+            let text = json::line(json::GET, report.clone());
+            let written = std::fs::write(&beside, text);
+            written.map_err(|error| CliError::usage(format!("cannot write {beside}: {error}")))?;
+        }
+        if self.output.as_deref() == Some(Path::new("-")) {
+            return Ok(());
+        }
+        let line = if self.json { json::line(json::GET, report) } else { outcome.line() };
+        Ok(std::io::stdout().write_all(line.as_bytes())?)
+    }
+}
+
+async fn fetch(
+    fetcher: Arc<Fetcher>,
+    url: Uri,
+    target: PathBuf,
+    repair: Repair,
+    bar: ProgressBar,
+) -> Result<Outcome> {
+    let began = Instant::now();
+    let (headers, counter) = (HeaderMap::new(), Arc::new(AtomicU64::new(0)));
+    let named = |error: CliError| CliError::new(format!("{url}: {error}"));
+    let get = fetcher.get(&url, &headers, &counter);
+    let fetched = watched(get, &counter, &url, &bar).await;
+    let fetched = fetched.map_err(|error| named(error.into()))?;
+    let Fetched { head, mut body, fallback } = fetched;
+    if !head.status.is_success() {
+        return Err(named(CliError::new(format!("the server answers {}", head.status))));
+    }
+    let mut repaired = 0;
+    if let FetchedBody::Sap(body) = &mut body {
+        let again = fetcher.repair(repair, &url, (&headers, &head), body).await;
+        repaired = again.map_err(|error| named(error.into()))?;
+    }
+    let damage = match &body {
+        FetchedBody::Sap(body) => Some(body.damage.clone()),
+        FetchedBody::Tcp(_) => None,
+    };
+    let write = write(&mut body, &target, &counter);
+    let bytes = watched(write, &counter, &url, &bar).await.map_err(named)?;
+    let media_type = head.headers.get("content-type").and_then(|it| it.to_str().ok());
+    let media_type = media_type.unwrap_or_default().to_owned();
+    let (seconds, file) = (began.elapsed().as_secs_f64(), target.display().to_string());
+    Ok(Outcome { file, bytes, seconds, media_type, damage, repaired, fallback, url })
+}
+
+/// Waits for a future, and shows meanwhile how much has arrived.
+async fn watched<T>(
+    future: impl Future<Output = T>,
+    counter: &AtomicU64,
+    url: &Uri,
+    bar: &ProgressBar,
+) -> T {
+    let mut future = std::pin::pin!(future);
+    loop {
+        match tokio::time::timeout(TICK, &mut future).await {
+            Ok(done) => return done,
+            Err(_) => {
+                bar.set_message(format!("{url}: {} bytes", counter.load(Ordering::Relaxed)));
+                bar.tick();
+            }
+        }
+    }
+}
+
+/// Writes a body as it comes; returns its length.
+async fn write(body: &mut FetchedBody, target: &Path, counter: &AtomicU64) -> Result<u64> {
+    let cannot = |error: std::io::Error| {
+        CliError::usage(format!("cannot write {}: {error}", target.display()))
+    };
+    let is_stdout = target == Path::new("-");
+    let file = (!is_stdout).then(|| PendingFile::open(target).and_then(|it| it.begin()));
+    let mut file = file.transpose().map_err(cannot)?;
+    let mut length = 0;
+    while let Some(bytes) = body.next().await? {
+        length += bytes.len() as u64;
+        counter.store(length, Ordering::Relaxed);
+        match &mut file {
+            Some(file) => file.write_all(&bytes).map_err(cannot)?,
+            None => std::io::stdout().write_all(&bytes)?,
+        }
+    }
+    Ok(length)
+}
+
+impl Outcome {
+    fn line(&self) -> String {
+        let Self { file, bytes, seconds, .. } = self;
+        let way = match (&self.damage, &self.fallback) {
+            (Some(_), _) => "SAP".to_owned(),
+            (None, Some(reason)) => format!("TCP ({reason})"),
+            (None, None) => "TCP".to_owned(),
+        };
+        let mut line = format!("{file}: {bytes} bytes over {way} in {seconds:.3} s");
+        if let Some(damage) = &self.damage {
+            let (missing, suspect) = damage.bytes();
+            let (gaps, places) = (damage.missing.len(), damage.suspect.len());
+            if damage.is_none() {
+                line += ", undamaged";
+            } else {
+                line += &format!(", {suspect} bytes suspect in {places} ranges");
+                line += &format!(", {missing} missing in {gaps}");
+            }
+            if damage.unchecked > 0 {
+                line += &format!(", {} without a check", damage.unchecked);
+            }
+        }
+        if self.repaired > 0 {
+            line += &format!(", {} repaired", self.repaired);
+        }
+        line + "\n"
+    }
+
+    fn report(&self) -> Value {
+        let mut report = json!({
+            "url": self.url.to_string(), "file": self.file, "bytes": self.bytes,
+            "seconds": self.seconds, "media_type": self.media_type,
+            "over": if self.damage.is_some() { "sap" } else { "tcp" },
+            "repaired": self.repaired,
+        });
+        let ranges = |ranges: &[std::ops::Range<usize>]| -> Vec<[usize; 2]> {
+            ranges.iter().map(|range| [range.start, range.end]).collect()
+        };
+        if let Some(damage) = &self.damage {
+            let (missing, suspect) = damage.bytes();
+            report["missing"] = missing.into();
+            report["suspect"] = suspect.into();
+            report["unchecked"] = damage.unchecked.into();
+            report["missing_ranges"] = ranges(&damage.missing).into();
+            report["suspect_ranges"] = ranges(&damage.suspect).into();
+        }
+        if let Some(reason) = &self.fallback {
+            report["fallback"] = reason.as_str().into();
+        }
+        report
+    }
+}

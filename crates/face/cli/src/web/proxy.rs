@@ -1,0 +1,56 @@
+//! `windfall proxy`: SAP for browsers and other programs that know nothing of it.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+
+use windfall_web::{DeliveryRules, FetcherSettings, Proxy, Way};
+
+use crate::exchange::SapTransport;
+use crate::exit::{CliError, Result};
+use crate::input;
+use crate::usage::whole;
+use crate::web::{LogOptions, block_on, listen, run_server};
+
+/// Receive for a browser over SAP what bears damage, as its HTTP proxy
+///
+/// Servers that know SAP, such as `windfall serve` and `windfall gateway`, send pictures, sound and
+/// films approximately, everything else precisely over TCP. A damaged body has the header
+/// X-SAP-Damage. HTTPS passes through untouched.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Address to listen on; any host that reaches it may use the proxy
+    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_name = "ADDRESS")]
+    on: IpAddr,
+    /// Port to listen on
+    #[arg(long, default_value_t = 3128, value_parser = whole(0..=u16::MAX))]
+    port: u16,
+    /// File with the types that travel approximately, and with what is repaired
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
+    /// Let servers open the SAP connections, one for each body; no address translation lets them in
+    #[arg(long)]
+    server_opens: bool,
+    #[command(flatten)]
+    log: LogOptions,
+    #[command(flatten)]
+    sap: SapTransport,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let log = args.log.open()?;
+    let rules = args.rules.as_deref().map_or_else(
+        || Ok(DeliveryRules::default()),
+        |path| {
+            let text = input::read_tree(path, "rules")?;
+            let named = |error| CliError::usage(format!("{}: {error}", path.display()));
+            DeliveryRules::parse(&text).map_err(named)
+        },
+    )?;
+    let way = if args.server_opens { Way::ServerCalls(0) } else { Way::ClientOpens };
+    let options = args.sap.options()?;
+    let settings = FetcherSettings { options, types: None, is_precise: false, way };
+    block_on(async {
+        let listener = listen(args.on, args.port).await?;
+        run_server(listener, "a proxy", Proxy::new(settings, rules), log).await
+    })
+}

@@ -1,0 +1,139 @@
+//! `windfall serve`, `get`, `proxy` and `gateway` across a radio that damages frames.
+
+use serde_json::Value;
+use windfall_media::{Jpeg, landscape};
+
+use crate::live::{Folder, WINDFALL, require, text, windfall};
+
+/// An office where a part of the frames of 54 Mb/s arrives damaged.
+const OFFICE: &str = "--link wifi-g --distance 12 --rate 54 --power -4 --accept-damaged";
+
+/// A folder with a picture and a page.
+fn folder(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    std::fs::create_dir(folder.path().join("site")).expect("a folder");
+    let picture = Jpeg::encode(&landscape(), 95).expect("it encodes").to_bytes();
+    std::fs::write(folder.path().join("site/a.jpg"), picture).expect("a file");
+    let page = "<p>precise ".repeat(40_000);
+    std::fs::write(folder.path().join("site/a.html"), page).expect("a file");
+    folder
+}
+
+/// Runs a line of the shell at the near end of a link, in the folder, beside a server at the far
+/// end; returns what it prints.
+fn beside_a_server(folder: &Folder, options: &str, serve: &str, line: &str) -> String {
+    let output = windfall(&format!("run -q {options} --wait-port 8080"))
+        .args(["--far", &format!("exec {WINDFALL} {serve} -q")])
+        .args(["--", "sh", "-c", line, WINDFALL])
+        .current_dir(folder.path())
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    text(&output)
+}
+
+#[test]
+fn whoever_asks_for_nothing_approximate_gets_identical_bytes() {
+    require!("curl", "wget");
+    let folder = folder("web-identical");
+    let line = "u=http://10.77.0.2:8080; set -e
+        for f in a.jpg a.html; do
+          curl -sS -o curl.$f $u/$f; wget -q -O wget.$f $u/$f; $0 get -o get.$f $u/$f >get.log
+          $0 get --force-precise -o precise.$f $u/$f >>get.log
+          $0 get --force-precise --client-opens -o opened.$f $u/$f >>get.log
+          curl -sS -r 1000-1999 $u/$f | cmp - part.$f
+          for way in curl wget get precise opened; do cmp site/$f $way.$f; done
+        done; grep -c SAP get.log";
+    for name in ["a.jpg", "a.html"] {
+        let bytes = std::fs::read(folder.path().join("site").join(name)).expect("a file");
+        let part = folder.path().join(format!("part.{name}"));
+        std::fs::write(part, &bytes[1_000..2_000]).expect("a file");
+    }
+    assert_eq!(beside_a_server(&folder, OFFICE, "serve site", line), "2\n");
+}
+
+//= S0.42
+#[test]
+fn the_server_calls_and_sends_datagrams_of_one_kilobyte() {
+    require!("tcpdump");
+    let folder = folder("web-trace");
+    let line = "$0 get --profile paper --approx 'image/*' --sap-port 5004 -o a.jpg \
+                http://10.77.0.2:8080/a.jpg";
+    let options = format!("{OFFICE} --pcap captures");
+    let said = beside_a_server(&folder, &options, "serve site --profile paper", line);
+    assert!(said.contains("bytes over SAP"), "{said}");
+    let capture = folder.path().join("captures/near.pcapng");
+    let dump = std::process::Command::new("tcpdump").args(["-n", "-r"]).arg(capture).output();
+    let trace = String::from_utf8_lossy(&dump.expect("it runs").stdout).into_owned();
+    // The body: 8 bytes of UDP-Lite, 20 and 8 of SAP, and a kilobyte.
+    let is_datagram = |line: &&str| {
+        line.contains(" > 10.77.0.1.5004: UDP, length 1060") && line.contains("IP 10.77.0.2.")
+    };
+    let length = std::fs::metadata(folder.path().join("site/a.jpg")).expect("it is there").len();
+    let datagrams = trace.lines().filter(is_datagram).count() as u64;
+    assert!(datagrams > length / 1_024 * 9 / 10, "{datagrams} of {length} bytes:\n{trace}");
+    let is_request = |line: &&str| line.contains("10.77.0.2.8080: Flags") && line.contains("[S]");
+    assert_eq!(trace.lines().filter(is_request).count(), 1, "{trace}");
+}
+
+#[test]
+fn a_damaged_picture_is_reported_and_can_be_repaired() {
+    require!();
+    let folder = folder("web-repair");
+    let line = "set -e; u=http://10.77.0.2:8080/a.jpg
+        $0 get --approx 'image/*' --json --metadata -o damaged.jpg $u
+        $0 get --approx 'image/*' --client-opens --repair all --json -o whole.jpg $u
+        cmp whole.jpg site/a.jpg";
+    let options = "--rate 10Mbps --ber 1e-4 --accept-damaged";
+    let said = beside_a_server(&folder, options, "serve site", line);
+    let reports: Vec<Value> =
+        said.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let [damaged, whole] = &reports[..] else { panic!("{said}") };
+    assert_eq!((&damaged["over"], &whole["over"]), (&"sap".into(), &"sap".into()), "{said}");
+    assert!(damaged["suspect"].as_u64() > Some(0), "{said}");
+    assert!(whole["repaired"].as_u64() > Some(0), "{said}");
+    assert_eq!((&whole["suspect"], &whole["missing"]), (&0.into(), &0.into()), "{said}");
+    // Every byte that differs lies in a range that is reported.
+    let read = |name: &str| std::fs::read(folder.path().join(name)).expect("a file");
+    let (arrived, original) = (read("damaged.jpg"), read("site/a.jpg"));
+    assert_eq!(arrived.len(), original.len());
+    let ranges = |name: &str| damaged[name].as_array().expect("a list").clone();
+    let known: Vec<(usize, usize)> = [ranges("suspect_ranges"), ranges("missing_ranges")]
+        .concat()
+        .iter()
+        .map(|it| (it[0].as_u64().expect("start") as usize, it[1].as_u64().expect("end") as usize))
+        .collect();
+    let differ = (0..arrived.len()).filter(|at| arrived[*at] != original[*at]);
+    for at in differ {
+        assert!(known.iter().any(|(start, end)| (*start..*end).contains(&at)), "{at}: {said}");
+    }
+    let beside = read("damaged.jpg.damage.json");
+    assert_eq!(serde_json::from_slice::<Value>(&beside).expect("JSON"), *damaged);
+}
+
+#[test]
+fn a_proxy_marks_what_is_damaged_and_keeps_the_rest_precise() {
+    require!("curl");
+    let folder = folder("web-proxy");
+    let line = "set -e; u=http://10.77.0.2:8080; $0 proxy --log proxy.log 2>ready & p=$!
+        for i in $(seq 600); do grep -q proxy ready && break; sleep 0.05; done
+        for i in $(seq 600); do curl -sf -o probe $u/a.html && break; sleep 0.05; done
+        curl -sS -x http://127.0.0.1:3128 -D head -o a.jpg $u/a.jpg
+        curl -sS -x http://127.0.0.1:3128 -o a.html $u/a.html
+        cmp a.html site/a.html; kill $p; cat head proxy.log";
+    let options = "--rate 10Mbps --ber 1e-4 --accept-damaged";
+    for server in ["serve site", "gateway http://127.0.0.1:8081"] {
+        let behind = if server.starts_with("gateway") {
+            format!("serve site -q --port 8081 2>/dev/null & exec {WINDFALL} {server}")
+        } else {
+            server.to_owned()
+        };
+        let said = beside_a_server(&folder, options, &behind, line);
+        assert!(said.to_lowercase().contains("x-sap-damage: suspect="), "{server}: {said}");
+        assert!(said.to_lowercase().contains("cache-control: no-store"), "{server}: {said}");
+        assert!(said.contains("a.jpg\" 200") && said.contains("\"sap: "), "{server}: {said}");
+        let arrived = std::fs::read(folder.path().join("a.jpg")).expect("a file");
+        let picture = windfall_media::Picture::read(&arrived);
+        assert!(picture.is_ok(), "{server}: {:?}", picture.err());
+    }
+}

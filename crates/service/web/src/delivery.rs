@@ -1,0 +1,282 @@
+//! Delivers the bodies of replies over SAP: by a call to the client, or to a client that calls.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::FileExt as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use bytes::Bytes;
+use hyper::HeaderMap;
+use hyper::header::{CACHE_CONTROL, HeaderValue};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::spawn_blocking;
+use windfall_socket::{Duration, Message, Mode, SapListener, SapOptions, SapSocket};
+
+use crate::control::{CONTROL_STREAM, Control, LONGEST_BODY, TransferToken};
+use crate::offer::{self, Opener, SapOffer};
+use crate::quota::{CallQuota, real_time};
+use crate::sending::{Parcel, send};
+use crate::server::{Reply, WayNote, empty};
+
+/// The memory for all bodies on their way, in KiB.
+const MEMORY: usize = 512 << 10;
+/// The time in which a called client answers, and in which one that calls comes for its body.
+const ANSWER: Duration = Duration::from_secs(2);
+const FETCHED_WITHIN: Duration = Duration::from_secs(10);
+/// The time without progress after which a delivery is given up.
+const PROGRESS: Duration = Duration::from_secs(15);
+/// The time for which a connection of a client may ask for nothing.
+const IDLE: Duration = Duration::from_secs(60);
+/// The connections of clients at the same time, and the bodies on their way on one of them.
+const CLIENTS: usize = 256;
+const AT_ONCE: usize = 64;
+
+/// The settings of deliveries.
+#[derive(Clone, Copy, Debug)]
+pub struct DeliverySettings {
+    /// The profile, the carrier and the key.
+    pub options: SapOptions,
+    /// The UDP address where clients call that cannot be called.
+    pub listen: SocketAddr,
+}
+
+/// The bytes of a reply's body.
+pub(crate) enum BodySource {
+    File(Arc<File>, u64),
+    Memory(Bytes),
+}
+
+impl BodySource {
+    fn length(&self) -> u64 {
+        match self {
+            Self::File(_, length) => *length,
+            Self::Memory(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// Reads the body; a file that has become shorter is an error.
+    fn read(self) -> io::Result<Bytes> {
+        match self {
+            Self::Memory(bytes) => Ok(bytes),
+            Self::File(file, length) => {
+                let mut bytes = vec![0; length as usize];
+                file.read_exact_at(&mut bytes, 0)?;
+                Ok(bytes.into())
+            }
+        }
+    }
+}
+
+/// A body that a client may come for.
+struct Waiting {
+    parcel: Parcel,
+    _memory: OwnedSemaphorePermit,
+}
+
+/// Delivers bodies over SAP.
+pub struct Delivery {
+    options: SapOptions,
+    port: u16,
+    waiting: Mutex<BTreeMap<TransferToken, Waiting>>,
+    quota: Arc<CallQuota>,
+    memory: Arc<Semaphore>,
+    clients: AtomicUsize,
+}
+
+impl Delivery {
+    /// Listens for clients that call.
+    ///
+    /// # Errors
+    /// If the address is in use or not of this host.
+    pub fn start(settings: DeliverySettings) -> Result<Arc<Self>, windfall_socket::SapError> {
+        let mut options = settings.options;
+        options.config.connect_timeout = ANSWER;
+        options.config.silence_timeout = Some(PROGRESS);
+        options.config.close_timeout = PROGRESS;
+        let listener = options.listen(settings.listen)?;
+        let delivery = Arc::new(Self {
+            options,
+            port: listener.local_addr()?.port(),
+            waiting: Mutex::default(),
+            quota: Arc::default(),
+            memory: Arc::new(Semaphore::new(MEMORY)),
+            clients: AtomicUsize::new(0),
+        });
+        let accepting = Arc::clone(&delivery);
+        thread::spawn(move || accepting.accept(&listener));
+        Ok(delivery)
+    }
+
+    /// Returns the UDP port where clients call.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    //= S0.40
+    //= S0.42
+    /// Delivers a body over SAP and completes its reply; returns false if it must go over TCP.
+    pub(crate) async fn deliver(
+        self: &Arc<Self>,
+        offer: &SapOffer,
+        peer: IpAddr,
+        media_type: &str,
+        source: BodySource,
+        reply: &mut Reply,
+    ) -> bool {
+        if !offer.takes(media_type) {
+            return false;
+        }
+        let outcome = self.start_transfer(offer, peer, source).await;
+        let headers = reply.headers_mut();
+        match outcome {
+            Ok(transfer) => {
+                self.announce(headers, offer, &transfer);
+                *reply.body_mut() = empty();
+                let kind = if offer.is_precise { "precise" } else { "approximate" };
+                let note = WayNote(format!("sap {kind} {}", transfer.length));
+                reply.extensions_mut().insert(note);
+                true
+            }
+            Err(reason) => {
+                headers.insert(offer::FALLBACK, HeaderValue::from_static(reason));
+                let note = WayNote(format!("tcp: {reason}"));
+                reply.extensions_mut().insert(note);
+                false
+            }
+        }
+    }
+
+    fn announce(&self, headers: &mut HeaderMap, offer: &SapOffer, transfer: &Started) {
+        let token: String = transfer.token.iter().map(|byte| format!("{byte:02x}")).collect();
+        let token = HeaderValue::from_str(&token);
+        headers.extend(token.map(|token| (offer::TOKEN, token)));
+        headers.insert(offer::LENGTH, transfer.length.into());
+        if offer.opener == Opener::Client {
+            headers.insert(offer::PORT, self.port.into());
+        }
+        // A cache must not take a reply without its body for the resource.
+        let own = headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.extend(own.map(|own| (offer::CACHE_CONTROL, own)));
+    }
+
+    async fn start_transfer(
+        self: &Arc<Self>,
+        offer: &SapOffer,
+        peer: IpAddr,
+        source: BodySource,
+    ) -> Result<Started, &'static str> {
+        let length = source.length();
+        if length > LONGEST_BODY {
+            return Err("too-long");
+        }
+        let amount = (length >> 10) as u32 + 1;
+        let memory = Arc::clone(&self.memory).try_acquire_many_owned(amount).map_err(|_| "busy")?;
+        let mut token = TransferToken::default();
+        rustix::rand::getrandom(&mut token, rustix::rand::GetRandomFlags::empty())
+            .map_err(|_| "busy")?;
+        let is_precise = offer.is_precise;
+        let to_parcel = move |source: BodySource| -> Result<Parcel, &'static str> {
+            let bytes = source.read().map_err(|_| "unreadable")?;
+            Ok(Parcel { token, bytes, is_precise })
+        };
+        match offer.opener {
+            Opener::Server(port) => {
+                let delivery = Arc::clone(self);
+                let to = SocketAddr::new(peer, port);
+                let call = move || delivery.call(to).and_then(|it| Ok((it, to_parcel(source)?)));
+                let (socket, parcel) = spawn_blocking(call).await.map_err(|_| "busy")??;
+                spawn_blocking(move || {
+                    // A client that goes away needs nothing.
+                    let _ = send(&socket, 1, &parcel).and_then(|()| socket.close());
+                    drop(memory);
+                });
+            }
+            Opener::Client => {
+                let parcel =
+                    spawn_blocking(move || to_parcel(source)).await.map_err(|_| "busy")??;
+                self.keep(Waiting { parcel, _memory: memory });
+            }
+        }
+        Ok(Started { token, length })
+    }
+
+    /// Calls a client at its own address.
+    fn call(&self, to: SocketAddr) -> Result<SapSocket, &'static str> {
+        let permit = self.quota.permit(to.ip(), real_time).ok_or("too-many-calls")?;
+        let socket = self.options.connect(to).map_err(|_| "no-answer")?;
+        permit.answered();
+        Ok(socket)
+    }
+
+    /// Keeps a body for a client that calls, for some time.
+    fn keep(self: &Arc<Self>, waiting: Waiting) {
+        let token = waiting.parcel.token;
+        self.waiting().insert(token, waiting);
+        let delivery = Arc::clone(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(FETCHED_WITHIN.into()).await;
+            delivery.waiting().remove(&token);
+        });
+    }
+
+    fn waiting(&self) -> std::sync::MutexGuard<'_, BTreeMap<TransferToken, Waiting>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the connections of clients until the listener fails.
+    fn accept(self: &Arc<Self>, listener: &SapListener) {
+        while let Ok((socket, _)) = listener.accept() {
+            if self.clients.fetch_add(1, Ordering::Relaxed) >= CLIENTS {
+                self.clients.fetch_sub(1, Ordering::Relaxed);
+                continue;
+            }
+            let delivery = Arc::clone(self);
+            let serving = move || {
+                delivery.serve(&Arc::new(socket));
+                delivery.clients.fetch_sub(1, Ordering::Relaxed);
+            };
+            if thread::Builder::new().spawn(serving).is_err() {
+                self.clients.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Answers what the client of a connection asks for.
+    fn serve(&self, socket: &Arc<SapSocket>) {
+        socket.set_timeout(Some(IDLE));
+        let places = Arc::new(Semaphore::new(AT_ONCE));
+        while let Ok(Some(message)) = socket.recv() {
+            let asked = Control::decode(message.data);
+            let Some((transfer, Control::Ask(token))) = asked else { return };
+            let waiting = self.waiting().remove(&token);
+            let place = Arc::clone(&places).try_acquire_owned();
+            match waiting.zip(place.ok()).filter(|_| transfer != CONTROL_STREAM) {
+                Some((waiting, place)) => {
+                    let socket = Arc::clone(socket);
+                    thread::spawn(move || {
+                        let _ = send(&socket, transfer, &waiting.parcel);
+                        drop((waiting, place));
+                    });
+                }
+                None => {
+                    let data = Control::Unknown.encode(transfer);
+                    let answer = Message { stream: CONTROL_STREAM, mode: Mode::Precise, data };
+                    if socket.send_message(&answer).is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A transfer that has begun, or that waits for its client.
+struct Started {
+    token: TransferToken,
+    length: u64,
+}

@@ -1,0 +1,398 @@
+//! Asks for bodies, receives them over SAP or TCP, and repairs them.
+
+use core::ops::Range;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::Incoming;
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderValue, IF_RANGE, LAST_MODIFIED, RANGE,
+};
+use hyper::http::response;
+use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::{HttpConnector, HttpInfo};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::task::spawn_blocking;
+use windfall_socket::{SapListener, SapOptions, SapSocket};
+
+use crate::assembly::DeliveredBody;
+use crate::control::TransferToken;
+use crate::media_types::TypeList;
+use crate::offer::{self, Opener, SapOffer};
+use crate::receiving::Link;
+use crate::repair::{Repair, wanted};
+use crate::server::{AnyBody, empty};
+
+/// The time in which a server answers the connection, and then the request.
+const CONNECT: Duration = Duration::from_secs(10);
+const HEAD: Duration = Duration::from_secs(60);
+/// The time in which a server that has said that it called is there.
+const CALLED: windfall_socket::Duration = windfall_socket::Duration::from_secs(5);
+/// Repairs of a picture may show further damage, but not for ever.
+const ROUNDS: usize = 3;
+
+/// The way in which bodies are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// Over TCP alone.
+    Tcp,
+    /// Over SAP by a call of the server, at this port; 0: any.
+    ServerCalls(u16),
+    /// Over SAP on one connection that this end opens, for all bodies of a server.
+    #[default]
+    ClientOpens,
+}
+
+/// The settings of a client.
+#[derive(Clone, Debug)]
+pub struct FetcherSettings {
+    /// The profile, the carrier and the key of SAP.
+    pub options: SapOptions,
+    /// The types whose damage is tolerated; unset: all.
+    pub types: Option<TypeList>,
+    /// Asks for precise messages.
+    pub is_precise: bool,
+    /// The way of the bodies.
+    pub way: Way,
+}
+
+/// The error of a request.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// The server cannot be reached, or broke the connection.
+    #[error("the request failed")]
+    Request(#[from] hyper_util::client::legacy::Error),
+    /// The body broke off.
+    #[error("the body broke off: {0}")]
+    Body(Box<dyn core::error::Error + Send + Sync>),
+    /// The server has not answered in time.
+    #[error("the server did not answer in time")]
+    TimedOut,
+    /// No UDP port can be opened.
+    #[error(transparent)]
+    Sap(#[from] windfall_socket::SapError),
+    /// The file on the server is another one now, or the server sends no parts.
+    #[error("the server has no part of the same file: its answer is {0}")]
+    Changed(StatusCode),
+    /// The address is not one of HTTP.
+    #[error("{0} is no address of HTTP such as http://host:8080/picture.jpg")]
+    Address(Uri),
+}
+
+/// The body of a reply, by the way that it took.
+pub enum FetchedBody {
+    /// The body arrives over TCP.
+    Tcp(Incoming),
+    /// The body has arrived over SAP.
+    Sap(DeliveredBody),
+}
+
+impl FetchedBody {
+    /// Returns the next bytes of a body over TCP, or all at once of one over SAP; `None` at its
+    /// end.
+    ///
+    /// # Errors
+    /// If the body breaks off.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, FetchError> {
+        match self {
+            Self::Tcp(body) => loop {
+                match body.frame().await {
+                    None => return Ok(None),
+                    Some(Err(error)) => return Err(FetchError::Body(error.into())),
+                    Some(Ok(frame)) => {
+                        if let Ok(data) = frame.into_data() {
+                            return Ok(Some(data));
+                        }
+                    }
+                }
+            },
+            Self::Sap(body) => {
+                let bytes = core::mem::take(&mut body.bytes);
+                Ok(Some(bytes).filter(|bytes| !bytes.is_empty()))
+            }
+        }
+    }
+}
+
+/// A reply: its head, without the headers of SAP, and its body.
+pub struct Fetched {
+    /// The head of the reply.
+    pub head: response::Parts,
+    /// The body of the reply.
+    pub body: FetchedBody,
+    /// The reason for which an offer was not taken, as the server says it.
+    pub fallback: Option<String>,
+}
+
+/// A client that receives bodies over SAP where the server knows it.
+pub struct Fetcher {
+    settings: FetcherSettings,
+    client: Client<HttpConnector, AnyBody>,
+    /// The connections that are shared by the bodies of a server.
+    links: Mutex<BTreeMap<SocketAddr, Arc<Link>>>,
+}
+
+impl Fetcher {
+    /// Makes a client; it needs a runtime of tokio when it is used.
+    #[must_use]
+    pub fn new(settings: FetcherSettings) -> Self {
+        let mut connector = HttpConnector::new();
+        connector.set_connect_timeout(Some(CONNECT));
+        connector.set_nodelay(true);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(Duration::from_secs(30))
+            .build(connector);
+        Self { settings, client, links: Mutex::default() }
+    }
+
+    //= S0.25
+    /// Asks for a body with GET, over SAP if the settings say so and the server takes it.
+    /// `progress` counts the bytes that have arrived over SAP.
+    ///
+    /// # Errors
+    /// If the server cannot be reached or does not answer.
+    pub async fn get(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        progress: &Arc<AtomicU64>,
+    ) -> Result<Fetched, FetchError> {
+        // A part of a file is asked for to repair it, and is precise.
+        if self.settings.way == Way::Tcp || headers.contains_key(RANGE) {
+            return self.over_tcp(uri, headers).await;
+        }
+        let listener = match self.settings.way {
+            Way::ServerCalls(port) => Some(self.listen(uri, port).await?),
+            Way::ClientOpens | Way::Tcp => None,
+        };
+        let opener = match &listener {
+            Some(listener) => Opener::Server(listener.local_addr()?.port()),
+            None => Opener::Client,
+        };
+        let (types, is_precise) = (self.settings.types.clone(), self.settings.is_precise);
+        let mut asking = headers.clone();
+        SapOffer { types, is_precise, opener }.write(&mut asking);
+        let reply = self.send(uri, &asking).await?;
+        let token = reply.headers().get(&offer::TOKEN).and_then(|it| token(it.to_str().ok()?));
+        let Some(token) = token else {
+            return Ok(of_tcp(reply));
+        };
+        let server = reply.extensions().get::<HttpInfo>().map(HttpInfo::remote_addr);
+        let server = server.ok_or_else(|| FetchError::Address(uri.clone()))?;
+        let port = number(reply.headers(), &offer::PORT).unwrap_or(server.port());
+        let received = match listener {
+            Some(listener) => self.called(listener, server.ip(), token, progress).await,
+            None => self.opened(SocketAddr::new(server.ip(), port), token, progress).await,
+        };
+        match received {
+            Some(body) => Ok(of_sap(reply.into_parts().0, body)),
+            // The reply came without the body, which only a new request can bring.
+            None => self.over_tcp(uri, headers).await,
+        }
+    }
+
+    /// Sends a request over TCP alone, as it is.
+    ///
+    /// # Errors
+    /// If the server cannot be reached or does not answer.
+    pub async fn pass_on(
+        &self,
+        request: Request<AnyBody>,
+    ) -> Result<Response<Incoming>, FetchError> {
+        let reply = tokio::time::timeout(HEAD, self.client.request(request)).await;
+        Ok(reply.map_err(|_| FetchError::TimedOut)??)
+    }
+
+    async fn send(&self, uri: &Uri, headers: &HeaderMap) -> Result<Response<Incoming>, FetchError> {
+        let mut request = Request::new(empty());
+        *request.method_mut() = Method::GET;
+        *request.uri_mut() = uri.clone();
+        *request.headers_mut() = headers.clone();
+        self.pass_on(request).await
+    }
+
+    async fn over_tcp(&self, uri: &Uri, headers: &HeaderMap) -> Result<Fetched, FetchError> {
+        Ok(of_tcp(self.send(uri, headers).await?))
+    }
+
+    /// Listens in the family of the server's first address.
+    async fn listen(&self, uri: &Uri, port: u16) -> Result<SapListener, FetchError> {
+        let host = uri.host().ok_or_else(|| FetchError::Address(uri.clone()))?;
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let found = tokio::net::lookup_host((host, 0)).await.ok();
+        let first = found.and_then(|mut found| found.next());
+        let on = match first {
+            Some(SocketAddr::V6(_)) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+            _ => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        };
+        Ok(self.settings.options.listen(SocketAddr::new(on, port))?)
+    }
+
+    /// Receives from a server that has called. Calls of other hosts are refused.
+    async fn called(
+        &self,
+        listener: SapListener,
+        server: IpAddr,
+        token: TransferToken,
+        progress: &Arc<AtomicU64>,
+    ) -> Option<DeliveredBody> {
+        let accept = move || -> Option<SapSocket> {
+            loop {
+                let (socket, from) = listener.accept_timeout(CALLED).ok()?;
+                if from.ip().to_canonical() == server.to_canonical() {
+                    return Some(socket);
+                }
+            }
+        };
+        let socket = spawn_blocking(accept).await.ok()??;
+        let link = Link::new(socket);
+        let (_, body) = link.expect(token, Arc::clone(progress))?;
+        link.start();
+        body.await.ok()?
+    }
+
+    /// Receives on the connection to a server that this end has opened, or opens now.
+    async fn opened(
+        &self,
+        server: SocketAddr,
+        token: TransferToken,
+        progress: &Arc<AtomicU64>,
+    ) -> Option<DeliveredBody> {
+        let known = self.links().get(&server).cloned();
+        let expect = |link: &Link| link.expect(token, Arc::clone(progress));
+        let (link, (transfer, body)) = match known.and_then(|link| Some((expect(&link)?, link))) {
+            Some((expected, link)) => (link, expected),
+            None => {
+                let options = self.settings.options;
+                let connect = move || options.connect(server);
+                let socket = spawn_blocking(connect).await.ok()?.ok()?;
+                let link = Link::new(socket);
+                link.start();
+                self.links().insert(server, Arc::clone(&link));
+                let expected = expect(&link)?;
+                (link, expected)
+            }
+        };
+        spawn_blocking(move || link.ask(transfer, token)).await.ok()?.ok()?;
+        body.await.ok()?
+    }
+
+    fn links(&self) -> std::sync::MutexGuard<'_, BTreeMap<SocketAddr, Arc<Link>>> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    //= S0.26
+    /// Asks again, precisely, for the damage that `repair` names, and writes it into the body;
+    /// returns the number of bytes that came again. `headers` are those of the first request,
+    /// `head` that of its reply.
+    ///
+    /// # Errors
+    /// If the file has changed, or the server cannot be reached; the body stays as it was then, but
+    /// for the ranges that have come.
+    pub async fn repair(
+        &self,
+        repair: Repair,
+        uri: &Uri,
+        (headers, head): (&HeaderMap, &response::Parts),
+        body: &mut DeliveredBody,
+    ) -> Result<u64, FetchError> {
+        let mut repaired = 0;
+        for _ in 0..ROUNDS {
+            let ranges = wanted(repair, body);
+            if ranges.is_empty() {
+                break;
+            }
+            let mut bytes = BytesMut::from(&body.bytes[..]);
+            for range in ranges {
+                let part = self.part(uri, (headers, head), &range, bytes.len()).await?;
+                bytes[range.clone()].copy_from_slice(&part);
+                body.damage.repaired(&range);
+                repaired += part.len() as u64;
+            }
+            body.bytes = bytes.freeze();
+            body.ended = true;
+        }
+        Ok(repaired)
+    }
+
+    /// Asks for a range of the same version of a file.
+    async fn part(
+        &self,
+        uri: &Uri,
+        (headers, head): (&HeaderMap, &response::Parts),
+        range: &Range<usize>,
+        of: usize,
+    ) -> Result<Bytes, FetchError> {
+        let mut asking = headers.clone();
+        let (first, last) = (range.start, range.end - 1);
+        set(&mut asking, RANGE, &format!("bytes={first}-{last}"));
+        let tag = head.headers.get(ETAG).filter(|tag| !tag.as_bytes().starts_with(b"W/"));
+        let version = tag.or(head.headers.get(LAST_MODIFIED));
+        asking.extend(version.map(|version| (IF_RANGE, version.clone())));
+        let reply = self.send(uri, &asking).await?;
+        let expected = format!("bytes {first}-{last}/{of}");
+        let is_part = reply.status() == StatusCode::PARTIAL_CONTENT
+            && reply
+                .headers()
+                .get(CONTENT_RANGE)
+                .is_some_and(|it| it.as_bytes() == expected.as_bytes());
+        if !is_part {
+            return Err(FetchError::Changed(reply.status()));
+        }
+        let part = Limited::new(reply.into_body(), range.len()).collect().await;
+        let part = part.map_err(FetchError::Body)?.to_bytes();
+        if part.len() != range.len() {
+            return Err(FetchError::Body(io::Error::from(io::ErrorKind::UnexpectedEof).into()));
+        }
+        Ok(part)
+    }
+}
+
+/// A reply whose body comes over TCP.
+fn of_tcp(reply: Response<Incoming>) -> Fetched {
+    let (mut head, body) = reply.into_parts();
+    let fallback = head.headers.get(&offer::FALLBACK).and_then(|it| it.to_str().ok());
+    let fallback = fallback.map(str::to_owned);
+    offer::ALL.iter().for_each(|name| _ = head.headers.remove(name));
+    Fetched { head, body: FetchedBody::Tcp(body), fallback }
+}
+
+/// A reply whose body has come over SAP: with the headers that it would have had over TCP.
+fn of_sap(mut head: response::Parts, body: DeliveredBody) -> Fetched {
+    let own = head.headers.remove(&offer::CACHE_CONTROL);
+    head.headers.remove(CACHE_CONTROL);
+    head.headers.extend(own.map(|own| (CACHE_CONTROL, own)));
+    offer::ALL.iter().for_each(|name| _ = head.headers.remove(name));
+    head.headers.insert(CONTENT_LENGTH, body.bytes.len().into());
+    Fetched { head, body: FetchedBody::Sap(body), fallback: None }
+}
+
+fn number(headers: &HeaderMap, name: &hyper::header::HeaderName) -> Option<u16> {
+    headers.get(name)?.to_str().ok()?.parse().ok()
+}
+
+/// Reads a token in hexadecimal digits.
+fn token(text: &str) -> Option<TransferToken> {
+    let mut token = TransferToken::default();
+    if text.len() != 2 * token.len() || !text.is_ascii() {
+        return None;
+    }
+    for (byte, at) in token.iter_mut().zip((0..).step_by(2)) {
+        *byte = u8::from_str_radix(&text[at..at + 2], 16).ok()?;
+    }
+    Some(token)
+}
+
+fn set(headers: &mut HeaderMap, name: hyper::header::HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
+}

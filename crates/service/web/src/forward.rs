@@ -1,0 +1,108 @@
+//! Passing messages on from one connection to another (RFC 9110, section 7.6).
+
+use std::io;
+
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use hyper::header::{
+    CONNECTION, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER,
+    TRANSFER_ENCODING, UPGRADE, VIA,
+};
+use hyper::{HeaderMap, Response, StatusCode};
+
+use crate::fetch::FetchError;
+use crate::server::{AnyBody, Reply, plain};
+
+/// The headers that concern one connection only.
+const OF_CONNECTION: [HeaderName; 9] = [
+    CONNECTION,
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+];
+
+/// Removes the headers that concern the connection on which a message came.
+pub(crate) fn strip(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|names| names.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    named.iter().chain(&OF_CONNECTION).for_each(|name| _ = headers.remove(name));
+}
+
+/// Adds the name of this program to those that have passed a message on; returns false if it is
+/// there already, which is a loop.
+pub(crate) fn sign(headers: &mut HeaderMap, name: &str) -> bool {
+    let via = headers.get_all(VIA).iter().filter_map(|value| value.to_str().ok());
+    let is_loop = via.flat_map(|it| it.split([' ', ','])).any(|word| word == name);
+    let signature = HeaderValue::from_str(&format!("1.1 {name}"));
+    signature.into_iter().for_each(|signature| _ = headers.append(VIA, signature));
+    !is_loop
+}
+
+/// Returns a random name for [`sign`].
+pub(crate) fn name() -> String {
+    let mut number = [0; 8];
+    // Without randomness all have one name, so that two in a row look like a loop.
+    let _ = rustix::rand::getrandom(&mut number, rustix::rand::GetRandomFlags::empty());
+    format!("windfall-{:016x}", u64::from_ne_bytes(number))
+}
+
+/// A body that is passed on as it comes.
+pub(crate) fn body(body: Incoming) -> AnyBody {
+    body.map_err(io::Error::other).boxed()
+}
+
+/// A reply that is passed on as it comes.
+pub(crate) fn reply(reply: Response<Incoming>) -> Reply {
+    let mut reply = reply.map(body);
+    strip(reply.headers_mut());
+    reply
+}
+
+/// The reply to a request that the server behind has not answered.
+pub(crate) fn failure(error: &FetchError) -> Reply {
+    let status = match error {
+        FetchError::TimedOut => StatusCode::GATEWAY_TIMEOUT,
+        FetchError::Address(_) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::BAD_GATEWAY,
+    };
+    plain(status, &error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_the_connection_are_not_passed_on() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("connection", "x-own, close"),
+            ("x-own", "1"),
+            ("proxy-connection", "keep-alive"),
+            ("transfer-encoding", "chunked"),
+            ("accept", "*/*"),
+        ] {
+            headers.append(name, value.parse().expect("a value"));
+        }
+        strip(&mut headers);
+        assert_eq!(headers.keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["accept"]);
+    }
+
+    #[test]
+    fn a_request_that_comes_back_is_a_loop() {
+        let mut headers = HeaderMap::new();
+        assert!(sign(&mut headers, "windfall-1"));
+        assert!(sign(&mut headers, "windfall-2"));
+        assert!(!sign(&mut headers, "windfall-1"));
+    }
+}

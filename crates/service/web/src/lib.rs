@@ -1,0 +1,43 @@
+//! HTTP/1.1 whose bodies may travel over SAP: precisely, or approximately where damage is bearable.
+//!
+//! - [`Site`] serves a folder, [`Gateway`] stands before another server; [`serve`] runs either.
+//! - [`Fetcher`] asks for bodies and receives them by SAP or TCP, and repairs them.
+//! - [`Proxy`] does so for programs that know nothing of SAP.
+//!
+//! The headers and the messages are specified in `docs/web.md`.
+
+mod assembly;
+mod conditional;
+mod control;
+mod delivery;
+mod fetch;
+mod file_body;
+mod forward;
+mod gateway;
+mod listing;
+mod log;
+mod media_types;
+mod offer;
+mod proxy;
+mod quota;
+mod receiving;
+mod repair;
+mod rules;
+mod sending;
+mod server;
+mod site;
+
+pub use assembly::{BodyDamage, DeliveredBody};
+pub use delivery::{Delivery, DeliverySettings};
+pub use fetch::{FetchError, Fetched, FetchedBody, Fetcher, FetcherSettings, Way};
+pub use gateway::Gateway;
+pub use log::AccessLog;
+pub use media_types::{BadTypeList, TypeList};
+pub use offer::{Opener, SapOffer};
+pub use proxy::Proxy;
+pub use repair::Repair;
+pub use rules::{DeliveryRules, RulesError};
+pub use server::{ServerLimits, WebService, serve};
+pub use site::Site;
+
+pub use hyper::{HeaderMap, StatusCode, Uri};

@@ -1,0 +1,177 @@
+//! The headers with which a client offers to receive a body over SAP.
+
+use hyper::HeaderMap;
+use hyper::header::{HeaderName, HeaderValue};
+
+use crate::media_types::TypeList;
+
+/// The types that the client tolerates damage of.
+pub(crate) const APPROX: HeaderName = HeaderName::from_static("x-sap-approx");
+/// In a request the port of the client where it listens, in a reply that of the server.
+pub(crate) const PORT: HeaderName = HeaderName::from_static("x-sap-port");
+/// The client asks for precise messages.
+pub(crate) const FORCE_PRECISE: HeaderName = HeaderName::from_static("x-sap-force-precise");
+/// The client opens the connection itself.
+pub(crate) const CLIENT_OPENS: HeaderName = HeaderName::from_static("x-sap-client-opens");
+/// The token of the transfer that carries the body.
+pub(crate) const TOKEN: HeaderName = HeaderName::from_static("x-sap-token");
+/// The length of the body that travels over SAP.
+pub(crate) const LENGTH: HeaderName = HeaderName::from_static("x-sap-length");
+/// The `Cache-Control` of the resource, since the reply itself must not be kept.
+pub(crate) const CACHE_CONTROL: HeaderName = HeaderName::from_static("x-sap-cache-control");
+/// The reason for which an offer was not taken.
+pub(crate) const FALLBACK: HeaderName = HeaderName::from_static("x-sap-fallback");
+/// The damage of a body that a proxy passes on.
+pub(crate) const DAMAGE: HeaderName = HeaderName::from_static("x-sap-damage");
+
+/// All of these headers; a proxy passes none of them on.
+pub(crate) const ALL: [HeaderName; 9] =
+    [APPROX, PORT, FORCE_PRECISE, CLIENT_OPENS, TOKEN, LENGTH, CACHE_CONTROL, FALLBACK, DAMAGE];
+
+/// The ports that a server may be asked to call; those below belong to services.
+const PORTS: core::ops::RangeInclusive<u16> = 1_024..=u16::MAX;
+
+/// The end that opens the SAP connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opener {
+    /// The server calls the client at this port (S0.42).
+    Server(u16),
+    /// The client calls the server, since address translation lets no calls in.
+    Client,
+}
+
+/// The offer of a client to receive a body over SAP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SapOffer {
+    /// The types to receive over SAP; unset: all of them, if they are precise.
+    pub types: Option<TypeList>,
+    /// The body travels as precise messages.
+    pub is_precise: bool,
+    /// The end that opens the connection.
+    pub opener: Opener,
+}
+
+impl SapOffer {
+    //= S0.39
+    //= S0.40
+    //= S0.41
+    /// Reads the offer of a request; `None` if there is none, or one that cannot be taken: a list
+    /// that is none, a port that is missing, no number or below 1024, a header that comes twice.
+    pub(crate) fn from_headers(headers: &HeaderMap) -> Option<Self> {
+        let is_precise = is_set(single(headers, &FORCE_PRECISE)?);
+        let types = match single(headers, &APPROX)? {
+            Some(text) => Some(text.parse::<TypeList>().ok()?),
+            None if is_precise => None,
+            None => return None,
+        };
+        let port = single(headers, &PORT)?;
+        let opener = match (is_set(single(headers, &CLIENT_OPENS)?), port) {
+            (true, None) => Opener::Client,
+            (false, Some(port)) => {
+                let is_number = port.bytes().all(|digit| digit.is_ascii_digit());
+                let port = port.parse().ok().filter(|port| is_number && PORTS.contains(port));
+                Opener::Server(port?)
+            }
+            _ => return None,
+        };
+        Some(Self { types, is_precise, opener })
+    }
+
+    /// Adds the headers of this offer to a request.
+    pub(crate) fn write(&self, headers: &mut HeaderMap) {
+        if let Some(types) = &self.types {
+            let value = HeaderValue::from_str(&types.to_string());
+            headers.extend(value.map(|value| (APPROX, value)));
+        }
+        if self.is_precise {
+            headers.insert(FORCE_PRECISE, HeaderValue::from_static("1"));
+        }
+        match self.opener {
+            Opener::Server(port) => headers.insert(PORT, port.into()),
+            Opener::Client => headers.insert(CLIENT_OPENS, HeaderValue::from_static("1")),
+        };
+    }
+
+    /// Tells whether a body of this type travels over SAP.
+    pub(crate) fn takes(&self, media_type: &str) -> bool {
+        self.types.as_ref().is_none_or(|types| types.matches(media_type))
+    }
+}
+
+/// Returns the trimmed text of a header that may come once at most; outer `None`: it is wrong.
+#[expect(clippy::option_option, reason = "absent and wrong are answered differently")]
+fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Option<&'a str>> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Some(None),
+        (Some(value), None) => value.to_str().ok().map(|text| Some(text.trim())),
+        (Some(_), Some(_)) => None,
+    }
+}
+
+/// Tells whether a header says yes: it is there, and says nothing or anything but no.
+fn is_set(text: Option<&str>) -> bool {
+    text.is_some_and(|text| !["0", "no", "false"].contains(&text.to_ascii_lowercase().as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offer(headers: &[(&'static str, &str)]) -> Option<SapOffer> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().expect("a value"));
+        }
+        SapOffer::from_headers(&map)
+    }
+
+    //= S0.39
+    //= S0.40
+    //= S0.41
+    #[test]
+    fn an_offer_names_types_a_port_and_the_mode() {
+        let plain = offer(&[("X-SAP-Approx", "image/jpeg"), ("X-SAP-Port", " 5004 ")]);
+        let plain = plain.expect("an offer");
+        assert_eq!(plain.opener, Opener::Server(5004));
+        assert!(!plain.is_precise && plain.takes("image/jpeg") && !plain.takes("text/html"));
+        let precise = offer(&[("x-sap-force-precise", "1"), ("x-sap-port", "5004")]);
+        let precise = precise.expect("an offer");
+        assert!(precise.is_precise && precise.takes("text/html"));
+        let calls = offer(&[("x-sap-approx", "*/*"), ("x-sap-client-opens", "1")]);
+        assert_eq!(calls.expect("an offer").opener, Opener::Client);
+    }
+
+    //= S0.40
+    #[test]
+    fn missing_and_bad_headers_make_no_offer() {
+        let types = ("x-sap-approx", "image/jpeg");
+        for port in ["", "0", "80", "1023", "65536", "+5004", "5004x", "-1", "1e4", "5004,5005"] {
+            assert_eq!(offer(&[types, ("x-sap-port", port)]), None, "{port:?}");
+        }
+        let port = ("x-sap-port", "5004");
+        for bad in ["", "image", "image/jpeg image/png", "*/jpeg"] {
+            assert_eq!(offer(&[("x-sap-approx", bad), port]), None, "{bad:?}");
+        }
+        assert_eq!(offer(&[]), None);
+        assert_eq!(offer(&[types]), None);
+        assert_eq!(offer(&[port]), None);
+        assert_eq!(offer(&[types, port, port]), None);
+        assert_eq!(offer(&[types, types, port]), None);
+        assert_eq!(offer(&[types, port, ("x-sap-client-opens", "1")]), None);
+        assert_eq!(offer(&[port, ("x-sap-force-precise", "0")]), None);
+    }
+
+    #[test]
+    fn an_offer_is_read_as_it_was_written() {
+        for opener in [Opener::Client, Opener::Server(50_000)] {
+            for is_precise in [false, true] {
+                let types = "image/jpeg, audio/*".parse().ok();
+                let offer = SapOffer { types, is_precise, opener };
+                let mut headers = HeaderMap::new();
+                offer.write(&mut headers);
+                assert_eq!(SapOffer::from_headers(&headers), Some(offer));
+            }
+        }
+    }
+}

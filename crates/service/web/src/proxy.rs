@@ -1,0 +1,145 @@
+//! A proxy for programs that know nothing of SAP.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use hyper::body::Incoming;
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue};
+use hyper::http::uri::Scheme;
+use hyper::{Method, Request, Response, StatusCode, Uri};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use windfall_media::restore_checks;
+
+use crate::assembly::{BodyDamage, DeliveredBody};
+use crate::fetch::{FetchError, Fetched, FetchedBody, Fetcher, FetcherSettings};
+use crate::forward;
+use crate::media_types::essence;
+use crate::offer;
+use crate::rules::DeliveryRules;
+use crate::server::{AnyBody, Reply, WayNote, WebService, empty, plain, whole};
+
+/// Passes the requests of browsers on, and receives over SAP what may travel so.
+pub struct Proxy {
+    fetcher: Fetcher,
+    rules: DeliveryRules,
+    name: String,
+}
+
+impl Proxy {
+    /// Makes a proxy that asks as `settings` say, for the types of the `rules`.
+    #[must_use]
+    pub fn new(mut settings: FetcherSettings, rules: DeliveryRules) -> Self {
+        settings.types = Some(rules.approximate.clone());
+        let fetcher = Fetcher::new(settings);
+        Self { fetcher, rules, name: forward::name() }
+    }
+
+    async fn pass_on(&self, request: Request<Incoming>) -> Result<Reply, FetchError> {
+        let (mut head, body) = request.into_parts();
+        if head.uri.scheme() != Some(&Scheme::HTTP) {
+            return Err(FetchError::Address(head.uri));
+        }
+        forward::strip(&mut head.headers);
+        offer::ALL.iter().for_each(|name| _ = head.headers.remove(name));
+        if !forward::sign(&mut head.headers, &self.name) {
+            return Ok(plain(StatusCode::LOOP_DETECTED, "the proxy has passed this on before"));
+        }
+        if head.method != Method::GET {
+            let request = Request::from_parts(head, forward::body(body));
+            return self.fetcher.pass_on(request).await.map(forward::reply);
+        }
+        let progress = Arc::new(AtomicU64::new(0));
+        let fetched = self.fetcher.get(&head.uri, &head.headers, &progress).await?;
+        let Fetched { head: reply, body, fallback } = fetched;
+        match body {
+            FetchedBody::Tcp(body) => {
+                let mut reply = forward::reply(Response::from_parts(reply, body));
+                let note = fallback.map(|reason| WayNote(format!("tcp: {reason}")));
+                note.into_iter().for_each(|note| _ = reply.extensions_mut().insert(note));
+                Ok(reply)
+            }
+            FetchedBody::Sap(mut body) => {
+                let media_type = reply.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
+                let repair = self.rules.repair(&essence(media_type.unwrap_or_default()));
+                let heads = (&head.headers, &reply);
+                let repaired = self.fetcher.repair(repair, &head.uri, heads, &mut body).await;
+                match repaired {
+                    Ok(repaired) => {
+                        Ok(marked(Response::from_parts(reply, empty()), body, repaired))
+                    }
+                    // What is left of the damage cannot be borne: the whole body comes over TCP.
+                    Err(_) => self.over_tcp(head.uri, head.headers).await,
+                }
+            }
+        }
+    }
+
+    async fn over_tcp(&self, uri: Uri, headers: hyper::HeaderMap) -> Result<Reply, FetchError> {
+        let mut request = Request::new(empty());
+        *request.uri_mut() = uri;
+        *request.headers_mut() = headers;
+        self.fetcher.pass_on(request).await.map(forward::reply)
+    }
+
+    /// Joins the client to the host that it names, and passes bytes on without a look at them.
+    async fn tunnel(&self, request: Request<Incoming>) -> Reply {
+        let Some(host) = request.uri().authority().filter(|it| it.port().is_some()) else {
+            return plain(StatusCode::BAD_REQUEST, "CONNECT names a host and a port");
+        };
+        let Ok(mut server) = TcpStream::connect(host.as_str()).await else {
+            return plain(StatusCode::BAD_GATEWAY, "the host cannot be reached");
+        };
+        tokio::spawn(async move {
+            if let Ok(client) = hyper::upgrade::on(request).await {
+                // Either end may break the connection, which is its own affair.
+                let _ = tokio::io::copy_bidirectional(&mut TokioIo::new(client), &mut server).await;
+            }
+        });
+        let mut reply = Response::new(empty());
+        reply.extensions_mut().insert(WayNote("tunnel".to_owned()));
+        reply
+    }
+}
+
+/// The reply with a body that came over SAP; one that is damaged is marked, and kept by no cache.
+fn marked(mut reply: Reply, body: DeliveredBody, repaired: u64) -> Reply {
+    let (missing, suspect) = body.damage.bytes();
+    let BodyDamage { unchecked, .. } = body.damage;
+    let of = body.bytes.len();
+    forward::strip(reply.headers_mut());
+    let bytes = if body.damage.is_none() {
+        body.bytes
+    } else {
+        let mark =
+            format!("suspect={suspect}, missing={missing}, unchecked={unchecked}, length={of}");
+        let mark = HeaderValue::from_str(&mark);
+        reply.headers_mut().extend(mark.map(|mark| (offer::DAMAGE, mark)));
+        reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        // These bytes are not those that the tag names.
+        reply.headers_mut().remove(ETAG);
+        let mut bytes = body.bytes.to_vec();
+        restore_checks(&mut bytes, &body.damage.ranges());
+        bytes.into()
+    };
+    let note = format!(
+        "sap: {suspect} suspect, {missing} missing, {unchecked} unchecked, {repaired} repaired"
+    );
+    reply.extensions_mut().insert(WayNote(note));
+    *reply.body_mut() = whole(bytes);
+    reply
+}
+
+impl WebService for Proxy {
+    async fn answer(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        _from: SocketAddr,
+    ) -> Response<AnyBody> {
+        if request.method() == Method::CONNECT {
+            return self.tunnel(request).await;
+        }
+        self.pass_on(request).await.unwrap_or_else(|error| forward::failure(&error))
+    }
+}

@@ -1,0 +1,144 @@
+//! Accepts connections and answers their requests, within limits.
+
+use core::convert::Infallible;
+use core::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt as _, Empty, Full};
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+use crate::log::{Access, AccessLog};
+
+/// The body of a reply or of a request that is passed on.
+pub(crate) type AnyBody = BoxBody<Bytes, io::Error>;
+/// A reply.
+pub(crate) type Reply = Response<AnyBody>;
+
+/// The bytes that the head of a message may have.
+const HEAD: usize = 64 << 10;
+/// The headers that a message may have.
+const HEADERS: usize = 100;
+
+/// The way that a body took, for the log.
+#[derive(Clone, Debug)]
+pub(crate) struct WayNote(pub(crate) String);
+
+/// Limits of a server.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerLimits {
+    /// Connections at the same time; further ones wait.
+    pub connections: usize,
+    /// The time for the head of a request, and for which a connection may be idle.
+    pub head: Duration,
+    /// The time for which a client may take nothing of a reply.
+    pub stall: Duration,
+}
+
+impl Default for ServerLimits {
+    fn default() -> Self {
+        let (head, stall) = (Duration::from_secs(15), Duration::from_secs(30));
+        Self { connections: 1_024, head, stall }
+    }
+}
+
+/// A service that answers requests.
+pub trait WebService: Send + Sync + 'static {
+    /// Answers a request of the client at `from`.
+    fn answer(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        from: SocketAddr,
+    ) -> impl Future<Output = Response<BoxBody<Bytes, io::Error>>> + Send;
+}
+
+/// Answers the requests of all connections; it only ends if its future is dropped.
+pub async fn serve<S: WebService>(
+    listener: TcpListener,
+    service: Arc<S>,
+    limits: ServerLimits,
+    log: Arc<AccessLog>,
+) -> Infallible {
+    let places = Arc::new(Semaphore::new(limits.connections));
+    loop {
+        let place = Arc::clone(&places).acquire_owned().await;
+        match listener.accept().await {
+            Ok((stream, from)) => {
+                let (service, log) = (Arc::clone(&service), Arc::clone(&log));
+                tokio::spawn(async move {
+                    // A connection that ends early is the client's choice, and no error here.
+                    let _ = connection(stream, from, service, limits, &log).await;
+                    drop(place);
+                });
+            }
+            // The connection is gone again, or there is no descriptor left: others may end.
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+async fn connection<S: WebService>(
+    stream: TcpStream,
+    from: SocketAddr,
+    service: Arc<S>,
+    limits: ServerLimits,
+    log: &AccessLog,
+) -> hyper::Result<()> {
+    let from = SocketAddr::new(from.ip().to_canonical(), from.port());
+    let _ = stream.set_nodelay(true);
+    // Covers clients that have vanished, and those whose window stays closed.
+    let stall = u32::try_from(limits.stall.as_millis()).unwrap_or(u32::MAX);
+    let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, stall);
+    let answer = service_fn(|request: Request<Incoming>| {
+        let service = Arc::clone(&service);
+        async move {
+            let line = format!("{} {} {:?}", request.method(), request.uri(), request.version());
+            let reply = service.answer(request, from).await;
+            note(log, from, &line, &reply);
+            Ok::<_, Infallible>(reply)
+        }
+    });
+    hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head)
+        .max_headers(HEADERS)
+        .max_buf_size(HEAD)
+        .serve_connection(TokioIo::new(stream), answer)
+        .with_upgrades()
+        .await
+}
+
+fn note(log: &AccessLog, from: SocketAddr, request: &str, reply: &Reply) {
+    let way = reply.extensions().get::<WayNote>().map_or("tcp", |note| note.0.as_str());
+    let length = reply.body().size_hint().exact();
+    let status = reply.status().as_u16();
+    log.write(&Access { from: from.ip(), request, status, length, way });
+}
+
+/// A body of these bytes.
+pub(crate) fn whole(bytes: impl Into<Bytes>) -> AnyBody {
+    Full::new(bytes.into()).map_err(|never: Infallible| match never {}).boxed()
+}
+
+pub(crate) fn empty() -> AnyBody {
+    Empty::new().map_err(|never: Infallible| match never {}).boxed()
+}
+
+/// A reply that consists of its status and a line of text.
+pub(crate) fn plain(status: StatusCode, text: &str) -> Reply {
+    let mut reply = Response::new(whole(format!("{text}\n")));
+    *reply.status_mut() = status;
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    reply.headers_mut().insert(CONTENT_TYPE, plain);
+    reply
+}

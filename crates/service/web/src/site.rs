@@ -1,0 +1,286 @@
+//! The files of a folder.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use hyper::header::{
+    ACCEPT_RANGES, ALLOW, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, LAST_MODIFIED, LOCATION,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::Errno;
+use tokio::task::spawn_blocking;
+
+use crate::conditional::{Selection, Validators, select};
+use crate::delivery::{BodySource, Delivery};
+use crate::file_body::FileBody;
+use crate::listing::{page, quoted};
+use crate::media_types;
+use crate::offer::SapOffer;
+use crate::server::{AnyBody, Reply, WebService, empty, plain, whole};
+
+/// The file that stands for its folder.
+const INDEX: &str = "index.html";
+/// The most names that the list of a folder has.
+const LISTED: usize = 10_000;
+
+/// A folder whose files are served; no path leads out of it, not even by a symbolic link.
+pub struct Site {
+    root: OwnedFd,
+    delivery: Option<Arc<Delivery>>,
+}
+
+/// A thing that a path leads to.
+enum Found {
+    File(File, PathBuf),
+    /// A folder and the names in it, and whether there are more.
+    Folder(Vec<String>, bool),
+    /// A folder that was asked for without the slash at its end.
+    WithoutSlash,
+    Refused(StatusCode),
+}
+
+impl Site {
+    /// Serves the files below `folder`, over SAP too if there is a `delivery`.
+    ///
+    /// # Errors
+    /// If the folder cannot be opened.
+    pub fn new(folder: &Path, delivery: Option<Arc<Delivery>>) -> io::Result<Self> {
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
+        let root = rustix::fs::open(folder, flags, Mode::empty())?;
+        Ok(Self { root, delivery })
+    }
+
+    /// Opens what lies at a path below the root; the kernel refuses every way out of it.
+    fn open(&self, path: &Path) -> rustix::io::Result<File> {
+        // Opening a pipe must not wait for its writer.
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        openat2(&self.root, path, flags, Mode::empty(), resolve).map(File::from)
+    }
+
+    fn find(&self, path: &Path, has_slash: bool) -> io::Result<Found> {
+        let file = match self.open(path) {
+            Ok(file) => file,
+            Err(Errno::ACCESS | Errno::PERM | Errno::XDEV | Errno::LOOP) => {
+                return Ok(Found::Refused(StatusCode::FORBIDDEN));
+            }
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::INVAL) => {
+                return Ok(Found::Refused(StatusCode::NOT_FOUND));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let kind = file.metadata()?.file_type();
+        if kind.is_file() {
+            let found = if has_slash {
+                Found::Refused(StatusCode::NOT_FOUND)
+            } else {
+                Found::File(file, path.to_owned())
+            };
+            return Ok(found);
+        }
+        if !kind.is_dir() {
+            return Ok(Found::Refused(StatusCode::FORBIDDEN));
+        }
+        if !has_slash {
+            return Ok(Found::WithoutSlash);
+        }
+        let index = path.join(INDEX);
+        match self.open(&index) {
+            Ok(file) if file.metadata()?.is_file() => Ok(Found::File(file, index)),
+            _ => list(&file),
+        }
+    }
+
+    async fn file(&self, context: &Context<'_>, file: File, path: &Path) -> io::Result<Reply> {
+        let metadata = file.metadata()?;
+        let since = u64::try_from(metadata.mtime()).unwrap_or_default();
+        let modified = Duration::new(since, metadata.mtime_nsec() as u32);
+        let validators = Validators::new(modified, metadata.len());
+        let media_type = media_types::of_file(path);
+        let file = Arc::new(file);
+        let mut reply = Response::new(empty());
+        describe(reply.headers_mut(), &validators, &media_type);
+        let range = match select(context.headers, &validators) {
+            Selection::Whole => 0..validators.length,
+            Selection::Part(range) => {
+                *reply.status_mut() = StatusCode::PARTIAL_CONTENT;
+                let (first, last, of) = (range.start, range.end - 1, validators.length);
+                set(reply.headers_mut(), CONTENT_RANGE, &format!("bytes {first}-{last}/{of}"));
+                range
+            }
+            Selection::NotModified => {
+                *reply.status_mut() = StatusCode::NOT_MODIFIED;
+                return Ok(reply);
+            }
+            Selection::Failed => return Ok(plain(StatusCode::PRECONDITION_FAILED, "changed")),
+            Selection::Unsatisfiable => {
+                let mut reply = plain(StatusCode::RANGE_NOT_SATISFIABLE, "no such range");
+                let of = format!("bytes */{}", validators.length);
+                set(reply.headers_mut(), CONTENT_RANGE, &of);
+                return Ok(reply);
+            }
+        };
+        if reply.status() == StatusCode::OK
+            && let Some((delivery, offer)) = self.delivery.as_ref().zip(context.offer.as_ref())
+        {
+            let source = BodySource::File(Arc::clone(&file), validators.length);
+            let peer = context.from.ip();
+            if delivery.deliver(offer, peer, &media_type, source, &mut reply).await {
+                return Ok(reply);
+            }
+        }
+        *reply.body_mut() = FileBody::new(file, range).boxed();
+        Ok(reply)
+    }
+
+    async fn reply(self: &Arc<Self>, request: &Request<Incoming>, from: SocketAddr) -> Reply {
+        let is_head = request.method() == Method::HEAD;
+        if !is_head && request.method() != Method::GET {
+            let mut reply = plain(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD");
+            set(reply.headers_mut(), ALLOW, "GET, HEAD");
+            return reply;
+        }
+        let Some((path, has_slash)) = local_path(request.uri().path()) else {
+            return plain(StatusCode::NOT_FOUND, "not found");
+        };
+        let site = Arc::clone(self);
+        let place = path.clone();
+        let found = spawn_blocking(move || site.find(&place, has_slash)).await;
+        let offer = SapOffer::from_headers(request.headers()).filter(|_| !is_head);
+        let context = Context { headers: request.headers(), offer, from };
+        let reply = match found.map_err(io::Error::other).and_then(|found| found) {
+            Ok(Found::File(file, path)) => self.file(&context, file, &path).await,
+            Ok(Found::Folder(names, is_cut)) => Ok(folder(&path, &names, is_cut)),
+            Ok(Found::WithoutSlash) => Ok(with_slash(&path)),
+            Ok(Found::Refused(StatusCode::FORBIDDEN)) => {
+                Ok(plain(StatusCode::FORBIDDEN, "forbidden"))
+            }
+            Ok(Found::Refused(status)) => Ok(plain(status, "not found")),
+            Err(error) => Err(error),
+        };
+        reply.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR, "cannot be read"))
+    }
+}
+
+/// The parts of a request that a file's reply depends on.
+struct Context<'a> {
+    headers: &'a HeaderMap,
+    offer: Option<SapOffer>,
+    from: SocketAddr,
+}
+
+impl WebService for Site {
+    async fn answer(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        from: SocketAddr,
+    ) -> Response<AnyBody> {
+        self.reply(&request, from).await
+    }
+}
+
+/// Returns the path below the root that a request names, and whether it ends in a slash. Hidden
+/// files have no path, nor has anything above the root.
+fn local_path(of_request: &str) -> Option<(PathBuf, bool)> {
+    let decoded: Vec<u8> = percent_encoding::percent_decode_str(of_request).collect();
+    if !decoded.starts_with(b"/") || decoded.contains(&0) {
+        return None;
+    }
+    let mut path = PathBuf::new();
+    for part in decoded.split(|byte| *byte == b'/').filter(|part| !part.is_empty()) {
+        if part.starts_with(b".") {
+            return None;
+        }
+        path.push(OsStr::from_bytes(part));
+    }
+    Some((path, decoded.ends_with(b"/")))
+}
+
+fn list(folder: &File) -> io::Result<Found> {
+    let mut names = Vec::new();
+    let mut is_cut = false;
+    for entry in rustix::fs::Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = String::from_utf8_lossy(entry.file_name().to_bytes()).into_owned();
+        if name.starts_with('.') {
+            continue;
+        }
+        if names.len() == LISTED {
+            is_cut = true;
+            break;
+        }
+        let is_folder = entry.file_type() == rustix::fs::FileType::Directory;
+        names.push(if is_folder { name + "/" } else { name });
+    }
+    names.sort();
+    Ok(Found::Folder(names, is_cut))
+}
+
+fn folder(path: &Path, names: &[String], is_cut: bool) -> Reply {
+    let shown = format!("/{}", path.display());
+    let shown = if shown.ends_with('/') { shown } else { shown + "/" };
+    let mut reply = Response::new(whole(page(&shown, names, is_cut)));
+    set(reply.headers_mut(), CONTENT_TYPE, "text/html; charset=utf-8");
+    reply
+}
+
+/// Sends the client to the path of a folder that ends in a slash, where relative links hold.
+fn with_slash(path: &Path) -> Reply {
+    let mut reply = plain(StatusCode::MOVED_PERMANENTLY, "moved");
+    // Made of the parts of the path, so that it cannot begin with two slashes and name a host.
+    let bytes = path.as_os_str().as_bytes();
+    let to = match core::str::from_utf8(bytes) {
+        Ok(text) => quoted(text),
+        Err(_) => percent_encoding::percent_encode(bytes, percent_encoding::NON_ALPHANUMERIC)
+            .to_string()
+            .replace("%2F", "/"),
+    };
+    set(reply.headers_mut(), LOCATION, &format!("/{to}/"));
+    reply
+}
+
+fn describe(headers: &mut HeaderMap, of: &Validators, media_type: &str) {
+    set(headers, CONTENT_TYPE, media_type);
+    set(headers, ETAG, &of.tag);
+    set(headers, LAST_MODIFIED, &httpdate::fmt_http_date(of.modified));
+    set(headers, ACCEPT_RANGES, "bytes");
+    set(headers, X_CONTENT_TYPE_OPTIONS, "nosniff");
+}
+
+/// Sets a header whose value is text of this program.
+fn set(headers: &mut HeaderMap, name: hyper::header::HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_names_a_path_below_the_root() {
+        let path =
+            |of: &str| local_path(of).map(|(path, slash)| (path.display().to_string(), slash));
+        let found = |path: &str, slash| Some((path.to_owned(), slash));
+        assert_eq!(path("/"), found("", true));
+        assert_eq!(path("//a///b/"), found("a/b", true));
+        assert_eq!(path("/a%20b/%C3%A9.jpg"), found("a b/é.jpg", false));
+        for none in ["", "a", "*", "/..", "/a/../b", "/%2e%2e/x", "/a%2f..%2fb", "/.git", "/a%00"] {
+            assert_eq!(path(none), None, "{none}");
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Servers, clients and proxies on loopback: `cargo test -p windfall-web --test web`.
+
+mod passing;
+mod support;
+mod transfers;
+mod visitors;

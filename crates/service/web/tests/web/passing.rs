@@ -1,0 +1,113 @@
+//! The proxy and the gateway.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use windfall_socket::SapOptions;
+use windfall_testkit::folder::Folder;
+use windfall_web::{DeliveryRules, FetcherSettings, Gateway, Proxy, Site, Way};
+
+use crate::support::{LONG, Running, delivery, fetch, fetcher, get, noise, put, raw, run, site};
+
+fn proxy(way: Way) -> Running {
+    let options = SapOptions::default();
+    let settings = FetcherSettings { options, types: None, is_precise: false, way };
+    Running::start(|_| Proxy::new(settings, DeliveryRules::default()))
+}
+
+/// A server of files that knows nothing of SAP.
+fn plain_site(folder: &Folder) -> Running {
+    Running::start(|_| Site::new(folder.path(), None).expect("a folder"))
+}
+
+#[test]
+fn a_proxy_brings_what_the_server_has() {
+    let folder = Folder::new("web-proxy");
+    let (picture, page) = (noise(150_000, 20), noise(50_000, 21));
+    put(&folder, "a.jpg", &picture);
+    put(&folder, "a.html", &page);
+    let servers = [site(&folder), plain_site(&folder)];
+    for way in [Way::ClientOpens, Way::ServerCalls(0)] {
+        let proxy = proxy(way);
+        for server in &servers {
+            let reply = get(proxy.at, &server.uri("/a.jpg").to_string(), &["X-Own: 1"]);
+            assert_eq!(reply.status(), 200, "{}", reply.head);
+            assert_eq!(reply.header("content-length"), Some("150000"), "{}", reply.head);
+            // What the loopback has dropped is marked, and kept by no cache.
+            let is_marked = reply.header("x-sap-damage").is_some();
+            assert_eq!(reply.header("cache-control"), is_marked.then_some("no-store"));
+            assert!(reply.body == picture || is_marked, "{}", reply.head);
+            let reply = get(proxy.at, &server.uri("/a.html").to_string(), &[]);
+            assert!(reply.body == page && !reply.head.contains("x-sap"), "{}", reply.head);
+            let range = ["Range: bytes=100-199"];
+            let reply = get(proxy.at, &server.uri("/a.jpg").to_string(), &range);
+            assert!(reply.status() == 206 && reply.body == picture[100..200], "{}", reply.head);
+            let reply = get(proxy.at, &server.uri("/none").to_string(), &[]);
+            assert_eq!(reply.status(), 404);
+        }
+    }
+}
+
+#[test]
+fn a_proxy_refuses_what_it_cannot_pass_on() {
+    let folder = Folder::new("web-proxy-refuses");
+    let (proxy, server) = (proxy(Way::ClientOpens), site(&folder));
+    assert_eq!(get(proxy.at, "/a.jpg", &[]).status(), 400);
+    let nowhere = get(proxy.at, "http://127.0.0.1:1/a.jpg", &[]);
+    assert_eq!(nowhere.status(), 502);
+    let itself = get(proxy.at, &format!("http://{}/", proxy.at), &[]);
+    assert_eq!(itself.status(), 400);
+    let posted = format!("POST {} HTTP/1.1\r\nHost: x\r\n", server.uri("/"));
+    let posted = raw(proxy.at, &format!("{posted}Connection: close\r\nContent-Length: 0\r\n\r\n"));
+    assert_eq!(posted.status(), 405);
+}
+
+#[test]
+fn a_tunnel_passes_bytes_on_untouched() {
+    let folder = Folder::new("web-tunnel");
+    let original = noise(400_000, 22);
+    put(&folder, "a.jpg", &original);
+    let (proxy, server) = (proxy(Way::ClientOpens), site(&folder));
+    let mut stream = TcpStream::connect(proxy.at).expect("it listens");
+    stream.set_read_timeout(Some(LONG)).expect("a timeout");
+    let at = server.at;
+    stream
+        .write_all(format!("CONNECT {at} HTTP/1.1\r\nHost: {at}\r\n\r\n").as_bytes())
+        .expect("room");
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).expect("a reply");
+        head.extend(byte);
+    }
+    assert!(head.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&head));
+    let request = "GET /a.jpg HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).expect("room");
+    let mut reply = Vec::new();
+    stream.read_to_end(&mut reply).expect("all of it");
+    assert!(reply.ends_with(&original));
+}
+
+//= S0.42
+#[test]
+fn a_gateway_adds_sap_to_a_server_without() {
+    let folder = Folder::new("web-gateway");
+    let (picture, page) = (noise(150_000, 23), noise(50_000, 24));
+    put(&folder, "a.jpg", &picture);
+    put(&folder, "a.html", &page);
+    let origin = plain_site(&folder);
+    let gateway = Running::start(|_| Gateway::new(&origin.uri("/"), delivery()).expect("HTTP"));
+    let reply = get(gateway.at, "/a.jpg", &[]);
+    assert!(reply.status() == 200 && reply.body == picture, "{}", reply.head);
+    assert_eq!(get(gateway.at, "/a.jpg", &["Range: bytes=5-9"]).body, picture[5..10]);
+    for way in [Way::ServerCalls(0), Way::ClientOpens] {
+        run(async {
+            let got = fetch(&fetcher("image/jpeg", true, way), &gateway.uri("/a.jpg")).await;
+            assert!(got.over_sap && got.bytes == picture, "{way:?}: {:?}", got.fallback);
+            let got = fetch(&fetcher("image/jpeg", false, way), &gateway.uri("/a.html")).await;
+            assert!(!got.over_sap && got.bytes == page, "{way:?}");
+        });
+    }
+    let elsewhere = "https://127.0.0.1/".parse().expect("an address");
+    assert!(Gateway::new(&elsewhere, delivery()).is_err());
+}

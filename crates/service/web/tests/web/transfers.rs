@@ -1,0 +1,210 @@
+//! Bodies over SAP: by a call of the server, by one of the client, precise and approximate.
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+use windfall_testkit::folder::Folder;
+use windfall_web::Way;
+
+use crate::support::{fetch, fetcher, get, noise, put, run, site};
+
+const WAYS: [Way; 2] = [Way::ServerCalls(0), Way::ClientOpens];
+
+/// A JPEG in all that its structure needs: a head, entropy-coded bytes, an end.
+fn picture(length: usize, seed: u32) -> Vec<u8> {
+    let mut bytes = vec![0xff, 0xd8, 0xff, 0xda, 0, 4, 1, 2];
+    bytes.extend(noise(length, seed).into_iter().map(|byte| byte & 0x7f));
+    bytes.extend([0xff, 0xd9]);
+    bytes
+}
+
+//= S0.39
+//= S0.40
+//= S0.42
+#[test]
+fn a_matching_file_comes_over_sap_and_the_rest_over_tcp() {
+    let folder = Folder::new("web-match");
+    let (jpeg, page) = (picture(300_000, 1), noise(200_000, 2));
+    put(&folder, "a.jpg", &jpeg);
+    put(&folder, "a.html", &page);
+    put(&folder, "empty.jpg", &[]);
+    let server = site(&folder);
+    for way in WAYS {
+        run(async {
+            let client = fetcher("image/jpeg, audio/*", false, way);
+            let got = fetch(&client, &server.uri("/a.jpg")).await;
+            assert!(got.over_sap, "{way:?}: {:?}", got.fallback);
+            // A datagram that the loopback drops is missing, and named so.
+            assert!(got.bytes == jpeg || got.is_damaged, "{way:?}");
+            assert_eq!(got.headers["content-type"], "image/jpeg");
+            assert_eq!(got.headers["content-length"], jpeg.len().to_string());
+            assert!(!got.headers.contains_key("cache-control"), "{:?}", got.headers);
+            let got = fetch(&client, &server.uri("/a.html")).await;
+            assert!(!got.over_sap && got.bytes == page, "{way:?}");
+            let got = fetch(&client, &server.uri("/empty.jpg")).await;
+            assert!(got.over_sap && got.bytes.is_empty(), "{way:?}");
+        });
+    }
+}
+
+//= S0.41
+#[test]
+fn forced_precise_bodies_are_the_originals() {
+    let folder = Folder::new("web-precise");
+    let original = noise(3_000_000, 3);
+    put(&folder, "data", &original);
+    let server = site(&folder);
+    for way in WAYS {
+        run(async {
+            let client = fetcher("", true, way);
+            let got = fetch(&client, &server.uri("/data")).await;
+            assert!(got.over_sap && !got.is_damaged, "{way:?}: {:?}", got.fallback);
+            assert!(got.bytes == original, "{way:?}");
+        });
+    }
+}
+
+//= S0.25
+#[test]
+fn several_files_come_at_once_by_several_ports() {
+    let folder = Folder::new("web-ports");
+    let files: Vec<_> = (0..8).map(|number| noise(100_000, 10 + number)).collect();
+    for (number, bytes) in files.iter().enumerate() {
+        put(&folder, &format!("{number}.jpg"), bytes);
+    }
+    let server = site(&folder);
+    run(async {
+        let mut fetches = JoinSet::new();
+        for number in 0..files.len() {
+            let uri = server.uri(&format!("/{number}.jpg"));
+            let client = fetcher("image/jpeg", true, Way::ServerCalls(0));
+            fetches.spawn(async move { (number, fetch(&client, &uri).await) });
+        }
+        while let Some(fetched) = fetches.join_next().await {
+            let (number, got) = fetched.expect("no panic");
+            assert!(got.over_sap && got.bytes == files[number], "{number}: {:?}", got.fallback);
+        }
+    });
+}
+
+#[test]
+fn many_files_share_the_connection_that_the_client_opens() {
+    let folder = Folder::new("web-shared");
+    let files: Vec<_> = (0..60).map(|number| noise(20_000, 100 + number)).collect();
+    for (number, bytes) in files.iter().enumerate() {
+        put(&folder, &format!("{number}.jpg"), bytes);
+    }
+    let server = site(&folder);
+    run(async {
+        let client = Arc::new(fetcher("image/jpeg", true, Way::ClientOpens));
+        // The first one opens the connection, which the others find.
+        assert!(fetch(&client, &server.uri("/0.jpg")).await.over_sap);
+        let sockets = udp_sockets();
+        let mut fetches = JoinSet::new();
+        for number in 0..files.len() {
+            let (client, uri) = (Arc::clone(&client), server.uri(&format!("/{number}.jpg")));
+            fetches.spawn(async move { (number, fetch(&client, &uri).await) });
+        }
+        while let Some(fetched) = fetches.join_next().await {
+            let (number, got) = fetched.expect("no panic");
+            assert!(got.over_sap && got.bytes == files[number], "{number}: {:?}", got.fallback);
+        }
+        // Other tests of this process open and close theirs meanwhile.
+        assert!(udp_sockets() < sockets + files.len(), "{sockets}");
+    });
+}
+
+/// Returns the number of UDP sockets on loopback's ports of this network namespace.
+fn udp_sockets() -> usize {
+    std::fs::read_to_string("/proc/self/net/udp").map_or(0, |text| text.lines().count())
+}
+
+//= S0.39
+//= S0.40
+#[test]
+fn bad_and_missing_headers_fall_back_to_tcp() {
+    let folder = Folder::new("web-bad");
+    let original = noise(50_000, 4);
+    put(&folder, "a.jpg", &original);
+    let server = site(&folder);
+    let types = "X-SAP-Approx: image/jpeg";
+    for headers in [
+        &[][..],
+        &[types],
+        &["X-SAP-Port: 5004"],
+        &[types, "X-SAP-Port: 22"],
+        &[types, "X-SAP-Port: 99999"],
+        &[types, "X-SAP-Port: five"],
+        &[types, "X-SAP-Port: 5004", "X-SAP-Port: 5005"],
+        &["X-SAP-Approx: jpeg", "X-SAP-Port: 5004"],
+        &["X-SAP-Approx: image/png", "X-SAP-Port: 5004"],
+        &["X-SAP-Approx: image/png", "X-SAP-Client-Opens: 1"],
+        &[types, "X-SAP-Client-Opens: 0"],
+    ] {
+        let reply = get(server.at, "/a.jpg", headers);
+        assert_eq!(reply.status(), 200, "{headers:?}");
+        assert!(reply.body == original, "{headers:?}: {}", reply.head);
+        assert!(!reply.head.to_lowercase().contains("x-sap"), "{headers:?}: {}", reply.head);
+    }
+}
+
+//= S0.40
+#[test]
+fn the_ports_of_a_client_cannot_be_probed() {
+    let folder = Folder::new("web-probe");
+    let original = noise(5_000, 5);
+    put(&folder, "a.jpg", &original);
+    let server = site(&folder);
+    let mut answers = Vec::new();
+    // Nothing listens there: the port belongs to a socket that was closed.
+    let closed = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let port = closed.local_addr().expect("bound").port();
+    drop(closed);
+    for _ in 0..8 {
+        let port = format!("X-SAP-Port: {port}");
+        let reply = get(server.at, "/a.jpg", &["X-SAP-Approx: image/*", &port]);
+        assert!(reply.body == original, "{}", reply.head);
+        answers.push(reply.header("x-sap-fallback").expect("a reason").to_owned());
+    }
+    assert_eq!(answers[..4], ["no-answer"; 4]);
+    assert_eq!(answers[4..], ["too-many-calls"; 4]);
+}
+
+#[test]
+fn a_token_opens_one_body_once() {
+    use windfall_socket::{Message, SapSocket};
+    let folder = Folder::new("web-token");
+    put(&folder, "a.jpg", &noise(5_000, 6));
+    let server = site(&folder);
+    let reply = get(server.at, "/a.jpg", &["X-SAP-Approx: image/*", "X-SAP-Client-Opens: 1"]);
+    assert_eq!((reply.status(), reply.body.len()), (200, 0));
+    assert_eq!(reply.header("cache-control"), Some("no-store"));
+    assert_eq!(reply.header("x-sap-length"), Some("5000"));
+    let port: u16 = reply.header("x-sap-port").and_then(|it| it.parse().ok()).expect("a port");
+    let token = reply.header("x-sap-token").expect("a token");
+    let token: Vec<u8> = (0..16)
+        .map(|at| u8::from_str_radix(&token[2 * at..2 * at + 2], 16).expect("hexadecimal"))
+        .collect();
+    let socket = SapSocket::connect(("127.0.0.1", port)).expect("it listens");
+    let ask = |transfer: u8, token: &[u8]| {
+        let data = [&[1, 0, transfer], token].concat();
+        socket.send_message(&Message::new(windfall_socket::Mode::Precise, data)).expect("open");
+    };
+    let kinds = |of: u8| {
+        let mut kinds = Vec::new();
+        while !matches!(kinds.last(), Some(2 | 5)) {
+            let message = socket.recv().expect("open").expect("no end");
+            if message.kind == windfall_socket::MessageKind::Precise {
+                assert_eq!(message.data[1..3], [0, of]);
+                kinds.push(message.data[0]);
+            }
+        }
+        kinds
+    };
+    ask(7, &[9; 16]);
+    assert_eq!(kinds(7), [2]);
+    ask(8, &token);
+    assert_eq!(kinds(8), [3, 5]);
+    ask(9, &token);
+    assert_eq!(kinds(9), [2]);
+}

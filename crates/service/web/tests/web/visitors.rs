@@ -1,0 +1,191 @@
+//! What a server does with requests of all kinds, and with clients that behave badly.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use windfall_testkit::folder::Folder;
+
+use crate::support::{LONG, get, noise, put, raw, site};
+
+#[test]
+fn files_come_whole_in_parts_and_not_again() {
+    let folder = Folder::new("web-files");
+    let original = noise(700_000, 7);
+    put(&folder, "a b.jpg", &original);
+    let server = site(&folder);
+    let ask = |headers: &[&str]| get(server.at, "/a%20b.jpg", headers);
+    let whole = ask(&[]);
+    assert!(whole.status() == 200 && whole.body == original);
+    assert_eq!(whole.header("content-length"), Some("700000"));
+    assert_eq!(whole.header("content-type"), Some("image/jpeg"));
+    let tag = whole.header("etag").expect("a tag");
+    let since = whole.header("last-modified").expect("a time");
+    let part = ask(&["Range: bytes=300000-", &format!("If-Range: {tag}")]);
+    assert!(part.status() == 206 && part.body == original[300_000..]);
+    assert_eq!(part.header("content-range"), Some("bytes 300000-699999/700000"));
+    let changed = ask(&["Range: bytes=3-5", "If-Range: \"other\""]);
+    assert!(changed.status() == 200 && changed.body == original);
+    let beyond = ask(&["Range: bytes=700000-"]);
+    assert_eq!((beyond.status(), beyond.header("content-range")), (416, Some("bytes */700000")));
+    for header in [format!("If-None-Match: {tag}"), format!("If-Modified-Since: {since}")] {
+        let none = ask(&[&header]);
+        assert_eq!((none.status(), none.body.len()), (304, 0), "{header}");
+        assert_eq!(none.header("etag"), Some(tag));
+    }
+    assert_eq!(ask(&["If-Match: \"other\""]).status(), 412);
+    let head = "HEAD /a%20b.jpg HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    let head = raw(server.at, head);
+    assert_eq!((head.status(), head.body.len()), (200, 0));
+    assert_eq!(head.header("content-length"), Some("700000"));
+}
+
+#[test]
+fn folders_have_an_index_or_a_list() {
+    let folder = Folder::new("web-folders");
+    for name in ["with", "without"] {
+        std::fs::create_dir(folder.path().join(name)).expect("a folder");
+    }
+    put(&folder, "with/index.html", b"<p>here");
+    put(&folder, "without/a&b.jpg", b"1");
+    put(&folder, "without/.hidden", b"2");
+    let server = site(&folder);
+    assert_eq!(get(server.at, "/with/", &[]).body, b"<p>here");
+    let moved = get(server.at, "//without", &[]);
+    assert_eq!((moved.status(), moved.header("location")), (301, Some("/without/")));
+    let list = get(server.at, "/without/", &[]);
+    let list = String::from_utf8_lossy(&list.body).into_owned();
+    assert!(list.contains("a&amp;b.jpg") && !list.contains("hidden"), "{list}");
+    assert_eq!(get(server.at, "/with/index.html/", &[]).status(), 404);
+}
+
+#[test]
+fn no_path_leaves_the_folder() {
+    use std::os::unix::fs::symlink;
+    let outside = Folder::new("web-outside");
+    put(&outside, "secret", b"secret");
+    let folder = Folder::new("web-inside");
+    put(&folder, "inside", b"inside");
+    put(&folder, ".secret", b"secret");
+    let link = |to: &std::path::Path, name: &str| {
+        symlink(to, folder.path().join(name)).expect("a link");
+    };
+    link(&outside.path().join("secret"), "absolute");
+    link(outside.path(), "folder");
+    let name = outside.path().file_name().expect("a name");
+    link(&std::path::Path::new("..").join(name).join("secret"), "upwards");
+    link("inside".as_ref(), "fine");
+    link("/proc/self/root".as_ref(), "magic");
+    let server = site(&folder);
+    for path in [
+        "/absolute",
+        "/folder/secret",
+        "/upwards",
+        "/magic/etc/passwd",
+        "/.secret",
+        "/../secret",
+        "/%2e%2e/secret",
+        "/..%2fsecret",
+        "/%2e%2e%2f%2e%2e%2fetc%2fpasswd",
+        "/inside/../../secret",
+        "//etc/passwd",
+        "/inside%00",
+    ] {
+        let reply = get(server.at, path, &[]);
+        assert!([403, 404].contains(&reply.status()), "{path}: {}", reply.head);
+        assert!(!reply.body.windows(6).any(|it| it == b"secret"), "{path}");
+    }
+    assert_eq!(get(server.at, "/fine", &[]).body, b"inside");
+}
+
+#[test]
+fn what_is_no_request_for_a_file_is_refused() {
+    let folder = Folder::new("web-refused");
+    put(&folder, "a", b"a");
+    let server = site(&folder);
+    let end = "Host: x\r\nConnection: close\r\n\r\n";
+    for (line, status) in [
+        ("POST /a HTTP/1.1", 405),
+        ("DELETE /a HTTP/1.1", 405),
+        ("GET /b HTTP/1.1", 404),
+        ("GET /a HTTP/9.9", 400),
+        ("GET", 400),
+    ] {
+        assert_eq!(raw(server.at, &format!("{line}\r\n{end}")).status(), status, "{line}");
+    }
+    let many: String = (0..200).map(|number| format!("X-{number}: 1\r\n")).collect();
+    assert_eq!(raw(server.at, &format!("GET /a HTTP/1.1\r\n{many}{end}")).status(), 431);
+    let long = format!("GET /a HTTP/1.1\r\nX-Long: {}\r\n{end}", "x".repeat(1 << 20));
+    let mut stream = TcpStream::connect(server.at).expect("it listens");
+    stream.set_read_timeout(Some(LONG)).expect("a timeout");
+    // The server may close before all of it is written.
+    let _ = stream.write_all(long.as_bytes());
+    let mut reply = [0; 64];
+    let read = stream.read(&mut reply).unwrap_or(0);
+    let reply = String::from_utf8_lossy(&reply[..read]).into_owned();
+    assert!(read == 0 || reply.contains(" 431 "), "{reply}");
+    assert_eq!(get(server.at, "/a", &[]).status(), 200);
+}
+
+/// The descriptors of this process.
+fn descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count)
+}
+
+#[test]
+fn slow_and_vanished_clients_disturb_none() {
+    let folder = Folder::new("web-slow");
+    put(&folder, "big", &noise(20_000_000, 8));
+    put(&folder, "small", b"small");
+    let server = site(&folder);
+    let before = descriptors();
+    let mut slow = Vec::new();
+    for number in 0..60 {
+        let mut stream = TcpStream::connect(server.at).expect("it listens");
+        let request = format!("GET /big HTTP/1.1\r\nHost: {}\r\n", server.at);
+        // Some never end their request, others never read its reply.
+        let end = if number % 2 == 0 { "\r\n" } else { "" };
+        stream.write_all(format!("{request}{end}").as_bytes()).expect("room");
+        slow.push(stream);
+    }
+    for _ in 0..20 {
+        assert_eq!(get(server.at, "/small", &[]).body, b"small");
+    }
+    drop(slow);
+    // The server finds out as soon as it writes or reads.
+    for _ in 0..1_000 {
+        if descriptors() < before + 40 {
+            break;
+        }
+        wait();
+    }
+    let after = descriptors();
+    assert!(after < before + 40, "{before} descriptors before, {after} after");
+}
+
+#[expect(clippy::disallowed_methods, reason = "connections take a moment to end")]
+fn wait() {
+    std::thread::sleep(std::time::Duration::from_millis(20));
+}
+
+#[test]
+fn a_thousand_requests_in_a_row_are_answered() {
+    let folder = Folder::new("web-thousand");
+    put(&folder, "small", b"small");
+    let server = site(&folder);
+    let mut stream = TcpStream::connect(server.at).expect("it listens");
+    stream.set_read_timeout(Some(LONG)).expect("a timeout");
+    let request = format!("GET /small HTTP/1.1\r\nHost: {}\r\n\r\n", server.at);
+    let (mut reply, mut length) = (Vec::new(), None);
+    for number in 0..1_000 {
+        stream.write_all(request.as_bytes()).expect("room");
+        reply.clear();
+        while !reply.ends_with(b"small") {
+            let mut more = [0; 2_048];
+            let read = stream.read(&mut more).expect("a reply");
+            assert!(read > 0, "the connection ended after {number}");
+            reply.extend(&more[..read]);
+        }
+        assert!(reply.starts_with(b"HTTP/1.1 200 OK"), "{number}");
+        assert_eq!(*length.get_or_insert(reply.len()), reply.len(), "{number}");
+    }
+}
