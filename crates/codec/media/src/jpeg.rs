@@ -150,7 +150,7 @@ impl Layout {
         let mut out = self.head.bytes().to_vec();
         for (number, (at, length)) in self.places().enumerate() {
             if number > 0 {
-                out.extend([0xff, 0xd0 + (number as u8 - 1) % 8]);
+                out.extend([0xff, 0xd0 + ((number - 1) % 8) as u8]);
             }
             out.extend(arrived.segment(at, length));
         }

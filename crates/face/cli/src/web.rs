@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use windfall_web::{AccessLog, Delivery, DeliverySettings, ServerLimits, WebService};
+use windfall_web::{AccessLog, BodyDelivery, DeliverySettings, ServerLimits, WebService};
 
 use crate::exchange::SapTransport;
 use crate::exit::{CliError, Completion, Result};
@@ -63,9 +63,9 @@ async fn listen(on: IpAddr, port: u16) -> Result<TcpListener> {
 }
 
 /// Starts the delivery over SAP of a server that listens there.
-fn deliver(listener: &TcpListener, sap: &SapTransport) -> Result<Arc<Delivery>> {
+fn deliver(listener: &TcpListener, sap: &SapTransport) -> Result<Arc<BodyDelivery>> {
     let settings = DeliverySettings { options: sap.options()?, listen: listener.local_addr()? };
-    Ok(Delivery::start(settings)?)
+    Ok(BodyDelivery::start(settings)?)
 }
 
 /// Says where a server listens, and answers requests until the process ends.

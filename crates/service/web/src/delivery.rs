@@ -78,7 +78,7 @@ struct Waiting {
 }
 
 /// Delivers bodies over SAP.
-pub struct Delivery {
+pub struct BodyDelivery {
     options: SapOptions,
     port: u16,
     waiting: Mutex<BTreeMap<TransferToken, Waiting>>,
@@ -87,7 +87,7 @@ pub struct Delivery {
     clients: AtomicUsize,
 }
 
-impl Delivery {
+impl BodyDelivery {
     /// Listens for clients that call.
     ///
     /// # Errors

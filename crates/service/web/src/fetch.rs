@@ -28,7 +28,7 @@ use crate::media_types::TypeList;
 use crate::offer::{self, Opener, SapOffer};
 use crate::receiving::Link;
 use crate::repair::{Repair, wanted};
-use crate::server::{AnyBody, empty};
+use crate::server::{MessageBody, empty};
 
 /// The time in which a server answers the connection, and then the request.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -134,7 +134,7 @@ pub struct Fetched {
 /// A client that receives bodies over SAP where the server knows it.
 pub struct Fetcher {
     settings: FetcherSettings,
-    client: Client<HttpConnector, AnyBody>,
+    client: Client<HttpConnector, MessageBody>,
     /// The connections that are shared by the bodies of a server.
     links: Mutex<BTreeMap<SocketAddr, Arc<Link>>>,
 }
@@ -205,7 +205,7 @@ impl Fetcher {
     /// If the server cannot be reached or does not answer.
     pub async fn pass_on(
         &self,
-        request: Request<AnyBody>,
+        request: Request<MessageBody>,
     ) -> Result<Response<Incoming>, FetchError> {
         let reply = tokio::time::timeout(HEAD, self.client.request(request)).await;
         Ok(reply.map_err(|_| FetchError::TimedOut)??)

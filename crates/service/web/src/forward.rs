@@ -11,7 +11,7 @@ use hyper::header::{
 use hyper::{HeaderMap, Response, StatusCode};
 
 use crate::fetch::FetchError;
-use crate::server::{AnyBody, Reply, plain};
+use crate::server::{MessageBody, Reply, plain};
 
 /// The headers that concern one connection only.
 const OF_CONNECTION: [HeaderName; 9] = [
@@ -57,7 +57,7 @@ pub(crate) fn name() -> String {
 }
 
 /// A body that is passed on as it comes.
-pub(crate) fn body(body: Incoming) -> AnyBody {
+pub(crate) fn body(body: Incoming) -> MessageBody {
     body.map_err(io::Error::other).boxed()
 }
 

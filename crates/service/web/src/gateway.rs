@@ -10,11 +10,11 @@ use hyper::http::uri::{Authority, PathAndQuery, Scheme};
 use hyper::{Method, Request, Response, StatusCode, Uri};
 
 use crate::control::LONGEST_BODY;
-use crate::delivery::{BodySource, Delivery};
+use crate::delivery::{BodyDelivery, BodySource};
 use crate::fetch::{FetchError, Fetcher, FetcherSettings, Way};
 use crate::forward;
 use crate::offer::{self, SapOffer};
-use crate::server::{AnyBody, Reply, WebService, empty, plain, whole};
+use crate::server::{MessageBody, Reply, WebService, empty, plain, whole};
 
 /// The clients that a request came from.
 const FORWARDED: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -22,7 +22,7 @@ const FORWARDED: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Passes requests on to a server, and its replies back, over SAP where a client offers that.
 pub struct Gateway {
     origin: Authority,
-    delivery: Arc<Delivery>,
+    delivery: Arc<BodyDelivery>,
     fetcher: Fetcher,
     name: String,
 }
@@ -32,7 +32,7 @@ impl Gateway {
     ///
     /// # Errors
     /// If the address is not one of HTTP, or has a path.
-    pub fn new(origin: &Uri, delivery: Arc<Delivery>) -> Result<Self, FetchError> {
+    pub fn new(origin: &Uri, delivery: Arc<BodyDelivery>) -> Result<Self, FetchError> {
         let is_plain = origin.scheme() == Some(&Scheme::HTTP) && origin.path() == "/";
         let authority = origin.authority().filter(|_| is_plain).cloned();
         let origin = authority.ok_or_else(|| FetchError::Address(origin.clone()))?;
@@ -111,7 +111,7 @@ impl WebService for Gateway {
         self: Arc<Self>,
         request: Request<Incoming>,
         from: SocketAddr,
-    ) -> Response<AnyBody> {
+    ) -> Response<MessageBody> {
         if request.method() == Method::CONNECT {
             return plain(StatusCode::METHOD_NOT_ALLOWED, "this is no proxy");
         }

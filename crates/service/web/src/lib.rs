@@ -28,7 +28,7 @@ mod server;
 mod site;
 
 pub use assembly::{BodyDamage, DeliveredBody};
-pub use delivery::{Delivery, DeliverySettings};
+pub use delivery::{BodyDelivery, DeliverySettings};
 pub use fetch::{FetchError, Fetched, FetchedBody, Fetcher, FetcherSettings, Way};
 pub use gateway::Gateway;
 pub use log::AccessLog;

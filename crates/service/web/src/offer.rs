@@ -109,7 +109,7 @@ fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Option<&'a st
     }
 }
 
-/// Tells whether a header says yes: it is there, and says nothing or anything but no.
+/// Tells whether a header says yes: it is there, and is not a form of no.
 fn is_set(text: Option<&str>) -> bool {
     text.is_some_and(|text| !["0", "no", "false"].contains(&text.to_ascii_lowercase().as_str()))
 }

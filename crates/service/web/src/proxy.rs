@@ -18,7 +18,7 @@ use crate::forward;
 use crate::media_types::essence;
 use crate::offer;
 use crate::rules::DeliveryRules;
-use crate::server::{AnyBody, Reply, WayNote, WebService, empty, plain, whole};
+use crate::server::{MessageBody, Reply, WayNote, WebService, empty, plain, whole};
 
 /// Passes the requests of browsers on, and receives over SAP what may travel so.
 pub struct Proxy {
@@ -136,7 +136,7 @@ impl WebService for Proxy {
         self: Arc<Self>,
         request: Request<Incoming>,
         _from: SocketAddr,
-    ) -> Response<AnyBody> {
+    ) -> Response<MessageBody> {
         if request.method() == Method::CONNECT {
             return self.tunnel(request).await;
         }

@@ -11,12 +11,12 @@ use crate::assembly::DeliveredBody;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Repair {
-    /// No damage.
+    /// Nothing is repaired.
     None,
     /// The damage that a decoder of that type cannot bear, as far as its structure tells.
     #[default]
     Intolerable,
-    /// All damage that is known.
+    /// All damage that is known is repaired.
     All,
 }
 

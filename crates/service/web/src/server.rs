@@ -21,9 +21,9 @@ use tokio::sync::Semaphore;
 use crate::log::{Access, AccessLog};
 
 /// The body of a reply or of a request that is passed on.
-pub(crate) type AnyBody = BoxBody<Bytes, io::Error>;
-/// A reply.
-pub(crate) type Reply = Response<AnyBody>;
+pub(crate) type MessageBody = BoxBody<Bytes, io::Error>;
+/// A reply to a request.
+pub(crate) type Reply = Response<MessageBody>;
 
 /// The bytes that the head of a message may have.
 const HEAD: usize = 64 << 10;
@@ -126,11 +126,11 @@ fn note(log: &AccessLog, from: SocketAddr, request: &str, reply: &Reply) {
 }
 
 /// A body of these bytes.
-pub(crate) fn whole(bytes: impl Into<Bytes>) -> AnyBody {
+pub(crate) fn whole(bytes: impl Into<Bytes>) -> MessageBody {
     Full::new(bytes.into()).map_err(|never: Infallible| match never {}).boxed()
 }
 
-pub(crate) fn empty() -> AnyBody {
+pub(crate) fn empty() -> MessageBody {
     Empty::new().map_err(|never: Infallible| match never {}).boxed()
 }
 

@@ -23,12 +23,12 @@ use rustix::io::Errno;
 use tokio::task::spawn_blocking;
 
 use crate::conditional::{Selection, Validators, select};
-use crate::delivery::{BodySource, Delivery};
+use crate::delivery::{BodyDelivery, BodySource};
 use crate::file_body::FileBody;
 use crate::listing::{page, quoted};
 use crate::media_types;
 use crate::offer::SapOffer;
-use crate::server::{AnyBody, Reply, WebService, empty, plain, whole};
+use crate::server::{MessageBody, Reply, WebService, empty, plain, whole};
 
 /// The file that stands for its folder.
 const INDEX: &str = "index.html";
@@ -38,7 +38,7 @@ const LISTED: usize = 10_000;
 /// A folder whose files are served; no path leads out of it, not even by a symbolic link.
 pub struct Site {
     root: OwnedFd,
-    delivery: Option<Arc<Delivery>>,
+    delivery: Option<Arc<BodyDelivery>>,
 }
 
 /// A thing that a path leads to.
@@ -56,7 +56,7 @@ impl Site {
     ///
     /// # Errors
     /// If the folder cannot be opened.
-    pub fn new(folder: &Path, delivery: Option<Arc<Delivery>>) -> io::Result<Self> {
+    pub fn new(folder: &Path, delivery: Option<Arc<BodyDelivery>>) -> io::Result<Self> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
         let root = rustix::fs::open(folder, flags, Mode::empty())?;
         Ok(Self { root, delivery })
@@ -187,7 +187,7 @@ impl WebService for Site {
         self: Arc<Self>,
         request: Request<Incoming>,
         from: SocketAddr,
-    ) -> Response<AnyBody> {
+    ) -> Response<MessageBody> {
         self.reply(&request, from).await
     }
 }

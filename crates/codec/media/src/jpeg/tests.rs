@@ -129,3 +129,12 @@ proptest! {
         let _ = Layout::from_bytes(&noise);
     }
 }
+
+#[test]
+fn a_picture_may_have_more_segments_than_a_byte_counts() {
+    let large = Picture::plain(640, 320, [90, 120, 30]).expect("it fits");
+    let jpeg = Jpeg::encode(&large, 80).expect("it encodes");
+    assert!(jpeg.layout().segments() > 256, "{}", jpeg.layout().segments());
+    let file = Picture::read(&jpeg.to_bytes()).expect("it decodes");
+    assert_eq!((file.width(), file.height()), (640, 320));
+}

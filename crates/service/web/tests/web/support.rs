@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 use windfall_socket::SapOptions;
 use windfall_testkit::folder::Folder;
 use windfall_web::{
-    AccessLog, Delivery, DeliverySettings, Fetched, FetchedBody, Fetcher, FetcherSettings,
+    AccessLog, BodyDelivery, DeliverySettings, Fetched, FetchedBody, Fetcher, FetcherSettings,
     HeaderMap, ServerLimits, Site, Uri, Way, WebService, serve,
 };
 
@@ -47,10 +47,10 @@ impl Drop for Running {
     }
 }
 
-pub(crate) fn delivery() -> Arc<Delivery> {
+pub(crate) fn delivery() -> Arc<BodyDelivery> {
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let settings = DeliverySettings { options: SapOptions::default(), listen };
-    Delivery::start(settings).expect("a free port")
+    BodyDelivery::start(settings).expect("a free port")
 }
 
 pub(crate) fn site(folder: &Folder) -> Running {
