@@ -134,7 +134,10 @@ fn a_proxy_marks_what_is_damaged_and_keeps_the_rest_precise() {
         let said = beside_a_server(&folder, options, &behind, line);
         assert!(said.to_lowercase().contains("x-sap-damage: suspect="), "{server}: {said}");
         assert!(said.to_lowercase().contains("cache-control: no-store"), "{server}: {said}");
-        assert!(said.contains("a.jpg HTTP/1.1\" 200") && said.contains("\"sap: "), "{server}: {said}");
+        assert!(
+            said.contains("a.jpg HTTP/1.1\" 200") && said.contains("\"sap: "),
+            "{server}: {said}"
+        );
         let arrived = std::fs::read(folder.path().join("a.jpg")).expect("a file");
         let picture = windfall_media::Picture::read(&arrived);
         assert!(picture.is_ok(), "{server}: {:?}", picture.err());
