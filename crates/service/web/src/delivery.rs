@@ -85,6 +85,15 @@ pub struct BodyDelivery {
     quota: Arc<CallQuota>,
     memory: Arc<Semaphore>,
     clients: AtomicUsize,
+    /// The connections that clients have opened, by the token of their first transfer.
+    open: Mutex<BTreeMap<TransferToken, Client>>,
+}
+
+/// A connection that a client has opened, and places for the transfers on it.
+#[derive(Clone)]
+struct Client {
+    socket: Arc<SapSocket>,
+    places: Arc<Semaphore>,
 }
 
 impl BodyDelivery {
@@ -105,6 +114,7 @@ impl BodyDelivery {
             quota: Arc::default(),
             memory: Arc::new(Semaphore::new(MEMORY)),
             clients: AtomicUsize::new(0),
+            open: Mutex::default(),
         });
         let accepting = Arc::clone(&delivery);
         thread::spawn(move || accepting.accept(&listener));
@@ -152,11 +162,10 @@ impl BodyDelivery {
     }
 
     fn announce(&self, headers: &mut HeaderMap, offer: &SapOffer, transfer: &Started) {
-        let token: String = transfer.token.iter().map(|byte| format!("{byte:02x}")).collect();
-        let token = HeaderValue::from_str(&token);
+        let token = HeaderValue::from_str(&offer::token_to_hex(&transfer.token));
         headers.extend(token.map(|token| (offer::TOKEN, token)));
         headers.insert(offer::LENGTH, transfer.length.into());
-        if offer.opener == Opener::Client {
+        if matches!(offer.opener, Opener::Client { .. }) {
             headers.insert(offer::PORT, self.port.into());
         }
         // A cache must not take a reply without its body for the resource.
@@ -176,9 +185,11 @@ impl BodyDelivery {
         }
         let amount = (length >> 10) as u32 + 1;
         let memory = Arc::clone(&self.memory).try_acquire_many_owned(amount).map_err(|_| "busy")?;
-        let mut token = TransferToken::default();
-        rustix::rand::getrandom(&mut token, rustix::rand::GetRandomFlags::empty())
-            .map_err(|_| "busy")?;
+        let open = self.open_connection(offer.opener);
+        let token = match &open {
+            Some(open) => open.token,
+            None => new_token()?,
+        };
         let is_precise = offer.is_precise;
         let to_parcel = move |source: BodySource| -> Result<Parcel, &'static str> {
             let bytes = source.read().map_err(|_| "unreadable")?;
@@ -196,13 +207,29 @@ impl BodyDelivery {
                     drop(memory);
                 });
             }
-            Opener::Client => {
-                let parcel =
-                    spawn_blocking(move || to_parcel(source)).await.map_err(|_| "busy")??;
-                self.keep(Waiting { parcel, _memory: memory });
+            Opener::Client { .. } => {
+                let reading = spawn_blocking(move || to_parcel(source));
+                let parcel = reading.await.map_err(|_| "busy")??;
+                let waiting = Waiting { parcel, _memory: memory };
+                match open {
+                    Some(open) => drop(spawn_blocking(move || open.send(waiting))),
+                    None => self.keep(waiting),
+                }
             }
         }
         Ok(Started { token, length })
+    }
+
+    /// Returns the connection that an offer names, if it is open and takes another transfer.
+    fn open_connection(&self, opener: Opener) -> Option<OpenTransfer> {
+        let Opener::Client { open: Some((token, transfer)) } = opener else { return None };
+        let client = self.open().get(&token).cloned()?;
+        let place = client.places.try_acquire_owned().ok()?;
+        Some(OpenTransfer { socket: client.socket, token, transfer, _place: place })
+    }
+
+    fn open(&self) -> std::sync::MutexGuard<'_, BTreeMap<TransferToken, Client>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls a client at its own address.
@@ -250,29 +277,56 @@ impl BodyDelivery {
     fn serve(&self, socket: &Arc<SapSocket>) {
         socket.set_timeout(Some(IDLE));
         let places = Arc::new(Semaphore::new(AT_ONCE));
+        let client = Client { socket: Arc::clone(socket), places };
+        let mut first = None;
         while let Ok(Some(message)) = socket.recv() {
             let asked = Control::decode(message.data);
-            let Some((transfer, Control::Ask(token))) = asked else { return };
-            let waiting = self.waiting().remove(&token);
-            let place = Arc::clone(&places).try_acquire_owned();
-            match waiting.zip(place.ok()).filter(|_| transfer != CONTROL_STREAM) {
+            let Some((transfer, Control::Ask(token))) = asked else { break };
+            let place = Arc::clone(&client.places).try_acquire_owned().ok();
+            let waiting = self.waiting().remove(&token).filter(|_| transfer != CONTROL_STREAM);
+            match waiting.zip(place) {
                 Some((waiting, place)) => {
+                    if first.is_none() {
+                        first = Some(token);
+                        self.open().insert(token, client.clone());
+                    }
                     let socket = Arc::clone(socket);
-                    thread::spawn(move || {
-                        let _ = send(&socket, transfer, &waiting.parcel);
-                        drop((waiting, place));
-                    });
+                    let open = OpenTransfer { socket, token, transfer, _place: place };
+                    thread::spawn(move || open.send(waiting));
                 }
                 None => {
                     let data = Control::Unknown.encode(transfer);
                     let answer = Message { stream: CONTROL_STREAM, mode: Mode::Precise, data };
                     if socket.send_message(&answer).is_err() {
-                        return;
+                        break;
                     }
                 }
             }
         }
+        first.iter().for_each(|first| _ = self.open().remove(first));
     }
+}
+
+/// A transfer on a connection that its client has opened.
+struct OpenTransfer {
+    socket: Arc<SapSocket>,
+    token: TransferToken,
+    transfer: u16,
+    _place: OwnedSemaphorePermit,
+}
+
+impl OpenTransfer {
+    /// Sends the body; a client that goes away needs nothing.
+    fn send(self, waiting: Waiting) {
+        let _ = send(&self.socket, self.transfer, &waiting.parcel);
+        drop(waiting);
+    }
+}
+
+fn new_token() -> Result<TransferToken, &'static str> {
+    let mut token = TransferToken::default();
+    let filled = rustix::rand::getrandom(&mut token, rustix::rand::GetRandomFlags::empty());
+    filled.map(|_| token).map_err(|_| "busy")
 }
 
 /// A transfer that has begun, or that waits for its client.

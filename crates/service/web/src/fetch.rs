@@ -19,6 +19,7 @@ use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::{HttpConnector, HttpInfo};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 use windfall_socket::{SapListener, SapOptions, SapSocket};
 
@@ -135,8 +136,15 @@ pub struct Fetched {
 pub struct Fetcher {
     settings: FetcherSettings,
     client: Client<HttpConnector, MessageBody>,
-    /// The connections that are shared by the bodies of a server.
-    links: Mutex<BTreeMap<SocketAddr, Arc<Link>>>,
+    /// The connections that are shared by the bodies of a server, by its authority.
+    links: Mutex<BTreeMap<String, Arc<Link>>>,
+}
+
+/// A body that is expected on a connection that is open.
+struct OpenConnection {
+    token: TransferToken,
+    transfer: u16,
+    body: oneshot::Receiver<Option<DeliveredBody>>,
 }
 
 impl Fetcher {
@@ -173,24 +181,33 @@ impl Fetcher {
             Way::ServerCalls(port) => Some(self.listen(uri, port).await?),
             Way::ClientOpens | Way::Tcp => None,
         };
+        let open = match &listener {
+            None => self.open_connection(uri, progress),
+            Some(_) => None,
+        };
         let opener = match &listener {
             Some(listener) => Opener::Server(listener.local_addr()?.port()),
-            None => Opener::Client,
+            None => Opener::Client { open: open.as_ref().map(|open| (open.token, open.transfer)) },
         };
         let (types, is_precise) = (self.settings.types.clone(), self.settings.is_precise);
         let mut asking = headers.clone();
         SapOffer { types, is_precise, opener }.write(&mut asking);
         let reply = self.send(uri, &asking).await?;
-        let token = reply.headers().get(&offer::TOKEN).and_then(|it| token(it.to_str().ok()?));
+        let token = reply.headers().get(&offer::TOKEN);
+        let token = token.and_then(|it| offer::token_from_hex(it.to_str().ok()?));
         let Some(token) = token else {
             return Ok(of_tcp(reply));
         };
         let server = reply.extensions().get::<HttpInfo>().map(HttpInfo::remote_addr);
         let server = server.ok_or_else(|| FetchError::Address(uri.clone()))?;
         let port = number(reply.headers(), &offer::PORT).unwrap_or(server.port());
-        let received = match listener {
-            Some(listener) => self.called(listener, server.ip(), token, progress).await,
-            None => self.opened(SocketAddr::new(server.ip(), port), token, progress).await,
+        let received = match (listener, open.filter(|open| open.token == token)) {
+            (Some(listener), _) => self.called(listener, server.ip(), token, progress).await,
+            (None, Some(open)) => open.body.await.ok().flatten(),
+            (None, None) => {
+                let server = SocketAddr::new(server.ip(), port);
+                self.opened(uri, server, token, progress).await
+            }
         };
         match received {
             Some(body) => Ok(of_sap(reply.into_parts().0, body)),
@@ -259,14 +276,24 @@ impl Fetcher {
         body.await.ok()?
     }
 
+    /// Expects a body on the connection to the server that is open, if there is one.
+    fn open_connection(&self, uri: &Uri, progress: &Arc<AtomicU64>) -> Option<OpenConnection> {
+        let link = self.links().get(uri.authority()?.as_str()).cloned()?;
+        let token = link.name()?;
+        let (transfer, body) = link.expect(token, Arc::clone(progress))?;
+        Some(OpenConnection { token, transfer, body })
+    }
+
     /// Receives on the connection to a server that this end has opened, or opens now.
     async fn opened(
         &self,
+        uri: &Uri,
         server: SocketAddr,
         token: TransferToken,
         progress: &Arc<AtomicU64>,
     ) -> Option<DeliveredBody> {
-        let known = self.links().get(&server).cloned();
+        let name = uri.authority()?.as_str().to_owned();
+        let known = self.links().get(&name).filter(|link| link.server() == server).cloned();
         let expect = |link: &Link| link.expect(token, Arc::clone(progress));
         let (link, (transfer, body)) = match known.and_then(|link| Some((expect(&link)?, link))) {
             Some((expected, link)) => (link, expected),
@@ -276,16 +303,22 @@ impl Fetcher {
                 let socket = spawn_blocking(connect).await.ok()?.ok()?;
                 let link = Link::new(socket);
                 link.start();
-                self.links().insert(server, Arc::clone(&link));
+                self.links().insert(name, Arc::clone(&link));
                 let expected = expect(&link)?;
                 (link, expected)
             }
         };
-        spawn_blocking(move || link.ask(transfer, token)).await.ok()?.ok()?;
-        body.await.ok()?
+        let asking = Arc::clone(&link);
+        spawn_blocking(move || asking.ask(transfer, token)).await.ok()?.ok()?;
+        let body = body.await.ok()?;
+        // The server names the connection after the first transfer that it was asked for.
+        if body.is_some() && transfer == 1 {
+            link.set_name(token);
+        }
+        body
     }
 
-    fn links(&self) -> std::sync::MutexGuard<'_, BTreeMap<SocketAddr, Arc<Link>>> {
+    fn links(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Arc<Link>>> {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -377,18 +410,6 @@ fn of_sap(mut head: response::Parts, body: DeliveredBody) -> Fetched {
 
 fn number(headers: &HeaderMap, name: &hyper::header::HeaderName) -> Option<u16> {
     headers.get(name)?.to_str().ok()?.parse().ok()
-}
-
-/// Reads a token in hexadecimal digits.
-fn token(text: &str) -> Option<TransferToken> {
-    let mut token = TransferToken::default();
-    if text.len() != 2 * token.len() || !text.is_ascii() {
-        return None;
-    }
-    for (byte, at) in token.iter_mut().zip((0..).step_by(2)) {
-        *byte = u8::from_str_radix(&text[at..at + 2], 16).ok()?;
-    }
-    Some(token)
 }
 
 fn set(headers: &mut HeaderMap, name: hyper::header::HeaderName, value: &str) {

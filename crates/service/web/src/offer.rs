@@ -37,7 +37,39 @@ pub enum Opener {
     /// The server calls the client at this port (S0.42).
     Server(u16),
     /// The client calls the server, since address translation lets no calls in.
-    Client,
+    Client {
+        /// The connection that is open already: the token of its first transfer, and the number
+        /// of the next.
+        open: Option<([u8; 16], u16)>,
+    },
+}
+
+impl Opener {
+    /// Reads the value of [`CLIENT_OPENS`]; `None` if it says no.
+    fn client(text: &str) -> Option<Self> {
+        let open = text.split_once(' ').and_then(|(first, number)| {
+            let number = number.parse().ok().filter(|number| *number > 0)?;
+            Some((token_from_hex(first)?, number))
+        });
+        is_set(Some(text)).then_some(Self::Client { open })
+    }
+}
+
+/// Returns a token in hexadecimal digits.
+pub(crate) fn token_to_hex(token: &[u8; 16]) -> String {
+    token.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Reads a token in hexadecimal digits.
+pub(crate) fn token_from_hex(text: &str) -> Option<[u8; 16]> {
+    let mut token = [0; 16];
+    if text.len() != 2 * token.len() || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    for (byte, at) in token.iter_mut().zip((0..).step_by(2)) {
+        *byte = u8::from_str_radix(&text[at..at + 2], 16).ok()?;
+    }
+    Some(token)
 }
 
 /// The offer of a client to receive a body over SAP.
@@ -65,9 +97,10 @@ impl SapOffer {
             None => return None,
         };
         let port = single(headers, &PORT)?;
-        let opener = match (is_set(single(headers, &CLIENT_OPENS)?), port) {
-            (true, None) => Opener::Client,
-            (false, Some(port)) => {
+        let client = single(headers, &CLIENT_OPENS)?.and_then(Opener::client);
+        let opener = match (client, port) {
+            (Some(client), None) => client,
+            (None, Some(port)) => {
                 let is_number = port.bytes().all(|digit| digit.is_ascii_digit());
                 let port = port.parse().ok().filter(|port| is_number && PORTS.contains(port));
                 Opener::Server(port?)
@@ -88,7 +121,12 @@ impl SapOffer {
         }
         match self.opener {
             Opener::Server(port) => headers.insert(PORT, port.into()),
-            Opener::Client => headers.insert(CLIENT_OPENS, HeaderValue::from_static("1")),
+            Opener::Client { open } => {
+                let text = open.map(|(token, number)| format!("{} {number}", token_to_hex(&token)));
+                let value = text.and_then(|text| HeaderValue::from_str(&text).ok());
+                let value = value.unwrap_or(HeaderValue::from_static("1"));
+                headers.insert(CLIENT_OPENS, value)
+            }
         };
     }
 
@@ -139,7 +177,12 @@ mod tests {
         let precise = precise.expect("an offer");
         assert!(precise.is_precise && precise.takes("text/html"));
         let calls = offer(&[("x-sap-approx", "*/*"), ("x-sap-client-opens", "1")]);
-        assert_eq!(calls.expect("an offer").opener, Opener::Client);
+        assert_eq!(calls.expect("an offer").opener, Opener::Client { open: None });
+        // What is no token and number is taken as a plain yes.
+        for odd in ["yes", "12 7", "00112233445566778899aabbccddeeff 0", "00 11 22"] {
+            let calls = offer(&[("x-sap-approx", "*/*"), ("x-sap-client-opens", odd)]);
+            assert_eq!(calls.expect(odd).opener, Opener::Client { open: None });
+        }
     }
 
     //= S0.40
@@ -164,7 +207,9 @@ mod tests {
 
     #[test]
     fn an_offer_is_read_as_it_was_written() {
-        for opener in [Opener::Client, Opener::Server(50_000)] {
+        let open = Some(([0x5a; 16], 65_535));
+        let clients = [Opener::Client { open: None }, Opener::Client { open }];
+        for opener in clients.into_iter().chain([Opener::Server(50_000)]) {
             for is_precise in [false, true] {
                 let types = "image/jpeg, audio/*".parse().ok();
                 let offer = SapOffer { types, is_precise, opener };

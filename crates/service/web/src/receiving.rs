@@ -1,8 +1,9 @@
 //! Receives bodies over SAP: several at once on one connection.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -43,11 +44,27 @@ struct State {
 pub(crate) struct Link {
     socket: SapSocket,
     state: Mutex<State>,
+    /// The token of the first transfer, once it has arrived.
+    name: OnceLock<TransferToken>,
 }
 
 impl Link {
     pub(crate) fn new(socket: SapSocket) -> Arc<Self> {
-        Arc::new(Self { socket, state: Mutex::default() })
+        Arc::new(Self { socket, state: Mutex::default(), name: OnceLock::new() })
+    }
+
+    pub(crate) fn server(&self) -> SocketAddr {
+        self.socket.peer_addr()
+    }
+
+    /// Returns the name by which the server knows the connection.
+    pub(crate) fn name(&self) -> Option<TransferToken> {
+        self.name.get().copied()
+    }
+
+    /// Gives the connection the name of a transfer that has arrived, if it has none.
+    pub(crate) fn set_name(&self, token: TransferToken) {
+        self.name.get_or_init(|| token);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

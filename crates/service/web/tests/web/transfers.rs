@@ -207,4 +207,14 @@ fn a_token_opens_one_body_once() {
     assert_eq!(kinds(8), [3, 5]);
     ask(9, &token);
     assert_eq!(kinds(9), [2]);
+    // The connection has the name of its first transfer, and the next body comes unasked.
+    let token: String = token.iter().map(|byte| format!("{byte:02x}")).collect();
+    for (name, comes) in [(token.as_str(), true), (&"0".repeat(32), false)] {
+        let opens = format!("X-SAP-Client-Opens: {name} 10");
+        let reply = get(server.at, "/a.jpg", &["X-SAP-Approx: image/*", &opens]);
+        assert_eq!(reply.header("x-sap-token") == Some(&token), comes, "{}", reply.head);
+        if comes {
+            assert_eq!(kinds(10), [3, 5]);
+        }
+    }
 }
