@@ -35,6 +35,7 @@ const MEMORY: usize = 512 << 20;
 /// The state that honest and hostile clients share.
 struct Attack {
     server: SocketAddrV4,
+    began: Instant,
     ended: AtomicBool,
     /// Addresses of honest clients, which the hostile ones know.
     honest: Mutex<Vec<SocketAddr>>,
@@ -82,7 +83,7 @@ fn serve() {
 }
 
 fn answer(socket: &SapSocket) -> Result<(), SapError> {
-    socket.set_timeout(Some(windfall_socket::Duration::from_secs(10)));
+    socket.set_timeout(Some(windfall_socket::Duration::from_secs(30)));
     socket.set_linger(windfall_socket::Duration::from_secs(2));
     while let Some(message) = socket.recv()? {
         match message.data.first_chunk::<4>() {
@@ -118,6 +119,7 @@ fn inside() {
     let (mut server, address) = start();
     let attack = Attack {
         server: address,
+        began: Instant::now(),
         ended: AtomicBool::new(false),
         honest: Mutex::default(),
         sent: AtomicU64::new(0),
@@ -161,10 +163,12 @@ fn honest(attack: &Attack) {
         let result = fetch(attack);
         let took = began.elapsed();
         let mut failures = attack.failures.lock().expect("not poisoned");
+        let at = attack.began.elapsed();
         match result {
-            Err(error) => failures.push(format!("{error} after {took:?}")),
-            Ok(()) if took > BOUND => failures.push(format!("{took:?}")),
-            Ok(()) => {}
+            Err(error) => failures.push(format!("at {at:?}: {error} after {took:?}")),
+            Ok(false) => failures.push(format!("at {at:?}: wrong bytes, or an early end")),
+            Ok(true) if took > BOUND => failures.push(format!("at {at:?}: {took:?}")),
+            Ok(true) => {}
         }
         drop(failures);
         attack.rounds.fetch_add(1, Ordering::Relaxed);
@@ -175,7 +179,8 @@ fn honest(attack: &Attack) {
     }
 }
 
-fn fetch(attack: &Attack) -> Result<(), SapError> {
+/// Returns whether everything came back as it should.
+fn fetch(attack: &Attack) -> Result<bool, SapError> {
     let socket = SapSocket::connect(attack.server)?;
     let mut known = attack.honest.lock().expect("not poisoned");
     known.push(socket.local_addr());
@@ -191,11 +196,13 @@ fn fetch(attack: &Attack) -> Result<(), SapError> {
     {
         got.extend_from_slice(&message.data);
     }
-    assert!(got == pattern(WANTED), "an honest client got {} bytes, or wrong ones", got.len());
+    if got != pattern(WANTED) {
+        return Ok(false);
+    }
     socket.send(&got[..50_000])?;
-    let back = socket.recv()?.expect("the server finishes after the client");
-    assert!(back.data == got[..50_000], "an honest client got wrong bytes back");
-    socket.close()
+    let returned = socket.recv()?.is_some_and(|back| back.data == got[..50_000]);
+    socket.close()?;
+    Ok(returned)
 }
 
 /// Returns the resident memory of a process in bytes.
