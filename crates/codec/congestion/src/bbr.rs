@@ -66,6 +66,9 @@ pub(crate) struct Bbr {
     /// When the probe of the round trip may end, and whether a round has passed in it.
     probe_rtt_ends: Option<Instant>,
     has_passed_round: bool,
+    /// What had been delivered when that was sent which the last probe of the round trip held
+    /// back, first and last: its rate says nothing of the path.
+    held_back: [u64; 2],
     /// The window follows what is delivered for the first round of a recovery.
     conserves: bool,
 }
@@ -90,6 +93,7 @@ impl Bbr {
             raises: 0,
             probe_rtt_ends: None,
             has_passed_round: false,
+            held_back: [u64::MAX, 0],
             conserves: false,
         }
     }
@@ -276,18 +280,21 @@ impl Bbr {
         self.raise_slope();
     }
 
-    /// Looks for the least round trip with an almost empty path (section 5.3.4).
+    /// Looks for the least round trip with an almost empty path (section 5.3.4); it interrupts
+    /// every other phase, a startup that takes long too, which goes on afterwards.
     fn look_for_round_trip(&mut self, it: &Delivery) {
         let is_stale = self.model.learn_round_trip(it);
         if self.phase != Phase::ProbeRtt && is_stale && it.in_flight > 0 {
             self.phase = Phase::ProbeRtt;
             self.saved = self.saved.max(self.window);
             self.probe_rtt_ends = None;
+            self.held_back[0] = it.delivered;
             self.model.begin_probe_end(it);
         }
         if self.phase != Phase::ProbeRtt {
             return;
         }
+        self.held_back[1] = it.delivered + it.in_flight;
         match self.probe_rtt_ends {
             None if it.in_flight <= self.probe_rtt_window() => {
                 self.probe_rtt_ends = Some(it.now.saturating_add(PROBE_RTT_TIME));
@@ -369,8 +376,11 @@ impl CongestionController for Bbr {
     fn on_acknowledged(&mut self, _: &Acknowledged) {}
 
     fn on_delivery(&mut self, it: &Delivery) {
-        self.learn(it);
-        self.control(it);
+        let [first, last] = self.held_back;
+        let is_held_back = (first..=last).contains(&it.delivered_before);
+        let it = Delivery { is_app_limited: it.is_app_limited || is_held_back, ..*it };
+        self.learn(&it);
+        self.control(&it);
     }
 
     fn on_lost(&mut self, it: &Delivery) {

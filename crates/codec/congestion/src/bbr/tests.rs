@@ -2,9 +2,13 @@ use super::*;
 
 const MSS: u64 = 1_000;
 
-/// A path of 1 MB/s and 100 ms, which holds 100 segments; each step is one round trip of it.
+/// A path of 1 MB/s, which holds a segment for each millisecond; each step is one round trip of it.
 struct Path {
     bbr: Bbr,
+    /// The round trip in milliseconds.
+    trip: u64,
+    /// Bytes that were sent before and have not left the path yet.
+    standing: u64,
     now: Instant,
     delivered: u64,
     lost: u64,
@@ -13,15 +17,15 @@ struct Path {
 impl Path {
     fn new() -> Self {
         let now = Instant::START.saturating_add(Duration::from_secs(1));
-        Self { bbr: Bbr::new(MSS, 10), now, delivered: 0, lost: 0 }
+        Self { bbr: Bbr::new(MSS, 10), trip: 100, standing: 0, now, delivered: 0, lost: 0 }
     }
 
     /// One round trip: the window arrives as fast as the path allows, two segments for each
     /// acknowledgment; the last one tells of `lost` segments.
     fn round(&mut self, lost: u64) {
         let window = self.bbr.window();
-        let queue = window.saturating_sub(100 * MSS);
-        let span = Duration::from_millis(100 + queue / MSS);
+        let queue = window.saturating_sub(self.trip * MSS);
+        let span = Duration::from_millis(self.trip + queue / MSS);
         let count = window / (2 * MSS);
         for n in 1..=count {
             self.now = self.now.saturating_add(span / count);
@@ -38,7 +42,7 @@ impl Path {
                 lost: self.lost,
                 lost_since: lost,
                 sent_in_flight: window,
-                in_flight: window.min(100 * MSS),
+                in_flight: window.min(self.trip * MSS) + self.standing,
                 is_app_limited: false,
                 limited: true,
                 round_trip: Some(span),
@@ -76,6 +80,26 @@ fn the_bandwidth_is_probed_within_three_seconds_and_the_round_trip_after_five() 
     }
     let up = seen.iter().filter(|phase| **phase == Phase::Up).count();
     assert!((3..=15).contains(&up), "{seen:?}");
+}
+
+#[test]
+fn a_probe_of_the_round_trip_interrupts_a_long_startup_and_does_not_end_it() {
+    let mut path = Path { trip: 900, ..Path::new() };
+    while path.bbr.phase != Phase::ProbeRtt {
+        assert_eq!(path.bbr.phase, Phase::Startup);
+        path.round(0);
+    }
+    // What the startup has sent takes some round trips to drain.
+    path.standing = 500 * MSS;
+    (0..4).for_each(|_| path.round(0));
+    path.standing = 0;
+    let mut rounds = 0;
+    while !path.bbr.model.is_full && rounds < 60 {
+        path.round(0);
+        rounds += 1;
+    }
+    let bandwidth = path.bbr.model.bandwidth();
+    assert!((0.95e6..1.05e6).contains(&bandwidth), "{bandwidth} after {rounds} more rounds");
 }
 
 #[test]

@@ -187,6 +187,7 @@ impl Subject for Engine {
         }
         let config = &mut self.config;
         match name {
+            "memory" => self.tcp.set_memory(parse(name, value)?),
             "mss" => config.mss = parse(name, value)?,
             "receive-buffer" => {
                 config.receive_buffer = parse::<usize>(name, value)?.into();
@@ -331,6 +332,8 @@ scripts! {
     idle
     keepalive
     keepalive_timestamps
+    memory_of_what_is_written
+    memory_pressure
     nagle
     net3_reno_timeout
     no_duplicates
