@@ -115,9 +115,12 @@ pub(super) struct Queues {
     settled: Instant,
     /// Time that was accounted for beyond that: an attempt that ended later had begun in it.
     ahead: Duration,
-    /// All that attempts cost: in the measure, and in seconds of air.
+    /// What recent attempts cost: in the measure, and in seconds of air.
     spent: (f64, f64),
 }
+
+/// The share of what earlier attempts cost that is forgotten with each.
+const FORGOTTEN: f64 = 0.02;
 
 impl Queues {
     /// Empty queues for peers 0 to `peers - 1` at first, with one for each flow.
@@ -220,28 +223,44 @@ impl Queues {
 
     /// Charges an attempt that has just ended.
     pub(super) fn charge(&mut self, now: Instant, ticket: Ticket, attempt: Attempt) {
-        let Attempt { count, spent, brings } = attempt;
-        let entry = &mut self.entries[ticket.flow];
-        entry.account.spend(spent.as_secs_f64());
-        let bytes = ticket.len as f64;
-        let service = match self.measure {
-            Measure::Packets => {
-                Service { effort: f64::from(count), outcome: brings.map_or(0.0, |_| 1.0) }
-            }
-            Measure::Bytes => {
-                Service { effort: f64::from(count) * bytes, outcome: brings.map_or(0.0, |_| bytes) }
-            }
-            Measure::AirTime => {
-                let outcome = brings.map_or(0.0, |ideal| entry.due(ticket, ideal.as_secs_f64()));
-                Service { effort: spent.as_secs_f64(), outcome }
-            }
-        };
-        self.spent.0 += service.effort;
-        self.spent.1 += spent.as_secs_f64();
+        let spent = attempt.spent;
+        let service = self.service(ticket, attempt);
+        self.entries[ticket.flow].account.spend(spent.as_secs_f64());
+        self.spent.0 += service.effort - FORGOTTEN * self.spent.0;
+        self.spent.1 += spent.as_secs_f64() - FORGOTTEN * self.spent.1;
         self.pass(now, spent);
         self.scheduler.charge(ticket.flow, service);
-        self.expectations.spend(ticket.flow, spent.as_secs_f64(), count);
+        self.expectations.spend(ticket.flow, spent.as_secs_f64(), attempt.count);
         self.entries[ticket.flow].account.lag = self.scheduler.lag(ticket.flow);
+    }
+
+    /// Returns effort and outcome of an attempt in the measure.
+    ///
+    /// A reservation is a share of the air in every measure: what a reserved flow takes of it is
+    /// converted at the rate at which attempts cost lately.
+    fn service(&self, ticket: Ticket, attempt: Attempt) -> Service {
+        let Attempt { count, spent, brings } = attempt;
+        let entry = &self.entries[ticket.flow];
+        let each = match self.measure {
+            Measure::Packets => 1.0,
+            Measure::Bytes => ticket.len as f64,
+            Measure::AirTime => return entry.air(ticket, spent, brings),
+        };
+        if entry.share.reserved && self.per_second() > 0.0 {
+            let Service { effort, outcome } = entry.air(ticket, spent, brings);
+            let per_second = self.per_second();
+            return Service { effort: effort * per_second, outcome: outcome * per_second };
+        }
+        Service { effort: f64::from(count) * each, outcome: brings.map_or(0.0, |_| each) }
+    }
+
+    /// Returns what a second of air costs in the measure, as far as is known.
+    fn per_second(&self) -> f64 {
+        match self.measure {
+            Measure::AirTime => 1.0,
+            Measure::Packets | Measure::Bytes if self.spent.1 > 0.0 => self.spent.0 / self.spent.1,
+            Measure::Packets | Measure::Bytes => 0.0,
+        }
     }
 
     /// Notes that a packet has arrived, which without errors would have taken so much air.
@@ -279,12 +298,7 @@ impl Queues {
         self.ahead = self.ahead.saturating_sub(unpaid) + spent.saturating_sub(gap);
         self.settled = now;
         let idle = idle.as_secs_f64();
-        let per_second = match self.measure {
-            Measure::AirTime => 1.0,
-            Measure::Packets | Measure::Bytes if self.spent.1 > 0.0 => self.spent.0 / self.spent.1,
-            Measure::Packets | Measure::Bytes => 0.0,
-        };
-        self.scheduler.pass(idle * per_second);
+        self.scheduler.pass(idle * self.per_second());
     }
 
     /// Returns `true` if a packet waits for `peer`.
@@ -330,6 +344,12 @@ impl Entry {
             presumed: false,
             offered: 0,
         }
+    }
+
+    /// Returns effort and outcome of an attempt in air time.
+    fn air(&self, ticket: Ticket, spent: Duration, brings: Option<Duration>) -> Service {
+        let outcome = brings.map_or(0.0, |ideal| self.due(ticket, ideal.as_secs_f64()));
+        Service { effort: spent.as_secs_f64(), outcome }
     }
 
     /// The outcome of a packet that arrived: of a reserved flow the time in which its bytes

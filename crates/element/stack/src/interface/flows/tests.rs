@@ -8,7 +8,11 @@ fn flow(number: u16, weight: f64, reserve: Option<u64>) -> ScheduledFlow {
 }
 
 fn queues(flows: &[ScheduledFlow]) -> Queues {
-    let (discipline, limits) = (Discipline::Elf, Limits::default());
+    queues_of(Discipline::Elf, flows)
+}
+
+fn queues_of(discipline: Discipline, flows: &[ScheduledFlow]) -> Queues {
+    let limits = Limits::default();
     Queues::new(&QueueConfig { discipline, limits, flows: flows.to_vec() }, 1)
 }
 
@@ -39,6 +43,35 @@ fn a_reservation_is_kept_whenever_packets_join() {
         }
         let bytes = queues.accounts()[1].bytes;
         assert!(bytes.abs_diff(200_000) <= 2_000, "{bytes} with packets {joined} ms later");
+    }
+}
+
+/// A rate is kept whatever the length of the other packets is, in every measure.
+//= S3.33
+#[test]
+fn a_reservation_is_a_rate_under_every_discipline() {
+    // Packets of 100 bytes take 2 ms each, of which 40 in a second are 0.08 of the link.
+    let flows = [flow(1, 0.08, Some(32_000)), flow(2, 1.0, None)];
+    let kept = Discipline::ALL.into_iter().filter(|it| it.keeps_reservations());
+    for (discipline, other) in kept.flat_map(|it| [(it, 50), (it, 100), (it, 1_500)]) {
+        let mut queues = queues_of(discipline, &flows);
+        let mut books = InterfaceAccount::new(false);
+        let mut now = Instant::START;
+        while now < Instant::START + Duration::from_secs(20) {
+            for (number, len) in [(1, 100), (2, other)] {
+                let class = Class { flow: FlowId(number), ..Class::default() };
+                // What does not fit waits for no one.
+                _ = queues.push(now, 0, Frame::packet(vec![0; len]).with_class(class));
+            }
+            let Some((ticket, _)) = queues.pull(now, 0, &mut books) else { panic!("all wait") };
+            let attempt = Duration::from_micros(1_000 + 10 * ticket.len as u64);
+            now += attempt;
+            queues.charge(now, ticket, Attempt { count: 1, spent: attempt, brings: Some(attempt) });
+            queues.credit(ticket, attempt);
+            queues.done(ticket);
+        }
+        let rate = queues.accounts()[1].bytes as f64 * 8.0 / 20.0;
+        assert!((rate / 32_000.0 - 1.0).abs() < 0.03, "{discipline}, {other} bytes: {rate} b/s");
     }
 }
 
