@@ -93,8 +93,11 @@ pub struct PacketOutcome {
     /// The air time of one attempt at the highest rate that the station may choose, with the
     /// smallest contention window.
     pub ideal: Duration,
-    /// The packet was acknowledged, or was for a group.
+    /// The packet was acknowledged, or nobody acknowledges its like.
     pub arrived: bool,
+    /// Nobody acknowledges its like, so that its fate is unknown: it was for a group, or is known
+    /// to be damaged.
+    pub presumed: bool,
 }
 
 /// The source of packets for the length of one call.

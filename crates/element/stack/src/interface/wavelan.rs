@@ -85,7 +85,15 @@ struct Peer {
     behind: Vec<IpNet>,
     link: Exchange,
     /// The packet that the link has.
-    current: Option<Ticket>,
+    current: Option<Current>,
+}
+
+/// A packet that a link has.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    ticket: Ticket,
+    /// It is known to be damaged, and no receiver acknowledges it.
+    is_damaged: bool,
 }
 
 impl WavelanLink {
@@ -235,9 +243,9 @@ impl Client for With<'_> {
         let account = &mut *self.account;
         let unit = link.next_unit(now, || {
             // A link that asks for a packet has none.
-            current.take().into_iter().for_each(|ticket| queues.done(ticket));
+            current.take().into_iter().for_each(|it| queues.done(it.ticket));
             let (ticket, pulled) = queues.pull(now, index, account)?;
-            *current = Some(ticket);
+            *current = Some(Current { ticket, is_damaged: pulled.frame.damage.is_damaged() });
             Some(pulled)
         });
         *since = None;
@@ -270,17 +278,23 @@ impl Client for With<'_> {
         let was_kept = link.has_unit();
         link.take_outcome(feedback);
         let acknowledged = collect(link, self.account);
-        let Some(ticket) = *current else { return };
+        let Some(Current { ticket, is_damaged }) = *current else { return };
         let spent = since.take().map_or(Duration::ZERO, |since| now.saturating_since(since));
         // Of what the link did not keep, only the ACK tells.
         let arrived = acknowledged || (!was_kept && feedback.is_some());
-        let brings = arrived.then(|| timing.exchange(*rate, ticket.len));
+        let is_over = !link.has_unit();
+        let presumed = is_damaged && is_over && !arrived;
+        let ideal = timing.exchange(*rate, ticket.len);
+        let brings = (arrived || presumed).then_some(ideal);
         queues.charge(now, ticket, Attempt { count: 1, spent, brings });
-        brings.into_iter().for_each(|ideal| queues.credit(ticket, ideal));
-        if !link.has_unit() {
-            if !arrived {
-                queues.give_up(ticket);
-            }
+        if presumed {
+            queues.presume(ticket, ideal);
+        } else if arrived {
+            queues.credit(ticket, ideal);
+        } else if is_over {
+            queues.give_up(ticket);
+        }
+        if is_over {
             *current = None;
             queues.done(ticket);
         }

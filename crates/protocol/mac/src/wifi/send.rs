@@ -284,7 +284,8 @@ impl Dcf {
         if let Some(job) = self.job.take().filter(Job::is_packet) {
             let (tag, spent, ideal) = (job.packet().tag, job.air, self.ideal_air_of(&job));
             let attempts = job.attempts(arrived);
-            self.outcome = Some(PacketOutcome { tag, attempts, spent, ideal, arrived });
+            let presumed = arrived && job.is_unanswered();
+            self.outcome = Some(PacketOutcome { tag, attempts, spent, ideal, arrived, presumed });
         }
         self.phase = Phase::Idle;
     }

@@ -370,6 +370,29 @@ fn a_damaged_packet_is_handed_up_but_not_acknowledged() {
     assert_eq!(air.stations[0].ledger().drops.of(DropReason::RetryLimit), 1);
 }
 
+#[test]
+fn of_packets_known_to_be_damaged_the_fate_is_unknown() {
+    // The frame check of a coded packet says of damage that is old, so that it is acknowledged.
+    let framings =
+        [(Arq::Persistent.into(), false), (coded(PolicyKind::Robust, Arq::Persistent), true)];
+    for (framing, is_acknowledged) in framings {
+        let mut air = Air::new(1, framing, |_, _| Fate::Arrives);
+        for is_damaged in [false, true] {
+            let mut frame = packet(air.tags, 2, 500);
+            if is_damaged {
+                frame.damage.frame = Check::Bad;
+            }
+            air.tags += 1;
+            let input = Input::Frame(frame, RxVector::wired(air.now));
+            air.stations[0].handle_input(air.now, DEVICE, input);
+            air.run_until(air.now + Duration::from_secs(1));
+            let account = air.stations[0].flows()[0];
+            let is_unknown = is_damaged && !is_acknowledged;
+            assert_eq!((account.presumed, account.account.error_rate()), (is_unknown, 0.0));
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 

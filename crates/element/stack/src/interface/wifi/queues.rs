@@ -74,7 +74,9 @@ impl StationQueues {
         let brings = outcome.arrived.then_some(outcome.ideal);
         let attempt = Attempt { count: outcome.attempts, spent: outcome.spent, brings };
         scheduled.queues.charge(now, ticket, attempt);
-        if outcome.arrived {
+        if outcome.presumed {
+            scheduled.queues.presume(ticket, outcome.ideal);
+        } else if outcome.arrived {
             scheduled.queues.credit(ticket, outcome.ideal);
         } else {
             scheduled.queues.give_up(ticket);

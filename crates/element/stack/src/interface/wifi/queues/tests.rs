@@ -238,6 +238,25 @@ fn elf_by_packets_counts_every_attempt_as_one() {
 }
 
 #[test]
+fn of_packets_known_to_be_damaged_the_fate_is_unknown() {
+    let shares = [best_effort(1.0, 1.2), best_effort(1.0, 1.2)];
+    let mut interface = interface(shares, None);
+    let mut damaged = packet(1, 1);
+    damaged.damage.frame = windfall_base::Check::Bad;
+    interface.handle_input(
+        Instant::START,
+        DEVICE,
+        Input::Frame(damaged, RxVector::wired(Instant::START)),
+    );
+    let now = interface.poll_timeout().expect("it contends").0;
+    interface.handle_timeout(now);
+    assert!(interface.poll_transmit(now).is_some());
+    interface.handle_input(now + Duration::from_millis(1), MEDIUM, Input::TransmissionDone);
+    let flow = interface.flows()[1];
+    assert!(flow.presumed && flow.bytes == LEN as u64, "{flow:?}");
+}
+
+#[test]
 fn best_effort_to_several_stations_waits_in_a_queue_for_each() {
     let config = QueueConfig {
         discipline: Discipline::Elf,
