@@ -80,6 +80,9 @@ fn fault_of(error: &toml::de::Error, text: &str) -> Fault {
             "format" => format!("the key \"format\" is missing: write `format = {FORMAT}` first"),
             word => format!("the key \"{word}\" is missing here: add it"),
         },
+        (_, m) if m.starts_with("invalid type: map, expected a sequence") && is_header(value) => {
+            format!("there may be several: write [{value}]")
+        }
         (_, m) if m.starts_with("invalid type") || m.starts_with("invalid value") => {
             let expected = m.rsplit_once("expected ").map_or(m, |(_, expected)| expected);
             let expected = match key {
@@ -98,6 +101,12 @@ fn fault_of(error: &toml::de::Error, text: &str) -> Fault {
         (_, m) => m.lines().collect::<Vec<_>>().join("; "),
     };
     Fault { span, message }
+}
+
+/// Returns whether the text is the header of a table: `[link]`.
+fn is_header(text: &str) -> bool {
+    let name = text.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+    name.is_some_and(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_lowercase()))
 }
 
 /// The key on the same line, if the value that begins at `start` is all of its value.

@@ -15,7 +15,7 @@ const LONGEST: u64 = 4_096;
 /// The bits of a mode that give others rights.
 const OF_OTHERS: u32 = 0o077;
 /// The word in place of a file for no key.
-const NONE: &str = "none";
+pub(crate) const NONE: &str = "none";
 
 /// The key of an end, as its user has chosen it.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,9 @@ impl KeyChoice {
 
 /// Returns the place of the user's key.
 pub(crate) fn place() -> Option<PathBuf> {
-    let variable = |name| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    // A relative one is to be ignored (XDG Base Directory Specification): the key would be another
+    // in each folder.
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
     let folder = variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config")));
     folder.map(|folder| folder.join("windfall/sap.key"))
 }

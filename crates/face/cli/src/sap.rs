@@ -31,6 +31,10 @@ struct Keygen {
 
 pub(crate) fn run(args: &Args) -> Result {
     let SapCommand::Keygen(Keygen { file }) = &args.command;
+    if file.as_deref().is_some_and(|file| file.as_os_str() == key::NONE) {
+        let text = "\"none\" stands for no key in --key: name the file otherwise, or ./none";
+        return Err(CliError::usage(text));
+    }
     let homeless = || CliError::usage("there is no home folder: name a file");
     let path = file.clone().or_else(key::place).ok_or_else(homeless)?;
     let shown = path.display();

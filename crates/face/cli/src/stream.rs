@@ -12,7 +12,7 @@ use windfall_channel_trace::error_trace::{Fault, TraceHeader};
 use crate::exchange::{DestinationOptions, End, ListenOptions, Output};
 use crate::exit::{CliError, Completion, Result};
 use crate::record::command_line;
-use crate::transfer::{ArrivalTimes, completed};
+use crate::transfer::{self, ArrivalTimes, completed};
 use crate::usage::whole;
 use crate::{input, json};
 
@@ -40,7 +40,7 @@ struct Send {
     /// Bytes at the front of each that must arrive undamaged
     #[arg(long, value_name = "BYTES", value_parser = whole(0..=65_000_usize))]
     protected: Option<usize>,
-    /// Time between datagrams
+    /// Time between datagrams; a bare number is in ms
     #[arg(long, default_value = "0s", value_name = "TIME")]
     interval: Duration,
 }
@@ -66,6 +66,7 @@ impl Send {
     fn run(&self) -> Result {
         let plan = StreamPlan { seed: self.seed, count: self.datagrams, size: self.size };
         self.protected.map_or(Ok(()), |_| self.to.check_sap("--protected"))?;
+        transfer::check_protected(self.protected, plan.size as usize)?;
         let mut sender = self.to.connect()?;
         sender.plan(&plan.to_bytes())?;
         sender.records(plan.count, self.interval, self.protected.unwrap_or(0), |n| {
@@ -109,7 +110,9 @@ impl Receive {
         let (arrivals, suspect) = how;
         let figures = comparison.figures();
         let mut out = std::io::stdout();
-        let (gap, variance) = arrivals.interarrival();
+        let (gap, variance) = arrivals.interarrival().unzip();
+        let of_arrivals = |share: f64| (figures.arrived > 0).then_some(share);
+        let of_damaged = |share: f64| (figures.damaged > 0).then_some(share);
         if self.on.json {
             let report = json!({
                 "seed": plan.seed, "size": plan.size,
@@ -118,9 +121,9 @@ impl Receive {
                 "reordered": figures.reordered,
                 "duplicates": figures.repeated, "unknown": figures.foreign,
                 "bit_errors": figures.wrong_bits,
-                "bit_error_rate": figures.bit_error_rate,
-                "bit_error_rate_damaged": figures.bit_error_rate_damaged,
-                "correct_bits": figures.correct_bits,
+                "bit_error_rate": of_arrivals(figures.bit_error_rate),
+                "bit_error_rate_damaged": of_damaged(figures.bit_error_rate_damaged),
+                "correct_bits": of_arrivals(figures.correct_bits),
                 "loss": figures.loss, "loss_or_damage": figures.loss_or_damage,
                 "seconds": arrivals.seconds(),
                 "gap_mean_seconds": gap, "gap_variance_square_seconds": variance,
@@ -137,13 +140,13 @@ impl Receive {
             figures.damaged,
             figures.reordered
         )?;
-        writeln!(
-            out,
-            "bit error rate {:.3e}, in damaged datagrams {:.3e}; {:.4} % of the bits are correct",
-            figures.bit_error_rate,
-            figures.bit_error_rate_damaged,
-            100.0 * figures.correct_bits
-        )?;
+        if let Some(rate) = of_arrivals(figures.bit_error_rate) {
+            write!(out, "bit error rate {rate:.3e}")?;
+            if let Some(rate) = of_damaged(figures.bit_error_rate_damaged) {
+                write!(out, ", in damaged datagrams {rate:.3e}")?;
+            }
+            writeln!(out, "; {:.4} % of the bits are correct", 100.0 * figures.correct_bits)?;
+        }
         writeln!(
             out,
             "lost {:.4} %, lost or damaged {:.4} %",

@@ -10,7 +10,7 @@ use windfall_base::Duration;
 use crate::exchange::{DestinationOptions, End, ListenOptions};
 use crate::exit::{CliError, Completion, Result};
 use crate::json;
-use crate::transfer::{ArrivalTimes, completed};
+use crate::transfer::{self, ArrivalTimes, completed};
 use crate::usage::{real, whole};
 
 /// Send positions of a walker, and compute the mean speed from those that arrive
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     end: End<Send, Receive>,
 }
 
-/// Send the positions of a trace
+/// Send the positions of a walk
 #[derive(Debug, clap::Args)]
 struct Send {
     #[command(flatten)]
@@ -28,10 +28,10 @@ struct Send {
     /// A GPX file [default: a walk of 945 points at 1.56 m/s]
     #[arg(long, value_name = "FILE")]
     gpx: Option<PathBuf>,
-    /// Time between two points of the trace
+    /// Time between two points of the walk; a bare number is in ms
     #[arg(long, default_value = "1s", value_name = "TIME")]
     spacing: Duration,
-    /// Time between two points on the wire
+    /// Time between two points on the wire; a bare number is in ms
     #[arg(long, default_value = "5ms", value_name = "TIME")]
     interval: Duration,
     /// Bytes at the front of each point that must arrive undamaged: 2 protect the sign and the size
@@ -40,7 +40,7 @@ struct Send {
     protected: Option<usize>,
 }
 
-/// Wait for one trace, and print the mean speed
+/// Wait for one walk, and print the mean speed
 #[derive(Debug, clap::Args)]
 struct Receive {
     #[command(flatten)]
@@ -56,7 +56,7 @@ fn speed(text: &str) -> std::result::Result<f64, String> {
     real(text).ok().filter(|speed| *speed > 0.0).ok_or_else(refused)
 }
 
-/// The plan of a trace: points (4 bytes), microseconds between them (8), the true speed (8).
+/// The plan of a walk: points (4 bytes), microseconds between them (8), the true speed (8).
 const PLAN: usize = 20;
 /// The most points that a receiver believes in, the longest time between two of them in
 /// microseconds (a day), and the greatest speed in m/s (that of light).
@@ -86,6 +86,7 @@ impl Send {
             return Err(CliError::new(text + ": use --spacing from 1us to a day"));
         }
         self.protected.map_or(Ok(()), |_| self.to.check_sap("--protected"))?;
+        transfer::check_protected(self.protected, TrackPoint::LEN)?;
         let mut sender = self.to.connect()?;
         sender.plan(&plan)?;
         let point = |number: u32| points[number as usize].to_bytes().to_vec();
@@ -128,7 +129,7 @@ impl Receive {
         let mean = tracker.mean();
         // Of a walker who stands there is no share.
         let error = mean.map(|mean| (mean - speed).abs() / speed).filter(|it| it.is_finite());
-        let (gap, variance) = arrivals.interarrival();
+        let (gap, variance) = arrivals.interarrival().unzip();
         let mut out = std::io::stdout();
         if self.on.json {
             let report = json!({

@@ -125,6 +125,16 @@ impl Sender {
     }
 }
 
+/// Refuses to protect more bytes than a record has.
+pub(crate) fn check_protected(protected: Option<usize>, size: usize) -> Result<()> {
+    match protected.filter(|it| *it > size) {
+        None => Ok(()),
+        Some(more) => Err(CliError::usage(format!(
+            "--protected {more} is more than the {size} bytes of each: protect {size} at most"
+        ))),
+    }
+}
+
 /// The receiver of a plan and its records.
 pub(crate) enum Receiver {
     Sap { socket: SapSocket, precise: bool, plans: u32, suspect: u64 },
@@ -310,8 +320,9 @@ impl ArrivalTimes {
         span.unwrap_or_default().as_secs_f64()
     }
 
-    /// Mean and variance of the time between records, in seconds and seconds squared.
-    pub(crate) fn interarrival(&self) -> (f64, f64) {
-        (self.mean, self.squares / f64::from(self.gaps.max(1)))
+    /// Mean and variance of the time between records, in seconds and seconds squared; `None` of
+    /// fewer than two records.
+    pub(crate) fn interarrival(&self) -> Option<(f64, f64)> {
+        (self.gaps > 0).then(|| (self.mean, self.squares / f64::from(self.gaps)))
     }
 }

@@ -97,6 +97,14 @@ pub(crate) fn explain(error: &clap::Error, command: &clap::Command, words: &[Str
                      (--delay), and more only by its queue, by --arq or by a --rate-trace"
                 );
             }
+            Some(option)
+                if ["--duplicate", "--reorder"].iter().any(|it| option.starts_with(it)) =>
+            {
+                return format!(
+                    "unexpected argument '{option}' found; tip: every link delivers packets once \
+                     and in their order"
+                );
+            }
             Some(word) if !word.starts_with('-') => {
                 let runs_programs = ["run", "exec", "tcp forward"].contains(&path.as_str());
                 if let Some(advice) = stray::advice(word, command, words, runs_programs) {

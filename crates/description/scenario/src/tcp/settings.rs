@@ -352,7 +352,7 @@ pub static TCP_SETTINGS: [TcpSetting; 43] = [
         name: "keepalive",
         help: "Probe a silent peer; on is after two hours, then 9 times every 75 s",
         source: "RFC 9293, section 3.8.4",
-        legal: "off, on, or IDLE[:INTERVAL[:PROBES]] such as 10s:1s:5",
+        legal: "off, on, or IDLE[:INTERVAL[:PROBES]] such as 10s:1s:5, times from 1ms on",
         set: |config, value| {
             config.keepalive = match value {
                 "off" => None,
@@ -513,12 +513,15 @@ fn ack_text(policy: AckPolicy) -> String {
     }
 }
 
+/// The shortest silence before a probe: shorter ones would only flood the path.
+const SHORTEST: Duration = Duration::from_millis(1);
+
 fn keepalive(text: &str) -> Option<Keepalive> {
     let mut parts = text.split(':');
     let silent = Keepalive::default();
     let keepalive = Keepalive {
-        idle: part(&mut parts, silent.idle).filter(|it| *it > Duration::ZERO)?,
-        interval: part(&mut parts, silent.interval).filter(|it| *it > Duration::ZERO)?,
+        idle: part(&mut parts, silent.idle).filter(|it| *it >= SHORTEST)?,
+        interval: part(&mut parts, silent.interval).filter(|it| *it >= SHORTEST)?,
         probes: part(&mut parts, silent.probes)?,
     };
     parts.next().is_none().then_some(keepalive)

@@ -194,6 +194,7 @@ fn values_of_a_wrong_kind_are_refused_in_words_of_the_scenario() {
         ("delay = 5", "accept-damaged = 3", "3 is not allowed here: write true or false"),
         ("delay = 5", "uplink = 3", "3 is not allowed here: write a table"),
         ("[\"near\", \"far\"]", "5", "5 is not allowed here: write a list in brackets"),
+        ("[[link]]", "[link]", "there may be several: write [[link]]"),
     ];
     check_complaints(&cases);
 }

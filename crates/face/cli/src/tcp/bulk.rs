@@ -52,7 +52,7 @@ struct Common {
     /// Bytes to send [default: 10MB]
     #[arg(long, value_name = "SIZE", conflicts_with = "time")]
     bytes: Option<ByteCount>,
-    /// Time to send for, instead of a number of bytes
+    /// Time to send for, instead of a number of bytes; a bare number is in ms
     #[arg(long, value_name = "TIME")]
     time: Option<Duration>,
     /// Use the kernel's TCP instead, for comparison

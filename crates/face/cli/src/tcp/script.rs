@@ -118,6 +118,9 @@ fn outcome(conformance: &Conformance, file: &Path, budget: &MemoryBudget) -> Res
         return Ok(Outcome::Unreadable(None, "the file is no text in UTF-8".to_owned()));
     };
     Ok(match text.parse::<Script>() {
+        Ok(script) if script.events.is_empty() => {
+            Outcome::Unreadable(None, "it has no event".to_owned())
+        }
         Ok(script) => Outcome::Ran(conformance.run(&script)),
         Err(error) => Outcome::Unreadable(Some(error.place), error.what),
     })

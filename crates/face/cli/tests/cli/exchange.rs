@@ -79,6 +79,15 @@ fn a_receiver_that_is_told_to_end_sums_up() {
         assert_eq!(code, Some(128 + 15), "{command}: {errors}");
         let report: serde_json::Value = serde_json::from_str(&report).expect("a report");
         assert_eq!(report["format"], format!("windfall-{command}/1"));
+        // One record at most has arrived: what cannot be measured is no zero.
+        if command != "image" {
+            assert!(report["gap_mean_seconds"].is_null(), "{report}");
+        }
+        if command == "stream" {
+            let arrived = report["arrived"] != 0;
+            assert_eq!(report["bit_error_rate"].is_number(), arrived, "{report}");
+            assert!(report["bit_error_rate_damaged"].is_null(), "{report}");
+        }
     }
 }
 
@@ -122,6 +131,11 @@ fn the_key_of_the_user_encrypts_unless_it_is_declined() {
     let again = of_user(&["sap", "keygen"]).output().expect("it runs");
     assert_eq!(again.status.code(), Some(2));
     assert_eq!(std::fs::read_to_string(&key).ok(), Some(digits));
+    // A relative folder would be another in every place: it is ignored.
+    let home = std::path::absolute(folder.path()).expect("there is a current folder");
+    let made = of_user(&["sap", "keygen"]).env("XDG_CONFIG_HOME", "x").env("HOME", &home).output();
+    assert!(made.expect("it runs").status.success());
+    assert!(home.join(".config/windfall/sap.key").exists());
 
     let mut receive = of_user(&["stream", "receive", "--on", "127.0.0.1", "--port", "0", "--json"]);
     let receiver = Receiver::spawn(&mut receive);

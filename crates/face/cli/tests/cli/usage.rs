@@ -65,6 +65,15 @@ const WRONG: &[(&[&str], &str)] = &[
     (&["stream", "send", "no.such.host.invalid"], "write an address such as 10.77.0.2"),
     (&["run", "--padded", "on", "--", "true"], "'on': write --padded=on"),
     (&["run", "--jitter", "5ms", "--", "true"], "a link delays every bit alike (--delay)"),
+    (&["run", "--duplicate", "1%", "--", "true"], "every link delivers packets once"),
+    (&["sim", "--reorder", "1%", "x.toml"], "every link delivers packets once"),
+    (
+        &["stream", "send", "127.0.0.1", "--size", "10", "--protected", "11", "--key", "none"],
+        "--protected 11 is more than the 10 bytes of each",
+    ),
+    (&["track", "send", "127.0.0.1", "--protected", "17"], "more than the 16 bytes of each"),
+    (&["sap", "keygen", "none"], "stands for no key"),
+    (&["tcp", "settings", "keepalive=1ns"], "times from 1ms on"),
     (
         &["run", "--rate", "10MBps", "--", "true"],
         "a capital B is for bytes, and rates are in bits: write 80Mbps",
