@@ -100,6 +100,7 @@ fn the_order_of_the_file_does_not_decide_who_finds_room_in_a_full_queue() {
     let near = unplaced([0.0, 4.0]);
     scenario.stations[2].radio.as_mut().expect("it has a place").position = Some(near);
     scenario.links[0].both.queue = Some(unplaced("fifo".parse().expect("a discipline")));
+    let mut ratios = Vec::new();
     for seed in seeds("one queue").chain(seeds("another")) {
         scenario.run.seed = Some(unplaced(seed));
         let mut simulation = simulation(&scenario);
@@ -110,11 +111,14 @@ fn the_order_of_the_file_does_not_decide_who_finds_room_in_a_full_queue() {
             all.filter(|(name, _)| *name == "received").map(|(_, it)| it.number()).sum()
         };
         let [first, second] = [1, 2].map(received);
-        // Of 16 000 datagrams each every ninety or so find their senders at other places in the
-        // interval, where one of them has any share of the room: four deviations of the ratio.
         assert!(first + second > 15_000.0, "{seed:?}: {first}, {second}");
-        assert!((first / second - 1.0).abs() < 0.3, "{seed:?}: {first}, {second}");
+        ratios.push(first / second);
     }
+    // Of 16 000 datagrams each every ninety or so find their senders at other places in the
+    // interval, where one of them has any share of the room: one ratio deviates by 0.03, and their
+    // mean by 0.01.
+    let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+    assert!((mean - 1.0).abs() < 0.04, "{mean} of {ratios:?}");
 }
 
 //= S3.43
@@ -132,7 +136,7 @@ fn two_tcps_of_one_access_point_share_its_air_although_one_goes_to_a_bad_station
     let total = |scenario: &mut Scenario| {
         let mut sums = [0.0; 2];
         // How much the far one gets depends on when its moments without errors come.
-        for seed in seeds("two TCPs") {
+        for seed in seeds("two TCPs").chain(seeds("two TCPs again")) {
             scenario.run.seed = Some(unplaced(seed));
             for window in arrivals::<2>(scenario) {
                 sums = [sums[0] + window[0], sums[1] + window[1]];
@@ -145,8 +149,7 @@ fn two_tcps_of_one_access_point_share_its_air_although_one_goes_to_a_bad_station
     scenario.links[0].both.queue = Some(unplaced("fifo".parse().expect("a discipline")));
     let [near_fifo, far_fifo] = total(&mut scenario);
     // The far one has a timeout a second, and slow start after each (RFC 9438, section 4.8): a
-    // tenth of the near one's. One seed varies by half of that, five by a fifth, of which three are
-    // left.
+    // tenth of the near one's. One seed varies by half of that, ten by a sixth: four deviations.
     assert!(near > 2.0 * far && far > 0.04 * near, "{near}, {far}");
     assert!(far > 3.0 * far_fifo && near_fifo > near, "{near_fifo}, {far_fifo}");
 }
