@@ -66,8 +66,8 @@ pub(crate) struct Bbr {
     /// When the probe of the round trip may end, and whether a round has passed in it.
     probe_rtt_ends: Option<Instant>,
     has_passed_round: bool,
-    /// What had been delivered when that was sent which the last probe of the round trip held
-    /// back, first and last: its rate says nothing of the path.
+    /// Bytes delivered when the first and the last of that was sent which the last probe of the
+    /// round trip held back: its rate is not that of the path.
     held_back: [u64; 2],
     /// The window follows what is delivered for the first round of a recovery.
     conserves: bool,

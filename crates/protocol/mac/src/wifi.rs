@@ -93,10 +93,10 @@ pub struct PacketOutcome {
     /// The air time of one attempt at the highest rate that the station may choose, with the
     /// smallest contention window.
     pub ideal: Duration,
-    /// The packet was acknowledged, or nobody acknowledges its like.
+    /// The packet was acknowledged, or no station acknowledges its like.
     pub arrived: bool,
-    /// Nobody acknowledges its like, so that its fate is unknown: it was for a group, or is known
-    /// to be damaged.
+    /// No station acknowledges its like, so that its fate is unknown: it was for a group, or is
+    /// known to be damaged.
     pub presumed: bool,
 }
 

@@ -115,7 +115,7 @@ pub(super) struct Queues {
     settled: Instant,
     /// Time that was accounted for beyond that: an attempt that ended later had begun in it.
     ahead: Duration,
-    /// What recent attempts cost: in the measure, and in seconds of air.
+    /// The cost of recent attempts: in the measure, and in seconds of air.
     spent: (f64, f64),
 }
 
