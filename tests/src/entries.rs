@@ -6,6 +6,7 @@
 
 mod circuit;
 mod coded;
+mod rtp;
 mod serial;
 mod tcp_state;
 
@@ -46,6 +47,7 @@ use windfall_wire_net::{
 
 pub use circuit::{rlp, trau};
 pub use coded::coded;
+pub use rtp::rtp;
 pub use serial::ppp;
 pub use tcp_state::tcp_state;
 
@@ -56,13 +58,14 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 26] = [
+pub const ENTRIES: [Entry; 27] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
     ("udplite", udplite),
     ("carrier", carrier),
     ("sap", sap),
+    ("rtp", rtp),
     ("icmp", icmp),
     ("pipe_header", pipe_header),
     ("radio_header", radio_header),
