@@ -14,6 +14,9 @@ pub enum PictureError {
     /// It has no pixels, or more than a JPEG or this crate permits.
     #[error("a picture of {0} × {1} pixels cannot be sent; 1 to 16384 each way are possible")]
     Size(u32, u32),
+    /// Video has an even width and height.
+    #[error("video of {0} × {1} pixels is not possible; even numbers from 2 to 4096 are")]
+    VideoSize(u32, u32),
     /// It exceeds the memory budget.
     #[error(transparent)]
     Memory(#[from] OverBudget),

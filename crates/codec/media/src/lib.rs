@@ -5,6 +5,9 @@
 //! - [`Jpeg`]: a picture as a header and entropy-coded segments between restart markers; [`Layout`]
 //!   is the exact part, [`Arrived`] the received data.
 //! - [`exact_ranges`], [`intolerable`]: the structure of files as they are, by their first bytes.
+//! - [`YuvPicture`]: a picture of video; [`PictureQuality`] and [`ClipQuality`] compare as ffmpeg
+//!   does.
+//! - [`talking_head`]: a clip of little motion, the same on every host.
 //!
 //! It knows no time and no protocol; other crates transfer the bytes.
 
@@ -13,9 +16,14 @@ mod jpeg;
 mod landscape;
 mod picture;
 mod structure;
+mod video;
 
 pub use error::PictureError;
 pub use jpeg::{Arrived, Decoded, Jpeg, Layout};
 pub use landscape::landscape;
 pub use picture::Picture;
 pub use structure::{exact_ranges, intolerable, restore_checks};
+pub use video::{
+    AviClip, ClipQuality, FourCc, PictureQuality, TALKING_HEAD, VideoFormat, YuvPicture,
+    talking_head,
+};

@@ -116,6 +116,12 @@ impl Picture {
         self.height
     }
 
+    /// Returns the red, green and blue of a pixel.
+    pub(crate) fn color(&self, x: u32, y: u32) -> [u8; 3] {
+        let at = self.place(x, y);
+        [self.rgb[at], self.rgb[at + 1], self.rgb[at + 2]]
+    }
+
     fn place(&self, x: u32, y: u32) -> usize {
         3 * (y as usize * self.width as usize + x as usize)
     }

@@ -1,0 +1,314 @@
+//! The same stream as real packets through the transparent circuit, bit by bit.
+
+use core::net::Ipv4Addr;
+use core::ops::Range;
+
+use windfall_base::Duration;
+use windfall_ppp::{Deframed, Deframer, FrameMode};
+use windfall_rlp::{TransparentLine, TransparentMode};
+use windfall_rtp::{
+    Depacketizer, RTP_HEADER_LEN, RtpHeader, RtpPacket, VIDEO_CLOCK, VideoCodec, VideoPayload,
+    packetize,
+};
+use windfall_wire_link::hdlc::{Accm, HdlcCheck, encode_frame};
+use windfall_wire_net::udplite::Coverage;
+use windfall_wire_net::{
+    Addresses, Ipv4Packet, Ipv4Repr, Protocol, UdpLitePacket, UdpLiteRepr, UdpPacket, UdpRepr,
+};
+
+use crate::blocks::BlockErrors;
+use crate::run::{WsimOutcome, WsimPacket, WsimProtocol, WsimRun};
+
+/// The time of a radio block.
+const BLOCK_TIME: Duration = Duration::from_millis(20);
+/// Address and control fields, and the protocol of IPv4.
+const PPP_HEADER: [u8; 4] = [0xff, 0x03, 0x00, 0x21];
+const IPV4: u16 = 0x0021;
+/// The source and destination of every packet.
+const ENDS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
+const PORT: u16 = 5_004;
+const IP_LEN: usize = 20;
+const UDP_LEN: usize = 8;
+const SOURCE: u32 = 0x7769_6e64;
+/// The longest packet of PPP.
+const MRU: u16 = 1_500;
+/// Blocks without anything to send before the simulation ends: the last frames are on their way.
+const QUIET: u32 = 10;
+
+/// The settings of the simulation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CircuitConfig {
+    /// The transport protocol; UDP-Lite is over PPP Lite.
+    pub protocol: WsimProtocol,
+    /// The most bytes of an RTP payload.
+    pub adu: usize,
+    /// Pictures in a second.
+    pub rate: f64,
+    /// The format of the stream.
+    pub codec: VideoCodec,
+    /// Packets behind the first of a picture repeat its header.
+    pub repeat: bool,
+}
+
+/// A packet on its way.
+struct Sent {
+    payload: VideoPayload,
+    picture: usize,
+    /// The bytes of the line before which it has been sent.
+    ends_at: u64,
+    line_len: u64,
+}
+
+/// Sends pictures at their rate over the blocks from `first` on, one block every 20 ms.
+//= S1.5
+//= S1.60
+#[must_use]
+pub fn circuit(
+    config: &CircuitConfig,
+    pictures: &[&[u8]],
+    errors: &BlockErrors,
+    first: u64,
+) -> WsimRun {
+    let mut sender = Sender::new(config);
+    let mut receiver = Receiver::new(config, pictures.len());
+    let mut quiet = 0;
+    let mut next = 0;
+    let mut block_number = 0_u64;
+    while next < pictures.len() || quiet < QUIET {
+        let now = BLOCK_TIME * block_number;
+        while next < pictures.len() && picture_time(config, next) <= now {
+            sender.send(pictures[next], next);
+            next += 1;
+        }
+        quiet = if sender.line.unsent() == 0 { quiet + 1 } else { 0 };
+        sender.note_begun(block_number);
+        let mut block = sender.line.next_block();
+        sender.note_ended(block_number);
+        // Bits are counted in the order of transmission, the least significant of a byte first.
+        errors.inverted(first + block_number, |bit| block[bit / 8] ^= 1 << (bit % 8));
+        block_number += 1;
+        receiver.take(&block, BLOCK_TIME * block_number, &sender.sent);
+    }
+    finish(config, &sender, receiver, errors, (first, block_number))
+}
+
+fn picture_time(config: &CircuitConfig, number: usize) -> Duration {
+    Duration::from_secs_f64(number as f64 / config.rate)
+}
+
+struct Sender {
+    config: CircuitConfig,
+    line: TransparentLine,
+    sent: Vec<Sent>,
+    /// Bytes given to the line so far.
+    written: u64,
+    /// The first and the last block of each packet.
+    blocks: Vec<(Option<u64>, Option<u64>)>,
+}
+
+impl Sender {
+    fn new(config: &CircuitConfig) -> Self {
+        let line = TransparentLine::new(TransparentMode::Asynchronous, 0x7e);
+        Self { config: *config, line, sent: Vec::new(), written: 0, blocks: Vec::new() }
+    }
+
+    fn send(&mut self, picture: &[u8], number: usize) {
+        let ticks = number as f64 / self.config.rate * f64::from(VIDEO_CLOCK);
+        for payload in packetize(self.config.codec, picture, self.config.adu, self.config.repeat) {
+            let header = RtpHeader {
+                marker: payload.is_last,
+                payload_type: 96,
+                sequence: self.sent.len() as u16,
+                timestamp: ticks as u32,
+                ssrc: SOURCE,
+            };
+            let rtp = RtpPacket { header, payload: &payload.bytes, ..RtpPacket::default() };
+            let packet = ip_packet(self.config.protocol, &rtp.encode(), payload.exact);
+            let mut line = Vec::new();
+            encode_frame(&[&PPP_HEADER, &packet], HdlcCheck::Fcs16, Accm::NONE, &mut line);
+            self.line.write(&line);
+            self.written += line.len() as u64;
+            let ends_at = self.written;
+            self.sent.push(Sent { payload, picture: number, ends_at, line_len: line.len() as u64 });
+            self.blocks.push((None, None));
+        }
+    }
+
+    /// Notes the first block of packets whose first byte goes next.
+    fn note_begun(&mut self, block: u64) {
+        // A block has room for 19.2 characters; a packet that begins in its midst is begun then.
+        let gone = self.written - self.line.unsent() as u64 + 19;
+        for (sent, (begun, _)) in self.sent.iter().zip(&mut self.blocks).rev() {
+            if begun.is_some() {
+                break;
+            }
+            if sent.ends_at - sent.line_len < gone {
+                *begun = Some(block);
+            }
+        }
+    }
+
+    fn note_ended(&mut self, block: u64) {
+        let gone = self.written - self.line.unsent() as u64;
+        for (sent, (_, ended)) in self.sent.iter().zip(&mut self.blocks).rev() {
+            if ended.is_some() {
+                break;
+            }
+            if sent.ends_at <= gone {
+                *ended = Some(block);
+            }
+        }
+    }
+}
+
+/// An IPv4 packet of `rtp`, whose first `exact` bytes of payload are covered by UDP-Lite.
+fn ip_packet(protocol: WsimProtocol, rtp: &[u8], exact: usize) -> Vec<u8> {
+    let [src, dst] = ENDS;
+    let addresses = Addresses::V4 { src, dst };
+    let length = UDP_LEN + rtp.len();
+    let number = match protocol {
+        WsimProtocol::Udp => Protocol::UDP,
+        WsimProtocol::UdpLite => Protocol::UDP_LITE,
+    };
+    let mut packet = vec![0; IP_LEN + UDP_LEN];
+    let ip = Ipv4Repr::new(src, dst, number, length).expect("a payload is short");
+    ip.emit(&mut packet);
+    let header = &mut packet[IP_LEN..];
+    match protocol {
+        WsimProtocol::Udp => {
+            let udp = UdpRepr { src_port: PORT, dst_port: PORT };
+            udp.emit(header, &addresses, rtp).expect("a payload is short");
+        }
+        WsimProtocol::UdpLite => {
+            let coverage = Coverage::requested((UDP_LEN + RTP_HEADER_LEN + exact) as u16);
+            UdpLiteRepr { src_port: PORT, dst_port: PORT, coverage }.emit(header, &addresses, rtp);
+        }
+    }
+    packet.extend(rtp);
+    packet
+}
+
+struct Receiver {
+    config: CircuitConfig,
+    line: TransparentLine,
+    deframer: Deframer,
+    depacketizer: Depacketizer,
+    pictures: Vec<Vec<u8>>,
+    /// The outcome of each packet that arrived, and the end of its arrival.
+    arrived: Vec<Option<(WsimOutcome, Duration)>>,
+}
+
+impl Receiver {
+    fn new(config: &CircuitConfig, pictures: usize) -> Self {
+        let mode = match config.protocol {
+            WsimProtocol::Udp => FrameMode::Strict,
+            WsimProtocol::UdpLite => FrameMode::Lite,
+        };
+        Self {
+            config: *config,
+            line: TransparentLine::new(TransparentMode::Asynchronous, 0x7e),
+            deframer: Deframer::new(mode, HdlcCheck::Fcs16, Accm::NONE, MRU),
+            depacketizer: Depacketizer::new(config.codec),
+            pictures: vec![Vec::new(); pictures],
+            arrived: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, block: &[u8; 30], now: Duration, sent: &[Sent]) {
+        let mut characters = Vec::new();
+        self.line.handle_block(block, &mut characters);
+        let mut packets = Vec::new();
+        self.deframer.take(&characters, |frame: Deframed<'_>| {
+            if frame.protocol == IPV4 {
+                packets.extend(rtp_of(frame.packet));
+            }
+        });
+        for (bytes, suspect) in packets {
+            let Ok(packet) = RtpPacket::parse(&bytes) else { continue };
+            let number = usize::from(packet.header.sequence);
+            let Some(original) = sent.get(number).filter(|_| packet.header.ssrc == SOURCE) else {
+                continue;
+            };
+            let is_same = packet.payload == original.payload.bytes;
+            let outcome = if is_same { WsimOutcome::Intact } else { WsimOutcome::Damaged };
+            let delay = now.saturating_sub(picture_time(&self.config, original.picture));
+            self.arrived.resize(self.arrived.len().max(number + 1), None);
+            self.arrived[number] = Some((outcome, delay));
+            self.depacketizer.push(&packet.header, packet.payload, &suspect);
+            self.collect();
+        }
+    }
+
+    fn collect(&mut self) {
+        while let Some(picture) = self.depacketizer.poll_picture() {
+            let seconds = f64::from(picture.timestamp) / f64::from(VIDEO_CLOCK);
+            let number = (seconds * self.config.rate).round() as usize;
+            if let Some(place) = self.pictures.get_mut(number) {
+                *place = picture.data;
+            }
+        }
+    }
+}
+
+/// Returns the RTP packet inside an IPv4 packet whose checks hold, and what they do not cover.
+fn rtp_of(packet: &[u8]) -> Option<(Vec<u8>, Vec<Range<u32>>)> {
+    let ip = Ipv4Packet::new(packet).ok()?;
+    let is_ours = ip.checksum_holds() && ip.missing() == 0 && ip.dst() == ENDS[1];
+    if !is_ours {
+        return None;
+    }
+    let addresses = ip.addresses();
+    match ip.protocol() {
+        Protocol::UDP => {
+            let udp = UdpPacket::new(ip.payload()).ok()?;
+            let holds = udp.missing() == 0 && udp.checksum_holds(&addresses);
+            holds.then(|| (udp.payload().to_vec(), Vec::new()))
+        }
+        Protocol::UDP_LITE => {
+            let udp = UdpLitePacket::new(ip.payload()).ok()?;
+            let covered = udp.covered().saturating_sub(UDP_LEN + RTP_HEADER_LEN) as u32;
+            let end = udp.payload().len().saturating_sub(RTP_HEADER_LEN) as u32;
+            let suspect = Some(covered..end).filter(|it| !it.is_empty()).into_iter().collect();
+            let holds = udp.checksum_holds(&addresses);
+            holds.then(|| (udp.payload().to_vec(), suspect))
+        }
+        _ => None,
+    }
+}
+
+fn finish(
+    config: &CircuitConfig,
+    sender: &Sender,
+    mut receiver: Receiver,
+    errors: &BlockErrors,
+    (first, blocks): (u64, u64),
+) -> WsimRun {
+    receiver.depacketizer.finish();
+    receiver.collect();
+    let mut packets = Vec::new();
+    for (number, sent) in sender.sent.iter().enumerate() {
+        let (begun, ended) = sender.blocks[number];
+        let begun = begun.unwrap_or(0);
+        let ended = ended.unwrap_or(begun);
+        let damaged = (begun..=ended).filter(|it| errors.is_damaged(first + it)).count();
+        let arrived = receiver.arrived.get(number).copied().flatten();
+        packets.push(WsimPacket {
+            data_len: sent.payload.bytes.len(),
+            packet_len: packet_len(config, &sent.payload),
+            first_block: first + begun,
+            blocks: ended - begun + 1,
+            damaged_blocks: damaged as u64,
+            outcome: arrived.map_or(WsimOutcome::Dropped, |(outcome, _)| outcome),
+            delay: arrived.map(|(_, delay)| delay),
+        });
+    }
+    WsimRun { packets, pictures: receiver.pictures, blocks }
+}
+
+/// Bytes of a frame without escapes: two flags, header and check of PPP, IP, UDP and RTP.
+fn packet_len(_: &CircuitConfig, payload: &VideoPayload) -> usize {
+    2 + PPP_HEADER.len() + 2 + IP_LEN + UDP_LEN + RTP_HEADER_LEN + payload.bytes.len()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! What needs the program itself.
+
+use std::process::Command;
+
+use windfall_ffmpeg::{EncodeConfig, FfmpegError, decode, encode, read_clip};
+use windfall_media::{ClipQuality, PictureQuality, VideoFormat, YuvPicture, talking_head};
+use windfall_rtp::VideoCodec;
+
+fn has_ffmpeg() -> bool {
+    Command::new("ffmpeg").arg("-version").output().is_ok()
+}
+
+fn clip(pictures: u32) -> Vec<YuvPicture> {
+    // Five pictures a second of a clip of ten.
+    (0..pictures).map(|number| talking_head(2 * number)).collect()
+}
+
+fn file(name: &str, clip: &[YuvPicture]) -> std::path::PathBuf {
+    let path = std::env::temp_dir().join(format!("windfall-ffmpeg-{name}-{}", std::process::id()));
+    let raw: Vec<u8> = clip.iter().flat_map(YuvPicture::bytes).copied().collect();
+    std::fs::write(&path, raw).expect("a file can be written");
+    path
+}
+
+/// Returns what ffmpeg's filter prints of each picture: the value behind `key`.
+fn filter(name: &str, key: &str, files: [&std::path::Path; 2]) -> Vec<f64> {
+    let stats = std::env::temp_dir().join(format!("windfall-{name}-{}", std::process::id()));
+    let mut command = Command::new("ffmpeg");
+    // Without vector instructions, with which its SSIM counts a window at the right edge of
+    // planes of 88 pixels otherwise.
+    command.args(["-cpuflags", "0"]);
+    command.args(["-hide_banner", "-loglevel", "error", "-nostdin", "-y"]);
+    for file in files {
+        command.args(["-f", "rawvideo", "-pix_fmt", "yuv420p", "-video_size", "176x144", "-i"]);
+        command.arg(file);
+    }
+    command.args(["-lavfi", &format!("{name}=stats_file={}", stats.display()), "-f", "null", "-"]);
+    assert!(command.status().expect("ffmpeg runs").success());
+    let text = std::fs::read_to_string(&stats).expect("it has written");
+    std::fs::remove_file(&stats).expect("it is there");
+    let value = |line: &str| line.split(' ').find_map(|word| word.strip_prefix(key)?.parse().ok());
+    text.lines().filter_map(value).collect()
+}
+
+/// S1.35: within the digits that ffmpeg prints.
+//= S1.35
+#[test]
+fn psnr_and_ssim_are_those_of_ffmpegs_filters() {
+    if !has_ffmpeg() {
+        windfall_testkit::skip!("ffmpeg is not installed");
+    }
+    let original = clip(12);
+    let coded = encode(&EncodeConfig::NARROW, &original).expect("ffmpeg encodes");
+    let format = EncodeConfig::NARROW.format;
+    let decoded = decode(VideoCodec::H263Plus, format, &coded).expect("ffmpeg decodes");
+    let [ours, theirs] = [file("decoded", &decoded), file("original", &original)];
+    let psnr = filter("psnr", "psnr_avg:", [&ours, &theirs]);
+    let ssim = filter("ssim", "All:", [&ours, &theirs]);
+    for file in [ours, theirs] {
+        std::fs::remove_file(file).expect("it is there");
+    }
+    assert_eq!((psnr.len(), ssim.len()), (12, 12));
+    for (number, picture) in decoded.iter().enumerate() {
+        let quality = PictureQuality::of(picture, &original[number]).expect("the sizes are equal");
+        assert!((quality.psnr - psnr[number]).abs() < 0.0051, "{quality:?} {}", psnr[number]);
+        assert!((quality.ssim - ssim[number]).abs() < 0.000_051, "{quality:?} {}", ssim[number]);
+    }
+}
+
+/// S1.3, S1.63: the clip of the project's own at the paper's size fits a line of 9.6 kb/s with its
+/// headers. A packet takes 49 bytes of headers, flags and payload header, a byte ten bits.
+//= S1.3
+//= S1.63
+#[test]
+fn the_talking_head_fits_the_line_with_its_headers() {
+    if !has_ffmpeg() {
+        windfall_testkit::skip!("ffmpeg is not installed");
+    }
+    let original = clip(150);
+    let config = EncodeConfig::NARROW;
+    let coded = encode(&config, &original).expect("ffmpeg encodes");
+    assert_eq!(coded.len(), 150);
+    let packets: usize =
+        coded.iter().map(|it| windfall_rtp::packetize(config.codec, it, 242, false).len()).sum();
+    let bytes = coded.iter().map(Vec::len).sum::<usize>() + 51 * packets;
+    let load = bytes as f64 * 10.0 / 30.0;
+    println!("{load:.0} b/s on the line, {packets} packets");
+    assert!(load < 0.9 * 9_600.0, "{load} b/s on the line, {packets} packets");
+    let decoded = decode(config.codec, config.format, &coded).expect("ffmpeg decodes");
+    let quality = ClipQuality::of(&decoded, &original);
+    println!("PSNR {:?} SSIM {:?}", quality.mean_psnr(), quality.mean_ssim());
+    assert!(quality.mean_psnr().expect("there are pictures") > 30.0);
+}
+
+/// S1.2: what is missing is the picture before, and what is damaged is decoded as far as it can be.
+//= S1.1
+//= S1.2
+#[test]
+fn a_clip_keeps_its_pace_without_some_pictures() {
+    if !has_ffmpeg() {
+        windfall_testkit::skip!("ffmpeg is not installed");
+    }
+    for codec in [VideoCodec::H263Plus, VideoCodec::H264] {
+        let config = EncodeConfig { codec, bit_rate: 60_000, ..EncodeConfig::NARROW };
+        let original = clip(20);
+        let mut coded = match encode(&config, &original) {
+            Ok(coded) => coded,
+            Err(FfmpegError::Encoder(name)) => {
+                windfall_testkit::skip!("this ffmpeg has no encoder {name}")
+            }
+            Err(error) => panic!("{error}"),
+        };
+        assert_eq!(coded.len(), 20);
+        let whole = decode(codec, config.format, &coded).expect("ffmpeg decodes");
+        for missing in [5, 6, 19] {
+            coded[missing].clear();
+        }
+        let middle = coded[10].len() / 2;
+        coded[10][middle] ^= 0x5a;
+        let decoded = decode(codec, config.format, &coded).expect("ffmpeg decodes");
+        assert_eq!(decoded.len(), 20);
+        assert_eq!(decoded[..5], whole[..5]);
+        assert!(decoded[5] == whole[4] && decoded[6] == whole[4] && decoded[19] == decoded[18]);
+        let quality = ClipQuality::of(&decoded, &original);
+        assert!(quality.mean_psnr() < ClipQuality::of(&whole, &original).mean_psnr());
+    }
+}
+
+#[test]
+fn what_is_no_video_is_an_error_with_a_reason() {
+    if !has_ffmpeg() {
+        windfall_testkit::skip!("ffmpeg is not installed");
+    }
+    let path = file("noise", &[]);
+    std::fs::write(&path, b"this is no video").expect("a file can be written");
+    let error = read_clip(&path, VideoFormat::QCIF, 5).expect_err("it is none");
+    std::fs::remove_file(&path).expect("it is there");
+    assert!(matches!(error, FfmpegError::Failed(_)), "{error}");
+    let missing = read_clip(std::path::Path::new("/no/such/clip"), VideoFormat::QCIF, 5);
+    assert!(missing.expect_err("it is missing").to_string().contains("No such file"));
+}
