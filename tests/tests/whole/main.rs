@@ -9,6 +9,7 @@ mod documents;
 mod gsm;
 mod path_mtu;
 mod pictures;
+mod sap;
 mod simulation;
 mod twin;
 mod vectors;

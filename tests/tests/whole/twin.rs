@@ -174,8 +174,19 @@ const TRAFFIC: &str = "\
     [[app]]\nkind = \"spray\"\nstation = \"near\"\nto = \"far\"\nstop = \"500ms\"\n\
     [[app]]\nkind = \"cbr\"\nstation = \"far\"\nto = \"near\"\nrate = \"100kbps\"\nstop = \"1s\"\n";
 
+/// Messages of SAP, in both modes and both directions.
+const MESSAGES: &str = "\
+    [[app]]\nkind = \"sap-stream\"\nstation = \"near\"\nto = \"far\"\nstop = \"1s\"\n\
+    interval = 10\n\
+    [[app]]\nkind = \"sap-bulk\"\nstation = \"far\"\nto = \"near\"\nbytes = \"20kB\"\nport = 9001\n\
+    repeat = 2\n";
+
 fn compare(link: &str) {
-    let topology = topology(&pair(2, link, TRAFFIC));
+    compare_all(link, TRAFFIC);
+}
+
+fn compare_all(link: &str, traffic: &str) {
+    let topology = topology(&pair(2, link, traffic));
     let (simulated, live) = (simulated(&topology), live(&topology));
     assert!(simulated.lines().count() > 100, "hardly anything happened");
     let different = simulated.lines().zip(live.lines()).find(|(a, b)| a != b);
@@ -202,6 +213,13 @@ fn a_pipe_with_bit_errors() {
 fn a_pipe_with_bit_errors_and_repetition() {
     compare("rate = \"2Mbps\"\ndelay = \"7ms\"\nber = 1e-4\narq = \"persistent\"");
     compare("rate = \"2Mbps\"\nuplink.ber = 1e-4\ndownlink.loss = \"10%\"\narq = 2");
+}
+
+#[test]
+fn messages_over_a_pipe_with_bit_errors_and_over_a_radio() {
+    let pipe = "rate = \"2Mbps\"\ndelay = \"7ms\"\nber = 2e-5\naccept-damaged = true";
+    compare_all(pipe, MESSAGES);
+    compare_all("kind = \"wavelan\"\nber = 2e-5\naccept-damaged = true", MESSAGES);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use core::net::SocketAddr;
 
 use windfall_apps::{
-    Bulk, BulkConfig, BulkSink, BulkSinkConfig, Cbr, Ping, PingConfig, SenderConfig, Sink,
-    SinkConfig, Spray,
+    Bulk, BulkConfig, BulkSink, BulkSinkConfig, Cbr, Ping, PingConfig, SapSender, SapSenderConfig,
+    SapSink, SapSinkConfig, SenderConfig, Sink, SinkConfig, Spray,
 };
 use windfall_base::{Seed, Stream};
 use windfall_channel::MediumConfig;
@@ -55,6 +55,12 @@ pub enum AppConfig {
     Bulk(BulkConfig),
     /// A receiver of streams.
     BulkSink(BulkSinkConfig),
+    /// Messages as fast as SAP carries them.
+    SapBulk(SapSenderConfig),
+    /// Messages of SAP at their times.
+    SapStream(SapSenderConfig),
+    /// A receiver of messages.
+    SapSink(SapSinkConfig),
 }
 
 impl AppConfig {
@@ -68,6 +74,9 @@ impl AppConfig {
             Self::Sink(_) => "sink",
             Self::Bulk(_) => "bulk",
             Self::BulkSink(_) => "bulk-sink",
+            Self::SapBulk(_) => "sap-bulk",
+            Self::SapStream(_) => "sap-stream",
+            Self::SapSink(_) => "sap-sink",
         }
     }
 
@@ -80,6 +89,8 @@ impl AppConfig {
             Self::Bulk(config) => destination(config.to),
             Self::Sink(config) => format!("port {}", config.local.port()),
             Self::BulkSink(config) => format!("port {}", config.local.port()),
+            Self::SapBulk(config) | Self::SapStream(config) => destination(config.to),
+            Self::SapSink(config) => format!("port {}", config.local.port()),
         }
     }
 
@@ -92,6 +103,10 @@ impl AppConfig {
             Self::Sink(config) => Box::new(Sink::new(*config, seed)),
             Self::Bulk(config) => Box::new(Bulk::new(*config, seed)),
             Self::BulkSink(config) => Box::new(BulkSink::new(*config, seed)),
+            Self::SapBulk(config) | Self::SapStream(config) => {
+                Box::new(SapSender::new(config.clone(), seed))
+            }
+            Self::SapSink(config) => Box::new(SapSink::new(config.clone(), seed)),
         }
     }
 }

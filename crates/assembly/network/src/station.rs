@@ -1,6 +1,7 @@
 //! A station: a host and the applications on it, as one node.
 
 use core::ops::Range;
+use std::collections::VecDeque;
 use std::fmt;
 
 use windfall_base::{Input, Instant, Ledger, Node, Outgoing, Port, Seed, earlier};
@@ -21,6 +22,8 @@ pub struct SimulatedStation {
     commanding: Range<usize>,
     /// The applications whose timers have not been looked at since the last timeout.
     waking: Range<usize>,
+    /// Messages that applications have received, for the record.
+    messages: VecDeque<HostEvent>,
 }
 
 impl fmt::Debug for SimulatedStation {
@@ -37,12 +40,13 @@ impl SimulatedStation {
     #[must_use]
     pub fn new(host: HostConfig, apps: Vec<Box<dyn Application>>, seed: Seed) -> Self {
         let commanding = 0..apps.len();
-        Self { host: Host::new(host, seed), apps, commanding, waking: 0..0 }
+        let (host, messages) = (Host::new(host, seed), VecDeque::new());
+        Self { host, apps, commanding, waking: 0..0, messages }
     }
 
     /// Yields what happened in the host; call until `None`.
     pub fn poll_event(&mut self) -> Option<HostEvent> {
-        self.host.poll_event()
+        self.host.poll_event().or_else(|| self.messages.pop_front())
     }
 
     /// The account of the host.
@@ -72,10 +76,13 @@ impl SimulatedStation {
     fn exchange(&mut self, now: Instant) -> bool {
         while !self.commanding.is_empty() {
             let number = self.commanding.start;
-            if let Some(command) = self.apps[number].poll_command(now) {
-                self.host.handle_command(now, AppId(number as u16), command);
+            let (app, id) = (&mut self.apps[number], AppId(number as u16));
+            if let Some(command) = app.poll_command(now) {
+                self.host.handle_command(now, id, command);
                 return true;
             }
+            let arrivals = core::iter::from_fn(|| app.poll_message());
+            self.messages.extend(arrivals.map(|arrival| HostEvent::Message { app: id, arrival }));
             self.commanding.start += 1;
         }
         if let Some((AppId(number), event)) = self.host.poll_socket_event() {

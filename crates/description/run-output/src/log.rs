@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use windfall_base::{Check, Damage, Instant, Seed};
+use windfall_base::{Check, Damage, Duration, Instant, Seed};
 use windfall_channel::FrameFate;
 use windfall_network::{NetworkEvent, What};
+use windfall_socket_api::MessageArrival;
 use windfall_stack::{HostEvent, InterfaceEvent};
 
 /// The version of the format; grows when a name changes its meaning or goes.
@@ -58,6 +59,20 @@ struct Line<'a> {
     radio: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<Content>,
+}
+
+/// A message as its application knows it.
+#[derive(Serialize)]
+struct Content {
+    number: u64,
+    precise: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    age: Option<f64>,
+    wrong_bytes: u64,
+    missing: u64,
+    marked: bool,
 }
 
 /// The damage to a packet as its receiver knows it.
@@ -197,7 +212,7 @@ fn of_interface<'a>(event: &'a InterfaceEvent, line: Line<'a>) -> Line<'a> {
     }
 }
 
-/// Logs the datagrams of applications; events of the internet layer are not logged.
+/// Logs the datagrams and messages of applications; events of the internet layer are not logged.
 fn of_host<'a>(event: &'a HostEvent, line: Line<'a>) -> Option<Line<'a>> {
     let number = |tag: &Option<windfall_base::Tag>| tag.map(|tag| tag.0);
     match event {
@@ -214,6 +229,12 @@ fn of_host<'a>(event: &'a HostEvent, line: Line<'a>) -> Option<Line<'a>> {
             tag: number(tag),
             reason: Some(reason.name()),
             len: Some(*len),
+            ..line
+        }),
+        HostEvent::Message { arrival, .. } => Some(Line {
+            ev: "message.delivered",
+            len: Some(arrival.len),
+            message: Some(content(arrival)),
             ..line
         }),
         HostEvent::Internet(_) => None,
@@ -248,6 +269,12 @@ fn of_medium<'a>(event: &'a windfall_channel::MediumEvent, line: Line<'a>) -> Li
         }),
         ..line
     }
+}
+
+fn content(arrival: &MessageArrival) -> Content {
+    let MessageArrival { number, precise, age, wrong_bytes, missing, marked, .. } = *arrival;
+    let age = age.map(Duration::as_secs_f64);
+    Content { number, precise, age, wrong_bytes, missing, marked }
 }
 
 fn known(damage: &Damage) -> Known<'_> {

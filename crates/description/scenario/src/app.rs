@@ -1,6 +1,7 @@
 //! The settings of an application.
 
 use windfall_base::{ByteCount, Duration, Rate};
+use windfall_sap::Profile;
 
 use crate::settings::{Particular, Settings, settings};
 use crate::value::{Blank, Choice};
@@ -20,6 +21,18 @@ pub enum AppKind {
     Sink,
     /// Sends bytes over a TCP connection as fast as it takes them.
     Bulk,
+    /// Sends messages over a SAP connection as fast as it takes them.
+    SapBulk,
+    /// Sends messages over a SAP connection at their times.
+    SapStream,
+}
+
+impl AppKind {
+    /// Tells whether it sends messages of SAP.
+    #[must_use]
+    pub const fn is_sap(self) -> bool {
+        matches!(self, Self::SapBulk | Self::SapStream)
+    }
 }
 
 impl Blank for AppKind {
@@ -39,6 +52,18 @@ impl Choice for AppKind {
             Self::Bulk,
             "sends bytes over a TCP connection as fast as it takes them, to a receiver that is \
              added by itself",
+        ),
+        (
+            "sap-bulk",
+            Self::SapBulk,
+            "sends messages over a SAP connection as fast as it takes them, to a receiver that is \
+             added by itself",
+        ),
+        (
+            "sap-stream",
+            Self::SapStream,
+            "sends messages over a SAP connection at their times, to a receiver that is added by \
+             itself",
         ),
     ];
 }
@@ -78,16 +103,62 @@ impl Choice for AppArrivals {
     ];
 }
 
-/// Applications that send datagrams.
-const SENDERS: &[AppKind] = &[AppKind::Spray, AppKind::Cbr];
+/// The mode of the messages of an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppMode {
+    /// Retransmitted until they have arrived whole.
+    Precise,
+    /// Sent once, perhaps damaged outside their protected bytes.
+    Approximate,
+}
+
+impl Choice for AppMode {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("precise", Self::Precise, "in order, whole, retransmitted until they have arrived"),
+        ("approximate", Self::Approximate, "sent once, perhaps damaged behind `protected` bytes"),
+    ];
+}
+
+impl Choice for Profile {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("standard", Self::Standard, "window, congestion control, path MTU discovery"),
+        ("paper", Self::Paper, "stop and wait, as in the paper"),
+    ];
+}
+
+/// Applications that send at times of their own.
+const SENDERS: &[AppKind] = &[AppKind::Spray, AppKind::Cbr, AppKind::SapStream];
+/// Applications that a rate may limit.
+const WITH_RATE: &[AppKind] = &[AppKind::Spray, AppKind::Cbr, AppKind::SapBulk, AppKind::SapStream];
 /// Applications that send or receive datagrams.
 const DATAGRAMS: &[AppKind] = &[AppKind::Spray, AppKind::Cbr, AppKind::Sink];
 /// Applications that send packet by packet.
-const PACKETS: &[AppKind] = &[AppKind::Ping, AppKind::Spray, AppKind::Cbr];
+const PACKETS: &[AppKind] = &[AppKind::Ping, AppKind::Spray, AppKind::Cbr, AppKind::SapStream];
+/// Applications whose packets have a size.
+const SIZED: &[AppKind] =
+    &[AppKind::Ping, AppKind::Spray, AppKind::Cbr, AppKind::SapBulk, AppKind::SapStream];
+/// Applications that send bytes as fast as they can.
+const BULKS: &[AppKind] = &[AppKind::Bulk, AppKind::SapBulk];
+/// Applications that speak SAP.
+const SAP: &[AppKind] = &[AppKind::SapBulk, AppKind::SapStream];
 /// Applications that send.
-const SENDING: &[AppKind] = &[AppKind::Ping, AppKind::Spray, AppKind::Cbr, AppKind::Bulk];
+const SENDING: &[AppKind] = &[
+    AppKind::Ping,
+    AppKind::Spray,
+    AppKind::Cbr,
+    AppKind::Bulk,
+    AppKind::SapBulk,
+    AppKind::SapStream,
+];
 /// Applications with a port.
-const WITH_PORT: &[AppKind] = &[AppKind::Spray, AppKind::Cbr, AppKind::Sink, AppKind::Bulk];
+const WITH_PORT: &[AppKind] = &[
+    AppKind::Spray,
+    AppKind::Cbr,
+    AppKind::Sink,
+    AppKind::Bulk,
+    AppKind::SapBulk,
+    AppKind::SapStream,
+];
 
 impl Particular for &'static [AppKind] {}
 
@@ -109,14 +180,15 @@ settings! {
         }
         /// Bytes of payload in each packet
         "size" size: u32 [0..=65_507] {
-            value: "BYTES", example: "500", particular: Some(PACKETS),
-            unset: "56 for `ping`, 160 for `cbr`, as fits the MTU for `spray`",
+            value: "BYTES", example: "500", particular: Some(SIZED),
+            unset: "56 for `ping`, 160 for `cbr`, as fits the MTU for `spray`, 1024 for the \
+                    messages of SAP",
         }
         /// Rate of the payload
         "rate" rate: Rate {
-            value: "RATE", example: "64kbps", excludes: "interval", particular: Some(SENDERS),
-            unset: "of a spray without `interval` that of its fastest link; `cbr` needs one of \
-                    the two",
+            value: "RATE", example: "64kbps", excludes: "interval", particular: Some(WITH_RATE),
+            unset: "of a spray without `interval` that of its fastest link; `cbr` and \
+                    `sap-stream` need one of the two; as SAP permits for `sap-bulk`",
         }
         /// Arrival process of the datagrams
         "arrivals" arrivals: AppArrivals {
@@ -147,7 +219,12 @@ settings! {
         }
         /// Bytes of the stream
         "bytes" bytes: ByteCount {
-            value: "SIZE", example: "5MB", unset: "no end", particular: Some(&[AppKind::Bulk]),
+            value: "SIZE", example: "5MB", unset: "no end", particular: Some(BULKS),
+        }
+        /// Number of transfers, each over a connection of its own
+        "repeat" repeat: u64 [1..=u64::MAX] {
+            value: "NUMBER", example: "10", default: "1", needs: "bytes",
+            particular: Some(&[AppKind::SapBulk]),
         }
         /// Number of packets
         "count" count: u64 [1..=u64::MAX] {
@@ -167,6 +244,36 @@ settings! {
         /// Covered bytes of a UDP-Lite datagram, header included: 0 for all, or 8 and more
         "coverage" coverage: u16 {
             value: "BYTES", example: "8", default: "0", particular: Some(DATAGRAMS),
+        }
+        /// Mode of the messages
+        "mode" mode: AppMode {
+            value: "NAME", example: "approximate", particular: Some(SAP),
+            unset: "`precise` for `sap-bulk`, `approximate` for `sap-stream`",
+        }
+        /// Profile of SAP
+        "profile" profile: Profile {
+            value: "NAME", example: "paper", default: "standard", particular: Some(SAP),
+        }
+        /// Bytes at the front of each approximate message that must arrive undamaged
+        "protected" protected: u32 [0..=65_507] {
+            value: "BYTES", example: "12", default: "0", particular: Some(SAP),
+        }
+        /// Greatest bit error rate that the receiver accepts in approximate messages
+        "tolerance" tolerance: f64 [0.0..=0.5] {
+            value: "RATE", example: "1e-4", particular: Some(SAP), requirement: "S1.67",
+            unset: "any",
+            detail: "The blocks of worse ones are requested again.",
+        }
+        /// Age above which the receiver counts a message as late
+        "lifetime" lifetime: Duration [DURATIONS] {
+            value: "TIME", example: "100ms", unset: "no limit", particular: Some(SAP),
+            detail: "It is delivered all the same; the `lifetime` of a [flow](flow.md) is what \
+                     links drop.",
+        }
+        /// Send approximate messages newest first, and drop the oldest where the link is too slow
+        "newest-first" newest_first: bool {
+            value: "SWITCH", example: "on", default: "off",
+            particular: Some(&[AppKind::SapStream]),
         }
     }
     required {

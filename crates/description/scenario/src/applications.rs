@@ -5,25 +5,24 @@ use std::collections::BTreeSet;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use toml::Spanned;
-use windfall_apps::{
-    BulkConfig, BulkSinkConfig, Departures, Pace, PingConfig, SenderConfig, SinkConfig, Spacing,
-};
+use windfall_apps::{BulkConfig, BulkSinkConfig, Pace, PingConfig, SenderConfig, SinkConfig};
 use windfall_base::{Duration, Instant, Rate};
 use windfall_network::AppConfig;
 use windfall_socket_api::Transport;
 
-use crate::app::{App, AppArrivals, AppKind, AppTransport};
+use crate::app::{App, AppKind, AppTransport};
+use crate::departures::{at, timing};
 use crate::error::Fault;
-use crate::link::DEFAULT_MTU;
+use crate::link::{DEFAULT_MTU, HEADERS};
 use crate::model::Scenario;
 use crate::plan::AppPlan;
-use crate::stations::{Places, StationPlan};
+use crate::routes::RouteMap;
+use crate::sap;
+use crate::stations::{Places, StationPlan, owner};
 use crate::values::{Get, Target};
 
 /// The port of datagrams and streams where it is unset.
 pub const DEFAULT_PORT: u16 = 9000;
-/// Bytes of the headers of IPv4 and of IPv6 with the header of a datagram.
-const HEADERS: [u32; 2] = [28, 48];
 /// Bytes of data in each datagram of a constant rate.
 const CBR_SIZE: u32 = 160;
 /// Between two datagrams of one application at least: 100 million a second.
@@ -36,13 +35,13 @@ pub(crate) fn plan(
     scenario: &Scenario,
     stations: &[StationPlan],
     places: &Places<'_>,
-    rates: &[Option<Rate>],
+    (rates, map): (&[Option<Rate>], &RouteMap),
 ) -> Result<Vec<AppPlan>, Fault> {
     let mut plans = Vec::new();
     let mut senders = 0;
     for app in &scenario.apps {
-        plans.push(of_app(app, senders, stations, places, rates)?);
-        senders += u64::from(matches!(kind(app), AppKind::Spray | AppKind::Cbr));
+        plans.push(of_app(app, senders, stations, places, (rates, map))?);
+        senders += u64::from(!matches!(kind(app), AppKind::Ping | AppKind::Sink | AppKind::Bulk));
     }
     // The receivers at each station, by port and whether UDP, UDP-Lite or TCP.
     let mut receivers: BTreeSet<(usize, u16, u8)> = plans.iter().filter_map(receiver).collect();
@@ -54,6 +53,7 @@ pub(crate) fn plan(
         let local = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port(app));
         let config = match kind(app) {
             AppKind::Bulk => AppConfig::BulkSink(BulkSinkConfig { local }),
+            AppKind::SapBulk | AppKind::SapStream => continue,
             _ => AppConfig::Sink(sink(local, transport(app))),
         };
         let plan = AppPlan { station, config };
@@ -61,20 +61,16 @@ pub(crate) fn plan(
             plans.push(plan);
         }
     }
+    sap::add_sinks(scenario, stations, &mut plans)?;
     Ok(plans)
 }
 
 /// The station that a flow goes to; `None` for an address that is none of theirs.
 fn station_of(to: &Target, stations: &[StationPlan], places: &Places<'_>) -> Option<usize> {
-    let address = match to {
-        Target::Station(name) => return Some(number_of(name, places)),
-        Target::Address(address) => *address,
-    };
-    let has = |station: &StationPlan| {
-        let mut all = station.interfaces.iter().flat_map(|interface| &interface.addresses);
-        all.any(|own| own.address == address)
-    };
-    stations.iter().position(has)
+    match to {
+        Target::Station(name) => Some(number_of(name, places)),
+        Target::Address(address) => owner(stations, *address),
+    }
 }
 
 /// The identity of a receiver: its station, its port and its protocol.
@@ -94,7 +90,7 @@ fn of_app(
     number: u64,
     stations: &[StationPlan],
     places: &Places<'_>,
-    rates: &[Option<Rate>],
+    (rates, map): (&[Option<Rate>], &RouteMap),
 ) -> Result<AppPlan, Fault> {
     check_pace(app)?;
     let station = number_of(app.station.get_ref(), places);
@@ -119,6 +115,15 @@ fn of_app(
             start,
             stop,
         }),
+        AppKind::SapBulk | AppKind::SapStream => {
+            let to = SocketAddr::new(address(app, station, stations, places)?, port(app));
+            let mtu = sap::path_mtu(map, stations, station, to.ip());
+            let config = sap::sender(app, to, (mtu, number));
+            match kind(app) {
+                AppKind::SapBulk => AppConfig::SapBulk(config),
+                _ => AppConfig::SapStream(config),
+            }
+        }
         kind => {
             let to = address(app, station, stations, places)?;
             let size = size(app).unwrap_or_else(|| match kind {
@@ -130,14 +135,7 @@ fn of_app(
                 transport: transport(app),
                 size: size as usize,
                 count,
-                timing: Departures {
-                    start,
-                    // The first is in step with none, and who names a time means it.
-                    staggered: number > 0 && app.start.is_none(),
-                    pace: pace(app, size, &stations[station], rates),
-                    spacing: spacing(app),
-                    jitter: app.jitter.value(),
-                },
+                timing: timing(app, pace(app, size, &stations[station], rates), number),
                 number,
                 stop,
             };
@@ -157,7 +155,8 @@ fn check_pace(app: &App) -> Result<(), Fault> {
         return Err(Fault::at(interval.span(), message));
     }
     let Some(rate) = &app.rate else { return Ok(()) };
-    let bytes = size(app).unwrap_or(CBR_SIZE).max(1);
+    let unset = if kind(app).is_sap() { sap::SIZE } else { CBR_SIZE };
+    let bytes = size(app).unwrap_or(unset).max(1);
     if rate.get_ref().time_of(bytes as usize) < LEAST_INTERVAL {
         let message = format!(
             "{} in datagrams of {bytes} bytes is more than one each {LEAST_INTERVAL}: use a lower \
@@ -175,10 +174,6 @@ fn kind(app: &App) -> AppKind {
 
 fn number_of(name: &str, places: &Places<'_>) -> usize {
     places.get(name).copied().unwrap_or(usize::MAX)
-}
-
-fn at(time: Option<&Spanned<Duration>>) -> Option<Instant> {
-    time.map(|time| Instant::START.saturating_add(*time.get_ref()))
 }
 
 fn port(app: &App) -> u16 {
@@ -202,14 +197,6 @@ fn transport(app: &App) -> Transport {
 /// A sink takes datagrams of any coverage; a flow's own coverage is its sender's matter.
 fn sink(local: SocketAddr, transport: Transport) -> SinkConfig {
     SinkConfig { local, transport }
-}
-
-fn spacing(app: &App) -> Spacing {
-    match (app.arrivals.value(), app.on.value(), app.off.value()) {
-        (Some(AppArrivals::Poisson), ..) => Spacing::Poisson,
-        (Some(AppArrivals::OnOff), Some(on), Some(off)) => Spacing::OnOff { on, off },
-        _ => Spacing::Even,
-    }
 }
 
 /// The pace of an application. A spray offers what its fastest link could carry, and no more

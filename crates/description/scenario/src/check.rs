@@ -4,13 +4,15 @@ use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
 
 use toml::Spanned;
+use windfall_sap::Profile;
 
-use crate::app::{App, AppArrivals, AppKind, AppTransport};
+use crate::app::{App, AppArrivals, AppKind, AppMode, AppTransport};
 use crate::direction::{Aspect, Direction};
 use crate::effect;
 use crate::error::{Fault, nearest};
 use crate::link::{Link, LinkKind, Path};
 use crate::model::{FORMAT, Scenario};
+use crate::sap;
 use crate::settings::{self, Settings};
 use crate::station::Station;
 use crate::value::Value;
@@ -18,6 +20,9 @@ use crate::values::{Get, Target};
 use crate::wifi::MAX_MTU;
 
 type Checked = Result<(), Fault>;
+
+/// Bytes of the longest message of the paper's profile.
+const PAPER_SIZE: u32 = 65_000;
 
 /// Finds the first thing in `scenario` that cannot be.
 pub(crate) fn scenario(scenario: &Scenario) -> Checked {
@@ -319,12 +324,16 @@ fn check_app(app: &App, stations: &BTreeSet<&str>) -> Checked {
         return Err(Fault::at(span, message));
     }
     settings::check(app)?;
-    if kind == AppKind::Cbr && app.rate.is_none() && app.interval.is_none() {
+    if matches!(kind, AppKind::Cbr | AppKind::SapStream)
+        && app.rate.is_none()
+        && app.interval.is_none()
+    {
         let fix = "write one of rate = \"64kbps\", interval = \"20ms\"";
         let message = format!("{name} takes either a rate or an interval: {fix}");
         return Err(Fault::at(app.kind.span(), message));
     }
     check_arrivals(app, &name)?;
+    check_sap(app, kind)?;
     if let Some(interval) = app.interval.as_ref().filter(|i| i.get_ref().is_zero()) {
         let message = "an interval of 0 never lets time pass: use a time such as 20ms";
         return Err(Fault::at(interval.span(), message));
@@ -358,6 +367,44 @@ fn check_app(app: &App, stations: &BTreeSet<&str>) -> Checked {
         return Err(Fault::at(stop.span(), message));
     }
     Ok(())
+}
+
+/// Refuses messages that SAP cannot send.
+fn check_sap(app: &App, kind: AppKind) -> Checked {
+    if !kind.is_sap() {
+        return Ok(());
+    }
+    let bytes = app.size.value().unwrap_or(sap::SIZE);
+    let is_paper = app.profile.value() == Some(Profile::Paper);
+    let most = if is_paper { PAPER_SIZE } else { u32::MAX };
+    if let Some(size) = app.size.as_ref().filter(|_| bytes == 0 || bytes > most) {
+        let message = match bytes {
+            0 => "a message of 0 bytes shows nothing: use a size of 1 and more".to_owned(),
+            _ => format!(
+                "a message of {bytes} bytes fits into no datagram, and the paper's profile cuts \
+                 none: use at most {PAPER_SIZE}"
+            ),
+        };
+        return Err(Fault::at(size.span(), message));
+    }
+    if let Some(protected) = app.protected.as_ref().filter(|it| *it.get_ref() > bytes) {
+        let message = format!(
+            "{} protected bytes are more than the {bytes} of a message: use at most those",
+            protected.get_ref()
+        );
+        return Err(Fault::at(protected.span(), message));
+    }
+    if is_paper && sap::mode(app) == AppMode::Approximate && kind == AppKind::SapBulk {
+        return app.rate.as_ref().map_or_else(|| Err(unlimited(app)), |_| Ok(()));
+    }
+    Ok(())
+}
+
+/// Nothing limits approximate messages of the paper's profile.
+fn unlimited(app: &App) -> Fault {
+    let message = "the paper's profile has no congestion control, so that approximate messages \
+                   would all go at once: add rate = \"1Mbps\"";
+    Fault::at(app.kind.span(), message)
 }
 
 /// Times of on and off belong to on–off arrivals, and those need both.

@@ -1,13 +1,15 @@
 //! Settings that change nothing by themselves: they are refused where what they need is missing.
 
 use toml::Spanned;
+use windfall_sap::Profile;
 
-use crate::app::{App, AppArrivals};
+use crate::app::{App, AppArrivals, AppMode};
 use crate::direction::{Aspect, Direction};
 use crate::error::Fault;
 use crate::flows::Flow;
 use crate::link::{Link, LinkKind, Path};
 use crate::model::{RunSettings, Scenario};
+use crate::sap;
 use crate::settings::{Setting, Settings};
 use crate::station::Station;
 use crate::values::Get;
@@ -43,11 +45,28 @@ const FLOW: &[Condition<Flow, Scenario>] = &[(
     "it belongs to a reservation: give the flow a reserve",
 )];
 
-const APP: &[Condition<App, Scenario>] = &[(
-    "jitter",
-    |app, _| app.arrivals.value() != Some(AppArrivals::Poisson),
-    "the times of poisson are random already: choose other arrivals",
-)];
+const APP: &[Condition<App, Scenario>] = &[
+    (
+        "jitter",
+        |app, _| app.arrivals.value() != Some(AppArrivals::Poisson),
+        "the times of poisson are random already: choose other arrivals",
+    ),
+    ("protected", |app, _| is_approximate(app), PRECISE),
+    ("tolerance", |app, _| is_approximate(app), PRECISE),
+    (
+        "tolerance",
+        |app, _| app.profile.value() != Some(Profile::Paper),
+        "the paper's profile does not say which bytes are damaged: choose profile = \"standard\"",
+    ),
+    ("newest-first", |app, _| is_approximate(app), PRECISE),
+];
+
+/// Why a setting of approximate messages changes nothing.
+const PRECISE: &str = "precise messages arrive whole and in order: choose mode = \"approximate\"";
+
+fn is_approximate(app: &App) -> bool {
+    sap::mode(app) == AppMode::Approximate
+}
 
 const RADIO: &[Condition<Radio, Link>] = &[
     (

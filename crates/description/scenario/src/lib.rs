@@ -10,6 +10,7 @@ mod applications;
 #[cfg(test)]
 mod built;
 mod check;
+mod departures;
 mod direction;
 mod effect;
 mod error;
@@ -21,6 +22,7 @@ mod model;
 mod pace;
 mod plan;
 mod routes;
+mod sap;
 mod settings;
 mod station;
 mod stations;
@@ -32,7 +34,7 @@ mod values;
 pub mod wifi;
 
 pub use addresses::{engine_beside, level_inside};
-pub use app::{App, AppArrivals, AppKind, AppTransport};
+pub use app::{App, AppArrivals, AppKind, AppMode, AppTransport};
 pub use applications::DEFAULT_PORT;
 pub use direction::{Aspect, Direction, FramePart};
 pub use error::{ScenarioError, nearest};

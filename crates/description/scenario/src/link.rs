@@ -11,6 +11,8 @@ use crate::wifi::Radio;
 
 /// The MTU of a link where it is unset.
 pub const DEFAULT_MTU: u16 = 1500;
+/// Bytes of the headers of IPv4 and of IPv6 with the header of a datagram.
+pub(crate) const HEADERS: [u32; 2] = [28, 48];
 
 /// The medium of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use core::net::IpAddr;
 
+use windfall_apps::{SapPace, SapSenderConfig};
 use windfall_base::Duration;
 use windfall_channel::{Line, MediumConfig, PathConfig};
 use windfall_network::AppConfig;
@@ -23,11 +24,11 @@ pub(crate) fn check(
     map: &RouteMap,
 ) -> Result<(), Fault> {
     for (app, plan) in scenario.apps.iter().zip(apps) {
-        let AppConfig::Bulk(bulk) = &plan.config else { continue };
-        if bulk.bytes.is_some() {
-            continue;
-        }
-        let to = bulk.to.ip();
+        let to = match &plan.config {
+            AppConfig::Bulk(bulk) if bulk.bytes.is_none() => bulk.to.ip(),
+            AppConfig::SapBulk(bulk) if is_endless(bulk) => bulk.to.ip(),
+            _ => continue,
+        };
         let Some(there) = routes::path(map, stations, plan.station, to) else { continue };
         let Some(links) = timeless(&there, stations, media) else { continue };
         let Some(back) = way_back(map, stations, plan.station, to, &there) else { continue };
@@ -41,12 +42,18 @@ pub(crate) fn check(
             None => "no link".to_owned(),
         };
         let message = format!(
-            "a bulk without an end goes over {over}, so that time would never advance: give the \
-             link a rate or a delay, or the bulk a number of bytes"
+            "a {} without an end goes over {over}, so that time would never advance: give the \
+             link a rate or a delay, or the bulk a number of bytes",
+            plan.config.name()
         );
         return Err(Fault::at(app.kind.span(), message));
     }
     Ok(())
+}
+
+/// Tells whether nothing but its path limits what a sender sends.
+fn is_endless(bulk: &SapSenderConfig) -> bool {
+    bulk.bytes.is_none() && bulk.pace == SapPace::Greedy
 }
 
 /// The links of a path, if all of them take no time in this direction.

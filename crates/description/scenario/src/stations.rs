@@ -50,3 +50,12 @@ pub struct StationRoute {
     /// The interface on which that station is, by its place in [`StationPlan::interfaces`].
     pub interface: usize,
 }
+
+/// The station that has an address.
+pub(crate) fn owner(stations: &[StationPlan], address: IpAddr) -> Option<usize> {
+    let has = |station: &StationPlan| {
+        let mut all = station.interfaces.iter().flat_map(|interface| &interface.addresses);
+        all.any(|own| own.address == address)
+    };
+    stations.iter().position(has)
+}

@@ -75,7 +75,7 @@ impl Scenario {
         let names = self.stations.iter().map(|station| station.name.get_ref().clone());
         let devices = names.map(|name| StationConfig { name, host: None });
         let rates: Vec<Option<Rate>> = self.links.iter().map(fastest).collect();
-        let apps = applications::plan(self, &stations, &places, &rates)?;
+        let apps = applications::plan(self, &stations, &places, (&rates, &map))?;
         let media = links.iter().map(|link| &link.medium).collect::<Vec<_>>();
         pace::check(self, &stations, &apps, &media, &map)?;
         let flows = self.flows.iter().map(|flow| flow.name.get_ref().clone()).collect();

@@ -126,9 +126,10 @@ impl Host {
                 self.streams.close(now, (app, socket));
             }
             SocketCommand::Send { socket, to, data } => {
-                if let Err(error) = self.send(now, app, socket, to, data) {
-                    self.to_apps.push_back((app, SocketEvent::Failed { socket, error }));
-                }
+                self.send_or_fail(now, (app, socket), to, data, None);
+            }
+            SocketCommand::SendCovered { socket, to, data, coverage } => {
+                self.send_or_fail(now, (app, socket), to, data, Some(coverage));
             }
             SocketCommand::Close { socket } => self.close(app, socket),
         }
@@ -179,15 +180,32 @@ impl Host {
         ledger
     }
 
+    /// Sends a datagram, and tells the application if that fails.
+    fn send_or_fail(
+        &mut self,
+        now: Instant,
+        from: (AppId, SocketId),
+        to: SocketAddr,
+        data: Bytes,
+        coverage: Option<u16>,
+    ) {
+        let (app, socket) = from;
+        if let Err(error) = self.send(now, from, to, data, coverage) {
+            self.to_apps.push_back((app, SocketEvent::Failed { socket, error }));
+        }
+    }
+
+    /// Sends a datagram; with a coverage of its own, or that of the socket.
     fn send(
         &mut self,
         now: Instant,
-        app: AppId,
-        socket: SocketId,
+        (app, socket): (AppId, SocketId),
         to: SocketAddr,
         data: Bytes,
+        coverage: Option<u16>,
     ) -> Result<(), SocketError> {
-        let sender = self.sockets.sender(app, socket).ok_or(SocketError::NotOpen)?;
+        let mut sender = self.sockets.sender(app, socket).ok_or(SocketError::NotOpen)?;
+        sender.coverage = coverage.unwrap_or(sender.coverage);
         let source = match sender.local.ip() {
             address if address.is_unspecified() => self.layer.source_for(to.ip()),
             address => Some(address),
@@ -272,7 +290,12 @@ impl Host {
             }
         };
         let (kind, local) = (arrival.kind, datagram.addresses.dst());
-        let Some((app, socket)) = self.sockets.find(kind, local, arrival.to_port) else {
+        let found = self.sockets.find(kind, local, arrival.to_port);
+        let is_unchecked = |(app, socket)| self.sockets.is_unchecked(app, socket);
+        if !(arrival.intact || found.is_some_and(is_unchecked)) {
+            return self.layer.refuse(now, &datagram, DropReason::UdpLiteChecksum);
+        }
+        let Some((app, socket)) = found else {
             let reason = DropReason::NoListener;
             return match kind {
                 Kind::Echo => self.layer.refuse(now, &datagram, reason),

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use windfall_base::{Duration, Instant};
@@ -142,8 +141,12 @@ fn measures(network: &Network, topology: &Topology) -> Vec<Measures> {
     let mut all: Vec<Measures> = own.map(|report| report.into_iter().collect()).collect();
     let sent = sent(topology, &all);
     for (app, measures) in topology.apps.iter().zip(&mut all) {
-        let AppConfig::Sink(sink) = &app.config else { continue };
-        let of = |station| sent.get(&place(station, sink.local, sink.transport)).copied();
+        let (local, protocol) = match &app.config {
+            AppConfig::Sink(sink) => (sink.local, of_datagrams(sink.transport)),
+            AppConfig::SapSink(sink) => (sink.local, Protocol::Sap),
+            _ => continue,
+        };
+        let of = |station| sent.get(&(station, local.port(), protocol)).copied();
         let sent = of(None).is_none().then(|| of(Some(app.station)).unwrap_or(0));
         let count = |name| measures.get(name).map_or(0, |it| it.number() as u64);
         let arrived = count("received") - count("duplicates");
@@ -154,15 +157,26 @@ fn measures(network: &Network, topology: &Topology) -> Vec<Measures> {
     all
 }
 
-/// The place that datagrams are sent to: the station, if the address is one's; the port; and
-/// whether UDP-Lite carries them.
-type Place = (Option<usize>, u16, bool);
-
-fn place(station: Option<usize>, to: SocketAddr, transport: Transport) -> Place {
-    (station, to.port(), matches!(transport, Transport::UdpLite { .. }))
+/// The protocol of a receiver; each has ports of its own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Protocol {
+    Udp,
+    UdpLite,
+    Sap,
 }
 
-/// The datagrams that were sent to each place.
+fn of_datagrams(transport: Transport) -> Protocol {
+    match transport {
+        Transport::UdpLite { .. } => Protocol::UdpLite,
+        _ => Protocol::Udp,
+    }
+}
+
+/// The place that datagrams or messages are sent to: the station, if the address is one's; the
+/// port; and the protocol.
+type Place = (Option<usize>, u16, Protocol);
+
+/// The datagrams and messages that were sent to each place.
 fn sent(topology: &Topology, measures: &[Measures]) -> BTreeMap<Place, u64> {
     let addresses = topology.stations.iter().enumerate().flat_map(|(number, station)| {
         let all = station.interfaces.iter().flat_map(|it| &it.addresses);
@@ -171,10 +185,16 @@ fn sent(topology: &Topology, measures: &[Measures]) -> BTreeMap<Place, u64> {
     let addresses: BTreeMap<_, _> = addresses.collect();
     let mut sent = BTreeMap::new();
     for (app, measures) in topology.apps.iter().zip(measures) {
-        let (AppConfig::Spray(config) | AppConfig::Cbr(config)) = &app.config else { continue };
-        let station = addresses.get(&config.to.ip()).copied();
+        let (to, protocol) = match &app.config {
+            AppConfig::Spray(config) | AppConfig::Cbr(config) => {
+                (config.to, of_datagrams(config.transport))
+            }
+            AppConfig::SapBulk(config) | AppConfig::SapStream(config) => (config.to, Protocol::Sap),
+            _ => continue,
+        };
+        let station = addresses.get(&to.ip()).copied();
         let number = measures.get("sent").map_or(0, |it| it.number() as u64);
-        *sent.entry(place(station, config.to, config.transport)).or_default() += number;
+        *sent.entry((station, to.port(), protocol)).or_default() += number;
     }
     sent
 }

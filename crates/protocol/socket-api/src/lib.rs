@@ -5,7 +5,7 @@
 use core::net::SocketAddr;
 
 use bytes::Bytes;
-use windfall_base::{Damage, Instant};
+use windfall_base::{Damage, Duration, Instant};
 
 /// A socket's name, chosen by the application that opens it; unique within the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,6 +23,10 @@ pub enum Transport {
         /// The least coverage that is accepted; 0 means full coverage only, `None` any.
         min_coverage: Option<u16>,
     },
+    /// UDP-Lite for a protocol that checks by itself what it receives, as SAP does: datagrams whose
+    /// covered bytes are damaged arrive too, and [`SocketCommand::SendCovered`] gives each its own
+    /// coverage.
+    UdpLiteUnchecked,
     /// ICMP echo: the port is the identifier, the data the echo payload.
     Echo,
     /// TCP (RFC 9293): a stream, not datagrams.
@@ -61,6 +65,17 @@ pub enum SocketCommand {
         to: SocketAddr,
         /// The payload to send.
         data: Bytes,
+    },
+    /// Sends one datagram of UDP-Lite.
+    SendCovered {
+        /// The socket to send from.
+        socket: SocketId,
+        /// The destination of the datagram.
+        to: SocketAddr,
+        /// The payload to send.
+        data: Bytes,
+        /// Bytes covered by its checksum, header included; 0 means all.
+        coverage: u16,
     },
     /// Ends the stream after what was sent; receiving goes on.
     Finish {
@@ -195,8 +210,32 @@ pub trait Application {
     /// Says when to call `handle_timeout` next, and why.
     fn poll_timeout(&self) -> Option<(Instant, &'static str)>;
 
+    /// Yields the next message that it has received, for the record; call until `None`.
+    fn poll_message(&mut self) -> Option<MessageArrival> {
+        None
+    }
+
     /// Returns the measurements, as names and values, for the summary of the run.
     fn report(&self) -> Vec<(&'static str, Measured)>;
+}
+
+/// A message that reached an application, as far as that knows what was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageArrival {
+    /// Its number among the messages of its kind on its connection.
+    pub number: u64,
+    /// It is precise, not approximate.
+    pub precise: bool,
+    /// Bytes of the message, those that are missing included.
+    pub len: usize,
+    /// The time since it was due; `None` if its damage hides that.
+    pub age: Option<Duration>,
+    /// Bytes that arrived and are wrong.
+    pub wrong_bytes: u64,
+    /// Bytes that did not arrive.
+    pub missing: u64,
+    /// The transport knew that it may be damaged.
+    pub marked: bool,
 }
 
 /// A measurement of an application.

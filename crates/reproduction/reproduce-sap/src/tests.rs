@@ -1,6 +1,9 @@
 use windfall_base::Seed;
 use windfall_experiment::{Context, Extent};
+use windfall_scenario::Scenario;
+use windfall_sim::Simulation;
 
+use super::ends::{Pair, ProtocolUnderTest};
 use super::office::Office;
 use super::streamer::{Outcome, Run, StreamerMode};
 use super::*;
@@ -116,4 +119,57 @@ fn a_picture_is_recognised_despite_bit_errors() {
 #[test]
 fn a_bit_error_destroys_encrypted_and_compressed_data() {
     check(&encrypted::FIGURE, 6);
+}
+
+/// The seconds of a transfer of 200 KB over a pipe, by the driver of the figures and by the
+/// application of a scenario; both have the same link and the same parameters of SAP.
+fn transfers(protocol: ProtocolUnderTest, link: &str, seeds: core::ops::Range<u64>) -> [f64; 2] {
+    const KILOBYTES: u64 = 200;
+    let size = bulk::message(protocol);
+    let bytes = KILOBYTES * 1_024 / size as u64 * size as u64;
+    let profile = if protocol == ProtocolUnderTest::Paper { "paper" } else { "standard" };
+    let text = format!(
+        "format = 1\nduration = \"120s\"\n[[station]]\nname = \"a\"\n[[station]]\n\
+         name = \"b\"\n[[link]]\nstations = [\"a\", \"b\"]\nmtu = 1500\n{link}\n[[app]]\n\
+         kind = \"sap-bulk\"\nstation = \"a\"\nto = \"b\"\nbytes = {bytes}\nsize = {size}\n\
+         profile = \"{profile}\"\n"
+    );
+    let scenario = Scenario::parse("", &text).unwrap_or_else(|error| panic!("{error}"));
+    let no_files = &mut |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
+    let topology = scenario.topology(0, ("", &text), no_files).expect("it makes sense");
+    let count = (seeds.end - seeds.start) as f64;
+    let mut sums = [0.0; 2];
+    for seed in seeds {
+        let pair = Pair::over(&topology.network, protocol, size, seed);
+        let mut pair = pair.expect("the two reach each other");
+        sums[0] += bulk::seconds(&mut pair, protocol, KILOBYTES, bulk::PATIENCE);
+        let mut simulation = Simulation::new(&topology, Seed(seed)).expect("it can be built");
+        simulation.finish();
+        let report = simulation.network().station(0).and_then(|it| it.reports().next());
+        let report = report.expect("the application reports");
+        let seconds = report.into_iter().find(|(name, _)| *name == "transfer_mean_seconds");
+        sums[1] += seconds.expect("it measures them").1.number();
+    }
+    sums.map(|sum| sum / count)
+}
+
+//= S0.24
+#[test]
+fn the_application_of_a_scenario_takes_as_long_as_the_driver_of_the_figures() {
+    let calm = "rate = \"4Mbps\"\ndelay = \"5ms\"";
+    // The driver waits for the receiver, the application for the acknowledgement of the end: half
+    // a round trip more. The search for larger datagrams comes before the driver's transfer.
+    for (protocol, tolerance) in
+        [(ProtocolUnderTest::Paper, 0.02), (ProtocolUnderTest::Precise, 0.1)]
+    {
+        let [driver, application] = transfers(protocol, calm, 1..2);
+        let ratio = application / driver;
+        assert!((ratio - 1.0).abs() < tolerance, "{protocol:?}: {driver} {application}");
+    }
+    // Of the 200 messages and their acknowledgements 4 % are lost, each for 50 ms: 8 in a transfer
+    // of 3 s with a deviation of 2.8, so that the mean over twelve is known to 1.3 %.
+    let lossy = format!("{calm}\nloss = \"2%\"");
+    let [driver, application] = transfers(ProtocolUnderTest::Paper, &lossy, 1..13);
+    let ratio = application / driver;
+    assert!((ratio - 1.0).abs() < 0.08, "{driver} {application}");
 }

@@ -49,6 +49,7 @@ fn every_example_is_one_of_those_that_are_run_here() {
         "energy-laptops-disturbed.toml",
         "energy-laptops.toml",
         "sap-office.toml",
+        "sap-voice.toml",
         "wifi-bad-station.toml",
         "wifi-walk-away.toml",
     ];

@@ -102,3 +102,30 @@ fn damage_is_logged_as_known_and_as_true() {
         assert_eq!(medium(fate)["ev"], name);
     }
 }
+
+#[test]
+fn a_message_is_as_its_application_knows_it() {
+    let arrival = MessageArrival {
+        number: 4,
+        precise: false,
+        len: 100,
+        age: Some(Duration::from_millis(20)),
+        wrong_bytes: 2,
+        missing: 10,
+        marked: true,
+    };
+    let message = |arrival| {
+        let app = windfall_stack::AppId(0);
+        logged(What::Host(HostEvent::Message { app, arrival })).pop().unwrap()
+    };
+    let expected = json!({
+        "ev": "message.delivered", "t": 1.500000001, "at": "near", "len": 100,
+        "message": {
+            "number": 4, "precise": false, "age": 0.02, "wrong_bytes": 2, "missing": 10,
+            "marked": true,
+        },
+    });
+    assert_eq!(message(arrival), expected);
+    let hidden = message(MessageArrival { age: None, ..arrival });
+    assert!(hidden["message"].get("age").is_none(), "{hidden}");
+}

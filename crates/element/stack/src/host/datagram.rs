@@ -15,7 +15,7 @@ use super::sockets::{Covered, Kind, Sender};
 /// The length of each of the headers here, in bytes.
 pub(super) const HEADER_LEN: usize = 8;
 
-/// The contents of a datagram whose checks held.
+/// The contents of a datagram that can be read.
 pub(super) struct Arrival {
     pub(super) kind: Kind,
     pub(super) from_port: u16,
@@ -24,6 +24,8 @@ pub(super) struct Arrival {
     pub(super) end: usize,
     pub(super) damage: Damage,
     pub(super) coverage: Covered,
+    /// The checksum holds; where it does not, only a socket that checks nothing takes it.
+    pub(super) intact: bool,
 }
 
 /// The header for `data`, and the protocol that it is of; `None` if they are too long.
@@ -40,8 +42,8 @@ pub(super) fn header(
             UdpRepr { src_port, dst_port }.emit(&mut header, addresses, data).ok()?;
             Protocol::UDP
         }
-        Transport::UdpLite { send_coverage, .. } => {
-            let coverage = Coverage::requested(send_coverage);
+        Transport::UdpLite { .. } | Transport::UdpLiteUnchecked => {
+            let coverage = Coverage::requested(sender.coverage);
             UdpLiteRepr { src_port, dst_port, coverage }.emit(&mut header, addresses, data);
             Protocol::UDP_LITE
         }
@@ -79,6 +81,7 @@ pub(super) fn read(datagram: &IpDatagram) -> Result<Arrival, DropReason> {
                 end: datagram.have(),
                 damage: Damage { frame: Check::Good, ..Damage::default() },
                 coverage: Covered::All,
+                intact: true,
             })
         }
         _ => Err(DropReason::NoListener),
@@ -105,6 +108,7 @@ fn read_udp(datagram: &IpDatagram) -> Result<Arrival, DropReason> {
         end: packet.len(),
         damage: remaining(&datagram.damage, covered, packet.len()),
         coverage: Covered::All,
+        intact: true,
     })
 }
 
@@ -119,9 +123,9 @@ fn read_udplite(datagram: &IpDatagram) -> Result<Arrival, DropReason> {
     if packet.covered() > have {
         return Err(DropReason::Truncated);
     }
-    if !packet.checksum_holds_with(&datagram.addresses, tail) {
-        return Err(DropReason::UdpLiteChecksum);
-    }
+    let intact = packet.checksum_holds_with(&datagram.addresses, tail);
+    // Of a sum that does not hold, nothing follows for what it covers.
+    let checked = if intact { packet.covered() } else { HEADER_LEN };
     let coverage = match packet.covered() {
         covered if covered == datagram.len => Covered::All,
         covered => Covered::First(covered as u16),
@@ -131,8 +135,9 @@ fn read_udplite(datagram: &IpDatagram) -> Result<Arrival, DropReason> {
         from_port: packet.src_port(),
         to_port: packet.dst_port(),
         end: have,
-        damage: remaining(&datagram.damage, packet.covered(), have),
+        damage: remaining(&datagram.damage, checked, have),
         coverage,
+        intact,
     })
 }
 

@@ -1,7 +1,7 @@
 //! What a host reports of itself.
 
 use windfall_base::{Damage, DropReason, Tag};
-use windfall_socket_api::SocketId;
+use windfall_socket_api::{MessageArrival, SocketId};
 
 use super::AppId;
 
@@ -30,6 +30,13 @@ pub enum HostEvent {
         len: usize,
         /// The known damage of the bytes.
         damage: Damage,
+    },
+    /// A message reached an application, whose datagrams did so before.
+    Message {
+        /// The application that received it.
+        app: AppId,
+        /// The message as that application knows it.
+        arrival: MessageArrival,
     },
     /// A packet was discarded.
     Dropped {

@@ -25,7 +25,7 @@ impl Kind {
     fn of(transport: Transport) -> Self {
         match transport {
             Transport::Udp => Self::Udp,
-            Transport::UdpLite { .. } => Self::UdpLite,
+            Transport::UdpLite { .. } | Transport::UdpLiteUnchecked => Self::UdpLite,
             // Streams have a table of their own and never come here.
             Transport::Echo | Transport::Tcp => Self::Echo,
         }
@@ -49,6 +49,8 @@ pub(super) struct Sender {
     pub(super) transport: Transport,
     pub(super) local: SocketAddr,
     pub(super) echo: u16,
+    /// Bytes that the checksum of UDP-Lite covers, header included; 0 for all.
+    pub(super) coverage: u16,
 }
 
 /// The part of a datagram that its checksum covered.
@@ -115,7 +117,11 @@ impl Sockets {
         let socket = self.open.get_mut(&(app, socket))?;
         let echo = socket.next_echo;
         socket.next_echo = echo.wrapping_add(1);
-        Some(Sender { transport: socket.transport, local: socket.local, echo })
+        let coverage = match socket.transport {
+            Transport::UdpLite { send_coverage, .. } => send_coverage,
+            _ => 0,
+        };
+        Some(Sender { transport: socket.transport, local: socket.local, echo, coverage })
     }
 
     /// The socket for what arrived at `address` and `port`: one of that very address first.
@@ -136,6 +142,12 @@ impl Sockets {
             }
             _ => true,
         }
+    }
+
+    /// Tells whether a socket takes datagrams whose covered bytes are damaged.
+    pub(super) fn is_unchecked(&self, app: AppId, socket: SocketId) -> bool {
+        let transport = self.open.get(&(app, socket)).map(|socket| socket.transport);
+        transport == Some(Transport::UdpLiteUnchecked)
     }
 
     /// Makes room for `bytes` in a socket's buffer, if they stay within `limit`.

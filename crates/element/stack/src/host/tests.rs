@@ -314,6 +314,32 @@ fn a_receiver_may_ask_for_coverage() {
     assert!(delivered(0, Some(1000)));
 }
 
+//= S0.3
+//= S0.4
+#[test]
+fn a_socket_that_checks_nothing_takes_damaged_datagrams_of_any_coverage() {
+    let arrivals = |transport, inverted: usize| {
+        let mut row = Row::pair();
+        row.open(0, Transport::UdpLiteUnchecked, "0.0.0.0:0");
+        row.open(1, transport, "0.0.0.0:9");
+        row.damage = match inverted {
+            28 => |frame| frame.invert(&[28 * 8]),
+            _ => |frame| frame.invert(&[60 * 8]),
+        };
+        let (socket, to) = (SOCKET, "10.0.0.2:9".parse().expect("an address"));
+        let data = Bytes::from_static(&[0; 50]);
+        let send = SocketCommand::SendCovered { socket, to, data, coverage: 12 };
+        row.hosts[0].handle_command(NOW, APP, send);
+        row.run();
+        (row.received(1).len(), row.dropped(1, DropReason::UdpLiteChecksum))
+    };
+    // Covered are the header and the 4 bytes behind it.
+    assert_eq!(arrivals(LITE, 60), (1, 0));
+    assert_eq!(arrivals(LITE, 28), (0, 1));
+    assert_eq!(arrivals(Transport::UdpLiteUnchecked, 60), (1, 0));
+    assert_eq!(arrivals(Transport::UdpLiteUnchecked, 28), (1, 0));
+}
+
 //= S0.30
 //= S0.72
 #[test]
@@ -407,7 +433,7 @@ fn sensible(stream: &mut Stream, now: Instant) -> (Port, Input) {
     };
     let data = vec![0; usize::from(pick(&[0, 50, 255])) * 6];
     let transport = [Transport::Udp, LITE, Transport::Echo][usize::from(pick(&[0, 1, 2]))];
-    let sender = sockets::Sender { transport, local: ([0; 4], 5).into(), echo: 1 };
+    let sender = sockets::Sender { transport, local: ([0; 4], 5).into(), echo: 1, coverage: 12 };
     let port = u16::from(pick(&[9, 10]));
     let (protocol, header) =
         datagram::header(&sender, &addresses, port, &data).expect("short enough");

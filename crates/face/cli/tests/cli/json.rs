@@ -38,6 +38,19 @@ port = 5005
 kind = "ping"
 station = "near"
 to = "far"
+[[app]]
+kind = "sap-bulk"
+station = "near"
+to = "far"
+bytes = "2kB"
+port = 5007
+[[app]]
+kind = "sap-stream"
+station = "near"
+to = "far"
+interval = "20ms"
+size = 40
+port = 5008
 [[flow]]
 name = "busy"
 dst-port = 5004

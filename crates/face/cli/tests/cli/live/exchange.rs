@@ -126,6 +126,52 @@ fn tcp_stays_exact_beside_approximate_datagrams() {
     assert!(report["damaged"].as_u64() > Some(20), "{report}");
 }
 
+/// The link of both kinds of time below.
+const DAMAGED: [(&str, &str); 4] =
+    [("rate", "\"10Mbps\""), ("delay", "\"10ms\""), ("ber", "2e-5"), ("accept-damaged", "true")];
+
+/// Returns what a simulated stream of as many messages measures at its receiver.
+fn simulated(datagrams: u32) -> Value {
+    let link = DAMAGED.map(|(key, value)| format!("{key} = {value}\n")).concat();
+    let text = format!(
+        "format = 1\nduration = \"60s\"\n[[station]]\nname = \"near\"\n[[station]]\n\
+         name = \"far\"\n[[link]]\nstations = [\"near\", \"far\"]\n{link}[[app]]\n\
+         kind = \"sap-stream\"\nstation = \"near\"\nto = \"far\"\ninterval = \"2ms\"\n\
+         size = 1000\ncount = {datagrams}\n"
+    );
+    let folder = Folder::new("stream-simulated");
+    let file = folder.path().join("stream.toml");
+    std::fs::write(&file, text).expect("it can be written");
+    let output = windfall(&format!("sim {} --json", file.display())).output().expect("it runs");
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let applications = summary["applications"].as_array().expect("there are some");
+    let sink = applications.iter().find(|it| it["name"] == "sap-sink at far");
+    sink.expect("a receiver")["measures"].clone()
+}
+
+//= S0.32
+#[test]
+fn a_stream_between_sockets_is_lost_and_damaged_as_a_simulated_one() {
+    require!();
+    const DATAGRAMS: u32 = 2_000;
+    let simulated = simulated(DATAGRAMS);
+    let option = |(key, value): (&str, &str)| format!("--{key}={}", value.trim_matches('"'));
+    let options = DAMAGED.map(option).join(" ").replace("=true", "");
+    let send = format!(
+        "stream send $WINDFALL_BASE --datagrams {DATAGRAMS} --size 1000 --interval 2ms \
+         --carrier raw"
+    );
+    let real = exchange("stream-real", &options, "stream receive --carrier raw", &send);
+    for key in ["lost", "damaged", "bit_errors"] {
+        let number = |report: &Value| report[key].as_f64().expect("a number");
+        let (simulated, real) = (number(&simulated), number(&real));
+        // Each is a count of rare events; five standard deviations of the difference of two.
+        let tolerance = 5.0 * (simulated + real).sqrt();
+        assert!((simulated - real).abs() < tolerance, "{key}: {simulated} simulated, {real} real");
+        assert!(simulated > 0.0, "{key}");
+    }
+}
+
 /// In the paper profile nothing but the link knows of damage.
 #[test]
 fn the_link_tells_the_receiver_which_datagrams_are_damaged() {
