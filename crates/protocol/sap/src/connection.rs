@@ -153,6 +153,8 @@ pub(crate) struct Connection {
     rtt: Rtt,
     congestion: Congestion,
     pacer: Pacer,
+    /// The bytes of data sent since the last urgent packet.
+    unhurried: usize,
     path: PathSize,
     /// The size of the peer's free receive buffer in bytes.
     peer_room: usize,
@@ -219,6 +221,7 @@ impl Connection {
             rtt: Rtt::default(),
             congestion: Congestion::new(config.base_datagram),
             pacer: Pacer::default(),
+            unhurried: 0,
             path: PathSize::new(config.base_datagram, config.max_datagram),
             peer_room: config.base_datagram * 16,
             sending: FinState::Open,

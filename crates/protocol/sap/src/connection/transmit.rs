@@ -28,6 +28,12 @@ impl Body {
     }
 }
 
+/// The number of reports of approximate packets in each window that is in use.
+const REPORTS: usize = 4;
+/// The minimum number of approximate packets from one report to the next, and the maximum once the
+/// window is full.
+const LEAST: usize = 2;
+const MOST: usize = 8;
 /// The padding of path MTU probes.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
@@ -211,9 +217,10 @@ impl Connection {
         let Body { mut exact, mut rest, flags: set } = body;
         let number = self.sent.next();
         let size = self.around + exact[0].len() + exact[1].len() + rest.len();
-        let full = self.sent.in_flight() + 2 * size > self.congestion.window();
-        let last = self.sending == FinState::Pending && self.outbox.new.is_empty();
-        let urgent = self.config.congestion_control && kind == SapKind::Data && (full || last);
+        let reported = matches!(load, Some(Load::Approximate));
+        let urgent = self.config.congestion_control
+            && kind == SapKind::Data
+            && self.is_urgent(size, reported);
         let flags = set | if urgent { flags::URGENT } else { 0 };
         let connection = self.peer_id;
         let mut header = SapHeader { kind, flags, exact: 0, connection, number: number as u32 };
@@ -238,6 +245,25 @@ impl Connection {
         let data = kind == SapKind::Data && self.config.congestion_control;
         let whole = protected == len && (len > LONGEST_FRAME || data && self.trust.take(number));
         OutgoingDatagram { to: self.peer, parts, exact: protected, unbound, whole }
+    }
+
+    /// Returns whether the next datagram, of `size` bytes, needs its acknowledgement at once: it
+    /// fills the window, or is the last one. Of those that are only `reported`, one in each part of
+    /// the window needs it, since a report takes airtime and may collide with what it reports.
+    fn is_urgent(&mut self, size: usize, reported: bool) -> bool {
+        let (in_flight, window) = (self.sent.in_flight() + size, self.congestion.window());
+        let outbox = &self.outbox;
+        let nothing_waits = outbox.new.is_empty() && outbox.approximate.is_empty();
+        let is_last = self.sending == FinState::Pending && nothing_waits;
+        let is_full = in_flight + size > window;
+        self.unhurried += size;
+        let part = if is_full { (window / REPORTS).min(MOST * size) } else { window / REPORTS };
+        let is_turn = 2 * in_flight > window && self.unhurried >= part.max(LEAST * size);
+        let urgent = is_last || if reported { is_turn } else { is_full };
+        if urgent {
+            self.unhurried = 0;
+        }
+        urgent
     }
 
     /// Reports that the send buffer has room, once half of it is free.

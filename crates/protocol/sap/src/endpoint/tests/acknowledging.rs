@@ -50,6 +50,44 @@ fn an_approximate_message_is_reported_after_twice_the_delay() {
 }
 
 #[test]
+fn reports_of_approximate_messages_in_bulk_are_rare_up_to_the_end() {
+    let (mut network, a) = quiet();
+    network.impairments = Impairments { loss: 0.05, ..CLEAN };
+    for _ in 0..1_000 {
+        network.send(A, a, Mode::Approximate { protected: 0 }, &[7; 1_200]);
+    }
+    network.ends[A].finish(a);
+    network.run(SECOND * 10);
+    let data = network.sent(A, SapKind::Data).len();
+    assert_eq!(data, 1_000);
+    assert!(acks(&network) * 3 < data, "{} reports", acks(&network));
+}
+
+/// Returns the number of bytes that arrive over a path that loses one datagram in a hundred.
+fn arrived(mode: &Mode, seed: u64) -> usize {
+    let standard = SapConfig::standard();
+    let config = SapConfig { send_buffer: 200_000, max_datagram: 1_472, ..standard };
+    let lossy = Impairments { loss: 0.01, ..CLEAN };
+    let (mut network, [a, b]) = Network::connected(config, lossy, seed);
+    let end = network.now + SECOND * 3;
+    let message = Message::new(mode.clone(), vec![7; 1_400]);
+    let mut bytes = 0;
+    while network.now < end {
+        while network.ends[A].send(a, &message).is_ok() {}
+        network.run(MS);
+        bytes += network.receive(B, b).iter().map(|it| it.data.len()).sum::<usize>();
+    }
+    bytes
+}
+
+#[test]
+fn approximate_messages_are_as_fast_as_precise_ones_over_a_lossy_path() {
+    let all = |mode: Mode| (0..10).map(|seed| arrived(&mode, seed)).sum::<usize>();
+    let [precise, approximate] = [Mode::Precise, Mode::Approximate { protected: 0 }].map(all);
+    assert!(approximate * 10 > precise * 9, "{approximate} approximate, {precise} precise bytes");
+}
+
+#[test]
 fn a_closed_end_lingers_for_a_retransmitted_fin() {
     let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
     network.ends[A].finish(a);
