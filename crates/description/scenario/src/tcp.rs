@@ -6,7 +6,7 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use windfall_base::Duration;
-use windfall_tcp::{LossRecovery, TcpConfig};
+use windfall_tcp::{LossRecovery, TcpConfig, TickEstimation};
 
 use crate::error::nearest;
 use crate::values::by_text;
@@ -15,6 +15,7 @@ pub use settings::{TCP_SETTINGS, TcpSetting};
 
 mod buffer;
 mod settings;
+mod words;
 
 /// The window that a shift of 14 can express, in bytes (RFC 7323, section 2.3).
 const LARGEST_WINDOW: usize = 65_535 << 14;
@@ -37,16 +38,25 @@ pub enum TcpPreset {
     NewReno,
     /// Reno, whose fast recovery ends with the first new acknowledgment (RFC 5681).
     Reno,
-    /// NetBSD 1.2, on which paper 003 measured (RFC 2001).
+    /// 4.4BSD's Net/3 (RFC 2001).
     Net3Reno,
+    /// NetBSD 1.2, on which paper 003 measured.
+    NetBsd,
     /// The recommendation of paper 002 to save energy.
     EnergySaving,
 }
 
 impl TcpPreset {
     /// Lists every preset.
-    pub const ALL: [Self; 6] =
-        [Self::Cubic, Self::Sack, Self::NewReno, Self::Reno, Self::Net3Reno, Self::EnergySaving];
+    pub const ALL: [Self; 7] = [
+        Self::Cubic,
+        Self::Sack,
+        Self::NewReno,
+        Self::Reno,
+        Self::Net3Reno,
+        Self::NetBsd,
+        Self::EnergySaving,
+    ];
 
     /// Returns the name by which it is chosen.
     #[must_use]
@@ -57,6 +67,7 @@ impl TcpPreset {
             Self::NewReno => "new-reno",
             Self::Reno => "reno",
             Self::Net3Reno => "net3-reno",
+            Self::NetBsd => "netbsd-1.2",
             Self::EnergySaving => "energy-saving",
         }
     }
@@ -75,6 +86,7 @@ impl TcpPreset {
                 ..TcpConfig::new_reno()
             },
             Self::Net3Reno => TcpConfig::net3_reno(),
+            Self::NetBsd => TcpConfig::netbsd_1_2(),
             Self::EnergySaving => TcpConfig::energy_saving(),
         }
     }
@@ -234,8 +246,8 @@ fn find_setting(name: &str) -> Result<&'static TcpSetting, TcpSettingsError> {
 /// Refuses settings that contradict each other although each is legal.
 fn check(config: &TcpConfig) -> Result<(), &'static str> {
     let timeout = &config.timeout;
-    if timeout.in_ticks && timeout.tick == Duration::ZERO {
-        return Err("rto-in-ticks=on needs a clock that ticks: add tick=500ms");
+    if timeout.in_ticks != TickEstimation::Off && timeout.tick == Duration::ZERO {
+        return Err("rto-in-ticks needs a clock that ticks: add tick=500ms");
     }
     if timeout.minimum > timeout.maximum {
         return Err("min-rto is longer than max-rto: the timeout would have no length");

@@ -101,6 +101,8 @@ pub enum PolicyKind {
     Robust,
     /// Size and parity follow what is reported, by simple rules (S3.21).
     Flex,
+    /// The same, and whole frames are repeated, as by the first three.
+    FlexWhole,
     /// Size and parity follow estimates of loss, truncation and symbol errors.
     Best,
 }
@@ -111,7 +113,7 @@ pub enum PolicyKind {
 pub struct UnknownPolicy(String);
 
 impl PolicyKind {
-    /// All policies; the first four are those of the paper, in its order.
+    /// The policies that figures compare; the first four are those of the paper, in its order.
     pub const ALL: [Self; 5] = [Self::Bold, Self::Light, Self::Robust, Self::Flex, Self::Best];
 
     /// The name in options and files.
@@ -122,6 +124,7 @@ impl PolicyKind {
             Self::Light => "light",
             Self::Robust => "robust",
             Self::Flex => "flex",
+            Self::FlexWhole => "flex-whole",
             Self::Best => "best",
         }
     }
@@ -134,6 +137,7 @@ impl PolicyKind {
             Self::Light => Box::new(Fixed::LIGHT),
             Self::Robust => Box::new(Fixed::ROBUST),
             Self::Flex => Box::new(Flex::default()),
+            Self::FlexWhole => Box::new(Flex::repeating_whole()),
             Self::Best => Box::new(Best::new(cost)),
         }
     }
@@ -149,7 +153,8 @@ impl FromStr for PolicyKind {
     type Err = UnknownPolicy;
 
     fn from_str(text: &str) -> Result<Self, UnknownPolicy> {
-        let found = Self::ALL.into_iter().find(|kind| kind.name() == text);
+        let mut all = Self::ALL.into_iter().chain([Self::FlexWhole]);
+        let found = all.find(|kind| kind.name() == text);
         found.ok_or_else(|| UnknownPolicy(text.to_owned()))
     }
 }

@@ -4,7 +4,7 @@ use windfall_base::Duration;
 use windfall_congestion::CongestionControl;
 use windfall_wire_net::tcp::{CorruptionKinds, Packing};
 
-use crate::rtt::TimeoutConfig;
+use crate::rtt::{TickEstimation, TimeoutConfig};
 
 /// The configuration of a connection; the table in `docs/tcp.md` lists every setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub struct TcpConfig {
     pub template: bool,
     /// When data are acknowledged (S2.10, S2.47).
     pub acks: AckPolicy,
+    /// Data whose sender had no more for now (PSH) are acknowledged at once, as by NetBSD 1.2.
+    pub ack_pushes: bool,
     /// Nagle's algorithm: short segments wait for an acknowledgment (RFC 9293, section 3.7.4).
     pub nagle: bool,
     /// The computation of the retransmission timeout (RFC 6298; S3.15).
@@ -106,6 +108,7 @@ impl Default for TcpConfig {
             prediction: true,
             template: true,
             acks: AckPolicy::default(),
+            ack_pushes: false,
             nagle: true,
             timeout: TimeoutConfig::default(),
             congestion_control: CongestionControl::Cubic,
@@ -147,7 +150,7 @@ impl TcpConfig {
         }
     }
 
-    /// Returns the settings of NetBSD 1.2, on which paper 003 measured (RFC 2001; S3.2, S3.15).
+    /// Returns the settings of 4.4BSD's Net/3 without the options of RFC 1323 (RFC 2001; S3.15).
     //= S3.15
     #[must_use]
     pub fn net3_reno() -> Self {
@@ -168,7 +171,7 @@ impl TcpConfig {
                 minimum: Duration::from_secs(1),
                 maximum: Duration::from_secs(64),
                 tick: Duration::from_millis(500),
-                in_ticks: true,
+                in_ticks: TickEstimation::Net3,
             },
             congestion_control: CongestionControl::Net3Reno,
             byte_counting: false,
@@ -178,6 +181,32 @@ impl TcpConfig {
             retries: 12,
             syn_retries: 4,
             ..Self::classic()
+        }
+    }
+
+    /// Returns the settings of NetBSD 1.2, on which paper 003 measured (S3.2, S3.15).
+    ///
+    /// It differs from Net/3 by its estimate of the round trip, by acknowledging PSH at once, and
+    /// by offering RFC 1323 as it came. A segment with a timestamp is shorter than the size by
+    /// which its receiver counts to two, so that every third is acknowledged (RFC 2525, 2.13).
+    /// Neither the eighth of a segment that Net/3 adds to each step of congestion avoidance, nor
+    /// the buffers that both round up to whole segments, is in either set.
+    //= S3.15
+    #[must_use]
+    pub fn netbsd_1_2() -> Self {
+        let old = Self::net3_reno();
+        Self {
+            timestamps: true,
+            paws: Paws::BeforePrediction,
+            window_scale: true,
+            acks: AckPolicy::EverySegments {
+                segments: 3,
+                delay: Duration::from_millis(200),
+                tick: Duration::from_millis(200),
+            },
+            ack_pushes: true,
+            timeout: TimeoutConfig { in_ticks: TickEstimation::NetBsd, ..old.timeout },
+            ..old
         }
     }
 
@@ -409,13 +438,17 @@ mod tests {
     }
 
     #[test]
-    fn the_old_tcp_is_what_netbsd_had() {
+    fn the_old_tcps_are_what_the_sources_say() {
         //= S3.15
         let old = TcpConfig::net3_reno();
         assert_eq!((old.send_buffer, old.receive_buffer), (16_384.into(), 16_384.into()));
         assert_eq!((old.paws, old.timestamps, old.window_scale), (Paws::Off, false, false));
         assert_eq!((old.initial_window, old.byte_counting), (1, false));
         assert_eq!((old.retries, old.syn_retries), (12, 4));
+        let netbsd = TcpConfig::netbsd_1_2();
+        assert_eq!((netbsd.timestamps, netbsd.window_scale, netbsd.ack_pushes), (true, true, true));
+        assert_eq!(netbsd.timeout.in_ticks, TickEstimation::NetBsd);
+        assert_eq!(netbsd.receive_buffer, old.receive_buffer);
     }
 
     #[test]

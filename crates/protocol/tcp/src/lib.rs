@@ -50,7 +50,7 @@ pub use endpoint::{ConnectionHandle, Listener, OpenError, Overflow, TcpEndpoint}
 pub use event::{TcpError, TcpEvent, UseError};
 pub use lookup::{ConnectionKey, ConnectionTable, Lookup, LookupCounts};
 pub use operations::Operations;
-pub use rtt::{RttEstimator, TimeoutConfig};
+pub use rtt::{RttEstimator, TickEstimation, TimeoutConfig};
 pub use segment::{Segment, SegmentMeta, TcpTransmit};
 pub use windfall_congestion::CongestionControl;
 

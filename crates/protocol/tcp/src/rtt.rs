@@ -14,8 +14,23 @@ pub struct TimeoutConfig {
     pub maximum: Duration,
     /// The period of the clock that measures and fires; zero means an exact clock.
     pub tick: Duration,
-    /// Estimation in whole ticks, in fixed point as 4.4BSD did; needs a tick.
-    pub in_ticks: bool,
+    /// Estimation in whole ticks, in fixed point as old systems did; needs a tick.
+    pub in_ticks: TickEstimation,
+}
+
+/// Ways to estimate the round trip in whole ticks, in fixed point (S3.15).
+//= S3.15
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TickEstimation {
+    /// None: the exact estimate of RFC 6298.
+    #[default]
+    Off,
+    /// As 4.4BSD's Net/3: the variation keeps three quarters of a tick, which count as three
+    /// ticks, so that a round trip far below one has a timeout of three.
+    Net3,
+    /// As NetBSD 1.2: round trips are scaled by four, so that the variation dies down below a tick
+    /// and the same round trip has a timeout of two, the last round trip and two ticks at least.
+    NetBsd,
 }
 
 impl Default for TimeoutConfig {
@@ -26,7 +41,7 @@ impl Default for TimeoutConfig {
             minimum: Duration::from_millis(200),
             maximum: Duration::from_secs(60),
             tick: Duration::ZERO,
-            in_ticks: false,
+            in_ticks: TickEstimation::Off,
         }
     }
 }
@@ -59,34 +74,62 @@ impl TimeoutConfig {
     }
 }
 
-/// The estimator of 4.4BSD: whole ticks, three bits of fraction for the mean, two for the
-/// variation.
-///
-/// Its rounding never lets the variation fall below three quarters of a tick, so that a round trip
-/// far below one tick has a timeout of three (S3.15).
+/// The estimators in whole ticks: three bits of fraction for the mean, two for the variation, of
+/// units of a tick (Net/3) or of a quarter of one (NetBSD).
 //= S3.15
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Ticks {
     smoothed: i64,
     variation: i64,
+    /// The last round trip.
+    last: i64,
 }
 
+/// The timeouts in a row after which NetBSD takes the next round trip as if it were the first.
+const FORGOTTEN: u32 = 4;
+/// The greatest number of doublings of NetBSD.
+const DOUBLINGS: u32 = 6;
+
 impl Ticks {
-    /// Takes a round trip in which the clock ticked `ticks` times; the first counts one more.
-    fn sample(&mut self, ticks: u64) {
-        let ticks = ticks as i64;
+    /// Takes a round trip in which the clock ticked `ticks` times.
+    fn sample(&mut self, kind: TickEstimation, ticks: u64) {
+        self.last = ticks as i64;
+        let is_scaled = kind == TickEstimation::NetBsd;
         if self.smoothed == 0 {
-            (self.smoothed, self.variation) = ((ticks + 1) << 3, (ticks + 1) << 1);
+            // Net/3 counts one tick more at first.
+            let first = if is_scaled { self.last << 2 } else { self.last + 1 };
+            (self.smoothed, self.variation) = (first << 3, first << 1);
             return;
         }
-        let error = ticks - (self.smoothed >> 3);
-        self.smoothed = (self.smoothed + error).max(1);
-        self.variation = (self.variation + error.abs() - (self.variation >> 2)).max(1);
+        let (units, least) = if is_scaled { (self.last << 2, 4) } else { (self.last, 1) };
+        let error = units - (self.smoothed >> 3);
+        let above = |value: i64| if value > 0 { value } else { least };
+        self.smoothed = above(self.smoothed + error);
+        self.variation = above(self.variation + error.abs() - (self.variation >> 2));
     }
 
-    /// Returns the timeout, in ticks.
-    const fn timeout(&self) -> u64 {
+    /// Forgets the mean, which a long row of timeouts proves wrong, and keeps the timeout.
+    fn forget(&mut self) {
+        self.variation += self.smoothed >> 3;
+        self.smoothed = 0;
+    }
+
+    /// Returns the timeout of Net/3, in ticks.
+    const fn of_net3(&self) -> u64 {
         ((self.smoothed >> 3) + self.variation) as u64
+    }
+
+    /// Returns the timeout of NetBSD after `backoff` timeouts in a row, in ticks.
+    ///
+    /// What is doubled may be no tick at all, which is why a short round trip's timeout does not
+    /// grow: the least timeout takes its place.
+    const fn of_netbsd(&self, backoff: u32) -> u64 {
+        let ticks = ((self.smoothed >> 3) + self.variation) >> 2;
+        match backoff {
+            0 if ticks < self.last + 2 => (self.last + 2) as u64,
+            DOUBLINGS.. => (ticks << DOUBLINGS) as u64,
+            _ => (ticks << backoff) as u64,
+        }
     }
 }
 
@@ -108,7 +151,7 @@ impl RttEstimator {
         Self {
             config,
             smoothed: SmoothedRtt::default(),
-            ticks: Ticks { smoothed: 0, variation: 0 },
+            ticks: Ticks::default(),
             backoff: 0,
             samples: 0,
             least: None,
@@ -122,8 +165,8 @@ impl RttEstimator {
         self.samples += 1;
         self.backoff = 0;
         self.least = Some(self.least.map_or(measured, |least| least.min(measured)));
-        if self.config.in_ticks && self.config.tick > Duration::ZERO {
-            self.ticks.sample(measured.as_nanos() / self.config.tick.as_nanos());
+        if let Some(ticks) = measured.as_nanos().checked_div(self.config.tick.as_nanos()) {
+            self.ticks.sample(self.config.in_ticks, ticks);
         }
         self.smoothed.sample_of(measured, expected);
     }
@@ -131,6 +174,9 @@ impl RttEstimator {
     /// Doubles the timeout after it has fired (RFC 6298, 5.5).
     pub fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(32);
+        if self.config.in_ticks == TickEstimation::NetBsd && self.backoff >= FORGOTTEN {
+            self.ticks.forget();
+        }
     }
 
     /// Takes back the doubling, without a measurement.
@@ -142,16 +188,21 @@ impl RttEstimator {
     #[must_use]
     pub fn timeout(&self) -> Duration {
         let config = &self.config;
-        let base = self.smoothed.mean().map_or(config.initial, |mean| {
-            if config.in_ticks {
-                return config.tick * self.ticks.timeout();
+        let bounded = |timeout: Duration| timeout.max(config.minimum).min(config.maximum);
+        let doubled = |timeout: Duration| {
+            let doubled = bounded(timeout).as_nanos().saturating_mul(1 << self.backoff);
+            Duration::from_nanos(doubled).min(config.maximum)
+        };
+        let Some(mean) = self.smoothed.mean() else { return doubled(config.initial) };
+        match config.in_ticks {
+            TickEstimation::Off => {
+                let granularity = config.tick.max(Duration::from_millis(1));
+                let variation = granularity.max(self.smoothed.variation() * 4);
+                doubled(mean.saturating_add(variation))
             }
-            let granularity = config.tick.max(Duration::from_millis(1));
-            mean.saturating_add(granularity.max(self.smoothed.variation() * 4))
-        });
-        let base = base.max(config.minimum).min(config.maximum);
-        let doubled = base.as_nanos().saturating_mul(1 << self.backoff);
-        Duration::from_nanos(doubled).min(config.maximum)
+            TickEstimation::Net3 => doubled(config.tick * self.ticks.of_net3()),
+            TickEstimation::NetBsd => bounded(config.tick * self.ticks.of_netbsd(self.backoff)),
+        }
     }
 
     /// Returns when a timer set at `now` for the timeout fires.
@@ -164,6 +215,16 @@ impl RttEstimator {
     #[must_use]
     pub fn between(&self, from: Instant, to: Instant) -> Duration {
         self.config.between(from, to)
+    }
+
+    /// Returns a round trip that ended at `now` as the estimator wants it: one that counts ticks
+    /// needs those that fell into it.
+    #[must_use]
+    pub fn seen(&self, now: Instant, measured: Duration) -> Duration {
+        if self.config.in_ticks == TickEstimation::Off {
+            return measured;
+        }
+        self.between(Instant::from_nanos(now.as_nanos().saturating_sub(measured.as_nanos())), now)
     }
 
     /// Returns the smoothed round-trip time, once measured.

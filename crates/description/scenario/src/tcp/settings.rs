@@ -4,14 +4,14 @@ use core::fmt::Display;
 use core::str::FromStr;
 
 use windfall_base::{ByteCount, Duration};
-use windfall_tcp::{
-    AckPolicy, CongestionControl, Corruption, Keepalive, LossRecovery, NotificationMode, Paws,
-    Reaction, TcpConfig,
-};
-use windfall_wire_net::tcp::{CorruptionKinds, Packing};
+use windfall_tcp::{AckPolicy, Corruption, Keepalive, NotificationMode, TcpConfig};
+use windfall_wire_net::tcp::CorruptionKinds;
 
 use super::LEAST_MSS;
 use super::buffer::{buffer_size, buffer_text, size};
+use super::words::{
+    CONGESTION_CONTROLS, ESTIMATIONS, MODES, PACKINGS, PAWS, REACTIONS, RECOVERIES,
+};
 use crate::values::SWITCH;
 
 /// One setting of a TCP.
@@ -116,27 +116,6 @@ macro_rules! buffer {
     };
 }
 
-const PAWS: [(&str, Paws); 3] =
-    [("before", Paws::BeforePrediction), ("after", Paws::AfterPrediction), ("off", Paws::Off)];
-const CONGESTION_CONTROLS: [(&str, CongestionControl); 4] = [
-    ("cubic", CongestionControl::Cubic),
-    ("bbr", CongestionControl::Bbr),
-    ("reno", CongestionControl::Reno),
-    ("net3-reno", CongestionControl::Net3Reno),
-];
-const RECOVERIES: [(&str, LossRecovery); 3] = [
-    ("new-reno", LossRecovery::NewReno),
-    ("net3", LossRecovery::Net3),
-    ("sack", LossRecovery::Sack),
-];
-const MODES: [(&str, NotificationMode); 3] = [
-    ("draft-safe", NotificationMode::DraftSafe),
-    ("paper", NotificationMode::Paper),
-    ("extended", NotificationMode::Extended),
-];
-const PACKINGS: [(&str, Packing); 2] = [("packed", Packing::Packed), ("aligned", Packing::Aligned)];
-const REACTIONS: [(&str, Reaction); 3] =
-    [("ignore", Reaction::Ignore), ("as-mark", Reaction::AsMark), ("as-loss", Reaction::AsLoss)];
 /// From one nanosecond to an hour: what timers may wait.
 const SPANS: core::ops::RangeInclusive<Duration> =
     Duration::from_nanos(1)..=Duration::from_secs(3600);
@@ -144,7 +123,7 @@ const SPANS: core::ops::RangeInclusive<Duration> =
 const DELAYS: core::ops::RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
 
 /// Every setting, in the order of the table in `docs/tcp.md`.
-pub static TCP_SETTINGS: [TcpSetting; 43] = [
+pub static TCP_SETTINGS: [TcpSetting; 44] = [
     quantity!(
         "mss",
         ("Greatest segment that is offered and sent", "RFC 9293, section 3.7.1; S2.12"),
@@ -217,6 +196,11 @@ pub static TCP_SETTINGS: [TcpSetting; 43] = [
         text: |config| ack_text(config.acks),
     },
     switch!(
+        "ack-pushes",
+        ("Acknowledge the last segment that a sender had (PSH) at once, as NetBSD 1.2", "S3.2"),
+        ack_pushes
+    ),
+    switch!(
         "nagle",
         ("Hold a short segment back while data are unacknowledged", "RFC 9293, section 3.7.4"),
         nagle
@@ -252,10 +236,12 @@ pub static TCP_SETTINGS: [TcpSetting; 43] = [
         DELAYS,
         "a time such as 500ms, or 0 for an exact clock"
     ),
-    switch!(
+    choice!(
         "rto-in-ticks",
-        ("Estimate the round trip in ticks, as 4.4BSD does", "S3.15"),
-        timeout.in_ticks
+        ("Estimate the round trip in ticks, as 4.4BSD's Net/3 or NetBSD 1.2 did", "S3.15"),
+        timeout.in_ticks,
+        "off, net3 or netbsd",
+        ESTIMATIONS
     ),
     choice!(
         "congestion",

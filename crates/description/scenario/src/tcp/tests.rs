@@ -27,6 +27,7 @@ fn values(setting: &str) -> &'static [&'static str] {
         "initial-rto" | "min-rto" | "time-wait" | "fin-wait" => &["1s", "300ms", "1ns"],
         "max-rto" => &["60s", "1h"],
         "tick" => &["0", "100ms"],
+        "rto-in-ticks" => &["off", "net3", "netbsd"],
         "congestion" => &["cubic", "bbr", "reno", "net3-reno"],
         "initial-window" => &["10", "3"],
         "loss-recovery" => &["new-reno", "net3", "sack"],
@@ -69,6 +70,7 @@ fn every_field_has_a_setting() {
         prediction: _,
         template: _,
         acks: _,
+        ack_pushes: _,
         nagle: _,
         timeout: TimeoutConfig { initial: _, minimum: _, maximum: _, tick: _, in_ticks: _ },
         congestion_control: _,
@@ -101,7 +103,7 @@ fn every_field_has_a_setting() {
         data_check: _,
     } = config("");
     // One for each, and `corruption` for three of the last six at once.
-    assert_eq!(TCP_SETTINGS.len(), 32 - 1 + 5 + 6 + 1);
+    assert_eq!(TCP_SETTINGS.len(), 33 - 1 + 5 + 6 + 1);
 }
 
 #[test]
@@ -110,6 +112,7 @@ fn silence_is_the_default() {
         assert_eq!(config(text), windfall_tcp::TcpConfig::default(), "{text:?}");
     }
     assert_eq!(config("net3-reno"), windfall_tcp::TcpConfig::net3_reno());
+    assert_eq!(config("netbsd-1.2"), windfall_tcp::TcpConfig::netbsd_1_2());
     assert_eq!(config("sack"), windfall_tcp::TcpConfig::new_reno());
 }
 
@@ -139,11 +142,12 @@ fn errors_name_the_value_and_what_is_legal() {
     ] {
         assert!(error(word).ends_with(&format!("did you mean \"{name}\"?")), "{}", error(word));
     }
-    let names = "write one of cubic, sack, new-reno, reno, net3-reno, energy-saving, or NAME=VALUE";
+    let names = "write one of cubic, sack, new-reno, reno, net3-reno, netbsd-1.2, energy-saving, \
+                 or NAME=VALUE";
     assert!(error("vegas").ends_with(names), "{}", error("vegas"));
     assert!(error("timestamps").ends_with("write timestamps=on or off"));
     assert!(error("sack=on, reno").contains("write it first"));
-    assert!(error("rto-in-ticks=on").contains("tick=500ms"));
+    assert!(error("rto-in-ticks=net3").contains("tick=500ms"));
     assert!(error("min-rto=2s, max-rto=1s").contains("longer"));
     for text in ["mss=20", "mss=70000", "receive-buffer=2GB", "burst=0", "kinds=27:27", "kinds=2:3"]
     {

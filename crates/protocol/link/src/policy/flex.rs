@@ -59,6 +59,8 @@ pub struct Flex {
     steady: u32,
     /// The level to fall back to at once, until a block needs more than it.
     proven: Level,
+    /// Whole frames are repeated instead of failed blocks.
+    whole: bool,
 }
 
 impl Default for Flex {
@@ -79,7 +81,16 @@ impl Default for Flex {
             cut_alone: Estimate::default(),
             steady: 0,
             proven: Level::NONE,
+            whole: false,
         }
+    }
+}
+
+impl Flex {
+    /// Repeats whole frames, as the policies that never change do.
+    #[must_use]
+    pub fn repeating_whole() -> Self {
+        Self { whole: true, ..Self::default() }
     }
 }
 
@@ -94,7 +105,7 @@ impl Policy for Flex {
         } else {
             self.level
         };
-        Some(Plan { blocks: self.blocks, level, whole: false, uncoded: false })
+        Some(Plan { blocks: self.blocks, level, whole: self.whole, uncoded: false })
     }
 
     fn learn(&mut self, plan: Plan, bytes: usize, outcome: Outcome<'_>) {

@@ -36,11 +36,18 @@ fn wrong(plan: Plan, symbols: usize) -> Fate {
 
 #[test]
 fn names_are_read_as_they_are_written() {
-    for kind in PolicyKind::ALL {
+    for kind in PolicyKind::ALL.into_iter().chain([PolicyKind::FlexWhole]) {
         assert_eq!(kind.to_string().parse(), Ok(kind));
     }
     let message = "brave".parse::<PolicyKind>().unwrap_err().to_string();
     assert_eq!(message, "policy \"brave\": write bold, light, robust, flex or best");
+}
+
+#[test]
+fn flex_repeats_failed_blocks_or_whole_frames() {
+    let repeats = |kind: PolicyKind| kind.build(COST).plan(&REQUEST).map(|plan| plan.whole);
+    assert_eq!(repeats(PolicyKind::Flex), Some(false));
+    assert_eq!(repeats(PolicyKind::FlexWhole), Some(true));
 }
 
 //= S3.21

@@ -236,7 +236,7 @@ impl Connection {
             }
             let outstanding = self.sender.max - self.sender.una;
             let measured = Duration::from_millis(u64::from(elapsed.max(1)));
-            (measured, outstanding.div_ceil(2 * self.sender.mss))
+            (self.rtt.seen(now, measured), outstanding.div_ceil(2 * self.sender.mss))
         } else {
             let (_, at) = self.sender.timed.filter(|(timed, _)| *timed < ack)?;
             (self.rtt.between(at, now), 1)

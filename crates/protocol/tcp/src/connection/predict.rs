@@ -95,6 +95,7 @@ impl Connection {
             self.notice_reached();
         }
         self.schedule_ack(now, len);
+        self.answer_push(seg);
         true
     }
 }

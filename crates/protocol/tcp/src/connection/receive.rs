@@ -251,6 +251,7 @@ impl Connection {
                 return Err(DropReason::NoListener);
             }
             self.place_data(now, &data, start)?;
+            self.answer_push(seg);
         }
         if fin && self.receiver.fin.is_none() {
             self.receiver.fin = Some(end);
@@ -300,6 +301,13 @@ impl Connection {
             });
         }
         Ok(())
+    }
+
+    /// Acknowledges the last segment that the peer had at once, where that is wanted.
+    pub(super) fn answer_push(&mut self, seg: &Segment) {
+        if self.config.ack_pushes && seg.has_any(TcpFlags::PSH) {
+            self.owe_ack();
+        }
     }
 
     /// Learns how long a full segment of the peer is. What is longer than was negotiated has

@@ -92,9 +92,72 @@ fn the_first_round_trip_of_the_old_estimator_counts_one_tick_more() {
     assert_eq!(estimator.timeout(), ms(500) * (5 + 10));
 }
 
+/// The timeout of NetBSD 1.2 in ticks, after round trips of `round_trips` ticks.
+fn of_netbsd(round_trips: &[u64]) -> (RttEstimator, u64) {
+    let mut estimator = RttEstimator::new(crate::config::TcpConfig::netbsd_1_2().timeout);
+    round_trips.iter().for_each(|ticks| estimator.sample(ms(500) * *ticks, 1));
+    let ticks = estimator.timeout().as_nanos() / ms(500).as_nanos();
+    (estimator, ticks)
+}
+
+#[test]
+fn the_scaled_estimator_needs_two_ticks_for_a_round_trip_below_one() {
+    //= S3.15
+    assert_eq!(of_netbsd(&[]).1, 12);
+    assert_eq!(of_netbsd(&[0]).1, 2);
+    // The first that crosses a tick: mean 4 of 4, variation 8 of 4, together three ticks.
+    assert_eq!(of_netbsd(&[0, 1]).1, 3);
+    // Later the variation dies down: two ticks, one more while the last round trip crossed one.
+    let mut settled = [[1].as_slice(), &[0; 40]].concat();
+    assert_eq!(of_netbsd(&settled).1, 2);
+    settled.push(1);
+    assert_eq!(of_netbsd(&settled).1, 3);
+    settled.push(0);
+    assert_eq!(of_netbsd(&settled).1, 2);
+    // Round trips of four ticks: the mean and what is left of the variation, or four and two.
+    assert_eq!(of_netbsd(&[4; 100]).1, 6);
+}
+
+#[test]
+fn a_timeout_of_the_scaled_estimator_doubles_what_was_estimated_and_not_its_least() {
+    //= S3.15
+    let after = |round_trips: &[u64], timeouts: u32| {
+        let (mut estimator, _) = of_netbsd(round_trips);
+        (0..timeouts).for_each(|_| estimator.back_off());
+        estimator.timeout()
+    };
+    let short = [[1].as_slice(), &[0; 40]].concat();
+    assert_eq!([1, 2, 3].map(|timeouts| after(&short, timeouts)), [ms(1_000); 3]);
+    // A first round trip of two ticks: 8 and 16 quarters.
+    let of = |ticks: u64| ms(500) * ticks;
+    assert_eq!([0, 1, 2, 3].map(|it| after(&[2], it)), [of(6), of(12), of(24), of(48)]);
+    assert_eq!(after(&[2], 9), Duration::from_secs(64));
+}
+
+#[test]
+fn an_estimator_in_ticks_counts_those_that_fell_into_a_round_trip() {
+    //= S3.15
+    let at = |n: u64| Instant::START.saturating_add(ms(n));
+    let (netbsd, _) = of_netbsd(&[]);
+    // A round trip of 20 ms crosses a tick or does not.
+    assert_eq!(netbsd.seen(at(1_010), ms(20)), ms(500));
+    assert_eq!(netbsd.seen(at(1_030), ms(20)), Duration::ZERO);
+    assert_eq!(RttEstimator::new(TimeoutConfig::default()).seen(at(1_010), ms(20)), ms(20));
+}
+
+#[test]
+fn a_row_of_timeouts_makes_the_next_round_trip_the_first() {
+    //= S3.15
+    let (mut estimator, _) = of_netbsd(&[8; 60]);
+    (0..4).for_each(|_| estimator.back_off());
+    estimator.sample(ms(500), 1);
+    // One tick as if it were the first: 4 and 8 quarters.
+    assert_eq!(estimator.timeout(), ms(1_500));
+}
+
 #[test]
 fn a_clock_without_ticks_counts_none() {
-    let config = TimeoutConfig { in_ticks: true, ..TimeoutConfig::default() };
+    let config = TimeoutConfig { in_ticks: TickEstimation::Net3, ..TimeoutConfig::default() };
     let mut estimator = RttEstimator::new(config);
     estimator.sample(ms(100), 1);
     assert_eq!(estimator.timeout(), config.minimum);

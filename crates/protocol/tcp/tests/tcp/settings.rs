@@ -180,6 +180,18 @@ fn acknowledgments_by_time_are_two_a_second() {
 }
 
 #[test]
+fn what_a_sender_pushes_is_acknowledged_at_once_where_that_is_wanted() {
+    //= S3.2
+    let answered = |ack_pushes: bool| {
+        let mut pair = Pair::with(TcpConfig { ack_pushes, ..TcpConfig::net3_reno() });
+        // One segment, the last that the sender has: the delayed acknowledgment takes up to 200 ms.
+        pair.send(NEAR, 100).run_for(ms(30));
+        pair.connection(NEAR).unacknowledged() == 0
+    };
+    assert_eq!([true, false].map(answered), [true, false]);
+}
+
+#[test]
 fn stretched_acknowledgments_have_the_side_effects_that_are_feared() {
     //= S2.11
     let run = |config: TcpConfig| {
