@@ -163,9 +163,9 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
         "trace show frames.trace --json",
         "trace show bits.trace --json",
         "trace fit frames.trace --json",
-        "reproduce S3.table1 --quick --json",
+        "reproduce S3.table2 --quick --json",
         "reproduce --list --json",
-        "reproduce S3.table1 --quick --unseen 2 --json",
+        "reproduce S3.table2 --quick --unseen 2 --json",
         "doctor --json",
     ] {
         page.check(&folder.json(line));

@@ -6,9 +6,10 @@ use windfall_experiment::{
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 use windfall_scenario::{Environment, PolicyKind};
 
+use super::arrangements::Arranged;
 use super::arrangements::substitute;
 use super::coded::{self, Cell};
-use super::{arrangements, budget, paired};
+use super::{arrangements, baseline, budget, paired};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig8",
@@ -34,10 +35,14 @@ const PROGRAMS: [(&str, Rates); 2] = [("TCP", |cell| &cell.tcp), ("UDP", |cell| 
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let settings = |policy| coded::settings(substitute(context, policy));
-    let cells = coded::cells(context, figure.name, settings)?;
+    let cells = coded::cells(context, figure.name, &PolicyKind::ALL, settings)?;
+    let repeats = if context.is_mutated { PolicyKind::Bold } else { PolicyKind::FlexWhole };
+    let whole = coded::cells(context, figure.name, &[repeats], coded::settings)?;
+    let without = baseline::transfers(context, figure.name)?;
     let choices = budget::choices(context, figure.name)?;
     let arranged = arrangements::sweep(context, figure.name)?;
-    let mut claims = claims(&cells);
+    let mut claims = claims(&cells, &whole, &arranged);
+    claims.extend(baseline::claims(&without, &cells));
     claims.extend(budget::claim(&choices));
     claims.push(arrangements::claim(&arranged));
     claims.extend(paired::claims(&cells));
@@ -55,7 +60,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         claims,
         charts: vec![("", chart(&cells))],
         tables: vec![
-            ("", table(&cells)),
+            ("", table(&cells.iter().chain(&whole).collect::<Vec<_>>())),
+            ("without", baseline::table(&without)),
             ("choices", budget::table(&choices)),
             ("arrangements", arrangements::table(&arranged)),
             ("pairs", paired::table(context, &cells)),
@@ -69,16 +75,6 @@ fn rates(cells: &[Cell], of: Rates, place: Environment, policy: PolicyKind) -> &
     coded::of(cells, place, policy).map_or(&[], of)
 }
 
-/// The throughput of a policy in each trace, the mean over all places.
-fn averages(cells: &[Cell], of: Rates, policy: PolicyKind) -> Vec<f64> {
-    let traces = cells.first().map_or(0, |cell| of(cell).len());
-    let average = |trace: usize| {
-        let each = Environment::ALL.map(|place| rates(cells, of, place, policy)[trace]);
-        each.iter().sum::<f64>() / each.len() as f64
-    };
-    (0..traces).map(average).collect()
-}
-
 /// Returns the share of the best static policy that a policy reaches in a place, trace by trace.
 fn shares(cells: &[Cell], of: Rates, place: Environment, policy: PolicyKind) -> Vec<f64> {
     let own = rates(cells, of, place, policy).iter().enumerate();
@@ -90,31 +86,79 @@ fn shares(cells: &[Cell], of: Rates, place: Environment, policy: PolicyKind) -> 
 }
 
 //= S3.22
-fn claims(cells: &[Cell]) -> Vec<Claim> {
-    let mut claims = vec![best_overall(cells)];
-    claims.extend(STATIC.map(|policy| well_and_poorly(cells, policy)));
-    claims.extend([no_handshake(cells), good_everywhere(cells)]);
+fn claims(cells: &[Cell], whole: &[Cell], arranged: &[Arranged]) -> Vec<Claim> {
+    let mut claims = vec![best_overall(cells, whole)];
+    claims.extend(STATIC.map(|policy| {
+        arrangements::poorly_somewhere(well_and_poorly(cells, policy), arranged, policy)
+    }));
+    claims.extend([low_errors(cells), no_handshake(cells), good_everywhere(cells)]);
     claims
 }
 
-fn best_overall(cells: &[Cell]) -> Claim {
-    let claim = Claim::paper(
+/// The ratio of FLEX's mean over some places to that of the best static policy, trace by trace.
+fn overall(cells: &[Cell], flex: &[Cell], of: Rates, places: &[Environment]) -> Estimate {
+    let policy = flex.first().map_or(PolicyKind::Flex, |cell| cell.policy);
+    let policy = if policy == PolicyKind::FlexWhole { policy } else { PolicyKind::Flex };
+    let sum = |cells: &[Cell], policy, trace: usize| -> f64 {
+        places.iter().filter_map(|place| rates(cells, of, *place, policy).get(trace)).sum()
+    };
+    let traces = cells.first().map_or(0, |cell| of(cell).len());
+    let ratios = (0..traces).map(|trace| {
+        let best = STATIC.map(|policy| sum(cells, policy, trace)).into_iter().fold(0.0, f64::max);
+        sum(flex, policy, trace) / best
+    });
+    Estimate::mean(&ratios.collect::<Vec<_>>())
+}
+
+fn best_overall(cells: &[Cell], whole: &[Cell]) -> Claim {
+    let clearly = || Band::from(CLEARLY, "clearly: ours");
+    let but_table: Vec<_> =
+        Environment::ALL.into_iter().filter(|place| *place != Environment::Table).collect();
+    let [(_, tcp), (_, udp)] = PROGRAMS;
+    let of = |what: &str| format!("{what}, mean over places to that of the best static policy");
+    Claim::paper(
         "S3.22",
         "section 4: “The FLEX policy … is clearly the best policy overall”",
-        "FLEX is clearly the best policy overall",
-    );
-    PROGRAMS.into_iter().fold(claim, |claim, (name, of)| {
-        let of_static = STATIC.map(|policy| averages(cells, of, policy));
-        let flex = averages(cells, of, PolicyKind::Flex);
-        let ratios = flex.iter().enumerate().map(|(trace, flex)| {
-            flex / of_static.iter().map(|rates| rates[trace]).fold(0.0, f64::max)
-        });
-        claim.compare(
-            format!("{name}, mean over places to that of the best static policy"),
-            Estimate::mean(&ratios.collect::<Vec<_>>()),
-            Band::from(CLEARLY, "clearly: ours"),
-        )
-    })
+        "FLEX is clearly the best policy overall, whether it repeats failed blocks or, as the \
+         static policies, whole frames",
+    )
+    .recorded(Verdict::InPart)
+    .because(
+        "over all five places it is, either way, and so it is without *table* if it repeats failed \
+         blocks alone; without *table* and with whole frames it is ahead of LIGHT by 3 %",
+    )
+    .compare(of("TCP, failed blocks"), overall(cells, cells, tcp, &Environment::ALL), clearly())
+    .compare(of("UDP, failed blocks"), overall(cells, cells, udp, &Environment::ALL), clearly())
+    .compare(of("TCP, whole frames"), overall(cells, whole, tcp, &Environment::ALL), clearly())
+    .compare(of("UDP, whole frames"), overall(cells, whole, udp, &Environment::ALL), clearly())
+    .compare(
+        of("TCP, failed blocks, without table"),
+        overall(cells, cells, tcp, &but_table),
+        clearly(),
+    )
+    .compare(
+        of("TCP, whole frames, without table"),
+        overall(cells, whole, tcp, &but_table),
+        clearly(),
+    )
+}
+
+fn low_errors(cells: &[Cell]) -> Claim {
+    let of = |policy| rates(cells, PROGRAMS[0].1, Environment::Office, policy);
+    let [bold, light, robust] = STATIC.map(of);
+    let ratios = bold.iter().zip(light.iter().zip(robust));
+    let ratios = ratios.map(|(bold, (light, robust))| bold / light.max(*robust));
+    Claim::paper(
+        "S3.22",
+        "section 4: “BOLD does very well in low-error situations because it doesn't waste any \
+         overhead on short packets or error coding overhead”",
+        "BOLD is the best static policy in the office",
+    )
+    .compare(
+        "TCP, to the best other static policy",
+        Estimate::mean(&ratios.collect::<Vec<_>>()),
+        Band::above(1.0, "an ordering"),
+    )
 }
 
 fn well_and_poorly(cells: &[Cell], policy: PolicyKind) -> Claim {
@@ -125,14 +169,21 @@ fn well_and_poorly(cells: &[Cell], policy: PolicyKind) -> Claim {
             (0..traces).map(|trace| in_places.iter().map(|shares| shares[trace]).fold(from, fold));
         Estimate::mean(&each.collect::<Vec<_>>())
     };
-    Claim::paper(
+    let claim = Claim::paper(
         "S3.22",
         "section 4: “Each static error control policy performs well in some scenarios but poorly \
          in others”",
         format!("{policy} performs well in some places but poorly in others"),
     )
     .compare("its best share of the best static policy", extreme(f64::max, 0.0), well())
-    .compare("its worst", extreme(f64::min, f64::INFINITY), Band::to(POORLY, "poorly: ours"))
+    .compare("its worst", extreme(f64::min, f64::INFINITY), Band::to(POORLY, "poorly: ours"));
+    if policy != PolicyKind::Light {
+        return claim;
+    }
+    claim.recorded(Verdict::InPart).because(
+        "how poorly LIGHT does on *table* depends on how the faults follow one another, which \
+         Table 1 leaves open: in other arrangements it has 0.7 of the best static policy and more",
+    )
 }
 
 fn well() -> Band {
@@ -174,7 +225,7 @@ fn good_everywhere(cells: &[Cell]) -> Claim {
     })
 }
 
-fn table(cells: &[Cell]) -> Table {
+fn table(cells: &[&Cell]) -> Table {
     let names = ["place", "policy", "TCP KB/s", "least", "most", "UDP KB/s", "connected"];
     let mut table = Table::new(names);
     for cell in cells {

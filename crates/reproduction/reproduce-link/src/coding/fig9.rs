@@ -4,7 +4,7 @@ use windfall_experiment::{
     Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
 };
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
-use windfall_scenario::{Arq, Direction, PolicyKind, unplaced};
+use windfall_scenario::{Arq, Direction, Environment, PolicyKind, unplaced};
 
 use super::coded::{self, Cell};
 
@@ -12,13 +12,16 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig9",
     title: "TCP beside UDP for every policy in every place",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::Reproduced, 20),
+    record: VerdictRecord::with_seeds(Verdict::InPart, 20),
     mutation: Some("a frame is retransmitted once at most"),
     run,
 };
 
-/// TCP's share of what UDP gets (S3.23), and as much more.
-const SIMILAR: [f64; 2] = [0.85, 1.15];
+/// TCP's share of what UDP gets, of that in the office, where nothing could trigger congestion
+/// avoidance falsely: less would be a loss, and more is none.
+const USABLE: f64 = 0.95;
+/// Timeouts in a transfer that are none: one in ten of them.
+const NONE: f64 = 0.1;
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let settings = |policy| {
@@ -26,7 +29,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         let once = Direction { arq: Some(unplaced(Arq::after(1))), ..both.clone() };
         if context.is_mutated { once } else { both }
     };
-    let cells = coded::cells(context, figure.name, settings)?;
+    let cells = coded::cells(context, figure.name, &PolicyKind::ALL, settings)?;
     let method = "The transfers and the sprays of Figure 8, set side by side: one configuration \
                   for both figures, with frames retransmitted without end.";
     Ok(Finding {
@@ -38,6 +41,19 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     })
 }
 
+/// The same in a place to that in the office, trace by trace: what headers, acknowledgments and the
+/// slow start cost is in both.
+fn relative(cells: &[Cell], cell: &Cell) -> Estimate {
+    let Some(office) = coded::of(cells, Environment::Office, cell.policy) else {
+        return Estimate::exact(f64::NAN);
+    };
+    let ratios = |cell: &Cell| -> Vec<f64> {
+        cell.tcp.iter().zip(&cell.udp).map(|(tcp, udp)| tcp / udp).collect()
+    };
+    let pairs = ratios(cell).into_iter().zip(ratios(office));
+    Estimate::mean(&pairs.map(|(there, office)| there / office).collect::<Vec<_>>())
+}
+
 /// The throughput of TCP to that of UDP, trace by trace.
 fn ratio(cell: &Cell) -> Estimate {
     let ratios = cell.tcp.iter().zip(&cell.udp).map(|(tcp, udp)| tcp / udp);
@@ -46,21 +62,46 @@ fn ratio(cell: &Cell) -> Estimate {
 
 //= S3.23
 fn claims(cells: &[Cell]) -> Vec<Claim> {
-    let [low, high] = SIMILAR;
     let compare = |claim: Claim, cell: &Cell| {
-        let band = Band::between(low, high, "S3.23: 0.85 at least; as much more would not be like");
-        claim.compare(format!("{} in {}", cell.policy, cell.place), ratio(cell), band)
+        let band = Band::from(USABLE, "fully: as without errors, within 5 %, ours");
+        claim.compare(format!("{} in {}", cell.policy, cell.place), relative(cells, cell), band)
     };
+    let untriggered = |claim: Claim, cell: &Cell| {
+        let of = format!("timeouts in a transfer, {} in {}", cell.policy, cell.place);
+        claim.compare(of, Estimate::mean(&cell.timeouts), Band::to(NONE, "none in nine of ten"))
+    };
+    let office = |cell: &&Cell| cell.place == Environment::Office;
     let (ours, papers): (Vec<&Cell>, Vec<&Cell>) =
         cells.iter().partition(|cell| cell.policy == PolicyKind::Best);
     let paper = Claim::paper(
         "S3.23",
         "section 4: the throughput “measured by UDP, is fully usable by off-the-shelf TCP under \
          every combination of error environment and adaptation policy”",
-        "TCP gets what UDP gets under every policy in every place",
+        "TCP has no less of what UDP has than in the office, under every policy in every place",
     );
+    let triggering = Claim::paper(
+        "S3.23",
+        "section 4: “none of the error control strategies is causing TCP to lose performance due \
+         to false triggering of its congestion avoidance mechanism”",
+        "TCP's timer does not fire under any policy in any place",
+    )
+    .recorded(Verdict::InPart)
+    .because(
+        "under BOLD it does on *table*, where the paper's TCP did not connect, and that it never \
+         does behind walls and in *adjacent* is not shown; under the others it does not fire",
+    );
+    let alike = Claim::ours("S3.23", "in the office TCP has nearly what UDP has");
     let own = Claim::ours("S3.23", "so it does under the policy that estimates");
-    vec![papers.into_iter().fold(paper, compare), ours.into_iter().fold(own, compare)]
+    let there = |cell: &&Cell| !office(cell);
+    vec![
+        papers.iter().copied().filter(there).fold(paper, compare),
+        papers.iter().copied().fold(triggering, untriggered),
+        papers.iter().copied().filter(office).fold(alike, |claim, cell| {
+            let band = Band::from(0.9, "within a tenth: ours");
+            claim.compare(cell.policy.to_string(), ratio(cell), band)
+        }),
+        ours.into_iter().filter(there).fold(own, compare),
+    ]
 }
 
 fn mean(rates: &[f64]) -> f64 {
@@ -68,11 +109,11 @@ fn mean(rates: &[f64]) -> f64 {
 }
 
 fn table(cells: &[Cell]) -> Table {
-    let names = ["place", "policy", "UDP KB/s", "TCP KB/s", "TCP / UDP", "from", "to"];
+    let names = ["place", "policy", "UDP KB/s", "TCP KB/s", "TCP / UDP", "from", "to", "timeouts"];
     let mut table = Table::new(names);
     for cell in cells {
         let Estimate { value, low, high, .. } = ratio(cell);
-        let values = [mean(&cell.udp), mean(&cell.tcp), value, low, high];
+        let values = [mean(&cell.udp), mean(&cell.tcp), value, low, high, mean(&cell.timeouts)];
         let values = values.map(|value| format!("{value:.2}"));
         table.push([cell.place.to_string(), cell.policy.to_string()].into_iter().chain(values));
     }

@@ -14,7 +14,7 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig5",
     title: "Loss that is left after at most n local retransmissions",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::Reproduced, 10),
+    record: VerdictRecord::with_seeds(Verdict::InPart, 10),
     mutation: Some("the link does not retransmit"),
     run,
 };
@@ -30,6 +30,8 @@ const BURST: f64 = 20.0;
 /// The number of expected losses below which a rate is not compared: its standard error is a
 /// seventieth of it then.
 const ENOUGH: f64 = 5_000.0;
+/// The number of expected random losses from which on bursts are compared with them.
+const SOME: f64 = 10.0;
 /// The distance from the closed form, as a share of it, that counts as agreement.
 const NEAR: f64 = 0.1;
 /// The share that is left over should be less.
@@ -166,7 +168,8 @@ fn persistent(random: &[Outcome]) -> Claim {
         "section 3.2.3: “retransmission may need to be very persistent to keep the packet loss \
          rate below 1 %”; “a small constant will work well only if wireless packet loss rates are \
          low”",
-        "few retransmissions leave less than 1 % where little is lost, and many are needed else",
+        "the link does what the paper calculates: few retransmissions leave less than 1 % where \
+         little is lost, and many are needed else",
     );
     let little = || Band::to(LITTLE, "1 %");
     let much = || Band::from(LITTLE, "1 %");
@@ -195,16 +198,22 @@ fn agreement(random: &[Outcome]) -> Claim {
     })
 }
 
-/// Claims that losses in bursts leave more of them, as long as good times outweigh.
+/// Claims that losses in bursts leave more of them, wherever enough random losses are to be
+/// expected.
 //= S3.12
 fn worse(random: &[Outcome], bursty: &[Outcome]) -> Claim {
     let claim = Claim::paper(
         "S3.12",
         "section 3.2.3: “bursty errors increase the end-to-end loss rate”",
-        "losses in bursts leave more over than independent ones, where fewer than half are lost",
+        "losses in bursts leave more over than independent ones, at every loss and number of \
+         retransmissions",
+    );
+    let claim = claim.recorded(Verdict::InPart).because(
+        "at 90 % with one retransmission the closed forms are half a per cent apart, which the \
+         packets do not show; everywhere else it is shown",
     );
     let pairs = random.iter().zip(bursty).filter(|(random, _)| {
-        [0.1, 0.3, 0.5].contains(&random.loss) && [1, 3, 6].contains(&random.retransmissions)
+        random.retransmissions > 0 && random.expected() * random.packets() as f64 >= SOME
     });
     pairs.fold(claim, |claim, (random, bursty)| {
         let multiple = bursty.multiple(random.expected());

@@ -19,9 +19,9 @@ pub(crate) const FIGURE: Figure = Figure {
 
 /// The burst of Figures 6 and 7 as the paper writes it.
 const AS_WRITTEN: Burst = Burst { lost: 100, of: 500 };
-/// The same if packets of both directions count: one in three of the 400 that pass is an
+/// The same if packets of both directions count: one in four of the 400 that pass is an
 /// acknowledgment, and the 100 that are lost are all data.
-const OF_BOTH: Burst = Burst { lost: 100, of: 367 };
+const OF_BOTH: Burst = Burst { lost: 100, of: 400 };
 /// Frames of one burst.
 const LOST: f64 = 100.0;
 
@@ -61,7 +61,7 @@ impl Traces {
         format!(
             "{} Seen at the sender's device. Drawn and judged is the pattern as it is written: of \
              each 500 packets of the data's direction 400 pass and 100 are lost. A second \
-             reading, in which acknowledgments count among the 400 (267 packets with data), \
+             reading, in which acknowledgments count among the 400 (300 packets with data), \
              stands in a table.",
             senders::method(&self.chosen)
         )
@@ -110,11 +110,20 @@ fn share(traced: &Traced, burst: Burst, full: f64) -> Estimate {
     traced.mean(|trace| trace.run.throughput / ((1.0 - burst.loss()) * full))
 }
 
+/// The rate of a transfer from the end of each pause to the beginning of the next, in KB/s; of one
+/// without pauses that of the whole.
+fn rate_between(trace: &senders::Trace) -> f64 {
+    let pauses: Vec<_> = trace.sequence.pauses().collect();
+    let stretches = pauses.windows(2).map(|pair| (pair[0].1, pair[1].0));
+    let (sum, time) = stretches.fold((0.0, 0.0), |(sum, time), (from, to)| {
+        (sum + trace.sequence.rate(from, to) * (to - from), time + to - from)
+    });
+    if time > 0.0 { sum / time } else { trace.run.throughput }
+}
+
 fn claims(traces: &Traces, full: f64) -> Vec<Claim> {
-    let [paper, second, short, ..] = &traces.as_written[..] else { return Vec::new() };
+    let [paper, net3, second, short, ..] = &traces.as_written[..] else { return Vec::new() };
     let Some(of_both) = traces.of_both.first() else { return Vec::new() };
-    let between =
-        paper.mean(|trace| trace.run.throughput / (1.0 - trace.sequence.silent_share()).max(0.01));
     let [low, high] = AS_MEASURED;
     let band = || Band::between(low, high, "60 to 70 of 80 KB/s (S3.13)");
     vec![
@@ -143,29 +152,29 @@ fn claims(traces: &Traces, full: f64) -> Vec<Claim> {
             "between error bursts TCP performs well",
         )
         .compare(
-            "KB/s outside pauses of a second",
-            between,
-            Band::from(WELL, "of 100 KB/s"),
+            "KB/s from the end of a pause to the next",
+            paper.mean(rate_between),
+            Band::from(WELL, "of 100 KB/s: ours"),
         ),
-        timers([paper, second, short]),
+        timers([paper, net3, second, short]),
     ]
 }
 
 //= S3.15
-fn timers([paper, second, short]: [&Traced; 3]) -> Claim {
+fn timers([paper, net3, second, short]: [&Traced; 4]) -> Claim {
     let fired = |trace: &senders::Trace| trace.run.timeouts as f64 / bursts(trace);
     let avoided = |traced: &Traced| {
         let pairs = short.traces.iter().zip(&traced.traces);
         let differences = pairs.map(|(short, long)| fired(short) - fired(long));
         Estimate::mean(&differences.collect::<Vec<_>>())
     };
-    let many = || Band::from(1.0, "many: one a burst and more");
-    Claim::paper(
+    let many = || Band::from(0.5, "many: one in two bursts and more");
+    // The paper says it of long paths of the Internet, by reference to others.
+    Claim::ours(
         "S3.15",
-        "section 3.2.3: connections “avoid many false timeouts by maintaining a minimum \
-         retransmission timeout of at least one second”",
         "a least timeout of a second avoids many of the false timeouts that there are with 200 ms",
     )
-    .compare("timeouts a burst fewer, ticks of 500 ms", avoided(paper), many())
+    .compare("timeouts a burst fewer, two ticks of 500 ms", avoided(paper), many())
+    .compare("three ticks", avoided(net3), many())
     .compare("1 s", avoided(second), many())
 }

@@ -8,13 +8,14 @@ use windfall_experiment::{
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 
 use super::bursts::WITH;
+use super::senders;
 use windfall_experiment::simulated::Transfer;
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.50",
     title: "TCP over what 802.11's few attempts leave over",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::Reproduced, 20),
+    record: VerdictRecord::with_seeds(Verdict::InPart, 20),
     mutation: Some("retransmission without end in place of few attempts"),
     run,
 };
@@ -79,7 +80,11 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
          hour counts as nothing."
     );
     let inputs = vec![
-        ExperimentInput::given("attempts", "4 and 7", "IEEE 802.11: long and short retry limits"),
+        ExperimentInput::given(
+            "attempts",
+            "4 and 7",
+            "IEEE 802.11: the long limit, of frames above the RTS threshold, and the short one",
+        ),
         ExperimentInput::given("losses", "10, 30, 50 and 60 %", "ours: the paper gives none"),
     ];
     Ok(Finding {
@@ -93,7 +98,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
 
 fn measure(figure: &Figure, uplink: &str, seed: Seed, bytes: u64) -> Result<Run, ExperimentError> {
     let uplink = uplink.to_owned();
-    let tcp = "net3-reno";
+    let tcp = senders::TCP;
     let done = Transfer { figure: figure.name, scenario: WITH, uplink, tcp, bytes, seed }.run()?;
     let lost = done.ledger.drops.of(DropReason::RetryLimit);
     let throughput = if done.bytes >= bytes { done.throughput() } else { 0.0 };
@@ -103,6 +108,8 @@ fn measure(figure: &Figure, uplink: &str, seed: Seed, bytes: u64) -> Result<Run,
 /// The places of 10 % and of half among the losses.
 const TENTH: usize = 0;
 const HALF: usize = 2;
+/// The place of the greatest among them.
+const MOST: usize = 3;
 
 fn claims(rows: &[&[Cell]]) -> Vec<Claim> {
     let share = |row: usize, loss: usize| {
@@ -119,7 +126,14 @@ fn claims(rows: &[&[Cell]]) -> Vec<Claim> {
              residual errors to disturb TCP”",
             "what 802.11's attempts leave over disturbs TCP where half of the frames are lost",
         )
-        .compare("4 attempts to persistence", share(0, HALF), disturbed()),
+        .compare("4 attempts, of what persistence gives", share(0, HALF), disturbed())
+        .compare("7 attempts", share(1, HALF), disturbed())
+        .compare("7 attempts, at 60 %", share(1, MOST), disturbed())
+        .recorded(Verdict::InPart)
+        .because(
+            "802.11's default for frames below the RTS threshold, all of them as it comes, is 7 \
+             attempts: at a half lost they leave less than 1 %, which TCP hardly notices",
+        ),
         Claim::ours("S3.50", "and hardly does where few are left over: at a tenth lost")
             .compare("4 attempts", share(0, TENTH), hardly())
             .compare("7 attempts", share(1, TENTH), hardly()),

@@ -19,21 +19,31 @@ pub(super) struct Sender {
 
 /// TCP as the paper used it.
 pub(super) const PAPER: Sender =
-    Sender { name: "net3-reno, 500 ms ticks", settings: Some("net3-reno") };
+    Sender { name: "NetBSD 1.2, two ticks of 500 ms", settings: Some(TCP) };
 
-/// The paper's TCP with other timers, by the least timeout (S3.15); the paper's own comes first.
+/// The settings of the paper's TCP.
+pub(super) const TCP: &str = "netbsd-1.2";
+
+/// The paper's TCP with other timers (S3.15); the paper's own comes first, then its ancestor.
 //= S3.15
-pub(super) const TIMERS: [Sender; 3] = [
+pub(super) const TIMERS: [Sender; 4] = [
     PAPER,
+    Sender { name: "Net/3, three ticks of 500 ms", settings: Some("net3-reno") },
     Sender {
-        name: "net3-reno, RTO at least 1 s",
-        settings: Some("net3-reno, rto-in-ticks=off, tick=0, min-rto=1s"),
+        name: "NetBSD 1.2, RTO at least 1 s",
+        settings: Some("netbsd-1.2, rto-in-ticks=off, tick=0, min-rto=1s"),
     },
     Sender {
-        name: "net3-reno, RTO at least 200 ms",
-        settings: Some("net3-reno, rto-in-ticks=off, tick=0, min-rto=200ms"),
+        name: "NetBSD 1.2, RTO at least 200 ms",
+        settings: Some("netbsd-1.2, rto-in-ticks=off, tick=0, min-rto=200ms"),
     },
 ];
+
+/// The paper's TCP if the options of RFC 1323 were off: every second segment is acknowledged.
+pub(super) const PLAIN: Sender = Sender {
+    name: "NetBSD 1.2 without timestamps",
+    settings: Some("netbsd-1.2, timestamps=off, delayed-ack=every:2:200ms:200ms"),
+};
 
 /// TCPs that repair several losses of a window, in the paper's buffers.
 pub(super) const LATER: [Sender; 2] = [
@@ -118,6 +128,12 @@ impl Curve {
         Estimate::mean(&self.shares(place, of))
     }
 
+    /// The throughput at one burst to that at another, where both vary: the geometric mean, which
+    /// is the inverse of that of the inverse.
+    pub(super) fn ratio(&self, place: usize, of: usize) -> Estimate {
+        Estimate::geometric_mean(&self.shares(place, of))
+    }
+
     /// Timeouts in one transfer at the burst of this place, the mean.
     pub(super) fn timeouts(&self, place: usize) -> f64 {
         let runs = self.at(place);
@@ -194,7 +210,7 @@ pub(super) fn charts(
     all: &[Traced],
     draw: impl Fn(&Traced) -> Chart,
 ) -> Vec<(&'static str, Chart)> {
-    const ENDINGS: [&str; 6] = ["", "rto-1s", "rto-200ms", "new-reno", "sack", "kernel"];
+    const ENDINGS: [&str; 7] = ["", "net3", "rto-1s", "rto-200ms", "new-reno", "sack", "kernel"];
     all.iter().map(|traced| (ENDINGS[traced.sender.color()], draw(traced))).collect()
 }
 
@@ -251,8 +267,9 @@ pub(super) fn inputs(pattern: &str) -> Vec<ExperimentInput> {
         ),
         ExperimentInput::given(
             "TCP",
-            "NetBSD 1.2: buffers of 16 KiB, ticks of 500 ms, at least three of them",
-            "the sources of NetBSD 1.2; section 1.3 names the system",
+            "NetBSD 1.2: buffers of 16 KiB, timestamps, ticks of 500 ms, at least two of them",
+            "section 1.3 names the system; its tcp_input.c (1.23.4.2), tcp_timer.c (1.14.4.2) and \
+             tcp_var.h (1.17) tell the rest",
         ),
     ]
 }
@@ -391,11 +408,12 @@ pub(super) fn method(senders: &[Sender]) -> String {
     };
     format!(
         "Windfall's TCP in simulated time, over the WaveLAN link with 0.8 Mb/s for full packets. \
-         *net3-reno* is TCP as NetBSD 1.2 had it: fast recovery ends with the first new \
-         acknowledgment, buffers of 16 KiB, acknowledgments at ticks of 200 ms, a retransmission \
-         timer of 500 ms ticks that waits three of them at least; two more have exact timers \
-         with another least timeout (S3.15). NewReno and SACK have modern timers and the same \
-         buffers. Frames of the data's direction are lost in bursts, retransmissions counted like \
-         any other frame. {kernel}"
+         The paper's is NetBSD 1.2: fast recovery ends with the first new acknowledgment, buffers \
+         of 16 KiB, timestamps, acknowledgments of every third segment and at ticks of 200 ms, a \
+         retransmission timer of 500 ms ticks that waits two of them at least. Net/3, its \
+         ancestor, waits three and has no timestamps; two more have exact timers with another \
+         least timeout (S3.15). NewReno and SACK have modern timers and the same buffers. Frames \
+         of the data's direction are lost in bursts, retransmissions counted like any other \
+         frame. {kernel}"
     )
 }

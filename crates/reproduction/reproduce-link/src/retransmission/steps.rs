@@ -40,6 +40,7 @@ struct Sample {
     kilobytes: f64,
     refused: u64,
     retransmitted: u64,
+    reductions: u64,
 }
 
 /// The throughput and the losses of one step.
@@ -51,6 +52,8 @@ struct Step {
     refused: f64,
     /// Segments that TCP sent again.
     retransmitted: f64,
+    /// Reductions of its congestion window.
+    reductions: f64,
 }
 
 //= S3.11
@@ -99,7 +102,8 @@ fn claims(steps: &[[Step; 3]]) -> Vec<Claim> {
             "S3.11",
             "section 3.2.2: “The queue will drain more slowly and will eventually overflow, \
              causing packets to be lost”",
-            "when errors grow the queue overflows",
+            "when errors grow a queue that is shorter than the window, as it must be for that, \
+             overflows",
         )
         .compare(
             "packets refused, more than without errors",
@@ -110,7 +114,12 @@ fn claims(steps: &[[Step; 3]]) -> Vec<Claim> {
             "S3.11",
             "section 3.2.2: “TCP will back off and retransmit the lost packets … exactly the \
              right response”",
-            "TCP retransmits what was refused and fits what the errors leave",
+            "TCP reduces its window, retransmits what was refused and fits what the errors leave",
+        )
+        .compare(
+            "reductions of the window",
+            mean(&|it| it[1].reductions - it[0].reductions),
+            Band::from(1.0, "one more at least than without errors"),
         )
         .compare("segments sent again", mean(&|it| it[1].retransmitted), Band::from(1.0, "some"))
         .compare(
@@ -189,6 +198,7 @@ fn sample(simulation: &Simulation, now: Instant) -> Sample {
         kilobytes: received.map_or(0.0, |(_, bytes)| bytes.number() / 1e3),
         refused: ledger.map_or(0, |ledger| ledger.drops.of(DropReason::QueueFull)),
         retransmitted: operations.retransmissions,
+        reductions: operations.reductions,
     }
 }
 
@@ -209,6 +219,7 @@ fn steps(course: &[Sample], frames: u64) -> [Step; 3] {
             rate: (to.kilobytes - settled.kilobytes) / (to.seconds - settled.seconds),
             refused: (to.refused - from.refused) as f64,
             retransmitted: (to.retransmitted - from.retransmitted) as f64,
+            reductions: (to.reductions - from.reductions) as f64,
         }
     })
 }
@@ -216,7 +227,7 @@ fn steps(course: &[Sample], frames: u64) -> [Step; 3] {
 fn table(course: &[Sample]) -> Table {
     let names = ["time s", "frames sent", "received kB", "packets refused", "segments sent again"];
     let mut table = Table::new(names);
-    for Sample { seconds, frames, kilobytes, refused, retransmitted } in course {
+    for Sample { seconds, frames, kilobytes, refused, retransmitted, .. } in course {
         table.push([
             format!("{seconds:.2}"),
             frames.to_string(),

@@ -168,37 +168,59 @@ impl Courses {
         let whole = |flow: usize| {
             self.mean(|course| course.share(flow, 0..self.slots) / self.flows[flow].expected)
         };
+        let loses = || Band::to(0.95, "it bears a part of the burden: ours");
         let apart = self.mean(|course| {
             let pair = [FTP1, FTP2].map(|flow| self.windows(course, flow, LONG_WINDOW));
             let apart = pair[0].iter().zip(&pair[1]).map(|(one, other)| (one - other).abs());
             apart.fold(0.0, f64::max)
         });
-        let audio = Claim::paper(
-            "S3.40",
-            "section 7: “error bursts … leave the audio flow essentially unharmed”",
-            "error bursts leave audio essentially unharmed",
-        );
         vec![
-            self.audio(audio),
+            self.unharmed(),
             Claim::paper(
                 "S3.40",
                 "section 7: “the video flow is not affected by mild error bursts”",
                 "video is not affected by mild error bursts",
             )
-            .compare("fidelity in all", whole(VIDEO), Band::from(0.99, "not affected")),
+            .compare(
+                format!("least fidelity in a window of {WINDOW} slots"),
+                self.least(VIDEO, WINDOW),
+                Band::from(0.97, "not affected: as S3.40 has it for audio"),
+            ),
             self.reductions(),
             Claim::paper(
                 "S3.40",
                 "section 7: “the scheduler divides the error burden equally between the two \
                  best-effort flows”",
-                "the burden is divided equally between the FTPs",
+                "the FTPs bear the burden, and alike",
             )
+            .compare("FTP1, fidelity in all", whole(FTP1), loses())
+            .compare("FTP2, fidelity in all", whole(FTP2), loses())
             .compare(
                 "greatest difference of fidelities",
                 apart,
                 Band::to(0.03, "small: ours"),
             ),
         ]
+    }
+
+    /// The claim of the paper on drops of the link that this trace does not have.
+    fn unharmed(&self) -> Claim {
+        let audio = self.least(AUDIO, LONG_WINDOW).value;
+        let link = self.mean(|course| least(course.links(WINDOW))).value;
+        Claim::paper(
+            "S3.40",
+            "section 7: “error bursts, visible as sharp throughput drops on the ‘Link’ plot, leave \
+             the audio flow essentially unharmed”",
+            "error bursts leave audio essentially unharmed",
+        )
+        .not_comparable(
+            format!(
+                "{:.0} % in its worst window of fifty packets, while the link has {:.0} % at least",
+                100.0 * audio,
+                100.0 * link
+            ),
+            "the synthetic traces have no such drops; a stress of our own has",
+        )
     }
 
     fn reductions(&self) -> Claim {

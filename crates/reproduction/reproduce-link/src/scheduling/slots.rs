@@ -76,6 +76,12 @@ impl Course {
         starts.map(|start| Point::new((start + window) as f64, 100.0 * value(start))).collect()
     }
 
+    /// The share of all slots that delivered in each window of `window` slots, one after the other.
+    pub(super) fn links(&self, window: usize) -> Vec<f64> {
+        let good = |slots: &[(usize, bool)]| slots.iter().filter(|slot| slot.1).count() as f64;
+        self.slots.chunks_exact(window).map(|slots| good(slots) / window as f64).collect()
+    }
+
     //= S3.49
     /// The share of each flow and of the link as a whole in each `window` slots, one after the
     /// other.
