@@ -122,7 +122,9 @@ fn section(out: &mut String, finding: &Finding) {
 
 fn claim_html(claim: &Claim, extent: Extent) -> String {
     let (says, quote) = match claim.source {
-        ClaimSource::Paper(quote) => ("The paper says", format!(" <q>{}</q>", escape(quote))),
+        ClaimSource::Paper(quote) => {
+            ("The paper says", format!(" <span class=\"quote\">{}</span>", escape(quote)))
+        }
         ClaimSource::Ours => ("We say", String::new()),
     };
     let measured = match claim.comparisons() {
