@@ -117,9 +117,17 @@ fn by_damage(sweeps: &[Sweep]) -> Estimate {
     trend(sweeps, &share, &|outcome| outcome.frames.bit_error_rate())
 }
 
+/// The number of damaged frames below which their bit error rate is no estimate.
+const FEW: u64 = 30;
+
 /// Estimates the bit error rate in damaged frames at high rates over that at low ones.
 fn ratio(sweeps: &[Sweep]) -> Estimate {
     let rates: [&[u64]; 2] = [&[48, 54], &[6, 9, 12]];
+    let low = sweeps.iter().fold(0, |sum, sweep| sum + at_rates(sweep, rates[1]).frames.damaged);
+    if low < FEW {
+        // A bootstrap cannot see what a handful of frames leaves open.
+        return Estimate::mean(&[]);
+    }
     Estimate::bootstrap(sweeps.len(), |runs| {
         let [high, low] = rates.map(|rates| {
             let outcomes = runs.iter().map(|&run| at_rates(&sweeps[run], rates));

@@ -34,7 +34,7 @@ const INDEX: &str = "index.html";
 /// Without --approx or --force-precise everything comes over TCP.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Addresses of the files, of the form http://HOST[:PORT]/PATH
+    /// Addresses of the files, such as http://HOST:PORT/PATH
     #[arg(required = true)]
     urls: Vec<Uri>,
     /// Write the file here; - is the standard output [default: the name in the address]
