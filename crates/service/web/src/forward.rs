@@ -5,8 +5,8 @@ use std::io;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::header::{
-    CONNECTION, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER,
-    TRANSFER_ENCODING, UPGRADE, VIA,
+    CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION,
+    TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA,
 };
 use hyper::{HeaderMap, Response, StatusCode};
 
@@ -64,6 +64,11 @@ pub(crate) fn body(body: Incoming) -> MessageBody {
 /// A reply that is passed on as it comes.
 pub(crate) fn reply(reply: Response<Incoming>) -> Reply {
     let mut reply = reply.map(body);
+    // The encoding decides where there are both (RFC 9112 section 6.3), and is no business of the
+    // next connection.
+    if reply.headers().contains_key(TRANSFER_ENCODING) {
+        reply.headers_mut().remove(CONTENT_LENGTH);
+    }
     strip(reply.headers_mut());
     reply
 }

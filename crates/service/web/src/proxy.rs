@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use hyper::body::Incoming;
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue};
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, HeaderValue};
+use hyper::http::request::Parts;
 use hyper::http::uri::Scheme;
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
@@ -46,7 +47,10 @@ impl Proxy {
         if !forward::sign(&mut head.headers, &self.name) {
             return Ok(plain(StatusCode::LOOP_DETECTED, "the proxy has passed this on before"));
         }
-        if head.method != Method::GET {
+        name_the_host(&mut head);
+        // A request with a body is passed on with it: a length without its bytes would let the next
+        // request on the connection to the server be read as them (RFC 9112 section 11.2).
+        if head.method != Method::GET || !body.is_end_stream() {
             let request = Request::from_parts(head, forward::body(body));
             return self.fetcher.pass_on(request).await.map(forward::reply);
         }
@@ -100,6 +104,16 @@ impl Proxy {
         let mut reply = Response::new(empty());
         reply.extensions_mut().insert(WayNote("tunnel".to_owned()));
         reply
+    }
+}
+
+/// Names the host by the address that is asked for, whatever the client named (RFC 9112 section
+/// 3.2.2).
+fn name_the_host(head: &mut Parts) {
+    let Some(authority) = head.uri.authority() else { return };
+    let port = authority.port().map_or(String::new(), |port| format!(":{port}"));
+    if let Ok(host) = HeaderValue::from_str(&format!("{}{port}", authority.host())) {
+        head.headers.insert(HOST, host);
     }
 }
 

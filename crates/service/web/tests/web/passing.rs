@@ -1,7 +1,7 @@
 //! The proxy and the gateway.
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 
 use windfall_socket::SapOptions;
 use windfall_testkit::folder::Folder;
@@ -110,4 +110,38 @@ fn a_gateway_adds_sap_to_a_server_without() {
     }
     let elsewhere = "https://127.0.0.1/".parse().expect("an address");
     assert!(Gateway::new(&elsewhere, delivery()).is_err());
+}
+
+/// A length without its bytes would let the next request on the connection be read as them.
+#[test]
+fn a_proxy_passes_the_body_of_a_get_on_and_names_the_host_that_is_asked() {
+    let origin = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let at = origin.local_addr().expect("it is bound");
+    let seen = std::thread::spawn(move || {
+        let (mut stream, _) = origin.accept().expect("the proxy connects");
+        let mut seen = Vec::new();
+        while !seen.ends_with(b"hello") {
+            let mut bytes = [0; 1_000];
+            match stream.read(&mut bytes) {
+                Ok(0) | Err(_) => break,
+                Ok(len) => seen.extend(&bytes[..len]),
+            }
+        }
+        let reply = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+        stream.write_all(reply.as_bytes()).expect("the proxy waits");
+        String::from_utf8_lossy(&seen).into_owned()
+    });
+    let proxy = proxy(Way::ClientOpens);
+    let mut client = TcpStream::connect(proxy.at).expect("the proxy listens");
+    client.set_read_timeout(Some(LONG)).expect("it is a socket");
+    let request = format!(
+        "GET http://{at}/a HTTP/1.1\r\nHost: elsewhere\r\nContent-Length: 5\r\n\
+         Connection: close\r\n\r\nhello"
+    );
+    client.write_all(request.as_bytes()).expect("the proxy reads");
+    let mut reply = String::new();
+    client.read_to_string(&mut reply).expect("the proxy answers");
+    let seen = seen.join().expect("the server ends");
+    assert!(seen.ends_with("hello") && seen.contains(&format!("host: {at}\r\n")), "{seen}");
+    assert!(!seen.contains("elsewhere") && reply.ends_with("ok"), "{seen}{reply}");
 }
