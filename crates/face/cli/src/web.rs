@@ -8,7 +8,7 @@ pub(crate) mod serve;
 use std::fs::OpenOptions;
 use std::future::Future;
 use std::io::Write as _;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,6 +18,22 @@ use windfall_web::{AccessLog, BodyDelivery, DeliverySettings, ServerLimits, WebS
 
 use crate::exchange::SapTransport;
 use crate::exit::{CliError, Completion, Result};
+use crate::usage::whole;
+
+/// Options for the addresses of a server, over TCP and for SAP, and for its log.
+#[derive(Debug, clap::Args)]
+pub(crate) struct WebServerOptions {
+    /// Address to listen on
+    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED), value_name = "ADDRESS")]
+    on: IpAddr,
+    /// Port to listen on, of TCP and of UDP
+    #[arg(long, default_value_t = 8080, value_parser = whole(0..=u16::MAX))]
+    port: u16,
+    #[command(flatten)]
+    log: LogOptions,
+    #[command(flatten)]
+    sap: SapTransport,
+}
 
 /// Options for the log of requests.
 #[derive(Debug, clap::Args)]
