@@ -53,10 +53,12 @@ impl Process {
     /// The path that `stream` describes.
     pub(crate) fn new(k: f64, doppler: f64, stream: &mut Stream) -> Self {
         let mut angle = || TAU * stream.unit();
-        let (turn, direction) = (angle(), angle());
+        let direction = angle();
         let echoes = core::array::from_fn(|i| {
-            // Directions spread evenly, turned by chance: the spectrum of Jakes with few echoes.
-            let direction = (TAU * i as f64 + turn) / ECHOES as f64;
+            // One from each sector: the spectrum of Jakes with few echoes. Evenly spread directions
+            // would not do: cos x = cos (x + 60°) + cos (x - 60°), so that some sums of phases would
+            // stay for ever, and with them how much the path fades in the mean.
+            let direction = (TAU * i as f64 + angle()) / ECHOES as f64;
             (TAU * doppler * direction.cos(), angle())
         });
         Self { echoes, direct: (TAU * doppler * direction.cos(), angle()), k }
@@ -115,6 +117,18 @@ mod tests {
         // The variance of the power of a Rician path is (2 K + 1) / (K + 1)².
         let variance = rice.iter().map(|p| (p - 1.0).powi(2)).sum::<f64>() / rice.len() as f64;
         assert!((variance / (9.0 / 25.0) - 1.0).abs() < 0.05, "{variance}");
+    }
+
+    #[test]
+    fn a_path_fades_as_much_in_the_mean_whatever_its_directions_are() {
+        // Below a tenth of the mean power for 1 - exp(-0.1) of the time. Samples a period apart
+        // hardly depend on each other: a standard deviation of 0.0054 in 3000 of them.
+        for seed in 0..20 {
+            let process = Process::new(0.0, 45.0, &mut Stream::new(Seed(seed), "fading"));
+            let low = |n: &u64| process.power(Instant::from_nanos(n * 20_000_000)) < 0.1;
+            let share = (0..15_000).filter(low).count() as f64 / 15_000.0;
+            assert!((share - 0.095).abs() < 0.02, "{seed}: {share}");
+        }
     }
 
     #[test]

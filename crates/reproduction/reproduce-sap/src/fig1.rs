@@ -174,7 +174,7 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
     let of_head = |statement: &str, path: usize| {
         let claim = Claim::ours("S0.38", statement);
         let band = Band::from(1.0, "degraded");
-        recognisable(claim.compare("dB worse than precise", better([0, 1], path), band), 1, path)
+        claim.compare("dB worse than precise", better([0, 1], path), band)
     };
     let synchrony = "a bit error costs an entropy-coded picture all that follows until the next \
                      marker, and one in its tables everything; the paper says neither its bit \
@@ -186,16 +186,24 @@ fn claims(cells: &[Cell]) -> Vec<Claim> {
         recognisable(paper("so it is over 802.11 in the office, at 54 Mb/s and 12.2 m"), 2, OFFICE)
             .recorded(Verdict::NotReproduced)
             .because(synchrony),
-        of_head(
-            "with its head exact it is worse than the precise one at 1e-4, and recognisable",
+        recognisable(
+            of_head(
+                "with its head exact it is worse than the precise one at 1e-4, and recognisable",
+                MIDDLE,
+            ),
+            1,
             MIDDLE,
         ),
-        of_head("so it is over 802.11 in the office, at 54 Mb/s and 12.2 m", OFFICE)
-            .recorded(Verdict::InPart)
-            .because(
-                "its PSNR of 17 to 21 dB reaches across the edge of what is recognised, 18 dB: \
-                 three tenths of the datagrams are missing, and gaps cost PSNR more than they hide",
-            ),
+        of_head(
+            "over 802.11 in the office, with its head exact, it is worse than the precise one and \
+             better than as a whole",
+            OFFICE,
+        )
+        .compare("dB better than as a whole", better([1, 2], OFFICE), Band::from(1.0, "it shows"))
+        .because(
+            "its PSNR of 17 to 21 dB reaches across the edge of what is recognised, 18 dB: three \
+             tenths of the datagrams are missing, and gaps cost PSNR more than they hide",
+        ),
         Claim::ours(
             "S0.27",
             "an exact head keeps pictures readable: more are unreadable without one",

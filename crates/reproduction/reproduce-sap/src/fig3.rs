@@ -103,10 +103,11 @@ fn claims(sweeps: &[Sweep]) -> Vec<Claim> {
         .compare("frames, 48 Mb/s", right(&[48], frames), good())
         .compare("frames, 54 Mb/s", right(&[54], frames), good())
         .compare("datagrams, 54 Mb/s", right(&[54], datagrams), good())
-        .recorded(Verdict::NotReproduced)
+        .recorded(Verdict::InPart)
         .because(
-            "four to eight times fewer bits are wrong than in the paper: this office damages \
-             frames at 12.2 m alone, and the mean is over seven places",
+            "frames of 54 Mb/s alone; of the others five to seven times fewer bits are wrong than \
+             in the paper: this office damages frames at 12.2 m alone, and the mean is over seven \
+             places",
         ),
     ]
 }

@@ -62,6 +62,15 @@ pub(super) fn ratio(walks: &[Vec<Both>], at: usize, of: OfWalk) -> Estimate {
     Estimate::median(&walks.iter().map(ratio).collect::<Vec<_>>())
 }
 
+/// Estimates the greatest ratio of all distances, SAP's variance over TCP's, each a median.
+fn greatest_ratio(walks: &[Vec<Both>]) -> Estimate {
+    Estimate::bootstrap(walks.len(), |chosen| {
+        let chosen: Vec<Vec<Both>> = chosen.iter().map(|&run| walks[run].clone()).collect();
+        let ratios = (0..DISTANCES.len()).map(|at| ratio(&chosen, at, Walked::variance).value);
+        ratios.fold(0.0, f64::max)
+    })
+}
+
 //= S0.55
 //= S0.73
 fn claims(walks: &[Vec<Both>]) -> Vec<Claim> {
@@ -71,10 +80,8 @@ fn claims(walks: &[Vec<Both>]) -> Vec<Claim> {
         "caption of Figure 8: “SAP exhibits lower variance of inter-packet arrival time than TCP”",
         "the variance of the time between positions is lower over SAP, at every distance",
     );
-    let lower = (0..DISTANCES.len()).fold(lower, |claim, at| {
-        let band = Band::to(1.0, "lower than TCP's");
-        claim.compare(metres(at), ratio(walks, at, Walked::variance), band)
-    });
+    let band = Band::to(1.0, "lower than TCP's");
+    let lower = lower.compare("SAP's over TCP's where it is greatest", greatest_ratio(walks), band);
     let older = Claim::ours(
         "S0.73",
         "over TCP positions are older when they arrive where the channel is poor: queues fill with \
@@ -90,8 +97,9 @@ fn claims(walks: &[Vec<Both>]) -> Vec<Claim> {
     });
     let claims = vec![
         lower.recorded(Verdict::NotReproduced).because(
-            "what SAP loses leaves a gap of another interval, which TCP's link closes by its \
-             retries; far away, where TCP delivers in bursts, the variance of both is much alike",
+            "what SAP loses at 10 m leaves a gap of another interval, which TCP's link closes by \
+             its retries; further away, where TCP delivers in bursts, they are alike or SAP's is \
+             lower",
         ),
         Claim::paper(
             "S0.55",

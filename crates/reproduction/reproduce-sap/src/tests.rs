@@ -57,7 +57,7 @@ fn check(figure: &Figure, claims: usize) {
 
 //= S0.54
 #[test]
-fn the_speed_of_a_walker_degrades_gracefully() {
+fn the_speed_of_a_walker_is_judged_as_on_record() {
     check(&fig7::FIGURE, 6);
 }
 
@@ -65,7 +65,7 @@ fn the_speed_of_a_walker_degrades_gracefully() {
 //= S0.72
 //= S0.73
 #[test]
-fn positions_arrive_more_regularly_and_earlier_than_over_tcp() {
+fn the_regularity_and_age_of_positions_are_judged_as_on_record() {
     check(&fig8::FIGURE, 6);
 }
 
@@ -77,7 +77,7 @@ fn a_lossy_last_hop_causes_no_retransmission_before_it() {
 
 //= S0.74
 #[test]
-fn a_tracker_tolerates_more_interference_over_sap_than_over_tcp() {
+fn a_tracker_among_networks_is_judged_as_on_record() {
     check(&interference::FIGURE, 2);
 }
 

@@ -103,7 +103,7 @@ impl GsmEnvironment {
     pub const fn config(self) -> GsmConfig {
         let (csq, fading) = match self {
             Self::StationaryGood => (17, Fading::Rician { k: 4.0, doppler: 1.0 }),
-            Self::StationaryBad => (7, Fading::Rician { k: 3.3, doppler: 1.0 }),
+            Self::StationaryBad => (7, Fading::Rician { k: 3.4, doppler: 1.0 }),
             Self::Walking => (8, Fading::Rayleigh { doppler: 4.5 }),
             Self::Driving => (5, Fading::Rayleigh { doppler: 45.0 }),
         };

@@ -177,7 +177,7 @@ fn a_peer_that_dies_is_found_out_by_keepalive() {
 #[test]
 fn an_interrupt_ends_forwarding_and_leaves_nothing() {
     require!("ip");
-    let line = "$0 tcp forward 8080 10.77.0.2:80 2>$1 & p=$!; \
+    let line = ": >$1; $0 tcp forward 8080 10.77.0.2:80 2>$1 & p=$!; \
                 while ! grep -q 8080 $1; do sleep 0.02; done; \
                 ip -o link | grep -q engine && echo there; \
                 kill -INT $p; wait $p; echo $?; ip -o link | grep -c engine; \
