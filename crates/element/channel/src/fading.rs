@@ -55,9 +55,9 @@ impl Process {
         let mut angle = || TAU * stream.unit();
         let direction = angle();
         let echoes = core::array::from_fn(|i| {
-            // One from each sector: the spectrum of Jakes with few echoes. Evenly spread directions
-            // would not do: cos x = cos (x + 60°) + cos (x - 60°), so that some sums of phases would
-            // stay for ever, and with them how much the path fades in the mean.
+            // One from each sector: the spectrum of Jakes with few echoes. Evenly spread ones would
+            // not do: cos x = cos (x + 60°) + cos (x - 60°), so that some sums of phases would stay
+            // for ever, and with them how much the path fades in the mean.
             let direction = (TAU * i as f64 + angle()) / ECHOES as f64;
             (TAU * doppler * direction.cos(), angle())
         });
