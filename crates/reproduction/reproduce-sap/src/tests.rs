@@ -78,7 +78,7 @@ fn a_lossy_last_hop_causes_no_retransmission_before_it() {
 //= S0.74
 #[test]
 fn a_tracker_among_networks_is_judged_as_on_record() {
-    check(&interference::FIGURE, 2);
+    check(&interference::FIGURE, 3);
 }
 
 //= S0.57

@@ -113,7 +113,7 @@ pub(super) fn walks(context: &Context<'_>, offices: &[Office]) -> Vec<Vec<Both>>
     let sap = ProtocolUnderTest::Approximate.unless_mutated(context.is_mutated);
     context.replicate(trials(context.extent), |seed| {
         let both = |&office: &Office| {
-            (context.progress)(&format!("{} m, {} networks", office.metres, office.others));
+            (context.progress)(&format!("{} m, load {}", office.metres, office.load[0]));
             [sap, ProtocolUnderTest::Tcp].map(|protocol| track(office, protocol, SPRINT, seed))
         };
         offices.iter().map(both).collect()
