@@ -121,6 +121,22 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "video send",
+        &[
+            "windfall video send talking-head 10.77.0.2 --protocol udplite",
+            "windfall video send clip.mp4 127.0.0.1 --codec h264 --bit-rate 300000 --payload 1200",
+        ],
+    ),
+    (
+        "video receive",
+        &[
+            "windfall video receive --protocol udplite --compare talking-head --sheet sheet.svg",
+            "windfall video receive --codec h264 --out arrived.264",
+        ],
+    ),
+    ("wsim", &["windfall wsim talking-head bad.trace --out out/wsim"]),
+    ("dump", &["windfall dump", "windfall dump --protocol udp --literal"]),
+    (
         "reproduce",
         &[
             "windfall reproduce --list",

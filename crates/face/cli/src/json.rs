@@ -32,6 +32,10 @@ pub(crate) const TRACE_FIT: &str = "windfall-trace-fit/1";
 pub(crate) const TRACE_STATISTICS: &str = "windfall-trace-statistics/1";
 /// The outcome of `windfall track receive`.
 pub(crate) const TRACK: &str = "windfall-track/1";
+/// The outcome of `windfall video receive`.
+pub(crate) const VIDEO: &str = "windfall-video/1";
+/// The outcome of `windfall wsim`.
+pub(crate) const WSIM: &str = "windfall-wsim/1";
 
 /// The line that is printed: the members of an object, and its format.
 pub(crate) fn line(format: &str, mut object: Value) -> String {

@@ -7,6 +7,7 @@ mod bulk;
 mod completions;
 mod demo;
 mod doctor;
+mod dump;
 mod evidence;
 mod exchange;
 mod exec;
@@ -38,8 +39,10 @@ mod transfer;
 mod udplite;
 mod up;
 mod usage;
+mod video;
 mod watch;
 mod web;
+mod wsim;
 
 use std::process::ExitCode;
 
@@ -76,6 +79,9 @@ enum Command {
     Get(web::get::Args),
     Proxy(web::proxy::Args),
     Gateway(web::gateway::Args),
+    Video(Box<video::Args>),
+    Wsim(wsim::Args),
+    Dump(dump::Args),
     Reproduce(reproduce::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
@@ -122,6 +128,9 @@ impl Command {
             Self::Get(args) => web::get::run(args),
             Self::Proxy(args) => web::proxy::run(args),
             Self::Gateway(args) => web::gateway::run(args),
+            Self::Video(args) => video::run(args),
+            Self::Wsim(args) => wsim::run(args),
+            Self::Dump(args) => dump::run(args),
             Self::Reproduce(args) => reproduce::run(args),
             Self::Demo(args) => demo::run(args),
             Self::Doctor(args) => doctor::run(args),
@@ -135,7 +144,8 @@ impl Command {
         match self {
             Self::Run(_) | Self::Exec(_) | Self::Udplite(_) => exit::WRAPPER_FAILED,
             Self::Tcp(args) if args.is_wrapper() => exit::WRAPPER_FAILED,
-            Self::Stream(_) | Self::Track(_) | Self::Image(_) | Self::Get(_) => exit::FAILED,
+            Self::Stream(_) | Self::Track(_) | Self::Image(_) => exit::FAILED,
+            Self::Get(_) | Self::Video(_) => exit::FAILED,
             _ => exit::CANNOT_RUN,
         }
     }

@@ -44,7 +44,11 @@ pub fn decode(
         command.args(["-vf", &format!("scale={size}"), "-pix_fmt", "yuv420p"]);
         command.args(["-c:v", "rawvideo", "-f", muxer]).arg(to);
     }
-    let raw = run(&mut command, &[])?;
+    let raw = match run(&mut command, &[]) {
+        // It found nothing that it could decode.
+        Err(FfmpegError::Failed(_)) => return Ok(vec![grey; pictures.len()]),
+        raw => raw?,
+    };
     let places = places(&std::fs::read_to_string(&times.0)?, format.rate);
     Ok(spread(raw.chunks_exact(format.picture_len()), &places, grey, format, pictures.len()))
 }

@@ -139,3 +139,18 @@ fn what_is_no_video_is_an_error_with_a_reason() {
     let missing = read_clip(std::path::Path::new("/no/such/clip"), VideoFormat::QCIF, 5);
     assert!(missing.expect_err("it is missing").to_string().contains("No such file"));
 }
+
+/// S1.2: where nothing can be decoded, the clip is grey.
+//= S1.2
+#[test]
+fn pictures_without_any_sense_decode_to_grey() {
+    if !has_ffmpeg() {
+        windfall_testkit::skip!("ffmpeg is not installed");
+    }
+    let format = EncodeConfig::NARROW.format;
+    let noise = |seed: u8| (0..200_u8).map(|i| i.wrapping_mul(97) ^ seed).collect::<Vec<u8>>();
+    for codec in [VideoCodec::H263Plus, VideoCodec::H264] {
+        let clip = decode(codec, format, &[noise(3), noise(7)]).expect("damage is no failure");
+        assert_eq!(clip, vec![YuvPicture::grey(format).expect("a size"); 2]);
+    }
+}

@@ -127,6 +127,27 @@ impl Folder {
         reports.into()
     }
 
+    /// The report on two pictures that went over loopback; no decoder needs to understand them.
+    fn video(&self) -> Value {
+        let free = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
+        // An even one, as RTP has it, whose successor is RTCP's.
+        let port = (free.local_addr().expect("bound").port() & !1).to_string();
+        drop(free);
+        let mut receiver = self.windfall(&["video", "receive", "--on", "127.0.0.1", "--json"]);
+        receiver.args(["--port", &port, "--idle", "30s"]).stdout(Stdio::piped());
+        let receiver = receiver.spawn().expect("it runs");
+        let bound = || std::fs::read_to_string("/proc/net/udp").expect("the table of sockets");
+        let number = format!("0100007F:{:04X}", port.parse::<u16>().expect("a port"));
+        while !bound().contains(&number) {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        let line = ["video", "send", "clip.h263", "127.0.0.1", "--port", &port];
+        let sender = self.windfall(&line).output().expect("it runs");
+        assert!(sender.status.success(), "{}", String::from_utf8_lossy(&sender.stderr));
+        let output = receiver.wait_with_output().expect("it ends");
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    }
+
     /// The record of a connection of the kernel's TCP over loopback.
     fn connection(&self) -> Value {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -141,6 +162,7 @@ impl Folder {
     }
 }
 
+//= S1.36
 #[test]
 fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
     let folder = Folder::new("json");
@@ -183,6 +205,12 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
         assert!(!is_empty || line["outcome"] == "not_readable", "{line}");
         page.check(&line);
     }
+    // A stream of two pictures that no decoder needs to understand.
+    std::fs::write(folder.path().join("clip.h263"), [[0, 0, 0x80, 2, 0x1c, 0xa8]; 2].concat())
+        .expect("a file");
+    folder.write("blocks.losses", "0\n1\n0\n");
+    page.check(&folder.json("wsim clip.h263 blocks.losses --json"));
+    page.check(&folder.video());
     page.check(&folder.interrupted());
     page.check(&folder.connection());
     for command in ["stream", "track", "image"] {

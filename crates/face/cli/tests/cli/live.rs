@@ -32,6 +32,7 @@ mod terminal;
 mod throughput;
 mod udplite;
 mod users;
+mod video;
 mod web;
 
 use std::process::{Command, Output, Stdio};

@@ -1,0 +1,259 @@
+//! `windfall video`: video in RTP over UDP or UDP-Lite, in real time.
+
+use std::io::Write as _;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+
+use windfall_base::Duration;
+use windfall_socket::Carrier;
+use windfall_video::{
+    ClipQuality, EncodeConfig, OWN_CLIP, VIDEO_PORT, VideoCodec, VideoFormat, VideoProtocol,
+    VideoReceiverConfig, VideoSenderConfig, VideoSource, WsimProtocol, clip_sheet, decode,
+    receive_video, send_video, stream_codec,
+};
+
+use crate::exchange::End;
+use crate::exit::{CliError, Completion, Result, tell};
+use crate::input::{self, cannot_read};
+use crate::usage::whole;
+use crate::{files, json};
+
+/// Send a video in RTP over UDP or UDP-Lite, in real time, and measure what arrives
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    end: End<Send, Receive>,
+}
+
+/// Options of both ends.
+#[derive(Debug, clap::Args)]
+struct Common {
+    /// Port of the receiver; reports go to the next
+    #[arg(long, default_value_t = VIDEO_PORT, value_parser = whole(1..=65_534_u16))]
+    port: u16,
+    /// Transport protocol
+    #[arg(long, value_enum, default_value = "udp", value_name = "PROTOCOL")]
+    protocol: ProtocolName,
+    /// Carrier of UDP-Lite: kernel, raw or udp; the same at both ends
+    #[arg(long, value_name = "CARRIER", default_value = "udp")]
+    carrier: Carrier,
+    /// Format of the stream
+    #[arg(long, value_enum, default_value = "h263", value_name = "FORMAT")]
+    codec: CodecName,
+    /// Width and height of the pictures
+    #[arg(long, value_name = "WxH", default_value = "176x144", value_parser = size)]
+    size: (u32, u32),
+    /// Pictures a second
+    #[arg(long, value_name = "N", default_value_t = 5.0, value_parser = rate)]
+    rate: f64,
+    /// Number of pictures at most
+    #[arg(long, default_value_t = 150, value_name = "N", value_parser = whole(1..=100_000_u32))]
+    pictures: u32,
+}
+
+/// Send a video
+#[derive(Debug, clap::Args)]
+struct Send {
+    /// The video: talking-head, an elementary stream (.h263, .264), or any file that ffmpeg reads
+    video: PathBuf,
+    /// Address of the receiver
+    to: IpAddr,
+    #[command(flatten)]
+    common: Common,
+    /// Bits a second of the encoder
+    #[arg(long, default_value_t = EncodeConfig::NARROW.bit_rate, value_name = "BPS")]
+    #[arg(value_parser = whole(1_000..=100_000_000_u32))]
+    bit_rate: u32,
+    /// Bytes of a payload at most
+    #[arg(long, default_value_t = 242, value_name = "BYTES", value_parser = whole(100..=1_400_u16))]
+    payload: u16,
+    /// Bytes of each packet that the checksum of UDP-Lite covers, from the header of RTP on
+    ///
+    /// [default: up to the header of the picture or slice]
+    #[arg(long, value_name = "BYTES", value_parser = whole(12..=1_500_u16))]
+    coverage: Option<u16>,
+    /// Repeat the header of the picture in its later packets
+    #[arg(long)]
+    repeat: bool,
+    /// Write the session description for players to this file, and send nothing
+    #[arg(long, value_name = "FILE")]
+    sdp: Option<PathBuf>,
+}
+
+/// Receive one video, and report its delay, loss and quality
+#[derive(Debug, clap::Args)]
+struct Receive {
+    /// Address to listen on
+    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED), value_name = "ADDRESS")]
+    on: IpAddr,
+    #[command(flatten)]
+    common: Common,
+    /// Playout delay of the jitter buffer
+    #[arg(long, value_name = "TIME", default_value = "500ms")]
+    buffer: Duration,
+    /// Time without a packet after which the stream has ended; six times it before the first
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    idle: Duration,
+    /// Write the stream as it arrived to this file
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The video that was sent, to compare with
+    #[arg(long, value_name = "VIDEO")]
+    compare: Option<PathBuf>,
+    /// Draw pictures of what was sent and of what arrived into this file, as SVG
+    #[arg(long, value_name = "FILE", requires = "compare")]
+    sheet: Option<PathBuf>,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A transport protocol.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum ProtocolName {
+    /// UDP: a packet with any damage is dropped
+    Udp,
+    /// UDP-Lite: a packet is dropped if its headers are damaged
+    Udplite,
+}
+
+impl From<ProtocolName> for WsimProtocol {
+    fn from(name: ProtocolName) -> Self {
+        match name {
+            ProtocolName::Udp => Self::Udp,
+            ProtocolName::Udplite => Self::UdpLite,
+        }
+    }
+}
+
+/// The format of a stream.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum CodecName {
+    /// H.263+ (RFC 4629)
+    H263,
+    /// H.264 (RFC 6184)
+    H264,
+}
+
+fn size(text: &str) -> std::result::Result<(u32, u32), String> {
+    let parts = text.split_once('x').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    parts.ok_or_else(|| "write width and height as 176x144".to_owned())
+}
+
+fn rate(text: &str) -> std::result::Result<f64, String> {
+    let rate = text.parse::<f64>().ok().filter(|rate| (0.1..=120.0).contains(rate));
+    rate.ok_or_else(|| "use a number from 0.1 to 120".to_owned())
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    match &args.end {
+        End::Send(args) => args.run(),
+        End::Receive(args) => args.run(),
+    }
+}
+
+/// Opens the video of an argument.
+pub(crate) fn source(path: &Path) -> Result<VideoSource> {
+    if path.as_os_str() == OWN_CLIP {
+        return Ok(VideoSource::TalkingHead);
+    }
+    let cannot = |error| cannot_read(path, &error);
+    let Some(codec) = stream_codec(path) else {
+        std::fs::File::open(path).map_err(cannot)?;
+        return Ok(VideoSource::File(path.to_owned()));
+    };
+    let bytes = input::read(path, &mut input::budget()?).map_err(cannot)?;
+    Ok(VideoSource::Stream(path.display().to_string(), codec, bytes))
+}
+
+impl Common {
+    fn protocol(&self) -> VideoProtocol {
+        match self.protocol {
+            ProtocolName::Udp => VideoProtocol::Udp,
+            ProtocolName::Udplite => VideoProtocol::UdpLite(self.carrier),
+        }
+    }
+
+    fn codec(&self) -> VideoCodec {
+        match self.codec {
+            CodecName::H263 => VideoCodec::H263Plus,
+            CodecName::H264 => VideoCodec::H264,
+        }
+    }
+
+    fn format(&self) -> Result<VideoFormat> {
+        let format = VideoFormat { width: self.size.0, height: self.size.1, rate: self.rate };
+        format.check().map_err(|error| CliError::from(error).into_usage())
+    }
+}
+
+impl Send {
+    fn run(&self) -> Result {
+        let Common { port, pictures, rate, .. } = self.common;
+        let encoder = EncodeConfig {
+            codec: self.common.codec(),
+            format: self.common.format()?,
+            bit_rate: self.bit_rate,
+            slice: u32::from(self.payload) / 2,
+            key_interval: (10.0 * rate).ceil() as u32,
+        };
+        let clip = source(&self.video)?.coded(&encoder, pictures as usize);
+        let clip = clip.map_err(|error| cannot_read(&self.video, &error))?;
+        let sender = VideoSenderConfig {
+            to: self.to,
+            port,
+            protocol: self.common.protocol(),
+            payload: self.payload.into(),
+            coverage: self.coverage.map(usize::from),
+            repeat: self.repeat,
+        };
+        if let Some(path) = &self.sdp {
+            files::replace(path, sender.description(&clip).as_bytes())?;
+            return Ok(Completion::Success);
+        }
+        tell(format!("{:.0} b/s with the headers of IP, UDP and RTP", sender.load(&clip)));
+        let packets = send_video(&sender, &clip)?;
+        tell(format!("{packets} packets of {} pictures sent", clip.coded.len()));
+        Ok(Completion::Success)
+    }
+}
+
+impl Receive {
+    fn run(&self) -> Result {
+        let format = self.common.format()?;
+        let (codec, count) = (self.common.codec(), self.common.pictures as usize);
+        let compared = match &self.compare {
+            None => None,
+            Some(path) => Some((path, source(path)?)),
+        };
+        let mut received = receive_video(&VideoReceiverConfig {
+            on: self.on,
+            port: self.common.port,
+            protocol: self.common.protocol(),
+            codec,
+            buffer: self.buffer,
+            idle: self.idle,
+        })?;
+        if let Some(path) = &self.out {
+            files::replace(path, &received.stream())?;
+        }
+        if let Some((path, sent)) = compared {
+            // Not before: the sender may have begun.
+            let original = sent.pictures(format, count);
+            let original = original.map_err(|error| cannot_read(path, &error))?;
+            let clip = decode(codec, format, &received.coded(format.rate, original.len()))?;
+            received.report.set_quality(&ClipQuality::of(&clip, &original));
+            if let Some(path) = &self.sheet {
+                let clips = [("sent".to_owned(), &original[..]), ("received".to_owned(), &clip)];
+                files::replace(path, clip_sheet("windfall video", format, &clips)?.as_bytes())?;
+            }
+        }
+        let text = if self.json {
+            json::line(json::VIDEO, serde_json::to_value(&received.report)?)
+        } else {
+            received.report.to_text()
+        };
+        std::io::stdout().write_all(text.as_bytes())?;
+        Ok(Completion::Success)
+    }
+}

@@ -1,0 +1,124 @@
+//! `windfall wsim`: video over a trace of damaged radio blocks, as paper 001 simulates it.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use windfall_base::Seed;
+use windfall_report::Provenance;
+use windfall_scenario::DEFAULT_SEED;
+use windfall_video::{
+    BlockCorruption, EncodeConfig, VideoCodec, WsimComparison, WsimProtocol, WsimSettings,
+    read_blocks,
+};
+
+use crate::exit::{CliError, Completion, Result, tell};
+use crate::input::{self, cannot_read};
+use crate::record::command_line;
+use crate::usage::whole;
+use crate::video::{ProtocolName, source};
+use crate::{VERSION, files, json};
+
+/// Send video over a trace of damaged radio blocks of GSM, as WSim of paper 001 does
+///
+/// Each run is made twice: by the algorithm of the paper (42 bytes of headers, blocks damaged as
+/// wholes), and as real packets, bit by bit, through a transparent circuit of 9.6 kb/s.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The video: talking-head, an elementary stream (.h263, .264), or any file that ffmpeg reads
+    video: PathBuf,
+    /// The error trace, of frames of 30 bytes; or a line for each block, 1 damaged, 0 correct
+    trace: PathBuf,
+    /// Transport protocol [default: both]
+    #[arg(long, value_enum, value_name = "PROTOCOL")]
+    protocol: Option<ProtocolName>,
+    /// Bytes of the stream in each packet
+    #[arg(long, default_value_t = 242, value_name = "BYTES", value_parser = whole(1..=1_400_u16))]
+    adu: u16,
+    /// Bytes of a damaged block that the algorithm changes
+    #[arg(long, value_enum, default_value = "all", value_name = "WHICH")]
+    corruption: CorruptionName,
+    /// Number of pictures of the video at most
+    #[arg(long, default_value_t = 150, value_name = "N", value_parser = whole(1..=100_000_u32))]
+    pictures: u32,
+    /// Bits a second of the encoder
+    #[arg(long, default_value_t = EncodeConfig::NARROW.bit_rate, value_name = "BPS")]
+    #[arg(value_parser = whole(1_000..=10_000_000_u32))]
+    bit_rate: u32,
+    /// The first block of the trace
+    #[arg(long, default_value_t = 0, value_name = "BLOCK", value_parser = whole(0..=u64::MAX >> 1))]
+    first: u64,
+    /// Seed of all random draws
+    #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_SEED)]
+    seed: Seed,
+    /// Write what arrived into this folder: streams, tables of packets, a contact sheet
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum CorruptionName {
+    /// All 28 that carry data
+    All,
+    /// Six of the 30 at random
+    Fifth,
+}
+
+//= S1.36
+pub(crate) fn run(args: &Args) -> Result {
+    let mut budget = input::budget()?;
+    let cannot =
+        |message| CliError::usage(format!("cannot read {}: {message}", args.trace.display()));
+    let bytes = input::read(&args.trace, &mut budget);
+    let bytes = bytes.map_err(|error| cannot_read(&args.trace, &error))?;
+    let errors = read_blocks(&bytes, args.seed, &mut budget).map_err(cannot)?;
+    let config = EncodeConfig { bit_rate: args.bit_rate, ..EncodeConfig::NARROW };
+    let clip = source(&args.video)?.coded(&config, args.pictures as usize);
+    let clip = clip.map_err(|error| cannot_read(&args.video, &error))?;
+    let reference = clip.reference().unwrap_or_else(|error| {
+        tell(format!("the pictures are not compared: {error}"));
+        Vec::new()
+    });
+    let comparison = WsimComparison::of(&clip, &reference, &errors, &args.settings())?;
+    if let Some(folder) = &args.out {
+        files::make_folder(folder)?;
+        let ending = if clip.codec == VideoCodec::H264 { "264" } else { "h263" };
+        let provenance =
+            Provenance { version: VERSION.to_owned(), seed: args.seed, command: command_line() };
+        for it in &comparison.runs {
+            let path = folder.join(format!("{}-{}", it.algorithm, it.protocol));
+            files::replace(&path.with_extension(ending), &it.run.stream())?;
+            let packets = it.packet_table(&provenance);
+            files::replace(&path.with_extension("csv"), packets.as_bytes())?;
+        }
+        if !reference.is_empty() {
+            let sheet = comparison.sheet(&clip, &reference)?;
+            files::replace(&folder.join("sheet.svg"), sheet.as_bytes())?;
+        }
+    }
+    let text = if args.json {
+        json::line(json::WSIM, serde_json::to_value(&comparison)?)
+    } else {
+        comparison.to_text()
+    };
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(Completion::Success)
+}
+
+impl Args {
+    fn settings(&self) -> WsimSettings {
+        let both = || vec![WsimProtocol::Udp, WsimProtocol::UdpLite];
+        WsimSettings {
+            protocols: self.protocol.map_or_else(both, |name| vec![name.into()]),
+            adu: self.adu.into(),
+            corruption: match self.corruption {
+                CorruptionName::All => BlockCorruption::All,
+                CorruptionName::Fifth => BlockCorruption::Fifth,
+            },
+            first: self.first,
+            seed: self.seed,
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Errors of sending and receiving video.
+
+use std::io;
+use std::net::SocketAddr;
+
+use windfall_ffmpeg::FfmpegError;
+use windfall_media::PictureError;
+
+/// The reason for which video could not be prepared, sent or received.
+#[derive(Debug, thiserror::Error)]
+pub enum VideoError {
+    /// The program behind the codec.
+    #[error(transparent)]
+    Codec(#[from] FfmpegError),
+    /// A picture has an impossible size.
+    #[error(transparent)]
+    Picture(#[from] PictureError),
+    /// The clip has more raw bytes than the memory for it.
+    #[error("{pictures} pictures of this size take too much memory; use at most {most}")]
+    TooLong {
+        /// The number of pictures asked for.
+        pictures: usize,
+        /// The most that fit.
+        most: usize,
+    },
+    /// An elementary stream without pictures.
+    #[error("there is no picture in it")]
+    Empty,
+    /// The clip of the project's own in another size.
+    #[error("talking-head has 176x144 pixels; leave out the size")]
+    Size,
+    /// A socket cannot be had.
+    #[error("cannot listen on {0}: {1}")]
+    Bind(SocketAddr, io::Error),
+    /// A socket failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// Nothing of RTP came.
+    #[error("no video came to port {0}: no packet of RTP")]
+    Silence(u16),
+}

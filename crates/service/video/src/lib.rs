@@ -1,0 +1,35 @@
+//! Video over lines that damage bits: sent and received in real time, and simulated beforehand.
+//!
+//! - [`VideoSource`] is what is sent: the clip of the project's own, a file, or a coded stream;
+//!   [`CodedClip`] is the same as coded pictures.
+//! - [`send_video`] and [`receive_video`] exchange it as RTP over UDP or UDP-Lite.
+//! - [`WsimComparison`] sends it over a trace of damaged radio blocks, by the algorithm of paper
+//!   001 and as real packets.
+//! - [`clip_sheet`] draws the same instants of several clips side by side.
+
+mod clip;
+mod clock;
+mod error;
+mod receive;
+mod send;
+mod session;
+mod sheet;
+mod socket;
+mod wsim;
+
+pub use clip::{CodedClip, OWN_CLIP, VideoSource, stream_codec};
+pub use error::VideoError;
+pub use receive::{ReceivedVideo, VideoReceiverConfig, VideoReport, receive_video};
+pub use send::{VideoSenderConfig, send_video};
+pub use sheet::clip_sheet;
+pub use socket::VideoProtocol;
+pub use windfall_ffmpeg::{EncodeConfig, decode};
+pub use windfall_media::{ClipQuality, VideoFormat, YuvPicture};
+pub use windfall_rtp::VideoCodec;
+pub use windfall_wsim::{BlockCorruption, HeaderLayout, WsimProtocol};
+pub use wsim::{WsimComparison, WsimResult, WsimSettings, read_blocks};
+
+/// The default port of RTP; RTCP has the next.
+pub const VIDEO_PORT: u16 = 5_004;
+/// The payload type of the streams, one of the dynamic ones.
+const PAYLOAD_TYPE: u8 = 96;

@@ -1,0 +1,227 @@
+//! The receiver of a video.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+
+use serde::Serialize;
+use windfall_base::Duration;
+use windfall_media::ClipQuality;
+use windfall_rtp::{CodedPicture, RtcpPacket, RtpPacket, VIDEO_CLOCK, VideoCodec};
+
+use crate::PAYLOAD_TYPE;
+use crate::clock::VideoTime;
+use crate::error::VideoError;
+use crate::session::{Session, first_timestamp};
+use crate::socket::{VideoProtocol, VideoSocket};
+
+/// The longest that the loop sleeps.
+const TICK: Duration = Duration::from_millis(20);
+/// Sources that are listened to at once; the others are ignored.
+const SOURCES: usize = 8;
+
+/// The settings of a receiver.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VideoReceiverConfig {
+    /// The address to listen on.
+    pub on: IpAddr,
+    /// The port to listen on; reports come at the next.
+    pub port: u16,
+    /// The transport protocol.
+    pub protocol: VideoProtocol,
+    /// The format of the stream.
+    pub codec: VideoCodec,
+    /// The playout delay of the jitter buffer.
+    pub buffer: Duration,
+    /// The time without a packet after which the stream has ended; before the first one six times
+    /// as long.
+    pub idle: Duration,
+}
+
+/// The findings of a receiver about a stream.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct VideoReport {
+    /// The packets of the source, copies included.
+    pub received: u32,
+    /// The packets expected less those received (RFC 3550, A.3).
+    pub lost: i32,
+    /// The pictures of which anything came.
+    pub pictures: usize,
+    /// The pictures of which no packet is missing.
+    pub whole: usize,
+    /// The mean time from the picture to the arrival of its packets, by the sender's reports.
+    pub delay_seconds: Option<f64>,
+    /// The interarrival jitter (RFC 3550, A.8).
+    pub jitter_seconds: f64,
+    /// The mean PSNR against the original.
+    pub psnr_db: Option<f64>,
+    /// The mean structural similarity to the original.
+    pub ssim: Option<f64>,
+    /// The pictures that repeat the one before although the original moves.
+    pub frozen: Option<usize>,
+}
+
+/// A stream as it arrived.
+#[derive(Clone, Debug)]
+pub struct ReceivedVideo {
+    /// The findings about it.
+    pub report: VideoReport,
+    pictures: Vec<CodedPicture>,
+    ssrc: u32,
+    seen_first: u32,
+}
+
+/// Receives one stream until its goodbye, or until nothing more comes. Of several sources that send
+/// at once it is the one of the most packets; what is no RTP of this payload type is ignored.
+///
+/// # Errors
+/// If there is no socket, or it fails, or nothing comes.
+//= S1.4
+//= S1.8
+pub fn receive_video(config: &VideoReceiverConfig) -> Result<ReceivedVideo, VideoError> {
+    let time = VideoTime::start();
+    let at = SocketAddr::new(config.on, config.port);
+    let socket = VideoSocket::bind(config.protocol, at)?;
+    let at = SocketAddr::new(config.on, config.port + 1);
+    let control = UdpSocket::bind(at).map_err(|error| VideoError::Bind(at, error))?;
+    control.set_nonblocking(true)?;
+    let start = time.now();
+    let mut sessions: BTreeMap<u32, Session> = BTreeMap::new();
+    // The first report of a source comes before its first packet, and waits for it.
+    let mut early = BTreeMap::new();
+    let mut arrivals = Vec::new();
+    loop {
+        socket.receive(TICK, &mut arrivals)?;
+        let now = time.now();
+        for bytes in arrivals.drain(..) {
+            let Ok(packet) = RtpPacket::parse(&bytes) else { continue };
+            let header = packet.header;
+            let is_known = sessions.contains_key(&header.ssrc);
+            if header.payload_type != PAYLOAD_TYPE || !(is_known || sessions.len() < SOURCES) {
+                continue;
+            }
+            let session = sessions.entry(header.ssrc).or_insert_with(|| {
+                let report = early.remove(&header.ssrc);
+                Session::new(&packet, config.codec, config.buffer, now, report)
+            });
+            session.take(&time, now, &packet, &bytes);
+        }
+        take_reports(&control, &mut sessions, &mut early);
+        let busiest = sessions.iter().max_by_key(|(_, it)| it.statistics.received());
+        let Some(busiest) = busiest.map(|(ssrc, _)| *ssrc) else {
+            if now.saturating_since(start) > config.idle.saturating_mul(6) {
+                return Err(VideoError::Silence(config.port));
+            }
+            continue;
+        };
+        let mut is_over = false;
+        for (ssrc, session) in &mut sessions {
+            is_over |= session.play(now, config.idle) && *ssrc == busiest;
+        }
+        let finished = if is_over { sessions.remove(&busiest) } else { None };
+        if let Some(session) = finished {
+            return Ok(ReceivedVideo::of(busiest, session));
+        }
+    }
+}
+
+/// Takes what has come of RTCP, and answers the sender reports of known sources.
+fn take_reports(
+    control: &UdpSocket,
+    sessions: &mut BTreeMap<u32, Session>,
+    early: &mut BTreeMap<u32, (u64, u32)>,
+) {
+    let mut buffer = [0; 2_048];
+    while let Ok((length, from)) = control.recv_from(&mut buffer) {
+        let Ok(packets) = RtcpPacket::parse_compound(&buffer[..length]) else { continue };
+        for packet in &packets {
+            match packet {
+                RtcpPacket::Report { ssrc, sender: Some(info), .. } => {
+                    if let Some(session) = sessions.get_mut(ssrc) {
+                        // A report that is lost is followed by others.
+                        let _ = control.send_to(&session.take_report(info), from);
+                    } else if early.len() < SOURCES {
+                        early.insert(*ssrc, (info.ntp, info.timestamp));
+                    }
+                }
+                RtcpPacket::Goodbye { sources, .. } => {
+                    for ssrc in sources {
+                        if let Some(session) = sessions.get_mut(ssrc) {
+                            session.take_goodbye();
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl ReceivedVideo {
+    fn of(ssrc: u32, mut session: Session) -> Self {
+        session.finish();
+        let report = VideoReport {
+            received: session.statistics.received(),
+            lost: session.statistics.lost(),
+            pictures: session.pictures.len(),
+            whole: session.pictures.iter().filter(|it| it.is_whole).count(),
+            delay_seconds: session.delay(),
+            jitter_seconds: f64::from(session.statistics.jitter()) / f64::from(VIDEO_CLOCK),
+            ..VideoReport::default()
+        };
+        Self { report, ssrc, seen_first: session.seen_first, pictures: session.pictures }
+    }
+
+    /// Returns the stream that arrived: the pictures one after the other.
+    #[must_use]
+    pub fn stream(&self) -> Vec<u8> {
+        self.pictures.iter().flat_map(|it| &it.data).copied().collect()
+    }
+
+    /// Returns `count` coded pictures at `rate` a second, of which those without bytes are missing.
+    #[must_use]
+    pub fn coded(&self, rate: f64, count: usize) -> Vec<Vec<u8>> {
+        let ticks = |timestamp: u32, first: u32| f64::from(timestamp.wrapping_sub(first) as i32);
+        let place = |ticks: f64| (ticks / f64::from(VIDEO_CLOCK) * rate).round();
+        // Other programs begin anywhere.
+        let ours = first_timestamp(self.ssrc);
+        let is_ours = (0.0..count as f64).contains(&place(ticks(self.seen_first, ours)));
+        let first = if is_ours { ours } else { self.seen_first };
+        let mut coded = vec![Vec::new(); count];
+        for picture in &self.pictures {
+            let at = place(ticks(picture.timestamp, first));
+            if let Some(place) = coded.get_mut(at.max(0.0) as usize) {
+                place.clone_from(&picture.data);
+            }
+        }
+        coded
+    }
+}
+
+impl VideoReport {
+    /// Adds the quality of the pictures.
+    pub fn set_quality(&mut self, quality: &ClipQuality) {
+        self.psnr_db = quality.mean_psnr();
+        self.ssim = quality.mean_ssim();
+        self.frozen = Some(quality.frozen.len());
+    }
+
+    /// Returns the report in a few lines.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let Self { received, lost, pictures, whole, jitter_seconds, .. } = self;
+        let mut text = format!(
+            "{received} packets received, {lost} lost; {whole} of {pictures} pictures whole\n"
+        );
+        text += &match self.delay_seconds {
+            Some(delay) => format!("mean delay {delay:.3} s, "),
+            None => "no report of the sender came, ".to_owned(),
+        };
+        text += &format!("interarrival jitter {jitter_seconds:.3} s\n");
+        if let (Some(psnr), Some(ssim), Some(frozen)) = (self.psnr_db, self.ssim, self.frozen) {
+            text += &format!(
+                "against the original: PSNR {psnr:.1} dB, SSIM {ssim:.3}, {frozen} frozen\n"
+            );
+        }
+        text
+    }
+}

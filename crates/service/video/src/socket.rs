@@ -1,0 +1,85 @@
+//! Sockets of RTP, of either protocol.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+
+use windfall_base::Duration;
+use windfall_socket::{Carrier, UdpLiteDatagram, UdpLiteSocket};
+
+use crate::error::VideoError;
+
+/// Bytes of the header of UDP-Lite.
+const UDPLITE_LEN: usize = 8;
+
+/// The transport protocol of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VideoProtocol {
+    /// UDP: a datagram with any damage is dropped.
+    Udp,
+    /// UDP-Lite over its carrier: one with damage behind the headers is passed on.
+    UdpLite(Carrier),
+}
+
+/// A socket of either protocol.
+#[derive(Debug)]
+pub(crate) enum VideoSocket {
+    Udp(UdpSocket),
+    Lite(Box<UdpLiteSocket>),
+}
+
+impl VideoSocket {
+    pub(crate) fn bind(protocol: VideoProtocol, at: SocketAddr) -> Result<Self, VideoError> {
+        let socket = match protocol {
+            VideoProtocol::Udp => UdpSocket::bind(at).map(Self::Udp),
+            VideoProtocol::UdpLite(carrier) => {
+                UdpLiteSocket::bind(at, Some(carrier)).map(|it| Self::Lite(Box::new(it)))
+            }
+        };
+        socket.map_err(|error| VideoError::Bind(at, error))
+    }
+
+    /// Sends a datagram, of which UDP-Lite covers its own header and the first `exact` bytes.
+    pub(crate) fn send(&self, data: &[u8], exact: usize, to: SocketAddr) -> io::Result<()> {
+        let sent = match self {
+            Self::Udp(socket) => socket.send_to(data, to).map(drop),
+            Self::Lite(socket) => {
+                // What does not fit the field covers everything, which 0 stands for.
+                let coverage = u16::try_from(UDPLITE_LEN + exact).unwrap_or(0);
+                let parts = [data, &[], &[]];
+                let (whole, unbound) = (exact >= data.len(), false);
+                let datagram = UdpLiteDatagram { to, coverage, whole, unbound, parts };
+                socket.wait_writable(None)?;
+                socket.send(&[datagram]).map(drop)
+            }
+        };
+        sent.or_else(|error| if is_quiet(&error) { Ok(()) } else { Err(error) })
+    }
+
+    /// Waits for datagrams, at most for `span`, and appends them to `arrivals`.
+    pub(crate) fn receive(&self, span: Duration, arrivals: &mut Vec<Vec<u8>>) -> io::Result<()> {
+        let received = match self {
+            Self::Udp(socket) => {
+                let span = std::time::Duration::from_nanos(span.as_nanos().max(1_000));
+                socket.set_read_timeout(Some(span))?;
+                let mut buffer = [0; 65_536];
+                socket.recv(&mut buffer).map(|length| arrivals.push(buffer[..length].to_vec()))
+            }
+            Self::Lite(socket) => {
+                let mut batch = Vec::new();
+                if !socket.wait_readable(Some(span))? {
+                    return Ok(());
+                }
+                let received = socket.receive(&mut batch).map(drop);
+                arrivals.extend(batch.into_iter().map(|it| it.data.to_vec()));
+                received
+            }
+        };
+        received.or_else(|error| if is_quiet(&error) { Ok(()) } else { Err(error) })
+    }
+}
+
+/// Tells whether an error means that nothing has come, or that a peer is not there yet.
+pub(crate) fn is_quiet(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionRefused, Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), WouldBlock | TimedOut | Interrupted | ConnectionRefused)
+}
