@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`.
-.PHONY: demo test ci bench mutants install traces tables
+.PHONY: demo test ci bench mutants install lighttpd traces tables
 
 # Builds, then moves a file across a bad link, without and with local retransmission.
 demo:
@@ -32,6 +32,10 @@ mutants:
 # Installs libsap for C, with its header, pkg-config file and manual, below PREFIX (/usr/local).
 install:
 	@crates/face/ffi-c/install
+
+# Builds the module of lighttpd, which apt has to fetch the source of, as target/lighttpd/mod_sap.so.
+lighttpd:
+	@crates/face/ffi-c/lighttpd/build
 
 # Writes the shipped error traces anew, and checks that they are what the generator makes.
 traces:

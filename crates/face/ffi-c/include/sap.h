@@ -167,6 +167,10 @@ long sap_silence(const sap_sock_t *sock);
 long sap_round_trip(const sap_sock_t *sock);
 /* Returns why the connection has ended, or why the last sap_connect failed. */
 enum sap_reason sap_close_reason(const sap_sock_t *sock);
+/* Stores the ranges of a file that must be exact for programs to read it, such as its headers, in
+ * order and not touching: at most room, of which the closest are joined if there are more. Returns
+ * how many; 0 for a kind of file that it does not know. It knows JPEG, MP4, Ogg, WAV and .npy. */
+size_t sap_exact_ranges(const void *data, size_t len, struct sap_range *ranges, size_t room);
 /* Describes the last error of this socket in any thread. Never NULL; valid until the calling thread
  * ends or calls sap_strerror again. */
 const char *sap_strerror(const sap_sock_t *sock);

@@ -31,7 +31,12 @@ pub unsafe extern "C" fn sap_connect(
     // SAFETY: the caller passes a string that ends with a zero.
     let address = unsafe { address_of(address, port) };
     let connected = address.and_then(|address| {
-        let connected = socket.open(|options| options.connect(address))?;
+        let timeout = socket.settings().timeout;
+        let connected = socket.open(|mut options| {
+            let longest = options.config.connect_timeout;
+            options.config.connect_timeout = timeout.map_or(longest, |it| it.min(longest));
+            options.connect(address)
+        })?;
         socket.keep(connected)
     });
     socket.error.report(connected, -1)

@@ -3,9 +3,11 @@
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
 
+use windfall_media::exact_ranges;
 use windfall_socket::{Integrity, MessageKind, Received};
 
 use crate::failure::set_errno;
+use crate::memory::bytes_of;
 
 /// A range of bytes in the layout of `sap.h`.
 #[derive(Clone, Copy, Default)]
@@ -107,14 +109,41 @@ pub unsafe extern "C" fn sap_message_ranges(
             return 0;
         }
     };
-    if !ranges.is_null() {
-        for (index, range) in found.iter().take(room).enumerate() {
-            let range = MessageRange { start: range.start, end: range.end };
-            // SAFETY: the caller passes room for that many ranges, of which this is one.
-            unsafe { ranges.add(index).write(range) };
-        }
-    }
+    // SAFETY: the caller passes room for that many ranges, or null.
+    unsafe { store(found, ranges, room) };
     found.len()
+}
+
+/// Stores as many ranges as there is room for.
+///
+/// # Safety
+/// `into` is null or leads to `room` ranges that may be written.
+unsafe fn store(found: &[Range<usize>], into: *mut MessageRange, room: usize) {
+    if into.is_null() {
+        return;
+    }
+    for (index, range) in found.iter().take(room).enumerate() {
+        let range = MessageRange { start: range.start, end: range.end };
+        // SAFETY: the caller passes room for that many ranges, of which this is one.
+        unsafe { into.add(index).write(range) };
+    }
+}
+
+/// Stores the ranges of a file that must be exact. See `sap.h`.
+//= S0.27
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_exact_ranges(
+    data: *const c_void,
+    len: usize,
+    ranges: *mut MessageRange,
+    room: usize,
+) -> usize {
+    // SAFETY: the caller passes `len` bytes that do not change during the call.
+    let Ok(bytes) = (unsafe { bytes_of(data, len) }) else { return 0 };
+    let found = exact_ranges(bytes, room);
+    // SAFETY: the caller passes room for that many ranges, or null.
+    unsafe { store(&found, ranges, room) };
+    found.len().min(room)
 }
 
 /// Frees a message. See `sap.h`.

@@ -5,6 +5,9 @@
 #include <sap.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <netinet/in.h>
+#include <time.h>
 
 enum { CLIENTS = 3, PATIENCE = 30000 };
 
@@ -122,11 +125,30 @@ static int failures(void)
     return sap_close(listener);
 }
 
+/* The timeout of a socket is that of its connecting too: ten attempts without an answer do not take
+ * the five seconds each that they have by default. */
+static int impatient(void)
+{
+    struct sockaddr_in silent = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t len = sizeof silent;
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    sap_sock_t *sock = sap_socket();
+    time_t start = time(NULL);
+    CHECK(!bind(fd, (struct sockaddr *)&silent, len));
+    CHECK(!getsockname(fd, (struct sockaddr *)&silent, &len));
+    CHECK(!sap_set_timeout(sock, 50));
+    for (int i = 0; i < 10; i++)
+        CHECK(sap_connect(sock, "127.0.0.1", ntohs(silent.sin_port)) && errno == ETIMEDOUT);
+    CHECK(sap_close_reason(sock) == SAP_NO_ANSWER && time(NULL) - start < 25);
+    return sap_close(sock);
+}
+
 int main(void)
 {
     int failed = clients();
     if (!failed) failed = newest_first();
     if (!failed) failed = failures();
+    if (!failed) failed = impatient();
     if (!failed) puts("each client has its own socket");
     return failed ? 1 : 0;
 }

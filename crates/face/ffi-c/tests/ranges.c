@@ -115,6 +115,17 @@ static int judged(sap_sock_t *here, sap_sock_t *there)
     return sap_set_check(there, NULL, NULL);
 }
 
+/* The header of an array of NumPy is exact, and nothing of a file of no known kind. */
+static int structured(void)
+{
+    struct sap_range found[2];
+    char array[] = "\x93NUMPY\x01\x00\x04\x00{ } 0123456789";
+    CHECK(sap_exact_ranges(array, sizeof array - 1, found, 2) == 1 && is(&found[0], 0, 14));
+    CHECK(sap_exact_ranges(array, sizeof array - 1, NULL, 0) == 0);
+    CHECK(sap_exact_ranges("0123456789", 10, found, 2) == 0);
+    return sap_exact_ranges(NULL, 0, found, 2) != 0;
+}
+
 int main(void)
 {
     sap_sock_t *here = sap_socket(), *there, *listener = sap_socket();
@@ -122,6 +133,7 @@ int main(void)
     CHECK(!sap_bind(listener, "127.0.0.1", 0));
     CHECK(!sap_connect(here, "127.0.0.1", sap_port(listener)) && (there = sap_accept(listener)));
     if (damaged(here, there) || lost(here, there) || judged(here, there)) return 1;
+    if (structured()) return 1;
     sap_set_timeout(here, 0);
     sap_set_timeout(there, 0);
     sap_close(here);

@@ -20,6 +20,7 @@ mod expert;
 mod far;
 mod interop;
 mod json;
+mod lighttpd;
 mod namesakes;
 mod outside;
 mod programs;

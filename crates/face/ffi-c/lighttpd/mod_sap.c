@@ -1,0 +1,562 @@
+/* mod_sap: sends the files of lighttpd over SAP to clients that ask for it. See docs/web.md. */
+#include "first.h"
+
+#include "array.h"
+#include "base.h"
+#include "buffer.h"
+#include "fdevent.h"
+#include "http_header.h"
+#include "log.h"
+#include "plugin.h"
+#include "request.h"
+#include "response.h"
+#include "stat_cache.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <sap.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    TRANSFERS = 64,     /* at the same time */
+    MEMORY = 512 << 10, /* for all bodies on their way, in KiB */
+    ANSWER = 2000,      /* ms in which a client answers a call */
+    PROGRESS = 15000,   /* ms without progress after which a transfer is given up */
+    UNANSWERED = 4,     /* calls after which an address is called no more */
+    FORGET = 15,        /* s after which an unanswered call is forgotten */
+    ADDRESSES = 256,    /* that have not answered and are remembered */
+    PIECE = 32 << 10,   /* bytes of an approximate message */
+    EXACT = 256 << 10,  /* bytes of a precise message */
+    BATCH = 64          /* messages that are passed to libsap at once */
+};
+enum { KIND_PLAN = 3, KIND_EXACT = 4, KIND_END = 5 };
+
+/* A body on its way, which the event loop and the thread that sends it hold together. */
+struct transfer {
+    request_st *r;       /* the event loop's; NULL once the request has ended */
+    int is_reported;     /* the event loop's */
+    const char *refusal; /* why the body goes over TCP, if it does; set before the report */
+    atomic_int holders;
+    int fd, report, is_precise;
+    enum sap_profile profile;
+    char peer[NI_MAXHOST];
+    uint16_t port;
+    uint8_t token[16];
+    uint32_t len;
+};
+
+typedef struct {
+    const array *approx, *exclude;
+    unsigned int ports, max_size; /* the first and the last port; KiB */
+    int etags, no_pathinfo;
+    enum sap_profile profile;
+} plugin_config;
+
+/* The calls that an address did not answer. */
+struct account {
+    char peer[NI_MAXHOST];
+    int count;
+    unix_time64_t since;
+};
+
+typedef struct {
+    PLUGIN_DATA;
+    plugin_config defaults, conf;
+    int reports[2]; /* a pipe of pointers to transfers */
+    fdnode *fdn;
+    fdevents *ev;
+    struct account accounts[ADDRESSES];
+} plugin_data;
+
+static atomic_long threads, memory; /* memory in KiB */
+
+/* What the thread of a transfer does: it calls, reports, and sends. */
+
+static void put32(uint8_t *at, size_t value)
+{
+    for (int i = 0; i < 4; i++)
+        at[i] = (uint8_t)(value >> (24 - 8 * i));
+}
+
+/* Sends the bytes as approximate messages of one length on the stream of the transfer. */
+static int send_pieces(sap_sock_t *sock, const uint8_t *data, size_t len, size_t piece)
+{
+    struct sap_buffer batch[BATCH];
+    if (sap_set_stream(sock, 1) || sap_set_mode(sock, SAP_APPROX, 0)) return -1;
+    while (len > 0) {
+        size_t count = 0;
+        for (; len > 0 && count < BATCH; count++) {
+            size_t part = len < piece ? len : piece;
+            batch[count] = (struct sap_buffer){data, part};
+            data += part;
+            len -= part;
+        }
+        if (sap_send_messages(sock, batch, count) != (long)count) return -1;
+    }
+    return sap_set_stream(sock, 0) || sap_set_mode(sock, SAP_PRECISE, 0) ? -1 : 0;
+}
+
+/* Sends the plan, the exact bytes, the others, and the end. `sorted` has room for the body. */
+static int send_body(const struct transfer *t, sap_sock_t *sock, const uint8_t *data,
+                     uint8_t *sorted, uint8_t *message)
+{
+    size_t longest = sap_max_message(sock), piece = longest < PIECE ? longest : PIECE;
+    size_t most = longest < EXACT ? longest : EXACT, head = 27, room = (piece - head) / 8;
+    struct sap_range ranges[PIECE / 8], all = {0, t->len};
+    size_t count = 1, exact = 0, other, at = 0;
+    if (t->is_precise)
+        ranges[0] = all;
+    else
+        count = sap_exact_ranges(data, t->len, ranges, room);
+    memset(message, 0, head);
+    message[0] = KIND_PLAN, message[2] = 1;
+    memcpy(message + 3, t->token, sizeof t->token);
+    put32(message + 19, piece), put32(message + 23, t->len);
+    for (size_t i = 0; i < count; i++) {
+        put32(message + head + 8 * i, ranges[i].start);
+        put32(message + head + 8 * i + 4, ranges[i].end);
+        memcpy(sorted + exact, data + ranges[i].start, ranges[i].end - ranges[i].start);
+        exact += ranges[i].end - ranges[i].start;
+    }
+    other = exact;
+    for (size_t i = 0; i <= count; i++) {
+        size_t end = i < count ? ranges[i].start : t->len;
+        memcpy(sorted + other, data + at, end - at);
+        other += end - at;
+        if (i < count) at = ranges[i].end;
+    }
+    if (sap_send(sock, message, head + 8 * count) < 0) return -1;
+    message[0] = KIND_EXACT;
+    for (at = 0; at < exact; at += most - 3) {
+        size_t part = exact - at < most - 3 ? exact - at : most - 3;
+        memcpy(message + 3, sorted + at, part);
+        if (sap_send(sock, message, part + 3) < 0) return -1;
+    }
+    if (send_pieces(sock, sorted + exact, t->len - exact, piece)) return -1;
+    message[0] = KIND_END;
+    return sap_send(sock, message, 3) < 0 ? -1 : 0;
+}
+
+static int read_file(int fd, uint8_t *data, size_t len)
+{
+    for (size_t at = 0; at < len;) {
+        ssize_t part = pread(fd, data + at, len - at, (off_t)at);
+        if (part <= 0) return -1;
+        at += (size_t)part;
+    }
+    return 0;
+}
+
+static void release(struct transfer *t)
+{
+    if (--t->holders > 0) return;
+    close(t->fd);
+    close(t->report);
+    free(t);
+}
+
+static void *run(void *of)
+{
+    struct transfer *t = of;
+    sap_sock_t *sock = sap_socket();
+    uint8_t *data = malloc(2 * (size_t)t->len + EXACT);
+    if (!sock || !data)
+        t->refusal = "busy";
+    else if (read_file(t->fd, data, t->len))
+        t->refusal = "unreadable";
+    else if (sap_set_profile(sock, t->profile) || sap_set_timeout(sock, ANSWER)
+             || sap_connect(sock, t->peer, t->port))
+        t->refusal = "no-answer";
+    int is_refused = t->refusal != NULL;
+    while (write(t->report, &t, sizeof t) < 0 && errno == EINTR) { }
+    if (!is_refused) {
+        sap_set_timeout(sock, PROGRESS);
+        sap_set_linger(sock, PROGRESS);
+        send_body(t, sock, data, data + t->len, data + 2 * (size_t)t->len);
+    }
+    sap_close(sock);
+    free(data);
+    memory -= t->len >> 10;
+    threads--;
+    release(t);
+    return NULL;
+}
+
+/* What a request offers. */
+
+static const buffer *header(const request_st *r, const char *name)
+{
+    return http_header_request_get(r, HTTP_HEADER_OTHER, name, (uint32_t)strlen(name));
+}
+
+static int is_token(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (!light_isalnum(text[i]) && !strchr("!#$&-^_.+", text[i])) return 0;
+    return len > 0;
+}
+
+/* Tells whether the type is one of the pattern: 1 if so, -1 if the pattern is none. */
+static int matches(const char *pattern, size_t len, const char *type, size_t type_len)
+{
+    const char *slash = memchr(pattern, '/', len);
+    size_t kind = slash ? (size_t)(slash - pattern) : 0, rest = len - kind - 1;
+    if (!slash || !rest) return -1;
+    int any_rest = rest == 1 && slash[1] == '*', any = kind == 1 && *pattern == '*';
+    if (any) return any_rest ? 1 : -1;
+    if (!is_token(pattern, kind) || !(any_rest || is_token(slash + 1, rest))) return -1;
+    if (any_rest) return type_len > kind && !strncasecmp(pattern, type, kind + 1);
+    return len == type_len && !strncasecmp(pattern, type, len);
+}
+
+/* Tells the same of a list, in which empty elements and parameters have no meaning. */
+static int list_matches(const buffer *list, const char *type, size_t type_len)
+{
+    int found = 0, count = 0;
+    if (buffer_clen(list) > 2048) return -1;
+    for (const char *at = list->ptr, *end; *at; at = *end ? end + 1 : end) {
+        end = at + strcspn(at, ",");
+        size_t len = strcspn(at, ",;");
+        while (len > 0 && (*at == ' ' || *at == '\t')) at++, len--;
+        while (len > 0 && (at[len - 1] == ' ' || at[len - 1] == '\t')) len--;
+        if (len == 0) continue;
+        int is_this = matches(at, len, type, type_len);
+        if (is_this < 0 || ++count > 64) return -1;
+        found |= is_this;
+    }
+    return count > 0 ? found : -1;
+}
+
+/* Returns the port that the client may be called at, or 0. */
+static uint16_t port_of(const request_st *r, const plugin_config *conf)
+{
+    const buffer *text = header(r, "X-SAP-Port");
+    if (!text || buffer_clen(text) > 5 || strspn(text->ptr, "0123456789") != buffer_clen(text))
+        return 0;
+    unsigned long port = strtoul(text->ptr, NULL, 10);
+    return port >= conf->ports >> 16 && port <= (conf->ports & 0xffff) ? (uint16_t)port : 0;
+}
+
+/* Reads the offer of a request for a file of this type; 0 if there is none that can be taken. */
+static int read_offer(const request_st *r, const plugin_config *conf, struct transfer *t)
+{
+    const buffer *types = header(r, "X-SAP-Approx"), *force = header(r, "X-SAP-Force-Precise");
+    const buffer *type = http_header_response_get(r, HTTP_HEADER_CONTENT_TYPE,
+                                                  CONST_STR_LEN("Content-Type"));
+    size_t len = type ? strcspn(type->ptr, "; ") : 0;
+    t->is_precise = force && strcmp(force->ptr, "0") && strcasecmp(force->ptr, "no")
+                    && strcasecmp(force->ptr, "false");
+    if (!len || (!types && !t->is_precise) || header(r, "X-SAP-Client-Opens")) return 0;
+    if (types && list_matches(types, type->ptr, len) <= 0) return 0;
+    t->port = port_of(r, conf);
+    if (!t->port || t->is_precise) return t->port;
+    for (uint32_t i = 0; i < conf->approx->used; i++) {
+        const buffer *pattern = &((const data_string *)conf->approx->data[i])->value;
+        if (list_matches(pattern, type->ptr, len) > 0) return 1;
+    }
+    return 0;
+}
+
+/* Stores the address that the request itself came from: no header and no module can change it. */
+static int read_peer(const request_st *r, struct transfer *t)
+{
+    struct sockaddr_storage from;
+    struct sockaddr *addr = (struct sockaddr *)&from;
+    socklen_t len = sizeof from;
+    if (getpeername(r->con->fd, addr, &len) || from.ss_family == AF_UNIX
+        || getnameinfo(addr, len, t->peer, sizeof t->peer, NULL, 0, NI_NUMERICHOST))
+        return 0;
+    if (!strncmp(t->peer, "::ffff:", 7) && strchr(t->peer, '.'))
+        memmove(t->peer, t->peer + 7, strlen(t->peer + 7) + 1);
+    return 1;
+}
+
+/* Returns the account of an address, an empty one if it has none, or NULL if there is no room. */
+static struct account *account_of(plugin_data *p, const char *peer)
+{
+    struct account *found = NULL;
+    for (struct account *it = p->accounts; it < p->accounts + ADDRESSES; it++) {
+        for (; it->count && log_monotonic_secs - it->since >= FORGET; it->since += FORGET)
+            it->count--;
+        if (it->count && !strcmp(it->peer, peer)) return it;
+        if (!it->count) found = it;
+    }
+    return found;
+}
+
+/* What the event loop does: it answers a request once its transfer has reported. */
+
+static void set_header(request_st *r, const char *name, const char *value)
+{
+    http_header_response_set(r, HTTP_HEADER_OTHER, name, (uint32_t)strlen(name), value,
+                             (uint32_t)strlen(value));
+}
+
+static handler_t handle_report(void *of, int events)
+{
+    plugin_data *p = of;
+    struct transfer *t;
+    UNUSED(events);
+    while (read(p->reports[0], &t, sizeof t) == sizeof t) {
+        struct account *account = account_of(p, t->peer);
+        if (account && t->refusal && !strcmp(t->refusal, "no-answer")) {
+            if (!account->count++) account->since = log_monotonic_secs;
+            strcpy(account->peer, t->peer);
+        }
+        t->is_reported = 1;
+        if (t->r)
+            joblist_append(t->r->con);
+        else
+            release(t);
+    }
+    return HANDLER_GO_ON;
+}
+
+/* Starts the thread of a transfer; returns why it cannot, or NULL. */
+static const char *start(struct transfer *t, plugin_data *p)
+{
+    const struct account *account = account_of(p, t->peer);
+    sigset_t all, before;
+    pthread_attr_t attr;
+    pthread_t thread;
+    if (!account || account->count >= UNANSWERED) return "too-many-calls";
+    if (threads >= TRANSFERS || memory + (t->len >> 10) > MEMORY) return "busy";
+    if (getrandom(t->token, sizeof t->token, 0) != sizeof t->token) return "busy";
+    if ((t->report = fdevent_dup_cloexec(p->reports[1])) < 0) return "busy";
+    t->holders = 2;
+    threads++;
+    memory += t->len >> 10;
+    /* The signals of the server are for its own thread. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    int failed = pthread_create(&thread, &attr, run, t);
+    pthread_attr_destroy(&attr);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!failed) return NULL;
+    t->holders = 1;
+    threads--;
+    memory -= t->len >> 10;
+    return "busy";
+}
+
+/* Takes the offer of a request whose reply over TCP is complete; tells whether that must wait. */
+static int take_offer(request_st *r, plugin_data *p)
+{
+    stat_cache_entry *sce = stat_cache_get_entry_open(&r->physical.path, r->conf.follow_symlink);
+    struct transfer *t = sce && sce->fd >= 0 ? calloc(1, sizeof *t) : NULL;
+    if (!t) return 0;
+    t->fd = t->report = -1;
+    t->holders = 1;
+    if (read_offer(r, &p->conf, t) && read_peer(r, t)) {
+        t->r = r;
+        t->profile = p->conf.profile;
+        t->len = (uint32_t)sce->st.st_size;
+        if (sce->st.st_size > (off_t)p->conf.max_size << 10)
+            t->refusal = "too-long";
+        else if ((t->fd = fdevent_dup_cloexec(sce->fd)) < 0)
+            t->refusal = "busy";
+        else if (!(t->refusal = start(t, p))) {
+            r->plugin_ctx[p->id] = t;
+            r->handler_module = p->self;
+            r->resp_body_finished = 0;
+            return 1;
+        }
+        set_header(r, "X-SAP-Fallback", t->refusal);
+    }
+    release(t);
+    return 0;
+}
+
+/* Makes the reply over TCP one that says where the body is. */
+static void announce(request_st *r, const struct transfer *t)
+{
+    static const char no_store[] = "no-store";
+    const buffer *own = http_header_response_get(r, HTTP_HEADER_CACHE_CONTROL,
+                                                 CONST_STR_LEN("Cache-Control"));
+    char text[2 * sizeof t->token + 1];
+    for (size_t i = 0; i < sizeof t->token; i++)
+        snprintf(text + 2 * i, 3, "%02x", t->token[i]);
+    set_header(r, "X-SAP-Token", text);
+    snprintf(text, sizeof text, "%u", t->len);
+    set_header(r, "X-SAP-Length", text);
+    if (own) set_header(r, "X-SAP-Cache-Control", own->ptr);
+    http_header_response_set(r, HTTP_HEADER_CACHE_CONTROL, CONST_STR_LEN("Cache-Control"),
+                             CONST_STR_LEN(no_store));
+    http_response_body_clear(r, 0);
+    http_header_response_set(r, HTTP_HEADER_CONTENT_LENGTH, CONST_STR_LEN("Content-Length"),
+                             CONST_STR_LEN("0"));
+}
+
+SUBREQUEST_FUNC(mod_sap_subrequest)
+{
+    plugin_data *p = p_d;
+    struct transfer *t = r->plugin_ctx[p->id];
+    if (!t->is_reported) return HANDLER_WAIT_FOR_EVENT;
+    if (t->refusal)
+        set_header(r, "X-SAP-Fallback", t->refusal);
+    else
+        announce(r, t);
+    r->resp_body_finished = 1;
+    r->plugin_ctx[p->id] = NULL;
+    release(t);
+    return HANDLER_FINISHED;
+}
+
+REQUESTDONE_FUNC(mod_sap_reset)
+{
+    struct transfer *t = r->plugin_ctx[((plugin_data *)p_d)->id];
+    r->plugin_ctx[((plugin_data *)p_d)->id] = NULL;
+    if (t && t->is_reported)
+        release(t);
+    else if (t)
+        t->r = NULL;
+    return HANDLER_GO_ON;
+}
+
+/* The configuration. */
+
+static void merge(plugin_config *conf, const config_plugin_value_t *value)
+{
+    for (; value->k_id != -1; value++) {
+        switch (value->k_id) {
+        case 0: conf->approx = value->v.a; break;
+        case 1: conf->ports = value->v.u; break;
+        case 2: conf->max_size = value->v.u; break;
+        case 3: conf->profile = value->v.u; break;
+        case 4: conf->exclude = value->v.a; break;
+        case 5: conf->etags = (int)value->v.u; break;
+        case 6: conf->no_pathinfo = (int)value->v.u; break;
+        }
+    }
+}
+
+static void patch_config(request_st *r, plugin_data *p)
+{
+    p->conf = p->defaults;
+    for (int i = 1; i < p->nconfig; i++)
+        if (config_check_cond(r, (uint32_t)p->cvlist[i].k_id))
+            merge(&p->conf, p->cvlist + p->cvlist[i].v.u2[0]);
+}
+
+/* Reads a value whose text has a form; returns what is wrong with it, or NULL. */
+static const char *read_value(config_plugin_value_t *value)
+{
+    unsigned int first, last;
+    char after;
+    if (value->k_id == 0) {
+        for (uint32_t i = 0; i < value->v.a->used; i++)
+            if (list_matches(&((const data_string *)value->v.a->data[i])->value, "", 0) < 0)
+                return "sap.approx is a list of media types such as \"image/jpeg\", \"audio/*\"";
+    } else if (value->k_id == 1) {
+        if (sscanf(value->v.b->ptr, "%5u-%5u%c", &first, &last, &after) != 2 || first < 1024
+            || first > last || last > 65535)
+            return "sap.port-range is as \"40000-40999\", from 1024 to 65535";
+        value->v.u = first << 16 | last;
+    } else if (value->k_id == 2 && (value->v.u == 0 || value->v.u > 256 << 10)) {
+        return "sap.max-file-size is in KiB, from 1 to 262144";
+    } else if (value->k_id == 3) {
+        int is_paper = !strcmp(value->v.b->ptr, "paper");
+        if (!is_paper && strcmp(value->v.b->ptr, "standard"))
+            return "sap.profile is \"standard\" or \"paper\"";
+        value->v.u = is_paper ? SAP_PAPER : SAP_STANDARD;
+    }
+    return NULL;
+}
+
+SETDEFAULTS_FUNC(mod_sap_set_defaults)
+{
+    /* Files that mod_staticfile would not send are not sent here either. */
+    static const config_plugin_keys_t keys[] = {
+        {CONST_STR_LEN("sap.approx"), T_CONFIG_ARRAY_VLIST, T_CONFIG_SCOPE_CONNECTION},
+        {CONST_STR_LEN("sap.port-range"), T_CONFIG_STRING, T_CONFIG_SCOPE_CONNECTION},
+        {CONST_STR_LEN("sap.max-file-size"), T_CONFIG_INT, T_CONFIG_SCOPE_CONNECTION},
+        {CONST_STR_LEN("sap.profile"), T_CONFIG_STRING, T_CONFIG_SCOPE_CONNECTION},
+        {CONST_STR_LEN("static-file.exclude-extensions"), T_CONFIG_ARRAY_VLIST,
+         T_CONFIG_SCOPE_CONNECTION},
+        {CONST_STR_LEN("static-file.etags"), T_CONFIG_BOOL, T_CONFIG_SCOPE_CONNECTION},
+        {CONST_STR_LEN("static-file.disable-pathinfo"), T_CONFIG_BOOL, T_CONFIG_SCOPE_CONNECTION},
+        {NULL, 0, T_CONFIG_UNSET, T_CONFIG_SCOPE_UNSET}};
+    plugin_data *p = p_d;
+    if (!config_plugin_values_init(srv, p, keys, "mod_sap")) return HANDLER_ERROR;
+    for (int i = !p->cvlist[0].v.u2[1]; i < p->nconfig; i++) {
+        for (config_plugin_value_t *it = p->cvlist + p->cvlist[i].v.u2[0]; it->k_id != -1; it++) {
+            const char *wrong = read_value(it);
+            if (!wrong) continue;
+            log_error(srv->errh, __FILE__, __LINE__, "%s", wrong);
+            return HANDLER_ERROR;
+        }
+    }
+    p->defaults = (plugin_config){.ports = 1024u << 16 | 65535, .max_size = 256 << 10, .etags = 1};
+    if (p->nconfig > 0 && p->cvlist->v.u2[1])
+        merge(&p->defaults, p->cvlist + p->cvlist->v.u2[0]);
+    return HANDLER_GO_ON;
+}
+
+SUBREQUEST_FUNC(mod_sap_start)
+{
+    plugin_data *p = p_d;
+    if (r->handler_module || r->http_method != HTTP_METHOD_GET || r->con->is_ssl_sock
+        || light_btst(r->rqst_htags, HTTP_HEADER_RANGE)
+        || (!header(r, "X-SAP-Approx") && !header(r, "X-SAP-Force-Precise")))
+        return HANDLER_GO_ON;
+    patch_config(r, p);
+    if (!p->conf.approx || (p->conf.no_pathinfo && !buffer_is_blank(&r->pathinfo))
+        || (p->conf.exclude && array_match_value_suffix(p->conf.exclude, &r->physical.path)))
+        return HANDLER_GO_ON;
+    if (!p->conf.etags) r->conf.etag_flags = 0;
+    http_response_send_file(r, &r->physical.path, NULL);
+    int must_wait = r->http_status == 200 && r->resp_body_finished && take_offer(r, p);
+    return must_wait ? HANDLER_GO_ON : HANDLER_FINISHED;
+}
+
+SERVER_FUNC(mod_sap_worker_init)
+{
+    plugin_data *p = p_d;
+    if (fdevent_pipe_cloexec(p->reports, 4096) || fdevent_fcntl_set_nb(p->reports[0]))
+        return HANDLER_ERROR;
+    p->ev = srv->ev;
+    p->fdn = fdevent_register(srv->ev, p->reports[0], handle_report, p);
+    fdevent_fdnode_event_set(srv->ev, p->fdn, FDEVENT_IN);
+    return HANDLER_GO_ON;
+}
+
+FREE_FUNC(mod_sap_cleanup)
+{
+    plugin_data *p = p_d;
+    if (!p->fdn) return;
+    fdevent_fdnode_event_del(p->ev, p->fdn);
+    fdevent_unregister(p->ev, p->fdn);
+    close(p->reports[0]);
+    close(p->reports[1]);
+}
+
+INIT_FUNC(mod_sap_init)
+{
+    return calloc(1, sizeof(plugin_data));
+}
+
+int mod_sap_plugin_init(plugin *p);
+int mod_sap_plugin_init(plugin *p)
+{
+    p->version = LIGHTTPD_VERSION_ID;
+    p->name = "sap";
+    p->init = mod_sap_init;
+    p->set_defaults = mod_sap_set_defaults;
+    p->worker_init = mod_sap_worker_init;
+    p->cleanup = mod_sap_cleanup;
+    p->handle_subrequest_start = mod_sap_start;
+    p->handle_subrequest = mod_sap_subrequest;
+    p->handle_request_reset = mod_sap_reset;
+    return 0;
+}
