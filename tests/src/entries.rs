@@ -9,6 +9,7 @@ mod coded;
 mod rtp;
 mod serial;
 mod tcp_state;
+mod web;
 
 use core::net::SocketAddr;
 use core::num::NonZeroU8;
@@ -50,6 +51,7 @@ pub use coded::coded;
 pub use rtp::rtp;
 pub use serial::ppp;
 pub use tcp_state::tcp_state;
+pub use web::sap_offer;
 
 /// The longest input that makes sense to try: the longest IP packet.
 pub const LONGEST: usize = 65_535;
@@ -86,6 +88,7 @@ pub const ENTRIES: [Entry; 27] = [
     ("rlp", rlp),
     ("trau", trau),
     ("ppp", ppp),
+    ("sap_offer", sap_offer),
 ];
 
 /// An IP packet of either version, and whatever it carries.

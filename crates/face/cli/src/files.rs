@@ -22,36 +22,73 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Writes a file beside `path` and puts it in its place when all of it is there, so that what
 /// stood there stays where the disk is full. What is no plain file is written as it stands.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A link stays a link.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let old = fs::metadata(path).ok();
-    let is_plain = old.as_ref().is_none_or(fs::Metadata::is_file);
-    let Some(name) = path.file_name().filter(|_| is_plain) else {
-        return fs::write(path, bytes);
-    };
-    let name = format!(".{}.{}", name.to_string_lossy(), std::process::id());
-    let beside = path.with_file_name(name);
-    let file = match File::create_new(&beside) {
-        // A user may be allowed to write this file and yet to make none in its folder.
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => return fs::write(path, bytes),
-        file => file?,
-    };
-    let written = fill(file, bytes, old.as_ref());
-    let placed = written.and_then(|()| fs::rename(&beside, path));
-    placed.inspect_err(|_| drop(fs::remove_file(&beside)))
+    let mut file = Replacement::begin(path)?;
+    file.write_all(bytes)?;
+    file.file.sync_all()?;
+    file.place()
 }
 
-/// Writes the whole of a file that takes the place of `old`, if there was one.
-fn fill(mut file: File, bytes: &[u8], old: Option<&fs::Metadata>) -> io::Result<()> {
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    let Some(old) = old else {
-        give_away(&file);
-        return Ok(());
-    };
-    // A process that may not change the owner is the owner, or one of the group.
-    let _ = fchown(&file, Some(old.uid()), Some(old.gid()));
-    file.set_permissions(old.permissions())
+/// A file that is written beside another one, and takes its place when it is whole.
+#[derive(Debug)]
+pub(crate) struct Replacement {
+    file: File,
+    path: PathBuf,
+    /// The file beside, and what it replaces; unset where the file is written as it stands.
+    beside: Option<(PathBuf, Option<fs::Metadata>)>,
+}
+
+impl Replacement {
+    /// Begins a file that will stand at `path`.
+    pub(crate) fn begin(path: &Path) -> io::Result<Self> {
+        // A link stays a link.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let old = fs::metadata(&path).ok();
+        let is_plain = old.as_ref().is_none_or(fs::Metadata::is_file);
+        let Some(name) = path.file_name().filter(|_| is_plain) else {
+            return Self::in_place(path);
+        };
+        let name = format!(".{}.{}", name.to_string_lossy(), std::process::id());
+        let beside = path.with_file_name(name);
+        match File::create_new(&beside) {
+            // A user may be allowed to write this file and yet to make none in its folder.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Self::in_place(path),
+            file => Ok(Self { file: file?, path, beside: Some((beside, old)) }),
+        }
+    }
+
+    fn in_place(path: PathBuf) -> io::Result<Self> {
+        let file = File::create(&path)?;
+        Ok(Self { file, path, beside: None })
+    }
+
+    /// Appends to the file.
+    pub(crate) fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)
+    }
+
+    /// Puts the file in its place.
+    pub(crate) fn place(mut self) -> io::Result<()> {
+        let Some((beside, old)) = &self.beside else { return Ok(()) };
+        match old {
+            None => give_away(&self.file),
+            Some(old) => {
+                // A process that may not change the owner is the owner, or one of the group.
+                let _ = fchown(&self.file, Some(old.uid()), Some(old.gid()));
+                self.file.set_permissions(old.permissions())?;
+            }
+        }
+        fs::rename(beside, &self.path)?;
+        self.beside = None;
+        Ok(())
+    }
+}
+
+impl Drop for Replacement {
+    fn drop(&mut self) {
+        if let Some((beside, _)) = &self.beside {
+            let _ = fs::remove_file(beside);
+        }
+    }
 }
 
 /// Makes a folder with those around it, if need be; the new ones belong to the user who called

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt as _, Limited};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderValue, IF_RANGE, LAST_MODIFIED, RANGE,
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderValue, IF_RANGE, LAST_MODIFIED,
+    RANGE, TRANSFER_ENCODING,
 };
 use hyper::http::response;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri};
@@ -29,7 +30,7 @@ use crate::media_types::TypeList;
 use crate::offer::{self, Opener, SapOffer};
 use crate::receiving::Link;
 use crate::repair::{Repair, wanted};
-use crate::server::{MessageBody, empty};
+use crate::server::{MessageBody, empty, port_of};
 
 /// The time in which a server answers the connection, and then the request.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -85,6 +86,12 @@ pub enum FetchError {
     /// The address is not one of HTTP.
     #[error("{0} is no address of HTTP such as http://host:8080/picture.jpg")]
     Address(Uri),
+    /// The port in the address is none.
+    #[error("the port in {0} is none from 1 to 65535")]
+    Port(Uri),
+    /// The reply is one that nothing has asked for.
+    #[error("the server answers with {0}, which was not asked for")]
+    Unasked(String),
 }
 
 /// The body of a reply, by the way that it took.
@@ -219,11 +226,25 @@ impl Fetcher {
     /// Sends a request over TCP alone, as it is.
     ///
     /// # Errors
-    /// If the server cannot be reached or does not answer.
+    /// If the server cannot be reached, does not answer, or answers with what was not asked for.
     pub async fn pass_on(
         &self,
         request: Request<MessageBody>,
     ) -> Result<Response<Incoming>, FetchError> {
+        check_port(request.uri())?;
+        let again = again(&request);
+        let reply = match (self.ask(request).await, again) {
+            // The server may have ended a connection that was kept, while the request was on it.
+            (Err(FetchError::Request(error)), Some(again)) if has_ended(&error) => {
+                self.ask(again).await?
+            }
+            (reply, _) => reply?,
+        };
+        expected(&reply)?;
+        Ok(reply)
+    }
+
+    async fn ask(&self, request: Request<MessageBody>) -> Result<Response<Incoming>, FetchError> {
         let reply = tokio::time::timeout(HEAD, self.client.request(request)).await;
         Ok(reply.map_err(|_| FetchError::TimedOut)??)
     }
@@ -386,6 +407,62 @@ impl Fetcher {
             return Err(FetchError::Body(io::Error::from(io::ErrorKind::UnexpectedEof).into()));
         }
         Ok(part)
+    }
+}
+
+/// Checks the port of an address; one that is none would be taken for 80.
+///
+/// # Errors
+/// If the address names a port that is none.
+pub fn check_port(uri: &Uri) -> Result<(), FetchError> {
+    let is_wrong = uri.authority().is_some_and(|it| port_of(it).is_err());
+    if is_wrong { Err(FetchError::Port(uri.clone())) } else { Ok(()) }
+}
+
+/// Returns a copy of a request that may be repeated: one that changes nothing and has no body
+/// (RFC 9110, section 9.2.2).
+fn again(request: &Request<MessageBody>) -> Option<Request<MessageBody>> {
+    let may_repeat = request.method().is_safe() && request.body().is_end_stream();
+    may_repeat.then(|| {
+        let mut again = Request::new(empty());
+        *again.method_mut() = request.method().clone();
+        *again.uri_mut() = request.uri().clone();
+        *again.headers_mut() = request.headers().clone();
+        again
+    })
+}
+
+/// Tells whether a request failed because its connection has ended.
+fn has_ended(error: &hyper_util::client::legacy::Error) -> bool {
+    let mut cause = core::error::Error::source(error);
+    while let Some(error) = cause {
+        let http = error.downcast_ref::<hyper::Error>();
+        let system = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        if http.is_some_and(|it| it.is_incomplete_message() || it.is_canceled())
+            || system == Some(io::ErrorKind::ConnectionReset)
+            || system == Some(io::ErrorKind::BrokenPipe)
+        {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// Checks that a reply is one to a request that asks for no other protocol and no encoding of the
+/// transfer: its body could not be passed on.
+fn expected(reply: &Response<Incoming>) -> Result<(), FetchError> {
+    if reply.status() == StatusCode::SWITCHING_PROTOCOLS {
+        return Err(FetchError::Unasked("another protocol".to_owned()));
+    }
+    let encodings = reply.headers().get_all(TRANSFER_ENCODING).iter();
+    let mut encodings = encodings.flat_map(|it| it.as_bytes().split(|byte| *byte == b','));
+    match encodings.find(|it| !it.trim_ascii().eq_ignore_ascii_case(b"chunked")) {
+        None => Ok(()),
+        Some(other) => {
+            let other = String::from_utf8_lossy(other.trim_ascii()).into_owned();
+            Err(FetchError::Unasked(format!("Transfer-Encoding {other}")))
+        }
     }
 }
 

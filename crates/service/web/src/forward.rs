@@ -1,14 +1,15 @@
 //! Passing messages on from one connection to another (RFC 9110, section 7.6).
 
+use core::error::Error as _;
 use std::io;
 
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::header::{
-    CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION,
-    TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA,
+    ALLOW, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, MAX_FORWARDS, PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA,
 };
-use hyper::{HeaderMap, Response, StatusCode};
+use hyper::{HeaderMap, Method, Response, StatusCode};
 
 use crate::fetch::FetchError;
 use crate::server::{MessageBody, Reply, plain};
@@ -61,8 +62,26 @@ pub(crate) fn body(body: Incoming) -> MessageBody {
     body.map_err(io::Error::other).boxed()
 }
 
-/// A reply that is passed on as it comes.
-pub(crate) fn reply(reply: Response<Incoming>) -> Reply {
+/// Answers a request that asks which server on the way is the last that `Max-Forwards` lets it
+/// reach, if this is the one; counts this server otherwise (RFC 9110, section 7.6.2).
+pub(crate) fn last_stop(method: &Method, headers: &mut HeaderMap) -> Option<Reply> {
+    let counts = matches!(*method, Method::OPTIONS | Method::TRACE);
+    let left = headers.get(MAX_FORWARDS).filter(|_| counts)?;
+    let left: u64 = left.to_str().ok()?.trim().parse().ok()?;
+    let Some(left) = left.checked_sub(1) else {
+        let mut reply = plain(StatusCode::METHOD_NOT_ALLOWED, "TRACE is not answered");
+        if *method == Method::OPTIONS {
+            reply = plain(StatusCode::OK, "");
+        }
+        reply.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, OPTIONS"));
+        return Some(reply);
+    };
+    headers.insert(MAX_FORWARDS, left.into());
+    None
+}
+
+/// A reply that the program of this name passes on as it comes.
+pub(crate) fn reply(reply: Response<Incoming>, name: &str) -> Reply {
     let mut reply = reply.map(body);
     // The encoding decides where there are both (RFC 9112 section 6.3), and is no business of the
     // next connection.
@@ -70,6 +89,7 @@ pub(crate) fn reply(reply: Response<Incoming>) -> Reply {
         reply.headers_mut().remove(CONTENT_LENGTH);
     }
     strip(reply.headers_mut());
+    let _ = sign(reply.headers_mut(), name);
     reply
 }
 
@@ -77,10 +97,12 @@ pub(crate) fn reply(reply: Response<Incoming>) -> Reply {
 pub(crate) fn failure(error: &FetchError) -> Reply {
     let status = match error {
         FetchError::TimedOut => StatusCode::GATEWAY_TIMEOUT,
-        FetchError::Address(_) => StatusCode::BAD_REQUEST,
+        FetchError::Address(_) | FetchError::Port(_) => StatusCode::BAD_REQUEST,
         _ => StatusCode::BAD_GATEWAY,
     };
-    plain(status, &error.to_string())
+    let causes = core::iter::successors(error.source(), |cause| cause.source());
+    let reasons = causes.map(|cause| format!(": {cause}"));
+    plain(status, &format!("{error}{}", reasons.collect::<String>()))
 }
 
 #[cfg(test)]

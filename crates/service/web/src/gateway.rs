@@ -11,7 +11,7 @@ use hyper::{Method, Request, Response, StatusCode, Uri};
 
 use crate::control::LONGEST_BODY;
 use crate::delivery::{BodyDelivery, BodySource};
-use crate::fetch::{FetchError, Fetcher, FetcherSettings, Way};
+use crate::fetch::{FetchError, Fetcher, FetcherSettings, Way, check_port};
 use crate::forward;
 use crate::offer::{self, SapOffer};
 use crate::server::{MessageBody, Reply, WebService, empty, plain, whole};
@@ -35,6 +35,7 @@ impl Gateway {
     pub fn new(origin: &Uri, delivery: Arc<BodyDelivery>) -> Result<Self, FetchError> {
         let is_plain = origin.scheme() == Some(&Scheme::HTTP) && origin.path() == "/";
         let authority = origin.authority().filter(|_| is_plain).cloned();
+        check_port(origin)?;
         let origin = authority.ok_or_else(|| FetchError::Address(origin.clone()))?;
         let (options, types) = (windfall_socket::SapOptions::default(), None);
         let settings = FetcherSettings { options, types, is_precise: false, way: Way::Tcp };
@@ -65,12 +66,13 @@ impl Gateway {
         let is_short = length.is_some_and(|length| length > 0 && length <= LONGEST_BODY);
         let is_taken = reply.status() == StatusCode::OK && offer.takes(&media_type);
         if !(is_plain && is_short && is_taken) {
-            return Ok(forward::reply(reply));
+            return Ok(forward::reply(reply, &self.name));
         }
         let (mut head, body) = reply.into_parts();
         let bytes = Limited::new(body, LONGEST_BODY as usize).collect().await;
         let bytes = bytes.map_err(FetchError::Body)?.to_bytes();
         forward::strip(&mut head.headers);
+        let _ = forward::sign(&mut head.headers, &self.name);
         let mut reply = Response::from_parts(head, empty());
         let length = reply.headers_mut().remove(hyper::header::CONTENT_LENGTH);
         let source = BodySource::Memory(bytes.clone());
@@ -93,13 +95,16 @@ impl Gateway {
         if !forward::sign(&mut head.headers, &self.name) {
             return plain(StatusCode::LOOP_DETECTED, "the gateway stands before itself");
         }
+        if let Some(reply) = forward::last_stop(&head.method, &mut head.headers) {
+            return reply;
+        }
         if let Ok(client) = HeaderValue::from_str(&from.ip().to_string()) {
             head.headers.append(FORWARDED, client);
         }
         let request = Request::from_parts(head, forward::body(body));
         let reply = match (self.fetcher.pass_on(request).await, offer) {
             (Ok(reply), Some(offer)) => self.deliver(&offer, from, reply).await,
-            (Ok(reply), None) => Ok(forward::reply(reply)),
+            (Ok(reply), None) => Ok(forward::reply(reply, &self.name)),
             (Err(error), _) => Err(error),
         };
         reply.unwrap_or_else(|error| forward::failure(&error))

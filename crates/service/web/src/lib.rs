@@ -29,7 +29,7 @@ mod site;
 
 pub use assembly::{BodyDamage, DeliveredBody};
 pub use delivery::{BodyDelivery, DeliverySettings};
-pub use fetch::{FetchError, Fetched, FetchedBody, Fetcher, FetcherSettings, Way};
+pub use fetch::{FetchError, Fetched, FetchedBody, Fetcher, FetcherSettings, Way, check_port};
 pub use gateway::Gateway;
 pub use log::AccessLog;
 pub use media_types::{BadTypeList, TypeList};
@@ -40,4 +40,5 @@ pub use rules::{DeliveryRules, RulesError};
 pub use server::{ServerLimits, WebService, serve};
 pub use site::Site;
 
+pub use hyper::header::{HeaderName, HeaderValue};
 pub use hyper::{HeaderMap, StatusCode, Uri};

@@ -45,13 +45,19 @@ pub enum Opener {
 }
 
 impl Opener {
-    /// Reads the value of [`CLIENT_OPENS`]; `None` if it says no.
-    fn client(text: &str) -> Option<Self> {
-        let open = text.split_once(' ').and_then(|(first, number)| {
-            let number = number.parse().ok().filter(|number| *number > 0)?;
-            Some((token_from_hex(first)?, number))
-        });
-        is_set(Some(text)).then_some(Self::Client { open })
+    /// Reads the value of [`CLIENT_OPENS`]; outer `None`: it is malformed, inner: it says no.
+    #[expect(clippy::option_option, reason = "no and wrong are answered differently")]
+    fn client(text: &str) -> Option<Option<Self>> {
+        if !is_set(Some(text)) {
+            return Some(None);
+        }
+        if ["1", "yes", "true"].contains(&text.to_ascii_lowercase().as_str()) {
+            return Some(Some(Self::Client { open: None }));
+        }
+        let (first, number) = text.split_once(' ')?;
+        let number = number.bytes().all(|digit| digit.is_ascii_digit()).then_some(number)?;
+        let number = number.parse().ok().filter(|number| *number > 0)?;
+        Some(Some(Self::Client { open: Some((token_from_hex(first)?, number)) }))
     }
 }
 
@@ -89,7 +95,8 @@ impl SapOffer {
     //= S0.41
     /// Reads the offer of a request; `None` if there is none, or one that cannot be taken: a list
     /// that is none, a port that is missing, no number or below 1024, a header that comes twice.
-    pub(crate) fn from_headers(headers: &HeaderMap) -> Option<Self> {
+    #[must_use]
+    pub fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let is_precise = is_set(single(headers, &FORCE_PRECISE)?);
         let types = match single(headers, &APPROX)? {
             Some(text) => Some(text.parse::<TypeList>().ok()?),
@@ -97,7 +104,10 @@ impl SapOffer {
             None => return None,
         };
         let port = single(headers, &PORT)?;
-        let client = single(headers, &CLIENT_OPENS)?.and_then(Opener::client);
+        let client = match single(headers, &CLIENT_OPENS)? {
+            Some(text) => Opener::client(text)?,
+            None => None,
+        };
         let opener = match (client, port) {
             (Some(client), None) => client,
             (None, Some(port)) => {
@@ -111,7 +121,7 @@ impl SapOffer {
     }
 
     /// Adds the headers of this offer to a request.
-    pub(crate) fn write(&self, headers: &mut HeaderMap) {
+    pub fn write(&self, headers: &mut HeaderMap) {
         if let Some(types) = &self.types {
             let value = HeaderValue::from_str(&types.to_string());
             headers.extend(value.map(|value| (APPROX, value)));
@@ -176,13 +186,11 @@ mod tests {
         let precise = offer(&[("x-sap-force-precise", "1"), ("x-sap-port", "5004")]);
         let precise = precise.expect("an offer");
         assert!(precise.is_precise && precise.takes("text/html"));
+        let port = ("x-sap-port", "5004");
         let calls = offer(&[("x-sap-approx", "*/*"), ("x-sap-client-opens", "1")]);
         assert_eq!(calls.expect("an offer").opener, Opener::Client { open: None });
-        // What is no token and number is taken as a plain yes.
-        for odd in ["yes", "12 7", "00112233445566778899aabbccddeeff 0", "00 11 22"] {
-            let calls = offer(&[("x-sap-approx", "*/*"), ("x-sap-client-opens", odd)]);
-            assert_eq!(calls.expect(odd).opener, Opener::Client { open: None });
-        }
+        let called = offer(&[("x-sap-approx", "*/*"), ("x-sap-client-opens", "No"), port]);
+        assert_eq!(called.expect("an offer").opener, Opener::Server(5004));
     }
 
     //= S0.40
@@ -195,6 +203,13 @@ mod tests {
         let port = ("x-sap-port", "5004");
         for bad in ["", "image", "image/jpeg image/png", "*/jpeg"] {
             assert_eq!(offer(&[("x-sap-approx", bad), port]), None, "{bad:?}");
+        }
+        let token = "00112233445566778899aabbccddeeff";
+        let numbers = ["0", "+7", "65536", "7 8"].map(|number| format!("{token} {number}"));
+        for bad in
+            ["", "12", "12 7", "00 11 22", "perhaps"].into_iter().map(str::to_owned).chain(numbers)
+        {
+            assert_eq!(offer(&[types, ("x-sap-client-opens", &bad)]), None, "{bad:?}");
         }
         assert_eq!(offer(&[]), None);
         assert_eq!(offer(&[types]), None);

@@ -48,18 +48,21 @@ impl Proxy {
             return Ok(plain(StatusCode::LOOP_DETECTED, "the proxy has passed this on before"));
         }
         name_the_host(&mut head);
+        if let Some(reply) = forward::last_stop(&head.method, &mut head.headers) {
+            return Ok(reply);
+        }
         // A request with a body is passed on with it: a length without its bytes would let the next
         // request on the connection to the server be read as them (RFC 9112 section 11.2).
         if head.method != Method::GET || !body.is_end_stream() {
             let request = Request::from_parts(head, forward::body(body));
-            return self.fetcher.pass_on(request).await.map(forward::reply);
+            return self.fetcher.pass_on(request).await.map(|it| forward::reply(it, &self.name));
         }
         let progress = Arc::new(AtomicU64::new(0));
         let fetched = self.fetcher.get(&head.uri, &head.headers, &progress).await?;
         let Fetched { head: reply, body, fallback } = fetched;
         match body {
             FetchedBody::Tcp(body) => {
-                let mut reply = forward::reply(Response::from_parts(reply, body));
+                let mut reply = forward::reply(Response::from_parts(reply, body), &self.name);
                 let note = fallback.map(|reason| WayNote(format!("tcp: {reason}")));
                 note.into_iter().for_each(|note| _ = reply.extensions_mut().insert(note));
                 Ok(reply)
@@ -71,7 +74,10 @@ impl Proxy {
                 let repaired = self.fetcher.repair(repair, &head.uri, heads, &mut body).await;
                 match repaired {
                     Ok(repaired) => {
-                        Ok(marked(Response::from_parts(reply, empty()), body, repaired))
+                        let mut reply =
+                            marked(Response::from_parts(reply, empty()), body, repaired);
+                        let _ = forward::sign(reply.headers_mut(), &self.name);
+                        Ok(reply)
                     }
                     // What is left of the damage cannot be borne: the whole body comes over TCP.
                     Err(_) => self.over_tcp(head.uri, head.headers).await,
@@ -84,7 +90,7 @@ impl Proxy {
         let mut request = Request::new(empty());
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
-        self.fetcher.pass_on(request).await.map(forward::reply)
+        self.fetcher.pass_on(request).await.map(|it| forward::reply(it, &self.name))
     }
 
     /// Joins the client to the host that it names, and passes bytes on without a look at them.

@@ -11,9 +11,10 @@ use bytes::Bytes;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Empty, Full};
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
+use hyper::http::uri::Authority;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Request, Response, StatusCode, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -103,7 +104,10 @@ async fn connection<S: WebService>(
         let service = Arc::clone(&service);
         async move {
             let line = format!("{} {} {:?}", request.method(), request.uri(), request.version());
-            let reply = service.answer(request, from).await;
+            let reply = match host_of(&request) {
+                Ok(()) => service.answer(request, from).await,
+                Err(reason) => plain(StatusCode::BAD_REQUEST, reason),
+            };
             note(log, from, &line, &reply);
             Ok::<_, Infallible>(reply)
         }
@@ -116,6 +120,42 @@ async fn connection<S: WebService>(
         .serve_connection(TokioIo::new(stream), answer)
         .with_upgrades()
         .await
+}
+
+/// Checks that a request names its host once (RFC 9112, section 3.2): a server and one before it
+/// that take different ones serve or keep a wrong file.
+fn host_of(request: &Request<Incoming>) -> Result<(), &'static str> {
+    let mut hosts = request.headers().get_all(HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (None, _) if request.version() < Version::HTTP_11 => Ok(()),
+        (None, _) => Err("the request names no Host"),
+        (Some(_), Some(_)) => Err("the request names several Hosts"),
+        (Some(host), None) if is_host(host.as_bytes()) => Ok(()),
+        (Some(_), None) => Err("the Host of the request is none"),
+    }
+}
+
+/// Tells whether a text is a host with or without a port; it is empty where the address has none.
+fn is_host(text: &[u8]) -> bool {
+    let authority = Authority::try_from(text);
+    text.is_empty() || authority.is_ok_and(|it| !it.as_str().contains('@') && port_of(&it).is_ok())
+}
+
+/// Returns the port of an authority, or none if it names none.
+///
+/// # Errors
+/// If what it names is no port.
+pub(crate) fn port_of(authority: &Authority) -> Result<Option<u16>, ()> {
+    let after = authority.as_str().rsplit('@').next().unwrap_or_default();
+    let after = after.strip_prefix(authority.host()).unwrap_or_default();
+    match after.strip_prefix(':') {
+        None | Some("") => Ok(None),
+        Some(digits) if !digits.bytes().all(|it| it.is_ascii_digit()) => Err(()),
+        Some(digits) => digits.parse().map(Some).map_err(drop).and_then(|port| match port {
+            Some(0) => Err(()),
+            port => Ok(port),
+        }),
+    }
 }
 
 fn note(log: &AccessLog, from: SocketAddr, request: &str, reply: &Reply) {

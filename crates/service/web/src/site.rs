@@ -1,6 +1,6 @@
 //! The files of a folder.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use hyper::header::{
     X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
 use tokio::task::spawn_blocking;
 
@@ -45,7 +45,7 @@ pub struct Site {
 enum Found {
     File(File, PathBuf),
     /// A folder and the names in it, and whether there are more.
-    Folder(Vec<String>, bool),
+    Folder(Vec<OsString>, bool),
     /// A folder that was asked for without the slash at its end.
     WithoutSlash,
     Refused(StatusCode),
@@ -100,8 +100,41 @@ impl Site {
         let index = path.join(INDEX);
         match self.open(&index) {
             Ok(file) if file.metadata()?.is_file() => Ok(Found::File(file, index)),
-            _ => list(&file),
+            _ => self.list(path, &file),
         }
+    }
+
+    /// Lists what can be asked for in a folder.
+    fn list(&self, path: &Path, folder: &File) -> io::Result<Found> {
+        let mut names = Vec::new();
+        let mut is_cut = false;
+        for entry in rustix::fs::Dir::read_from(folder)? {
+            let entry = entry?;
+            let mut name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
+            if name.as_bytes().starts_with(b".") {
+                continue;
+            }
+            let is_folder = match entry.file_type() {
+                FileType::Directory => true,
+                FileType::RegularFile => false,
+                // A link may lead nowhere or out of the folder, and pipes are not served.
+                _ => match self.open(&path.join(&name)).and_then(|file| fstat(&file)) {
+                    Ok(found) if FileType::from_raw_mode(found.st_mode).is_dir() => true,
+                    Ok(found) if FileType::from_raw_mode(found.st_mode).is_file() => false,
+                    _ => continue,
+                },
+            };
+            if names.len() == LISTED {
+                is_cut = true;
+                break;
+            }
+            if is_folder {
+                name.push("/");
+            }
+            names.push(name);
+        }
+        names.sort();
+        Ok(Found::Folder(names, is_cut))
     }
 
     async fn file(&self, context: &Context<'_>, file: File, path: &Path) -> io::Result<Reply> {
@@ -114,6 +147,10 @@ impl Site {
         let mut reply = Response::new(empty());
         describe(reply.headers_mut(), &validators, &media_type);
         let range = match select(context.headers, &validators) {
+            // Ranges are defined for GET alone (RFC 9110, section 14.2).
+            Selection::Part(_) | Selection::Unsatisfiable if context.is_head => {
+                0..validators.length
+            }
             Selection::Whole => 0..validators.length,
             Selection::Part(range) => {
                 *reply.status_mut() = StatusCode::PARTIAL_CONTENT;
@@ -160,7 +197,7 @@ impl Site {
         let place = path.clone();
         let found = spawn_blocking(move || site.find(&place, has_slash)).await;
         let offer = SapOffer::from_headers(request.headers()).filter(|_| !is_head);
-        let context = Context { headers: request.headers(), offer, from };
+        let context = Context { headers: request.headers(), is_head, offer, from };
         let reply = match found.map_err(io::Error::other).and_then(|found| found) {
             Ok(Found::File(file, path)) => self.file(&context, file, &path).await,
             Ok(Found::Folder(names, is_cut)) => Ok(folder(&path, &names, is_cut)),
@@ -178,6 +215,7 @@ impl Site {
 /// The parts of a request that a file's reply depends on.
 struct Context<'a> {
     headers: &'a HeaderMap,
+    is_head: bool,
     offer: Option<SapOffer>,
     from: SocketAddr,
 }
@@ -209,27 +247,7 @@ fn local_path(of_request: &str) -> Option<(PathBuf, bool)> {
     Some((path, decoded.ends_with(b"/")))
 }
 
-fn list(folder: &File) -> io::Result<Found> {
-    let mut names = Vec::new();
-    let mut is_cut = false;
-    for entry in rustix::fs::Dir::read_from(folder)? {
-        let entry = entry?;
-        let name = String::from_utf8_lossy(entry.file_name().to_bytes()).into_owned();
-        if name.starts_with('.') {
-            continue;
-        }
-        if names.len() == LISTED {
-            is_cut = true;
-            break;
-        }
-        let is_folder = entry.file_type() == rustix::fs::FileType::Directory;
-        names.push(if is_folder { name + "/" } else { name });
-    }
-    names.sort();
-    Ok(Found::Folder(names, is_cut))
-}
-
-fn folder(path: &Path, names: &[String], is_cut: bool) -> Reply {
+fn folder(path: &Path, names: &[OsString], is_cut: bool) -> Reply {
     let shown = format!("/{}", path.display());
     let shown = if shown.ends_with('/') { shown } else { shown + "/" };
     let mut reply = Response::new(whole(page(&shown, names, is_cut)));
@@ -241,13 +259,7 @@ fn folder(path: &Path, names: &[String], is_cut: bool) -> Reply {
 fn with_slash(path: &Path) -> Reply {
     let mut reply = plain(StatusCode::MOVED_PERMANENTLY, "moved");
     // Made of the parts of the path, so that it cannot begin with two slashes and name a host.
-    let bytes = path.as_os_str().as_bytes();
-    let to = match core::str::from_utf8(bytes) {
-        Ok(text) => quoted(text),
-        Err(_) => percent_encoding::percent_encode(bytes, percent_encoding::NON_ALPHANUMERIC)
-            .to_string()
-            .replace("%2F", "/"),
-    };
+    let to = quoted(path.as_os_str());
     set(reply.headers_mut(), LOCATION, &format!("/{to}/"));
     reply
 }

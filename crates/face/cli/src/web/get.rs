@@ -11,13 +11,13 @@ use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use windfall_web::{
-    BodyDamage, Fetched, FetchedBody, Fetcher, FetcherSettings, HeaderMap, Repair, TypeList, Uri,
-    Way,
+    BodyDamage, Fetched, FetchedBody, Fetcher, FetcherSettings, HeaderMap, Repair, StatusCode,
+    TypeList, Uri, Way,
 };
 
 use crate::exchange::SapTransport;
 use crate::exit::{CliError, Completion, Result};
-use crate::files::PendingFile;
+use crate::files::Replacement;
 use crate::usage::whole;
 use crate::web::block_on;
 use crate::{json, progress};
@@ -35,7 +35,7 @@ const INDEX: &str = "index.html";
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Addresses of the files, such as http://HOST:PORT/PATH
-    #[arg(required = true)]
+    #[arg(required = true, value_parser = address)]
     urls: Vec<Uri>,
     /// Write the file here; - is the standard output [default: the name in the address]
     #[arg(short, long, value_name = "FILE")]
@@ -96,6 +96,7 @@ pub(crate) fn run(args: &Args) -> Result {
     if args.output.is_some() && args.urls.len() > 1 {
         return Err(CliError::usage("--output names one file: give one address"));
     }
+    args.check_names()?;
     let is_stdout = args.output.as_deref().is_some_and(|path| path == Path::new("-"));
     if is_stdout && (args.json || args.metadata) {
         let message = "the standard output holds the file: --json and --metadata need another -o";
@@ -141,7 +142,41 @@ pub(crate) fn run(args: &Args) -> Result {
     })
 }
 
+/// Reads an address of HTTP.
+fn address(text: &str) -> std::result::Result<Uri, String> {
+    let Some((scheme, _)) = text.split_once("://") else {
+        return Err(format!("an address begins with its scheme: http://{text}"));
+    };
+    if scheme.eq_ignore_ascii_case("https") {
+        return Err(
+            "https is encrypted between the server and a browser, and does not travel over \
+                    SAP: fetch it with another program, or by http"
+                .to_owned(),
+        );
+    }
+    if !scheme.eq_ignore_ascii_case("http") {
+        return Err(format!("{scheme} is no scheme that windfall speaks: http"));
+    }
+    let uri: Uri = text.parse().map_err(|error| format!("{error}"))?;
+    windfall_web::check_port(&uri).map_err(|error| error.to_string())?;
+    Ok(uri)
+}
+
 impl Args {
+    /// Checks that no two files have the same name.
+    fn check_names(&self) -> Result<()> {
+        let mut names = std::collections::BTreeMap::new();
+        for url in &self.urls {
+            let name = self.target(url);
+            if let Some(other) = names.insert(name.clone(), url) {
+                let name = name.display();
+                let message = format!("{other} and {url} would both be written to {name}");
+                return Err(CliError::usage(message));
+            }
+        }
+        Ok(())
+    }
+
     fn settings(&self) -> Result<FetcherSettings> {
         let way = match (self.approx.is_some() || self.force_precise, self.client_opens) {
             (false, _) => Way::Tcp,
@@ -196,7 +231,8 @@ async fn fetch(
     let fetched = watched(get, &counter, &url, &bar).await;
     let fetched = fetched.map_err(|error| named(error.into()))?;
     let Fetched { head, mut body, fallback } = fetched;
-    if !head.status.is_success() {
+    // A part that was not asked for is not the file.
+    if !head.status.is_success() || head.status == StatusCode::PARTIAL_CONTENT {
         return Err(named(CliError::new(format!("the server answers {}", head.status))));
     }
     let mut repaired = 0;
@@ -241,8 +277,7 @@ async fn write(body: &mut FetchedBody, target: &Path, counter: &AtomicU64) -> Re
         CliError::usage(format!("cannot write {}: {error}", target.display()))
     };
     let is_stdout = target == Path::new("-");
-    let file = (!is_stdout).then(|| PendingFile::open(target).and_then(|it| it.begin()));
-    let mut file = file.transpose().map_err(cannot)?;
+    let mut file = (!is_stdout).then(|| Replacement::begin(target)).transpose().map_err(cannot)?;
     let mut length = 0;
     while let Some(bytes) = body.next().await? {
         length += bytes.len() as u64;
@@ -252,6 +287,7 @@ async fn write(body: &mut FetchedBody, target: &Path, counter: &AtomicU64) -> Re
             None => std::io::stdout().write_all(&bytes)?,
         }
     }
+    file.map_or(Ok(()), Replacement::place).map_err(cannot)?;
     Ok(length)
 }
 

@@ -1,5 +1,6 @@
 //! `windfall proxy`: SAP for browsers and other programs that know nothing of it.
 
+use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
@@ -51,6 +52,12 @@ pub(crate) fn run(args: &Args) -> Result {
     let settings = FetcherSettings { options, types: None, is_precise: false, way };
     block_on(async {
         let listener = listen(args.on, args.port).await?;
+        if !args.on.is_loopback() {
+            let _ = writeln!(
+                std::io::stderr(),
+                "windfall: any host that reaches this address may use the proxy"
+            );
+        }
         run_server(listener, "a proxy", Proxy::new(settings, rules), log).await
     })
 }

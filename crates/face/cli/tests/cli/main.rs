@@ -11,3 +11,4 @@ mod sim;
 mod support;
 mod trace;
 mod usage;
+mod web;

@@ -1,5 +1,6 @@
 //! Servers, clients and proxies on loopback: `cargo test -p windfall-web --test web`.
 
+mod http;
 mod passing;
 mod support;
 mod transfers;

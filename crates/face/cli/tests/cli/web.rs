@@ -1,0 +1,89 @@
+//! `windfall get` and `windfall proxy` on loopback, before servers that answer as written here.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Command, Stdio};
+
+use crate::support::{Folder, WINDFALL};
+
+/// A server that gives each connection this reply, and ends it.
+fn server(reply: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let at = listener.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut head = Vec::new();
+            let mut byte = [0];
+            while !head.ends_with(b"\r\n\r\n") && matches!(stream.read(&mut byte), Ok(1)) {
+                head.extend(byte);
+            }
+            let _ = stream.write_all(reply.as_bytes());
+        }
+    });
+    at
+}
+
+/// Runs `windfall get`; returns its exit code and what it says.
+fn get(folder: &Folder, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = folder.windfall(&[&["get"], arguments].concat()).output().expect("it runs");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn addresses_that_cannot_be_fetched_are_named_with_what_is_wrong() {
+    let folder = Folder::new("get-addresses");
+    for (address, part) in [
+        ("https://localhost/a.jpg", "https is encrypted"),
+        ("localhost:8080/a.jpg", "http://localhost:8080/a.jpg"),
+        ("a.jpg", "http://a.jpg"),
+        ("ftp://localhost/a.jpg", "ftp is no scheme"),
+        ("http://localhost:99999/a.jpg", "the port"),
+    ] {
+        let (code, said) = get(&folder, &[address]);
+        assert!(code == Some(2) && said.contains(part), "{address}: {code:?} {said}");
+    }
+    let twice = ["http://localhost:1/a/x.jpg", "http://localhost:1/b/x.jpg"];
+    let (code, said) = get(&folder, &twice);
+    assert!(code == Some(2) && said.contains("both be written to x.jpg"), "{code:?} {said}");
+}
+
+#[test]
+fn a_file_stays_when_what_replaces_it_does_not_come_whole() {
+    let folder = Folder::new("get-breaks");
+    let replies = [
+        "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this",
+        "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-3/100\r\nContent-Length: 4\r\n\r\npart",
+    ];
+    for reply in replies {
+        std::fs::write(folder.path().join("a"), "before").expect("a file");
+        let url = format!("http://{}/a", server(reply));
+        let (code, said) = get(&folder, &["-o", "a", &url]);
+        assert_ne!(code, Some(0), "{said}");
+        let files = std::fs::read_dir(folder.path()).expect("a folder").count();
+        assert_eq!(
+            (std::fs::read(folder.path().join("a")).expect("it stays").as_slice(), files),
+            (&b"before"[..], 1)
+        );
+    }
+    let url = format!("http://{}/a", server("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nafter"));
+    let (code, said) = get(&folder, &["-o", "a", &url]);
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    assert_eq!(std::fs::read(folder.path().join("a")).expect("it is there"), b"after");
+}
+
+#[test]
+fn a_proxy_that_is_open_to_others_says_so() {
+    for (on, warns) in [("0.0.0.0", true), ("127.0.0.1", false)] {
+        let mut child = Command::new(WINDFALL)
+            .args(["proxy", "--on", on, "--port", "0"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let said: Vec<String> =
+            lines.map_while(Result::ok).take(if warns { 2 } else { 1 }).collect();
+        let _ = child.kill();
+        let _ = child.wait();
+        assert_eq!(said.iter().any(|it| it.contains("may use the proxy")), warns, "{said:?}");
+    }
+}

@@ -1,0 +1,204 @@
+//! What HTTP asks of servers, of clients and of those between them.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::ffi::OsStrExt as _;
+
+use windfall_socket::SapOptions;
+use windfall_testkit::folder::Folder;
+use windfall_web::{
+    DeliveryRules, FetchError, FetcherSettings, Gateway, HeaderMap, Proxy, Site, Way,
+};
+
+use crate::support::{Running, delivery, fetcher, get, put, raw, run, site};
+
+/// Reads a request up to the end of its head; returns whether one came.
+fn read_head(stream: &mut TcpStream) -> bool {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        if !matches!(stream.read(&mut byte), Ok(1)) {
+            return false;
+        }
+        head.extend(byte);
+    }
+    true
+}
+
+/// A server whose connections each take the requests that have a reply here, and then end with the
+/// next request.
+fn scripted(connections: Vec<Vec<&'static str>>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let at = listener.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        for replies in connections {
+            let Ok((mut stream, _)) = listener.accept() else { return };
+            for reply in replies {
+                if !read_head(&mut stream) || stream.write_all(reply.as_bytes()).is_err() {
+                    break;
+                }
+            }
+            read_head(&mut stream);
+        }
+    });
+    at
+}
+
+fn proxy() -> Running {
+    let (options, way) = (SapOptions::default(), Way::Tcp);
+    let settings = FetcherSettings { options, types: None, is_precise: false, way };
+    Running::start(|_| Proxy::new(settings, DeliveryRules::default()))
+}
+
+#[test]
+fn a_request_names_one_host() {
+    let folder = Folder::new("web-host");
+    put(&folder, "a", b"a");
+    let server = site(&folder);
+    let ask = |version: &str, hosts: &str| {
+        let request = format!("GET /a HTTP/{version}\r\n{hosts}Connection: close\r\n\r\n");
+        raw(server.at, &request).status()
+    };
+    for (version, hosts, status) in [
+        ("1.1", "Host: x\r\n", 200),
+        ("1.1", "Host: [::1]:8080\r\n", 200),
+        ("1.1", "Host:\r\n", 200),
+        ("1.0", "", 200),
+        ("1.1", "", 400),
+        ("1.1", "Host: x\r\nHost: x\r\n", 400),
+        ("1.1", "Host: x\r\nHost: y\r\n", 400),
+        ("1.0", "Host: x\r\nHost: y\r\n", 400),
+        ("1.1", "Host: a b\r\n", 400),
+        ("1.1", "Host: me@x\r\n", 400),
+        ("1.1", "Host: x:99999\r\n", 400),
+        ("1.1", "Host: x:80x\r\n", 400),
+    ] {
+        assert_eq!(ask(version, hosts), status, "{version} {hosts}");
+    }
+}
+
+#[test]
+fn a_port_that_is_none_is_not_taken_for_another() {
+    let proxy = proxy();
+    for port in ["99999", "65536", "0"] {
+        let uri = format!("http://127.0.0.1:{port}/a");
+        let reply = get(proxy.at, &uri, &[]);
+        let said = String::from_utf8_lossy(&reply.body).into_owned();
+        assert!(reply.status() == 400 && said.contains("port"), "{port}: {said}");
+        let client = fetcher("", true, Way::Tcp);
+        let uri = uri.parse().expect("an address");
+        let got = run(async { client.get(&uri, &HeaderMap::new(), &Default::default()).await });
+        assert!(matches!(got, Err(FetchError::Port(_))), "{port}");
+        assert!(Gateway::new(&uri, delivery()).is_err());
+    }
+}
+
+#[test]
+fn a_request_is_repeated_when_a_kept_connection_has_ended() {
+    let [first, second] = ["1", "2"].map(|body| {
+        let reply = format!("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n{body}");
+        &*String::leak(reply)
+    });
+    let at = scripted(vec![vec![first], vec![second]]);
+    let proxy = proxy();
+    for body in [b"1", b"2"] {
+        let reply = get(proxy.at, &format!("http://{at}/"), &[]);
+        assert_eq!((reply.status(), &reply.body[..]), (200, &body[..]));
+    }
+    // What changes something is sent once.
+    let at = scripted(vec![vec![first], vec![second]]);
+    assert_eq!(get(proxy.at, &format!("http://{at}/"), &[]).status(), 200);
+    let post = format!("POST http://{at}/ HTTP/1.1\r\nHost: {at}\r\nContent-Length: 0\r\n");
+    assert_eq!(raw(proxy.at, &format!("{post}Connection: close\r\n\r\n")).status(), 502);
+}
+
+#[test]
+fn a_range_is_nothing_to_a_head() {
+    let folder = Folder::new("web-head");
+    put(&folder, "a", b"0123456789");
+    let server = site(&folder);
+    for range in ["0-3", "20-"] {
+        let head = format!("HEAD /a HTTP/1.1\r\nHost: x\r\nRange: bytes={range}\r\n");
+        let reply = raw(server.at, &format!("{head}Connection: close\r\n\r\n"));
+        assert_eq!((reply.status(), reply.header("content-length")), (200, Some("10")), "{range}");
+    }
+}
+
+#[test]
+fn those_between_name_themselves_and_count_the_way() {
+    let folder = Folder::new("web-via");
+    put(&folder, "a", b"a");
+    let origin = Running::start(|_| Site::new(folder.path(), None).expect("a folder"));
+    let gateway = Running::start(|_| Gateway::new(&origin.uri("/"), delivery()).expect("HTTP"));
+    let proxy = proxy();
+    for (at, uri) in [(gateway.at, "/a".to_owned()), (proxy.at, origin.uri("/a").to_string())] {
+        let via = get(at, &uri, &[]).header("via").map(str::to_owned);
+        assert!(via.as_deref().is_some_and(|it| it.starts_with("1.1 windfall-")), "{via:?}");
+        let ask = |method: &str, left: &str| {
+            let head = format!("{method} {uri} HTTP/1.1\r\nHost: x\r\nMax-Forwards: {left}\r\n");
+            raw(at, &format!("{head}Connection: close\r\n\r\n")).status()
+        };
+        // The site behind knows neither OPTIONS nor TRACE.
+        assert_eq!((ask("OPTIONS", "0"), ask("OPTIONS", "1")), (200, 405));
+        assert_eq!((ask("TRACE", "0"), ask("GET", "0")), (405, 200));
+    }
+}
+
+#[test]
+fn a_reply_that_nothing_asked_for_is_an_error_with_its_reason() {
+    let proxy = proxy();
+    for (reply, reason) in [
+        (
+            "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n",
+            "protocol",
+        ),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nConnection: close\r\n\r\nx", "gzip"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "gzip"),
+    ] {
+        let at = scripted(vec![vec![reply]]);
+        let got = get(proxy.at, &format!("http://{at}/"), &[]);
+        let said = String::from_utf8_lossy(&got.body).into_owned();
+        assert!(got.status() == 502 && said.contains(reason), "{reply}: {said}");
+    }
+    let nowhere = get(proxy.at, "http://127.0.0.1:1/", &[]);
+    let said = String::from_utf8_lossy(&nowhere.body).into_owned();
+    assert!(nowhere.status() == 502 && said.contains("refused"), "{said}");
+}
+
+//= S0.40
+#[test]
+fn a_server_does_not_call_itself() {
+    let folder = Folder::new("web-itself");
+    put(&folder, "a.jpg", &[7; 5_000]);
+    let delivery = delivery();
+    let port = format!("X-SAP-Port: {}", delivery.port());
+    let server = Running::start(|_| Site::new(folder.path(), Some(delivery)).expect("a folder"));
+    let reply = get(server.at, "/a.jpg", &["X-SAP-Approx: image/*", &port]);
+    assert_eq!(reply.header("x-sap-fallback"), Some("no-answer"), "{}", reply.head);
+    assert_eq!(reply.body, [7; 5_000]);
+}
+
+#[test]
+fn every_link_of_a_list_leads_somewhere() {
+    use std::os::unix::fs::symlink;
+    let folder = Folder::new("web-list");
+    for name in ["plain", "a b", "back\\slash", "100%", "q?u#e", "a:b", "&amp;"] {
+        put(&folder, name, b"here");
+    }
+    let latin = std::ffi::OsStr::from_bytes(b"caf\xe9");
+    std::fs::write(folder.path().join(latin), b"here").expect("a file");
+    for (to, name) in [("plain", "fine"), ("nowhere", "dangling"), ("/etc/passwd", "outside")] {
+        symlink(to, folder.path().join(name)).expect("a link");
+    }
+    let pipe = std::process::Command::new("mkfifo").arg(folder.path().join("pipe")).status();
+    assert!(pipe.expect("it runs").success());
+    let server = site(&folder);
+    let page = String::from_utf8(get(server.at, "/", &[]).body).expect("text");
+    let links: Vec<&str> =
+        page.split("href=\"./").skip(1).filter_map(|it| it.split('"').next()).collect();
+    assert_eq!(links.len(), 9, "{page}");
+    for link in links {
+        let reply = get(server.at, &format!("/{}", link.replace("&amp;", "&")), &[]);
+        assert_eq!((reply.status(), &reply.body[..]), (200, &b"here"[..]), "{link}");
+    }
+}
