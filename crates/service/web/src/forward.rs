@@ -100,9 +100,13 @@ pub(crate) fn failure(error: &FetchError) -> Reply {
         FetchError::Address(_) | FetchError::Port(_) => StatusCode::BAD_REQUEST,
         _ => StatusCode::BAD_GATEWAY,
     };
-    let causes = core::iter::successors(error.source(), |cause| cause.source());
-    let reasons = causes.map(|cause| format!(": {cause}"));
-    plain(status, &format!("{error}{}", reasons.collect::<String>()))
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(reason) = cause {
+        text += &format!(": {reason}");
+        cause = reason.source();
+    }
+    plain(status, &text)
 }
 
 #[cfg(test)]

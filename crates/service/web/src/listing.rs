@@ -41,7 +41,8 @@ pub(crate) fn page(path: &str, names: &[OsString], is_cut: bool) -> String {
     for name in names {
         // A name with a colon would be taken as the scheme of an address without the "./".
         let shown = escaped(&name.to_string_lossy());
-        let _ = writeln!(page, "<li><a href=\"./{}\">{shown}</a></li>", quoted(name));
+        let to = escaped(&quoted(name));
+        let _ = writeln!(page, "<li><a href=\"./{to}\">{shown}</a></li>");
     }
     page.push_str("</ul>\n");
     if is_cut {
@@ -61,7 +62,7 @@ mod tests {
         let page = page("/x&y/", &names, true);
         assert!(page.contains("<title>/x&amp;y/</title>"), "{page}");
         assert!(page.contains("<a href=\"./a%20b.txt\">a b.txt</a>"), "{page}");
-        assert!(page.contains("href=\"./%3Ci%3E%22&.jpg\">&lt;i&gt;&quot;&amp;.jpg"), "{page}");
+        assert!(page.contains("href=\"./%3Ci%3E%22&amp;.jpg\">&lt;i&gt;&quot;&amp;.jpg"), "{page}");
         assert!(page.contains("href=\"./100%25/\""), "{page}");
         assert!(page.contains("href=\"./back%5Cslash\""), "{page}");
         let latin = quoted(OsStr::from_bytes(b"caf\xe9"));

@@ -22,6 +22,7 @@ mod interop;
 mod json;
 mod lighttpd;
 mod namesakes;
+mod office;
 mod outside;
 mod programs;
 mod recovery;

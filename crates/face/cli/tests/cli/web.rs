@@ -52,7 +52,8 @@ fn a_file_stays_when_what_replaces_it_does_not_come_whole() {
     let folder = Folder::new("get-breaks");
     let replies = [
         "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this",
-        "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-3/100\r\nContent-Length: 4\r\n\r\npart",
+        "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-3/100\r\n\
+         Content-Length: 4\r\n\r\npart",
     ];
     for reply in replies {
         std::fs::write(folder.path().join("a"), "before").expect("a file");

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use windfall_media::{Jpeg, Picture};
 
+use crate::live::office::office;
 use crate::live::{Folder, WINDFALL, require, windfall};
 
 /// The pictures of the gallery.
@@ -34,6 +35,16 @@ const VISIT: &str = "
         --no-first-run --user-data-dir=$4 --disable-background-networking \
         --disable-component-update $by --log-net-log=$3.netlog.json --window-size=1300,1100 \
         --timeout=100000 --screenshot=$3.png http://10.77.0.2:8080/ >$3.err 2>&1
+    test -z \"$p\" || kill $p";
+
+/// Films the page by the way `$2`; `$4` is the program that does.
+const FILM: &str = "
+    if [ $2 = proxy ]; then
+        $1 proxy -q 2>$3.ready & p=$!
+        for i in $(seq 600); do grep -q proxy $3.ready && break; sleep 0.05; done
+        by=http://127.0.0.1:3128
+    fi
+    timeout 120 python3 $4 http://10.77.0.1:8080/ $3 \"$by\"
     test -z \"$p\" || kill $p";
 
 /// Writes a page with pictures, style and a script.
@@ -96,4 +107,67 @@ fn every_picture_of_a_gallery_decodes_and_damaged_ones_are_marked() {
             assert!(way == "proxy" || marks == 0, "{way} at {distance} m");
         }
     }
+}
+
+/// Returns a page with the screenshots of each film in a row, one each 400 ms.
+fn strip(out: &Path, films: &[String]) -> String {
+    let files: Vec<String> = std::fs::read_dir(out)
+        .expect("a folder")
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect();
+    let mut page = "<body style='font: 12px sans-serif'><table>".to_owned();
+    for film in films {
+        let time = |file: &String| -> Option<u32> {
+            file.strip_prefix(film)?.strip_prefix('-')?.strip_suffix(".png")?.parse().ok()
+        };
+        let mut shots: Vec<_> = files.iter().filter_map(|it| Some((time(it)?, it))).collect();
+        shots.sort();
+        page += &format!("<tr><td>{film}");
+        for until in (0..10).map(|number| 300 + 400 * number) {
+            let shot = shots.iter().rev().find(|(time, _)| *time <= until);
+            let shot = shot.map(|(time, file)| format!("<img src={file} width=140><br>{time} ms"));
+            page += &format!("<td>{}", shot.unwrap_or_default());
+        }
+    }
+    page
+}
+
+/// A film of the page in the office of paper 000, by the same switch as the test above.
+#[test]
+fn film_strips_of_the_browser() {
+    let Some(out) = std::env::var_os("WINDFALL_TEST_BROWSER") else { return };
+    require!("chromium", "python3");
+    let out = std::path::absolute(out).expect("a folder");
+    std::fs::create_dir_all(&out).expect("a folder");
+    let folder = Folder::new("film");
+    gallery(folder.path());
+    let program = folder.path().join("film.py");
+    std::fs::write(&program, include_str!("film.py")).expect("a file");
+    let mut films = Vec::new();
+    for metres in [2.0, 8.0, 12.2] {
+        let scenario = folder.path().join("office.toml");
+        std::fs::write(&scenario, office(metres, 54)).expect("a file");
+        for way in ["tcp", "proxy"] {
+            let film = format!("{way}-{metres}");
+            let output = windfall("run -q --wait-port 8080 --scenario")
+                .arg(&scenario)
+                .args(["--far", &format!("exec {WINDFALL} serve -q {}", folder.path().display())])
+                .args(["--", "sh", "-c", FILM, "sh", WINDFALL, way])
+                .args([&out.join(&film), &program])
+                .output()
+                .expect("it runs");
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            println!("{way:5} {metres:4} m: milliseconds, pictures: {}", said.trim());
+            assert!(said.trim().ends_with(&format!(" {PICTURES}")), "{said} {output:?}");
+            films.push(film);
+        }
+    }
+    std::fs::write(out.join("film.html"), strip(&out, &films)).expect("a file");
+    let shot = format!("--screenshot={}", out.join("film.png").display());
+    let drawn = std::process::Command::new("chromium")
+        .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"])
+        .args(["--hide-scrollbars", "--window-size=1600,800", &shot])
+        .arg(out.join("film.html"))
+        .output();
+    assert!(drawn.expect("it runs").status.success());
 }

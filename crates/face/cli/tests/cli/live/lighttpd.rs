@@ -59,7 +59,7 @@ fn folder(name: &str, module: &Path) -> Folder {
         std::fs::create_dir(folder.path().join(inner)).expect("a folder");
     }
     let picture = Jpeg::encode(&landscape(), 95).expect("it encodes").to_bytes();
-    let any: Vec<u8> = (0..500_000_u32).map(|it| (it * it >> 7) as u8).collect();
+    let any: Vec<u8> = (0..500_000_u32).map(|it| (it.wrapping_mul(it) >> 7) as u8).collect();
     let long = vec![7; 1_100_000];
     let files: [(&str, &[u8]); 6] = [
         ("a.jpg", &picture),

@@ -1,0 +1,99 @@
+"""Loads a page in Chromium, and keeps a screenshot each 200 ms until its last picture is there.
+
+film.py URL NAME PROXY writes NAME-MILLISECONDS.png, and prints when the last picture came.
+"""
+import base64, json, os, socket, struct, subprocess, sys, tempfile, time, urllib.request
+
+
+class DevTools:
+    """The connection to a page of Chromium: a WebSocket (RFC 6455) with texts of JSON."""
+
+    def __init__(self, url):
+        host, path = url.removeprefix("ws://").split("/", 1)
+        name, port = host.split(":")
+        self.socket = socket.create_connection((name, int(port)), timeout=120)
+        key = base64.b64encode(os.urandom(16)).decode()
+        self.socket.sendall((f"GET /{path} HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\n"
+                             f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\n"
+                             "Sec-WebSocket-Version: 13\r\n\r\n").encode())
+        self.stream = self.socket.makefile("rb")
+        while self.stream.readline() not in (b"\r\n", b""):
+            pass
+        self.number = 0
+
+    def send(self, method, **params):
+        self.number += 1
+        data = json.dumps({"id": self.number, "method": method, "params": params}).encode()
+        size = bytes([254]) + struct.pack("!H", len(data))
+        self.socket.sendall(b"\x81" + size + bytes(4) + data)
+        return self.number
+
+    def receive(self):
+        text = b""
+        while True:
+            first, second = self.stream.read(2)
+            size = second & 127
+            if size > 125:
+                size = int.from_bytes(self.stream.read(2 if size == 126 else 8), "big")
+            data = self.stream.read(size)
+            text += data
+            if first & 128:
+                return json.loads(text)
+
+    def call(self, method, **params):
+        number = self.send(method, **params)
+        while True:
+            message = self.receive()
+            if message.get("id") == number:
+                return message.get("result", {})
+
+
+def start(proxy):
+    profile = tempfile.mkdtemp()
+    command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
+               "--disable-dev-shm-usage", "--disable-background-networking",
+               "--disable-component-update", "--remote-debugging-port=9222",
+               "--window-size=1000,760", f"--user-data-dir={profile}", "about:blank"]
+    if proxy:
+        command.insert(1, f"--proxy-server={proxy}")
+    browser = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    for _ in range(600):
+        try:
+            with urllib.request.urlopen("http://127.0.0.1:9222/json") as pages:
+                page = next(it for it in json.load(pages) if it["type"] == "page")
+                return browser, DevTools(page["webSocketDebuggerUrl"])
+        except (OSError, StopIteration):
+            time.sleep(0.1)
+    sys.exit("Chromium does not start")
+
+
+LAST = """JSON.stringify({
+    n: [...document.images].filter(it => it.complete && it.naturalWidth).length,
+    all: document.images.length,
+    ms: Math.max(0, ...performance.getEntriesByType('resource').map(it => it.responseEnd)),
+})"""
+
+
+def main(url, name, proxy):
+    browser, page = start(proxy)
+    try:
+        page.call("Page.enable")
+        page.send("Page.navigate", url=url)
+        began, told = time.monotonic(), {}
+        for tick in range(1, 300):
+            time.sleep(max(0, began + tick * 0.2 - time.monotonic()))
+            at = int(1000 * (time.monotonic() - began))
+            shot = page.call("Page.captureScreenshot", format="png").get("data")
+            if shot:
+                with open(f"{name}-{at:05}.png", "wb") as file:
+                    file.write(base64.b64decode(shot))
+            told = page.call("Runtime.evaluate", expression=LAST)["result"].get("value", "{}")
+            told = json.loads(told)
+            if told.get("all") and told["n"] == told["all"]:
+                break
+        print(round(told.get("ms", 0)), told.get("n"))
+    finally:
+        browser.kill()
+
+
+main(*sys.argv[1:])
