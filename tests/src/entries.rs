@@ -60,7 +60,7 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 27] = [
+pub const ENTRIES: [Entry; 28] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
