@@ -123,7 +123,8 @@ impl SapOffer {
     /// Adds the headers of this offer to a request.
     pub fn write(&self, headers: &mut HeaderMap) {
         if let Some(types) = &self.types {
-            let value = HeaderValue::from_str(&types.to_string());
+            // No longer than the list that was read.
+            let value = HeaderValue::from_str(&types.to_string().replace(", ", ","));
             headers.extend(value.map(|value| (APPROX, value)));
         }
         if self.is_precise {
