@@ -150,7 +150,7 @@ impl FromStr for Segment {
 }
 
 /// The letters of the flags, in the order in which they are written.
-const LETTERS: [(TcpFlags, char); 8] = [
+const LETTERS: [(TcpFlags, char); 9] = [
     (TcpFlags::SYN, 'S'),
     (TcpFlags::FIN, 'F'),
     (TcpFlags::RST, 'R'),
@@ -158,6 +158,7 @@ const LETTERS: [(TcpFlags, char); 8] = [
     (TcpFlags::URG, 'U'),
     (TcpFlags::ECE, 'E'),
     (TcpFlags::CWR, 'W'),
+    (TcpFlags::AE, 'A'),
     (TcpFlags::ACK, '.'),
 ];
 
@@ -165,7 +166,7 @@ fn read_flags(text: &str) -> Result<TcpFlags, SegmentError> {
     let mut flags = TcpFlags::NONE;
     for letter in text.chars().filter(|letter| *letter != '-') {
         let known = LETTERS.into_iter().find(|(_, it)| *it == letter);
-        flags |= known.ok_or_else(|| wrong(text, "flags of S F R P U E W . or -"))?.0;
+        flags |= known.ok_or_else(|| wrong(text, "flags of S F R P U E W A . or -"))?.0;
     }
     Ok(flags)
 }

@@ -28,6 +28,7 @@ pub(super) fn config_of(choice: u8) -> TcpConfig {
         sack: bit(0),
         timestamps: bit(1),
         ecn: bit(2),
+        accurate_ecn: bit(2) && bit(4),
         window_scale: bit(3),
         fast_open: bit(4),
         congestion_control: if bit(5) { CongestionControl::Reno } else { CongestionControl::Cubic },
@@ -71,7 +72,7 @@ impl Subject {
 
     /// A segment near the right numbers, or far from them.
     fn segment(&mut self, step: [u8; 8]) {
-        let [_, flags, seq, ack, window, len, options, harm] = step;
+        let [kind, flags, seq, ack, window, len, options, harm] = step;
         let offset = |byte: u8| match byte >> 6 {
             0 => u32::from(byte & 63),
             1 => u32::from(byte & 63).wrapping_neg(),
@@ -85,7 +86,7 @@ impl Subject {
             dst_port,
             seq: expected + offset(seq),
             ack: next + offset(ack),
-            flags: TcpFlags(flags),
+            flags: TcpFlags::from_header(kind >> 7, flags),
             window: u16::from(window) << 6,
             urgent: 0,
             options: TcpOptions {

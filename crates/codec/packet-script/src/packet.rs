@@ -53,10 +53,6 @@ pub(crate) fn read(cursor: &mut Cursor<'_>) -> Read<ScriptPacket> {
     if FOREIGN.contains(&word) {
         return Ok(foreign(cursor, word));
     }
-    let flags = cursor.peek_while(segment::is_flag);
-    if flags.contains(|it: char| it.is_ascii_digit()) && !flags.is_empty() {
-        return Ok(foreign(cursor, "flags of accurate ECN"));
-    }
     segment::read(cursor, ecn).map(ScriptPacket::Tcp)
 }
 

@@ -5,7 +5,7 @@ use core::fmt;
 use crate::cursor::{Cursor, Read, is_of_name};
 
 /// The letters of the flags, and their bits in the header; scripts are read in any order.
-pub const FLAG_LETTERS: [(char, u8); 8] = [
+pub const FLAG_LETTERS: [(char, u16); 9] = [
     ('F', 0x01),
     ('S', 0x02),
     ('R', 0x04),
@@ -13,6 +13,7 @@ pub const FLAG_LETTERS: [(char, u8); 8] = [
     ('U', 0x20),
     ('E', 0x40),
     ('W', 0x80),
+    ('A', 0x100),
     ('.', 0x10),
 ];
 
@@ -22,7 +23,7 @@ pub struct ScriptSegment {
     /// The ECN field of the IP header, where it is written.
     pub ecn: Option<u8>,
     /// The flags, as in the header.
-    pub flags: u8,
+    pub flags: u16,
     /// The first sequence number.
     pub seq: u32,
     /// Bytes of data.
@@ -81,7 +82,7 @@ pub enum SegmentOption {
 }
 
 pub(crate) fn is_flag(it: char) -> bool {
-    it.is_ascii_digit() || it == '-' || FLAG_LETTERS.iter().any(|(letter, _)| *letter == it)
+    it.is_digit(8) || it == '-' || FLAG_LETTERS.iter().any(|(letter, _)| *letter == it)
 }
 
 pub(crate) fn is_flag_or_space(it: char) -> bool {
@@ -99,6 +100,10 @@ pub(crate) fn read(cursor: &mut Cursor<'_>, ecn: Option<u8>) -> Read<ScriptSegme
     let mut segment = ScriptSegment { ecn, ..ScriptSegment::default() };
     for (letter, bit) in FLAG_LETTERS {
         segment.flags |= if word.contains(letter) { bit } else { 0 };
+    }
+    // A digit is the field ACE of accurate ECN.
+    if let Some(ace) = word.chars().find_map(|it| it.to_digit(8)) {
+        segment.flags |= (ace as u16) << 6;
     }
     cursor.take_word("seq");
     (segment.seq, segment.len) = range(cursor)?;

@@ -34,7 +34,7 @@ pub const MAX_HEADER_LEN: usize = 60;
 pub const SEQ_AT: usize = 4;
 /// The offset of the acknowledgment number, in bytes.
 pub const ACK_AT: usize = 8;
-/// The offset of the data offset, in the upper half of its byte.
+/// The offset of the data offset, in the upper half of its byte; the lowest bit is a flag.
 pub const DATA_OFFSET_AT: usize = 12;
 /// The offset of the flags, in bytes.
 pub const FLAGS_AT: usize = 13;
@@ -101,7 +101,7 @@ impl<'a> TcpPacket<'a> {
     /// Returns the control bits.
     #[must_use]
     pub fn flags(&self) -> TcpFlags {
-        TcpFlags(self.bytes[FLAGS_AT])
+        TcpFlags::from_header(self.bytes[DATA_OFFSET_AT], self.bytes[FLAGS_AT])
     }
 
     /// Returns the receive window, unscaled.
@@ -168,6 +168,16 @@ pub fn fill_checksum_with(mut sum: Sum, header: &mut [u8], data: &[u8]) {
     put_u16(header, CHECKSUM_AT, sum.checksum());
 }
 
+/// Writes `flags` into a header whose data offset stands already.
+///
+/// # Panics
+/// If `header` is shorter than [`HEADER_LEN`].
+pub fn put_flags(header: &mut [u8], flags: TcpFlags) {
+    let [high, low] = flags.0.to_be_bytes();
+    header[DATA_OFFSET_AT] = header[DATA_OFFSET_AT] & 0xf0 | high & 1;
+    header[FLAGS_AT] = low;
+}
+
 /// The values of a TCP header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TcpRepr {
@@ -231,8 +241,8 @@ impl TcpRepr {
         put_u16(&mut header, 2, self.dst_port);
         put_u32(&mut header, SEQ_AT, self.seq.0);
         put_u32(&mut header, ACK_AT, self.ack.0);
-        header[12] = ((HEADER_LEN + options.len()) << 2) as u8;
-        header[FLAGS_AT] = self.flags.0;
+        header[DATA_OFFSET_AT] = ((HEADER_LEN + options.len()) << 2) as u8;
+        put_flags(&mut header, self.flags);
         put_u16(&mut header, WINDOW_AT, self.window);
         put_u16(&mut header, 18, self.urgent);
         header.extend(options);

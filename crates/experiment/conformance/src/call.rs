@@ -125,7 +125,8 @@ fn open(world: &mut World, call: &Call) -> Attempt {
 }
 
 fn listen(world: &mut World, call: &Call) -> Attempt {
-    let (local, answers_ecn) = (world.local(), world.system.answers_ecn);
+    let (local, system) = (world.local(), &world.system);
+    let (answers_ecn, answers_accurate_ecn) = (system.answers_ecn, system.answers_accurate_ecn);
     let socket = socket!(world, call);
     if socket.role != Role::Fresh {
         return Ok(Step::failure("EINVAL"));
@@ -133,6 +134,7 @@ fn listen(world: &mut World, call: &Call) -> Attempt {
     socket.role = Role::Listening;
     let mut config = socket.config.clone();
     config.ecn |= answers_ecn;
+    config.accurate_ecn |= answers_accurate_ecn;
     let listener = Listener::new(Arc::new(config));
     let listened = world.machine.tcp.listen(local, listener);
     Ok(if listened.is_ok() { Step::SUCCESS } else { Step::failure("EADDRINUSE") })

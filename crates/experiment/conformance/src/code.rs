@@ -172,6 +172,7 @@ fn named(name: &str, connection: Option<&Connection>) -> Result<i64, Stop> {
         "tcpi_rto" => connection.retransmission_timeout().as_micros() as i64,
         "tcpi_rtt" => connection.round_trip_time().map_or(0, |it| it.as_micros() as i64),
         "tcpi_total_retrans" => connection.operations().retransmissions as i64,
+        "tcpi_delivered_ce" => i64::from(connection.reported_marks()),
         "tcpi_snd_wscale" => i64::from(negotiated.send_shift),
         "tcpi_rcv_wscale" => i64::from(negotiated.receive_shift),
         "tcpi_options" => {

@@ -107,10 +107,12 @@ fn set(system: &mut System, name: &str, value: &str) -> Result<(), Stop> {
     }
     let numbers: Vec<u64> = value.split_whitespace().filter_map(|it| it.parse().ok()).collect();
     let number = *numbers.last().ok_or_else(unknown)?;
-    if matches!(short, "tcp_ecn" | "ecn.enable") && number <= 2 {
-        // 2 answers a peer that asks, and does not ask.
-        config.ecn = number == 1;
+    if matches!(short, "tcp_ecn" | "ecn.enable") && number <= 5 {
+        // 2 answers a peer that asks, and does not ask; from 3 on accurate ECN is answered too.
+        config.ecn = matches!(number, 1 | 4);
+        config.accurate_ecn = number == 3;
         system.answers_ecn = number > 0;
+        system.answers_accurate_ecn = number > 2;
         return Ok(());
     }
     if let ("tcp_rmem" | "tcp_wmem", [_, initial, most]) = (short, &numbers[..]) {

@@ -76,7 +76,7 @@ impl Flow {
         bytes.extend(self.local.port().to_be_bytes());
         bytes.extend(segment.seq.to_be_bytes());
         bytes.extend(segment.ack.map_or(0, |ack| self.on_wire(ack)).to_be_bytes());
-        bytes.extend([0, segment.flags]);
+        bytes.extend([0; 2]);
         bytes.extend(segment.window.unwrap_or(USUAL_WINDOW).to_be_bytes());
         bytes.extend([0, 0]);
         bytes.extend(segment.urgent.unwrap_or(0).to_be_bytes());
@@ -87,6 +87,7 @@ impl Flow {
         }
         bytes.truncate(tcp::MAX_HEADER_LEN);
         bytes[tcp::DATA_OFFSET_AT] = (bytes.len() << 2) as u8;
+        tcp::put_flags(&mut bytes, TcpFlags(segment.flags));
         let first = segment.seq.wrapping_sub(self.peer_origin).wrapping_add(u32::from(syn));
         let data = data(first, segment.len as usize);
         tcp::fill_checksum(&addresses, &mut bytes, &data);

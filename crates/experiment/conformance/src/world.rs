@@ -26,6 +26,7 @@ pub(crate) struct System {
     pub(crate) tcp: TcpConfig,
     /// Explicit congestion notification where the peer asks for it.
     pub(crate) answers_ecn: bool,
+    pub(crate) answers_accurate_ecn: bool,
 }
 
 #[derive(Debug)]
@@ -52,7 +53,7 @@ impl World {
         Self {
             machine: Machine::new(),
             sockets: BTreeMap::new(),
-            system: System { tcp: config, answers_ecn: false },
+            system: System { tcp: config, answers_ecn: false, answers_accurate_ecn: false },
             unchecked,
             local,
             peer,

@@ -32,6 +32,9 @@ pub struct TcpConfig {
     pub sack: bool,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
+    /// Accurate ECN: each packet that was marked is reported (RFC 9768); falls back to ECN, and to
+    /// none.
+    pub accurate_ecn: bool,
     /// Header prediction on receiving (S2.6).
     pub prediction: bool,
     /// Header prediction on sending, by a template header (S2.7).
@@ -105,6 +108,7 @@ impl Default for TcpConfig {
             window_scale: true,
             sack: true,
             ecn: false,
+            accurate_ecn: false,
             prediction: true,
             template: true,
             acks: AckPolicy::default(),

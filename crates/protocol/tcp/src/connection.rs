@@ -36,6 +36,7 @@ mod acknowledge;
 mod buffers;
 mod close;
 mod damage;
+pub(crate) mod ecn;
 mod expire;
 pub(crate) mod fast_open;
 mod header;
@@ -46,7 +47,7 @@ mod receive;
 mod send;
 
 /// Answers to suspicious segments in one second (RFC 5961, section 7).
-const CHALLENGES: u32 = 10;
+const CHALLENGES: u16 = 10;
 
 /// The states of RFC 9293, section 3.3.2; listening is the endpoint's business.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +83,8 @@ pub struct NegotiatedOptions {
     pub sack: bool,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
+    /// Each end tells how many packets arrived marked (RFC 9768).
+    pub accurate_ecn: bool,
     /// Scaled windows (RFC 7323), by these shifts.
     pub scaling: bool,
     /// The shift of the windows received.
@@ -237,11 +240,14 @@ struct Receiver {
     duplicate: Option<Range<u64>>,
     /// A packet was marked and the peer has not answered (RFC 3168).
     congested: bool,
+    /// Marks of both directions, where they are counted (RFC 9768).
+    accurate: ecn::AccurateEcn,
     /// Segments for one acknowledgment, where that follows the traffic; segments in order so far.
     stride: u16,
     in_order: u32,
     /// Suspicious segments answered in the second that began then.
-    challenges: (Instant, u32),
+    challenges_since: Instant,
+    challenges: u16,
     /// Notifications to send, and damaged segments beyond a hole.
     notices: ArrayVec<damage::Notice, 4>,
     damaged: RangeSet,
@@ -571,12 +577,12 @@ impl Connection {
 
     /// Answers a segment that may come from an outsider, within limits (RFC 5961, section 7).
     fn challenge(&mut self, now: Instant) {
-        let (began, count) = &mut self.receiver.challenges;
-        if now.saturating_since(*began) >= Duration::from_secs(1) {
-            (*began, *count) = (now, 0);
+        let receiver = &mut self.receiver;
+        if now.saturating_since(receiver.challenges_since) >= Duration::from_secs(1) {
+            (receiver.challenges_since, receiver.challenges) = (now, 0);
         }
-        *count += 1;
-        if *count <= CHALLENGES {
+        receiver.challenges = receiver.challenges.saturating_add(1);
+        if receiver.challenges <= CHALLENGES {
             self.owe_ack();
         }
     }
@@ -652,9 +658,11 @@ impl Receiver {
             echo: 0,
             duplicate: None,
             congested: false,
+            accurate: ecn::AccurateEcn::default(),
             stride: 2,
             in_order: 0,
-            challenges: (now, 0),
+            challenges_since: now,
+            challenges: 0,
             notices: ArrayVec::new(),
             damaged: RangeSet::default(),
         }

@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 
 use super::kinds::CorruptionKinds;
 use super::options::RawOptions;
-use super::{FLAGS_AT, HEADER_LEN, TcpFlags, TcpPacket};
+use super::{FLAGS_AT, HEADER_LEN, TcpPacket};
 use crate::addresses::Addresses;
 use crate::ecn::Ecn;
 use crate::field::u32_at;
@@ -54,7 +54,7 @@ pub fn crc(
         }
     }
     fields.extend(header[..12].iter().copied());
-    let flags = covered_flags(TcpFlags(header[FLAGS_AT]));
+    let flags = covered_flags(header[FLAGS_AT]);
     let mut covered = ArrayVec::<u8, 64>::new();
     match packing {
         Packing::Packed => {
@@ -77,9 +77,10 @@ pub fn crc(
     crc32c::crc32c_append(crc, &header[crc_at.end..])
 }
 
-/// Returns CWR, ECE, ACK, RST, SYN and FIN as six low bits, in this order.
-const fn covered_flags(flags: TcpFlags) -> u8 {
-    (flags.0 & 0xc0) >> 2 | (flags.0 & 0x10) >> 1 | flags.0 & 0x07
+/// Returns CWR, ECE, ACK, RST, SYN and FIN as six low bits, in this order; AE is younger than the
+/// draft.
+const fn covered_flags(flags: u8) -> u8 {
+    (flags & 0xc0) >> 2 | (flags & 0x10) >> 1 | flags & 0x07
 }
 
 /// Finds the CRC of a CDO in a header.

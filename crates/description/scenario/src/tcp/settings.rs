@@ -123,7 +123,7 @@ const SPANS: core::ops::RangeInclusive<Duration> =
 const DELAYS: core::ops::RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
 
 /// Every setting, in the order of the table in `docs/tcp.md`.
-pub static TCP_SETTINGS: [TcpSetting; 44] = [
+pub static TCP_SETTINGS: [TcpSetting; 45] = [
     quantity!(
         "mss",
         ("Greatest segment that is offered and sent", "RFC 9293, section 3.7.1; S2.12"),
@@ -177,6 +177,11 @@ pub static TCP_SETTINGS: [TcpSetting; 44] = [
         sack
     ),
     switch!("ecn", ("Offer and use explicit congestion notification", "RFC 3168"), ecn),
+    switch!(
+        "accurate-ecn",
+        ("The same, and report each packet that was marked; falls back to ecn", "RFC 9768"),
+        accurate_ecn
+    ),
     switch!(
         "header-prediction",
         ("Process expected segments on a fast path, without the general checks", "S2.6"),

@@ -67,6 +67,7 @@ fn every_field_has_a_setting() {
         window_scale: _,
         sack: _,
         ecn: _,
+        accurate_ecn: _,
         prediction: _,
         template: _,
         acks: _,
@@ -103,7 +104,7 @@ fn every_field_has_a_setting() {
         data_check: _,
     } = config("");
     // One for each, and `corruption` for three of the last six at once.
-    assert_eq!(TCP_SETTINGS.len(), 33 - 1 + 5 + 6 + 1);
+    assert_eq!(TCP_SETTINGS.len(), 34 - 1 + 5 + 6 + 1);
 }
 
 #[test]

@@ -625,7 +625,7 @@ fn any_segment(stream: &mut Stream, now: Instant) -> (Port, Input) {
         src_port: 1_000,
         dst_port: 80 + u16::from(stream.below(8) == 0),
         seq: windfall_base::seq::Seq32(stream.below(4) as u32),
-        flags: if opens { TcpFlags::SYN } else { TcpFlags(stream.below(256) as u8) },
+        flags: if opens { TcpFlags::SYN } else { TcpFlags(stream.below(512) as u16) },
         window: stream.below(2_000) as u16,
         ..TcpRepr::default()
     };

@@ -104,6 +104,9 @@ fn settings_of_systems_become_settings_of_the_engine() {
     // 1 asks for marks, 2 only answers who does.
     syn("sysctl net.ipv4.tcp_ecn=1", "SEW 0:0(0) <...>");
     syn("sysctl net.inet.tcp.ecn.enable=2", "S 0:0(0) <...>");
+    // 3 asks for accurate ECN, 5 only answers who does.
+    syn("sysctl net.ipv4.tcp_ecn=3", "SEWA 0:0(0) <...>");
+    syn("sysctl net.ipv4.tcp_ecn=5", "S 0:0(0) <...>");
 }
 
 #[test]

@@ -33,12 +33,10 @@ impl Connection {
         let limited = self.is_limited();
         self.recovery.begin_account();
         let (reported, twice) = self.take_sack(now, seg, named);
-        if seg.has_any(TcpFlags::ECE)
-            && self.negotiated.ecn
-            && self.sender.una >= self.sender.reduced_until
-        {
-            self.reduce_for_mark(now);
-        }
+        let below = self.recovery.reported_below(named);
+        let arrived = named.saturating_sub(before).saturating_sub(below) + reported;
+        let latest = named >= before && (arrived > 0 || self.is_younger(seg, start));
+        self.heed_marks(now, seg, latest, arrived);
         let raw_window = seg.header.window;
         if named > self.sender.una {
             self.advance(now, named, seg);
@@ -276,19 +274,10 @@ impl Connection {
         self.note_reduction();
     }
 
-    /// Reduces the congestion window for a mark (RFC 3168, section 6.1.2).
-    pub(super) fn reduce_for_mark(&mut self, now: Instant) {
-        if !self.recovery.is_active() {
-            let loss = self.loss(now);
-            self.congestion.on_mark(&loss);
-        }
-        self.note_reduction();
-    }
-
     pub(super) fn note_reduction(&mut self) {
         self.operations.reductions += 1;
         self.sender.reduced_until = self.sender.max;
-        self.sender.announce_reduction = self.negotiated.ecn;
+        self.sender.announce_reduction = self.negotiated.ecn && !self.negotiated.accurate_ecn;
     }
 
     /// Takes the peer's window (RFC 9293, section 3.10.7.4), from the latest segment alone, and

@@ -93,12 +93,8 @@ impl Connection {
         if self.is_acceptable_ack(seg) {
             self.note_timestamp(now, seg, start);
         }
-        if seg.has_any(TcpFlags::ECE)
-            && self.negotiated.ecn
-            && self.sender.una >= self.sender.reduced_until
-        {
-            self.reduce_for_mark(now);
-        }
+        // A count of marks is not covered whole, and comes again with the next segment.
+        self.heed_marks(now, seg, false, 0);
         self.take_progress(now, seg);
     }
 

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use windfall_base::Instant;
 use windfall_base::seq::Seq32;
 use windfall_wire_net::tcp::{
-    ACK_AT, CorruptionKinds, DataCheck, FLAGS_AT, SEQ_AT, Timestamps, WINDOW_AT, corruption,
-    data_check, fill_checksum,
+    ACK_AT, CorruptionKinds, DataCheck, SEQ_AT, Timestamps, WINDOW_AT, corruption, data_check,
+    fill_checksum, put_flags,
 };
 use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpHeaderBytes, TcpOptions, TcpRepr};
 
@@ -56,10 +56,7 @@ impl Connection {
         let mut options = self.common_options(now);
         options.notification = notice.as_ref().map(|(notification, _)| *notification);
         self.add_sack(&mut options);
-        let mut flags = TcpFlags::ACK;
-        if self.receiver.congested {
-            flags |= TcpFlags::ECE;
-        }
+        let flags = TcpFlags::ACK | self.marks_in_ack(!options.sack.is_empty());
         let mut repr = self.header(self.ack_position(), flags, options);
         if let Some((_, position)) = notice {
             repr.ack = number(self.receiver.origin, position);
@@ -81,17 +78,15 @@ impl Connection {
         data: Bytes,
         fresh: bool,
     ) -> TcpTransmit {
-        let mut flags = flags | TcpFlags::ACK;
-        if self.receiver.congested {
-            flags |= TcpFlags::ECE;
-        }
+        let predictable = flags - TcpFlags::PSH == TcpFlags::NONE;
+        let mut flags = flags | TcpFlags::ACK | self.marks_to_tell();
         // RFC 3168, section 6.1.2 and 6.1.5: retransmitted data are neither marked nor announce.
         if fresh && core::mem::take(&mut self.sender.announce_reduction) {
             flags |= TcpFlags::CWR;
         }
-        let ecn = if fresh && self.negotiated.ecn { Ecn::Capable0 } else { Ecn::NotCapable };
+        let ecn = if fresh { self.capability() } else { Ecn::NotCapable };
         self.operations.data_sent += u64::from(!data.is_empty());
-        if self.config.template && flags - TcpFlags::PSH == TcpFlags::ACK && !data.is_empty() {
+        if self.config.template && predictable && !data.is_empty() {
             return self.fill_template(now, range.start, flags, data, ecn);
         }
         let mut options = self.common_options(now);
@@ -156,7 +151,7 @@ impl Connection {
             template.unwrap_or_else(|| self.make_template());
         put(&mut header, SEQ_AT, number(self.sender.origin, start).0);
         put(&mut header, ACK_AT, number(self.receiver.origin, ack).0);
-        header[FLAGS_AT] = flags.0;
+        put_flags(&mut header, flags);
         header[WINDOW_AT..WINDOW_AT + 2].copy_from_slice(&window.to_be_bytes());
         if let Some(at) = timestamps_at {
             put(&mut header, at, clock);

@@ -58,18 +58,14 @@ impl Connection {
         let options = &header.options;
         self.receiver.origin = header.seq;
         let scaled = config.window_scale && options.window_scale.is_some();
-        let capable = TcpFlags::ECE | TcpFlags::CWR;
-        let ecn = if header.flags.has(TcpFlags::ACK) {
-            header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::CWR)
-        } else {
-            header.flags.has(capable)
-        };
+        let (ecn, accurate_ecn) = self.agrees_on_ecn(syn);
         let corruption = &config.corruption;
         self.negotiated = NegotiatedOptions {
             timestamps: config.timestamps && options.timestamps.is_some(),
             scaling: scaled,
             sack: config.sack && options.sack_permitted,
-            ecn: config.ecn && ecn,
+            ecn,
+            accurate_ecn,
             send_shift: if scaled { options.window_scale.unwrap_or(0).min(MAX_SHIFT) } else { 0 },
             receive_shift: if scaled { config.window_shift() } else { 0 },
             extended_notification: corruption.notify
@@ -77,6 +73,7 @@ impl Connection {
                 && options.notification == Some(Notification::Plain),
             data_check: config.data_check && options.data_check == Some(DataCheck::Wanted),
         };
+        self.note_opening(syn.ecn);
         if let Some(timestamps) = options.timestamps.filter(|_| self.negotiated.timestamps) {
             self.receiver.recent = timestamps.value;
             self.receiver.recent_at = now;
@@ -147,6 +144,7 @@ impl Connection {
     /// Makes the segment that opens: SYN, or SYN and ACK.
     pub(super) fn send_syn(&mut self, now: Instant) -> TcpTransmit {
         let passive = self.state == TcpState::SynReceived;
+        let mut flags = TcpFlags::SYN | self.opening_flags();
         let config = &self.config;
         let offers = |negotiated: bool, wanted: bool| if passive { negotiated } else { wanted };
         let corruption = &config.corruption;
@@ -167,13 +165,8 @@ impl Connection {
             fast_open: self.fast_open_option(),
             ..TcpOptions::default()
         };
-        let mut flags = TcpFlags::SYN;
         if passive {
             flags |= TcpFlags::ACK;
-        }
-        // RFC 3168, section 6.1.1; a retransmitted SYN asks for less.
-        if offers(self.negotiated.ecn, config.ecn) && self.sender.attempts == 0 {
-            flags |= if passive { TcpFlags::ECE } else { TcpFlags::ECE | TcpFlags::CWR };
         }
         if self.sender.max == 0 {
             self.sender.timed = Some((0, now));
@@ -228,6 +221,7 @@ impl Connection {
         if acknowledged {
             let acked = self.locate_ack(seg.header.ack).unwrap_or(1);
             self.acknowledge_syn(now, seg, acked);
+            self.take_answer_marks(now, seg);
             self.owe_ack();
             return self.take_answer_data(now, seg);
         } else {

@@ -33,7 +33,7 @@ impl Connection {
         }
         let header = &seg.header;
         let next = self.expected();
-        let predicted = header.flags - TcpFlags::PSH == TcpFlags::ACK
+        let predicted = header.flags - TcpFlags::PSH == self.predicted_flags()
             && header.seq == crate::sequence::number(self.receiver.origin, next)
             && header.window == self.sender.raw_window
             && self.sender.nxt == self.sender.max
@@ -61,6 +61,9 @@ impl Connection {
         let Some(ack) = self.locate_ack(seg.header.ack) else {
             return false;
         };
+        if !self.note_unmarked(ack.saturating_sub(self.sender.una)) {
+            return false;
+        }
         if seg.data.is_empty() {
             if ack <= self.sender.una || ack > self.sender.max {
                 return false;

@@ -1,7 +1,7 @@
 //! Segments in full: everything that header prediction did not take (RFC 9293, section 3.10.7.4).
 
 use windfall_base::{DropReason, Duration, Instant};
-use windfall_wire_net::{Ecn, TcpFlags};
+use windfall_wire_net::TcpFlags;
 
 use super::{Connection, Due, Reset, TcpState};
 use crate::config::{AckPolicy, Paws};
@@ -20,7 +20,7 @@ impl Connection {
         if self.config.paws != Paws::BeforePrediction || !self.prediction_applies() {
             self.check_timestamp(now, seg, start)?;
         }
-        let start = self.trim_syn(seg, start);
+        let start = self.trim_syn(now, seg, start);
         self.check_sequence(now, seg, start)?;
         if seg.has_any(TcpFlags::RST) {
             return self.receive_reset(now, start);
@@ -97,11 +97,12 @@ impl Connection {
     }
 
     /// Cuts a retransmitted SYN off the segment, so that both ends may open at once.
-    fn trim_syn(&self, seg: &mut Segment, start: u64) -> u64 {
+    fn trim_syn(&mut self, now: Instant, seg: &mut Segment, start: u64) -> u64 {
         if self.state == TcpState::SynReceived && start == 0 && seg.has_any(TcpFlags::SYN) {
             let answers = seg.has_any(TcpFlags::ACK);
             if answers {
                 seg.header.flags = seg.header.flags - TcpFlags::SYN;
+                self.take_answer_marks(now, seg);
                 return 1;
             }
         }
@@ -149,8 +150,10 @@ impl Connection {
         let recent = start + self.receiver.buffer.capacity() as u64 >= self.expected();
         if self.state == TcpState::SynReceived && seg.has_any(TcpFlags::SYN) {
             // The answer to the SYN was lost: give it again.
+            self.take_repeated_syn(seg);
             self.sender.nxt = 0;
         } else if recent {
+            self.reflect_again(seg);
             self.owe_ack();
         } else {
             self.challenge(now);
@@ -191,7 +194,7 @@ impl Connection {
     fn complete_opening(
         &mut self,
         now: Instant,
-        seg: &Segment,
+        seg: &mut Segment,
         start: u64,
     ) -> Result<(), DropReason> {
         if !self.is_ack_of_syn(seg) {
@@ -199,25 +202,13 @@ impl Connection {
             return Err(DropReason::TcpAcknowledgment);
         }
         self.acknowledge_syn(now, seg, 1);
+        self.take_first_marks(now, seg);
         let window = u64::from(seg.header.window) << self.negotiated.send_shift;
         self.sender.window_from = (start, 1);
         (self.sender.raw_window, self.sender.window) = (seg.header.window, window);
         self.sender.most_window = self.sender.most_window.max(window);
         self.sender.edge = 1 + window;
         Ok(())
-    }
-
-    /// Marks of the network and the answer to earlier ones (RFC 3168, section 6.1.3).
-    pub(super) fn note_congestion(&mut self, seg: &Segment) {
-        if !self.negotiated.ecn {
-            return;
-        }
-        if seg.has_any(TcpFlags::CWR) {
-            self.receiver.congested = false;
-        }
-        if seg.ecn == Ecn::Congested {
-            self.receiver.congested = true;
-        }
     }
 
     /// Takes the data and FIN of a segment.

@@ -34,6 +34,7 @@ impl Connection {
         // News that a data segment has no room for go ahead on their own.
         let news = self.receiver.buffer.has_holes()
             || self.receiver.duplicate.is_some()
+            || self.receiver.accurate.reflects
             || !self.receiver.notices.is_empty();
         if self.receiver.due == Due::Now && news {
             return self.send_ack(now);
@@ -235,7 +236,8 @@ impl Connection {
             ..TcpOptions::default()
         };
         let before = self.sender.nxt.saturating_sub(1);
-        Some(self.write_segment(before, TcpFlags::ACK, &options, bytes::Bytes::new()))
+        let flags = TcpFlags::ACK | self.marks_to_tell();
+        Some(self.write_segment(before, flags, &options, bytes::Bytes::new()))
     }
 
     /// Sets the persist timer if data wait and no acknowledgment is to be expected.

@@ -301,7 +301,7 @@ impl Connection {
     fn may_be_replaced(&self, segment: &Segment) -> bool {
         self.state() == TcpState::TimeWait
             && !segment.damaged
-            && segment.header.flags - TcpFlags::PSH == TcpFlags::SYN
+            && segment.header.flags - TcpFlags::PSH - TcpFlags::ACE == TcpFlags::SYN
             && self.is_beyond(segment)
     }
 }

@@ -10,6 +10,7 @@ use windfall_wire_net::{TcpFlags, TcpOptions, TcpRepr};
 use super::{TcpEndpoint, words};
 use crate::config::TcpConfig;
 use crate::connection::SocketPair;
+use crate::connection::ecn::is_accurate;
 use crate::segment::Segment;
 
 /// The segment sizes that a cookie can remember.
@@ -36,12 +37,16 @@ impl TcpEndpoint {
         let offered = syn.header.options.mss.unwrap_or(SIZES[1]);
         let size = SIZES.iter().rposition(|size| *size <= offered).unwrap_or(0) as u32;
         let step = now.as_nanos() / 1_000_000_000 / STEP;
+        // Accurate ECN is the one kind that the cookie need not remember: the acknowledgment shows
+        // whether it was agreed on (RFC 9768, section 5.1).
+        let flags = TcpFlags::SYN | TcpFlags::ACK;
+        let accurate = config.accurate_ecn && is_accurate(syn.header.flags);
         TcpRepr {
             src_port: path.local.port(),
             dst_port: path.remote.port(),
             seq: Seq32(self.cookie(step, size, path, syn.header.seq)),
             ack: syn.header.seq.next(),
-            flags: TcpFlags::SYN | TcpFlags::ACK,
+            flags: if accurate { flags.reflecting(syn.ecn) } else { flags },
             window: config.first_receive_buffer().min(65_535) as u16,
             urgent: 0,
             options: TcpOptions { mss: Some(config.mss), ..TcpOptions::default() },
@@ -67,9 +72,11 @@ impl TcpEndpoint {
         let fresh = recent.into_iter().flatten();
         fresh.map(|step| self.cookie(step, size, path, peer)).find(|made| *made == cookie)?;
         let options = TcpOptions { mss: Some(SIZES[size as usize]), ..TcpOptions::default() };
+        // This asks for accurate ECN, and not for the older kind.
+        let asks = TcpFlags::SYN | TcpFlags::AE;
         let header = TcpRepr {
             seq: peer,
-            flags: TcpFlags::SYN,
+            flags: if ack.header.flags.ace() > 1 { asks } else { TcpFlags::SYN },
             window: ack.header.window,
             options,
             ..TcpRepr::default()

@@ -100,7 +100,7 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
     let grows = BufferSize { initial: 8_000, most: 100_000 };
     let receive_buffer = prop_oneof![buffer().prop_map(BufferSize::from), Just(grows)];
     let mss = prop_oneof![Just(88_u16), Just(536), Just(1460), Just(8960)];
-    (any::<[bool; 16]>(), pace, any_acks(), paws, mss, buffer(), receive_buffer).prop_map(
+    (any::<[bool; 17]>(), pace, any_acks(), paws, mss, buffer(), receive_buffer).prop_map(
         |(on, pace, acks, paws, mss, send_buffer, receive_buffer)| {
             let (congestion_control, loss_recovery, burst, initial_window, timeout) = pace;
             TcpConfig {
@@ -120,6 +120,7 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
                 f_rto: on[13],
                 hystart: on[14],
                 pacing: on[15],
+                accurate_ecn: on[16],
                 congestion_control,
                 loss_recovery,
                 burst,

@@ -106,6 +106,7 @@ fn what_one_end_does_not_want_is_not_agreed_on() {
         (TcpConfig { sack: true, ..base() }, base()),
         (TcpConfig { window_scale: true, ..base() }, base()),
         (TcpConfig { ecn: true, ..base() }, base()),
+        (TcpConfig { accurate_ecn: true, ..base() }, base()),
         (TcpConfig { corruption: extended, ..base() }, TcpConfig { corruption: safe, ..base() }),
     ] {
         // An end that wants nothing agrees on nothing.

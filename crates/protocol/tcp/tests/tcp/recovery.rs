@@ -171,6 +171,46 @@ fn a_mark_halves_the_window_once_per_round_trip() {
 }
 
 #[test]
+fn each_mark_is_counted_though_acknowledgments_are_lost() {
+    let config =
+        TcpConfig { accurate_ecn: true, nagle: false, sack: true, ..TcpConfig::new_reno() };
+    let mut pair = Pair::with(config);
+    assert!(pair.connection(NEAR).negotiated().accurate_ecn);
+    // Every fifth packet is marked, and every third acknowledgment does not arrive.
+    pair.fate = Box::new(|seen| {
+        let (mark, lost) = (seen.is_data() && seen.index % 5 == 0, !seen.is_data());
+        Fate { mark, lost: lost && seen.index % 3 == 0, ..Fate::default() }
+    });
+    pair.send(NEAR, 300_000).run_for(Duration::from_secs(10));
+    pair.fate = Box::new(|_| Fate::default());
+    pair.send(NEAR, 10_000).run_for(Duration::from_secs(5));
+    assert_eq!(pair.ends[FAR].incoming.len(), 310_000);
+    let received = pair.connection(FAR).received_marks();
+    assert!(received >= 40, "{received}");
+    assert_eq!(pair.connection(NEAR).reported_marks(), received);
+    let operations = pair.connection(NEAR).operations();
+    assert!(operations.reductions < u64::from(received), "one at most in a round trip");
+    assert_eq!(operations.retransmissions, 0);
+}
+
+#[test]
+fn ends_of_two_generations_use_the_ecn_that_both_know() {
+    let accurate = TcpConfig { accurate_ecn: true, sack: true, ..TcpConfig::new_reno() };
+    let classic = TcpConfig { ecn: true, sack: true, ..TcpConfig::new_reno() };
+    for ends in [(accurate.clone(), classic.clone()), (classic, accurate)] {
+        let mut pair = Pair::established(ends.0, ends.1);
+        for end in [NEAR, FAR] {
+            let negotiated = pair.connection(end).negotiated();
+            assert!(negotiated.ecn && !negotiated.accurate_ecn);
+        }
+        pair.fate = Box::new(|seen| Fate { mark: seen.index == 20, ..Fate::default() });
+        let before = pair.connection(NEAR).operations().reductions;
+        pair.transfer(100_000, Duration::from_secs(5));
+        assert_eq!(pair.connection(NEAR).operations().reductions, before + 1);
+    }
+}
+
+#[test]
 fn a_hint_from_the_link_holds_fast_retransmit_back() {
     //= S2.46
     for (fast_retransmit, expected) in [(true, true), (false, false)] {

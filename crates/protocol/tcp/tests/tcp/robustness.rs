@@ -233,6 +233,36 @@ fn a_flood_of_syns_costs_a_bounded_memory_and_honest_peers_still_connect() {
 }
 
 #[test]
+fn a_cookie_agrees_on_accurate_ecn_by_the_acknowledgment_alone() {
+    let config = TcpConfig { accurate_ecn: true, ..TcpConfig::default() };
+    for (asks, says, agreed) in [(TcpFlags::ACE, 2, true), (TcpFlags::NONE, 0, false)] {
+        let mut tcp = TcpEndpoint::new(Seed(3), "flooded", Lookup::Hashed);
+        let listener = Listener::new(Arc::new(config.clone()));
+        tcp.listen(address(FAR), Listener { backlog: 0, ..listener }).unwrap();
+        let syn = TcpRepr {
+            src_port: 9,
+            dst_port: 5001,
+            seq: Seq32(77),
+            flags: TcpFlags::SYN | asks,
+            window: 5_000,
+            ..TcpRepr::default()
+        };
+        let (arrival, bytes) = stranger(1, &syn);
+        assert_eq!(tcp.handle_segment(at(0), &arrival, &bytes.into()), Ok(()));
+        let answer = tcp.poll_transmit(at(0)).unwrap();
+        let packet = windfall_wire_net::TcpPacket::new(&answer.header).unwrap();
+        assert_eq!(packet.flags().ace(), says);
+        let flags = TcpFlags::ACK.with_ace(says);
+        let ack = TcpRepr { flags, seq: Seq32(78), ack: packet.seq().next(), ..syn };
+        let (arrival, bytes) = stranger(1, &ack);
+        assert_eq!(tcp.handle_segment(at(1), &arrival, &bytes.into()), Ok(()));
+        let Some((id, TcpEvent::Accepted)) = tcp.poll_event() else { panic!("it is accepted") };
+        let negotiated = tcp.connection(id).unwrap().negotiated();
+        assert_eq!((negotiated.accurate_ecn, negotiated.ecn), (agreed, agreed));
+    }
+}
+
+#[test]
 fn half_open_connections_that_come_to_nothing_are_forgotten() {
     let syn = |port: u16| TcpRepr {
         src_port: port,
@@ -419,7 +449,7 @@ fn a_smaller_packet_size_is_obeyed_when_the_network_names_it() {
 fn any_header() -> impl Strategy<Value = TcpRepr> {
     // Numbers near the right ones as well as anywhere.
     let number = prop_oneof![(0_u32..200_000).prop_map(|n| n.wrapping_sub(100_000)), any::<u32>()];
-    (number.clone(), number, any::<u8>(), any::<u16>(), vec(any::<u8>(), 0..38)).prop_map(
+    (number.clone(), number, 0..512_u16, any::<u16>(), vec(any::<u8>(), 0..38)).prop_map(
         |(seq, ack, flags, window, unknown)| TcpRepr {
             seq: Seq32(seq),
             ack: Seq32(ack),

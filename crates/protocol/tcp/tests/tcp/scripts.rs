@@ -72,6 +72,8 @@ impl Engine {
             ["rto", span] => same(span, connection.retransmission_timeout()),
             ["unacked", bytes] => same(bytes, connection.unacknowledged()),
             ["refused-sack", blocks] => same(blocks, connection.operations().sack_refused),
+            ["marks-received", count] => same(count, connection.received_marks()),
+            ["marks-reported", count] => same(count, connection.reported_marks()),
             ["readable", bytes] => same(bytes, connection.readable()),
             _ => Err(format!("{words:?} is nothing that can be expected")),
         }
@@ -146,6 +148,7 @@ fn switch_of<'a>(config: &'a mut TcpConfig, name: &str) -> Option<&'a mut bool> 
         "pacing" => &mut config.pacing,
         "window-scale" => &mut config.window_scale,
         "ecn" => &mut config.ecn,
+        "accurate-ecn" => &mut config.accurate_ecn,
         "fast-open" => &mut config.fast_open,
         _ => return None,
     })
@@ -296,6 +299,31 @@ macro_rules! scripts {
 }
 
 scripts! {
+    accurate_ecn
+    accurate_ecn_acknowledges
+    accurate_ecn_answer_changed
+    accurate_ecn_answer_lost
+    accurate_ecn_answer_marked
+    accurate_ecn_changed
+    accurate_ecn_classic_asks
+    accurate_ecn_cleared
+    accurate_ecn_cycled
+    accurate_ecn_first_data
+    accurate_ecn_first_mark
+    accurate_ecn_mixed
+    accurate_ecn_passive
+    accurate_ecn_reflected
+    accurate_ecn_refused
+    accurate_ecn_reserved
+    accurate_ecn_reserved_syn
+    accurate_ecn_simultaneous
+    accurate_ecn_superseded
+    accurate_ecn_syn_capable
+    accurate_ecn_syn_lost
+    accurate_ecn_syn_marked
+    accurate_ecn_thinned
+    accurate_ecn_to_classic
+    accurate_ecn_unanswered
     beyond_the_window
     challenge
     close_active

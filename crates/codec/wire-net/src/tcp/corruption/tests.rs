@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use windfall_base::seq::Seq32;
 
 use super::*;
-use crate::tcp::{Notification, TcpOptions, TcpRepr};
+use crate::tcp::{Notification, TcpFlags, TcpOptions, TcpRepr};
 
 fn addresses() -> Addresses {
     let address = |text: &str| text.parse::<IpAddr>().unwrap();
@@ -141,7 +141,7 @@ fn options_of_the_same_kind_and_another_length_stay_unknown() {
 proptest! {
     #[test]
     fn a_sealed_header_holds(
-        seq in any::<u32>(), ack in any::<u32>(), flags in any::<u8>(), ecn in 0_u8..4,
+        seq in any::<u32>(), ack in any::<u32>(), flags in 0..512_u16, ecn in 0_u8..4,
         aligned in any::<bool>(), v6 in any::<bool>()
     ) {
         let packing = if aligned { Packing::Aligned } else { Packing::Packed };

@@ -43,7 +43,7 @@ const FAR: [[&str; 2]; 2] = [
     ["[fd77:696e:6400::2]:5001", "[fd77:696e:e400::2]:5001"],
 ];
 /// The choices: those on which the ends agree are the first [`AGREED`].
-const SETTINGS: [(&str, &[&str]); 21] = [
+const SETTINGS: [(&str, &[&str]); 22] = [
     ("timestamps", &["on", "off"]),
     ("window-scale", &["on", "off"]),
     ("sack", &["on", "off"]),
@@ -65,6 +65,7 @@ const SETTINGS: [(&str, &[&str]); 21] = [
     ("packing", &["packed", "aligned"]),
     ("kinds", &["27:28", "experimental"]),
     ("reaction", &["as-mark", "ignore", "as-loss"]),
+    ("accurate-ecn", &["off", "on"]),
 ];
 const AGREED: usize = 6;
 
