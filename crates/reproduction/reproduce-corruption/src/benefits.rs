@@ -16,7 +16,7 @@ use windfall_experiment::wire::{FAR, Impairment, Leaving, NEAR, Wire};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S4.31",
-    title: "Four benefits of notifying corruption that the careful reaction keeps",
+    title: "What the careful reaction to notified corruption keeps of its benefits",
     basis: Basis::Simulated,
     record: VerdictRecord::with_seeds(Verdict::Reproduced, 2_000),
     mutation: Some("notifications are ignored"),

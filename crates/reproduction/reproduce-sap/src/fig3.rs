@@ -72,7 +72,7 @@ fn claims(sweeps: &[Sweep]) -> Vec<Claim> {
             .compare("datagrams, 54 Mb/s", in_damaged(&[54], datagrams), small())
             .because(
                 "nearly all damaged frames are those of 12.2 m; nearer by there are too few to \
-                 tell, and in some of them up to 17 % of the bits are wrong",
+                 tell, and in some of them a fifth of the bits is wrong",
             ),
         Claim::paper(
             "S0.35",
@@ -89,12 +89,21 @@ fn claims(sweeps: &[Sweep]) -> Vec<Claim> {
         .because("neither is shown: few frames are damaged outside the furthest place"),
         Claim::paper(
             "S0.35",
-            "caption of Figure 3: “At higher bitrates … coding gains result in decreasing BER in \
-             damaged frames”",
-            "bit errors in damaged frames fall with the rate: fewer at 48 and 54 Mb/s than at 6 to \
-             12",
+            "caption of Figure 3: “At higher bitrates, despite a greater fraction of frames being \
+             corrupt, coding gains result in decreasing BER in damaged frames”",
+            "bit errors in damaged frames fall with the rate",
         )
-        .compare("ratio of the two", ratio(sweeps), Band::to(1.0, "decreasing")),
+        .compare(
+            "48 and 54 Mb/s by 6 to 12",
+            ratio(sweeps, [&[48, 54], &[6, 9, 12]]),
+            Band::to(1.0, "decreasing"),
+        )
+        .compare("54 by 48 Mb/s", ratio(sweeps, [&[54], &[48]]), Band::to(1.0, "decreasing"))
+        .recorded(Verdict::InPart)
+        .because(
+            "at the highest rate more bits of a damaged frame are wrong than at the next; at low \
+             rates the few damaged frames were hit by others, which says nothing of coding",
+        ),
         Claim::paper(
             "S0.36",
             "section 4.2: “transmissions at the highest bitrates consisted of 99.6% correct bits”",
@@ -121,9 +130,8 @@ fn by_damage(sweeps: &[Sweep]) -> Estimate {
 /// The number of damaged frames below which their bit error rate is no estimate.
 const FEW: u64 = 30;
 
-/// Estimates the bit error rate in damaged frames at high rates over that at low ones.
-fn ratio(sweeps: &[Sweep]) -> Estimate {
-    let rates: [&[u64]; 2] = [&[48, 54], &[6, 9, 12]];
+/// Estimates the bit error rate in damaged frames at the first rates over that at the second.
+fn ratio(sweeps: &[Sweep], rates: [&'static [u64]; 2]) -> Estimate {
     let low = sweeps.iter().fold(0, |sum, sweep| sum + at_rates(sweep, rates[1]).frames.damaged);
     if low < FEW {
         // A bootstrap cannot see what a handful of frames leaves open.

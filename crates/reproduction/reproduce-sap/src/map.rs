@@ -15,7 +15,7 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S0.map",
     title: "Which channels make approximate SAP faster than TCP: the share of retries decides",
     basis: Basis::Simulated,
-    record: VerdictRecord::with_seeds(Verdict::Reproduced, 10),
+    record: VerdictRecord::with_seeds(Verdict::InPart, 10),
     mutation: Some(MUTATION),
     run,
 };
@@ -61,6 +61,8 @@ const CHANNELS: [Channel; 9] = [
 /// The paper's mean factor, and the least that counts as it (S0.45).
 const FACTOR: f64 = 1.43;
 const LEAST: f64 = 1.3;
+/// The least growth of the gain that counts, that of S0.57.
+const RISES: f64 = 1.055;
 /// The savings that the paper calls not significant, those of Table 1 at 4 m, as a tolerance.
 const INSIGNIFICANT: f64 = TABLE[1] - 1.0;
 /// The share of retried frames below which a channel counts as good here.
@@ -197,7 +199,7 @@ fn place_of_the_testbed(maps: &[Map]) -> String {
         "A gain of {LEAST} or more, as the paper has it on average from 2 to 10 m, appears from \
          {:.0} % of retried frames on, and is absent up to {:.0} %. In the paper's Figure 2 more \
          than 30 % are retried at its furthest place, 12.2 m. Its Table 1 \
-         tells how long its SAP took: at 8 m as long as here with three tenths of the frames \
+         tells how long its SAP took: at 8 m as long as here with a quarter of the frames \
          retried, at 10 m with a fifth, and there its gains, 1.58 and 1.30, are about those of the \
          map; at 2 to 6 m hardly longer than on a good channel, so that retries do not explain \
          the 1.52 and 1.75 at 2 and 6 m.",
@@ -228,10 +230,17 @@ fn claims(maps: &[Map]) -> Vec<Claim> {
             "the gain of SAP over TCP rises with the distance in the office",
         )
         .compare(
-            "rank correlation",
+            "within the 10 m of Table 1: gain at 10 m by that at 2 m",
+            Estimate::median(&each(&|map| ratio_in_the_office(map, [0, 2]))),
+            Band::from(RISES, "less than this 100 transfers do not tell from none (S0.57)"),
+        )
+        .compare(
+            "to the 12.2 m of Figure 2: rank correlation",
             Estimate::mean(&each(&by_distance_in_the_office)),
             Band::above(0.0, "it rises"),
-        ),
+        )
+        .recorded(Verdict::InPart)
+        .because("it rises from 11 m on; up to 10 m this office retries few frames"),
         Claim::ours(
             "S0.57",
             "the gain rises with the share of retried frames, over all channels and distances",
@@ -241,11 +250,10 @@ fn claims(maps: &[Map]) -> Vec<Claim> {
             Estimate::mean(&each(&trend)),
             Band::above(0.0, "it rises"),
         ),
-        Claim::paper(
+        Claim::ours(
             "S0.48",
-            "section 4.3: “When channel quality is good, as it is at 4 m, … SAP's savings are not \
-             significant”",
-            "SAP and TCP take as long as each other where hardly any frame is retried",
+            "SAP and TCP take as long as each other where hardly any frame is retried, as the \
+             paper has it at 4 m",
         )
         .compare(
             "median gain where fewer than 5 % are retried",
@@ -277,6 +285,12 @@ fn claims(maps: &[Map]) -> Vec<Claim> {
 fn trend(map: &Map) -> f64 {
     let pairs = map.iter().flatten().filter_map(|cell| Some((cell.retried?, cell.gain()?)));
     rank_correlation(&pairs.collect::<Vec<_>>())
+}
+
+/// Returns the gain at the second of two places in the office over that at the first.
+fn ratio_in_the_office(map: &Map, [near, far]: [usize; 2]) -> f64 {
+    let [near, far] = [near, far].map(|at| map[0][at].gain().unwrap_or(f64::NAN));
+    far / near
 }
 
 /// Returns the rank correlation of gain and distance in the office itself.

@@ -103,7 +103,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     ];
     Ok(Finding {
         inputs,
-        claims: vec![persistent(&random), worse(&random, &bursty), agreement(&random), counts()],
+        claims: vec![persistent(), worse(&random, &bursty), agreement(&random), counts()],
         tables: vec![("", table(&random, &bursty))],
         charts: vec![("", chart(&random)), ("bursts", bursts_chart(&bursty))],
         ..figure.finding(context, method)
@@ -160,31 +160,17 @@ fn counts() -> Claim {
     .fact(format!("{half}, {most} and {nearly_all}"), found == [Some(6), Some(20), Some(43)])
 }
 
-/// Claims that a small number of retransmissions is enough only where little is lost.
+/// What the paper calculates.
 //= S3.12
-fn persistent(random: &[Outcome]) -> Claim {
-    let claim = Claim::paper(
+fn persistent() -> Claim {
+    Claim::paper(
         "S3.12",
         "section 3.2.3: “retransmission may need to be very persistent to keep the packet loss \
          rate below 1 %”; “a small constant will work well only if wireless packet loss rates are \
          low”",
-        "the link does what the paper calculates: few retransmissions leave less than 1 % where \
-         little is lost, and many are needed else",
-    );
-    let little = || Band::to(LITTLE, "1 %");
-    let much = || Band::from(LITTLE, "1 %");
-    let points = [
-        (0.1, 3, little()),
-        (0.5, 3, much()),
-        (0.8, 6, much()),
-        (0.9, 20, much()),
-        (0.8, 43, little()),
-    ];
-    points.into_iter().fold(claim, |claim, (loss, n, band)| {
-        let found = random.iter().find(|it| it.loss == loss && it.retransmissions == n);
-        let Some(outcome) = found else { return claim };
-        claim.compare(outcome.name(), outcome.rate(), band)
-    })
+        "few retransmissions leave less than 1 % where little is lost, and many are needed else",
+    )
+    .by_construction("independent losses leave pⁿ⁺¹, in the paper and here")
 }
 
 /// Claims that the simulated link loses what the closed form says.
