@@ -102,7 +102,7 @@ fn claims(sweeps: &[Sweep]) -> Vec<Claim> {
         .recorded(Verdict::InPart)
         .because(
             "at the highest rate more bits of a damaged frame are wrong than at the next; at low \
-             rates the few damaged frames were hit by others, which says nothing of coding",
+             rates the few damaged frames were hit by others, which no coding gain explains",
         ),
         Claim::paper(
             "S0.36",

@@ -160,7 +160,7 @@ fn counts() -> Claim {
     .fact(format!("{half}, {most} and {nearly_all}"), found == [Some(6), Some(20), Some(43)])
 }
 
-/// What the paper calculates.
+/// Claims what the paper calculates.
 //= S3.12
 fn persistent() -> Claim {
     Claim::paper(
