@@ -145,6 +145,7 @@ fn check_link(link: &Link, stations: &BTreeSet<&str>) -> Checked {
         LinkKind::Wavelan => check_wavelan(link),
         LinkKind::WifiB | LinkKind::WifiG => check_wifi(link),
         LinkKind::Pipe => check_pipe(link),
+        LinkKind::Gsm => check_gsm(link),
     }
 }
 
@@ -161,11 +162,36 @@ fn check_pipe(link: &Link) -> Checked {
     Ok(())
 }
 
+/// A circuit has one rate and one service, and codes its blocks itself.
+fn check_gsm(link: &Link) -> Checked {
+    check_pipe(link)?;
+    for direction in [&link.both, &link.uplink, &link.downlink] {
+        let Direction { rate, rate_trace, policy, .. } = direction;
+        let spans = [rate.as_ref().map(Spanned::span), rate_trace.as_ref().map(Spanned::span)];
+        if let Some(span) = spans.into_iter().flatten().next() {
+            let message = "a gsm circuit has 9.6 kb/s: remove the rate, or use kind = \"pipe\"";
+            return Err(Fault::at(span, message));
+        }
+        if let Some(policy) = policy {
+            let message = "a gsm circuit has a code of its own: remove policy, or use arq";
+            return Err(Fault::at(policy.span(), message));
+        }
+    }
+    for direction in [&link.uplink, &link.downlink] {
+        if let Some(arq) = &direction.arq {
+            let message = "both directions of a gsm circuit have one service: set arq on the link";
+            return Err(Fault::at(arq.span(), message));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses a number of stations that the link cannot join.
 fn check_size(link: &Link) -> Checked {
     let stations = link.stations.get_ref().len();
     let (fits, of) = match link.kind() {
         LinkKind::Pipe => (stations == 2, "a pipe joins 2 stations"),
+        LinkKind::Gsm => (stations == 2, "a gsm circuit joins 2 stations"),
         LinkKind::Wavelan => {
             ((2..=255).contains(&stations), "a wavelan link joins 2 to 255 stations")
         }

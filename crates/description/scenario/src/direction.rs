@@ -63,7 +63,8 @@ settings! {
         "rate" rate: Rate {
             value: "RATE", example: "10Mbps", excludes: "rate-trace",
             short: "Rate; a bare number is in Mbps", particular: Some(Aspect::Sender),
-            unset: "sending takes no time on a pipe; 2Mbps on wavelan; the highest rate on wifi",
+            unset: "sending takes no time on a pipe; 2Mbps on wavelan; the highest rate on wifi; \
+                    9.6kbps on gsm, which has no other",
         }
         /// Trace of the rate over time, of mahimahi or netem-trace
         "rate-trace" rate_trace: String {
@@ -75,6 +76,7 @@ settings! {
         "delay" delay: Duration [Duration::ZERO..=Duration::from_secs(3600)] {
             value: "TIME", example: "5ms", default: "0s", particular: Some(Aspect::Wire),
             short: "Delay of every bit; a bare number is in ms",
+            detail: "On gsm, where it is unset, that of the interleaver, some 111 ms.",
         }
         /// Frames lost in a fixed pattern, the first K of every N: 5/100
         "burst" burst: LossPattern {
@@ -163,7 +165,7 @@ settings! {
             short: "Retransmission: none, persistent, or at most N times",
             unset: "none on a pipe, persistent on wavelan and with policy, the attempts of the \
                     radio on wifi",
-            detail: "N is 0 to 254.",
+            detail: "N is 0 to 254. On gsm none is the transparent service, and N is N2 of RLP.",
         }
         /// Deliver packets that failed the frame check, marked as damaged
         "accept-damaged" accept_damaged: bool {

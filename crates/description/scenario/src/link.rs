@@ -26,6 +26,8 @@ pub enum LinkKind {
     WifiB,
     /// A radio of 802.11g: 6 to 54 Mb/s.
     WifiG,
+    /// A circuit of GSM: 9.6 kb/s in radio blocks of 20 ms, with PPP on it.
+    Gsm,
 }
 
 impl Choice for LinkKind {
@@ -38,6 +40,7 @@ impl Choice for LinkKind {
         ),
         ("wifi-b", Self::WifiB, "802.11b: 1 to 11 Mb/s, with stations at places"),
         ("wifi-g", Self::WifiG, "802.11g: 6 to 54 Mb/s, with stations at places"),
+        ("gsm", Self::Gsm, "A circuit of GSM of 9.6 kb/s in blocks of 20 ms, with PPP on it"),
     ];
 }
 
@@ -46,7 +49,7 @@ impl LinkKind {
     #[must_use]
     pub const fn phy(self) -> Option<Phy> {
         match self {
-            Self::Pipe | Self::Wavelan => None,
+            Self::Pipe | Self::Wavelan | Self::Gsm => None,
             Self::WifiB => Some(Phy::B),
             Self::WifiG => Some(Phy::G),
         }

@@ -1,5 +1,6 @@
 //! From what a scenario says of a link to its medium and the interfaces at its ends.
 
+pub(crate) mod gsm;
 pub(crate) mod wavelan;
 pub(crate) mod wifi;
 

@@ -49,7 +49,7 @@ impl Scenario {
             let arq = match link.kind() {
                 LinkKind::Wavelan => Arq::Persistent,
                 LinkKind::Pipe if is_coded => Arq::Persistent,
-                LinkKind::Pipe => Arq::None,
+                LinkKind::Pipe | LinkKind::Gsm => Arq::None,
                 // A radio has limits of its own, for short frames and for long ones.
                 LinkKind::WifiB | LinkKind::WifiG => continue,
             };

@@ -232,6 +232,7 @@ impl Scenario {
         let seen_from = |member| seen_from(number, member, &members, stations, map);
         let (medium, interfaces) = match link.kind() {
             LinkKind::Pipe => links::pipe(link, self, files)?,
+            LinkKind::Gsm => links::gsm::gsm(link, self, files)?,
             LinkKind::Wavelan => {
                 links::wavelan::wavelan(link, self, seen_from(members[link.base()]), files)?
             }
@@ -313,6 +314,7 @@ fn fastest(link: &Link) -> Option<Rate> {
     let rate = |is_uplink| link.direction(is_uplink).rate.value();
     let default = match link.kind() {
         LinkKind::Pipe => None,
+        LinkKind::Gsm => Some(links::gsm::SERVICE_RATE),
         LinkKind::Wavelan => Some(links::wavelan::WAVELAN_RATE),
         LinkKind::WifiB => Some(links::wifi::highest(Phy::B).rate()),
         LinkKind::WifiG => Some(links::wifi::highest(Phy::G).rate()),

@@ -1,11 +1,13 @@
-//! The same stream as real packets through the transparent circuit, bit by bit.
+//! The same stream as real packets through a circuit, transparent or with RLP, bit by bit.
+
+mod service;
 
 use core::net::Ipv4Addr;
 use core::ops::Range;
+use std::collections::VecDeque;
 
 use windfall_base::Duration;
 use windfall_ppp::{Deframed, Deframer, FrameMode};
-use windfall_rlp::{TransparentLine, TransparentMode};
 use windfall_rtp::{
     Depacketizer, RTP_HEADER_LEN, RtpHeader, RtpPacket, VIDEO_CLOCK, VideoCodec, VideoPayload,
     packetize,
@@ -15,6 +17,8 @@ use windfall_wire_net::udplite::Coverage;
 use windfall_wire_net::{
     Addresses, Ipv4Packet, Ipv4Repr, Protocol, UdpLitePacket, UdpLiteRepr, UdpPacket, UdpRepr,
 };
+
+use service::ServiceEnd;
 
 use crate::blocks::BlockErrors;
 use crate::run::{WsimOutcome, WsimPacket, WsimProtocol, WsimRun};
@@ -33,7 +37,25 @@ const SOURCE: u32 = 0x7769_6e64;
 /// The longest packet of PPP.
 const MRU: u16 = 1_500;
 /// Blocks without anything to send before the simulation ends: the last frames are on their way.
-const QUIET: u32 = 10;
+const QUIET: u32 = 20;
+/// Blocks on their way through the interleaver, of 22 bursts or some 111 ms.
+const ON_THE_WAY: usize = 6;
+/// Blocks before the first picture in which RLP connects; nothing is damaged in them.
+const CALL: u64 = 60;
+/// The first block of the way back, far from that of the way there in the same trace.
+const WAY_BACK: u64 = 1_000_003;
+
+/// The service of a circuit.
+//= S1.13
+//= S1.45
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CircuitService {
+    /// Transparent: damage goes through.
+    #[default]
+    Transparent,
+    /// RLP: what is damaged is repeated.
+    Rlp,
+}
 
 /// The settings of the simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,6 +70,8 @@ pub struct CircuitConfig {
     pub codec: VideoCodec,
     /// Packets behind the first of a picture repeat its header.
     pub repeat: bool,
+    /// The service under PPP.
+    pub service: CircuitService,
 }
 
 /// A packet on its way.
@@ -71,25 +95,56 @@ pub fn circuit(
 ) -> WsimRun {
     let mut sender = Sender::new(config);
     let mut receiver = Receiver::new(config, pictures.len());
+    let mut flying = [VecDeque::new(), VecDeque::new()];
     let mut quiet = 0;
     let mut next = 0;
     let mut block_number = 0_u64;
+    for _ in 0..CALL {
+        let mut meet = |_: &mut [u8; 30], _: &mut [u8; 30]| {};
+        pass(&mut sender, &mut receiver, &mut flying, (Duration::ZERO, &mut meet));
+    }
     while next < pictures.len() || quiet < QUIET {
         let now = BLOCK_TIME * block_number;
         while next < pictures.len() && picture_time(config, next) <= now {
             sender.send(pictures[next], next);
             next += 1;
         }
-        quiet = if sender.line.unsent() == 0 { quiet + 1 } else { 0 };
+        quiet = if sender.line.unfinished() == 0 { quiet + 1 } else { 0 };
         sender.note_begun(block_number);
-        let mut block = sender.line.next_block();
-        sender.note_ended(block_number);
         // Bits are counted in the order of transmission, the least significant of a byte first.
-        errors.inverted(first + block_number, |bit| block[bit / 8] ^= 1 << (bit % 8));
+        let mut meet = |there: &mut [u8; 30], back: &mut [u8; 30]| {
+            errors.inverted(first + block_number, |bit| there[bit / 8] ^= 1 << (bit % 8));
+            let number = first + WAY_BACK + block_number;
+            errors.inverted(number, |bit| back[bit / 8] ^= 1 << (bit % 8));
+        };
+        let end = BLOCK_TIME * (block_number + 1);
+        pass(&mut sender, &mut receiver, &mut flying, (end, &mut meet));
+        sender.note_ended(block_number);
         block_number += 1;
-        receiver.take(&block, BLOCK_TIME * block_number, &sender.sent);
     }
     finish(config, &sender, receiver, errors, (first, block_number))
+}
+
+/// Exchanges the blocks of one slot, which ends at `end`; `meet` does the damage.
+fn pass(
+    sender: &mut Sender,
+    receiver: &mut Receiver,
+    flying: &mut [VecDeque<[u8; 30]>; 2],
+    (end, meet): (Duration, &mut dyn FnMut(&mut [u8; 30], &mut [u8; 30])),
+) {
+    let (mut there, mut back) = (sender.line.next_block(), receiver.line.next_block());
+    meet(&mut there, &mut back);
+    flying[0].push_back(there);
+    flying[1].push_back(back);
+    let mut arrive = |way: usize| {
+        if flying[way].len() > ON_THE_WAY { flying[way].pop_front() } else { None }
+    };
+    if let Some(block) = arrive(0) {
+        receiver.take(&block, end, &sender.sent);
+    }
+    if let Some(block) = arrive(1) {
+        sender.line.handle_block(&block);
+    }
 }
 
 fn picture_time(config: &CircuitConfig, number: usize) -> Duration {
@@ -98,7 +153,7 @@ fn picture_time(config: &CircuitConfig, number: usize) -> Duration {
 
 struct Sender {
     config: CircuitConfig,
-    line: TransparentLine,
+    line: ServiceEnd,
     sent: Vec<Sent>,
     /// Bytes given to the line so far.
     written: u64,
@@ -108,7 +163,7 @@ struct Sender {
 
 impl Sender {
     fn new(config: &CircuitConfig) -> Self {
-        let line = TransparentLine::new(TransparentMode::Asynchronous, 0x7e);
+        let line = ServiceEnd::new(config.service, true);
         Self { config: *config, line, sent: Vec::new(), written: 0, blocks: Vec::new() }
     }
 
@@ -136,8 +191,8 @@ impl Sender {
 
     /// Notes the first block of packets whose first byte goes next.
     fn note_begun(&mut self, block: u64) {
-        // A block has room for 19.2 characters; a packet that begins in its midst is begun then.
-        let gone = self.written - self.line.unsent() as u64 + 19;
+        // A packet that begins in the midst of a block is begun then.
+        let gone = self.written - self.line.unsent() as u64 + self.line.in_a_block();
         for (sent, (begun, _)) in self.sent.iter().zip(&mut self.blocks).rev() {
             if begun.is_some() {
                 break;
@@ -190,7 +245,7 @@ fn ip_packet(protocol: WsimProtocol, rtp: &[u8], exact: usize) -> Vec<u8> {
 
 struct Receiver {
     config: CircuitConfig,
-    line: TransparentLine,
+    line: ServiceEnd,
     deframer: Deframer,
     depacketizer: Depacketizer,
     pictures: Vec<Vec<u8>>,
@@ -206,7 +261,7 @@ impl Receiver {
         };
         Self {
             config: *config,
-            line: TransparentLine::new(TransparentMode::Asynchronous, 0x7e),
+            line: ServiceEnd::new(config.service, false),
             deframer: Deframer::new(mode, HdlcCheck::Fcs16, Accm::NONE, MRU),
             depacketizer: Depacketizer::new(config.codec),
             pictures: vec![Vec::new(); pictures],
@@ -215,8 +270,7 @@ impl Receiver {
     }
 
     fn take(&mut self, block: &[u8; 30], now: Duration, sent: &[Sent]) {
-        let mut characters = Vec::new();
-        self.line.handle_block(block, &mut characters);
+        let characters = self.line.handle_block(block);
         let mut packets = Vec::new();
         self.deframer.take(&characters, |frame: Deframed<'_>| {
             if frame.protocol == IPV4 {

@@ -14,7 +14,7 @@ mod literal;
 mod run;
 
 pub use blocks::{BlockErrors, BlockTraceError};
-pub use circuit::{CircuitConfig, circuit};
+pub use circuit::{CircuitConfig, CircuitService, circuit};
 pub use layout::{HeaderLayout, HeaderPart};
 pub use literal::{BlockCorruption, LITERAL_HEADERS, LiteralConfig, literal};
 pub use run::{WsimOutcome, WsimPacket, WsimProtocol, WsimRun};

@@ -4,6 +4,7 @@ mod account;
 pub mod assist;
 pub mod classify;
 pub mod flows;
+pub mod gsm;
 mod link;
 mod pipe;
 pub mod wavelan;
@@ -24,6 +25,7 @@ use account::InterfaceAccount;
 use assist::{Assist, AssistConfig};
 use classify::{Classifier, Rule};
 use flows::{FlowAccount, QueueConfig, ScheduledFlow};
+use gsm::{GsmLink, GsmLinkConfig};
 use link::Link;
 use pipe::PipeLink;
 use wavelan::{WavelanConfig, WavelanLink};
@@ -83,6 +85,8 @@ pub enum LinkLayerConfig {
     Wavelan(WavelanConfig),
     /// One station of an 802.11 network.
     Wifi(WifiConfig),
+    /// One end of a GSM circuit.
+    Gsm(GsmLinkConfig),
 }
 
 /// A network interface: [`DEVICE`] carries bare IP packets, [`MEDIUM`] frames.
@@ -110,6 +114,7 @@ impl Interface {
                 Box::new(PipeLink::new(link, classifier.asks_for_repetition(), &queues))
             }
             LinkLayerConfig::Wavelan(link) => Box::new(WavelanLink::new(link, &queues)),
+            LinkLayerConfig::Gsm(link) => Box::new(GsmLink::new(link, mtu, &queues)),
             LinkLayerConfig::Wifi(link) => {
                 Box::new(WifiLink::new(link, classifier.clone(), &queues, (seed, name)))
             }

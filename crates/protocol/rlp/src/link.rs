@@ -197,6 +197,19 @@ impl RlpLink {
         self.outgoing.len()
     }
 
+    /// Characters that the peer has not acknowledged, those that wait for their first sending
+    /// included.
+    #[must_use]
+    pub fn unacknowledged(&self) -> usize {
+        self.outgoing.len() + self.transmit.infos().map(characters_in).sum::<usize>()
+    }
+
+    /// V(R): the number of the next frame in order from the peer.
+    #[must_use]
+    pub fn expected(&self) -> u8 {
+        self.receive.next()
+    }
+
     /// Gives the characters that have arrived.
     pub fn read(&mut self) -> Vec<u8> {
         core::mem::take(&mut self.incoming)
@@ -533,6 +546,11 @@ impl RlpLink {
         });
         self.unsent_ack.get_or_insert(now);
     }
+}
+
+/// The number of characters in an information field.
+fn characters_in(info: &RlpInfo) -> usize {
+    l2r::parse_characters(info).map_or(0, |content| content.characters.len())
 }
 
 /// Packs characters into an information field; `None` if there are none.

@@ -43,6 +43,11 @@ impl TransmitWindow {
         self.frames.len() as u8
     }
 
+    /// The information fields of the frames that are not acknowledged.
+    pub(crate) fn infos(&self) -> impl Iterator<Item = &RlpInfo> {
+        self.frames.iter().map(|frame| &frame.info)
+    }
+
     /// Returns `true` if no frame was ever acknowledged.
     pub(crate) fn is_fresh(&self) -> bool {
         self.first == 0

@@ -70,6 +70,12 @@ impl TransparentLine {
         self.outgoing.len()
     }
 
+    /// Characters of which the last bit is not sent.
+    #[must_use]
+    pub fn unfinished(&self) -> usize {
+        self.outgoing.len() + usize::from(!self.bits.is_empty())
+    }
+
     /// Characters whose stop bit was missing.
     #[must_use]
     pub fn framing_errors(&self) -> u64 {

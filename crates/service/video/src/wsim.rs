@@ -8,8 +8,8 @@ use windfall_media::{ClipQuality, PictureError, YuvPicture};
 use windfall_report::{Provenance, Table};
 use windfall_trace::convert;
 use windfall_wsim::{
-    BlockCorruption, BlockErrors, BlockTraceError, CircuitConfig, LiteralConfig, WsimOutcome,
-    WsimProtocol, WsimRun, circuit, literal,
+    BlockCorruption, BlockErrors, BlockTraceError, CircuitConfig, CircuitService, LiteralConfig,
+    WsimOutcome, WsimProtocol, WsimRun, circuit, literal,
 };
 
 use crate::clip::CodedClip;
@@ -234,7 +234,8 @@ fn simulate(
     let config = LiteralConfig { protocol, adu, corruption, seed };
     let by_algorithm = literal(&config, &pictures, errors, first);
     let (rate, codec) = (clip.format.rate, clip.codec);
-    let config = CircuitConfig { protocol, adu, rate, codec, repeat: false };
+    let service = CircuitService::Transparent;
+    let config = CircuitConfig { protocol, adu, rate, codec, repeat: false, service };
     let as_packets = circuit(&config, &pictures, errors, first);
     [("literal", by_algorithm), ("circuit", as_packets)]
 }

@@ -209,7 +209,7 @@ fn the_defaults_that_are_told_are_those_that_hold() {
 #[test]
 fn a_word_is_advised_where_there_are_words() {
     let advice = crate::LinkKind::parse("wire").expect_err("no such kind");
-    assert_eq!(advice, "use pipe, wavelan, wifi-b or wifi-g");
+    assert_eq!(advice, "use pipe, wavelan, wifi-b, wifi-g or gsm");
     assert_eq!(bool::parse("true").expect_err("no such word"), "use on or off");
 }
 

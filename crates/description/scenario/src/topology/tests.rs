@@ -237,3 +237,46 @@ fn absurd_values_are_refused_in_short() {
     let message = refused("", "[[flow]]\nname = \"v\"\nweight = 1e308");
     assert!(message.contains("weight of 1e308 is out of range"), "{message}");
 }
+
+/// A circuit between two stations, with these settings.
+fn circuit(settings: &str) -> Result<Topology, String> {
+    let station = |name: &str| format!("[[station]]\nname = \"{name}\"\n");
+    topology(&format!(
+        "format = 1\n{}{}[[link]]\nstations = [\"a\", \"b\"]\nkind = \"gsm\"\n{settings}",
+        station("a"),
+        station("b")
+    ))
+}
+
+//= S1.13
+#[test]
+fn a_circuit_has_the_service_that_arq_names() {
+    use windfall_stack::{GsmService, LinkLayerConfig};
+    for (settings, expected) in [
+        ("", GsmService::Transparent),
+        ("arq = \"none\"", GsmService::Transparent),
+        ("arq = \"6\"", GsmService::NonTransparent { n2: 6 }),
+    ] {
+        let topology = circuit(settings).expect(settings);
+        let link = &topology.network.links[0];
+        for end in &link.ends {
+            let LinkLayerConfig::Gsm(config) = &end.interface.link else { panic!("{settings}") };
+            assert_eq!(config.service, expected);
+            assert!(!config.accept_damaged);
+        }
+        assert_eq!(link.medium.rate(windfall_base::Port(0)), Rate::from_bps(12_000));
+    }
+}
+
+#[test]
+fn what_a_circuit_cannot_do_is_refused() {
+    for (settings, expected) in [
+        ("rate = \"1Mbps\"", "a gsm circuit has 9.6 kb/s"),
+        ("downlink.rate-trace = \"good.trace\"", "a gsm circuit has 9.6 kb/s"),
+        ("policy = \"flex\"", "a gsm circuit has a code of its own"),
+        ("uplink.arq = \"3\"", "both directions of a gsm circuit have one service"),
+    ] {
+        let message = circuit(settings).expect_err(settings);
+        assert!(message.contains(expected), "{message}");
+    }
+}

@@ -26,7 +26,8 @@ fn pictures(count: u16, length: usize) -> Vec<Vec<u8>> {
 
 fn config(protocol: WsimProtocol) -> CircuitConfig {
     let codec = VideoCodec::H263Plus;
-    CircuitConfig { protocol, adu: 242, rate: 5.0, codec, repeat: false }
+    let service = CircuitService::Transparent;
+    CircuitConfig { protocol, adu: 242, rate: 5.0, codec, repeat: false, service }
 }
 
 fn run(protocol: WsimProtocol, pictures: &[Vec<u8>], errors: &BlockErrors) -> WsimRun {
@@ -46,7 +47,8 @@ fn without_errors_every_picture_arrives_bit_for_bit() {
         // 159 bytes are 1590 bits and 8.3 blocks of 192 bits.
         assert!(run.packets.iter().all(|it| it.packet_len == 159 && (9..=10).contains(&it.blocks)));
         let delays = run.packets.iter().map(|it| it.delay.unwrap().as_millis());
-        assert!(delays.clone().all(|delay| (180..=220).contains(&delay)), "{delays:?}");
+        // And 120 ms through the interleaver.
+        assert!(delays.clone().all(|delay| (300..=340).contains(&delay)), "{delays:?}");
     }
 }
 
@@ -136,4 +138,26 @@ fn udp_lite_loses_fewer_packets_than_udp() {
     println!("mean loss in percent: {sums:?}, times ten");
     assert!(sums[0][1] < 0.6 * sums[0][0], "{sums:?}");
     assert!(sums[1][1] < 0.99 * sums[1][0], "{sums:?}");
+}
+
+/// S1.49: RLP loses nothing where the transparent circuit does, and takes longer for it.
+//= S1.13
+//= S1.45
+//= S1.49
+#[test]
+fn rlp_repairs_what_the_transparent_circuit_loses() {
+    let sent = pictures(300, 90);
+    let slices: Vec<&[u8]> = sent.iter().map(Vec::as_slice).collect();
+    for protocol in [WsimProtocol::Udp, WsimProtocol::UdpLite] {
+        let of = |service| {
+            circuit(&CircuitConfig { service, ..config(protocol) }, &slices, &bursts(4), 0)
+        };
+        let rlp = of(CircuitService::Rlp);
+        assert_eq!(rlp.pictures, sent);
+        assert_eq!(rlp.share(WsimOutcome::Intact), 1.0);
+        assert!(of(CircuitService::Transparent).loss() > 0.0);
+        let longest = rlp.packets.iter().filter_map(|it| it.delay).max().unwrap();
+        // A repetition takes a way back and a way there.
+        assert!(longest.as_millis() > 500, "{longest:?}");
+    }
 }

@@ -21,9 +21,9 @@ pub(super) struct PipeLink {
     sending: bool,
 }
 
-/// A packet that waits for the link.
+/// The packets that wait for a link.
 #[derive(Debug)]
-enum Packets {
+pub(super) enum Packets {
     /// Everything in one queue.
     One(DropTail),
     /// Flows, each in its own.
@@ -35,7 +35,7 @@ enum Packets {
 /// The link repeats before it sends what is new, so the discipline chooses among new packets; each
 /// attempt is charged when it has left the medium.
 #[derive(Debug)]
-struct Flows {
+pub(super) struct Flows {
     queues: Queues,
     /// Packets whose fate is open, with the air that their first attempt took.
     open: BTreeMap<Option<Tag>, (Ticket, Duration)>,
@@ -60,21 +60,14 @@ impl PipeLink {
         } else {
             link
         };
-        let waiting = if queues.flows.is_empty() {
-            Packets::One(DropTail::new(queues.limits))
-        } else {
-            let queues = Queues::new(queues, 1);
-            Packets::Flows(Box::new(Flows { queues, open: BTreeMap::new(), flying: None }))
-        };
+        let waiting = Packets::new(queues);
         Self { urgent: VecDeque::new(), waiting, link: Pipe::new(link), sending: false }
     }
 
     /// Takes down what the link has reported.
     fn collect(&mut self, now: Instant, account: &mut InterfaceAccount) {
         while let Some(event) = self.link.poll_event() {
-            if let Packets::Flows(flows) = &mut self.waiting {
-                flows.note(now, &event);
-            }
+            self.waiting.note(now, &event);
             account.link(event);
         }
     }
@@ -82,14 +75,7 @@ impl PipeLink {
 
 impl Link for PipeLink {
     fn take_packet(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
-        let refused = match &mut self.waiting {
-            Packets::One(queue) => queue.push(now, frame),
-            Packets::Flows(flows) => flows.queues.push(now, 0, frame),
-        };
-        match refused {
-            None => Ok(self.queue_len().0),
-            Some(_) => Err(DropReason::QueueFull),
-        }
+        self.waiting.push(now, frame)
     }
 
     fn take_first(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
@@ -109,9 +95,7 @@ impl Link for PipeLink {
             }
             Input::TransmissionDone => {
                 self.sending = false;
-                if let Packets::Flows(flows) = &mut self.waiting {
-                    flows.landed(now);
-                }
+                self.waiting.landed(now);
             }
             // A pipe has no carrier to sense.
             Input::CarrierBusy
@@ -158,23 +142,66 @@ impl Link for PipeLink {
     }
 
     fn queue_len(&self) -> (usize, usize) {
-        match &self.waiting {
-            Packets::One(queue) => (queue.len(), queue.bytes()),
-            Packets::Flows(flows) => (flows.queues.len(), flows.queues.bytes()),
-        }
+        self.waiting.len()
     }
 
     fn flows(&self) -> Vec<FlowAccount> {
-        match &self.waiting {
-            Packets::One(_) => Vec::new(),
-            Packets::Flows(flows) => flows.queues.accounts(),
-        }
+        self.waiting.accounts()
     }
 }
 
 impl Packets {
+    pub(super) fn new(queues: &QueueConfig) -> Self {
+        if queues.flows.is_empty() {
+            return Self::One(DropTail::new(queues.limits));
+        }
+        let queues = Queues::new(queues, 1);
+        Self::Flows(Box::new(Flows { queues, open: BTreeMap::new(), flying: None }))
+    }
+
+    /// Takes a packet, and returns the number that wait.
+    pub(super) fn push(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
+        let refused = match self {
+            Self::One(queue) => queue.push(now, frame),
+            Self::Flows(flows) => flows.queues.push(now, 0, frame),
+        };
+        match refused {
+            None => Ok(self.len().0),
+            Some(_) => Err(DropReason::QueueFull),
+        }
+    }
+
+    /// Learns what the link did with a packet that began to leave at `now`.
+    pub(super) fn note(&mut self, now: Instant, event: &LinkEvent) {
+        if let Self::Flows(flows) = self {
+            flows.note(now, event);
+        }
+    }
+
+    /// The last frame has left the medium.
+    pub(super) fn landed(&mut self, now: Instant) {
+        if let Self::Flows(flows) = self {
+            flows.landed(now);
+        }
+    }
+
+    /// Packets that wait, and their bytes.
+    pub(super) fn len(&self) -> (usize, usize) {
+        match self {
+            Self::One(queue) => (queue.len(), queue.bytes()),
+            Self::Flows(flows) => (flows.queues.len(), flows.queues.bytes()),
+        }
+    }
+
+    pub(super) fn accounts(&self) -> Vec<FlowAccount> {
+        match self {
+            Self::One(_) => Vec::new(),
+            Self::Flows(flows) => flows.queues.accounts(),
+        }
+    }
+
     /// The next packet that is still worth sending.
-    fn pull(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Pulled> {
+    pub(super) fn pull(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Pulled> {
         match self {
             Self::One(queue) => account.pull(now, || queue.pop()),
             Self::Flows(flows) => flows.pull(now, account),

@@ -1,0 +1,229 @@
+//! One end of a GSM circuit below an interface: PPP frames in a block every 20 ms.
+
+mod line;
+
+use std::collections::VecDeque;
+
+use windfall_base::{Check, DropReason, Frame, Input, Instant, Outgoing, Tag};
+use windfall_link::LinkEvent;
+use windfall_ppp::{Deframer, FrameMode};
+use windfall_queue::Waiting;
+use windfall_wire_link::hdlc::{Accm, FLAG, HdlcCheck, encode_frame};
+use windfall_wire_link::ppp::{IPV4, IPV6};
+use windfall_wire_link::rlp::RLP_FRAME_LEN;
+
+use super::account::InterfaceAccount;
+use super::flows::{FlowAccount, QueueConfig};
+use super::link::Link;
+use super::pipe::Packets;
+use line::{GsmLine, PACKED};
+
+/// The service of a circuit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GsmService {
+    /// Transparent and asynchronous: nothing is repeated, and damage goes through (S1.21).
+    Transparent,
+    /// RLP, which retransmits a frame `n2` times before it resets the link (S1.13).
+    NonTransparent {
+        /// N2 of GSM 04.22.
+        n2: u8,
+    },
+}
+
+/// The configuration of one end of a circuit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GsmLinkConfig {
+    /// The service, the same at both ends.
+    pub service: GsmService,
+    /// It calls its peer, as the mobile station does.
+    pub calls: bool,
+    /// PPP Lite: packets whose check fails are passed up (S1.12).
+    pub accept_damaged: bool,
+}
+
+/// A circuit that is connected, with PPP on it as it is after its negotiation: no escapes but those
+/// of flags, FCS-16.
+#[derive(Debug)]
+pub(super) struct GsmLink {
+    /// The packets that go ahead of the queue.
+    urgent: VecDeque<Waiting>,
+    waiting: Packets,
+    line: GsmLine,
+    deframer: Deframer,
+    /// The medium carries a block of ours that has not left it.
+    sending: bool,
+    delivery: VecDeque<Frame>,
+}
+
+impl GsmLink {
+    pub(super) fn new(config: GsmLinkConfig, mtu: usize, queues: &QueueConfig) -> Self {
+        let mode = if config.accept_damaged { FrameMode::Lite } else { FrameMode::Strict };
+        let longest = u16::try_from(mtu).unwrap_or(u16::MAX);
+        Self {
+            urgent: VecDeque::new(),
+            waiting: Packets::new(queues),
+            line: GsmLine::new(config),
+            deframer: Deframer::new(mode, HdlcCheck::Fcs16, Accm::NONE, longest),
+            sending: false,
+            delivery: VecDeque::new(),
+        }
+    }
+
+    /// Puts the next packet on the line, if the line has room for it in this block.
+    fn fill(&mut self, now: Instant, account: &mut InterfaceAccount) {
+        if !self.line.is_hungry() {
+            return;
+        }
+        let Self { urgent, waiting, .. } = self;
+        let first = account.pull(now, || urgent.pop_front());
+        let Some(pulled) = first.or_else(|| waiting.pull(now, account)) else { return };
+        let [head, body] = pulled.frame.payload.slices();
+        let protocol = match head.first().map(|byte| byte >> 4) {
+            Some(6) => IPV6,
+            _ => IPV4,
+        };
+        let [high, low] = protocol.to_be_bytes();
+        let mut characters = Vec::with_capacity(pulled.frame.payload.len() + 16);
+        let parts = [&[0xff, 0x03, high, low][..], head, body];
+        encode_frame(&parts, HdlcCheck::Fcs16, Accm::NONE, &mut characters);
+        if characters.len() <= PACKED {
+            // So that no two packets end in one block.
+            characters.splice(0..0, [FLAG; PACKED]);
+        }
+        self.line.write(now, pulled.frame.tag, &characters);
+    }
+
+    fn note(&mut self, began: Instant, event: LinkEvent, account: &mut InterfaceAccount) {
+        self.waiting.note(began, &event);
+        account.link(event);
+    }
+
+    /// Takes note of what the peer has, and of what is lost with a connection.
+    fn settle(&mut self, now: Instant, account: &mut InterfaceAccount) {
+        while let Some(event) = self.line.poll_event() {
+            self.note(now, event, account);
+        }
+    }
+
+    //= S1.12
+    fn take_block(&mut self, now: Instant, frame: &Frame, account: &mut InterfaceAccount) {
+        let Ok(mut block) = <[u8; RLP_FRAME_LEN]>::try_from(frame.to_vec()) else {
+            return self.lose(frame.tag.filter(|_| !frame.kept), DropReason::Truncated, account);
+        };
+        // The least significant bit of an octet is sent first.
+        block.iter_mut().for_each(|octet| *octet = octet.reverse_bits());
+        let before = self.deframer.counts().frame_check;
+        let arrived = self.line.handle_block(now, &block, frame.tag);
+        let mut packets = VecDeque::new();
+        self.deframer.take(&arrived.characters, |found| {
+            if [IPV4, IPV6].contains(&found.protocol) {
+                packets.push_back((found.packet.to_vec(), found.damaged));
+            }
+        });
+        account.counters.control_received += u64::from(packets.is_empty());
+        // What ends before the packets that were sent is a piece that damage has cut off.
+        let pieces = packets.len().saturating_sub(arrived.tags.len());
+        let tags = core::iter::repeat_n(None, pieces).chain(arrived.tags.into_iter().map(Some));
+        for tag in tags {
+            match packets.pop_front() {
+                Some((packet, damaged)) => self.deliver(tag, packet, damaged, account),
+                None if self.deframer.counts().frame_check > before => {
+                    self.lose(tag, DropReason::FrameCheck, account);
+                }
+                None => self.lose(tag, DropReason::LinkHeader, account),
+            }
+        }
+        self.settle(now, account);
+    }
+
+    fn deliver(
+        &mut self,
+        tag: Option<Tag>,
+        packet: Vec<u8>,
+        damaged: bool,
+        account: &mut InterfaceAccount,
+    ) {
+        account.arrived();
+        let mut frame = Frame { tag, ..Frame::packet(packet) };
+        frame.damage.frame = if damaged { Check::Bad } else { Check::Good };
+        self.delivery.push_back(frame);
+    }
+
+    /// A packet has come that cannot be made out.
+    fn lose(&mut self, tag: Option<Tag>, reason: DropReason, account: &mut InterfaceAccount) {
+        if tag.is_some() {
+            account.arrived();
+            account.dropped(tag, false, reason, RLP_FRAME_LEN);
+        }
+    }
+}
+
+impl Link for GsmLink {
+    fn take_packet(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
+        self.waiting.push(now, frame)
+    }
+
+    fn take_first(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
+        self.urgent.push_back(Waiting { since: now, frame });
+        Ok(self.queue_len().0 + self.urgent.len())
+    }
+
+    fn handle_input(&mut self, now: Instant, input: Input, account: &mut InterfaceAccount) {
+        match input {
+            Input::Frame(frame, _) => self.take_block(now, &frame, account),
+            Input::TransmissionDone => {
+                self.sending = false;
+                self.waiting.landed(now);
+            }
+            // A circuit has no carrier to sense.
+            _ => {}
+        }
+    }
+
+    fn handle_timeout(&mut self, _now: Instant, _account: &mut InterfaceAccount) {}
+
+    fn poll_delivery(&mut self, _account: &mut InterfaceAccount) -> Option<Frame> {
+        self.delivery.pop_front()
+    }
+
+    /// A block follows the one before it, whether or not there is something to say.
+    fn poll_transmit(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Outgoing> {
+        if self.sending {
+            return None;
+        }
+        self.fill(now, account);
+        let (mut block, ended) = self.line.next_block(now);
+        self.settle(now, account);
+        block.iter_mut().for_each(|octet| *octet = octet.reverse_bits());
+        let mut frame = Frame::packet(block.to_vec());
+        match ended {
+            Some((began, event @ LinkEvent::Sent { tag, kept, .. })) => {
+                (frame.tag, frame.kept) = (tag, kept);
+                self.note(began, event, account);
+            }
+            _ => account.counters.control_sent += 1,
+        }
+        account.counters.bytes_sent += block.len() as u64;
+        self.sending = true;
+        Some(frame.into())
+    }
+
+    fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        (!self.sending).then_some((Instant::START, "block"))
+    }
+
+    fn held(&self) -> usize {
+        self.urgent.len() + self.queue_len().0 + self.line.held() + self.delivery.len()
+    }
+
+    fn queue_len(&self) -> (usize, usize) {
+        self.waiting.len()
+    }
+
+    fn flows(&self) -> Vec<FlowAccount> {
+        self.waiting.accounts()
+    }
+}
+
+#[cfg(test)]
+mod tests;

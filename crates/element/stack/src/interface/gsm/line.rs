@@ -1,0 +1,247 @@
+//! The characters of packets in blocks, and the packet that ends in each.
+
+use std::collections::VecDeque;
+
+use windfall_base::{DropReason, Instant, Tag};
+use windfall_link::LinkEvent;
+use windfall_rlp::{RlpConfig, RlpEvent, RlpLink, RlpRole, TransparentLine, TransparentMode};
+use windfall_wire_link::hdlc::FLAG;
+use windfall_wire_link::l2r::L2R_CHARACTERS;
+use windfall_wire_link::rlp::{RLP_FRAME_LEN, RLP_MODULUS, RlpControl, RlpFrame};
+
+use super::{GsmLinkConfig, GsmService};
+
+/// The most characters in a block, of either service.
+pub(super) const PACKED: usize = L2R_CHARACTERS;
+/// Characters that wait for their first sending at most; a packet is put on the line as a whole.
+const BUFFER: usize = 1 << 20;
+
+/// A packet on the line.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    tag: Option<Tag>,
+    /// The number of its characters.
+    len: usize,
+    /// The characters that were written up to its end.
+    end: u64,
+    began: Instant,
+    /// The number of the RLP frame in which it ends, once that was sent.
+    number: Option<u8>,
+    attempts: u32,
+}
+
+/// One end of the line.
+#[derive(Debug)]
+pub(super) struct GsmLine {
+    service: Service,
+    /// Characters written since the start, or since the last reset of RLP.
+    written: u64,
+    /// The oldest first.
+    under_way: VecDeque<UnderWay>,
+    events: VecDeque<LinkEvent>,
+}
+
+#[derive(Debug)]
+enum Service {
+    Transparent(TransparentLine),
+    NonTransparent(Box<Reliable>),
+}
+
+/// RLP, and the packets that end in the frames that have arrived.
+#[derive(Debug)]
+struct Reliable {
+    link: RlpLink,
+    calls: bool,
+    tags: [Option<Tag>; RLP_MODULUS as usize],
+}
+
+/// The contents of a block: characters, and the packets that end in them, in order.
+#[derive(Debug, Default)]
+pub(super) struct Arrived {
+    pub(super) characters: Vec<u8>,
+    pub(super) tags: Vec<Tag>,
+}
+
+impl GsmLine {
+    pub(super) fn new(config: GsmLinkConfig) -> Self {
+        let service = match config.service {
+            GsmService::Transparent => {
+                Service::Transparent(TransparentLine::new(TransparentMode::Asynchronous, FLAG))
+            }
+            GsmService::NonTransparent { n2 } => {
+                let role = if config.calls { RlpRole::Mobile } else { RlpRole::Network };
+                let rlp = RlpConfig { n2, buffer: BUFFER, ..RlpConfig::standard(role) };
+                let tags = [None; RLP_MODULUS as usize];
+                let link = RlpLink::new(rlp);
+                Service::NonTransparent(Box::new(Reliable { link, calls: config.calls, tags }))
+            }
+        };
+        Self { service, written: 0, under_way: VecDeque::new(), events: VecDeque::new() }
+    }
+
+    /// Tells whether the next block has room for the beginning of another packet.
+    pub(super) fn is_hungry(&self) -> bool {
+        match &self.service {
+            Service::Transparent(line) => line.unfinished() < PACKED,
+            Service::NonTransparent(it) => it.link.is_up() && it.link.unsent() < PACKED,
+        }
+    }
+
+    /// Puts the characters of a packet on the line.
+    pub(super) fn write(&mut self, now: Instant, tag: Option<Tag>, characters: &[u8]) {
+        match &mut self.service {
+            Service::Transparent(line) => line.write(characters),
+            Service::NonTransparent(it) => {
+                it.link.write(characters);
+            }
+        }
+        let len = characters.len();
+        self.written += len as u64;
+        let (end, number, attempts) = (self.written, None, 0);
+        self.under_way.push_back(UnderWay { tag, len, end, began: now, number, attempts });
+    }
+
+    /// Packets on the line.
+    pub(super) fn held(&self) -> usize {
+        self.under_way.len()
+    }
+
+    /// Yields what has become of packets that the line kept.
+    pub(super) fn poll_event(&mut self) -> Option<LinkEvent> {
+        self.events.pop_front()
+    }
+
+    /// The next block, and the packet that ends in it with the time when it began.
+    pub(super) fn next_block(
+        &mut self,
+        now: Instant,
+    ) -> ([u8; RLP_FRAME_LEN], Option<(Instant, LinkEvent)>) {
+        let Service::Transparent(line) = &mut self.service else { return self.next_frame(now) };
+        let block = line.next_block();
+        let sent = self.written - line.unfinished() as u64;
+        let ended = self.pop_before(sent);
+        let sent = ended.map(|it| {
+            let (tag, len) = (it.tag, it.len);
+            (it.began, LinkEvent::Sent { tag, attempt: 1, len, kept: false })
+        });
+        (block, sent)
+    }
+
+    fn next_frame(&mut self, now: Instant) -> ([u8; RLP_FRAME_LEN], Option<(Instant, LinkEvent)>) {
+        let Service::NonTransparent(it) = &mut self.service else {
+            return ([0; RLP_FRAME_LEN], None);
+        };
+        if it.calls {
+            it.link.connect();
+        }
+        let before = it.link.unsent();
+        let block = it.link.next_frame(now);
+        let unsent = it.link.unsent();
+        if self.note_reset() {
+            return (block, None);
+        }
+        let frame = RlpFrame::parse(&block).map(|frame| frame.control);
+        let Ok(RlpControl::Information { ns, .. }) = frame else { return (block, None) };
+        let sent = self.written - unsent as u64;
+        let is_new = unsent < before;
+        let ends_here = |it: &&mut UnderWay| match it.number {
+            None => is_new && it.end <= sent,
+            Some(number) => !is_new && number == ns,
+        };
+        let ended = self.under_way.iter_mut().find(ends_here);
+        let sent = ended.map(|it| {
+            it.number = Some(ns);
+            it.attempts += 1;
+            let (tag, attempt, len) = (it.tag, it.attempts, it.len);
+            (it.began, LinkEvent::Sent { tag, attempt, len, kept: true })
+        });
+        (block, sent)
+    }
+
+    /// Takes a block that arrived; `tag` names the packet that ends in it.
+    pub(super) fn handle_block(
+        &mut self,
+        now: Instant,
+        block: &[u8; RLP_FRAME_LEN],
+        tag: Option<Tag>,
+    ) -> Arrived {
+        let it = match &mut self.service {
+            Service::Transparent(line) => {
+                let mut characters = Vec::new();
+                line.handle_block(block, &mut characters);
+                return Arrived { characters, tags: tag.into_iter().collect() };
+            }
+            Service::NonTransparent(it) => it,
+        };
+        let arrived = it.handle_frame(now, block, tag);
+        if !self.note_reset() {
+            self.note_acknowledged();
+        }
+        arrived
+    }
+
+    /// Takes out the oldest packet if it ends at this character or before.
+    fn pop_before(&mut self, character: u64) -> Option<UnderWay> {
+        let is_there = self.under_way.front().is_some_and(|it| it.end <= character);
+        if is_there { self.under_way.pop_front() } else { None }
+    }
+
+    /// Forgets the packets that the peer has.
+    fn note_acknowledged(&mut self) {
+        let Service::NonTransparent(it) = &self.service else { return };
+        let there = self.written - it.link.unacknowledged() as u64;
+        while let Some(it) = self.pop_before(there) {
+            self.events.push_back(LinkEvent::Acknowledged { tag: it.tag });
+        }
+    }
+
+    /// After a reset, what was not acknowledged is lost; returns whether there was one.
+    //= S1.16
+    fn note_reset(&mut self) -> bool {
+        let Service::NonTransparent(it) = &mut self.service else { return false };
+        let mut was_reset = false;
+        while let Some(event) = it.link.poll_event() {
+            was_reset |= matches!(event, RlpEvent::Reset { .. } | RlpEvent::Down(_));
+        }
+        if was_reset {
+            it.tags.fill(None);
+            // The rest of a packet whose beginning is lost still goes out.
+            self.written = it.link.unacknowledged() as u64;
+            let reason = DropReason::RetryLimit;
+            let lost = self.under_way.drain(..);
+            self.events.extend(lost.map(|it| {
+                let (tag, len) = (it.tag, it.len);
+                LinkEvent::Dropped { tag, kept: false, reason, len }
+            }));
+        }
+        was_reset
+    }
+}
+
+impl Reliable {
+    fn handle_frame(
+        &mut self,
+        now: Instant,
+        block: &[u8; RLP_FRAME_LEN],
+        tag: Option<Tag>,
+    ) -> Arrived {
+        let expected = self.link.expected();
+        let control = RlpFrame::parse(block).map(|frame| frame.control);
+        if let (Some(tag), Ok(RlpControl::Information { ns, .. })) = (tag, control) {
+            // A frame behind the window is a late copy.
+            let ahead = (ns + RLP_MODULUS - expected) % RLP_MODULUS;
+            if ahead < RLP_MODULUS / 2 {
+                self.tags[usize::from(ns)] = Some(tag);
+            }
+        }
+        // The link counts the blocks that are no frames.
+        let _ = self.link.handle_frame(now, block);
+        let mut tags = Vec::new();
+        let mut number = expected;
+        while number != self.link.expected() {
+            tags.extend(self.tags[usize::from(number)].take());
+            number = (number + 1) % RLP_MODULUS;
+        }
+        Arrived { characters: self.link.read(), tags }
+    }
+}
