@@ -166,7 +166,7 @@ fn check_pipe(link: &Link) -> Checked {
 fn check_gsm(link: &Link) -> Checked {
     check_pipe(link)?;
     for direction in [&link.both, &link.uplink, &link.downlink] {
-        let Direction { rate, rate_trace, policy, .. } = direction;
+        let Direction { rate, rate_trace, policy, expose, .. } = direction;
         let spans = [rate.as_ref().map(Spanned::span), rate_trace.as_ref().map(Spanned::span)];
         if let Some(span) = spans.into_iter().flatten().next() {
             let message = "a gsm circuit has 9.6 kb/s: remove the rate, or use kind = \"pipe\"";
@@ -175,6 +175,10 @@ fn check_gsm(link: &Link) -> Checked {
         if let Some(policy) = policy {
             let message = "a gsm circuit has a code of its own: remove policy, or use arq";
             return Err(Fault::at(policy.span(), message));
+        }
+        if let Some(expose) = expose {
+            let message = "the air may damage every bit of a gsm block: remove expose";
+            return Err(Fault::at(expose.span(), message));
         }
     }
     for direction in [&link.uplink, &link.downlink] {

@@ -60,6 +60,12 @@ impl Deframer {
         self.counts
     }
 
+    /// Tells whether bytes have come since the last flag.
+    #[must_use]
+    pub fn is_within_frame(&self) -> bool {
+        !self.begun.is_empty()
+    }
+
     /// Sets the bytes that the peer escapes, so that bare ones were inserted by the line.
     pub fn set_accm(&mut self, accm: Accm) {
         self.accm = accm;

@@ -274,6 +274,7 @@ fn what_a_circuit_cannot_do_is_refused() {
         ("rate = \"1Mbps\"", "a gsm circuit has 9.6 kb/s"),
         ("downlink.rate-trace = \"good.trace\"", "a gsm circuit has 9.6 kb/s"),
         ("policy = \"flex\"", "a gsm circuit has a code of its own"),
+        ("expose = [\"header\"]", "every bit of a gsm block"),
         ("uplink.arq = \"3\"", "both directions of a gsm circuit have one service"),
     ] {
         let message = circuit(settings).expect_err(settings);

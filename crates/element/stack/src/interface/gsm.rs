@@ -50,6 +50,8 @@ pub(super) struct GsmLink {
     waiting: Packets,
     line: GsmLine,
     deframer: Deframer,
+    /// Packets whose last block has come, but not yet the flag behind them.
+    unended: VecDeque<Tag>,
     /// The medium carries a block of ours that has not left it.
     sending: bool,
     delivery: VecDeque<Frame>,
@@ -64,6 +66,7 @@ impl GsmLink {
             waiting: Packets::new(queues),
             line: GsmLine::new(config),
             deframer: Deframer::new(mode, HdlcCheck::Fcs16, Accm::NONE, longest),
+            unended: VecDeque::new(),
             sending: false,
             delivery: VecDeque::new(),
         }
@@ -112,7 +115,7 @@ impl GsmLink {
         };
         // The least significant bit of an octet is sent first.
         block.iter_mut().for_each(|octet| *octet = octet.reverse_bits());
-        let before = self.deframer.counts().frame_check;
+        let before = self.deframer.counts();
         let arrived = self.line.handle_block(now, &block, frame.tag);
         let mut packets = VecDeque::new();
         self.deframer.take(&arrived.characters, |found| {
@@ -121,19 +124,31 @@ impl GsmLink {
             }
         });
         account.counters.control_received += u64::from(packets.is_empty());
-        // What ends before the packets that were sent is a piece that damage has cut off.
-        let pieces = packets.len().saturating_sub(arrived.tags.len());
-        let tags = core::iter::repeat_n(None, pieces).chain(arrived.tags.into_iter().map(Some));
-        for tag in tags {
-            match packets.pop_front() {
-                Some((packet, damaged)) => self.deliver(tag, packet, damaged, account),
-                None if self.deframer.counts().frame_check > before => {
-                    self.lose(tag, DropReason::FrameCheck, account);
-                }
-                None => self.lose(tag, DropReason::LinkHeader, account),
-            }
+        self.unended.extend(arrived.tags);
+        while let Some((packet, damaged)) = packets.pop_front() {
+            // What ends before the packets that were sent is a piece that damage has cut off.
+            let is_piece = packets.len() >= self.unended.len();
+            let tag = if is_piece { None } else { self.unended.pop_front() };
+            self.deliver(tag, packet, damaged, account);
         }
+        let counts = self.deframer.counts();
+        let reason = if counts.frame_check > before.frame_check {
+            DropReason::FrameCheck
+        } else {
+            DropReason::LinkHeader
+        };
+        self.lose_ended(counts != before, reason, account);
         self.settle(now, account);
+    }
+
+    /// Gives up the packets that have come and were no frames. One whose last flag is damaged ends
+    /// with the next flag, so it is kept while nothing has `ended`.
+    fn lose_ended(&mut self, ended: bool, reason: DropReason, account: &mut InterfaceAccount) {
+        let is_open = self.deframer.is_within_frame() && !ended;
+        while self.unended.len() > usize::from(is_open) {
+            let tag = self.unended.pop_front();
+            self.lose(tag, reason, account);
+        }
     }
 
     fn deliver(

@@ -195,7 +195,7 @@ impl GsmLine {
         }
     }
 
-    /// After a reset, what was not acknowledged is lost; returns whether there was one.
+    /// After a reset, what was begun and not acknowledged is lost; returns whether there was one.
     //= S1.16
     fn note_reset(&mut self) -> bool {
         let Service::NonTransparent(it) = &mut self.service else { return false };
@@ -205,16 +205,24 @@ impl GsmLine {
         }
         if was_reset {
             it.tags.fill(None);
-            // The rest of a packet whose beginning is lost still goes out.
-            self.written = it.link.unacknowledged() as u64;
-            let reason = DropReason::RetryLimit;
-            let lost = self.under_way.drain(..);
-            self.events.extend(lost.map(|it| {
-                let (tag, len) = (it.tag, it.len);
-                LinkEvent::Dropped { tag, kept: false, reason, len }
-            }));
+            let unsent = it.link.unsent() as u64;
+            self.lose_begun(unsent);
         }
         was_reset
+    }
+
+    /// Gives up all packets but those of which every character still waits; the rest of one whose
+    /// beginning is lost goes out, and is of no use.
+    fn lose_begun(&mut self, unsent: u64) {
+        let sent = self.written - unsent;
+        let begun = self.under_way.partition_point(|it| it.end - (it.len as u64) < sent);
+        let reason = DropReason::RetryLimit;
+        self.events.extend(self.under_way.drain(..begun).map(|it| {
+            let (tag, len) = (it.tag, it.len);
+            LinkEvent::Dropped { tag, kept: false, reason, len }
+        }));
+        self.under_way.iter_mut().for_each(|it| it.end -= sent);
+        self.written = unsent;
     }
 }
 
@@ -227,15 +235,14 @@ impl Reliable {
     ) -> Arrived {
         let expected = self.link.expected();
         let control = RlpFrame::parse(block).map(|frame| frame.control);
-        if let (Some(tag), Ok(RlpControl::Information { ns, .. })) = (tag, control) {
-            // A frame behind the window is a late copy.
-            let ahead = (ns + RLP_MODULUS - expected) % RLP_MODULUS;
-            if ahead < RLP_MODULUS / 2 {
-                self.tags[usize::from(ns)] = Some(tag);
-            }
-        }
         // The link counts the blocks that are no frames.
         let _ = self.link.handle_frame(now, block);
+        let Ok(RlpControl::Information { ns, .. }) = control else { return Arrived::default() };
+        // A frame behind the window is a late copy.
+        let ahead = (ns + RLP_MODULUS - expected) % RLP_MODULUS;
+        if ahead < RLP_MODULUS / 2 {
+            self.tags[usize::from(ns)] = tag;
+        }
         let mut tags = Vec::new();
         let mut number = expected;
         while number != self.link.expected() {

@@ -1,5 +1,6 @@
 use windfall_base::{Duration, Ledger, Node as _, Port, RxVector, Seed, Stream};
 use windfall_testkit::laws;
+use windfall_wire_link::rlp::{RlpControl, RlpFrame};
 
 use super::*;
 use crate::interface::{DEVICE, Interface, InterfaceConfig, LinkLayerConfig, MEDIUM};
@@ -174,6 +175,64 @@ fn a_peer_that_falls_silent_costs_what_was_not_acknowledged() {
     circuit.send(packet(3, 100));
     circuit.run(500, |_, _| {});
     assert_eq!(circuit.tags(), [3]);
+}
+
+/// A packet is delivered under its own tag or dropped, and never both, whichever bit of its last
+/// block is damaged: that of the flag behind it too.
+//= S1.12
+#[test]
+fn any_damage_to_a_last_block_costs_a_packet_once() {
+    for accept_damaged in [false, true] {
+        for bit in 0..240 {
+            let mut circuit = Circuit::new(GsmService::Transparent, accept_damaged);
+            circuit.send(packet(1, 40));
+            circuit.send(packet(2, 40));
+            circuit.run(40, |_, frame| {
+                if frame.tag == Some(Tag(1)) {
+                    frame.invert(&[bit]);
+                }
+            });
+            // Its first flag ends what is still open.
+            circuit.send(packet(3, 40));
+            circuit.run(20, |_, _| {});
+            let tags = circuit.tags();
+            assert_eq!(tags.len(), circuit.delivered.len(), "{bit}: each has a tag");
+            assert!(tags.is_sorted_by(|one, next| one < next), "{bit}: {tags:?}");
+            let [near, far] = circuit.ledgers();
+            assert!(near.balances() && far.balances(), "{near:?} {far:?}");
+            assert_eq!(tags.len() as u64 + far.drops.total(), 3, "{bit}: {far:?}");
+        }
+    }
+}
+
+/// A reset is told of once: each packet is delivered under its own tag, or dropped by
+/// its sender, and never both.
+//= S1.16
+#[test]
+fn a_frame_that_never_arrives_costs_each_packet_begun_once() {
+    let mut circuit = Circuit::new(RLP, false);
+    circuit.run(100, |_, _| {});
+    for tag in 0..100 {
+        circuit.send(packet(tag, 40));
+    }
+    // The fourth frame and its six retransmissions; those behind it arrive and wait for it.
+    let mut left = 7;
+    circuit.run(1_000, |_, frame| {
+        let octets = frame.to_vec().into_iter().map(u8::reverse_bits).collect::<Vec<_>>();
+        let control = RlpFrame::parse(&octets).map(|frame| frame.control);
+        if matches!(control, Ok(RlpControl::Information { ns: 3, .. })) && left > 0 {
+            left -= 1;
+            frame.invert(&[0, 17, 99]);
+        }
+    });
+    let [near, far] = circuit.ledgers();
+    assert!(near.balances() && far.balances(), "{near:?} {far:?}");
+    let tags = circuit.tags();
+    assert_eq!(tags.len(), circuit.delivered.len(), "each has a tag");
+    assert!(tags.is_sorted_by(|one, next| one < next), "{tags:?}");
+    let lost = near.drops.total();
+    assert!((1..50).contains(&lost), "{near:?}");
+    assert_eq!((tags.len() as u64 + lost, far.drops.total()), (100, 0), "{far:?}");
 }
 
 /// A circuit under the laws, with blocks of another at the far end of its medium.
