@@ -100,8 +100,8 @@ pub fn circuit(
     let mut next = 0;
     let mut block_number = 0_u64;
     for _ in 0..CALL {
-        let mut meet = |_: &mut [u8; 30], _: &mut [u8; 30]| {};
-        pass(&mut sender, &mut receiver, &mut flying, (Duration::ZERO, &mut meet));
+        let meet = |_: &mut [u8; 30], _: &mut [u8; 30]| {};
+        pass(&mut sender, &mut receiver, &mut flying, Duration::ZERO, meet);
     }
     while next < pictures.len() || quiet < QUIET {
         let now = BLOCK_TIME * block_number;
@@ -112,13 +112,13 @@ pub fn circuit(
         quiet = if sender.line.unfinished() == 0 { quiet + 1 } else { 0 };
         sender.note_begun(block_number);
         // Bits are counted in the order of transmission, the least significant of a byte first.
-        let mut meet = |there: &mut [u8; 30], back: &mut [u8; 30]| {
+        let meet = |there: &mut [u8; 30], back: &mut [u8; 30]| {
             errors.inverted(first + block_number, |bit| there[bit / 8] ^= 1 << (bit % 8));
             let number = first + WAY_BACK + block_number;
             errors.inverted(number, |bit| back[bit / 8] ^= 1 << (bit % 8));
         };
         let end = BLOCK_TIME * (block_number + 1);
-        pass(&mut sender, &mut receiver, &mut flying, (end, &mut meet));
+        pass(&mut sender, &mut receiver, &mut flying, end, meet);
         sender.note_ended(block_number);
         block_number += 1;
     }
@@ -130,7 +130,8 @@ fn pass(
     sender: &mut Sender,
     receiver: &mut Receiver,
     flying: &mut [VecDeque<[u8; 30]>; 2],
-    (end, meet): (Duration, &mut dyn FnMut(&mut [u8; 30], &mut [u8; 30])),
+    end: Duration,
+    meet: impl FnOnce(&mut [u8; 30], &mut [u8; 30]),
 ) {
     let (mut there, mut back) = (sender.line.next_block(), receiver.line.next_block());
     meet(&mut there, &mut back);
