@@ -79,8 +79,11 @@ fn holds(list: &str, tag: &str, strong: bool) -> bool {
 /// Reads the range of a request. Several ranges, other units and what cannot be read are ignored,
 /// as RFC 9110 permits.
 fn part(text: &str, length: u64) -> Selection {
-    let one = text.trim().strip_prefix("bytes=").filter(|ranges| !ranges.contains(','));
-    let Some((first, last)) = one.and_then(|range| range.trim().split_once('-')) else {
+    let one = text.trim().split_once('=').filter(|(unit, ranges)| {
+        // Units are names without case (RFC 9110, section 14.1).
+        unit.eq_ignore_ascii_case("bytes") && !ranges.contains(',')
+    });
+    let Some((first, last)) = one.and_then(|(_, range)| range.trim().split_once('-')) else {
         return Selection::Whole;
     };
     let number = |text: &str| {
@@ -146,6 +149,7 @@ mod tests {
     fn ranges_are_parts_of_the_file() {
         for (text, range) in [
             ("bytes=0-0", 0..1),
+            ("BYTES=0-0", 0..1),
             ("bytes=10-19", 10..20),
             ("bytes=990-2000", 990..1_000),
             ("bytes=990-", 990..1_000),
