@@ -28,13 +28,13 @@ sap.max-file-size = 1024
 fn module() -> &'static Result<PathBuf, String> {
     static MODULE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     MODULE.get_or_init(|| {
-        let libraries = built::folder();
+        let libraries = built::workspace();
         if !libraries.join("libsap.a").exists() {
             return Err("this build made no static library".to_owned());
         }
         let module = libraries.join("mod_sap.so");
         let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ffi-c/lighttpd/build");
-        let output = Command::new(build).env("LIBRARIES", libraries).env("OUT", &module).output();
+        let output = Command::new(build).env("LIBRARIES", &libraries).env("OUT", &module).output();
         let output = output.map_err(|error| error.to_string())?;
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         assert!(!said.contains("mod_sap.c:"), "it does not compile: {said}");
