@@ -129,11 +129,20 @@ fn fcs16_step(start: u16, bytes: &[u8]) -> u16 {
 ///
 /// Bytes that `accm` names are escaped beside flag and escape.
 pub fn encode_frame(parts: &[&[u8]], check: HdlcCheck, accm: Accm, line: &mut Vec<u8>) {
+    let sum = check.over(parts);
+    encode_content(parts.iter().copied().chain([&sum[..check.len()]]), accm, line);
+}
+
+/// As [`encode_frame`], without a check: for frames that have their own.
+pub fn encode_unchecked(parts: &[&[u8]], accm: Accm, line: &mut Vec<u8>) {
+    encode_content(parts.iter().copied(), accm, line);
+}
+
+fn encode_content<'a>(parts: impl Iterator<Item = &'a [u8]>, accm: Accm, line: &mut Vec<u8>) {
     if line.last() != Some(&FLAG) {
         line.push(FLAG);
     }
-    let sum = check.over(parts);
-    for part in parts.iter().copied().chain([&sum[..check.len()]]) {
+    for part in parts {
         if accm == Accm::NONE {
             escape_delimiters(part, line);
         } else {

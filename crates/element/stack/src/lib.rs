@@ -1,11 +1,13 @@
 //! Builds interfaces and hosts from layers; alone sees all layers of a station.
 //!
 //! - [`Interface`]: one network interface: classifies, queues, and pulls packets into its link.
+//! - [`SerialEnd`]: one end of a line that carries bytes: PPP, or the frames of a link.
 //! - [`Host`]: the internet layer of a station and the sockets of its applications.
 
 pub mod event;
 pub mod host;
 pub mod interface;
+pub mod serial;
 
 pub use event::InterfaceEvent;
 pub use host::{AppId, Host, HostConfig, HostEvent};
@@ -16,6 +18,7 @@ pub use interface::gsm::{GsmLinkConfig, GsmService};
 pub use interface::wavelan::{WavelanConfig, WavelanPeer, WavelanRole};
 pub use interface::wifi::{Neighbour, WifiConfig};
 pub use interface::{Counters, DEVICE, Interface, InterfaceConfig, LinkLayerConfig, MEDIUM};
+pub use serial::{SerialConfig, SerialCounters, SerialEnd, SerialEvent, SerialFraming};
 pub use windfall_mac::wifi::radio::Airtime;
 pub use windfall_mac::wifi::{Contention, Rest};
 pub use windfall_wire_net::Protocol;

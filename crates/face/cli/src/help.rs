@@ -51,6 +51,16 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "link",
+        &[
+            "windfall link --over serial:/dev/ttyUSB0,57600 -- ping -c 3 10.77.0.2",
+            "windfall link --over serial:/dev/ttyUSB0,57600 --framing ppp-lite \
+             --address 10.77.0.2 --peer 10.77.0.1",
+            "windfall link --over udp::4444 --framing link --policy flex \
+             --address 10.77.0.2 --peer 10.77.0.1",
+        ],
+    ),
+    (
         "tcp forward",
         &[
             "windfall tcp forward 8080 10.77.0.2:80 -- curl http://127.0.0.1:8080/",

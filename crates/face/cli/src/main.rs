@@ -20,6 +20,7 @@ mod image;
 mod input;
 mod json;
 mod key;
+mod link;
 mod man;
 mod options;
 mod pipe;
@@ -68,6 +69,7 @@ enum Command {
     Up(Box<up::Args>),
     Exec(exec::Args),
     Sim(Box<sim::Args>),
+    Link(Box<link::Args>),
     Tcp(Box<tcp::Args>),
     Udplite(udplite::Args),
     Sap(sap::Args),
@@ -117,6 +119,7 @@ impl Command {
             Self::Up(args) => up::run(args),
             Self::Exec(args) => exec::run(args),
             Self::Sim(args) => sim::run(args),
+            Self::Link(args) => link::run(args),
             Self::Tcp(args) => tcp::run(args),
             Self::Udplite(args) => udplite::run(args),
             Self::Sap(args) => sap::run(args),
@@ -142,7 +145,7 @@ impl Command {
     /// Returns the exit status for a failure of the command.
     fn status_of_failure(&self) -> u8 {
         match self {
-            Self::Run(_) | Self::Exec(_) | Self::Udplite(_) => exit::WRAPPER_FAILED,
+            Self::Run(_) | Self::Exec(_) | Self::Udplite(_) | Self::Link(_) => exit::WRAPPER_FAILED,
             Self::Tcp(args) if args.is_wrapper() => exit::WRAPPER_FAILED,
             Self::Stream(_) | Self::Track(_) | Self::Image(_) => exit::FAILED,
             Self::Get(_) | Self::Video(_) => exit::FAILED,

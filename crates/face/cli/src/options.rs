@@ -173,7 +173,7 @@ fn place_files(direction: &mut Direction, directory: &Path) -> Result<()> {
 
 /// An error in a file names its line; one that stands nowhere is of the options, and its advice is
 /// given in options.
-fn of_scenario(error: ScenarioError) -> CliError {
+pub(crate) fn of_scenario(error: ScenarioError) -> CliError {
     match error.line() {
         Some(_) => CliError::from(error).into_usage(),
         None => CliError::usage(as_options(error.message())),

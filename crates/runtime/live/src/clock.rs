@@ -66,6 +66,14 @@ impl SystemClock {
         })
     }
 
+    /// Another clock that shows the same time, and waits for nothing yet.
+    ///
+    /// # Errors
+    /// If the system has no descriptors left.
+    pub fn another(&self) -> io::Result<Self> {
+        Ok(Self { began: self.began, ..Self::new()? })
+    }
+
     /// Waits for the device of this port from now on.
     ///
     /// # Errors

@@ -80,6 +80,9 @@ pub enum LiveError {
         /// Which there are, and how to get more.
         why: String,
     },
+    /// A line brings up no device.
+    #[error("{0}")]
+    Line(String),
     /// There is no such run to enter.
     #[error("{0}")]
     NoSuchRun(String),

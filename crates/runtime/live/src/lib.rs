@@ -5,6 +5,8 @@
 //! - [`Stations`]: stations that stand, built from a [`LivePlan`]: namespaces, devices, addresses,
 //!   programs.
 //! - [`session::run`]: carries packets through a node until the programs are done.
+//! - [`line`](mod@line): serial devices and datagrams that carry bytes.
+//! - [`serial_link::run`]: a device for packets at the end of one.
 //! - [`control_socket`]: the socket at which a running network is entered.
 //! - [`tcp`]: our own TCP on a device of its own, spliced to programs.
 //! - [`end_with_this_process`]: ties a child process to the life of this one.
@@ -30,8 +32,10 @@ pub mod error;
 pub mod interrupt;
 pub mod kernel;
 pub mod lifetime;
+pub mod line;
 pub mod nat;
 pub mod plan;
+pub mod serial_link;
 pub mod session;
 pub mod stations;
 pub mod tcp;
@@ -45,7 +49,7 @@ mod lines;
 mod namespace;
 mod netlink;
 mod program;
-mod setup;
+pub mod setup;
 mod supervisor;
 mod system;
 mod terminal;
@@ -59,6 +63,7 @@ pub use error::LiveError;
 pub use identity::caller;
 pub use kernel::KernelCounters;
 pub use lifetime::end_with_this_process;
+pub use line::{LineAddress, ModemCall};
 pub use nat::NatGateway;
 pub use plan::{
     DeviceKind, DevicePlan, LivePlan, LiveStationPlan, Program, ProgramOutput, RoutePlan,

@@ -5,16 +5,17 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use windfall_base::{Duration, Instant, Node, Port};
+use windfall_base::{Duration, Frame, Instant, Node, Payload, Port};
 
 use crate::account::{self, DeviceAccount, StationDrops};
 use crate::clock::SystemClock;
 use crate::control::Message;
 use crate::control_socket::ControlSocket;
 use crate::device::StationDevice;
-use crate::driver::{Clock, EventLoop, Lateness};
+use crate::driver::{Clock, Device, EventLoop, Lateness};
 use crate::error::{Context, LiveError, Result};
 use crate::kernel::KernelCounters;
+use crate::line::LineDevice;
 use crate::stations::Stations;
 use crate::system;
 use crate::terminal::Terminal;
@@ -149,16 +150,43 @@ pub enum Ending {
 /// # Errors
 /// If a device or the stations vanish; the programs in them have then been killed.
 pub fn run<N: Node>(
-    mut stations: Stations,
+    stations: Stations,
     signals: &Signals,
     control_socket: Option<&ControlSocket>,
     ending: Ending,
     node: N,
     observer: &mut impl Observer<N>,
 ) -> Result<(RunOutcome, N)> {
-    let terminal = Terminal::of_this_process();
-    let devices = stations.take_devices();
     let clock = SystemClock::new().context(|| "make a clock".into())?;
+    run_on(clock, None, (stations, ending), (signals, control_socket), node, observer)
+}
+
+/// As [`run`], for a node that has known `clock` before, and whose last port is a line.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_over_line<N: Node>(
+    (clock, line): (SystemClock, LineDevice),
+    stations: Stations,
+    signals: &Signals,
+    node: N,
+    observer: &mut impl Observer<N>,
+) -> Result<(RunOutcome, N)> {
+    let work = (stations, Ending::WithCommand);
+    run_on(clock, Some(line), work, (signals, None), node, observer)
+}
+
+fn run_on<N: Node>(
+    clock: SystemClock,
+    line: Option<LineDevice>,
+    (mut stations, ending): (Stations, Ending),
+    (signals, control_socket): (&Signals, Option<&ControlSocket>),
+    node: N,
+    observer: &mut impl Observer<N>,
+) -> Result<(RunOutcome, N)> {
+    let terminal = Terminal::of_this_process();
+    let devices = stations.take_devices().into_iter().map(|it| Attached::Station(Box::new(it)));
+    let devices: Vec<_> = devices.chain(line.map(Attached::Line)).collect();
     let watch = |result: io::Result<()>| result.context(|| "watch a descriptor".into());
     for (number, device) in devices.iter().enumerate() {
         watch(clock.watch_device(Port(number as u16), device))?;
@@ -197,8 +225,94 @@ pub fn run<N: Node>(
     Ok((outcome, run.driver.into_node()))
 }
 
+/// Carries packets between a device of the own namespace and a line until a signal asks for the
+/// end, and returns the node.
+///
+/// # Errors
+/// If the device vanishes.
+pub fn run_here<N: Node>(
+    (clock, line): (SystemClock, LineDevice),
+    device: StationDevice,
+    signals: &Signals,
+    node: N,
+    observer: &mut impl Observer<N>,
+) -> Result<(Duration, N)> {
+    let watch = |result: io::Result<()>| result.context(|| "watch a descriptor".into());
+    watch(clock.watch_device(Port(0), &device))?;
+    watch(clock.watch_device(Port(1), &line))?;
+    watch(clock.watch_other(SIGNALS, signals.0.as_fd()))?;
+    let devices = vec![Attached::Station(Box::new(device)), Attached::Line(line)];
+    let mut driver = EventLoop::new(node, clock, devices);
+    let began = driver.clock_mut().now();
+    loop {
+        driver.turn_until(observer.wakeup()).context(|| "carry packets".into())?;
+        let now = driver.clock_mut().now();
+        observer.observe(now, driver.node_mut());
+        let _ = driver.clock_mut().take_others();
+        if signals.take().is_some() {
+            return Ok((now - began, driver.into_node()));
+        }
+    }
+}
+
+/// The device that a port of the node is attached to.
+#[derive(Debug)]
+pub(crate) enum Attached {
+    Station(Box<StationDevice>),
+    Line(LineDevice),
+}
+
+impl Attached {
+    /// The device of a station; a line is none.
+    fn station(&mut self) -> Option<&mut StationDevice> {
+        match self {
+            Self::Station(device) => Some(device),
+            Self::Line(_) => None,
+        }
+    }
+}
+
+impl Device for Attached {
+    fn receive(&mut self, packets: &mut Vec<Payload>) -> io::Result<()> {
+        match self {
+            Self::Station(device) => device.receive(packets),
+            Self::Line(line) => line.receive(packets),
+        }
+    }
+
+    fn waited(&mut self) -> Option<Duration> {
+        match self {
+            Self::Station(device) => device.waited(),
+            Self::Line(line) => line.waited(),
+        }
+    }
+
+    fn send(&mut self, frame: Frame) -> io::Result<()> {
+        match self {
+            Self::Station(device) => device.send(frame),
+            Self::Line(line) => line.send(frame),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Station(device) => device.flush(),
+            Self::Line(line) => line.flush(),
+        }
+    }
+}
+
+impl AsFd for Attached {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Station(device) => device.as_fd(),
+            Self::Line(line) => line.as_fd(),
+        }
+    }
+}
+
 struct Run<N> {
-    driver: EventLoop<N, SystemClock, StationDevice>,
+    driver: EventLoop<N, SystemClock, Attached>,
     stations: Stations,
     ending: Ending,
     status: u8,
@@ -239,7 +353,8 @@ impl<N: Node> Run<N> {
     /// Waits no more for devices that are gone, and says which they are.
     fn note_ends(&mut self, observer: &mut impl Observer<N>) -> Result<()> {
         for port in 0..self.driver.devices().len() {
-            if !self.driver.devices_mut()[port].has_just_gone() {
+            let device = self.driver.devices_mut()[port].station();
+            if !device.is_some_and(StationDevice::has_just_gone) {
                 continue;
             }
             let (clock, devices) = self.driver.parts();
@@ -258,7 +373,8 @@ impl<N: Node> Run<N> {
             self.handle_message()?;
         }
         let mut devices = Vec::new();
-        for (port, device) in self.driver.devices_mut().iter_mut().enumerate() {
+        let attached = self.driver.devices_mut().iter_mut();
+        for (port, device) in attached.filter_map(Attached::station).enumerate() {
             let (station, _, name) = self.stations.device(port);
             let waiting = device.drain().context(|| format!("empty the device {name}"))?;
             let drops = device.drops();

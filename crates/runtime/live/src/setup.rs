@@ -8,12 +8,12 @@ use std::path::Path;
 
 use nix::sched::CloneFlags;
 
-use crate::device::{packet, tun};
+use crate::device::{StationDevice, packet, tun};
 use crate::error::{Context, LiveError, Result};
 use crate::hints;
 use crate::namespace;
 use crate::netlink::{Netlink, VethEnd};
-use crate::plan::{DeviceKind, DevicePlan, LivePlan, LiveStationPlan};
+use crate::plan::{DeviceKind, DevicePlan, LivePlan, LiveStationPlan, RoutePlan};
 use crate::system;
 
 /// The folder of the kernel's parameters.
@@ -241,4 +241,23 @@ fn unknown(path: &str) -> String {
 
 fn write_parameter(path: &str, value: &str) -> io::Result<()> {
     fs::write(format!("{PARAMETERS}/{path}"), value)
+}
+
+/// Makes a TUN device in the namespace of this process, with its addresses and routes.
+///
+/// # Errors
+/// If this process may not, or the name is taken.
+pub fn open_here(device: &DevicePlan, routes: &[RoutePlan]) -> Result<StationDevice> {
+    let descriptor =
+        tun::create(&device.name).context(|| format!("make the TUN device {}", device.name))?;
+    let mut netlink = Netlink::open().context(|| "open a netlink socket".into())?;
+    let mut set_up = || {
+        bring_up(&mut netlink, device)?;
+        let index = netlink.index(&device.name)?;
+        routes
+            .iter()
+            .try_for_each(|it| netlink.add_route(it.destination, it.prefix, it.gateway, index))
+    };
+    set_up().context(|| format!("set up the device {}", device.name))?;
+    Ok(StationDevice::new(descriptor, DeviceKind::Tun))
 }

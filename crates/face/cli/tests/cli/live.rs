@@ -21,6 +21,7 @@ mod far;
 mod interop;
 mod json;
 mod lighttpd;
+mod line;
 mod namesakes;
 mod office;
 mod outside;

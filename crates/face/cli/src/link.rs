@@ -1,0 +1,189 @@
+//! `windfall link`: a network device over a serial line, or over datagrams.
+
+use std::ffi::OsString;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::net::Ipv4Addr;
+
+use windfall_base::{Duration, Seed};
+use windfall_live::serial_link::{self, LineFraming, LineOutcome, LinePlan, LineReport};
+use windfall_live::{LineAddress, ModemCall, Signals};
+use windfall_scenario::{Direction, ScenarioOptions, Setting, Settings as _};
+
+use crate::exit::{CliError, Completion, Result, tell};
+use crate::face::{Face, Options};
+use crate::options::of_scenario;
+use crate::usage::whole;
+
+/// Bring up a network device over a serial line, or over UDP
+///
+/// The line may damage what it carries. With COMMAND the device stands in a network namespace of
+/// its own, in which the command runs; without, among those of the host, until interrupted.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The line: serial:DEVICE[,SPEED], udp:HOST:PORT, or udp::PORT to wait for a peer
+    #[arg(long, value_name = "LINE")]
+    over: LineAddress,
+    /// The framing, the same at both ends
+    #[arg(long, value_enum, default_value = "ppp", value_name = "FRAMING")]
+    framing: FramingName,
+    /// Address of this end [default: by PPP, the peer's choice]
+    #[arg(long, value_name = "ADDRESS")]
+    address: Option<Ipv4Addr>,
+    /// Address of the peer [default: by PPP, the peer's choice]
+    #[arg(long, value_name = "ADDRESS")]
+    peer: Option<Ipv4Addr>,
+    /// Wait for the peer to connect, with --framing rlp; exactly one end does
+    #[arg(long)]
+    called: bool,
+    /// Call this number by the modem at the line before
+    #[arg(long, value_name = "NUMBER", value_parser = ModemCall::new)]
+    dial: Option<ModemCall>,
+    /// The name of the device
+    #[arg(long, value_name = "NAME", default_value = "wf0", value_parser = device_name)]
+    device: String,
+    /// The longest packet, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1_500)]
+    #[arg(value_parser = whole(576..=9_000_u16))]
+    mtu: u16,
+    /// The time to wait for the peer [default: for ever]
+    #[arg(long, value_name = "TIME")]
+    wait: Option<Duration>,
+    /// The seed of what PPP chooses at random [default: another each time]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Print errors only
+    #[arg(long, short)]
+    quiet: bool,
+    #[command(flatten)]
+    link: Options<OfLine>,
+    /// The command to run over the line
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// The framing of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum FramingName {
+    /// PPP: packets with any damage are dropped
+    Ppp,
+    /// PPP Lite: damaged packets are passed up
+    PppLite,
+    /// PPP over RLP, which repeats frames of 24 bytes
+    Rlp,
+    /// Frames of windfall's link, with --arq, --policy and --accept-damaged
+    Link,
+}
+
+/// The settings of a link that are its sender's and receiver's own.
+#[derive(Debug)]
+pub(crate) struct OfLine;
+
+impl Face for OfLine {
+    type Object = Direction;
+    const PREFIX: &'static str = "";
+    const HEADING: &'static str = "With --framing link";
+    const IS_HIDDEN: bool = false;
+
+    fn has(setting: &Setting<Direction>) -> bool {
+        ["policy", "padded", "arq", "accept-damaged", "queue"].contains(&setting.name)
+    }
+
+    fn remark(_setting: &Setting<Direction>) -> &'static str {
+        ""
+    }
+}
+
+fn device_name(text: &str) -> std::result::Result<String, String> {
+    let is_name = (1..16).contains(&text.len())
+        && !text.contains(|letter: char| letter == '/' || letter.is_whitespace());
+    if is_name { Ok(text.to_owned()) } else { Err("use up to 15 letters without /".into()) }
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let plan = LinePlan {
+        address: args.over.clone(),
+        framing: args.framing()?,
+        call: args.dial.clone(),
+        local: args.address,
+        peer: args.peer,
+        mtu: args.mtu,
+        device: args.device.clone(),
+        wait: args.wait,
+        seed: args.seed.map_or_else(random_seed, Seed),
+    };
+    let signals = Signals::take_over()?;
+    let quiet = args.quiet;
+    let report = move |report: &LineReport| {
+        if !quiet {
+            tell(report);
+        }
+    };
+    let Some(outcome) = serial_link::run(&plan, args.command.clone(), &signals, report)? else {
+        return Ok(Completion::Negative);
+    };
+    if !quiet {
+        sum_up(&outcome);
+    }
+    Ok(Completion::Program(outcome.status))
+}
+
+impl Args {
+    fn framing(&self) -> Result<LineFraming> {
+        if self.called && self.framing != FramingName::Rlp {
+            return Err(CliError::usage("--called changes nothing without --framing rlp"));
+        }
+        let is_set = Direction::TABLE.iter().find(|it| it.text(&self.link.0).is_some());
+        if let Some(set) = is_set.filter(|_| self.framing != FramingName::Link) {
+            let option = set.option();
+            return Err(CliError::usage(format!(
+                "--{option} changes nothing without --framing link"
+            )));
+        }
+        Ok(match self.framing {
+            FramingName::Ppp => LineFraming::Ppp,
+            FramingName::PppLite => LineFraming::PppLite,
+            FramingName::Rlp => LineFraming::Rlp { calls: !self.called },
+            FramingName::Link => self.link_framing()?,
+        })
+    }
+    /// The link of a pipe that is as the options say, and as fast as the line.
+    fn link_framing(&self) -> Result<LineFraming> {
+        let mut options = ScenarioOptions::default();
+        options.link.both = self.link.0.clone();
+        if let Some(characters) = self.over.characters() {
+            let rate = Direction::TABLE.iter().find(|setting| setting.name == "rate");
+            let rate = rate.expect("links have rates");
+            let bits = format!("{}bps", 8 * characters);
+            rate.set(&mut options.link.both, &bits).map_err(CliError::new)?;
+        }
+        let scenario = options.scenario();
+        scenario.check().map_err(of_scenario)?;
+        let mut none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+        let topology = scenario.topology(0, ("", ""), &mut none).map_err(of_scenario)?;
+        let mut interface = topology.network.links[0].ends[0].interface.clone();
+        interface.mtu = self.mtu.into();
+        Ok(LineFraming::Link(Box::new(interface)))
+    }
+}
+
+/// A seed that no other run has: two ends with the same one would take each other for an echo.
+fn random_seed() -> Seed {
+    Seed(RandomState::new().build_hasher().finish())
+}
+
+fn sum_up(outcome: &LineOutcome) {
+    let LineOutcome { duration, counters, drops, .. } = outcome;
+    let dropped: Vec<_> =
+        drops.iter().map(|(reason, count)| format!("{count} {}", reason.name())).collect();
+    let dropped = if dropped.is_empty() { "0".to_owned() } else { dropped.join(", ") };
+    tell(format_args!(
+        "{:.1} s: {} packets sent, {} received, {} of them damaged, {dropped} dropped; \
+         {} bytes to the line, {} from it",
+        duration.as_secs_f64(),
+        counters.sent,
+        counters.received,
+        counters.damaged,
+        counters.line_sent,
+        counters.line_received,
+    ));
+}
