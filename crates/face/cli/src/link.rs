@@ -26,10 +26,10 @@ pub(crate) struct Args {
     /// The framing, the same at both ends
     #[arg(long, value_enum, default_value = "ppp", value_name = "FRAMING")]
     framing: FramingName,
-    /// Address of this end [default: by PPP, the peer's choice]
+    /// Address of this end [default: the peer's choice]
     #[arg(long, value_name = "ADDRESS")]
     address: Option<Ipv4Addr>,
-    /// Address of the peer [default: by PPP, the peer's choice]
+    /// Address of the peer [default: its own choice]
     #[arg(long, value_name = "ADDRESS")]
     peer: Option<Ipv4Addr>,
     /// Wait for the peer to connect, with --framing rlp; exactly one end does
@@ -70,7 +70,7 @@ enum FramingName {
     PppLite,
     /// PPP over RLP, which repeats frames of 24 bytes
     Rlp,
-    /// Frames of windfall's link, with --arq, --policy and --accept-damaged
+    /// Frames of windfall's link; `--help` lists its options
     Link,
 }
 
@@ -82,7 +82,7 @@ impl Face for OfLine {
     type Object = Direction;
     const PREFIX: &'static str = "";
     const HEADING: &'static str = "With --framing link";
-    const IS_HIDDEN: bool = false;
+    const IS_HIDDEN: bool = true;
 
     fn has(setting: &Setting<Direction>) -> bool {
         ["policy", "padded", "arq", "accept-damaged", "queue"].contains(&setting.name)
