@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use windfall_web::{AccessLog, BodyDelivery, DeliverySettings, ServerLimits, WebService};
 
 use crate::exchange::SapTransport;
@@ -68,6 +69,25 @@ fn block_on<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
     let outcome = runtime.block_on(future);
     runtime.shutdown_background();
     outcome
+}
+
+/// The signals that end a program, taken over so that it can clean up before.
+struct Signals([Signal; 2]);
+
+impl Signals {
+    fn take_over() -> Result<Self> {
+        Ok(Self([signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?]))
+    }
+
+    /// Waits for one of them, and returns its number.
+    async fn next(&mut self) -> u8 {
+        let [interrupt, terminate] = &mut self.0;
+        let kind = tokio::select! {
+            _ = interrupt.recv() => SignalKind::interrupt(),
+            _ = terminate.recv() => SignalKind::terminate(),
+        };
+        kind.as_raw_value() as u8
+    }
 }
 
 /// Listens for connections, and for clients that open SAP connections at the UDP port of the same

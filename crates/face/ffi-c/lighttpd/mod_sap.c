@@ -13,6 +13,7 @@
 #include "stat_cache.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <pthread.h>
 #include <sap.h>
@@ -24,6 +25,8 @@
 #include <strings.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -36,18 +39,26 @@ enum {
     ADDRESSES = 256,    /* that have not answered and are remembered */
     PIECE = 32 << 10,   /* bytes of an approximate message */
     EXACT = 256 << 10,  /* bytes of a precise message */
-    BATCH = 64          /* messages that are passed to libsap at once */
+    BATCH = 64,         /* messages that are passed to libsap at once */
+    FETCHED = 10,       /* s in which a client that opens a connection comes for its body */
+    IDLE = 60000,       /* ms for which a connection of a client may ask for nothing */
+    CLIENTS = 64        /* connections that clients have opened, at the same time */
 };
-enum { KIND_PLAN = 3, KIND_EXACT = 4, KIND_END = 5 };
+enum { KIND_ASK = 1, KIND_UNKNOWN = 2, KIND_PLAN = 3, KIND_EXACT = 4, KIND_END = 5 };
 
 /* A body on its way, which the event loop and the thread that sends it hold together. */
 struct transfer {
     request_st *r;       /* the event loop's; NULL once the request has ended */
     int is_reported;     /* the event loop's */
+    int is_counted;      /* its memory is */
     const char *refusal; /* why the body goes over TCP, if it does; set before the report */
     atomic_int holders;
     int fd, report, is_precise;
     enum sap_profile profile;
+    const uint8_t *key;
+    uint16_t number;       /* of the transfer on its connection */
+    struct transfer *next; /* that a client may come for */
+    unix_time64_t until;
     char peer[NI_MAXHOST];
     uint16_t port;
     uint8_t token[16];
@@ -56,6 +67,8 @@ struct transfer {
 
 typedef struct {
     const array *approx, *exclude;
+    const buffer *listen;
+    const uint8_t *key;
     unsigned int ports, max_size; /* the first and the last port; KiB */
     int etags, no_pathinfo;
     enum sap_profile profile;
@@ -77,7 +90,12 @@ typedef struct {
     struct account accounts[ADDRESSES];
 } plugin_data;
 
-static atomic_long threads, memory; /* memory in KiB */
+static atomic_long threads, clients, memory; /* memory in KiB */
+
+/* The bodies that clients may come for, and where they call. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct transfer *waiting;
+static sap_sock_t *listener; /* of the process: it outlives a restart of the server */
 
 /* What the thread of a transfer does: it calls, reports, and sends. */
 
@@ -88,10 +106,11 @@ static void put32(uint8_t *at, size_t value)
 }
 
 /* Sends the bytes as approximate messages of one length on the stream of the transfer. */
-static int send_pieces(sap_sock_t *sock, const uint8_t *data, size_t len, size_t piece)
+static int send_pieces(sap_sock_t *sock, uint16_t number, const uint8_t *data, size_t len,
+                       size_t piece)
 {
     struct sap_buffer batch[BATCH];
-    if (sap_set_stream(sock, 1) || sap_set_mode(sock, SAP_APPROX, 0)) return -1;
+    if (sap_set_stream(sock, number) || sap_set_mode(sock, SAP_APPROX, 0)) return -1;
     while (len > 0) {
         size_t count = 0;
         for (; len > 0 && count < BATCH; count++) {
@@ -118,7 +137,7 @@ static int send_body(const struct transfer *t, sap_sock_t *sock, const uint8_t *
     else
         count = sap_exact_ranges(data, t->len, ranges, room);
     memset(message, 0, head);
-    message[0] = KIND_PLAN, message[2] = 1;
+    message[0] = KIND_PLAN, message[1] = t->number >> 8, message[2] = t->number & 0xff;
     memcpy(message + 3, t->token, sizeof t->token);
     put32(message + 19, piece), put32(message + 23, t->len);
     for (size_t i = 0; i < count; i++) {
@@ -141,7 +160,7 @@ static int send_body(const struct transfer *t, sap_sock_t *sock, const uint8_t *
         memcpy(message + 3, sorted + at, part);
         if (sap_send(sock, message, part + 3) < 0) return -1;
     }
-    if (send_pieces(sock, sorted + exact, t->len - exact, piece)) return -1;
+    if (send_pieces(sock, t->number, sorted + exact, t->len - exact, piece)) return -1;
     message[0] = KIND_END;
     return sap_send(sock, message, 3) < 0 ? -1 : 0;
 }
@@ -159,35 +178,119 @@ static int read_file(int fd, uint8_t *data, size_t len)
 static void release(struct transfer *t)
 {
     if (--t->holders > 0) return;
+    if (t->is_counted) memory -= t->len >> 10;
     close(t->fd);
     close(t->report);
     free(t);
 }
 
+/* Reads the body and sends it, from an open connection on. */
+static int deliver(struct transfer *t, sap_sock_t *sock, uint8_t *data)
+{
+    sap_set_timeout(sock, PROGRESS);
+    sap_set_linger(sock, PROGRESS);
+    return send_body(t, sock, data, data + t->len, data + 2 * (size_t)t->len);
+}
+
+static uint8_t *room_for(const struct transfer *t)
+{
+    return malloc(2 * (size_t)t->len + EXACT);
+}
+
+/* Calls the client of a transfer, reports, and sends. */
 static void *run(void *of)
 {
     struct transfer *t = of;
     sap_sock_t *sock = sap_socket();
-    uint8_t *data = malloc(2 * (size_t)t->len + EXACT);
+    uint8_t *data = room_for(t);
     if (!sock || !data)
         t->refusal = "busy";
     else if (read_file(t->fd, data, t->len))
         t->refusal = "unreadable";
-    else if (sap_set_profile(sock, t->profile) || sap_set_timeout(sock, ANSWER)
-             || sap_connect(sock, t->peer, t->port))
+    else if (sap_set_profile(sock, t->profile) || sap_set_key(sock, t->key)
+             || sap_set_timeout(sock, ANSWER) || sap_connect(sock, t->peer, t->port))
         t->refusal = "no-answer";
     int is_refused = t->refusal != NULL;
     while (write(t->report, &t, sizeof t) < 0 && errno == EINTR) { }
-    if (!is_refused) {
-        sap_set_timeout(sock, PROGRESS);
-        sap_set_linger(sock, PROGRESS);
-        send_body(t, sock, data, data + t->len, data + 2 * (size_t)t->len);
-    }
+    if (!is_refused) deliver(t, sock, data);
     sap_close(sock);
     free(data);
-    memory -= t->len >> 10;
     threads--;
     release(t);
+    return NULL;
+}
+
+/* Removes the body of this token from those that wait, and those that have waited for too long. */
+static struct transfer *take_waiting(const uint8_t *token)
+{
+    struct transfer *found = NULL;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    pthread_mutex_lock(&lock);
+    for (struct transfer **at = &waiting; *at;) {
+        struct transfer *t = *at;
+        int is_it = token && !memcmp(t->token, token, sizeof t->token);
+        if (!is_it && t->until > now.tv_sec) {
+            at = &t->next;
+            continue;
+        }
+        *at = t->next;
+        if (is_it)
+            found = t;
+        else
+            release(t);
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+/* Sends the bodies that a client asks for on the connection that it has opened. */
+static void *serve_client(void *of)
+{
+    sap_sock_t *sock = of;
+    uint8_t ask[19];
+    while (!sap_set_timeout(sock, IDLE) && sap_recv(sock, ask, sizeof ask, NULL) >= 19
+           && ask[0] == KIND_ASK) {
+        struct transfer *t = take_waiting(ask + 3);
+        uint8_t *data = t ? room_for(t) : NULL;
+        if (t) t->number = (uint16_t)(ask[1] << 8 | ask[2]);
+        int is_known = data && t->number && !read_file(t->fd, data, t->len);
+        ask[0] = KIND_UNKNOWN;
+        int failed = is_known ? deliver(t, sock, data) : sap_send(sock, ask, 3) < 0;
+        free(data);
+        if (t) release(t);
+        if (failed) break;
+    }
+    sap_close(sock);
+    clients--;
+    return NULL;
+}
+
+/* Starts a thread that gets none of the server's signals; returns 0, or an error. */
+static int start_thread(void *(*body)(void *), void *of)
+{
+    sigset_t all, before;
+    pthread_attr_t attr;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    int failed = pthread_create(&thread, &attr, body, of);
+    pthread_attr_destroy(&attr);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
+static void *accept_clients(void *of)
+{
+    sap_sock_t *sock;
+    while ((sock = sap_accept(of))) {
+        if (++clients > CLIENTS || start_thread(serve_client, sock)) {
+            clients--;
+            sap_close(sock);
+        }
+    }
     return NULL;
 }
 
@@ -246,6 +349,24 @@ static uint16_t port_of(const request_st *r, const plugin_config *conf)
     return port >= conf->ports >> 16 && port <= (conf->ports & 0xffff) ? (uint16_t)port : 0;
 }
 
+/* Tells whether the client opens the connection: 1 if so, -1 if the header is malformed. The one
+ * that it has open already serves as well as another. */
+static int client_opens(const request_st *r)
+{
+    const buffer *text = header(r, "X-SAP-Client-Opens");
+    if (!text || !strcmp(text->ptr, "0") || !strcasecmp(text->ptr, "no")
+        || !strcasecmp(text->ptr, "false"))
+        return 0;
+    if (!strcmp(text->ptr, "1") || !strcasecmp(text->ptr, "yes") || !strcasecmp(text->ptr, "true"))
+        return 1;
+    const char *number = text->ptr + 33;
+    size_t digits = buffer_clen(text) > 33 ? strspn(number, "0123456789") : 0;
+    int is_one = strspn(text->ptr, "0123456789abcdefABCDEF") == 32 && text->ptr[32] == ' '
+                 && digits > 0 && digits <= 5 && !number[digits]
+                 && strtoul(number, NULL, 10) - 1 < 0xffff;
+    return is_one ? 1 : -1;
+}
+
 /* Reads the offer of a request for a file of this type; 0 if there is none that can be taken. */
 static int read_offer(const request_st *r, const plugin_config *conf, struct transfer *t)
 {
@@ -255,10 +376,12 @@ static int read_offer(const request_st *r, const plugin_config *conf, struct tra
     size_t len = type ? strcspn(type->ptr, "; ") : 0;
     t->is_precise = force && strcmp(force->ptr, "0") && strcasecmp(force->ptr, "no")
                     && strcasecmp(force->ptr, "false");
-    if (!len || (!types && !t->is_precise) || header(r, "X-SAP-Client-Opens")) return 0;
+    if (!len || (!types && !t->is_precise)) return 0;
     if (types && list_matches(types, type->ptr, len) <= 0) return 0;
-    t->port = port_of(r, conf);
-    if (!t->port || t->is_precise) return t->port;
+    int opens = client_opens(r);
+    t->port = opens ? 0 : port_of(r, conf);
+    if (opens ? opens < 0 || header(r, "X-SAP-Port") || !listener : !t->port) return 0;
+    if (t->is_precise) return 1;
     for (uint32_t i = 0; i < conf->approx->used; i++) {
         const buffer *pattern = &((const data_string *)conf->approx->data[i])->value;
         if (list_matches(pattern, type->ptr, len) > 0) return 1;
@@ -321,61 +444,32 @@ static handler_t handle_report(void *of, int events)
     return HANDLER_GO_ON;
 }
 
-/* Starts the thread of a transfer; returns why it cannot, or NULL. */
+/* Starts the thread of a transfer, or keeps it until its client asks; returns why it cannot. */
 static const char *start(struct transfer *t, plugin_data *p)
 {
-    const struct account *account = account_of(p, t->peer);
-    sigset_t all, before;
-    pthread_attr_t attr;
-    pthread_t thread;
-    if (!account || account->count >= UNANSWERED) return "too-many-calls";
+    const struct account *account = t->port ? account_of(p, t->peer) : NULL;
+    take_waiting(NULL);
+    if (t->port && (!account || account->count >= UNANSWERED)) return "too-many-calls";
     if (threads >= TRANSFERS || memory + (t->len >> 10) > MEMORY) return "busy";
     if (getrandom(t->token, sizeof t->token, 0) != sizeof t->token) return "busy";
-    if ((t->report = fdevent_dup_cloexec(p->reports[1])) < 0) return "busy";
+    if (t->port && (t->report = fdevent_dup_cloexec(p->reports[1])) < 0) return "busy";
+    memory += t->len >> 10;
+    t->is_counted = 1;
+    t->number = 1;
+    if (!t->port) {
+        t->until = log_monotonic_secs + FETCHED;
+        pthread_mutex_lock(&lock);
+        t->next = waiting;
+        waiting = t;
+        pthread_mutex_unlock(&lock);
+        return NULL;
+    }
     t->holders = 2;
     threads++;
-    memory += t->len >> 10;
-    /* The signals of the server are for its own thread. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_attr_init(&attr);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    int failed = pthread_create(&thread, &attr, run, t);
-    pthread_attr_destroy(&attr);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!failed) return NULL;
+    if (!start_thread(run, t)) return NULL;
     t->holders = 1;
     threads--;
-    memory -= t->len >> 10;
     return "busy";
-}
-
-/* Takes the offer of a request whose reply over TCP is complete; tells whether that must wait. */
-static int take_offer(request_st *r, plugin_data *p)
-{
-    stat_cache_entry *sce = stat_cache_get_entry_open(&r->physical.path, r->conf.follow_symlink);
-    struct transfer *t = sce && sce->fd >= 0 ? calloc(1, sizeof *t) : NULL;
-    if (!t) return 0;
-    t->fd = t->report = -1;
-    t->holders = 1;
-    if (read_offer(r, &p->conf, t) && read_peer(r, t)) {
-        t->r = r;
-        t->profile = p->conf.profile;
-        t->len = (uint32_t)sce->st.st_size;
-        if (sce->st.st_size > (off_t)p->conf.max_size << 10)
-            t->refusal = "too-long";
-        else if ((t->fd = fdevent_dup_cloexec(sce->fd)) < 0)
-            t->refusal = "busy";
-        else if (!(t->refusal = start(t, p))) {
-            r->plugin_ctx[p->id] = t;
-            r->handler_module = p->self;
-            r->resp_body_finished = 0;
-            return 1;
-        }
-        set_header(r, "X-SAP-Fallback", t->refusal);
-    }
-    release(t);
-    return 0;
 }
 
 /* Makes the reply over TCP one that says where the body is. */
@@ -390,12 +484,49 @@ static void announce(request_st *r, const struct transfer *t)
     set_header(r, "X-SAP-Token", text);
     snprintf(text, sizeof text, "%u", t->len);
     set_header(r, "X-SAP-Length", text);
+    if (!t->port) {
+        snprintf(text, sizeof text, "%u", sap_port(listener));
+        set_header(r, "X-SAP-Port", text);
+    }
     if (own) set_header(r, "X-SAP-Cache-Control", own->ptr);
     http_header_response_set(r, HTTP_HEADER_CACHE_CONTROL, CONST_STR_LEN("Cache-Control"),
                              CONST_STR_LEN(no_store));
     http_response_body_clear(r, 0);
     http_header_response_set(r, HTTP_HEADER_CONTENT_LENGTH, CONST_STR_LEN("Content-Length"),
                              CONST_STR_LEN("0"));
+}
+
+/* Takes the offer of a request whose reply over TCP is complete; tells whether that must wait. */
+static int take_offer(request_st *r, plugin_data *p)
+{
+    stat_cache_entry *sce = stat_cache_get_entry_open(&r->physical.path, r->conf.follow_symlink);
+    struct transfer *t = sce && sce->fd >= 0 ? calloc(1, sizeof *t) : NULL;
+    if (!t) return 0;
+    t->fd = t->report = -1;
+    t->holders = 1;
+    if (read_offer(r, &p->conf, t) && read_peer(r, t)) {
+        t->r = t->port ? r : NULL;
+        t->profile = p->conf.profile;
+        t->key = p->conf.key;
+        t->len = (uint32_t)sce->st.st_size;
+        if (sce->st.st_size > (off_t)p->conf.max_size << 10)
+            t->refusal = "too-long";
+        else if ((t->fd = fdevent_dup_cloexec(sce->fd)) < 0)
+            t->refusal = "busy";
+        else if (!(t->refusal = start(t, p))) {
+            if (!t->port) {
+                announce(r, t);
+                return 0;
+            }
+            r->plugin_ctx[p->id] = t;
+            r->handler_module = p->self;
+            r->resp_body_finished = 0;
+            return 1;
+        }
+        set_header(r, "X-SAP-Fallback", t->refusal);
+    }
+    release(t);
+    return 0;
 }
 
 SUBREQUEST_FUNC(mod_sap_subrequest)
@@ -434,9 +565,11 @@ static void merge(plugin_config *conf, const config_plugin_value_t *value)
         case 1: conf->ports = value->v.u; break;
         case 2: conf->max_size = value->v.u; break;
         case 3: conf->profile = value->v.u; break;
-        case 4: conf->exclude = value->v.a; break;
-        case 5: conf->etags = (int)value->v.u; break;
-        case 6: conf->no_pathinfo = (int)value->v.u; break;
+        case 4: conf->key = value->v.v; break;
+        case 5: conf->listen = value->v.b; break;
+        case 6: conf->exclude = value->v.a; break;
+        case 7: conf->etags = (int)value->v.u; break;
+        case 8: conf->no_pathinfo = (int)value->v.u; break;
         }
     }
 }
@@ -447,6 +580,34 @@ static void patch_config(request_st *r, plugin_data *p)
     for (int i = 1; i < p->nconfig; i++)
         if (config_check_cond(r, (uint32_t)p->cvlist[i].k_id))
             merge(&p->conf, p->cvlist + p->cvlist[i].v.u2[0]);
+}
+
+/* Reads a key, 64 hexadecimal digits in a file that only its owner can read; NULL if it is none. */
+static uint8_t *read_key(const char *path)
+{
+    char text[66] = "";
+    struct stat status;
+    uint8_t *key = malloc(32);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 || !key || fstat(fd, &status) || status.st_mode & 077
+                      ? -1 : read(fd, text, sizeof text);
+    int is_key = (len == 64 || (len == 65 && text[64] == '\n'))
+                 && strspn(text, "0123456789abcdefABCDEF") == 64;
+    for (int i = 0; is_key && i < 32; i++)
+        is_key = sscanf(text + 2 * i, "%2hhx", key + i) == 1;
+    if (fd >= 0) close(fd);
+    if (is_key) return key;
+    free(key);
+    return NULL;
+}
+
+/* Returns the port of "ADDRESS:PORT", or 0. */
+static uint16_t port_of_address(const char *text)
+{
+    const char *colon = strrchr(text, ':');
+    size_t digits = colon && colon > text ? strspn(colon + 1, "0123456789") : 0;
+    unsigned long port = digits && digits <= 5 ? strtoul(colon + 1, NULL, 10) : 0;
+    return port && port <= 65535 && !colon[1 + digits] ? (uint16_t)port : 0;
 }
 
 /* Reads a value whose text has a form; returns what is wrong with it, or NULL. */
@@ -470,6 +631,12 @@ static const char *read_value(config_plugin_value_t *value)
         if (!is_paper && strcmp(value->v.b->ptr, "standard"))
             return "sap.profile is \"standard\" or \"paper\"";
         value->v.u = is_paper ? SAP_PAPER : SAP_STANDARD;
+    } else if (value->k_id == 4) {
+        value->v.v = read_key(value->v.b->ptr);
+        if (!value->v.v)
+            return "sap.key-file is a file of windfall sap keygen, which only its owner can read";
+    } else if (value->k_id == 5 && !port_of_address(value->v.b->ptr)) {
+        return "sap.listen is an address and a port, such as \"0.0.0.0:8080\"";
     }
     return NULL;
 }
@@ -482,6 +649,8 @@ SETDEFAULTS_FUNC(mod_sap_set_defaults)
         {CONST_STR_LEN("sap.port-range"), T_CONFIG_STRING, T_CONFIG_SCOPE_CONNECTION},
         {CONST_STR_LEN("sap.max-file-size"), T_CONFIG_INT, T_CONFIG_SCOPE_CONNECTION},
         {CONST_STR_LEN("sap.profile"), T_CONFIG_STRING, T_CONFIG_SCOPE_CONNECTION},
+        {CONST_STR_LEN("sap.key-file"), T_CONFIG_STRING, T_CONFIG_SCOPE_SERVER},
+        {CONST_STR_LEN("sap.listen"), T_CONFIG_STRING, T_CONFIG_SCOPE_SERVER},
         {CONST_STR_LEN("static-file.exclude-extensions"), T_CONFIG_ARRAY_VLIST,
          T_CONFIG_SCOPE_CONNECTION},
         {CONST_STR_LEN("static-file.etags"), T_CONFIG_BOOL, T_CONFIG_SCOPE_CONNECTION},
@@ -520,9 +689,31 @@ SUBREQUEST_FUNC(mod_sap_start)
     return must_wait ? HANDLER_GO_ON : HANDLER_FINISHED;
 }
 
+/* Listens for clients that open connections; without it they are answered over TCP. */
+static void listen_for_clients(server *srv, const plugin_config *conf)
+{
+    char address[256];
+    const char *text = conf->listen ? conf->listen->ptr : "";
+    size_t len = conf->listen ? (size_t)(strrchr(text, ':') - text) : 0;
+    if (!len || len >= sizeof address || listener) return;
+    if (*text == '[' && text[len - 1] == ']') text++, len -= 2;
+    memcpy(address, text, len);
+    address[len] = 0;
+    sap_sock_t *sock = sap_socket();
+    if (!sock || sap_set_profile(sock, conf->profile) || sap_set_key(sock, conf->key)
+        || sap_bind(sock, address, port_of_address(conf->listen->ptr))
+        || start_thread(accept_clients, sock)) {
+        log_error(srv->errh, __FILE__, __LINE__, "sap.listen: %s", sap_strerror(sock));
+        sap_close(sock);
+        return;
+    }
+    listener = sock;
+}
+
 SERVER_FUNC(mod_sap_worker_init)
 {
     plugin_data *p = p_d;
+    listen_for_clients(srv, &p->defaults);
     if (fdevent_pipe_cloexec(p->reports, 4096) || fdevent_fcntl_set_nb(p->reports[0]))
         return HANDLER_ERROR;
     p->ev = srv->ev;

@@ -330,12 +330,18 @@ impl Connection {
 
     /// Returns whether there is room for a message of the usual size.
     pub(crate) fn is_writable(&self) -> bool {
-        self.state != State::Closed && self.outbox.bytes < self.config.send_buffer
+        let has_room = self.outbox.bytes < self.config.send_buffer && !self.is_ahead();
+        self.state != State::Closed && has_room
     }
 
     /// Returns the smoothed round-trip time, once it was measured.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         self.rtt.smoothed()
+    }
+
+    /// Returns the time from which on the size of the path is as good as known.
+    pub(crate) fn path_settles_at(&self) -> Option<Instant> {
+        self.path.settles_at(self.rtt.smoothed().unwrap_or(self.config.initial_timeout))
     }
 
     /// Returns whether everything precise is acknowledged, and everything else sent.

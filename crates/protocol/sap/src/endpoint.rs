@@ -504,6 +504,15 @@ impl SapEndpoint {
         self.connections.get(&id.0).map_or(0, Connection::max_whole)
     }
 
+    /// Returns the time from which on the size of a connection's path is as good as known: a longer
+    /// datagram would have been answered. `None` before it was sent; there is none without a
+    /// connection.
+    #[must_use]
+    pub fn path_settles_at(&self, id: ConnectionId) -> Option<Instant> {
+        let connection = self.connections.get(&id.0);
+        connection.map_or(Some(Instant::START), Connection::path_settles_at)
+    }
+
     /// Returns the smoothed round-trip time of a connection, once it was measured.
     #[must_use]
     pub fn round_trip(&self, id: ConnectionId) -> Option<Duration> {

@@ -2,8 +2,8 @@
 
 use windfall_base::{Duration, Instant};
 
-/// Common sizes: Ethernet, jumbo frames, loopback.
-const STEPS: [usize; 6] = [1372, 1444, 4052, 8924, 16_356, 65_400];
+/// Common sizes: Ethernet, 802.11, jumbo frames, loopback.
+const STEPS: [usize; 7] = [1372, 1444, 2240, 4052, 8924, 16_356, 65_400];
 /// The number of probes of one size before it counts as too large.
 const TRIALS: u8 = 3;
 /// The minimum interval between probes of one size.
@@ -19,12 +19,14 @@ pub(crate) struct PathSize {
     trials: u8,
     /// The time of the next probe; `None` while no search is active.
     due: Option<Instant>,
+    /// The time of the last probe.
+    asked: Instant,
 }
 
 impl PathSize {
     /// Creates a path that carries `base` and may carry up to `most`.
     pub(crate) fn new(base: usize, most: usize) -> Self {
-        Self { base, now: base.min(most), most, step: 0, trials: 0, due: None }
+        Self { base, now: base.min(most), most, step: 0, trials: 0, due: None, asked: Instant::START }
     }
 
     /// Returns the largest size that is known to arrive.
@@ -43,6 +45,16 @@ impl PathSize {
     /// Starts the search for larger sizes.
     pub(crate) fn search(&mut self, now: Instant) {
         self.due = self.candidate().map(|_| now);
+    }
+
+    /// Returns the time from which on the size is as good as known: an answer to the last probe
+    /// would have come. `None` before that probe.
+    pub(crate) fn settles_at(&self, round_trip: Duration) -> Option<Instant> {
+        match (self.due, self.trials) {
+            (None, _) => Some(Instant::START),
+            (Some(_), 0) => None,
+            (Some(_), _) => Some(self.asked + round_trip * 2),
+        }
     }
 
     /// Returns the time of the next probe.
@@ -65,6 +77,7 @@ impl PathSize {
             return None;
         }
         self.trials += 1;
+        self.asked = now;
         self.due = Some(now + wait.max(BETWEEN));
         Some(size)
     }
@@ -117,10 +130,25 @@ mod tests {
     }
 
     #[test]
+    fn a_size_settles_when_an_answer_would_have_come() {
+        let round = Duration::from_millis(5);
+        let now = Instant::START + Duration::from_secs(1);
+        let mut path = PathSize::new(1232, 65_400);
+        assert_eq!(path.settles_at(round), Some(Instant::START), "nothing is sought");
+        path.search(now);
+        assert_eq!(path.settles_at(round), None);
+        let size = path.try_now(now, Duration::ZERO).expect("a probe");
+        assert_eq!(path.settles_at(round), Some(now + round * 2));
+        path.arrived(now, size);
+        assert_eq!(path.settles_at(round), None, "the next size");
+    }
+
+    #[test]
     fn the_search_finds_the_largest_size_that_arrives() {
         assert_eq!(found(1444, 65_400), (1444, 5));
         assert_eq!(found(1231, 65_400), (1232, 3));
-        assert_eq!(found(70_000, 65_400), (65_400, 6));
+        assert_eq!(found(2240, 65_400), (2240, 6));
+        assert_eq!(found(70_000, 65_400), (65_400, 7));
         assert_eq!(found(70_000, 2000), (2000, 3));
         assert_eq!(found(70_000, 1052), (1052, 0));
     }

@@ -1,7 +1,7 @@
 //! The experiments of paper 000: Ransford and Ceze, *SAP: an Architecture for Selectively
 //! Approximate Wireless Communication*.
 //!
-//! All but one of them run in simulated time. [`FIGURES`] lists them.
+//! All but `S0.sockets` and those with a web server run in simulated time. [`FIGURES`] lists them.
 
 mod bound;
 mod bulk;
@@ -25,6 +25,7 @@ mod sockets;
 mod streamer;
 mod tracker;
 mod upstream;
+mod web;
 
 use windfall_experiment::Figure;
 
@@ -36,7 +37,10 @@ pub const FIGURES: &[Figure] = &[
     fig4::FIGURE,
     sockets::FIGURE,
     bulk::FIGURE,
+    web::TABLE1,
+    web::FIG5,
     fig6::FIGURE,
+    web::FIG6,
     map::FIGURE,
     bound::FIGURE,
     fig7::FIGURE,

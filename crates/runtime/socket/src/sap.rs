@@ -641,6 +641,24 @@ impl SapSocket {
         self.core.lock().endpoint.max_whole(self.id)
     }
 
+    /// Waits until [`max_whole`](Self::max_whole) is unlikely to grow, at most for `span`: a few
+    /// round trips on a new connection, no time later.
+    pub fn settle_path(&self, span: Duration) {
+        let end = self.core.clock.now() + span;
+        let settles_at = || self.core.lock().endpoint.path_settles_at(self.id);
+        let is_known = |state: &mut State, now| {
+            let at = state.endpoint.path_settles_at(self.id);
+            at.is_some_and(|at| at <= now).then_some(())
+        };
+        while self.core.clock.now() < end {
+            let until = settles_at().map_or(end, |at| at.min(end));
+            // It ends early if the size grows, and then there is another time to wait for.
+            if self.core.wait(Some(until), is_known).is_ok() {
+                return;
+            }
+        }
+    }
+
     /// Returns the smoothed round-trip time, once it was measured.
     #[must_use]
     pub fn round_trip(&self) -> Option<Duration> {

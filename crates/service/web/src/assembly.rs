@@ -129,6 +129,8 @@ pub(crate) struct Assembler {
     failed: bool,
 }
 
+/// The number of last pieces of which one tells that the body is at its end.
+const LAST: u64 = 4;
 /// The bytes that may wait for their plan.
 const EARLY: usize = 8 << 20;
 
@@ -176,6 +178,15 @@ impl Assembler {
     /// Tells whether the sender has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
+    }
+
+    /// Tells whether one of the last pieces has arrived, so that those before it are lost if they
+    /// have not.
+    pub(crate) fn is_at_its_end(&self) -> bool {
+        self.partial.as_ref().is_some_and(|partial| {
+            let last = partial.pieces.iter().next_back();
+            last.is_some_and(|it| it.end + LAST > u64::from(partial.plan.pieces()))
+        })
     }
 
     /// Returns the body as it is; `None` if its description never came.

@@ -19,8 +19,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The time without a message after which a body is whole whose sender has ended, though pieces of
 /// it are missing.
 const QUIET: Duration = Duration::from_millis(500);
+/// The same time if one of its last pieces has arrived.
+const AT_ITS_END: Duration = Duration::from_millis(100);
 /// The time between two looks at the clock.
-const TURN: windfall_socket::Duration = windfall_socket::Duration::from_millis(100);
+const TURN: windfall_socket::Duration = windfall_socket::Duration::from_millis(25);
 /// The time for which a connection is kept that carries nothing.
 const IDLE: Duration = Duration::from_secs(30);
 
@@ -156,7 +158,11 @@ impl Link {
     fn end_quiet(&self, now: Instant) -> bool {
         let mut state = self.state();
         let is_over = |arriving: &Arriving| {
-            let patience = if arriving.assembler.has_ended() { QUIET } else { PATIENCE };
+            let patience = match (arriving.assembler.has_ended(), &arriving.assembler) {
+                (false, _) => PATIENCE,
+                (true, assembler) if assembler.is_at_its_end() => AT_ITS_END,
+                (true, _) => QUIET,
+            };
             arriving.done.is_closed() || now.duration_since(arriving.last) >= patience
         };
         let over = state.arriving.iter().filter(|(_, it)| is_over(it)).map(|(number, _)| *number);

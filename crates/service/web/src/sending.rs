@@ -4,17 +4,21 @@ use core::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 use windfall_media::exact_ranges;
-use windfall_socket::{Message, Mode, SapError, SapSocket};
+use windfall_socket::{Duration, Message, Mode, SapError, SapSocket};
 
 use crate::control::{CONTROL_STREAM, Control, EXACT_HEADER, Plan, TransferToken, ranges_of_plan};
 
-/// The longest approximate message of the standard profile, which goes in parts of the path's
-/// size; the paper's are as long as its datagrams, 1 KB (S0.42).
+/// The longest approximate message. They are as long as the path's datagrams, so that a lost one
+/// keeps no other waiting; the paper's are 1 KB (S0.42).
 const PIECE: usize = 32 << 10;
-/// The longest precise message.
+/// The longest time for which a body waits until the size of the path is known.
+const SETTLE: Duration = Duration::from_millis(50);
+/// The longest precise message; the first ones are shorter, since they are cut for the path before
+/// its size is known.
 const EXACT: usize = 256 << 10;
+const FIRST_EXACT: usize = 16 << 10;
 /// Messages that are passed to the socket at once.
-const BATCH: usize = 64;
+const BATCH: usize = 256;
 
 /// A body on its way to a client.
 pub(crate) struct Parcel {
@@ -32,8 +36,12 @@ pub(crate) fn send(socket: &SapSocket, transfer: u16, parcel: &Parcel) -> Result
         Some(all) => core::iter::once(all).collect(),
         None => exact_ranges(&parcel.bytes, ranges_of_plan(longest.min(PIECE))),
     };
-    let exact = exact.into_iter().map(|range| range.start as u32..range.end as u32).collect();
-    let piece = longest.min(PIECE) as u32;
+    let exact: Vec<_> =
+        exact.into_iter().map(|range| range.start as u32..range.end as u32).collect();
+    if !parcel.is_precise {
+        socket.settle_path(SETTLE);
+    }
+    let piece = socket.max_whole().clamp(1, PIECE) as u32;
     let plan = Plan { token: parcel.token, piece, length, exact };
     let control = |message: &Control| Message {
         stream: CONTROL_STREAM,
@@ -41,9 +49,12 @@ pub(crate) fn send(socket: &SapSocket, transfer: u16, parcel: &Parcel) -> Result
         data: message.encode(transfer),
     };
     socket.send_message(&control(&Control::Plan(plan.clone())))?;
-    let most = longest.min(EXACT) - EXACT_HEADER;
-    for part in cut(&joined(&parcel.bytes, &plan.exact), most) {
-        socket.send_message(&control(&Control::Exact(part)))?;
+    let mut exact = joined(&parcel.bytes, &plan.exact);
+    let mut most = FIRST_EXACT;
+    while !exact.is_empty() {
+        let length = (longest.min(most) - EXACT_HEADER).min(exact.len());
+        socket.send_message(&control(&Control::Exact(exact.split_to(length))))?;
+        most = (2 * most).min(EXACT);
     }
     let approximate = joined(&parcel.bytes, &plan.gaps());
     let mode = Mode::Approximate { protected: 0 };

@@ -160,6 +160,8 @@ impl Site {
             }
             Selection::NotModified => {
                 *reply.status_mut() = StatusCode::NOT_MODIFIED;
+                // Whoever asks knows the representation (RFC 9110, section 15.4.5).
+                reply.headers_mut().remove(CONTENT_TYPE);
                 return Ok(reply);
             }
             Selection::Failed => return Ok(plain(StatusCode::PRECONDITION_FAILED, "changed")),

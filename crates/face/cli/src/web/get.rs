@@ -19,7 +19,7 @@ use crate::exchange::SapTransport;
 use crate::exit::{CliError, Completion, Result};
 use crate::files::Replacement;
 use crate::usage::whole;
-use crate::web::block_on;
+use crate::web::{Signals, block_on};
 use crate::{json, progress};
 
 /// The most files at the same time.
@@ -105,6 +105,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let settings = args.settings()?;
     let bar = progress::spinner()?;
     block_on(async {
+        let mut signals = Signals::take_over()?;
         let mut fetches = JoinSet::new();
         let mut waiting = args.urls.iter().enumerate();
         let shared = Arc::new(Fetcher::new(settings.clone()));
@@ -131,7 +132,15 @@ pub(crate) fn run(args: &Args) -> Result {
                     bar.clone(),
                 ));
             }
-            let Some(outcome) = fetches.join_next().await else { break };
+            let outcome = tokio::select! {
+                outcome = fetches.join_next() => outcome,
+                // Tasks that end drop the files that they have begun.
+                signal = signals.next() => {
+                    fetches.shutdown().await;
+                    return Ok(Completion::Program(128 + signal));
+                }
+            };
+            let Some(outcome) = outcome else { break };
             match outcome.map_err(CliError::from).and_then(|outcome| outcome) {
                 Ok(outcome) => bar.suspend(|| args.tell(&outcome))?,
                 Err(error) => failure = failure.or(Some(error)),

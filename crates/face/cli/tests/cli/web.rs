@@ -73,6 +73,70 @@ fn a_file_stays_when_what_replaces_it_does_not_come_whole() {
 }
 
 #[test]
+fn a_fetch_that_is_interrupted_leaves_nothing() {
+    let folder = Folder::new("get-interrupted");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let url = format!("http://{}/a", listener.local_addr().expect("it is bound"));
+    let mut child = folder.windfall(&["get", "-o", "a", &url]).spawn().expect("it runs");
+    let (mut stream, _) = listener.accept().expect("it connects");
+    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this").expect("it reads");
+    let count = || std::fs::read_dir(folder.path()).expect("a folder").count();
+    while count() == 0 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let kill = Command::new("sh").args(["-c", "kill -TERM $0", &child.id().to_string()]).status();
+    assert!(kill.expect("it runs").success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(128 + 15));
+    assert_eq!(count(), 0);
+}
+
+/// REDbot, lint for HTTP: `pip install redbot`, then `WINDFALL_TEST_REDBOT=redbot`.
+#[test]
+fn redbot_finds_replies_in_order() {
+    let Some(redbot) = std::env::var_os("WINDFALL_TEST_REDBOT") else { return };
+    let folder = Folder::new("redbot");
+    std::fs::create_dir(folder.path().join("folder")).expect("a folder");
+    std::fs::write(folder.path().join("a.txt"), "text\n".repeat(9_999)).expect("a file");
+    let mut child = folder.windfall(&["serve", "--on", "127.0.0.1", "--port", "0", "-q", "."]);
+    let mut child = child.stderr(Stdio::piped()).spawn().expect("it runs");
+    let mut said = String::new();
+    let mut lines = BufReader::new(child.stderr.take().expect("piped"));
+    lines.read_line(&mut said).expect("a line");
+    let at = said.trim_end().rsplit("http://").next().expect("an address").to_owned();
+    let ask = |path: &str| {
+        let url = format!("http://{at}{path}");
+        let output = Command::new(&redbot).args(["-o", "text", &url]).output().expect("it runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    for (path, status, notes) in [
+        (
+            "a.txt",
+            "200 OK",
+            &[
+                "If-None-Match conditional requests are supported",
+                "If-Modified-Since conditional requests are supported",
+                "A ranged request returned the correct partial content",
+                "The Content-Length header is correct",
+            ][..],
+        ),
+        ("folder/", "200 OK", &["The Content-Length header is correct"]),
+        ("folder", "301 Moved Permanently", &["The Content-Length header is correct"]),
+        ("none", "404 Not Found", &["The Content-Length header is correct"]),
+    ] {
+        let report = ask(path);
+        assert!(report.starts_with(&format!("HTTP/1.1 {status}")), "{report}");
+        for note in notes {
+            assert!(report.contains(note), "{path}, {note}: {report}");
+        }
+        for fault in ["not supported", "incorrect", "not correct", "invalid", "isn't", "mismatch"] {
+            assert!(!report.contains(fault), "{path}: {report}");
+        }
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+#[test]
 fn a_proxy_that_is_open_to_others_says_so() {
     for (on, warns) in [("0.0.0.0", true), ("127.0.0.1", false)] {
         let mut child = Command::new(WINDFALL)

@@ -249,6 +249,43 @@ fn lighttpd_calls_the_client_or_falls_back_to_tcp() {
 }
 
 #[test]
+fn lighttpd_serves_clients_that_open_encrypted_connections() {
+    let folder = folder("lighttpd-sealed", module!());
+    let key = folder.file("sap.key");
+    assert!(windfall(&format!("sap keygen {key}")).status().expect("it runs").success());
+    let free = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let port = free.local_addr().expect("its address").port();
+    drop(free);
+    let listen = format!("sap.listen = \"127.0.0.1:{port}\"\nsap.key-file = \"{key}\"\n");
+    let server = Lighttpd::start(&folder, &format!("{CONFIGURATION}{listen}"));
+    for (options, file, over) in [
+        ("--approx image/* --client-opens", "a.jpg", "sap"),
+        ("--force-precise --client-opens", "a.bin", "sap"),
+        ("--approx image/* --client-opens", "a.bin", "tcp"),
+        ("--approx image/*", "a.jpg", "sap"),
+        ("--force-precise", "a.bin", "sap"),
+    ] {
+        let report = server.get(&folder, &format!("{options} --key {key}"), file);
+        assert_eq!(report["over"], over, "{options} {file}: {report}");
+    }
+    // The key is the server's: a call without it is not answered.
+    let report = server.get(&folder, "--approx image/* --key none", "a.jpg");
+    assert_eq!(report["over"], "tcp", "{report}");
+    assert_eq!(report["fallback"], "no-answer", "{report}");
+    // Both bodies on one connection.
+    let urls = ["a.jpg", "a.bin"].map(|file| format!("http://127.0.0.1:{}/{file}", server.port));
+    let options = format!("get --json --force-precise --client-opens --key {key}");
+    let output = windfall(&options).args(&urls).current_dir(folder.path()).output();
+    let output = output.expect("it runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(said.matches("\"over\":\"sap\"").count(), 2, "{said}");
+    for file in ["a.jpg", "a.bin"] {
+        let read = |name: &str| std::fs::read(folder.path().join(name)).expect("a file");
+        assert_eq!(read(file), read(&format!("site/{file}")), "{file}");
+    }
+}
+
+#[test]
 fn lighttpd_keeps_nothing_of_transfers_that_have_ended() {
     let folder = folder("lighttpd-many", module!());
     let server = Lighttpd::start(&folder, CONFIGURATION);
