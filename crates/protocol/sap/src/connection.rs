@@ -330,8 +330,7 @@ impl Connection {
 
     /// Returns whether there is room for a message of the usual size.
     pub(crate) fn is_writable(&self) -> bool {
-        let has_room = self.outbox.bytes < self.config.send_buffer && !self.is_ahead();
-        self.state != State::Closed && has_room
+        self.state != State::Closed && self.outbox.bytes < self.config.send_buffer
     }
 
     /// Returns the smoothed round-trip time, once it was measured.

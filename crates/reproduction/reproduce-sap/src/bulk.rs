@@ -200,7 +200,11 @@ pub(super) fn of_table_1(times: &[Times]) -> [Claim; 5] {
             "abstract: “SAP sped up transmission by about 30% on average”",
             "approximate SAP saves 30 % of the time (1 − 1 / 1.43)",
         )
-        .compare("2 to 10 m", saved(mean_factor(times)), requirement(|factor| 1.0 - 1.0 / factor)),
+        .compare(
+            "2 to 10 m",
+            saved(mean_factor(times)),
+            requirement(|factor| 1.0 - 1.0 / factor),
+        ),
     ]
 }
 

@@ -25,21 +25,18 @@ pub(crate) use table1::FIGURE as TABLE1;
 /// A way of a body from the server to the client.
 pub(super) struct Way {
     pub(super) name: &'static str,
-    profile: &'static str,
     /// The options of `windfall get`.
     options: &'static str,
 }
 
-/// The ways, the three of the paper in the order of [`super::bulk::PROTOCOLS`].
-pub(super) const WAYS: [Way; 5] = [
-    Way { name: "SAP, approximate", profile: "paper", options: "--approx */*" },
-    Way { name: "TCP", profile: "paper", options: "" },
-    Way { name: "SAP, precise", profile: "paper", options: "--force-precise" },
-    Way { name: "standard SAP, approximate", profile: "standard", options: "--approx */*" },
-    Way { name: "standard SAP, precise", profile: "standard", options: "--force-precise" },
+/// The ways in the order of [`super::bulk::PROTOCOLS`].
+pub(super) const WAYS: [Way; 3] = [
+    Way { name: "SAP, approximate", options: "--approx */* --profile paper" },
+    Way { name: "TCP", options: "" },
+    Way { name: "SAP, precise", options: "--force-precise --profile paper" },
 ];
-/// The indexes of the ways in the order of the paper's requests, the standard profile last.
-const ORDER: [usize; 5] = [1, 2, 0, 4, 3];
+/// The indexes of the ways in the order of the paper's requests.
+const ORDER: [usize; 3] = [1, 2, 0];
 /// The mutation of these figures.
 pub(super) const MUTATION: &str = "approximate bodies are asked for as precise ones";
 /// The attempts at a run that a busy machine ends early.
@@ -112,12 +109,6 @@ impl Requests<'_> {
             .map_err(|source| ExperimentError::File { path: site.clone(), source })?;
         file("site/random", &random(self.series.bytes, self.seed))?;
         let program = self.program.display();
-        let Way { profile, options, .. } = self.way;
-        let options = if options.is_empty() {
-            String::new()
-        } else {
-            format!("{options} --profile {profile}")
-        };
         let mut command = Command::new(self.program);
         command.current_dir(&folder.0);
         command.args(["run", "--json", "--scenario", "office.toml", "--wait-port", "8080"]);
@@ -125,9 +116,9 @@ impl Requests<'_> {
         command.args(["--seed", &self.seed.to_string(), "--far"]);
         // A program waits for its radio: the device has room for a file.
         command.arg(format!(
-            "ip link set dev wf0 txqueuelen 4000; exec {program} serve -q --profile {profile} site"
+            "ip link set dev wf0 txqueuelen 4000; exec {program} serve -q --profile paper site"
         ));
-        command.args(["--", "sh", "-c", REQUESTS, "sh"]).arg(self.program).arg(&options);
+        command.args(["--", "sh", "-c", REQUESTS, "sh"]).arg(self.program).arg(self.way.options);
         command.args([self.series.count.to_string(), self.series.pause.to_string()]);
         command.args(["http://10.77.0.1:8080/random", "http://10.77.0.34:8080/random"]);
         command.arg(PATIENCE.to_string());
@@ -177,21 +168,16 @@ fn random(bytes: usize, seed: Seed) -> Vec<u8> {
 struct Workload {
     bytes: usize,
     runs: usize,
-    /// Requests of each run by the paper's ways, by those of the standard profile, and by each
-    /// beyond the paper's distances.
-    requests: [usize; 3],
+    /// Requests of each run by each way, and beyond the paper's distances.
+    requests: [usize; 2],
     pause: f64,
 }
 
 const fn workload(extent: Extent) -> Workload {
     match extent {
-        Extent::Quick => Workload { bytes: 200_000, runs: 1, requests: [1; 3], pause: 0.0 },
-        Extent::Paper => {
-            Workload { bytes: 2_000_000, runs: 20, requests: [5, 2, 1], pause: 1.0 }
-        }
-        Extent::Full => {
-            Workload { bytes: 2_000_000, runs: 40, requests: [10, 10, 2], pause: 1.0 }
-        }
+        Extent::Quick => Workload { bytes: 200_000, runs: 1, requests: [1; 2], pause: 0.0 },
+        Extent::Paper => Workload { bytes: 2_000_000, runs: 20, requests: [5, 1], pause: 1.0 },
+        Extent::Full => Workload { bytes: 2_000_000, runs: 40, requests: [10, 2], pause: 1.0 },
     }
 }
 
@@ -243,7 +229,7 @@ impl Measured {
             for (at, &metres) in DISTANCES.iter().enumerate() {
                 for way in ORDER {
                     let beyond = at >= TABLE.len();
-                    let count = load.requests[if beyond { 2 } else { usize::from(way > 2) }];
+                    let count = load.requests[usize::from(beyond)];
                     let series = Series { bytes: load.bytes, count, pause: load.pause };
                     fetches[way][at] = fetch(context, way, (metres, 54), series, seed)?;
                 }
@@ -278,7 +264,7 @@ fn fetch(
     seed: Seed,
 ) -> Result<Vec<Fetch>, ExperimentError> {
     (context.progress)(&format!("{metres} m, {mbps} Mb/s, {}", WAYS[way].name));
-    let precise = Way { options: "--force-precise", ..WAYS[way] };
+    let precise = Way { options: "--force-precise --profile paper", ..WAYS[way] };
     let is_broken = context.is_mutated && WAYS[way].options.contains("approx");
     let way = if is_broken { &precise } else { &WAYS[way] };
     Requests { program: &context.program, way, metres, mbps, series, seed }.run_patiently()
@@ -286,13 +272,13 @@ fn fetch(
 
 /// The conditions that both figures have in common.
 pub(super) fn method(extent: Extent) -> String {
-    let Workload { bytes, runs, requests: [paper, standard, beyond], pause } = workload(extent);
+    let Workload { bytes, runs, requests: [paper, beyond], pause } = workload(extent);
     format!(
         "A file of {:.1} MB, random bytes, from windfall serve to windfall get in two network \
          namespaces over windfall run: real sockets and the kernel's TCP (CUBIC), in real time. At \
          each distance up to 10 m {runs} runs of {paper} requests over TCP, then for precise SAP, \
-         then for approximate SAP, a pause of {pause} s after each; the same with the standard \
-         profile, {standard} requests in each run, and at 12.2 m {beyond} by each way. Two requests by \
+         then for approximate SAP, in the paper's profile, a pause of {pause} s after each; at 12.2 m \
+         {beyond} by each way. Two requests by \
          the cable come first, so that the file is in the server's cache. The time is that of the \
          client, from before it connects until the file is there. The paper's harness takes the \
          end of the request as the beginning, and the sender's FIN as the end. Both stations send \

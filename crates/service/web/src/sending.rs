@@ -13,8 +13,8 @@ use crate::control::{CONTROL_STREAM, Control, EXACT_HEADER, Plan, TransferToken,
 const PIECE: usize = 32 << 10;
 /// The longest time for which a body waits until the size of the path is known.
 const SETTLE: Duration = Duration::from_millis(50);
-/// The longest precise message; the first ones are shorter, since they are cut for the path before
-/// its size is known.
+/// The longest precise message; the first one is shorter, since messages are cut for the path when
+/// they are queued, and its size is not known then.
 const EXACT: usize = 256 << 10;
 const FIRST_EXACT: usize = 16 << 10;
 /// Messages that are passed to the socket at once.
@@ -50,11 +50,15 @@ pub(crate) fn send(socket: &SapSocket, transfer: u16, parcel: &Parcel) -> Result
     };
     socket.send_message(&control(&Control::Plan(plan.clone())))?;
     let mut exact = joined(&parcel.bytes, &plan.exact);
-    let mut most = FIRST_EXACT;
-    while !exact.is_empty() {
-        let length = (longest.min(most) - EXACT_HEADER).min(exact.len());
-        socket.send_message(&control(&Control::Exact(exact.split_to(length))))?;
-        most = (2 * most).min(EXACT);
+    let first = exact.split_to((longest.min(FIRST_EXACT) - EXACT_HEADER).min(exact.len()));
+    if !first.is_empty() {
+        socket.send_message(&control(&Control::Exact(first)))?;
+    }
+    if !exact.is_empty() {
+        socket.settle_path(SETTLE);
+    }
+    for part in cut(&exact, longest.min(EXACT) - EXACT_HEADER) {
+        socket.send_message(&control(&Control::Exact(part)))?;
     }
     let approximate = joined(&parcel.bytes, &plan.gaps());
     let mode = Mode::Approximate { protected: 0 };

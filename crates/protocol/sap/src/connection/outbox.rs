@@ -11,9 +11,6 @@ use crate::error::SapSendError;
 use crate::message::{Message, Mode};
 use crate::ring::Ring;
 
-/// The bytes that may wait while the size of the path is sought, if its window holds fewer.
-const AHEAD: usize = 64 << 10;
-
 /// Messages to send or to retransmit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outbox {
@@ -82,7 +79,7 @@ impl Connection {
         let size: usize = bodies.iter().map(Encoded::len).sum();
         if !precise && self.outbox.newest_first {
             self.outbox.drop_oldest(size);
-        } else if self.outbox.bytes + size > self.config.send_buffer || self.is_ahead() {
+        } else if self.outbox.bytes + size > self.config.send_buffer {
             self.outbox.was_full = true;
             return Err(SapSendError::Full);
         }
@@ -98,12 +95,6 @@ impl Connection {
             self.outbox.approximate.extend(bodies);
         }
         Ok(())
-    }
-
-    /// Returns whether enough waits while the size of the path is sought: messages are cut for the
-    /// path when they are queued, and those that need not wait yet go in longer parts later.
-    pub(super) fn is_ahead(&self) -> bool {
-        self.path.due().is_some() && self.outbox.bytes > AHEAD.max(2 * self.congestion.window())
     }
 
     /// Encodes a message, in parts if it is longer than a datagram.

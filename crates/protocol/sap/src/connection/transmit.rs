@@ -29,11 +29,11 @@ impl Body {
 }
 
 /// The number of reports of approximate packets in each window that is in use.
-const REPORTS: usize = 2;
+const REPORTS: usize = 4;
 /// The minimum number of approximate packets from one report to the next, and the maximum once the
 /// window is full.
 const LEAST: usize = 2;
-const MOST: usize = 16;
+const MOST: usize = 8;
 /// The padding of path MTU probes.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
@@ -268,8 +268,7 @@ impl Connection {
 
     /// Reports that the send buffer has room, once half of it is free.
     pub(super) fn tell_writable(&mut self) {
-        let is_free = self.outbox.bytes <= self.config.send_buffer / 2 && !self.is_ahead();
-        if self.outbox.was_full && is_free {
+        if self.outbox.was_full && self.outbox.bytes <= self.config.send_buffer / 2 {
             self.outbox.was_full = false;
             self.events.push_back(SapEvent::Writable);
         }
