@@ -20,7 +20,7 @@ pub(crate) const FIGURE: Figure = Figure {
 };
 
 /// The distances of the three panels in metres.
-pub(super) const DISTANCES: [f64; 3] = [4.0, 6.0, 8.0];
+const DISTANCES: [f64; 3] = [4.0, 6.0, 8.0];
 /// The indexes of the protocols in [`PROTOCOLS`].
 const APPROXIMATE: usize = 0;
 const TCP: usize = 1;
@@ -36,13 +36,12 @@ const fn workload(extent: Extent) -> (u64, usize) {
 }
 
 /// The seconds of each transfer of one seed, by protocol, distance and rate.
-pub(super) type Times = Vec<Vec<Vec<f64>>>;
+type Times = Vec<Vec<Vec<f64>>>;
 
 /// The transfers of all seeds.
-pub(super) struct Transfers {
-    /// The length of the file.
-    pub(super) bytes: u64,
-    pub(super) times: Vec<Times>,
+struct Transfers {
+    kilobytes: u64,
+    times: Vec<Times>,
 }
 
 impl Transfers {
@@ -53,7 +52,7 @@ impl Transfers {
 
     /// Returns the Mb/s of each transfer; 0 if it did not come to its end.
     fn throughput(&self, protocol: usize, at: usize, rate: usize) -> Vec<f64> {
-        let megabits = self.bytes as f64 * 8.0 / 1e6;
+        let megabits = self.kilobytes as f64 * 8_192.0 / 1e6;
         self.seconds(protocol, at, rate).into_iter().map(|seconds| megabits / seconds).collect()
     }
 
@@ -130,7 +129,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         };
         PROTOCOLS.iter().map(all).collect()
     });
-    let transfers = Transfers { bytes: kilobytes * 1_024, times };
+    let transfers = Transfers { kilobytes, times };
     let method = format!(
         "{trials} transfers of {kilobytes} KB for each protocol, rate and distance, as in S0.57; \
          the paper has 10 of 1 MB over HTTP, the first two of which are not counted. {}",
@@ -146,10 +145,10 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
 }
 
 /// The names of the three panels.
-pub(super) const NAMES: [&str; 3] = ["", "6m", "8m"];
+const NAMES: [&str; 3] = ["", "6m", "8m"];
 
 //= S0.48
-pub(super) fn claims(transfers: &Transfers) -> Vec<Claim> {
+fn claims(transfers: &Transfers) -> Vec<Claim> {
     let tracks = Claim::paper(
         "S0.48",
         "caption of Figure 6: “At a fixed distance of 4m offering good channel conditions, SAP's \
@@ -237,7 +236,7 @@ fn steadier(transfers: &Transfers) -> Claim {
     })
 }
 
-pub(super) fn chart(transfers: &Transfers, at: usize) -> Chart {
+fn chart(transfers: &Transfers, at: usize) -> Chart {
     let series = PROTOCOLS.iter().enumerate().map(|(protocol, (_, name))| {
         let points = RATES.iter().enumerate().filter_map(|(rate, &mbps)| {
             point(mbps as f64, &transfers.throughput(protocol, at, rate))
@@ -254,7 +253,7 @@ pub(super) fn chart(transfers: &Transfers, at: usize) -> Chart {
     }
 }
 
-pub(super) fn table(transfers: &Transfers) -> Table {
+fn table(transfers: &Transfers) -> Table {
     let columns = ["protocol", "distance (m)", "rate (Mb/s)"].into_iter().chain(MEASURES);
     let mut table = Table::new(columns);
     for (protocol, (_, name)) in PROTOCOLS.iter().enumerate() {

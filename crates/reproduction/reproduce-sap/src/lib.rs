@@ -40,7 +40,6 @@ pub const FIGURES: &[Figure] = &[
     web::TABLE1,
     web::FIG5,
     fig6::FIGURE,
-    web::FIG6,
     map::FIGURE,
     bound::FIGURE,
     fig7::FIGURE,

@@ -1,7 +1,6 @@
 //! Section 4.3 with a web server: `windfall serve` and `windfall get` in the office, in real time.
 
 mod fig5;
-mod fig6;
 mod table1;
 
 use std::collections::BTreeMap;
@@ -19,7 +18,6 @@ use super::bulk::{DISTANCES, TABLE, Times};
 use super::office;
 
 pub(crate) use fig5::FIGURE as FIG5;
-pub(crate) use fig6::FIGURE as FIG6;
 pub(crate) use table1::FIGURE as TABLE1;
 
 /// A way of a body from the server to the client.
