@@ -84,6 +84,18 @@ fn damage_over_the_systems_sockets_is_as_the_paper_says() {
     assert_reproduced(&["S0.sockets"], &[]);
 }
 
+//= S0.44
+//= S0.45
+//= S0.46
+//= S0.47
+//= S0.57
+#[test]
+fn files_of_a_web_server_take_as_long_as_on_record() {
+    require_stations!();
+    let files = ["S0.table1.csv", "S0.table1.svg", "S0.fig5.csv", "S0.fig5.svg"];
+    assert_reproduced(&["S0.table1", "S0.fig5"], &files);
+}
+
 //= S3.17
 //= S3.22
 //= S3.23
