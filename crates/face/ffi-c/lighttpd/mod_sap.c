@@ -494,6 +494,7 @@ static void announce(request_st *r, const struct transfer *t)
     http_response_body_clear(r, 0);
     http_header_response_set(r, HTTP_HEADER_CONTENT_LENGTH, CONST_STR_LEN("Content-Length"),
                              CONST_STR_LEN("0"));
+    r->resp_body_finished = 1;
 }
 
 /* Takes the offer of a request whose reply over TCP is complete; tells whether that must wait. */

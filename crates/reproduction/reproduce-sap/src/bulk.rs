@@ -136,8 +136,9 @@ pub(super) fn ratio(times: &[Times], [a, b]: [usize; 2], at: usize) -> Estimate 
 }
 
 /// The reason why the paper's factors do not appear.
-pub(super) const NEAR: &str = "retries alone slow TCP down, and up to 10 m this office, fitted to the paper's \
-                    Figure 2, retries few frames; the factor lies between its 10 and its 12.2 m";
+pub(super) const NEAR: &str = "\
+    retries alone slow TCP down, and up to 10 m this office, fitted to the paper's Figure 2, \
+    retries few frames; the factor lies between its 10 and its 12.2 m";
 
 //= S0.24
 //= S0.45

@@ -1,7 +1,7 @@
 //! Section 4.3 with a web server: `windfall serve` and `windfall get` in the office, in real time.
 
-mod fig5;
-mod table1;
+pub(crate) mod fig5;
+pub(crate) mod table1;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,9 +16,6 @@ use windfall_live::end_with_this_process;
 
 use super::bulk::{DISTANCES, TABLE, Times};
 use super::office;
-
-pub(crate) use fig5::FIGURE as FIG5;
-pub(crate) use table1::FIGURE as TABLE1;
 
 /// A way of a body from the server to the client.
 pub(super) struct Way {
@@ -74,7 +71,7 @@ pub(super) struct Fetch {
 
 //= S0.44
 /// Writes the office for two programs: the server stands where the moving station is, and the
-/// client at the other end of the radio and of the cable.
+/// client is its peer on the radio and on the cable.
 fn scenario(metres: f64, mbps: u64) -> String {
     let (stations, rest) = office::SCENARIO.split_once("# The streamer").expect("there is one");
     let others = rest.split_once("# What the others send").expect("they do").1;
@@ -275,9 +272,8 @@ pub(super) fn method(extent: Extent) -> String {
         "A file of {:.1} MB, random bytes, from windfall serve to windfall get in two network \
          namespaces over windfall run: real sockets and the kernel's TCP (CUBIC), in real time. At \
          each distance up to 10 m {runs} runs of {paper} requests over TCP, then for precise SAP, \
-         then for approximate SAP, in the paper's profile, a pause of {pause} s after each; at 12.2 m \
-         {beyond} by each way. Two requests by \
-         the cable come first, so that the file is in the server's cache. The time is that of the \
+         then for approximate SAP, in the paper's profile, a pause of {pause} s after each; at \
+         12.2 m {beyond} by each way. Two requests by the cable come first, so that the file is in the server's cache. The time is that of the \
          client, from before it connects until the file is there. The paper's harness takes the \
          end of the request as the beginning, and the sender's FIN as the end. Both stations send \
          at 54 Mb/s, packets of 1500 bytes. A request without a reply after {PATIENCE} s counts as \

@@ -25,9 +25,10 @@ const PRECISE: usize = 2;
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let measured = Measured::of(context)?;
-    let note = "The geometric mean of the paper's printed speed-ups is 1.434, that of the ratios of its \
-                times 1.438, which saves 30.4 % of the time; at 4 m it prints 1.11 where its times \
-                give 1.12 (S0.68).";
+    let note = "\
+        The geometric mean of the paper's printed speed-ups is 1.434, that of the ratios of its \
+        times 1.438, which saves 30.4 % of the time; at 4 m it prints 1.11 where its times give \
+        1.12 (S0.68).";
     Ok(Finding {
         inputs: office::inputs(),
         claims: claims(&measured),

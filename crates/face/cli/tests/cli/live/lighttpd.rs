@@ -272,6 +272,9 @@ fn lighttpd_serves_clients_that_open_encrypted_connections() {
     let report = server.get(&folder, "--approx image/* --key none", "a.jpg");
     assert_eq!(report["over"], "tcp", "{report}");
     assert_eq!(report["fallback"], "no-answer", "{report}");
+    // The reply that only names the body is followed by another request on its connection.
+    let report = server.get(&folder, "--approx image/* --client-opens --key none", "a.jpg");
+    assert_eq!(report["over"], "tcp", "{report}");
     // Both bodies on one connection.
     let urls = ["a.jpg", "a.bin"].map(|file| format!("http://127.0.0.1:{}/{file}", server.port));
     let options = format!("get --json --force-precise --client-opens --key {key}");
