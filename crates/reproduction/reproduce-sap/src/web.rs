@@ -273,7 +273,8 @@ pub(super) fn method(extent: Extent) -> String {
          namespaces over windfall run: real sockets and the kernel's TCP (CUBIC), in real time. At \
          each distance up to 10 m {runs} runs of {paper} requests over TCP, then for precise SAP, \
          then for approximate SAP, in the paper's profile, a pause of {pause} s after each; at \
-         12.2 m {beyond} by each way. Two requests by the cable come first, so that the file is in the server's cache. The time is that of the \
+         12.2 m {beyond} by each way. Two requests by \
+         the cable come first, so that the file is in the server's cache. The time is that of the \
          client, from before it connects until the file is there. The paper's harness takes the \
          end of the request as the beginning, and the sender's FIN as the end. Both stations send \
          at 54 Mb/s, packets of 1500 bytes. A request without a reply after {PATIENCE} s counts as \

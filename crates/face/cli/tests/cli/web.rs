@@ -73,6 +73,7 @@ fn a_file_stays_when_what_replaces_it_does_not_come_whole() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "it waits for another program")]
 fn a_fetch_that_is_interrupted_leaves_nothing() {
     let folder = Folder::new("get-interrupted");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
