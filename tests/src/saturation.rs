@@ -105,7 +105,7 @@ impl Cell {
             let to = u16::from(place == 0);
             let receiver = Neighbour { address: MacAddress::of_station(to), behind: Vec::new() };
             let neighbours = [receiver].into();
-            let queue = Limits { packets: WAITING, bytes: usize::MAX };
+            let queue = Limits { packets: WAITING, ..Limits::default() };
             let link = stack::LinkLayerConfig::Wifi(WifiConfig { mac, neighbours });
             let interface = InterfaceConfig { mtu: 2_304, queue, link, ..Default::default() };
             EndConfig { station: usize::from(place), interface }

@@ -7,6 +7,7 @@ mod coding;
 mod corpus;
 mod documents;
 mod gsm;
+mod marking;
 mod path_mtu;
 mod pictures;
 mod sap;

@@ -48,6 +48,8 @@ pub struct LinkLedger {
     pub copies: u64,
     /// Packets discarded, by reason.
     pub drops: Drops,
+    /// Packets that the queue marked.
+    pub marked: u64,
     /// Frames with packets that were put on the medium, repetitions included.
     pub frames: u64,
     /// Frames that repeated a packet.

@@ -532,6 +532,7 @@ impl Network {
                 ledger.frames += 1;
                 ledger.retransmissions += u64::from(*attempt > 1);
             }
+            InterfaceEvent::Marked { tag: Some(_) } => self.interfaces[index].ledger.marked += 1,
             InterfaceEvent::RtsFailed => self.interfaces[index].ledger.rts_failed += 1,
             InterfaceEvent::Delivered { tag: Some(tag), len, damage } => {
                 let Some(sender) = self.interfaces.get_mut(direction_of(*tag)) else { return };

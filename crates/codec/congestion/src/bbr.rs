@@ -98,6 +98,11 @@ impl Bbr {
         }
     }
 
+    /// Returns the pace of the initial window, sent in a round trip.
+    fn first_pace(&self, round_trip: Duration) -> f64 {
+        STARTUP_GAIN * self.initial as f64 / round_trip.as_secs_f64().max(1e-6)
+    }
+
     const fn pacing_gain(&self) -> f64 {
         match self.phase {
             Phase::Startup => STARTUP_GAIN,
@@ -375,6 +380,13 @@ impl CongestionController for Bbr {
 
     fn on_acknowledged(&mut self, _: &Acknowledged) {}
 
+    /// The pace of startup never falls below its first one (sections 5.6.2 and 5.2.1).
+    fn on_first_round_trip(&mut self, round_trip: Duration) {
+        if self.pacing == 0.0 {
+            self.pacing = self.first_pace(round_trip);
+        }
+    }
+
     fn on_delivery(&mut self, it: &Delivery) {
         let [first, last] = self.held_back;
         let is_held_back = (first..=last).contains(&it.delivered_before);
@@ -429,9 +441,8 @@ impl CongestionController for Bbr {
     }
 
     fn pacing_rate(&self, smoothed: Option<Duration>) -> Option<f64> {
-        let round_trip = smoothed.unwrap_or(Duration::from_millis(1)).as_secs_f64();
-        let nominal = STARTUP_GAIN * self.initial as f64 / round_trip.max(1e-6);
-        Some(if self.model.bandwidth() > 0.0 { self.pacing } else { nominal })
+        let nominal = || self.first_pace(smoothed.unwrap_or(Duration::from_millis(1)));
+        Some(if self.pacing > 0.0 { self.pacing } else { nominal() })
     }
 
     fn is_model(&self) -> bool {

@@ -125,6 +125,9 @@ pub trait CongestionController: fmt::Debug + Send {
     /// Segments carry `mss` bytes from here on.
     fn set_mss(&mut self, mss: u64);
 
+    /// Takes the first round trip that was measured, in most cases that of the handshake.
+    fn on_first_round_trip(&mut self, _round_trip: Duration) {}
+
     /// Takes the rate of delivery, where the algorithm models the path.
     fn on_delivery(&mut self, _it: &Delivery) {}
 

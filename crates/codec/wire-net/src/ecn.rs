@@ -31,6 +31,12 @@ impl Ecn {
     pub const fn bits(self) -> u8 {
         self as u8
     }
+
+    /// Returns `true` if a router may mark the packet and has not.
+    #[must_use]
+    pub const fn can_be_marked(self) -> bool {
+        matches!(self, Self::Capable0 | Self::Capable1)
+    }
 }
 
 #[cfg(test)]

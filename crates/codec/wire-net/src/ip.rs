@@ -1,10 +1,12 @@
 //! Packets of either address family.
 
+use bytes::BytesMut;
+use windfall_base::Payload;
+
 use crate::addresses::Addresses;
 use crate::error::WireError;
-use crate::ipv4::Ipv4Packet;
-use crate::ipv6::Ipv6Packet;
-use crate::ipv6::WalkError;
+use crate::ipv4::{self, Ipv4Packet};
+use crate::ipv6::{self, Ipv6Packet, WalkError};
 use crate::protocol::Protocol;
 
 /// A view over an IPv4 or IPv6 packet.
@@ -118,6 +120,22 @@ impl<'a> IpPacket<'a> {
             }
         }
     }
+}
+
+/// Marks an IP packet as having met congestion (RFC 3168, section 5): `None` if its sender does not
+/// understand ECN, if it is marked already, or if it is no IP packet.
+///
+/// The slice that begins with the header is copied. Its checksum stays as right or wrong as it was.
+#[must_use]
+pub fn mark_congestion(packet: &Payload) -> Option<Payload> {
+    let (head, body) = packet.clone().into_parts();
+    let mut head = BytesMut::from(&head[..]);
+    let is_marked = match head.first()? >> 4 {
+        4 if head.len() >= ipv4::HEADER_LEN => ipv4::mark(&mut head),
+        6 if head.len() >= ipv6::HEADER_LEN => ipv6::mark(&mut head),
+        _ => false,
+    };
+    is_marked.then(|| Payload::new(head.freeze(), body))
 }
 
 #[cfg(test)]

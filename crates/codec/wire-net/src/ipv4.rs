@@ -6,6 +6,7 @@ use arrayvec::ArrayVec;
 
 use crate::addresses::Addresses;
 use crate::checksum;
+use crate::ecn::Ecn;
 use crate::error::WireError;
 use crate::field::{array_at, put_u16, u16_at};
 use crate::protocol::Protocol;
@@ -434,6 +435,22 @@ pub fn take_hop(header: &mut [u8]) -> Option<u8> {
     let checksum = checksum::update(u16_at(header, 10), old, u16_at(header, 8));
     put_u16(header, 10, checksum);
     Some(left)
+}
+
+/// Marks the packet of a header as having met congestion and puts its checksum right (RFC 1624);
+/// false, and nothing changed, if it is not ECN-capable or marked already.
+///
+/// # Panics
+/// If `header` is shorter than [`HEADER_LEN`].
+pub fn mark(header: &mut [u8]) -> bool {
+    if !Ecn::from_bits(header[1]).can_be_marked() {
+        return false;
+    }
+    let old = u16_at(header, 0);
+    header[1] |= Ecn::Congested.bits();
+    let checksum = checksum::update(u16_at(header, 10), old, u16_at(header, 0));
+    put_u16(header, 10, checksum);
+    true
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod extension;
 use core::net::Ipv6Addr;
 
 use crate::addresses::Addresses;
+use crate::ecn::Ecn;
 use crate::error::WireError;
 use crate::field::{array_at, put_u16, put_u32, u16_at, u32_at};
 use crate::protocol::Protocol;
@@ -236,6 +237,20 @@ pub fn take_hop(header: &mut [u8]) -> Option<u8> {
     let left = header[7].checked_sub(1)?;
     header[7] = left;
     Some(left)
+}
+
+/// Marks the packet of a header as having met congestion; false, and nothing changed, if it is not
+/// ECN-capable or marked already.
+///
+/// # Panics
+/// If `header` is shorter than [`HEADER_LEN`].
+pub fn mark(header: &mut [u8]) -> bool {
+    // The traffic class lies across the first two bytes; ECN are its last bits.
+    let can_be_marked = Ecn::from_bits(header[1] >> 4).can_be_marked();
+    if can_be_marked {
+        header[1] |= Ecn::Congested.bits() << 4;
+    }
+    can_be_marked
 }
 
 #[cfg(test)]

@@ -176,6 +176,7 @@ fn of_interface<'a>(event: &'a InterfaceEvent, line: Line<'a>) -> Line<'a> {
             queue: Some(*queue),
             ..line
         },
+        InterfaceEvent::Marked { tag } => Line { ev: "packet.marked", tag: number(tag), ..line },
         InterfaceEvent::Sent { tag, attempt, len, kept } => Line {
             ev: "frame.sent",
             tag: number(tag),

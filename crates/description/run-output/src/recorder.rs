@@ -12,6 +12,7 @@ use windfall_channel::{FrameFate, Line, MediumConfig};
 use windfall_channel_trace::error_trace::TraceHeader;
 use windfall_network::{ElementId, NetworkEvent, PacketDrop, Passage, What, direction_of};
 use windfall_stack::InterfaceEvent;
+use windfall_wire_net::mark_congestion;
 
 use crate::log::EventLog;
 use crate::packet_log::{PacketLog, PacketLogHeader};
@@ -250,6 +251,15 @@ impl RunRecorder {
                 Some(log) => log.delivered(event.at, *tag, *len),
                 None => Ok(()),
             },
+            // What a queue has marked is no damage.
+            InterfaceEvent::Marked { tag: Some(tag) } => {
+                if let Some(payload) = self.under_way.get_mut(tag)
+                    && let Some(marked) = mark_congestion(payload)
+                {
+                    *payload = marked;
+                }
+                Ok(())
+            }
             _ => Ok(()),
         }
     }

@@ -71,6 +71,9 @@ pub struct LinkSummary {
     /// Further deliveries of packets that had been delivered before.
     #[serde(skip_serializing_if = "is_zero")]
     pub copies: u64,
+    /// Packets that the queue marked (ECN).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub marked: u64,
     /// Packets dropped, by reason.
     pub dropped: BTreeMap<&'static str, u64>,
     /// Packets on their way when the run ended.
@@ -520,6 +523,9 @@ impl Summary {
         if links.iter().any(|link| link.copies > 0) {
             row("    again", &|link| link.copies.to_string());
         }
+        if links.iter().any(|link| link.marked > 0) {
+            row("  marked (ECN)", &|link| link.marked.to_string());
+        }
         row("  dropped", &|link| link.dropped.values().sum::<u64>().to_string());
         let reasons: std::collections::BTreeSet<_> =
             links.iter().flat_map(|link| link.dropped.keys().copied()).collect();
@@ -591,6 +597,7 @@ impl LinkSummary {
             delivered: ledger.delivered,
             damaged: ledger.damaged,
             copies: ledger.copies,
+            marked: ledger.marked,
             dropped: named(&ledger.drops),
             in_flight: ledger.in_flight(),
             frames: ledger.frames,

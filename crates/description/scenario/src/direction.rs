@@ -172,7 +172,8 @@ settings! {
             value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Sender),
         }
         /// Queue before the link: fifo, wrr, wfq, priority, airtime, elf or elf-packets, and its
-        /// length: packets, bytes with a unit, or infinite; "elf,100" is both
+        /// length: packets, bytes with a unit, or infinite; mark:N marks (ECN) packets that find N
+        /// waiting; "elf,100,mark:20" is all of these
         "queue" queue: Queue {
             value: "QUEUE", example: "wfq,100,64kB", default: "elf,1000",
             short: "Length of the queue, or its discipline", particular: Some(Aspect::Sender),

@@ -4,6 +4,7 @@ pub(crate) mod gsm;
 pub(crate) mod wavelan;
 pub(crate) mod wifi;
 
+use core::num::NonZeroU32;
 use std::sync::Arc;
 
 use windfall_base::{Duration, Rate, Seed};
@@ -24,7 +25,7 @@ use crate::flows::{self, Capacity};
 use crate::link::Link;
 use crate::model::Scenario;
 use crate::plan::Files;
-use crate::values::{Get, QueueLength};
+use crate::values::{Get, Queue};
 
 /// A medium, and the interfaces at its ends in the order of the stations.
 pub(crate) type Parts = (MediumConfig, Vec<InterfaceConfig>);
@@ -66,7 +67,7 @@ pub(crate) fn interface(
     let queue = own.queue.value().unwrap_or_default();
     InterfaceConfig {
         mtu: usize::from(link.mtu()),
-        queue: limits(queue.length),
+        queue: limits(queue),
         discipline: queue.discipline.unwrap_or_default(),
         link: below,
         ..InterfaceConfig::default()
@@ -112,11 +113,14 @@ fn pipe_cost(rate: Option<Rate>) -> Cost {
     Cost { per_frame: per_byte * 60, per_byte }
 }
 
-fn limits(length: Option<QueueLength>) -> Limits {
-    length.map_or_else(Limits::default, |length| Limits {
-        packets: length.packets.map_or(usize::MAX, |n| n.get() as usize),
+fn limits(Queue { length, mark, .. }: Queue) -> Limits {
+    let of_packets = |n: Option<NonZeroU32>| n.map_or(usize::MAX, |n| n.get() as usize);
+    let limits = length.map_or_else(Limits::default, |length| Limits {
+        packets: of_packets(length.packets),
         bytes: length.bytes.map_or(usize::MAX, |n| usize::try_from(n.0).unwrap_or(usize::MAX)),
-    })
+        ..Limits::default()
+    });
+    Limits { mark: of_packets(mark), ..limits }
 }
 
 /// One direction of a pipe.

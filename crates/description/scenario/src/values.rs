@@ -155,15 +155,18 @@ impl FromStr for Sysctls {
     }
 }
 
-/// The queue before a link: in which order flows are served, and how long it may become.
+/// The queue before a link: in which order flows are served, how long it may become, and from which
+/// length on it marks.
 ///
-/// `elf`, `100` packets, `64kB`, or several as `wfq,100,64kB`; `infinite` has no bound.
+/// `elf`, `100` packets, `64kB`, or several as `wfq,100,64kB,mark:20`; `infinite` has no bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queue {
     /// Whose packet is next.
     pub discipline: Option<Discipline>,
     /// The limit of its length; 1000 packets by default.
     pub length: Option<QueueLength>,
+    /// The number of packets from which on those that join are marked (ECN); none by default.
+    pub mark: Option<NonZeroU32>,
 }
 
 /// The limit of the length of a queue; unbounded by default.
@@ -177,12 +180,11 @@ pub struct QueueLength {
 
 impl fmt::Display for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.discipline, self.length) {
-            (None, None) => Ok(()),
-            (Some(discipline), None) => discipline.fmt(f),
-            (None, Some(length)) => length.fmt(f),
-            (Some(discipline), Some(length)) => write!(f, "{discipline},{length}"),
-        }
+        let discipline = self.discipline.map(|discipline| discipline.to_string());
+        let length = self.length.map(|length| length.to_string());
+        let mark = self.mark.map(|packets| format!("mark:{packets}"));
+        let parts: Vec<_> = [discipline, length, mark].into_iter().flatten().collect();
+        f.write_str(&parts.join(","))
     }
 }
 
@@ -201,9 +203,9 @@ impl FromStr for Queue {
     type Err = ParseUnitError;
 
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        let fix = "write a discipline, packets, bytes with a unit, or several of these: elf, 100, \
-                   64kB, \"wfq,100,64kB\"; disciplines are fifo, wrr, wfq, priority, airtime, elf \
-                   and elf-packets; infinite has no bound";
+        let fix = "write a discipline, packets, bytes with a unit, mark:PACKETS, or several of \
+                   these: elf, 100, 64kB, \"wfq,100,64kB,mark:20\"; disciplines are fifo, wrr, \
+                   wfq, priority, airtime, elf and elf-packets; infinite has no bound";
         let mut queue = Self::default();
         for part in text.split(',') {
             queue.read(part.trim()).ok_or_else(|| ParseUnitError::new("queue", text, fix))?;
@@ -217,6 +219,9 @@ impl Queue {
     fn read(&mut self, part: &str) -> Option<()> {
         if let Ok(discipline) = part.parse() {
             return self.discipline.replace(discipline).is_none().then_some(());
+        }
+        if let Some(packets) = part.strip_prefix("mark:") {
+            return self.mark.replace(packets.parse().ok()?).is_none().then_some(());
         }
         if part == "infinite" {
             return self.length.replace(QueueLength::default()).is_none().then_some(());

@@ -22,6 +22,11 @@ pub enum InterfaceEvent {
         /// Packets in the queue, this one included.
         queue: usize,
     },
+    /// A packet that leaves the queue was marked (ECN), since the queue was long when it joined.
+    Marked {
+        /// The tag of the packet.
+        tag: Option<Tag>,
+    },
     /// A frame with the packet was given to the medium.
     Sent {
         /// The tag of the packet.

@@ -30,19 +30,22 @@ use std::collections::VecDeque;
 
 use windfall_base::{Frame, Instant};
 
-/// The capacity of a queue. A packet that would exceed either limit is refused.
+/// The capacity of a queue. A packet that would exceed `packets` or `bytes` is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The largest number of packets.
     pub packets: usize,
     /// Bytes of the packets, without link headers.
     pub bytes: usize,
+    /// The number of packets from which on one that joins them is to be marked: a step of the
+    /// length at that moment (RFC 8257, section 3.1), not of a mean.
+    pub mark: usize,
 }
 
 impl Default for Limits {
-    /// 1 000 packets, as Linux gives a device, and no limit in bytes.
+    /// 1 000 packets, as Linux gives a device, no limit in bytes, and no marks.
     fn default() -> Self {
-        Self { packets: 1_000, bytes: usize::MAX }
+        Self { packets: 1_000, bytes: usize::MAX, mark: usize::MAX }
     }
 }
 
@@ -63,6 +66,8 @@ pub struct Waiting {
     pub since: Instant,
     /// The packet that waits.
     pub frame: Frame,
+    /// So many waited when it joined that it is to be marked, if its sender understands marks.
+    pub congested: bool,
 }
 
 impl Waiting {
@@ -88,7 +93,8 @@ impl DropTail {
             return Some(frame);
         }
         self.bytes = bytes;
-        self.waiting.push_back(Waiting { since: now, frame });
+        let congested = self.waiting.len() >= self.limits.mark;
+        self.waiting.push_back(Waiting { since: now, frame, congested });
         None
     }
 

@@ -24,7 +24,7 @@ fn packets_leave_in_the_order_in_which_they_came() {
 
 #[test]
 fn each_limit_refuses_what_exceeds_it() {
-    let mut queue = DropTail::new(Limits { packets: 2, bytes: 1_000 });
+    let mut queue = DropTail::new(Limits { packets: 2, bytes: 1_000, ..Limits::default() });
     assert!(queue.push(at(0), packet(600)).is_none());
     assert_eq!(queue.push(at(0), packet(401)), Some(packet(401)));
     assert!(queue.push(at(0), packet(400)).is_none());
@@ -44,7 +44,7 @@ fn a_packet_expires_when_its_lifetime_has_passed() {
 
 #[test]
 fn what_leaves_makes_room_for_as_many_bytes() {
-    let mut queue = DropTail::new(Limits { packets: 3, bytes: 1_000 });
+    let mut queue = DropTail::new(Limits { packets: 3, bytes: 1_000, ..Limits::default() });
     assert!(queue.is_empty());
     assert!(queue.push(at(0), packet(600)).is_none());
     assert!(queue.push(at(0), packet(400)).is_none());
@@ -55,4 +55,17 @@ fn what_leaves_makes_room_for_as_many_bytes() {
     assert_eq!(queue.push(at(0), packet(601)), Some(packet(601)));
     assert!(queue.push(at(0), packet(600)).is_none());
     assert_eq!((queue.len(), queue.bytes()), (2, 1_000));
+}
+
+#[test]
+fn packets_that_join_so_many_others_are_to_be_marked() {
+    let mut queue = DropTail::new(Limits { packets: 4, mark: 2, ..Limits::default() });
+    let mut congested = |joins: usize| {
+        (0..joins).for_each(|_| assert!(queue.push(at(0), packet(1)).is_none()));
+        queue.pop().map(|waiting| waiting.congested)
+    };
+    // Of four the last two find two others or more; after the first has left, a fifth finds three.
+    assert_eq!([congested(4), congested(1), congested(0)], [false, false, true].map(Some));
+    assert_eq!([congested(0), congested(0), congested(0)], [Some(true), Some(true), None]);
+    assert_eq!(congested(1), Some(false));
 }

@@ -49,7 +49,65 @@ fn a_fragment_that_is_the_whole_packet_is_none() {
     assert_eq!(ipv4::Fragment::new(12, false), None);
 }
 
+/// An IPv4 or IPv6 packet of this traffic class, in one slice or two.
+fn of_class(v6: bool, class: u8, cut: usize) -> Payload {
+    let mut bytes = vec![0; 60];
+    if v6 {
+        let mut repr = Ipv6Repr::new(Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST, Protocol::UDP, 20)
+            .expect("fits");
+        repr.traffic_class = class;
+        repr.emit(&mut bytes);
+    } else {
+        let mut repr = Ipv4Repr::new(Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, Protocol::UDP, 40)
+            .expect("fits");
+        repr.tos = class;
+        repr.emit(&mut bytes);
+    }
+    let body = bytes.split_off(cut);
+    Payload::new(bytes.into(), body.into())
+}
+
+#[test]
+fn a_packet_is_marked_if_its_sender_understands_it() {
+    for (v6, cut) in [(false, 0), (false, 20), (false, 28), (true, 0), (true, 40), (true, 48)] {
+        for class in [0b1010_1001, 0b1010_1010] {
+            let packet = of_class(v6, class, cut);
+            let marked = mark_congestion(&packet).expect("ECN-capable");
+            let bytes = marked.to_bytes();
+            // The same packet otherwise, its checksum right.
+            assert_eq!(bytes, of_class(v6, 0b1010_1011, 0).to_bytes(), "{v6} {cut}");
+            assert_eq!(packet, of_class(v6, class, cut), "the holders of the packet see nothing");
+            assert_eq!(mark_congestion(&marked), None, "once is enough");
+        }
+        assert_eq!(mark_congestion(&of_class(v6, 0b1010_1000, cut)), None);
+    }
+}
+
+#[test]
+fn a_wrong_checksum_stays_wrong_in_a_marked_packet() {
+    let mut bytes = of_class(false, 2, 0).to_bytes().to_vec();
+    bytes[15] ^= 1;
+    let marked = mark_congestion(&bytes.into()).expect("ECN-capable").to_bytes();
+    let IpPacket::V4(packet) = IpPacket::new(&marked).expect("IPv4") else { panic!("IPv4") };
+    assert!(!packet.checksum_holds());
+}
+
 proptest! {
+    #[test]
+    fn marking_changes_two_bits_or_nothing(bytes in vec(any::<u8>(), 0..60), cut in 0_usize..60) {
+        let cut = cut.min(bytes.len());
+        let packet = Payload::new(bytes[..cut].to_vec().into(), bytes[cut..].to_vec().into());
+        if let Some(marked) = mark_congestion(&packet) {
+            let marked = marked.to_bytes();
+            prop_assert_eq!(marked.len(), bytes.len());
+            let is_v4 = bytes[0] >> 4 == 4;
+            for (at, (new, old)) in marked.iter().zip(&bytes).enumerate() {
+                let may = if is_v4 { [1, 10, 11].contains(&at) } else { at == 1 };
+                prop_assert!(may || new == old);
+            }
+        }
+    }
+
     #[test]
     fn arbitrary_bytes_never_panic(mut bytes in vec(any::<u8>(), 0..120), v6: bool) {
         if let Some(first) = bytes.first_mut() {

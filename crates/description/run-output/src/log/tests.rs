@@ -62,6 +62,8 @@ fn the_life_of_a_packet_has_stable_names() {
         "flow": 0, "queue": 2,
     });
     assert_eq!(queued, expected);
+    let marked = interface(InterfaceEvent::Marked { tag });
+    assert_eq!((&marked["ev"], &marked["tag"]), (&json!("packet.marked"), &json!(1)));
     let sent = interface(InterfaceEvent::Sent { tag, attempt: 2, len: 1512, kept: true });
     assert_eq!((&sent["ev"], &sent["attempt"]), (&json!("frame.sent"), &json!(2)));
     let reason = DropReason::FrameCheck;

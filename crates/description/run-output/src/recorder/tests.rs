@@ -167,6 +167,22 @@ fn damage_that_was_handed_up_is_noted_with_the_bits_of_the_packet() {
 }
 
 #[test]
+fn a_mark_of_the_queue_is_no_damage() {
+    let (recorder, [log, _, _, far]) = recorder();
+    let mut story = Story { recorder, now: 0 };
+    let tag = tag_of(0, 0);
+    let capable = |byte| [vec![0x45, byte], vec![0; LEN - 2]].concat();
+    story.bytes(NEAR, tag, false, capable(2));
+    story.interface(NEAR, InterfaceEvent::Marked { tag: Some(tag) });
+    let mut marked = capable(3);
+    marked[10..12].copy_from_slice(&[0xff, 0xfe]);
+    story.bytes(FAR, tag, true, marked);
+    assert_eq!(far.packets(), [(Seen::Arrived, String::new())]);
+    let log = String::from_utf8(log.bytes()).unwrap();
+    assert!(log.lines().any(|line| line.contains("\"packet.marked\"")), "{log}");
+}
+
+#[test]
 fn a_repetition_makes_up_for_what_the_air_did_before() {
     let (recorder, [_, letters, near, far]) = recorder();
     let mut story = Story { recorder, now: 0 };

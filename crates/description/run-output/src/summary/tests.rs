@@ -10,6 +10,7 @@ fn ledger() -> LinkLedger {
     ledger.deliver(tags.next().unwrap(), 1, 100, false);
     ledger.deliver(tags.next().unwrap(), 1, 100, true);
     ledger.discard(tags.next().unwrap(), false, DropReason::QueueFull);
+    ledger.marked = 1;
     ledger.frames = 5;
     ledger.retransmissions = 2;
     ledger.bits_inverted = 17;
@@ -32,6 +33,7 @@ fn text_shows_each_direction_and_each_reason() {
         "packets                   4           0",
         "  delivered               2           0",
         "    damaged               1           0",
+        "  marked (ECN)            1           0",
         "  dropped                 1           0",
         "    queue-full            1           0",
         "  in flight               1           0",

@@ -32,11 +32,12 @@ fn queue() -> impl Strategy<Value = Queue> {
             bytes: bytes.map(ByteCount),
         });
     let discipline = proptest::sample::select(Discipline::ALL.to_vec());
-    (of(discipline), of(length))
-        .prop_filter("says something", |(discipline, length)| {
-            discipline.is_some() || length.is_some()
+    (of(discipline), of(length), of(1..1_000_u32))
+        .prop_map(|(discipline, length, mark)| {
+            let mark = mark.and_then(std::num::NonZeroU32::new);
+            Queue { discipline, length, mark }
         })
-        .prop_map(|(discipline, length)| Queue { discipline, length })
+        .prop_filter("says something", |queue| *queue != Queue::default())
 }
 
 fn rate() -> impl Strategy<Value = Rate> {

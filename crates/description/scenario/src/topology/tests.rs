@@ -35,7 +35,7 @@ mtu = 576
 stations = ["c", "d"]
 rate = "1Mbps"
 uplink.loss = "50%"
-downlink.queue = 5
+downlink.queue = "5,mark:3"
 "#;
 
 fn topology(text: &str) -> Result<Topology, String> {
@@ -78,7 +78,9 @@ fn a_topology_builds_a_network() {
     let network = Network::build(&topology.network, Seed(1)).expect("consistent");
     let names: Vec<&str> = network.interfaces().map(|id| network.name(id)).collect();
     assert_eq!(names, ["a-b/a", "a-b/b", "b-c/b", "b-c/c", "c-d/c", "c-d/d"]);
-    assert_eq!(topology.network.links[2].ends[1].interface.queue.packets, 5);
+    let queue = |end: usize| topology.network.links[2].ends[end].interface.queue;
+    assert_eq!((queue(1).packets, queue(1).mark), (5, 3));
+    assert_eq!(queue(0).mark, usize::MAX);
 }
 
 #[test]

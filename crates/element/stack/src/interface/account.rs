@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use windfall_base::{DropReason, Drops, FlowId, Frame, Instant, Ledger, Tag};
 use windfall_link::{LinkEvent, Pulled};
 use windfall_queue::Waiting;
+use windfall_wire_net::mark_congestion;
 
 use crate::event::InterfaceEvent;
 
@@ -34,6 +35,8 @@ pub struct Counters {
     pub from_medium: u64,
     /// Control frames that the medium brought.
     pub control_received: u64,
+    /// Packets that were marked, since the queue was long when they joined it.
+    pub marked: u64,
     /// Packets that the peer has acknowledged.
     pub acknowledged: u64,
     /// Events that found no room because no reader took the earlier ones.
@@ -85,18 +88,32 @@ impl InterfaceAccount {
     ) -> Option<Pulled> {
         loop {
             let waiting = pop()?;
-            let expires = waiting.expires();
-            let frame = waiting.frame;
-            if expires.is_none_or(|expires| now <= expires) {
-                return Some(Pulled { frame, expires });
+            if let Some(pulled) = self.still_of_use(now, waiting) {
+                return Some(pulled);
             }
-            self.expired(&frame);
         }
     }
 
-    /// A packet has waited until it was of no use to its owner.
-    pub(super) fn expired(&mut self, frame: &Frame) {
-        self.dropped(frame.tag, false, DropReason::Expired, frame.payload.len());
+    /// A packet that leaves a queue, marked if it is to be; `None` if it has waited too long.
+    pub(super) fn still_of_use(&mut self, now: Instant, waiting: Waiting) -> Option<Pulled> {
+        let expires = waiting.expires();
+        let Waiting { mut frame, congested, .. } = waiting;
+        if expires.is_some_and(|expires| expires < now) {
+            self.dropped(frame.tag, false, DropReason::Expired, frame.payload.len());
+            return None;
+        }
+        if congested {
+            self.mark(&mut frame);
+        }
+        Some(Pulled { frame, expires })
+    }
+
+    /// Marks a packet that met congestion here, if its sender understands that.
+    fn mark(&mut self, frame: &mut Frame) {
+        let Some(marked) = mark_congestion(&frame.payload) else { return };
+        frame.payload = marked;
+        self.counters.marked += 1;
+        self.event(InterfaceEvent::Marked { tag: frame.tag });
     }
 
     /// The medium brought a packet, or something that could not be told from one.

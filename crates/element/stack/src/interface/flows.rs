@@ -205,16 +205,10 @@ impl Queues {
             let waiting = entry.queue.pop()?;
             entry.peers.pop_front();
             self.waiting[peer] -= 1;
-            let expires = waiting.expires();
-            let frame = waiting.frame;
-            if expires.is_none_or(|expires| now <= expires) {
+            if let Some(pulled) = books.still_of_use(now, waiting) {
                 entry.under_way = Some(peer);
-                return Some((
-                    Ticket { flow, len: frame.payload.len() },
-                    Pulled { frame, expires },
-                ));
+                return Some((Ticket { flow, len: pulled.frame.payload.len() }, pulled));
             }
-            books.expired(&frame);
             self.scheduler.depart(flow);
             self.expectations.give_up(flow);
             self.expectations.depart(now, flow);

@@ -79,7 +79,7 @@ impl Link for PipeLink {
     }
 
     fn take_first(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
-        self.urgent.push_back(Waiting { since: now, frame });
+        self.urgent.push_back(Waiting { since: now, frame, congested: false });
         Ok(self.queue_len().0 + self.urgent.len())
     }
 

@@ -1,11 +1,15 @@
 use core::num::NonZeroU8;
 
+use core::net::Ipv4Addr;
+
 use windfall_base::frame::Tag;
-use windfall_base::{Check, Duration, Probability, RxVector, Stream};
+use windfall_base::{Check, Duration, FlowId, Probability, RxVector, Stream};
 use windfall_link::policy::{Cost, PolicyKind};
 use windfall_link::{Arq, Coding};
+use windfall_queue::FlowConfig;
 use windfall_testkit::laws;
 use windfall_testkit::pair::{Pair, Side, Wire};
+use windfall_wire_net::{Ipv4Repr, Protocol};
 
 use super::*;
 use crate::event::InterfaceEvent;
@@ -57,7 +61,7 @@ fn a_packet_crosses_a_plain_pipe_as_it_was() {
 #[test]
 fn each_place_that_discards_has_its_own_reason() {
     let now = Instant::START;
-    let limits = Limits { packets: 1, bytes: 10_000 };
+    let limits = Limits { packets: 1, bytes: 10_000, ..Limits::default() };
     let mut near = observed(InterfaceConfig { queue: limits, ..InterfaceConfig::default() });
     near.handle_input(now, DEVICE, packet(1, 1_501));
     near.handle_input(now, DEVICE, packet(2, 100));
@@ -67,6 +71,49 @@ fn each_place_that_discards_has_its_own_reason() {
     let reasons: Vec<_> = ledger.drops.iter().collect();
     assert_eq!(reasons, [(DropReason::QueueFull, 1), (DropReason::TooBig, 1)]);
     assert_eq!((ledger.taken, ledger.held), (3, 1));
+}
+
+/// The ECN fields of a second's packets as they leave a queue that marks at two.
+fn fields_that_leave(flows: Vec<ScheduledFlow>) -> (Vec<u8>, Interface) {
+    let now = Instant::START;
+    let queue = Limits { packets: 5, mark: 2, ..Limits::default() };
+    let mut near = observed(InterfaceConfig { queue, flows, ..InterfaceConfig::default() });
+    // The third finds two waiting, the fourth says that it does not understand marks.
+    for (tag, class) in [2, 1, 2, 0, 1, 2].into_iter().enumerate() {
+        let mut repr = Ipv4Repr::new(Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, Protocol::UDP, 0)
+            .expect("fits");
+        repr.tos = class;
+        let mut bytes = vec![0; 20];
+        repr.emit(&mut bytes);
+        let frame = Frame { tag: Some(Tag(tag as u64)), ..Frame::packet(bytes) };
+        near.handle_input(now, DEVICE, Input::Frame(frame, RxVector::wired(now)));
+    }
+    let left = core::iter::from_fn(|| {
+        let frame = near.poll_transmit(now)?.1.frame;
+        near.handle_input(now, MEDIUM, Input::TransmissionDone);
+        Some(frame.payload.to_bytes()[1])
+    });
+    (left.collect(), near)
+}
+
+#[test]
+fn packets_that_join_a_long_queue_are_marked_and_none_is_dropped_for_it() {
+    let share = FlowConfig { weight: 1.0, power_factor: 1.2, reserved: false };
+    let scheduled = vec![ScheduledFlow { flow: FlowId(1), share, reserve: None }];
+    for flows in [Vec::new(), scheduled] {
+        let (fields, mut near) = fields_that_leave(flows);
+        assert_eq!(fields, [2, 1, 3, 0, 3]);
+        assert_eq!(near.counters().marked, 2);
+        let reasons: Vec<_> = near.ledger().drops.iter().collect();
+        assert_eq!(reasons, [(DropReason::QueueFull, 1)], "the sixth finds no room");
+        let marked = core::iter::from_fn(|| near.poll_event())
+            .filter_map(|event| match event {
+                InterfaceEvent::Marked { tag } => tag.map(|tag| tag.0),
+                _ => None,
+            })
+            .collect::<Vec<_>>();
+        assert_eq!(marked, [2, 4]);
+    }
 }
 
 /// A pipe interface under the laws, with another one at the far end of its medium.

@@ -239,6 +239,9 @@ impl Connection {
             let (_, at) = self.sender.timed.filter(|(timed, _)| *timed < ack)?;
             (self.rtt.between(at, now), 1)
         };
+        if self.rtt.samples() == 0 {
+            self.congestion.on_first_round_trip(measured);
+        }
         self.rtt.sample(measured, expected);
         self.sender.timed = None;
         Some(measured)

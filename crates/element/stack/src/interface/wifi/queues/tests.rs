@@ -260,7 +260,7 @@ fn of_packets_known_to_be_damaged_the_fate_is_unknown() {
 fn best_effort_to_several_stations_waits_in_a_queue_for_each() {
     let config = QueueConfig {
         discipline: Discipline::Elf,
-        limits: windfall_queue::Limits { packets: 2, bytes: usize::MAX },
+        limits: windfall_queue::Limits { packets: 2, ..windfall_queue::Limits::default() },
         flows: Vec::new(),
     };
     let mut queues = StationQueues::new(&config, false);
