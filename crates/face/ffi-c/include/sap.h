@@ -53,7 +53,8 @@ struct sap_buffer {
 enum sap_decision { SAP_ACCEPT = 0, SAP_DISCARD = 1, SAP_REPAIR = 2 };
 /* Decides on a message before it is received. For SAP_REPAIR it stores ranges to request again, at
  * most *count, and sets *count to their number; the message is received once they have arrived. It
- * may be called by every thread that uses the socket, and must not use the socket itself. */
+ * may be called by every thread that receives from the socket, and may send on it, but must not
+ * receive from it or free it. */
 typedef enum sap_decision (*sap_check_t)(void *context, const sap_message_t *message,
                                          struct sap_range *ranges, size_t *count);
 

@@ -60,6 +60,7 @@ fn errno_of(error: &SapError, ended: Option<CloseReason>) -> c_int {
         SapError::Send(SapSendError::TooLong { .. }) => libc::EMSGSIZE,
         SapError::Send(SapSendError::Full) | SapError::WouldBlock => libc::EAGAIN,
         SapError::Send(SapSendError::Finished) => libc::EPIPE,
+        SapError::Check => libc::ECANCELED,
         SapError::Send(SapSendError::NotOpen) => libc::ENOTCONN,
         SapError::Send(_) | SapError::Address(_) => libc::EINVAL,
         SapError::Closed(_) | SapError::TimedOut | SapError::Unfinished { .. } => match ended {

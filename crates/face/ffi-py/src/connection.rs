@@ -11,6 +11,7 @@ use pyo3::types::{PyBytes, PyTuple};
 use windfall_socket::{Bytes, Duration, Message, Mode, Received, SapError, SapSocket, Tolerance};
 
 use crate::address;
+use crate::check::Raised;
 use crate::failure::{Timeout, name, raise, span};
 use crate::message::PyMessage;
 
@@ -19,13 +20,20 @@ use crate::message::PyMessage;
 pub(crate) struct PySocket {
     socket: SapSocket,
     timeout: Timeout,
+    raised: Raised,
     signal: OnceLock<OwnedFd>,
     room: OnceLock<OwnedFd>,
 }
 
 impl PySocket {
     pub(crate) fn new(socket: SapSocket) -> Self {
-        Self { socket, timeout: Timeout::default(), signal: OnceLock::new(), room: OnceLock::new() }
+        Self {
+            socket,
+            timeout: Timeout::default(),
+            raised: Raised::default(),
+            signal: OnceLock::new(),
+            room: OnceLock::new(),
+        }
     }
 
     /// Creates a message from a buffer; copies it only if it is mutable.
@@ -46,7 +54,7 @@ impl PySocket {
         let waits = self.timeout.waits();
         let received =
             if waits { py.detach(|| self.socket.recv()) } else { self.socket.try_recv() };
-        received.map_err(raise)
+        received.map_err(|error| self.raised.by(error))
     }
 
     fn apply_timeout(&self) {
@@ -98,6 +106,14 @@ impl PySocket {
     ) -> PyResult<()> {
         let tolerance = Tolerance { bit_errors, loss, in_order, protected };
         self.socket.set_tolerance(Some(tolerance)).map_err(raise)
+    }
+
+    /// Sets the function that decides on each approximate message before it is received; `None`
+    /// removes it. It returns True to accept the message, False to drop it, or the ranges, as
+    /// (start, end), that are to be sent again first. What it raises, the call that receives raises.
+    //= S0.26
+    fn set_check(&self, check: Option<Py<PyAny>>) {
+        self.socket.set_check(check.map(|check| self.raised.check(check)));
     }
 
     /// Sends and receives approximate messages newest first: `send` drops the oldest that wait
@@ -176,7 +192,8 @@ impl PySocket {
 
     /// Receives without waiting; raises BlockingIOError if no message is there.
     fn try_recv(&self) -> PyResult<Option<PyMessage>> {
-        Ok(self.socket.try_recv().map_err(raise)?.map(PyMessage))
+        let received = self.socket.try_recv().map_err(|error| self.raised.by(error))?;
+        Ok(received.map(PyMessage))
     }
 
     /// Copies the next message into a writable buffer and returns its length; 0 at the end.

@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::{
-    PyBlockingIOError, PyConnectionError, PyConnectionRefusedError, PyOSError, PyTimeoutError,
-    PyValueError,
+    PyBlockingIOError, PyConnectionError, PyConnectionRefusedError, PyOSError, PyRuntimeError,
+    PyTimeoutError, PyValueError,
 };
 use pyo3::prelude::*;
 use windfall_socket::{CloseReason, Duration, SapError, SapSendError, UnfinishedReason};
@@ -37,6 +37,7 @@ pub(crate) fn raise(error: SapError) -> PyErr {
             | CloseReason::ClosedByPeer
             | CloseReason::Violation => PyConnectionError::new_err(text),
         },
+        SapError::Check => PyRuntimeError::new_err(text),
         SapError::TimedOut | SapError::Unfinished { .. } => PyTimeoutError::new_err(text),
     }
 }

@@ -8,6 +8,7 @@
 #![expect(unsafe_code, reason = "Python's protocol of buffers hands over pointers")]
 
 mod address;
+mod check;
 mod connection;
 mod failure;
 mod listener;

@@ -4,6 +4,7 @@ import asyncio
 import mmap
 import select
 import socket
+import threading
 import time
 
 import windfall_sap
@@ -68,6 +69,68 @@ def without_copies():
     assert receiver.recv().exact == [(0, 2)]
     for wrong in [{"profile": "none"}, {"carrier": "pigeon"}, {"key": b"short"}]:
         refused(ValueError, windfall_sap.listen, **wrong)
+
+
+def checked():
+    sender, receiver, _listener = pair()
+    sender.set_approximate(protected=1)
+    seen = []
+
+    def check(message):
+        seen.append(message.data[0])
+        # The check may send, and other threads may run meanwhile.
+        receiver.send(b"seen")
+        time.sleep(0.001)
+        if message.data[0] == 3:
+            raise KeyError("three")
+        if message.data[0] == 4:
+            return None
+        if message.data[0] == 5:
+            return [(50, 101)]
+        return [(10, 20)] if message.data[0] == 6 else message.data[0] != 2
+
+    receiver.set_check(check)
+    done = threading.Event()
+
+    def answer():
+        """Sends all the time, with the interpreter's lock and without."""
+        while not done.is_set():
+            try:
+                receiver.try_send(b"meanwhile")
+            except BlockingIOError:
+                time.sleep(0.001)
+
+    def take():
+        """Takes what the other end sends, so that it never has to wait for room."""
+        while not done.is_set():
+            try:
+                sender.try_recv()
+            except BlockingIOError:
+                time.sleep(0.001)
+
+    threads = [threading.Thread(target=answer), threading.Thread(target=take)]
+    for thread in threads:
+        thread.start()
+    for value in range(1, 10):
+        sender.send(bytes([value]) * 100)
+    received, errors = [], []
+    while len(received) + len(errors) < 8:
+        try:
+            received.append(receiver.recv().data[0])
+        except (KeyError, TypeError, ValueError) as error:
+            errors.append(str(error))
+    assert sorted(received) == [1, 6, 7, 8, 9], received
+    assert seen[:6] == [1, 2, 3, 4, 5, 6] and seen.count(6) == 2, "a repair is checked again"
+    three, nothing, beyond = errors
+    assert three == "'three'" and "a check returned None: return True" in nothing, errors
+    assert "a check asked for (50, 101) of a message of 100 bytes" in beyond, errors
+    refused(TypeError, receiver.set_check)
+    receiver.set_check(None)
+    done.set()
+    for thread in threads:
+        thread.join()
+    sender.send(bytes([2]) * 100)
+    assert receiver.recv().data[0] == 2
 
 
 async def awaited():
@@ -214,6 +277,7 @@ blocking()
 too_long()
 sealed()
 without_copies()
+checked()
 without_waiting()
 tells_of_the_connection()
 over_ipv6()

@@ -28,6 +28,9 @@ pub enum Decision {
     Discard,
     /// The message is delivered once these ranges were retransmitted.
     Repair(Vec<Range<usize>>),
+    /// The message is dropped, and the call that would have received it reports that the check
+    /// itself failed.
+    Fail,
 }
 
 //= S0.26
@@ -136,6 +139,8 @@ pub struct Inspector {
     last: Option<(u16, u32)>,
     /// Messages dropped by a check or for their order.
     discarded: u64,
+    /// A check has failed.
+    failed: bool,
 }
 
 impl fmt::Debug for Inspector {
@@ -159,6 +164,11 @@ impl Inspector {
     #[must_use]
     pub fn discarded(&self) -> u64 {
         self.discarded
+    }
+
+    /// Returns whether a check has failed since the last call.
+    pub fn take_failure(&mut self) -> bool {
+        core::mem::take(&mut self.failed)
     }
 
     /// Returns whether nothing is inspected, so that messages may bypass the inspector.
@@ -227,7 +237,7 @@ impl Inspector {
         }
         match self.decide(&received) {
             Decision::Accept => self.slots.push_back(Slot { received, owed: 0 }),
-            Decision::Discard => self.discarded += 1,
+            refusal @ (Decision::Discard | Decision::Fail) => self.discard(&refusal),
             Decision::Repair(ranges) if ranges.is_empty() => {
                 self.slots.push_back(Slot { received, owed: 0 });
             }
@@ -287,10 +297,16 @@ impl Inspector {
         }
         slot.received.missing = without(&slot.received.missing, &repair.exact);
         let Some(check) = self.check.as_mut().filter(|_| slot.owed == 0) else { return };
-        if check(&slot.received) == Decision::Discard {
+        let decision = check(&slot.received);
+        if matches!(decision, Decision::Discard | Decision::Fail) {
             self.slots.remove(index);
-            self.discarded += 1;
+            self.discard(&decision);
         }
+    }
+
+    fn discard(&mut self, refusal: &Decision) {
+        self.discarded += 1;
+        self.failed |= *refusal == Decision::Fail;
     }
 }
 

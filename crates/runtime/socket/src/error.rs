@@ -28,6 +28,9 @@ pub enum SapError {
     /// No message is there, and the call does not wait.
     #[error("no message is there")]
     WouldBlock,
+    /// The check of the application failed; the message is dropped.
+    #[error("the check of a message failed")]
+    Check,
     /// The peer has not acknowledged the end of this direction.
     #[error("{}", unfinished(.left, *.here, *.there, *.reason))]
     Unfinished {

@@ -1,5 +1,7 @@
 //! Blocking SAP sockets.
 
+mod inspection;
+
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,6 +18,7 @@ use crate::driver::{Handle, State, Status};
 use crate::error::{SapError, UnfinishedReason};
 use crate::pool::LONG;
 use crate::udplite::UdpLiteSocket;
+use inspection::Inspection;
 
 /// The longest SAP datagram that every IPv6 path carries (RFC 8200, section 5): 1280 bytes less the
 /// headers of IPv6, UDP and UDP-Lite.
@@ -219,7 +222,15 @@ pub struct SapSocket {
     mode: Mutex<Mode>,
     tolerance: Mutex<Option<Tolerance>>,
     timeout: Mutex<Option<Duration>>,
-    inspector: Box<Mutex<Inspector>>,
+    inspection: Box<Inspection>,
+}
+
+/// What a look at the connection has found.
+enum Next<'a> {
+    /// What the call returns.
+    Outcome(Result<Option<Received>, SapError>),
+    /// A message to be inspected first, or a new check or tolerance to be used.
+    Inspect(MutexGuard<'a, Inspector>, Option<Received>),
 }
 
 impl SapSocket {
@@ -231,7 +242,7 @@ impl SapSocket {
             mode: Mutex::default(),
             tolerance: Mutex::default(),
             timeout: Mutex::default(),
-            inspector: Box::default(),
+            inspection: Box::default(),
         }
     }
 
@@ -279,19 +290,17 @@ impl SapSocket {
     pub fn set_tolerance(&self, tolerance: Option<Tolerance>) -> Result<(), SapError> {
         let tolerance = tolerance.map(Tolerance::validated).transpose()?;
         *self.tolerance.lock().unwrap_or_else(PoisonError::into_inner) = tolerance;
-        self.inspector().set_tolerance(tolerance);
+        self.inspection.set_tolerance(tolerance);
         Ok(())
     }
 
     //= S0.26
-    /// Sets the check that decides on each approximate message before it is received; it must not
-    /// call this socket.
+    /// Sets the check that decides on each approximate message before it is received.
+    ///
+    /// A thread that receives calls it, and holds no lock of the connection meanwhile: it may send
+    /// on this socket, but not receive from it, for that waits until the check has returned.
     pub fn set_check(&self, check: Option<MessageCheck>) {
-        self.inspector().set_check(check);
-    }
-
-    fn inspector(&self) -> MutexGuard<'_, Inspector> {
-        self.inspector.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inspection.set_check(check);
     }
 
     /// Sets the longest time that a call waits; unset, the default, means without limit.
@@ -451,9 +460,15 @@ impl SapSocket {
     /// Receives the next message; `None` once the peer has finished and all is read.
     ///
     /// # Errors
-    /// If the connection has ended otherwise, or the timeout expires.
+    /// If the connection has ended otherwise, the timeout expires, or a check fails.
     pub fn recv(&self) -> Result<Option<Received>, SapError> {
-        self.core.wait(self.deadline(), |state, now| self.next(state, now))?
+        let deadline = self.deadline();
+        loop {
+            match self.core.wait(deadline, |state, now| self.next(state, now))? {
+                Next::Outcome(outcome) => return outcome,
+                Next::Inspect(inspector, received) => self.inspect(inspector, received)?,
+            }
+        }
     }
 
     /// Receives a message without waiting; `None` once the peer has finished and all is read.
@@ -461,53 +476,73 @@ impl SapSocket {
     /// # Errors
     /// As [`recv`](Self::recv), and [`SapError::WouldBlock`] if no message is there.
     pub fn try_recv(&self) -> Result<Option<Received>, SapError> {
-        let mut state = self.core.lock();
-        let next = self.next(&mut state, self.core.clock.now());
-        self.core.flush(&mut state);
-        next.unwrap_or(Err(SapError::WouldBlock))
+        loop {
+            let mut state = self.core.lock();
+            let next = self.next(&mut state, self.core.clock.now());
+            self.core.flush(&mut state);
+            drop(state);
+            match next.unwrap_or(Next::Outcome(Err(SapError::WouldBlock))) {
+                Next::Outcome(outcome) => return outcome,
+                Next::Inspect(inspector, received) => self.inspect(inspector, received)?,
+            }
+        }
     }
 
-    fn next(&self, state: &mut State, now: Instant) -> Option<Result<Option<Received>, SapError>> {
-        let received = self.inspected(state, now);
-        let inspector = self.inspector();
+    /// Looks for the next message; `None` if there is none yet, or another thread inspects one.
+    fn next(&self, state: &mut State, now: Instant) -> Option<Next<'_>> {
+        let mut inspector = self.inspection.take()?;
+        if self.inspection.is_outdated() {
+            return Some(Next::Inspect(inspector, None));
+        }
+        let mut received = inspector.pop();
+        if received.is_none() {
+            received = state.endpoint.receive(now, self.id);
+            if received.is_some() && !inspector.is_idle() {
+                return Some(Next::Inspect(inspector, received));
+            }
+        }
+        let ended = state.connections.get(&self.id).is_none_or(|it| it.closed.is_some());
+        if received.is_none() && ended {
+            inspector.give_up();
+            received = inspector.pop();
+        }
         let more = inspector.is_ready() || state.endpoint.is_readable(self.id);
         let settled = inspector.is_empty();
-        drop(inspector);
         let status = state.connections.get_mut(&self.id)?;
         if !more && !status.finished && status.closed.is_none() {
             status.readable.lower();
         }
-        match received {
+        let outcome = match received {
             Some(received) => Some(Ok(Some(received))),
             None if status.finished && settled => Some(Ok(None)),
             None => status.closed.map(|reason| Err(reason.into())),
-        }
+        };
+        outcome.map(Next::Outcome)
     }
 
-    /// Returns the next message that has passed inspection.
-    fn inspected(&self, state: &mut State, now: Instant) -> Option<Received> {
-        let mut inspector = self.inspector();
-        if inspector.is_idle() {
-            return state.endpoint.receive(now, self.id);
+    /// Inspects a message, and requests what is to be repaired.
+    fn inspect(
+        &self,
+        mut inspector: MutexGuard<'_, Inspector>,
+        received: Option<Received>,
+    ) -> Result<(), SapError> {
+        self.inspection.update(&mut inspector);
+        let request = received.and_then(|received| inspector.push(received));
+        let failed = inspector.take_failure();
+        let is_awaited = self.inspection.give_back(inspector);
+        if let Some(request) = request {
+            let mut state = self.core.lock();
+            let (stream, number) = (request.stream, request.number);
+            // Without a connection, receiving reports its end.
+            let _ = state.endpoint.repair(self.id, stream, number, &request.ranges);
+            self.core.flush(&mut state);
         }
-        loop {
-            if let Some(received) = inspector.pop() {
-                return Some(received);
-            }
-            let Some(received) = state.endpoint.receive(now, self.id) else {
-                let ended = state.connections.get(&self.id).is_none_or(|it| it.closed.is_some());
-                if ended && !inspector.is_empty() {
-                    inspector.give_up();
-                    continue;
-                }
-                return None;
-            };
-            if let Some(request) = inspector.push(received) {
-                let (stream, number) = (request.stream, request.number);
-                // Without a connection, receiving reports its end.
-                let _ = state.endpoint.repair(self.id, stream, number, &request.ranges);
-            }
+        if is_awaited {
+            // Whoever found the inspector taken waits by the time this lock is free.
+            drop(self.core.lock());
+            self.core.notify();
         }
+        if failed { Err(SapError::Check) } else { Ok(()) }
     }
 
     //= S0.56

@@ -1,6 +1,6 @@
 """Types of the package, which is written in Rust."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, Self, TypeAlias
 
 from typing_extensions import Buffer
@@ -64,6 +64,9 @@ class Socket:
         loss: bool = False,
         in_order: bool = False,
         protected: int = 0,
+    ) -> None: ...
+    def set_check(
+        self, check: Callable[[Message], bool | Sequence[tuple[int, int]]] | None
     ) -> None: ...
     def set_newest_first(self, on: bool = True) -> None: ...
     def set_linger(self, seconds: float) -> None: ...

@@ -252,6 +252,78 @@ fn a_tolerance_and_a_check_inspect_messages() {
     assert_eq!(values, [1, 9]);
 }
 
+/// A thread that sends may hold a lock that the check needs, such as that of Python's interpreter.
+//= S0.26
+#[test]
+fn a_check_may_wait_for_another_thread_that_sends() {
+    let (here, there) = pair(SapOptions::default());
+    here.set_mode(Mode::Approximate { protected: 1 });
+    let (asks, asked) = std::sync::mpsc::channel();
+    let (answers, answered) = std::sync::mpsc::channel();
+    there.set_check(Some(Box::new(move |received| {
+        asks.send(received.data[0]).expect("the other thread runs");
+        // Only a deadlock takes so long.
+        let answer = answered.recv_timeout(std::time::Duration::from_secs(60));
+        answer.map_or(Decision::Fail, |()| Decision::Accept)
+    })));
+    for value in [1, 2, 3] {
+        here.send(&[value; 100]).expect("sent");
+    }
+    std::thread::scope(|scope| {
+        let there = &there;
+        scope.spawn(move || {
+            for value in asked.iter().take(3) {
+                there.send(&[value]).expect("sent while the check waits");
+                assert!(matches!(there.try_recv(), Err(SapError::WouldBlock)), "it is inspected");
+                there.set_tolerance(None).expect("it takes effect later");
+                answers.send(()).expect("the check waits");
+            }
+        });
+        for value in [1, 2, 3] {
+            assert_eq!(there.recv().expect("open").expect("more").data[0], value);
+        }
+    });
+    for value in [1, 2, 3] {
+        assert_eq!(here.recv().expect("open").expect("more").data[0], value);
+    }
+}
+
+/// Threads that receive from one socket wait for each other's checks, and none is forgotten.
+#[test]
+fn several_threads_receive_what_a_check_has_passed() {
+    let (here, there) = pair(SapOptions::default());
+    here.set_mode(Mode::Approximate { protected: 2 });
+    there.set_check(Some(Box::new(|received| match received.data[0] % 3 {
+        0 => Decision::Discard,
+        _ => Decision::Accept,
+    })));
+    std::thread::scope(|scope| {
+        let there = &there;
+        let receive = move || core::iter::from_fn(|| there.recv().expect("open")).count();
+        let receivers: Vec<_> = (0..3).map(|_| scope.spawn(receive)).collect();
+        for value in 0..90 {
+            here.send(&[value; 100]).expect("sent");
+        }
+        here.finish();
+        let received: usize = receivers.into_iter().map(|it| it.join().expect("it ends")).sum();
+        assert_eq!(received, 60);
+    });
+}
+
+#[test]
+fn a_check_that_fails_is_reported_where_the_message_would_have_come() {
+    let (here, there) = pair(SapOptions::default());
+    here.set_mode(Mode::Approximate { protected: 1 });
+    there.set_check(Some(Box::new(|received| match received.data[0] {
+        1 => Decision::Fail,
+        _ => Decision::Accept,
+    })));
+    here.send(&[1; 100]).expect("sent");
+    here.send(&[2; 100]).expect("sent");
+    assert!(matches!(there.recv(), Err(SapError::Check)));
+    assert_eq!(there.recv().expect("open").expect("more").data[0], 2);
+}
+
 #[test]
 fn invalid_input_is_reported_and_the_socket_stays_usable() {
     let (here, there) = pair(SapOptions::default());
