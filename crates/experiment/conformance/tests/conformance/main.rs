@@ -1,5 +1,6 @@
 //! Scripts against the TCP: those of the examples, and what a script may get wrong.
 
+mod bbr;
 mod examples;
 mod hostile;
 mod verdicts;

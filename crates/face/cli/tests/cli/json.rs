@@ -168,6 +168,8 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
     let folder = Folder::new("json");
     folder.write("flows.toml", near_and_far("duration = \"500ms\"\novercommit = true", FLOWS));
     folder.write("radio.toml", near_and_far("duration = \"100ms\"", RADIO));
+    folder
+        .write("marks.toml", include_str!("../../../../../scenarios/examples/marking-queue.toml"));
     for made in [
         "trace synth --gemodel 2% --ber 1e-4 -o frames.trace",
         "trace synth --bits 50000 --bit-gemodel 0.001 -o bits.trace",
@@ -181,6 +183,7 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
     for line in [
         "sim flows.toml --json",
         "sim radio.toml --json",
+        "sim marks.toml --duration 2s --json",
         "tcp settings --json",
         "trace show frames.trace --json",
         "trace show bits.trace --json",
