@@ -16,7 +16,7 @@ struct Measured {
     drops: u64,
     marks: u64,
     retransmissions: u64,
-    /// What pings wait for in the queue in the mean, in milliseconds.
+    /// The mean time that pings wait in the queue, in milliseconds.
     wait: f64,
 }
 

@@ -103,6 +103,12 @@ impl LinkLedger {
         self.entered - 1
     }
 
+    /// Notes that a frame with a packet was put on the medium, as attempt number `attempt`.
+    pub(crate) fn note_frame(&mut self, attempt: u32) {
+        self.frames += 1;
+        self.retransmissions += u64::from(attempt > 1);
+    }
+
     /// Notes that the packet `tag` left with `len` bytes at the device of interface `to`, `damaged`
     /// or not. Returns false if it had left there before.
     pub fn deliver(&mut self, tag: Tag, to: u32, len: usize, damaged: bool) -> bool {

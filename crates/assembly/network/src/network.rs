@@ -528,9 +528,7 @@ impl Network {
     fn account_interface(&mut self, index: usize, event: &InterfaceEvent) {
         match event {
             InterfaceEvent::Sent { tag: Some(_), attempt, .. } => {
-                let ledger = &mut self.interfaces[index].ledger;
-                ledger.frames += 1;
-                ledger.retransmissions += u64::from(*attempt > 1);
+                self.interfaces[index].ledger.note_frame(*attempt);
             }
             InterfaceEvent::Marked { tag: Some(_) } => self.interfaces[index].ledger.marked += 1,
             InterfaceEvent::RtsFailed => self.interfaces[index].ledger.rts_failed += 1,

@@ -10,9 +10,11 @@ use windfall_base::{Drops, Duration, Seed};
 use windfall_network::{ElementId, LinkLedger, Network};
 
 mod application;
+mod rows;
 
 pub use application::ApplicationSummary;
 use application::measure;
+use rows::{width_of, write_rows};
 
 /// The format of the JSON summary; the number grows when a member changes its meaning or
 /// goes.
@@ -555,30 +557,6 @@ impl Summary {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the attribute of serde passes it so")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
-}
-
-/// The widths of the names to the left and of each column of cells to the right.
-fn widths(rows: &[(String, Vec<String>)]) -> (usize, usize) {
-    let names = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let cells = rows.iter().flat_map(|(_, cells)| cells).map(|cell| cell.chars().count());
-    (names, cells.max().unwrap_or(0).max(10))
-}
-
-fn width_of(rows: &[(String, Vec<String>)]) -> usize {
-    let (names, width) = widths(rows);
-    names + rows.first().map_or(0, |(_, cells)| cells.len()) * (width + 2)
-}
-
-/// Writes names to the left and cells to the right, columns aligned.
-fn write_rows(out: &mut String, rows: &[(String, Vec<String>)]) {
-    let (names, width) = widths(rows);
-    for (name, cells) in rows {
-        let _ = write!(out, "{name:<names$}");
-        for cell in cells {
-            let _ = write!(out, "  {cell:>width$}");
-        }
-        out.push('\n');
-    }
 }
 
 impl LinkSummary {

@@ -9,7 +9,7 @@ use windfall_socket::{Decision, MessageCheck, Received, SapError};
 use crate::failure::raise;
 use crate::message::PyMessage;
 
-/// What the check of a socket has raised, for the call that receives.
+/// The exception that the check of a socket has raised, for the call that receives.
 #[derive(Clone, Default)]
 pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
 

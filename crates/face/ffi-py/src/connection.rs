@@ -110,7 +110,7 @@ impl PySocket {
 
     /// Sets the function that decides on each approximate message before it is received; `None`
     /// removes it. It returns True to accept the message, False to drop it, or the ranges, as
-    /// (start, end), that are to be sent again first. What it raises, the call that receives raises.
+    /// (start, end), that are to be sent again first. The call that receives raises its exceptions.
     //= S0.26
     fn set_check(&self, check: Option<Py<PyAny>>) {
         self.socket.set_check(check.map(|check| self.raised.check(check)));

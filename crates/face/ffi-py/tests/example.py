@@ -101,7 +101,7 @@ def checked():
                 time.sleep(0.001)
 
     def take():
-        """Takes what the other end sends, so that it never has to wait for room."""
+        """Takes what the peer sends, so that the peer never waits for room."""
         while not done.is_set():
             try:
                 sender.try_recv()

@@ -66,7 +66,7 @@ pub struct Waiting {
     pub since: Instant,
     /// The packet that waits.
     pub frame: Frame,
-    /// So many waited when it joined that it is to be marked, if its sender understands marks.
+    /// It found as many waiting as [`Limits::mark`]: it is to be marked, where it may be.
     pub congested: bool,
 }
 

@@ -225,9 +225,9 @@ pub struct SapSocket {
     inspection: Box<Inspection>,
 }
 
-/// What a look at the connection has found.
+/// The result of a look at the connection.
 enum Next<'a> {
-    /// What the call returns.
+    /// The call returns this.
     Outcome(Result<Option<Received>, SapError>),
     /// A message to be inspected first, or a new check or tolerance to be used.
     Inspect(MutexGuard<'a, Inspector>, Option<Received>),

@@ -1,4 +1,4 @@
-//! BBR against a model of its own: `tests/bbr/bbr.py` is the draft in Python, and wrote the scripts.
+//! BBR against an independent model: `tests/bbr/bbr.py`, the draft in Python, wrote the script.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

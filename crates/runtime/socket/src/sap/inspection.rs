@@ -1,9 +1,9 @@
 //! Inspection of what a socket receives, outside of the connection's lock.
 //!
 //! A check of the application may take long, may send, and may wait for a lock that another thread
-//! holds while it calls the socket, such as that of Python's interpreter. So a thread that has taken
-//! a message from the connection inspects it after it has released the connection, and others that
-//! receive wait for it: messages are judged in the order in which they came.
+//! holds while it calls the socket, such as that of Python's interpreter. So a thread that has
+//! taken a message from the connection inspects it after it has released the connection, and others
+//! that receive wait for it: messages are judged in the order in which they came.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
