@@ -34,7 +34,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// The time for which a modem may call, if none is given.
 const CALL: Duration = Duration::from_secs(90);
 /// Packets that wait for a slow line at most, and their bytes: some seconds at 57 600 b/s.
-const QUEUE: Limits = Limits { packets: 64, bytes: 32_768 };
+const QUEUE: Limits = Limits { packets: 64, bytes: 32_768, mark: usize::MAX };
 
 /// The framing on a line.
 #[derive(Clone, Debug)]
