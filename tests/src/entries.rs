@@ -24,6 +24,7 @@ use windfall_base::{
 use windfall_channel_trace::error_trace::ErrorTrace;
 use windfall_channel_trace::rate_trace::RateTrace;
 use windfall_conformance::Conformance;
+use windfall_layers::{LayerLog, LogWindow};
 use windfall_link::policy::{Cost, PolicyKind};
 use windfall_link::{Arq, Coding, Framing, PipeConfig};
 use windfall_mac::Address;
@@ -60,7 +61,7 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 28] = [
+pub const ENTRIES: [Entry; 29] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
@@ -75,6 +76,7 @@ pub const ENTRIES: [Entry; 28] = [
     ("coded", coded),
     ("pcapng", pcapng),
     ("error_trace", error_trace),
+    ("event_log", event_log),
     ("rate_trace", rate_trace),
     ("foreign_trace", foreign_trace),
     ("scenario", scenario),
@@ -270,6 +272,18 @@ pub fn error_trace(bytes: &[u8]) {
         Ok(trace) => {
             assert_eq!(ErrorTrace::from_bytes(trace.to_text().as_bytes()).as_ref(), Ok(&trace));
             trace.strike(3, 1_000, |bit| assert!(bit < 1_000));
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// An event log; one that can be read is measured and drawn.
+pub fn event_log(bytes: &[u8]) {
+    let Ok(text) = core::str::from_utf8(bytes) else { return };
+    match LayerLog::read(text, &mut MemoryBudget::default()) {
+        Ok(log) => {
+            let _ = log.measures_table(LogWindow::ALL);
+            let _ = log.view(0, LogWindow::ALL).to_svg();
         }
         Err(error) => assert!(!error.to_string().is_empty()),
     }

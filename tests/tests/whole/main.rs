@@ -7,6 +7,7 @@ mod coding;
 mod corpus;
 mod documents;
 mod gsm;
+mod layers;
 mod marking;
 mod path_mtu;
 mod pictures;

@@ -7,7 +7,8 @@ use windfall_base::{Check, Damage, Duration, Instant, Seed};
 use windfall_channel::FrameFate;
 use windfall_network::{NetworkEvent, What};
 use windfall_socket_api::MessageArrival;
-use windfall_stack::{HostEvent, InterfaceEvent};
+use windfall_stack::{HostEvent, InterfaceEvent, RlpSight};
+use windfall_wire_link::rlp::RlpControl;
 
 /// The version of the format; grows when a name changes its meaning or goes.
 pub const FORMAT: u32 = 1;
@@ -61,6 +62,21 @@ struct Line<'a> {
     seconds: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<Content>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rlp: Option<RlpLine>,
+}
+
+/// A frame of RLP: its kind, its numbers, and whether it went or came before.
+#[derive(Serialize)]
+struct RlpLine {
+    kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ns: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nr: Option<u8>,
+    command: bool,
+    poll_final: bool,
+    again: bool,
 }
 
 /// A message as its application knows it.
@@ -210,7 +226,25 @@ fn of_interface<'a>(event: &'a InterfaceEvent, line: Line<'a>) -> Line<'a> {
             seconds: Some((period.ended - period.began).as_secs_f64()),
             ..line
         },
+        InterfaceEvent::Rlp(sight) => Line {
+            ev: if sight.sent { "rlp.sent" } else { "rlp.received" },
+            rlp: Some(rlp_line(sight)),
+            ..line
+        },
     }
+}
+
+//= S1.31
+fn rlp_line(sight: &RlpSight) -> RlpLine {
+    let &RlpSight { command, poll_final, again, .. } = sight;
+    let (kind, ns, nr) = match sight.control {
+        RlpControl::Unnumbered(kind) => (format!("{kind:?}"), None, None),
+        RlpControl::Supervisory { function, nr } => (format!("{function:?}"), None, Some(nr)),
+        RlpControl::Information { function, ns, nr } => {
+            (format!("i+{function:?}"), Some(ns), Some(nr))
+        }
+    };
+    RlpLine { kind: kind.to_lowercase(), ns, nr, command, poll_final, again }
 }
 
 /// Logs the datagrams and messages of applications; events of the internet layer are not logged.

@@ -52,7 +52,9 @@ pub use toml::Spanned;
 pub use value::{Choice, Value};
 pub use values::{ByteRange, Get, Prefix, Queue, QueueLength, Sysctl, Sysctls, Target};
 pub use windfall_channel::environment::{Arrangement, ENVIRONMENT_FRAMES, Environment};
-pub use windfall_channel::{BurstWindow, GilbertElliott, LossPattern, Surroundings};
+pub use windfall_channel::{
+    BurstWindow, GilbertElliott, GsmEnvironment, LossPattern, Surroundings,
+};
 pub use windfall_link::Arq;
 pub use windfall_link::policy::PolicyKind;
 pub use windfall_queue::Discipline;

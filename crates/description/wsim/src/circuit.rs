@@ -50,9 +50,11 @@ const WAY_BACK: u64 = 1_000_003;
 //= S1.45
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CircuitService {
-    /// Transparent: damage goes through.
+    /// Transparent and asynchronous: damage goes through.
     #[default]
     Transparent,
+    /// Transparent and synchronous, without start and stop bits: damage shifts nothing.
+    Synchronous,
     /// RLP: what is damaged is repeated.
     Rlp,
 }
@@ -250,8 +252,8 @@ struct Receiver {
     deframer: Deframer,
     depacketizer: Depacketizer,
     pictures: Vec<Vec<u8>>,
-    /// The outcome of each packet that arrived, and the end of its arrival.
-    arrived: Vec<Option<(WsimOutcome, Duration)>>,
+    /// The outcome of each packet that arrived, the time since its picture and since the first.
+    arrived: Vec<Option<(WsimOutcome, Duration, Duration)>>,
 }
 
 impl Receiver {
@@ -288,7 +290,7 @@ impl Receiver {
             let outcome = if is_same { WsimOutcome::Intact } else { WsimOutcome::Damaged };
             let delay = now.saturating_sub(picture_time(&self.config, original.picture));
             self.arrived.resize(self.arrived.len().max(number + 1), None);
-            self.arrived[number] = Some((outcome, delay));
+            self.arrived[number] = Some((outcome, delay, now));
             self.depacketizer.push(&packet.header, packet.payload, &suspect);
             self.collect();
         }
@@ -353,8 +355,9 @@ fn finish(
             first_block: first + begun,
             blocks: ended - begun + 1,
             damaged_blocks: damaged as u64,
-            outcome: arrived.map_or(WsimOutcome::Dropped, |(outcome, _)| outcome),
-            delay: arrived.map(|(_, delay)| delay),
+            outcome: arrived.map_or(WsimOutcome::Dropped, |(outcome, ..)| outcome),
+            delay: arrived.map(|(_, delay, _)| delay),
+            arrival: arrived.map(|(.., arrival)| arrival),
         });
     }
     WsimRun { packets, pictures: receiver.pictures, blocks }

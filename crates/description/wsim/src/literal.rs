@@ -80,6 +80,7 @@ pub fn literal(
             damaged_blocks: hits,
             outcome,
             delay: None,
+            arrival: None,
         });
     }
     run

@@ -52,6 +52,8 @@ pub struct WsimPacket {
     pub outcome: WsimOutcome,
     /// The time from its picture to its arrival; `None` if it did not arrive, or no clock ran.
     pub delay: Option<Duration>,
+    /// The time from the first picture to its arrival; `None` as before.
+    pub arrival: Option<Duration>,
 }
 
 /// The outcome for a stream.

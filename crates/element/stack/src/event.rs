@@ -3,6 +3,7 @@
 use windfall_mac::wifi::radio::Period;
 
 use windfall_base::{Damage, DropReason, FlowId, Tag};
+use windfall_wire_link::rlp::{RlpControl, RlpFrame, Unnumbered};
 
 /// An event at an interface, at the time of the call that caused it. `tag` is `None` only for
 /// control frames and for packets without a name.
@@ -67,4 +68,31 @@ pub enum InterfaceEvent {
     RtsFailed,
     /// The radio has changed its state; reported only where the radio is observed.
     Radio(Period),
+    /// A frame of RLP went out or came in; those that only fill the line are not reported.
+    Rlp(RlpSight),
+}
+
+/// A frame of RLP at one end of a circuit.
+//= S1.31
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RlpSight {
+    /// It was sent from here; if not, it arrived here undamaged.
+    pub sent: bool,
+    /// It was sent before, or it came before.
+    pub again: bool,
+    /// The kind of the frame with its numbers.
+    pub control: RlpControl,
+    /// Command rather than response.
+    pub command: bool,
+    /// The bit P/F.
+    pub poll_final: bool,
+}
+
+impl RlpSight {
+    /// A frame that is worth a report.
+    pub(crate) fn of(frame: &RlpFrame, sent: bool, again: bool) -> Option<Self> {
+        let RlpFrame { command, poll_final, control, .. } = *frame;
+        let fills = control == RlpControl::Unnumbered(Unnumbered::Null);
+        (!fills).then_some(Self { sent, again, control, command, poll_final })
+    }
 }

@@ -9,7 +9,7 @@ pub mod host;
 pub mod interface;
 pub mod serial;
 
-pub use event::InterfaceEvent;
+pub use event::{InterfaceEvent, RlpSight};
 pub use host::{AppId, Host, HostConfig, HostEvent};
 pub use interface::assist::{AssistConfig, CorruptionFilter, SnoopConfig};
 pub use interface::classify::{Classifier, Rule};

@@ -1,33 +1,169 @@
-//! `windfall dump`: the headers before a packet of video, as Figure 3 of paper 001 shows them.
+//! `windfall dump`: the layers of a run by its event log, and the headers of a packet of video.
 
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
+use windfall_base::{Duration, MemoryBudget};
+use windfall_layers::{LayerLog, LogLayer, LogWindow};
+use windfall_pcapng::read as read_capture;
 use windfall_report::Table;
 use windfall_video::{HeaderLayout, WsimProtocol};
 
-use crate::exit::{Completion, Result};
+use crate::exit::{CliError, Completion, Result};
 use crate::video::ProtocolName;
+use crate::{files, input};
 
-/// Print the headers before a packet of video with their offsets
+/// Show what each layer of a run did, by its event log; without a log, the headers before a packet
+/// of video with their offsets
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Transport protocol
+    /// The event log, as --log writes it; - is the standard input
+    log: Option<PathBuf>,
+    /// Layers to print, several with commas [default: all but block]
+    #[arg(long, value_enum, value_name = "LAYERS", value_delimiter = ',', requires = "log")]
+    layer: Vec<LayerName>,
+    /// Print delay, time between arrivals, loss and throughput of each direction instead
+    #[arg(long, requires = "log", conflicts_with = "layer")]
+    measures: bool,
+    /// Leave out what happened before this time of the run
+    #[arg(long, value_name = "TIME", requires = "log")]
+    begin: Option<Duration>,
+    /// Leave out what happened after this time of the run
+    #[arg(long, value_name = "TIME", requires = "log")]
+    end: Option<Duration>,
+    /// Show packets of RTP by the captures of this folder, as --pcap writes them
+    #[arg(long, value_name = "DIR", requires = "log")]
+    captures: Option<PathBuf>,
+    /// Draw all layers over one axis of time into this file, as SVG, and print nothing
+    #[arg(long, value_name = "FILE", requires = "log", conflicts_with_all = ["layer", "measures"])]
+    view: Option<PathBuf>,
+    /// Interface whose sending is drawn, such as air/near [default: that with the most packets]
+    #[arg(long, value_name = "INTERFACE", requires = "view")]
+    sender: Option<String>,
+    /// Transport protocol of the headers
     #[arg(long, value_enum, default_value = "udplite", value_name = "PROTOCOL")]
+    #[arg(conflicts_with = "log")]
     protocol: ProtocolName,
     /// The count of the paper: seven bytes each for PPP and RTP, 42 in all
-    #[arg(long)]
+    #[arg(long, conflicts_with = "log")]
     literal: bool,
 }
 
+/// A layer by name.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum LayerName {
+    /// Datagrams of applications, in simulations
+    Application,
+    /// Packets of RTP, with --captures
+    Rtp,
+    /// Packets at the devices
+    Ip,
+    /// Frames of RLP
+    Rlp,
+    /// Frames on a medium, such as radio blocks
+    Block,
+}
+
+//= S1.30
+//= S1.31
+//= S1.32
 //= S1.64
 pub(crate) fn run(args: &Args) -> Result {
-    let count = if args.literal { HeaderLayout::literal } else { HeaderLayout::exact };
-    let layout = count(WsimProtocol::from(args.protocol));
-    let mut table = Table::new(["offset", "bytes", "field"]);
-    for part in &layout.parts {
-        table.push([part.offset.to_string(), part.length.to_string(), part.name.to_owned()]);
-    }
-    let text = format!("{}{} bytes of headers\n", table.to_text(), layout.total());
+    let text = match &args.log {
+        None => args.headers(),
+        Some(path) => {
+            let log = args.read(path)?;
+            if let Some(file) = &args.view {
+                args.draw(&log, file)?;
+                return Ok(Completion::Success);
+            }
+            if args.measures {
+                log.measures_table(args.window()).to_text()
+            } else {
+                log.table(&args.layers(), args.window()).to_text()
+            }
+        }
+    };
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(Completion::Success)
+}
+
+impl Args {
+    fn headers(&self) -> String {
+        let count = if self.literal { HeaderLayout::literal } else { HeaderLayout::exact };
+        let layout = count(WsimProtocol::from(self.protocol));
+        let mut table = Table::new(["offset", "bytes", "field"]);
+        for part in &layout.parts {
+            table.push([part.offset.to_string(), part.length.to_string(), part.name.to_owned()]);
+        }
+        format!("{}{} bytes of headers\n", table.to_text(), layout.total())
+    }
+
+    fn window(&self) -> LogWindow {
+        let seconds = |time: Option<Duration>, or: f64| time.map_or(or, Duration::as_secs_f64);
+        let LogWindow { begin, end } = LogWindow::ALL;
+        LogWindow { begin: seconds(self.begin, begin), end: seconds(self.end, end) }
+    }
+
+    fn layers(&self) -> Vec<LogLayer> {
+        let of = |name: &LayerName| match name {
+            LayerName::Application => LogLayer::Application,
+            LayerName::Rtp => LogLayer::Rtp,
+            LayerName::Ip => LogLayer::Ip,
+            LayerName::Rlp => LogLayer::Rlp,
+            LayerName::Block => LogLayer::Block,
+        };
+        match self.layer.as_slice() {
+            [] => LogLayer::ALL.into_iter().filter(|layer| *layer != LogLayer::Block).collect(),
+            names => names.iter().map(of).collect(),
+        }
+    }
+
+    fn read(&self, path: &Path) -> Result<LayerLog> {
+        let mut budget = input::budget()?;
+        let cannot = |error: &dyn std::error::Error| input::cannot_read(path, error);
+        let bytes = input::read(path, &mut budget).map_err(|error| cannot(&error))?;
+        let text = core::str::from_utf8(&bytes).map_err(|error| cannot(&error))?;
+        let mut log = LayerLog::read(text, &mut budget).map_err(|error| cannot(&error))?;
+        if let Some(folder) = &self.captures {
+            add_captures(&mut log, folder, &mut budget)?;
+        }
+        Ok(log)
+    }
+
+    //= S1.32
+    fn draw(&self, log: &LayerLog, file: &Path) -> Result<()> {
+        let window = self.window();
+        let sender = match &self.sender {
+            None => log.busiest(window).ok_or_else(|| {
+                CliError::usage("there is no packet in this part of the log: choose another")
+            })?,
+            Some(name) => log.elements.iter().position(|it| it == name).ok_or_else(|| {
+                let known = log.elements.join(", ");
+                CliError::usage(format!("the log has no interface \"{name}\": choose from {known}"))
+            })?,
+        };
+        Ok(files::replace(file, log.view(sender, window).to_svg().as_bytes())?)
+    }
+}
+
+/// Adds the packets of RTP that the captures of a folder hold.
+fn add_captures(log: &mut LayerLog, folder: &Path, budget: &mut MemoryBudget) -> Result<()> {
+    let cannot = |error: &dyn std::error::Error| input::cannot_read(folder, error);
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(|error| cannot(&error))? {
+        paths.push(entry.map_err(|error| cannot(&error))?.path());
+    }
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "pcapng"));
+    paths.sort();
+    let mut packets = Vec::new();
+    for path in paths {
+        let bytes = input::read(&path, budget).map_err(|e| input::cannot_read(&path, &e))?;
+        let found = read_capture::read_within(&bytes.into(), budget);
+        packets.extend(found.map_err(|error| input::cannot_read(&path, &error))?);
+    }
+    if log.add_rtp(&packets) == 0 {
+        return Err(CliError::usage(format!("no capture in {} holds RTP", folder.display())));
+    }
+    Ok(())
 }

@@ -16,8 +16,9 @@ use crate::usage::whole;
 use crate::{files, json, progress};
 
 /// The figures of all papers.
-const PAPERS: [&[Figure]; 4] = [
+const PAPERS: [&[Figure]; 5] = [
     windfall_reproduce_sap::FIGURES,
+    windfall_reproduce_video::FIGURES,
     windfall_reproduce_energy::FIGURES,
     windfall_reproduce_link::FIGURES,
     windfall_reproduce_corruption::FIGURES,

@@ -23,7 +23,7 @@ pub use receive::{ReceivedVideo, VideoReceiverConfig, VideoReport, receive_video
 pub use send::{VideoSenderConfig, send_video};
 pub use sheet::clip_sheet;
 pub use socket::VideoProtocol;
-pub use windfall_ffmpeg::{EncodeConfig, decode};
+pub use windfall_ffmpeg::{EncodeConfig, cut, decode};
 pub use windfall_media::{ClipQuality, VideoFormat, YuvPicture};
 pub use windfall_rtp::VideoCodec;
 pub use windfall_wsim::{BlockCorruption, HeaderLayout, WsimProtocol};

@@ -9,7 +9,7 @@ use super::CircuitService;
 const BUFFER: usize = 1 << 28;
 
 pub(super) enum ServiceEnd {
-    Transparent(TransparentLine),
+    Transparent(TransparentMode, TransparentLine),
     Rlp {
         link: Box<RlpLink>,
         /// The slots so far are its clock.
@@ -19,9 +19,13 @@ pub(super) enum ServiceEnd {
 
 impl ServiceEnd {
     pub(super) fn new(service: CircuitService, calls: bool) -> Self {
-        if service == CircuitService::Transparent {
-            let line = TransparentLine::new(TransparentMode::Asynchronous, 0x7e);
-            return Self::Transparent(line);
+        let mode = match service {
+            CircuitService::Transparent => Some(TransparentMode::Asynchronous),
+            CircuitService::Synchronous => Some(TransparentMode::Synchronous),
+            CircuitService::Rlp => None,
+        };
+        if let Some(mode) = mode {
+            return Self::Transparent(mode, TransparentLine::new(mode, 0x7e));
         }
         let role = if calls { RlpRole::Mobile } else { RlpRole::Network };
         let mut link = RlpLink::new(RlpConfig { buffer: BUFFER, ..RlpConfig::standard(role) });
@@ -33,7 +37,7 @@ impl ServiceEnd {
 
     pub(super) fn write(&mut self, characters: &[u8]) {
         match self {
-            Self::Transparent(line) => line.write(characters),
+            Self::Transparent(_, line) => line.write(characters),
             Self::Rlp { link, .. } => {
                 link.write(characters);
             }
@@ -43,7 +47,7 @@ impl ServiceEnd {
     /// Characters that wait for their first sending.
     pub(super) fn unsent(&self) -> usize {
         match self {
-            Self::Transparent(line) => line.unsent(),
+            Self::Transparent(_, line) => line.unsent(),
             Self::Rlp { link, .. } => link.unsent(),
         }
     }
@@ -51,7 +55,7 @@ impl ServiceEnd {
     /// Characters that are not with the peer, as far as this end can know.
     pub(super) fn unfinished(&self) -> usize {
         match self {
-            Self::Transparent(line) => line.unfinished(),
+            Self::Transparent(_, line) => line.unfinished(),
             Self::Rlp { link, .. } => link.unacknowledged(),
         }
     }
@@ -59,14 +63,14 @@ impl ServiceEnd {
     /// Whole characters that a block has room for.
     pub(super) const fn in_a_block(&self) -> u64 {
         match self {
-            Self::Transparent(_) => 19,
-            Self::Rlp { .. } => 24,
+            Self::Transparent(TransparentMode::Asynchronous, _) => 19,
+            Self::Transparent(TransparentMode::Synchronous, _) | Self::Rlp { .. } => 24,
         }
     }
 
     pub(super) fn next_block(&mut self) -> [u8; 30] {
         match self {
-            Self::Transparent(line) => line.next_block(),
+            Self::Transparent(_, line) => line.next_block(),
             Self::Rlp { link, slots } => {
                 *slots += 1;
                 link.next_frame(at(*slots))
@@ -77,7 +81,7 @@ impl ServiceEnd {
     /// Takes a block, and returns the characters that have come.
     pub(super) fn handle_block(&mut self, block: &[u8; 30]) -> Vec<u8> {
         match self {
-            Self::Transparent(line) => {
+            Self::Transparent(_, line) => {
                 let mut characters = Vec::new();
                 line.handle_block(block, &mut characters);
                 characters

@@ -16,6 +16,7 @@ use super::account::InterfaceAccount;
 use super::flows::{FlowAccount, QueueConfig};
 use super::link::Link;
 use super::pipe::Packets;
+use crate::event::InterfaceEvent;
 use line::{GsmLine, PACKED};
 
 /// The service of a circuit.
@@ -105,6 +106,9 @@ impl GsmLink {
     fn settle(&mut self, now: Instant, account: &mut InterfaceAccount) {
         while let Some(event) = self.line.poll_event() {
             self.note(now, event, account);
+        }
+        while let Some(sight) = self.line.poll_sight() {
+            account.event(InterfaceEvent::Rlp(sight));
         }
     }
 

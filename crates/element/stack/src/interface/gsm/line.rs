@@ -10,6 +10,7 @@ use windfall_wire_link::l2r::L2R_CHARACTERS;
 use windfall_wire_link::rlp::{RLP_FRAME_LEN, RLP_MODULUS, RlpControl, RlpFrame};
 
 use super::{GsmLinkConfig, GsmService};
+use crate::event::RlpSight;
 
 /// The most characters in a block, of either service.
 pub(super) const PACKED: usize = L2R_CHARACTERS;
@@ -39,6 +40,7 @@ pub(super) struct GsmLine {
     /// The oldest first.
     under_way: VecDeque<UnderWay>,
     events: VecDeque<LinkEvent>,
+    sights: VecDeque<RlpSight>,
 }
 
 #[derive(Debug)]
@@ -76,7 +78,8 @@ impl GsmLine {
                 Service::NonTransparent(Box::new(Reliable { link, calls: config.calls, tags }))
             }
         };
-        Self { service, written: 0, under_way: VecDeque::new(), events: VecDeque::new() }
+        let (under_way, events, sights) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
+        Self { service, written: 0, under_way, events, sights }
     }
 
     /// Tells whether the next block has room for the beginning of another packet.
@@ -111,6 +114,11 @@ impl GsmLine {
         self.events.pop_front()
     }
 
+    /// Yields the frames of RLP that went out and came in.
+    pub(super) fn poll_sight(&mut self) -> Option<RlpSight> {
+        self.sights.pop_front()
+    }
+
     /// The next block, and the packet that ends in it with the time when it began.
     pub(super) fn next_block(
         &mut self,
@@ -135,12 +143,17 @@ impl GsmLine {
             it.link.connect();
         }
         let before = it.link.unsent();
+        let copies = it.link.counts().retransmissions;
         let block = it.link.next_frame(now);
+        let again = it.link.counts().retransmissions > copies;
         let unsent = it.link.unsent();
+        let frame = RlpFrame::parse(&block);
+        let sight = frame.as_ref().ok().and_then(|frame| RlpSight::of(frame, true, again));
+        self.sights.extend(sight);
         if self.note_reset() {
             return (block, None);
         }
-        let frame = RlpFrame::parse(&block).map(|frame| frame.control);
+        let frame = frame.map(|frame| frame.control);
         let Ok(RlpControl::Information { ns, .. }) = frame else { return (block, None) };
         let sent = self.written - unsent as u64;
         let is_new = unsent < before;
@@ -173,7 +186,8 @@ impl GsmLine {
             }
             Service::NonTransparent(it) => it,
         };
-        let arrived = it.handle_frame(now, block, tag);
+        let (arrived, sight) = it.handle_frame(now, block, tag);
+        self.sights.extend(sight);
         if !self.note_reset() {
             self.note_acknowledged();
         }
@@ -232,15 +246,18 @@ impl Reliable {
         now: Instant,
         block: &[u8; RLP_FRAME_LEN],
         tag: Option<Tag>,
-    ) -> Arrived {
+    ) -> (Arrived, Option<RlpSight>) {
         let expected = self.link.expected();
-        let control = RlpFrame::parse(block).map(|frame| frame.control);
+        let frame = RlpFrame::parse(block);
         // The link counts the blocks that are no frames.
         let _ = self.link.handle_frame(now, block);
-        let Ok(RlpControl::Information { ns, .. }) = control else { return Arrived::default() };
+        let Ok(frame) = frame else { return Default::default() };
+        let RlpControl::Information { ns, .. } = frame.control else {
+            return (Arrived::default(), RlpSight::of(&frame, false, false));
+        };
         // A frame behind the window is a late copy.
-        let ahead = (ns + RLP_MODULUS - expected) % RLP_MODULUS;
-        if ahead < RLP_MODULUS / 2 {
+        let is_late = (ns + RLP_MODULUS - expected) % RLP_MODULUS >= RLP_MODULUS / 2;
+        if !is_late {
             self.tags[usize::from(ns)] = tag;
         }
         let mut tags = Vec::new();
@@ -249,6 +266,7 @@ impl Reliable {
             tags.extend(self.tags[usize::from(number)].take());
             number = (number + 1) % RLP_MODULUS;
         }
-        Arrived { characters: self.link.read(), tags }
+        let arrived = Arrived { characters: self.link.read(), tags };
+        (arrived, RlpSight::of(&frame, false, is_late))
     }
 }

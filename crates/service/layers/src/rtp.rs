@@ -1,0 +1,78 @@
+//! Packets of RTP, which a log does not tell of and a capture does.
+
+use std::collections::BTreeMap;
+
+use windfall_pcapng::read::CapturedPacket;
+use windfall_rtp::RtpPacket;
+use windfall_wire_net::{Ipv4Packet, Protocol, UdpLitePacket, UdpPacket};
+
+use crate::log::{LayerLog, LayerRow, LogLayer};
+
+/// A packet of RTP: its number, its bytes with the header, and what its header says.
+struct Seen {
+    number: u16,
+    len: usize,
+    note: String,
+}
+
+impl LayerLog {
+    /// Adds a row of RTP beside each row of a packet whose bytes a capture has. Returns the number
+    /// of packets of RTP that were found.
+    //= S1.32
+    pub fn add_rtp(&mut self, captures: &[CapturedPacket]) -> usize {
+        let found: BTreeMap<u64, Seen> = captures
+            .iter()
+            .filter_map(|packet| Some((packet.tag?.0, rtp_of(&packet.data)?)))
+            .collect();
+        let mut positions: BTreeMap<(Option<usize>, u64), u64> = BTreeMap::new();
+        let mut sent: BTreeMap<Option<usize>, u64> = BTreeMap::new();
+        let mut rows = Vec::with_capacity(self.rows.len());
+        for row in self.rows.drain(..) {
+            let seen =
+                row.tag.filter(|_| row.layer == LogLayer::Ip).and_then(|tag| found.get(&tag));
+            if let (Some(seen), Some(tag)) = (seen, row.tag) {
+                let before = sent.entry(row.sender).or_default();
+                let position = *positions.entry((row.sender, tag)).or_insert_with(|| {
+                    let position = *before;
+                    *before += seen.len as u64;
+                    position
+                });
+                let note = match row.note.as_str() {
+                    "" => seen.note.clone(),
+                    reason => reason.to_owned(),
+                };
+                rows.push(LayerRow {
+                    layer: LogLayer::Rtp,
+                    number: Some(u64::from(seen.number)),
+                    len: seen.len,
+                    position: Some(position),
+                    note,
+                    ..row.clone()
+                });
+            }
+            rows.push(row);
+        }
+        self.rows = rows;
+        found.len()
+    }
+}
+
+/// The packet of RTP inside an IPv4 packet to an even port, as RFC 3550 has it.
+fn rtp_of(packet: &[u8]) -> Option<Seen> {
+    let ip = Ipv4Packet::new(packet).ok()?;
+    let (port, payload) = match ip.protocol() {
+        Protocol::UDP => {
+            let udp = UdpPacket::new(ip.payload()).ok()?;
+            (udp.dst_port(), udp.payload())
+        }
+        Protocol::UDP_LITE => {
+            let udp = UdpLitePacket::new(ip.payload()).ok()?;
+            (udp.dst_port(), udp.payload())
+        }
+        _ => return None,
+    };
+    let rtp = RtpPacket::parse(payload).ok().filter(|_| port.is_multiple_of(2))?;
+    let mark = if rtp.header.marker { ", last of its picture" } else { "" };
+    let note = format!("timestamp {}{mark}", rtp.header.timestamp);
+    Some(Seen { number: rtp.header.sequence, len: payload.len(), note })
+}
