@@ -20,7 +20,7 @@ use crate::usage::whole;
 /// its own, in which the command runs; without, among those of the host, until interrupted.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The line: serial:DEVICE[,SPEED], udp:HOST:PORT, or udp::PORT to wait for a peer
+    /// The line: serial:DEVICE or serial:DEVICE,SPEED, udp:HOST:PORT, or udp::PORT to wait
     #[arg(long, value_name = "LINE")]
     over: LineAddress,
     /// The framing, the same at both ends

@@ -46,7 +46,16 @@ pub(crate) fn all(
     figure: &'static str,
     context: &Context<'_>,
 ) -> Result<Vec<SeedRuns>, ExperimentError> {
-    let (runs, seconds) = counts(context.extent);
+    repeated(figure, context, counts(context.extent).0)
+}
+
+/// As [`all`], with this number of runs.
+pub(crate) fn repeated(
+    figure: &'static str,
+    context: &Context<'_>,
+    runs: usize,
+) -> Result<Vec<SeedRuns>, ExperimentError> {
+    let (_, seconds) = counts(context.extent);
     (context.progress)("runs");
     let one = |seed| -> Result<SeedRuns, ExperimentError> {
         let channel = |at: usize| {
@@ -173,7 +182,8 @@ pub(crate) fn deviation(values: &[f64]) -> f64 {
 
 /// Describes the method of the runs, for the pages.
 pub(crate) fn method(runs: &[SeedRuns], context: &Context<'_>) -> String {
-    let (count, seconds) = counts(context.extent);
+    let (_, seconds) = counts(context.extent);
+    let count = runs.len();
     let offered = runs.first().map_or(f64::NAN, |run| run[0][0].offered());
     format!(
         "{count} runs of {seconds} s of each combination over each channel, from the same seeds. \
