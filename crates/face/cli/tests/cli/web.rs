@@ -80,9 +80,14 @@ fn a_fetch_that_is_interrupted_leaves_nothing() {
     let url = format!("http://{}/a", listener.local_addr().expect("it is bound"));
     let mut child = folder.windfall(&["get", "-o", "a", &url]).spawn().expect("it runs");
     let (mut stream, _) = listener.accept().expect("it connects");
+    // An answer before the question would be refused.
+    let question = BufReader::new(stream.try_clone().expect("a descriptor")).lines();
+    let lines = question.map_while(Result::ok).take_while(|line| !line.is_empty());
+    assert!(lines.count() > 0, "it asks");
     stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this").expect("it reads");
     let count = || std::fs::read_dir(folder.path()).expect("a folder").count();
     while count() == 0 {
+        assert_eq!(child.try_wait().expect("it is ours"), None, "it has ended");
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     let kill = Command::new("sh").args(["-c", "kill -TERM $0", &child.id().to_string()]).status();
@@ -94,7 +99,9 @@ fn a_fetch_that_is_interrupted_leaves_nothing() {
 /// REDbot, lint for HTTP: `pip install redbot`, then `WINDFALL_TEST_REDBOT=redbot`.
 #[test]
 fn redbot_finds_replies_in_order() {
-    let Some(redbot) = std::env::var_os("WINDFALL_TEST_REDBOT") else { return };
+    let Some(redbot) = std::env::var_os("WINDFALL_TEST_REDBOT") else {
+        windfall_testkit::skip!("only on request: WINDFALL_TEST_REDBOT=redbot");
+    };
     let folder = Folder::new("redbot");
     std::fs::create_dir(folder.path().join("folder")).expect("a folder");
     std::fs::write(folder.path().join("a.txt"), "text\n".repeat(9_999)).expect("a file");
