@@ -132,10 +132,15 @@ impl Bbr {
     /// Returns `gain` times what the path holds, with room for what is sent and acknowledged in one
     /// piece (section 5.6.4.2).
     fn inflight(&self, bandwidth: f64, gain: f64) -> u64 {
-        let Some(round_trip) = self.model.least_round_trip else { return self.initial };
-        let path = (bandwidth * round_trip.as_secs_f64() * gain) as u64;
+        let Some(path) = self.path(bandwidth, gain) else { return self.initial };
         let probes = if self.phase == Phase::Up { 2 * self.mss } else { 0 };
         path.max(3 * self.quantum()).max(LEAST_WINDOW * self.mss) + probes
+    }
+
+    /// Returns the bytes that fill the path, times `gain`; `None` before the first round trip.
+    fn path(&self, bandwidth: f64, gain: f64) -> Option<u64> {
+        let round_trip = self.model.least_round_trip?;
+        Some((bandwidth * round_trip.as_secs_f64() * gain) as u64)
     }
 
     /// Returns what leaves in one piece (section 5.6.3).
@@ -329,7 +334,9 @@ impl Bbr {
     }
 
     fn probe_rtt_window(&self) -> u64 {
-        self.inflight(self.model.bandwidth(), 0.5).max(LEAST_WINDOW * self.mss)
+        // Without room for pieces of offloading, since the queue is to drain (section 5.3.4.3).
+        let half = self.path(self.model.bandwidth(), 0.5).unwrap_or(self.initial);
+        half.max(LEAST_WINDOW * self.mss)
     }
 
     /// Sets rate and window from the model (section 5.6).

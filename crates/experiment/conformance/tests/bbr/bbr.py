@@ -337,7 +337,7 @@ def script(rate, delay, coins, until, note):
 
 
 SCRIPTS = {
-    "cycle": (80, 0.1, COINS, 4.4, "startup, drain, and two rounds of down, cruise, refill and up"),
+    "cycle": (80, 0.1, COINS, 6.5, "startup, drain, rounds of down, cruise, refill and up, and the probe of the round trip"),
 }
 
 if __name__ == "__main__":
