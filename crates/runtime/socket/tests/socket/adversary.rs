@@ -166,9 +166,9 @@ fn honest(attack: &Attack) {
         let at = attack.began.elapsed();
         match result {
             Err(error) => failures.push(format!("at {at:?}: {error} after {took:?}")),
-            Ok(false) => failures.push(format!("at {at:?}: wrong bytes, or an early end")),
-            Ok(true) if took > BOUND => failures.push(format!("at {at:?}: {took:?}")),
-            Ok(true) => {}
+            Ok(Some(fault)) => failures.push(format!("at {at:?}: {fault}")),
+            Ok(None) if took > BOUND => failures.push(format!("at {at:?}: {took:?}")),
+            Ok(None) => {}
         }
         drop(failures);
         attack.rounds.fetch_add(1, Ordering::Relaxed);
@@ -179,8 +179,8 @@ fn honest(attack: &Attack) {
     }
 }
 
-/// Returns whether everything came back as it should.
-fn fetch(attack: &Attack) -> Result<bool, SapError> {
+/// Returns what did not come back as it should.
+fn fetch(attack: &Attack) -> Result<Option<String>, SapError> {
     let socket = SapSocket::connect(attack.server)?;
     let mut known = attack.honest.lock().expect("not poisoned");
     known.push(socket.local_addr());
@@ -196,13 +196,20 @@ fn fetch(attack: &Attack) -> Result<bool, SapError> {
     {
         got.extend_from_slice(&message.data);
     }
+    if got.len() < WANTED {
+        return Ok(Some(format!("the connection ended after {} bytes", got.len())));
+    }
     if got != pattern(WANTED) {
-        return Ok(false);
+        return Ok(Some("wrong bytes".into()));
     }
     socket.send(&got[..50_000])?;
-    let returned = socket.recv()?.is_some_and(|back| back.data == got[..50_000]);
+    let fault = match socket.recv()? {
+        Some(back) if back.data == got[..50_000] => None,
+        Some(_) => Some("wrong bytes were returned".into()),
+        None => Some("the connection ended before its message was returned".into()),
+    };
     socket.close()?;
-    Ok(returned)
+    Ok(fault)
 }
 
 /// Returns the resident memory of a process in bytes.
