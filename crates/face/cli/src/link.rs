@@ -27,10 +27,10 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "ppp", value_name = "FRAMING")]
     framing: FramingName,
     /// Address of this end [default: the peer's choice]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = host)]
     address: Option<Ipv4Addr>,
     /// Address of the peer [default: its own choice]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = host)]
     peer: Option<Ipv4Addr>,
     /// Wait for the peer to connect, with --framing rlp; exactly one end does
     #[arg(long)]
@@ -95,11 +95,28 @@ impl Face for OfLine {
 
 fn device_name(text: &str) -> std::result::Result<String, String> {
     let is_name = (1..16).contains(&text.len())
-        && !text.contains(|letter: char| letter == '/' || letter.is_whitespace());
-    if is_name { Ok(text.to_owned()) } else { Err("use up to 15 letters without /".into()) }
+        && !text.starts_with('-')
+        && ![".", "..", "lo"].contains(&text)
+        && !text.contains(|letter: char| "/%:".contains(letter) || letter.is_whitespace());
+    let advice = "use up to 15 letters without /, % and :, such as wf0";
+    if is_name { Ok(text.to_owned()) } else { Err(advice.into()) }
+}
+
+/// Reads the address of one host on a link.
+fn host(text: &str) -> std::result::Result<Ipv4Addr, String> {
+    let advice = || "use the IPv4 address of a host, such as 10.77.0.1".to_owned();
+    let address: Ipv4Addr = text.parse().map_err(|_| advice())?;
+    let is_host = !address.is_unspecified()
+        && !address.is_loopback()
+        && !address.is_multicast()
+        && !address.is_broadcast();
+    if is_host { Ok(address) } else { Err(advice()) }
 }
 
 pub(crate) fn run(args: &Args) -> Result {
+    if args.address.is_some() && args.address == args.peer {
+        return Err(CliError::usage("--address and --peer are the same: give each end its own"));
+    }
     let plan = LinePlan {
         address: args.over.clone(),
         framing: args.framing()?,

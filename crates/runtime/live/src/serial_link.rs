@@ -7,8 +7,11 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use windfall_base::{Drops, Duration, Frame, Input, Instant, Node as _, RxVector, Seed};
+use windfall_base::{
+    DropReason, Drops, Duration, Frame, Input, Instant, Node as _, RxVector, Seed,
+};
 use windfall_ppp::{FrameMode, PppConfig, PppEvent};
 use windfall_queue::Limits;
 use windfall_rlp::{RlpConfig, RlpEvent, RlpRole};
@@ -172,7 +175,7 @@ pub fn run(
     {
         return Ok(None);
     }
-    let mut end = SerialEnd::new(config(plan), plan.seed);
+    let mut end = SerialEnd::new(config(plan, &line), plan.seed);
     let addresses = addresses(plan, &mut line, &mut end, &mut clock, signals, &*tell)?;
     let Some((local, peer)) = addresses else { return Ok(None) };
     let mut last = clock.another().context(|| "make a clock".into())?;
@@ -182,29 +185,33 @@ pub fn run(
     let start = || LinePump::start(line, plan.address.clone(), notice);
     let up = LineReport::Up { device: plan.device.clone(), local, peer };
     let (device, routes) = device(plan, local, peer, !command.is_empty());
-    let (mut outcome, mut end, pump) = if command.is_empty() {
+    let (mut outcome, mut end, pump, lost) = if command.is_empty() {
         let device = open_here(&device, &routes)?;
         let (pump, line) = start().context(doing)?;
+        let lost = line.lost();
         tell(&up);
         let (duration, end) = session::run_here((clock, line), device, signals, end, &mut reports)?;
-        (outcome(0, duration), end, pump)
+        (outcome(0, duration), end, pump, lost)
     } else {
         let stations = stations(device, routes, command, peer)?;
         // A second thread may begin only when the stations stand.
         let (pump, line) = start().context(doing)?;
+        let lost = line.lost();
         tell(&up);
         let began = clock.now();
         let (outcome_of_run, end) =
             session::run_over_line((clock, line), stations, signals, end, &mut reports)?;
         let ended = Instant::START + outcome_of_run.duration;
-        (outcome(outcome_of_run.status, ended.saturating_since(began)), end, pump)
+        (outcome(outcome_of_run.status, ended.saturating_since(began)), end, pump, lost)
     };
     if reports.local.1 {
         return Err(LiveError::Line("the peer has given this end another address".into()));
     }
     outcome.counters = end.counters();
     outcome.drops = end.ledger().drops;
-    if let Some(line) = pump.stop() {
+    outcome.drops.count_many(DropReason::Device, lost.load(Ordering::Relaxed));
+    let negotiates = !matches!(plan.framing, LineFraming::Link(_));
+    if let Some(line) = pump.stop().filter(|_| negotiates) {
         farewell(line, &mut end, &mut last);
     }
     Ok(Some(outcome))
@@ -214,7 +221,7 @@ fn outcome(status: u8, duration: Duration) -> LineOutcome {
     LineOutcome { status, duration, counters: SerialCounters::default(), drops: Drops::default() }
 }
 
-fn config(plan: &LinePlan) -> SerialConfig {
+fn config(plan: &LinePlan, line: &OpenLine) -> SerialConfig {
     let mode = match plan.framing {
         LineFraming::PppLite => FrameMode::Lite,
         _ => FrameMode::Strict,
@@ -234,7 +241,8 @@ fn config(plan: &LinePlan) -> SerialConfig {
         }
         LineFraming::Link(interface) => SerialFraming::Link(interface.clone()),
     };
-    let characters = plan.address.characters().and_then(NonZeroU32::new);
+    let characters = plan.address.characters().or_else(|| line.characters());
+    let characters = characters.and_then(NonZeroU32::new);
     SerialConfig { framing, characters, queue: QUEUE }
 }
 

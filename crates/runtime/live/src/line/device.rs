@@ -2,6 +2,8 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::BytesMut;
 use nix::errno::Errno;
@@ -20,11 +22,18 @@ const MOST_READS: usize = 16;
 pub struct LineDevice {
     socket: OwnedFd,
     buffer: BytesMut,
+    lost: Arc<AtomicU64>,
 }
 
 impl LineDevice {
     pub(super) fn new(socket: OwnedFd) -> Self {
-        Self { socket, buffer: BytesMut::new() }
+        Self { socket, buffer: BytesMut::new(), lost: Arc::default() }
+    }
+
+    /// The frames for which the line had no room, counted on.
+    #[must_use]
+    pub fn lost(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.lost)
     }
 }
 
@@ -43,9 +52,13 @@ impl Device for LineDevice {
     }
 
     fn send(&mut self, frame: Frame) -> io::Result<()> {
-        // The line is paced by whoever sends; what finds no room all the same is lost on it.
+        // The line is paced by whoever sends; what finds no room all the same is lost.
         match system::retry(|| nix::unistd::write(&self.socket, &frame.to_vec())) {
-            Ok(_) | Err(Errno::EAGAIN | Errno::EPIPE) => Ok(()),
+            Ok(_) => Ok(()),
+            Err(Errno::EAGAIN | Errno::EPIPE) => {
+                self.lost.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
             Err(error) => Err(error.into()),
         }
     }

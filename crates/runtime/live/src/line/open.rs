@@ -10,15 +10,19 @@ use std::path::Path;
 use nix::fcntl::OFlag;
 use nix::sys::termios::{self, BaudRate, ControlFlags, SetArg};
 
-use super::address::LineAddress;
+use windfall_wire_link::hdlc::FLAG;
+
+use super::address::{LineAddress, SPEEDS};
 
 /// A line that is open; reading and writing never block.
 #[derive(Debug)]
 pub enum OpenLine {
     /// A terminal in raw mode.
     Serial(File),
-    /// A socket; `true` once its peer is known.
-    Udp(UdpSocket, bool),
+    /// A socket that is connected to its peer.
+    Udp(UdpSocket),
+    /// A socket that waits for its peer, and the address of whoever has sent a frame last.
+    UdpFrom(UdpSocket, Option<SocketAddr>),
 }
 
 impl OpenLine {
@@ -40,14 +44,14 @@ impl OpenLine {
                 let socket = UdpSocket::bind(any)?;
                 socket.connect(to)?;
                 socket.set_nonblocking(true)?;
-                Ok(Self::Udp(socket, true))
+                Ok(Self::Udp(socket))
             }
             LineAddress::UdpFrom { port } => {
                 // Both families, where the system has IPv6.
                 let socket = UdpSocket::bind((Ipv6Addr::UNSPECIFIED, *port))
                     .or_else(|_| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, *port)))?;
                 socket.set_nonblocking(true)?;
-                Ok(Self::Udp(socket, false))
+                Ok(Self::UdpFrom(socket, None))
             }
         }
     }
@@ -62,15 +66,18 @@ impl OpenLine {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 result => result,
             },
-            Self::Udp(socket, true) => socket.recv(buffer),
-            Self::Udp(socket, connected) => socket.recv_from(buffer).and_then(|(count, from)| {
-                // The first that sends is the peer; no other host is heard from then on.
-                socket.connect(from)?;
-                *connected = true;
-                Ok(count)
+            Self::Udp(socket) => socket.recv(buffer),
+            Self::UdpFrom(socket, peer) => socket.recv_from(buffer).map(|(count, from)| {
+                // A peer that begins anew has another port; what is no frame changes nothing.
+                if buffer[..count].first() == Some(&FLAG) {
+                    *peer = Some(from);
+                    count
+                } else {
+                    0
+                }
             }),
         };
-        self.without_waiting(result)
+        Ok(self.without_waiting(result)?.filter(|count| *count > 0))
     }
 
     /// Writes some bytes, a datagram as a whole; `None` if the line has no room.
@@ -80,11 +87,21 @@ impl OpenLine {
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
         let result = match self {
             Self::Serial(file) => file.write(bytes),
-            Self::Udp(socket, true) => socket.send(bytes),
+            Self::Udp(socket) => socket.send(bytes),
+            Self::UdpFrom(socket, Some(peer)) => socket.send_to(bytes, *peer),
             // There is no one to send to.
-            Self::Udp(_, false) => Ok(bytes.len()),
+            Self::UdpFrom(_, None) => Ok(bytes.len()),
         };
         self.without_waiting(result)
+    }
+
+    /// Characters that a serial device takes in a second by its own setting, where it has one.
+    #[must_use]
+    pub fn characters(&self) -> Option<u32> {
+        let Self::Serial(file) = self else { return None };
+        let rate = termios::cfgetospeed(&termios::tcgetattr(file).ok()?);
+        let speed = SPEEDS.into_iter().find(|speed| baud_rate(*speed).is_ok_and(|it| it == rate));
+        speed.map(|speed| speed / 10)
     }
 
     /// Makes nothing of what would block, and of a peer that does not listen yet.
@@ -94,7 +111,7 @@ impl OpenLine {
             Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
                 // Datagrams get lost: the peer may come, and routes may change.
-                _ if matches!(self, Self::Udp(..)) => Ok(None),
+                _ if !matches!(self, Self::Serial(_)) => Ok(None),
                 _ => Err(error),
             },
         }
@@ -105,7 +122,7 @@ impl AsFd for OpenLine {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Serial(file) => file.as_fd(),
-            Self::Udp(socket, _) => socket.as_fd(),
+            Self::Udp(socket) | Self::UdpFrom(socket, _) => socket.as_fd(),
         }
     }
 }

@@ -131,7 +131,7 @@ impl Carrier {
 
     fn carry(&mut self, line: &mut OpenLine, to_line: bool, from_line: bool) -> io::Result<()> {
         let mut buffer = [0; READ];
-        if from_line && let Some(count) = line.read(&mut buffer)? {
+        if from_line && let Some(count) = line.read(&mut buffer)?.filter(|count| *count > 0) {
             self.hand_up(&buffer[..count]);
         }
         if to_line && self.unwritten.is_empty() {

@@ -252,6 +252,9 @@ fn what_cannot_be_a_line_is_refused() {
         ("--over udp::4444 --called", "--called changes nothing without --framing rlp"),
         ("--over udp::4444 --arq 3", "--arq changes nothing without --framing link"),
         ("--over udp::4444 --framing link", "give both --address and --peer"),
+        ("--over udp::4444 --address 127.0.0.1", "use the IPv4 address of a host"),
+        ("--over udp::4444 --address 10.0.0.1 --peer 10.0.0.1", "give each end its own"),
+        ("--over udp::4444 --device lo", "use up to 15 letters"),
     ] {
         let output = windfall(&format!("link {arguments} -- true")).output().expect("it runs");
         let errors = String::from_utf8_lossy(&output.stderr);
