@@ -210,11 +210,6 @@ impl FromStr for Queue {
         for part in text.split(',') {
             queue.read(part.trim()).ok_or_else(|| ParseUnitError::new("queue", text, fix))?;
         }
-        let packets = queue.length.and_then(|length| length.packets);
-        if queue.mark.zip(packets).is_some_and(|(mark, packets)| mark >= packets) {
-            let fix = "mark:PACKETS marks nothing unless the queue is longer: write fewer";
-            return Err(ParseUnitError::new("queue", text, fix));
-        }
         Ok(queue)
     }
 }
