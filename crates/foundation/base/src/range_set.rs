@@ -11,12 +11,13 @@ impl<T: Copy + Ord + Default + Add<Output = T> + Sub<Output = T>> Ordinal for T 
 
 /// A set of positions; every operation costs the ranges that it touches, not those that it holds.
 ///
-/// Most sets are one range, which needs no memory of its own.
+/// Most sets are one range, which needs no memory of its own, and most positions are added at the
+/// end, which looks at the last range only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RangeSet<T = u64> {
-    /// The first range; empty if the set is.
-    first: Range<T>,
-    /// The end of each further range, by its start.
+    /// The last range; empty if the set is.
+    last: Range<T>,
+    /// The end of each range before it, by its start.
     rest: BTreeMap<T, T>,
     total: T,
 }
@@ -81,21 +82,21 @@ impl<T: Ordinal> RangeSet<T> {
 
     /// Puts a range in, or in the place of the one with the same start.
     fn put(&mut self, range: Range<T>) {
-        if self.first.is_empty() || self.first.start == range.start {
-            self.first = range;
-        } else if self.first.start < range.start {
-            self.rest.insert(range.start, range.end);
+        if self.last.is_empty() || self.last.start == range.start {
+            self.last = range;
+        } else if self.last.start < range.start {
+            self.rest.insert(self.last.start, self.last.end);
+            self.last = range;
         } else {
-            self.rest.insert(self.first.start, self.first.end);
-            self.first = range;
+            self.rest.insert(range.start, range.end);
         }
     }
 
     /// Takes the range out that begins at `start`.
     fn take(&mut self, start: T) {
-        if self.first.start == start {
-            let next = self.rest.pop_first();
-            self.first = next.map_or(T::default()..T::default(), |(start, end)| start..end);
+        if self.last.start == start {
+            let before = self.rest.pop_last();
+            self.last = before.map_or(T::default()..T::default(), |(start, end)| start..end);
         } else {
             self.rest.remove(&start);
         }
@@ -103,8 +104,8 @@ impl<T: Ordinal> RangeSet<T> {
 
     /// Moves the start of `known` to `start`.
     fn shorten(&mut self, known: Range<T>, start: T) {
-        if self.first.start == known.start {
-            self.first.start = start;
+        if self.last.start == known.start {
+            self.last.start = start;
         } else {
             self.rest.remove(&known.start);
             self.rest.insert(start, known.end);
@@ -116,15 +117,16 @@ impl<T: Ordinal> RangeSet<T> {
         *self = Self::default();
     }
 
-    /// Returns the first range.
-    fn first(&self) -> Option<Range<T>> {
-        (!self.first.is_empty()).then(|| self.first.clone())
+    /// Returns the last range.
+    fn last(&self) -> Option<Range<T>> {
+        (!self.last.is_empty()).then(|| self.last.clone())
     }
 
     /// Returns the last range that begins at or before `position`.
     fn preceding(&self, position: T) -> Option<Range<T>> {
-        let rest = self.rest.range(..=position).next_back().map(|(&start, &end)| start..end);
-        rest.or_else(|| self.first().filter(|first| first.start <= position))
+        let last = self.last().filter(|last| last.start <= position);
+        let rest = || self.rest.range(..=position).next_back();
+        last.or_else(|| rest().map(|(&start, &end)| start..end))
     }
 
     /// Returns the range that holds `position`.
@@ -142,8 +144,9 @@ impl<T: Ordinal> RangeSet<T> {
     /// Returns the first range that begins at or after `position`.
     #[must_use]
     pub fn following(&self, position: T) -> Option<Range<T>> {
-        let rest = || self.rest.range(position..).next().map(|(&start, &end)| start..end);
-        self.first().filter(|first| first.start >= position).or_else(rest)
+        let last = self.last().filter(|last| last.start >= position)?;
+        let rest = self.rest.range(position..).next().map(|(&start, &end)| start..end);
+        rest.or(Some(last))
     }
 
     /// Returns the first range of what is in the set at or after `position`.
@@ -188,7 +191,7 @@ impl<T: Ordinal> RangeSet<T> {
 
     /// Returns the ranges in order; reversible.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Range<T>> + '_ {
-        self.first().into_iter().chain(self.rest.iter().map(|(&start, &end)| start..end))
+        self.rest.iter().map(|(&start, &end)| start..end).chain(self.last())
     }
 
     /// Returns the number of ranges.
@@ -200,7 +203,7 @@ impl<T: Ordinal> RangeSet<T> {
     /// Returns whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.first.is_empty()
+        self.last.is_empty()
     }
 
     /// Returns the number of positions in the set.
@@ -212,14 +215,13 @@ impl<T: Ordinal> RangeSet<T> {
     /// Returns the end of the last range.
     #[must_use]
     pub fn end(&self) -> Option<T> {
-        let rest = self.rest.last_key_value().map(|(_, &end)| end);
-        rest.or_else(|| self.first().map(|first| first.end))
+        self.last().map(|last| last.end)
     }
 }
 
 impl<T: Ordinal> Default for RangeSet<T> {
     fn default() -> Self {
-        Self { first: T::default()..T::default(), rest: BTreeMap::new(), total: T::default() }
+        Self { last: T::default()..T::default(), rest: BTreeMap::new(), total: T::default() }
     }
 }
 

@@ -267,8 +267,11 @@ impl SapEndpoint {
         let before = connection.peer();
         connection.limit(share);
         let result = connection.handle_packet(now, &packet, intact, meta);
+        let has_moved = connection.peer() != before;
         self.touch(id);
-        self.follow(id, before);
+        if has_moved {
+            self.follow(id, before);
+        }
         result
     }
 

@@ -61,7 +61,8 @@ impl Pieces {
     fn append(&mut self, data: &[u8]) {
         let len = self.front.len();
         if self.front.capacity() - len < data.len() {
-            self.front.reserve((len * GROWTH).min(self.total - len).max(data.len()));
+            let grown = (len + data.len()) * GROWTH;
+            self.front.reserve(grown.min(self.total - len).max(data.len()));
         }
         self.front.extend_from_slice(data);
     }

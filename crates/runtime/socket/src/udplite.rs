@@ -32,7 +32,7 @@ pub const UDPLITE_RECV_CSCOV: i32 = 11;
 /// The buffer size of one datagram, until a longer one has arrived.
 const USUAL: usize = 2048;
 /// The number of datagrams in a batch from then on.
-const LONG_BATCH: usize = 16;
+const LONG_BATCH: usize = 4;
 /// The requested kernel buffer size in bytes.
 const KERNEL_BUFFER: usize = 4 << 20;
 const UNSET: i32 = -1;
@@ -145,14 +145,6 @@ struct Reading {
     unbound: bool,
     /// The system's own checksum covers it.
     whole: bool,
-}
-
-impl Reading {
-    /// The same in a buffer in which it begins at `start`.
-    fn at(mut self, start: usize) -> Self {
-        self.data = start + self.data.start..start + self.data.end;
-        self
-    }
 }
 
 impl UdpLiteSocket {
@@ -422,30 +414,23 @@ impl UdpLiteSocket {
                 longer = true;
                 continue;
             };
-            // The system may have merged datagrams of one length.
-            let size = incoming.segment.unwrap_or(incoming.len).max(1);
-            let mut readings: ArrayVec<Reading, { system::SEGMENTS }> = ArrayVec::new();
-            let chunks = bytes.chunks(size).take(system::SEGMENTS).enumerate();
-            readings.extend(
-                chunks.filter_map(|(index, chunk)| {
-                    Some(self.read(incoming, chunk)?.at(index * size))
-                }),
-            );
-            whole |= readings.iter().any(|reading| reading.whole);
-            let lent = if bytes.len() < WORTH {
-                Err(bytes)
+            let data = if bytes.len() < WORTH {
+                Bytes::copy_from_slice(bytes)
             } else {
                 let fresh = self.pool.take()?;
-                Ok(self.pool.lend(std::mem::replace(&mut scratch.buffers[incoming.index], fresh)))
+                let pages = std::mem::replace(&mut scratch.buffers[incoming.index], fresh);
+                self.pool.lend(pages).slice(..incoming.len)
             };
-            arrivals.extend(readings.into_iter().map(|reading| {
-                let Reading { from, data, intact, unbound, whole } = reading;
-                let data = match &lent {
-                    Ok(pages) => pages.slice(data),
-                    Err(bytes) => Bytes::copy_from_slice(&bytes[data]),
-                };
-                ReceivedDatagram { from, data, intact, unbound, whole }
-            }));
+            // The system may have merged datagrams of one length.
+            let size = incoming.segment.unwrap_or(incoming.len).max(1);
+            for start in (0..incoming.len).step_by(size).take(system::SEGMENTS) {
+                let end = incoming.len.min(start + size);
+                let Some(reading) = self.read(incoming, &data[start..end]) else { continue };
+                let Reading { from, data: place, intact, unbound, whole: is_whole } = reading;
+                whole |= is_whole;
+                let data = data.slice(start + place.start..start + place.end);
+                arrivals.push(ReceivedDatagram { from, data, intact, unbound, whole: is_whole });
+            }
         }
         if whole && self.merge() {
             longer = true;
