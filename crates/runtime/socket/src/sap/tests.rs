@@ -1,8 +1,10 @@
 use std::thread;
 
-use windfall_sap::{Decision, Integrity, MessageKind};
+use windfall_sap::{Decision, Integrity, Message, MessageKind, SapConfig, SapSendError, SharedKey};
 
 use super::*;
+use crate::carrier::Carrier;
+use crate::error::UnfinishedReason;
 
 fn pair(options: SapOptions) -> (SapSocket, SapSocket) {
     let listener = options.listen("127.0.0.1:0").expect("a free port");

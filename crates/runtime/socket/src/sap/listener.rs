@@ -1,0 +1,99 @@
+//! The listener, which accepts connections.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::fd::OwnedFd;
+
+use windfall_base::{Duration, Instant};
+use windfall_sap::CloseReason;
+
+use super::{SapOptions, SapSocket};
+use crate::driver::Handle;
+use crate::error::SapError;
+
+/// A listener that accepts connections.
+pub struct SapListener {
+    pub(super) core: Handle,
+}
+
+impl SapListener {
+    /// Listens with the standard profile.
+    ///
+    /// # Errors
+    /// As [`SapOptions::listen`].
+    pub fn bind(on: impl ToSocketAddrs) -> Result<Self, SapError> {
+        SapOptions::default().listen(on)
+    }
+
+    /// Returns the local address with its port.
+    ///
+    /// # Errors
+    /// It never fails.
+    pub fn local_addr(&self) -> Result<SocketAddr, SapError> {
+        Ok(self.core.socket.local_addr())
+    }
+
+    /// Waits for the next connection.
+    ///
+    /// # Errors
+    /// If the listener is closed, or the operating system reports an error.
+    pub fn accept(&self) -> Result<(SapSocket, SocketAddr), SapError> {
+        self.accept_until(None)
+    }
+
+    /// Accepts a connection without waiting, if there is one.
+    pub fn try_accept(&self) -> Option<(SapSocket, SocketAddr)> {
+        let mut state = self.core.lock();
+        let accepted = state.accept();
+        drop(state);
+        accepted.map(|(id, from)| (SapSocket::new(self.core.clone(), id, from), from))
+    }
+
+    /// Returns a descriptor that is readable while a connection can be accepted; only for polling.
+    ///
+    /// # Errors
+    /// If the process has no descriptors left.
+    pub fn readiness(&self) -> Result<OwnedFd, SapError> {
+        let mut state = self.core.lock();
+        let waits = !state.accepted.is_empty();
+        state.acceptable.share(waits)
+    }
+
+    /// Waits for the next connection, at most for `span`.
+    ///
+    /// # Errors
+    /// [`SapError::TimedOut`] if none came, or if the operating system reports an error.
+    pub fn accept_timeout(&self, span: Duration) -> Result<(SapSocket, SocketAddr), SapError> {
+        self.accept_until(Some(self.core.clock.now() + span))
+    }
+
+    fn accept_until(&self, deadline: Option<Instant>) -> Result<(SapSocket, SocketAddr), SapError> {
+        let accepted = self.core.wait(deadline, |state, _| match state.accept() {
+            None if state.endpoint.is_listening() => None,
+            accepted => Some(accepted.ok_or(CloseReason::Closed)),
+        })?;
+        let (id, from) = accepted?;
+        Ok((SapSocket::new(self.core.clone(), id, from), from))
+    }
+
+    /// Refuses connections from now on, closes those that were not accepted, and ends waiting calls
+    /// of [`accept`](Self::accept). Accepted ones live on, and so does the port as long as they do.
+    pub fn close(&self) {
+        let mut state = self.core.lock();
+        state.endpoint.listen(false);
+        while let Some((id, _)) = state.accept() {
+            state.endpoint.close(self.core.clock.now(), id);
+            state.connections.remove(&id);
+        }
+        // Whoever polls the descriptor learns of the end.
+        state.acceptable.raise();
+        self.core.flush(&mut state);
+        drop(state);
+        self.core.notify();
+    }
+}
+
+impl Drop for SapListener {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,111 @@
+//! Options of a new socket: carrier, profile, key; and how it connects.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use windfall_sap::{CloseReason, SapConfig, SharedKey};
+
+use super::{SapListener, SapSocket};
+use crate::carrier::Carrier;
+use crate::driver::{Handle, Status};
+use crate::error::SapError;
+use crate::udplite::UdpLiteSocket;
+
+/// The longest SAP datagram that every IPv6 path carries (RFC 8200, section 5): 1280 bytes less the
+/// headers of IPv6, UDP and UDP-Lite.
+const BASE_V6: usize = 1280 - 40 - 8 - 8;
+
+/// Options of a new socket.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SapOptions {
+    /// The profile and its parameters.
+    pub config: SapConfig,
+    /// The carrier of the datagrams; both ends must use the same wire format. Unset: UDP, which
+    /// needs neither a privilege nor an old kernel.
+    pub carrier: Option<Carrier>,
+    /// The pre-shared key of an encrypted connection.
+    pub key: Option<SharedKey>,
+}
+
+impl SapOptions {
+    /// Returns the options of the paper profile over UDP.
+    #[must_use]
+    pub fn paper() -> Self {
+        Self { config: SapConfig::paper(), ..Self::default() }
+    }
+
+    pub(super) fn bind(&self, local: SocketAddr) -> Result<UdpLiteSocket, SapError> {
+        let carrier = self.carrier.unwrap_or(Carrier::Udp);
+        UdpLiteSocket::bind(local, Some(carrier))
+            .map_err(SapError::system(format!("cannot use {local} over carrier {carrier}")))
+    }
+
+    /// Starts an endpoint on `socket`, which accepts connections if it `listens`.
+    fn start(&self, socket: UdpLiteSocket, listens: bool) -> Result<Handle, SapError> {
+        let mut config = self.config;
+        if socket.local_addr().is_ipv6() {
+            config.base_datagram = config.base_datagram.min(BASE_V6);
+        }
+        // Datagrams already in the socket are processed as soon as the endpoint is driven.
+        Handle::new(socket, config, |endpoint| {
+            self.key.into_iter().for_each(|key| endpoint.set_key(key));
+            endpoint.listen(listens);
+        })
+    }
+
+    /// Connects to the first of the addresses that answers.
+    ///
+    /// # Errors
+    /// If none answers in time, or the operating system reports an error.
+    pub fn connect(&self, to: impl ToSocketAddrs) -> Result<SapSocket, SapError> {
+        let addresses = to.to_socket_addrs().map_err(SapError::Name)?;
+        let mut last = SapError::Address("nothing".to_owned());
+        for address in addresses {
+            match self.connect_one(address) {
+                Ok(socket) => return Ok(socket),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    fn connect_one(&self, to: SocketAddr) -> Result<SapSocket, SapError> {
+        if to.port() == 0 {
+            return Err(SapError::Address(format!("{to} (port 0)")));
+        }
+        let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+        let any = any.parse().map_err(|_| SapError::Address(any.to_owned()))?;
+        let socket = self.bind(any)?;
+        // Without a route the socket stays unconnected, and sending reports the error.
+        let _ = socket.connect(to);
+        let core = self.start(socket, false)?;
+        let id = {
+            let mut state = core.lock();
+            let id = state.endpoint.connect(core.clock.now(), to);
+            state.connections.insert(id, Status::default());
+            core.flush(&mut state);
+            id
+        };
+        let socket = SapSocket::new(core, id, to);
+        let outcome = socket.core.wait(None, |state, _| match state.connections.get(&id) {
+            Some(status) if status.connected => Some(Ok(())),
+            Some(Status { closed: Some(reason), .. }) => Some(Err(*reason)),
+            Some(_) => None,
+            None => Some(Err(CloseReason::Closed)),
+        })?;
+        outcome.map(|()| socket).map_err(SapError::from)
+    }
+
+    /// Listens on the first of the addresses.
+    ///
+    /// # Errors
+    /// If the address is in use or not of this host.
+    pub fn listen(&self, on: impl ToSocketAddrs) -> Result<SapListener, SapError> {
+        let mut on = on.to_socket_addrs().map_err(SapError::Name)?;
+        let on = on.next().ok_or_else(|| SapError::Address("nothing".to_owned()))?;
+        self.listen_on(self.bind(on)?)
+    }
+
+    pub(super) fn listen_on(&self, socket: UdpLiteSocket) -> Result<SapListener, SapError> {
+        Ok(SapListener { core: self.start(socket, true)? })
+    }
+}
