@@ -92,13 +92,18 @@ impl Scenario {
         })
     }
 
-    /// Refuses queues that keep no reservations where flows reserve.
+    /// Refuses queues that never mark although they should, and queues that keep no reservations
+    /// where flows reserve.
     fn check_queues(&self) -> Result<(), Fault> {
+        let of_link = |link: &Link| [true, false].map(|uplink| link.direction(uplink).queue);
+        for queue in self.links.iter().flat_map(of_link).flatten() {
+            let message = queue.get_ref().useless_mark();
+            message.map_or(Ok(()), |message| Err(Fault::at(queue.span(), message)))?;
+        }
         let mut rates = self.flows.iter().map(|flow| (flow.name.get_ref(), flow.reserve.value()));
         let Some((name, Some(rate))) = rates.find(|(_, rate)| rate.is_some()) else {
             return Ok(());
         };
-        let of_link = |link: &Link| [true, false].map(|uplink| link.direction(uplink).queue);
         for queue in self.links.iter().flat_map(of_link).flatten() {
             let discipline = queue.get_ref().discipline.unwrap_or_default();
             if !discipline.keeps_reservations() {

@@ -10,7 +10,7 @@ use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Spanned;
 use windfall_base::{ByteCount, Duration, ParseUnitError};
-use windfall_queue::Discipline;
+use windfall_queue::{Discipline, Limits};
 
 /// The words of a switch in text; as a key of a scenario it is a boolean of TOML.
 pub(crate) const SWITCH: [(&str, bool); 2] = [("on", true), ("off", false)];
@@ -215,6 +215,29 @@ impl FromStr for Queue {
 }
 
 impl Queue {
+    /// Says why its marks would never be set, if they would not: a packet that joins finds at most
+    /// one packet less than the queue holds.
+    pub(crate) fn useless_mark(&self) -> Option<String> {
+        let mark = self.mark?.get();
+        let packets = match self.length {
+            Some(length) => length.packets?.get() as usize,
+            None => Limits::default().packets,
+        };
+        if (mark as usize) < packets {
+            return None;
+        }
+        let default = if self.length.is_none() { ", its default" } else { "" };
+        let fix = if packets > 1 {
+            format!("mark from 1 to {} packets on, or make the queue longer", packets - 1)
+        } else {
+            "make the queue longer".to_owned()
+        };
+        Some(format!(
+            "mark:{mark} never marks in a queue of {packets} packets{default}, which drops a packet \
+             that finds {packets} waiting: {fix}"
+        ))
+    }
+
     /// Takes one part; `None` if it is none, or there was one like it.
     fn read(&mut self, part: &str) -> Option<()> {
         if let Ok(discipline) = part.parse() {

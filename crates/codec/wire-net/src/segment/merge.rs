@@ -13,8 +13,12 @@ const LONGEST: usize = 65_535;
 /// The most packets in one segment: what a system call takes in slices, with room for the headers.
 const MOST: usize = 512;
 
+/// The ECN field of a packet that a queue has marked (RFC 3168, section 5).
+const CONGESTED: u8 = 0b11;
+
 const TCP_PSH: u8 = 0x08;
 const TCP_ACK: u8 = 0x10;
+const TCP_ECE: u8 = 0x40;
 
 /// A packet, or a segment of several, for the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +38,11 @@ pub struct Merged {
 /// Only TCP segments that follow each other without a gap, differ in nothing but their sequence
 /// numbers, and whose checksums hold are merged: a merged segment counts as valid, and a damaged
 /// packet must be seen, and refused, by the receiving kernel itself. The order of packets stays.
+///
+/// What ECN counts by the packet stays whole: one that a queue has marked (CE) remains alone, since
+/// the receiver of a merged one counts a single mark; AE and ECE, bits of the count in accurate ECN
+/// (RFC 9768, section 3.2.2), must be equal; and one with CWR remains alone, since only the first
+/// packet of a segment that is cut again would keep it.
 #[derive(Debug, Default)]
 pub struct Merger {
     open: Option<Open>,
@@ -105,7 +114,8 @@ impl Segment {
             || header < 20
             || data > first.len()
             || data >= total
-            || flags & !TCP_PSH != TCP_ACK
+            || flags & !(TCP_PSH | TCP_ECE) != TCP_ACK
+            || traffic_class(first) & CONGESTED == CONGESTED
         {
             return None;
         }
@@ -123,6 +133,11 @@ impl Segment {
     fn pushes(&self) -> bool {
         self.head[self.start + 13] & TCP_PSH != 0
     }
+}
+
+/// Returns the byte of an IP header that ends with the ECN field.
+fn traffic_class(header: &[u8]) -> u8 {
+    if header[0] >> 4 == 4 { header[1] } else { header[1] >> 4 }
 }
 
 /// The segment that the next packet may join.
@@ -204,6 +219,7 @@ impl Open {
         network
             && agree(tcp, tcp + 4)
             && agree(tcp + 8, tcp + 13)
+            && (a[tcp + 13] ^ b[tcp + 13]) & !TCP_PSH == 0
             && agree(tcp + 14, tcp + 16)
             && a[tcp + 18..] == b[tcp + 18..]
     }

@@ -240,6 +240,74 @@ fn one_difference_is_enough_to_part_two_packets() {
     assert_eq!(merged(false, |packets| packets[1][5] ^= 4), [152; 3]);
 }
 
+/// Sets the ECN field of a packet, the bits of ACE in its TCP header (AE, CWR, ECE), or both.
+fn set_ecn(packet: &mut [u8], field: u8, ace: u8) {
+    let v6 = packet[0] >> 4 == 6;
+    packet[1] |= if v6 { field << 4 } else { field };
+    let start = if v6 { 40 } else { 20 };
+    packet[start + 12] |= ace >> 2;
+    packet[start + 13] |= (ace & 3) << 6;
+}
+
+#[test]
+fn what_ecn_counts_by_the_packet_stays_whole() {
+    const CAPABLE: u8 = 2;
+    const MARKED: u8 = 3;
+    for v6 in [false, true] {
+        let head = if v6 { 72 } else { 52 };
+        let all = |field, ace| {
+            merged(v6, move |packets| packets.iter_mut().for_each(|it| set_ecn(it, field, ace)))
+        };
+        // Each of three marked packets is one for the receiver's count.
+        assert_eq!(all(CAPABLE, 0), [head + 300]);
+        assert_eq!(all(MARKED, 0), [head + 100; 3]);
+        // The same count in all: 0, 1, 4 and 5 have no CWR, which a cut would clear.
+        for ace in 0..8 {
+            let whole = ace & 2 == 0;
+            let expected = if whole { vec![head + 300] } else { vec![head + 100; 3] };
+            assert_eq!(all(CAPABLE, ace), expected, "ACE {ace:03b}");
+        }
+        // One mark, or another count, parts its packet from its neighbours.
+        for (field, ace) in [(MARKED, 0b100), (CAPABLE, 0b101)] {
+            let lens = merged(v6, |packets| {
+                packets.iter_mut().for_each(|it| set_ecn(it, CAPABLE, 0b100));
+                set_ecn(&mut packets[1], field, ace);
+            });
+            assert_eq!(lens, [head + 100; 3], "{field:02b} {ace:03b}");
+        }
+    }
+}
+
+#[test]
+fn the_count_of_accurate_ecn_survives_merging_and_cutting() {
+    for v6 in [false, true] {
+        let start = if v6 { 40 } else { 20 };
+        let (description, packet) = segment(v6, &[5; 600], 0x10);
+        for ace in 0..8 {
+            let packets = cut_all(&description, &packet).into_iter().map(|packet| {
+                let mut packet = packet.to_bytes().to_vec();
+                set_ecn(&mut packet, 2, ace);
+                (Payload::from(sealed(packet)), true)
+            });
+            let again = merge_all(packets).into_iter().flat_map(|merged| {
+                let bytes = merged.slices.concat();
+                if merged.packets == 1 {
+                    vec![Payload::from(bytes)]
+                } else {
+                    cut_all(&merged.description, &bytes)
+                }
+            });
+            let again: Vec<_> = again.map(|packet| packet.to_bytes()).collect();
+            assert_eq!(again.len(), 6);
+            for packet in again {
+                assert!(is_valid_tcp(&packet));
+                let found = (packet[start + 12] & 1) << 2 | packet[start + 13] >> 6;
+                assert_eq!(found, ace, "of ACE {ace:03b}");
+            }
+        }
+    }
+}
+
 #[test]
 fn nothing_follows_a_packet_that_pushes_or_is_shorter_and_none_is_longer_than_the_first() {
     for (v6, start) in [(false, 20), (true, 40)] {

@@ -219,6 +219,29 @@ fn reservations_are_refused_where_the_queue_keeps_none() {
 }
 
 #[test]
+fn a_mark_that_no_packet_can_find_is_refused() {
+    let with = |queue: &str| {
+        topology(&format!(
+            "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n\
+             [[link]]\nstations = [\"a\", \"b\"]\nrate = \"1Mbps\"\n{queue}\n"
+        ))
+    };
+    let useful = ["20,mark:19", "mark:999", "infinite,mark:5000", "64kB,mark:5000", "2,mark:1"];
+    for queue in useful {
+        assert!(with(&format!("queue = \"{queue}\"")).is_ok(), "{queue}");
+    }
+    assert_eq!(
+        with("downlink.queue = \"20,mark:20\"").unwrap_err(),
+        "a.toml:9: mark:20 never marks in a queue of 20 packets, which drops a packet that finds \
+         20 waiting: mark from 1 to 19 packets on, or make the queue longer"
+    );
+    let message = with("queue = \"mark:1000\"").unwrap_err();
+    assert!(message.contains("mark:1000 never marks in a queue of 1000 packets, its default"));
+    let message = with("queue = \"1,mark:3\"").unwrap_err();
+    assert!(message.contains("3 never marks in a queue of 1 packets"), "{message}");
+}
+
+#[test]
 fn absurd_values_are_refused_in_short() {
     let refused = |line: &str, app: &str| {
         let text = format!(
