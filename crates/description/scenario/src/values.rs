@@ -233,8 +233,8 @@ impl Queue {
             "make the queue longer".to_owned()
         };
         Some(format!(
-            "mark:{mark} never marks in a queue of {packets} packets{default}, which drops a packet \
-             that finds {packets} waiting: {fix}"
+            "mark:{mark} never marks in a queue of {packets} packets{default}, which drops a \
+             packet that finds {packets} waiting: {fix}"
         ))
     }
 

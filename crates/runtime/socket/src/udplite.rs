@@ -32,7 +32,7 @@ pub const UDPLITE_RECV_CSCOV: i32 = 11;
 /// The buffer size of one datagram, until a longer one has arrived.
 const USUAL: usize = 2048;
 /// The number of datagrams in a batch from then on.
-const LONG_BATCH: usize = 4;
+const LONG_BATCH: usize = 16;
 /// The requested kernel buffer size in bytes.
 const KERNEL_BUFFER: usize = 4 << 20;
 const UNSET: i32 = -1;

@@ -9,10 +9,27 @@ use windfall_sap::CloseReason;
 use super::{SapOptions, SapSocket};
 use crate::driver::Handle;
 use crate::error::SapError;
+use crate::udplite::UdpLiteSocket;
 
 /// A listener that accepts connections.
 pub struct SapListener {
     pub(super) core: Handle,
+}
+
+impl SapOptions {
+    /// Listens on the first of the addresses.
+    ///
+    /// # Errors
+    /// If the address is in use or not of this host.
+    pub fn listen(&self, on: impl ToSocketAddrs) -> Result<SapListener, SapError> {
+        let mut on = on.to_socket_addrs().map_err(SapError::Name)?;
+        let on = on.next().ok_or_else(|| SapError::Address("nothing".to_owned()))?;
+        self.listen_on(self.bind(on)?)
+    }
+
+    pub(super) fn listen_on(&self, socket: UdpLiteSocket) -> Result<SapListener, SapError> {
+        Ok(SapListener { core: self.start(socket, true)? })
+    }
 }
 
 impl SapListener {

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 
 use windfall_sap::{CloseReason, SapConfig, SharedKey};
 
-use super::{SapListener, SapSocket};
+use super::SapSocket;
 use crate::carrier::Carrier;
 use crate::driver::{Handle, Status};
 use crate::error::SapError;
@@ -40,7 +40,7 @@ impl SapOptions {
     }
 
     /// Starts an endpoint on `socket`, which accepts connections if it `listens`.
-    fn start(&self, socket: UdpLiteSocket, listens: bool) -> Result<Handle, SapError> {
+    pub(super) fn start(&self, socket: UdpLiteSocket, listens: bool) -> Result<Handle, SapError> {
         let mut config = self.config;
         if socket.local_addr().is_ipv6() {
             config.base_datagram = config.base_datagram.min(BASE_V6);
@@ -93,19 +93,5 @@ impl SapOptions {
             None => Some(Err(CloseReason::Closed)),
         })?;
         outcome.map(|()| socket).map_err(SapError::from)
-    }
-
-    /// Listens on the first of the addresses.
-    ///
-    /// # Errors
-    /// If the address is in use or not of this host.
-    pub fn listen(&self, on: impl ToSocketAddrs) -> Result<SapListener, SapError> {
-        let mut on = on.to_socket_addrs().map_err(SapError::Name)?;
-        let on = on.next().ok_or_else(|| SapError::Address("nothing".to_owned()))?;
-        self.listen_on(self.bind(on)?)
-    }
-
-    pub(super) fn listen_on(&self, socket: UdpLiteSocket) -> Result<SapListener, SapError> {
-        Ok(SapListener { core: self.start(socket, true)? })
     }
 }
