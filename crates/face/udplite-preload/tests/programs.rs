@@ -3,11 +3,16 @@
 #![expect(unsafe_code, reason = "a filter of system calls is set before a program begins")]
 
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use windfall_testkit::skip;
+
+/// The user without rights.
+const WITHOUT_RIGHTS: u32 = 65_534;
 
 /// Returns the library of this build.
 fn library() -> Option<PathBuf> {
@@ -191,5 +196,56 @@ fn ffmpeg_sends_a_stream_to_ffmpeg() {
     let _ = std::fs::remove_file(&film);
     // Packets of MPEG-TS have 188 bytes and begin with a G.
     assert!(ended.success() && bytes.len() > 20 * 188, "{ended}, {} bytes", bytes.len());
+    assert!(bytes.chunks_exact(188).all(|packet| packet[0] == b'G'));
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "what a program has written is looked at again")]
+fn vlc_takes_a_stream_of_ffmpeg() {
+    if !has("ffmpeg") || !has("vlc") {
+        return;
+    }
+    let free = std::net::UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+    let port = free.expect("a free port").port();
+    // VLC refuses to run as root, so what it reads and writes is in a folder for everybody.
+    let folder = std::env::temp_dir().join(format!("windfall-vlc-{}", std::process::id()));
+    std::fs::create_dir(&folder).expect("a new folder");
+    let everybody = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(&folder, everybody).expect("it is ours");
+    let film = folder.join("film.ts");
+    let to = format!("#standard{{access=file,mux=ts,dst={}}}", film.display());
+    let from = format!("udplite://@:{port}");
+    let receive = ["vlc", "-I", "dummy", "--no-audio", "--sout", &to, &from];
+    let to = format!("udplite://127.0.0.1:{port}?udplite_coverage=28");
+    let made = "testsrc=size=160x120:rate=10";
+    let send = ["ffmpeg", "-nostdin", "-loglevel", "error", "-re", "-f", "lavfi", "-i", made];
+    let send = [&send[..], &["-t", "60", "-c:v", "mpeg2video", "-f", "rtp_mpegts", &to]].concat();
+    let (Some(library), Some(mut receiver), Some(mut sender)) =
+        (library(), program(&receive, "udp", true), program(&send, "udp", true))
+    else {
+        return;
+    };
+    let copy = folder.join("libwindfall_udplite.so");
+    std::fs::copy(library, &copy).expect("there is room");
+    receiver.env("LD_PRELOAD", copy).env("HOME", &folder);
+    receiver.stdout(Stdio::null()).stderr(Stdio::null());
+    // SAFETY: the call takes nothing and cannot fail.
+    if unsafe { libc::geteuid() } == 0 {
+        receiver.uid(WITHOUT_RIGHTS).gid(WITHOUT_RIGHTS);
+    }
+    let mut receiver = receiver.spawn().expect("it runs");
+    let mut sender = sender.stderr(Stdio::null()).spawn().expect("it runs");
+    let enough = || std::fs::metadata(&film).is_ok_and(|film| film.len() > 20 * 188);
+    let came = (0..300).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        enough()
+    });
+    for child in [&mut sender, &mut receiver] {
+        let _ = child.kill();
+        child.wait().expect("it ends");
+    }
+    let bytes = std::fs::read(&film).unwrap_or_default();
+    let _ = std::fs::remove_dir_all(&folder);
+    assert!(came, "{} bytes", bytes.len());
     assert!(bytes.chunks_exact(188).all(|packet| packet[0] == b'G'));
 }
