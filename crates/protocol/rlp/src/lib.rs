@@ -7,11 +7,13 @@
 //!
 //! - [`RlpLink`]: non-transparent mode, retransmission by RLP (GSM 04.22).
 //! - [`TransparentLine`]: transparent mode, with start and stop bits or without.
+//! - [`MnpLink`]: transparent mode between modems that correct errors and compress, after MNP.
 //! - [`TrauReceiver`] and [`BlockTunnel`]: a line of TRAU frames, and blocks between two clocks.
 
 mod config;
 mod event;
 mod link;
+mod mnp;
 mod receive;
 mod transmit;
 mod transparent;
@@ -22,6 +24,7 @@ mod xid;
 pub use config::{RejectMode, RlpConfig, RlpRole, SLOT};
 pub use event::{RlpDown, RlpEvent};
 pub use link::{RlpCounts, RlpLink};
+pub use mnp::{MnpCounts, MnpLink};
 pub use transparent::{TransparentLine, TransparentMode};
 pub use trau::TrauReceiver;
 pub use tunnel::BlockTunnel;

@@ -10,8 +10,8 @@ use windfall_wire_link::rlp::RLP_FRAME_LEN;
 /// difference of the clocks lets the buffer run over, and a block is discarded, or run empty, and a
 /// slot has no block: RLP takes either for a loss on the air.
 #[derive(Clone, Debug)]
-pub struct BlockTunnel {
-    blocks: VecDeque<[u8; RLP_FRAME_LEN]>,
+pub struct BlockTunnel<T = [u8; RLP_FRAME_LEN]> {
+    blocks: VecDeque<T>,
     depth: usize,
     capacity: usize,
     is_filling: bool,
@@ -19,7 +19,7 @@ pub struct BlockTunnel {
     underruns: u64,
 }
 
-impl BlockTunnel {
+impl<T> BlockTunnel<T> {
     /// A tunnel that starts to give when it has `depth` blocks and keeps up to twice that many.
     #[must_use]
     pub fn new(depth: usize) -> Self {
@@ -35,7 +35,7 @@ impl BlockTunnel {
     }
 
     /// Takes a block; the oldest one is discarded where there is no room.
-    pub fn put(&mut self, block: [u8; RLP_FRAME_LEN]) {
+    pub fn put(&mut self, block: T) {
         if self.blocks.len() >= self.capacity {
             self.overruns += 1;
             self.blocks.pop_front();
@@ -46,7 +46,7 @@ impl BlockTunnel {
 
     /// Gives the block of a slot; `None` before the first ones have come, and where the buffer has
     /// run empty.
-    pub fn take(&mut self) -> Option<[u8; RLP_FRAME_LEN]> {
+    pub fn take(&mut self) -> Option<T> {
         if self.is_filling {
             return None;
         }

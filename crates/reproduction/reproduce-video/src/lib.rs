@@ -13,6 +13,7 @@ mod fig14;
 mod fig15;
 mod fig16;
 mod fig17;
+mod modems;
 mod modes;
 mod runs;
 mod simulated;

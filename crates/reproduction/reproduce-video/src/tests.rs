@@ -73,5 +73,5 @@ fn a_stream_gains_nothing_without_a_checksum() {
 //= S1.53
 #[test]
 fn pings_by_mode_and_clocks_that_differ() {
-    check(&modes::FIGURE, 8);
+    check(&modes::FIGURE, 9);
 }
