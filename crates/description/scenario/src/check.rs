@@ -18,6 +18,7 @@ use crate::station::Station;
 use crate::value::Value;
 use crate::values::{Get, Target};
 use crate::wifi::MAX_MTU;
+use windfall_link::Arq;
 
 type Checked = Result<(), Fault>;
 
@@ -141,12 +142,27 @@ fn check_link(link: &Link, stations: &BTreeSet<&str>) -> Checked {
     }
     link.paths.iter().try_for_each(|path| settings::check(&path.air))?;
     check_padding(link)?;
+    check_tunnel(link)?;
     match link.kind() {
         LinkKind::Wavelan => check_wavelan(link),
         LinkKind::WifiB | LinkKind::WifiG => check_wifi(link),
         LinkKind::Pipe => check_pipe(link),
         LinkKind::Gsm => check_gsm(link),
     }
+}
+
+/// Only RLP can end behind a tunnel: what it loses is sent again.
+fn check_tunnel(link: &Link) -> Checked {
+    let Some(tunnel) = &link.tunnel else { return Ok(()) };
+    if link.kind() != LinkKind::Gsm {
+        let message = "only a gsm circuit has a tunnel: remove it, or use kind = \"gsm\"";
+        return Err(Fault::at(tunnel.span(), message));
+    }
+    if matches!(link.both.arq.value(), None | Some(Arq::None)) {
+        let message = "a tunnel carries frames of RLP: add arq = \"6\", or remove tunnel";
+        return Err(Fault::at(tunnel.span(), message));
+    }
+    Ok(())
 }
 
 fn check_pipe(link: &Link) -> Checked {

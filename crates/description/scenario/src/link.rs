@@ -78,6 +78,17 @@ settings! {
             value: "BYTES", example: "1400", default: "1500",
             detail: "On wifi links at most 2296.",
         }
+        /// Blocks that wait in the tunnel behind the base station of a gsm circuit, each way
+        "tunnel" tunnel: u16 [1..=1_000] {
+            value: "BLOCKS", example: "4", unset: "the circuit ends at the base station",
+            detail: "RLP then runs on a machine with a clock of its own; a block lasts 20 ms.",
+            is_key_only: true,
+        }
+        /// Difference of that machine's clock to the base station's, in millionths
+        "clock-skew" clock_skew: f64 [-10_000.0..=10_000.0] {
+            value: "PPM", example: "50", default: "0", needs: "tunnel", is_key_only: true,
+            detail: "Positive where it is slower.",
+        }
     }
     required {
         /// Stations at its ends; of a pipe, uplink is from the first to the second

@@ -14,7 +14,7 @@ pub use host::{AppId, Host, HostConfig, HostEvent};
 pub use interface::assist::{AssistConfig, CorruptionFilter, SnoopConfig};
 pub use interface::classify::{Classifier, Rule};
 pub use interface::flows::{FlowAccount, ScheduledFlow};
-pub use interface::gsm::{GsmLinkConfig, GsmService};
+pub use interface::gsm::{GsmLinkConfig, GsmService, GsmTunnel};
 pub use interface::wavelan::{WavelanConfig, WavelanPeer, WavelanRole};
 pub use interface::wifi::{Neighbour, WifiConfig};
 pub use interface::{Counters, DEVICE, Interface, InterfaceConfig, LinkLayerConfig, MEDIUM};

@@ -3,7 +3,7 @@
 use windfall_base::Rate;
 use windfall_channel::{Exposure, GsmBlocks, Line, MediumConfig, PathConfig, PipeMediumConfig};
 use windfall_link::Arq;
-use windfall_stack::{GsmLinkConfig, GsmService, LinkLayerConfig};
+use windfall_stack::{GsmLinkConfig, GsmService, GsmTunnel, LinkLayerConfig};
 
 use crate::direction::Direction;
 use crate::error::Fault;
@@ -40,7 +40,7 @@ pub(crate) fn gsm(
     let forward = path(&up, windfall_base::Seed(1))?;
     let backward = path(&down, windfall_base::Seed(2))?;
     let medium = MediumConfig::Pipe(PipeMediumConfig { forward, backward });
-    let end = |own: &Direction, others: &Direction, calls| {
+    let end = |own: &Direction, others: &Direction, calls: bool| {
         let service = service(own);
         let of_packets = |bytes: usize| {
             let share = bytes as f64 / (bytes + PPP_LEN) as f64;
@@ -50,7 +50,12 @@ pub(crate) fn gsm(
         let (rules, flows) =
             flows::admit(&scenario.flows, &capacity, scenario.run.admits_too_much())?;
         let accept_damaged = others.accept_damaged.value().unwrap_or(false);
-        let end = LinkLayerConfig::Gsm(GsmLinkConfig { service, calls, accept_damaged });
+        let tunnel = link.tunnel.value().filter(|_| !calls).map(|depth| GsmTunnel {
+            depth,
+            skew: link.clock_skew.value().unwrap_or(0.0).round() as i32,
+        });
+        let gsm = GsmLinkConfig { service, calls, accept_damaged, tunnel };
+        let end = LinkLayerConfig::Gsm(gsm);
         Ok(windfall_stack::InterfaceConfig { rules, flows, ..interface(link, own, end) })
     };
     Ok((medium, vec![end(&up, &down, true)?, end(&down, &up, false)?]))

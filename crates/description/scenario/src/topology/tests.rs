@@ -293,6 +293,18 @@ fn a_circuit_has_the_service_that_arq_names() {
     }
 }
 
+//= S1.27
+#[test]
+fn the_network_end_of_a_circuit_may_stand_behind_a_tunnel() {
+    use windfall_stack::{GsmTunnel, LinkLayerConfig};
+    let topology = circuit("arq = \"6\"\ntunnel = 4\nclock-skew = 50").expect("a circuit");
+    let tunnels = topology.network.links[0].ends.iter().map(|end| match &end.interface.link {
+        LinkLayerConfig::Gsm(config) => config.tunnel,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(tunnels.collect::<Vec<_>>(), [None, Some(GsmTunnel { depth: 4, skew: 50 })]);
+}
+
 #[test]
 fn what_a_circuit_cannot_do_is_refused() {
     for (settings, expected) in [
@@ -301,6 +313,8 @@ fn what_a_circuit_cannot_do_is_refused() {
         ("policy = \"flex\"", "a gsm circuit has a code of its own"),
         ("expose = [\"header\"]", "every bit of a gsm block"),
         ("uplink.arq = \"3\"", "both directions of a gsm circuit have one service"),
+        ("tunnel = 4", "a tunnel carries frames of RLP: add arq"),
+        ("arq = \"none\"\ntunnel = 4", "a tunnel carries frames of RLP: add arq"),
     ] {
         let message = circuit(settings).expect_err(settings);
         assert!(message.contains(expected), "{message}");

@@ -1,6 +1,7 @@
 //! One end of a GSM circuit below an interface: PPP frames in a block every 20 ms.
 
 mod line;
+mod tunnel;
 
 use std::collections::VecDeque;
 
@@ -18,6 +19,7 @@ use super::link::Link;
 use super::pipe::Packets;
 use crate::event::InterfaceEvent;
 use line::{GsmLine, PACKED};
+use tunnel::Tunnel;
 
 /// The service of a circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +42,20 @@ pub struct GsmLinkConfig {
     pub calls: bool,
     /// PPP Lite: packets whose check fails are passed up (S1.12).
     pub accept_damaged: bool,
+    /// The way from the base station to this end, if the line ends in another machine.
+    pub tunnel: Option<GsmTunnel>,
+}
+
+/// The tunnel between the base station and the machine in which the line ends, of paper 001,
+/// section 4: blocks in datagrams, and two clocks.
+//= S1.24
+//= S1.27
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GsmTunnel {
+    /// Blocks that wait in each direction before the first one is given; at most twice as many do.
+    pub depth: u16,
+    /// The millionths by which a slot of the machine is longer than one of the base station.
+    pub skew: i32,
 }
 
 /// A circuit that is connected, with PPP on it as it is after its negotiation: no escapes but those
@@ -53,6 +69,7 @@ pub(super) struct GsmLink {
     deframer: Deframer,
     /// Packets whose last block has come, but not yet the flag behind them.
     unended: VecDeque<Tag>,
+    tunnel: Option<Tunnel>,
     /// The medium carries a block of ours that has not left it.
     sending: bool,
     delivery: VecDeque<Frame>,
@@ -68,6 +85,7 @@ impl GsmLink {
             line: GsmLine::new(config),
             deframer: Deframer::new(mode, HdlcCheck::Fcs16, Accm::NONE, longest),
             unended: VecDeque::new(),
+            tunnel: config.tunnel.map(Tunnel::new),
             sending: false,
             delivery: VecDeque::new(),
         }
@@ -95,6 +113,23 @@ impl GsmLink {
             characters.splice(0..0, [FLAG; PACKED]);
         }
         self.line.write(now, pulled.frame.tag, &characters);
+    }
+
+    /// The next block of the line.
+    fn next_frame(&mut self, now: Instant, account: &mut InterfaceAccount) -> Frame {
+        self.fill(now, account);
+        let (mut block, ended) = self.line.next_block(now);
+        self.settle(now, account);
+        block.iter_mut().for_each(|octet| *octet = octet.reverse_bits());
+        let mut frame = Frame::packet(block.to_vec());
+        match ended {
+            Some((began, event @ LinkEvent::Sent { tag, kept, .. })) => {
+                (frame.tag, frame.kept) = (tag, kept);
+                self.note(began, event, account);
+            }
+            _ => account.counters.control_sent += 1,
+        }
+        frame
     }
 
     fn note(&mut self, began: Instant, event: LinkEvent, account: &mut InterfaceAccount) {
@@ -189,7 +224,10 @@ impl Link for GsmLink {
 
     fn handle_input(&mut self, now: Instant, input: Input, account: &mut InterfaceAccount) {
         match input {
-            Input::Frame(frame, _) => self.take_block(now, &frame, account),
+            Input::Frame(frame, _) => match &mut self.tunnel {
+                Some(tunnel) => tunnel.up.put(frame),
+                None => self.take_block(now, &frame, account),
+            },
             Input::TransmissionDone => {
                 self.sending = false;
                 self.waiting.landed(now);
@@ -199,7 +237,20 @@ impl Link for GsmLink {
         }
     }
 
-    fn handle_timeout(&mut self, _now: Instant, _account: &mut InterfaceAccount) {}
+    /// A slot of the machine behind the tunnel: a block comes out of it, and one goes in.
+    fn handle_timeout(&mut self, now: Instant, account: &mut InterfaceAccount) {
+        let Some(tunnel) = &mut self.tunnel else { return };
+        if !tunnel.begins_slot(now) {
+            return;
+        }
+        if let Some(frame) = tunnel.up.take() {
+            self.take_block(now, &frame, account);
+        }
+        let frame = self.next_frame(now, account);
+        if let Some(tunnel) = &mut self.tunnel {
+            tunnel.down.put(frame);
+        }
+    }
 
     fn poll_delivery(&mut self, _account: &mut InterfaceAccount) -> Option<Frame> {
         self.delivery.pop_front()
@@ -210,25 +261,22 @@ impl Link for GsmLink {
         if self.sending {
             return None;
         }
-        self.fill(now, account);
-        let (mut block, ended) = self.line.next_block(now);
-        self.settle(now, account);
-        block.iter_mut().for_each(|octet| *octet = octet.reverse_bits());
-        let mut frame = Frame::packet(block.to_vec());
-        match ended {
-            Some((began, event @ LinkEvent::Sent { tag, kept, .. })) => {
-                (frame.tag, frame.kept) = (tag, kept);
-                self.note(began, event, account);
-            }
-            _ => account.counters.control_sent += 1,
-        }
-        account.counters.bytes_sent += block.len() as u64;
+        let frame = match &mut self.tunnel {
+            None => self.next_frame(now, account),
+            Some(tunnel) => tunnel.down.take().unwrap_or_else(|| {
+                account.counters.control_sent += 1;
+                // What is no frame of RLP: its check fails.
+                Frame::packet(vec![0; RLP_FRAME_LEN])
+            }),
+        };
+        account.counters.bytes_sent += frame.len() as u64;
         self.sending = true;
         Some(frame.into())
     }
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        (!self.sending).then_some((Instant::START, "block"))
+        let block = (!self.sending).then_some((Instant::START, "block"));
+        block.or_else(|| Some((self.tunnel.as_ref()?.next_slot(), "slot")))
     }
 
     fn held(&self) -> usize {

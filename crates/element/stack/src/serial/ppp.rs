@@ -29,27 +29,32 @@ pub(super) struct Rlp {
     link: RlpLink,
     calls: bool,
     deframer: UncheckedDeframer,
-    /// The time from one frame to the next.
-    slot: Duration,
+    /// Characters of the line in a second, where they are known.
+    characters: Option<NonZeroU32>,
     /// The time of the next frame.
     slot_at: Instant,
+}
+
+/// The time of a frame on the line; where its speed is unknown, that of GSM.
+fn frame_time(count: usize, characters: Option<NonZeroU32>) -> Duration {
+    match line_time(count, characters) {
+        Duration::ZERO => SLOT,
+        time => time,
+    }
 }
 
 impl Below {
     pub(super) fn new(rlp: Option<RlpConfig>, calls: bool, characters: Option<NonZeroU32>) -> Self {
         let Some(config) = rlp else { return Self::Line };
         // Every byte may be escaped, and there are two flags.
-        let slot = match line_time(2 * RLP_FRAME_LEN + 2, characters) {
-            Duration::ZERO => SLOT,
-            time => time,
-        };
+        let slot = frame_time(2 * RLP_FRAME_LEN + 2, characters);
         // A whole window may be before the frame that brings the answer.
         let window = u64::from(config.window_up.max(config.window_down));
         let t1 = config.t1.max(slot * (window + 8));
         let config = RlpConfig { t1, buffer: BUFFER, ..config };
         let deframer = UncheckedDeframer::new(RLP_FRAME_LEN);
         let link = RlpLink::new(config);
-        Self::Rlp(Box::new(Rlp { link, calls, deframer, slot, slot_at: Instant::START }))
+        Self::Rlp(Box::new(Rlp { link, calls, deframer, characters, slot_at: Instant::START }))
     }
 
     fn is_up(&self) -> bool {
@@ -199,9 +204,10 @@ impl PppLine {
             rlp.link.connect();
         }
         let frame = rlp.link.next_frame(now);
-        rlp.slot_at = now + rlp.slot;
         let mut bytes = Vec::with_capacity(2 * RLP_FRAME_LEN);
         encode_unchecked(&[&frame], Accm::NONE, &mut bytes);
+        // The next one when this one has left the line.
+        rlp.slot_at = now + frame_time(bytes.len(), rlp.characters);
         self.follow_rlp(now);
         Some(bytes)
     }

@@ -216,3 +216,15 @@ fn the_laws_hold_for_every_framing() {
         laws::check(subject.reply(|_, _, _| None).ledger(SerialEnd::ledger));
     }
 }
+
+//= S1.14
+#[test]
+fn frames_of_rlp_follow_each_other_at_the_speed_of_the_line() {
+    let mut pair = Pair::new(over_rlp, 0.0, 3);
+    pair.run(Duration::from_secs(10));
+    let before = pair.ends[0].counters().line_sent;
+    pair.run(Duration::from_secs(10));
+    let share = (pair.ends[0].counters().line_sent - before) as f64 / 57_600.0;
+    // Whatever is in them: escapes take their own time, and no more.
+    assert!((0.97..=1.01).contains(&share), "{share}");
+}

@@ -11,7 +11,16 @@ const ON_THE_WAY: usize = 6;
 const RLP: GsmService = GsmService::NonTransparent { n2: 6 };
 
 fn interface(service: GsmService, calls: bool, accept_damaged: bool) -> Interface {
-    let link = LinkLayerConfig::Gsm(GsmLinkConfig { service, calls, accept_damaged });
+    tunnelled(service, calls, accept_damaged, None)
+}
+
+fn tunnelled(
+    service: GsmService,
+    calls: bool,
+    accept_damaged: bool,
+    tunnel: Option<GsmTunnel>,
+) -> Interface {
+    let link = LinkLayerConfig::Gsm(GsmLinkConfig { service, calls, accept_damaged, tunnel });
     Interface::new(InterfaceConfig { link, ..InterfaceConfig::default() }, Seed(1), "gsm")
 }
 
@@ -236,8 +245,8 @@ fn a_frame_that_never_arrives_costs_each_packet_begun_once() {
 }
 
 /// A circuit under the laws, with blocks of another at the far end of its medium.
-fn lawful(service: GsmService, accept_damaged: bool) {
-    let build = move |_| interface(service, true, accept_damaged);
+fn lawful(service: GsmService, accept_damaged: bool, tunnel: Option<GsmTunnel>) {
+    let build = move |_| tunnelled(service, true, accept_damaged, tunnel);
     let input = move |stream: &mut Stream, now: Instant| -> (Port, Input) {
         let mut peer = interface(service, false, accept_damaged);
         for tag in 0..=stream.below(3) {
@@ -271,7 +280,8 @@ fn lawful(service: GsmService, accept_damaged: bool) {
 
 #[test]
 fn the_laws_hold_on_a_circuit() {
-    lawful(GsmService::Transparent, false);
-    lawful(GsmService::Transparent, true);
-    lawful(RLP, false);
+    lawful(GsmService::Transparent, false, None);
+    lawful(GsmService::Transparent, true, None);
+    lawful(RLP, false, None);
+    lawful(RLP, false, Some(GsmTunnel { depth: 2, skew: -3_000 }));
 }
