@@ -9,7 +9,7 @@ use windfall_pcapng::read as read_capture;
 use windfall_report::Table;
 use windfall_video::{HeaderLayout, WsimProtocol};
 
-use crate::exit::{CliError, Completion, Result};
+use crate::exit::{CliError, Completion, Result, tell};
 use crate::video::ProtocolName;
 use crate::{files, input};
 
@@ -34,7 +34,8 @@ pub(crate) struct Args {
     /// Show packets of RTP by the captures of this folder, as --pcap writes them
     #[arg(long, value_name = "DIR", requires = "log")]
     captures: Option<PathBuf>,
-    /// Draw all layers over one axis of time into this file, as SVG, and print nothing
+    /// Show all layers over one axis of time in this file, and print nothing: a page to zoom and
+    /// move in, or a drawing if its name ends in .svg
     #[arg(long, value_name = "FILE", requires = "log", conflicts_with_all = ["layer", "measures"])]
     view: Option<PathBuf>,
     /// Interface whose sending is drawn, such as air/near [default: that with the most packets]
@@ -83,10 +84,15 @@ pub(crate) fn run(args: &Args) -> Result {
                 args.draw(&log, file)?;
                 return Ok(Completion::Success);
             }
+            let (window, layers) = (args.window(), args.layers());
+            let measured = if args.measures { &[LogLayer::Ip] } else { &layers[..] };
+            if let Some(why) = log.why_empty(measured, window) {
+                tell(format!("nothing to show: {why}"));
+            }
             if args.measures {
-                log.measures_table(args.window()).to_text()
+                log.measures_table(window).to_text()
             } else {
-                log.table(&args.layers(), args.window()).to_text()
+                log.table(&layers, window).to_text()
             }
         }
     };
@@ -131,6 +137,10 @@ impl Args {
         let bytes = input::read(path, &mut budget).map_err(|error| cannot(&error))?;
         let text = core::str::from_utf8(&bytes).map_err(|error| cannot(&error))?;
         let mut log = LayerLog::read(text, &mut budget).map_err(|error| cannot(&error))?;
+        if let Some(number) = log.cut {
+            let name = path.display();
+            tell(format!("{name} ends in the middle of line {number}; what is before it is shown"));
+        }
         if let Some(folder) = &self.captures {
             add_captures(&mut log, folder, &mut budget)?;
         }
@@ -142,14 +152,23 @@ impl Args {
         let window = self.window();
         let sender = match &self.sender {
             None => log.busiest(window).ok_or_else(|| {
-                CliError::usage("there is no packet in this part of the log: choose another")
+                let why = log.why_empty(&[LogLayer::Ip], window);
+                let why = why.unwrap_or_else(|| "no packet entered in this part".to_owned());
+                CliError::usage(format!("there is no packet to show: {why}"))
             })?,
             Some(name) => log.elements.iter().position(|it| it == name).ok_or_else(|| {
                 let known = log.elements.join(", ");
                 CliError::usage(format!("the log has no interface \"{name}\": choose from {known}"))
             })?,
         };
-        Ok(files::replace(file, log.view(sender, window).to_svg().as_bytes())?)
+        let is_drawing = file.extension().is_some_and(|ending| ending == "svg");
+        let text = if is_drawing {
+            log.view(sender, window).to_svg()
+        } else {
+            log.page("A run, layer by layer", sender, window)
+        };
+        let cannot = |error| CliError::usage(format!("cannot write {}: {error}", file.display()));
+        files::replace(file, text.as_bytes()).map_err(cannot)
     }
 }
 

@@ -4,11 +4,13 @@
 //!   packets of RTP where captures are at hand, packets of IP, frames of RLP, radio blocks.
 //! - [`LayerLog::table`] is socket-dump and RLP-dump in one: time, layer, number, bytes.
 //! - [`LayerLog::measures`] are delay, time between arrivals, loss and throughput.
-//! - [`LayerLog::view`] draws all layers over one axis of time.
+//! - [`LayerLog::view`] draws all layers over one axis of time, and [`LayerLog::page`] makes a page
+//!   of it to look around in.
 
 mod event;
 mod log;
 mod measures;
+mod page;
 mod rtp;
 mod view;
 

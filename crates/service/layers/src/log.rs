@@ -154,6 +154,9 @@ pub struct LayerLog {
     pub elements: Vec<String>,
     /// The events, a row for each.
     pub rows: Vec<LayerRow>,
+    /// The number of the last line, from 1, if it was cut short and left out, as of a run that was
+    /// ended.
+    pub cut: Option<usize>,
 }
 
 /// The counts of each direction so far.
@@ -178,9 +181,17 @@ impl LayerLog {
     pub fn read(text: &str, budget: &mut MemoryBudget) -> Result<Self, LayerError> {
         let mut log = Self::default();
         let mut counts = Counts::default();
-        for (at, line) in text.lines().enumerate() {
-            let line: LogLine = serde_json::from_str(line)
-                .map_err(|source| LayerError::Line { number: at + 1, source })?;
+        let mut lines = text.lines().enumerate().peekable();
+        while let Some((at, line)) = lines.next() {
+            let is_end = lines.peek().is_none() && !text.ends_with('\n') && at > 0;
+            let line: LogLine = match serde_json::from_str(line) {
+                Ok(line) => line,
+                Err(_) if is_end => {
+                    log.cut = Some(at + 1);
+                    break;
+                }
+                Err(source) => return Err(LayerError::Line { number: at + 1, source }),
+            };
             if at == 0 {
                 let header = line.format.filter(|_| line.ev == "header");
                 match header.ok_or(LayerError::NoHeader)? {
@@ -197,6 +208,32 @@ impl LayerLog {
             return Err(LayerError::NoHeader);
         }
         Ok(Self { elements: counts.elements, ..log })
+    }
+
+    /// Tells why there is no row of these layers in a window, if there is none.
+    #[must_use]
+    pub fn why_empty(&self, layers: &[LogLayer], window: LogWindow) -> Option<String> {
+        let of_layers = || self.rows.iter().filter(|row| layers.contains(&row.layer));
+        if of_layers().any(|row| window.contains(row.time)) {
+            return None;
+        }
+        let times = || of_layers().map(|row| row.time);
+        let Some(last) = times().reduce(f64::max) else {
+            let each = layers.iter().map(|layer| match layer {
+                LogLayer::Application => {
+                    "datagrams of applications are in the logs of `windfall sim` alone"
+                }
+                LogLayer::Rtp => {
+                    "packets of RTP come from the captures of a run: add --captures DIR"
+                }
+                LogLayer::Ip => "no packet entered a link",
+                LogLayer::Rlp => "frames of RLP are on links of kind gsm with an arq",
+                LogLayer::Block => "no frame crossed a medium",
+            });
+            return Some(each.collect::<Vec<_>>().join("; "));
+        };
+        let first = times().fold(last, f64::min);
+        Some(format!("there are events from {first:.3} s to {last:.3} s, none in this part"))
     }
 
     /// Returns the rows of some layers within a window as a table.
