@@ -145,7 +145,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("wsim", &["windfall wsim talking-head bad.trace --out out/wsim"]),
-    ("dump", &["windfall dump", "windfall dump --protocol udp --literal"]),
+    (
+        "dump",
+        &[
+            "windfall dump run.log --measures",
+            "windfall dump run.log --view run.html",
+            "windfall dump",
+        ],
+    ),
     (
         "reproduce",
         &[

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use windfall_base::Duration;
 use windfall_socket::Carrier;
 use windfall_video::{
-    ClipQuality, EncodeConfig, OWN_CLIP, VIDEO_PORT, VideoCodec, VideoFormat, VideoProtocol,
-    VideoReceiverConfig, VideoSenderConfig, VideoSource, WsimProtocol, clip_sheet, decode,
-    receive_video, send_video, stream_codec,
+    AdaptiveClip, ClipQuality, EncodeConfig, OWN_CLIP, VIDEO_PORT, VideoCodec, VideoFormat,
+    VideoProtocol, VideoReceiverConfig, VideoSenderConfig, VideoSource, WsimProtocol, clip_sheet,
+    decode, receive_video, send_adaptive, send_video, stream_codec,
 };
 
 use crate::exchange::End;
@@ -75,6 +75,10 @@ struct Send {
     /// Repeat the header of the picture in its later packets
     #[arg(long)]
     repeat: bool,
+    /// Code while sending, and lower the rate to 70, 50, 35 or 25 % of --bit-rate when reports tell
+    /// of loss or of a line that is too slow
+    #[arg(long, conflicts_with = "sdp")]
+    adapt: bool,
     /// Write the session description for players to this file, and send nothing
     #[arg(long, value_name = "FILE")]
     sdp: Option<PathBuf>,
@@ -197,8 +201,8 @@ impl Send {
             slice: u32::from(self.payload) / 2,
             key_interval: (10.0 * rate).ceil() as u32,
         };
-        let clip = source(&self.video)?.coded(&encoder, pictures as usize);
-        let clip = clip.map_err(|error| cannot_read(&self.video, &error))?;
+        let reports =
+            if self.adapt { VideoSenderConfig::OFTEN } else { VideoSenderConfig::REPORTS };
         let sender = VideoSenderConfig {
             to: self.to,
             port,
@@ -206,14 +210,45 @@ impl Send {
             payload: self.payload.into(),
             coverage: self.coverage.map(usize::from),
             repeat: self.repeat,
+            reports,
         };
+        let source = source(&self.video)?;
+        if self.adapt {
+            return self.send_adapted(&sender, &source, encoder);
+        }
+        let clip = source.coded(&encoder, pictures as usize);
+        let clip = clip.map_err(|error| cannot_read(&self.video, &error))?;
         if let Some(path) = &self.sdp {
             files::replace(path, sender.description(&clip).as_bytes())?;
             return Ok(Completion::Success);
         }
         tell(format!("{:.0} b/s with the headers of IP, UDP and RTP", sender.load(&clip)));
-        let packets = send_video(&sender, &clip)?;
+        let packets = send_video(&sender, &clip)?.packets;
         tell(format!("{packets} packets of {} pictures sent", clip.coded.len()));
+        Ok(Completion::Success)
+    }
+
+    //= S1.57
+    fn send_adapted(
+        &self,
+        sender: &VideoSenderConfig,
+        source: &VideoSource,
+        config: EncodeConfig,
+    ) -> Result {
+        let original = source.pictures(config.format, self.common.pictures as usize);
+        let original = original.map_err(|error| cannot_read(&self.video, &error))?;
+        let clip = AdaptiveClip { original: &original, config };
+        let (pictures, rate) = (original.len(), config.format.rate);
+        let encode = &mut |first, bit_rate| {
+            if first > 0 {
+                tell(format!("picture {first}: {bit_rate} b/s"));
+            }
+            clip.encode(first, bit_rate)
+        };
+        let sent = send_adaptive(sender, config.codec, (pictures, rate), self.bit_rate, encode)?;
+        let changes = sent.rates.len().saturating_sub(1);
+        let packets = sent.packets;
+        tell(format!("{packets} packets of {pictures} pictures sent, {changes} changes of rate"));
         Ok(Completion::Success)
     }
 }

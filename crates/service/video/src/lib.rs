@@ -2,11 +2,14 @@
 //!
 //! - [`VideoSource`] is what is sent: the clip of the project's own, a file, or a coded stream;
 //!   [`CodedClip`] is the same as coded pictures.
-//! - [`send_video`] and [`receive_video`] exchange it as RTP over UDP or UDP-Lite.
+//! - [`send_video`] and [`receive_video`] exchange it as RTP over UDP or UDP-Lite;
+//!   [`send_adaptive`] codes it meanwhile, at the rate that [`EncoderRateControl`] chooses by the
+//!   reports of the receiver.
 //! - [`WsimComparison`] sends it over a trace of damaged radio blocks, by the algorithm of paper
 //!   001 and as real packets.
 //! - [`clip_sheet`] draws the same instants of several clips side by side.
 
+mod adapt;
 mod clip;
 mod clock;
 mod error;
@@ -17,10 +20,11 @@ mod sheet;
 mod socket;
 mod wsim;
 
+pub use adapt::{AdaptiveClip, EncoderRateControl};
 pub use clip::{CodedClip, OWN_CLIP, VideoSource, stream_codec};
 pub use error::VideoError;
 pub use receive::{ReceivedVideo, VideoReceiverConfig, VideoReport, receive_video};
-pub use send::{VideoSenderConfig, send_video};
+pub use send::{SentVideo, VideoSenderConfig, send_adaptive, send_video};
 pub use sheet::clip_sheet;
 pub use socket::VideoProtocol;
 pub use windfall_ffmpeg::{EncodeConfig, cut, decode};

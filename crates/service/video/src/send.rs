@@ -5,18 +5,19 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use windfall_base::{Duration, Instant};
 use windfall_rtp::{
     RTP_HEADER_LEN, RtcpPacket, RtpHeader, RtpPacket, SdesItem, SdpSession, SenderInfo,
-    SourceChunk, VIDEO_CLOCK, VideoPayload, packetize, sdes,
+    SourceChunk, VIDEO_CLOCK, VideoCodec, VideoPayload, packetize, sdes,
 };
 
 use crate::PAYLOAD_TYPE;
+use crate::adapt::EncoderRateControl;
 use crate::clip::CodedClip;
 use crate::clock::{VideoTime, ticks};
 use crate::error::VideoError;
 use crate::session::first_timestamp;
 use crate::socket::{VideoProtocol, VideoSocket, is_quiet};
 
-/// The time between two sender reports, the least of RFC 3550.
-const REPORTS: Duration = Duration::from_secs(5);
+/// Reports in a row without an answer after which the receiver is silent.
+const UNANSWERED: u64 = 2;
 /// Copies of the last report, since a goodbye may be lost.
 const GOODBYES: u64 = 3;
 /// The time before each of them: what is still on its way goes before it.
@@ -40,9 +41,27 @@ pub struct VideoSenderConfig {
     pub coverage: Option<usize>,
     /// Packets behind the first of a picture repeat its header.
     pub repeat: bool,
+    /// The time between two sender reports.
+    pub reports: Duration,
+}
+
+/// An account of a stream that was sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SentVideo {
+    /// The number of packets.
+    pub packets: u32,
+    /// The rates at which pictures were coded, with the first picture of each; none where the
+    /// sender did not choose them.
+    pub rates: Vec<(usize, u32)>,
 }
 
 impl VideoSenderConfig {
+    /// The time between two reports, the least of RFC 3550.
+    pub const REPORTS: Duration = Duration::from_secs(5);
+    /// The time between two reports where the rate depends on their answers; RFC 4585 allows less
+    /// than RFC 3550.
+    pub const OFTEN: Duration = Duration::from_secs(2);
+
     /// Returns the session description by which players find the stream.
     #[must_use]
     pub fn description(&self, clip: &CodedClip) -> String {
@@ -55,38 +74,63 @@ impl VideoSenderConfig {
     /// Returns the mean load of the clip in b/s, with the headers of IPv4, UDP and RTP.
     #[must_use]
     pub fn load(&self, clip: &CodedClip) -> f64 {
-        let payloads = clip.coded.iter().flat_map(|picture| self.payloads(clip, picture));
+        let payloads = clip.coded.iter().flat_map(|picture| self.payloads(clip.codec, picture));
         let bytes = payloads.map(|it| it.bytes.len() + RTP_HEADER_LEN + IP_UDP_LEN);
         8.0 * bytes.sum::<usize>() as f64 / clip.seconds()
     }
 
-    fn payloads(&self, clip: &CodedClip, picture: &[u8]) -> Vec<VideoPayload> {
-        packetize(clip.codec, picture, self.payload, self.repeat)
+    fn payloads(&self, codec: VideoCodec, picture: &[u8]) -> Vec<VideoPayload> {
+        packetize(codec, picture, self.payload, self.repeat)
     }
 }
 
-/// Sends each picture of a clip at its time, and reports meanwhile; returns the number of packets.
+/// Sends each picture of a clip at its time, and reports meanwhile.
 ///
 /// # Errors
 /// If there is no socket, or it fails.
 //= S1.4
 //= S1.8
-pub fn send_video(config: &VideoSenderConfig, clip: &CodedClip) -> Result<u32, VideoError> {
+pub fn send_video(config: &VideoSenderConfig, clip: &CodedClip) -> Result<SentVideo, VideoError> {
     let mut sender = Sender::new(config)?;
     for (number, picture) in clip.coded.iter().enumerate() {
-        let at = number as f64 / clip.format.rate;
-        sender.time.sleep_until(Instant::START + Duration::from_secs_f64(at));
-        sender.report_if_due()?;
-        let since_start = (at * f64::from(VIDEO_CLOCK)) as u32;
-        for payload in config.payloads(clip, picture) {
-            sender.send(&payload, since_start)?;
+        sender.send_picture(number, clip.format.rate, clip.codec, picture)?;
+    }
+    sender.take_leave()?;
+    Ok(SentVideo { packets: sender.packets, rates: Vec::new() })
+}
+
+/// Sends `pictures` pictures as [`send_video`] does, which `encode` codes meanwhile: from a picture
+/// on and at a rate, any number of them, the first of which needs no other. `highest` is the
+/// highest rate in b/s.
+///
+/// # Errors
+/// If there is no socket, or it fails, or `encode` does, or it makes no picture.
+//= S1.57
+pub fn send_adaptive(
+    config: &VideoSenderConfig,
+    codec: VideoCodec,
+    (pictures, rate): (usize, f64),
+    highest: u32,
+    encode: &mut dyn FnMut(usize, u32) -> Result<Vec<Vec<u8>>, VideoError>,
+) -> Result<SentVideo, VideoError> {
+    let mut sender = Sender::new(config)?;
+    let mut rates: Vec<(usize, u32)> = Vec::new();
+    let (mut first, mut coded) = (0, Vec::new());
+    for number in 0..pictures {
+        let chosen = sender.control.rate(highest);
+        let is_new = rates.last().is_none_or(|(_, rate)| *rate != chosen);
+        if is_new || number - first == coded.len() {
+            (first, coded) = (number, encode(number, chosen)?);
+            if is_new {
+                rates.push((number, chosen));
+            }
         }
+        let picture = coded.get(number - first).ok_or(VideoError::Empty)?;
+        sender.send_picture(number, rate, codec, picture)?;
+        sender.take_answers();
     }
-    for _ in 0..GOODBYES {
-        sender.time.sleep_until(sender.time.now() + PAUSE);
-        sender.report(true)?;
-    }
-    Ok(sender.packets)
+    sender.take_leave()?;
+    Ok(SentVideo { packets: sender.packets, rates })
 }
 
 /// A sender, and the fields of its reports.
@@ -94,12 +138,15 @@ struct Sender<'a> {
     config: &'a VideoSenderConfig,
     time: VideoTime,
     socket: VideoSocket,
-    control: UdpSocket,
+    reports: UdpSocket,
+    control: EncoderRateControl,
     ssrc: u32,
     sequence: u16,
     packets: u32,
     octets: u32,
     reported: Option<Instant>,
+    /// The last time at which an answer came, or its absence was noted.
+    answered: Instant,
 }
 
 impl<'a> Sender<'a> {
@@ -107,7 +154,8 @@ impl<'a> Sender<'a> {
         let local: IpAddr = if config.to.is_ipv4() { [0; 4].into() } else { [0; 16].into() };
         let any = SocketAddr::new(local, 0);
         let socket = VideoSocket::bind(config.protocol, any)?;
-        let control = UdpSocket::bind(any).map_err(|error| VideoError::Bind(any, error))?;
+        let reports = UdpSocket::bind(any).map_err(|error| VideoError::Bind(any, error))?;
+        reports.set_nonblocking(true)?;
         let time = VideoTime::start();
         // Two senders at once have different names unless they start in the same microsecond.
         let now = time.ntp(time.now());
@@ -117,13 +165,71 @@ impl<'a> Sender<'a> {
             config,
             time,
             socket,
-            control,
+            reports,
+            control: EncoderRateControl::default(),
             ssrc,
             sequence,
             packets: 0,
             octets: 0,
             reported: None,
+            answered: Instant::START,
         })
+    }
+
+    /// Sends a picture at its time.
+    fn send_picture(
+        &mut self,
+        number: usize,
+        rate: f64,
+        codec: VideoCodec,
+        picture: &[u8],
+    ) -> Result<(), VideoError> {
+        let at = number as f64 / rate;
+        self.time.sleep_until(Instant::START + Duration::from_secs_f64(at));
+        self.report_if_due()?;
+        let since_start = (at * f64::from(VIDEO_CLOCK)) as u32;
+        for payload in self.config.payloads(codec, picture) {
+            self.send(&payload, since_start)?;
+        }
+        Ok(())
+    }
+
+    /// Says goodbye, more than once.
+    fn take_leave(&mut self) -> Result<(), VideoError> {
+        for _ in 0..GOODBYES {
+            self.time.sleep_until(self.time.now() + PAUSE);
+            self.report(true)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the answers to reports that have come, and notes it if none has for long.
+    //= S1.57
+    fn take_answers(&mut self) {
+        let mut buffer = [0; 2_048];
+        // A receiver that is not there yet is silent.
+        while let Ok((length, _)) = self.reports.recv_from(&mut buffer) {
+            let Ok(packets) = RtcpPacket::parse_compound(&buffer[..length]) else { continue };
+            let now = self.time.now();
+            let own = packets.iter().filter_map(|packet| match packet {
+                RtcpPacket::Report { blocks, .. } => blocks.iter().find(|it| it.ssrc == self.ssrc),
+                _ => None,
+            });
+            for block in own {
+                let sent = u64::from(block.last_report) + u64::from(block.delay);
+                let ticks = ((self.time.ntp(now) >> 16) as u32).wrapping_sub(sent as u32);
+                // More than half of the range is a report from the future.
+                let round_trip =
+                    Duration::from_secs_f64(f64::from((ticks as i32).max(0)) / 65_536.0);
+                self.control.handle_report(f64::from(block.fraction_lost) / 256.0, round_trip);
+                self.answered = now;
+            }
+        }
+        let now = self.time.now();
+        if now.saturating_since(self.answered) > self.config.reports * (UNANSWERED + 1) {
+            self.control.handle_silence();
+            self.answered = now;
+        }
     }
 
     //= S1.4
@@ -147,10 +253,13 @@ impl<'a> Sender<'a> {
 
     fn report_if_due(&mut self) -> Result<(), VideoError> {
         let now = self.time.now();
-        if self.reported.is_some_and(|last| now.saturating_since(last) < REPORTS) {
+        if self.reported.is_some_and(|last| now.saturating_since(last) < self.config.reports) {
             return Ok(());
         }
-        self.reported = Some(now);
+        if self.reported.replace(now).is_none() {
+            // Nothing was to be answered before.
+            self.answered = now;
+        }
         self.report(false)
     }
 
@@ -172,7 +281,7 @@ impl<'a> Sender<'a> {
             compound.push(RtcpPacket::Goodbye { sources: vec![self.ssrc], reason: None });
         }
         let to = SocketAddr::new(self.config.to, self.config.port + 1);
-        match self.control.send_to(&RtcpPacket::encode_compound(&compound), to) {
+        match self.reports.send_to(&RtcpPacket::encode_compound(&compound), to) {
             Err(error) if !is_quiet(&error) => Err(error.into()),
             _ => Ok(()),
         }

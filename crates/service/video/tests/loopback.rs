@@ -1,15 +1,29 @@
-//! Video over loopback, with strangers who send to the same port.
+//! Video over loopback, with strangers who send to the same port, and over a line that worsens.
+#![expect(clippy::disallowed_methods, reason = "video is sent and received in real time")]
 
+use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use windfall_base::Duration;
 use windfall_socket::Carrier;
 use windfall_video::{
     CodedClip, EncodeConfig, ReceivedVideo, VideoCodec, VideoError, VideoProtocol,
-    VideoReceiverConfig, VideoSenderConfig, receive_video, send_video,
+    VideoReceiverConfig, VideoSenderConfig, receive_video, send_adaptive, send_video,
 };
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+const SENDER: VideoSenderConfig = VideoSenderConfig {
+    to: HERE,
+    port: 0,
+    protocol: VideoProtocol::Udp,
+    payload: 60,
+    coverage: None,
+    repeat: false,
+    reports: VideoSenderConfig::REPORTS,
+};
 
 /// A stream of pictures that no decoder needs to understand: a start code each.
 fn clip(pictures: u8) -> CodedClip {
@@ -49,8 +63,7 @@ fn exchange(
         buffer: Duration::from_millis(100),
         idle: Duration::from_secs(20),
     };
-    let sender =
-        VideoSenderConfig { to: HERE, port, protocol, payload: 60, coverage: None, repeat: false };
+    let sender = VideoSenderConfig { to: HERE, port, protocol, ..SENDER };
     let stranger = UdpSocket::bind((HERE, 0)).expect("a port");
     std::thread::scope(|scope| {
         let received = scope.spawn(|| receive_video(&receiver));
@@ -102,4 +115,93 @@ fn silence_is_an_error_with_the_port() {
     };
     let error = receive_video(&receiver).expect_err("nothing came");
     assert!(matches!(error, VideoError::Silence(it) if it == port), "{error}");
+}
+
+fn bound(port: u16) -> UdpSocket {
+    let socket = UdpSocket::bind((HERE, port)).expect("a free port");
+    socket.set_nonblocking(true).expect("it can");
+    socket
+}
+
+/// A line between sender and receiver of 30 kB/s that falls to 12 kB/s after two seconds, with a
+/// queue without end; reports pass it in the same queue, their answers beside it.
+fn line(inputs: &[UdpSocket; 2], to: u16, is_over: &AtomicBool) {
+    let outputs = [bound(0), bound(0)];
+    let mut queue: VecDeque<(usize, Vec<u8>)> = VecDeque::new();
+    let mut sender = None;
+    let (begun, mut last, mut credit) = (Instant::now(), 0.0, 0.0);
+    let mut buffer = [0; 2_048];
+    while !is_over.load(Ordering::Relaxed) {
+        for (way, input) in inputs.iter().enumerate() {
+            while let Ok((length, source)) = input.recv_from(&mut buffer) {
+                sender = if way == 1 { Some(source) } else { sender };
+                queue.push_back((way, buffer[..length].to_vec()));
+            }
+        }
+        while let (Ok((length, _)), Some(sender)) = (outputs[1].recv_from(&mut buffer), sender) {
+            let _ = inputs[1].send_to(&buffer[..length], sender);
+        }
+        let now = begun.elapsed().as_secs_f64();
+        let rate = if now < 2.0 { 30_000.0 } else { 12_000.0 };
+        credit = if queue.is_empty() { 0.0 } else { credit + (now - last) * rate };
+        last = now;
+        while queue.front().is_some_and(|(_, it)| it.len() as f64 <= credit) {
+            let Some((way, datagram)) = queue.pop_front() else { break };
+            credit -= datagram.len() as f64;
+            let _ = outputs[way].send_to(&datagram, (HERE, to + way as u16));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
+/// Sends nine seconds of 24 kB/s over the line, or of less where the sender adapts. Returns what
+/// arrived, and the rates of the sender.
+fn over_a_line_that_worsens(adapts: bool) -> (ReceivedVideo, Vec<(usize, u32)>) {
+    const RATE: f64 = 25.0;
+    let (port, line_port) = (free_port(), free_port());
+    let receiver = VideoReceiverConfig {
+        on: HERE,
+        port,
+        protocol: VideoProtocol::Udp,
+        codec: VideoCodec::H263Plus,
+        buffer: Duration::from_millis(100),
+        idle: Duration::from_secs(20),
+    };
+    let reports = Duration::from_millis(200);
+    let sender = VideoSenderConfig { port: line_port, payload: 1_000, reports, ..SENDER };
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let received = scope.spawn(|| receive_video(&receiver));
+        let inputs = [bound(line_port), bound(line_port + 1)];
+        let until = &is_over;
+        scope.spawn(move || line(&inputs, port, until));
+        while UdpSocket::bind((HERE, port + 1)).is_ok() {
+            std::thread::yield_now();
+        }
+        // Pictures of the size that the rate allows.
+        let mut encode = |_: usize, bits: u32| {
+            let bits = if adapts { bits } else { 192_000 };
+            let filler = vec![1; (f64::from(bits) / RATE / 8.0) as usize - 6];
+            Ok(vec![[&[0, 0, 0x80, 2, 0x1c, 0xa8][..], &filler].concat(); 25])
+        };
+        let codec = VideoCodec::H263Plus;
+        let sent = send_adaptive(&sender, codec, (225, RATE), 192_000, &mut encode);
+        let received = received.join().expect("no panic").expect("a stream came");
+        is_over.store(true, Ordering::Relaxed);
+        (received, sent.expect("it sends").rates)
+    })
+}
+
+//= S1.57
+#[test]
+fn the_rate_follows_a_line_that_worsens_and_the_delay_stays_small() {
+    let (fixed, _) = over_a_line_that_worsens(false);
+    let (adapted, rates) = over_a_line_that_worsens(true);
+    let delay = |it: &ReceivedVideo| it.report.delay_seconds.expect("reports came");
+    println!("{:.2} s fixed, {:.2} s adapted: {rates:?}", delay(&fixed), delay(&adapted));
+    assert_eq!(rates[0], (0, 192_000));
+    // 12 kB/s carry half of the rate; headers do not count on this line.
+    assert!(rates.iter().any(|(_, rate)| *rate <= 96_000), "{rates:?}");
+    assert!(delay(&adapted) < 0.6 * delay(&fixed), "{:?} {:?}", adapted.report, fixed.report);
+    assert_eq!(adapted.report.whole, adapted.report.pictures);
 }
