@@ -112,8 +112,9 @@ impl Deframer {
                 self.place = Place::Content;
                 return Some(None);
             }
-            (Place::Escape, _) => {
-                self.place = Place::Outside;
+            (Place::Escape, octet) => {
+                // Perhaps the beginning of the next frame.
+                self.place = if octet == SYN { Place::Syn } else { Place::Outside };
                 return Some(None);
             }
             (Place::Check, low) => Place::CheckEnd(low),
