@@ -9,31 +9,26 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use windfall_base::{
-    DropReason, Drops, Duration, Frame, Input, Instant, Node as _, RxVector, Seed,
-};
+use windfall_base::{DropReason, Drops, Duration, Instant, Seed};
 use windfall_ppp::{FrameMode, PppConfig, PppEvent};
 use windfall_queue::Limits;
 use windfall_rlp::{RlpConfig, RlpEvent, RlpRole};
 use windfall_stack::{
-    InterfaceConfig, MEDIUM, SerialConfig, SerialCounters, SerialEnd, SerialEvent, SerialFraming,
+    InterfaceConfig, SerialConfig, SerialCounters, SerialEnd, SerialEvent, SerialFraming,
 };
 
 use crate::clock::SystemClock;
 use crate::driver::Clock as _;
 use crate::error::{Context as _, LiveError, Result};
-use crate::line::{LineAddress, LineNotice, LinePump, ModemCall, OpenLine, READ};
+use crate::line::{LineAddress, LineNotice, LinePump, ModemCall, OpenLine};
 use crate::plan::{
     DevicePlan, LivePlan, LiveStationPlan, Program, ProgramOutput, RoutePlan, neighbour_variables,
 };
 use crate::session::{self, Observer, Signals};
 use crate::setup::open_here;
 use crate::stations::Stations;
-use crate::system;
-use negotiate::{Negotiated, dial, negotiate};
+use negotiate::{Negotiated, close, dial, negotiate};
 
-/// The time for which the peer may take leave.
-const FAREWELL: Duration = Duration::from_secs(2);
 /// The time for which a modem may call, if none is given.
 const CALL: Duration = Duration::from_secs(90);
 /// Packets that wait for a slow line at most, and their bytes: some seconds at 57 600 b/s.
@@ -211,8 +206,9 @@ pub fn run(
     outcome.drops = end.ledger().drops;
     outcome.drops.count_many(DropReason::Device, lost.load(Ordering::Relaxed));
     let negotiates = !matches!(plan.framing, LineFraming::Link(_));
-    if let Some(line) = pump.stop().filter(|_| negotiates) {
-        farewell(line, &mut end, &mut last);
+    if let Some(mut line) = pump.stop().filter(|_| negotiates) {
+        // The run is over, whether the peer confirms that or is gone with the line.
+        let _ = close(&mut line, &mut end, &mut last);
     }
     Ok(Some(outcome))
 }
@@ -352,32 +348,6 @@ fn stations(
         output: ProgramOutput::Inherit,
     };
     Stations::build(plan, Some(program), Vec::new())
-}
-
-/// Closes PPP, for as long as the peer needs to confirm it.
-fn farewell(mut line: OpenLine, end: &mut SerialEnd, clock: &mut SystemClock) {
-    let until = clock.now() + FAREWELL;
-    let mut buffer = vec![0; READ];
-    end.close(clock.now());
-    while clock.now() < until {
-        let now = clock.now();
-        end.handle_timeout(now);
-        while let Some((port, outgoing)) = end.poll_transmit(now) {
-            if port == MEDIUM {
-                let _ = line.write(&outgoing.frame.to_vec());
-            }
-        }
-        let mut events = std::iter::from_fn(|| end.poll_event());
-        if events.any(|event| event == SerialEvent::Ppp(PppEvent::Finished)) {
-            return;
-        }
-        system::pause();
-        while let Ok(Some(count)) = line.read(&mut buffer) {
-            let now = clock.now();
-            let bytes = Frame::packet(buffer[..count].to_vec());
-            end.handle_input(now, MEDIUM, Input::Frame(bytes, RxVector::wired(now)));
-        }
-    }
 }
 
 /// Tells what happens on the line while the run goes on.

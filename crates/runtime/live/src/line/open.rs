@@ -95,6 +95,19 @@ impl OpenLine {
         self.without_waiting(result)
     }
 
+    /// Writes of `waiting` what the line has room for, and keeps the rest.
+    ///
+    /// # Errors
+    /// If the line is gone.
+    pub(crate) fn write_waiting(&mut self, waiting: &mut Vec<u8>) -> io::Result<()> {
+        while !waiting.is_empty()
+            && let Some(count) = self.write(waiting)?
+        {
+            waiting.drain(..count);
+        }
+        Ok(())
+    }
+
     /// Characters that a serial device takes in a second by its own setting, where it has one.
     #[must_use]
     pub fn characters(&self) -> Option<u32> {

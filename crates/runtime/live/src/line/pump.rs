@@ -138,12 +138,7 @@ impl Carrier {
             let count = nix::unistd::read(&self.socket, &mut buffer).unwrap_or(0);
             self.unwritten.extend(&buffer[..count]);
         }
-        while !self.unwritten.is_empty()
-            && let Some(count) = line.write(&self.unwritten)?
-        {
-            self.unwritten.drain(..count);
-        }
-        Ok(())
+        line.write_waiting(&mut self.unwritten)
     }
 
     /// Opens the line again, and drops what waits for it.

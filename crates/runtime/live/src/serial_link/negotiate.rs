@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::os::fd::AsFd as _;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use windfall_base::{Frame, Input, Instant, Node as _, RxVector};
+use windfall_base::{Duration, Frame, Input, Instant, Node as _, RxVector};
 use windfall_ppp::PppEvent;
 use windfall_stack::{DEVICE, MEDIUM, SerialEnd, SerialEvent};
 
@@ -13,9 +13,12 @@ use crate::clock::SystemClock;
 use crate::driver::Clock as _;
 use crate::line::{ModemCall, OpenLine, READ};
 use crate::session::Signals;
+use crate::system;
 
 /// Looks at the clock at least this often, in milliseconds.
 const HEARTBEAT: u16 = 100;
+/// The time for which the peer may take leave.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 /// The end of a negotiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +36,39 @@ pub(super) enum Negotiated {
     TimedOut,
 }
 
+/// An end of PPP that talks over a line before or after there is a device.
+struct Talk<'a> {
+    line: &'a mut OpenLine,
+    end: &'a mut SerialEnd,
+    unwritten: Vec<u8>,
+}
+
+impl Talk<'_> {
+    /// Writes what the end has to say, as far as the line has room.
+    fn say(&mut self, now: Instant) -> io::Result<()> {
+        self.end.handle_timeout(now);
+        while let Some((port, outgoing)) = self.end.poll_transmit(now) {
+            if port == MEDIUM {
+                self.unwritten.extend(outgoing.frame.to_vec());
+            } else {
+                debug_assert_eq!(port, DEVICE, "there are two ports");
+            }
+        }
+        self.line.write_waiting(&mut self.unwritten)
+    }
+
+    /// Reads what the peer has said.
+    fn hear(&mut self, clock: &mut SystemClock) -> io::Result<()> {
+        let mut buffer = [0; READ];
+        while let Some(count) = self.line.read(&mut buffer)? {
+            let now = clock.now();
+            let bytes = Frame::packet(buffer[..count].to_vec());
+            self.end.handle_input(now, MEDIUM, Input::Frame(bytes, RxVector::wired(now)));
+        }
+        Ok(())
+    }
+}
+
 /// Talks over `line` until PPP has brought up IPv4, a signal comes, or it is `until`.
 ///
 /// # Errors
@@ -45,32 +81,20 @@ pub(super) fn negotiate(
     until: Option<Instant>,
     mut tell: impl FnMut(SerialEvent),
 ) -> io::Result<Negotiated> {
-    let mut buffer = vec![0; READ];
-    let mut unwritten: Vec<u8> = Vec::new();
     end.open(clock.now());
+    let mut talk = Talk { line, end, unwritten: Vec::new() };
+    let mut up = None;
     loop {
         let now = clock.now();
-        end.handle_timeout(now);
-        while let Some((port, outgoing)) = end.poll_transmit(now) {
-            if port == MEDIUM {
-                unwritten.extend(outgoing.frame.to_vec());
-            } else {
-                debug_assert_eq!(port, DEVICE, "there are two ports");
-            }
-        }
-        let mut up = None;
-        while let Some(event) = end.poll_event() {
+        talk.say(now)?;
+        while let Some(event) = talk.end.poll_event() {
             if let SerialEvent::Ppp(PppEvent::Ipv4Up { local, peer }) = event {
                 up = Some(Negotiated::Up { local, peer });
             }
             tell(event);
         }
-        while !unwritten.is_empty()
-            && let Some(count) = line.write(&unwritten)?
-        {
-            unwritten.drain(..count);
-        }
-        if let Some(up) = up.filter(|_| unwritten.is_empty()) {
+        // The peer comes up by what is still to be written.
+        if let Some(up) = up.filter(|_| talk.unwritten.is_empty()) {
             return Ok(up);
         }
         if signals.take().is_some() {
@@ -79,13 +103,33 @@ pub(super) fn negotiate(
         if until.is_some_and(|until| until <= now) {
             return Ok(Negotiated::TimedOut);
         }
-        wait(line, signals, end.poll_timeout().map(|(at, _)| at), now)?;
-        while let Some(count) = line.read(&mut buffer)? {
-            let now = clock.now();
-            let bytes = Frame::packet(buffer[..count].to_vec());
-            end.handle_input(now, MEDIUM, Input::Frame(bytes, RxVector::wired(now)));
-        }
+        wait(talk.line, signals, talk.end.poll_timeout().map(|(at, _)| at), now)?;
+        talk.hear(clock)?;
     }
+}
+
+/// Closes PPP, for as long as the peer needs to confirm it, [`FAREWELL`] at most.
+///
+/// # Errors
+/// If the line is gone.
+pub(super) fn close(
+    line: &mut OpenLine,
+    end: &mut SerialEnd,
+    clock: &mut SystemClock,
+) -> io::Result<()> {
+    let until = clock.now() + FAREWELL;
+    end.close(clock.now());
+    let mut talk = Talk { line, end, unwritten: Vec::new() };
+    while clock.now() < until {
+        talk.say(clock.now())?;
+        let mut events = std::iter::from_fn(|| talk.end.poll_event());
+        if events.any(|event| event == SerialEvent::Ppp(PppEvent::Finished)) {
+            break;
+        }
+        system::pause();
+        talk.hear(clock)?;
+    }
+    Ok(())
 }
 
 /// Calls by the modem on `line`; `None` if it has not answered at `until`, or a signal came.
@@ -101,11 +145,7 @@ pub(super) fn dial(
 ) -> io::Result<Option<String>> {
     let mut unwritten = call.take_line();
     loop {
-        while !unwritten.is_empty()
-            && let Some(count) = line.write(&unwritten)?
-        {
-            unwritten.drain(..count);
-        }
+        line.write_waiting(&mut unwritten)?;
         if let Some(outcome) = call.outcome() {
             return outcome.clone().map(Some).map_err(io::Error::other);
         }
