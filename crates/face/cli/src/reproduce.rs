@@ -93,9 +93,10 @@ pub(crate) fn run(args: &Args) -> Result {
             Ok(finding) => findings.push(finding),
             Err(error) => failures.push(format!("{}: {}", figure.name, CliError::from(error))),
         }
+        // Whoever ends this early keeps what is measured.
+        write_all(&args.out, &page::render("What the papers say", &findings), &findings)?;
     }
     bar.finish_and_clear();
-    write_all(&args.out, &page::render("What the papers say", &findings), &findings)?;
     show(&findings, args)?;
     if !failures.is_empty() {
         return Err(CliError::new(failures.join("\nwindfall: ")));

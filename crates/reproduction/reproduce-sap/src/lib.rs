@@ -12,7 +12,6 @@ mod fig1;
 mod fig2;
 mod fig3;
 mod fig4;
-mod fig6;
 mod fig7;
 mod fig8;
 mod frames;
@@ -20,6 +19,7 @@ mod interference;
 mod map;
 mod office;
 mod parameters;
+mod rates;
 mod sealed;
 mod sockets;
 mod streamer;
@@ -39,7 +39,9 @@ pub const FIGURES: &[Figure] = &[
     bulk::FIGURE,
     web::table1::FIGURE,
     web::fig5::FIGURE,
-    fig6::FIGURE,
+    web::fig6::FIGURE,
+    web::lower_rate::FIGURE,
+    rates::FIGURE,
     map::FIGURE,
     bound::FIGURE,
     fig7::FIGURE,

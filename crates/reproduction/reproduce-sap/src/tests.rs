@@ -90,7 +90,7 @@ fn precise_bulk_of_the_paper_is_slow_and_the_standard_profile_is_not() {
 //= S0.48
 #[test]
 fn the_rate_decides_little_where_few_frames_are_retried() {
-    check(&fig6::FIGURE, 6);
+    check(&rates::FIGURE, 6);
 }
 
 //= S0.45

@@ -96,6 +96,15 @@ fn files_of_a_web_server_take_as_long_as_on_record() {
     assert_reproduced(&["S0.table1", "S0.fig5"], &files);
 }
 
+//= S0.48
+//= S0.49
+#[test]
+fn files_of_a_web_server_at_all_rates_take_as_long_as_on_record() {
+    require_stations!();
+    let files = ["S0.fig6.csv", "S0.fig6.svg", "S0.fig6-8m.svg", "S0.49.csv", "S0.49.svg"];
+    assert_reproduced(&["S0.fig6", "S0.49"], &files);
+}
+
 //= S3.17
 //= S3.22
 //= S3.23

@@ -1,13 +1,16 @@
 //! Table 1: what approximate SAP saves of TCP's time, with a web server (S0.44 to S0.46).
 
 use windfall_experiment::{
-    Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+    Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 
-use super::super::bulk::{DISTANCES, NEAR, TABLE, mean_factor, of_table_1, ratio, seconds_at};
+use super::super::bulk::{
+    DISTANCES, NEAR, TABLE, Times, mean_factor, of_table_1, ratio, seconds_at,
+};
 use super::super::office;
-use super::{Fetch, MUTATION, Measured, WAYS, method};
+use super::requests::Fetch;
+use super::{MUTATION, Measured, Place, Plan, WAYS};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.table1",
@@ -22,9 +25,39 @@ pub(crate) const FIGURE: Figure = Figure {
 const APPROXIMATE: usize = 0;
 const TCP: usize = 1;
 const PRECISE: usize = 2;
+const STANDARD: usize = 3;
+const STANDARD_PRECISE: usize = 4;
+
+/// The file of Table 1 and Figure 5 at their distances, and beyond.
+pub(super) fn plan(extent: Extent) -> Plan {
+    let (bytes, runs, [paper, beyond], pause) = match extent {
+        Extent::Quick => (200_000, 1, [1; 2], 0.0),
+        Extent::Paper => (2_000_000, 20, [5, 1], 1.0),
+        Extent::Full => (2_000_000, 40, [10, 2], 1.0),
+    };
+    let place = |(at, &metres): (usize, &f64)| {
+        let requests = if at < TABLE.len() { paper } else { beyond };
+        Place { metres, mbps: 54, requests }
+    };
+    let places = DISTANCES.iter().enumerate().map(place).collect();
+    Plan { name: "distances", places, ways: WAYS.len(), bytes, runs, pause }
+}
+
+/// The conditions that Table 1 and Figure 5 have in common.
+pub(super) fn method(extent: Extent) -> String {
+    let plan = plan(extent);
+    let [paper, beyond] = [&plan.places[0], &plan.places[TABLE.len()]].map(|it| it.requests);
+    format!(
+        "{} At each distance up to 10 m {paper} requests of each run by each way, {beyond} at \
+         12.2 m, first over TCP, then for precise SAP, then for approximate SAP in the paper's \
+         profile, then for both in the standard one, at 54 Mb/s. {}",
+        plan.method(),
+        office::DESCRIPTION
+    )
+}
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
-    let measured = Measured::of(context)?;
+    let measured = Measured::of(context, &plan(context.extent))?;
     let note = "\
         The geometric mean of the paper's printed speed-ups is 1.434, that of the ratios of its \
         times 1.438, which saves 30.4 % of the time; at 4 m it prints 1.11 where its times give \
@@ -45,16 +78,55 @@ fn claims(measured: &Measured) -> Vec<Claim> {
     let times = measured.times();
     let [shortest, beyond, table, mean, saved] = of_table_1(&times);
     let slow = |claim: Claim| claim.recorded(Verdict::NotReproduced).because(NEAR);
-    vec![slow(shortest), beyond, slow(table), slow(mean), slow(saved), ways(measured)]
+    let mut claims =
+        vec![slow(shortest), beyond, slow(table), slow(mean), slow(saved), ways(measured)];
+    claims.extend(standard(&times));
+    claims
+}
+
+/// Judges what the standard profile is worth beside TCP.
+fn standard(times: &[Times]) -> [Claim; 2] {
+    let level = Claim::ours(
+        "S0.45",
+        "in the standard profile approximate and precise SAP take no longer than TCP from 2 to \
+         10 m",
+    );
+    let level = [STANDARD, STANDARD_PRECISE].into_iter().fold(level, |claim, way| {
+        (0..TABLE.len()).fold(claim, |claim, at| {
+            let band = Band::from(0.97, "at most 3 % longer");
+            claim.compare(
+                format!("{}, {} m", WAYS[way].name, DISTANCES[at]),
+                ratio(times, [TCP, way], at),
+                band,
+            )
+        })
+    });
+    let ahead = Claim::ours(
+        "S0.45",
+        "in the standard profile approximate SAP takes less time than TCP at 12.2 m, where frames \
+         arrive damaged",
+    );
+    let ahead = ahead.compare(
+        format!("{}, 12.2 m", WAYS[STANDARD].name),
+        ratio(times, [TCP, STANDARD], TABLE.len()),
+        Band::above(1.0, "less"),
+    );
+    let level = level.recorded(Verdict::InPart).because(
+        "precise SAP takes 6 % less time than TCP, approximate SAP 17 % more: frames that carry \
+         its datagrams are sent once, and those that collide with its own reports of arrivals are \
+         lost (3 %), which its congestion control takes for a sign of a full path",
+    );
+    [level, ahead]
 }
 
 /// Judges whether each body came by the way that was asked for.
 fn ways(measured: &Measured) -> Claim {
     let of = |way: usize| (0..TABLE.len()).flat_map(move |at| measured.at(way, at));
-    let whole = |fetch: &&Fetch| fetch.seconds.is_finite();
-    let over_sap = [APPROXIMATE, PRECISE].into_iter().flat_map(of).filter(whole);
+    let whole = |fetch: &Fetch| fetch.seconds.is_finite();
+    let by_sap = [APPROXIMATE, PRECISE, STANDARD, STANDARD_PRECISE];
+    let over_sap = by_sap.into_iter().flat_map(of).filter(whole);
     let fallen = over_sap.filter(|fetch| !fetch.is_over_sap).count();
-    let precise = [TCP, PRECISE].into_iter().flat_map(of).filter(whole);
+    let precise = [TCP, PRECISE, STANDARD_PRECISE].into_iter().flat_map(of).filter(whole);
     let damaged = precise.filter(|fetch| fetch.damaged > 0.0).count();
     let over_tcp = of(TCP).filter(|fetch| fetch.is_over_sap).count();
     Claim::ours("S0.44", "bodies come by the way that is asked for, and precise ones are whole")
@@ -66,13 +138,15 @@ fn ways(measured: &Measured) -> Claim {
 
 fn chart(measured: &Measured) -> Chart {
     let times = measured.times();
-    let point = |(at, &x): (usize, &f64)| {
-        let Estimate { value, low, high, .. } = ratio(&times, [TCP, APPROXIMATE], at);
+    let point = |way: usize, (at, &x): (usize, &f64)| {
+        let Estimate { value, low, high, .. } = ratio(&times, [TCP, way], at);
         let spread = (low.is_finite() && high.is_finite()).then_some((low, high));
         value.is_finite().then_some(Point { x, y: value, spread })
     };
-    let points = DISTANCES.iter().enumerate().filter_map(point).collect();
-    let gain = Series::new(WAYS[APPROXIMATE].name, Mark::LinePoints, points);
+    let gain = |way: usize| {
+        let points = DISTANCES.iter().enumerate().filter_map(|it| point(way, it)).collect();
+        Series::new(WAYS[way].name, Mark::LinePoints, points)
+    };
     let paper = DISTANCES.iter().zip(TABLE).map(|(&x, y)| Point::new(x, y)).collect();
     let paper = Series::new("the paper's Table 1", Mark::Dashed, paper);
     Chart {
@@ -80,7 +154,7 @@ fn chart(measured: &Measured) -> Chart {
         subtitle: "ratio of the medians and its 95 % interval".to_owned(),
         x: Axis::linear("distance (m)").from_zero(),
         y: Axis::log("time over TCP / time over SAP"),
-        series: vec![gain, paper],
+        series: vec![gain(APPROXIMATE), gain(STANDARD), paper],
         rules: Vec::new(),
     }
 }
