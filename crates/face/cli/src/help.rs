@@ -146,6 +146,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("wsim", &["windfall wsim talking-head bad.trace --out out/wsim"]),
     (
+        "tune",
+        &[
+            "windfall tune gsm-bad",
+            "windfall tune gsm-bad --application interactive --json",
+            "windfall tune office.trace --rate 500kbps --deadline 50ms --loss 1% --damage 5%",
+        ],
+    ),
+    (
         "dump",
         &[
             "windfall dump run.log --measures",

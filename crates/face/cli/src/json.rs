@@ -32,6 +32,8 @@ pub(crate) const TRACE_FIT: &str = "windfall-trace-fit/1";
 pub(crate) const TRACE_STATISTICS: &str = "windfall-trace-statistics/1";
 /// The outcome of `windfall track receive`.
 pub(crate) const TRACK: &str = "windfall-track/1";
+/// The advice of `windfall tune`.
+pub(crate) const TUNE: &str = "windfall-tune/1";
 /// The outcome of `windfall video receive`.
 pub(crate) const VIDEO: &str = "windfall-video/1";
 /// The outcome of `windfall wsim`.

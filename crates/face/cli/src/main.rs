@@ -37,6 +37,7 @@ mod tcp;
 mod trace;
 mod track;
 mod transfer;
+mod tune;
 mod udplite;
 mod up;
 mod usage;
@@ -83,6 +84,7 @@ enum Command {
     Gateway(web::gateway::Args),
     Video(Box<video::Args>),
     Wsim(wsim::Args),
+    Tune(tune::Args),
     Dump(dump::Args),
     Reproduce(reproduce::Args),
     Demo(demo::Args),
@@ -133,6 +135,7 @@ impl Command {
             Self::Gateway(args) => web::gateway::run(args),
             Self::Video(args) => video::run(args),
             Self::Wsim(args) => wsim::run(args),
+            Self::Tune(args) => tune::run(args),
             Self::Dump(args) => dump::run(args),
             Self::Reproduce(args) => reproduce::run(args),
             Self::Demo(args) => demo::run(args),

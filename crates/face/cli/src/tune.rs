@@ -1,0 +1,179 @@
+//! `windfall tune`: the mode of a link that serves an application best over a measured channel.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use windfall_base::{Duration, Rate, Seed};
+use windfall_scenario::{DEFAULT_SEED, Surroundings};
+use windfall_tune::{Advice, ApplicationClass, MeasuredChannel, TrafficNeeds, TunedLink};
+
+use crate::exit::{CliError, Completion, Result};
+use crate::input::{self, cannot_read};
+use crate::json;
+use crate::usage::whole;
+
+/// Say which mode of a link serves an application best over a measured channel
+///
+/// Each mode carries the traffic of the application in simulated time, over the errors of the
+/// channel; docs/tune.md says how the best is chosen.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The channel: an environment, such as gsm-bad or office; or a file: an error trace, a line
+    /// for each radio block (1 damaged, 0 correct), or an event log
+    channel: PathBuf,
+    /// Class of the application by paper 001, with needs that stand for it
+    #[arg(long, value_enum, default_value = "adaptive", value_name = "CLASS")]
+    application: ClassName,
+    /// Rate of its data; a bare number is in Mbps [default: that of the class]
+    #[arg(long, value_name = "RATE")]
+    rate: Option<Rate>,
+    /// Bytes of data in a datagram [default: 40, 80, 160, 320 and 640 are tried]
+    #[arg(long, value_name = "BYTES", value_parser = whole(1..=1_400_u32))]
+    size: Option<u32>,
+    /// Age at which a datagram is of no use; a bare number is in ms; none for no limit
+    /// [default: that of the class]
+    #[arg(long, value_name = "TIME", value_parser = deadline)]
+    deadline: Option<Deadline>,
+    /// Share of datagrams that may be lost or late: 0..1 or with % [default: that of the class]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    loss: Option<f64>,
+    /// Share of datagrams that may be damaged: 0..1 or with % [default: that of the class]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    damage: Option<f64>,
+    /// Bytes at the front of each datagram that must be right [default: that of the class]
+    #[arg(long, value_name = "BYTES", value_parser = whole(0..=1_400_u32))]
+    exact: Option<u32>,
+    /// Kind of the link [default: gsm for radio blocks, wavelan for the radio's environments, else
+    /// pipe]
+    #[arg(long, value_enum, value_name = "KIND")]
+    link: Option<LinkName>,
+    /// Rate of a pipe; a bare number is in Mbps [default: that of the trace, else 2Mbps]
+    #[arg(long, value_name = "RATE")]
+    line_rate: Option<Rate>,
+    /// Seed of all random draws
+    #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_SEED)]
+    seed: Seed,
+    /// Print the trials and the advice as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A class of applications by name.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ClassName {
+    /// Mail and files: everything must arrive, whenever
+    Batch,
+    /// A shell or the web: everything must arrive, soon
+    Interactive,
+    /// A shared whiteboard: in time, and undamaged
+    HardRealTime,
+    /// Video and audio that bear loss and damage
+    Adaptive,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum LinkName {
+    /// A circuit of 9.6 kb/s
+    Gsm,
+    /// A wire of some rate
+    Pipe,
+    /// The polled radio of 2 Mb/s
+    Wavelan,
+}
+
+/// An age, or none for no limit.
+#[derive(Clone, Copy, Debug)]
+struct Deadline(Option<Duration>);
+
+fn deadline(text: &str) -> std::result::Result<Deadline, String> {
+    if text == "none" {
+        return Ok(Deadline(None));
+    }
+    let time: Duration = text.parse().map_err(|error| format!("{error}"))?;
+    if time == Duration::ZERO {
+        return Err("use a time above 0, or none".to_owned());
+    }
+    Ok(Deadline(Some(time)))
+}
+
+fn share(text: &str) -> std::result::Result<f64, String> {
+    let share: windfall_base::Probability = text.parse().map_err(|error| format!("{error}"))?;
+    Ok(share.get())
+}
+
+//= S1.52
+pub(crate) fn run(args: &Args) -> Result {
+    let class = match args.application {
+        ClassName::Batch => ApplicationClass::Batch,
+        ClassName::Interactive => ApplicationClass::Interactive,
+        ClassName::HardRealTime => ApplicationClass::HardRealTime,
+        ClassName::Adaptive => ApplicationClass::Adaptive,
+    };
+    let mut channel = args.channel(&args.channel)?;
+    if let Some(rate) = args.line_rate {
+        if channel.link != TunedLink::Pipe {
+            return Err(CliError::usage("only a pipe has a rate of its own: add --link pipe"));
+        }
+        channel.rate = rate;
+    }
+    let advice = Advice::of(&channel, &args.needs(class)?, Some(class), args.seed);
+    let advice = advice.map_err(|error| CliError::usage(error.to_string()))?;
+    let text = if args.json {
+        json::line(json::TUNE, serde_json::to_value(&advice)?)
+    } else {
+        advice.to_text()
+    };
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(Completion::Success)
+}
+
+impl Args {
+    /// The channel by the name of an environment, or by a file.
+    fn channel(&self, path: &Path) -> Result<MeasuredChannel> {
+        let link = self.link.map(|name| match name {
+            LinkName::Gsm => TunedLink::Gsm,
+            LinkName::Pipe => TunedLink::Pipe,
+            LinkName::Wavelan => TunedLink::Wavelan,
+        });
+        let environment = path.to_str().map(str::parse::<Surroundings>);
+        if let Some(Ok(environment)) = environment {
+            let channel = MeasuredChannel::of_environment(environment, self.seed);
+            if link.is_some_and(|link| link != channel.link) {
+                let own = channel.link.name();
+                return Err(CliError::usage(format!(
+                    "{environment} is an environment of --link {own}: leave out --link"
+                )));
+            }
+            return Ok(channel);
+        }
+        let mut budget = input::budget()?;
+        let bytes = input::read(path, &mut budget).map_err(|error| match environment {
+            Some(Err(unknown)) if error.kind() == std::io::ErrorKind::NotFound => {
+                CliError::usage(format!("there is no file {}, and of {unknown}", path.display()))
+            }
+            _ => cannot_read(path, &error),
+        })?;
+        let channel = MeasuredChannel::read(&path.display().to_string(), &bytes, link, &mut budget);
+        channel.map_err(|error| cannot_read(path, &error))
+    }
+
+    fn needs(&self, class: ApplicationClass) -> Result<TrafficNeeds> {
+        let own = class.needs();
+        let exact = self.exact.unwrap_or(own.exact);
+        if let (Some(size), Some(exact)) = (self.size, self.exact)
+            && exact > size
+        {
+            return Err(CliError::usage(format!(
+                "--exact {exact} is more than the {size} bytes of a datagram"
+            )));
+        }
+        Ok(TrafficNeeds {
+            rate: self.rate.unwrap_or(own.rate),
+            size: self.size,
+            deadline: self.deadline.map_or(own.deadline, |it| it.0),
+            loss: self.loss.unwrap_or(own.loss),
+            damage: self.damage.unwrap_or(own.damage),
+            exact,
+        })
+    }
+}

@@ -1,0 +1,213 @@
+//! The mode that serves an application best.
+
+use serde::Serialize;
+use windfall_base::{Duration, Seed};
+use windfall_report::{Table, number};
+
+use crate::channel::{MeasuredChannel, TunedLink};
+use crate::mode::LinkMode;
+use crate::needs::{ApplicationClass, TrafficNeeds};
+use crate::trial::{Trial, TuneError};
+
+/// Bytes of data in a datagram that are tried where the application does not say.
+const SIZES: [u32; 5] = [40, 80, 160, 320, 640];
+/// Sizes whose delays differ by less than this are alike, and the larger has fewer headers.
+const ALIKE: f64 = 1.1;
+/// Modes whose delays differ by less than this share have the same, and the better has lost less.
+const SAME: f64 = 0.02;
+
+/// What section 5.3 of paper 001 advises.
+//= S1.52
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PaperChoice {
+    /// The transport protocol: `tcp`, `udp` or `udplite`.
+    pub transport: &'static str,
+    /// RLP is under it.
+    pub rlp: bool,
+}
+
+impl PaperChoice {
+    /// The row of the paper's table for a class.
+    //= S1.52
+    #[must_use]
+    pub const fn of(class: ApplicationClass) -> Self {
+        match class {
+            ApplicationClass::Batch => Self { transport: "tcp", rlp: true },
+            ApplicationClass::Interactive | ApplicationClass::HardRealTime => {
+                Self { transport: "udp", rlp: true }
+            }
+            ApplicationClass::Adaptive => Self { transport: "udplite", rlp: false },
+        }
+    }
+}
+
+/// The trials of all modes, and which of them is best.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Advice {
+    /// What the channel was taken from.
+    pub channel: String,
+    /// The kind of the link.
+    pub link: TunedLink,
+    /// Frames of the channel, or bits where it counts those.
+    pub frames: u64,
+    /// The share of them that have an error.
+    pub error_rate: f64,
+    /// The class of the application, if it was chosen by that.
+    pub application: Option<ApplicationClass>,
+    /// The rate of its data.
+    pub rate_bps: u64,
+    /// The age at which its data is of no use any more.
+    pub deadline_seconds: Option<f64>,
+    /// The share of datagrams that may be lost or late.
+    pub loss: f64,
+    /// The share of datagrams that may be damaged.
+    pub damage: f64,
+    /// The trials, by mode and size.
+    pub trials: Vec<Trial>,
+    /// The place among them of the best.
+    pub best: usize,
+    /// The transport for it: `tcp`, `udp` or `udplite`.
+    pub transport: &'static str,
+    /// What the paper advises for the class.
+    pub paper: Option<PaperChoice>,
+}
+
+impl Advice {
+    /// Tries every mode of the link, with every size.
+    ///
+    /// # Errors
+    /// If the needs make no traffic.
+    //= S1.52
+    //= S1.67
+    pub fn of(
+        channel: &MeasuredChannel,
+        needs: &TrafficNeeds,
+        application: Option<ApplicationClass>,
+        seed: Seed,
+    ) -> Result<Self, TuneError> {
+        let traces = channel.both_ways(seed);
+        let own = needs.size.map(|size| [size]);
+        let sizes = own.as_ref().map_or(&SIZES[..], |size| &size[..]);
+        let mut trials = Vec::new();
+        for mode in LinkMode::of(channel.link) {
+            for &size in sizes {
+                trials.push(Trial::make(channel, &traces, mode, size, needs, seed)?);
+            }
+        }
+        let best = best(&trials, needs);
+        let bears_nothing = needs.loss == 0.0 && needs.damage == 0.0;
+        let transport = match trials[best].coverage {
+            Some(_) => "udplite",
+            None if bears_nothing && needs.deadline.is_none() => "tcp",
+            None => "udp",
+        };
+        Ok(Self {
+            channel: channel.name.clone(),
+            link: channel.link,
+            frames: channel.len(),
+            error_rate: channel.error_rate(),
+            application,
+            rate_bps: needs.rate.as_bps(),
+            deadline_seconds: needs.deadline.map(Duration::as_secs_f64),
+            loss: needs.loss,
+            damage: needs.damage,
+            trials,
+            best,
+            transport,
+            paper: application.map(PaperChoice::of),
+        })
+    }
+
+    /// Returns the trials as a table, and the advice below it.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = format!(
+            "{}: {} frames, {} % with errors\n\n",
+            self.channel,
+            self.frames,
+            number(100.0 * self.error_rate)
+        );
+        text += &self.table().to_text();
+        let best = &self.trials[self.best];
+        let transport = match (self.transport, best.coverage) {
+            ("tcp", _) => "TCP".to_owned(),
+            (_, Some(coverage)) => format!("UDP-Lite that covers {coverage} bytes"),
+            _ => "UDP".to_owned(),
+        };
+        let sort = if best.is_enough { "advice" } else { "nothing is enough; the best" };
+        text += &format!(
+            "\n{sort}: {}, {transport}, {} bytes of data in a datagram\n  windfall run --link {} {}\n",
+            best.mode,
+            best.size,
+            self.link.name(),
+            best.options
+        );
+        if let Some(paper) = self.paper {
+            let transport = match paper.transport {
+                "tcp" => "TCP",
+                "udplite" => "UDP-Lite",
+                _ => "UDP",
+            };
+            let rlp = if paper.rlp { "with RLP" } else { "without RLP" };
+            text += &format!("paper 001, section 5.3: {transport} {rlp}\n");
+        }
+        text
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new([
+            "mode",
+            "bytes",
+            "lost %",
+            "late %",
+            "damaged %",
+            "bit errors",
+            "delay s",
+            "95 % s",
+            "enough",
+        ]);
+        for it in &self.trials {
+            let per_cent = |share: f64| format!("{:.2}", 100.0 * share);
+            let time = |time: Option<f64>| time.map_or("–".to_owned(), |it| format!("{it:.3}"));
+            table.push([
+                it.mode.to_owned(),
+                it.size.to_string(),
+                per_cent(it.lost),
+                per_cent(it.late),
+                per_cent(it.damaged),
+                number(it.bit_error_rate),
+                time(it.delay_seconds),
+                time(it.most_delay_seconds),
+                if it.is_enough { "yes" } else { "no" }.to_owned(),
+            ]);
+        }
+        table
+    }
+}
+
+/// The place of the best trial: of those that are enough, the one with the least delay, or, where
+/// nothing ages, with the fewest headers; if none is, that with the most datagrams of use.
+fn best(trials: &[Trial], needs: &TrafficNeeds) -> usize {
+    let delay = |it: &Trial| it.most_delay_seconds.unwrap_or(f64::INFINITY);
+    let is_better = |a: &Trial, b: &Trial| -> bool {
+        match (a.is_enough, b.is_enough) {
+            (true, false) => true,
+            (false, true) => false,
+            (false, false) => a.useful(needs) > b.useful(needs),
+            (true, true) if needs.deadline.is_none() && a.size != b.size => a.size > b.size,
+            (true, true) if a.mode == b.mode => {
+                let alike = delay(a) < ALIKE * delay(b);
+                if a.size > b.size { alike } else { ALIKE * delay(a) <= delay(b) }
+            }
+            (true, true) if (delay(a) - delay(b)).abs() < SAME * delay(b) => {
+                a.useful(needs) > b.useful(needs)
+            }
+            (true, true) => delay(a) < delay(b),
+        }
+    };
+    (1..trials.len())
+        .fold(0, |best, at| if is_better(&trials[at], &trials[best]) { at } else { best })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+use windfall_base::{Duration, MemoryBudget, Rate, Seed};
+
+use super::*;
+
+/// A circuit of which one block in sixty is damaged, now and then two in a row.
+fn bad() -> MeasuredChannel {
+    let list: String =
+        (0..6_000).map(|at| if [7, 8, 67].contains(&(at % 180)) { "1\n" } else { "0\n" }).collect();
+    let budget = &mut MemoryBudget::default();
+    MeasuredChannel::read("list", list.as_bytes(), None, budget).expect("a list")
+}
+
+fn good() -> MeasuredChannel {
+    let budget = &mut MemoryBudget::default();
+    MeasuredChannel::read("list", "0\n".repeat(1_000).as_bytes(), None, budget).expect("a list")
+}
+
+fn best(advice: &Advice) -> &Trial {
+    &advice.trials[advice.best]
+}
+
+//= S1.52
+#[test]
+fn the_paper_s_table_is_returned_by_class() {
+    let choices = ApplicationClass::ALL.map(PaperChoice::of).map(|it| (it.transport, it.rlp));
+    assert_eq!(choices, [("tcp", true), ("udp", true), ("udp", true), ("udplite", false)]);
+}
+
+//= S1.52
+#[test]
+fn what_bears_no_loss_gets_rlp_on_a_bad_circuit() {
+    for (class, transport) in
+        [(ApplicationClass::Batch, "tcp"), (ApplicationClass::Interactive, "udp")]
+    {
+        let advice = Advice::of(&bad(), &class.needs(), Some(class), Seed(1)).expect("trials");
+        let best = best(&advice);
+        assert!(best.is_enough && best.repeats, "{class:?}: {best:?}");
+        assert_eq!((best.lost, best.damaged, advice.transport), (0.0, 0.0, transport));
+        let paper = advice.paper.expect("of a class");
+        assert_eq!((paper.transport, paper.rlp), (advice.transport, best.repeats));
+    }
+}
+
+//= S1.52
+#[test]
+fn a_deadline_that_no_repetition_meets_leaves_the_transparent_circuit() {
+    // A repeated frame takes a round trip of more than 0.25 s longer.
+    let needs = TrafficNeeds {
+        rate: Rate::from_bps(1_600).expect("a rate"),
+        size: Some(40),
+        deadline: Some(Duration::from_millis(230)),
+        loss: 0.1,
+        damage: 0.2,
+        exact: 12,
+    };
+    let advice = Advice::of(&bad(), &needs, None, Seed(1)).expect("trials");
+    let of = |mode: &str| advice.trials.iter().find(|it| it.mode == mode).expect("a trial");
+    let (lite, rlp) = (of("transparent, PPP Lite"), of("RLP"));
+    assert_eq!((lite.coverage, rlp.coverage, rlp.lost), (Some(20), None, 0.0));
+    assert!(lite.damaged > 0.0 && lite.lost < of("transparent").lost, "{lite:?}");
+    assert!(rlp.late > 0.0 && rlp.bit_error_rate == 0.0, "{rlp:?}");
+    // What is enough depends on the share that may be lost.
+    let bears = |loss| TrafficNeeds { loss, ..needs };
+    let share = lite.lost + lite.late;
+    let advice = Advice::of(&bad(), &bears(share), None, Seed(1)).expect("trials");
+    let again = advice.trials.iter().find(|it| it.mode == lite.mode).expect("a trial");
+    assert!(again.is_enough, "{again:?}");
+    let advice = Advice::of(&bad(), &bears(0.0), None, Seed(1)).expect("trials");
+    assert!(!best(&advice).is_enough, "{:?}", best(&advice));
+    assert!(advice.to_text().contains("nothing is enough"), "{}", advice.to_text());
+}
+
+#[test]
+fn a_load_beyond_the_line_is_late_in_every_mode() {
+    let rate = Rate::from_bps(20_000).expect("a rate");
+    let needs = TrafficNeeds { rate, size: Some(160), ..ApplicationClass::Adaptive.needs() };
+    let advice = Advice::of(&good(), &needs, None, Seed(1)).expect("trials");
+    assert!(advice.trials.iter().all(|it| it.late + it.lost > 0.5 && !it.is_enough));
+}
+
+#[test]
+fn without_errors_nothing_is_lost_and_the_same_seed_gives_the_same_advice() {
+    let needs = TrafficNeeds { size: Some(100), ..ApplicationClass::Adaptive.needs() };
+    let advice = Advice::of(&good(), &needs, None, Seed(3)).expect("trials");
+    assert!(advice.trials.iter().all(|it| it.is_enough && it.lost + it.damaged == 0.0));
+    assert_eq!(Advice::of(&good(), &needs, None, Seed(3)).expect("trials"), advice);
+}
+
+#[test]
+fn frames_of_a_pipe_are_tried_with_its_own_modes() {
+    let text = "{\"format\":\"windfall-error-trace\",\"version\":1,\"rate\":\"1Mbps\"}\n9\nl\n10\n\
+                b 400 3\nend 21\n";
+    let budget = &mut MemoryBudget::default();
+    let channel = MeasuredChannel::read("t", text.as_bytes(), None, budget).expect("a trace");
+    let rate = Rate::from_bps(100_000).expect("a rate");
+    let needs =
+        TrafficNeeds { rate, size: Some(200), loss: 0.01, ..ApplicationClass::Adaptive.needs() };
+    let advice = Advice::of(&channel, &needs, None, Seed(1)).expect("trials");
+    let of = |mode: &str| advice.trials.iter().find(|it| it.mode == mode).expect("a trial");
+    assert!((of("no retransmission").lost - 2.0 / 21.0).abs() < 0.01);
+    assert!((of("damage passed up").lost - 1.0 / 21.0).abs() < 0.01);
+    assert!((of("damage passed up").damaged - 1.0 / 21.0).abs() < 0.01);
+    assert_eq!((of("retransmission").lost, of("coded").lost), (0.0, 0.0));
+    assert!(best(&advice).repeats);
+}

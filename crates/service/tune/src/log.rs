@@ -1,0 +1,141 @@
+//! The errors of a link by the event log of a run.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use windfall_base::{MemoryBudget, OverBudget, Rate};
+use windfall_channel_trace::ErrorTrace;
+use windfall_channel_trace::error_trace::{Counted, Fault, TraceHeader};
+
+/// The reason for which a log says nothing of a channel.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// A line is none of a log.
+    #[error("line {number} is no event: {source}; write a log with --log FILE")]
+    Line {
+        /// The number of the line, from 1.
+        number: usize,
+        /// The fault in it.
+        source: serde_json::Error,
+    },
+    /// No frame crossed a medium.
+    #[error("no frame crossed a medium in this log")]
+    NoFrame,
+    /// There is not enough memory for it.
+    #[error(transparent)]
+    TooLong(#[from] OverBudget),
+}
+
+#[derive(Deserialize)]
+struct Line {
+    ev: String,
+    #[serde(default)]
+    at: String,
+    #[serde(default)]
+    len: u32,
+    medium: Option<Medium>,
+}
+
+#[derive(Deserialize)]
+struct Medium {
+    from: u16,
+    frame: Option<u64>,
+    #[serde(default)]
+    header: u32,
+    began: Option<f64>,
+    ended: Option<f64>,
+    truncated: Option<u32>,
+    #[serde(default)]
+    inverted: Vec<u32>,
+}
+
+/// The frames of one direction of a medium.
+#[derive(Default)]
+struct Direction {
+    faults: BTreeMap<u64, Fault>,
+    /// The number behind the last frame.
+    frames: u64,
+    /// The bytes of the longest and of the shortest frame.
+    lengths: Option<(u32, u32)>,
+    /// Bits in a second of the fastest frame.
+    rate: f64,
+}
+
+/// Tells whether a file begins as an event log does.
+pub(crate) fn is_log(bytes: &[u8]) -> bool {
+    let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    serde_json::from_slice::<Line>(first).is_ok_and(|line| line.ev == "header")
+}
+
+/// Makes a trace of the direction of which the log tells the most frames.
+pub(crate) fn trace_of(text: &str, budget: &mut MemoryBudget) -> Result<ErrorTrace, LogError> {
+    let mut directions: BTreeMap<(String, u16), Direction> = BTreeMap::new();
+    let mut listed = 0;
+    let count = text.lines().count();
+    for (at, line) in text.lines().enumerate() {
+        let line: Line = match serde_json::from_str(line) {
+            Ok(line) => line,
+            // A run that was ended leaves a part of its last line.
+            Err(_) if at > 0 && at + 1 == count && !text.ends_with('\n') => break,
+            Err(source) => return Err(LogError::Line { number: at + 1, source }),
+        };
+        let Some(medium) = line.medium.filter(|_| line.ev.starts_with("medium.")) else {
+            continue;
+        };
+        let Some(number) = medium.frame else { continue };
+        let direction = directions.entry((line.at, medium.from)).or_default();
+        direction.take(&line.ev, line.len, number, medium, &mut listed);
+        budget.check(4 * listed + 64 * size_of::<Fault>() / 16)?;
+    }
+    let busiest = directions.into_values().max_by_key(|it| it.frames);
+    let direction = busiest.ok_or(LogError::NoFrame)?;
+    Ok(direction.into_trace())
+}
+
+impl Direction {
+    fn take(&mut self, ev: &str, len: u32, number: u64, medium: Medium, listed: &mut usize) {
+        // A frame beyond any run's is none.
+        let number = number.min(1 << 40);
+        self.frames = self.frames.max(number + 1);
+        let len = len.saturating_sub(medium.header);
+        let (longest, shortest) = self.lengths.unwrap_or((len, len));
+        self.lengths = Some((longest.max(len), shortest.min(len)));
+        if let Some(time) = medium.began.zip(medium.ended).map(|(began, ended)| ended - began)
+            && time > 0.0
+        {
+            self.rate = self.rate.max(8.0 * f64::from(len + medium.header) / time);
+        }
+        let header = 8 * medium.header;
+        let behind = |bit: u32| bit.checked_sub(header);
+        let fault = match ev {
+            "medium.damaged" => Fault::Damaged {
+                truncated: medium.truncated.map(|bit| bit.saturating_sub(header)),
+                inverted: medium.inverted.into_iter().filter_map(behind).collect(),
+            },
+            "medium.intact" => return,
+            _ => Fault::Lost,
+        };
+        *listed += size_of::<Fault>() + 48;
+        if let Fault::Damaged { inverted, .. } = &fault {
+            *listed += inverted.len();
+        }
+        self.faults.insert(number, fault);
+    }
+
+    fn into_trace(self) -> ErrorTrace {
+        let same = self.lengths.filter(|(longest, shortest)| longest == shortest);
+        let mut trace = ErrorTrace::new(TraceHeader {
+            rate: Rate::from_bps(self.rate.round() as u64),
+            frames: Counted::Packets,
+            frame_length: same.map(|(length, _)| length),
+            workload: "an event log".to_owned(),
+            ..TraceHeader::default()
+        });
+        for (number, fault) in self.faults {
+            trace.push_ok(number - trace.len());
+            trace.push(fault, 1);
+        }
+        trace.push_ok(self.frames - trace.len());
+        trace
+    }
+}
