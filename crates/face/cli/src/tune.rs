@@ -3,7 +3,8 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use windfall_base::{Duration, Rate, Seed};
+use clap::builder::PossibleValuesParser;
+use windfall_base::{Duration, Probability, Rate, Seed};
 use windfall_scenario::{DEFAULT_SEED, Surroundings};
 use windfall_tune::{Advice, ApplicationClass, MeasuredChannel, TrafficNeeds, TunedLink};
 
@@ -22,8 +23,9 @@ pub(crate) struct Args {
     /// for each radio block (1 damaged, 0 correct), or an event log
     channel: PathBuf,
     /// Class of the application by paper 001, with needs that stand for it
-    #[arg(long, value_enum, default_value = "adaptive", value_name = "CLASS")]
-    application: ClassName,
+    #[arg(long, default_value = "adaptive", value_name = "CLASS")]
+    #[arg(value_parser = PossibleValuesParser::new(ApplicationClass::ALL.map(|it| it.name())))]
+    application: String,
     /// Rate of its data; a bare number is in Mbps [default: that of the class]
     #[arg(long, value_name = "RATE")]
     rate: Option<Rate>,
@@ -45,8 +47,9 @@ pub(crate) struct Args {
     exact: Option<u32>,
     /// Kind of the link [default: gsm for radio blocks, wavelan for the radio's environments, else
     /// pipe]
-    #[arg(long, value_enum, value_name = "KIND")]
-    link: Option<LinkName>,
+    #[arg(long, value_name = "KIND")]
+    #[arg(value_parser = PossibleValuesParser::new(TunedLink::ALL.map(TunedLink::name)))]
+    link: Option<String>,
     /// Rate of a pipe; a bare number is in Mbps [default: that of the trace, else 2Mbps]
     #[arg(long, value_name = "RATE")]
     line_rate: Option<Rate>,
@@ -56,29 +59,6 @@ pub(crate) struct Args {
     /// Print the trials and the advice as JSON
     #[arg(long)]
     json: bool,
-}
-
-/// A class of applications by name.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum ClassName {
-    /// Mail and files: everything must arrive, whenever
-    Batch,
-    /// A shell or the web: everything must arrive, soon
-    Interactive,
-    /// A shared whiteboard: in time, and undamaged
-    HardRealTime,
-    /// Video and audio that bear loss and damage
-    Adaptive,
-}
-
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum LinkName {
-    /// A circuit of 9.6 kb/s
-    Gsm,
-    /// A wire of some rate
-    Pipe,
-    /// The polled radio of 2 Mb/s
-    Wavelan,
 }
 
 /// An age, or none for no limit.
@@ -97,18 +77,14 @@ fn deadline(text: &str) -> std::result::Result<Deadline, String> {
 }
 
 fn share(text: &str) -> std::result::Result<f64, String> {
-    let share: windfall_base::Probability = text.parse().map_err(|error| format!("{error}"))?;
+    let share: Probability = text.parse().map_err(|error| format!("{error}"))?;
     Ok(share.get())
 }
 
 //= S1.52
 pub(crate) fn run(args: &Args) -> Result {
-    let class = match args.application {
-        ClassName::Batch => ApplicationClass::Batch,
-        ClassName::Interactive => ApplicationClass::Interactive,
-        ClassName::HardRealTime => ApplicationClass::HardRealTime,
-        ClassName::Adaptive => ApplicationClass::Adaptive,
-    };
+    let class = ApplicationClass::ALL.into_iter().find(|it| it.name() == args.application);
+    let class = class.unwrap_or(ApplicationClass::Adaptive);
     let mut channel = args.channel(&args.channel)?;
     if let Some(rate) = args.line_rate {
         if channel.link != TunedLink::Pipe {
@@ -130,11 +106,8 @@ pub(crate) fn run(args: &Args) -> Result {
 impl Args {
     /// The channel by the name of an environment, or by a file.
     fn channel(&self, path: &Path) -> Result<MeasuredChannel> {
-        let link = self.link.map(|name| match name {
-            LinkName::Gsm => TunedLink::Gsm,
-            LinkName::Pipe => TunedLink::Pipe,
-            LinkName::Wavelan => TunedLink::Wavelan,
-        });
+        let named = |it: &TunedLink| self.link.as_deref() == Some(it.name());
+        let link = TunedLink::ALL.into_iter().find(named);
         let environment = path.to_str().map(str::parse::<Surroundings>);
         if let Some(Ok(environment)) = environment {
             let channel = MeasuredChannel::of_environment(environment, self.seed);

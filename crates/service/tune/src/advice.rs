@@ -16,7 +16,7 @@ const ALIKE: f64 = 1.1;
 /// Modes whose delays differ by less than this share have the same, and the better has lost less.
 const SAME: f64 = 0.02;
 
-/// What section 5.3 of paper 001 advises.
+/// The advice of section 5.3 of paper 001.
 //= S1.52
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PaperChoice {
@@ -44,7 +44,7 @@ impl PaperChoice {
 /// The trials of all modes, and which of them is best.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
-    /// What the channel was taken from.
+    /// The name of the channel.
     pub channel: String,
     /// The kind of the link.
     pub link: TunedLink,
@@ -68,7 +68,7 @@ pub struct Advice {
     pub best: usize,
     /// The transport for it: `tcp`, `udp` or `udplite`.
     pub transport: &'static str,
-    /// What the paper advises for the class.
+    /// The choice of the paper for the class.
     pub paper: Option<PaperChoice>,
 }
 
@@ -136,7 +136,8 @@ impl Advice {
         };
         let sort = if best.is_enough { "advice" } else { "nothing is enough; the best" };
         text += &format!(
-            "\n{sort}: {}, {transport}, {} bytes of data in a datagram\n  windfall run --link {} {}\n",
+            "\n{sort}: {}, {transport}, {} bytes of data in a datagram\n  \
+             windfall run --link {} {}\n",
             best.mode,
             best.size,
             self.link.name(),

@@ -32,6 +32,9 @@ pub enum TunedLink {
 }
 
 impl TunedLink {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Gsm, Self::Pipe, Self::Wavelan];
+
     /// The name in scenarios.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -66,7 +69,7 @@ pub enum ChannelError {
 /// The errors of a channel, frame by frame, and the link that it belongs to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredChannel {
-    /// What it was taken from.
+    /// The name of the environment or the file.
     pub name: String,
     /// The kind of the link.
     pub link: TunedLink,
@@ -185,7 +188,10 @@ fn scattered(trace: &ErrorTrace, seed: Seed) -> ErrorTrace {
     let mut blocks = ErrorTrace::new(header);
     for entry in trace.entries() {
         blocks.push_ok(entry.at - blocks.len());
-        let names_bits = matches!(&entry.fault, Fault::Damaged { truncated: None, inverted } if !inverted.is_empty());
+        let names_bits = match &entry.fault {
+            Fault::Damaged { truncated: None, inverted } => !inverted.is_empty(),
+            _ => false,
+        };
         if names_bits {
             blocks.push(entry.fault.clone(), 1);
             continue;

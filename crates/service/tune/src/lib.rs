@@ -3,8 +3,8 @@
 //!
 //! - [`MeasuredChannel`]: the errors of a channel, from an error trace, a list of radio blocks, an
 //!   event log, or the name of an environment.
-//! - [`TrafficNeeds`]: what the application sends, and what it bears; [`ApplicationClass`] has those
-//!   of the classes of paper 001.
+//! - [`TrafficNeeds`]: what the application sends, and what it bears; [`ApplicationClass`] has
+//!   those of the classes of paper 001.
 //! - [`Advice`]: every mode tried over that channel in simulated time, by the code that runs the
 //!   link in real time too, and the mode that serves the application best.
 

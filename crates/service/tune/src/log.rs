@@ -7,7 +7,7 @@ use windfall_base::{MemoryBudget, OverBudget, Rate};
 use windfall_channel_trace::ErrorTrace;
 use windfall_channel_trace::error_trace::{Counted, Fault, TraceHeader};
 
-/// The reason for which a log says nothing of a channel.
+/// The reason for which a log has no channel.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// A line is none of a log.

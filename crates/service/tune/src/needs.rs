@@ -40,6 +40,17 @@ impl ApplicationClass {
     /// All of them, as the paper lists them.
     pub const ALL: [Self; 4] = [Self::Batch, Self::Interactive, Self::HardRealTime, Self::Adaptive];
 
+    /// The name in options and outputs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Batch => "batch",
+            Self::Interactive => "interactive",
+            Self::HardRealTime => "hard-real-time",
+            Self::Adaptive => "adaptive",
+        }
+    }
+
     /// Needs that stand for the class over a line of 9.6 kb/s. The paper gives no numbers: these
     /// are ours.
     #[must_use]

@@ -43,7 +43,7 @@ pub enum TuneError {
     },
 }
 
-/// What became of the datagrams of an application over one mode of a link.
+/// The outcome of an application's datagrams over one mode of a link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trial {
     /// The name of the mode.
@@ -64,7 +64,7 @@ pub struct Trial {
     pub late: f64,
     /// The share that arrived in time, but damaged.
     pub damaged: f64,
-    /// The share of wrong bits in the data that arrived.
+    /// The share of inverted bits in the data that arrived.
     pub bit_error_rate: f64,
     /// The mean time from sending to arriving, if any arrived.
     pub delay_seconds: Option<f64>,
@@ -244,7 +244,7 @@ fn note(datagrams: &mut BTreeMap<u64, Datagram>, event: &NetworkEvent) {
 }
 
 impl Datagram {
-    /// Counts the wrong bits of the data; bytes that are missing are wrong.
+    /// Counts the bit errors of the data; bytes that are missing are wrong.
     fn compare(&mut self, arrived: &Payload) {
         let sent = self.packet.to_bytes();
         let headers = match sent.first().map(|byte| byte >> 4) {

@@ -42,13 +42,23 @@ fn a_trace_of_other_frames_is_a_pipe_and_no_circuit() {
 
 #[test]
 fn a_log_gives_the_errors_of_the_direction_with_the_most_frames() {
-    let log = r#"{"ev":"header","t":0,"format":1,"elements":["a/x","a/y","a"]}
-{"ev":"medium.intact","t":1,"at":"a","len":34,"medium":{"from":0,"to":1,"frame":0,"header":4,"began":0.0,"ended":0.034}}
-{"ev":"medium.intact","t":1,"at":"a","len":34,"medium":{"from":1,"to":0,"frame":0,"header":4}}
-{"ev":"medium.damaged","t":2,"at":"a","len":34,"medium":{"from":0,"to":1,"frame":1,"header":4,"inverted":[3,40]}}
-{"ev":"medium.lost","t":3,"at":"a","len":34,"medium":{"from":0,"to":1,"frame":3,"header":4}}
-{"ev":"medium.damaged","t":4,"at":"a","le"#;
-    let channel = read(log, None).expect("a log");
+    let line = |ev: &str, from: u16, rest: &str| {
+        format!(
+            "{{\"ev\":\"medium.{ev}\",\"t\":1,\"at\":\"a\",\"len\":34,\
+             \"medium\":{{\"from\":{from},\"to\":1,\"header\":4,{rest}}}}}\n"
+        )
+    };
+    let log = [
+        "{\"ev\":\"header\",\"t\":0,\"format\":1,\"elements\":[\"a/x\",\"a/y\",\"a\"]}\n"
+            .to_owned(),
+        line("intact", 0, "\"frame\":0,\"began\":0.0,\"ended\":0.034"),
+        line("intact", 1, "\"frame\":0"),
+        line("damaged", 0, "\"frame\":1,\"inverted\":[3,40]"),
+        line("lost", 0, "\"frame\":3"),
+        "{\"ev\":\"medium.damaged\",\"t\":4,\"at\":\"a\",\"le".to_owned(),
+    ]
+    .concat();
+    let channel = read(&log, None).expect("a log");
     assert_eq!((channel.link, channel.rate.as_bps(), channel.len()), (TunedLink::Gsm, 8_000, 4));
     let faults: Vec<_> = (0..4).map(|it| channel.trace.fault(it).cloned()).collect();
     let damaged = Fault::Damaged { truncated: None, inverted: Box::new([8]) };
