@@ -10,8 +10,8 @@ use windfall_report::Table;
 use windfall_video::{HeaderLayout, WsimProtocol};
 
 use crate::exit::{CliError, Completion, Result, tell};
+use crate::input;
 use crate::video::ProtocolName;
-use crate::{files, input};
 
 /// Show what each layer of a run did, by its event log; without a log, the headers before a packet
 /// of video with their offsets
@@ -168,7 +168,7 @@ impl Args {
             log.page("A run, layer by layer", sender, window)
         };
         let cannot = |error| CliError::usage(format!("cannot write {}: {error}", file.display()));
-        files::replace(file, text.as_bytes()).map_err(cannot)
+        windfall_files::replace(file, text.as_bytes()).map_err(cannot)
     }
 }
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::exit::tell;
-use crate::files::PendingFile;
 use crate::pipe::Pipe;
+use windfall_files::PendingFile;
 
 /// With so much held back, in bytes, a run has begun.
 const BEGUN: usize = 1 << 20;

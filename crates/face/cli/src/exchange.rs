@@ -7,10 +7,10 @@ use std::path::Path;
 use windfall_socket::{Carrier, Profile, SapConfig, SapOptions};
 
 use crate::exit::{CliError, Result};
-use crate::files::PendingFile;
 use crate::key::KeyChoice;
 use crate::transfer::{Receiver, Sender};
 use crate::usage::whole;
+use windfall_files::PendingFile;
 
 /// The default port of receivers.
 const PORT: u16 = 5004;

@@ -13,7 +13,6 @@ mod exchange;
 mod exec;
 mod exit;
 mod face;
-mod files;
 mod footer;
 mod help;
 mod image;

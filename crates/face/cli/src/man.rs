@@ -7,14 +7,13 @@ use clap::{Command, builder::Resettable};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use crate::files;
 use crate::help::EXAMPLES_HEADING;
 
 /// Writes one page for each command into a folder, which is made if need be.
 pub(crate) fn write_all(directory: &Path) -> io::Result<()> {
-    files::make_folder(directory)?;
+    windfall_files::make_folder(directory)?;
     for (name, page) in pages(crate::command())? {
-        files::write(&directory.join(name), &page)?;
+        windfall_files::write(&directory.join(name), &page)?;
     }
     Ok(())
 }

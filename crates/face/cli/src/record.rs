@@ -9,9 +9,9 @@ use windfall_scenario::Topology;
 
 use crate::evidence::Evidence;
 use crate::exit::{CliError, Result};
-use crate::files::make_folder;
 use crate::options::LinkOptions;
 use crate::usage::shell_quoted;
+use windfall_files::make_folder;
 
 /// Options for the files to write, and for the form of the summary.
 #[derive(Debug, clap::Args)]

@@ -13,7 +13,7 @@ use windfall_scenario::DEFAULT_SEED;
 
 use crate::exit::{CliError, Completion, Result};
 use crate::usage::whole;
-use crate::{files, json, progress};
+use crate::{json, progress};
 
 /// The figures of all papers.
 const PAPERS: [&[Figure]; 5] = [
@@ -157,13 +157,13 @@ pub(crate) fn write_all(directory: &Path, page: &str, findings: &[Finding]) -> R
     let page = ("index.html".to_owned(), page.to_owned());
     for (name, text) in findings.iter().flat_map(Finding::files).chain([page]) {
         let path = directory.join(name);
-        files::write(&path, text.as_bytes()).map_err(|error| cannot(&path, &error))?;
+        windfall_files::write(&path, text.as_bytes()).map_err(|error| cannot(&path, &error))?;
     }
     Ok(())
 }
 
 fn make(directory: &Path) -> Result<()> {
-    files::make_folder(directory).map_err(|error| cannot(directory, &error))
+    windfall_files::make_folder(directory).map_err(|error| cannot(directory, &error))
 }
 
 fn cannot(path: &Path, error: &std::io::Error) -> CliError {

@@ -15,11 +15,11 @@ use windfall_network::Network;
 use windfall_scenario::{FAR, NEAR, Topology};
 
 use crate::exit::{CliError, Completion, Result};
-use crate::files::PendingFile;
 use crate::options::LinkOptions;
 use crate::record::RecordOptions;
 use crate::usage::{shell_quoted, whole};
 use crate::watch::{LiveOptions, Watcher, epoch};
+use windfall_files::PendingFile;
 
 /// Run a program over the link, in a network namespace of its own
 ///

@@ -22,7 +22,7 @@ use crate::face::{Face, Options};
 use crate::options::as_options;
 use crate::record::command_line;
 use crate::usage::whole;
-use crate::{files, input, json};
+use crate::{input, json};
 
 /// Make, show, fit, convert and record error traces
 #[derive(Debug, clap::Args)]
@@ -238,7 +238,8 @@ fn show(args: &Show) -> Result {
     let statistics = Statistics::of(&trace);
     if let Some(path) = &args.svg {
         let svg = picture::draw(&trace, &statistics);
-        files::write(path, svg.as_bytes()).map_err(|error| cannot("write", path, &error))?;
+        windfall_files::write(path, svg.as_bytes())
+            .map_err(|error| cannot("write", path, &error))?;
     }
     if args.json {
         let report = serde_json::json!({ "header": trace.header(), "statistics": statistics });
@@ -375,7 +376,8 @@ impl Output {
     fn write(&self, bytes: &[u8]) -> Result {
         match &self.output {
             Some(path) if path.as_os_str() != "-" => {
-                files::replace(path, bytes).map_err(|error| cannot("write", path, &error))?;
+                windfall_files::replace(path, bytes)
+                    .map_err(|error| cannot("write", path, &error))?;
             }
             _ => return print(bytes),
         }

@@ -15,8 +15,8 @@ use windfall_video::{
 use crate::exchange::End;
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::input::{self, cannot_read};
+use crate::json;
 use crate::usage::whole;
-use crate::{files, json};
 
 /// Send a video in RTP over UDP or UDP-Lite, in real time, and measure what arrives
 #[derive(Debug, clap::Args)]
@@ -219,7 +219,7 @@ impl Send {
         let clip = source.coded(&encoder, pictures as usize);
         let clip = clip.map_err(|error| cannot_read(&self.video, &error))?;
         if let Some(path) = &self.sdp {
-            files::replace(path, sender.description(&clip).as_bytes())?;
+            windfall_files::replace(path, sender.description(&clip).as_bytes())?;
             return Ok(Completion::Success);
         }
         tell(format!("{:.0} b/s with the headers of IP, UDP and RTP", sender.load(&clip)));
@@ -270,7 +270,7 @@ impl Receive {
             idle: self.idle,
         })?;
         if let Some(path) = &self.out {
-            files::replace(path, &received.stream())?;
+            windfall_files::replace(path, &received.stream())?;
         }
         if let Some((path, sent)) = compared {
             // Not before: the sender may have begun.
@@ -280,7 +280,10 @@ impl Receive {
             received.report.set_quality(&ClipQuality::of(&clip, &original));
             if let Some(path) = &self.sheet {
                 let clips = [("sent".to_owned(), &original[..]), ("received".to_owned(), &clip)];
-                files::replace(path, clip_sheet("windfall video", format, &clips)?.as_bytes())?;
+                windfall_files::replace(
+                    path,
+                    clip_sheet("windfall video", format, &clips)?.as_bytes(),
+                )?;
             }
         }
         let text = if self.json {

@@ -16,7 +16,6 @@ use windfall_scenario::{RunSettings, Topology};
 
 use crate::exit::{CliError, Result, tell};
 use crate::face::Options;
-use crate::files;
 use crate::options::OfKernels;
 use crate::status::Status;
 use crate::summary;
@@ -72,7 +71,7 @@ impl LiveOptions {
         let write = |line: &str| drop(io::stderr().write_all(line.as_bytes()));
         match &self.summary {
             Some(path) => {
-                if let Err(error) = files::write(path, text.as_bytes()) {
+                if let Err(error) = windfall_files::write(path, text.as_bytes()) {
                     // The result must not be lost with the file.
                     let error = CliError::new(format!("cannot write {}: {error}", path.display()));
                     write(&format!("windfall: {error}\n{text}"));

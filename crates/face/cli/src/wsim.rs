@@ -16,7 +16,7 @@ use crate::input::{self, cannot_read};
 use crate::record::command_line;
 use crate::usage::whole;
 use crate::video::{ProtocolName, source};
-use crate::{VERSION, files, json};
+use crate::{VERSION, json};
 
 /// Send video over a trace of damaged radio blocks of GSM, as WSim of paper 001 does
 ///
@@ -83,19 +83,19 @@ pub(crate) fn run(args: &Args) -> Result {
     });
     let comparison = WsimComparison::of(&clip, &reference, &errors, &args.settings())?;
     if let Some(folder) = &args.out {
-        files::make_folder(folder)?;
+        windfall_files::make_folder(folder)?;
         let ending = if clip.codec == VideoCodec::H264 { "264" } else { "h263" };
         let provenance =
             Provenance { version: VERSION.to_owned(), seed: args.seed, command: command_line() };
         for it in &comparison.runs {
             let path = folder.join(format!("{}-{}", it.algorithm, it.protocol));
-            files::replace(&path.with_extension(ending), &it.run.stream())?;
+            windfall_files::replace(&path.with_extension(ending), &it.run.stream())?;
             let packets = it.packet_table(&provenance);
-            files::replace(&path.with_extension("csv"), packets.as_bytes())?;
+            windfall_files::replace(&path.with_extension("csv"), packets.as_bytes())?;
         }
         if !reference.is_empty() {
             let sheet = comparison.sheet(&clip, &reference)?;
-            files::replace(&folder.join("sheet.svg"), sheet.as_bytes())?;
+            windfall_files::replace(&folder.join("sheet.svg"), sheet.as_bytes())?;
         }
     }
     let text = if args.json {

@@ -17,10 +17,10 @@ use windfall_web::{
 
 use crate::exchange::SapTransport;
 use crate::exit::{CliError, Completion, Result};
-use crate::files::Replacement;
 use crate::usage::whole;
 use crate::web::{Signals, block_on};
 use crate::{json, progress};
+use windfall_files::Replacement;
 
 /// The most files at the same time.
 const AT_ONCE: usize = 64;

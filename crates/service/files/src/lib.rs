@@ -1,7 +1,8 @@
 //! The files and folders that commands write.
 //!
 //! A new file or folder belongs to the user who called through sudo, if there is one; what was
-//! there stays whose it is.
+//! there stays whose it is. [`write`] fills a file, [`replace`] and [`Replacement`] put a whole one
+//! in its place, [`PendingFile`] is opened before there is anything to write.
 
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
@@ -13,7 +14,10 @@ use std::sync::Arc;
 use rustix::fs::{Mode, OFlags};
 
 /// Writes a whole file, in place of what it held.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+///
+/// # Errors
+/// If the file cannot be opened or written.
+pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (mut file, _) = open(path)?;
     empty(&file)?;
     file.write_all(bytes)
@@ -21,7 +25,10 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Writes a file beside `path` and puts it in its place when all of it is there, so that what
 /// stood there stays where the disk is full. What is no plain file is written as it stands.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+///
+/// # Errors
+/// If the file cannot be made, written or put in its place; what stood there is still there then.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = Replacement::begin(path)?;
     file.write_all(bytes)?;
     file.file.sync_all()?;
@@ -30,7 +37,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// A file that is written beside another one, and takes its place when it is whole.
 #[derive(Debug)]
-pub(crate) struct Replacement {
+pub struct Replacement {
     file: File,
     path: PathBuf,
     /// The file beside, and what it replaces; unset where the file is written as it stands.
@@ -39,7 +46,10 @@ pub(crate) struct Replacement {
 
 impl Replacement {
     /// Begins a file that will stand at `path`.
-    pub(crate) fn begin(path: &Path) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// If no file can be made there.
+    pub fn begin(path: &Path) -> io::Result<Self> {
         // A link stays a link.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let old = fs::metadata(&path).ok();
@@ -62,12 +72,18 @@ impl Replacement {
     }
 
     /// Appends to the file.
-    pub(crate) fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If the disk is full or gone.
+    pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all(bytes)
     }
 
     /// Puts the file in its place.
-    pub(crate) fn place(mut self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If the file cannot take its place.
+    pub fn place(mut self) -> io::Result<()> {
         let Some((beside, old)) = &self.beside else { return Ok(()) };
         match old {
             None => give_away(&self.file),
@@ -93,7 +109,10 @@ impl Drop for Replacement {
 
 /// Makes a folder with those around it, if need be; the new ones belong to the user who called
 /// through sudo.
-pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// If a folder cannot be made, or something else has its name.
+pub fn make_folder(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
     }
@@ -121,7 +140,7 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
 /// Its old content stays until [`begin`](Self::begin). A new file that is dropped before that is
 /// removed, so that a run that cannot start leaves nothing and takes nothing away.
 #[derive(Debug)]
-pub(crate) struct PendingFile {
+pub struct PendingFile {
     path: PathBuf,
     file: Arc<File>,
     /// The file is to be removed when it is dropped.
@@ -130,23 +149,31 @@ pub(crate) struct PendingFile {
 
 impl PendingFile {
     /// Opens the file, and leaves in it what is there.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// If the file cannot be opened to write.
+    pub fn open(path: &Path) -> io::Result<Self> {
         let (file, is_new) = open(path)?;
         Ok(Self { path: path.to_owned(), file: Arc::new(file), is_unused: Cell::new(is_new) })
     }
 
     /// Returns the path by which it was opened.
-    pub(crate) fn path(&self) -> &Path {
+    #[must_use]
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Returns the open file, which still holds its old content before [`begin`](Self::begin).
-    pub(crate) fn file(&self) -> &Arc<File> {
+    #[must_use]
+    pub fn file(&self) -> &Arc<File> {
         &self.file
     }
 
     /// Empties the file, which now stays, and returns it.
-    pub(crate) fn begin(&self) -> io::Result<Arc<File>> {
+    ///
+    /// # Errors
+    /// If the file cannot be emptied.
+    pub fn begin(&self) -> io::Result<Arc<File>> {
         self.is_unused.set(false);
         empty(&self.file)?;
         Ok(Arc::clone(&self.file))
