@@ -168,11 +168,13 @@ fn claims(runs: &[SeedRuns], clocks: [u64; 3]) -> Vec<Claim> {
         Claim::paper("S1.28", "appendix B: a loss of 0 % with RLP", "RLP loses nothing")
             .compare("gsm-good, %", each(GOOD, RLP, |it| it.1), Band::to(0.05, "0 %, rounded"))
             .compare("gsm-bad, %", each(BAD, RLP, |it| it.1), Band::to(0.05, "0 %, rounded")),
-        Claim::paper("S1.28", "appendix B: a loss of 33 %", "without RLP a third is lost").compare(
-            "gsm-bad, %",
-            of_none(BAD),
-            third(),
-        ),
+        Claim::paper("S1.28", "appendix B: a loss of 33 %", "without RLP a third is lost")
+            .compare("gsm-bad, %", of_none(BAD), third())
+            .recorded(Verdict::NotReproduced)
+            .because(
+                "a fifth: the channel is fitted to the 1.58 % of damaged blocks of one trace, \
+                 and the paper does not say in which its pings were lost",
+            ),
         with_modems(&ratio),
         lost_with_modems(&each),
         shorter(Claim::paper(

@@ -1,8 +1,8 @@
 //! The files and folders that commands write.
 //!
 //! A new file or folder belongs to the user who called through sudo, if there is one; what was
-//! there stays whose it is. [`write`] fills a file, [`replace`] and [`Replacement`] put a whole one
-//! in its place, [`PendingFile`] is opened before there is anything to write.
+//! there stays whose it is. [`write()`] fills a file, [`replace`] and [`Replacement`] put a whole
+//! one in its place, [`PendingFile`] is opened before there is anything to write.
 
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};

@@ -189,25 +189,36 @@ impl Advice {
 /// The place of the best trial: of those that are enough, the one with the least delay, or, where
 /// nothing ages, with the fewest headers; if none is, that with the most datagrams of use.
 fn best(trials: &[Trial], needs: &TrafficNeeds) -> usize {
-    let delay = |it: &Trial| it.most_delay_seconds.unwrap_or(f64::INFINITY);
-    let is_better = |a: &Trial, b: &Trial| -> bool {
-        match (a.is_enough, b.is_enough) {
-            (true, false) => true,
-            (false, true) => false,
-            (false, false) => a.useful(needs) > b.useful(needs),
-            (true, true) if needs.deadline.is_none() && a.size != b.size => a.size > b.size,
-            (true, true) if a.mode == b.mode => {
-                let alike = delay(a) < ALIKE * delay(b);
-                if a.size > b.size { alike } else { ALIKE * delay(a) <= delay(b) }
-            }
-            (true, true) if (delay(a) - delay(b)).abs() < SAME * delay(b) => {
-                a.useful(needs) > b.useful(needs)
-            }
-            (true, true) => delay(a) < delay(b),
-        }
+    let delay = |at: usize| trials[at].most_delay_seconds.unwrap_or(f64::INFINITY);
+    let useful = |at: usize| trials[at].useful(needs);
+    let most = |places: &[usize], of: &dyn Fn(usize) -> f64| -> usize {
+        let fold = |best: usize, &at: &usize| if of(at) > of(best) { at } else { best };
+        places.iter().fold(places[0], fold)
     };
-    (1..trials.len())
-        .fold(0, |best, at| if is_better(&trials[at], &trials[best]) { at } else { best })
+    // Those of `places` whose delay is the least, or up to `factor` times that.
+    let soon = |places: &[usize], factor: f64| -> Vec<usize> {
+        let least = places.iter().map(|&at| delay(at)).fold(f64::INFINITY, f64::min);
+        places.iter().copied().filter(|&at| delay(at) <= factor * least).collect()
+    };
+    let enough: Vec<usize> = (0..trials.len()).filter(|&at| trials[at].is_enough).collect();
+    if enough.is_empty() {
+        return most(&(0..trials.len()).collect::<Vec<_>>(), &useful);
+    }
+    let size = |at: usize| f64::from(trials[at].size);
+    if needs.deadline.is_none() {
+        let largest = size(most(&enough, &size));
+        let large: Vec<usize> = enough.into_iter().filter(|&at| size(at) >= largest).collect();
+        return most(&soon(&large, 1.0 + SAME), &useful);
+    }
+    // First the size within each mode, then the mode.
+    let mut of_modes: Vec<usize> = Vec::new();
+    for &at in &enough {
+        if of_modes.iter().all(|&known| trials[known].mode != trials[at].mode) {
+            let own = enough.iter().copied().filter(|&it| trials[it].mode == trials[at].mode);
+            of_modes.push(most(&soon(&own.collect::<Vec<_>>(), ALIKE), &size));
+        }
+    }
+    most(&soon(&of_modes, 1.0 + SAME), &useful)
 }
 
 #[cfg(test)]

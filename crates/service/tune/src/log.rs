@@ -1,6 +1,6 @@
 //! The errors of a link by the event log of a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use windfall_base::{MemoryBudget, OverBudget, Rate};
@@ -87,7 +87,8 @@ pub(crate) fn trace_of(text: &str, budget: &mut MemoryBudget) -> Result<ErrorTra
         direction.take(&line.ev, line.len, number, medium, &mut listed);
         budget.check(4 * listed + 64 * size_of::<Fault>() / 16)?;
     }
-    let busiest = directions.into_values().max_by_key(|it| it.frames);
+    // Both ways of a circuit have as many blocks: the worse one counts.
+    let busiest = directions.into_values().max_by_key(|it| (it.frames, it.faults.len()));
     let direction = busiest.ok_or(LogError::NoFrame)?;
     Ok(direction.into_trace())
 }
@@ -97,20 +98,27 @@ impl Direction {
         // A frame beyond any run's is none.
         let number = number.min(1 << 40);
         self.frames = self.frames.max(number + 1);
+        let whole = len;
         let len = len.saturating_sub(medium.header);
         let (longest, shortest) = self.lengths.unwrap_or((len, len));
         self.lengths = Some((longest.max(len), shortest.min(len)));
         if let Some(time) = medium.began.zip(medium.ended).map(|(began, ended)| ended - began)
             && time > 0.0
         {
-            self.rate = self.rate.max(8.0 * f64::from(len + medium.header) / time);
+            self.rate = self.rate.max(8.0 * f64::from(whole) / time);
         }
-        let header = 8 * medium.header;
+        let header = medium.header.saturating_mul(8);
+        let end = len.saturating_mul(8);
         let behind = |bit: u32| bit.checked_sub(header);
         let fault = match ev {
             "medium.damaged" => Fault::Damaged {
                 truncated: medium.truncated.map(|bit| bit.saturating_sub(header)),
-                inverted: medium.inverted.into_iter().filter_map(behind).collect(),
+                inverted: {
+                    // What a trace needs, and a log that was tampered with need not keep.
+                    let bits = medium.inverted.into_iter().filter_map(behind);
+                    let bits: BTreeSet<u32> = bits.filter(|bit| *bit < end).collect();
+                    bits.into_iter().collect()
+                },
             },
             "medium.intact" => return,
             _ => Fault::Lost,

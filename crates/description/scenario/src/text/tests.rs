@@ -219,7 +219,7 @@ fn a_whole_number_that_cannot_be_is_told_the_range_of_its_key() {
         check_ranges::<Link>("[[link]]") + check_ranges::<Radio>("[[link]]\n[link.radio]");
     let of_stations = check_ranges::<StationRadio>("[[station]]\n[station.radio]");
     let others = check_ranges::<Flow>("[[flow]]") + check_ranges::<App>("[[app]]");
-    assert_eq!(of_links + of_stations + others, 19);
+    assert_eq!(of_links + of_stations + others, 20);
     let message = complaint("format = 1\n[[link]]\nradio = { channel = 500 }\n");
     assert!(message.contains("write a whole number from 1 to 14"), "{message}");
 }

@@ -108,7 +108,7 @@ fn claims(seconds: &Seconds<'_>) -> Vec<Claim> {
              Mb/s, of whose bytes more than 40 % are damaged or missing",
         ),
         lower.recorded(Verdict::InPart).because(
-            "36 Mb/s by approximate SAP against 24 over TCP: a quarter less time for 4 % of \
+            "36 Mb/s by approximate SAP against 24 over TCP: a fifth less time for 4 % of \
              damage; above, damage costs what TCP loses by repeating",
         ),
     ]

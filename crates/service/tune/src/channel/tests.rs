@@ -66,6 +66,26 @@ fn a_log_gives_the_errors_of_the_direction_with_the_most_frames() {
 }
 
 #[test]
+fn a_log_that_was_tampered_with_makes_no_panic() {
+    let line = |medium: &str| {
+        format!(
+            "{{\"ev\":\"medium.damaged\",\"t\":1,\"at\":\"a\",\"len\":34,\
+             \"medium\":{{\"from\":0,\"to\":1,\"frame\":0,{medium}}}}}\n"
+        )
+    };
+    let header = "{\"ev\":\"header\",\"t\":0,\"format\":1,\"elements\":[\"a/x\",\"a/y\",\"a\"]}\n";
+    for medium in [
+        "\"header\":4,\"inverted\":[4294967295,41,41,40,2]",
+        "\"header\":4294967295,\"inverted\":[1]",
+    ] {
+        let channel = read(&(header.to_owned() + &line(medium)), Some(TunedLink::Pipe));
+        if let Ok(channel) = channel {
+            let _ = channel.trace.to_text();
+        }
+    }
+}
+
+#[test]
 fn what_is_no_channel_says_so() {
     let header = "{\"ev\":\"header\",\"t\":0,\"format\":1}\n";
     assert!(matches!(read(header, None), Err(ChannelError::Log(LogError::NoFrame))));
