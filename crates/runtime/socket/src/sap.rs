@@ -125,6 +125,8 @@ impl SapSocket {
     /// Returns for how long the peer has been silent although data wait for its answer; `None`
     /// while it answers. [`SapConfig::silence_timeout`] ends the connection after such a time,
     /// otherwise it lives on for a minute.
+    ///
+    /// [`SapConfig::silence_timeout`]: windfall_sap::SapConfig::silence_timeout
     #[must_use]
     pub fn silence(&self) -> Option<Duration> {
         self.core.lock().endpoint.silence(self.core.clock.now(), self.id)
@@ -139,6 +141,8 @@ impl SapSocket {
 
     /// Sets how long a close waits without progress, that is while nothing precise is acknowledged
     /// or sent for the first time; 60 s by default ([`SapConfig::close_timeout`]).
+    ///
+    /// [`SapConfig::close_timeout`]: windfall_sap::SapConfig::close_timeout
     pub fn set_linger(&self, linger: Duration) {
         self.core.lock().endpoint.set_linger(self.id, linger);
     }
