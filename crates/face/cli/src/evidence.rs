@@ -5,9 +5,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use windfall_files::PendingFile;
+
 use crate::exit::tell;
 use crate::pipe::Pipe;
-use windfall_files::PendingFile;
 
 /// With so much held back, in bytes, a run has begun.
 const BEGUN: usize = 1 << 20;

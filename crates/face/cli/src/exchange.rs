@@ -4,13 +4,13 @@ use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
 
+use windfall_files::PendingFile;
 use windfall_socket::{Carrier, Profile, SapConfig, SapOptions};
 
 use crate::exit::{CliError, Result};
 use crate::key::KeyChoice;
 use crate::transfer::{Receiver, Sender};
 use crate::usage::whole;
-use windfall_files::PendingFile;
 
 /// The default port of receivers.
 const PORT: u16 = 5004;

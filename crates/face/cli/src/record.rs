@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use windfall_base::{Port, Seed};
+use windfall_files::make_folder;
 use windfall_network::{ElementId, Network, Recording};
 use windfall_run_output::recorder::{Out, Run, RunRecorder};
 use windfall_scenario::Topology;
@@ -11,7 +12,6 @@ use crate::evidence::Evidence;
 use crate::exit::{CliError, Result};
 use crate::options::LinkOptions;
 use crate::usage::shell_quoted;
-use windfall_files::make_folder;
 
 /// Options for the files to write, and for the form of the summary.
 #[derive(Debug, clap::Args)]

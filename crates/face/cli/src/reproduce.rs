@@ -89,12 +89,14 @@ pub(crate) fn run(args: &Args) -> Result {
     let mut failures = Vec::new();
     for figure in figures {
         (context.progress)(figure.name);
+        let written = findings.len();
         match figure.run(&context) {
             Ok(finding) => findings.push(finding),
             Err(error) => failures.push(format!("{}: {}", figure.name, CliError::from(error))),
         }
         // Whoever ends this early keeps what is measured.
-        write_all(&args.out, &page::render("What the papers say", &findings), &findings)?;
+        let page = page::render("What the papers say", &findings);
+        write_all(&args.out, &page, &findings[written..])?;
     }
     bar.finish_and_clear();
     show(&findings, args)?;

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use windfall_files::PendingFile;
 use windfall_live::{
     Ending, LivePlan, NatGateway, Program, ProgramOutput, Signals, Stations, neighbour_variables,
     session,
@@ -19,7 +20,6 @@ use crate::options::LinkOptions;
 use crate::record::RecordOptions;
 use crate::usage::{shell_quoted, whole};
 use crate::watch::{LiveOptions, Watcher, epoch};
-use windfall_files::PendingFile;
 
 /// Run a program over the link, in a network namespace of its own
 ///

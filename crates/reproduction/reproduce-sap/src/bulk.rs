@@ -23,6 +23,10 @@ pub(super) const PROTOCOLS: [(ProtocolUnderTest, &str); 3] = [
     (ProtocolUnderTest::Tcp, "TCP"),
     (ProtocolUnderTest::Paper, "SAP, precise"),
 ];
+/// The indexes of [`PROTOCOLS`].
+pub(super) const APPROXIMATE: usize = 0;
+pub(super) const TCP: usize = 1;
+pub(super) const PRECISE: usize = 2;
 /// The distances of Table 1, and the furthest of the testbed.
 pub(super) const DISTANCES: [f64; 6] = [2.0, 4.0, 6.0, 8.0, 10.0, 12.2];
 /// Table 1: how often the time of approximate SAP fits into that of TCP.
@@ -183,12 +187,12 @@ pub(super) fn of_table_1(times: &[Times]) -> [Claim; 5] {
     let table = TABLE.iter().enumerate().fold(table, |claim, (at, &factor)| {
         let band =
             Band::near(factor, 0.09, "table 1, as far as the requirement's 1.3 is from 1.43");
-        claim.compare(format!("{} m", DISTANCES[at]), ratio(times, [1, 0], at), band)
+        claim.compare(format!("{} m", DISTANCES[at]), ratio(times, [TCP, APPROXIMATE], at), band)
     });
     [
-        everywhere(shortest, times, [1, 0]),
+        everywhere(shortest, times, [TCP, APPROXIMATE]),
         Claim::ours("S0.45", "TCP takes longer than approximate SAP beyond the paper's distances")
-            .compare("12.2 m", ratio(times, [1, 0], TABLE.len()), in_order()),
+            .compare("12.2 m", ratio(times, [TCP, APPROXIMATE], TABLE.len()), in_order()),
         table,
         Claim::paper(
             "S0.45",
@@ -236,7 +240,7 @@ pub(super) fn of_figure_5(times: &[Times]) -> [Claim; 5] {
             increase(times),
             Band::from(SEEN, "half of the least gain of table 1"),
         ),
-        everywhere(everywhere(second, times, [2, 1]), times, [1, 0]),
+        everywhere(everywhere(second, times, [PRECISE, TCP]), times, [TCP, APPROXIMATE]),
         Claim::paper(
             "S0.57",
             "section 4.3: “TCP was … roughly twice as slow as SAP in approximate mode”",

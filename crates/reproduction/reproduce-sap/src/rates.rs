@@ -5,7 +5,9 @@ use windfall_experiment::{
 };
 use windfall_report::{Axis, Chart, Estimate, Mark, Series, Table, statistics};
 
-use super::bulk::{MEASURES, PROTOCOLS, Times, measures, point, transfer};
+use super::bulk::{
+    APPROXIMATE, MEASURES, PRECISE, PROTOCOLS, TCP, Times, measures, point, transfer,
+};
 use super::cells::rank_correlation;
 use super::ends::{MUTATION, ProtocolUnderTest};
 use super::office::{self, Office, RATES};
@@ -21,10 +23,6 @@ pub(crate) const FIGURE: Figure = Figure {
 
 /// The distances of the three panels in metres.
 pub(super) const DISTANCES: [f64; 3] = [4.0, 6.0, 8.0];
-/// The indexes of the protocols in [`PROTOCOLS`].
-const APPROXIMATE: usize = 0;
-const TCP: usize = 1;
-const PRECISE: usize = 2;
 
 /// Returns the kilobytes of a transfer, and the number of transfers.
 const fn workload(extent: Extent) -> (u64, usize) {

@@ -2,8 +2,8 @@
 
 use windfall_base::Seed;
 use windfall_experiment::{
-    Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Extent, Figure, Finding,
-    Verdict, VerdictRecord,
+    Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Figure, Finding, Verdict,
+    VerdictRecord,
 };
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 use windfall_scenario::GsmEnvironment;
@@ -44,9 +44,9 @@ struct Sent {
 type SeedRuns = Vec<[Sent; 2]>;
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
-    let (few, seconds) = counts(context.extent);
+    let seconds = counts(context.extent).1;
     // Ten runs tell a quarter of a decibel from nothing for two seeds of three.
-    let count = if context.extent == Extent::Quick { few } else { few.max(40) };
+    let count = runs::many(context.extent);
     (context.progress)("runs and decoding");
     let original = clip::original().map_err(|error| runs::failed(figure.name, &error))?;
     let pictures = (seconds as f64 * FORMAT.rate) as usize;

@@ -1,7 +1,7 @@
 //! Figure 16: the throughput.
 
 use windfall_experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
+    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
 };
 use windfall_report::{Axis, Estimate};
 
@@ -19,11 +19,7 @@ pub(crate) const FIGURE: Figure = Figure {
 
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     // Ten runs, as in the paper, tell one per cent from nothing, but not from a half.
-    let count = match runs::counts(context.extent).0 {
-        few if context.extent == Extent::Quick => few,
-        some => some.max(40),
-    };
-    let runs = runs::repeated(figure.name, context, count)?;
+    let runs = runs::repeated(figure.name, context, runs::many(context.extent))?;
     let of = |runs: &[&VideoRun]| {
         let rates: Vec<f64> = runs.iter().map(|run| run.throughput()).collect();
         (mean(&rates), deviation(&rates))

@@ -40,6 +40,14 @@ pub(crate) const fn counts(extent: Extent) -> (usize, usize) {
     }
 }
 
+/// The number of runs of a figure that the paper's ten do not decide.
+pub(crate) const fn many(extent: Extent) -> usize {
+    match extent {
+        Extent::Quick => counts(extent).0,
+        Extent::Paper | Extent::Full => 40,
+    }
+}
+
 /// Runs all combinations over both channels.
 //= S1.45
 pub(crate) fn all(

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
+use windfall_files::Replacement;
 use windfall_web::{
     BodyDamage, Fetched, FetchedBody, Fetcher, FetcherSettings, HeaderMap, Repair, StatusCode,
     TypeList, Uri, Way,
@@ -20,7 +21,6 @@ use crate::exit::{CliError, Completion, Result};
 use crate::usage::whole;
 use crate::web::{Signals, block_on};
 use crate::{json, progress};
-use windfall_files::Replacement;
 
 /// The most files at the same time.
 const AT_ONCE: usize = 64;

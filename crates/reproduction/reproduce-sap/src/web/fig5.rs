@@ -5,7 +5,7 @@ use windfall_experiment::{
 };
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 
-use super::super::bulk::{DISTANCES, NEAR, TABLE, of_figure_5, point};
+use super::super::bulk::{APPROXIMATE, DISTANCES, NEAR, TABLE, TCP, of_figure_5, point};
 use super::super::office;
 use super::requests::{Fetch, Way};
 use super::table1::{method, plan};
@@ -58,7 +58,7 @@ fn energy(measured: &Measured) -> Claim {
          over TCP, and elsewhere as much",
     );
     (0..DISTANCES.len()).fold(claim, |claim, at| {
-        let [tcp, sap] = [1, 0].map(|way| joules(&measured.at(way, at)));
+        let [tcp, sap] = [TCP, APPROXIMATE].map(|way| joules(&measured.at(way, at)));
         let band = if at < TABLE.len() {
             Band::near(1.0, 0.1, "as much, within a tenth")
         } else {

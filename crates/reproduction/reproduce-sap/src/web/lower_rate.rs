@@ -5,7 +5,7 @@ use windfall_experiment::{
 };
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 
-use super::super::bulk::{MEASURES, measures};
+use super::super::bulk::{APPROXIMATE, MEASURES, TCP, measures};
 use super::super::{office, rates};
 use super::fig6::{FAR, HIGH_RATES, plan};
 use super::requests::Fetch;
@@ -19,10 +19,6 @@ pub(crate) const FIGURE: Figure = Figure {
     mutation: Some(MUTATION),
     run,
 };
-
-/// The indexes of the ways.
-const APPROXIMATE: usize = 0;
-const TCP: usize = 1;
 
 /// The seconds of all requests.
 struct Seconds<'a>(&'a Measured);

@@ -6,7 +6,8 @@ use windfall_experiment::{
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 
 use super::super::bulk::{
-    DISTANCES, NEAR, TABLE, Times, mean_factor, of_table_1, ratio, seconds_at,
+    APPROXIMATE, DISTANCES, NEAR, PRECISE, TABLE, TCP, Times, mean_factor, of_table_1, ratio,
+    seconds_at,
 };
 use super::super::office;
 use super::requests::Fetch;
@@ -21,10 +22,7 @@ pub(crate) const FIGURE: Figure = Figure {
     run,
 };
 
-/// The indexes of the ways.
-const APPROXIMATE: usize = 0;
-const TCP: usize = 1;
-const PRECISE: usize = 2;
+/// The indexes of the ways, after those of the protocols.
 const STANDARD: usize = 3;
 const STANDARD_PRECISE: usize = 4;
 
