@@ -14,7 +14,6 @@ use std::process::{Command, Stdio};
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use windfall_bench::{alternate, frames, is_listed, is_wanted, simulation, thread_time};
-use windfall_network::SimulatedStation;
 use windfall_sim::Simulation;
 
 /// Frames for the same processor time, as a multiple of ns-3's.
@@ -100,7 +99,7 @@ fn run_once(mut simulation: Simulation) -> Run {
     simulation.finish();
     let seconds = (thread_time() - start).as_secs_f64();
     let stations = (0..).map_while(|number| simulation.network().station(number));
-    let measures = stations.flat_map(SimulatedStation::reports).flatten();
+    let measures = stations.flat_map(|station| station.reports(simulation.now())).flatten();
     let received =
         measures.filter(|(name, _)| *name == "received_bytes").map(|(_, it)| it.number());
     Run { frames: frames(&simulation), bytes: received.sum::<f64>() as u64, seconds }

@@ -69,7 +69,8 @@ impl Outcome {
         let number = own.position(|app| app.config.name() == kind);
         let number = number.unwrap_or_else(|| panic!("no application of {station} is a {kind}"));
         let station = self.simulation.network().station(station);
-        let report = station.and_then(|station| station.reports().nth(number));
+        let now = self.simulation.now();
+        let report = station.and_then(|station| station.reports(now).nth(number));
         report.unwrap_or_default().into_iter().map(|(name, it)| (name, it.number())).collect()
     }
 }

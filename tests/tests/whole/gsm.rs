@@ -212,7 +212,7 @@ fn pings(name: &str, change: impl Fn(&mut String)) -> (f64, f64, usize) {
     });
     ran.expect("it runs");
     let station = simulation.network().station(0).expect("it is there");
-    let reports: Vec<_> = station.reports().flatten().collect();
+    let reports: Vec<_> = station.reports(simulation.now()).flatten().collect();
     let number = |name: &str| {
         let found = reports.iter().find(|(other, _)| *other == name);
         found.map_or(f64::NAN, |(_, value)| value.number())

@@ -43,7 +43,8 @@ fn logged(link: &str) -> (LayerLog, BTreeMap<&'static str, f64>, Vec<f64>) {
     let text = String::from_utf8(log.into_inner()).expect("it is text");
     let read = LayerLog::read(&text, &mut MemoryBudget::default()).expect("it is a log");
     let station = simulation.network().station(1).expect("the far one");
-    let report = station.reports().flatten().map(|(name, it)| (name, it.number())).collect();
+    let report =
+        station.reports(simulation.now()).flatten().map(|(name, it)| (name, it.number())).collect();
     (read, report, delays)
 }
 

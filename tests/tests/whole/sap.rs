@@ -32,7 +32,7 @@ type Report = BTreeMap<&'static str, f64>;
 fn reports(outcome: &Outcome, station: usize, has: &str) -> Vec<Report> {
     let station = outcome.simulation.network().station(station).expect("it is there");
     let all = station
-        .reports()
+        .reports(outcome.simulation.now())
         .map(|report| report.into_iter().map(|(name, it)| (name, it.number())).collect::<Report>());
     all.filter(|report| report.contains_key(has)).collect()
 }

@@ -93,7 +93,7 @@ fn senders_of_one_pace_share_a_full_queue_alike() {
     for seed in 1..=10 {
         let outcome = run(&text, seed);
         let far = outcome.simulation.network().station(1).expect("simulated");
-        let received = far.reports().map(|report| {
+        let received = far.reports(outcome.simulation.now()).map(|report| {
             let (_, count) = report.into_iter().find(|(name, _)| *name == "received").expect("it");
             count.number()
         });

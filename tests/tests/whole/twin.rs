@@ -132,7 +132,8 @@ fn timeline<'a>(
     for event in &events {
         timeline.note(event.at, format_args!("{} {:?}", event.element.0, event.what));
     }
-    let reports: Vec<_> = stations.map(|station| station.reports().collect::<Vec<_>>()).collect();
+    let reports: Vec<_> =
+        stations.map(|station| station.reports(Instant::START).collect::<Vec<_>>()).collect();
     format!("{}{reports:?}\n", timeline.as_str())
 }
 

@@ -66,9 +66,12 @@ impl SimulatedStation {
         self.host.tcp_operations()
     }
 
-    /// Returns the measurements of each application.
-    pub fn reports(&self) -> impl Iterator<Item = Vec<(&'static str, Measured)>> + '_ {
-        self.apps.iter().map(|app| app.report())
+    /// Returns the measurements of each application at `now`.
+    pub fn reports(
+        &self,
+        now: Instant,
+    ) -> impl Iterator<Item = Vec<(&'static str, Measured)>> + '_ {
+        self.apps.iter().map(move |app| app.report(now))
     }
 
     /// Carries the next command to the host, or the next event to an application. Returns false if

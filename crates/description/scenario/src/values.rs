@@ -188,6 +188,44 @@ impl fmt::Display for Queue {
     }
 }
 
+/// Bytes of the shortest packet that can be marked: a header of IPv4 without options.
+const SHORTEST: u64 = 20;
+
+impl QueueLength {
+    /// The length of a queue of which only the mark or the discipline is given.
+    fn usual() -> Self {
+        let packets = u32::try_from(Limits::default().packets).ok().and_then(NonZeroU32::new);
+        Self { packets, bytes: None }
+    }
+
+    /// Returns the greatest number of packets in it, however short they are, and what happens to
+    /// one more; `None` if it has no bound.
+    fn most_packets(&self) -> Option<(u64, String)> {
+        let by_count = self.packets.map(|packets| u64::from(packets.get()));
+        let by_bytes = self.bytes.map(|bytes| bytes.0 / SHORTEST);
+        match (by_count, by_bytes) {
+            (count, Some(most)) if count.is_none_or(|count| most < count) => {
+                let drops =
+                    format!("holds at most {most} of the shortest packets, {SHORTEST} bytes each");
+                Some((most, drops))
+            }
+            (Some(most), _) => Some((most, format!("drops a packet that finds {most} waiting"))),
+            (None, _) => None,
+        }
+    }
+
+    /// Names it with its units.
+    fn described(&self) -> String {
+        match self.packets {
+            None => self.to_string(),
+            Some(packets) => match self.bytes {
+                None => format!("{packets} packets"),
+                Some(bytes) => format!("{packets} packets and {bytes}"),
+            },
+        }
+    }
+}
+
 impl fmt::Display for QueueLength {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.packets, self.bytes) {
@@ -218,23 +256,20 @@ impl Queue {
     /// Says why its marks would never be set, if they would not: a packet that joins finds at most
     /// one packet less than the queue holds.
     pub(crate) fn useless_mark(&self) -> Option<String> {
-        let mark = self.mark?.get();
-        let packets = match self.length {
-            Some(length) => length.packets?.get() as usize,
-            None => Limits::default().packets,
-        };
-        if (mark as usize) < packets {
+        let mark = u64::from(self.mark?.get());
+        let length = self.length.unwrap_or_else(QueueLength::usual);
+        let (most, drops) = length.most_packets()?;
+        if mark < most {
             return None;
         }
         let default = if self.length.is_none() { ", its default" } else { "" };
-        let fix = if packets > 1 {
-            format!("mark from 1 to {} packets on, or make the queue longer", packets - 1)
-        } else {
-            "make the queue longer".to_owned()
+        let fix = match most {
+            0 | 1 => "make the queue longer".to_owned(),
+            _ => format!("mark from 1 to {} packets on, or make the queue longer", most - 1),
         };
         Some(format!(
-            "mark:{mark} never marks in a queue of {packets} packets{default}, which drops a \
-             packet that finds {packets} waiting: {fix}"
+            "mark:{mark} never marks in a queue of {}{default}, which {drops}: {fix}",
+            length.described()
         ))
     }
 

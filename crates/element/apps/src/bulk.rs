@@ -133,7 +133,7 @@ impl Application for Bulk {
         (self.step == Step::Open).then_some((self.config.start, "bulk"))
     }
 
-    fn report(&self) -> Vec<(&'static str, Measured)> {
+    fn report(&self, _now: Instant) -> Vec<(&'static str, Measured)> {
         let since = |at: Option<Instant>| {
             at.map(|at| at.saturating_since(self.config.start).as_secs_f64()).into()
         };
@@ -255,7 +255,7 @@ impl Application for BulkSink {
         (!self.opened).then_some((Instant::START, "open"))
     }
 
-    fn report(&self) -> Vec<(&'static str, Measured)> {
+    fn report(&self, _now: Instant) -> Vec<(&'static str, Measured)> {
         let span = self.first.zip(self.last);
         let span = span.map(|(first, last)| last.saturating_since(first).as_secs_f64());
         let goodput = span.filter(|it| *it > 0.0).map(|it| self.bytes as f64 * 8.0 / it);

@@ -147,7 +147,7 @@ impl Application for Ping {
         Some((self.due().into_iter().chain(forgotten).min()?, "ping"))
     }
 
-    fn report(&self) -> Vec<(&'static str, Measured)> {
+    fn report(&self, _now: Instant) -> Vec<(&'static str, Measured)> {
         // Links keep order: a request before one that was answered is hardly under way any more.
         let pending = self.waiting.range(self.answered..).count() as u64;
         let decided = self.sent - pending;

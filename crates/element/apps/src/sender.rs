@@ -137,7 +137,7 @@ macro_rules! sender_app {
                 Some((self.0.due()?, $why))
             }
 
-            fn report(&self) -> Vec<(&'static str, Measured)> {
+            fn report(&self, _now: Instant) -> Vec<(&'static str, Measured)> {
                 self.0.report()
             }
         }

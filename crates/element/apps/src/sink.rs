@@ -129,7 +129,7 @@ impl Application for Sink {
         (!self.opened).then_some((Instant::START, "open"))
     }
 
-    fn report(&self) -> Vec<(&'static str, Measured)> {
+    fn report(&self, _now: Instant) -> Vec<(&'static str, Measured)> {
         let tally = &self.tally;
         vec![
             ("received", tally.received.into()),

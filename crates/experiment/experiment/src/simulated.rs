@@ -136,7 +136,8 @@ impl Transfer {
 /// Returns the last value that an application reports under a name.
 fn report(simulation: &Simulation, name: &str) -> f64 {
     let stations = (0..2).filter_map(|number| simulation.network().station(number));
-    let reports = stations.flat_map(|station| station.reports().flatten().collect::<Vec<_>>());
+    let now = simulation.now();
+    let reports = stations.flat_map(|station| station.reports(now).flatten().collect::<Vec<_>>());
     reports.rev().find(|(other, _)| *other == name).map_or(0.0, |(_, it)| it.number())
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use windfall_base::{Duration, Instant};
 use windfall_live::Signals;
-use windfall_network::{AppConfig, Network};
+use windfall_network::AppConfig;
 use windfall_run_output::recorder::RunRecorder;
 use windfall_run_output::summary::{ApplicationSummary, StationSummary, Summary, named};
 use windfall_scenario::{AppKind, Topology};
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result {
     if !matches!(ended, Ok(None)) {
         summary.interrupted_of_seconds = Some(topology.duration.as_secs_f64());
     }
-    add_stations(&mut summary, simulation.network(), &topology);
+    add_stations(&mut summary, &simulation, &topology);
     summary::add_energy(&mut summary, simulation.network());
     if args.record.json {
         writeln!(out, "{}", summary.to_json())?;
@@ -103,10 +103,10 @@ fn advance(
 }
 
 /// Adds what the simulated hosts dropped, and what their applications measured.
-fn add_stations(summary: &mut Summary, network: &Network, topology: &Topology) {
-    let measures = measures(network, topology);
+fn add_stations(summary: &mut Summary, simulation: &Simulation, topology: &Topology) {
+    let measures = measures(simulation, topology);
     for (number, plan) in topology.stations.iter().enumerate() {
-        let Some(station) = network.station(number) else { continue };
+        let Some(station) = simulation.network().station(number) else { continue };
         summary.stations.push(StationSummary {
             name: plan.name.clone(),
             dropped_after: named(&station.ledger().drops),
@@ -132,10 +132,11 @@ type Measures = BTreeMap<&'static str, Measured>;
 
 /// Returns what each application of the plan measured, and for each sink what was sent to it, which
 /// it cannot know by itself.
-fn measures(network: &Network, topology: &Topology) -> Vec<Measures> {
+fn measures(simulation: &Simulation, topology: &Topology) -> Vec<Measures> {
+    let (network, now) = (simulation.network(), simulation.now());
     let stations = (0..topology.stations.len()).map(|number| network.station(number));
-    let reports = stations
-        .map(|station| station.into_iter().flat_map(windfall_network::SimulatedStation::reports));
+    let reports =
+        stations.map(|station| station.into_iter().flat_map(|station| station.reports(now)));
     let mut reports: Vec<_> = reports.collect();
     let own = topology.apps.iter().map(|app| reports[app.station].next().unwrap_or_default());
     let mut all: Vec<Measures> = own.map(|report| report.into_iter().collect()).collect();

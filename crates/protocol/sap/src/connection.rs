@@ -84,6 +84,8 @@ struct Inbox {
     /// Approximate messages that are read newest first, and whether they are.
     fresh: VecDeque<Received>,
     newest_first: bool,
+    /// The number of those that were dropped unread for newer ones.
+    displaced: u64,
     /// Messages of which parts have arrived.
     partial: Partial,
     orders: BTreeMap<u16, Order>,
@@ -476,7 +478,7 @@ impl Connection {
         self.left = self.undelivered();
         self.deliver_partial(None);
         self.state = State::Closed;
-        self.outbox = Outbox::default();
+        self.outbox = Outbox { displaced: self.outbox.displaced, ..Outbox::default() };
         self.sent.clear();
         self.deadline = None;
         self.events.push_back(SapEvent::Closed(reason));

@@ -478,6 +478,14 @@ impl SapEndpoint {
         }
     }
 
+    /// Returns the number of approximate messages of a connection that gave way to newer ones
+    /// ([`set_newest_first`](Self::set_newest_first)): before they were sent, and before they were
+    /// read.
+    #[must_use]
+    pub fn displaced(&self, id: ConnectionId) -> (u64, u64) {
+        self.connections.get(&id.0).map_or((0, 0), Connection::displaced)
+    }
+
     /// Sets how long the close of a connection waits without progress, instead of
     /// [`SapConfig::close_timeout`].
     pub fn set_linger(&mut self, id: ConnectionId, linger: Duration) {

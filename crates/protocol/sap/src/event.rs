@@ -66,6 +66,8 @@ pub enum Dropped {
     Forged,
     /// It has arrived before.
     Duplicate,
+    /// It is a part of an approximate message that was delivered without it.
+    Late,
     /// The body is malformed for its kind.
     Malformed,
     /// It is not valid in this state.

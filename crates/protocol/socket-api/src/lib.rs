@@ -215,8 +215,8 @@ pub trait Application {
         None
     }
 
-    /// Returns the measurements, as names and values, for the summary of the run.
-    fn report(&self) -> Vec<(&'static str, Measured)>;
+    /// Returns the measurements at `now`, as names and values, for the summary of the run.
+    fn report(&self, now: Instant) -> Vec<(&'static str, Measured)>;
 }
 
 /// A message that reached an application, as far as that knows what was sent.

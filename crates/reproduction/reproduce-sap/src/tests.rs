@@ -145,7 +145,8 @@ fn transfers(protocol: ProtocolUnderTest, link: &str, seeds: core::ops::Range<u6
         sums[0] += bulk::seconds(&mut pair, protocol, KILOBYTES, bulk::PATIENCE);
         let mut simulation = Simulation::new(&topology, Seed(seed)).expect("it can be built");
         simulation.finish();
-        let report = simulation.network().station(0).and_then(|it| it.reports().next());
+        let now = simulation.now();
+        let report = simulation.network().station(0).and_then(|it| it.reports(now).next());
         let report = report.expect("the application reports");
         let seconds = report.into_iter().find(|(name, _)| *name == "transfer_mean_seconds");
         sums[1] += seconds.expect("it measures them").1.number();

@@ -64,7 +64,7 @@ pub(crate) fn simulate(
     ran.map_err(|error| failed(error.to_string()))?;
     let network = simulation.network();
     for station in (0..2).filter_map(|number| network.station(number)) {
-        let reports = station.reports().flatten();
+        let reports = station.reports(simulation.now()).flatten();
         outcome.reports.extend(reports.map(|(name, value)| (name, value.number())));
     }
     Ok(outcome)

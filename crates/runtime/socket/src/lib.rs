@@ -43,7 +43,7 @@ pub use sap::{SapListener, SapOptions, SapSocket};
 pub use udplite::{
     ReceivedDatagram, UDPLITE_RECV_CSCOV, UDPLITE_SEND_CSCOV, UdpLiteDatagram, UdpLiteSocket,
 };
-pub use windfall_base::Duration;
+pub use windfall_base::{DropReason, Drops, Duration};
 pub use windfall_sap::{
     CloseReason, Decision, Integrity, Message, MessageCheck, MessageKind, Mode, Profile, Reason,
     Received, SapConfig, SapSendError, SharedKey, Tolerance, Undelivered,

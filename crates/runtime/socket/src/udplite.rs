@@ -1,27 +1,21 @@
 //! UDP-Lite sockets over any carrier.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::ops::Range;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU16, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
-use arrayvec::ArrayVec;
 use bytes::Bytes;
-use memmap2::MmapMut;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
 use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, ipproto};
 use windfall_base::Duration;
-use windfall_wire_net::carrier::Ports;
-use windfall_wire_net::udplite::{self, Coverage};
-use windfall_wire_net::{Addresses, CarrierPacket, Ipv4Packet, UdpLitePacket, carrier};
 
 use crate::carrier::Carrier;
-use crate::pool::{Pool, WORTH};
+use crate::pool::Pool;
 use crate::source::Sources;
-use crate::system::{self, Incoming, SocketOption};
+use crate::system::{self, SocketOption};
 
 /// Linux's option for the coverage of sent datagrams: 0 for all, 1 to 7 for the header, more than
 /// the length for all.
@@ -29,10 +23,6 @@ pub const UDPLITE_SEND_CSCOV: i32 = 10;
 /// Linux's option for the least coverage to accept: unset for any, 0 for full coverage only.
 pub const UDPLITE_RECV_CSCOV: i32 = 11;
 
-/// The buffer size of one datagram, until a longer one has arrived.
-const USUAL: usize = 2048;
-/// The number of datagrams in a batch from then on.
-const LONG_BATCH: usize = 16;
 /// The requested kernel buffer size in bytes.
 const KERNEL_BUFFER: usize = 4 << 20;
 const UNSET: i32 = -1;
@@ -97,54 +87,8 @@ pub struct UdpLiteSocket {
     /// The last value of the kernel's option for IPv4 and for IPv6: the coverage, or whether to
     /// omit the checksum.
     told: Mutex<[i32; 2]>,
-    scratch: Mutex<Scratch>,
+    scratch: Mutex<receive::Scratch>,
     pool: Pool,
-}
-
-/// The receive buffers of a batch.
-#[derive(Debug, Default)]
-struct Scratch {
-    /// A datagram longer than usual has arrived.
-    long: bool,
-    /// One buffer for all datagrams of the usual length, or one for each long one.
-    buffers: ArrayVec<MmapMut, LONG_BATCH>,
-}
-
-impl Scratch {
-    /// Returns the buffer of the datagram with this index.
-    fn buffer(&self, index: usize) -> &[u8] {
-        if self.long { &self.buffers[index] } else { &self.buffers[0][index * USUAL..][..USUAL] }
-    }
-
-    fn receive(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        pool: &Pool,
-        most: usize,
-        received: &mut ArrayVec<Incoming, { system::BATCH }>,
-    ) -> io::Result<()> {
-        if self.long {
-            while !self.buffers.is_full() {
-                self.buffers.push(pool.take()?);
-            }
-            let slices = self.buffers.iter_mut().map(|pages| &mut pages[..]);
-            return system::receive(fd, slices.take(most), received);
-        }
-        if self.buffers.is_empty() {
-            self.buffers.push(MmapMut::map_anon(system::BATCH * USUAL)?);
-        }
-        system::receive(fd, self.buffers[0].chunks_exact_mut(USUAL).take(most), received)
-    }
-}
-
-/// A parsed datagram: its sender, the range of its payload, and the result of its checksum.
-struct Reading {
-    from: SocketAddr,
-    data: Range<usize>,
-    intact: bool,
-    unbound: bool,
-    /// The system's own checksum covers it.
-    whole: bool,
 }
 
 impl UdpLiteSocket {
@@ -328,43 +272,6 @@ impl UdpLiteSocket {
             .map(drop)
     }
 
-    /// Receives a batch of datagrams with a correct checksum; returns the number added to
-    /// `arrivals`.
-    ///
-    /// # Errors
-    /// If nothing waits ([`io::ErrorKind::WouldBlock`]), or the system reports an error.
-    pub fn receive(&self, arrivals: &mut Vec<ReceivedDatagram>) -> io::Result<usize> {
-        self.receive_up_to(system::BATCH, arrivals)
-    }
-
-    /// Receives as [`receive`](Self::receive) does, but at most `most` datagrams, so that the
-    /// descriptor stays readable while others wait.
-    ///
-    /// # Errors
-    /// As [`receive`](Self::receive).
-    pub fn receive_up_to(
-        &self,
-        most: usize,
-        arrivals: &mut Vec<ReceivedDatagram>,
-    ) -> io::Result<usize> {
-        let before = arrivals.len();
-        self.take(most, arrivals)?;
-        let mut index = 0;
-        arrivals.retain(|arrival| {
-            index += 1;
-            index <= before || arrival.intact
-        });
-        Ok(arrivals.len() - before)
-    }
-
-    /// Receives a batch, including datagrams whose checksum failed if this end verifies it.
-    ///
-    /// # Errors
-    /// As [`receive`](Self::receive).
-    pub fn receive_any(&self, arrivals: &mut Vec<ReceivedDatagram>) -> io::Result<usize> {
-        self.take(system::BATCH, arrivals)
-    }
-
     /// Waits until a datagram can be received or an error fetched, at most for `span`; returns
     /// whether it can.
     ///
@@ -385,135 +292,6 @@ impl UdpLiteSocket {
     fn wait(&self, interest: PollFlags, span: Option<Duration>) -> io::Result<bool> {
         let span = span.map(system::timespec);
         Ok(poll(&mut [PollFd::new(&self.socket, interest)], span.as_ref())? > 0)
-    }
-
-    /// Lets the system merge whole datagrams from now on, once one has arrived: then a call may
-    /// receive many more than it has buffers.
-    pub(crate) fn permit_merging(&self) {
-        self.may_merge.store(self.carrier == Carrier::Udp, Ordering::Relaxed);
-    }
-
-    /// Tells the system to merge datagrams; returns whether it begins to.
-    fn merge(&self) -> bool {
-        if !self.may_merge.load(Ordering::Relaxed) || self.merges.swap(true, Ordering::Relaxed) {
-            return false;
-        }
-        system::set(self.socket.as_fd(), SocketOption::MERGE, 1).is_ok()
-    }
-
-    /// Receives at most `most` datagrams, whatever their checksum.
-    fn take(&self, most: usize, arrivals: &mut Vec<ReceivedDatagram>) -> io::Result<usize> {
-        let before = arrivals.len();
-        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut received = ArrayVec::new();
-        scratch.receive(self.socket.as_fd(), &self.pool, most, &mut received)?;
-        let (mut longer, mut whole) = (false, false);
-        for incoming in &received {
-            let Some(bytes) = scratch.buffer(incoming.index).get(..incoming.len) else {
-                // It is lost this time and will be retransmitted.
-                longer = true;
-                continue;
-            };
-            let data = if bytes.len() < WORTH {
-                Bytes::copy_from_slice(bytes)
-            } else {
-                let fresh = self.pool.take()?;
-                let pages = std::mem::replace(&mut scratch.buffers[incoming.index], fresh);
-                self.pool.lend(pages).slice(..incoming.len)
-            };
-            // The system may have merged datagrams of one length.
-            let size = incoming.segment.unwrap_or(incoming.len).max(1);
-            for start in (0..incoming.len).step_by(size).take(system::SEGMENTS) {
-                let end = incoming.len.min(start + size);
-                let Some(reading) = self.read(incoming, &data[start..end]) else { continue };
-                let Reading { from, data: place, intact, unbound, whole: is_whole } = reading;
-                whole |= is_whole;
-                let data = data.slice(start + place.start..start + place.end);
-                arrivals.push(ReceivedDatagram { from, data, intact, unbound, whole: is_whole });
-            }
-        }
-        if whole && self.merge() {
-            longer = true;
-        }
-        if longer {
-            *scratch = Scratch { long: true, buffers: ArrayVec::new() };
-        }
-        Ok(arrivals.len() - before)
-    }
-
-    /// Releases the receive buffers until they are needed again.
-    pub fn rest(&self) {
-        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-        scratch.buffers.clear();
-        self.pool.clear();
-    }
-
-    /// Parses a received datagram; `None` if it is not for this socket.
-    fn read(&self, incoming: &Incoming, bytes: &[u8]) -> Option<Reading> {
-        let from = incoming.from;
-        match self.carrier {
-            Carrier::Kernel => {
-                let data = 0..bytes.len();
-                Some(Reading { from, data, intact: true, unbound: false, whole: false })
-            }
-            Carrier::Udp => {
-                let packet = CarrierPacket::new(bytes).ok()?;
-                if packet.is_whole() {
-                    // The system has checked it.
-                    let data = carrier::HEADER_LEN..bytes.len();
-                    let accepted = self.accepts(packet.coverage(), bytes.len());
-                    let reading = Reading { from, data, intact: true, unbound: false, whole: true };
-                    return accepted.then_some(reading);
-                }
-                let bound = self.local_addr();
-                let local = incoming.to.unwrap_or(bound.ip());
-                let addresses = Addresses::new(from.ip(), local)?;
-                let ports = Ports { src: from.port(), dst: bound.port() };
-                let intact = packet.checksum_holds(&addresses, ports);
-                let accepted = self.accepts(packet.coverage(), bytes.len());
-                let data = carrier::HEADER_LEN..bytes.len();
-                let unbound = packet.is_unbound();
-                accepted.then_some(Reading { from, data, intact, unbound, whole: false })
-            }
-            Carrier::Raw => {
-                let local = incoming.to.unwrap_or_else(|| self.local_addr().ip());
-                self.read_raw(incoming, bytes, local)
-            }
-        }
-    }
-
-    /// Parses a datagram of a raw socket: with its IP header over IPv4, without over IPv6.
-    fn read_raw(&self, incoming: &Incoming, bytes: &[u8], local: IpAddr) -> Option<Reading> {
-        let mut from = incoming.from;
-        let (start, bytes, addresses) = if from.is_ipv4() {
-            let packet = Ipv4Packet::new(bytes).ok()?;
-            (packet.header_len(), packet.payload(), packet.addresses())
-        } else {
-            (0, bytes, Addresses::new(from.ip(), local)?)
-        };
-        let packet = UdpLitePacket::new(bytes).ok()?;
-        if packet.dst_port() != self.local_addr().port()
-            || !self.accepts(packet.coverage(), bytes.len())
-        {
-            return None;
-        }
-        from.set_port(packet.src_port());
-        if self.peer.get().is_some_and(|peer| (peer.ip(), peer.port()) != (from.ip(), from.port()))
-        {
-            return None;
-        }
-        let data = start + udplite::HEADER_LEN..start + bytes.len();
-        let intact = packet.checksum_holds(&addresses);
-        Some(Reading { from, data, intact, unbound: false, whole: false })
-    }
-
-    /// Returns whether a datagram of `len` bytes has the required coverage.
-    fn accepts(&self, coverage: Coverage, len: usize) -> bool {
-        match self.least_coverage.load(Ordering::Relaxed) {
-            UNSET => true,
-            0 => coverage.bytes_of(len) == len,
-            least => coverage.bytes_of(len) >= least as usize || coverage == Coverage::Full,
-        }
     }
 }
 
@@ -585,6 +363,7 @@ fn hold_port(local: SocketAddr) -> io::Result<OwnedFd> {
     Ok(holder)
 }
 
+mod receive;
 mod send;
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Stations that contend and hear only others are told of frames all at once: nothing changes.
 
 use windfall_base::{Seed, Stream};
-use windfall_network::SimulatedStation;
 use windfall_tests::run::run;
 
 /// Stations at random places, most of which send to others; `observe` has them told everything.
@@ -41,7 +40,8 @@ fn outcome(seed: u64, observe: bool) -> Vec<String> {
     let network = simulation.network();
     let interfaces = network.interfaces().enumerate().map(|(index, interface)| {
         let station = network.station(index);
-        let reports: Vec<_> = station.into_iter().flat_map(SimulatedStation::reports).collect();
+        let now = simulation.now();
+        let reports: Vec<_> = station.into_iter().flat_map(|it| it.reports(now)).collect();
         let airtime = network.airtime(interface, simulation.now());
         format!("{:?} {airtime:?} {reports:?}", network.ledger(interface))
     });

@@ -37,7 +37,7 @@ fn reported(scenario: &Scenario, seconds: u64, station: usize, name: &str) -> f6
     let mut simulation = simulation(scenario);
     let _ = simulation.run(Instant::START + Duration::from_secs(seconds), &mut |_| Ok(()));
     let station = simulation.network().station(station).expect("it is there");
-    let all: Vec<_> = station.reports().flatten().collect();
+    let all: Vec<_> = station.reports(simulation.now()).flatten().collect();
     all.iter().filter(|(other, _)| *other == name).map(|(_, it)| it.number()).sum()
 }
 

@@ -107,7 +107,7 @@ fn the_order_of_the_file_does_not_decide_who_finds_room_in_a_full_queue() {
         simulation.finish();
         let received = |station: usize| -> f64 {
             let station = simulation.network().station(station).expect("it is there");
-            let all = station.reports().flatten();
+            let all = station.reports(simulation.now()).flatten();
             all.filter(|(name, _)| *name == "received").map(|(_, it)| it.number()).sum()
         };
         let [first, second] = [1, 2].map(received);

@@ -41,7 +41,7 @@ fn carried(loss: f64, control: &str, seed: u64, seconds: u64) -> f64 {
     let mut simulation = Simulation::new(&topology, Seed(seed)).expect("it can be built");
     let _ = simulation.run(Instant::START + Duration::from_secs(seconds), &mut |_| Ok(()));
     let station = simulation.network().station(1).expect("it is there");
-    let reports: Vec<_> = station.reports().flatten().collect();
+    let reports: Vec<_> = station.reports(simulation.now()).flatten().collect();
     let bytes =
         reports.iter().filter(|(name, _)| *name == "received_bytes").map(|it| it.1.number());
     bytes.sum::<f64>() * 8e-6 / seconds as f64

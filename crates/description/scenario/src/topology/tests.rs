@@ -226,7 +226,14 @@ fn a_mark_that_no_packet_can_find_is_refused() {
              [[link]]\nstations = [\"a\", \"b\"]\nrate = \"1Mbps\"\n{queue}\n"
         ))
     };
-    let useful = ["20,mark:19", "mark:999", "infinite,mark:5000", "64kB,mark:5000", "2,mark:1"];
+    let useful = [
+        "20,mark:19",
+        "mark:999",
+        "infinite,mark:5000",
+        "64kB,mark:3199",
+        "2,mark:1",
+        "40B,mark:1",
+    ];
     for queue in useful {
         assert!(with(&format!("queue = \"{queue}\"")).is_ok(), "{queue}");
     }
@@ -239,6 +246,19 @@ fn a_mark_that_no_packet_can_find_is_refused() {
     assert!(message.contains("mark:1000 never marks in a queue of 1000 packets, its default"));
     let message = with("queue = \"1,mark:3\"").unwrap_err();
     assert!(message.contains("3 never marks in a queue of 1 packets"), "{message}");
+    // A packet has at least the 20 bytes of its header.
+    for (queue, fault) in [
+        (
+            "20B,mark:1",
+            "of 20B, which holds at most 1 of the shortest packets, 20 bytes each: make",
+        ),
+        ("64kB,mark:3200", "of 64000B, which holds at most 3200 of the shortest packets"),
+        ("900,200B,mark:10", "of 900 packets and 200B, which holds at most 10 of"),
+        ("5,64kB,mark:5", "of 5 packets and 64000B, which drops a packet that finds 5 waiting"),
+    ] {
+        let message = with(&format!("queue = \"{queue}\"")).unwrap_err();
+        assert!(message.contains(fault), "{message}");
+    }
 }
 
 #[test]

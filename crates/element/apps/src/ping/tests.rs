@@ -25,7 +25,7 @@ fn reply(data: &Bytes) -> SocketEvent {
 }
 
 fn value(ping: &Ping, name: &str) -> f64 {
-    let report = ping.report();
+    let report = ping.report(Instant::START);
     report.iter().find(|(key, _)| *key == name).expect("a value of that name").1.number()
 }
 
@@ -59,7 +59,7 @@ fn replies_are_timed_and_the_rest_is_lost() {
 #[test]
 fn requests_that_may_still_be_answered_are_not_lost() {
     let mut ping = ping(56);
-    assert_eq!(ping.report()[4], ("loss", Measured::Absent));
+    assert_eq!(ping.report(Instant::START)[4], ("loss", Measured::Absent));
     let mut sent = Vec::new();
     for second in 0..4 {
         while let Some(command) = ping.poll_command(at(second * 1000)) {
@@ -70,7 +70,7 @@ fn requests_that_may_still_be_answered_are_not_lost() {
     }
     let names = ["received", "pending", "lost", "loss"];
     assert_eq!(names.map(|name| value(&ping, name)), [0.0, 4.0, 0.0, 0.0]);
-    assert_eq!(ping.report()[9], ("rtt_min_seconds", Measured::Absent));
+    assert_eq!(ping.report(Instant::START)[9], ("rtt_min_seconds", Measured::Absent));
     ping.handle_event(at(3001), reply(&sent[1]));
     assert_eq!(names.map(|name| value(&ping, name)), [1.0, 2.0, 1.0, 0.5]);
     ping.handle_timeout(at(12_000));

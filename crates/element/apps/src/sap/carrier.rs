@@ -73,12 +73,13 @@ fn frame(damage: &Damage) -> Check {
 }
 
 /// The reasons for which an endpoint drops datagrams, with the names of their counts.
-const REASONS: [(&str, Dropped); 11] = [
+const REASONS: [(&str, Dropped); 12] = [
     ("dropped_closed", Dropped::Closed),
     ("dropped_damaged", Dropped::Damaged),
     ("dropped_duplicate", Dropped::Duplicate),
     ("dropped_forged", Dropped::Forged),
     ("dropped_header", Dropped::Header),
+    ("dropped_late", Dropped::Late),
     ("dropped_malformed", Dropped::Malformed),
     ("dropped_no_connection", Dropped::NoConnection),
     ("dropped_no_room", Dropped::NoRoom),

@@ -91,6 +91,8 @@ struct Tally {
     refused: u64,
     failed: u64,
     undelivered: Undelivered,
+    /// Messages that gave way to newer ones before they were sent.
+    displaced: u64,
     connected: Option<Instant>,
     closed: Option<Instant>,
     transfers: Spread,
@@ -211,6 +213,7 @@ impl SapSender {
 
     /// Takes leave of a peer that has everything and has ended too.
     fn part(&mut self, now: Instant, id: ConnectionId) {
+        self.tally.displaced += self.carrier.endpoint.displaced(id).0;
         self.carrier.endpoint.close(now, id);
         self.tally.closed = Some(now);
         self.step = Step::Over;
@@ -291,8 +294,14 @@ impl Application for SapSender {
         Some((own.into_iter().chain(endpoint).min()?, "sap"))
     }
 
-    fn report(&self) -> Vec<(&'static str, Measured)> {
+    fn report(&self, _now: Instant) -> Vec<(&'static str, Measured)> {
         let tally = &self.tally;
+        let open = match self.step {
+            Step::Sending(id) | Step::Finishing(id) | Step::Parting(id) => {
+                self.carrier.endpoint.displaced(id).0
+            }
+            Step::Idle | Step::Connecting(_) | Step::Over => 0,
+        };
         let since = |at: Option<Instant>| {
             at.map(|at| at.saturating_since(self.config.start).as_secs_f64()).into()
         };
@@ -300,6 +309,7 @@ impl Application for SapSender {
             ("sent", tally.sent.into()),
             ("sent_bytes", tally.sent_bytes.into()),
             ("refused", tally.refused.into()),
+            ("displaced", (tally.displaced + open).into()),
             ("undelivered", tally.undelivered.messages.into()),
             ("undelivered_bytes", tally.undelivered.bytes.into()),
             ("connected_seconds", since(tally.connected)),

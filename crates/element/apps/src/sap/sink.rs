@@ -83,6 +83,8 @@ struct Tally {
     gaps: Spread,
     first: Option<Instant>,
     last: Option<Instant>,
+    /// When the last connection ended that had not finished.
+    broken: Option<Instant>,
     /// Bytes of the first message: they arrived before the measured time.
     first_bytes: u64,
 }
@@ -175,7 +177,10 @@ impl SapSink {
     fn forget(&mut self, now: Instant, id: ConnectionId, reason: CloseReason) {
         if let Some(peer) = self.peers.get_mut(&id) {
             peer.inspector.give_up();
-            self.tally.lost += if peer.finished { 0 } else { peer.approximate.missing() };
+            if !peer.finished {
+                self.tally.lost += peer.approximate.missing();
+                self.tally.broken = Some(now);
+            }
             self.tally.failed += u64::from(!peer.finished && reason != CloseReason::Closed);
         }
         self.deliver(now, id);
@@ -229,13 +234,15 @@ impl Tally {
         }
     }
 
-    /// Bits of data per second from the first arrival to the last, if there are two of them.
-    fn goodput(&self) -> Option<f64> {
+    /// Bits of data per second from the first arrival to the last, if there are two of them, or to
+    /// `end`, at which a connection was open or broke: one that stalled carried nothing meanwhile.
+    fn goodput(&self, end: Option<Instant>) -> Option<f64> {
         let (first, last) = self.first.zip(self.last).filter(|(first, last)| last > first)?;
+        let last = end.map_or(last, |end| end.max(last));
         Some(((self.bytes - self.first_bytes) * 8) as f64 / (last - first).as_secs_f64())
     }
 
-    fn report(&self) -> Vec<(&'static str, Measured)> {
+    fn report(&self, end: Option<Instant>) -> Vec<(&'static str, Measured)> {
         let [least, most] =
             [self.ages.least(), self.ages.most()].map(|it: Option<f64>| it.unwrap_or_default());
         let age = |share| self.age_quantiles.at(share).map(|age| age.clamp(least, most)).into();
@@ -253,7 +260,7 @@ impl Tally {
             ("incomplete", self.incomplete.into()),
             ("missing_bytes", self.missing_bytes.into()),
             ("repairs_requested", self.requested.into()),
-            ("goodput_bps", self.goodput().into()),
+            ("goodput_bps", self.goodput(end).into()),
             ("age_min_seconds", self.ages.least().into()),
             ("age_mean_seconds", self.ages.mean().into()),
             ("age_p50_seconds", age(0.5)),
@@ -304,11 +311,11 @@ impl Application for SapSink {
         self.arrived.pop_front()
     }
 
-    fn report(&self) -> Vec<(&'static str, Measured)> {
-        let mut report = self.tally.report();
-        let open = self.peers.values();
-        let missing: u64 =
-            open.filter(|peer| !peer.finished).map(|peer| peer.approximate.missing()).sum();
+    fn report(&self, now: Instant) -> Vec<(&'static str, Measured)> {
+        let open = self.peers.values().filter(|peer| !peer.finished);
+        let end = open.clone().next().map(|_| now).or(self.tally.broken);
+        let mut report = self.tally.report(end);
+        let missing: u64 = open.map(|peer| peer.approximate.missing()).sum();
         report.push(("lost", (self.tally.lost + missing).into()));
         report.push(("truncated_bytes", self.carrier.truncated.into()));
         report.extend(self.carrier.drops());

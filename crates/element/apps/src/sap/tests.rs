@@ -48,8 +48,8 @@ fn every(millis: u64) -> SapPace {
 
 type Report = BTreeMap<&'static str, f64>;
 
-fn report(app: &dyn Application) -> Report {
-    app.report().into_iter().map(|(name, it)| (name, it.number())).collect()
+fn report(app: &dyn Application, end: Instant) -> Report {
+    app.report(end).into_iter().map(|(name, it)| (name, it.number())).collect()
 }
 
 /// Joins the two by a wire for a minute; `air` may change each datagram and tells whether it
@@ -92,7 +92,7 @@ fn run(
             }
         }
     }
-    [report(&sender), report(&sink)]
+    [report(&sender, end), report(&sink, end)]
 }
 
 fn values<const N: usize>(report: &Report, names: [&str; N]) -> [f64; N] {
@@ -197,6 +197,42 @@ fn what_a_link_that_falls_silent_leaves_behind_is_counted() {
     assert_eq!(values(&sent, ["failed", "transfers"]), [1.0, 0.0], "{sent:?}");
     let arrived = sent["sent"] - sent["undelivered"];
     assert!(sent["undelivered"] > 0.0 && received["received"] >= arrived, "{sent:?} {received:?}");
+    assert!((4.9..7.0).contains(&silence(&received)), "{received:?}");
+}
+
+/// The seconds after the last message that count towards the goodput.
+fn silence(received: &Report) -> f64 {
+    let bits = 8.0 * (received["received_bytes"] - 1_000.0);
+    let carried = received["gap_mean_seconds"] * (received["received"] - 1.0);
+    bits / received["goodput_bps"] - carried
+}
+
+#[test]
+fn the_goodput_of_a_stream_counts_the_time_in_which_it_stands_still() {
+    let config = SapSenderConfig { pace: every(100), ..sender(Mode::Precise, 10_000_000) };
+    let receiver = sink(config.sap);
+    let [_, received] = run(config.clone(), receiver.clone(), |number, _, _| number < 100);
+    // It stands still after a few seconds of a minute, and neither end has given up.
+    assert!((50.0..60.0).contains(&silence(&received)), "{received:?}");
+    let finite = SapSenderConfig { bytes: Some(10_000), ..config };
+    let [_, received] = run(finite, receiver, |_, _, _| true);
+    assert!(silence(&received).abs() < 1e-6, "{received:?}");
+}
+
+#[test]
+fn messages_that_give_way_to_newer_ones_are_counted() {
+    let config = SapSenderConfig {
+        newest_first: true,
+        size: 20_000,
+        ..sender(Mode::Approximate { protected: 0 }, 10_000_000)
+    };
+    let receiver = sink(config.sap);
+    // Greedy as it is, it offers more than goes at once.
+    let [sent, received] = run(config, receiver, |number, _, _| number % 50 != 49);
+    let [all, displaced] = values(&sent, ["sent", "displaced"]);
+    let [arrived, lost] = values(&received, ["received", "lost"]);
+    assert!(displaced > 100.0, "{sent:?}");
+    assert_eq!(all, arrived + lost + displaced, "{sent:?} {received:?}");
 }
 
 #[test]
@@ -231,5 +267,5 @@ fn a_socket_that_cannot_be_opened_ends_the_sender() {
     let error = SocketError::AddressInUse;
     app.handle_event(Instant::START, SocketEvent::Failed { socket: SOCKET, error });
     assert_eq!(app.poll_command(Instant::START), None);
-    assert_eq!(report(&app)["failed"], 1.0);
+    assert_eq!(report(&app, Instant::START)["failed"], 1.0);
 }

@@ -8,7 +8,7 @@ fn sink() -> Sink {
 }
 
 fn value(sink: &Sink, name: &str) -> f64 {
-    let report = sink.report();
+    let report = sink.report(Instant::START);
     report.iter().find(|(key, _)| *key == name).expect("a value of that name").1.number()
 }
 
@@ -53,7 +53,7 @@ fn every_wrong_bit_is_known_whatever_the_layers_below_say() {
 fn what_cannot_be_measured_is_absent() {
     let (mut sink, pattern) = (sink(), Pattern::new(Seed(1)));
     receive(&mut sink, 1, pattern.datagram(0, 100), Damage::default());
-    let report = sink.report();
+    let report = sink.report(Instant::START);
     let absent = report.iter().filter(|(_, it)| *it == Measured::Absent).map(|(name, _)| *name);
     let gaps = ["gap_min_seconds", "gap_mean_seconds", "gap_max_seconds", "gap_sd_seconds"];
     assert_eq!(absent.collect::<Vec<_>>(), [&["goodput_bps"][..], &gaps].concat());

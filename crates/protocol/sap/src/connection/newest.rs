@@ -14,12 +14,19 @@ impl Connection {
         self.inbox.newest_first = newest_first;
     }
 
+    /// Returns the number of approximate messages that gave way to newer ones: before they were
+    /// sent, and before they were read.
+    pub(crate) fn displaced(&self) -> (u64, u64) {
+        (self.outbox.displaced, self.inbox.displaced)
+    }
+
     /// Drops the oldest unread approximate messages until there is room for `len` bytes, if they
     /// are read newest first; returns whether there is.
     pub(super) fn make_room(&mut self, len: usize) -> bool {
         while self.room() < weight(len) {
             let Some(oldest) = self.inbox.fresh.pop_front() else { return false };
             self.inbox.bytes -= weight(oldest.data.len());
+            self.inbox.displaced += 1;
         }
         true
     }
@@ -40,6 +47,7 @@ impl Outbox {
             let Some(oldest) = index.and_then(|index| self.approximate.get(index)) else { return };
             let of = oldest.of;
             self.approximate.retain(|it| !it.of.is_with(&of));
+            self.displaced += 1;
             let left = self.approximate.iter().map(Encoded::len).sum();
             self.bytes -= self.approximate_bytes - left;
             self.approximate_bytes = left;

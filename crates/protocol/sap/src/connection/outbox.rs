@@ -24,6 +24,8 @@ pub(super) struct Outbox {
     pub(super) approximate_bytes: usize,
     /// The newest approximate message is sent first, and the oldest are dropped.
     pub(super) newest_first: bool,
+    /// The number of those that were dropped so.
+    pub(super) displaced: u64,
     /// The approximate message of which a part was sent last.
     pub(super) begun: Option<Origin>,
     /// Requests for repair that are not acknowledged, and keys of those to send.

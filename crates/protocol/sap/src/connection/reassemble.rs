@@ -81,7 +81,10 @@ impl Connection {
         let (offset, len) = (part.offset as usize, received.data.len());
         let partial = &self.inbox.partial;
         let known = partial.approximate.get(&name).is_some_and(|it| it.overlaps(offset, len));
-        if known || partial.given_up.contains(&name) {
+        if partial.given_up.contains(&name) {
+            return Err(Dropped::Late);
+        }
+        if known {
             return Err(Dropped::Duplicate);
         }
         let begun = partial.approximate.get(&name);

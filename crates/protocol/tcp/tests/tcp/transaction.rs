@@ -124,7 +124,7 @@ fn asked(pair: &mut Pair) -> Option<FastOpenCookie> {
 }
 
 #[test]
-fn a_path_without_an_answer_is_remembered_for_an_hour() {
+fn fast_open_remembers_a_path_without_an_answer_for_an_hour() {
     // RFC 7413, section 4.1.3.1: most importantly, no answer at all.
     let mut pair = acquainted(true, true);
     assert!(asked(&mut pair).is_some_and(|cookie| !cookie.is_empty()));
@@ -146,7 +146,7 @@ fn a_path_without_an_answer_is_remembered_for_an_hour() {
 }
 
 #[test]
-fn an_error_message_about_the_syn_is_remembered_too() {
+fn fast_open_remembers_an_error_message_about_its_syn() {
     // RFC 7413, section 4.1.3.1, names ICMP errors; a number that is not in flight is a guess.
     let mut pair = acquainted(true, true);
     pair.fate = Box::new(|_| Fate::lost());
@@ -162,7 +162,7 @@ fn an_error_message_about_the_syn_is_remembered_too() {
 }
 
 #[test]
-fn data_that_the_server_leaves_aside_are_a_refusal_unless_it_names_another_cookie() {
+fn fast_open_remembers_data_left_aside_unless_the_server_names_another_cookie() {
     let mut pair = acquainted(true, true);
     pair.fate = Box::new(|_| Fate::lost());
     let other = FastOpenCookie::from([7; 16]);

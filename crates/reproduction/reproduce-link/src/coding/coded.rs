@@ -228,10 +228,10 @@ pub(crate) fn bare(figure: &'static str, air: Air) -> Result<Transfer, Experimen
 /// Carries a transfer to its end.
 fn finished(mut simulation: Simulation) -> Result<Transfer, ExperimentError> {
     simulation.finish();
-    let network = simulation.network();
+    let (network, now) = (simulation.network(), simulation.now());
     let reports = (0..2)
         .filter_map(|number| network.station(number))
-        .flat_map(|station| station.reports().flatten().collect::<Vec<_>>());
+        .flat_map(|station| station.reports(now).flatten().collect::<Vec<_>>());
     let mut bytes = 0.0;
     let mut seconds = 0.0;
     let mut connected = false;

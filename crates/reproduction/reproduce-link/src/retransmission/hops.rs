@@ -155,7 +155,7 @@ fn transfer(figure: &Figure, seed: Seed, arq: Arq, bytes: u64) -> Result<Used, E
         let _ = simulation.run(now, &mut |_| Ok(()));
         let mobile = simulation.network().station(HOPS.len());
         for (key, measured) in
-            mobile.into_iter().flat_map(|m| m.reports().flatten().collect::<Vec<_>>())
+            mobile.into_iter().flat_map(|m| m.reports(now).flatten().collect::<Vec<_>>())
         {
             let value = measured.number();
             match key {

@@ -191,7 +191,7 @@ fn build(
 fn sample(simulation: &Simulation, now: Instant) -> Sample {
     let network = simulation.network();
     let mobile = network.station(2);
-    let reports = mobile.map(|mobile| mobile.reports().flatten().collect::<Vec<_>>());
+    let reports = mobile.map(|mobile| mobile.reports(now).flatten().collect::<Vec<_>>());
     let received = reports.into_iter().flatten().find(|(name, _)| *name == "received_bytes");
     let operations = network
         .station(0)

@@ -1,7 +1,10 @@
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use windfall_wire_net::{Ipv4Repr, UdpLiteRepr};
+use windfall_base::DropReason;
+use windfall_wire_net::carrier::{self, Ports};
+use windfall_wire_net::udplite::{self, Coverage};
+use windfall_wire_net::{Addresses, Ipv4Repr, UdpLiteRepr};
 
 use super::*;
 
@@ -119,6 +122,9 @@ fn the_least_coverage_is_enforced() {
         there.set_receive_coverage(Some(0)).expect("it can be set");
         send_covered(&here, &there, &[20, 58, 0]);
         assert_eq!(arrivals(&there, 2).len(), 2, "{carrier}");
+        let refused = there.drops().of(DropReason::UdpLiteCoverage);
+        // The kernel drops them before this end sees them.
+        assert_eq!(refused, if carrier == Carrier::Kernel { 0 } else { 3 }, "{carrier}");
     }
 }
 
@@ -144,6 +150,17 @@ fn damage_is_reported() {
         there.receive_any(&mut got).expect("something arrived");
     }
     assert_eq!(got.iter().map(|it| it.intact).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(there.drops().total(), 0, "both were handed out");
+    bytes[9] ^= 1;
+    for refused in [&bytes[..], &bytes[..5], b"not a datagram of this carrier"] {
+        plain.send_to(refused, there.local_addr()).expect("sent");
+    }
+    while there.drops().total() < 3 {
+        assert!(is_ready(&there, 20_000), "{:?}", there.drops());
+        assert_eq!(there.receive(&mut got).expect("something arrived"), 0);
+    }
+    let counted: Vec<_> = there.drops().iter().collect();
+    assert_eq!(counted, [(DropReason::Malformed, 2), (DropReason::UdpLiteChecksum, 1)]);
 }
 
 #[test]
@@ -194,6 +211,7 @@ fn whole_partial_and_long_datagrams_arrive() {
             here.send(&[lost]).expect("sent");
             assert!(is_ready(&there, 20_000), "{carrier} {ip}");
             assert_eq!(arrivals(&there, 0).len(), 0, "{carrier} {ip}");
+            assert_eq!(there.drops().of(DropReason::Truncated), 1, "{carrier} {ip}");
             let sent = [(60_000, true), (100, false), (40_000, false), (30_000, true), (7, true)];
             let datagrams = sent.map(|(len, whole)| UdpLiteDatagram {
                 to,
@@ -274,6 +292,8 @@ fn a_raw_socket_receives_from_its_peer_only() {
     there.send_to(b"yes", here.local_addr()).expect("sent");
     let got = arrivals(&here, 1);
     assert_eq!(got.iter().map(|it| &it.data[..]).collect::<Vec<_>>(), [b"yes"]);
+    // Other raw sockets of this host have its copies too.
+    assert!(here.drops().of(DropReason::NotForUs) > 0);
 }
 
 #[test]

@@ -266,7 +266,7 @@ fn wrong_bytes_are_found() {
 }
 
 #[test]
-fn wrong_bytes_at_the_far_end_fail_the_run() {
+fn a_failed_check_at_the_far_end_fails_the_run() {
     require!();
     for (far, near, target) in [
         ("", "", "$WINDFALL_ENGINE"),

@@ -92,6 +92,29 @@ fn an_approximate_message_arrives_with_its_holes_named() {
 }
 
 #[test]
+fn a_part_that_comes_after_its_message_was_delivered_is_late() {
+    let (mut network, [a, b]) = ethernet(SapConfig::standard(), 1);
+    network.impairments.loss = 0.3;
+    let before = network.log.len();
+    network.send(A, a, Mode::Approximate { protected: 0 }, &pattern(20_000));
+    network.run(SECOND);
+    let received = network.receive(B, b);
+    let [message] = &received[..] else { panic!("{} messages", received.len()) };
+    assert!(!message.missing.is_empty());
+    // Everything comes once more: what had arrived is known by its number.
+    let meta = DatagramMeta::new(network.outside);
+    let again: Vec<_> = network.log[before..].iter().filter(|(end, _)| *end == A).collect();
+    let again: Vec<Bytes> = again.into_iter().map(|(_, datagram)| datagram.to_bytes()).collect();
+    again.iter().for_each(|bytes| network.ends[B].handle_datagram(network.now, &meta, bytes));
+    let count = |reason| network.ends[B].drops().get(&reason).copied().unwrap_or(0);
+    let missing: usize = message.missing.iter().map(Range::len).sum();
+    let (late, known) = (count(Dropped::Late), count(Dropped::Duplicate));
+    assert_eq!(late + known, again.len() as u64);
+    assert!(late as usize * 1_460 >= missing && known > 0, "{late} {known}");
+    assert!(network.receive(B, b).is_empty());
+}
+
+#[test]
 fn damage_and_repairs_are_placed_within_the_whole_message() {
     let (mut network, [a, b]) = ethernet(SapConfig::standard(), 3);
     let whole = pattern(200_000);
@@ -187,6 +210,8 @@ fn newest_first_never_blocks_and_delivers_the_newest() {
         .collect();
     assert!(numbers.contains(&count) && numbers.len() > 20, "{numbers:?}");
     assert!(numbers.len() < 100, "old ones were dropped");
+    let (unsent, unread) = network.ends[A].displaced(a);
+    assert!(unsent > u64::from(count) - 100 && unread == 0, "{unsent} {unread}");
     // A reader that is late gets the newest, whatever the buffer held.
     for number in 0..3_000 {
         network.ends[A].send(a, &message(number)).expect("it never waits");
@@ -195,4 +220,5 @@ fn newest_first_never_blocks_and_delivers_the_newest() {
     network.run(SECOND * 5);
     let first = network.ends[B].receive(network.now, b).expect("the newest");
     assert_eq!(first.data[..4], 2_999_u32.to_be_bytes());
+    assert!(network.ends[B].displaced(b).1 > 1_000, "{:?}", network.ends[B].displaced(b));
 }

@@ -1,0 +1,266 @@
+//! Receiving: batches, datagrams that the system has merged, and what each carrier's header says.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use arrayvec::ArrayVec;
+use bytes::Bytes;
+use memmap2::MmapMut;
+use windfall_base::{DropReason, Drops};
+use windfall_wire_net::carrier::Ports;
+use windfall_wire_net::udplite::{self, Coverage};
+use windfall_wire_net::{Addresses, CarrierPacket, Ipv4Packet, UdpLitePacket, carrier};
+
+use super::{ReceivedDatagram, UNSET, UdpLiteSocket};
+use crate::carrier::Carrier;
+use crate::pool::{Pool, WORTH};
+use crate::system::{self, Incoming, SocketOption};
+
+/// The buffer size of one datagram, until a longer one has arrived.
+const USUAL: usize = 2048;
+/// The number of datagrams in a batch from then on.
+const LONG_BATCH: usize = 16;
+
+/// The receive buffers of a batch.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    /// A datagram longer than usual has arrived.
+    long: bool,
+    /// One buffer for all datagrams of the usual length, or one for each long one.
+    buffers: ArrayVec<MmapMut, LONG_BATCH>,
+    /// The datagrams that were discarded.
+    drops: Drops,
+}
+
+impl Scratch {
+    /// Returns the buffer of the datagram with this index.
+    fn buffer(&self, index: usize) -> &[u8] {
+        if self.long { &self.buffers[index] } else { &self.buffers[0][index * USUAL..][..USUAL] }
+    }
+
+    fn receive(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        pool: &Pool,
+        most: usize,
+        received: &mut ArrayVec<Incoming, { system::BATCH }>,
+    ) -> io::Result<()> {
+        if self.long {
+            while !self.buffers.is_full() {
+                self.buffers.push(pool.take()?);
+            }
+            let slices = self.buffers.iter_mut().map(|pages| &mut pages[..]);
+            return system::receive(fd, slices.take(most), received);
+        }
+        if self.buffers.is_empty() {
+            self.buffers.push(MmapMut::map_anon(system::BATCH * USUAL)?);
+        }
+        system::receive(fd, self.buffers[0].chunks_exact_mut(USUAL).take(most), received)
+    }
+}
+
+/// A parsed datagram: its sender, the range of its payload, and the result of its checksum.
+struct Reading {
+    from: SocketAddr,
+    data: Range<usize>,
+    intact: bool,
+    unbound: bool,
+    /// The system's own checksum covers it.
+    whole: bool,
+}
+
+impl UdpLiteSocket {
+    /// Receives a batch of datagrams with a correct checksum; returns the number added to
+    /// `arrivals`.
+    ///
+    /// # Errors
+    /// If nothing waits ([`io::ErrorKind::WouldBlock`]), or the system reports an error.
+    pub fn receive(&self, arrivals: &mut Vec<ReceivedDatagram>) -> io::Result<usize> {
+        self.receive_up_to(system::BATCH, arrivals)
+    }
+
+    /// Receives as [`receive`](Self::receive) does, but at most `most` datagrams, so that the
+    /// descriptor stays readable while others wait.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub fn receive_up_to(
+        &self,
+        most: usize,
+        arrivals: &mut Vec<ReceivedDatagram>,
+    ) -> io::Result<usize> {
+        let before = arrivals.len();
+        let all = self.take(most, arrivals)?;
+        let mut index = 0;
+        arrivals.retain(|arrival| {
+            index += 1;
+            index <= before || arrival.intact
+        });
+        let intact = arrivals.len() - before;
+        if intact < all {
+            let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+            scratch.drops.count_many(DropReason::UdpLiteChecksum, (all - intact) as u64);
+        }
+        Ok(intact)
+    }
+
+    /// Receives a batch, including datagrams whose checksum failed if this end verifies it.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub fn receive_any(&self, arrivals: &mut Vec<ReceivedDatagram>) -> io::Result<usize> {
+        self.take(system::BATCH, arrivals)
+    }
+
+    /// Lets the system merge whole datagrams from now on, once one has arrived: then a call may
+    /// receive many more than it has buffers.
+    pub(crate) fn permit_merging(&self) {
+        self.may_merge.store(self.carrier == Carrier::Udp, Ordering::Relaxed);
+    }
+
+    /// Tells the system to merge datagrams; returns whether it begins to.
+    fn merge(&self) -> bool {
+        if !self.may_merge.load(Ordering::Relaxed) || self.merges.swap(true, Ordering::Relaxed) {
+            return false;
+        }
+        system::set(self.socket.as_fd(), SocketOption::MERGE, 1).is_ok()
+    }
+
+    /// Receives at most `most` datagrams, whatever their checksum.
+    fn take(&self, most: usize, arrivals: &mut Vec<ReceivedDatagram>) -> io::Result<usize> {
+        let before = arrivals.len();
+        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut received = ArrayVec::new();
+        scratch.receive(self.socket.as_fd(), &self.pool, most, &mut received)?;
+        let (mut longer, mut whole) = (false, false);
+        for incoming in &received {
+            let Some(bytes) = scratch.buffer(incoming.index).get(..incoming.len) else {
+                // The next ones find room.
+                longer = true;
+                let count = incoming.len.div_ceil(incoming.segment.unwrap_or(incoming.len).max(1));
+                scratch.drops.count_many(DropReason::Truncated, count as u64);
+                continue;
+            };
+            let data = if bytes.len() < WORTH {
+                Bytes::copy_from_slice(bytes)
+            } else {
+                let fresh = self.pool.take()?;
+                let pages = std::mem::replace(&mut scratch.buffers[incoming.index], fresh);
+                self.pool.lend(pages).slice(..incoming.len)
+            };
+            // The system may have merged datagrams of one length.
+            let size = incoming.segment.unwrap_or(incoming.len).max(1);
+            for start in (0..incoming.len).step_by(size).take(system::SEGMENTS) {
+                let end = incoming.len.min(start + size);
+                let reading = match self.read(incoming, &data[start..end]) {
+                    Ok(reading) => reading,
+                    Err(reason) => {
+                        scratch.drops.count(reason);
+                        continue;
+                    }
+                };
+                let Reading { from, data: place, intact, unbound, whole: is_whole } = reading;
+                whole |= is_whole;
+                let data = data.slice(start + place.start..start + place.end);
+                arrivals.push(ReceivedDatagram { from, data, intact, unbound, whole: is_whole });
+            }
+        }
+        if whole && self.merge() {
+            longer = true;
+        }
+        if longer {
+            (scratch.long, scratch.buffers) = (true, ArrayVec::new());
+        }
+        Ok(arrivals.len() - before)
+    }
+
+    /// Returns the number of datagrams that it has discarded, by reason: those for other ports, of
+    /// which a raw socket sees copies, among them ([`DropReason::NotForUs`]). What the kernel drops
+    /// it does not see.
+    #[must_use]
+    pub fn drops(&self) -> Drops {
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).drops.clone()
+    }
+
+    /// Releases the receive buffers until they are needed again.
+    pub fn rest(&self) {
+        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        scratch.buffers.clear();
+        self.pool.clear();
+    }
+
+    /// Parses a received datagram.
+    ///
+    /// # Errors
+    /// The reason to drop it.
+    fn read(&self, incoming: &Incoming, bytes: &[u8]) -> Result<Reading, DropReason> {
+        let from = incoming.from;
+        let local = || incoming.to.unwrap_or_else(|| self.local_addr().ip());
+        match self.carrier {
+            Carrier::Kernel => {
+                let data = 0..bytes.len();
+                Ok(Reading { from, data, intact: true, unbound: false, whole: false })
+            }
+            Carrier::Udp => {
+                let packet = CarrierPacket::new(bytes).map_err(|_| DropReason::Malformed)?;
+                self.accepts(packet.coverage(), bytes.len())?;
+                let data = carrier::HEADER_LEN..bytes.len();
+                if packet.is_whole() {
+                    // The system has checked it.
+                    return Ok(Reading { from, data, intact: true, unbound: false, whole: true });
+                }
+                let addresses = Addresses::new(from.ip(), local()).ok_or(DropReason::Malformed)?;
+                let ports = Ports { src: from.port(), dst: self.local_addr().port() };
+                let intact = packet.checksum_holds(&addresses, ports);
+                Ok(Reading { from, data, intact, unbound: packet.is_unbound(), whole: false })
+            }
+            Carrier::Raw => self.read_raw(from, bytes, local()),
+        }
+    }
+
+    /// Parses a datagram of a raw socket: with its IP header over IPv4, without over IPv6.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    fn read_raw(
+        &self,
+        mut from: SocketAddr,
+        bytes: &[u8],
+        local: IpAddr,
+    ) -> Result<Reading, DropReason> {
+        let (start, bytes, addresses) = if from.is_ipv4() {
+            let packet = Ipv4Packet::new(bytes).map_err(|_| DropReason::Malformed)?;
+            (packet.header_len(), packet.payload(), packet.addresses())
+        } else {
+            let addresses = Addresses::new(from.ip(), local).ok_or(DropReason::Malformed)?;
+            (0, bytes, addresses)
+        };
+        let packet = UdpLitePacket::new(bytes).map_err(|_| DropReason::Malformed)?;
+        from.set_port(packet.src_port());
+        let is_peers = |peer: &SocketAddr| (peer.ip(), peer.port()) == (from.ip(), from.port());
+        if packet.dst_port() != self.local_addr().port() || !self.peer.get().is_none_or(is_peers) {
+            return Err(DropReason::NotForUs);
+        }
+        self.accepts(packet.coverage(), bytes.len())?;
+        let data = start + udplite::HEADER_LEN..start + bytes.len();
+        let intact = packet.checksum_holds(&addresses);
+        Ok(Reading { from, data, intact, unbound: false, whole: false })
+    }
+
+    /// Checks that a datagram of `len` bytes has the required coverage.
+    ///
+    /// # Errors
+    /// If it has not.
+    fn accepts(&self, coverage: Coverage, len: usize) -> Result<(), DropReason> {
+        let accepted = match self.least_coverage.load(Ordering::Relaxed) {
+            UNSET => true,
+            0 => coverage.bytes_of(len) == len,
+            least => coverage.bytes_of(len) >= least as usize || coverage == Coverage::Full,
+        };
+        accepted.then_some(()).ok_or(DropReason::UdpLiteCoverage)
+    }
+}
