@@ -277,11 +277,11 @@ fn describe(input: &Input) -> String {
 fn frame(frame: &Frame) -> String {
     let mut digest = DefaultHasher::new();
     frame.slices().concat().hash(&mut digest);
-    let FrameParts { header, trailer, damage, class } = &**frame;
+    let FrameParts { header, trailer, damage, class, covers } = &**frame;
     let Frame { payload, tag, kept, .. } = frame;
     let lengths = (header.len(), payload.len(), trailer.len());
     let digest = digest.finish();
-    format!("{lengths:?} {digest:016x} {damage:?} {class:?} {tag:?} kept={kept}")
+    format!("{lengths:?} {digest:016x} {damage:?} {class:?} {tag:?} {covers:?} kept={kept}")
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 mod circuit;
 mod coded;
+mod repairs;
 mod rtp;
 mod serial;
 mod tcp_state;
@@ -49,6 +50,7 @@ use windfall_wire_net::{
 
 pub use circuit::{rlp, trau};
 pub use coded::coded;
+pub use repairs::repairs;
 pub use rtp::rtp;
 pub use serial::ppp;
 pub use tcp_state::tcp_state;
@@ -61,7 +63,7 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 29] = [
+pub const ENTRIES: [Entry; 30] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
@@ -91,6 +93,7 @@ pub const ENTRIES: [Entry; 29] = [
     ("trau", trau),
     ("ppp", ppp),
     ("sap_offer", sap_offer),
+    ("repairs", repairs),
 ];
 
 /// An IP packet of either version, and whatever it carries.
@@ -392,7 +395,7 @@ pub fn interface(bytes: &[u8]) {
     let Some((&choice, rest)) = bytes.split_first() else { return };
     let arq = [Arq::None, Arq::Persistent, Arq::Attempts(NonZeroU8::MIN)];
     let (kind, arq) = (usize::from(choice) % 9 / 3, arq[usize::from(choice) % 3]);
-    let accept_damaged = choice & 0x80 != 0;
+    let (accept_damaged, combine) = (choice & 0x80 != 0, choice & 0x20 != 0);
     let [hub, station] = [Address(1), Address(2)];
     let members = vec![WavelanPeer { address: station, behind: Vec::new() }];
     let role = match kind {
@@ -407,6 +410,7 @@ pub fn interface(bytes: &[u8]) {
             LinkLayerConfig::Pipe(PipeConfig {
                 arq,
                 accept_damaged,
+                combine,
                 coding,
                 ..PipeConfig::default()
             })
@@ -414,7 +418,7 @@ pub fn interface(bytes: &[u8]) {
         _ => LinkLayerConfig::Wavelan(WavelanConfig {
             address,
             role,
-            framing: Framing::Plain { arq, accept_damaged },
+            framing: Framing::Plain { arq, accept_damaged, combine },
             timing,
             rate: windfall_mac::wavelan::WAVELAN_RATE,
         }),

@@ -25,6 +25,7 @@ pub fn coded(bytes: &[u8]) {
         arq: NonZeroU8::new(choice >> 5).map_or(Arq::Persistent, Arq::Attempts),
         padded: choice & 0x10 != 0,
         accept_damaged,
+        combine: wishes & 0x80 != 0,
         cost: Cost { per_frame: Duration::from_micros(900), per_byte: Duration::from_nanos(9_500) },
     };
     let class = Class { accept_damaged: asked, ..Class::default() };

@@ -1,5 +1,7 @@
 //! Coded frames in whole simulations: over a pipe, and where damage is welcome.
 
+mod across;
+mod combining;
 mod grid;
 
 use std::collections::BTreeMap;

@@ -50,6 +50,10 @@ pub struct LinkLedger {
     pub drops: Drops,
     /// Packets that the queue marked.
     pub marked: u64,
+    /// Packets that their receiver made whole from damaged copies.
+    pub combined: u64,
+    /// Packets that their receiver made from repairs, or put right by them; each receiver counts.
+    pub repaired: u64,
     /// Frames with packets that were put on the medium, repetitions included.
     pub frames: u64,
     /// Frames that repeated a packet.

@@ -1,5 +1,6 @@
 //! The composite node: interfaces, media and stations, wired, and the loop that runs them.
 
+mod accounts;
 mod contention;
 mod media;
 
@@ -12,8 +13,8 @@ use windfall_stack::{Airtime, DEVICE, Interface, InterfaceEvent, MEDIUM, Rest};
 use crate::ElementId;
 use crate::agenda::Agenda;
 use crate::config::{BuildError, EndConfig, LinkConfig, NetworkConfig, StationConfig};
-use crate::event::{NetworkEvent, PacketDrop, Passage, Recording, What};
-use crate::ledger::{LinkLedger, direction_of, tag_of};
+use crate::event::{NetworkEvent, Passage, Recording, What};
+use crate::ledger::{LinkLedger, tag_of};
 use crate::station::SimulatedStation;
 use crate::watchdog::{Stall, Watchdog};
 use contention::Contenders;
@@ -521,52 +522,6 @@ impl Network {
             if self.recording.events {
                 self.events.push_back(NetworkEvent { at: now, element, what: What::Host(event) });
             }
-        }
-    }
-
-    /// Enters what an interface reports into the ledgers.
-    fn account_interface(&mut self, index: usize, event: &InterfaceEvent) {
-        match event {
-            InterfaceEvent::Sent { tag: Some(_), attempt, .. } => {
-                self.interfaces[index].ledger.note_frame(*attempt);
-            }
-            InterfaceEvent::Marked { tag: Some(_) } => self.interfaces[index].ledger.marked += 1,
-            InterfaceEvent::RtsFailed => self.interfaces[index].ledger.rts_failed += 1,
-            InterfaceEvent::Delivered { tag: Some(tag), len, damage } => {
-                let Some(sender) = self.interfaces.get_mut(direction_of(*tag)) else { return };
-                if sender.ledger.deliver(*tag, index as u32, *len, damage.is_damaged()) {
-                    self.interfaces[index].ledger.received_bytes += *len as u64;
-                }
-            }
-            event => {
-                if let Some(drop) = PacketDrop::at_interface(event) {
-                    self.account_drop(drop);
-                }
-            }
-        }
-    }
-
-    /// Enters a drop at an interface into the ledger of the packet's sender.
-    fn account_drop(&mut self, PacketDrop { tag, kept, reason, .. }: PacketDrop) {
-        if let Some(sender) = self.interfaces.get_mut(direction_of(tag)) {
-            sender.ledger.discard(tag, kept, reason);
-        }
-    }
-
-    /// Enters the truth about a frame into the ledger of its sender.
-    fn account_medium(&mut self, index: usize, event: &windfall_channel::MediumEvent) {
-        let MediumSlot { ends, .. } = &self.media[index];
-        let Some(&sender) = ends.get(usize::from(event.from.0)) else { return };
-        let Slot { ledger, counted, .. } = &mut self.interfaces[sender];
-        ledger.bits_inverted += event.fate.inverted().len() as u64;
-        if let Some(PacketDrop { tag, kept, reason, .. }) = PacketDrop::on_medium(event) {
-            ledger.discard(tag, kept, reason);
-        }
-        // Where several stations hear a transmission, each of them has its own event.
-        if ends.len() == 2 || *counted != Some(event.began) {
-            *counted = Some(event.began);
-            ledger.control_frames += u64::from(event.tag.is_none());
-            ledger.busy += event.ended - event.began;
         }
     }
 }

@@ -3,7 +3,8 @@
 //! [`ReedSolomon`] corrects symbol errors and erasures in blocks of up to 255 bytes. The same bytes
 //! come out whichever instructions the processor has; the fastest are chosen at run time.
 //! [`ConvolutionalCode`], [`Puncturing`], [`SymbolInterleaver`] and [`Viterbi`] are the chain of
-//! 802.11a/g; [`tch_f96`] is that of GSM's data channel at 9.6 kb/s.
+//! 802.11a/g; [`tch_f96`] is that of GSM's data channel at 9.6 kb/s. [`PacketEncoder`] and
+//! [`PacketDecoder`] code across packets: in blocks, or in a sliding window.
 //!
 //! ```
 //! use windfall_fec::ReedSolomon;
@@ -24,6 +25,7 @@ mod convolutional;
 mod field;
 mod interleaver;
 mod lanes;
+mod packets;
 mod reed_solomon;
 pub mod tch_f96;
 mod viterbi;
@@ -32,6 +34,7 @@ pub use convolutional::{ConvolutionalCode, Puncturing};
 pub use field::{Field, FieldError};
 pub use interleaver::SymbolInterleaver;
 pub use lanes::Instructions;
+pub use packets::{Cover, MOST_COVERED, PacketDecoder, PacketEncoder};
 pub use reed_solomon::{BlockError, CodeError, Corrected, Parameters, ReedSolomon, Uncorrectable};
 pub use viterbi::Viterbi;
 

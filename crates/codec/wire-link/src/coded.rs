@@ -22,7 +22,7 @@
 //! |---|---|
 //! | 0 | state: 0 more is wanted, 1 the packet is complete, 2 all of it is wanted again |
 //! | 1, 2 | number of the packet |
-//! | 3 … | of each block: 0…252 corrected symbols, 253 taken damaged, 254 failed, 255 missing |
+//! | 3 … | of each block: 0…251 corrected symbols, 252 combined, 253 taken damaged, 254 failed, 255 missing |
 
 use arrayvec::ArrayVec;
 use windfall_base::seq::{Seq16, Seq32};
@@ -343,6 +343,8 @@ fn parse_stretches(count: u8, bytes: &[u8]) -> Result<ArrayVec<Stretch, MAX_BLOC
 pub enum Fate {
     /// The receiver has it, after correcting this number of symbols.
     Good(u8),
+    /// Its checks rejected it, but the receiver has the block from this copy and earlier ones.
+    Combined,
     /// Its checks rejected it, and it was taken all the same because damage was asked for.
     Damaged,
     /// Its checks rejected it.
@@ -355,13 +357,14 @@ impl Fate {
     /// Returns `true` if the receiver has taken the block.
     #[must_use]
     pub const fn is_taken(self) -> bool {
-        matches!(self, Self::Good(_) | Self::Damaged)
+        matches!(self, Self::Good(_) | Self::Combined | Self::Damaged)
     }
 
     const fn byte(self) -> u8 {
         match self {
-            Self::Good(corrected) if corrected < 253 => corrected,
-            Self::Good(_) => 252,
+            Self::Good(corrected) if corrected < 252 => corrected,
+            Self::Good(_) => 251,
+            Self::Combined => 252,
             Self::Damaged => 253,
             Self::Failed => 254,
             Self::Missing => 255,
@@ -370,6 +373,7 @@ impl Fate {
 
     const fn from_byte(byte: u8) -> Self {
         match byte {
+            252 => Self::Combined,
             253 => Self::Damaged,
             254 => Self::Failed,
             255 => Self::Missing,

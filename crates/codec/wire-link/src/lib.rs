@@ -4,6 +4,7 @@
 //! - [`pipe`]: what a link puts before and after a packet: plain frames, numbered frames, units of
 //!   a stop-and-wait exchange, probes and acknowledgements.
 //! - [`coded`]: frames of coded blocks, and the report of each block.
+//! - [`repair`]: what stands behind packets that a code across packets covers, and its repairs.
 //! - [`ieee80211`]: rates, timing and frames of 802.11b/g.
 //! - [`wavelan`]: who speaks to whom on a polled medium, and the immediate ACK.
 //! - [`hdlc`] and [`ppp`]: frames on serial lines, and PPP's control packets in them.
@@ -20,6 +21,7 @@ pub mod ieee80211;
 pub mod l2r;
 pub mod pipe;
 pub mod ppp;
+pub mod repair;
 pub mod rlp;
 pub mod trau;
 pub mod v110;

@@ -49,6 +49,8 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     attempt: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    copies: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
@@ -193,6 +195,12 @@ fn of_interface<'a>(event: &'a InterfaceEvent, line: Line<'a>) -> Line<'a> {
             ..line
         },
         InterfaceEvent::Marked { tag } => Line { ev: "packet.marked", tag: number(tag), ..line },
+        InterfaceEvent::Combined { tag, copies } => {
+            Line { ev: "packet.combined", tag: number(tag), copies: Some(*copies), ..line }
+        }
+        InterfaceEvent::Repaired { tag, .. } => {
+            Line { ev: "packet.repaired", tag: number(tag), ..line }
+        }
         InterfaceEvent::Sent { tag, attempt, len, kept } => Line {
             ev: "frame.sent",
             tag: number(tag),

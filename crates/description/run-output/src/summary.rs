@@ -76,6 +76,12 @@ pub struct LinkSummary {
     /// Packets that the queue marked (ECN).
     #[serde(skip_serializing_if = "is_zero")]
     pub marked: u64,
+    /// Packets that were made whole from damaged copies.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub combined: u64,
+    /// Packets that were made from repairs, or put right by them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub repaired: u64,
     /// Packets dropped, by reason.
     pub dropped: BTreeMap<&'static str, u64>,
     /// Packets on their way when the run ended.
@@ -528,6 +534,12 @@ impl Summary {
         if links.iter().any(|link| link.marked > 0) {
             row("  marked (ECN)", &|link| link.marked.to_string());
         }
+        if links.iter().any(|link| link.combined > 0) {
+            row("  combined", &|link| link.combined.to_string());
+        }
+        if links.iter().any(|link| link.repaired > 0) {
+            row("  repaired", &|link| link.repaired.to_string());
+        }
         row("  dropped", &|link| link.dropped.values().sum::<u64>().to_string());
         let reasons: std::collections::BTreeSet<_> =
             links.iter().flat_map(|link| link.dropped.keys().copied()).collect();
@@ -576,6 +588,8 @@ impl LinkSummary {
             damaged: ledger.damaged,
             copies: ledger.copies,
             marked: ledger.marked,
+            combined: ledger.combined,
+            repaired: ledger.repaired,
             dropped: named(&ledger.drops),
             in_flight: ledger.in_flight(),
             frames: ledger.frames,

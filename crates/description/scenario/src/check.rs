@@ -19,6 +19,7 @@ use crate::value::Value;
 use crate::values::{Get, Target};
 use crate::wifi::MAX_MTU;
 use windfall_link::Arq;
+use windfall_link::repair::MOST_OVERHEAD;
 
 type Checked = Result<(), Fault>;
 
@@ -142,6 +143,7 @@ fn check_link(link: &Link, stations: &BTreeSet<&str>) -> Checked {
     }
     link.paths.iter().try_for_each(|path| settings::check(&path.air))?;
     check_padding(link)?;
+    check_fec(link)?;
     check_tunnel(link)?;
     match link.kind() {
         LinkKind::Wavelan => check_wavelan(link),
@@ -182,7 +184,7 @@ fn check_pipe(link: &Link) -> Checked {
 fn check_gsm(link: &Link) -> Checked {
     check_pipe(link)?;
     for direction in [&link.both, &link.uplink, &link.downlink] {
-        let Direction { rate, rate_trace, policy, expose, .. } = direction;
+        let Direction { rate, rate_trace, policy, fec, combine, expose, .. } = direction;
         let spans = [rate.as_ref().map(Spanned::span), rate_trace.as_ref().map(Spanned::span)];
         if let Some(span) = spans.into_iter().flatten().next() {
             let message = "a gsm circuit has 9.6 kb/s: remove the rate, or use kind = \"pipe\"";
@@ -191,6 +193,14 @@ fn check_gsm(link: &Link) -> Checked {
         if let Some(policy) = policy {
             let message = "a gsm circuit has a code of its own: remove policy, or use arq";
             return Err(Fault::at(policy.span(), message));
+        }
+        if let Some(fec) = fec {
+            let message = "a gsm circuit has a code of its own: remove fec, or use arq";
+            return Err(Fault::at(fec.span(), message));
+        }
+        if let Some(combine) = combine {
+            let message = "a gsm circuit combines no copies: remove combine";
+            return Err(Fault::at(combine.span(), message));
         }
         if let Some(expose) = expose {
             let message = "the air may damage every bit of a gsm block: remove expose";
@@ -247,6 +257,27 @@ fn foreign_setting(
     let set = Direction::TABLE.iter().filter(|setting| setting.is_set(direction));
     let mut foreign = set.filter(|it| !it.particular.as_ref().is_some_and(&fits));
     foreign.next().map(|it| (it.name, (it.field)(direction).span().unwrap_or_default()))
+}
+
+/// Stations of a radio share one code across packets, and a frame has room for its repairs; frames
+/// of blocks have a code of their own.
+fn check_fec(link: &Link) -> Checked {
+    let directions = [&link.both, &link.uplink, &link.downlink];
+    let Some(fec) = directions.into_iter().find_map(|it| it.fec.as_ref()) else { return Ok(()) };
+    let fault = |message: String| Err(Fault::at(fec.span(), message));
+    if directions.into_iter().any(|it| it.policy.is_some()) {
+        return fault("fec and policy both code packets: remove one of them".to_owned());
+    }
+    if link.kind() != LinkKind::Pipe && (link.uplink.fec.is_some() || link.downlink.fec.is_some()) {
+        return fault("the stations of a radio share one code: set fec on the link".to_owned());
+    }
+    let longest = link.kind().phy().map_or(u16::MAX, |_| MAX_MTU);
+    let most = usize::from(longest) - MOST_OVERHEAD;
+    if usize::from(link.mtu()) > most {
+        let mtu = link.mtu();
+        return fault(format!("fec leaves no room for packets of {mtu} bytes: add mtu = {most}"));
+    }
+    Ok(())
 }
 
 /// Only coded frames can be padded; they are coded in both directions if in one.

@@ -9,7 +9,7 @@ use windfall_link::policy::PolicyKind;
 use crate::settings::{Particular, Settings, settings};
 use crate::value::Choice;
 use crate::values::{ByteRange, Get, Queue};
-use windfall_link::Arq;
+use windfall_link::{Arq, RepairConfig};
 
 /// The part of a link that a setting of a direction describes.
 #[derive(Clone, Copy, Debug)]
@@ -158,6 +158,18 @@ settings! {
         /// Always give coded frames as many whole blocks as the policy says
         "padded" padded: bool {
             value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Wire),
+        }
+        /// Code across packets: blocks, 8/12 or 8/12:40ms, or a sliding window, window:32:25%:40ms
+        "fec" fec: RepairConfig {
+            value: "CODE", example: "8/12", unset: "none", particular: Some(Aspect::Sender),
+            excludes: "policy",
+            detail: "Of packets and all of a block, or packets, share and delay of a window. \
+                     [link.md](../link.md#codes-across-packets) says how.",
+        }
+        /// Make whole packets from damaged copies where frames are retransmitted
+        "combine" combine: bool {
+            value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Wire),
+            detail: "[link.md](../link.md#combining-copies) says how.",
         }
         /// Retransmission of frames that did not arrive whole: none, persistent, or at most N times
         "arq" arq: Arq {

@@ -1,6 +1,7 @@
 //! Settings that change nothing by themselves: they are refused where what they need is missing.
 
 use toml::Spanned;
+use windfall_link::Arq;
 use windfall_sap::Profile;
 
 use crate::app::{App, AppArrivals, AppMode};
@@ -28,6 +29,7 @@ pub(crate) fn check(scenario: &Scenario) -> Checked {
     for link in &scenario.links {
         hold(&link.radio, link, RADIO)?;
         check_air(link)?;
+        check_combining(link, scenario)?;
     }
     scenario.stations.iter().try_for_each(|station| check_radio(station, scenario))?;
     scenario.apps.iter().try_for_each(|app| hold(app, scenario, APP))
@@ -94,6 +96,27 @@ fn hold<T: Settings, In>(object: &T, place: &In, conditions: &[Condition<T, In>]
 fn fault<T: Settings>(setting: &Setting<T>, object: &T, why: &str) -> Fault {
     let span = (setting.field)(object).span().unwrap_or_default();
     Fault::at(span, format!("{} changes nothing here, since {why}, or remove it", setting.name))
+}
+
+/// Checks that frames are retransmitted whose copies are to be combined.
+fn check_combining(link: &Link, scenario: &Scenario) -> Checked {
+    let repeats = |flow: &Flow| flow.attempts.value().is_some_and(|attempts| attempts.get() > 1);
+    let is_repeated = |direction: &Direction| match direction.arq.value() {
+        Some(arq) => ![Arq::None, Arq::after(0)].contains(&arq),
+        None => link.kind() != LinkKind::Pipe || direction.policy.is_some(),
+    };
+    let is_of_no_use =
+        |direction: &&Direction| direction.combine.value() == Some(true) && !is_repeated(direction);
+    let [up, down] = [link.direction(true), link.direction(false)];
+    let of_no_use = [&up, &down].into_iter().find(is_of_no_use);
+    match of_no_use.and_then(|it| it.combine.as_ref()) {
+        Some(combine) if !scenario.flows.iter().any(repeats) => {
+            let message = "combine changes nothing here, since each frame is sent once: add \
+                           arq = \"persistent\" or a policy, or remove it";
+            Err(Fault::at(combine.span(), message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Checks that what the directions and paths of a link say of their errors finds errors.

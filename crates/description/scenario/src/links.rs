@@ -17,12 +17,12 @@ use windfall_channel_trace::{ErrorTrace, RateTrace};
 use windfall_link::policy::Cost;
 use windfall_link::{Arq, Coding, Window};
 use windfall_queue::Limits;
-use windfall_stack::InterfaceConfig;
+use windfall_stack::{InterfaceConfig, RepairsConfig};
 
 use crate::direction::{Direction, FramePart};
 use crate::error::Fault;
 use crate::flows::{self, Capacity};
-use crate::link::Link;
+use crate::link::{Link, LinkKind};
 use crate::model::Scenario;
 use crate::plan::Files;
 use crate::values::{Get, Queue};
@@ -54,24 +54,36 @@ pub(crate) fn pipe(
         let (rules, flows) =
             flows::admit(&scenario.flows, &capacity, scenario.run.admits_too_much())?;
         let pipe = windfall_stack::LinkLayerConfig::Pipe(pipe_end(link, own, others));
-        Ok(InterfaceConfig { rules, flows, ..interface(link, own, pipe) })
+        Ok(InterfaceConfig { rules, flows, ..interface(link, [own, others], pipe) })
     };
     Ok((medium, vec![end(&up, &down)?, end(&down, &up)?]))
 }
 
 pub(crate) fn interface(
     link: &Link,
-    own: &Direction,
+    [own, others]: [&Direction; 2],
     below: windfall_stack::LinkLayerConfig,
 ) -> InterfaceConfig {
+    let repairs = RepairsConfig {
+        send: own.fec.value(),
+        receive: others.fec.value(),
+        accept_damaged: others.accept_damaged.value().unwrap_or(false),
+        by_destination: link.kind() != LinkKind::Pipe,
+    };
     let queue = own.queue.value().unwrap_or_default();
     InterfaceConfig {
         mtu: usize::from(link.mtu()),
         queue: limits(queue),
         discipline: queue.discipline.unwrap_or_default(),
+        repairs,
         link: below,
         ..InterfaceConfig::default()
     }
+}
+
+/// Tells whether the receiver of a direction takes damaged packets, if only to repair them.
+pub(crate) fn takes_damaged(others: &Direction) -> bool {
+    others.fec.is_some() || others.accept_damaged.value().unwrap_or(false)
 }
 
 pub(crate) fn arq(direction: &Direction, default: Arq) -> Arq {
@@ -99,7 +111,8 @@ fn pipe_end(link: &Link, own: &Direction, others: &Direction) -> windfall_link::
     let cost = pipe_cost(rate);
     windfall_link::PipeConfig {
         arq: arq(own, default),
-        accept_damaged: others.accept_damaged.value().unwrap_or(false),
+        accept_damaged: takes_damaged(others),
+        combine: others.combine.value().unwrap_or(false),
         window,
         coding: policy.map(|policy| Coding { policy, padded, cost }),
     }

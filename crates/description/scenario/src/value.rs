@@ -11,8 +11,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Spanned;
 use windfall_base::{ByteCount, Dbm, Duration, Metres, Probability, Rate, Seed};
 use windfall_channel::{BurstWindow, GilbertElliott, LossPattern, Surroundings};
-use windfall_link::Arq;
 use windfall_link::policy::PolicyKind;
+use windfall_link::{Arq, RepairConfig};
 
 use crate::tcp::TcpSettings;
 use crate::values::{ByteRange, Prefix, Queue, SWITCH, Sysctl, Sysctls, Target, brief};
@@ -169,6 +169,7 @@ by_text! {
     PolicyKind: "policy",
     Prefix: "network",
     Queue: "queue",
+    RepairConfig: "code",
     Target: "station or address",
     Surroundings: "place",
     TcpSettings: "TCP settings",

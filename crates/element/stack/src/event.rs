@@ -44,6 +44,20 @@ pub enum InterfaceEvent {
         /// The tag of the packet.
         tag: Option<Tag>,
     },
+    /// A packet was made whole from damaged copies.
+    Combined {
+        /// The tag of the packet.
+        tag: Option<Tag>,
+        /// The number of damaged copies that there were, the last one included.
+        copies: u32,
+    },
+    /// A packet was made from repairs, or put right by them.
+    Repaired {
+        /// The tag of the packet.
+        tag: Option<Tag>,
+        /// It had not come at all.
+        was_missing: bool,
+    },
     /// A packet from the medium was handed to the device.
     Delivered {
         /// The tag of the packet.

@@ -7,18 +7,20 @@ pub mod flows;
 pub mod gsm;
 mod link;
 mod pipe;
+mod repairs;
 pub mod wavelan;
 pub mod wifi;
 
 use windfall_base::{
     DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, earlier,
 };
-use windfall_link::PipeConfig;
+use windfall_link::{PipeConfig, RepairSender};
 use windfall_mac::wifi::radio::Airtime;
 use windfall_mac::wifi::{Contention, Rest};
 use windfall_queue::{Discipline, Limits};
 
 pub use account::Counters;
+pub use repairs::RepairsConfig;
 
 use crate::event::InterfaceEvent;
 use account::InterfaceAccount;
@@ -28,6 +30,7 @@ use flows::{FlowAccount, QueueConfig, ScheduledFlow};
 use gsm::{GsmLink, GsmLinkConfig};
 use link::Link;
 use pipe::PipeLink;
+use repairs::Repairs;
 use wavelan::{WavelanConfig, WavelanLink};
 use wifi::{WifiConfig, WifiLink};
 
@@ -54,6 +57,8 @@ pub struct InterfaceConfig {
     pub flows: Vec<ScheduledFlow>,
     /// The assistance for the TCP that crosses it.
     pub assist: AssistConfig,
+    /// The codes across packets.
+    pub repairs: RepairsConfig,
     /// The link below.
     pub link: LinkLayerConfig,
     /// Keep events for [`Interface::poll_event`]; without it only counters and the ledger are kept.
@@ -70,6 +75,7 @@ impl Default for InterfaceConfig {
             discipline: Discipline::default(),
             flows: Vec::new(),
             assist: AssistConfig::default(),
+            repairs: RepairsConfig::default(),
             link: LinkLayerConfig::Pipe(PipeConfig::default()),
             observe: false,
         }
@@ -97,6 +103,7 @@ pub struct Interface {
     mtu: usize,
     classifier: Classifier,
     assist: Assist,
+    repairs: Repairs,
     link: Box<dyn Link>,
     account: InterfaceAccount,
 }
@@ -105,8 +112,8 @@ impl Interface {
     /// An interface that has done nothing. Links that contend draw from stream `name` of `seed`.
     #[must_use]
     pub fn new(config: InterfaceConfig, seed: Seed, name: &str) -> Self {
-        let InterfaceConfig { mtu, rules, queue, discipline, flows, assist, link, observe } =
-            config;
+        let InterfaceConfig { mtu, rules, queue, discipline, flows, .. } = config;
+        let InterfaceConfig { assist, repairs, link, observe, .. } = config;
         let classifier = Classifier::new(rules);
         let queues = QueueConfig { discipline, limits: queue, flows };
         let link: Box<dyn Link> = match link {
@@ -119,8 +126,8 @@ impl Interface {
                 Box::new(WifiLink::new(link, classifier.clone(), &queues, (seed, name)))
             }
         };
-        let assist = Assist::new(assist);
-        Self { mtu, classifier, assist, link, account: InterfaceAccount::new(observe) }
+        let (assist, repairs) = (Assist::new(assist), Repairs::new(repairs, name));
+        Self { mtu, classifier, assist, repairs, link, account: InterfaceAccount::new(observe) }
     }
 
     /// Yields what happened, oldest first; nothing unless the interface is observed.
@@ -135,7 +142,9 @@ impl Interface {
     pub fn rest(&self) -> Option<Rest> {
         let rest = self.link.rest();
         // What the assistance waits for would be forgotten beside the end of a contention.
-        rest.filter(|rest| matches!(rest, Rest::Idle) || self.assist.poll_timeout().is_none())
+        let waits =
+            || self.assist.poll_timeout().is_some() || self.repairs.poll_timeout().is_some();
+        rest.filter(|rest| matches!(rest, Rest::Idle) || !waits())
     }
 
     /// Takes back the contention that it has lent by [`rest`](Self::rest).
@@ -147,7 +156,7 @@ impl Interface {
     /// counts once (S0.5).
     #[must_use]
     pub fn ledger(&self) -> Ledger {
-        self.account.ledger(self.link.held())
+        self.account.ledger(self.link.held() + self.repairs.held())
     }
 
     /// Returns the counts of the interface so far.
@@ -167,7 +176,8 @@ impl Interface {
     /// Turns the receive switch of an 802.11 radio: whether frames for this station whose check
     /// failed are passed up. Other links have no such switch, and nothing happens.
     pub fn set_accept_damaged(&mut self, accept: bool) {
-        self.link.set_accept_damaged(accept);
+        let has_code = self.repairs.set_accept_damaged(accept);
+        self.link.set_accept_damaged(accept || has_code);
     }
 
     /// Returns each flow's use of the link, everything else first; empty on a pipe without flows,
@@ -192,10 +202,15 @@ impl Interface {
             return self.account.dropped(tag, false, DropReason::TooBig, len);
         }
         let seen = self.assist.keeps_packets().then(|| frame.clone());
+        self.repairs.protect(now, &mut frame);
         match self.link.take_packet(now, frame) {
             Ok(waiting) => self.account.queued(tag, flow, len, waiting),
-            Err(reason) => return self.account.dropped(tag, false, reason, len),
+            Err(reason) => {
+                self.account.dropped(tag, false, reason, len);
+                return self.send_repairs(now);
+            }
         }
+        self.send_repairs(now);
         if let Some(frame) = seen {
             self.assist.handle_queued(now, &frame);
         }
@@ -204,10 +219,35 @@ impl Interface {
 }
 
 impl Interface {
+    /// Puts the repairs that are due before the link.
+    fn send_repairs(&mut self, now: Instant) {
+        while let Some(frame) = self.repairs.sender.as_mut().and_then(RepairSender::poll_repair) {
+            self.account.taken += 1;
+            let len = frame.len();
+            match self.link.take_packet(now, frame) {
+                Ok(_) => self.link.handle_queued(now, &mut self.account),
+                Err(reason) => self.account.dropped(None, false, reason, len),
+            }
+        }
+    }
+
+    /// The next packet that the link and the code across packets pass up.
+    fn next_received(&mut self, now: Instant) -> Option<Frame> {
+        loop {
+            if let Some(frame) = self.repairs.poll_delivery() {
+                return Some(frame);
+            }
+            let frame = self.link.poll_delivery(&mut self.account)?;
+            if let Some(frame) = self.repairs.take(now, frame, &mut self.account) {
+                return Some(frame);
+            }
+        }
+    }
+
     /// The next packet for the device.
     fn poll_delivery(&mut self, now: Instant) -> Option<Frame> {
         loop {
-            let frame = self.link.poll_delivery(&mut self.account)?;
+            let frame = self.next_received(now)?;
             let fate = self.assist.handle_delivery(now, &frame);
             self.repeat(now);
             match fate {
@@ -224,13 +264,15 @@ impl Interface {
 
     /// Puts what must cross the link once more before it, ahead of what waits.
     fn repeat(&mut self, now: Instant) {
-        while let Some(frame) = self.assist.poll_repetition() {
+        while let Some(mut frame) = self.assist.poll_repetition() {
             self.account.taken += 1;
             let (tag, len) = (frame.tag, frame.len());
+            self.repairs.protect(now, &mut frame);
             match self.link.take_first(now, frame) {
                 Ok(_) => self.link.handle_queued(now, &mut self.account),
                 Err(reason) => self.account.dropped(tag, false, reason, len),
             }
+            self.send_repairs(now);
         }
     }
 }
@@ -250,6 +292,8 @@ impl Node for Interface {
     fn handle_timeout(&mut self, now: Instant) {
         self.link.handle_timeout(now, &mut self.account);
         self.assist.handle_timeout(now);
+        self.repairs.handle_timeout(now, &mut self.account);
+        self.send_repairs(now);
         self.repeat(now);
     }
 
@@ -263,7 +307,8 @@ impl Node for Interface {
     }
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        earlier(self.link.poll_timeout(), self.assist.poll_timeout())
+        let above = earlier(self.assist.poll_timeout(), self.repairs.poll_timeout());
+        earlier(self.link.poll_timeout(), above)
     }
 }
 

@@ -85,7 +85,7 @@ impl Face for OfLine {
     const IS_HIDDEN: bool = true;
 
     fn has(setting: &Setting<Direction>) -> bool {
-        ["policy", "padded", "arq", "accept-damaged", "queue"].contains(&setting.name)
+        ["policy", "padded", "combine", "arq", "accept-damaged", "queue"].contains(&setting.name)
     }
 
     fn remark(_setting: &Setting<Direction>) -> &'static str {

@@ -229,6 +229,9 @@ pub struct FrameParts {
     pub damage: Damage,
     /// The requests of its owner.
     pub class: Class,
+    /// The packets that a repair of a code across packets covers, in their order, for events and
+    /// ledgers as `tag` is; `None` of other frames.
+    pub covers: Option<Arc<[Option<Tag>]>>,
 }
 
 /// The parts of a bare packet.
@@ -237,6 +240,7 @@ static BARE: FrameParts = FrameParts {
     trailer: ArrayVec::new_const(),
     damage: Damage::NONE,
     class: Class::NONE,
+    covers: None,
 };
 
 impl Deref for Frame {

@@ -10,7 +10,6 @@ mod blocks;
 mod codes;
 mod packet;
 pub mod pipelined;
-
 mod receiver;
 mod sender;
 mod stream;
@@ -18,7 +17,7 @@ mod stream;
 use std::collections::VecDeque;
 
 use windfall_base::{DropReason, Frame, Instant};
-use windfall_wire_link::coded::{Head, Number, Report};
+use windfall_wire_link::coded::{Fate, Head, Number, Report};
 use windfall_wire_link::wavelan::Feedback;
 
 use crate::event::{Arrival, LinkEvent};
@@ -26,6 +25,7 @@ use crate::output::Output;
 use crate::persistence::Arq;
 use crate::policy::{Cost, PolicyKind};
 use crate::window::Pulled;
+use begun::Fates;
 use receiver::Receiver;
 use sender::Sender;
 
@@ -40,6 +40,8 @@ pub struct CodedConfig {
     pub padded: bool,
     /// Take blocks that their checks reject, where their sender did not say (S0.5).
     pub accept_damaged: bool,
+    /// Make whole blocks from failed copies.
+    pub combine: bool,
     /// The cost of a frame.
     pub cost: Cost,
 }
@@ -61,7 +63,7 @@ impl Coded {
     pub fn new(config: CodedConfig) -> Self {
         Self {
             sender: Sender::new(&config),
-            receiver: Receiver::new(config.accept_damaged),
+            receiver: Receiver::new(config.accept_damaged, config.combine),
             deliveries: VecDeque::new(),
             events: VecDeque::new(),
         }
@@ -125,6 +127,13 @@ impl Coded {
             + usize::from(self.receiver.is_busy())
             + self.deliveries.len()
     }
+}
+
+/// Returns the fates that a policy learns of a report: a block that was combined from several
+/// copies had too little parity in this one, so that it counts as failed.
+fn received(fates: &[Fate]) -> Fates {
+    let in_this_copy = |fate: &Fate| if *fate == Fate::Combined { Fate::Failed } else { *fate };
+    fates.iter().map(in_this_copy).collect()
 }
 
 /// Gives up a packet for `reason`.

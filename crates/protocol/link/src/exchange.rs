@@ -18,6 +18,8 @@ pub enum Framing {
         arq: Arq,
         /// Pass up packets whose frame check failed, where their sender did not say (S0.5).
         accept_damaged: bool,
+        /// Make whole packets from damaged copies.
+        combine: bool,
     },
     /// In coded blocks.
     Coded(CodedConfig),
@@ -26,7 +28,7 @@ pub enum Framing {
 impl From<Arq> for Framing {
     /// Plain frames; none is passed up damaged.
     fn from(arq: Arq) -> Self {
-        Self::Plain { arq, accept_damaged: false }
+        Self::Plain { arq, accept_damaged: false, combine: false }
     }
 }
 
@@ -46,8 +48,8 @@ impl Exchange {
     #[must_use]
     pub fn new(framing: Framing) -> Self {
         match framing {
-            Framing::Plain { arq, accept_damaged } => {
-                Self::Plain(Box::new(StopAndWait::new(arq, accept_damaged)))
+            Framing::Plain { arq, accept_damaged, combine } => {
+                Self::Plain(Box::new(StopAndWait::new(arq, accept_damaged, combine)))
             }
             Framing::Coded(config) => Self::Coded(Box::new(Coded::new(config))),
         }

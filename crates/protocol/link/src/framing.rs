@@ -24,11 +24,15 @@ pub fn seal(frame: &mut Frame, number: Number, wish: Wish) {
     frame.damage = Damage::NONE;
 }
 
+/// The difference of a frame check from the right one: zero if it holds; `None` if bytes are
+/// missing or too many.
+pub type Mismatch = Option<u32>;
+
 /// A frame whose header held.
 #[derive(Debug)]
 pub enum Opened {
     /// It carries a packet. The frame has lost its header and trailer, and knows its damage.
-    Data(Data),
+    Data(Data, Mismatch),
     /// It is a control frame.
     Control(Header),
 }
@@ -51,7 +55,10 @@ pub fn open(frame: &mut Frame) -> Result<Opened, DropReason> {
     let length = usize::from(data.length);
     let here = frame.payload.len();
     let [head, body] = frame.payload.slices();
-    let good = here == length && frame.trailer[..] == frame_check(&[&frame.header, head, body]);
+    let check = u32::from_le_bytes(frame_check(&[&frame.header, head, body]));
+    let received = frame.trailer[..].try_into().map(u32::from_le_bytes);
+    let mismatch = received.ok().filter(|_| here == length).map(|received| received ^ check);
+    let good = mismatch == Some(0);
     let missing = length.saturating_sub(here) as u32;
     frame.payload.truncate(length);
     frame.damage = Damage {
@@ -62,7 +69,7 @@ pub fn open(frame: &mut Frame) -> Result<Opened, DropReason> {
     };
     frame.header.clear();
     frame.trailer.clear();
-    Ok(Opened::Data(data))
+    Ok(Opened::Data(data, mismatch))
 }
 
 #[cfg(test)]

@@ -6,10 +6,12 @@
 //! - [`StopAndWait`]: an exchange with one peer over a medium that acknowledges at once.
 //! - [`Coded`]: the same in coded blocks, of which only failed ones are repeated.
 //! - [`Exchange`]: either of the two.
+//! - [`repair`]: codes across packets, above any of them.
 //! - [`policy`]: how large coded frames are, and how much parity they have.
 
 mod arq;
 pub mod coded;
+mod combine;
 pub mod event;
 pub mod exchange;
 pub mod framing;
@@ -17,6 +19,7 @@ mod output;
 pub mod persistence;
 pub mod pipe;
 pub mod policy;
+pub mod repair;
 pub mod stop_and_wait;
 mod undecided;
 pub mod window;
@@ -27,5 +30,6 @@ pub use event::{Arrival, LinkEvent};
 pub use exchange::{Exchange, Framing};
 pub use persistence::Arq;
 pub use pipe::{Pipe, PipeConfig};
+pub use repair::{RepairConfig, RepairReceiver, RepairSender};
 pub use stop_and_wait::StopAndWait;
 pub use window::{Pulled, Window};

@@ -22,6 +22,8 @@ pub struct PipeConfig {
     pub arq: Arq,
     /// Pass up packets whose frame check failed, where their sender did not say (S0.5).
     pub accept_damaged: bool,
+    /// Make whole packets from damaged copies.
+    pub combine: bool,
     /// The limits of what is under way, and of what is kept to bring it into order.
     pub window: Window,
     /// The coding in blocks, if packets go so. Both ends must agree.
@@ -49,14 +51,14 @@ impl Pipe {
     /// A link that has sent and received nothing.
     #[must_use]
     pub fn new(config: PipeConfig) -> Self {
-        let PipeConfig { arq, accept_damaged, window, coding } = config;
+        let PipeConfig { arq, accept_damaged, combine, window, coding } = config;
         let window =
             Window { packets: window.packets.clamp(1, Window::MAX_PACKETS), bytes: window.bytes };
         Self {
             sender: (arq != Arq::None).then(|| Sender::new(Whole::new(arq), window)),
             coded: coding
-                .map(|coding| Box::new(Pipelined::new(coding, arq, accept_damaged, window))),
-            receiver: Receiver::new(accept_damaged, window),
+                .map(|it| Box::new(Pipelined::new(it, arq, [accept_damaged, combine], window))),
+            receiver: Receiver::new(accept_damaged, combine, window),
             deliveries: VecDeque::new(),
             events: VecDeque::new(),
         }
@@ -70,19 +72,19 @@ impl Pipe {
             return coded.handle_frame(now, &frame, &mut out);
         }
         let failure = match open(&mut frame) {
-            Ok(Opened::Data(data)) => match data.number {
+            Ok(Opened::Data(data, mismatch)) => match data.number {
                 Number::Plain => {
                     out.finish(frame, receiver.accepts(data.wish));
                     return Arrival::Packet;
                 }
                 Number::Window { seq, order, settled } => {
                     let numbered = Numbered { seq, order, settled, wish: data.wish };
-                    receiver.take(numbered, None, frame, &mut out);
+                    receiver.take(numbered, None, (frame, mismatch), &mut out);
                     return Arrival::Packet;
                 }
                 Number::Flow { seq, order, settled, place } => {
                     let numbered = Numbered { seq, order, settled, wish: data.wish };
-                    receiver.take(numbered, Some(place), frame, &mut out);
+                    receiver.take(numbered, Some(place), (frame, mismatch), &mut out);
                     return Arrival::Packet;
                 }
                 Number::Unit(_) => DropReason::NotForUs,

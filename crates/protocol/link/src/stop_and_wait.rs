@@ -8,6 +8,7 @@ use windfall_base::{Check, DropReason, Frame, Instant};
 use windfall_wire_link::pipe::Number;
 use windfall_wire_link::wavelan::Feedback;
 
+use crate::combine::Copies;
 use crate::event::LinkEvent;
 use crate::framing::{Opened, open};
 use crate::output::Output;
@@ -29,20 +30,24 @@ pub struct StopAndWait {
     seq: Seq16,
     /// The last packet that was passed up.
     received: Option<Seq16>,
+    /// Damaged copies of a packet, by its number, if they are combined.
+    copies: Option<(Seq16, Copies)>,
     deliveries: VecDeque<Frame>,
     events: VecDeque<LinkEvent>,
 }
 
 impl StopAndWait {
-    /// An exchange in which nothing was sent.
+    /// An exchange in which nothing was sent; damaged copies of a packet are put together if
+    /// `combine` is set.
     #[must_use]
-    pub fn new(arq: Arq, accept_damaged: bool) -> Self {
+    pub fn new(arq: Arq, accept_damaged: bool, combine: bool) -> Self {
         Self {
             arq,
             accept_damaged,
             current: None,
             seq: Seq16(0),
             received: None,
+            copies: combine.then(|| (Seq16(0), Copies::default())),
             deliveries: VecDeque::new(),
             events: VecDeque::new(),
         }
@@ -91,9 +96,9 @@ impl StopAndWait {
     /// Takes a unit of the peer; what is returned goes back at once as the ACK.
     pub fn take_unit(&mut self, mut unit: Frame) -> Option<Feedback> {
         let mut out = Output { deliveries: &mut self.deliveries, events: &mut self.events };
-        let (seq, wish) = match open(&mut unit) {
-            Ok(Opened::Data(data)) => match data.number {
-                Number::Unit(seq) => (seq, data.wish),
+        let (seq, wish, mismatch) = match open(&mut unit) {
+            Ok(Opened::Data(data, mismatch)) => match data.number {
+                Number::Unit(seq) => (seq, data.wish, mismatch),
                 _ => {
                     out.discard(&unit, DropReason::Malformed);
                     return None;
@@ -108,8 +113,16 @@ impl StopAndWait {
                 return None;
             }
         };
-        let good = unit.damage.frame == Check::Good;
         let known = self.received == Some(seq);
+        if let Some((number, copies)) = &mut self.copies {
+            if *number != seq {
+                (*number, *copies) = (seq, Copies::default());
+            }
+            if !known && unit.damage.frame != Check::Good {
+                copies.mend(&mut unit, mismatch, usize::MAX, &mut out);
+            }
+        }
+        let good = unit.damage.frame == Check::Good;
         //= S0.6
         // The last attempt's damaged packet is passed up if asked, but never acknowledged.
         let welcome = wish.last && wish.accept_damaged.unwrap_or(self.accept_damaged);

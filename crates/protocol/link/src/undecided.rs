@@ -1,6 +1,7 @@
 //! A packet whose fate is open: its sender keeps it, and may send it again.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use windfall_base::{Check, Class, DropReason, Frame, FrameParts, Instant, Payload, Tag};
 use windfall_wire_link::pipe::{Number, Wish};
@@ -15,6 +16,7 @@ use crate::window::Pulled;
 pub(crate) struct Undecided {
     payload: Payload,
     class: Class,
+    covers: Option<Arc<[Option<Tag>]>>,
     tag: Option<Tag>,
     expires: Option<Instant>,
     /// It came damaged to the station that sends it on.
@@ -33,7 +35,8 @@ impl Undecided {
         let (class, is_damaged) = (parts.class, parts.damage.is_damaged());
         // No receiver acknowledges a damaged packet, so that more attempts would be of no use.
         let limit = if is_damaged { Some(1) } else { arq.limit(&class) };
-        Self { payload, class, tag, expires, is_damaged, attempts: 0, limit }
+        let covers = parts.covers;
+        Self { payload, class, covers, tag, expires, is_damaged, attempts: 0, limit }
     }
 
     /// Returns the wishes of the packet's owner.
@@ -70,6 +73,9 @@ impl Undecided {
             kept,
             ..Frame::packet(self.payload.clone()).with_class(self.class)
         };
+        if self.covers.is_some() {
+            frame.covers.clone_from(&self.covers);
+        }
         if self.is_damaged {
             frame.damage.frame = Check::Bad;
         }

@@ -44,6 +44,7 @@ fn reported(scenario: &Scenario, seconds: u64, station: usize, name: &str) -> f6
 #[test]
 fn every_example_is_one_of_those_that_are_run_here() {
     let known = [
+        "code-across-packets.toml",
         "corruption-indoor.toml",
         "corruption-outdoors.toml",
         "energy-laptops-disturbed.toml",

@@ -199,12 +199,18 @@ fn the_stretch_of_an_uncoded_frame_lies_in_the_stream() {
 
 #[test]
 fn a_block_that_was_corrected_never_counts_as_damaged() {
-    for corrected in [0, 1, 252, 253, 254, 255] {
+    for corrected in [0, 1, 251, 252, 253, 254, 255] {
         let fate = Fate::from_byte(Fate::Good(corrected).byte());
-        assert_eq!(fate, Fate::Good(corrected.min(252)));
+        assert_eq!(fate, Fate::Good(corrected.min(251)));
         assert!(fate.is_taken());
     }
-    for (fate, taken) in [(Fate::Damaged, true), (Fate::Failed, false), (Fate::Missing, false)] {
+    let others = [
+        (Fate::Combined, true),
+        (Fate::Damaged, true),
+        (Fate::Failed, false),
+        (Fate::Missing, false),
+    ];
+    for (fate, taken) in others {
         assert_eq!((Fate::from_byte(fate.byte()), fate.is_taken()), (fate, taken));
     }
 }

@@ -64,6 +64,10 @@ fn the_life_of_a_packet_has_stable_names() {
     assert_eq!(queued, expected);
     let marked = interface(InterfaceEvent::Marked { tag });
     assert_eq!((&marked["ev"], &marked["tag"]), (&json!("packet.marked"), &json!(1)));
+    let combined = interface(InterfaceEvent::Combined { tag, copies: 3 });
+    assert_eq!((&combined["ev"], &combined["copies"]), (&json!("packet.combined"), &json!(3)));
+    let repaired = interface(InterfaceEvent::Repaired { tag, was_missing: true });
+    assert_eq!((&repaired["ev"], &repaired["tag"]), (&json!("packet.repaired"), &json!(1)));
     let sent = interface(InterfaceEvent::Sent { tag, attempt: 2, len: 1512, kept: true });
     assert_eq!((&sent["ev"], &sent["attempt"]), (&json!("frame.sent"), &json!(2)));
     let reason = DropReason::FrameCheck;

@@ -11,6 +11,8 @@ fn ledger() -> LinkLedger {
     ledger.deliver(tags.next().unwrap(), 1, 100, true);
     ledger.discard(tags.next().unwrap(), false, DropReason::QueueFull);
     ledger.marked = 1;
+    ledger.combined = 1;
+    ledger.repaired = 2;
     ledger.frames = 5;
     ledger.retransmissions = 2;
     ledger.bits_inverted = 17;
@@ -34,6 +36,8 @@ fn text_shows_each_direction_and_each_reason() {
         "  delivered               2           0",
         "    damaged               1           0",
         "  marked (ECN)            1           0",
+        "  combined                1           0",
+        "  repaired                2           0",
         "  dropped                 1           0",
         "    queue-full            1           0",
         "  in flight               1           0",

@@ -27,6 +27,9 @@ const IDLE: &[(&str, &str, &str)] = &[
     ("uplink.range = \"28..100\"\ndownlink.ber = 1e-5", "there are none", "uplink.ber = 1e-5"),
     ("expose = [\"header\"]", "expose changes nothing here", "loss = 0.1"),
     ("downlink.expose = [\"control\"]", "the air does no damage", "environment = \"table\""),
+    ("combine = true", "each frame is sent once: add arq", "arq = \"3\""),
+    ("combine = true\narq = \"0\"", "combine changes nothing here", "+attempts = 2"),
+    ("uplink.combine = true\ndownlink.arq = \"1\"", "each frame is sent once", "policy = \"flex\""),
     ("!overcommit = true", "no flow has a reservation", "rate = \"1Mbps\"\n+reserve = \"64kbps\""),
     ("+packet-size = 100", "give the flow a reserve", "rate = \"1Mbps\"\n+reserve = \"64kbps\""),
     (

@@ -56,7 +56,7 @@ pub(crate) fn gsm(
         });
         let gsm = GsmLinkConfig { service, calls, accept_damaged, tunnel };
         let end = LinkLayerConfig::Gsm(gsm);
-        Ok(windfall_stack::InterfaceConfig { rules, flows, ..interface(link, own, end) })
+        Ok(windfall_stack::InterfaceConfig { rules, flows, ..interface(link, [own, others], end) })
     };
     Ok((medium, vec![end(&up, &down, true)?, end(&down, &up, false)?]))
 }

@@ -15,7 +15,7 @@ use crate::direction::Direction;
 use crate::error::Fault;
 use crate::flows::{self, Capacity};
 use crate::link::{Link, LinkKind};
-use crate::links::{Parts, air, arq, interface};
+use crate::links::{Parts, air, arq, interface, takes_damaged};
 use crate::model::Scenario;
 use crate::plan::Files;
 use crate::values::Get;
@@ -46,7 +46,7 @@ pub(crate) fn wavelan(
             rate,
         };
         let (rules, flows) = admitted.clone();
-        let link = interface(link, own, windfall_stack::LinkLayerConfig::Wavelan(polled));
+        let link = interface(link, [own, others], windfall_stack::LinkLayerConfig::Wavelan(polled));
         InterfaceConfig { rules, flows, ..link }
     };
     let others = behind.into_iter().enumerate().filter(|(place, _)| *place != base);
@@ -140,14 +140,16 @@ fn coding_cost(rate: Rate) -> Cost {
 
 /// The framing of packets at the end that sends `own`: coded in both directions if in one.
 fn framing(own: &Direction, others: &Direction, cost: Cost) -> Framing {
-    let accept_damaged = others.accept_damaged.value().unwrap_or(false);
+    let accept_damaged = takes_damaged(others);
+    let combine = others.combine.value().unwrap_or(false);
     match own.policy.value().or(others.policy.value()) {
-        None => Framing::Plain { arq: arq(own, Arq::Persistent), accept_damaged },
+        None => Framing::Plain { arq: arq(own, Arq::Persistent), accept_damaged, combine },
         Some(policy) => Framing::Coded(CodedConfig {
             policy,
             arq: arq(own, Arq::Persistent),
             padded: own.padded.value().unwrap_or(false),
             accept_damaged,
+            combine,
             cost,
         }),
     }

@@ -20,7 +20,7 @@ use crate::direction::Direction;
 use crate::error::Fault;
 use crate::flows::{self, Capacity};
 use crate::link::Link;
-use crate::links::{Parts, interface};
+use crate::links::{Parts, interface, takes_damaged};
 use crate::model::Scenario;
 use crate::station::Station;
 use crate::values::Get;
@@ -61,7 +61,7 @@ pub(crate) fn wifi(
             flows::admit(&scenario.flows, &capacity, scenario.run.admits_too_much())?;
         let is_access_point = matches!(mac.role, Role::AccessPoint { .. });
         let wifi = WifiConfig { mac, neighbours: behind(place) };
-        let mut end = interface(link, &own, windfall_stack::LinkLayerConfig::Wifi(wifi));
+        let mut end = interface(link, [&own, &others], windfall_stack::LinkLayerConfig::Wifi(wifi));
         let named = own.queue.as_ref().and_then(|queue| queue.get_ref().discipline);
         if named.is_none() && flows.is_empty() && !is_access_point {
             end.discipline = Discipline::Fifo;
@@ -129,7 +129,7 @@ fn station(
     mac.backoff = radio.backoff.value().unwrap_or_default();
     mac.eifs = radio.eifs.value().unwrap_or_default();
     mac.wep = radio.wep.value().unwrap_or(false);
-    mac.accept_damaged = others.accept_damaged.value().unwrap_or(false);
+    mac.accept_damaged = takes_damaged(others);
     mac.observe_radio = radio.observe.value().unwrap_or(false);
     let mut span = at;
     for (own, said) in [

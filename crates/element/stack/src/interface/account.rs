@@ -37,6 +37,10 @@ pub struct Counters {
     pub control_received: u64,
     /// Packets that were marked, since the queue was long when they joined it.
     pub marked: u64,
+    /// Packets that were made whole from damaged copies.
+    pub combined: u64,
+    /// Packets that were made from repairs, or put right by them.
+    pub repaired: u64,
     /// Packets that the peer has acknowledged.
     pub acknowledged: u64,
     /// Events that found no room because no reader took the earlier ones.
@@ -122,6 +126,12 @@ impl InterfaceAccount {
         self.counters.from_medium += 1;
     }
 
+    /// A frame that the link passed up ended here as it should: it was no packet.
+    pub(super) fn consumed(&mut self) {
+        self.given += 1;
+        self.counters.control_received += 1;
+    }
+
     pub(super) fn queued(&mut self, tag: Option<Tag>, flow: FlowId, len: usize, queue: usize) {
         if self.observe {
             self.note(InterfaceEvent::Queued { tag, flow, len, queue });
@@ -173,6 +183,16 @@ impl InterfaceAccount {
                 if self.observe {
                     self.note(InterfaceEvent::Acknowledged { tag });
                 }
+            }
+            LinkEvent::Repaired { tag, was_missing } => {
+                self.counters.repaired += 1;
+                // What had not come is born here.
+                self.taken += u64::from(was_missing);
+                self.event(InterfaceEvent::Repaired { tag, was_missing });
+            }
+            LinkEvent::Combined { tag, copies } => {
+                self.counters.combined += 1;
+                self.event(InterfaceEvent::Combined { tag, copies });
             }
             LinkEvent::Dropped { tag, kept, reason, len } => {
                 self.dropped(tag, kept, reason, len);

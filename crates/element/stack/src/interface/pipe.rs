@@ -234,7 +234,8 @@ impl Flows {
                     self.queues.give_up(ticket);
                 }
             }
-            LinkEvent::Dropped { .. } => {}
+            LinkEvent::Combined { .. } | LinkEvent::Repaired { .. } | LinkEvent::Dropped { .. } => {
+            }
         }
     }
 

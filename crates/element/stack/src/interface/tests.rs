@@ -120,11 +120,17 @@ fn packets_that_join_a_long_queue_are_marked_and_none_is_dropped_for_it() {
 fn lawful(arq: Arq, accept_damaged: bool, policy: Option<PolicyKind>) {
     let cost = Cost { per_frame: Duration::from_nanos(60), per_byte: Duration::from_nanos(1) };
     let coding = policy.map(|policy| Coding { policy, padded: false, cost });
+    for combine in [false, true] {
+        let link = PipeConfig { arq, accept_damaged, combine, coding, ..PipeConfig::default() };
+        lawful_with(link, RepairsConfig::default());
+    }
+}
+
+fn lawful_with(link: PipeConfig, repairs: RepairsConfig) {
     let build = move |seed| {
-        let link = PipeConfig { arq, accept_damaged, coding, ..PipeConfig::default() };
         let rules = vec![Rule::approximate()];
         let link = LinkLayerConfig::Pipe(link);
-        let config = InterfaceConfig { link, rules, ..InterfaceConfig::default() };
+        let config = InterfaceConfig { link, rules, repairs, ..InterfaceConfig::default() };
         Interface::new(config, seed, "subject")
     };
     // Frames that a peer could have sent: its own, sometimes damaged.
@@ -166,6 +172,45 @@ fn the_laws_hold_on_a_pipe_with_coded_frames() {
     lawful(Arq::Persistent, false, Some(PolicyKind::Flex));
     lawful(Arq::None, false, Some(PolicyKind::Robust));
     lawful(Arq::Attempts(NonZeroU8::MIN.saturating_add(2)), true, Some(PolicyKind::Best));
+}
+
+#[test]
+fn the_laws_hold_under_a_code_across_packets() {
+    for (code, arq) in [("3/5:2ms", Arq::None), ("window:4:50%:1ms", Arq::after(1))] {
+        let code = code.parse().ok();
+        let link = PipeConfig { arq, accept_damaged: true, ..PipeConfig::default() };
+        for (accept_damaged, by_destination) in [(true, false), (false, true)] {
+            let repairs =
+                RepairsConfig { send: code, receive: code, accept_damaged, by_destination };
+            lawful_with(link, repairs);
+        }
+    }
+}
+
+#[test]
+fn a_lost_packet_is_made_from_a_repair_and_keeps_its_name() {
+    let now = Instant::START;
+    let code = "4/6".parse().ok();
+    let repairs = RepairsConfig { send: code, receive: code, ..RepairsConfig::default() };
+    let link = LinkLayerConfig::Pipe(PipeConfig { accept_damaged: true, ..PipeConfig::default() });
+    let config = InterfaceConfig { repairs, link, ..InterfaceConfig::default() };
+    let (mut near, mut far) = (observed(config.clone()), observed(config));
+    (0..4).for_each(|tag| near.handle_input(now, DEVICE, packet(tag, 300)));
+    let mut sent = 0;
+    while let Some((MEDIUM, outgoing)) = near.poll_transmit(now) {
+        near.handle_input(now, MEDIUM, Input::TransmissionDone);
+        sent += 1;
+        if sent == 2 || sent == 5 {
+            continue;
+        }
+        far.handle_input(now, MEDIUM, Input::Frame(outgoing.frame, RxVector::wired(now)));
+    }
+    let frames = core::iter::from_fn(|| far.poll_transmit(now));
+    let arrived: Vec<_> = frames.map(|(_, it)| (it.frame.tag, it.frame.len())).collect();
+    assert_eq!(arrived, (0..4).map(|tag| (Some(Tag(tag)), 300)).collect::<Vec<_>>());
+    assert_eq!((sent, far.counters().repaired), (6, 1));
+    assert!(near.ledger().balances() && far.ledger().balances());
+    assert_eq!((near.ledger().taken, far.ledger().taken), (6, 5));
 }
 
 //= S3.10

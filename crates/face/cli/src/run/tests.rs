@@ -69,6 +69,7 @@ fn sample(option: &str, folder: &Folder) -> Sample {
     });
     let beside: &[_] = match plain {
         "padded" => &["--policy=flex"],
+        "combine" => &["--arq=3"],
         "range" | "expose" => &["--ber=1e-5"],
         "overcommit" => &["--rate=1Mbps", "--flow=v: reserve 64kbps"],
         _ if option == "stations" || example::<Radio>(option).is_some() => &["--link=wifi-g"],

@@ -170,6 +170,9 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
     folder.write("radio.toml", near_and_far("duration = \"100ms\"", RADIO));
     folder
         .write("marks.toml", include_str!("../../../../../scenarios/examples/marking-queue.toml"));
+    let code = include_str!("../../../../../scenarios/examples/code-across-packets.toml");
+    folder.write("code.toml", code);
+    folder.write("copies.toml", code.replace("fec = \"8/12\"", "arq = \"9\"\ncombine = true"));
     for made in [
         "trace synth --gemodel 2% --ber 1e-4 -o frames.trace",
         "trace synth --bits 50000 --bit-gemodel 0.001 -o bits.trace",
@@ -184,6 +187,8 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
         "sim flows.toml --json",
         "sim radio.toml --json",
         "sim marks.toml --duration 2s --json",
+        "sim code.toml --duration 1s --json",
+        "sim copies.toml --duration 1s --json",
         "tcp settings --json",
         "trace show frames.trace --json",
         "trace show bits.trace --json",

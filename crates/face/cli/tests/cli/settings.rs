@@ -47,6 +47,7 @@ fn check<T: Settings>(prefix: &str, others: &[&str], help: &str) {
 fn beside(name: &str) -> &'static [&'static str] {
     match name {
         "padded" => &["--policy=flex"],
+        "combine" => &["--arq=3"],
         "range" | "expose" => &["--ber=1e-5"],
         "overcommit" => &["--rate=1Mbps", "--flow=v: reserve 64kbps"],
         _ => &[],

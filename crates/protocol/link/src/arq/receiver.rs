@@ -8,6 +8,8 @@ use windfall_wire_link::pipe::{Ack, FlowPlace, Probe, UNTOLD, Wish};
 
 use super::flow_order::FlowOrder;
 use super::history::History;
+use crate::combine::CopyStore;
+use crate::framing::Mismatch;
 use crate::output::Output;
 use crate::window::Window;
 
@@ -66,12 +68,14 @@ pub(crate) struct Receiver {
     flows: FlowOrder,
     held: usize,
     held_bytes: usize,
+    /// Damaged copies of packets that have not come whole, if they are combined.
+    copies: Option<CopyStore>,
     history: History,
     ack_due: bool,
 }
 
 impl Receiver {
-    pub(crate) fn new(accept_damaged: bool, window: Window) -> Self {
+    pub(crate) fn new(accept_damaged: bool, combine: bool, window: Window) -> Self {
         Self {
             accept_damaged,
             window,
@@ -80,6 +84,7 @@ impl Receiver {
             flows: FlowOrder::default(),
             held: 0,
             held_bytes: 0,
+            copies: combine.then(|| CopyStore::new(window.bytes)),
             history: History::new(),
             ack_due: false,
         }
@@ -155,20 +160,39 @@ impl Receiver {
         seq.is_before(self.next)
     }
 
-    /// Takes a frame whose header held; `flow` is its place there if it keeps order with it alone.
+    /// Makes a damaged packet whole that has not come yet, if its copies allow it.
+    fn mend(
+        &mut self,
+        (seq, place): (Seq32, i32),
+        frame: &mut Frame,
+        mismatch: Mismatch,
+        out: &mut Output<'_>,
+    ) {
+        let Some(copies) = &mut self.copies else { return };
+        copies.forget_before(self.next);
+        let Ok(place) = usize::try_from(place) else { return };
+        let is_done = self.places.get(place).is_some_and(Place::is_settled);
+        if place < self.window.packets && !is_done {
+            copies.take(seq, frame, mismatch, out);
+        }
+    }
+
+    /// Takes a frame whose header held, and what its frame check differs by from the right one;
+    /// `flow` is its place there if it keeps order with it alone.
     //= S3.10
     //= S3.48
     pub(crate) fn take(
         &mut self,
         numbered: Numbered,
         flow: Option<FlowPlace>,
-        frame: Frame,
+        (mut frame, mismatch): (Frame, Mismatch),
         out: &mut Output<'_>,
     ) {
         let Some(place) = self.hear(numbered, out) else {
             return out.discard(&frame, DropReason::Malformed);
         };
         self.ack_due = true;
+        self.mend((numbered.seq, place), &mut frame, mismatch, out);
         let good = frame.damage.frame == Check::Good;
         if place < 0 {
             // The ACK of another copy was lost: this one is good for nothing but another ACK.

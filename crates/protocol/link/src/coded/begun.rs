@@ -5,10 +5,16 @@ use core::ops::Range;
 use arrayvec::ArrayVec;
 use windfall_base::{Check, Damage, Frame, RangeSet, Tag};
 use windfall_wire_link::check::{FCS_LEN, frame_check};
-use windfall_wire_link::coded::{Fate, Head, MAX_BLOCKS};
+use windfall_wire_link::coded::{Fate, Head, Level, MAX_BLOCKS};
 
 use super::blocks::{self, Blocks};
 use super::stream::inverted;
+use crate::combine::Copies;
+use crate::event::LinkEvent;
+use crate::output::Output;
+
+/// Different blocks of a packet of which copies are kept at most; the oldest give way.
+const MOST_FAILED: usize = 16;
 
 /// The fate of each block of a frame.
 pub(super) type Fates = ArrayVec<Fate, MAX_BLOCKS>;
@@ -25,10 +31,22 @@ pub(super) struct Begun {
     /// The findings of the frame check, once all is there.
     check: Check,
     tag: Option<Tag>,
+    /// Failed blocks, if they are combined.
+    failed: Option<Vec<FailedBlock>>,
+    /// The most copies of which a block was made.
+    combined: u32,
+}
+
+/// Copies of a block that failed.
+#[derive(Debug)]
+struct FailedBlock {
+    range: Range<usize>,
+    level: Level,
+    copies: Copies,
 }
 
 impl Begun {
-    pub(super) fn new(head: &Head, tag: Option<Tag>) -> Self {
+    pub(super) fn new(head: &Head, tag: Option<Tag>, combine: bool) -> Self {
         Self {
             length: head.length,
             stream: vec![0; head.stream()],
@@ -37,6 +55,8 @@ impl Begun {
             corrected: 0,
             check: Check::Unchecked,
             tag,
+            failed: combine.then(Vec::new),
+            combined: 0,
         }
     }
 
@@ -52,11 +72,49 @@ impl Begun {
         let mut fates = ArrayVec::new();
         for (index, found) in read.fates().enumerate() {
             let range = head.stretches[index].range();
+            if let (Fate::Failed | Fate::Missing, Some(_)) = (found, &self.failed) {
+                let block = read.received(index, head.block_len(index));
+                if let Some(fate) = self.combine(found, head.level, range.clone(), block) {
+                    fates.push(fate);
+                    continue;
+                }
+            }
             let data = read.data(index, range.len());
-            // Who repeats whole frames has no use for parts of them.
-            fates.push(self.put(found, all_good || !head.whole, range, data, welcome));
+            // Who repeats whole frames has no use for parts of them, unless copies are combined.
+            let kept = all_good || !head.whole || self.failed.is_some();
+            fates.push(self.put(found, kept, range, data, welcome));
         }
         fates
+    }
+
+    /// Makes a failed block of its copies; keeps it as one of them if that does not do.
+    fn combine(
+        &mut self,
+        found: Fate,
+        level: Level,
+        range: Range<usize>,
+        block: &[u8],
+    ) -> Option<Fate> {
+        if self.missing.within(range.clone()).next().is_none() {
+            // The receiver has the block, or it is padding.
+            return Some(Fate::Combined);
+        }
+        let failed = self.failed.as_mut().filter(|_| found == Fate::Failed)?;
+        let same = |it: &FailedBlock| it.range == range && it.level == level;
+        let Some(earlier) = failed.iter_mut().find(|it| same(it)) else {
+            let mut copies = Copies::default();
+            copies.keep(block.to_vec());
+            failed.truncate(MOST_FAILED - 1);
+            failed.insert(0, FailedBlock { range, level, copies });
+            return None;
+        };
+        let Some(made) = blocks::combine(&earlier.copies, block, level) else {
+            earlier.copies.keep(block.to_vec());
+            return None;
+        };
+        self.combined = self.combined.max(earlier.copies.len() as u32 + 1);
+        self.put(Fate::Good(0), true, range.clone(), &made[..range.len()], false);
+        Some(Fate::Combined)
     }
 
     /// Puts the data of one block where it belongs: if it is good and such are `kept`, or if damage
@@ -124,6 +182,16 @@ impl Begun {
     pub(super) fn restart(&mut self) {
         self.missing = RangeSet::from(0..self.stream.len());
         self.corrected = 0;
+        if let Some(failed) = &mut self.failed {
+            failed.clear();
+        }
+    }
+
+    /// Reports a packet of which a block was made from failed copies.
+    pub(super) fn report(&self, out: &mut Output<'_>) {
+        if self.combined > 0 {
+            out.events.push_back(LinkEvent::Combined { tag: self.tag, copies: self.combined });
+        }
     }
 
     pub(super) fn into_frame(self) -> Frame {

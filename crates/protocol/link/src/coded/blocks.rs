@@ -10,6 +10,11 @@ use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Fate, Head, Level, MAX_BLOCK
 
 use super::codes::code;
 use super::stream::PacketStream;
+use crate::combine::{Copies, mixtures};
+
+/// Pieces into which the difference of two copies of a block is cut: the check of a block has half
+/// the bits of that of a packet, and each mixture costs a decoding.
+const MOST_PIECES_OF_BLOCK: usize = 3;
 
 /// The blocks that `head` announces of `stream`, one behind the other.
 pub(super) fn write(head: &Head, stream: &PacketStream) -> Vec<u8> {
@@ -104,10 +109,44 @@ impl Blocks {
         self.found.iter().map(|(fate, _)| *fate)
     }
 
+    /// The bytes of a block as they arrived, if it failed.
+    pub(super) fn received(&self, index: usize, len: usize) -> &[u8] {
+        self.data(index, len)
+    }
+
     /// The first `len` bytes of a block.
     pub(super) fn data(&self, index: usize, len: usize) -> &[u8] {
         &self.bytes[self.found[index].1..][..len]
     }
+}
+
+/// Makes a block from a failed copy and earlier ones: by the majority of three and more, with the
+/// places at which two differ as erasures, or with pieces of either.
+pub(super) fn combine(copies: &Copies, new: &[u8], level: Level) -> Option<Vec<u8>> {
+    let mismatch = |block: &[u8]| {
+        let (data, check) = block.split_at(block.len() - BLOCK_CHECK);
+        let [a, b] = block_check(data);
+        u32::from(u16::from_be_bytes([check[0] ^ a, check[1] ^ b]))
+    };
+    let Some(code) = code(level) else {
+        return copies.combine(new, MOST_PIECES_OF_BLOCK, mismatch);
+    };
+    let corrected = |mut block: Vec<u8>, erased: &[u8]| {
+        let is_corrected = code.decode(&mut block, erased).is_ok() && is_right(&block, level);
+        is_corrected.then_some(block)
+    };
+    if let Some(block) = copies.majority(new).and_then(|block| corrected(block, &[])) {
+        return Some(block);
+    }
+    let old = copies.newest_first().next().filter(|old| old.len() == new.len())?;
+    let differ = |at: &usize| new[*at] != old[*at];
+    let places: Vec<u8> = (0..new.len()).filter(differ).map(|at| at as u8).collect();
+    if places.len() <= level.parity()
+        && let Some(block) = corrected(new.to_vec(), &places)
+    {
+        return Some(block);
+    }
+    mixtures(new, old, MOST_PIECES_OF_BLOCK).find_map(|block| corrected(block, &[]))
 }
 
 /// The `len` bytes that an uncoded frame carries, and their state; zeros stand for what was

@@ -16,7 +16,7 @@ use windfall_wire_link::pipe::Header;
 
 use super::begun::Begun;
 use super::packet::Packet;
-use super::{codes, dropped};
+use super::{codes, dropped, received};
 use crate::arq::flow_order::{FlowNumbers, OwnFlow};
 use crate::arq::framer::{Fate, Framer};
 use crate::arq::receiver::{Numbered, Receiver};
@@ -46,6 +46,7 @@ pub struct Coding {
 pub(crate) struct Pipelined {
     sender: Sender<Coder>,
     receiver: Receiver,
+    combine: bool,
     /// Packets of which blocks have arrived, by their number.
     begun: BTreeMap<u32, Begun>,
     /// The reports of transmissions that are still to be sent.
@@ -53,14 +54,22 @@ pub(crate) struct Pipelined {
 }
 
 impl Pipelined {
-    pub(crate) fn new(coding: Coding, arq: Arq, accept_damaged: bool, window: Window) -> Self {
+    /// One end that has sent and received nothing; whether it passes up damaged packets, and
+    /// combines failed blocks.
+    pub(crate) fn new(
+        coding: Coding,
+        arq: Arq,
+        [accept_damaged, combine]: [bool; 2],
+        window: Window,
+    ) -> Self {
         let Coding { policy, padded, cost } = coding;
         let policy = policy.build(cost);
         let (flows, reported) = (FlowNumbers::default(), VecDeque::new());
         let coder = Coder { policy, arq, padded, flows, reported };
         Self {
             sender: Sender::new(coder, window),
-            receiver: Receiver::new(accept_damaged, window),
+            receiver: Receiver::new(accept_damaged, false, window),
+            combine,
             begun: BTreeMap::new(),
             records: VecDeque::new(),
         }
@@ -115,7 +124,7 @@ impl Pipelined {
         let mut arrival = Arrival::More;
         let begun = self.begun.entry(seq.0).or_insert_with(|| {
             arrival = Arrival::Packet;
-            Begun::new(head, frame.tag)
+            Begun::new(head, frame.tag, self.combine)
         });
         if !begun.fits(head) {
             return Err(DropReason::Malformed);
@@ -135,6 +144,7 @@ impl Pipelined {
         if begun.is_whole()
             && let Some(begun) = self.begun.remove(&seq.0)
         {
+            begun.report(out);
             self.receiver.complete(numbered, flow, begun.into_frame(), out);
         }
         Ok(arrival)
@@ -244,7 +254,10 @@ impl Framer for Coder {
         let reported = self.reported.iter().rposition(|record| record.order == order);
         let record = reported.and_then(|at| self.reported.remove(at));
         match &record {
-            Some(record) => self.policy.learn(plan, head.carried(), Outcome::Report(&record.fates)),
+            Some(record) => {
+                let fates = received(&record.fates);
+                self.policy.learn(plan, head.carried(), Outcome::Report(&fates));
+            }
             // Taken whole, but how much had to be corrected was not heard.
             None if arrived => {}
             None => self.policy.learn(plan, head.carried(), Outcome::Silence),

@@ -13,14 +13,15 @@ use crate::output::Output;
 #[derive(Debug)]
 pub(super) struct Receiver {
     accept_damaged: bool,
+    combine: bool,
     begun: Option<(Seq16, Begun)>,
     /// The last packet that was passed up.
     received: Option<Seq16>,
 }
 
 impl Receiver {
-    pub(super) fn new(accept_damaged: bool) -> Self {
-        Self { accept_damaged, begun: None, received: None }
+    pub(super) fn new(accept_damaged: bool, combine: bool) -> Self {
+        Self { accept_damaged, combine, begun: None, received: None }
     }
 
     pub(super) fn is_busy(&self) -> bool {
@@ -51,7 +52,8 @@ impl Receiver {
                 Arrival::Packet
             }
         };
-        let (_, begun) = self.begun.get_or_insert_with(|| (seq, Begun::new(head, unit.tag)));
+        let new = || (seq, Begun::new(head, unit.tag, self.combine));
+        let (_, begun) = self.begun.get_or_insert_with(new);
         let accepts = head.wish.accept_damaged.unwrap_or(self.accept_damaged);
         let fates = begun.take(head, unit, head.wish.last && accepts);
         if !begun.is_whole() {
@@ -63,6 +65,7 @@ impl Receiver {
         }
         if let Some((_, begun)) = self.begun.take() {
             self.received = Some(seq);
+            begun.report(out);
             out.finish(begun.into_frame(), accepts);
         }
         (arrival, Some(report(Progress::Complete, seq, fates)))

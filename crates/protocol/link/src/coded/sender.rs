@@ -7,8 +7,8 @@ use windfall_base::seq::Seq16;
 use windfall_base::{DropReason, Frame, Instant};
 use windfall_wire_link::coded::{Head, Number, Progress, Report};
 
-use super::CodedConfig;
 use super::packet::Packet;
+use super::{CodedConfig, received};
 use crate::event::LinkEvent;
 use crate::persistence::Arq;
 use crate::policy::{Outcome, Plan, Policy};
@@ -78,7 +78,8 @@ impl Sender {
         let Some((head, plan)) = self.flight.take() else { return };
         let report = report.filter(|report| report.seq == seq);
         let fates = report.map(|report| &report.fates[..]);
-        let outcome = fates.map_or(Outcome::Silence, Outcome::Report);
+        let told = fates.map(received);
+        let outcome = told.as_ref().map_or(Outcome::Silence, |told| Outcome::Report(told));
         self.policy.learn(plan, head.carried(), outcome);
         if report.is_some_and(|report| report.progress == Progress::Complete) {
             events.push_back(current.acknowledged());

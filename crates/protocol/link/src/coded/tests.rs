@@ -11,7 +11,14 @@ const COST: Cost =
     Cost { per_frame: Duration::from_micros(900), per_byte: Duration::from_nanos(9_508) };
 
 fn config(policy: PolicyKind) -> CodedConfig {
-    CodedConfig { policy, arq: Arq::Persistent, padded: false, accept_damaged: false, cost: COST }
+    CodedConfig {
+        policy,
+        arq: Arq::Persistent,
+        padded: false,
+        accept_damaged: false,
+        combine: false,
+        cost: COST,
+    }
 }
 
 fn packet(number: u64, len: usize) -> Frame {
@@ -94,6 +101,41 @@ fn packets_arrive_as_they_were_sent_whatever_their_length() {
                 assert_eq!((delivered.tag, delivered.damage.frame), (sent.tag, Check::Good));
             }
             assert_eq!((pair.sender.held(), pair.receiver.held()), (0, 0));
+        }
+    }
+}
+
+/// Frames and bytes of blocks until ten packets have arrived over air that inverts every bit of a
+/// byte with a probability of `rate`.
+fn effort(policy: PolicyKind, combine: bool, rate: f64) -> (u32, usize) {
+    let mut pair = Pair::new(CodedConfig { combine, ..config(policy) });
+    let packets: Vec<Frame> = (0..10).map(|number| packet(number, 1_200)).collect();
+    let mut air = Stream::new(Seed(9), "air");
+    pair.run(packets.clone(), 3_000, |unit| {
+        let wrong: Vec<usize> = (0..unit.payload.len()).filter(|_| air.unit() < rate).collect();
+        spoil(unit, wrong.into_iter());
+        (true, true)
+    });
+    assert!(pair.delivered.len() == 10 || !combine, "{policy}: {}", pair.delivered.len());
+    for (delivered, sent) in pair.delivered.iter().zip(&packets) {
+        assert_eq!(delivered.payload.to_bytes(), sent.payload.to_bytes());
+    }
+    (pair.frames, pair.bytes)
+}
+
+#[test]
+fn failed_blocks_are_combined_and_good_ones_of_whole_frames_are_kept() {
+    // At these rates most frames of a static policy have a block that fails.
+    for (policy, rate) in
+        [(PolicyKind::Bold, 3e-3), (PolicyKind::Light, 3e-2), (PolicyKind::Robust, 0.16)]
+    {
+        let [alone, combined] = [false, true].map(|combine| effort(policy, combine, rate));
+        assert!(combined.1 * 10 < alone.1 * 7, "{policy}: {combined:?} instead of {alone:?}");
+    }
+    for rate in [1e-3, 1e-2, 0.1] {
+        for policy in [PolicyKind::Flex, PolicyKind::Best] {
+            let [alone, combined] = [false, true].map(|combine| effort(policy, combine, rate));
+            assert!(combined.1 <= alone.1, "{policy} at {rate}: {combined:?}, {alone:?}");
         }
     }
 }

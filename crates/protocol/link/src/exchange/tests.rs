@@ -12,8 +12,10 @@ fn framings() -> [Framing; 2] {
     let arq = Arq::Attempts(NonZeroU8::new(ATTEMPTS).expect("three"));
     let cost =
         Cost { per_frame: Duration::from_micros(900), per_byte: Duration::from_nanos(9_508) };
-    let (policy, padded, accept_damaged) = (PolicyKind::ALL[0], false, false);
-    [arq.into(), Framing::Coded(CodedConfig { policy, arq, padded, accept_damaged, cost })]
+    let (policy, padded) = (PolicyKind::ALL[0], false);
+    let (accept_damaged, combine) = (false, false);
+    let coded = CodedConfig { policy, arq, padded, accept_damaged, combine, cost };
+    [arq.into(), Framing::Coded(coded)]
 }
 
 fn packet(number: u64) -> Frame {
@@ -125,7 +127,7 @@ fn a_damaged_packet_is_neither_acknowledged_nor_handed_up() {
 fn a_damaged_packet_is_handed_up_if_it_is_the_last_attempt_and_welcome() {
     for (attempts, welcome) in [(1, true), (1, false), (2, true), (2, false)] {
         let arq = Arq::Attempts(NonZeroU8::new(attempts).expect("one or two"));
-        let framing = Framing::Plain { arq, accept_damaged: welcome };
+        let framing = Framing::Plain { arq, accept_damaged: welcome, combine: false };
         let [mut near, mut far] = [Exchange::new(framing), Exchange::new(framing)];
         let mut damaged = unit(&mut near, 1);
         let last = damaged.payload.len() as u32 * 8 + 7;

@@ -658,6 +658,7 @@ fn passed_on(config: PipeConfig) -> (Vec<Frame>, Vec<LinkEvent>, Vec<DropReason>
     let (delivered, [sent, received]) = (run.delivered, run.events);
     let of_second = |event: &LinkEvent| match event {
         LinkEvent::Sent { tag, .. } | LinkEvent::Acknowledged { tag } => *tag == Some(Tag(1)),
+        LinkEvent::Combined { .. } | LinkEvent::Repaired { .. } => false,
         LinkEvent::Dropped { .. } => true,
     };
     let dropped = received.iter().filter_map(|event| match event {
@@ -703,4 +704,46 @@ fn damage_that_is_known_is_not_passed_to_whoever_does_not_accept_it() {
         assert_eq!(delivered.len(), 2, "{arq:?} {coding:?}");
         assert_eq!(dropped, [DropReason::FrameCheck]);
     }
+}
+
+/// Frames with packets that it takes until this number of packets has crossed a wire with bit
+/// errors of `rate`, in the packets alone.
+fn frames_at(rate: f64, config: PipeConfig, packets: u64) -> (usize, Vec<LinkEvent>) {
+    let mut air = Stream::new(Seed(7), "air");
+    let run = Run::new(config, (Some(10), 1_000), |end, frame: &Frame| {
+        let (from, to) = (frame.header.len() as u32 * 8, frame.payload.len() as u32 * 8);
+        let wrong = end == 0 && to > 0 && air.unit() < 1.0 - (1.0 - rate).powf(f64::from(to));
+        if wrong { Fate::Inverted(from + air.below(u64::from(to)) as u32) } else { Fate::Arrives }
+    });
+    let run = run.offer(packets, Class::NONE).finish();
+    let numbers: Vec<_> = run.delivered.iter().filter_map(|frame| frame.tag).collect();
+    assert!(numbers.iter().copied().eq((0..packets).map(Tag)), "in order, none twice");
+    for frame in &run.delivered {
+        let sent = packet(frame.tag.map_or(0, |tag| tag.0), Class::NONE);
+        assert_eq!(frame.payload, sent.payload);
+        assert_eq!(frame.damage.frame, Check::Good);
+    }
+    let sent = run.events[0].iter().filter(|event| matches!(event, LinkEvent::Sent { .. }));
+    (sent.count(), run.events[1].clone())
+}
+
+#[test]
+fn damaged_copies_make_a_packet_whole() {
+    let [alone, combined] = [false, true].map(|combine| {
+        let config = PipeConfig { combine, ..config(Arq::Persistent) };
+        frames_at(1e-3, config, 200)
+    });
+    assert!(combined.0 < alone.0, "{} frames instead of {}", combined.0, alone.0);
+    let made = |event: &LinkEvent| matches!(event, LinkEvent::Combined { copies: 2.., .. });
+    assert_eq!(alone.1.iter().filter(|event| made(event)).count(), 0);
+    assert!(combined.1.iter().filter(|event| made(event)).count() > 20);
+}
+
+#[test]
+fn copies_that_find_no_room_are_not_kept() {
+    let window = Window { packets: 64, bytes: 150 };
+    let config = PipeConfig { combine: true, window, ..config(Arq::Persistent) };
+    let (_, events) = frames_at(1e-3, config, 50);
+    let made = events.iter().filter(|event| matches!(event, LinkEvent::Combined { .. }));
+    assert!(made.count() > 0, "one packet at a time has room for a copy");
 }

@@ -57,7 +57,7 @@ impl Beyond {
                 let needed = Level::correcting(usize::from(corrected));
                 (Some(needed), needed)
             }
-            Fate::Failed | Fate::Damaged => (None, used),
+            Fate::Failed | Fate::Combined | Fate::Damaged => (None, used),
             Fate::Missing => return,
         };
         for level in Level::all().skip(1) {
@@ -106,7 +106,7 @@ pub(super) fn need(fate: Fate, used: Level, beyond: &Beyond) -> Option<[f64; 8]>
             needed[Level::correcting(usize::from(corrected)).index()] = 1.0;
             Some(needed)
         }
-        Fate::Failed | Fate::Damaged => Some(beyond.spread(used)),
+        Fate::Failed | Fate::Combined | Fate::Damaged => Some(beyond.spread(used)),
         Fate::Missing => None,
     }
 }

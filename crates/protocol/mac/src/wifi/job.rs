@@ -211,6 +211,9 @@ impl Job {
         // A damaged packet that is passed on may still be whole at its first sender.
         let mut frame =
             Frame { tag: self.packet.tag, kept: !is_final || self.packet.kept, ..Frame::default() };
+        if self.packet.covers.is_some() {
+            frame.covers.clone_from(&self.packet.covers);
+        }
         header.encode(&mut frame.header);
         if self.wep {
             frame.header.extend([0; WEP]);

@@ -59,7 +59,8 @@ fn coded(policy: PolicyKind, arq: Arq) -> Framing {
         per_frame: Duration::from_micros(900),
         per_byte: WavelanTiming::WAVELAN.per_byte + WAVELAN_RATE.time_of(1),
     };
-    Framing::Coded(CodedConfig { policy, arq, padded: false, accept_damaged: false, cost })
+    let (padded, accept_damaged, combine) = (false, false, false);
+    Framing::Coded(CodedConfig { policy, arq, padded, accept_damaged, combine, cost })
 }
 
 fn hub(stations: u8, framing: Framing) -> InterfaceConfig {

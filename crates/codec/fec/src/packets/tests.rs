@@ -1,0 +1,256 @@
+use proptest::collection::{btree_set, vec};
+use proptest::prelude::*;
+
+use super::*;
+
+/// A packet of random bytes; the last four are a sum by which a right one is told.
+fn packet(seed: u64, len: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state as u8
+    };
+    let mut bytes: Vec<u8> = [len as u8, (len >> 8) as u8].into();
+    bytes.extend((0..len).map(|_| next()));
+    let check = check(&bytes);
+    bytes.extend(check);
+    bytes
+}
+
+fn check(bytes: &[u8]) -> [u8; 4] {
+    let step = |sum: u32, byte: &u8| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+    bytes.iter().fold(0x811c_9dc5, step).to_be_bytes()
+}
+
+/// Returns `true` if a packet, with zeros behind it, has the right sum.
+fn is_right(bytes: &[u8]) -> bool {
+    let [low, high, ..] = *bytes else { return false };
+    let end = 2 + usize::from(low) + usize::from(high) * 256;
+    bytes.get(..end).zip(bytes.get(end..end + 4)).is_some_and(|(all, sum)| check(all) == sum)
+}
+
+fn same(made: &[u8], sent: &[u8]) -> bool {
+    made.starts_with(sent) && made[sent.len()..].iter().all(|byte| *byte == 0)
+}
+
+/// The cover of a repair, and its bytes.
+type Repair = (Cover, Vec<u8>);
+
+/// A block of packets and its repairs.
+fn block(count: usize, repairs: usize, len: usize) -> (Vec<Vec<u8>>, Vec<Repair>) {
+    let mut encoder = PacketEncoder::new(count);
+    let packets: Vec<_> = (0..count).map(|n| packet(n as u64, len + n % 50)).collect();
+    packets.iter().for_each(|packet| assert!((encoder.push(packet) as usize) < count));
+    let repairs = (0..repairs).map(|_| encoder.repair().expect("the block has packets"));
+    (packets, repairs.collect())
+}
+
+#[test]
+fn a_block_bears_as_many_losses_as_it_has_repairs_and_no_more() {
+    let (packets, repairs) = block(8, 4, 300);
+    for lost in 1..=5_u32 {
+        let mut decoder = PacketDecoder::new(16);
+        for (number, packet) in (0..).zip(&packets) {
+            if number >= lost {
+                decoder.take_packet(number, packet, false);
+            }
+        }
+        let mut made = Vec::new();
+        for (cover, repair) in &repairs {
+            assert_eq!(decoder.take_repair(*cover, repair, false), made.is_empty());
+            made.extend(decoder.solve(is_right));
+        }
+        assert_eq!(made.len(), if lost <= 4 { lost as usize } else { 0 });
+        assert!(made.iter().all(|(number, made)| same(made, &packets[*number as usize])));
+    }
+}
+
+#[test]
+fn damaged_packets_are_put_right_where_missing_ones_could_not_be_made() {
+    let (packets, repairs) = block(8, 4, 1_200);
+    let mut decoder = PacketDecoder::new(16);
+    // All eight are damaged, at places of their own, and one pair at the same place.
+    for (number, packet) in (0..).zip(&packets) {
+        let mut damaged = packet.clone();
+        (0..6).for_each(|n| damaged[40 + 60 * number as usize + 7 * n] ^= 0x21);
+        if number < 2 {
+            damaged[1_000] ^= 0xff;
+        }
+        decoder.take_packet(number, &damaged, true);
+    }
+    let mut made = Vec::new();
+    for (cover, repair) in &repairs {
+        decoder.take_repair(*cover, repair, false);
+        made.extend(decoder.solve(is_right));
+    }
+    assert_eq!(made.len(), 8);
+    assert!(made.iter().all(|(number, made)| same(made, &packets[*number as usize])));
+}
+
+#[test]
+fn a_damaged_repair_is_of_use_too() {
+    let (packets, mut repairs) = block(8, 4, 1_200);
+    repairs.iter_mut().zip(0..).for_each(|((_, repair), n)| repair[700 + n] ^= 1);
+    let mut decoder = PacketDecoder::new(16);
+    for (number, packet) in (0..).zip(&packets) {
+        let mut damaged = packet.clone();
+        damaged[40 + 60 * number as usize] ^= 0x21;
+        decoder.take_packet(number, &damaged, number < 6);
+    }
+    let mut made = Vec::new();
+    for (cover, repair) in &repairs {
+        decoder.take_repair(*cover, repair, true);
+        made.extend(decoder.solve(is_right));
+    }
+    assert_eq!(made.len(), 6);
+}
+
+#[test]
+fn a_window_brings_a_lost_packet_back_with_the_next_repair() {
+    let (mut encoder, mut decoder) = (PacketEncoder::new(16), PacketDecoder::new(64));
+    let packets: Vec<_> = (0..400).map(|n| packet(n, 100 + 3 * n as usize % 200)).collect();
+    let mut made = Vec::new();
+    for (n, packet) in packets.iter().enumerate() {
+        let number = encoder.push(packet);
+        // Every fifth is lost; a repair follows every fourth.
+        if n % 5 != 2 {
+            decoder.take_packet(number, packet, false);
+        }
+        if n % 4 == 3 {
+            let (cover, repair) = encoder.repair().expect("the window has packets");
+            decoder.take_repair(cover, &repair, false);
+            made.extend(decoder.solve(is_right));
+            let lost = (0..=n).filter(|n| n % 5 == 2).count();
+            assert_eq!(made.len(), lost, "after {n}");
+        }
+    }
+    assert!(made.iter().all(|(number, made)| same(made, &packets[*number as usize])));
+}
+
+#[test]
+fn numbers_may_wrap() {
+    let mut decoder = PacketDecoder::new(32);
+    let far = [u32::MAX / 2, u32::MAX / 4 * 3, u32::MAX - 20];
+    far.into_iter().for_each(|number| decoder.take_packet(number, &packet(0, 9), false));
+    let mut encoder = PacketEncoder::new(8);
+    encoder.next = u32::MAX - 3;
+    let packets: Vec<_> = (0..8).map(|n| packet(n, 20)).collect();
+    let numbers: Vec<u32> = packets.iter().map(|packet| encoder.push(packet)).collect();
+    assert_eq!(numbers[3..5], [u32::MAX, 0]);
+    for place in [0, 1, 3, 5, 6, 7] {
+        decoder.take_packet(numbers[place], &packets[place], false);
+    }
+    let mut made = Vec::new();
+    for _ in 0..2 {
+        let (cover, repair) = encoder.repair().expect("the window has packets");
+        assert!(decoder.take_repair(cover, &repair, false));
+        made.extend(decoder.solve(is_right).into_iter().map(|(number, _)| number));
+    }
+    assert_eq!(made, [numbers[2], numbers[4]]);
+}
+
+#[test]
+fn sums_are_the_same_with_all_instructions() {
+    let packets: Vec<_> = (0..40).map(|n| packet(n, (n * 37) as usize % 1_500)).collect();
+    let with = |instructions| {
+        let mut encoder = PacketEncoder::new(32).with_instructions(instructions);
+        packets.iter().for_each(|packet| {
+            encoder.push(packet);
+        });
+        (0..5).map(|_| encoder.repair().expect("packets")).collect::<Vec<_>>()
+    };
+    let all = Instructions::available();
+    assert!(all.iter().all(|instructions| with(*instructions) == with(Instructions::Plain)));
+    // Against the definition.
+    let (cover, repair) = &with(Instructions::Plain)[3];
+    for at in [0, 1, 700, repair.len() - 1] {
+        let sum = cover.numbers().fold(0, |sum, number| {
+            let byte = packets[number as usize].get(at).copied().unwrap_or(0);
+            sum ^ field().mul(cover.coefficient(number), byte)
+        });
+        assert_eq!(repair[at], sum, "{at}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_losses_up_to_the_repairs_are_made_good(
+        count in 1..=40_usize,
+        repairs in 1..=20_usize,
+        lost in btree_set(0..60_usize, 0..=20),
+        len in 0..200_usize,
+    ) {
+        let (packets, repairs) = block(count, repairs, len);
+        let lost: Vec<usize> = lost.into_iter().filter(|n| *n < count + repairs.len()).collect();
+        let mut decoder = PacketDecoder::new(2 * count);
+        for (number, packet) in packets.iter().enumerate().filter(|(n, _)| !lost.contains(n)) {
+            decoder.take_packet(number as u32, packet, false);
+        }
+        let here = repairs.iter().enumerate().filter(|(n, _)| !lost.contains(&(count + n)));
+        let mut made = Vec::new();
+        for (_, (cover, repair)) in here {
+            decoder.take_repair(*cover, repair, false);
+            made.extend(decoder.solve(is_right));
+        }
+        let missing = lost.iter().filter(|n| **n < count).count();
+        let expected = if lost.len() <= repairs.len() { missing } else { 0 };
+        prop_assert_eq!(made.len(), expected);
+        prop_assert!(made.iter().all(|(number, made)| same(made, &packets[*number as usize])));
+    }
+
+    /// Packets that are made are right, whatever is lost or damaged.
+    #[test]
+    fn nothing_false_is_made(
+        fates in vec((0..4_u8, any::<u16>()), 60),
+        window in 1..=16_usize,
+    ) {
+        let mut encoder = PacketEncoder::new(window);
+        let mut decoder = PacketDecoder::new(2 * window);
+        let packets: Vec<_> = (0..60).map(|n| packet(n, 60)).collect();
+        for (packet, (fate, place)) in packets.iter().zip(fates) {
+            let number = encoder.push(packet);
+            let mut bytes = packet.clone();
+            let at = usize::from(place) % bytes.len();
+            bytes[at] ^= if fate > 1 { 0x40 } else { 0 };
+            if fate > 0 {
+                decoder.take_packet(number, &bytes, fate > 1);
+            }
+            if number % 3 == 2 {
+                let (cover, mut repair) = encoder.repair().expect("packets");
+                let at = usize::from(place) % repair.len();
+                repair[at] ^= if fate == 3 { 1 } else { 0 };
+                decoder.take_repair(cover, &repair, fate == 3);
+                for (number, made) in decoder.solve(is_right) {
+                    prop_assert!(same(&made, &packets[number as usize]));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn anything_is_taken_without_panic(
+        things in vec(
+            (any::<u32>(), 0..300_u16, any::<u8>(), 0..4_u8, vec(any::<u8>(), 0..80)),
+            0..40,
+        ),
+        window in 0..200_usize,
+    ) {
+        let mut decoder = PacketDecoder::new(window);
+        for (number, count, row, kind, bytes) in things {
+            // Near the window as well as anywhere.
+            let near = decoder.first().wrapping_add(number % 300);
+            let number = if kind & 2 == 0 { number } else { near };
+            if kind & 1 == 0 {
+                decoder.take_packet(number, &bytes, row & 1 == 1);
+            } else {
+                let cover = Cover { first: number, count: count as u8, row };
+                decoder.take_repair(cover, &bytes, row & 1 == 1);
+            }
+            let _ = decoder.solve(|bytes| bytes.first() == Some(&7));
+            prop_assert!(decoder.packets.len() <= window.max(1));
+            prop_assert!(decoder.repairs.len() <= 64);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! A code across packets above the link of an interface.
+
+use core::net::IpAddr;
+
+use windfall_base::{Frame, Instant, Payload, earlier};
+use windfall_link::{Arrival, RepairConfig, RepairReceiver, RepairSender};
+use windfall_wire_link::check::frame_check;
+
+use super::account::InterfaceAccount;
+use super::classify::destination;
+
+/// The codes across packets of an interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RepairsConfig {
+    /// The code of the packets that it sends.
+    pub send: Option<RepairConfig>,
+    /// The code of the packets that it receives. Its link must pass damaged packets up.
+    pub receive: Option<RepairConfig>,
+    /// Pass up packets that stay damaged, where their sender did not say.
+    pub accept_damaged: bool,
+    /// Packets of each destination are coded by themselves, since not every station hears all.
+    pub by_destination: bool,
+}
+
+/// Both sides of the code.
+#[derive(Debug)]
+pub(super) struct Repairs {
+    pub(super) sender: Option<RepairSender>,
+    receiver: Option<RepairReceiver>,
+    /// The name that tells the streams of this interface from those of others.
+    name: [u8; 4],
+    by_destination: bool,
+}
+
+impl Repairs {
+    pub(super) fn new(config: RepairsConfig, name: &str) -> Self {
+        let RepairsConfig { send, receive, accept_damaged, by_destination } = config;
+        Self {
+            sender: send.map(RepairSender::new),
+            receiver: receive.map(|code| RepairReceiver::new(code, accept_damaged)),
+            name: frame_check(&[name.as_bytes()]),
+            by_destination,
+        }
+    }
+
+    /// Puts a packet that is sent under the code.
+    pub(super) fn protect(&mut self, now: Instant, frame: &mut Frame) {
+        let Some(sender) = &mut self.sender else { return };
+        let to = if self.by_destination { destination(&frame.payload) } else { None };
+        let stream = match to {
+            None => self.name,
+            Some(IpAddr::V4(to)) => frame_check(&[&self.name, &to.octets()]),
+            Some(IpAddr::V6(to)) => frame_check(&[&self.name, &to.octets()]),
+        };
+        let before = if self.by_destination { header_len(&frame.payload) } else { 0 };
+        sender.protect(now, u32::from_be_bytes(stream), before, frame);
+    }
+
+    /// Takes a packet that the link passed up; gives it back where there is no code.
+    pub(super) fn take(
+        &mut self,
+        now: Instant,
+        frame: Frame,
+        account: &mut InterfaceAccount,
+    ) -> Option<Frame> {
+        let Some(receiver) = &mut self.receiver else { return Some(frame) };
+        if receiver.handle_frame(now, frame) == Arrival::Control {
+            account.consumed();
+        }
+        self.collect(account);
+        None
+    }
+
+    /// Yields the next packet in order.
+    pub(super) fn poll_delivery(&mut self) -> Option<Frame> {
+        self.receiver.as_mut()?.poll_delivery()
+    }
+
+    /// Does what is due.
+    pub(super) fn handle_timeout(&mut self, now: Instant, account: &mut InterfaceAccount) {
+        if let Some(sender) = &mut self.sender {
+            sender.handle_timeout(now);
+        }
+        if let Some(receiver) = &mut self.receiver {
+            receiver.handle_timeout(now);
+        }
+        self.collect(account);
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        let sending = self.sender.as_ref().and_then(RepairSender::poll_timeout);
+        earlier(sending, self.receiver.as_ref().and_then(RepairReceiver::poll_timeout))
+    }
+
+    /// Packets that wait for a repair.
+    pub(super) fn held(&self) -> usize {
+        self.receiver.as_ref().map_or(0, RepairReceiver::held)
+    }
+
+    /// Turns the receive switch; tells whether there is a code, which needs the damaged packets of
+    /// the link in any case.
+    pub(super) fn set_accept_damaged(&mut self, accept: bool) -> bool {
+        self.receiver.as_mut().is_some_and(|receiver| {
+            receiver.set_accept_damaged(accept);
+            true
+        })
+    }
+
+    fn collect(&mut self, account: &mut InterfaceAccount) {
+        while let Some(event) = self.receiver.as_mut().and_then(RepairReceiver::poll_event) {
+            account.link(event);
+        }
+    }
+}
+
+/// Bytes of the header in which the link finds the destination of a packet.
+fn header_len(packet: &Payload) -> usize {
+    match packet.prefix(1).first().map(|first| first >> 4) {
+        Some(4) => 20,
+        Some(6) => 40,
+        _ => 0,
+    }
+}

@@ -1,0 +1,32 @@
+//! Codes across packets, for links without feedback: repairs beside the packets, from which a
+//! receiver makes again what it lost and puts right what came damaged.
+//!
+//! - [`RepairConfig`]: the code, and how long a receiver waits.
+//! - [`RepairSender`]: puts a trailer behind each packet, and makes repairs.
+//! - [`RepairReceiver`]: takes both, and passes packets up in order.
+//!
+//! They stand above whatever link there is and know nothing of it, so the same code crosses a pipe
+//! and a radio, to one receiver or to many. Packets that are coded together are a *stream*, which
+//! has a number of its sender's choice.
+
+mod config;
+mod receiver;
+mod sender;
+mod stream;
+mod trailer;
+
+pub use config::{ParseRepairError, RepairCode, RepairConfig};
+pub use receiver::RepairReceiver;
+pub use sender::RepairSender;
+
+/// Streams that a sender or a receiver keeps at most; the one that was idle longest gives way.
+const MOST_STREAMS: usize = 64;
+
+/// Bytes that a frame with a repair may be longer than the longest packet: its trailer, what a sum
+/// holds beside the packet, and the beginning of a packet.
+pub const MOST_OVERHEAD: usize = windfall_wire_link::repair::TRAILER_LEN
+    + windfall_wire_link::repair::SYMBOL_HEADER
+    + sender::MOST_BEFORE;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! The code across packets, and its text.
+
+use core::fmt;
+use core::str::FromStr;
+
+use windfall_base::{Duration, Probability};
+use windfall_fec::MOST_COVERED;
+
+/// The time that a receiver waits for repairs where the text does not say.
+const DELAY: Duration = Duration::from_millis(40);
+/// The longest that it may wait.
+const LONGEST_DELAY: Duration = Duration::from_secs(10);
+/// The share of repairs is counted in millionths.
+pub(super) const WHOLE: u32 = 1_000_000;
+
+/// A code across packets.
+///
+/// The text is `8/12`, or `8/12:40ms`, for a block code, and `window:32:25%:40ms` for a code over a
+/// sliding window; the time is the delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RepairConfig {
+    /// The code that makes the repairs.
+    pub code: RepairCode,
+    /// The time that a packet which is missing or damaged, and what is behind it, waits for a
+    /// repair. An idle sender completes its repairs in half of it.
+    pub delay: Duration,
+}
+
+/// The packets that a repair covers, and when there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RepairCode {
+    /// Blocks of packets, with repairs behind each.
+    Block {
+        /// Packets of a block, 1 to 128.
+        packets: u8,
+        /// Repairs behind it, 1 to 128.
+        repairs: u8,
+    },
+    /// Repairs between the packets, each of the last packets.
+    Window {
+        /// Packets that a repair covers, 1 to 128.
+        packets: u8,
+        /// Repairs for a million packets, 1000 to 1 000 000.
+        share: u32,
+    },
+}
+
+impl RepairCode {
+    /// Returns the number of packets that a repair covers at most.
+    #[must_use]
+    pub const fn covered(self) -> usize {
+        match self {
+            Self::Block { packets, .. } | Self::Window { packets, .. } => packets as usize,
+        }
+    }
+}
+
+/// The text is none of a code across packets.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("code \"{text}\": {fix}")]
+pub struct ParseRepairError {
+    text: String,
+    fix: &'static str,
+}
+
+const FORMS: &str = "write packets/all of a block as 8/12 or 8/12:40ms, or \
+                     window:packets:share:delay as window:32:25%:40ms";
+const PACKETS: &str = "a repair covers 1 to 128 packets";
+const ALL: &str = "a block has more frames than packets, by 1 to 128 repairs: 8/12 adds 4 to 8";
+const SHARE: &str = "the share of repairs is 0.1% to 100% of the packets";
+const WAIT: &str = "the delay is a time up to 10s, such as 40ms";
+
+impl FromStr for RepairConfig {
+    type Err = ParseRepairError;
+
+    fn from_str(text: &str) -> Result<Self, ParseRepairError> {
+        let fail = |fix| ParseRepairError { text: text.to_owned(), fix };
+        let packets = |text: &str| {
+            let number = text.parse::<u8>().ok();
+            let fits = |number: &u8| (1..=MOST_COVERED).contains(&usize::from(*number));
+            number.filter(fits).ok_or(fail(PACKETS))
+        };
+        let delay = |text: &str| {
+            let time = text.parse::<Duration>().ok();
+            let fits = |time: &Duration| (Duration::from_nanos(2)..=LONGEST_DELAY).contains(time);
+            time.filter(fits).ok_or(fail(WAIT))
+        };
+        let parts: Vec<&str> = text.trim().split(':').collect();
+        let (block, time) = match parts[..] {
+            ["window", count, share, time] => {
+                let share = share.parse::<Probability>().map_err(|_| fail(SHARE))?;
+                let share = (share.get() * f64::from(WHOLE)).round() as u32;
+                if share < WHOLE / 1_000 {
+                    return Err(fail(SHARE));
+                }
+                let code = RepairCode::Window { packets: packets(count)?, share };
+                return Ok(Self { code, delay: delay(time)? });
+            }
+            [block] => (block, DELAY),
+            [block, time] if block != "window" => (block, delay(time)?),
+            _ => return Err(fail(FORMS)),
+        };
+        let (count, all) = block.split_once('/').ok_or(fail(FORMS))?;
+        let packets = packets(count)?;
+        let all = all.parse::<u16>().map_err(|_| fail(ALL))?;
+        let repairs = all.checked_sub(packets.into()).filter(|it| (1..=128).contains(it));
+        let repairs = repairs.ok_or(fail(ALL))? as u8;
+        Ok(Self { code: RepairCode::Block { packets, repairs }, delay: time })
+    }
+}
+
+impl fmt::Display for RepairConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let delay = self.delay;
+        match self.code {
+            RepairCode::Block { packets, repairs } => {
+                write!(f, "{packets}/{}", u16::from(packets) + u16::from(repairs))?;
+                if delay == DELAY { Ok(()) } else { write!(f, ":{delay}") }
+            }
+            RepairCode::Window { packets, share } => {
+                let percent = f64::from(share) * 100.0 / f64::from(WHOLE);
+                write!(f, "window:{packets}:{percent}%:{delay}")
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The receiving side: packets in order, repaired where they can be.
+
+use std::collections::VecDeque;
+
+use windfall_base::{Check, DropReason, Frame, Instant};
+use windfall_fec::Cover;
+use windfall_wire_link::repair::{Covered, RepairTrailer};
+
+use super::stream::ReceivingStream;
+use super::{MOST_STREAMS, RepairConfig, trailer};
+use crate::event::{Arrival, LinkEvent};
+use crate::output::Output;
+
+/// Takes packets and repairs from a link, and passes up packets.
+///
+/// A packet that is missing or damaged holds up those of its stream behind it, until a repair makes
+/// it or the delay of the code is over. Then a damaged one is passed up if it is accepted so.
+#[derive(Debug)]
+pub struct RepairReceiver {
+    config: RepairConfig,
+    accept_damaged: bool,
+    /// The streams, that heard last at the end.
+    streams: Vec<ReceivingStream>,
+    deliveries: VecDeque<Frame>,
+    events: VecDeque<LinkEvent>,
+}
+
+impl RepairReceiver {
+    /// A receiver that has heard nothing; it passes up damaged packets whose sender did not say
+    /// if `accept_damaged` is set.
+    #[must_use]
+    pub fn new(config: RepairConfig, accept_damaged: bool) -> Self {
+        let (deliveries, events) = (VecDeque::new(), VecDeque::new());
+        Self { config, accept_damaged, streams: Vec::new(), deliveries, events }
+    }
+
+    /// Takes a frame that the link passed up, damaged or not. Repairs are control frames.
+    pub fn handle_frame(&mut self, now: Instant, mut frame: Frame) -> Arrival {
+        let Some(RepairTrailer { stream, number, kind }) = trailer::take_off(&mut frame.payload)
+        else {
+            let is_damaged = frame.damage.frame == Check::Bad || frame.damage.missing > 0;
+            let reason = if is_damaged { DropReason::FrameCheck } else { DropReason::Malformed };
+            let mut out = Output { deliveries: &mut self.deliveries, events: &mut self.events };
+            out.discard(&frame, reason);
+            return Arrival::Packet;
+        };
+        let mut stream = self.stream(stream, number);
+        let mut out = Output { deliveries: &mut self.deliveries, events: &mut self.events };
+        let arrival = match kind {
+            Covered::Packet { check, accept_damaged } => {
+                let accepted = accept_damaged.unwrap_or(self.accept_damaged);
+                stream.take_packet(now, (number, check, accepted), frame, &mut out);
+                Arrival::Packet
+            }
+            Covered::Repair { count, row, before } => {
+                frame.payload.advance(before.into());
+                let cover = Cover { first: number, count, row };
+                stream.take_repair(now, cover, &frame, &mut out);
+                Arrival::Control
+            }
+        };
+        self.streams.push(stream);
+        arrival
+    }
+
+    /// Gives up the packets that have waited long enough.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let mut out = Output { deliveries: &mut self.deliveries, events: &mut self.events };
+        self.streams.iter_mut().for_each(|stream| stream.release(now, &mut out));
+    }
+
+    /// Sets whether damaged packets are passed up whose sender did not say.
+    pub fn set_accept_damaged(&mut self, accept: bool) {
+        self.accept_damaged = accept;
+    }
+
+    /// Yields the next packet for the layer above.
+    pub fn poll_delivery(&mut self) -> Option<Frame> {
+        self.deliveries.pop_front()
+    }
+
+    /// Yields what happened.
+    pub fn poll_event(&mut self) -> Option<LinkEvent> {
+        self.events.pop_front()
+    }
+
+    /// Says when to call `handle_timeout` next.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        let due = self.streams.iter().filter_map(ReceivingStream::due).min();
+        due.map(|due| (due, "a packet that waits for a repair"))
+    }
+
+    /// Packets that wait here.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        let waiting: usize = self.streams.iter().map(ReceivingStream::held).sum();
+        waiting + self.deliveries.len()
+    }
+
+    /// Takes a stream out; a new one takes the place of the one that was idle longest.
+    fn stream(&mut self, id: u32, number: u32) -> ReceivingStream {
+        if let Some(at) = self.streams.iter().position(|stream| stream.id == id) {
+            return self.streams.remove(at);
+        }
+        if self.streams.len() == MOST_STREAMS {
+            let mut out = Output { deliveries: &mut self.deliveries, events: &mut self.events };
+            self.streams.remove(0).close(&mut out);
+        }
+        ReceivingStream::new(id, self.config, number)
+    }
+}

@@ -1,0 +1,174 @@
+//! The sending side: trailers behind packets, and repairs of them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use windfall_base::{Class, Frame, Instant, Tag};
+use windfall_fec::PacketEncoder;
+use windfall_wire_link::check::frame_check;
+use windfall_wire_link::repair::{Covered, RepairTrailer, symbol};
+
+use super::config::WHOLE;
+use super::{MOST_STREAMS, RepairCode, RepairConfig, trailer};
+
+/// Bytes of the beginning of a packet that a repair carries at most: an IPv6 header.
+pub(super) const MOST_BEFORE: usize = 40;
+
+/// Makes the repairs of the packets that an interface sends.
+#[derive(Debug)]
+pub struct RepairSender {
+    config: RepairConfig,
+    /// The streams, that used last at the end.
+    streams: Vec<Stream>,
+    repairs: VecDeque<Frame>,
+}
+
+/// Packets that are coded together.
+#[derive(Debug)]
+struct Stream {
+    id: u32,
+    encoder: PacketEncoder,
+    /// The tags of the packets in the window.
+    tags: VecDeque<Option<Tag>>,
+    /// Repairs that are due for the packets so far, in millionths.
+    credit: u32,
+    /// When repairs become due even if no further packet comes.
+    due: Option<Instant>,
+    /// The beginning of the last packet, and its class.
+    before: Vec<u8>,
+    class: Class,
+}
+
+impl RepairSender {
+    /// A sender that has seen no packet.
+    #[must_use]
+    pub fn new(config: RepairConfig) -> Self {
+        Self { config, streams: Vec::new(), repairs: VecDeque::new() }
+    }
+
+    /// Puts a packet of a stream under the code. The repairs of the stream begin with the first
+    /// `before` bytes of a packet, at most 40, for links that look for a destination there.
+    pub fn protect(&mut self, now: Instant, stream: u32, before: usize, frame: &mut Frame) {
+        let at = self.streams.iter().position(|it| it.id == stream);
+        let mut stream = match at {
+            Some(at) => self.streams.remove(at),
+            None => Stream::new(stream, self.config.code),
+        };
+        if self.streams.len() == MOST_STREAMS {
+            let mut oldest = self.streams.remove(0);
+            oldest.finish(self.config.code, &mut self.repairs);
+        }
+        stream.protect(now, self.config, before.min(MOST_BEFORE), frame);
+        stream.repair(self.config.code, &mut self.repairs);
+        self.streams.push(stream);
+    }
+
+    /// Makes the repairs that are due because no packet came.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        for stream in &mut self.streams {
+            if stream.due.is_some_and(|due| due <= now) {
+                stream.finish(self.config.code, &mut self.repairs);
+            }
+        }
+    }
+
+    /// Yields the next repair to send, as a frame without a packet of its own.
+    pub fn poll_repair(&mut self) -> Option<Frame> {
+        self.repairs.pop_front()
+    }
+
+    /// Says when to call `handle_timeout` next.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
+        let due = self.streams.iter().filter_map(|stream| stream.due).min();
+        due.map(|due| (due, "repairs of an idle stream"))
+    }
+}
+
+impl Stream {
+    fn new(id: u32, code: RepairCode) -> Self {
+        Self {
+            id,
+            encoder: PacketEncoder::new(code.covered()),
+            tags: VecDeque::new(),
+            credit: 0,
+            due: None,
+            before: Vec::new(),
+            class: Class::NONE,
+        }
+    }
+
+    fn protect(&mut self, now: Instant, config: RepairConfig, before: usize, frame: &mut Frame) {
+        let slices = frame.payload.slices();
+        let right = frame_check(&slices);
+        // A right check would vouch for damage that is known.
+        let check = if frame.damage.is_damaged() { right.map(|byte| !byte) } else { right };
+        let number = self.encoder.push(&symbol(&slices, check));
+        self.before = frame.payload.prefix(before).into();
+        if self.tags.len() == config.code.covered() {
+            self.tags.pop_front();
+        }
+        self.tags.push_back(frame.tag);
+        let accept_damaged = frame.class.accept_damaged;
+        let kind = Covered::Packet { check, accept_damaged };
+        frame.payload =
+            trailer::append(&frame.payload, &RepairTrailer { stream: self.id, number, kind });
+        // The receiver of the code decides what happens to a damaged packet, not that of the link.
+        if accept_damaged.is_some() {
+            frame.class.accept_damaged = None;
+        }
+        self.class = frame.class;
+        self.credit = match config.code {
+            RepairCode::Block { packets, repairs } => {
+                let all = self.encoder.len() as u64 * u64::from(repairs) * u64::from(WHOLE);
+                all.div_ceil(u64::from(packets)) as u32
+            }
+            RepairCode::Window { share, .. } => self.credit + share,
+        };
+        let is_first = self.due.is_none() || matches!(config.code, RepairCode::Window { .. });
+        if is_first {
+            self.due = Some(now + config.delay / 2);
+        }
+    }
+
+    /// Makes the repairs that are due after a packet.
+    fn repair(&mut self, code: RepairCode, repairs: &mut VecDeque<Frame>) {
+        let is_complete = match code {
+            RepairCode::Block { packets, .. } => self.encoder.len() == usize::from(packets),
+            RepairCode::Window { .. } => true,
+        };
+        if is_complete && self.credit >= WHOLE {
+            self.emit(code, self.credit / WHOLE, repairs);
+        }
+    }
+
+    /// Makes the repairs of packets after which no other comes.
+    fn finish(&mut self, code: RepairCode, repairs: &mut VecDeque<Frame>) {
+        self.emit(code, self.credit.div_ceil(WHOLE), repairs);
+        self.due = None;
+    }
+
+    fn emit(&mut self, code: RepairCode, count: u32, repairs: &mut VecDeque<Frame>) {
+        repairs.extend((0..count).map_while(|_| self.next_repair()));
+        self.credit = self.credit.saturating_sub(count * WHOLE);
+        if self.credit == 0 {
+            self.due = None;
+        }
+        if let RepairCode::Block { .. } = code {
+            self.encoder.begin();
+            self.tags.clear();
+            (self.credit, self.due) = (0, None);
+        }
+    }
+
+    fn next_repair(&mut self) -> Option<Frame> {
+        let (cover, sum) = self.encoder.repair()?;
+        let before = self.before.len() as u8;
+        let kind = Covered::Repair { count: cover.count, row: cover.row, before };
+        let payload = [&self.before[..], &sum].concat().into();
+        let trailer = RepairTrailer { stream: self.id, number: cover.first, kind };
+        let mut frame = Frame::packet(trailer::append(&payload, &trailer)).with_class(self.class);
+        frame.covers = Some(self.tags.iter().copied().collect::<Arc<[_]>>());
+        Some(frame)
+    }
+}

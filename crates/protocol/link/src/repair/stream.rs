@@ -1,0 +1,205 @@
+//! One stream as it arrives: its packets in order, and those that wait for a repair.
+
+use std::collections::VecDeque;
+
+use windfall_base::seq::Seq32;
+use windfall_base::{Check, DropReason, Frame, Instant, Tag};
+use windfall_fec::{Cover, PacketDecoder};
+use windfall_wire_link::check::{FCS_LEN, frame_check};
+use windfall_wire_link::repair::{packet_of, symbol};
+
+use super::RepairConfig;
+use crate::event::LinkEvent;
+use crate::output::Output;
+
+/// Packets kept, in multiples of what a repair covers.
+const KEPT: usize = 2;
+
+/// A packet that was not passed up.
+#[derive(Debug)]
+struct Waiting {
+    /// When it came, or was found to be missing.
+    since: Instant,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    Missing(Option<Tag>),
+    Damaged { frame: Frame, accepted: bool },
+    Good(Frame),
+}
+
+#[derive(Debug)]
+pub(super) struct ReceivingStream {
+    pub(super) id: u32,
+    config: RepairConfig,
+    decoder: PacketDecoder,
+    /// The first packet that was neither passed up nor given up.
+    next: Seq32,
+    /// Packet `next + i` at place `i`.
+    waiting: VecDeque<Waiting>,
+}
+
+impl ReceivingStream {
+    /// A stream of which `number` is heard first.
+    pub(super) fn new(id: u32, config: RepairConfig, number: u32) -> Self {
+        let kept = KEPT * config.code.covered();
+        // The packets before the first that is heard of a new stream may be made from repairs.
+        let next = if (number as usize) < kept { 0 } else { number };
+        let decoder = PacketDecoder::new(kept);
+        Self { id, config, decoder, next: Seq32(next), waiting: VecDeque::new() }
+    }
+
+    /// Packets that wait here.
+    pub(super) fn held(&self) -> usize {
+        self.waiting.iter().filter(|it| !matches!(it.what, What::Missing(_))).count()
+    }
+
+    /// Takes a packet with this number and CRC-32.
+    pub(super) fn take_packet(
+        &mut self,
+        now: Instant,
+        (number, check, accepted): (u32, [u8; FCS_LEN], bool),
+        mut frame: Frame,
+        out: &mut Output<'_>,
+    ) {
+        let slices = frame.payload.slices();
+        let is_right = frame_check(&slices) == check;
+        self.decoder.take_packet(number, &symbol(&slices, check), !is_right);
+        let Some(place) = self.reach(now, number, out) else {
+            let reason = if is_right { DropReason::Duplicate } else { DropReason::FrameCheck };
+            return out.discard(&frame, reason);
+        };
+        frame.damage.frame = if is_right { Check::Good } else { Check::Bad };
+        let here = &mut self.waiting[place];
+        match (&here.what, is_right) {
+            (What::Missing(_), true) => here.what = What::Good(frame),
+            (What::Missing(_), false) => here.what = What::Damaged { frame, accepted },
+            (What::Damaged { .. }, true) => {
+                if let What::Damaged { frame, .. } =
+                    core::mem::replace(&mut here.what, What::Good(frame))
+                {
+                    out.discard(&frame, DropReason::FrameCheck);
+                }
+            }
+            (What::Damaged { .. } | What::Good(_), _) => {
+                let reason = if is_right { DropReason::Duplicate } else { DropReason::FrameCheck };
+                out.discard(&frame, reason);
+            }
+        }
+        self.solve(out);
+        self.release(now, out);
+    }
+
+    /// Takes a repair; its frame names the packets that it covers.
+    pub(super) fn take_repair(
+        &mut self,
+        now: Instant,
+        cover: Cover,
+        frame: &Frame,
+        out: &mut Output<'_>,
+    ) {
+        if !cover.is_legal() || usize::from(cover.count) > self.config.code.covered() {
+            return;
+        }
+        let last = cover.first.wrapping_add(u32::from(cover.count) - 1);
+        self.reach(now, last, out);
+        let tags = frame.covers.iter().flat_map(|tags| tags.iter());
+        for (number, tag) in cover.numbers().zip(tags) {
+            if let Some(place) = self.place(number)
+                && let What::Missing(known) = &mut self.waiting[place].what
+            {
+                *known = *tag;
+            }
+        }
+        let is_damaged = frame.damage.is_damaged();
+        if self.decoder.take_repair(cover, &frame.payload.to_bytes(), is_damaged) {
+            self.solve(out);
+        }
+        self.release(now, out);
+    }
+
+    /// Puts the packets in their places that the repairs so far make.
+    fn solve(&mut self, out: &mut Output<'_>) {
+        for (number, symbol) in self.decoder.solve(|symbol| packet_of(symbol).is_some()) {
+            let (Some(place), Some(packet)) = (self.place(number), packet_of(&symbol)) else {
+                continue;
+            };
+            let here = &mut self.waiting[place];
+            let made = match &mut here.what {
+                What::Good(_) => continue,
+                What::Missing(tag) => {
+                    out.events.push_back(LinkEvent::Repaired { tag: *tag, was_missing: true });
+                    Frame { tag: *tag, ..Frame::packet(packet.to_vec()) }
+                }
+                What::Damaged { frame, .. } => {
+                    let (tag, was_missing) = (frame.tag, false);
+                    out.events.push_back(LinkEvent::Repaired { tag, was_missing });
+                    let old = core::mem::take(frame);
+                    let both = old.payload.to_bytes();
+                    let wrong = both.iter().zip(packet).filter(|(old, new)| old != new).count();
+                    let mut new = Frame { payload: packet.to_vec().into(), ..old };
+                    new.damage.corrected = wrong as u32;
+                    new
+                }
+            };
+            here.what = What::Good(made);
+            if let What::Good(frame) = &mut here.what {
+                (frame.damage.frame, frame.damage.missing) = (Check::Good, 0);
+            }
+        }
+    }
+
+    /// Passes up what comes next, and gives up what has waited long enough.
+    pub(super) fn release(&mut self, now: Instant, out: &mut Output<'_>) {
+        while self.waiting.front().is_some_and(|first| {
+            matches!(first.what, What::Good(_)) || first.since + self.config.delay <= now
+        }) {
+            self.advance(out);
+        }
+    }
+
+    /// Passes up all that there is.
+    pub(super) fn close(&mut self, out: &mut Output<'_>) {
+        while !self.waiting.is_empty() {
+            self.advance(out);
+        }
+    }
+
+    /// When the first packet has waited long enough.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.waiting.front().map(|first| first.since + self.config.delay)
+    }
+
+    fn advance(&mut self, out: &mut Output<'_>) {
+        let Some(first) = self.waiting.pop_front() else { return };
+        self.next = self.next.next();
+        match first.what {
+            What::Missing(_) => {}
+            What::Damaged { frame, accepted } => out.finish(frame, accepted),
+            What::Good(frame) => out.deliver(frame),
+        }
+    }
+
+    /// The place of a packet, before which the others are missing that have not come; `None` if it
+    /// was passed up or given up.
+    fn reach(&mut self, now: Instant, number: u32, out: &mut Output<'_>) -> Option<usize> {
+        let ahead = usize::try_from(Seq32(number).distance_from(self.next)).ok()?;
+        let room = KEPT * self.config.code.covered();
+        // What no repair covers any more does not hold up the others.
+        let beyond = (ahead + 1).saturating_sub(room);
+        (0..beyond.min(self.waiting.len())).for_each(|_| self.advance(out));
+        let place = ahead.min(room - 1);
+        self.next = Seq32(number) + (place as u32).wrapping_neg();
+        while self.waiting.len() <= place {
+            self.waiting.push_back(Waiting { since: now, what: What::Missing(None) });
+        }
+        Some(place)
+    }
+
+    fn place(&self, number: u32) -> Option<usize> {
+        let place = usize::try_from(Seq32(number).distance_from(self.next)).ok()?;
+        (place < self.waiting.len()).then_some(place)
+    }
+}

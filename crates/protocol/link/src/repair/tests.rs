@@ -1,0 +1,274 @@
+use proptest::prelude::*;
+use windfall_base::{Check, Class, DropReason, Duration, Frame, Instant, Probability, Seed};
+use windfall_base::{Stream, Tag};
+
+use super::*;
+use crate::event::{Arrival, LinkEvent};
+
+const STEP: Duration = Duration::from_millis(1);
+
+fn config(text: &str) -> RepairConfig {
+    text.parse().expect("a code")
+}
+
+fn packet(number: u64, len: usize) -> Frame {
+    let mut stream = Stream::new(Seed(number), "packet");
+    let bytes: Vec<u8> = (0..len).map(|_| stream.bits() as u8).collect();
+    Frame { tag: Some(Tag(number)), ..Frame::packet(bytes) }
+}
+
+/// A packet every millisecond through a code and an air; what arrived, and what happened there.
+struct Run {
+    delivered: Vec<(Instant, Frame)>,
+    events: Vec<LinkEvent>,
+    /// Frames with packets, and frames with repairs.
+    sent: [usize; 2],
+}
+
+/// Sends `packets` packets; `air` may damage a frame, or say that it is lost.
+fn run(
+    text: &str,
+    packets: u64,
+    accept_damaged: bool,
+    mut air: impl FnMut(usize, &mut Frame) -> bool,
+) -> Run {
+    let mut sender = RepairSender::new(config(text));
+    let mut receiver = RepairReceiver::new(config(text), accept_damaged);
+    let mut run = Run { delivered: Vec::new(), events: Vec::new(), sent: [0, 0] };
+    for step in 0..packets + 20_000 {
+        let now = Instant::START + STEP * step;
+        let mut frames = Vec::new();
+        if step < packets {
+            let mut frame = packet(step, 60 + (step as usize * 37) % 300);
+            sender.protect(now, 7, 4, &mut frame);
+            frames.push(frame);
+        }
+        sender.handle_timeout(now);
+        frames.extend(core::iter::from_fn(|| sender.poll_repair()));
+        for mut frame in frames {
+            run.sent[usize::from(frame.covers.is_some())] += 1;
+            let number = run.sent[0] + run.sent[1] - 1;
+            if !air(number, &mut frame) {
+                let arrival = receiver.handle_frame(now, frame.clone());
+                assert_eq!(arrival == Arrival::Control, frame.covers.is_some());
+            }
+        }
+        receiver.handle_timeout(now);
+        let arrived = core::iter::from_fn(|| receiver.poll_delivery());
+        run.delivered.extend(arrived.map(|frame| (now, frame)));
+        run.events.extend(core::iter::from_fn(|| receiver.poll_event()));
+        if step >= packets && sender.poll_timeout().or(receiver.poll_timeout()).is_none() {
+            assert_eq!(receiver.held(), 0);
+            return run;
+        }
+    }
+    panic!("the run does not end");
+}
+
+impl Run {
+    /// The packets that arrived, each as it was sent.
+    fn numbers(&self) -> Vec<u64> {
+        let number = |(_, frame): &(Instant, Frame)| {
+            let number = frame.tag.map_or(u64::MAX, |tag| tag.0);
+            assert_eq!(frame.payload, packet(number, frame.payload.len()).payload);
+            assert_eq!(frame.damage.frame, Check::Good);
+            number
+        };
+        self.delivered.iter().map(number).collect()
+    }
+}
+
+/// Inverts every bit of a packet with a probability of `rate`.
+fn invert(frame: &mut Frame, rate: f64, air: &mut Stream) {
+    let rate = Probability::new(rate).expect("a probability");
+    let bits: Vec<u32> = (0..frame.len() as u32 * 8).filter(|_| air.chance(rate)).collect();
+    if !bits.is_empty() {
+        frame.invert(&bits);
+        frame.damage.frame = Check::Bad;
+    }
+}
+
+#[test]
+fn without_losses_packets_pass_at_once() {
+    for (text, repairs) in [("8/12", 200), ("window:32:25%:40ms", 100)] {
+        let run = run(text, 400, false, |_, _| false);
+        assert_eq!(run.numbers(), (0..400).collect::<Vec<_>>());
+        assert_eq!(run.sent, [400, repairs], "{text}");
+        assert!(
+            run.delivered
+                .iter()
+                .all(|(at, it)| { it.tag.is_some_and(|Tag(n)| *at == Instant::START + STEP * n) })
+        );
+        assert_eq!(run.events, []);
+    }
+}
+
+#[test]
+fn lost_packets_are_made_again_in_order() {
+    // A third of the frames of a block of twelve, and one in nine.
+    for (text, lost) in [("8/12", 3), ("window:32:25%:60ms", 9)] {
+        let run = run(text, 400, false, |number, _| number % lost == 1);
+        assert_eq!(run.numbers(), (0..400).collect::<Vec<_>>(), "{text}");
+        let missing = |event: &LinkEvent| {
+            matches!(event, LinkEvent::Repaired { tag: Some(_), was_missing: true })
+        };
+        assert!(run.events.iter().all(missing) && run.events.len() > 40, "{text}");
+    }
+}
+
+#[test]
+fn damaged_packets_are_put_right_where_losses_of_as_many_could_not_be() {
+    let mut air = Stream::new(Seed(4), "air");
+    let mut damaged = 0;
+    let run = run("8/12", 400, false, |_, frame| {
+        invert(frame, 5e-4, &mut air);
+        damaged += usize::from(frame.damage.is_damaged());
+        false
+    });
+    // Of twelve frames more than four are damaged in most blocks.
+    assert!(damaged > 200, "{damaged}");
+    assert!(run.delivered.len() > 390, "{}", run.delivered.len());
+    run.numbers();
+}
+
+#[test]
+fn what_stays_damaged_is_passed_up_if_that_is_accepted_and_dropped_by_name_if_not() {
+    for (accepts, asked) in [(true, None), (false, Some(true)), (false, None), (true, Some(false))]
+    {
+        let is_accepted = asked.unwrap_or(accepts);
+        let mut sender = RepairSender::new(config("4/5"));
+        let mut receiver = RepairReceiver::new(config("4/5"), accepts);
+        let now = Instant::START;
+        for number in 0..4 {
+            let class = Class { accept_damaged: asked, ..Class::NONE };
+            let mut frame = packet(number, 100).with_class(class);
+            sender.protect(now, 1, 0, &mut frame);
+            assert_eq!(frame.class.accept_damaged, None, "the link passes all of them up");
+            if number < 2 {
+                // Both at the same place, beyond what one repair can tell.
+                frame.invert(&[80]);
+                frame.damage.frame = Check::Bad;
+            }
+            receiver.handle_frame(now, frame);
+        }
+        assert!(receiver.poll_delivery().is_none() && receiver.held() == 4);
+        let (due, _) = receiver.poll_timeout().expect("they do not wait for ever");
+        assert_eq!(due, now + Duration::from_millis(40));
+        receiver.handle_timeout(due);
+        let delivered: Vec<_> = core::iter::from_fn(|| receiver.poll_delivery()).collect();
+        let marks = delivered.iter().map(|frame| frame.damage.is_damaged());
+        let dropped = core::iter::from_fn(|| receiver.poll_event()).filter(|event| {
+            matches!(event, LinkEvent::Dropped { reason: DropReason::FrameCheck, .. })
+        });
+        let expected = if is_accepted { vec![true, true, false, false] } else { vec![false; 2] };
+        assert_eq!(marks.collect::<Vec<_>>(), expected);
+        assert_eq!(dropped.count(), if is_accepted { 0 } else { 2 });
+        assert_eq!(receiver.poll_timeout(), None);
+    }
+}
+
+#[test]
+fn an_idle_sender_completes_its_repairs() {
+    let run = run("8/12", 3, false, |number, _| number == 2);
+    assert_eq!((run.numbers(), run.sent), (vec![0, 1, 2], [3, 2]));
+    let (at, _) = run.delivered[2];
+    assert_eq!(at, Instant::START + Duration::from_millis(20));
+}
+
+#[test]
+fn damage_that_the_sender_knows_of_is_not_vouched_for() {
+    let mut sender = RepairSender::new(config("1/2"));
+    let mut receiver = RepairReceiver::new(config("1/2"), true);
+    let mut frame = packet(1, 50);
+    frame.damage.frame = Check::Bad;
+    sender.protect(Instant::START, 1, 0, &mut frame);
+    receiver.handle_frame(Instant::START, frame);
+    while let Some(repair) = sender.poll_repair() {
+        receiver.handle_frame(Instant::START, repair);
+    }
+    assert!(receiver.poll_delivery().is_none());
+    receiver.handle_timeout(Instant::START + Duration::from_millis(40));
+    let passed = receiver.poll_delivery().expect("damage is accepted");
+    assert_eq!((passed.damage.frame, passed.payload), (Check::Bad, packet(1, 50).payload));
+}
+
+#[test]
+fn texts_are_read_and_written() {
+    for text in ["8/12", "8/12:20ms", "1/129", "128/256", "window:32:25%:40ms", "window:1:100%:1s"]
+    {
+        assert_eq!(config(text).to_string(), text);
+        assert_eq!(config(&config(text).to_string()), config(text));
+    }
+    assert_eq!(config("8/12:40ms").to_string(), "8/12");
+    for (text, fix) in [
+        ("", "write packets/all"),
+        ("8", "write packets/all"),
+        ("0/4", "1 to 128 packets"),
+        ("129/140", "1 to 128 packets"),
+        ("8/8", "more frames than packets"),
+        ("8/7", "more frames than packets"),
+        ("8/200", "more frames than packets"),
+        ("8/12:0s", "up to 10s"),
+        ("8/12:11s", "up to 10s"),
+        ("8/12:soon", "up to 10s"),
+        ("window:32:25%", "write packets/all"),
+        ("window:0:25%:40ms", "1 to 128 packets"),
+        ("window:32:0%:40ms", "0.1% to 100%"),
+        ("window:32:many:40ms", "0.1% to 100%"),
+        ("8/12:1s:1s", "write packets/all"),
+    ] {
+        let error = text.parse::<RepairConfig>().expect_err(text).to_string();
+        assert!(error.contains(fix) && error.contains(&format!("\"{text}\"")), "{error}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Packets arrive as they were sent, in order, none twice, whatever the air does.
+    #[test]
+    fn nothing_false_is_passed_up(
+        seed: u64,
+        code in 0..4_usize,
+        loss in 0.0..0.5_f64,
+        rate in 0.0..0.002_f64,
+    ) {
+        let text = ["8/12", "3/4:5ms", "window:8:50%:20ms", "window:32:25%:100ms"][code];
+        let mut air = Stream::new(Seed(seed), "air");
+        let run = run(text, 150, false, |_, frame| {
+            invert(frame, rate, &mut air);
+            air.unit() < loss
+        });
+        let numbers = run.numbers();
+        prop_assert!(numbers.is_sorted_by(|a, b| a < b), "{:?}", numbers);
+    }
+
+    #[test]
+    fn any_frame_is_taken_without_panic(
+        frames in prop::collection::vec(
+            (any::<u32>(), 0..300_u32, any::<[u8; 4]>(), prop::collection::vec(any::<u8>(), 0..60)),
+            0..60,
+        ),
+    ) {
+        use windfall_wire_link::repair::{Covered, RepairTrailer};
+        let mut receiver = RepairReceiver::new(config("window:8:50%:20ms"), true);
+        for (step, (stream, number, [a, b, c, d], bytes)) in (0..).zip(frames) {
+            let now = Instant::START + STEP * step;
+            let number = if d & 0x40 == 0 { number } else { stream };
+            let kind = match d & 1 {
+                0 => Covered::Packet { check: [a, b, c, d], accept_damaged: None },
+                _ => Covered::Repair { count: a % 20, row: b, before: c },
+            };
+            let trailer = RepairTrailer { stream: stream % 70, number, kind };
+            let mut frame = Frame::packet(bytes);
+            if d & 2 == 0 {
+                frame.payload = trailer::append(&frame.payload, &trailer);
+            }
+            receiver.handle_frame(now, frame);
+            receiver.handle_timeout(now);
+            while receiver.poll_delivery().is_some() {}
+            while receiver.poll_event().is_some() {}
+            prop_assert!(receiver.held() <= MOST_STREAMS * 16);
+        }
+    }
+}
