@@ -120,7 +120,8 @@ impl ScenarioOptions {
         }
     }
 
-    fn apply_to(&self, link: &mut Link) {
+    /// Changes a link as the options say; they win over the settings of its directions too.
+    pub fn apply_to(&self, link: &mut Link) {
         let options = &self.link;
         self.settle_attempts(link);
         link.overlay(options);

@@ -1,0 +1,71 @@
+//! What is wrong with a sweep: one line with the value and the fix.
+
+use std::path::PathBuf;
+
+use windfall_scenario::ScenarioError;
+
+/// An error of a sweep; nothing has run yet, but for those of the store.
+#[derive(Debug, thiserror::Error)]
+pub enum SweepError {
+    /// A variation that is not `KEY=VALUES`.
+    #[error("\"{text}\": {fix}")]
+    Form {
+        /// The text that was given.
+        text: String,
+        /// The advice what to write.
+        fix: String,
+    },
+    /// A key that the scenario does not have.
+    #[error("unknown key \"{key}\": {fix}")]
+    UnknownKey {
+        /// The key as it was written.
+        key: String,
+        /// The nearest known key, or those that there are.
+        fix: String,
+    },
+    /// A value that the key does not take.
+    #[error("\"{value}\" is no value of {key}: {fix}")]
+    Value {
+        /// The key as it was written.
+        key: String,
+        /// The value that is refused.
+        value: String,
+        /// The advice what to write.
+        fix: String,
+    },
+    /// A key that stands twice.
+    #[error("{0} is varied twice: give all of its values at once")]
+    Twice(String),
+    /// More runs than a sweep may have.
+    #[error("{runs} runs are more than the {most} of a sweep: take fewer values or seeds")]
+    TooManyRuns {
+        /// The runs of the grid.
+        runs: u128,
+        /// The most that there may be.
+        most: usize,
+    },
+    /// A combination of values that makes no scenario.
+    #[error("with {values}: {error}")]
+    Scenario {
+        /// The combination in words.
+        values: String,
+        /// The fault in it.
+        error: ScenarioError,
+    },
+    /// The folder of finished runs cannot be used.
+    #[error("{}: {fix}", path.display())]
+    Store {
+        /// The path of the file.
+        path: PathBuf,
+        /// The fault and the fix.
+        fix: String,
+    },
+    /// The folder of finished runs cannot be read or written.
+    #[error("{}: {error}; choose another with --out", path.display())]
+    Disk {
+        /// The path of the file.
+        path: PathBuf,
+        /// The error of the system.
+        error: std::io::Error,
+    },
+}

@@ -1,0 +1,146 @@
+//! The grid: every combination of values, with every seed.
+
+use core::hash::Hasher as _;
+
+use siphasher::sip128::{Hasher128 as _, SipHasher13};
+use windfall_base::Seed;
+use windfall_scenario::{Scenario, unplaced};
+
+use crate::error::SweepError;
+use crate::values::Variation;
+
+/// The most runs of a sweep.
+const MOST_RUNS: usize = 1_000_000;
+
+/// Everything that a sweep runs.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    /// The keys that are varied.
+    pub variations: Vec<Variation>,
+    /// The seeds, the same ones at every point.
+    pub seeds: Vec<Seed>,
+    /// Every combination of the values; the last key changes fastest.
+    pub points: Vec<GridPoint>,
+}
+
+/// One combination of values.
+#[derive(Clone, Debug)]
+pub struct GridPoint {
+    /// The value of each variation, in their order.
+    pub values: Vec<String>,
+    /// The scenario with these values.
+    pub scenario: Scenario,
+}
+
+/// One run: a point with a seed.
+#[derive(Clone, Debug)]
+pub struct SweepRun {
+    /// The place of its point.
+    pub point: usize,
+    /// The seed of the run.
+    pub seed: Seed,
+    /// The scenario with the values of the point and the seed.
+    pub scenario: Scenario,
+    /// A hash of the scenario and of what it depends on, by which a finished run is found again.
+    pub identity: String,
+}
+
+impl Grid {
+    /// Makes the grid of a scenario; `seeds` of them, from that of the scenario on.
+    ///
+    /// Every combination is checked before anything runs.
+    ///
+    /// # Errors
+    /// If a key stands twice, a combination makes no scenario, or the runs are too many.
+    pub fn new(
+        scenario: &Scenario,
+        variations: Vec<Variation>,
+        seeds: usize,
+    ) -> Result<Self, SweepError> {
+        for (place, variation) in variations.iter().enumerate() {
+            if variations[..place].iter().any(|it| it.key.text() == variation.key.text()) {
+                return Err(SweepError::Twice(variation.key.text().to_owned()));
+            }
+        }
+        let sizes = variations.iter().map(|it| it.values.len() as u128);
+        let runs = sizes.fold(seeds as u128, u128::saturating_mul);
+        if runs > MOST_RUNS as u128 {
+            return Err(SweepError::TooManyRuns { runs, most: MOST_RUNS });
+        }
+        let mut combinations: Vec<Vec<String>> = vec![Vec::new()];
+        for variation in &variations {
+            let longer = combinations.iter().flat_map(|before| {
+                let with =
+                    |value: &String| [before.as_slice(), core::slice::from_ref(value)].concat();
+                variation.values.iter().map(with)
+            });
+            combinations = longer.collect();
+        }
+        let points = combinations.into_iter().map(|it| point(scenario, &variations, it));
+        let first = scenario.seed().0;
+        Ok(Self {
+            points: points.collect::<Result<_, _>>()?,
+            seeds: (0..seeds as u64).map(|number| Seed(first.wrapping_add(number))).collect(),
+            variations,
+        })
+    }
+
+    /// Returns the runs, point by point, each with its seeds in order.
+    ///
+    /// `depends` is what the runs of a point depend on beside their scenario: the version of the
+    /// program, and the content of the files that the scenario names.
+    #[must_use]
+    pub fn runs(&self, depends: impl Fn(&GridPoint) -> Vec<u8>) -> Vec<SweepRun> {
+        let mut runs = Vec::with_capacity(self.points.len() * self.seeds.len());
+        for (place, point) in self.points.iter().enumerate() {
+            let depends = depends(point);
+            let one = |seed: &Seed| SweepRun::new(place, &point.scenario, *seed, &depends);
+            runs.extend(self.seeds.iter().map(one));
+        }
+        runs
+    }
+
+    /// Returns a point in words: `link.ber=1e-5, policy=flex`.
+    #[must_use]
+    pub fn name_of(&self, point: usize) -> String {
+        let values = self.points.get(point).map_or(&[][..], |it| &it.values);
+        named(&self.variations, values)
+    }
+}
+
+impl SweepRun {
+    fn new(point: usize, scenario: &Scenario, seed: Seed, depends: &[u8]) -> Self {
+        let mut scenario = scenario.clone();
+        scenario.run.seed = Some(unplaced(seed));
+        let mut hasher = SipHasher13::new();
+        hasher.write(scenario.to_toml().as_bytes());
+        hasher.write_u8(0);
+        hasher.write(depends);
+        let hash = hasher.finish128();
+        let identity = format!("{:016x}{:016x}", hash.h1, hash.h2);
+        Self { point, seed, scenario, identity }
+    }
+}
+
+fn point(
+    scenario: &Scenario,
+    variations: &[Variation],
+    values: Vec<String>,
+) -> Result<GridPoint, SweepError> {
+    let mut scenario = scenario.clone();
+    for (variation, value) in variations.iter().zip(&values) {
+        variation.key.set(&mut scenario, value)?;
+    }
+    let checked = scenario.check();
+    checked.map_err(|error| SweepError::Scenario { values: named(variations, &values), error })?;
+    Ok(GridPoint { values, scenario })
+}
+
+fn named(variations: &[Variation], values: &[String]) -> String {
+    let all = variations.iter().zip(values);
+    let named: Vec<_> = all.map(|(it, value)| format!("{}={value}", it.key.text())).collect();
+    if named.is_empty() { "the scenario as it is".to_owned() } else { named.join(", ") }
+}
+
+#[cfg(test)]
+mod tests;

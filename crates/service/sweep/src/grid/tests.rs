@@ -1,0 +1,65 @@
+use super::*;
+
+const SCENARIO: &str = r#"
+format = 1
+seed = 7
+[[station]]
+name = "near"
+[[station]]
+name = "far"
+[[link]]
+stations = ["near", "far"]
+"#;
+
+fn scenario() -> Scenario {
+    Scenario::parse("test.toml", SCENARIO).expect("a scenario")
+}
+
+fn grid(variations: &[&str], seeds: usize) -> Result<Grid, SweepError> {
+    let scenario = scenario();
+    let parse = |text: &&str| Variation::parse(&scenario, text);
+    Grid::new(&scenario, variations.iter().map(parse).collect::<Result<_, _>>()?, seeds)
+}
+
+#[test]
+fn every_combination_has_every_seed() {
+    let grid = grid(&["ber=1e-6,1e-5", "policy=bold,flex"], 3).unwrap();
+    let names: Vec<_> = (0..4).map(|it| grid.name_of(it)).collect();
+    assert_eq!(names[1], "ber=1e-6, policy=flex");
+    assert_eq!(names[2], "ber=1e-5, policy=bold");
+    let runs = grid.runs(|_| Vec::new());
+    assert_eq!(runs.len(), 12);
+    assert_eq!(runs.iter().map(|it| it.seed.0).take(4).collect::<Vec<_>>(), [7, 8, 9, 7]);
+    assert_eq!(runs[4].scenario.seed(), Seed(8));
+}
+
+#[test]
+fn a_run_is_known_by_its_scenario_seed_and_what_it_depends_on() {
+    let identities = |variations: &[&str], depends: &[u8]| -> Vec<String> {
+        let grid = grid(variations, 2).unwrap();
+        grid.runs(|_| depends.to_vec()).into_iter().map(|it| it.identity).collect()
+    };
+    let few = identities(&["ber=1e-5"], b"1");
+    let more = identities(&["ber=1e-6,0.00001"], b"1");
+    assert_eq!(few, more[2..], "spelt otherwise, it is the same run");
+    assert_ne!(few, identities(&["ber=1e-5"], b"2"));
+    assert_ne!(few[0], few[1]);
+}
+
+#[test]
+fn what_makes_no_grid_is_refused_before_anything_runs() {
+    for (variations, seeds, said) in [
+        (&["ber=1e-5", "ber=1e-6"][..], 1, "ber is varied twice"),
+        (
+            &["mtu=68..9000:lin2000", "ber=1e-6..1e-3:log1000"],
+            9,
+            "more than the 1000000 of a sweep",
+        ),
+        (&["ber=1e-5", "range=0..9,28..100", "ber-model=x"], 1, "unknown key"),
+        (&["frame-errors=1,2"], 1, "unknown key"),
+        (&["kind=pipe,wifi-g", "queue=fifo", "rate=7Mbps", "delay=1ms"], 1, "with kind=wifi-g"),
+    ] {
+        let error = grid(variations, seeds).expect_err(said).to_string();
+        assert!(error.contains(said), "{variations:?}: {error}");
+    }
+}

@@ -1,0 +1,68 @@
+//! The numbers of a run's summary, each under a dotted name.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use windfall_run_output::summary::Summary;
+
+/// The measures of one run: a name such as `links.air/near.delivered`, and the value.
+pub type Measures = BTreeMap<String, f64>;
+
+/// Members that describe the run and measure nothing.
+const NO_MEASURES: [&str; 4] = ["seed", "version", "command", "lateness"];
+/// Maps of counts and times: what is absent from one of them did not happen.
+const COUNTS: [&str; 5] = ["dropped", "dropped_before", "dropped_after", "tcp", "radio.seconds"];
+/// Counts that a summary leaves out where they are zero.
+const LEFT_OUT: [&str; 4] = ["copies", "marked", "combined", "repaired"];
+
+/// Returns every number of a summary; a switch is 0 or 1, and what was not measured is absent.
+#[must_use]
+pub fn measures_of(summary: &Summary) -> Measures {
+    let mut measures = Measures::new();
+    let Ok(Value::Object(members)) = serde_json::to_value(summary) else { return measures };
+    for (name, value) in members.iter().filter(|(name, _)| !NO_MEASURES.contains(&name.as_str())) {
+        add(name, value, &mut measures);
+    }
+    measures
+}
+
+fn add(name: &str, value: &Value, measures: &mut Measures) {
+    match value {
+        Value::Null | Value::String(_) => {}
+        Value::Bool(is_so) => {
+            measures.insert(name.to_owned(), f64::from(*is_so));
+        }
+        Value::Number(number) => {
+            measures.extend(number.as_f64().map(|number| (name.to_owned(), number)));
+        }
+        Value::Array(items) => {
+            for (place, item) in items.iter().enumerate() {
+                let own = |key: &str| item.get(key).and_then(Value::as_str);
+                let item_name = match (own("name"), own("link")) {
+                    (Some(name), Some(link)) => format!("{name} on {link}"),
+                    (Some(name), None) => name.to_owned(),
+                    _ => (place + 1).to_string(),
+                };
+                add(&format!("{name}.{item_name}"), item, measures);
+            }
+        }
+        Value::Object(members) => {
+            for (key, value) in members {
+                // An application's measures need no word between its name and theirs.
+                let inner =
+                    if key == "measures" { name.to_owned() } else { format!("{name}.{key}") };
+                add(&inner, value, measures);
+            }
+        }
+    }
+}
+
+/// Tells whether a measure that a run lacks, while others have it, is zero there.
+pub(crate) fn is_zero_where_absent(name: &str) -> bool {
+    let Some((before, last)) = name.rsplit_once('.') else { return false };
+    let in_counts = COUNTS.iter().any(|map| before.ends_with(&format!(".{map}")));
+    in_counts || (name.starts_with("links.") && LEFT_OUT.contains(&last))
+}
+
+#[cfg(test)]
+mod tests;
