@@ -2,6 +2,7 @@
 
 mod across;
 mod combining;
+mod document;
 mod grid;
 
 use std::collections::BTreeMap;

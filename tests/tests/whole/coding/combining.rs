@@ -4,16 +4,14 @@
 //! compares `docs/coding.md` with what comes out; with `WINDFALL_BLESS=1` it writes the table.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 use std::thread;
 
 use windfall_base::{Seed, Stream};
 use windfall_network::ElementId;
 use windfall_tests::run::{UPLINK, pair, run};
 
-/// Asks for all channels.
-const VARIABLE: &str = "WINDFALL_TEST_GRID";
+use super::document::{FULL, hold_table};
+
 /// The marks around the table in the document.
 const BEGIN: &str = "<!-- combining -->\n";
 const END: &str = "<!-- end of combining -->\n";
@@ -85,7 +83,7 @@ fn hold(channel: &str, cell: &[[f64; 2]; 6]) {
 
 #[test]
 fn combining_never_costs_bytes_and_saves_most_repetitions() {
-    if std::env::var_os(VARIABLE).is_some() {
+    if std::env::var_os(FULL).is_some() {
         return whole();
     }
     for (channel, _) in CHANNELS.into_iter().filter(|(_, always)| *always) {
@@ -111,17 +109,6 @@ fn whole() {
         }
         table.push('\n');
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/coding.md");
-    let document = fs::read_to_string(&path).expect("docs/coding.md");
-    let parts = document
-        .split_once(BEGIN)
-        .and_then(|(before, rest)| rest.split_once(END).map(|(old, after)| (before, old, after)));
-    let (before, old, after) = parts.expect("the marks of the table");
-    if std::env::var_os("WINDFALL_BLESS").is_some() {
-        let text = format!("{before}{BEGIN}{table}{END}{after}");
-        fs::write(&path, text).expect("docs/coding.md can be written");
-    } else {
-        assert_eq!(old, table, "docs/coding.md: WINDFALL_BLESS=1 writes the table anew");
-    }
+    hold_table(BEGIN, END, &table);
     cells.iter().for_each(|(channel, cell)| hold(channel, cell));
 }

@@ -5,15 +5,13 @@
 //! there.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 use std::thread;
 
 use windfall_base::{Seed, Stream};
 use windfall_tests::run::{pair, run};
 
-/// Asks for the whole grid.
-const VARIABLE: &str = "WINDFALL_TEST_GRID";
+use super::document::{FULL, hold_table};
+
 /// The policies: three that never change, and two that adapt.
 const POLICIES: [&str; 5] = ["bold", "light", "robust", "flex", "best"];
 /// The least shares of the best static policy that FLEX and BEST must reach.
@@ -120,7 +118,7 @@ fn hold(medium: Medium, channel: &str, cell: &[f64; 5]) {
 //= S3.22
 #[test]
 fn adaptive_policies_stay_with_the_best_static_one() {
-    if std::env::var_os(VARIABLE).is_some() {
+    if std::env::var_os(FULL).is_some() {
         return whole();
     }
     for (place, (channel, _)) in CHANNELS.into_iter().filter(|(_, always)| *always).enumerate() {
@@ -153,17 +151,6 @@ fn whole() {
             cells.push((medium, channel, cell));
         }
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/coding.md");
-    let document = fs::read_to_string(&path).expect("docs/coding.md");
-    let parts = document
-        .split_once(BEGIN)
-        .and_then(|(before, rest)| rest.split_once(END).map(|(old, after)| (before, old, after)));
-    let (before, old, after) = parts.expect("the marks of the table");
-    if std::env::var_os("WINDFALL_BLESS").is_some() {
-        let text = format!("{before}{BEGIN}{table}{END}{after}");
-        fs::write(&path, text).expect("docs/coding.md can be written");
-    } else {
-        assert_eq!(old, table, "docs/coding.md: WINDFALL_BLESS=1 writes the table anew");
-    }
+    hold_table(BEGIN, END, &table);
     cells.iter().for_each(|(medium, channel, cell)| hold(*medium, channel, cell));
 }

@@ -127,7 +127,7 @@ impl ReceivingStream {
                 continue;
             };
             let here = &mut self.waiting[place];
-            let made = match &mut here.what {
+            let mut made = match &mut here.what {
                 What::Good(_) => continue,
                 What::Missing(tag) => {
                     out.events.push_back(LinkEvent::Repaired { tag: *tag, was_missing: true });
@@ -144,10 +144,8 @@ impl ReceivingStream {
                     new
                 }
             };
+            (made.damage.frame, made.damage.missing) = (Check::Good, 0);
             here.what = What::Good(made);
-            if let What::Good(frame) = &mut here.what {
-                (frame.damage.frame, frame.damage.missing) = (Check::Good, 0);
-            }
         }
     }
 
