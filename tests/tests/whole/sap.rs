@@ -122,6 +122,24 @@ fn the_papers_profile_sends_one_message_in_a_round_trip() {
     assert!((2.02..2.05).contains(&seconds), "{seconds}");
 }
 
+//= S0.45
+#[test]
+fn reports_that_collide_with_what_they_report_do_not_slow_a_transfer() {
+    // Frames of approximate messages are sent once, and the peer's reports share the medium.
+    let link = "kind = \"wifi-g\"\nrate = \"54Mbps\"\nradio.distance = \"4m\"\nqueue = 2500\n\
+                accept-damaged = true";
+    let seconds = |keys: &str, kind: &str, measure: &str, seed| {
+        let bulk = format!("[[app]]\nstation = \"near\"\nto = \"far\"\nbytes = \"2MB\"\n{keys}");
+        run(&pair(20, link, &bulk), seed).report(kind)[measure]
+    };
+    for seed in 1..=3 {
+        let tcp = seconds("kind = \"bulk\"", "bulk-sink", "seconds", seed);
+        let sap = "kind = \"sap-bulk\"\nmode = \"approximate\"\nsize = 16000\nrepeat = 10";
+        let sap = seconds(sap, "sap-bulk", "transfer_mean_seconds", seed);
+        assert!(sap < 1.03 * tcp, "seed {seed}: {sap} s, TCP {tcp} s");
+    }
+}
+
 /// An hour of voice in both modes over radios.
 fn hour(link: &str, seconds: u64) {
     let stream = |port: u16, keys: &str| {

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use windfall_base::{Duration, Instant};
 use windfall_wire_net::sap::{HEADER_LEN, Reason, SapPing, features, flags};
 
+use crate::collisions::Collisions;
 use crate::config::{Profile, SapConfig};
 use crate::congestion::Congestion;
 use crate::encode::overhead;
@@ -157,6 +158,7 @@ pub(crate) struct Connection {
     pacer: Pacer,
     /// The bytes of data sent since the last urgent packet.
     unhurried: usize,
+    collisions: Collisions,
     path: PathSize,
     /// The size of the peer's free receive buffer in bytes.
     peer_room: usize,
@@ -224,6 +226,7 @@ impl Connection {
             congestion: Congestion::new(config.base_datagram),
             pacer: Pacer::default(),
             unhurried: 0,
+            collisions: Collisions::default(),
             path: PathSize::new(config.base_datagram, config.max_datagram),
             peer_room: config.base_datagram * 16,
             sending: FinState::Open,
@@ -282,7 +285,7 @@ impl Connection {
         let mut connection = Self::new(now, config, peer, State::Open, skips);
         connection.around += seal.as_ref().map_or(0, |_| TAG_LEN);
         connection.seal = seal;
-        connection.sent.push(now, None);
+        connection.sent.push(now, None, false);
         connection.open(now, ping);
         connection
     }

@@ -16,6 +16,7 @@
 //!
 //! It reads no clock and no socket; its randomness comes from the [`Secret`] that it is given.
 
+mod collisions;
 mod config;
 mod congestion;
 mod connection;

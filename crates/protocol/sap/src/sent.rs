@@ -39,6 +39,8 @@ pub(crate) struct SentPacket {
     pub(crate) size: usize,
     /// The contents of the packet.
     pub(crate) load: Load,
+    /// It follows one whose arrival is reported at once.
+    pub(crate) is_behind: bool,
 }
 
 /// The result of an acknowledgement.
@@ -80,9 +82,10 @@ impl Sent {
     }
 
     /// Records the next packet; `None` if it is not acknowledged.
-    pub(crate) fn push(&mut self, now: Instant, packet: Option<(usize, Load)>) {
+    pub(crate) fn push(&mut self, now: Instant, packet: Option<(usize, Load)>, is_behind: bool) {
         let number = self.next();
-        let packet = packet.map(|(size, load)| SentPacket { number, at: now, size, load });
+        let packet =
+            packet.map(|(size, load)| SentPacket { number, at: now, size, load, is_behind });
         if let Some(packet) = packet {
             self.in_flight += packet.size;
             self.count += 1;

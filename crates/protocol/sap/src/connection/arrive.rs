@@ -326,6 +326,7 @@ impl Connection {
         }
         let in_use = before * 2 >= self.congestion.window();
         for packet in outcome.arrived {
+            self.collisions.on_arrival(packet.is_behind);
             if in_use {
                 self.congestion.on_arrival(packet.size, self.path.size());
             }
@@ -380,7 +381,8 @@ impl Connection {
 
     /// Handles the loss of `packet`; the window shrinks if the loss may be due to congestion.
     pub(super) fn handle_loss(&mut self, packet: SentPacket, congested: bool) {
-        if congested && !matches!(packet.load, Load::Trial(_)) {
+        let collided = congested && self.collisions.on_loss(packet.is_behind);
+        if congested && !collided && !matches!(packet.load, Load::Trial(_)) {
             let rtt = self.rtt.least_and_latest();
             let last = self.sent.next();
             self.trust.on_loss();

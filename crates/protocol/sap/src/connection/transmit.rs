@@ -238,7 +238,8 @@ impl Connection {
         if self.config.congestion_control && kind == SapKind::Data {
             self.pacer.spend(size);
         }
-        self.sent.push(now, load.map(|load| (size, load)));
+        let is_behind = self.collisions.on_send(urgent);
+        self.sent.push(now, load.map(|load| (size, load)), is_behind);
         let parts = [head.freeze(), exact, rest];
         let unbound = self.unbound;
         let len = protected + parts[2].len();

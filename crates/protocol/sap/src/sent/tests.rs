@@ -6,7 +6,7 @@ fn ten() -> Sent {
     let mut sent = Sent::default();
     for number in 0..10 {
         let at = Instant::START + MS(number);
-        sent.push(at, (number != 4).then_some((100, Load::Precise(number))));
+        sent.push(at, (number != 4).then_some((100, Load::Precise(number))), false);
     }
     sent
 }

@@ -1,0 +1,120 @@
+//! Losses to the reports of the peer: on a medium that both ends share, the datagram behind one
+//! whose arrival is reported at once may collide with the report.
+//!
+//! Such a loss is no sign of a full path. It is told from one by statistics: a full queue drops
+//! datagrams wherever they stand, a report those right behind what it reports.
+
+/// The number of datagrams with which the report of the one before may collide: the first, if the
+/// peer answers at once, or the second.
+const BEHIND: u32 = 2;
+/// The losses behind reported datagrams from which the two rates are compared.
+const ENOUGH: f64 = 3.0;
+/// The ratio of the two rates from which the losses count as collisions.
+const RATIO: f64 = 3.0;
+/// Added to the losses elsewhere, since none among a few datagrams says little.
+const PRIOR: f64 = 0.5;
+/// The number of datagrams after which the counts are halved, so that they follow the path.
+const MEMORY: f64 = 2048.0;
+
+/// The datagrams of one kind whose outcome is known.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    all: f64,
+    lost: f64,
+}
+
+/// The losses behind datagrams that are reported at once, and elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Collisions {
+    /// The number of datagrams sent since one that asked for a report.
+    since: u32,
+    behind: Tally,
+    elsewhere: Tally,
+}
+
+impl Default for Collisions {
+    fn default() -> Self {
+        Self { since: BEHIND, behind: Tally::default(), elsewhere: Tally::default() }
+    }
+}
+
+impl Collisions {
+    /// Notes that a datagram is sent, which is `urgent` if it asks for a report; returns whether
+    /// it stands right behind one that did.
+    pub(crate) fn on_send(&mut self, urgent: bool) -> bool {
+        let is_behind = self.since < BEHIND;
+        self.since = if urgent { 0 } else { self.since.saturating_add(1) };
+        is_behind
+    }
+
+    /// Notes that a datagram arrived.
+    pub(crate) fn on_arrival(&mut self, is_behind: bool) {
+        self.count(is_behind, 0.0);
+    }
+
+    /// Notes that a datagram was lost; returns whether it is put down to a collision.
+    pub(crate) fn on_loss(&mut self, is_behind: bool) -> bool {
+        self.count(is_behind, 1.0);
+        let Self { behind, elsewhere, .. } = *self;
+        let expected = RATIO * (elsewhere.lost + PRIOR) * behind.all / elsewhere.all.max(1.0);
+        is_behind && behind.lost >= ENOUGH && behind.lost > expected
+    }
+
+    fn count(&mut self, is_behind: bool, lost: f64) {
+        let tally = if is_behind { &mut self.behind } else { &mut self.elsewhere };
+        tally.all += 1.0;
+        tally.lost += lost;
+        if self.behind.all + self.elsewhere.all >= MEMORY {
+            for tally in [&mut self.behind, &mut self.elsewhere] {
+                *tally = Tally { all: tally.all / 2.0, lost: tally.lost / 2.0 };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sends `count` datagrams of which each fifth asks for a report; `lost` tells by the place
+    /// behind it and the number which of them are lost. Returns the losses that count.
+    fn counted(count: usize, lost: impl Fn(usize, usize) -> bool) -> usize {
+        let mut collisions = Collisions::default();
+        let mut counted = 0;
+        for number in 0..count {
+            let place = number % 5;
+            let is_behind = collisions.on_send(place == 0);
+            assert_eq!(is_behind, number > 0 && [1, 2].contains(&place), "{number}");
+            if !lost(place, number) {
+                collisions.on_arrival(is_behind);
+            } else if !collisions.on_loss(is_behind) {
+                counted += 1;
+            }
+        }
+        counted
+    }
+
+    #[test]
+    fn losses_behind_reported_datagrams_are_collisions_after_the_first_ones() {
+        assert_eq!(counted(1000, |place, number| place == 1 && number % 50 == 1), 2);
+    }
+
+    #[test]
+    fn losses_anywhere_count_all() {
+        assert_eq!(counted(1000, |_, number| number % 20 == 7 * (number / 20) % 20), 50);
+    }
+
+    #[test]
+    fn losses_anywhere_count_once_collisions_have_ended() {
+        let all = |_: usize, number: usize| number % 20 == 7 * (number / 20) % 20;
+        let early = |place: usize, number: usize| place == 1 && number % 50 == 1;
+        let counted =
+            counted(
+                12_000,
+                |place, number| {
+                    if number < 2000 { early(place, number) } else { all(place, number) }
+                },
+            );
+        assert!((400..=502).contains(&counted), "{counted}");
+    }
+}
