@@ -31,7 +31,7 @@ mod sap;
 mod sim;
 mod status;
 mod stream;
-mod summary;
+mod summary_text;
 mod tcp;
 mod trace;
 mod track;

@@ -17,8 +17,9 @@ use windfall_scenario::{RunSettings, Topology};
 use crate::exit::{CliError, Result, tell};
 use crate::face::Options;
 use crate::options::OfKernels;
+use crate::record::command_line;
 use crate::status::Status;
-use crate::summary;
+use crate::summary_text;
 
 /// The longest time that records wait before programs that follow the files can read them.
 const FLUSH: Duration = Duration::from_millis(10);
@@ -65,7 +66,7 @@ impl LiveOptions {
         } else if self.summary.is_some() {
             visible(&summary.to_text()).into_owned()
         } else {
-            summary::to_text(summary, &io::stderr())
+            summary_text::to_text(summary, &io::stderr())
         };
         // A standard error that is closed is ignored.
         let write = |line: &str| drop(io::stderr().write_all(line.as_bytes()));
@@ -126,10 +127,12 @@ impl Watcher {
         }
         // Each file that cannot be written has said so itself, and the result counts without it.
         let _ = self.recorder.finish();
-        let mut summary = summary::of_network(network, topology, seed, outcome.duration);
+        let command = command_line();
+        let mut summary =
+            windfall_summary::of_network(network, topology, seed, command, outcome.duration);
         summary.stations = stations(topology, outcome);
         summary.failed = failed(topology, outcome);
-        summary::add_energy(&mut summary, network);
+        windfall_summary::add_radio_energy(&mut summary, network);
         summary.lateness = Some(lateness(&outcome.lateness));
         summary
     }

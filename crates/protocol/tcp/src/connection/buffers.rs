@@ -46,6 +46,13 @@ impl Connection {
         self.receiver.is_pressed = is_pressed;
     }
 
+    /// Returns the greatest window that can be offered, in bytes: what the buffer holds or what a
+    /// header expresses, 65 535 without scaling, whichever is less (RFC 7323, section 2.3).
+    pub(super) fn greatest_window(&self) -> u64 {
+        let expressed = 65_535 << self.negotiated.receive_shift;
+        expressed.min(self.receiver.buffer.capacity() as u64)
+    }
+
     /// Returns the bytes that may arrive beyond the next expected one.
     pub(super) fn open_window(&self) -> u64 {
         let buffer = &self.receiver.buffer;
@@ -55,6 +62,6 @@ impl Connection {
         } else {
             window
         };
-        window as u64
+        self.greatest_window().min(window as u64)
     }
 }

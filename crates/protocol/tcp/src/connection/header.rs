@@ -278,8 +278,7 @@ impl Connection {
 
     /// Returns the growth of the window from which on it is announced.
     fn window_step(&self) -> u64 {
-        let capacity = self.receiver.buffer.capacity() as u64;
-        (capacity / 2).min(self.receiver.full.max(1))
+        (self.greatest_window() / 2).min(self.receiver.full.max(1))
     }
 
     /// Decides, after reading, whether the peer must learn of the room.
@@ -291,13 +290,12 @@ impl Connection {
         let open = next + self.open_window();
         let gain = open.saturating_sub(self.receiver.edge);
         let left = self.receiver.edge.saturating_sub(next);
-        let capacity = self.receiver.buffer.capacity() as u64;
         // Time-driven acknowledgments bring the window along when theirs comes.
         if self.timers.runs(Timer::DelayedAck) && left > 0 && self.acks_by_time() {
             return;
         }
         let starving = left < self.receiver.full.max(1);
-        if gain >= capacity / 2 || (starving && gain >= self.window_step()) {
+        if gain >= self.greatest_window() / 2 || (starving && gain >= self.window_step()) {
             self.owe_ack();
         }
     }

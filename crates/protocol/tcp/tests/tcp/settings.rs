@@ -104,6 +104,24 @@ fn without_window_scale_the_window_ends_at_65535() {
 }
 
 #[test]
+fn a_buffer_beyond_the_greatest_window_asks_for_no_more_acknowledgments() {
+    //= S2.4
+    // A header without scaling expresses 65 535 bytes; what the buffer holds beyond can never be
+    // offered, so that it is no news for the sender.
+    let acks = |capacity| {
+        let receive_buffer = BufferSize::fixed(capacity);
+        let config = TcpConfig { window_scale: false, receive_buffer, ..plain() };
+        let operations = *bulk(config).connection(FAR).operations();
+        (operations.acks_sent, operations.data_received)
+    };
+    let (exact, segments) = acks(65_535);
+    assert!(exact * 2 <= segments + 6, "every second segment: {exact} of {segments}");
+    for capacity in [1 << 17, (1 << 17) + 4_096, 1 << 20, 16 << 20] {
+        assert_eq!(acks(capacity), (exact, segments), "{capacity}");
+    }
+}
+
+#[test]
 fn each_condition_of_header_prediction_counts() {
     //= S2.6
     let mispredicts = |change: fn(&mut Pair) -> (windfall_wire_net::TcpRepr, Vec<u8>)| {

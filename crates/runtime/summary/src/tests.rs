@@ -1,0 +1,88 @@
+use windfall_base::Node;
+use windfall_scenario::Scenario;
+
+use super::*;
+
+/// A sender of datagrams and its receiver, on a pipe or on a radio.
+fn scenario(kind: &str) -> String {
+    // What arrives over a radio, the radio decides.
+    let loss = if kind == "pipe" { "loss = \"20%\"" } else { "" };
+    format!(
+        r#"
+        format = 1
+        duration = "500ms"
+        station = [{{ name = "near" }}, {{ name = "far" }}]
+
+        [[link]]
+        name = "air"
+        kind = "{kind}"
+        stations = ["near", "far"]
+        rate = "2Mbps"
+        {loss}
+
+        [[app]]
+        kind = "cbr"
+        station = "near"
+        to = "far"
+        size = 100
+        interval = "10ms"
+        "#
+    )
+}
+
+/// Runs a scenario to its end, and sums it up.
+fn run(text: &str, seed: Seed) -> Summary {
+    let scenario = Scenario::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    let no_files = &mut |name: &str| Err(std::io::Error::other(name.to_owned()));
+    let topology = scenario.topology(0, ("test.toml", text), no_files).expect("it makes sense");
+    let mut network = Network::build(&topology.with_hosts(), seed).expect("it can be built");
+    let end = Instant::START + topology.duration;
+    while let Some(at) = network.next_event().filter(|at| *at <= end) {
+        network.handle_timeout(at);
+        while network.poll_event().is_some() {}
+    }
+    of_simulation(&network, &topology, seed, "windfall sim test.toml", end)
+}
+
+#[test]
+fn a_run_is_summed_up_link_by_link_and_host_by_host() {
+    let summary = run(&scenario("pipe"), Seed(7));
+    assert!(summary.balances());
+    assert_eq!((summary.seed, summary.seconds), (7, 0.5));
+    assert_eq!(summary.command, "windfall sim test.toml");
+    let links: Vec<_> = summary.links.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(links, ["air/near", "air/far"]);
+    let stations: Vec<_> = summary.stations.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(stations, ["near", "far"]);
+    assert_eq!(summary.energy, None, "a pipe has no radio");
+}
+
+#[test]
+fn a_sink_is_told_what_was_sent_to_it() {
+    let summary = run(&scenario("pipe"), Seed(7));
+    let of = |name: &str| {
+        let found = summary.applications.iter().find(|it| it.name.starts_with(name));
+        found.unwrap_or_else(|| panic!("no {name}: {summary:?}")).measures.clone()
+    };
+    let (sent, sink) = (of("cbr at near")["sent"], of("sink at far"));
+    assert!(sent.number() > 40.0, "{sent:?}");
+    assert_eq!(sink["sent"], sent);
+    let lost = sink["sent"].number() - sink["received"].number();
+    assert!(lost > 0.0, "a fifth is lost");
+    assert_eq!(sink["missing"].number(), lost);
+}
+
+//= S2.22
+#[test]
+fn the_radios_account_for_the_whole_run_and_add_up() {
+    let summary = run(&scenario("wifi-b"), Seed(7));
+    let radios: Vec<_> = summary.links.iter().filter_map(|it| it.radio.as_ref()).collect();
+    assert_eq!(radios.len(), 2);
+    for radio in &radios {
+        assert!((radio.seconds.values().sum::<f64>() - 0.5).abs() < 1e-9, "{radio:?}");
+    }
+    assert_eq!((radios[0].role, radios[1].role), ("sender", "receiver"));
+    let energy = summary.energy.expect("the energy of the radios");
+    assert_eq!(energy.joules, radios.iter().map(|it| it.joules).sum::<f64>());
+    assert!(energy.is_payload && energy.bytes > 0);
+}
