@@ -10,7 +10,7 @@ use windfall_report::Table;
 use windfall_video::{HeaderLayout, WsimProtocol};
 
 use crate::exit::{CliError, Completion, Result, tell};
-use crate::input;
+use crate::input::{self, cannot_write};
 use crate::video::ProtocolName;
 
 /// Show what each layer of a run did, by its event log; without a log, the headers before a packet
@@ -156,19 +156,15 @@ impl Args {
                 let why = why.unwrap_or_else(|| "no packet entered in this part".to_owned());
                 CliError::usage(format!("there is no packet to show: {why}"))
             })?,
-            Some(name) => log.elements.iter().position(|it| it == name).ok_or_else(|| {
-                let known = log.elements.join(", ");
-                CliError::usage(format!("the log has no interface \"{name}\": choose from {known}"))
-            })?,
+            Some(name) => log.interface(name).map_err(CliError::usage)?,
         };
-        let is_drawing = file.extension().is_some_and(|ending| ending == "svg");
+        let is_drawing = file.extension().is_some_and(|it| it.eq_ignore_ascii_case("svg"));
         let text = if is_drawing {
             log.view(sender, window).to_svg()
         } else {
             log.page("A run, layer by layer", sender, window)
         };
-        let cannot = |error| CliError::usage(format!("cannot write {}: {error}", file.display()));
-        windfall_files::replace(file, text.as_bytes()).map_err(cannot)
+        windfall_files::replace(file, text.as_bytes()).map_err(|error| cannot_write(file, &error))
     }
 }
 

@@ -8,6 +8,7 @@ use windfall_files::PendingFile;
 use windfall_socket::{Carrier, Profile, SapConfig, SapOptions};
 
 use crate::exit::{CliError, Result};
+use crate::input::cannot_write;
 use crate::key::KeyChoice;
 use crate::transfer::{Receiver, Sender};
 use crate::usage::whole;
@@ -197,8 +198,4 @@ impl Output {
         let written = self.0.begin().and_then(|mut file| file.write_all(bytes));
         written.map_err(|error| cannot_write(self.0.path(), &error))
     }
-}
-
-fn cannot_write(path: &Path, error: &std::io::Error) -> CliError {
-    CliError::usage(format!("cannot write {}: {error}", path.display()))
 }

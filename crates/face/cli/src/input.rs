@@ -1,4 +1,4 @@
-//! Files and standard input, read into bounded memory.
+//! Files and standard input, read into bounded memory, and the errors of files.
 
 use std::fs::File;
 use std::io;
@@ -53,4 +53,9 @@ pub(crate) fn read_tree(path: &Path, what: &str) -> Result<String> {
 /// Returns the error of a file that cannot be read.
 pub(crate) fn cannot_read(path: &Path, error: &dyn std::error::Error) -> CliError {
     CliError::usage(format!("cannot read {}: {error}", path.display()))
+}
+
+/// Returns the error of a file that cannot be written.
+pub(crate) fn cannot_write(path: &Path, error: &dyn std::error::Error) -> CliError {
+    CliError::usage(format!("cannot write {}: {error}", path.display()))
 }

@@ -16,6 +16,7 @@ use windfall_network::Network;
 use windfall_scenario::{FAR, NEAR, Topology};
 
 use crate::exit::{CliError, Completion, Result};
+use crate::input::cannot_write;
 use crate::options::LinkOptions;
 use crate::record::RecordOptions;
 use crate::usage::{shell_quoted, whole};
@@ -126,10 +127,7 @@ impl Args {
     fn far_output(&self) -> Result<Option<PendingFile>> {
         let path = self.far_output.as_deref().filter(|path| *path != Path::new("-"));
         let Some(path) = path else { return Ok(None) };
-        let file = PendingFile::open(path).map_err(|error| {
-            CliError::usage(format!("cannot write {}: {error}", path.display()))
-        })?;
-        Ok(Some(file))
+        Ok(Some(PendingFile::open(path).map_err(|error| cannot_write(path, &error))?))
     }
 
     /// The programs at the far end.

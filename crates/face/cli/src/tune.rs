@@ -10,8 +10,8 @@ use windfall_tune::{Advice, ApplicationClass, MeasuredChannel, TrafficNeeds, Tun
 
 use crate::exit::{CliError, Completion, Result};
 use crate::input::{self, cannot_read};
-use crate::json;
 use crate::usage::whole;
+use crate::{json, progress};
 
 /// Say which mode of a link serves an application best over a measured channel
 ///
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// Rate of its data; a bare number is in Mbps [default: that of the class]
     #[arg(long, value_name = "RATE")]
     rate: Option<Rate>,
-    /// Bytes of data in a datagram [default: 40, 80, 160, 320 and 640 are tried]
+    /// Bytes of data in a datagram [default: several sizes are tried]
     #[arg(long, value_name = "BYTES", value_parser = whole(1..=1_400_u32))]
     size: Option<u32>,
     /// Age at which a datagram is of no use; a bare number is in ms; none for no limit
@@ -92,7 +92,13 @@ pub(crate) fn run(args: &Args) -> Result {
         }
         channel.rate = rate;
     }
-    let advice = Advice::of(&channel, &args.needs(class)?, Some(class), args.seed);
+    let spinner = progress::spinner()?;
+    let advice =
+        Advice::of(&channel, &args.needs(class)?, Some(class), args.seed, &mut |made, all| {
+            spinner.set_message(format!("trial {} of {all}", made + 1));
+            spinner.tick();
+        });
+    spinner.finish_and_clear();
     let advice = advice.map_err(|error| CliError::usage(error.to_string()))?;
     let text = if args.json {
         json::line(json::TUNE, serde_json::to_value(&advice)?)

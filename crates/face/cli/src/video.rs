@@ -12,7 +12,7 @@ use windfall_video::{
     decode, receive_video, send_adaptive, send_video, stream_codec,
 };
 
-use crate::exchange::End;
+use crate::exchange::{End, Output};
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::input::{self, cannot_read};
 use crate::json;
@@ -219,7 +219,7 @@ impl Send {
         let clip = source.coded(&encoder, pictures as usize);
         let clip = clip.map_err(|error| cannot_read(&self.video, &error))?;
         if let Some(path) = &self.sdp {
-            windfall_files::replace(path, sender.description(&clip).as_bytes())?;
+            Output::open(path)?.write(sender.description(&clip).as_bytes())?;
             return Ok(Completion::Success);
         }
         tell(format!("{:.0} b/s with the headers of IP, UDP and RTP", sender.load(&clip)));
@@ -261,6 +261,8 @@ impl Receive {
             None => None,
             Some(path) => Some((path, source(path)?)),
         };
+        let open = |path: &Option<PathBuf>| path.as_deref().map(Output::open).transpose();
+        let (out, sheet) = (open(&self.out)?, open(&self.sheet)?);
         let mut received = receive_video(&VideoReceiverConfig {
             on: self.on,
             port: self.common.port,
@@ -269,8 +271,8 @@ impl Receive {
             buffer: self.buffer,
             idle: self.idle,
         })?;
-        if let Some(path) = &self.out {
-            windfall_files::replace(path, &received.stream())?;
+        if let Some(out) = out {
+            out.write(&received.stream())?;
         }
         if let Some((path, sent)) = compared {
             // Not before: the sender may have begun.
@@ -278,12 +280,9 @@ impl Receive {
             let original = original.map_err(|error| cannot_read(path, &error))?;
             let clip = decode(codec, format, &received.coded(format.rate, original.len()))?;
             received.report.set_quality(&ClipQuality::of(&clip, &original));
-            if let Some(path) = &self.sheet {
+            if let Some(sheet) = sheet {
                 let clips = [("sent".to_owned(), &original[..]), ("received".to_owned(), &clip)];
-                windfall_files::replace(
-                    path,
-                    clip_sheet("windfall video", format, &clips)?.as_bytes(),
-                )?;
+                sheet.write(clip_sheet("windfall video", format, &clips)?.as_bytes())?;
             }
         }
         let text = if self.json {

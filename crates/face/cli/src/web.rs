@@ -19,6 +19,7 @@ use windfall_web::{AccessLog, BodyDelivery, DeliverySettings, ServerLimits, WebS
 
 use crate::exchange::SapTransport;
 use crate::exit::{CliError, Completion, Result};
+use crate::input::cannot_write;
 use crate::usage::whole;
 
 /// Options for the addresses of a server, over TCP and for SAP, and for its log.
@@ -60,7 +61,7 @@ impl LogOptions {
 
 fn append(path: &Path) -> Result<std::fs::File> {
     let file = OpenOptions::new().append(true).create(true).open(path);
-    file.map_err(|error| CliError::usage(format!("cannot write {}: {error}", path.display())))
+    file.map_err(|error| cannot_write(path, &error))
 }
 
 /// Runs a future with a runtime of its own; what still runs in the background is left behind.

@@ -1,7 +1,7 @@
 //! `windfall wsim`: video over a trace of damaged radio blocks, as paper 001 simulates it.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use windfall_base::Seed;
 use windfall_report::Provenance;
@@ -12,7 +12,7 @@ use windfall_video::{
 };
 
 use crate::exit::{CliError, Completion, Result, tell};
-use crate::input::{self, cannot_read};
+use crate::input::{self, cannot_read, cannot_write};
 use crate::record::command_line;
 use crate::usage::whole;
 use crate::video::{ProtocolName, source};
@@ -83,19 +83,22 @@ pub(crate) fn run(args: &Args) -> Result {
     });
     let comparison = WsimComparison::of(&clip, &reference, &errors, &args.settings())?;
     if let Some(folder) = &args.out {
-        windfall_files::make_folder(folder)?;
+        windfall_files::make_folder(folder).map_err(|error| cannot_write(folder, &error))?;
+        let write = |path: &Path, bytes: &[u8]| {
+            windfall_files::replace(path, bytes).map_err(|error| cannot_write(path, &error))
+        };
         let ending = if clip.codec == VideoCodec::H264 { "264" } else { "h263" };
         let provenance =
             Provenance { version: VERSION.to_owned(), seed: args.seed, command: command_line() };
         for it in &comparison.runs {
             let path = folder.join(format!("{}-{}", it.algorithm, it.protocol));
-            windfall_files::replace(&path.with_extension(ending), &it.run.stream())?;
+            write(&path.with_extension(ending), &it.run.stream())?;
             let packets = it.packet_table(&provenance);
-            windfall_files::replace(&path.with_extension("csv"), packets.as_bytes())?;
+            write(&path.with_extension("csv"), packets.as_bytes())?;
         }
         if !reference.is_empty() {
             let sheet = comparison.sheet(&clip, &reference)?;
-            windfall_files::replace(&folder.join("sheet.svg"), sheet.as_bytes())?;
+            write(&folder.join("sheet.svg"), sheet.as_bytes())?;
         }
     }
     let text = if args.json {

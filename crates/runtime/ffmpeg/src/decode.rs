@@ -23,13 +23,28 @@ pub fn decode(
     format: VideoFormat,
     pictures: &[Vec<u8>],
 ) -> Result<Vec<YuvPicture>, FfmpegError> {
+    match decode_some(codec, format, pictures) {
+        Err(FfmpegError::Nothing) => Ok(vec![YuvPicture::grey(format)?; pictures.len()]),
+        decoded => decoded,
+    }
+}
+
+/// Decodes as [`decode`] does what a user gives, in which there ought to be a picture.
+///
+/// # Errors
+/// If ffmpeg is missing or fails, or can decode no picture at all.
+pub fn decode_some(
+    codec: VideoCodec,
+    format: VideoFormat,
+    pictures: &[Vec<u8>],
+) -> Result<Vec<YuvPicture>, FfmpegError> {
     let grey = YuvPicture::grey(format)?;
     let code = match codec {
         VideoCodec::H263Plus | VideoCodec::H263 => FourCc::H263,
         VideoCodec::H264 => FourCc::H264,
     };
     if pictures.iter().all(Vec::is_empty) {
-        return Ok(vec![grey; pictures.len()]);
+        return Err(FfmpegError::Nothing);
     }
     let container = AviClip { format, codec: code, pictures }.to_bytes();
     let clip = Temporary::create("avi", &container)?;
@@ -46,9 +61,12 @@ pub fn decode(
     }
     let raw = match run(&mut command, &[]) {
         // It found nothing that it could decode.
-        Err(FfmpegError::Failed(_)) => return Ok(vec![grey; pictures.len()]),
+        Err(FfmpegError::Failed(_)) => return Err(FfmpegError::Nothing),
         raw => raw?,
     };
+    if raw.len() < format.picture_len() {
+        return Err(FfmpegError::Nothing);
+    }
     let places = places(&std::fs::read_to_string(&times.0)?, format.rate);
     Ok(spread(raw.chunks_exact(format.picture_len()), &places, grey, format, pictures.len()))
 }

@@ -12,6 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+/// Links that are followed one after another, as many as Linux follows.
+const LINKS: usize = 40;
 
 /// Writes a whole file, in place of what it held.
 ///
@@ -31,7 +35,10 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = Replacement::begin(path)?;
     file.write_all(bytes)?;
-    file.file.sync_all()?;
+    // What is no plain file, such as a pipe or /dev/null, has nothing to bring to a disk.
+    if file.file.metadata()?.is_file() {
+        file.file.sync_all()?;
+    }
     file.place()
 }
 
@@ -50,8 +57,7 @@ impl Replacement {
     /// # Errors
     /// If no file can be made there.
     pub fn begin(path: &Path) -> io::Result<Self> {
-        // A link stays a link.
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let path = target(path)?;
         let old = fs::metadata(&path).ok();
         let is_plain = old.as_ref().is_none_or(fs::Metadata::is_file);
         let Some(name) = path.file_name().filter(|_| is_plain) else {
@@ -188,6 +194,20 @@ impl Drop for PendingFile {
     }
 }
 
+/// Follows links, so that a link stays one, also to a file that does not exist yet.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        if let Ok(whole) = fs::canonicalize(&path) {
+            return Ok(whole);
+        }
+        let Ok(link) = fs::read_link(&path) else { return Ok(path) };
+        // An absolute one goes in place of the whole path.
+        path = path.parent().unwrap_or(Path::new("")).join(link);
+    }
+    Err(Errno::LOOP.into())
+}
+
 /// Opens a file to write to it, and leaves in it what is there; also tells whether it is new.
 fn open(path: &Path) -> io::Result<(File, bool)> {
     match OpenOptions::new().write(true).create_new(true).open(path) {
@@ -215,3 +235,6 @@ fn give_away(file: &File) {
         let _ = fchown(file, Some(user), Some(group));
     }
 }
+
+#[cfg(test)]
+mod tests;

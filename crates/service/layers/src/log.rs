@@ -210,6 +210,20 @@ impl LayerLog {
         Ok(Self { elements: counts.elements, ..log })
     }
 
+    /// Returns the place of an interface among the elements, of which the others are media and
+    /// stations.
+    ///
+    /// # Errors
+    /// A message with those that there are, if it is none of them.
+    pub fn interface(&self, name: &str) -> Result<usize, String> {
+        let interfaces = self.elements.iter().enumerate().filter(|(_, it)| it.contains('/'));
+        let found = interfaces.clone().find(|(_, it)| *it == name);
+        found.map(|(place, _)| place).ok_or_else(|| {
+            let known: Vec<_> = interfaces.map(|(_, it)| it.as_str()).collect();
+            format!("the log has no interface {name}: choose from {}", known.join(", "))
+        })
+    }
+
     /// Tells why there is no row of these layers in a window, if there is none.
     #[must_use]
     pub fn why_empty(&self, layers: &[LogLayer], window: LogWindow) -> Option<String> {

@@ -1,7 +1,7 @@
 //! The mode that serves an application best.
 
 use serde::Serialize;
-use windfall_base::{Duration, Seed};
+use windfall_base::{Duration, Rate, Seed};
 use windfall_report::{Table, number};
 
 use crate::channel::{MeasuredChannel, TunedLink};
@@ -9,10 +9,10 @@ use crate::mode::LinkMode;
 use crate::needs::{ApplicationClass, TrafficNeeds};
 use crate::trial::{Trial, TuneError};
 
-/// Bytes of data in a datagram that are tried where the application does not say.
-const SIZES: [u32; 5] = [40, 80, 160, 320, 640];
-/// Sizes whose delays differ by less than this are alike, and the larger has fewer headers.
+/// Sizes whose delays differ by less than this, or by less than this share of the deadline, are
+/// alike, and the larger has fewer headers.
 const ALIKE: f64 = 1.1;
+const ALIKE_AGE: f64 = 0.01;
 /// Modes whose delays differ by less than this share have the same, and the better has lost less.
 const SAME: f64 = 0.02;
 
@@ -48,6 +48,9 @@ pub struct Advice {
     pub channel: String,
     /// The kind of the link.
     pub link: TunedLink,
+    /// The rate of the link, if it is a pipe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line_rate_bps: Option<u64>,
     /// Frames of the channel, or bits where it counts those.
     pub frames: u64,
     /// The share of them that have an error.
@@ -73,7 +76,8 @@ pub struct Advice {
 }
 
 impl Advice {
-    /// Tries every mode of the link, with every size.
+    /// Tries every mode of the link, with every size. `progress` is told before each trial how
+    /// many have been made, and of how many.
     ///
     /// # Errors
     /// If the needs make no traffic.
@@ -84,13 +88,15 @@ impl Advice {
         needs: &TrafficNeeds,
         application: Option<ApplicationClass>,
         seed: Seed,
+        progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Self, TuneError> {
         let traces = channel.both_ways(seed);
-        let own = needs.size.map(|size| [size]);
-        let sizes = own.as_ref().map_or(&SIZES[..], |size| &size[..]);
+        let sizes = sizes(channel.link, needs);
+        let modes = LinkMode::of(channel.link);
         let mut trials = Vec::new();
-        for mode in LinkMode::of(channel.link) {
-            for &size in sizes {
+        for mode in modes {
+            for &size in &sizes {
+                progress(trials.len(), modes.len() * sizes.len());
                 trials.push(Trial::make(channel, &traces, mode, size, needs, seed)?);
             }
         }
@@ -104,6 +110,7 @@ impl Advice {
         Ok(Self {
             channel: channel.name.clone(),
             link: channel.link,
+            line_rate_bps: (channel.link == TunedLink::Pipe).then(|| channel.rate.as_bps()),
             frames: channel.len(),
             error_rate: channel.error_rate(),
             application,
@@ -121,11 +128,13 @@ impl Advice {
     /// Returns the trials as a table, and the advice below it.
     #[must_use]
     pub fn to_text(&self) -> String {
+        let rate = self.line_rate_bps.and_then(Rate::from_bps);
         let mut text = format!(
-            "{}: {} frames, {} % with errors\n\n",
+            "{}: {} frames, {} % with errors{}\n\n",
             self.channel,
             self.frames,
-            number(100.0 * self.error_rate)
+            number(100.0 * self.error_rate),
+            rate.map_or_else(String::new, |rate| format!("; a pipe of {rate}")),
         );
         text += &self.table().to_text();
         let best = &self.trials[self.best];
@@ -137,10 +146,11 @@ impl Advice {
         let sort = if best.is_enough { "advice" } else { "nothing is enough; the best" };
         text += &format!(
             "\n{sort}: {}, {transport}, {} bytes of data in a datagram\n  \
-             windfall run --link {} {}\n",
+             windfall run --link {}{} {}\n",
             best.mode,
             best.size,
             self.link.name(),
+            rate.map_or_else(String::new, |rate| format!(" --rate {rate}")),
             best.options
         );
         if let Some(paper) = self.paper {
@@ -195,30 +205,45 @@ fn best(trials: &[Trial], needs: &TrafficNeeds) -> usize {
         let fold = |best: usize, &at: &usize| if of(at) > of(best) { at } else { best };
         places.iter().fold(places[0], fold)
     };
-    // Those of `places` whose delay is the least, or up to `factor` times that.
-    let soon = |places: &[usize], factor: f64| -> Vec<usize> {
+    // Those of `places` whose delay is the least, or up to `factor` times that or `age` more.
+    let soon = |places: &[usize], factor: f64, age: f64| -> Vec<usize> {
         let least = places.iter().map(|&at| delay(at)).fold(f64::INFINITY, f64::min);
-        places.iter().copied().filter(|&at| delay(at) <= factor * least).collect()
+        let most = (factor * least).max(least + age);
+        places.iter().copied().filter(|&at| delay(at) <= most).collect()
     };
     let enough: Vec<usize> = (0..trials.len()).filter(|&at| trials[at].is_enough).collect();
     if enough.is_empty() {
         return most(&(0..trials.len()).collect::<Vec<_>>(), &useful);
     }
     let size = |at: usize| f64::from(trials[at].size);
-    if needs.deadline.is_none() {
+    let Some(deadline) = needs.deadline else {
         let largest = size(most(&enough, &size));
         let large: Vec<usize> = enough.into_iter().filter(|&at| size(at) >= largest).collect();
-        return most(&soon(&large, 1.0 + SAME), &useful);
-    }
+        return most(&soon(&large, 1.0 + SAME, 0.0), &useful);
+    };
+    let age = ALIKE_AGE * deadline.as_secs_f64();
     // First the size within each mode, then the mode.
     let mut of_modes: Vec<usize> = Vec::new();
     for &at in &enough {
         if of_modes.iter().all(|&known| trials[known].mode != trials[at].mode) {
             let own = enough.iter().copied().filter(|&it| trials[it].mode == trials[at].mode);
-            of_modes.push(most(&soon(&own.collect::<Vec<_>>(), ALIKE), &size));
+            of_modes.push(most(&soon(&own.collect::<Vec<_>>(), ALIKE, age), &size));
         }
     }
-    most(&soon(&of_modes, 1.0 + SAME), &useful)
+    most(&soon(&of_modes, 1.0 + SAME, 0.0), &useful)
+}
+
+/// The sizes to try: that of the application, or those of the link, but none that its data fill
+/// only when they are of no use any more.
+fn sizes(link: TunedLink, needs: &TrafficNeeds) -> Vec<u32> {
+    if let Some(size) = needs.size {
+        return vec![size];
+    }
+    let is_in_time =
+        |size: u32| needs.deadline.is_none_or(|it| needs.rate.time_of(size as usize) <= it);
+    let all = link.sizes();
+    let in_time: Vec<u32> = all.iter().copied().filter(|&size| is_in_time(size)).collect();
+    if in_time.is_empty() { all[..1].to_vec() } else { in_time }
 }
 
 #[cfg(test)]

@@ -35,6 +35,15 @@ impl TunedLink {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Gsm, Self::Pipe, Self::Wavelan];
 
+    /// Bytes of data in a datagram that are tried where the application does not say.
+    #[must_use]
+    pub const fn sizes(self) -> &'static [u32] {
+        match self {
+            Self::Gsm => &[40, 80, 160, 320, 640],
+            Self::Pipe | Self::Wavelan => &[40, 160, 640, 1_280],
+        }
+    }
+
     /// The name in scenarios.
     #[must_use]
     pub const fn name(self) -> &'static str {

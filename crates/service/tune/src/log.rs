@@ -7,6 +7,9 @@ use windfall_base::{MemoryBudget, OverBudget, Rate};
 use windfall_channel_trace::ErrorTrace;
 use windfall_channel_trace::error_trace::{Counted, Fault, TraceHeader};
 
+/// The version of the format that is read.
+const FORMAT: u32 = 1;
+
 /// The reason for which a log has no channel.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
@@ -18,6 +21,12 @@ pub enum LogError {
         /// The fault in it.
         source: serde_json::Error,
     },
+    /// It is of another version.
+    #[error("the log has format {0}; this program reads format {FORMAT}")]
+    Format(u32),
+    /// It does not say of which version it is.
+    #[error("the first line of the log has no format; write a log with --log FILE")]
+    NoFormat,
     /// No frame crossed a medium.
     #[error("no frame crossed a medium in this log")]
     NoFrame,
@@ -29,6 +38,7 @@ pub enum LogError {
 #[derive(Deserialize)]
 struct Line {
     ev: String,
+    format: Option<u32>,
     #[serde(default)]
     at: String,
     #[serde(default)]
@@ -79,6 +89,12 @@ pub(crate) fn trace_of(text: &str, budget: &mut MemoryBudget) -> Result<ErrorTra
             Err(_) if at > 0 && at + 1 == count && !text.ends_with('\n') => break,
             Err(source) => return Err(LogError::Line { number: at + 1, source }),
         };
+        if at == 0 {
+            match line.format.ok_or(LogError::NoFormat)? {
+                FORMAT => {}
+                other => return Err(LogError::Format(other)),
+            }
+        }
         let Some(medium) = line.medium.filter(|_| line.ev.starts_with("medium.")) else {
             continue;
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use windfall_base::{Duration, Instant, Payload, Seed};
+use windfall_base::{Duration, Instant, Payload, Rate, Seed};
 use windfall_channel_trace::ErrorTrace;
 use windfall_network::{NetworkEvent, Recording, What};
 use windfall_report::statistics;
@@ -24,6 +24,8 @@ const DATAGRAMS: f64 = 1_000.0;
 const SECONDS: [f64; 2] = [60.0, 600.0];
 /// Datagrams of a trial at most.
 const MOST: f64 = 20_000.0;
+/// Datagrams a second that a scenario takes at most.
+const FASTEST: f64 = 1e8;
 /// Bytes of the header of UDP and of UDP-Lite.
 const UDP_LEN: u32 = 8;
 
@@ -33,11 +35,22 @@ pub enum TuneError {
     /// The scenario is refused.
     #[error("{0}")]
     Scenario(String),
+    /// The datagrams follow each other faster than simulated time tells apart.
+    #[error(
+        "{rate} in datagrams of {size} bytes is more than one each 10 ns: use a lower rate or \
+         larger datagrams"
+    )]
+    TooFast {
+        /// The rate of the application's data.
+        rate: Rate,
+        /// Bytes of data in a datagram.
+        size: u32,
+    },
     /// The rate is below one datagram in a trial.
-    #[error("{rate} b/s are less than one datagram of {size} bytes in ten minutes")]
+    #[error("{rate} is less than one datagram of {size} bytes in ten minutes: use a higher rate")]
     TooSlow {
         /// The rate of the application's data.
-        rate: u64,
+        rate: Rate,
         /// Bytes of data in a datagram.
         size: u32,
     },
@@ -163,7 +176,10 @@ fn scenario(
     let [least, most] = SECONDS;
     let seconds = (DATAGRAMS / pace).clamp(least, most).min(MOST / pace);
     if pace * seconds < 1.0 {
-        return Err(TuneError::TooSlow { rate: needs.rate.as_bps(), size });
+        return Err(TuneError::TooSlow { rate: needs.rate, size });
+    }
+    if pace > FASTEST {
+        return Err(TuneError::TooFast { rate: needs.rate, size });
     }
     let (end, stop) = (CALL + seconds + WAIT, CALL + seconds);
     let interval = 1e9 / pace;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use windfall_ffmpeg::{EncodeConfig, cut, decode, encode, read_clip};
+use windfall_ffmpeg::{EncodeConfig, cut, decode, decode_some, encode, read_clip};
 use windfall_media::{TALKING_HEAD, VideoFormat, YuvPicture, talking_head};
 use windfall_rtp::VideoCodec;
 
@@ -100,7 +100,7 @@ impl VideoSource {
             Self::Stream(_, codec, bytes) => {
                 let mut coded = cut(*codec, bytes);
                 coded.truncate(pictures);
-                Ok(decode(*codec, format, &coded)?)
+                Ok(decode_some(*codec, format, &coded)?)
             }
             Self::File(path) => Ok(read_clip(path, format, pictures)?),
         }

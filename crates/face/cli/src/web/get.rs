@@ -18,6 +18,7 @@ use windfall_web::{
 
 use crate::exchange::SapTransport;
 use crate::exit::{CliError, Completion, Result};
+use crate::input::cannot_write;
 use crate::usage::whole;
 use crate::web::{Signals, block_on};
 use crate::{json, progress};
@@ -216,7 +217,7 @@ impl Args {
             let beside = format!("{}.damage.json", outcome.file);
             let text = json::line(json::GET, report.clone());
             let written = std::fs::write(&beside, text);
-            written.map_err(|error| CliError::usage(format!("cannot write {beside}: {error}")))?;
+            written.map_err(|error| cannot_write(Path::new(&beside), &error))?;
         }
         if self.output.as_deref() == Some(Path::new("-")) {
             return Ok(());
@@ -282,9 +283,7 @@ async fn watched<T>(
 
 /// Writes a body as it comes; returns its length.
 async fn write(body: &mut FetchedBody, target: &Path, counter: &AtomicU64) -> Result<u64> {
-    let cannot = |error: std::io::Error| {
-        CliError::usage(format!("cannot write {}: {error}", target.display()))
-    };
+    let cannot = |error: std::io::Error| cannot_write(target, &error);
     let is_stdout = target == Path::new("-");
     let mut file = (!is_stdout).then(|| Replacement::begin(target)).transpose().map_err(cannot)?;
     let mut length = 0;

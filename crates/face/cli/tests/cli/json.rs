@@ -219,6 +219,7 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
     folder.write("blocks.losses", "0\n1\n0\n");
     page.check(&folder.json("wsim clip.h263 blocks.losses --json"));
     page.check(&folder.json("tune blocks.losses --rate 1kbps --size 100 --json"));
+    page.check(&folder.json("tune frames.trace --link pipe --rate 100kbps --size 100 --json"));
     page.check(&folder.video());
     page.check(&folder.interrupted());
     page.check(&folder.connection());

@@ -5,6 +5,7 @@ mod exchange;
 mod input;
 mod json;
 mod live;
+mod outputs;
 mod reproduce;
 mod settings;
 mod sim;

@@ -15,6 +15,15 @@ fn good() -> MeasuredChannel {
     MeasuredChannel::read("list", "0\n".repeat(1_000).as_bytes(), None, budget).expect("a list")
 }
 
+fn advise(
+    channel: &MeasuredChannel,
+    needs: &TrafficNeeds,
+    class: Option<ApplicationClass>,
+    seed: u64,
+) -> Result<Advice, TuneError> {
+    Advice::of(channel, needs, class, Seed(seed), &mut |_, _| {})
+}
+
 fn best(advice: &Advice) -> &Trial {
     &advice.trials[advice.best]
 }
@@ -32,7 +41,7 @@ fn what_bears_no_loss_gets_rlp_on_a_bad_circuit() {
     for (class, transport) in
         [(ApplicationClass::Batch, "tcp"), (ApplicationClass::Interactive, "udp")]
     {
-        let advice = Advice::of(&bad(), &class.needs(), Some(class), Seed(1)).expect("trials");
+        let advice = advise(&bad(), &class.needs(), Some(class), 1).expect("trials");
         let best = best(&advice);
         assert!(best.is_enough && best.repeats, "{class:?}: {best:?}");
         assert_eq!((best.lost, best.damaged, advice.transport), (0.0, 0.0, transport));
@@ -53,7 +62,7 @@ fn a_deadline_that_no_repetition_meets_leaves_the_transparent_circuit() {
         damage: 0.2,
         exact: 12,
     };
-    let advice = Advice::of(&bad(), &needs, None, Seed(1)).expect("trials");
+    let advice = advise(&bad(), &needs, None, 1).expect("trials");
     let of = |mode: &str| advice.trials.iter().find(|it| it.mode == mode).expect("a trial");
     let (lite, rlp) = (of("transparent, PPP Lite"), of("RLP"));
     assert_eq!((lite.coverage, rlp.coverage, rlp.lost), (Some(20), None, 0.0));
@@ -62,10 +71,10 @@ fn a_deadline_that_no_repetition_meets_leaves_the_transparent_circuit() {
     // What is enough depends on the share that may be lost.
     let bears = |loss| TrafficNeeds { loss, ..needs };
     let share = lite.lost + lite.late;
-    let advice = Advice::of(&bad(), &bears(share), None, Seed(1)).expect("trials");
+    let advice = advise(&bad(), &bears(share), None, 1).expect("trials");
     let again = advice.trials.iter().find(|it| it.mode == lite.mode).expect("a trial");
     assert!(again.is_enough, "{again:?}");
-    let advice = Advice::of(&bad(), &bears(0.0), None, Seed(1)).expect("trials");
+    let advice = advise(&bad(), &bears(0.0), None, 1).expect("trials");
     assert!(!best(&advice).is_enough, "{:?}", best(&advice));
     assert!(advice.to_text().contains("nothing is enough"), "{}", advice.to_text());
 }
@@ -74,16 +83,16 @@ fn a_deadline_that_no_repetition_meets_leaves_the_transparent_circuit() {
 fn a_load_beyond_the_line_is_late_in_every_mode() {
     let rate = Rate::from_bps(20_000).expect("a rate");
     let needs = TrafficNeeds { rate, size: Some(160), ..ApplicationClass::Adaptive.needs() };
-    let advice = Advice::of(&good(), &needs, None, Seed(1)).expect("trials");
+    let advice = advise(&good(), &needs, None, 1).expect("trials");
     assert!(advice.trials.iter().all(|it| it.late + it.lost > 0.5 && !it.is_enough));
 }
 
 #[test]
 fn without_errors_nothing_is_lost_and_the_same_seed_gives_the_same_advice() {
     let needs = TrafficNeeds { size: Some(100), ..ApplicationClass::Adaptive.needs() };
-    let advice = Advice::of(&good(), &needs, None, Seed(3)).expect("trials");
+    let advice = advise(&good(), &needs, None, 3).expect("trials");
     assert!(advice.trials.iter().all(|it| it.is_enough && it.lost + it.damaged == 0.0));
-    assert_eq!(Advice::of(&good(), &needs, None, Seed(3)).expect("trials"), advice);
+    assert_eq!(advise(&good(), &needs, None, 3).expect("trials"), advice);
 }
 
 #[test]
@@ -95,11 +104,57 @@ fn frames_of_a_pipe_are_tried_with_its_own_modes() {
     let rate = Rate::from_bps(100_000).expect("a rate");
     let needs =
         TrafficNeeds { rate, size: Some(200), loss: 0.01, ..ApplicationClass::Adaptive.needs() };
-    let advice = Advice::of(&channel, &needs, None, Seed(1)).expect("trials");
+    let advice = advise(&channel, &needs, None, 1).expect("trials");
     let of = |mode: &str| advice.trials.iter().find(|it| it.mode == mode).expect("a trial");
     assert!((of("no retransmission").lost - 2.0 / 21.0).abs() < 0.01);
     assert!((of("damage passed up").lost - 1.0 / 21.0).abs() < 0.01);
     assert!((of("damage passed up").damaged - 1.0 / 21.0).abs() < 0.01);
     assert_eq!((of("retransmission").lost, of("coded").lost), (0.0, 0.0));
     assert!(best(&advice).repeats);
+}
+
+fn pipe(rate: u64) -> MeasuredChannel {
+    let text = "{\"format\":\"windfall-error-trace\",\"version\":1}\n1000\nend 1000\n";
+    let budget = &mut MemoryBudget::default();
+    let mut channel = MeasuredChannel::read("t", text.as_bytes(), None, budget).expect("a trace");
+    channel.rate = Rate::from_bps(rate).expect("a rate");
+    channel
+}
+
+#[test]
+fn a_fast_pipe_gets_large_datagrams_and_its_rate_is_told() {
+    let rate = Rate::from_bps(500_000).expect("a rate");
+    let needs = TrafficNeeds { rate, ..ApplicationClass::Adaptive.needs() };
+    let mut told = Vec::new();
+    let (channel, seed) = (pipe(10_000_000), Seed(1));
+    let advice = Advice::of(&channel, &needs, None, seed, &mut |at, all| told.push((at, all)));
+    let advice = advice.expect("trials");
+    // 1280 bytes take 1.05 ms, and 40 bytes 0.06 ms; both are nothing beside a second.
+    assert_eq!(best(&advice).size, 1_280, "{}", advice.to_text());
+    assert_eq!(advice.line_rate_bps, Some(10_000_000));
+    let text = advice.to_text();
+    assert!(text.contains("a pipe of 10Mbps") && text.contains("pipe --rate 10Mbps"), "{text}");
+    assert_eq!(told, (0..20).map(|at| (at, 20)).collect::<Vec<_>>());
+    // Where a millisecond matters they are not: 0.2 ms more are borne.
+    let needs = TrafficNeeds { deadline: Some(Duration::from_millis(20)), ..needs };
+    let advice = advise(&channel, &needs, None, 1).expect("trials");
+    assert_eq!(best(&advice).size, 160, "{}", advice.to_text());
+}
+
+#[test]
+fn sizes_that_fill_after_the_deadline_are_not_tried() {
+    let needs = ApplicationClass::Adaptive.needs();
+    assert_eq!(sizes(TunedLink::Gsm, &needs), [40, 80, 160, 320]);
+    assert_eq!(sizes(TunedLink::Pipe, &needs), [40, 160]);
+    let hurried = TrafficNeeds { deadline: Some(Duration::from_millis(1)), ..needs };
+    assert_eq!(sizes(TunedLink::Gsm, &hurried), [40]);
+    assert_eq!(sizes(TunedLink::Gsm, &TrafficNeeds { size: Some(7), ..hurried }), [7]);
+}
+
+#[test]
+fn a_rate_beyond_all_links_is_told_in_the_user_s_words() {
+    let rate = Rate::from_bps(100_000_000_000).expect("a rate");
+    let needs = TrafficNeeds { rate, size: Some(40), ..ApplicationClass::Adaptive.needs() };
+    let error = advise(&pipe(2_000_000), &needs, None, 1).expect_err("too fast").to_string();
+    assert!(error.starts_with("100Gbps in datagrams of 40 bytes"), "{error}");
 }

@@ -91,6 +91,11 @@ fn what_is_no_channel_says_so() {
     assert!(matches!(read(header, None), Err(ChannelError::Log(LogError::NoFrame))));
     let error = read(&format!("{header}nonsense\n{header}"), None).expect_err("no log");
     assert!(error.to_string().starts_with("line 2 is no event"), "{error}");
+    for (format, error) in [("\"format\":2", "format 2"), ("\"run\":1", "no format")] {
+        let header = format!("{{\"ev\":\"header\",\"t\":0,{format}}}\n");
+        let refused = read(&header, None).expect_err("another version").to_string();
+        assert!(refused.contains(error), "{refused}");
+    }
     assert!(matches!(read("# none\n", None), Err(ChannelError::Trace(_))));
     assert!(read("0\n2\n", None).is_err());
     let empty = "{\"format\":\"windfall-error-trace\",\"version\":1}\nend 0\n";

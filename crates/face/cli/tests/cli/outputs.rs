@@ -1,0 +1,97 @@
+//! Files that commands write, and inputs without anything in them: errors with the file and 2.
+
+use std::process::Output;
+
+use crate::support::Folder;
+
+/// A stream of two pictures that no decoder needs to understand.
+const STREAM: [u8; 12] = [0, 0, 0x80, 2, 0x1c, 0xa8, 0, 0, 0x80, 2, 0x1c, 0xa8];
+
+/// A log with a packet from `near` to `far`.
+const LOG: &str = "\
+{\"ev\":\"header\",\"t\":0,\"format\":1,\"elements\":[\"air/near\",\"air/far\",\"air\"]}
+{\"ev\":\"packet.queued\",\"t\":0.1,\"at\":\"air/near\",\"tag\":0,\"len\":40}
+{\"ev\":\"packet.delivered\",\"t\":0.2,\"at\":\"air/far\",\"tag\":0,\"len\":40}
+";
+
+fn run(folder: &Folder, line: &str) -> (Output, String) {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let output = folder.windfall(&words).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output, said)
+}
+
+/// Runs a command that is to end with 2 and to say `part`.
+fn refused(folder: &Folder, line: &str, part: &str) {
+    let (output, said) = run(folder, line);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{line}: {said}");
+    assert!(said.contains(part) && said.lines().count() == 1, "{line}: {said}");
+}
+
+#[test]
+fn files_that_cannot_be_written_are_named() {
+    let folder = Folder::new("outputs");
+    folder.write("clip.h263", STREAM);
+    folder.write("blocks.losses", "0\n1\n0\n");
+    folder.write("file", "no folder");
+    refused(&folder, "video send clip.h263 127.0.0.1 --sdp none/a.sdp", "cannot write none/a.sdp");
+    refused(&folder, "wsim clip.h263 blocks.losses --out file", "cannot write file: ");
+    let (receive, cannot) = ("video receive --port 1 --out none/a", "cannot write none/a");
+    refused(&folder, receive, cannot);
+}
+
+#[test]
+fn devices_take_what_files_take() {
+    let folder = Folder::new("outputs-devices");
+    folder.write("clip.h263", STREAM);
+    folder.write("a.log", LOG);
+    for line in [
+        "dump a.log --view /dev/null",
+        "trace synth --frames 5 -o /dev/null",
+        "video send clip.h263 127.0.0.1 --sdp /dev/null",
+    ] {
+        let (output, said) = run(&folder, line);
+        assert!(output.status.success(), "{line}: {said}");
+    }
+}
+
+#[test]
+fn a_drawing_is_known_by_its_ending_and_a_sender_by_its_link() {
+    let folder = Folder::new("outputs-dump");
+    folder.write("a.log", LOG);
+    for (name, begin) in [("A.SVG", "<svg"), ("a.html", "<!")] {
+        let (output, said) = run(&folder, &format!("dump a.log --view {name}"));
+        assert!(output.status.success(), "{said}");
+        let text = String::from_utf8(folder.read(name)).expect("text");
+        assert!(text.contains(begin) && text.starts_with('<'), "{name}: {text}");
+        assert_eq!(text.starts_with("<svg") || text.starts_with("<?xml"), name == "A.SVG");
+    }
+    for sender in ["air", "circuit"] {
+        let line = format!("dump a.log --view a.svg --sender {sender}");
+        refused(&folder, &line, "choose from air/near, air/far");
+    }
+}
+
+//= S1.57
+#[test]
+fn what_holds_no_picture_is_not_sent() {
+    let folder = Folder::new("outputs-junk");
+    for name in ["junk.264", "junk.h263"] {
+        folder.write(name, "nothing that begins as a picture does");
+        for option in ["", " --adapt"] {
+            let line = format!("video send {name} 127.0.0.1{option}");
+            refused(&folder, &line, "there is no picture in it");
+        }
+    }
+}
+
+#[test]
+fn tune_tells_of_the_user_s_options_and_of_the_version_of_a_log() {
+    let folder = Folder::new("outputs-tune");
+    folder.write("old.log", LOG.replace("\"format\":1", "\"format\":7"));
+    refused(&folder, "tune old.log", "the log has format 7; this program reads format 1");
+    let fast = "tune office --rate 100Gbps --size 40";
+    refused(&folder, fast, "100Gbps in datagrams of 40 bytes is more than one each 10 ns");
+    let slow = "tune office --rate 1bps --size 1400 --deadline none";
+    refused(&folder, slow, "1bps is less than one datagram of 1400 bytes in ten minutes");
+}

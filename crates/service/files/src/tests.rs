@@ -1,0 +1,52 @@
+use std::os::unix::fs::symlink;
+
+use windfall_testkit::folder::Folder;
+
+use super::*;
+
+#[test]
+fn a_link_to_nothing_is_followed_and_stays() {
+    let folder = Folder::new("files-dangling");
+    let (link, file) = (folder.path().join("link"), folder.path().join("file"));
+    let middle = folder.path().join("middle");
+    symlink("middle", &link).expect("a link");
+    symlink(&file, &middle).expect("a link");
+    replace(&link, b"one").expect("it is written");
+    assert_eq!(fs::read(&file).expect("it is there"), b"one");
+    replace(&link, b"two").expect("it is written");
+    assert_eq!(fs::read(&file).expect("it is there"), b"two");
+    for link in [&link, &middle] {
+        assert!(fs::symlink_metadata(link).expect("it stands").is_symlink());
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 3);
+}
+
+#[test]
+fn links_in_a_circle_are_an_error_and_stay() {
+    let folder = Folder::new("files-circle");
+    let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+    symlink("other", &one).expect("a link");
+    symlink("one", &other).expect("a link");
+    let error = replace(&one, b"lost").expect_err("there is no file");
+    assert_eq!(error.raw_os_error(), Some(Errno::LOOP.raw_os_error()));
+    assert!(fs::symlink_metadata(&one).expect("it stands").is_symlink());
+}
+
+#[test]
+fn a_link_into_a_folder_that_is_missing_is_an_error() {
+    let folder = Folder::new("files-missing");
+    let link = folder.path().join("link");
+    symlink("none/file", &link).expect("a link");
+    let error = replace(&link, b"lost").expect_err("there is no folder");
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+}
+
+#[test]
+fn devices_are_written_as_they_stand() {
+    let null = Path::new("/dev/null");
+    replace(null, b"nothing").expect("it takes everything");
+    write(null, b"nothing").expect("it takes everything");
+    assert!(!fs::metadata(null).expect("it is there").is_file());
+    let error = replace(Path::new("/dev/full"), b"much").expect_err("it is full");
+    assert_eq!(error.kind(), ErrorKind::StorageFull);
+}
