@@ -50,6 +50,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "windfall sim spray.toml --ber 1e-4 --seed 8 --log events.jsonl",
         ],
     ),
+    ("sweep", &["windfall sweep spray.toml --vary ber=1e-6..1e-3:log7 --vary policy=bold,flex"]),
     (
         "link",
         &[

@@ -32,6 +32,7 @@ mod sim;
 mod status;
 mod stream;
 mod summary_text;
+mod sweep;
 mod tcp;
 mod trace;
 mod track;
@@ -69,6 +70,7 @@ enum Command {
     Up(Box<up::Args>),
     Exec(exec::Args),
     Sim(Box<sim::Args>),
+    Sweep(Box<sweep::Args>),
     Link(Box<link::Args>),
     Tcp(Box<tcp::Args>),
     Udplite(udplite::Args),
@@ -120,6 +122,7 @@ impl Command {
             Self::Up(args) => up::run(args),
             Self::Exec(args) => exec::run(args),
             Self::Sim(args) => sim::run(args),
+            Self::Sweep(args) => sweep::run(args),
             Self::Link(args) => link::run(args),
             Self::Tcp(args) => tcp::run(args),
             Self::Udplite(args) => udplite::run(args),

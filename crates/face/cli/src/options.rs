@@ -148,12 +148,26 @@ impl Loaded {
         self.scenario.seed()
     }
 
+    /// The same with another scenario, which a sweep has made of it.
+    pub(crate) fn varied(&self, scenario: &Scenario) -> Self {
+        let (file, text) = (self.file.clone(), String::new());
+        Self { scenario: scenario.clone(), file, text }
+    }
+
     /// Builds the scenario, with addresses that do not clash with those of an outer run.
     pub(crate) fn topology(&self) -> Result<Topology> {
+        self.topology_reading(&mut |_| {})
+    }
+
+    /// The same; the content of each file that the scenario names goes to `seen`.
+    pub(crate) fn topology_reading(&self, seen: &mut dyn FnMut(&[u8])) -> Result<Topology> {
         let level = level_inside(std::env::var(BASE).ok().as_deref());
         let directory = Path::new(&self.file).parent().map(PathBuf::from).unwrap_or_default();
         let budget = input::budget()?;
-        let mut read = |name: &str| input::read_named(&directory.join(name), &budget);
+        let mut read = |name: &str| {
+            let read = input::read_named(&directory.join(name), &budget);
+            read.inspect(|bytes| seen(bytes))
+        };
         let place = (self.file.as_str(), self.text.as_str());
         let topology = self.scenario.topology_within(level, place, &mut read, budget.clone());
         topology.map_err(of_scenario)

@@ -168,7 +168,7 @@ fn make(directory: &Path) -> Result<()> {
     windfall_files::make_folder(directory).map_err(|error| cannot(directory, &error))
 }
 
-fn cannot(path: &Path, error: &std::io::Error) -> CliError {
+pub(crate) fn cannot(path: &Path, error: &std::io::Error) -> CliError {
     CliError::new(format!("cannot write {}: {error}; choose another with --out", path.display()))
 }
 

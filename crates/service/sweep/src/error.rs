@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use windfall_scenario::ScenarioError;
-
 /// An error of a sweep; nothing has run yet, but for those of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
@@ -46,11 +44,11 @@ pub enum SweepError {
     },
     /// A combination of values that makes no scenario.
     #[error("with {values}: {error}")]
-    Scenario {
+    Point {
         /// The combination in words.
         values: String,
         /// The fault in it.
-        error: ScenarioError,
+        error: String,
     },
     /// The folder of finished runs cannot be used.
     #[error("{}: {fix}", path.display())]

@@ -12,6 +12,9 @@ use crate::values::Variation;
 /// The most runs of a sweep.
 const MOST_RUNS: usize = 1_000_000;
 
+/// Builds a scenario to see that it can be, and hands over the content of the files that it names.
+pub type BuildPoint<'a> = dyn FnMut(&Scenario, &mut dyn FnMut(&[u8])) -> Result<(), String> + 'a;
+
 /// Everything that a sweep runs.
 #[derive(Clone, Debug)]
 pub struct Grid {
@@ -85,19 +88,30 @@ impl Grid {
         })
     }
 
-    /// Returns the runs, point by point, each with its seeds in order.
+    /// Returns the runs, point by point, each with its seeds in order, if every point can be built.
     ///
-    /// `depends` is what the runs of a point depend on beside their scenario: the version of the
-    /// program, and the content of the files that the scenario names.
-    #[must_use]
-    pub fn runs(&self, depends: impl Fn(&GridPoint) -> Vec<u8>) -> Vec<SweepRun> {
+    /// `version` is that of the program. `build` builds a scenario as a run does, and hands over
+    /// the content of each file that the scenario names.
+    ///
+    /// # Errors
+    /// If a point cannot be built.
+    pub fn checked_runs(
+        &self,
+        version: &str,
+        build: &mut BuildPoint<'_>,
+    ) -> Result<Vec<SweepRun>, SweepError> {
         let mut runs = Vec::with_capacity(self.points.len() * self.seeds.len());
         for (place, point) in self.points.iter().enumerate() {
-            let depends = depends(point);
+            let mut depends = version.as_bytes().to_vec();
+            let built = build(&point.scenario, &mut |bytes| depends.extend(bytes));
+            let starts = || point.scenario.check_starts(("", "")).map_err(|it| it.to_string());
+            built
+                .and_then(|()| starts())
+                .map_err(|error| SweepError::Point { values: self.name_of(place), error })?;
             let one = |seed: &Seed| SweepRun::new(place, &point.scenario, *seed, &depends);
             runs.extend(self.seeds.iter().map(one));
         }
-        runs
+        Ok(runs)
     }
 
     /// Returns a point in words: `link.ber=1e-5, policy=flex`.
@@ -132,7 +146,10 @@ fn point(
         variation.key.set(&mut scenario, value)?;
     }
     let checked = scenario.check();
-    checked.map_err(|error| SweepError::Scenario { values: named(variations, &values), error })?;
+    checked.map_err(|error| SweepError::Point {
+        values: named(variations, &values),
+        error: error.to_string(),
+    })?;
     Ok(GridPoint { values, scenario })
 }
 

@@ -5,9 +5,8 @@
 //! - [`RunStore`]: the folder in which finished runs are kept; no run is counted twice.
 //! - [`execute`]: the runs that are missing, over the cores.
 //! - [`SweepResult`]: means with confidence intervals, as CSV, JSON and charts.
+//! - [`simulate`] and [`measures_of`]: one run, and the numbers of its summary.
 //!
-//! The crate simulates nothing itself: whoever calls it says how a scenario becomes a
-//! [`Summary`](windfall_run_output::summary::Summary), and [`measures_of`] makes numbers of that.
 //! The result depends on the grid and the measures alone, never on the order in which runs end.
 
 mod error;
@@ -21,9 +20,9 @@ mod values;
 
 pub use error::SweepError;
 pub use execute::{Execution, RunFailure, SweepProgress, execute};
-pub use grid::{Grid, GridPoint, SweepRun};
+pub use grid::{BuildPoint, Grid, GridPoint, SweepRun};
 pub use keys::ScenarioKey;
-pub use measures::{Measures, measures_of};
-pub use result::{ChartChoice, PointMeasure, SweepResult};
+pub use measures::{Measures, measures_of, simulate};
+pub use result::{PointMeasure, SweepResult, words_that_matter};
 pub use store::RunStore;
 pub use values::Variation;

@@ -1,9 +1,13 @@
 //! The numbers of a run's summary, each under a dotted name.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
+use windfall_base::Seed;
 use windfall_run_output::summary::Summary;
+use windfall_scenario::Topology;
+use windfall_sim::Simulation;
 
 /// The measures of one run: a name such as `links.air/near.delivered`, and the value.
 pub type Measures = BTreeMap<String, f64>;
@@ -14,6 +18,25 @@ const NO_MEASURES: [&str; 4] = ["seed", "version", "command", "lateness"];
 const COUNTS: [&str; 5] = ["dropped", "dropped_before", "dropped_after", "tcp", "radio.seconds"];
 /// Counts that a summary leaves out where they are zero.
 const LEFT_OUT: [&str; 4] = ["copies", "marked", "combined", "repaired"];
+
+/// Simulates a run, and returns the measures of its summary.
+///
+/// # Errors
+/// If the network cannot be built, time does not advance, or the flag is set before the end.
+pub fn simulate(
+    topology: &Topology,
+    seed: Seed,
+    is_stopped: &AtomicBool,
+) -> Result<Measures, String> {
+    let mut simulation = Simulation::new(topology, seed).map_err(|error| error.to_string())?;
+    let mut stopped = || is_stopped.load(Ordering::Relaxed);
+    let ran = simulation.run_unless(simulation.end(), &mut |_| Ok(()), &mut stopped);
+    if !ran.map_err(|error| error.to_string())? {
+        return Err("it was stopped".to_owned());
+    }
+    let (network, now) = (simulation.network(), simulation.now());
+    Ok(measures_of(&windfall_summary::of_simulation(network, topology, seed, "", now)))
+}
 
 /// Returns every number of a summary; a switch is 0 or 1, and what was not measured is absent.
 #[must_use]

@@ -5,11 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Provenance, Series, Table, number};
 
+use windfall_base::Seed;
+use windfall_scenario::DEFAULT_SEED;
+
 use crate::grid::{Grid, SweepRun};
 use crate::measures::{Measures, is_zero_where_absent};
 use crate::store::RunStore;
 use crate::values;
 
+/// The format of the JSON object.
+const FORMAT: &str = "windfall-sweep/1";
 /// The most charts that are drawn where none is asked for.
 const MOST_CHARTS: usize = 40;
 
@@ -28,15 +33,6 @@ pub struct SweepResult<'a> {
 pub struct PointMeasure {
     /// Its mean over the seeds, with the interval of 95 % confidence.
     pub estimate: Estimate,
-}
-
-/// The measures that get a chart.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ChartChoice {
-    /// Those of applications that differ between points.
-    Default,
-    /// Those whose names match one of the patterns, in which `*` stands for any text.
-    Matching(Vec<String>),
 }
 
 impl<'a> SweepResult<'a> {
@@ -69,6 +65,12 @@ impl<'a> SweepResult<'a> {
     #[must_use]
     pub fn point(&self, place: usize) -> Option<&BTreeMap<String, PointMeasure>> {
         self.points.get(place)
+    }
+
+    /// Returns the first of the seeds.
+    #[must_use]
+    pub fn first_seed(&self) -> Seed {
+        self.grid.seeds.first().copied().unwrap_or(DEFAULT_SEED)
     }
 
     /// Returns the number of runs that have finished.
@@ -134,9 +136,9 @@ impl<'a> SweepResult<'a> {
         table
     }
 
-    /// Returns the members of the JSON object `windfall-sweep/1`, without its format.
+    /// Returns the result as a line of JSON.
     #[must_use]
-    pub fn to_json(&self, provenance: &Provenance) -> Value {
+    pub fn to_json(&self, provenance: &Provenance) -> String {
         let variations = self.grid.variations.iter();
         let varied: Vec<Value> =
             variations.map(|it| json!({ "key": it.key.text(), "values": it.values })).collect();
@@ -155,7 +157,8 @@ impl<'a> SweepResult<'a> {
                 .collect();
             json!({ "values": values, "measures": measures })
         });
-        json!({
+        let object = json!({
+            "format": FORMAT,
             "version": provenance.version,
             "command": provenance.command,
             "seeds": self.grid.seeds.iter().map(|seed| seed.0).collect::<Vec<_>>(),
@@ -163,16 +166,18 @@ impl<'a> SweepResult<'a> {
             "runs": self.runs.len(),
             "finished": self.finished(),
             "points": points.collect::<Vec<_>>(),
-        })
+        });
+        format!("{object}\n")
     }
 
-    /// Returns the files of the result by name: values as CSV, and a chart of each of `charted`.
+    /// Returns the files of the result by name: values as CSV and JSON, charts of `charted`.
     #[must_use]
     pub fn files(&self, charted: &[String], provenance: &Provenance) -> Vec<(String, String)> {
         let mut files = vec![
             ("sweep.csv".to_owned(), self.long().to_csv(provenance)),
             ("sweep-wide.csv".to_owned(), self.wide().to_csv(provenance)),
             ("runs.csv".to_owned(), self.each_run().to_csv(provenance)),
+            ("sweep.json".to_owned(), self.to_json(provenance)),
         ];
         let mut taken = BTreeSet::new();
         for name in charted {
@@ -187,15 +192,14 @@ impl<'a> SweepResult<'a> {
         files
     }
 
-    /// Returns the measures that a chart is drawn of.
+    /// Returns the measures to draw: those that match one of the patterns, in which
+    /// `*` stands for any text; without patterns those of applications that differ between points.
     #[must_use]
-    pub fn charted(&self, choice: &ChartChoice) -> Vec<String> {
+    pub fn charted(&self, patterns: &[String]) -> Vec<String> {
         let names = self.names().into_iter().map(str::to_owned);
-        match choice {
-            ChartChoice::Matching(patterns) => {
-                names.filter(|name| patterns.iter().any(|it| matches(it, name))).collect()
-            }
-            ChartChoice::Default => {
+        match patterns {
+            [_, ..] => names.filter(|name| patterns.iter().any(|it| matches(it, name))).collect(),
+            [] => {
                 let differs = |name: &String| {
                     let mut means = self.points.iter().map(|it| Some(it.get(name)?.estimate.value));
                     let first = means.next();
@@ -311,6 +315,20 @@ fn numbers(all: &[String]) -> Option<Vec<f64>> {
     let is_plain = unit.chars().all(|it| it.is_alphabetic() || "%/".contains(it));
     let is_one = is_plain && parsed.iter().all(|it| it.1 == unit);
     is_one.then(|| parsed.into_iter().map(|it| it.0).collect())
+}
+
+/// Options that change where or how fast a result is made, with a value and without.
+const SILENT: [&str; 2] = ["--jobs", "--out"];
+
+/// Returns the words of a command line that decide the result.
+pub fn words_that_matter(words: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
+    let mut is_value = false;
+    words.filter(move |word| {
+        let (name, _) = word.split_once('=').unwrap_or((word, ""));
+        let is_silent = SILENT.contains(&name);
+        let was_value = std::mem::replace(&mut is_value, is_silent && name == word);
+        !was_value && !is_silent && word != "--json"
+    })
 }
 
 /// Tells whether a name matches a pattern in which `*` stands for any text.

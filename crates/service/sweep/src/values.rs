@@ -113,7 +113,7 @@ pub(crate) fn number(text: &str) -> Result<(f64, &str), String> {
 /// Writes a number with six significant digits, without those that are zero.
 fn written(value: f64) -> String {
     let exact: f64 = format!("{value:.*e}", DIGITS - 1).parse().unwrap_or(value);
-    if exact == 0.0 || (1e-4..1e9).contains(&exact.abs()) {
+    if exact == 0.0 || (1e-3..1e9).contains(&exact.abs()) {
         format!("{exact}")
     } else {
         format!("{exact:e}")

@@ -189,6 +189,8 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
         "sim marks.toml --duration 2s --json",
         "sim code.toml --duration 1s --json",
         "sim copies.toml --duration 1s --json",
+        "sweep radio.toml --vary rate=6,54 --seeds 2 --json",
+        "sweep radio.toml --seeds 1 --json",
         "tcp settings --json",
         "trace show frames.trace --json",
         "trace show bits.trace --json",

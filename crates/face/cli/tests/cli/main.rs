@@ -10,6 +10,7 @@ mod reproduce;
 mod settings;
 mod sim;
 mod support;
+mod sweep;
 mod trace;
 mod usage;
 mod web;

@@ -31,7 +31,7 @@ type Simulate<'a> = &'a (dyn Fn(&SweepRun, &AtomicBool) -> Result<Measures, Stri
 
 fn sweep(folder: &Folder, jobs: usize, run: Simulate<'_>) -> (Vec<RunFailure>, [String; 2], usize) {
     let grid = grid();
-    let runs = grid.runs(|_| Vec::new());
+    let runs = grid.checked_runs("", &mut |_, _| Ok(())).expect("runs");
     let mut store = RunStore::open(folder.path()).unwrap();
     let mut last = 0;
     let mut execution = Execution {
@@ -89,7 +89,7 @@ fn runs_that_fail_end_no_other_and_are_done_again() {
 fn a_sweep_that_is_interrupted_keeps_what_has_finished() {
     let folder = Folder::new("sweep");
     let grid = grid();
-    let runs = grid.runs(|_| Vec::new());
+    let runs = grid.checked_runs("", &mut |_, _| Ok(())).expect("runs");
     let mut store = RunStore::open(folder.path()).unwrap();
     let asked = std::cell::Cell::new(0);
     let mut execution = Execution {

@@ -27,7 +27,7 @@ fn every_combination_has_every_seed() {
     let names: Vec<_> = (0..4).map(|it| grid.name_of(it)).collect();
     assert_eq!(names[1], "ber=1e-6, policy=flex");
     assert_eq!(names[2], "ber=1e-5, policy=bold");
-    let runs = grid.runs(|_| Vec::new());
+    let runs = grid.checked_runs("", &mut |_, _| Ok(())).expect("runs");
     assert_eq!(runs.len(), 12);
     assert_eq!(runs.iter().map(|it| it.seed.0).take(4).collect::<Vec<_>>(), [7, 8, 9, 7]);
     assert_eq!(runs[4].scenario.seed(), Seed(8));
@@ -37,7 +37,14 @@ fn every_combination_has_every_seed() {
 fn a_run_is_known_by_its_scenario_seed_and_what_it_depends_on() {
     let identities = |variations: &[&str], depends: &[u8]| -> Vec<String> {
         let grid = grid(variations, 2).unwrap();
-        grid.runs(|_| depends.to_vec()).into_iter().map(|it| it.identity).collect()
+        grid.checked_runs("", &mut |_, seen| {
+            seen(depends);
+            Ok(())
+        })
+        .expect("runs")
+        .into_iter()
+        .map(|it| it.identity)
+        .collect()
     };
     let few = identities(&["ber=1e-5"], b"1");
     let more = identities(&["ber=1e-6,0.00001"], b"1");
@@ -62,4 +69,15 @@ fn what_makes_no_grid_is_refused_before_anything_runs() {
         let error = grid(variations, seeds).expect_err(said).to_string();
         assert!(error.contains(said), "{variations:?}: {error}");
     }
+}
+
+#[test]
+fn a_point_that_cannot_be_built_is_named() {
+    let grid = grid(&["ber=1e-6,1e-5"], 1).unwrap();
+    let mut build = |scenario: &Scenario, _: &mut dyn FnMut(&[u8])| {
+        let is_good = scenario.to_toml().contains("1e-6");
+        if is_good { Ok(()) } else { Err("no such trace".to_owned()) }
+    };
+    let error = grid.checked_runs("", &mut build).unwrap_err().to_string();
+    assert_eq!(error, "with ber=1e-5: no such trace");
 }

@@ -22,7 +22,7 @@ fn values_are_a_list_or_a_range() {
     for (text, values) in [
         ("policy=bold,flex", "bold flex"),
         ("policy = bold , flex", "bold flex"),
-        ("ber=1e-6..1e-3:log4", "1e-6 1e-5 0.0001 0.001"),
+        ("ber=1e-6..1e-3:log4", "1e-6 1e-5 1e-4 0.001"),
         ("rate=1Mbps..10Mbps:lin4", "1Mbps 4Mbps 7Mbps 10Mbps"),
         ("rate=1..10Mbps:lin4", "1Mbps 4Mbps 7Mbps 10Mbps"),
         ("delay=40ms..10ms:lin3", "40ms 25ms 10ms"),

@@ -1,0 +1,120 @@
+//! `windfall sweep`: a scenario over the values of some of its keys, and over seeds.
+
+use std::io::Write as _;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::thread::available_parallelism;
+
+use windfall_live::Signals;
+use windfall_report::Provenance;
+use windfall_sweep::{
+    Execution, Grid, RunStore, SweepResult, Variation, execute, simulate, words_that_matter,
+};
+
+use crate::exit::{CliError, Completion, Result, tell};
+use crate::face::Options;
+use crate::options::{LinkOptions, OfSimulation};
+use crate::reproduce::cannot;
+use crate::usage::{shell_quoted, whole};
+use crate::{VERSION, progress};
+
+/// Run a scenario over the values of some of its keys and over seeds: means and intervals
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit codes: 0 every run has ended, 1 some have failed, 2 could not run.")]
+pub(crate) struct Args {
+    /// The scenario file, - for the standard input
+    scenario: PathBuf,
+    /// Key of the scenario and its values: link.ber=1e-6..1e-3:log7, policy=bold,flex; may be
+    /// given several times
+    #[arg(long = "vary", value_name = "KEY=VALUES", help_heading = "Sweep")]
+    variations: Vec<String>,
+    /// Number of seeds, from that of the scenario on
+    #[arg(long, value_name = "NUMBER", default_value_t = 5, help_heading = "Sweep",
+          value_parser = whole(1..=1_000_000_usize))]
+    seeds: usize,
+    /// Runs at a time [default: one for each core]
+    #[arg(long, value_name = "NUMBER", help_heading = "Sweep",
+          value_parser = whole(1..=1_024_usize))]
+    jobs: Option<usize>,
+    /// Keep finished runs, values and charts in this directory
+    #[arg(long, value_name = "DIR", default_value = "out/sweep", help_heading = "Sweep")]
+    out: PathBuf,
+    /// Measures to draw, with * for any text [default: those of applications that differ]
+    #[arg(long = "chart", value_name = "MEASURE", help_heading = "Sweep")]
+    charts: Vec<String>,
+    /// Print the result as JSON
+    #[arg(long, help_heading = "Sweep")]
+    json: bool,
+    #[command(flatten)]
+    simulation: Options<OfSimulation>,
+    #[command(flatten)]
+    link: LinkOptions,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let loaded = args.link.load(Some(&args.scenario), &args.simulation.0)?;
+    if args.link.generate {
+        std::io::stdout().write_all(loaded.generated()?.as_bytes())?;
+        return Ok(Completion::Success);
+    }
+    let parse = |text: &String| Variation::parse(&loaded.scenario, text);
+    let variations = args.variations.iter().map(parse).collect::<std::result::Result<_, _>>()?;
+    let grid = Grid::new(&loaded.scenario, variations, args.seeds)?;
+    let runs = grid.checked_runs(VERSION, &mut |scenario, seen| {
+        let built = loaded.varied(scenario).topology_reading(seen);
+        built.map(|_| ()).map_err(|error| error.to_string())
+    })?;
+    windfall_files::make_folder(&args.out).map_err(|error| cannot(&args.out, &error))?;
+    let mut store = RunStore::open(&args.out)?;
+    let signals = Signals::take_over().map_err(|error| CliError::new(error.to_string()))?;
+    let (bar, mut signal) = (progress::runs()?, None);
+    let jobs = args.jobs.and_then(NonZeroUsize::new);
+    let mut execution = Execution {
+        run: &|run, stopped| {
+            let topology = loaded.varied(&run.scenario).topology();
+            simulate(&topology.map_err(|error| error.to_string())?, run.seed, stopped)
+        },
+        jobs: jobs.or_else(|| available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN),
+        progress: &mut |it| progress::show_runs(&bar, it.done, it.all),
+        is_interrupted: &mut || {
+            signal = signal.or_else(|| signals.take());
+            signal.is_some()
+        },
+    };
+    let failures = execute(&grid, &runs, &mut store, &mut execution)?;
+    bar.finish_and_clear();
+    store.settle()?;
+    let result = SweepResult::new(&grid, &runs, &store);
+    report(args, &result)?;
+    failures.iter().for_each(|it| tell(format_args!("{}: {}", it.run, it.message)));
+    if let Some(signal) = signal {
+        tell(format_args!("{} of {} runs kept: repeat to go on", result.finished(), runs.len()));
+        return Ok(Completion::Program(128 + signal as u8));
+    }
+    Ok(if failures.is_empty() { Completion::Success } else { Completion::Negative })
+}
+
+/// Writes the files, and prints the means of what the charts show.
+fn report(args: &Args, result: &SweepResult<'_>) -> Result<()> {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words = words_that_matter(words).map(|word| shell_quoted(&word)).collect::<Vec<_>>();
+    let (version, seed) = (VERSION.to_owned(), result.first_seed());
+    let provenance = Provenance { version, seed, command: format!("windfall {}", words.join(" ")) };
+    let charted = result.charted(&args.charts);
+    let files = result.files(&charted, &provenance);
+    for (name, text) in &files {
+        let path = args.out.join(name);
+        windfall_files::replace(&path, text.as_bytes()).map_err(|error| cannot(&path, &error))?;
+    }
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        return Ok(out.write_all(result.to_json(&provenance).as_bytes())?);
+    }
+    write!(
+        out,
+        "{}\n{}\n",
+        result.shown(&charted).to_text(),
+        args.out.join("sweep.csv").display()
+    )?;
+    Ok(())
+}
