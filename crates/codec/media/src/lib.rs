@@ -5,6 +5,7 @@
 //! - [`Jpeg`]: a picture as a header and entropy-coded segments between restart markers; [`Layout`]
 //!   is the exact part, [`Arrived`] the received data.
 //! - [`exact_ranges`], [`intolerable`]: the structure of files as they are, by their first bytes.
+//! - [`protect`], [`ProtectedArrival`]: files in parts of which the front must be exact.
 //! - [`YuvPicture`]: a picture of video; [`PictureQuality`] and [`ClipQuality`] compare as ffmpeg
 //!   does.
 //! - [`talking_head`]: a clip of little motion, the same on every host.
@@ -15,6 +16,7 @@ mod error;
 mod jpeg;
 mod landscape;
 mod picture;
+mod protected;
 mod structure;
 mod video;
 
@@ -22,6 +24,10 @@ pub use error::PictureError;
 pub use jpeg::{Arrived, Decoded, Jpeg, Layout};
 pub use landscape::landscape;
 pub use picture::Picture;
+pub use protected::{
+    H264Protector, LONGEST_PART, PROTECTED_HEADER_LEN, ProtectError, ProtectedArrival,
+    ProtectedKind, ProtectedPart, RestoredFile, SHORTEST_PART, protect,
+};
 pub use structure::{exact_ranges, intolerable, restore_checks};
 pub use video::{
     AviClip, ClipQuality, FourCc, PictureQuality, TALKING_HEAD, VideoFormat, YuvPicture,

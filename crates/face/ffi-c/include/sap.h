@@ -172,6 +172,33 @@ enum sap_reason sap_close_reason(const sap_sock_t *sock);
  * order and not touching: at most room, of which the closest are joined if there are more. Returns
  * how many; 0 for a kind of file that it does not know. It knows JPEG, MP4, Ogg, WAV and .npy. */
 size_t sap_exact_ranges(const void *data, size_t len, struct sap_range *ranges, size_t room);
+
+/* Files in parts of which the front must be exact: a stream of H.264, an array of NumPy, a JPEG. */
+
+/* The parts of a file, and those that have arrived. */
+typedef struct sap_parts sap_parts_t;
+typedef struct sap_restorer sap_restorer_t;
+
+/* Cuts a file into parts of at most longest bytes, 128 to 65000. Returns NULL with errno set: EINVAL
+ * if the file is of no known kind or malformed, ENOMEM without memory. */
+sap_parts_t *sap_protect(const void *data, size_t len, size_t longest);
+size_t sap_parts_count(const sap_parts_t *parts);
+/* Returns the bytes of a part, their number in *len, and in *exact how many at the front must be
+ * exact: all of a part that is to be sent precisely. They are valid until the parts are freed; NULL
+ * if there is no such part. */
+const void *sap_parts_get(const sap_parts_t *parts, size_t index, size_t *len, size_t *exact);
+void sap_parts_free(sap_parts_t *parts);
+/* Creates a receiver of parts; returns NULL without memory. */
+sap_restorer_t *sap_restorer(void);
+/* Takes a part as it arrived, in any order. Fails with EINVAL if it is none, or of another file. */
+int sap_restorer_push(sap_restorer_t *restorer, const void *data, size_t len);
+/* Makes the file of the parts that arrived: returns its bytes, valid until the next call, their
+ * number in *len, and how many parts are missing and damaged; any of these may be NULL. Returns NULL
+ * with EINVAL if nothing arrived, or not the head of an array or a picture. */
+const void *sap_restorer_file(sap_restorer_t *restorer, size_t *len, size_t *missing,
+                              size_t *damaged);
+void sap_restorer_free(sap_restorer_t *restorer);
+
 /* Describes the last error of this socket in any thread. Never NULL; valid until the calling thread
  * ends or calls sap_strerror again. */
 const char *sap_strerror(const sap_sock_t *sock);

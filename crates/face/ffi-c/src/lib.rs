@@ -25,6 +25,7 @@ mod failure;
 mod memory;
 pub mod message;
 pub mod options;
+pub mod protected;
 pub mod socket;
 pub mod transfer;
 pub mod udplite;

@@ -124,6 +124,18 @@ fn messages_tell_which_of_their_bytes_are_damaged() {
     }
 }
 
+//= S0.27
+//= S1.55
+#[test]
+fn a_file_in_parts_is_restored() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/protected.c");
+    for (name, flags) in [("protected", &[][..]), ("parts-asan", &["-fsanitize=address", "-g"])] {
+        if let Some(text) = build_and_run(name, &source, flags) {
+            assert_eq!(text, "restored\n");
+        }
+    }
+}
+
 //= S0.3
 #[test]
 fn udp_lite_drops_what_is_damaged_where_it_is_covered() {

@@ -13,6 +13,7 @@ mod connection;
 mod failure;
 mod listener;
 mod message;
+mod protected;
 mod udplite;
 
 use pyo3::prelude::*;
@@ -25,6 +26,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<connection::PySocket>()?;
     module.add_class::<listener::PyListener>()?;
     module.add_class::<udplite::PyUdpLiteSocket>()?;
+    module.add_class::<protected::PyRestorer>()?;
+    module.add_function(wrap_pyfunction!(protected::protect, module)?)?;
     module.add_function(wrap_pyfunction!(listener::connect, module)?)?;
     module.add_function(wrap_pyfunction!(listener::listen, module)?)?;
     module.add("IPPROTO_UDPLITE", udplite::PROTOCOL)?;

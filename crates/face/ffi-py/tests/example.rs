@@ -66,6 +66,15 @@ fn messages_sent_just_before_a_close_arrive_over_a_lossy_path() {
     }
 }
 
+//= S0.27
+//= S1.55
+#[test]
+fn a_file_in_parts_is_restored_in_python() {
+    if let Some(text) = run("protected", include_str!("protected.py")) {
+        assert_eq!(text, "restored\n");
+    }
+}
+
 #[test]
 fn the_stubs_describe_the_package() {
     if let Some(text) = run("stubs", include_str!("stubs.py")) {

@@ -6,10 +6,12 @@ from ._native import (
     UDPLITE_SEND_CSCOV,
     Listener,
     Message,
+    Restorer,
     Socket,
     UdpLiteSocket,
     connect,
     listen,
+    protect,
 )
 
 __all__ = [
@@ -18,8 +20,10 @@ __all__ = [
     "UDPLITE_SEND_CSCOV",
     "Listener",
     "Message",
+    "Restorer",
     "Socket",
     "UdpLiteSocket",
     "connect",
     "listen",
+    "protect",
 ]

@@ -1,0 +1,184 @@
+//! Units of H.264: headers of slices and all other units are exact, the data of slices are not.
+//!
+//! Slices travel without emulation prevention and get it again when they arrive: a bit error makes
+//! no start code then, and shifts nothing.
+
+mod bits;
+mod parameters;
+mod slice;
+
+use std::collections::BTreeMap;
+
+use super::part::{ArrivedPart, PROTECTED_HEADER_LEN, PartHeader, ProtectedPart, Section};
+use super::{ProtectError, ProtectedKind};
+use parameters::ParameterSets;
+
+/// The type of a unit: a slice of another picture, and of one that needs no other.
+const SLICES: [u8; 2] = [1, 5];
+const TYPE: u8 = 0x1f;
+/// Bytes of a slice that are taken for its header if that cannot be read.
+const UNREAD_HEADER: usize = 32;
+/// A unit that travels without emulation prevention.
+const BARE: u8 = 0x80;
+/// The most zeros before a start code that are told.
+const ZEROS: u8 = 0x7f;
+
+/// Protects the units of a stream as they come.
+///
+/// [`push`](Self::push) takes units and returns their parts, so that a camera can send them at
+/// once. A file is protected by [`protect`](super::protect).
+#[derive(Clone, Debug)]
+pub struct H264Protector {
+    longest: usize,
+    sets: ParameterSets,
+    parts: u32,
+    units: u32,
+}
+
+impl H264Protector {
+    /// Begins a stream in parts of at most `longest` bytes.
+    ///
+    /// # Errors
+    /// If `longest` is out of range.
+    pub fn new(longest: usize) -> Result<Self, ProtectError> {
+        if !(super::SHORTEST_PART..=super::LONGEST_PART).contains(&longest) {
+            return Err(ProtectError::Length(longest));
+        }
+        Ok(Self { longest, sets: ParameterSets::default(), parts: 0, units: 0 })
+    }
+
+    /// Returns the parts of the next units of the stream, such as those of a picture, with their
+    /// start codes.
+    //= S1.55
+    pub fn push(&mut self, stream: &[u8]) -> Vec<ProtectedPart> {
+        let mut parts = Vec::new();
+        for (zeros, unit) in units(stream) {
+            self.push_unit(zeros, unit, &mut parts);
+        }
+        parts
+    }
+
+    fn push_unit(&mut self, zeros: usize, unit: &[u8], parts: &mut Vec<ProtectedPart>) {
+        self.sets.learn(unit);
+        let bare = without_prevention(unit);
+        let is_slice = SLICES.contains(&(unit[0] & TYPE));
+        // What would not come back as it was travels exactly.
+        let is_bare = is_slice && with_prevention(&bare) == unit;
+        let (bytes, exact) = if is_bare {
+            let exact = slice::header_len(&bare, &self.sets).unwrap_or(UNREAD_HEADER);
+            (&bare[..], exact.min(bare.len()))
+        } else {
+            (unit, unit.len())
+        };
+        let form = zeros.min(usize::from(ZEROS)) as u8 | if is_bare { BARE } else { 0 };
+        let room = self.longest - PROTECTED_HEADER_LEN;
+        for (at, piece) in bytes.chunks(room).enumerate() {
+            let offset = at * room;
+            let new = PartHeader::new(ProtectedKind::H264, Section::Body, self.parts);
+            let place = u64::from(self.units) << 32 | offset as u64;
+            let header = PartHeader { form, place, length: bytes.len() as u32, ..new };
+            let (front, rest) = piece.split_at(exact.saturating_sub(offset).min(piece.len()));
+            parts.push(header.part(front, rest));
+            self.parts = self.parts.wrapping_add(1);
+        }
+        self.units = self.units.wrapping_add(1);
+    }
+}
+
+pub(super) fn protect(data: &[u8], longest: usize) -> Result<Vec<ProtectedPart>, ProtectError> {
+    let parts = H264Protector::new(longest)?.push(data);
+    if parts.is_empty() { Err(ProtectError::Empty) } else { Ok(parts) }
+}
+
+/// Writes the units that arrived, in order. A slice ends before its first missing part; another
+/// unit of which a part is missing is left out.
+pub(super) fn restore<'a>(parts: impl Iterator<Item = &'a ArrivedPart>) -> Vec<u8> {
+    let mut units: BTreeMap<u32, Vec<&ArrivedPart>> = BTreeMap::new();
+    for part in parts {
+        units.entry((part.header.place >> 32) as u32).or_default().push(part);
+    }
+    let mut stream = Vec::new();
+    for mut parts in units.into_values() {
+        let offset = |part: &ArrivedPart| (part.header.place & u64::from(u32::MAX)) as usize;
+        parts.sort_by_key(|part| offset(part));
+        let header = parts[0].header;
+        let mut unit = Vec::new();
+        for part in parts {
+            if offset(part) == unit.len() {
+                unit.extend(part.content());
+            }
+        }
+        let is_bare = header.form & BARE != 0;
+        if unit.is_empty() || !is_bare && unit.len() < header.length as usize {
+            continue;
+        }
+        stream.resize(stream.len() + usize::from(header.form & ZEROS), 0);
+        stream.extend([0, 0, 1]);
+        if is_bare {
+            stream.extend(with_prevention(&unit));
+        } else {
+            stream.extend(unit);
+        }
+    }
+    stream
+}
+
+/// Returns the units of a stream, each with the number of zeros before its start code of three
+/// bytes. Zeros at the end belong to the last unit.
+fn units(stream: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut codes = Vec::new();
+    let mut at = 0;
+    while let Some(window) = stream.get(at..at + 3) {
+        if window == [0, 0, 1] {
+            codes.push(at);
+            at += 3;
+        } else {
+            at += 1;
+        }
+    }
+    let ends = codes.iter().skip(1).copied().map(|end| (end, true));
+    let ends: Vec<_> = ends.chain([(stream.len(), false)]).collect();
+    let first = codes.first().copied().unwrap_or(0);
+    let mut zeros = stream[..first].iter().rev().take_while(|byte| **byte == 0).count();
+    codes.into_iter().zip(ends).filter_map(move |(code, (end, is_followed))| {
+        let unit = &stream[code + 3..end];
+        // A unit ends with a bit 1.
+        let length = unit.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        let before = core::mem::replace(&mut zeros, unit.len() - length);
+        let unit = if is_followed { &unit[..length] } else { unit };
+        (length > 0).then_some((before, unit))
+    })
+}
+
+/// Removes the bytes 3 that keep a unit from holding a start code.
+fn without_prevention(unit: &[u8]) -> Vec<u8> {
+    let mut bare = Vec::with_capacity(unit.len());
+    let mut zeros = 0;
+    for byte in unit {
+        if zeros == 2 && *byte == 3 {
+            zeros = 0;
+            continue;
+        }
+        zeros = if *byte == 0 { (zeros + 1).min(2) } else { 0 };
+        bare.push(*byte);
+    }
+    bare
+}
+
+/// Adds the bytes 3 that keep a unit from holding a start code (H.264, section 7.4.1).
+fn with_prevention(bare: &[u8]) -> Vec<u8> {
+    let mut unit = Vec::with_capacity(bare.len() + bare.len() / 64);
+    let mut zeros = 0;
+    for byte in bare {
+        if zeros == 2 && *byte <= 3 {
+            unit.push(3);
+            zeros = 0;
+        }
+        zeros = if *byte == 0 { zeros + 1 } else { 0 };
+        unit.push(*byte);
+    }
+    unit
+}
+
+#[cfg(test)]
+mod tests;

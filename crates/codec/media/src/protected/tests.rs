@@ -1,0 +1,173 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Picture, landscape};
+
+/// A `.npy` of `count` numbers of a type, each of `size` bytes.
+fn array(kind: &str, size: usize, count: usize) -> Vec<u8> {
+    let text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({count},), }}\n");
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend((text.len() as u16).to_le_bytes());
+    file.extend(text.bytes());
+    file.extend((0..count * size).map(|at| (at * 31 % 253) as u8));
+    file
+}
+
+fn floats(values: &[f32]) -> Vec<u8> {
+    let mut file = array("<f4", 4, values.len());
+    let begin = file.len() - 4 * values.len();
+    for (at, value) in values.iter().enumerate() {
+        file[begin + 4 * at..][..4].copy_from_slice(&value.to_le_bytes());
+    }
+    file
+}
+
+fn restored<'a>(parts: impl IntoIterator<Item = &'a ProtectedPart>) -> RestoredFile {
+    let mut arrival = ProtectedArrival::default();
+    parts.into_iter().for_each(|part| arrival.push(&part.bytes).expect("a part"));
+    arrival.restore().expect("a file")
+}
+
+#[test]
+fn arrays_of_every_type_come_back_bit_for_bit() {
+    let types = [("<f8", 8), (">f4", 4), ("<f2", 2), ("<c16", 16), ("|u1", 1), (">i8", 8)];
+    for (kind, size) in types.into_iter().chain([("|b1", 1), ("<U3", 12), ("<f16", 16)]) {
+        for count in [0, 1, 700] {
+            let file = array(kind, size, count);
+            for data in [&file[..], &file[..file.len() - usize::from(count > 0)]] {
+                let parts = protect(data, 300).expect("an array");
+                assert!(parts.iter().all(|part| part.bytes.len() <= 300));
+                assert_eq!(restored(&parts).bytes, data, "{kind}");
+            }
+        }
+    }
+    let whole = protect(&array("|b1", 1, 900), 300).expect("an array");
+    assert!(whole.iter().all(ProtectedPart::is_precise));
+    let whole = protect(&array("|u1", 1, 900), 300).expect("an array");
+    assert_eq!(whole.last().expect("numbers").exact, PROTECTED_HEADER_LEN);
+}
+
+//= S0.27
+#[test]
+fn every_damaged_number_keeps_its_sign_and_its_size() {
+    let values: Vec<f32> = (0..5_000).map(|at| (at as f32 - 2_500.0) * 1.7e-3 + 1e-4).collect();
+    let mut parts = protect(&floats(&values), 1_000).expect("an array");
+    for part in &mut parts {
+        part.bytes[part.exact..].iter_mut().for_each(|byte| *byte ^= 0xff);
+    }
+    let file = restored(&parts);
+    assert_eq!((file.missing, file.damaged, file.parts), (0, parts.len() - 1, parts.len()));
+    let begin = file.bytes.len() - 4 * values.len();
+    for (value, bytes) in values.iter().zip(file.bytes[begin..].chunks_exact(4)) {
+        let arrived = f32::from_le_bytes(bytes.try_into().expect("four"));
+        assert!(arrived != *value && (arrived - value).abs() < value.abs() / 128.0);
+    }
+}
+
+#[test]
+fn numbers_that_are_missing_are_zeros() {
+    let values: Vec<f32> = (1..=1_000).map(|at| at as f32).collect();
+    let mut parts = protect(&floats(&values), 400).expect("an array");
+    parts.remove(2);
+    let file = restored(&parts);
+    assert_eq!(file.missing, 1);
+    let begin = file.bytes.len() - 4 * values.len();
+    let zeros = file.bytes[begin..].chunks_exact(4).filter(|bytes| **bytes == [0; 4]).count();
+    assert_eq!(zeros, (400 - 32) / 4);
+}
+
+#[test]
+fn a_picture_is_the_one_that_windfall_image_sends() {
+    let picture = landscape();
+    let file = picture.to_jpeg(95).expect("a JPEG");
+    let mut parts = protect(&file, 1_000).expect("a JPEG");
+    let decoded = Picture::read(&restored(&parts).bytes).expect("a JPEG");
+    let psnr = decoded.psnr(&picture).expect("of one size");
+    assert!(psnr > 33.0, "{psnr} dB");
+    // One bit of each part is inverted.
+    for part in parts.iter_mut().filter(|part| !part.is_precise()) {
+        part.bytes[part.exact + 200] ^= 0x10;
+    }
+    let damaged = Picture::read(&restored(&parts).bytes).expect("a JPEG");
+    assert!(damaged.psnr(&picture).expect("of one size") > 22.0);
+}
+
+#[test]
+fn the_head_is_needed_and_its_absence_is_told() {
+    let parts = protect(&array("<f4", 4, 500), 300).expect("an array");
+    let mut arrival = ProtectedArrival::default();
+    assert!(matches!(arrival.restore(), Err(ProtectError::Nothing)));
+    parts[1..].iter().for_each(|part| arrival.push(&part.bytes).expect("a part"));
+    assert!(matches!(arrival.restore(), Err(ProtectError::Missing(0))));
+    assert_eq!(arrival.missing(), 1);
+}
+
+#[test]
+fn a_copy_without_damage_goes_in_place_of_one_with_damage() {
+    let data = array("<f4", 4, 500);
+    let parts = protect(&data, 300).expect("an array");
+    let mut damaged = parts[1].bytes.clone();
+    *damaged.last_mut().expect("bytes") ^= 1;
+    let mut arrival = ProtectedArrival::default();
+    for part in [&damaged[..]].into_iter().chain(parts.iter().map(|part| &part.bytes[..])) {
+        arrival.push(part).expect("a part");
+    }
+    arrival.push(&damaged).expect("a copy");
+    assert_eq!((arrival.damaged().count(), arrival.restore().expect("a file").bytes), (0, data));
+}
+
+#[test]
+fn what_is_no_part_or_of_another_file_is_refused() {
+    let mut arrival = ProtectedArrival::within(2_000);
+    assert!(matches!(arrival.push(b"nothing"), Err(ProtectError::Part(_))));
+    assert!(matches!(arrival.push(&[0; 40]), Err(ProtectError::Part(_))));
+    let parts = protect(&array("<f4", 4, 500), 300).expect("an array");
+    arrival.push(&parts[0].bytes).expect("a part");
+    let other = protect(&landscape().to_jpeg(50).expect("a JPEG"), 300).expect("a JPEG");
+    assert!(matches!(arrival.push(&other[0].bytes), Err(ProtectError::Mixed)));
+    let shorter = protect(&array("<f4", 4, 100), 300).expect("an array");
+    assert!(matches!(arrival.push(&shorter[0].bytes), Err(ProtectError::Mixed)));
+    let too_many = parts.iter().try_for_each(|part| arrival.push(&part.bytes));
+    assert!(matches!(too_many, Err(ProtectError::Memory(2_000))));
+    assert!(matches!(protect(b"text", 300), Err(ProtectError::Foreign)));
+    assert!(matches!(protect(b"\x93NUMPY\x01\x00", 300), Err(ProtectError::Array)));
+    assert!(matches!(protect(&[0, 0, 1], 300), Err(ProtectError::Empty)));
+    assert!(matches!(protect(b"text", 30), Err(ProtectError::Length(30))));
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_may_arrive(
+        parts in proptest::collection::vec(
+            (proptest::collection::vec(any::<u8>(), 0..80), 1_u8..4, any::<bool>()), 0..12),
+    ) {
+        let mut arrival = ProtectedArrival::within(1 << 16);
+        for (number, (bytes, kind, is_body)) in parts.into_iter().enumerate() {
+            let mut part = vec![0xb7, 0x10 | kind, u8::from(is_body), 0];
+            part.extend([0, 0, 0, 32, 0, 0, 0, number as u8]);
+            part.extend([0; 4]);
+            part.extend(&bytes);
+            let _ = arrival.push(&part);
+            let _ = arrival.push(&bytes);
+        }
+        if let Ok(file) = arrival.restore() {
+            prop_assert!(file.bytes.len() <= 1 << 17);
+        }
+    }
+
+    #[test]
+    fn damaged_parts_of_an_array_make_a_file_as_long(
+        inverted in proptest::collection::vec((any::<usize>(), 0_u8..8), 0..50),
+    ) {
+        let data = array("<f8", 8, 300);
+        let mut parts = protect(&data, 500).expect("an array");
+        for (at, bit) in inverted {
+            let count = parts.len() - 1;
+            let part = &mut parts[1 + at % count];
+            let room = part.bytes.len() - part.exact;
+            let place = part.exact + at / count % room;
+            part.bytes[place] ^= 1 << bit;
+        }
+        prop_assert_eq!(restored(&parts).bytes.len(), data.len());
+    }
+}
