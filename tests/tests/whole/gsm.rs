@@ -223,6 +223,9 @@ fn pings(name: &str, change: impl Fn(&mut String)) -> (f64, f64, usize) {
 //= S1.24
 //= S1.26
 //= S1.27
+//= S1.25
+//= S1.59
+//= S1.62
 #[test]
 fn clocks_that_differ_make_rlp_retransmit_on_the_second_testbed_alone() {
     let (loss, pacbell, again) = pings("pacbell.toml", |_| {});

@@ -149,6 +149,7 @@ fn ffmpeg_sends_h263_by_rfc_2190_and_the_same_stream_arrives() {
     ffmpeg_sends(VideoCodec::H263, "from-h263");
 }
 
+//= S1.56
 #[test]
 fn ffmpeg_sends_h264_and_the_same_stream_arrives() {
     ffmpeg_sends(VideoCodec::H264, "from-h264");

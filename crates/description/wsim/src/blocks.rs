@@ -24,6 +24,7 @@ pub enum BlockTraceError {
 /// A sequence of radio blocks, each correct or damaged, that starts over at its end.
 //= S1.36
 //= S1.37
+//= S1.58
 #[derive(Clone, Debug)]
 pub struct BlockErrors {
     entries: Vec<Entry>,

@@ -17,6 +17,7 @@ const FIFTH: usize = BLOCK_LEN / 5;
 
 /// The bytes of a damaged block that are changed.
 //= S1.41
+//= S1.54
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockCorruption {
     /// All 28 that carry data, as the algorithm says.

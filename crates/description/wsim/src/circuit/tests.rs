@@ -56,6 +56,7 @@ fn without_errors_every_picture_arrives_bit_for_bit() {
 /// both the packet.
 //= S1.42
 //= S1.44
+//= S1.58
 #[test]
 fn damage_to_data_is_passed_up_by_udp_lite_alone() {
     let sent = pictures(4, 100);

@@ -87,6 +87,7 @@ fn a_fifth_of_a_block_are_six_of_its_thirty_bytes() {
 
 /// With a fifth of its bytes changed, the second block need not hit the header.
 //= S1.42
+//= S1.54
 #[test]
 fn in_the_reading_of_a_fifth_a_byte_decides_and_not_a_block() {
     let config =

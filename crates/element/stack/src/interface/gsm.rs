@@ -50,6 +50,8 @@ pub struct GsmLinkConfig {
 /// section 4: blocks in datagrams, and two clocks.
 //= S1.24
 //= S1.27
+//= S1.25
+//= S1.59
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GsmTunnel {
     /// Blocks that wait in each direction before the first one is given; at most twice as many do.

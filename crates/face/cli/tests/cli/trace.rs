@@ -139,6 +139,7 @@ fn simulate(folder: &Folder, name: &str, kind: &str, damage: &str, args: &[&str]
 }
 
 //= S3.3
+//= S1.33
 #[test]
 fn what_the_air_did_in_a_run_is_recorded_and_replayed_exactly() {
     for (kind, expose) in [("pipe", ""), ("wavelan", ""), ("wavelan", "expose = [\"control\"]")] {
