@@ -1,4 +1,5 @@
-//! Against foreign programs: ffmpeg sends to us and receives from us, tshark reads what we write.
+//! Against foreign programs: ffmpeg and GStreamer send to us and receive from us, ffplay plays what
+//! we send, tshark reads what we write.
 
 use std::io::Write as _;
 use std::net::UdpSocket;
@@ -269,10 +270,17 @@ fn send_all(codec: VideoCodec, stream: &[u8], port: u16) {
     socket.send_to(&rtcp, ("127.0.0.1", port + 1)).expect("loopback carries it");
 }
 
+/// A picture without the zeros at its end, of which GStreamer adds four.
+fn without_zeros(part: &[u8]) -> &[u8] {
+    let length = part.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    &part[..length]
+}
+
 /// ffmpeg looks at the first pictures to know the format, and copies from the first that it
 /// understands; it may leave out the last, whose end it did not see.
 fn compare(codec: VideoCodec, received: &[u8], sent: &[u8]) {
-    let (ours, theirs) = (parts(codec, sent), parts(codec, received));
+    let cut = |stream| parts(codec, stream).into_iter().map(without_zeros).collect::<Vec<_>>();
+    let (ours, theirs) = (cut(sent), cut(received));
     let slack = if codec == VideoCodec::H264 { 4 } else { 1 };
     assert!(theirs.len() + slack >= ours.len(), "{} of {} arrived", theirs.len(), ours.len());
     for (number, part) in theirs.iter().enumerate() {
@@ -289,6 +297,148 @@ fn ffmpeg_receives_our_h263_plus() {
 #[test]
 fn ffmpeg_receives_our_h264() {
     ffmpeg_receives(VideoCodec::H264, "to-h264");
+}
+
+/// The names of an encoding in GStreamer: in packets, and its parser, payloader and depayloader.
+fn gstreamer(codec: VideoCodec) -> [&'static str; 4] {
+    match codec {
+        VideoCodec::H264 => ["H264", "h264parse", "rtph264pay", "rtph264depay"],
+        _ => ["H263-1998", "h263parse", "rtph263ppay", "rtph263pdepay"],
+    }
+}
+
+/// Returns GStreamer with a pipeline; `None` if it or one of the elements is missing.
+fn pipeline(codec: VideoCodec, text: &str) -> Option<Command> {
+    let has = |name: &&str| {
+        let mut inspect = Command::new("gst-inspect-1.0");
+        let found = inspect.args(["--exists", name]).stderr(Stdio::null()).status();
+        found.is_ok_and(|status| status.success())
+    };
+    if !gstreamer(codec)[1..].iter().all(has) {
+        return None;
+    }
+    let mut command = Command::new("gst-launch-1.0");
+    command.arg("-q").args(text.split_whitespace()).stdout(Stdio::null());
+    Some(command)
+}
+
+fn gstreamer_receives(codec: VideoCodec, name: &str) {
+    let folder = Folder::new(name);
+    let Some(clip) = clip(&folder, codec) else {
+        windfall_testkit::skip!("ffmpeg or its encoder of {codec:?} is missing");
+    };
+    let stream = std::fs::read(&clip).expect("the clip is there");
+    let (port, out) = (free_ports(), folder.file("received"));
+    let [encoding, _, _, depayloader] = gstreamer(codec);
+    let count = packets(codec, &stream).iter().map(Vec::len).sum::<usize>();
+    let form = if codec == VideoCodec::H264 {
+        "! video/x-h264,stream-format=byte-stream,alignment=au"
+    } else {
+        ""
+    };
+    let text = format!(
+        "udpsrc address=127.0.0.1 port={port} num-buffers={count} caps=application/x-rtp,\
+         media=video,clock-rate=90000,encoding-name={encoding},payload=96 ! {depayloader} {form} \
+         ! filesink location={}",
+        out.display()
+    );
+    let Some(mut command) = pipeline(codec, &text) else {
+        windfall_testkit::skip!("GStreamer or its plugins good and bad are missing");
+    };
+    let mut child = command.spawn().expect("GStreamer runs");
+    wait_until(|| is_listening(port));
+    send_all(codec, &stream, port);
+    wait_until(|| child.try_wait().expect("it was started").is_some());
+    assert_success(child);
+    compare(codec, &std::fs::read(&out).expect("GStreamer has written"), &stream);
+}
+
+fn gstreamer_sends(codec: VideoCodec, name: &str) {
+    let folder = Folder::new(name);
+    let Some(clip) = clip(&folder, codec) else {
+        windfall_testkit::skip!("ffmpeg or its encoder of {codec:?} is missing");
+    };
+    let socket = bound();
+    let port = socket.local_addr().expect("it is bound").port();
+    let [_, parser, payloader, _] = gstreamer(codec);
+    let text = format!(
+        "filesrc location={} ! {parser} ! {payloader} mtu=400 pt=96 ! udpsink host=127.0.0.1 \
+         port={port} sync=false",
+        clip.display()
+    );
+    let Some(mut command) = pipeline(codec, &text) else {
+        windfall_testkit::skip!("GStreamer or its plugins good and bad are missing");
+    };
+    let child = command.spawn().expect("GStreamer runs");
+    let stream = receive(&socket, codec, 19);
+    assert_success(child);
+    compare(codec, &stream, &std::fs::read(&clip).expect("the clip is there"));
+}
+
+//= S1.4
+#[test]
+fn gstreamer_receives_our_h263_plus() {
+    gstreamer_receives(VideoCodec::H263Plus, "to-gst-h263p");
+}
+
+//= S1.4
+#[test]
+fn gstreamer_receives_our_h264() {
+    gstreamer_receives(VideoCodec::H264, "to-gst-h264");
+}
+
+//= S1.4
+#[test]
+fn gstreamer_sends_h263_plus_and_the_same_stream_arrives() {
+    gstreamer_sends(VideoCodec::H263Plus, "from-gst-h263p");
+}
+
+//= S1.4
+#[test]
+fn gstreamer_sends_h264_and_the_same_stream_arrives() {
+    gstreamer_sends(VideoCodec::H264, "from-gst-h264");
+}
+
+fn ffplay_plays(codec: VideoCodec, name: &str) {
+    if Command::new("ffplay").arg("-version").stdout(Stdio::null()).status().is_err() {
+        windfall_testkit::skip!("ffplay is not installed (Debian: ffmpeg)");
+    }
+    let folder = Folder::new(name);
+    let Some(clip) = clip(&folder, codec) else {
+        windfall_testkit::skip!("ffmpeg or its encoder of {codec:?} is missing");
+    };
+    let stream = std::fs::read(&clip).expect("the clip is there");
+    let port = free_ports();
+    let address = "127.0.0.1".parse().expect("it is an address");
+    let size = Some((176, 144, 10.0));
+    let session = SdpSession { address, port, payload_type: 96, codec, size };
+    let sdp = folder.file("session.sdp");
+    std::fs::write(&sdp, session.to_text("a test")).expect("the folder can be written");
+    let shown = std::fs::File::create(folder.file("shown")).expect("the folder can be written");
+    // Without a screen: the filter tells of each picture that is decoded.
+    let mut command = Command::new("ffplay");
+    command.env("SDL_VIDEODRIVER", "dummy").args(["-hide_banner", "-autoexit", "-an"]);
+    command.args(["-protocol_whitelist", "file,rtp,udp", "-max_delay", "0", "-noframedrop"]);
+    command.args(["-vf", "showinfo", "-i"]).arg(&sdp).stdin(Stdio::null()).stderr(shown);
+    let mut child = command.spawn().expect("ffplay runs");
+    wait_until(|| is_listening(port) && is_listening(port + 1));
+    send_all(codec, &stream, port);
+    wait_until(|| child.try_wait().expect("it was started").is_some());
+    let shown = std::fs::read_to_string(folder.file("shown")).expect("ffplay has written");
+    let pictures = shown.lines().filter(|line| line.contains("s:176x144")).count();
+    assert!(pictures >= 15, "{pictures} of 20 pictures: {shown}");
+}
+
+//= S1.4
+#[test]
+fn ffplay_plays_our_h263_plus() {
+    ffplay_plays(VideoCodec::H263Plus, "play-h263p");
+}
+
+//= S1.4
+#[test]
+fn ffplay_plays_our_h264() {
+    ffplay_plays(VideoCodec::H264, "play-h264");
 }
 
 /// A capture in the classic format of libpcap, of IPv4 packets without a link header.
