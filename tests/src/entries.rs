@@ -6,6 +6,7 @@
 
 mod circuit;
 mod coded;
+mod protected;
 mod repairs;
 mod rtp;
 mod serial;
@@ -50,6 +51,7 @@ use windfall_wire_net::{
 
 pub use circuit::{rlp, trau};
 pub use coded::coded;
+pub use protected::protected;
 pub use repairs::repairs;
 pub use rtp::rtp;
 pub use serial::ppp;
@@ -63,7 +65,7 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 30] = [
+pub const ENTRIES: [Entry; 31] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
@@ -94,6 +96,7 @@ pub const ENTRIES: [Entry; 30] = [
     ("ppp", ppp),
     ("sap_offer", sap_offer),
     ("repairs", repairs),
+    ("protected", protected),
 ];
 
 /// An IP packet of either version, and whatever it carries.
