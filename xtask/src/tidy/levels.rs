@@ -30,7 +30,7 @@ const NEVER_REACH: [(&str, &str, &str); 5] = [
 ];
 
 /// The crates that may import the air directly; no machine may know it.
-const MAY_IMPORT_CHANNEL: [&str; 7] = [
+const MAY_IMPORT_CHANNEL: [&str; 8] = [
     "windfall-network",
     "windfall-scenario",
     "windfall-trace",
@@ -38,6 +38,7 @@ const MAY_IMPORT_CHANNEL: [&str; 7] = [
     "windfall-sim",
     "windfall-live",
     "windfall-reproduce-sap",
+    "windfall-reproduce-corruption",
 ];
 
 /// Packages beside the levels, which may import anything and which no crate may import.

@@ -2,8 +2,10 @@
 //! WLAN: the Challenge of Harnessing Known-Corrupt Data*.
 
 mod benefits;
+mod tables;
+mod walks;
 
 use windfall_experiment::Figure;
 
 /// The figures of paper 004.
-pub const FIGURES: &[Figure] = &[benefits::FIGURE];
+pub const FIGURES: &[Figure] = &[tables::FIGURE, benefits::FIGURE];
