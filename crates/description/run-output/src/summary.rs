@@ -10,10 +10,12 @@ use windfall_base::{Drops, Duration, Seed};
 use windfall_network::{ElementId, LinkLedger, Network};
 
 mod application;
+mod energy;
 mod rows;
 
 pub use application::ApplicationSummary;
 use application::measure;
+pub use energy::{EnergySummary, StationEnergySummary};
 use rows::{width_of, write_rows};
 
 /// The format of the JSON summary; the number grows when a member changes its meaning or
@@ -121,20 +123,6 @@ pub struct RadioSummary {
     pub joules_per_byte: Option<f64>,
 }
 
-/// Energy of all radios of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct EnergySummary {
-    /// The energy of all radios.
-    pub joules: f64,
-    /// Bytes of payload that applications received; of the packets delivered where there are none.
-    pub bytes: u64,
-    /// True if those are bytes of applications, not of packets.
-    pub is_payload: bool,
-    /// The energy for each of them; absent if there are none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub joules_per_byte: Option<f64>,
-}
-
 /// Effort and outcome of a flow on a link (S3.29).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FlowSummary {
@@ -207,7 +195,7 @@ pub struct Overcommitment {
 }
 
 /// The packets that a station dropped; in real time, its kernel and its devices.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StationSummary {
     /// Name of the station.
     pub name: String,
@@ -224,6 +212,9 @@ pub struct StationSummary {
     /// not taken are left out.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tcp: BTreeMap<&'static str, u64>,
+    /// The energy of the station; absent unless the scenario names a model of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<StationEnergySummary>,
 }
 
 /// A program beside the command that ended with another status than 0 before it was told to end.
@@ -440,6 +431,11 @@ impl Summary {
             let steps = station.tcp.iter().map(|(name, n)| format!("{} {n}", tcp_step(name)));
             let steps = steps.collect::<Vec<_>>().join(", ");
             let _ = writeln!(out, "TCP at {}: {steps}", station.name);
+        }
+        for station in &self.stations {
+            if let Some(energy) = &station.energy {
+                let _ = writeln!(out, "energy of {} {energy}", station.name);
+            }
         }
         for failed in &self.failed {
             let _ = writeln!(out, "{failed}");

@@ -13,6 +13,7 @@ mod check;
 mod departures;
 mod direction;
 mod effect;
+mod energy;
 mod error;
 mod flags;
 mod flows;

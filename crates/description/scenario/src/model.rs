@@ -42,6 +42,11 @@ settings! {
         }
         /// Admit reservations beyond what the link can keep in the worst case
         "overcommit" overcommit: bool { value: "SWITCH", example: "on", default: "off" }
+        /// Energy model of every station that names none: a preset, or a file NAME.toml
+        "energy" energy: String {
+            value: "MODEL", example: "laptop-2000", unset: "none", requirement: "S2.22",
+            detail: "[energy.md](../energy.md#models) describes them.",
+        }
         /// Congestion control of TCP in the kernel of every station
         "tcp-congestion" tcp_congestion: String {
             value: "NAME", example: "reno", unset: "the system's own",

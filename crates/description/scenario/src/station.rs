@@ -22,6 +22,11 @@ settings! {
             value: "SETTINGS", example: "new-reno, min-rto=500ms", default: "cubic",
             detail: "[tcp.md](../tcp.md#settings) has the settings.",
         }
+        /// Energy model: a preset, or a file NAME.toml
+        "energy" energy: String {
+            value: "MODEL", example: "laptop-2000", unset: "the `energy` of the run",
+            requirement: "S2.22", detail: "[energy.md](../energy.md#models) describes them.",
+        }
     }
     required {
         /// Name of the station, unique in the scenario

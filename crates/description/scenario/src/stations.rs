@@ -3,6 +3,8 @@
 use core::net::IpAddr;
 use std::collections::BTreeMap;
 
+use windfall_energy::EnergyModel;
+
 use crate::tcp::TcpSettings;
 use crate::values::Prefix;
 
@@ -10,7 +12,7 @@ use crate::values::Prefix;
 pub(crate) type Places<'a> = BTreeMap<&'a str, usize>;
 
 /// A station, worked out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct StationPlan {
     /// The name of the station.
     pub name: String,
@@ -20,6 +22,8 @@ pub struct StationPlan {
     pub simulated: bool,
     /// The settings of its TCP, where its host is simulated.
     pub tcp: TcpSettings,
+    /// The model of its energy, if the scenario names one.
+    pub energy: Option<EnergyModel>,
     /// Its interfaces, in the order of the links.
     pub interfaces: Vec<InterfacePlan>,
     /// The routes that it names; if there are none, it takes the shortest ways, which

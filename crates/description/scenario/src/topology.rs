@@ -60,7 +60,7 @@ impl Scenario {
             return Err(Fault::at(link.stations.span(), message));
         }
         let places = self.places();
-        let stations = self.station_plans(level, &networks, &places)?;
+        let stations = self.station_plans((level, &networks), &places, files)?;
         if let Some(clash) = addresses::clash(&stations) {
             return Err(self.fault_of_clash(&stations, clash));
         }
@@ -153,9 +153,9 @@ impl Scenario {
 
     fn station_plans(
         &self,
-        level: u8,
-        networks: &[addresses::Network],
+        (level, networks): (u8, &[addresses::Network]),
         places: &Places<'_>,
+        files: &mut Files<'_, '_>,
     ) -> Result<Vec<StationPlan>, Fault> {
         // The link and the end there of each interface of each station.
         let mut ends = vec![Vec::new(); self.stations.len()];
@@ -169,6 +169,7 @@ impl Scenario {
         let plans = self.stations.iter().zip(&ends).map(|(station, ends)| {
             let mut plan = self.station(level, networks, station, ends);
             plan.routes = own_routes(station, &plan)?;
+            plan.energy = self.energy_model(station, files)?;
             Ok(plan)
         });
         plans.collect()
@@ -217,6 +218,7 @@ impl Scenario {
             forward: station.forward.value().unwrap_or(false),
             simulated: station.simulated.value().unwrap_or(false),
             tcp: station.tcp.value().unwrap_or_default(),
+            energy: None,
             interfaces: ends.collect(),
             routes: Vec::new(),
         }

@@ -132,7 +132,8 @@ impl Watcher {
             windfall_summary::of_network(network, topology, seed, command, outcome.duration);
         summary.stations = stations(topology, outcome);
         summary.failed = failed(topology, outcome);
-        windfall_summary::add_radio_energy(&mut summary, network);
+        let ended = Instant::START + outcome.duration;
+        windfall_summary::add_energy(&mut summary, network, topology, ended);
         summary.lateness = Some(lateness(&outcome.lateness));
         summary
     }

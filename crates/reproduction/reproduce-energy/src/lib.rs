@@ -1,8 +1,12 @@
 //! The experiments of paper 002: Agarwal, *Conserving Energy in TCP for Mobile Ad-Hoc Networks*.
 //!
-//! Those that are here are about what the paper says of TCP itself.
+//! Some are about what the paper says of TCP itself; those of section 5 run its two laptops over
+//! 802.11b, and ask their energy model how long the batteries last.
 
+mod laptops;
+mod lifetimes;
 mod lookup;
+mod segment_size;
 mod stretch;
 #[cfg(test)]
 mod tests;
@@ -11,4 +15,5 @@ mod trailer;
 use windfall_experiment::Figure;
 
 /// The figures of paper 002, in its order.
-pub const FIGURES: &[Figure] = &[stretch::FIGURE, lookup::FIGURE, trailer::FIGURE];
+pub const FIGURES: &[Figure] =
+    &[stretch::FIGURE, lookup::FIGURE, trailer::FIGURE, lifetimes::FIGURE, segment_size::FIGURE];

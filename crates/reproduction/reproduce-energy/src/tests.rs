@@ -14,6 +14,20 @@ fn check(figure: &Figure, claims: usize) {
     assert!(!mutated.is_as_recorded(), "{}", mutated.claims_table().to_text());
 }
 
+//= S2.25
+#[test]
+fn the_laptop_lasts_223_minutes_idle_and_110_sending() {
+    check(&lifetimes::FIGURE, 3);
+}
+
+//= S2.20
+//= S2.29
+//= S2.40
+#[test]
+fn larger_packets_carry_more_bytes_in_less_time() {
+    check(&segment_size::FIGURE, 5);
+}
+
 //= S2.14
 #[test]
 fn remembered_entries_answer_trains_and_hashing_answers_all() {

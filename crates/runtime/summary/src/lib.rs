@@ -1,16 +1,18 @@
 //! Sums up a run from its network: the same for simulated and for real time.
 //!
 //! - [`of_simulation`]: the whole [`Summary`] of a run in simulated time.
-//! - [`of_network`], [`add_simulated_hosts`] and [`add_radio_energy`]: its parts, in this order,
+//! - [`of_network`], [`add_simulated_hosts`] and [`add_energy`]: its parts, in this order,
 //!   for runs whose stations are others: in real time a kernel stands there.
 
 mod applications;
 
 use windfall_base::{Duration, Instant, Seed};
-use windfall_energy::{Card, joules_per_byte};
-use windfall_mac::wifi::radio::State;
-use windfall_network::{ElementId, Network};
-use windfall_run_output::summary::{LinkSummary, RadioSummary, StationSummary, Summary, named};
+use windfall_energy::{Card, EnergyModel, StationUsage, joules_per_byte};
+use windfall_mac::wifi::radio::{Airtime, State};
+use windfall_network::{ElementId, Network, SimulatedStation};
+use windfall_run_output::summary::{
+    LinkSummary, RadioSummary, StationEnergySummary, StationSummary, Summary, named,
+};
 use windfall_scenario::Topology;
 
 /// Sums up a run in simulated time that began at [`Instant::START`] and has come to `now`.
@@ -26,13 +28,13 @@ pub fn of_simulation(
 ) -> Summary {
     let mut summary = of_network(network, topology, seed, command, now - Instant::START);
     add_simulated_hosts(&mut summary, network, topology, now);
-    add_radio_energy(&mut summary, network);
+    add_energy(&mut summary, network, topology, now);
     summary
 }
 
 /// Sums up the links and flows of a network whose run has lasted for `duration`.
 ///
-/// The caller adds stations and applications, and then the energy by [`add_radio_energy`].
+/// The caller adds stations and applications, and then the energy by [`add_energy`].
 #[must_use]
 pub fn of_network(
     network: &Network,
@@ -45,7 +47,10 @@ pub fn of_network(
     summary.add_overcommitted(&topology.overcommitted);
     for interface in network.interfaces() {
         let mut link = LinkSummary::new(network.name(interface), network.ledger(interface));
-        link.radio = radio_summary(network, interface, Instant::START + duration);
+        let station = topology.stations.get(network.station_of(interface));
+        let model = station.and_then(|station| station.energy.as_ref());
+        let card = model.map_or(Card::WAVELAN, |model| model.card);
+        link.radio = radio_summary(network, interface, Instant::START + duration, &card);
         summary.links.push(link);
         summary.add_flows(network, interface, &topology.flows);
     }
@@ -72,20 +77,76 @@ pub fn add_simulated_hosts(
     summary.applications.extend(applications::summaries(network, topology, now));
 }
 
-/// Adds up the energy of all radios, for each byte that arrived; links and applications are
-/// entered by then.
-pub fn add_radio_energy(summary: &mut Summary, network: &Network) {
+/// Adds the energy of all radios, for each byte that arrived, and that of each station for which
+/// the scenario names an energy model; links, stations and applications are entered by then.
+pub fn add_energy(summary: &mut Summary, network: &Network, topology: &Topology, now: Instant) {
     let delivered = network.interfaces().map(|it| network.ledger(it).delivered_bytes).sum();
     summary.add_energy(delivered);
+    let plans = topology.stations.iter().enumerate();
+    for (number, plan) in plans.filter(|(_, plan)| plan.energy.is_some()) {
+        let own = summary.stations.iter_mut().find(|station| station.name == plan.name);
+        if let (Some(own), Some(model)) = (own, &plan.energy) {
+            own.energy = Some(station_energy(model, network, number, now));
+        }
+    }
+}
+
+/// Returns what the station `number` did up to `now`, as far as it takes energy.
+#[must_use]
+pub fn station_usage(network: &Network, number: usize, now: Instant) -> StationUsage {
+    let mut airtime = Airtime::default();
+    let own = network.interfaces().filter(|it| network.station_of(*it) == number);
+    for radio in own.filter_map(|interface| network.airtime(interface, now)) {
+        for state in State::ALL {
+            airtime.add(state, radio.of(state));
+        }
+    }
+    let station = network.station(number);
+    StationUsage {
+        airtime,
+        operations: station.map(SimulatedStation::tcp_operations).unwrap_or_default(),
+        span: now - Instant::START,
+    }
+}
+
+//= S2.28
+/// Returns the energy of the station `number` up to `now` by its model.
+fn station_energy(
+    model: &EnergyModel,
+    network: &Network,
+    number: usize,
+    now: Instant,
+) -> StationEnergySummary {
+    let usage = station_usage(network, number, now);
+    let energy = model.energy(&usage);
+    let own = network.interfaces().filter(|it| network.station_of(*it) == number);
+    let bytes = own.map(|it| network.ledger(it)).map(|it| it.delivered_bytes + it.received_bytes);
+    let bytes = bytes.sum();
+    StationEnergySummary {
+        model: model.name.clone(),
+        joules: energy.total(),
+        platform_joules: energy.platform,
+        radio_joules: energy.of_radio(),
+        tcp_joules: energy.processor.total(),
+        part_joules: energy.parts().filter(|(_, joules)| *joules > 0.0).collect(),
+        bytes,
+        joules_per_byte: joules_per_byte(energy.total(), bytes),
+        lifetime_seconds: model.lifetime(&usage).map(Duration::as_secs_f64),
+    }
 }
 
 //= S2.22
 /// Returns the time that the radio of an interface spent in each state up to `now`, and its energy
-/// by the currents of paper 002's card; `None` where there is no radio of 802.11.
-fn radio_summary(network: &Network, interface: ElementId, now: Instant) -> Option<RadioSummary> {
+/// by the currents of `card`; `None` where there is no radio of 802.11.
+fn radio_summary(
+    network: &Network,
+    interface: ElementId,
+    now: Instant,
+    card: &Card,
+) -> Option<RadioSummary> {
     let airtime = network.airtime(interface, now)?;
     let seconds = State::ALL.map(|state| (state.name(), airtime.of(state).as_secs_f64()));
-    let joules = Card::WAVELAN.joules(&airtime);
+    let joules = card.joules(&airtime);
     let ledger = network.ledger(interface);
     let (sent, received) = (ledger.delivered_bytes, ledger.received_bytes);
     Some(RadioSummary {

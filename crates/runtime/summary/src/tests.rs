@@ -86,3 +86,28 @@ fn the_radios_account_for_the_whole_run_and_add_up() {
     assert_eq!(energy.joules, radios.iter().map(|it| it.joules).sum::<f64>());
     assert!(energy.is_payload && energy.bytes > 0);
 }
+
+//= S2.28
+#[test]
+fn a_station_with_a_model_has_an_energy_of_its_own() {
+    let scenario = scenario("wifi-b");
+    let text = scenario.replace("name = \"near\" }", "name = \"near\", energy = \"mote\" }");
+    let summary = run(&text, Seed(7));
+    let energy = summary.stations[0].energy.clone().expect("near has a model");
+    assert_eq!(summary.stations[1].energy, None);
+    assert_eq!(energy.model, "mote");
+    assert_eq!(energy.tcp_joules, 0.0, "it sends datagrams");
+    let radio = summary.links[0].radio.as_ref().expect("a radio");
+    assert!((radio.joules - energy.radio_joules).abs() < 1e-9, "the card of the model");
+    assert!((energy.platform_joules - 0.5 * 0.0054).abs() < 1e-9);
+    let parts = energy.part_joules.values().sum::<f64>();
+    assert!((parts - energy.joules).abs() < 1e-9);
+    // 7.5 Wh, of which four fifths are used, at the mean power of half a second.
+    let expected = 7.5 * 3_600.0 * 0.8 / (energy.joules / 0.5);
+    assert!((energy.lifetime_seconds.unwrap() - expected).abs() < 1e-3);
+    assert_eq!(energy.bytes, radio.bytes_moved);
+    // On a wire there is no radio, and the platform draws its power nevertheless.
+    let wire = text.replace("wifi-b", "pipe");
+    let energy = run(&wire, Seed(7)).stations[0].energy.clone().expect("near has a model");
+    assert_eq!((energy.radio_joules, energy.joules), (0.0, energy.platform_joules));
+}

@@ -69,11 +69,13 @@ fn what_only_real_time_has_is_added() {
         waiting: 0,
         congestion: Some("reno".into()),
         tcp: [("paws_checks", 7), ("acks_sent", 2)].into(),
+        energy: Some(StationEnergySummary { model: "mote".into(), ..Default::default() }),
     });
     let text = summary.to_text();
     assert!(text.contains("late by more than 1 ms: 1 of 9 deliveries; worst 2.500 ms\n"), "{text}");
     assert!(text.contains("TCP congestion control at far: reno\n"), "{text}");
     assert!(text.contains("TCP at far: ACKs sent 2, timestamp checks (PAWS) 7\n"), "{text}");
+    assert!(text.contains("energy of far (mote): 0 J, of which"), "{text}");
     assert!(text.contains("dropped before the link at far: device 4\n"), "{text}");
     assert!(text.contains("dropped after the link at far: kernel 1, udp-checksum 3\n"), "{text}");
 }

@@ -167,7 +167,8 @@ impl Folder {
 fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
     let folder = Folder::new("json");
     folder.write("flows.toml", near_and_far("duration = \"500ms\"\novercommit = true", FLOWS));
-    folder.write("radio.toml", near_and_far("duration = \"100ms\"", RADIO));
+    let keys = "duration = \"100ms\"\nenergy = \"laptop-2000\"";
+    folder.write("radio.toml", near_and_far(keys, RADIO));
     folder
         .write("marks.toml", include_str!("../../../../../scenarios/examples/marking-queue.toml"));
     let code = include_str!("../../../../../scenarios/examples/code-across-packets.toml");

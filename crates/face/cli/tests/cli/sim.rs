@@ -45,6 +45,45 @@ fn good(output: &Output) -> String {
     text(&output.stdout)
 }
 
+//= S2.27
+//= S2.28
+#[test]
+fn a_station_with_an_energy_model_has_an_account_of_its_joules() {
+    let folder = Folder::new("sim-energy");
+    let wifi = SCENARIO.replace("rate = \"2Mbps\"\nber = 1e-4\narq = 2", "kind = \"wifi-g\"");
+    let model = "base = \"mote\"\n[platform]\nwatts = 4.0\n[battery]\nwatt-hours = 0.01\n";
+    folder.write("own.toml", model);
+    let run = |energy: &str| folder.sim(&wifi, &["--json", "--energy", energy]);
+    let json: serde_json::Value = serde_json::from_str(&good(&run("own.toml"))).expect("JSON");
+    for station in json["stations"].as_array().expect("stations") {
+        let energy = &station["energy"];
+        let number = |key: &str| energy[key].as_f64().expect("a number");
+        assert_eq!(energy["model"], "own.toml");
+        assert!((number("platform_joules") - 2.0).abs() < 1e-9, "4 W for half a second");
+        let parts = energy["part_joules"].as_object().expect("parts").values();
+        let sum: f64 = parts.map(|joules| joules.as_f64().expect("a number")).sum();
+        assert!((sum - number("joules")).abs() < 1e-9, "{energy}");
+        let lifetime = 36.0 / (number("joules") / 0.5);
+        assert!((number("lifetime_seconds") - lifetime).abs() < 1e-6, "{energy}");
+    }
+    let shown = good(&folder.sim(&wifi, &["--energy", "phone"]));
+    assert!(shown.contains("(phone): ") && shown.contains("; the battery lasts "), "{shown}");
+    // What makes no sense is refused by name, with the value and the fix.
+    folder.write("negative.toml", "[radio]\ntransmit = -0.28\n");
+    folder.write("empty.toml", "[battery]\nwatt-hours = 0\n");
+    for (energy, message) in [
+        ("brick", "no energy model \"brick\"; there are laptop-2000, wifi-chip"),
+        ("negative.toml", "negative.toml: radio.transmit is -0.28"),
+        ("empty.toml", "an empty battery lasts for no time"),
+        ("missing.toml", "cannot read missing.toml"),
+    ] {
+        let output = folder.sim(&wifi, &["--energy", energy]);
+        assert_eq!(output.status.code(), Some(2), "{energy}");
+        let said = text(&output.stderr);
+        assert!(said.contains(message), "{energy}: {said}");
+    }
+}
+
 //= S2.22
 #[test]
 fn a_radio_says_how_long_it_did_what_and_what_that_cost() {

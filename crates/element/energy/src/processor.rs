@@ -19,6 +19,11 @@ pub struct Processor {
     pub checksum_byte: f64,
     /// A segment processed in full, or written without a template.
     pub segment: f64,
+    /// An acknowledgment beyond its segment: the sender's queue, window and timers, or the
+    /// receiver's decision to send it.
+    pub acknowledgment: f64,
+    /// An option of a segment, written or read: a timestamp, a SACK block.
+    pub option: f64,
     /// A segment that header prediction takes, or that a template makes, as a share of that.
     pub predicted_share: f64,
     /// One comparison of addresses and ports in a lookup, or of timestamps, as a share of that.
@@ -30,13 +35,16 @@ impl Processor {
     /// card and memory, 15 % between kernel and application, 15 % in TCP of which the checksum is
     /// a quarter (Wang and Singh 2003, 2004, who measured what paper 002 proposes); what is left
     /// goes to the interrupt. Prediction is taken as a fifth of full processing (five comparisons,
-    /// S2.6), a comparison as a twenty-fifth.
+    /// S2.6), a comparison as a twenty-fifth; what an acknowledgment costs beyond its segment as
+    /// much as a prediction, an option as much as a comparison.
     pub const SHARES: Self = Self {
         interrupt: 0.05,
         device_byte: 0.65 / 1500.0,
         copied_byte: 0.15 / 1480.0,
         checksum_byte: 0.0375 / 1480.0,
         segment: 0.1125,
+        acknowledgment: 0.1125 * 0.2,
+        option: 0.1125 * 0.04,
         predicted_share: 0.2,
         comparison_share: 0.04,
     };
@@ -80,17 +88,63 @@ pub struct ProcessorCost {
     pub checksums: f64,
     /// Lookups, checks and headers.
     pub processing: f64,
+    /// Acknowledgments, sent and received, beyond their segments.
+    pub acknowledgments: f64,
+    /// Timestamps and SACK blocks.
+    pub options: f64,
 }
 
 impl ProcessorCost {
     /// Returns the sum of all steps.
     #[must_use]
     pub fn total(&self) -> f64 {
-        self.interrupts + self.device + self.copies + self.checksums + self.processing
+        self.parts().into_iter().map(|(_, cost)| cost).sum()
+    }
+
+    /// Returns the cost of each kind of step with its name.
+    #[must_use]
+    pub fn parts(&self) -> [(&'static str, f64); 7] {
+        [
+            ("interrupts", self.interrupts),
+            ("device", self.device),
+            ("copies", self.copies),
+            ("checksums", self.checksums),
+            ("processing", self.processing),
+            ("acknowledgments", self.acknowledgments),
+            ("options", self.options),
+        ]
     }
 }
 
 impl Processor {
+    /// Steps that cost nothing, or that are part of what the platform draws.
+    pub const FREE: Self = Self {
+        interrupt: 0.0,
+        device_byte: 0.0,
+        copied_byte: 0.0,
+        checksum_byte: 0.0,
+        segment: 0.0,
+        acknowledgment: 0.0,
+        option: 0.0,
+        ..Self::SHARES
+    };
+
+    /// Returns the same costs in another unit: [`SHARES`](Self::SHARES) times the joules of a full
+    /// segment of 1500 bytes are joules.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        Self {
+            interrupt: self.interrupt * factor,
+            device_byte: self.device_byte * factor,
+            copied_byte: self.copied_byte * factor,
+            checksum_byte: self.checksum_byte * factor,
+            segment: self.segment * factor,
+            acknowledgment: self.acknowledgment * factor,
+            option: self.option * factor,
+            ..self
+        }
+    }
+
     /// Computes the cost of the steps under a system.
     ///
     /// Every byte of a segment is summed once on its way in or out, so the bytes summed are those
@@ -113,6 +167,8 @@ impl Processor {
             copies: if system.single_copy { 0.0 } else { self.copied_byte * bytes },
             checksums: if system.combined_checksum { 0.0 } else { self.checksum_byte * bytes },
             processing: self.segment * segments,
+            acknowledgments: self.acknowledgment * (steps.acks_sent + steps.acks_received) as f64,
+            options: self.option * (steps.timestamps + steps.sack_blocks) as f64,
         }
     }
 }
@@ -168,6 +224,30 @@ mod tests {
         });
         let saved = 1.0 - all.total() / before.total();
         assert!((0.2..0.3).contains(&saved), "{saved}");
+    }
+
+    #[test]
+    fn acknowledgments_and_options_have_costs_of_their_own() {
+        //= S2.13
+        let cost = |steps: Operations| Processor::SHARES.cost(&steps, &System::default());
+        let plain = cost(bulk());
+        let acked = cost(Operations { acks_sent: 400, acks_received: 100, ..bulk() });
+        assert!((acked.acknowledgments - 500.0 * 0.0225).abs() < 1e-9);
+        assert_eq!(ProcessorCost { acknowledgments: 0.0, ..acked }, plain);
+        let stamped = cost(Operations { timestamps: 2_000, sack_blocks: 3, ..bulk() });
+        assert!((stamped.options - 2_003.0 * 0.0045).abs() < 1e-9);
+        assert!((stamped.total() - plain.total() - stamped.options).abs() < 1e-9);
+    }
+
+    #[test]
+    fn costs_in_another_unit_keep_their_shares() {
+        let (steps, system) = (bulk(), System::default());
+        let joules = Processor::SHARES.times(0.01).cost(&steps, &system);
+        let shares = Processor::SHARES.cost(&steps, &system);
+        for ((_, joules), (_, share)) in joules.parts().into_iter().zip(shares.parts()) {
+            assert!((joules - 0.01 * share).abs() < 1e-12);
+        }
+        assert_eq!(Processor::FREE.cost(&steps, &system).total(), 0.0);
     }
 
     #[test]

@@ -1,12 +1,5 @@
-//! What a run costs: from the states of radios to joules.
-//!
-//! [`Card`] says what an 802.11 card draws in each state; with the [`Airtime`] of a station it
-//! gives joules, and with the bytes that arrived joules per byte. [`processor`] says what TCP's
-//! steps cost the processor.
+//! The currents of a radio card, and the energy of the states that it was in (S2.22).
 
-pub mod processor;
-
-use windfall_base::Duration;
 use windfall_mac::wifi::radio::{Airtime, State};
 
 /// The currents of a card, in amperes at its voltage.
@@ -24,6 +17,13 @@ pub struct Card {
     pub listen: f64,
     /// While it dozes.
     pub doze: f64,
+}
+
+impl Default for Card {
+    /// A card that draws nothing.
+    fn default() -> Self {
+        Self { volts: 1.0, transmit: 0.0, receive: 0.0, overhear: 0.0, listen: 0.0, doze: 0.0 }
+    }
 }
 
 impl Card {
@@ -78,21 +78,10 @@ impl Card {
     }
 }
 
-/// Joules for each byte that arrived; `None` if none did.
-#[must_use]
-pub fn joules_per_byte(joules: f64, delivered_bytes: u64) -> Option<f64> {
-    (delivered_bytes > 0).then(|| joules / delivered_bytes as f64)
-}
-
-/// Returns the life of a battery of `joules` at the mean power of a run; `None` if none was drawn.
-#[must_use]
-pub fn lifetime(joules: f64, spent: f64, span: Duration) -> Option<Duration> {
-    let watts = spent / span.as_secs_f64();
-    (watts > 0.0).then(|| Duration::from_secs_f64(joules / watts))
-}
-
 #[cfg(test)]
 mod tests {
+    use windfall_base::Duration;
+
     use super::*;
 
     //= S2.22
@@ -117,14 +106,5 @@ mod tests {
         for (watts, paper) in watts.into_iter().zip([0.05, 0.9, 1.4]) {
             assert!((watts - paper).abs() < 1e-12);
         }
-    }
-
-    #[test]
-    fn a_byte_costs_something_only_if_it_arrived() {
-        assert_eq!(joules_per_byte(1.0, 0), None);
-        assert_eq!(joules_per_byte(1.0, 4), Some(0.25));
-        let hour = Duration::from_secs(3_600);
-        assert_eq!(lifetime(7_200.0, 3_600.0, hour), Some(hour * 2));
-        assert_eq!(lifetime(1.0, 0.0, hour), None);
     }
 }

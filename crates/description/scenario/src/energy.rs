@@ -1,0 +1,37 @@
+//! The energy models that stations name (S2.22).
+
+use windfall_energy::EnergyModel;
+
+use crate::error::Fault;
+use crate::model::Scenario;
+use crate::plan::Files;
+use crate::station::Station;
+
+/// The ending of names that are those of files.
+const FILE: &str = ".toml";
+
+impl Scenario {
+    /// Returns the energy model of a station: its own, or that of the run.
+    pub(crate) fn energy_model(
+        &self,
+        station: &Station,
+        files: &mut Files<'_, '_>,
+    ) -> Result<Option<EnergyModel>, Fault> {
+        let Some(named) = station.energy.as_ref().or(self.run.energy.as_ref()) else {
+            return Ok(None);
+        };
+        let name = named.get_ref();
+        let fault = |message: String| Fault::at(named.span(), message);
+        if !name.ends_with(FILE) {
+            return EnergyModel::preset(name).map(Some).map_err(|error| fault(error.to_string()));
+        }
+        let bytes = files.read(name).map_err(fault)?;
+        files.budget.give_back(bytes.len());
+        let text = String::from_utf8_lossy(&bytes);
+        let model = EnergyModel::parse(name, &text);
+        model.map(Some).map_err(|error| fault(format!("{name}: {error}")))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,204 @@
+//! Paper 002's laptops in simulated time: what they send, how often TCP repeats, and how long their
+//! batteries last.
+
+use windfall_base::{Duration, Seed};
+use windfall_energy::{EnergyModel, StationUsage};
+use windfall_experiment::{Context, ExperimentError, ExperimentInput, Extent};
+use windfall_network::LinkLedger;
+use windfall_scenario::{Scenario, unplaced};
+use windfall_sim::Simulation;
+
+/// The two laptops of section 5.
+pub(crate) const TWO: &str = include_str!("../../../../scenarios/paper-002/laptops.toml");
+
+/// The sender and the receiver, by their places in the scenarios.
+pub(crate) const SENDER: usize = 0;
+pub(crate) const RECEIVER: usize = 1;
+
+/// The packet sizes of the paper, in bytes (S2.12); it calls them MSS.
+pub(crate) const SIZES: [u16; 4] = [500, 1_000, 1_500, 2_296];
+/// Settings of TCP as it was: everything on, an acknowledgment for every second segment.
+pub(crate) const NORMAL: &str = "sack, send-buffer=1MiB, receive-buffer=1MiB, initial-window=2";
+/// Bytes of the headers of IP and TCP in a packet.
+const HEADERS: u16 = 40;
+
+/// One way to run the laptops.
+#[derive(Clone, Debug)]
+pub(crate) struct Laptops {
+    /// The figure that it is for.
+    pub(crate) figure: &'static str,
+    /// The scenario, as TOML.
+    pub(crate) scenario: &'static str,
+    /// The settings of the TCP of all stations.
+    pub(crate) tcp: String,
+    /// The packet size, in bytes.
+    pub(crate) mtu: u16,
+    /// The length of frames beyond which RTS and CTS are exchanged, in bytes, if they are at all.
+    pub(crate) rts: Option<u16>,
+    /// Further lines of the table `[link.radio]`, as TOML.
+    pub(crate) radio: String,
+    /// The applications send nothing.
+    pub(crate) idle: bool,
+    /// The simulated time.
+    pub(crate) duration: Duration,
+}
+
+/// The outcome of a run of the laptops.
+#[derive(Clone, Debug)]
+pub(crate) struct Measured {
+    /// The work of each station, in the order of the scenario.
+    pub(crate) usage: Vec<StationUsage>,
+    /// Bytes of the sender's stream that the receiver had.
+    pub(crate) bytes: u64,
+    /// The ledgers of the stations' interfaces, in the same order.
+    pub(crate) ledgers: Vec<LinkLedger>,
+}
+
+impl Laptops {
+    /// The two laptops with a normal TCP and packets of 1500 bytes, for as long as the extent asks.
+    pub(crate) fn new(figure: &'static str, context: &Context<'_>) -> Self {
+        Self {
+            figure,
+            scenario: TWO,
+            tcp: NORMAL.to_owned(),
+            mtu: 1_500,
+            rts: None,
+            radio: String::new(),
+            idle: false,
+            duration: match context.extent {
+                Extent::Quick => Duration::from_secs(5),
+                Extent::Paper => Duration::from_secs(60),
+                Extent::Full => Duration::from_secs(600),
+            },
+        }
+    }
+
+    /// Runs them once.
+    ///
+    /// # Errors
+    /// If the scenario is wrong.
+    pub(crate) fn run(&self, seed: Seed) -> Result<Measured, ExperimentError> {
+        let figure = self.figure;
+        let failed = |message: String| ExperimentError::Scenario { figure, message };
+        let scenario = self.scenario()?;
+        let no_files = &mut |name: &str| Err(std::io::Error::other(format!("it names {name}")));
+        let topology = scenario.topology(0, (figure, self.scenario), no_files);
+        let topology = topology.map_err(|error| failed(error.to_string()))?;
+        let mut simulation =
+            Simulation::new(&topology, seed).map_err(|error| failed(error.to_string()))?;
+        simulation.finish();
+        let (network, now) = (simulation.network(), simulation.now());
+        let usage = |number| windfall_summary::station_usage(network, number, now);
+        // The receiver has one sink for each stream, the sender's first.
+        let receiver = network.station(RECEIVER);
+        let mut reports = receiver.into_iter().flat_map(|it| it.reports(now)).flatten();
+        let bytes = reports.find(|(name, _)| *name == "received_bytes");
+        Ok(Measured {
+            usage: (0..topology.stations.len()).map(usage).collect(),
+            bytes: bytes.map_or(0, |(_, bytes)| bytes.number() as u64),
+            ledgers: network.interfaces().map(|it| network.ledger(it).clone()).collect(),
+        })
+    }
+
+    /// Runs them with independent seeds.
+    ///
+    /// # Errors
+    /// If the scenario is wrong.
+    pub(crate) fn replicate(
+        &self,
+        context: &Context<'_>,
+    ) -> Result<Vec<Measured>, ExperimentError> {
+        context.replicate(runs(context), |seed| self.run(seed)).into_iter().collect()
+    }
+
+    /// The scenario with what differs from it.
+    fn scenario(&self) -> Result<Scenario, ExperimentError> {
+        let figure = self.figure;
+        let failed = |message: String| ExperimentError::Scenario { figure, message };
+        let text = self.scenario.replacen("[link.radio]\n", &self.radio_table(), 1);
+        let mut scenario =
+            Scenario::parse(figure, &text).map_err(|error| failed(error.to_string()))?;
+        let tcp = format!("{}, mss={}", self.tcp, self.mtu - HEADERS);
+        for station in &mut scenario.stations {
+            let tcp = tcp.parse().map_err(|error| failed(format!("{error}")))?;
+            station.tcp = Some(unplaced(tcp));
+        }
+        let mtu = self.mtu.to_string().parse().map_err(|error| failed(format!("{error}")))?;
+        scenario.links[0].mtu = Some(unplaced(mtu));
+        scenario.run.duration = Some(unplaced(self.duration));
+        if self.idle {
+            scenario.apps.clear();
+        }
+        Ok(scenario)
+    }
+
+    fn radio_table(&self) -> String {
+        let rts = self.rts.map(|bytes| format!("rts-threshold = {bytes}\n")).unwrap_or_default();
+        format!("[link.radio]\n{rts}{}\n", self.radio)
+    }
+}
+
+/// Returns the number of independent runs of each point.
+pub(crate) fn runs(context: &Context<'_>) -> usize {
+    if context.extent == Extent::Quick { 3 } else { 10 }
+}
+
+impl Measured {
+    /// Returns how long the battery of a station lasts if it goes on so, in minutes.
+    //= S2.27
+    pub(crate) fn minutes(&self, model: &EnergyModel, station: usize) -> f64 {
+        let lifetime = model.lifetime(&self.usage[station]);
+        lifetime.map_or(f64::INFINITY, |it| it.as_secs_f64() / 60.0)
+    }
+
+    /// Returns the bytes that arrive while the battery of a station lasts.
+    //= S2.28
+    pub(crate) fn bytes_of_a_battery(&self, model: &EnergyModel, station: usize) -> f64 {
+        self.rate() / 8.0 * 60.0 * self.minutes(model, station)
+    }
+
+    /// Returns the energy of a station for each byte that arrived, in joules.
+    //= S2.28
+    pub(crate) fn joules_per_byte(&self, model: &EnergyModel, station: usize) -> f64 {
+        model.energy(&self.usage[station]).total() / self.bytes as f64
+    }
+
+    /// Returns the rate at which the stream arrived, in b/s.
+    pub(crate) fn rate(&self) -> f64 {
+        self.bytes as f64 * 8.0 / self.usage[RECEIVER].span.as_secs_f64()
+    }
+}
+
+/// Returns the model of the laptops.
+///
+/// # Errors
+/// If there is no such preset.
+pub(crate) fn model(figure: &'static str) -> Result<EnergyModel, ExperimentError> {
+    let failed = |error: windfall_energy::EnergyError| ExperimentError::Scenario {
+        figure,
+        message: error.to_string(),
+    };
+    EnergyModel::preset("laptop-2000").map_err(failed)
+}
+
+/// Returns what went into all figures of the laptops.
+pub(crate) fn inputs() -> Vec<ExperimentInput> {
+    let given = ExperimentInput::given;
+    vec![
+        given(
+            "card",
+            "280, 180, 180 mA sending, receiving, listening at 5 V",
+            "section 5; \
+              listening: Feeney and Nilsson 2001",
+        ),
+        given("battery", "30 Wh", "assumed: typical of its time"),
+        given("costs of TCP's steps among each other", "docs/energy.md", "Wang and Singh 2003"),
+        given(
+            "buffers",
+            "1 MiB",
+            "section 5: a buffer of 1 MB; with windows of 64 KiB an \
+              acknowledgment every 500 ms would let 1 Mb/s through",
+        ),
+        ExperimentInput::fitted("platform and a full segment", "S2.25", "223 and 110 minutes"),
+    ]
+}
