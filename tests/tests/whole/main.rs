@@ -10,6 +10,7 @@ mod gsm;
 mod layers;
 mod marking;
 mod path_mtu;
+mod paths;
 mod pictures;
 mod sap;
 mod simulation;

@@ -113,6 +113,8 @@ struct Fate<'a> {
     header: u32,
     began: f64,
     ended: f64,
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    duplicate: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     strength: Option<i8>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -306,6 +308,7 @@ fn of_medium<'a>(event: &'a windfall_channel::MediumEvent, line: Line<'a>) -> Li
             header: event.header,
             began: seconds(event.began),
             ended: seconds(event.ended),
+            duplicate: event.duplicate,
             strength: event.strength,
             truncated,
             inverted: event.fate.inverted(),

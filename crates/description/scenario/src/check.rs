@@ -1,5 +1,7 @@
 //! Whether everything that a scenario says can be: names that exist, values that fit together.
 
+mod changes;
+
 use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +11,7 @@ use windfall_sap::Profile;
 use crate::app::{App, AppArrivals, AppKind, AppMode, AppTransport};
 use crate::direction::{Aspect, Direction};
 use crate::effect;
-use crate::error::{Fault, nearest};
+use crate::error::Fault;
 use crate::link::{Link, LinkKind, Path};
 use crate::model::{FORMAT, Scenario};
 use crate::sap;
@@ -18,6 +20,7 @@ use crate::station::Station;
 use crate::value::Value;
 use crate::values::{Get, Target};
 use crate::wifi::MAX_MTU;
+use windfall_base::nearest;
 use windfall_link::Arq;
 use windfall_link::repair::MOST_OVERHEAD;
 
@@ -59,6 +62,7 @@ pub(crate) fn scenario(scenario: &Scenario) -> Checked {
         check_station(station, own.map_or(&[], Vec::as_slice))?;
     }
     scenario.apps.iter().try_for_each(|app| check_app(app, &stations))?;
+    changes::check(scenario)?;
     effect::check(scenario)
 }
 
@@ -180,9 +184,22 @@ fn check_pipe(link: &Link) -> Checked {
     Ok(())
 }
 
+/// Refuses what only the wire of a pipe has.
+fn check_no_wire(link: &Link, kind: &str) -> Checked {
+    for direction in [&link.both, &link.uplink, &link.downlink] {
+        let is_of_others = |aspect: &Aspect| !matches!(aspect, Aspect::Pipe);
+        if let Some((key, span)) = foreign_setting(direction, is_of_others) {
+            let message = format!("a {kind} has no {key}: remove it, or use kind = \"pipe\"");
+            return Err(Fault::at(span, message));
+        }
+    }
+    Ok(())
+}
+
 /// A circuit has one rate and one service, and codes its blocks itself.
 fn check_gsm(link: &Link) -> Checked {
     check_pipe(link)?;
+    check_no_wire(link, "gsm circuit")?;
     for direction in [&link.both, &link.uplink, &link.downlink] {
         let Direction { rate, rate_trace, policy, fec, combine, expose, .. } = direction;
         let spans = [rate.as_ref().map(Spanned::span), rate_trace.as_ref().map(Spanned::span)];
@@ -295,6 +312,7 @@ fn check_padding(link: &Link) -> Checked {
 fn check_wavelan(link: &Link) -> Checked {
     link.paths.iter().try_for_each(check_path)?;
     check_no_radio(link)?;
+    check_no_wire(link, "wavelan link")?;
     for direction in [&link.uplink, &link.downlink] {
         if let Some(rate) = &direction.rate {
             let message = "both directions of a wavelan link share one rate: set it on the link";

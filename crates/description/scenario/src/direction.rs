@@ -2,7 +2,8 @@
 
 use windfall_base::{Duration, Probability, Rate};
 use windfall_channel::{
-    AirConfig, BurstWindow, GilbertElliott, LossPattern, Model, Surroundings, Truncation,
+    AirConfig, BurstWindow, Cell, Chance, GilbertElliott, Jitter, LossPattern, LossStates, Model,
+    Reorder, Surroundings, Truncation,
 };
 use windfall_link::policy::PolicyKind;
 
@@ -18,6 +19,8 @@ pub enum Aspect {
     Sender,
     /// The sender or the wire, on links other than 802.11.
     Wire,
+    /// The wire of a pipe.
+    Pipe,
     /// The air, on links other than 802.11; it may differ from path to path of a radio.
     Air,
     /// An error model of the air, in the order of the table.
@@ -33,7 +36,11 @@ impl Aspect {
 
 impl Particular for Aspect {
     fn remark(&self) -> &'static str {
-        if self.is_of_every_link() { "" } else { "not on wifi" }
+        match self {
+            Self::Sender => "",
+            Self::Pipe => "only on a pipe",
+            _ => "not on wifi",
+        }
     }
 }
 
@@ -78,17 +85,62 @@ settings! {
             short: "Delay of every bit; a bare number is in ms",
             detail: "On gsm, where it is unset, that of the interleaver, some 111 ms.",
         }
+        /// Deviation of the delay from frame to frame, and perhaps its correlation and
+        /// distribution: "10ms 25% normal"; uniform, normal or pareto
+        "jitter" jitter: Jitter {
+            value: "JITTER", example: "2ms 25% normal", unset: "none",
+            particular: Some(Aspect::Pipe),
+            short: "Deviation of the delay from frame to frame",
+            detail: "Of a uniform distribution the greatest deviation, of others the standard \
+                     deviation. Frames keep their order, unless `reorder` is set; none is earlier \
+                     than without any delay.",
+        }
+        /// Table of the distribution of jitter, in netem's format
+        "jitter-table" jitter_table: String {
+            value: "FILE", example: "normal.dist", is_file: true,
+            particular: Some(Aspect::Pipe), unset: "the distribution that jitter names",
+        }
+        /// Probability that a frame takes no delay and overtakes others, and perhaps its
+        /// correlation and the distance of two such frames: "25% 50% gap 5"; 0 lets only jitter
+        /// reorder them
+        "reorder" reorder: Reorder {
+            value: "REORDER", example: "25% gap 5", unset: "frames keep their order",
+            particular: Some(Aspect::Pipe), short: "Frames that overtake others",
+        }
+        /// Probability that a frame arrives twice, and perhaps its correlation: "1% 25%"
+        "duplicate" duplicate: Chance {
+            value: "P", example: "1%", default: "0", particular: Some(Aspect::Pipe),
+            short: "Probability that a frame arrives twice",
+        }
+        /// Bytes that a packet takes on the line beside its own, in place of those of its frame: 0
+        /// for none, 18 for Ethernet
+        "overhead" overhead: u32 [0..=10_000] {
+            value: "BYTES", example: "18", unset: "those of the frame, 9 or 19",
+            particular: Some(Aspect::Pipe),
+        }
+        /// Cells into which the line cuts what it carries: "PAYLOAD+HEADER" in bytes, 48+5 for ATM
+        "cell" cell: Cell {
+            value: "CELL", example: "48+5", unset: "none", particular: Some(Aspect::Pipe),
+            detail: "The last cell is filled up.",
+        }
         /// Frames lost in a fixed pattern, the first K of every N: 5/100
         "burst" burst: LossPattern {
             value: "K/N", example: "5/100", unset: "none",
             detail: "`5/100+95` loses the last five.",
             particular: Some(Aspect::Errors(|it| it.burst.value().map(Model::LossPattern))),
         }
-        /// Probability that a frame is lost: 0..1 or with %
-        "loss" loss: Probability {
+        /// Probability that a frame is lost, 0..1 or with %, and perhaps the correlation of
+        /// successive losses: "1% 25%"
+        "loss" loss: Chance {
             value: "P", example: "0.01", default: "0",
             short: "Probability that a frame is lost: 0..1 or with %",
-            particular: Some(Aspect::Errors(|it| it.loss.value().map(Model::Loss))),
+            particular: Some(Aspect::Errors(|it| it.loss.value().map(Model::from))),
+        }
+        /// Frames lost by a chain of four states as in netem: "p13 p31 p32 p23 p14", all but the
+        /// first of which may be left out
+        "loss-state" loss_state: LossStates {
+            value: "MODEL", example: "1% 25% 10% 50% 0.1%", unset: "none",
+            particular: Some(Aspect::Errors(|it| it.loss_state.value().map(Model::LossStates))),
         }
         /// Frames lost in bursts by a two-state chain: "p [r [1-h [1-k]]]" as in netem
         "gemodel" gemodel: GilbertElliott {

@@ -29,6 +29,7 @@ pub(crate) fn check(scenario: &Scenario) -> Checked {
     for link in &scenario.links {
         hold(&link.radio, link, RADIO)?;
         check_air(link)?;
+        check_wire(link)?;
         check_combining(link, scenario)?;
     }
     scenario.stations.iter().try_for_each(|station| check_radio(station, scenario))?;
@@ -98,6 +99,39 @@ fn fault<T: Settings>(setting: &Setting<T>, object: &T, why: &str) -> Fault {
     Fault::at(span, format!("{} changes nothing here, since {why}, or remove it", setting.name))
 }
 
+/// Checks that what directions say of their wire changes when frames arrive.
+fn check_wire(link: &Link) -> Checked {
+    let directions = [&link.uplink, &link.downlink, &link.both];
+    let whole = [link.direction(true), link.direction(false)];
+    let has = |is_so: fn(&Direction) -> bool| whole.iter().any(is_so);
+    let has_delay =
+        has(|it| it.jitter.is_some() || it.delay.value().is_some_and(|it| !it.is_zero()));
+    let has_rate = has(|it| it.rate.is_some() || it.rate_trace.is_some());
+    let has_jitter = has(|it| it.jitter.is_some());
+    directions.into_iter().try_for_each(|said| {
+        if let Some(table) = said.jitter_table.as_ref().filter(|_| !has_jitter) {
+            let message = "jitter-table changes nothing here, since the delay is always the \
+                           same: add jitter = \"10ms\", or remove it";
+            return Err(Fault::at(table.span(), message));
+        }
+        if let Some(reorder) = said.reorder.as_ref().filter(|_| !has_delay) {
+            let message = "reorder changes nothing here, since frames take no delay that others \
+                           could be spared: add delay = \"10ms\" or a jitter, or remove it";
+            return Err(Fault::at(reorder.span(), message));
+        }
+        let spans =
+            [said.overhead.as_ref().map(Spanned::span), said.cell.as_ref().map(Spanned::span)];
+        match spans.into_iter().flatten().next().filter(|_| !has_rate) {
+            Some(span) => {
+                let message = "overhead and cell change nothing here, since bytes take no time: \
+                               add a rate, or remove them";
+                Err(Fault::at(span, message))
+            }
+            None => Ok(()),
+        }
+    })
+}
+
 /// Checks that frames are retransmitted whose copies are to be combined.
 fn check_combining(link: &Link, scenario: &Scenario) -> Checked {
     let repeats = |flow: &Flow| flow.attempts.value().is_some_and(|attempts| attempts.get() > 1);
@@ -159,7 +193,7 @@ fn check_said(said: &Direction, airs: &[Direction], mtu: u16) -> Checked {
 }
 
 /// Error models that lose frames and leave the bits of others alone.
-const LOSSES: [&str; 3] = ["burst", "loss", "gemodel"];
+const LOSSES: [&str; 4] = ["burst", "loss", "loss-state", "gemodel"];
 
 impl Direction {
     /// Tells whether the air has an error model that does something to the bits of a frame.

@@ -3,6 +3,7 @@
 use toml::Spanned;
 
 use crate::app::{App, AppKind};
+use crate::change::Change;
 use crate::error::ScenarioError;
 use crate::flows::Flow;
 use crate::link::Link;
@@ -26,6 +27,8 @@ pub struct ScenarioOptions {
     pub run: RunSettings,
     /// Flows with a share of their own, beside those of the file.
     pub flows: Vec<Flow>,
+    /// Changes of the link while it runs, beside those of the file.
+    pub changes: Vec<Change>,
     /// Simulated stations that contend for the medium all the time.
     pub contenders: u16,
     /// The settings of the link, its radio and its directions; its stations are not used.
@@ -34,7 +37,13 @@ pub struct ScenarioOptions {
 
 impl Default for ScenarioOptions {
     fn default() -> Self {
-        Self { run: RunSettings::unset(), flows: Vec::new(), contenders: 0, link: Link::unset() }
+        Self {
+            run: RunSettings::unset(),
+            flows: Vec::new(),
+            changes: Vec::new(),
+            contenders: 0,
+            link: Link::unset(),
+        }
     }
 }
 
@@ -50,6 +59,7 @@ impl ScenarioOptions {
             stations: vec![Station::named(NEAR), Station::named(FAR)],
             links: vec![link],
             flows: self.flows.clone(),
+            changes: self.changes.clone(),
             apps: Vec::new(),
         };
         self.crowd(&mut scenario);
@@ -63,6 +73,7 @@ impl ScenarioOptions {
     pub fn apply(&self, scenario: &mut Scenario) -> Result<(), ScenarioError> {
         scenario.run.extend(&self.run);
         scenario.flows.extend(self.flows.iter().cloned());
+        scenario.changes.extend(self.changes.iter().cloned());
         if self.contenders == 0 && self.link.is_unset() {
             return scenario.check();
         }

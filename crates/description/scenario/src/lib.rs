@@ -9,6 +9,7 @@ mod app;
 mod applications;
 #[cfg(test)]
 mod built;
+mod change;
 mod check;
 mod departures;
 mod direction;
@@ -27,7 +28,6 @@ mod sap;
 mod settings;
 mod station;
 mod stations;
-mod tcp;
 mod text;
 mod topology;
 mod value;
@@ -37,8 +37,9 @@ pub mod wifi;
 pub use addresses::{engine_beside, level_inside};
 pub use app::{App, AppArrivals, AppKind, AppMode, AppTransport};
 pub use applications::DEFAULT_PORT;
+pub use change::Change;
 pub use direction::{Aspect, Direction, FramePart};
-pub use error::{ScenarioError, nearest};
+pub use error::ScenarioError;
 pub use flags::{FAR, NEAR, ScenarioOptions, unplaced};
 pub use flows::{Flow, FlowProtocol};
 pub use link::{DEFAULT_MTU, Link, LinkKind, Path};
@@ -48,7 +49,6 @@ pub use plan::{AppPlan, Read, Topology};
 pub use settings::{Particular, Setting, Settings};
 pub use station::{Route, Station, StationInterface};
 pub use stations::{InterfacePlan, StationPlan, StationRoute};
-pub use tcp::{TCP_SETTINGS, TcpPreset, TcpSetting, TcpSettings, TcpSettingsError};
 pub use toml::Spanned;
 pub use value::{Choice, Value};
 pub use values::{ByteRange, Get, Prefix, Queue, QueueLength, Sysctl, Sysctls, Target};
@@ -59,3 +59,6 @@ pub use windfall_channel::{
 pub use windfall_link::Arq;
 pub use windfall_link::policy::PolicyKind;
 pub use windfall_queue::Discipline;
+pub use windfall_tcp_settings::{
+    TCP_SETTINGS, TcpPreset, TcpSetting, TcpSettings, TcpSettingsError,
+};

@@ -1,5 +1,6 @@
 //! From what a scenario says of a link to its medium and the interfaces at its ends.
 
+mod changes;
 pub(crate) mod gsm;
 pub(crate) mod wavelan;
 pub(crate) mod wifi;
@@ -7,10 +8,11 @@ pub(crate) mod wifi;
 use core::num::NonZeroU32;
 use std::sync::Arc;
 
-use windfall_base::{Duration, Rate, Seed};
+use windfall_base::{Duration, Probability, Rate, Seed};
 use windfall_channel::environment::ENVIRONMENT_FRAMES;
 use windfall_channel::{
-    AirConfig, Exposure, Line, MediumConfig, Model, PathConfig, PipeMediumConfig, Surroundings,
+    AirConfig, Distribution, Exposure, Jitter, Line, MediumConfig, Model, PathConfig,
+    PipeMediumConfig, Surroundings,
 };
 use windfall_channel_trace::error_trace::{Counted, Origin};
 use windfall_channel_trace::{ErrorTrace, RateTrace};
@@ -40,14 +42,17 @@ pub(crate) fn pipe(
     files: &mut Files<'_, '_>,
 ) -> Result<Parts, Fault> {
     let [up, down] = [link.direction(true), link.direction(false)];
-    let medium = MediumConfig::Pipe(PipeMediumConfig {
-        forward: path(&up, files, Seed(1))?,
-        backward: path(&down, files, Seed(2))?,
-    });
+    let medium = MediumConfig::Pipe(Box::new(PipeMediumConfig {
+        forward: changing((link, true), scenario, files, Seed(1))?,
+        backward: changing((link, false), scenario, files, Seed(2))?,
+    }));
     let end = |own: &Direction, others: &Direction| {
         let rate = own.rate.value();
         let of_packets = |bytes: usize| {
-            let share = bytes as f64 / (bytes + FRAMING) as f64;
+            let around = own.overhead.value().map_or(FRAMING, |overhead| overhead as usize);
+            let on_the_line = bytes + around;
+            let on_the_line = own.cell.value().map_or(on_the_line, |it| it.bytes_of(on_the_line));
+            let share = bytes as f64 / on_the_line as f64;
             Rate::from_bps((rate?.as_bps() as f64 * share).round() as u64)
         };
         let capacity = Capacity { mtu: link.mtu(), of_packets: &of_packets, taken: 0.0 };
@@ -136,8 +141,20 @@ fn limits(Queue { length, mark, .. }: Queue) -> Limits {
     Limits { mark: of_packets(mark), ..limits }
 }
 
-/// One direction of a pipe.
-fn path(
+/// One direction of a pipe, with its changes.
+fn changing(
+    side: (&Link, bool),
+    scenario: &Scenario,
+    files: &mut Files<'_, '_>,
+    place: Seed,
+) -> Result<PathConfig, Fault> {
+    let first = path(&side.0.direction(side.1), files, place)?;
+    let changes = changes::of_path(side, &first, scenario, files, place)?;
+    Ok(PathConfig { changes, ..first })
+}
+
+/// One direction of a pipe, as it is without changes.
+pub(crate) fn path(
     direction: &Direction,
     files: &mut Files<'_, '_>,
     place: Seed,
@@ -154,8 +171,30 @@ fn path(
         }
         (None, None) => Line::Instant,
     };
-    let delay = direction.delay.value().unwrap_or(Duration::ZERO);
-    Ok(PathConfig { line, delay, air: air(direction, files, place)? })
+    Ok(PathConfig {
+        line,
+        delay: direction.delay.value().unwrap_or(Duration::ZERO),
+        jitter: jitter(direction, files)?,
+        reorder: direction.reorder.value(),
+        duplicate: direction.duplicate.value().filter(|it| it.probability != Probability::ZERO),
+        overhead: direction.overhead.value(),
+        cell: direction.cell.value(),
+        air: air(direction, files, place)?,
+        changes: Vec::new(),
+    })
+}
+
+/// The jitter of one direction, with the distribution of its table if it has one.
+fn jitter(direction: &Direction, files: &mut Files<'_, '_>) -> Result<Option<Jitter>, Fault> {
+    let Some(jitter) = direction.jitter.value() else { return Ok(None) };
+    let Some(table) = &direction.jitter_table else { return Ok(Some(jitter)) };
+    let name = table.get_ref();
+    let fault = |message: String| Fault::at(table.span(), message);
+    let bytes = files.read(name).map_err(fault)?;
+    files.budget.give_back(bytes.len());
+    let distribution = Distribution::from_table(&String::from_utf8_lossy(&bytes));
+    let distribution = distribution.map_err(|e| fault(format!("{name}: {e}")))?;
+    Ok(Some(Jitter { distribution, ..jitter }))
 }
 
 /// The air of one direction: losses first, then what happens to the bits of the rest; `place` tells

@@ -3,6 +3,7 @@
 use windfall_base::{Duration, Seed};
 
 use crate::app::App;
+use crate::change::Change;
 use crate::flows::Flow;
 use crate::link::Link;
 use crate::settings::{Particular, settings};
@@ -78,6 +79,8 @@ settings! {
         "link" links: Vec<Link>
         /// Flows with a share of their own, on every link.
         "flow" flows: Vec<Flow>
+        /// The changes of links while it runs.
+        "change" changes: Vec<Change>
         /// The applications on the stations.
         "app" apps: Vec<App>
     }

@@ -6,9 +6,9 @@ use toml::Spanned;
 use windfall_stack::{AssistConfig, CorruptionFilter, SnoopConfig};
 
 use crate::settings::{Settings, settings};
-use crate::tcp::TcpSettings;
 use crate::values::{Get, Prefix};
 use crate::wifi::StationRadio;
+use windfall_tcp_settings::TcpSettings;
 
 settings! {
     /// The settings of a station, a host with an interface on every link that names it.

@@ -4,8 +4,8 @@ use core::net::IpAddr;
 use std::collections::BTreeMap;
 
 use windfall_energy::EnergyModel;
+use windfall_tcp_settings::TcpSettings;
 
-use crate::tcp::TcpSettings;
 use crate::values::Prefix;
 
 /// The stations of a scenario, in its order, by their names.

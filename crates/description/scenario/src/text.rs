@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::check;
 use crate::direction::Direction;
-use crate::error::{Fault, ScenarioError, nearest, shortened};
+use crate::error::{Fault, ScenarioError, shortened};
 use crate::flags::unplaced;
 use crate::flows::Flow;
 use crate::link::{Link, LinkKind};
@@ -11,6 +11,7 @@ use crate::model::{FORMAT, RunSettings, Scenario};
 use crate::settings::{Setting, Settings};
 use crate::station::{Station, StationInterface};
 use crate::wifi::{Radio, StationRadio};
+use windfall_base::nearest;
 use windfall_link::Arq;
 
 impl Scenario {

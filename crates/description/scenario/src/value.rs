@@ -10,12 +10,15 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Spanned;
 use windfall_base::{ByteCount, Dbm, Duration, Metres, Probability, Rate, Seed};
-use windfall_channel::{BurstWindow, GilbertElliott, LossPattern, Surroundings};
+use windfall_channel::{
+    BurstWindow, Cell, Chance, GilbertElliott, Jitter, LossPattern, LossStates, Reorder,
+    Surroundings,
+};
 use windfall_link::policy::PolicyKind;
 use windfall_link::{Arq, RepairConfig};
 
-use crate::tcp::TcpSettings;
 use crate::values::{ByteRange, Prefix, Queue, SWITCH, Sysctl, Sysctls, Target, brief};
+use windfall_tcp_settings::TcpSettings;
 
 /// A type of values that settings can have.
 pub trait Value: Clone + PartialEq + 'static {
@@ -66,6 +69,12 @@ pub(crate) trait Blank {
 impl Blank for String {
     fn blank() -> Self {
         Self::new()
+    }
+}
+
+impl Blank for Duration {
+    fn blank() -> Self {
+        Self::ZERO
     }
 }
 
@@ -163,12 +172,17 @@ macro_rules! by_serde {
 by_text! {
     Arq: "limit of retransmissions",
     ByteRange: "range of bytes",
+    Cell: "cell",
+    Chance: "chance",
     GilbertElliott: "chain",
     IpAddr: "address",
+    Jitter: "jitter",
     LossPattern: "pattern",
+    LossStates: "chain of states",
     PolicyKind: "policy",
     Prefix: "network",
     Queue: "queue",
+    Reorder: "reordering",
     RepairConfig: "code",
     Target: "station or address",
     Surroundings: "place",

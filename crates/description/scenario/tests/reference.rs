@@ -6,8 +6,8 @@ use std::path::Path;
 
 use windfall_scenario::wifi::{Radio, StationRadio};
 use windfall_scenario::{
-    App, AppKind, Choice, Direction, Flow, Link, Route, RunKind, RunSettings, Scenario, Setting,
-    Settings, Station, StationInterface, TcpSettings,
+    App, AppKind, Change, Choice, Direction, Flow, Link, Route, RunKind, RunSettings, Scenario,
+    Setting, Settings, Station, StationInterface, TcpSettings,
 };
 
 /// The first lines of every page.
@@ -171,6 +171,22 @@ fn flow() -> String {
     format!("# Settings of a flow\n\n{NOTE}\n## `[[flow]]`\n\n{}", table::<Flow>(clauses))
 }
 
+fn change() -> String {
+    let clause = |setting: &Setting<Change>| {
+        let name = format!("`{}`", setting.name);
+        if setting.is_required { "before the colon".to_owned() } else { name }
+    };
+    let clauses = Some(("in `--change`", &clause as &dyn Fn(&Setting<Change>) -> String));
+    format!(
+        "# Settings of a change\n\n{NOTE}\n## `[[change]]`\n\nA change of a pipe while the \
+         scenario runs. Beside these keys it has those of the [directions of a \
+         link](link.md#directions) that say what the wire and the air do: rate, delay, jitter, \
+         the error models and their like, for both directions, or in `uplink` and `downlink` for \
+         one.\n\n{}",
+        table::<Change>(clauses)
+    )
+}
+
 fn app() -> String {
     let kinds = |setting: &Setting<App>| {
         let all = AppKind::CHOICES.iter();
@@ -216,6 +232,7 @@ fn the_pages_are_those_of_the_tables() {
         ("radio.md", radio()),
         ("station.md", station()),
         ("flow.md", flow()),
+        ("change.md", change()),
         ("app.md", app()),
         ("tcp.md", tcp()),
     ];

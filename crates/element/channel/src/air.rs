@@ -2,10 +2,12 @@
 
 mod bits;
 mod burst;
+mod chance;
 mod error;
 mod exponential;
 mod gilbert;
 mod gsm;
+mod loss_states;
 mod model;
 mod replay;
 
@@ -15,9 +17,12 @@ use windfall_base::{Frame, Seed, Stream};
 
 pub use bits::Gaps;
 pub use burst::{BurstWindow, Truncation};
+pub use chance::Chance;
+pub(crate) use chance::Chances;
 pub use error::ParseModelError;
 pub use gilbert::GilbertElliott;
 pub use gsm::{GsmBlocks, GsmConfig, GsmEnvironment, SignalQuality};
+pub use loss_states::LossStates;
 pub use model::{LossPattern, Model};
 
 use crate::exposure::Exposure;
@@ -77,6 +82,12 @@ impl Air {
             number: 0,
             scratch: Vec::new(),
         }
+    }
+
+    /// Continues with the frame of this number.
+    #[must_use]
+    pub(crate) fn continued_at(self, number: u64) -> Self {
+        Self { number, ..self }
     }
 
     /// The number that the next counted frame gets.

@@ -35,6 +35,8 @@ pub struct MediumEvent {
     pub began: Instant,
     /// When the sender's last bit left it.
     pub ended: Instant,
+    /// The path has made a copy of a frame: the event of the frame itself tells its fate.
+    pub duplicate: bool,
     /// The strength of the signal, in whole dBm as radiotap counts; radios know it.
     pub strength: Option<i8>,
     /// The fate of the air.
@@ -54,8 +56,21 @@ impl MediumEvent {
         (number, fate): (Option<u64>, FrameFate),
     ) -> Self {
         let FrameFacts { tag, kept, length, header, trailer } = facts;
-        let strength = None;
-        Self { from, to, number, tag, kept, length, header, trailer, began, ended, strength, fate }
+        Self {
+            from,
+            to,
+            number,
+            tag,
+            kept,
+            length,
+            header,
+            trailer,
+            began,
+            ended,
+            duplicate: false,
+            strength: None,
+            fate,
+        }
     }
 }
 

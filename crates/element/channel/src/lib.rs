@@ -19,15 +19,15 @@ mod recorder;
 mod surroundings;
 
 pub use air::{
-    Air, AirConfig, BurstWindow, Gaps, GilbertElliott, GsmBlocks, GsmConfig, GsmEnvironment,
-    LossPattern, Model, ParseModelError, SignalQuality, Truncation,
+    Air, AirConfig, BurstWindow, Chance, Gaps, GilbertElliott, GsmBlocks, GsmConfig,
+    GsmEnvironment, LossPattern, LossStates, Model, ParseModelError, SignalQuality, Truncation,
 };
 pub use event::{FrameFacts, MediumEvent};
 pub use exposure::Exposure;
 pub use fate::{FrameFate, Missed};
 pub use medium::{
-    Addressing, Hearing, Line, Medium, MediumConfig, PathConfig, PipeMediumConfig,
-    WavelanMediumConfig,
+    Addressing, Cell, Distribution, Hearing, Jitter, Line, Medium, MediumConfig, PathConfig,
+    PipeMediumConfig, Reorder, WavelanMediumConfig,
 };
 pub use opportunities::Opportunities;
 pub use recorder::Recorder;

@@ -5,7 +5,7 @@ mod wavelan;
 
 use windfall_base::{Duration, Input, Instant, Outgoing, Port, Rate, Seed};
 
-pub use pipe::{Line, PathConfig, PipeMediumConfig};
+pub use pipe::{Cell, Distribution, Jitter, Line, PathConfig, PipeMediumConfig, Reorder};
 pub use wavelan::{Addressing, Hearing, WavelanMediumConfig};
 
 use crate::air::AirConfig;
@@ -20,7 +20,7 @@ use windfall_channel_trace::error_trace::BitOrder;
 #[derive(Clone, Debug, PartialEq)]
 pub enum MediumConfig {
     /// Two ports, each with a line of its own to the other.
-    Pipe(PipeMediumConfig),
+    Pipe(Box<PipeMediumConfig>),
     /// Any number of ports on one half-duplex air.
     Wavelan(WavelanMediumConfig),
     /// Any number of ports on the air of 802.11b/g.
@@ -111,8 +111,8 @@ pub struct Medium {
 
 #[derive(Debug)]
 enum Kind {
-    Pipe(Pipe),
-    Wavelan(Wavelan),
+    Pipe(Box<Pipe>),
+    Wavelan(Box<Wavelan>),
     Wifi(Box<Radio>),
 }
 
@@ -121,8 +121,10 @@ impl Medium {
     #[must_use]
     pub fn new(config: MediumConfig, seed: Seed, name: &str) -> Self {
         let kind = match config {
-            MediumConfig::Pipe(config) => Kind::Pipe(Pipe::new(config, seed, name)),
-            MediumConfig::Wavelan(config) => Kind::Wavelan(Wavelan::new(config, seed, name)),
+            MediumConfig::Pipe(config) => Kind::Pipe(Box::new(Pipe::new(*config, seed, name))),
+            MediumConfig::Wavelan(config) => {
+                Kind::Wavelan(Box::new(Wavelan::new(config, seed, name)))
+            }
             MediumConfig::Wifi(config) => Kind::Wifi(Box::new(Radio::new(*config, seed, name))),
         };
         Self { kind, events: Events::new() }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use windfall_base::Seed;
 use windfall_scenario::wifi::Radio;
 use windfall_scenario::{
-    Direction, Flow, Get, Link, RunKind, RunSettings, Scenario, ScenarioError, ScenarioOptions,
-    Settings, Topology, level_inside,
+    Change, Direction, Flow, Get, Link, RunKind, RunSettings, Scenario, ScenarioError,
+    ScenarioOptions, Settings, Topology, level_inside,
 };
 
 use crate::exit::{CliError, Result};
@@ -28,6 +28,12 @@ pub(crate) struct LinkOptions {
     /// Flow with a share of its own: "video: dst port 5004, reserve 350kbps, power-factor 2.23"
     #[arg(long = "flow", value_name = "FLOW", help_heading = "Flows")]
     flows: Vec<Flow>,
+    /// Change of the link while it runs: "10s: rate 1Mbps, uplink loss 5%, over 2s"
+    #[arg(long = "change", value_name = "CHANGE", help_heading = "Changes")]
+    changes: Vec<Change>,
+    /// File of changes, one in each line
+    #[arg(long = "changes", value_name = "FILE", help_heading = "Changes")]
+    changes_file: Option<PathBuf>,
     #[command(flatten)]
     radio: Options<OfRadio>,
     /// Simulated stations beside the two, each of which always has something to send
@@ -73,6 +79,7 @@ impl LinkOptions {
     /// `others` are the settings of the run among the other options of the command.
     pub(crate) fn load(&self, file: Option<&Path>, others: &RunSettings) -> Result<Loaded> {
         let mut flags = self.flags(others);
+        flags.changes.extend(self.changes_of_file()?);
         let Some(path) = file else {
             let is_wifi = flags.link.kind().phy().is_some();
             if self.stations > 0 && !is_wifi {
@@ -88,11 +95,20 @@ impl LinkOptions {
         let text = input::read_tree(path, "scenario")?;
         let mut scenario = Scenario::parse(&file, &text).map_err(of_scenario)?;
         // A scenario names files from where it lies itself, the options from where the user is.
-        for direction in flags.link.directions_mut() {
+        let changes = flags.changes.iter_mut().flat_map(Change::directions_mut);
+        for direction in flags.link.directions_mut().chain(changes) {
             place_files(direction, Path::new(""))?;
         }
         flags.apply(&mut scenario).map_err(of_scenario)?;
         Ok(Loaded { scenario, file, text })
+    }
+
+    /// Reads the changes of the file that is named, if one is.
+    fn changes_of_file(&self) -> Result<Vec<Change>> {
+        let Some(path) = &self.changes_file else { return Ok(Vec::new()) };
+        let text = input::read_tree(path, "file of changes")?;
+        let changes = Change::read_all(&text);
+        changes.map_err(|error| CliError::usage(format!("{}: {error}", path.display())))
     }
 
     /// Tells whether the radios are to log every state.
@@ -106,6 +122,7 @@ impl LinkOptions {
         ScenarioOptions {
             run,
             flows: self.flows.clone(),
+            changes: self.changes.clone(),
             contenders: self.stations,
             link: Link {
                 radio: self.radio.0.clone(),
@@ -129,10 +146,10 @@ impl Loaded {
         if !directory.as_os_str().is_empty() {
             // The names of files in a scenario count from where it lies, and this text may lie
             // elsewhere.
-            for link in &mut scenario.links {
-                for direction in link.directions_mut() {
-                    place_files(direction, &directory)?;
-                }
+            let links = scenario.links.iter_mut().flat_map(Link::directions_mut);
+            let changes = scenario.changes.iter_mut().flat_map(Change::directions_mut);
+            for direction in links.chain(changes) {
+                place_files(direction, &directory)?;
             }
         }
         Ok(scenario.to_toml())

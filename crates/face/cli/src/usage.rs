@@ -9,7 +9,7 @@ use core::str::FromStr;
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use windfall_scenario::nearest;
+use windfall_base::nearest;
 
 /// Arguments in which a negative number that follows an option is its value, not an option.
 pub(crate) fn with_negative_numbers(
@@ -90,20 +90,6 @@ pub(crate) fn explain(error: &clap::Error, command: &clap::Command, words: &[Str
             Some(option) if instead_of(option, error, command).is_some() => {
                 let instead = instead_of(option, error, command).unwrap_or_default();
                 return format!("unexpected argument '{option}' found; tip: write {instead}");
-            }
-            Some(option) if option.starts_with("--jitter") => {
-                return format!(
-                    "unexpected argument '{option}' found; tip: a link delays every bit alike \
-                     (--delay), and more only by its queue, by --arq or by a --rate-trace"
-                );
-            }
-            Some(option)
-                if ["--duplicate", "--reorder"].iter().any(|it| option.starts_with(it)) =>
-            {
-                return format!(
-                    "unexpected argument '{option}' found; tip: every link delivers packets once \
-                     and in their order"
-                );
             }
             Some(word) if !word.starts_with('-') => {
                 let runs_programs = ["run", "exec", "tcp forward"].contains(&path.as_str());

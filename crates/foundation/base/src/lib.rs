@@ -17,6 +17,7 @@ pub mod random;
 mod range_set;
 mod rtt;
 pub mod seq;
+mod spelling;
 pub mod text;
 pub mod time;
 pub mod units;
@@ -32,6 +33,7 @@ pub use quantity::ParseUnitError;
 pub use random::{Seed, Stream};
 pub use range_set::{Ordinal, RangeSet};
 pub use rtt::SmoothedRtt;
+pub use spelling::nearest;
 pub use time::{Duration, Instant};
 pub use units::{ByteCount, Dbm, Metres, Probability, Rate};
 

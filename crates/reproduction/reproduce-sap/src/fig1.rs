@@ -336,8 +336,10 @@ fn link(ber: f64, accept_damaged: bool) -> NetworkConfig {
         line: Rate::from_mbps(10).map_or(Line::Instant, Line::Rate),
         delay: Duration::from_millis(1),
         air: errors.clone().map_or_else(AirConfig::default, AirConfig::of),
+        ..PathConfig::default()
     };
-    let medium = MediumConfig::Pipe(PipeMediumConfig { forward: path(), backward: path() });
+    let medium =
+        MediumConfig::Pipe(Box::new(PipeMediumConfig { forward: path(), backward: path() }));
     let pipe = windfall_link::PipeConfig { accept_damaged, ..Default::default() };
     let rule = Rule::approximate();
     let class = Class { accept_damaged: Some(accept_damaged), ..rule.class };

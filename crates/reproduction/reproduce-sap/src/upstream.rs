@@ -112,7 +112,10 @@ fn behind_a_wire(office: Office) -> (NetworkConfig, Ends) {
     network.stations.push(StationConfig { name: "server".to_owned(), host: None });
     network.links.push(LinkConfig {
         name: "wire".to_owned(),
-        medium: MediumConfig::Pipe(PipeMediumConfig { forward: path.clone(), backward: path }),
+        medium: MediumConfig::Pipe(Box::new(PipeMediumConfig {
+            forward: path.clone(),
+            backward: path,
+        })),
         ends: vec![end(0), end(stations)],
     });
     // The ports of the air come first.

@@ -225,7 +225,7 @@ fn unknown(path: &str) -> String {
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort_unstable();
     let dotted = folder.replace('/', ".");
-    if let Some(nearest) = windfall_scenario::nearest(part, names.iter().map(String::as_str)) {
+    if let Some(nearest) = windfall_base::nearest(part, names.iter().map(String::as_str)) {
         return format!("there is no such parameter; did you mean {dotted}.{nearest}?");
     }
     let word = part.split('_').next().unwrap_or_default();

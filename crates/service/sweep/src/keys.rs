@@ -1,9 +1,10 @@
 //! Dotted keys: the place in a scenario that a name such as `link.air.ber` means.
 
+use windfall_base::nearest;
 use windfall_scenario::wifi::{Radio, StationRadio};
 use windfall_scenario::{
     App, Direction, Flow, Link, RunSettings, Scenario, ScenarioOptions, Setting, Settings, Station,
-    TCP_SETTINGS, nearest,
+    TCP_SETTINGS,
 };
 
 use crate::error::SweepError;

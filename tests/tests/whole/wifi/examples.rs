@@ -52,6 +52,7 @@ fn every_example_is_one_of_those_that_are_run_here() {
         "marking-queue.toml",
         "sap-office.toml",
         "sap-voice.toml",
+        "satellite.toml",
         "wifi-bad-station.toml",
         "wifi-walk-away.toml",
     ];

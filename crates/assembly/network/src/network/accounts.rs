@@ -46,6 +46,9 @@ impl Network {
 
     /// Enters the truth about a frame into the ledger of its sender.
     pub(super) fn account_medium(&mut self, index: usize, event: &windfall_channel::MediumEvent) {
+        if event.duplicate {
+            return;
+        }
         let MediumSlot { ends, .. } = &self.media[index];
         let Some(&sender) = ends.get(usize::from(event.from.0)) else { return };
         let Slot { ledger, counted, .. } = &mut self.interfaces[sender];

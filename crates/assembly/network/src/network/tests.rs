@@ -15,11 +15,11 @@ const DELAY: Duration = Duration::from_millis(3);
 /// Two stations and a pipe of 8 Mb/s, so that a byte takes a microsecond.
 fn pair(air: AirConfig, arq: Arq) -> NetworkConfig {
     let rate = Rate::from_mbps(8).map_or(Line::Instant, Line::Rate);
-    let path = |air| PathConfig { line: rate.clone(), delay: DELAY, air };
-    let medium = MediumConfig::Pipe(PipeMediumConfig {
+    let path = |air| PathConfig { line: rate.clone(), delay: DELAY, air, ..PathConfig::default() };
+    let medium = MediumConfig::Pipe(Box::new(PipeMediumConfig {
         forward: path(air),
         backward: path(AirConfig::default()),
-    });
+    }));
     let link = windfall_link::PipeConfig { arq, ..windfall_link::PipeConfig::default() };
     let interface = InterfaceConfig {
         link: windfall_stack::LinkLayerConfig::Pipe(link),
@@ -151,10 +151,9 @@ fn what_does_not_exist_is_refused() {
 /// Two stations with hosts on a pipe that takes no time, one of which sends a stream without end.
 fn timeless() -> NetworkConfig {
     let mut config = pair(AirConfig::default(), Arq::None);
-    let path =
-        || PathConfig { line: Line::Instant, delay: Duration::ZERO, air: AirConfig::default() };
+    let path = PathConfig::default;
     config.links[0].medium =
-        MediumConfig::Pipe(PipeMediumConfig { forward: path(), backward: path() });
+        MediumConfig::Pipe(Box::new(PipeMediumConfig { forward: path(), backward: path() }));
     let address = |last| Ipv4Addr::new(10, 0, 0, last).into();
     let host = |last| {
         let addresses = ipnet::IpNet::new(address(last), 24).into_iter().collect();
@@ -220,10 +219,10 @@ fn time_that_crawls_is_noticed() {
     let path = || PathConfig {
         line: Line::Instant,
         delay: Duration::from_nanos(1),
-        air: AirConfig::default(),
+        ..PathConfig::default()
     };
     config.links[0].medium =
-        MediumConfig::Pipe(PipeMediumConfig { forward: path(), backward: path() });
+        MediumConfig::Pipe(Box::new(PipeMediumConfig { forward: path(), backward: path() }));
     let mut network = build(&config);
     network.limit_steps_per_instant(20_000);
     for _ in 0..40_000 {

@@ -25,6 +25,7 @@ fn interface(event: InterfaceEvent) -> Value {
 fn medium(fate: FrameFate) -> Value {
     let began = Instant::from_nanos(500_000_000);
     let event = windfall_channel::MediumEvent {
+        duplicate: false,
         from: Port(0),
         to: Port(1),
         number: Some(3),

@@ -101,6 +101,7 @@ impl Story {
     fn frame(&mut self, carried: u32, tag: Tag, kept: bool, fate: FrameFate) {
         let at = Instant::START;
         let event = windfall_channel::MediumEvent {
+            duplicate: false,
             from: Port(0),
             to: Port(1),
             number: Some(0),

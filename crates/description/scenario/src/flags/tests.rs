@@ -68,7 +68,7 @@ prop_compose! {
         let is_bitwise = ber.is_some() || bit_gemodel.is_some() || window.is_some();
         let has_models = is_bitwise || loss.is_some() || gemodel.is_some();
         Direction {
-            loss: loss.map(unplaced),
+            loss: loss.map(|loss| unplaced(loss.into())),
             gemodel: gemodel.map(unplaced),
             burst: burst
                 .and_then(|(burst, every, offset)| LossPattern::new(burst, every, offset))

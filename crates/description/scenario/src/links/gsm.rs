@@ -35,11 +35,11 @@ pub(crate) fn gsm(
         let mut air = air(direction, files, place)?;
         // A block is all packet to the air, whatever is in it.
         air.exposure = Exposure::ALL;
-        Ok(PathConfig { line, delay, air })
+        Ok(PathConfig { line, delay, air, ..PathConfig::default() })
     };
     let forward = path(&up, windfall_base::Seed(1))?;
     let backward = path(&down, windfall_base::Seed(2))?;
-    let medium = MediumConfig::Pipe(PipeMediumConfig { forward, backward });
+    let medium = MediumConfig::Pipe(Box::new(PipeMediumConfig { forward, backward }));
     let end = |own: &Direction, others: &Direction, calls: bool| {
         let service = service(own);
         let of_packets = |bytes: usize| {

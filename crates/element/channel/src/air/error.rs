@@ -10,7 +10,7 @@ pub struct ParseModelError {
 }
 
 impl ParseModelError {
-    pub(super) fn new(kind: &'static str, text: &str, fix: String) -> Self {
+    pub(crate) fn new(kind: &'static str, text: &str, fix: String) -> Self {
         Self { kind, text: text.to_owned(), fix }
     }
 }

@@ -8,9 +8,11 @@ use windfall_base::{Probability, Stream};
 
 use super::bits::Gaps;
 use super::burst::{BurstWindow, Truncation};
+use super::chance::{Chance, Chances};
 use super::error::ParseModelError;
 use super::gilbert::{Chain, GilbertElliott};
 use super::gsm::{GsmBlocks, GsmConfig};
+use super::loss_states::{LossChain, LossStates};
 use super::replay::Replay;
 use super::{Blow, Target};
 use windfall_channel_trace::error_trace::ErrorTrace;
@@ -20,6 +22,10 @@ use windfall_channel_trace::error_trace::ErrorTrace;
 pub enum Model {
     /// Each frame is lost with this probability, independently of the others.
     Loss(Probability),
+    /// Frames are lost by chance, with a correlation of successive losses.
+    CorrelatedLoss(Chance),
+    /// Frames are lost by a chain of four states.
+    LossStates(LossStates),
     /// Bursts of lost frames at fixed places.
     LossPattern(LossPattern),
     /// Each bit is inverted with this probability, independently of the others.
@@ -40,11 +46,22 @@ pub enum Model {
     Gsm(GsmConfig),
 }
 
+impl From<Chance> for Model {
+    /// Returns losses by this chance.
+    fn from(chance: Chance) -> Self {
+        match chance {
+            Chance { probability, correlation: Probability::ZERO } => Self::Loss(probability),
+            _ => Self::CorrelatedLoss(chance),
+        }
+    }
+}
+
 impl Model {
     /// The name of its kind, as in scenarios.
     pub(super) const fn kind(&self) -> &'static str {
         match self {
-            Self::Loss(_) => "loss",
+            Self::Loss(_) | Self::CorrelatedLoss(_) => "loss",
+            Self::LossStates(_) => "loss-state",
             Self::LossPattern(_) => "burst",
             Self::BitErrors(_) => "ber",
             Self::FrameBursts(_) => "gemodel",
@@ -127,6 +144,8 @@ impl FromStr for LossPattern {
 #[derive(Clone, Debug)]
 pub(super) enum State {
     Loss(Probability),
+    CorrelatedLoss(Chances),
+    LossStates(LossChain),
     LossPattern(LossPattern),
     BitErrors(Gaps),
     FrameBursts(Chain),
@@ -142,6 +161,8 @@ impl State {
     pub(super) fn new(model: &Model, stream: &mut Stream) -> Self {
         match model {
             Model::Loss(p) => Self::Loss(*p),
+            Model::CorrelatedLoss(chance) => Self::CorrelatedLoss(Chances::new(*chance)),
+            Model::LossStates(states) => Self::LossStates(LossChain::new(*states)),
             Model::LossPattern(pattern) => Self::LossPattern(*pattern),
             Model::BitErrors(p) => Self::BitErrors(Gaps::new(*p)),
             Model::FrameBursts(model) => Self::FrameBursts(Chain::new(*model, stream)),
@@ -164,6 +185,8 @@ impl State {
             // Chains move on with every frame, also with those that are lost already.
             Self::FrameBursts(chain) => chain.strike_frame(&mut base.at(number), blow),
             Self::BitBursts(chain) => chain.strike_bits(&mut base.at(number), target, blow),
+            Self::CorrelatedLoss(chances) => blow.lost |= chances.next(base, number),
+            Self::LossStates(chain) => chain.strike(&mut base.at(number), blow),
             Self::Replay(replay) => replay.strike(number, target, blow),
             Self::Gsm(blocks) => blocks.strike(target, blow),
             _ if blow.lost => {}

@@ -1,12 +1,22 @@
 //! The pipe: full duplex between two ports, each direction with its own line, delay and air.
 
+mod jitter;
+mod reorder;
+mod transit;
+
+use core::fmt;
+use core::str::FromStr;
 use std::collections::VecDeque;
 
 use windfall_base::{Duration, Frame, Input, Instant, Outgoing, Port, Rate, RxVector, Seed};
 
-use crate::air::{Air, AirConfig};
+use crate::air::{Air, AirConfig, Chance, ParseModelError};
 use crate::event::{Events, FrameFacts, MediumEvent};
+use transit::Transit;
 use windfall_channel_trace::rate_trace::{RateTrace, TracePosition};
+
+pub use jitter::{Distribution, Jitter};
+pub use reorder::Reorder;
 
 /// The rate at which bits leave a sender.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +30,43 @@ pub enum Line {
     Trace(RateTrace),
 }
 
+/// Cells of one length, into which a line cuts what it carries, as ATM does.
+///
+/// The text form is `PAYLOAD+HEADER` in bytes, such as `48+5`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    payload: u16,
+    header: u16,
+}
+
+impl Cell {
+    /// Returns the bytes of the cells that carry `bytes`, the last one filled up.
+    #[must_use]
+    pub const fn bytes_of(self, bytes: usize) -> usize {
+        bytes.div_ceil(self.payload as usize) * (self.payload as usize + self.header as usize)
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}+{}", self.payload, self.header)
+    }
+}
+
+impl FromStr for Cell {
+    type Err = ParseModelError;
+
+    fn from_str(text: &str) -> Result<Self, ParseModelError> {
+        let parse = |word: &str| word.trim().parse::<u16>().ok();
+        let both = text.split_once('+').and_then(|(a, b)| parse(a).zip(parse(b)));
+        let cell = both.filter(|(payload, _)| *payload > 0);
+        let fix = "write the bytes of payload and of header, such as 48+5";
+        let (payload, header) =
+            cell.ok_or_else(|| ParseModelError::new("cell", text, fix.to_owned()))?;
+        Ok(Self { payload, header })
+    }
+}
+
 /// One direction of a pipe.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathConfig {
@@ -27,8 +74,22 @@ pub struct PathConfig {
     pub line: Line,
     /// The propagation delay of each bit.
     pub delay: Duration,
+    /// The deviation of the delay from frame to frame. Frames keep their order, unless
+    /// `reorder` is set.
+    pub jitter: Option<Jitter>,
+    /// Which frames overtake those before them.
+    pub reorder: Option<Reorder>,
+    /// The frames that arrive twice: they are copied behind the line.
+    pub duplicate: Option<Chance>,
+    /// The bytes that a packet takes on the line beside its own; `None`: those of its frame.
+    pub overhead: Option<u32>,
+    /// The cells into which the line cuts what it carries.
+    pub cell: Option<Cell>,
     /// The models that act on the frames.
     pub air: AirConfig,
+    /// The path from these times on, in their order: frames whose transmission is
+    /// asked for then meet it. The changes of a change count for nothing.
+    pub changes: Vec<(Instant, PathConfig)>,
 }
 
 /// A pipe: two directions.
@@ -120,14 +181,19 @@ struct Flight {
 
 #[derive(Debug)]
 struct Path {
+    seed: Seed,
+    name: String,
+    changes: VecDeque<(Instant, PathConfig)>,
     line: LineState,
-    delay: Duration,
+    overhead: Option<u32>,
+    cell: Option<Cell>,
+    transit: Transit,
     air: Air,
     /// When the line is free; `None` before the first frame.
     free_at: Option<Instant>,
     /// Ends of transmissions that the sender has yet to learn of, in order.
     done: VecDeque<Instant>,
-    /// Frames on their way, in the order of arrival, which is that of sending.
+    /// Frames on their way, in the order of arrival.
     flights: VecDeque<Flight>,
 }
 
@@ -138,17 +204,29 @@ enum LineState {
     Trace(TracePosition),
 }
 
+impl LineState {
+    fn new(line: Line) -> Self {
+        match line {
+            Line::Instant => Self::Instant,
+            Line::Rate(rate) => Self::Rate(rate),
+            Line::Trace(trace) => Self::Trace(TracePosition::new(trace)),
+        }
+    }
+}
+
 impl Path {
     fn new(config: PathConfig, seed: Seed, name: &str) -> Self {
-        let line = match config.line {
-            Line::Instant => LineState::Instant,
-            Line::Rate(rate) => LineState::Rate(rate),
-            Line::Trace(trace) => LineState::Trace(TracePosition::new(trace)),
-        };
+        let transit = Transit::new(&config, seed, name);
+        let air = Air::new(&config.air, seed, name);
         Self {
-            line,
-            delay: config.delay,
-            air: Air::new(&config.air, seed, name),
+            seed,
+            name: name.to_owned(),
+            changes: config.changes.into(),
+            line: LineState::new(config.line),
+            overhead: config.overhead,
+            cell: config.cell,
+            transit,
+            air,
             free_at: None,
             done: VecDeque::new(),
             flights: VecDeque::new(),
@@ -164,9 +242,23 @@ impl Path {
         }
     }
 
+    /// Becomes what it is from now on, if that has changed.
+    fn change(&mut self, now: Instant) {
+        let due = self.changes.partition_point(|(at, _)| *at <= now);
+        let Some((_, config)) = self.changes.drain(..due).next_back() else { return };
+        let transit = Transit::new(&config, self.seed, &self.name);
+        self.transit = transit.behind(&self.transit);
+        let air = Air::new(&config.air, self.seed, &self.name);
+        self.air = air.continued_at(self.air.next_number());
+        (self.overhead, self.cell) = (config.overhead, config.cell);
+        self.line = LineState::new(config.line);
+    }
+
     fn transmit(&mut self, now: Instant, from: Port, outgoing: Outgoing) {
+        self.change(now);
         let Outgoing { mut frame, vector } = outgoing;
-        let (facts, length) = (FrameFacts::of(&frame), frame.len());
+        let facts = FrameFacts::of(&frame);
+        let length = self.charged(&facts);
         let began = self.free_at.map_or(now, |free| free.max(now));
         let follows = self.free_at == Some(began);
         let ended = match &mut self.line {
@@ -181,7 +273,29 @@ impl Path {
         let event = MediumEvent::new(facts, path, (began, ended), judged);
         let frame = event.fate.arrives().then_some(frame);
         self.done.push_back(ended);
-        let (at, began) = (ended + self.delay, began + self.delay);
-        self.flights.push_back(Flight { at, frame, event, began });
+        let (at, copied) = self.transit.next(ended);
+        let taken = ended - began;
+        let copy = copied.zip(frame.as_ref()).map(|(at, frame)| Flight {
+            at,
+            frame: Some(Frame { kept: true, ..frame.clone() }),
+            // The truth about the frame itself decides; its copy has no number.
+            event: MediumEvent { number: None, kept: true, duplicate: true, ..event.clone() },
+            began: at - taken,
+        });
+        self.fly(Flight { at, frame, event, began: at - taken });
+        copy.into_iter().for_each(|copy| self.fly(copy));
+    }
+
+    /// Returns the bytes that a frame takes on the line.
+    fn charged(&self, facts: &FrameFacts) -> usize {
+        let FrameFacts { length, header, trailer, .. } = *facts;
+        let bytes = self.overhead.map_or(length, |overhead| length - header - trailer + overhead);
+        self.cell.map_or(bytes as usize, |cell| cell.bytes_of(bytes as usize))
+    }
+
+    /// Puts a frame among those on their way, behind those that arrive at the same time.
+    fn fly(&mut self, flight: Flight) {
+        let place = self.flights.partition_point(|other| other.at <= flight.at);
+        self.flights.insert(place, flight);
     }
 }

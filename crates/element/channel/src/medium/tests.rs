@@ -69,7 +69,7 @@ fn timeline(medium: &mut Medium, sends: &[(u64, u16, usize)]) -> Vec<String> {
 
 fn pipe(forward: PathConfig) -> Medium {
     let config = PipeMediumConfig { forward, backward: PathConfig::default() };
-    Medium::new(MediumConfig::Pipe(config), Seed(1), "m")
+    Medium::new(MediumConfig::Pipe(Box::new(config)), Seed(1), "m")
 }
 
 #[test]
@@ -298,6 +298,116 @@ fn packets_for_other_stations_take_no_numbers_of_a_path() {
     }
 }
 
+/// The times at which frames arrive that leave every 100 µs, and whether they are copies.
+fn arrivals(path: PathConfig, count: u64) -> Vec<(u64, bool, u64)> {
+    let pipe = PipeMediumConfig { forward: path, ..PipeMediumConfig::default() };
+    let mut medium = Medium::new(MediumConfig::Pipe(Box::new(pipe)), Seed(9), "m");
+    for number in 0..count {
+        let frame = Frame { tag: Some(Tag(number)), ..Frame::packet(vec![0; 81]) };
+        medium.handle_transmit(micros(100 * number), Port(0), frame.into());
+    }
+    let mut arrived = Vec::new();
+    while let Some((due, _)) = medium.poll_timeout() {
+        while medium.poll_reception(due).is_some() {}
+        while let Some((at, event)) = medium.poll_event() {
+            arrived.push((at.as_micros(), event.duplicate, event.tag.expect("a packet").0));
+        }
+    }
+    arrived
+}
+
+fn way(jitter: &str, reorder: &str, duplicate: &str) -> PathConfig {
+    PathConfig {
+        delay: Duration::from_millis(5),
+        jitter: (!jitter.is_empty()).then(|| jitter.parse().expect("a jitter")),
+        reorder: (!reorder.is_empty()).then(|| reorder.parse().expect("a reordering")),
+        duplicate: (!duplicate.is_empty()).then(|| duplicate.parse().expect("a chance")),
+        ..PathConfig::default()
+    }
+}
+
+#[test]
+fn jitter_keeps_the_order_of_frames_unless_they_may_overtake() {
+    let kept = arrivals(way("2ms", "", ""), 2000);
+    assert!(kept.is_sorted_by_key(|(_, _, tag)| *tag));
+    let delay = |&(at, _, tag): &(u64, bool, u64)| at - 100 * tag;
+    assert!(kept.iter().map(delay).all(|delay| (3000..=7000).contains(&delay)));
+    assert!(kept.iter().map(delay).collect::<BTreeSet<_>>().len() > 500);
+    let free = arrivals(way("2ms", "0", ""), 2000);
+    let overtaken = free.windows(2).filter(|it| it[0].2 > it[1].2).count();
+    assert!(overtaken > 500, "{overtaken}");
+    assert!(free.is_sorted_by_key(|(at, ..)| *at));
+}
+
+#[test]
+fn a_frame_that_overtakes_takes_no_delay() {
+    let arrived = arrivals(way("", "25% gap 5", ""), 4000);
+    let delays: Vec<u64> = arrived.iter().map(|(at, _, tag)| at - 100 * tag).collect();
+    assert!(delays.iter().all(|delay| [0, 5000].contains(delay)));
+    let share = delays.iter().filter(|delay| **delay == 0).count() as f64 / 4000.0;
+    assert!((share - 0.125).abs() < 0.02, "{share}");
+}
+
+#[test]
+fn copies_follow_their_frame_and_only_what_arrives_has_one() {
+    let half = Probability::new(0.5).expect("a probability");
+    let air = AirConfig::of(Model::Loss(half));
+    let arrived = arrivals(PathConfig { air, ..way("1ms", "", "30%") }, 4000);
+    let copies = arrived.iter().filter(|(_, duplicate, _)| *duplicate).count();
+    assert_eq!(arrived.len() - copies, 4000, "each frame has its own event");
+    // Of the half that arrives; four deviations.
+    assert!((copies as f64 - 600.0).abs() < 4.0 * 22.0, "{copies}");
+    let copied = arrived.iter().enumerate().filter(|(_, (_, duplicate, _))| *duplicate);
+    for (at, (_, _, tag)) in copied {
+        assert!(arrived[..at].iter().any(|(_, _, other)| other == tag), "{tag}");
+    }
+}
+
+#[test]
+fn a_path_changes_at_its_times_and_keeps_the_numbers_of_its_frames() {
+    let half = AirConfig::of(Model::Loss(Probability::new(0.5).expect("a probability")));
+    let before = PathConfig { air: half, ..way("", "", "") };
+    let slow = PathConfig { delay: Duration::from_millis(20), ..before.clone() };
+    let mut changes = Vec::new();
+    let changed = |changes: &[(Instant, PathConfig)]| {
+        arrivals(PathConfig { changes: changes.to_vec(), ..before.clone() }, 1000)
+    };
+    let unchanged = changed(&changes);
+    changes.push((micros(50_000), slow));
+    let later = changed(&changes);
+    let delay = |&(at, _, tag): &(u64, bool, u64)| at - 100 * tag;
+    assert!(later.iter().all(|it| delay(it) == if it.2 < 500 { 5_000 } else { 20_000 }));
+    let tags = |of: &[(u64, bool, u64)]| of.iter().map(|it| it.2).collect::<Vec<_>>();
+    assert_eq!(tags(&later), tags(&unchanged));
+    // A shorter delay lets no frame overtake those before it.
+    changes.push((micros(60_000), before.clone()));
+    let back = changed(&changes);
+    assert!(back.is_sorted_by_key(|it| it.2));
+    assert!(back.iter().rev().take(100).all(|it| delay(it) == 5_000));
+}
+
+#[test]
+fn overhead_and_cells_say_what_a_packet_takes_on_the_line() {
+    let time = |overhead: Option<u32>, cell: Option<&str>| {
+        let cell = cell.map(|text| text.parse().expect("a cell"));
+        let path = PathConfig { line: Line::Rate(rate(MBPS_8)), overhead, cell, ..way("", "", "") };
+        let pipe = PipeMediumConfig { forward: path, ..PipeMediumConfig::default() };
+        let mut medium = Medium::new(MediumConfig::Pipe(Box::new(pipe)), Seed(9), "m");
+        let mut frame = Frame { tag: Some(Tag(1)), ..Frame::packet(vec![0; 981]) };
+        frame.header = [0; 15].into_iter().collect();
+        frame.trailer = [0; 4].into_iter().collect();
+        medium.handle_transmit(Instant::START, Port(0), frame.into());
+        medium.poll_timeout().expect("it is on its way").0.as_micros()
+    };
+    // 1 byte takes 1 µs.
+    assert_eq!((time(None, None), time(Some(0), None), time(Some(18), None)), (1000, 981, 999));
+    // 981 bytes are 21 cells of 48, and 1000 as well.
+    assert_eq!((time(Some(0), Some("48+5")), time(None, Some("48+5"))), (21 * 53, 21 * 53));
+    for wrong in ["48", "0+5", "a+b", "", "70000+1"] {
+        assert!(wrong.parse::<crate::Cell>().is_err(), "{wrong}");
+    }
+}
+
 fn any_medium() -> impl Strategy<Value = MediumConfig> {
     let air = (0.0..0.5_f64, 0.0..0.01_f64).prop_map(|(loss, ber)| AirConfig {
         models: vec![
@@ -311,19 +421,32 @@ fn any_medium() -> impl Strategy<Value = MediumConfig> {
         (1_u64..20).prop_map(|mbps| Line::Rate(rate(mbps))),
         Just(Line::Trace("1\n2\n2\n7".parse().expect("a trace"))),
     ];
-    let path = (line, 0_u64..4000, air.clone()).prop_map(|(line, delay, air)| PathConfig {
-        line,
-        delay: Duration::from_micros(delay),
-        air,
+    let jitter = prop_oneof![Just(None), Just(Some("2ms")), Just(Some("1ms 50% pareto"))];
+    let reorder = prop_oneof![Just(None), Just(Some("0")), Just(Some("30% gap 2"))];
+    let duplicate = prop_oneof![Just(None), Just(Some("40% 20%"))];
+    let cell = prop_oneof![Just(None), Just(Some("48+5"))];
+    let way = (jitter, reorder, duplicate, cell, proptest::option::of(0_u32..100));
+    let path = (line, 0_u64..4000, air.clone(), way).prop_map(|(line, delay, air, way)| {
+        let (jitter, reorder, duplicate, cell, overhead) = way;
+        PathConfig {
+            line,
+            delay: Duration::from_micros(delay),
+            jitter: jitter.map(|text| text.parse().expect("a jitter")),
+            reorder: reorder.map(|text| text.parse().expect("a reordering")),
+            duplicate: duplicate.map(|text| text.parse().expect("a chance")),
+            overhead,
+            cell: cell.map(|text| text.parse().expect("a cell")),
+            air,
+            changes: Vec::new(),
+        }
     });
     let pairs = proptest::collection::btree_set((0_u16..4, 0_u16..4), 0..12)
         .prop_map(|pairs| pairs.into_iter().map(|(a, b)| (Port(a), Port(b))).collect());
     let hearing = prop_oneof![Just(Hearing::All), pairs.prop_map(Hearing::Pairs)];
     prop_oneof![
-        (path.clone(), path).prop_map(|(forward, backward)| MediumConfig::Pipe(PipeMediumConfig {
-            forward,
-            backward
-        })),
+        (path.clone(), path).prop_map(|(forward, backward)| MediumConfig::Pipe(Box::new(
+            PipeMediumConfig { forward, backward }
+        ))),
         (1_u16..4, hearing, air).prop_map(|(ports, hearing, air)| {
             let config = WavelanMediumConfig::new(ports, rate(MBPS_8));
             MediumConfig::Wavelan(WavelanMediumConfig { hearing, air: vec![air], ..config })
@@ -398,7 +521,7 @@ fn each_kind() -> [MediumConfig; 3] {
     let station = |x| crate::radio::RadioStation::at(crate::radio::Position::new(x, 0.0));
     let radio = crate::radio::RadioConfig::new([0.0, 1.0, 2.0].map(station).to_vec());
     [
-        MediumConfig::Pipe(PipeMediumConfig { forward: line(MBPS_8), backward: lossy }),
+        MediumConfig::Pipe(Box::new(PipeMediumConfig { forward: line(MBPS_8), backward: lossy })),
         MediumConfig::Wavelan(WavelanMediumConfig::new(3, rate(MBPS_8))),
         MediumConfig::Wifi(Box::new(radio)),
     ]
@@ -420,7 +543,7 @@ fn a_configuration_says_who_is_joined_and_how() {
     assert_eq!(rates(&pipe), [Some(rate(8)), Some(rate(2))]);
     assert_eq!(rates(&shared), [Some(rate(8)); 2]);
     assert_eq!(rates(&radio), [None; 2], "it has several");
-    let instant = MediumConfig::Pipe(PipeMediumConfig::default());
+    let instant = MediumConfig::Pipe(Box::default());
     assert_eq!(rates(&instant), [None; 2]);
     let lines = |config: &MediumConfig| [0, 1].map(|port| config.line(Port(port)));
     assert_eq!(lines(&pipe), [Line::Rate(rate(8)), Line::Rate(rate(2))]);

@@ -28,6 +28,7 @@ fn what_802_11_did_is_recorded_in_the_order_of_the_air_and_replayed_bit_for_bit(
     ];
     for (number, tag, fate) in fates.clone() {
         recorder.record(&MediumEvent {
+            duplicate: false,
             from: Port(0),
             to: Port(1),
             number,

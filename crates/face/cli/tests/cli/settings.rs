@@ -48,6 +48,9 @@ fn beside(name: &str) -> &'static [&'static str] {
     match name {
         "padded" => &["--policy=flex"],
         "combine" => &["--arq=3"],
+        "jitter-table" => &["--jitter=2ms"],
+        "reorder" => &["--delay=10ms"],
+        "overhead" | "cell" => &["--rate=10Mbps"],
         "range" | "expose" => &["--ber=1e-5"],
         "overcommit" => &["--rate=1Mbps", "--flow=v: reserve 64kbps"],
         _ => &[],

@@ -15,6 +15,8 @@ pub(super) const CONGESTION_CONTROLS: [(&str, CongestionControl); 4] = [
     ("reno", CongestionControl::Reno),
     ("net3-reno", CongestionControl::Net3Reno),
 ];
+/// The words of a switch.
+pub(super) const SWITCH: [(&str, bool); 2] = [("on", true), ("off", false)];
 /// The algorithms of loss recovery.
 pub(super) const RECOVERIES: [(&str, LossRecovery); 3] = [
     ("new-reno", LossRecovery::NewReno),

@@ -4,12 +4,9 @@
 use core::fmt;
 use core::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use windfall_base::Duration;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use windfall_base::{Duration, nearest};
 use windfall_tcp::{LossRecovery, TcpConfig, TickEstimation};
-
-use crate::error::nearest;
-use crate::values::by_text;
 
 pub use settings::{TCP_SETTINGS, TcpSetting};
 
@@ -216,7 +213,7 @@ impl Serialize for TcpSettings {
 
 impl<'de> Deserialize<'de> for TcpSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        by_text::parse(deserializer)
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
 

@@ -10,9 +10,8 @@ use windfall_wire_net::tcp::CorruptionKinds;
 use super::LEAST_MSS;
 use super::buffer::{buffer_size, buffer_text, size};
 use super::words::{
-    CONGESTION_CONTROLS, ESTIMATIONS, MODES, PACKINGS, PAWS, REACTIONS, RECOVERIES,
+    CONGESTION_CONTROLS, ESTIMATIONS, MODES, PACKINGS, PAWS, REACTIONS, RECOVERIES, SWITCH,
 };
-use crate::values::SWITCH;
 
 /// One setting of a TCP.
 #[derive(Debug)]

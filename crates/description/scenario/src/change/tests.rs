@@ -1,0 +1,92 @@
+use proptest::prelude::*;
+use windfall_base::{Instant, Rate};
+use windfall_channel::{Line, MediumConfig, PathConfig};
+
+use super::*;
+use crate::model::Scenario;
+use crate::plan::Topology;
+use crate::values::Get;
+
+fn topology(changes: &str) -> Result<Topology, String> {
+    let text = format!(
+        "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n[[link]]\n\
+         name = \"air\"\n\
+         stations = [\"a\", \"b\"]\nrate = \"10Mbps\"\ndelay = \"10ms\"\n{changes}"
+    );
+    let scenario = Scenario::parse("test.toml", &text).map_err(|error| error.to_string())?;
+    let mut read = |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
+    scenario.topology(0, ("test.toml", &text), &mut read).map_err(|error| error.to_string())
+}
+
+/// The times in ms, rates in Mb/s and delays in ms of a direction.
+fn steps(changes: &str, is_uplink: bool) -> Vec<(u64, f64, u64)> {
+    let topology = topology(changes).expect("it is legal");
+    let MediumConfig::Pipe(pipe) = &topology.network.links[0].medium else { return Vec::new() };
+    let path = if is_uplink { &pipe.forward } else { &pipe.backward };
+    let step = |(at, path): &(Instant, PathConfig)| {
+        let Line::Rate(rate) = &path.line else { return (0, 0.0, 0) };
+        (at.as_micros() / 1000, rate.as_bps() as f64 / 1e6, path.delay.as_micros() / 1000)
+    };
+    path.changes.iter().map(step).collect()
+}
+
+#[test]
+fn changes_add_up_in_the_order_of_their_times() {
+    let changes = "[[change]]\nat = \"20s\"\ndelay = \"50ms\"\n\
+                   [[change]]\nat = \"10s\"\nrate = \"1Mbps\"\nuplink.delay = \"30ms\"\n";
+    assert_eq!(steps(changes, true), [(10_000, 1.0, 30), (20_000, 1.0, 50)]);
+    assert_eq!(steps(changes, false), [(10_000, 1.0, 10), (20_000, 1.0, 50)]);
+}
+
+#[test]
+fn gradual_changes_move_in_steps_and_end_with_the_next_one() {
+    let ramp = "[[change]]\nat = \"1s\"\nrate = \"2Mbps\"\nover = \"400ms\"\n";
+    let moving = [(1_000, 10.0, 10), (1_100, 8.0, 10), (1_200, 6.0, 10), (1_300, 4.0, 10)];
+    assert_eq!(steps(ramp, true)[..4], moving);
+    assert_eq!(steps(ramp, true)[4..], [(1_400, 2.0, 10)]);
+    let cut = format!("{ramp}[[change]]\nat = \"1200ms\"\ndelay = \"20ms\"\n");
+    assert_eq!(steps(&cut, true), [moving[0], moving[1], (1_200, 2.0, 20)]);
+}
+
+#[test]
+fn text_says_the_same_as_a_file() {
+    let text = "10s: rate 1Mbps, uplink loss 5% 25%, downlink delay 7ms, over 2s, link air";
+    let change: Change = text.parse().expect("a change");
+    assert_eq!(*change.at.get_ref(), Duration::from_secs(10));
+    assert_eq!(change.both.rate.value(), Rate::from_mbps(1));
+    assert_eq!(change.uplink.loss.value(), Some("5% 25%".parse().expect("a chance")));
+    assert_eq!(change.downlink.delay.value(), Some(Duration::from_millis(7)));
+    assert_eq!(change.over.value(), Some(Duration::from_secs(2)));
+    assert_eq!(change.link.value().as_deref(), Some("air"));
+    let file = "# a handover\n\n10s: rate 1Mbps\n 15s: rate 20Mbps, loss 0 \n";
+    assert_eq!(Change::read_all(file).expect("changes").len(), 2);
+    let error = Change::read_all("1s: rate 1\n2s: rat 1\n").expect_err("a wrong line");
+    assert!(error.starts_with("line 2: "), "{error}");
+}
+
+#[test]
+fn what_cannot_change_is_refused_with_the_fix() {
+    for (change, fix) in [
+        ("at = \"1s\"", "add rate = "),
+        ("at = \"1s\"\nqueue = \"5\"", "set queue on the link"),
+        ("at = \"1s\"\narq = 3", "set arq on the link"),
+        ("at = \"1s\"\nlink = \"airs\"\nrate = \"1Mbps\"", "did you mean \"air\"?"),
+        ("at = \"1s\"\nloss = 0.1\nover = \"1s\"", "add one of them"),
+        ("at = \"1s\"\nrate = \"1Mbps\"\nover = \"2000s\"", "use several"),
+        ("rate = \"1Mbps\"", "at"),
+    ] {
+        let error = topology(&format!("[[change]]\n{change}\n")).expect_err(change);
+        assert!(error.contains(fix), "{change}: {error}");
+    }
+    for text in ["10s", "x: rate 1", "10s: rat 1", "10s: queue 5", "10s: rate x", "10s: uplink"] {
+        assert!(text.parse::<Change>().is_err(), "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in "[ -~]{0,60}") {
+        let _ = text.parse::<Change>();
+        let _ = Change::read_all(&text);
+    }
+}

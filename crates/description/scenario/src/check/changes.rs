@@ -1,0 +1,90 @@
+//! Checks of the changes of links while a scenario runs.
+
+use core::ops::Range;
+
+use windfall_base::nearest;
+
+use crate::change::{Change, STEP, may_change};
+use crate::direction::Direction;
+use crate::error::Fault;
+use crate::link::{Link, LinkKind};
+use crate::model::Scenario;
+use crate::settings::{self, Settings};
+
+/// The number of steps of the longest gradual change.
+const MOST_STEPS: u64 = 10_000;
+
+/// Finds the first change that cannot be.
+pub(crate) fn check(scenario: &Scenario) -> Result<(), Fault> {
+    scenario.changes.iter().try_for_each(|change| {
+        settings::check(change)?;
+        change.directions().into_iter().try_for_each(settings::check)?;
+        check_link(change, scenario)?;
+        check_keys(change)
+    })
+}
+
+fn check_link(change: &Change, scenario: &Scenario) -> Result<(), Fault> {
+    let fault = |span: Range<usize>, message: String| Err(Fault::at(span, message));
+    let mut named = scenario.links.iter().filter(|link| change.is_of(link));
+    let (first, second) = (named.next(), named.next());
+    let names: Vec<String> = scenario.links.iter().map(Link::name).collect();
+    match (&change.link, first) {
+        (Some(name), None) => {
+            let known = names.iter().map(String::as_str);
+            let fix = nearest(name.get_ref(), known).map_or_else(
+                || format!("name one of {}", names.join(", ")),
+                |it| format!("did you mean \"{it}\"?"),
+            );
+            fault(name.span(), format!("no link is called \"{}\": {fix}", name.get_ref()))
+        }
+        (None, None) => fault(
+            change.at.span(),
+            "only a pipe can change while it runs: use kind = \"pipe\", or remove the change"
+                .to_owned(),
+        ),
+        (_, Some(link)) if link.kind() != LinkKind::Pipe => fault(
+            change.at.span(),
+            format!(
+                "\"{}\" is no pipe, and only a pipe can change while it runs: use kind = \"pipe\", \
+                 or remove the change",
+                link.name()
+            ),
+        ),
+        (None, Some(_)) if second.is_some() => fault(
+            change.at.span(),
+            format!("there are several pipes: add link = \"NAME\", one of {}", names.join(", ")),
+        ),
+        _ => Ok(()),
+    }
+}
+
+fn check_keys(change: &Change) -> Result<(), Fault> {
+    for direction in change.directions() {
+        let set = Direction::TABLE.iter().filter(|setting| setting.is_set(direction));
+        if let Some(foreign) = set.into_iter().find(|setting| !may_change(setting)) {
+            let span = (foreign.field)(direction).span().unwrap_or_default();
+            let message = format!(
+                "a change says what the wire and the air do: set {} on the link",
+                foreign.name
+            );
+            return Err(Fault::at(span, message));
+        }
+    }
+    if change.directions().into_iter().all(Settings::is_unset) {
+        let message = "the change has no setting: add rate = \"1Mbps\" or another setting";
+        return Err(Fault::at(change.at.span(), message));
+    }
+    let Some(over) = &change.over else { return Ok(()) };
+    let moves = |it: &&Direction| it.rate.is_some() || it.delay.is_some();
+    if !change.directions().iter().any(moves) {
+        let message = "over changes nothing here, since only rate and delay change gradually: \
+                       add one of them, or remove it";
+        return Err(Fault::at(over.span(), message));
+    }
+    if over.get_ref().as_nanos() / STEP.as_nanos() > MOST_STEPS {
+        let message = "a gradual change takes 1000 s at most: use several";
+        return Err(Fault::at(over.span(), message));
+    }
+    Ok(())
+}

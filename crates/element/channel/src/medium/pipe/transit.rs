@@ -1,0 +1,73 @@
+//! The way from the end of a line to the receiver: delay, jitter, reordering, duplication.
+
+use windfall_base::{Duration, Instant, Seed, Stream};
+
+use super::PathConfig;
+use super::jitter::Jitters;
+use super::reorder::Overtaking;
+use crate::air::Chances;
+
+/// Frames on their way; each draws from its own number, whatever happens to the others.
+#[derive(Debug)]
+pub(super) struct Transit {
+    delay: Duration,
+    jitters: Option<Jitters>,
+    /// The jitter of copies.
+    copies: Option<Jitters>,
+    overtaking: Option<Overtaking>,
+    duplicates: Option<(Chances, Stream)>,
+    /// The number of the next frame.
+    number: u64,
+    /// The latest arrival so far, before which none may come that keeps its place.
+    latest: Option<Instant>,
+}
+
+impl Transit {
+    pub(super) fn new(config: &PathConfig, seed: Seed, name: &str) -> Self {
+        let stream = |of: &str| Stream::new(seed, &format!("{name}/{of}"));
+        let jitters = |of: &str| config.jitter.clone().map(|it| Jitters::new(it, stream(of)));
+        Self {
+            delay: config.delay,
+            jitters: jitters("jitter"),
+            copies: jitters("copies"),
+            overtaking: config.reorder.map(|it| Overtaking::new(it, stream("reorder"))),
+            duplicates: config.duplicate.map(|it| (Chances::new(it), stream("duplicate"))),
+            number: 0,
+            latest: None,
+        }
+    }
+
+    /// Continues behind the frames that another has let through.
+    pub(super) fn behind(self, before: &Self) -> Self {
+        Self { number: before.number, latest: before.latest, ..self }
+    }
+
+    /// Returns when the last bit of the next frame arrives, which left at `ended`, and that of its
+    /// copy, if it has one.
+    pub(super) fn next(&mut self, ended: Instant) -> (Instant, Option<Instant>) {
+        let number = self.number;
+        self.number += 1;
+        let overtakes = self.overtaking.as_mut().is_some_and(|it| it.next(number));
+        let way = delay(self.jitters.as_mut(), self.delay, number);
+        let at = self.in_order(ended + if overtakes { Duration::ZERO } else { way });
+        let duplicates = self.duplicates.as_mut();
+        let is_duplicated =
+            duplicates.is_some_and(|(chances, stream)| chances.next(stream, number));
+        let way = delay(self.copies.as_mut(), self.delay, number);
+        (at, is_duplicated.then(|| self.in_order(ended + way)))
+    }
+
+    /// Returns the arrival that keeps the order of sending, unless frames may overtake.
+    fn in_order(&mut self, at: Instant) -> Instant {
+        if self.overtaking.is_some() {
+            return at;
+        }
+        let at = self.latest.map_or(at, |latest| latest.max(at));
+        self.latest = Some(at);
+        at
+    }
+}
+
+fn delay(jitters: Option<&mut Jitters>, mean: Duration, number: u64) -> Duration {
+    jitters.map_or(mean, |jitters| jitters.delay(mean, number))
+}
