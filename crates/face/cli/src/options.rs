@@ -106,9 +106,8 @@ impl LinkOptions {
     /// Reads the changes of the file that is named, if one is.
     fn changes_of_file(&self) -> Result<Vec<Change>> {
         let Some(path) = &self.changes_file else { return Ok(Vec::new()) };
-        let text = input::read_tree(path, "file of changes")?;
-        let changes = Change::read_all(&text);
-        changes.map_err(|error| CliError::usage(format!("{}: {error}", path.display())))
+        Change::read_all(&input::read_tree(path, "file of changes")?)
+            .map_err(|error| CliError::usage(format!("{}: {error}", path.display())))
     }
 
     /// Tells whether the radios are to log every state.

@@ -40,7 +40,7 @@ fn claims(measured: &Measured) -> Vec<Claim> {
         third,
         slow(increasingly),
         second.recorded(Verdict::InPart).because(
-            "precise SAP is the slowest; approximate SAP takes 4 % longer than TCP: its packets \
+            "precise SAP is the slowest; approximate SAP takes 2 % longer than TCP: its packets \
              hold 1024 bytes and TCP's 1448, and the server calls first",
         ),
         slow(twice),
