@@ -140,7 +140,7 @@ const LAPTOP_WATT_HOURS: f64 = 30.0;
 /// The power of the laptop without its card, in watts: fitted.
 const LAPTOP_PLATFORM_WATTS: f64 = 7.1717;
 /// The joules of a full segment of 1500 bytes on the laptop: fitted.
-const LAPTOP_SEGMENT_JOULES: f64 = 0.014_354;
+const LAPTOP_SEGMENT_JOULES: f64 = 0.018_488;
 
 /// A card that draws the same in all states in which it receives or listens.
 const fn card(volts: f64, transmit: f64, receive: f64, doze: f64) -> Card {

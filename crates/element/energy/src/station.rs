@@ -18,6 +18,23 @@ pub struct StationUsage {
     pub span: Duration,
 }
 
+impl StationUsage {
+    /// Returns the work since `earlier`, a moment of the same run.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut airtime = Airtime::default();
+        for state in State::ALL {
+            let time = self.airtime.of(state).saturating_sub(earlier.airtime.of(state));
+            airtime.add(state, time);
+        }
+        Self {
+            airtime,
+            operations: self.operations.since(&earlier.operations),
+            span: self.span.saturating_sub(earlier.span),
+        }
+    }
+}
+
 /// The energy of a station, in joules.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StationEnergy {
@@ -127,6 +144,19 @@ mod tests {
         assert!((lifetime - expected).abs() < 1e-6, "{lifetime} {expected}");
         assert_eq!(EnergyModel { battery: None, ..model.clone() }.lifetime(&usage), None);
         assert_eq!(model.lifetime(&StationUsage::default()), None, "a run of no length");
+    }
+
+    #[test]
+    fn the_work_since_a_moment_is_what_was_added() {
+        let (earlier, mut later) = (usage(), usage());
+        assert_eq!(later.since(&earlier), StationUsage::default());
+        later.airtime.add(State::Transmit, Duration::from_secs(3));
+        later.operations.segments_sent += 7;
+        later.span = Duration::from_secs(13);
+        let since = later.since(&earlier);
+        assert_eq!(since.airtime.of(State::Transmit), Duration::from_secs(3));
+        assert_eq!((since.operations.segments_sent, since.operations.acks_received), (7, 0));
+        assert_eq!(since.span, Duration::from_secs(3));
     }
 
     #[test]

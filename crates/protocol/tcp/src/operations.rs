@@ -18,6 +18,12 @@ macro_rules! operations {
             pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
                 [$((stringify!($name), self.$name)),*].into_iter()
             }
+
+            /// The counts since `earlier`, those of the same connections at a moment before.
+            #[must_use]
+            pub fn since(&self, earlier: &Self) -> Self {
+                Self { $($name: self.$name.saturating_sub(earlier.$name),)* }
+            }
         }
 
         impl AddAssign for Operations {

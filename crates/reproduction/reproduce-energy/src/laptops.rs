@@ -1,7 +1,7 @@
 //! Paper 002's laptops in simulated time: what they send, how often TCP repeats, and how long their
 //! batteries last.
 
-use windfall_base::{Duration, Seed};
+use windfall_base::{Duration, Instant, Seed};
 use windfall_energy::{EnergyModel, StationUsage};
 use windfall_experiment::{Context, ExperimentError, ExperimentInput, Extent};
 use windfall_network::LinkLedger;
@@ -17,8 +17,13 @@ pub(crate) const RECEIVER: usize = 1;
 
 /// The packet sizes of the paper, in bytes (S2.12); it calls them MSS.
 pub(crate) const SIZES: [u16; 4] = [500, 1_000, 1_500, 2_296];
-/// Settings of TCP as it was: everything on, an acknowledgment for every second segment.
-pub(crate) const NORMAL: &str = "sack, send-buffer=1MiB, receive-buffer=1MiB, initial-window=2";
+/// Settings of TCP as it was: everything on, an acknowledgment for every second segment. The
+/// window begins where it fills the air even if acknowledgments come every 500 ms: two segments
+/// more for each of those would take two minutes to get there, of the hours that a battery lasts.
+pub(crate) const NORMAL: &str = "sack, send-buffer=1MiB, receive-buffer=1MiB, initial-window=400";
+/// The time before what is measured: what fills the buffers of a megabyte first is copied and
+/// summed, but not sent, and would count for a tenth of a run of a minute.
+const WARM_UP: Duration = Duration::from_secs(10);
 /// Bytes of the headers of IP and TCP in a packet.
 const HEADERS: u16 = 40;
 
@@ -39,19 +44,40 @@ pub(crate) struct Laptops {
     pub(crate) radio: String,
     /// The applications send nothing.
     pub(crate) idle: bool,
-    /// The simulated time.
+    /// The simulated time, after the warm-up.
     pub(crate) duration: Duration,
 }
 
 /// The outcome of a run of the laptops.
 #[derive(Clone, Debug)]
 pub(crate) struct Measured {
-    /// The work of each station, in the order of the scenario.
+    /// The work of each station after the warm-up, in the order of the scenario.
     pub(crate) usage: Vec<StationUsage>,
-    /// Bytes of the sender's stream that the receiver had.
+    /// Bytes of the sender's stream that the receiver had after it.
     pub(crate) bytes: u64,
-    /// The ledgers of the stations' interfaces, in the same order.
+    /// The ledgers of the stations' interfaces, in the same order, of the whole run.
     pub(crate) ledgers: Vec<LinkLedger>,
+}
+
+/// The work and the bytes up to a moment.
+struct Totals {
+    usage: Vec<StationUsage>,
+    bytes: u64,
+}
+
+impl Totals {
+    fn of(simulation: &Simulation, stations: usize) -> Self {
+        let (network, now) = (simulation.network(), simulation.now());
+        let usage = |number| windfall_summary::station_usage(network, number, now);
+        // The receiver has one sink for each stream, the sender's first.
+        let receiver = network.station(RECEIVER);
+        let mut reports = receiver.into_iter().flat_map(|it| it.reports(now)).flatten();
+        let bytes = reports.find(|(name, _)| *name == "received_bytes");
+        Self {
+            usage: (0..stations).map(usage).collect(),
+            bytes: bytes.map_or(0, |(_, bytes)| bytes.number() as u64),
+        }
+    }
 }
 
 impl Laptops {
@@ -86,16 +112,17 @@ impl Laptops {
         let topology = topology.map_err(|error| failed(error.to_string()))?;
         let mut simulation =
             Simulation::new(&topology, seed).map_err(|error| failed(error.to_string()))?;
+        let warm = Instant::START + WARM_UP;
+        simulation.run(warm, &mut |_| Ok(())).map_err(|error| failed(error.to_string()))?;
+        let stations = topology.stations.len();
+        let before = Totals::of(&simulation, stations);
         simulation.finish();
-        let (network, now) = (simulation.network(), simulation.now());
-        let usage = |number| windfall_summary::station_usage(network, number, now);
-        // The receiver has one sink for each stream, the sender's first.
-        let receiver = network.station(RECEIVER);
-        let mut reports = receiver.into_iter().flat_map(|it| it.reports(now)).flatten();
-        let bytes = reports.find(|(name, _)| *name == "received_bytes");
+        let after = Totals::of(&simulation, stations);
+        let network = simulation.network();
+        let usage = after.usage.iter().zip(&before.usage).map(|(after, it)| after.since(it));
         Ok(Measured {
-            usage: (0..topology.stations.len()).map(usage).collect(),
-            bytes: bytes.map_or(0, |(_, bytes)| bytes.number() as u64),
+            usage: usage.collect(),
+            bytes: after.bytes - before.bytes,
             ledgers: network.interfaces().map(|it| network.ledger(it).clone()).collect(),
         })
     }
@@ -125,7 +152,7 @@ impl Laptops {
         }
         let mtu = self.mtu.to_string().parse().map_err(|error| failed(format!("{error}")))?;
         scenario.links[0].mtu = Some(unplaced(mtu));
-        scenario.run.duration = Some(unplaced(self.duration));
+        scenario.run.duration = Some(unplaced(WARM_UP + self.duration));
         if self.idle {
             scenario.apps.clear();
         }

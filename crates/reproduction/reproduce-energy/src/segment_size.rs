@@ -2,7 +2,7 @@
 
 use windfall_energy::EnergyModel;
 use windfall_experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
+    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
 };
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 
@@ -12,7 +12,7 @@ pub(crate) const FIGURE: Figure = Figure {
     name: "S2.fig5.1",
     title: "Bytes and lifetime of a battery, by packet size",
     basis: Basis::Simulated,
-    record: VerdictRecord { verdict: Verdict::InPart, extent: Extent::Quick, seeds: 3 },
+    record: VerdictRecord::with_seeds(Verdict::InPart, 10),
     mutation: Some("packets of every size are of 500 bytes"),
     run,
 };
