@@ -75,12 +75,8 @@ pub(crate) fn run(args: &Args) -> Result {
         Some(path) => {
             let log = args.read(path)?;
             if let Some(file) = &args.view {
-                let same = |file: &Path| std::fs::canonicalize(file).ok();
-                if same(file).is_some_and(|view| same(path) == Some(view)) {
-                    return Err(CliError::usage(
-                        "--view would overwrite the log: name another file",
-                    ));
-                }
+                windfall_files::distinct(&[("the log", Some(path)), ("--view", Some(file))])
+                    .map_err(CliError::usage)?;
                 args.draw(&log, file)?;
                 return Ok(Completion::Success);
             }

@@ -212,6 +212,11 @@ impl Send {
             repeat: self.repeat,
             reports,
         };
+        windfall_files::distinct(&[
+            ("the video", Some(&self.video)),
+            ("--sdp", self.sdp.as_deref()),
+        ])
+        .map_err(CliError::usage)?;
         let source = source(&self.video)?;
         if self.adapt {
             return self.send_adapted(&sender, &source, encoder);
@@ -261,6 +266,9 @@ impl Receive {
             None => None,
             Some(path) => Some((path, source(path)?)),
         };
+        let [compare, out, sheet] = [&self.compare, &self.out, &self.sheet].map(Option::as_deref);
+        windfall_files::distinct(&[("--compare", compare), ("--out", out), ("--sheet", sheet)])
+            .map_err(CliError::usage)?;
         let open = |path: &Option<PathBuf>| path.as_deref().map(Output::open).transpose();
         let (out, sheet) = (open(&self.out)?, open(&self.sheet)?);
         let mut received = receive_video(&VideoReceiverConfig {

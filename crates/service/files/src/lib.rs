@@ -208,6 +208,27 @@ fn target(path: &Path) -> io::Result<PathBuf> {
     Err(Errno::LOOP.into())
 }
 
+/// Checks that names, of which those that are unset do not count, lead to different files, so that
+/// none is written over another; devices and pipes may stand there several times.
+///
+/// # Errors
+/// Says of the first two that lead to one file that the second would overwrite the first.
+pub fn distinct(named: &[(&str, Option<&Path>)]) -> Result<(), String> {
+    let is_plain =
+        |path: &PathBuf| fs::metadata(path).is_ok_and(|it| it.is_file()) || !path.exists();
+    let lead_to: Vec<(&str, PathBuf)> = named
+        .iter()
+        .filter_map(|(name, path)| Some((*name, std::path::absolute(target((*path)?).ok()?).ok()?)))
+        .filter(|(_, path)| is_plain(path))
+        .collect();
+    for (at, (second, path)) in lead_to.iter().enumerate() {
+        if let Some((first, _)) = lead_to[..at].iter().find(|(_, other)| other == path) {
+            return Err(format!("{second} would overwrite {first}: name another file"));
+        }
+    }
+    Ok(())
+}
+
 /// Opens a file to write to it, and leaves in it what is there; also tells whether it is new.
 fn open(path: &Path) -> io::Result<(File, bool)> {
     match OpenOptions::new().write(true).create_new(true).open(path) {
