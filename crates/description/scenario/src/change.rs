@@ -74,6 +74,9 @@ impl Change {
         let (name, value) =
             if is_side { value.split_once(' ').unwrap_or((value, "")) } else { (name, value) };
         let setting = changeable().find(|it| it.name == name).ok_or_else(advice)?;
+        if setting.is_set(direction) {
+            return Err(format!("{name} stands twice: remove one"));
+        }
         setting.set(direction, value.trim())
     }
 }

@@ -45,7 +45,14 @@ fn gradual_changes_move_in_steps_and_end_with_the_next_one() {
     assert_eq!(steps(ramp, true)[..4], moving);
     assert_eq!(steps(ramp, true)[4..], [(1_400, 2.0, 10)]);
     let cut = format!("{ramp}[[change]]\nat = \"1200ms\"\ndelay = \"20ms\"\n");
-    assert_eq!(steps(&cut, true), [moving[0], moving[1], (1_200, 2.0, 20)]);
+    // What the next one does not say goes on, in its steps.
+    let on = [(1_200, 6.0, 20), (1_300, 4.0, 20), (1_400, 2.0, 20)];
+    assert_eq!(steps(&cut, true), [&moving[..2], &on[..]].concat());
+    let other = format!("{ramp}[[change]]\nat = \"1250ms\"\nuplink.loss = 0.1\n");
+    assert_eq!(steps(&other, false), steps(ramp, false));
+    assert_eq!(steps(&other, true)[3], (1_250, 6.0, 10));
+    let back = format!("{ramp}[[change]]\nat = \"1200ms\"\nrate = \"10Mbps\"\n");
+    assert_eq!(steps(&back, true), [moving[0], moving[1], (1_200, 10.0, 10)]);
 }
 
 #[test]
@@ -73,12 +80,21 @@ fn what_cannot_change_is_refused_with_the_fix() {
         ("at = \"1s\"\nlink = \"airs\"\nrate = \"1Mbps\"", "did you mean \"air\"?"),
         ("at = \"1s\"\nloss = 0.1\nover = \"1s\"", "add one of them"),
         ("at = \"1s\"\nrate = \"1Mbps\"\nover = \"2000s\"", "use several"),
+        ("at = \"1s\"\njitter-table = \"x\"", "without a jitter"),
         ("rate = \"1Mbps\"", "at"),
     ] {
         let error = topology(&format!("[[change]]\n{change}\n")).expect_err(change);
         assert!(error.contains(fix), "{change}: {error}");
     }
-    for text in ["10s", "x: rate 1", "10s: rat 1", "10s: queue 5", "10s: rate x", "10s: uplink"] {
+    for text in [
+        "10s",
+        "x: rate 1",
+        "10s: rat 1",
+        "10s: queue 5",
+        "10s: rate x",
+        "10s: uplink",
+        "1s: loss 1%, loss 2%",
+    ] {
         assert!(text.parse::<Change>().is_err(), "{text}");
     }
 }

@@ -4,12 +4,16 @@ use windfall_base::{Duration, Instant, Rate, Seed};
 use windfall_channel::{Line, PathConfig};
 
 use crate::change::{Change, STEP};
+use crate::direction::Direction;
 use crate::error::Fault;
 use crate::link::Link;
 use crate::model::Scenario;
 use crate::plan::Files;
 use crate::settings::Settings;
 use crate::values::Get;
+
+/// The states of a path, each from its time on.
+type Steps = Vec<(Instant, PathConfig)>;
 
 /// Returns what a direction of a pipe, which begins as `first`, becomes, and when.
 pub(super) fn of_path(
@@ -18,34 +22,88 @@ pub(super) fn of_path(
     scenario: &Scenario,
     files: &mut Files<'_, '_>,
     place: Seed,
-) -> Result<Vec<(Instant, PathConfig)>, Fault> {
+) -> Result<Steps, Fault> {
     let mut changes: Vec<&Change> =
         scenario.changes.iter().filter(|change| change.is_of(link)).collect();
     changes.sort_by_key(|change| *change.at.get_ref());
     let mut direction = link.direction(is_uplink);
-    let mut steps: Vec<(Instant, PathConfig)> = Vec::new();
+    let mut steps = Steps::new();
     for change in changes {
-        direction.overlay(&change.both);
-        direction.overlay(if is_uplink { &change.uplink } else { &change.downlink });
-        let next = super::path(&direction, files, place)?;
-        let at = Instant::START + *change.at.get_ref();
-        // A change ends a gradual one that is not over.
-        steps.truncate(steps.partition_point(|(earlier, _)| *earlier < at));
-        let before = steps.last().map_or(first, |(_, path)| path).clone();
-        let over = change.over.value().unwrap_or(Duration::ZERO);
-        let count = (over.as_nanos() / STEP.as_nanos()).max(1);
-        let gradual = (1..=count).map(|step| {
-            let when = if count == 1 { over } else { STEP * step };
-            (at + when, between(&before, &next, step as f64 / count as f64))
-        });
-        if over == Duration::ZERO {
-            steps.push((at, next));
-        } else {
-            steps.push((at, between(&before, &next, 0.0)));
-            steps.extend(gradual);
+        let mut said = change.both.clone();
+        said.overlay(if is_uplink { &change.uplink } else { &change.downlink });
+        if said.is_unset() {
+            continue;
         }
+        direction.overlay(&said);
+        check(&direction, &said, change)?;
+        let next = super::path(&direction, files, place)?;
+        apply(&mut steps, first, &next, (change, &said));
     }
     Ok(steps)
+}
+
+/// Adds a change to the states of a path. What it does not say goes on as it is, also where it
+/// changes gradually.
+fn apply(steps: &mut Steps, first: &PathConfig, next: &PathConfig, (change, said): Said<'_>) {
+    let at = Instant::START + *change.at.get_ref();
+    let rest = steps.split_off(steps.partition_point(|(earlier, _)| *earlier < at));
+    let before = steps.last().map_or(first, |(_, path)| path).clone();
+    let own = gradual(&before, next, at, change.over.value().unwrap_or(Duration::ZERO));
+    let mut times: Vec<Instant> = own.iter().chain(&rest).map(|(time, _)| *time).collect();
+    times.sort_unstable();
+    times.dedup();
+    let says_rate = said.rate.is_some() || said.rate_trace.is_some();
+    for time in times {
+        let [own, kept] = [&own, &rest].map(|steps| state_at(steps, time).unwrap_or(&before));
+        let line = if says_rate { own } else { kept }.line.clone();
+        let delay = if said.delay.is_some() { own } else { kept }.delay;
+        let state = PathConfig { line, delay, ..next.clone() };
+        if steps.last().is_none_or(|(_, last)| *last != state) {
+            steps.push((time, state));
+        }
+    }
+}
+
+/// A change, and what it says of one direction.
+type Said<'a> = (&'a Change, &'a Direction);
+
+/// Returns the last of the states that is reached at a time.
+fn state_at(steps: &Steps, time: Instant) -> Option<&PathConfig> {
+    steps[..steps.partition_point(|(at, _)| *at <= time)].last().map(|(_, path)| path)
+}
+
+/// Returns the states from one to the next, of which the first is at `at`.
+fn gradual(before: &PathConfig, next: &PathConfig, at: Instant, over: Duration) -> Steps {
+    if over == Duration::ZERO {
+        return vec![(at, next.clone())];
+    }
+    let count = (over.as_nanos() / STEP.as_nanos()).max(1);
+    let step = |number: u64| {
+        let when = if number == count { over } else { STEP * number };
+        (at + when, between(before, next, number as f64 / count as f64))
+    };
+    (0..=count).map(step).collect()
+}
+
+/// Refuses settings of a change that have no effect with all that holds then.
+fn check(direction: &Direction, said: &Direction, change: &Change) -> Result<(), Fault> {
+    let has_delay =
+        direction.jitter.is_some() || direction.delay.value().is_some_and(|it| !it.is_zero());
+    let has_rate = direction.rate.is_some() || direction.rate_trace.is_some();
+    let useless = [
+        (said.jitter_table.is_some() && direction.jitter.is_none(), "jitter-table", "a jitter"),
+        (said.reorder.is_some() && !has_delay, "reorder", "a delay or a jitter"),
+        (said.overhead.is_some() && !has_rate, "overhead", "a rate"),
+        (said.cell.is_some() && !has_rate, "cell", "a rate"),
+    ];
+    match useless.into_iter().find(|(is_useless, ..)| *is_useless) {
+        Some((_, key, needed)) => {
+            let message =
+                format!("{key} changes nothing here without {needed}: add it, or remove {key}");
+            Err(Fault::at(change.at.span(), message))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Returns a path on its way from one state to the next, of which all but rate and delay counts.
