@@ -90,7 +90,6 @@ settings! {
         "jitter" jitter: Jitter {
             value: "JITTER", example: "2ms 25% normal", unset: "none",
             particular: Some(Aspect::Pipe),
-            short: "Deviation of the delay from frame to frame",
             detail: "Of a uniform distribution the greatest deviation, of others the standard \
                      deviation. Frames keep their order, unless `reorder` is set; none is earlier \
                      than without any delay.",
@@ -105,12 +104,11 @@ settings! {
         /// reorder them
         "reorder" reorder: Reorder {
             value: "REORDER", example: "25% gap 5", unset: "frames keep their order",
-            particular: Some(Aspect::Pipe), short: "Frames that overtake others",
+            particular: Some(Aspect::Pipe),
         }
         /// Probability that a frame arrives twice, and perhaps its correlation: "1% 25%"
         "duplicate" duplicate: Chance {
             value: "P", example: "1%", default: "0", particular: Some(Aspect::Pipe),
-            short: "Probability that a frame arrives twice",
         }
         /// Bytes that a packet takes on the line beside its own, in place of those of its frame: 0
         /// for none, 18 for Ethernet

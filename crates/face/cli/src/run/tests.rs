@@ -43,7 +43,12 @@ const BESIDE: [&str; 18] = [
 ];
 
 /// A value for each option that stands in no table of settings.
-const SAMPLES: [(&str, &str); 2] = [("flow", "video: dst port 5004"), ("stations", "2")];
+const SAMPLES: [(&str, &str); 4] = [
+    ("flow", "video: dst port 5004"),
+    ("stations", "2"),
+    ("change", "10s: rate 1Mbps"),
+    ("changes", "changes.txt"),
+];
 
 /// An example of an option, and the options without which it may not stand.
 type Sample = (String, Vec<String>);
@@ -70,6 +75,9 @@ fn sample(option: &str, folder: &Folder) -> Sample {
     let beside: &[_] = match plain {
         "padded" => &["--policy=flex"],
         "combine" => &["--arq=3"],
+        "jitter-table" => &["--jitter=2ms"],
+        "reorder" => &["--delay=10ms"],
+        "overhead" | "cell" => &["--rate=1Mbps"],
         "range" | "expose" => &["--ber=1e-5"],
         "overcommit" => &["--rate=1Mbps", "--flow=v: reserve 64kbps"],
         _ if option == "stations" || example::<Radio>(option).is_some() => &["--link=wifi-g"],
@@ -79,6 +87,8 @@ fn sample(option: &str, folder: &Folder) -> Sample {
     match plain {
         "rate-trace" => (folder.write("rate.trace", "1\n2\n"), base),
         "error-trace" => (folder.write("error.trace", WHOLE_TRACE), base),
+        "jitter-table" => (folder.write("jitter.dist", "-8192 0 8192\n"), base),
+        "changes" => (folder.write("changes.txt", "10s: loss 5%\n"), base),
         _ => (value, base),
     }
 }
