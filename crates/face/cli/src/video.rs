@@ -212,11 +212,8 @@ impl Send {
             repeat: self.repeat,
             reports,
         };
-        windfall_files::distinct(&[
-            ("the video", Some(&self.video)),
-            ("--sdp", self.sdp.as_deref()),
-        ])
-        .map_err(CliError::usage)?;
+        let named = [("the video", Some(&*self.video)), ("--sdp", self.sdp.as_deref())];
+        windfall_files::distinct(&named).map_err(CliError::usage)?;
         let source = source(&self.video)?;
         if self.adapt {
             return self.send_adapted(&sender, &source, encoder);
@@ -262,15 +259,13 @@ impl Receive {
     fn run(&self) -> Result {
         let format = self.common.format()?;
         let (codec, count) = (self.common.codec(), self.common.pictures as usize);
-        let compared = match &self.compare {
-            None => None,
-            Some(path) => Some((path, source(path)?)),
-        };
+        let compared = self.compare.as_ref().map(|path| source(path).map(|it| (path, it)));
+        let compared = compared.transpose()?;
         let [compare, out, sheet] = [&self.compare, &self.out, &self.sheet].map(Option::as_deref);
         windfall_files::distinct(&[("--compare", compare), ("--out", out), ("--sheet", sheet)])
             .map_err(CliError::usage)?;
-        let open = |path: &Option<PathBuf>| path.as_deref().map(Output::open).transpose();
-        let (out, sheet) = (open(&self.out)?, open(&self.sheet)?);
+        let (out, sheet) =
+            (out.map(Output::open).transpose()?, sheet.map(Output::open).transpose()?);
         let mut received = receive_video(&VideoReceiverConfig {
             on: self.on,
             port: self.common.port,

@@ -50,3 +50,18 @@ fn devices_are_written_as_they_stand() {
     let error = replace(Path::new("/dev/full"), b"much").expect_err("it is full");
     assert_eq!(error.kind(), ErrorKind::StorageFull);
 }
+
+#[test]
+fn two_names_of_one_file_are_refused_and_devices_are_not() {
+    let folder = std::env::temp_dir().join(format!("windfall-distinct-{}", std::process::id()));
+    fs::create_dir(&folder).expect("a folder");
+    let (film, link, new) = (folder.join("film"), folder.join("link"), folder.join("new"));
+    fs::write(&film, "film").expect("a file");
+    std::os::unix::fs::symlink("film", &link).expect("a link");
+    let null = Path::new("/dev/null");
+    let refused = |a: &Path, b: &Path| distinct(&[("it", Some(a)), ("--out", Some(b))]).is_err();
+    assert!(refused(&film, &film) && refused(&film, &link) && refused(&new, &new));
+    assert!(!refused(&film, &new) && !refused(null, null));
+    assert_eq!(distinct(&[("it", Some(&film)), ("--out", None)]), Ok(()));
+    fs::remove_dir_all(&folder).expect("it was made here");
+}
