@@ -142,7 +142,8 @@ impl Ours {
         let [head, _] = packet.slices();
         let ip = Ipv4Packet::new(head).expect("a packet of ours");
         let addresses = Addresses::V4 { src: ip.src(), dst: ip.dst() };
-        let arrival = SegmentMeta { addresses, ecn: Ecn::from_bits(ip.tos()), missing: 0 };
+        let arrival =
+            SegmentMeta { addresses, ecn: Ecn::from_bits(ip.tos()), missing: 0, lost_before: 0 };
         packet.advance(ipv4::HEADER_LEN);
         let taken = self.ends[end].handle_segment(self.now, &arrival, &packet);
         assert_eq!(taken, Ok(()));
@@ -257,7 +258,7 @@ fn idle_connections() {
         for end in [0, 1, 0] {
             while let Some(segment) = ends[end].poll_transmit(Instant::START) {
                 let (addresses, ecn) = (segment.addresses, segment.ecn);
-                let arrival = SegmentMeta { addresses, ecn, missing: 0 };
+                let arrival = SegmentMeta { addresses, ecn, missing: 0, lost_before: 0 };
                 let taken =
                     ends[1 - end].handle_segment(Instant::START, &arrival, &segment.payload());
                 assert_eq!(taken, Ok(()));

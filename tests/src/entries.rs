@@ -49,7 +49,7 @@ use windfall_wire_net::{
     UdpRepr, ipv6, tcp,
 };
 
-pub use circuit::{rlp, trau};
+pub use circuit::{mnp, rlp, trau};
 pub use coded::coded;
 pub use protected::protected;
 pub use repairs::repairs;
@@ -65,7 +65,7 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 31] = [
+pub const ENTRIES: [Entry; 32] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
@@ -93,6 +93,7 @@ pub const ENTRIES: [Entry; 31] = [
     ("packet_script", packet_script),
     ("rlp", rlp),
     ("trau", trau),
+    ("mnp", mnp),
     ("ppp", ppp),
     ("sap_offer", sap_offer),
     ("repairs", repairs),
@@ -414,6 +415,7 @@ pub fn interface(bytes: &[u8]) {
                 arq,
                 accept_damaged,
                 combine,
+                increments: choice & 0x10 != 0,
                 coding,
                 ..PipeConfig::default()
             })
@@ -476,7 +478,7 @@ pub fn connection(bytes: &[u8]) {
             while let Some(transmit) = end.poll_transmit(now) {
                 let fate = fates.next().copied().unwrap_or(0);
                 let (addresses, ecn) = (transmit.addresses, transmit.ecn);
-                let arrival = SegmentMeta { addresses, ecn, missing: 0 };
+                let arrival = SegmentMeta { addresses, ecn, missing: 0, lost_before: 0 };
                 let mut frame = Frame::packet(transmit.payload());
                 if fate % 8 == 4 {
                     frame.invert(&[u32::from(fate >> 3) * 53 % (frame.len() as u32 * 8)]);

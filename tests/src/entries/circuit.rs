@@ -2,7 +2,7 @@
 
 use windfall_base::Instant;
 use windfall_rlp::{
-    RlpConfig, RlpLink, RlpRole, SLOT, TransparentLine, TransparentMode, TrauReceiver,
+    MnpLink, RlpConfig, RlpLink, RlpRole, SLOT, TransparentLine, TransparentMode, TrauReceiver,
 };
 use windfall_wire_link::l2r::{encode_characters, parse_characters};
 use windfall_wire_link::rlp::{RLP_FRAME_LEN, RlpFrame, XidParameters, fcs24};
@@ -67,4 +67,50 @@ pub fn trau(bytes: &[u8]) {
         let frame = V110Frame::parse(bits).expect("it was found");
         assert_eq!(frame.encode(), *bits);
     }
+}
+
+/// Frames of MNP for a modem, each a byte of its length and its content, of which each gets marks
+/// and a check; the first byte chooses the class, and whether the rest is a line as it stands.
+pub fn mnp(bytes: &[u8]) {
+    let Some((choice, rest)) = bytes.split_first() else { return };
+    let mut modem = MnpLink::new(choice & 1 != 0);
+    modem.write(rest);
+    let characters = if choice & 2 == 0 { mnp_frames(rest) } else { rest.to_vec() };
+    let mut line = TransparentLine::new(TransparentMode::Asynchronous, 0);
+    line.write(&characters);
+    let mut arrived = 0;
+    for slot in 0..characters.len() / 19 + 10 {
+        let block = match rest.get(30 * slot..30 * (slot + 1)) {
+            // As blocks of the air, where start and stop bits may be missing.
+            Some(block) if choice & 4 != 0 => block.try_into().expect("a whole block"),
+            _ => line.next_block(),
+        };
+        modem.handle_block(&block);
+        let _ = modem.next_block();
+        arrived += modem.read().len();
+        assert!(modem.acknowledged() <= modem.taken());
+        assert!(modem.waiting() as u64 <= modem.taken());
+    }
+    // A code of a run has ten bits, and stands for at most 255 characters.
+    assert!(arrived <= 255 * (characters.len() + rest.len()));
+}
+
+/// Frames with their marks: content with the byte 10 doubled, and a CRC-16.
+fn mnp_frames(records: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut rest = records;
+    while let Some((&len, after)) = rest.split_first() {
+        let (content, next) = after.split_at(after.len().min(len.into()));
+        rest = next;
+        out.extend([0x16, 0x10, 0x02]);
+        for &octet in content {
+            out.extend(core::iter::repeat_n(octet, if octet == 0x10 { 2 } else { 1 }));
+        }
+        out.extend([0x10, 0x03]);
+        let crc = content.iter().chain(&[0x03]).fold(0_u16, |crc, &octet| {
+            (0..8).fold(crc ^ u16::from(octet), |crc, _| (crc >> 1) ^ (0xa001 * (crc & 1)))
+        });
+        out.extend(crc.to_le_bytes());
+    }
+    out
 }

@@ -107,7 +107,7 @@ impl Subject {
         if harm & 0x20 != 0 {
             bytes[at] ^= 1;
         }
-        let arrival = SegmentMeta { addresses: self.addresses, ecn, missing: 0 };
+        let arrival = SegmentMeta { addresses: self.addresses, ecn, missing: 0, lost_before: 0 };
         let _ = self.tcp.handle_segment(self.now, &arrival, &bytes.into());
     }
 

@@ -4,6 +4,7 @@ mod across;
 mod combining;
 mod document;
 mod grid;
+mod increments;
 
 use std::collections::BTreeMap;
 

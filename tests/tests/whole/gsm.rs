@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 
 use windfall_base::{Instant, Seed, Stream};
 use windfall_channel::{GsmBlocks, GsmEnvironment};
-use windfall_network::{Recording, What};
+use windfall_network::{ElementId, Recording, What};
 use windfall_ppp::{FrameMode, PppConfig, PppLink, PppPacket};
 use windfall_rlp::{
     BlockTunnel, RlpConfig, RlpLink, RlpRole, SLOT, TransparentLine, TransparentMode, TrauReceiver,
@@ -14,6 +14,7 @@ use windfall_rlp::{
 use windfall_scenario::Scenario;
 use windfall_sim::Simulation;
 use windfall_stack::InterfaceEvent;
+use windfall_tests::run::{pair, topology};
 use windfall_wire_link::trau::{DATA_DOWN, DATA_UP, TrauFrame};
 
 type Block = [u8; 30];
@@ -247,4 +248,39 @@ fn clocks_that_differ_make_rlp_retransmit_on_the_second_testbed_alone() {
     };
     let (loss, _, again) = pings("iceberg.toml", long);
     assert!(loss == 0.0 && again > 0, "{again}");
+}
+
+/// The blocks that each end gave to the circuit in a minute by the air, and by its ledger.
+fn blocks(setting: &str) -> [(u64, u64); 2] {
+    const APPS: &str = "[[app]]\nkind = \"ping\"\nstation = \"near\"\nto = \"far\"\n\
+                        size = 500\ninterval = \"2s\"\n";
+    let link = format!("kind = \"gsm\"\nenvironment = \"gsm-bad\"\n{setting}");
+    let topology = topology(&pair(60, &link, APPS));
+    let mut simulation = Simulation::new(&topology, Seed(8)).expect("it can be built");
+    simulation.network_mut().record(Recording { events: true, packets: false });
+    let mut carried = [0; 2];
+    let ran = simulation.run(simulation.end(), &mut |event| {
+        if let What::Medium(event) = &event.what {
+            carried[usize::from(event.from.0)] += 1;
+        }
+        Ok(())
+    });
+    ran.expect("it runs");
+    [0, 1].map(|end| {
+        let ledger = simulation.network().ledger(ElementId(end));
+        assert!(ledger.frames > 0 && ledger.control_frames > ledger.frames, "{setting}");
+        (carried[end as usize], ledger.frames + ledger.control_frames)
+    })
+}
+
+#[test]
+fn every_block_of_a_circuit_is_in_one_row_of_the_summary() {
+    for setting in ["", "arq = \"6\"", "modem = \"mnp4\"", "modem = \"mnp5\""] {
+        for (carried, counted) in blocks(setting) {
+            // A minute of blocks of 20 ms, less those in the interleaver; a packet is counted when
+            // its block begins, and a block of none when it arrives.
+            assert!((2_990..=3_000).contains(&carried), "{setting}: {carried}");
+            assert!((carried..=carried + 6).contains(&counted), "{setting}: {carried} {counted}");
+        }
+    }
 }

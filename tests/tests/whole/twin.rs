@@ -219,6 +219,7 @@ fn a_pipe_with_bit_errors_and_repetition() {
 #[test]
 fn a_pipe_that_combines_copies_and_one_with_a_code_across_packets() {
     compare("rate = \"2Mbps\"\ndelay = \"7ms\"\nber = 1e-4\narq = \"persistent\"\ncombine = true");
+    compare("rate = \"2Mbps\"\ndelay = \"7ms\"\nber = 1e-3\narq = \"9\"\nincrements = true");
     let errors = "rate = \"2Mbps\"\ndelay = \"7ms\"\nber = 3e-5\nloss = \"5%\"";
     for code in ["4/6", "window:16:25%:30ms"] {
         compare(&format!("{errors}\nfec = \"{code}\""));

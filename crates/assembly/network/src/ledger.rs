@@ -58,7 +58,7 @@ pub struct LinkLedger {
     pub frames: u64,
     /// Frames that repeated a packet.
     pub retransmissions: u64,
-    /// Frames without a packet: polls, acknowledgements.
+    /// Frames without a packet: polls, acknowledgements, blocks of a circuit in which none ends.
     pub control_frames: u64,
     /// Requests to send of 802.11 that no CTS answered.
     pub rts_failed: u64,

@@ -7,7 +7,7 @@ mod media;
 use std::collections::VecDeque;
 
 use windfall_base::{Frame, Input, Instant, Node, Outgoing, Port, RxVector, Seed};
-use windfall_channel::Medium;
+use windfall_channel::{Medium, MediumConfig};
 use windfall_stack::{Airtime, DEVICE, Interface, InterfaceEvent, MEDIUM, Rest};
 
 use crate::ElementId;
@@ -294,6 +294,13 @@ impl Network {
     #[must_use]
     pub fn queue_len(&self, interface: ElementId) -> (usize, usize) {
         self.interfaces[interface.0 as usize].interface.queue_len()
+    }
+
+    /// Gives the link of a place in the configuration the changes that `medium` has from `now` on,
+    /// in place of those that are to come. Returns `false` if there is no such link or it cannot
+    /// change.
+    pub fn change_link(&mut self, now: Instant, link: usize, medium: &MediumConfig) -> bool {
+        self.media.get_mut(link).is_some_and(|slot| slot.medium.change(now, medium))
     }
 
     /// When something happens next; [`poll_timeout`](Node::poll_timeout) also says what.

@@ -1,5 +1,7 @@
 //! Reads captures: the packets with time, interface, tag and comment; all other blocks are skipped.
 
+mod classic;
+
 use bytes::Bytes;
 use windfall_base::{Instant, MemoryBudget, OverBudget, Tag};
 
@@ -28,9 +30,9 @@ pub struct CapturedPacket {
 /// Why a file is not a capture that can be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// It does not begin as pcapng does.
+    /// It begins neither as pcapng does nor as the older pcap.
     #[error(
-        "this is no pcapng file{}; write one with --pcap DIR",
+        "this is no pcapng or pcap file{}; write one with --pcap DIR",
         if found.is_empty() { ": it is empty" } else { "" }
     )]
     NotACapture {
@@ -40,7 +42,7 @@ pub enum ReadError {
     /// A block is cut short, or its length makes no sense.
     #[error(
         "byte {at}: a block of {length} bytes does not fit in the file of {size} bytes; \
-             the file was cut short or is not pcapng"
+             the file was cut short or is none of pcapng"
     )]
     Block {
         /// The offset of the block.
@@ -69,8 +71,8 @@ pub fn read(file: &Bytes) -> Result<Vec<CapturedPacket>, ReadError> {
     read_within(file, &mut MemoryBudget::default())
 }
 
-/// Reads all packets of a capture, of either byte order, and takes from `budget` the memory that
-/// they take beside the file. Takes time linear in the file.
+/// Reads all packets of a capture in pcapng or in the older pcap, of either byte order, and takes
+/// from `budget` the memory that they take beside the file. Takes time linear in the file.
 ///
 /// # Errors
 /// Where the blocks of the file make no sense, or the memory does not suffice; the packets before
@@ -79,6 +81,9 @@ pub fn read_within(
     file: &Bytes,
     budget: &mut MemoryBudget,
 ) -> Result<Vec<CapturedPacket>, ReadError> {
+    if let Some(format) = classic::Format::of(file) {
+        return format.read(file, budget);
+    }
     if file.len() < 12 || file[..4] != SECTION_HEADER.to_le_bytes() {
         return Err(ReadError::NotACapture { found: file[..file.len().min(8)].to_vec() });
     }

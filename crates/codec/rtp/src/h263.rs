@@ -1,6 +1,7 @@
 //! H.263 and H.263+: where pictures and slices begin, and the payload headers of RFC 4629 and 2190.
 
-use crate::bits::Bits;
+use windfall_base::Bits;
+
 use crate::error::RtpError;
 use crate::payload::VideoPayload;
 

@@ -10,7 +10,6 @@
 //!
 //! Nothing here reads a clock; what may be damaged stays marked, byte range by byte range.
 
-mod bits;
 mod error;
 mod h263;
 mod h264;

@@ -10,6 +10,8 @@
 //! | 4 probe | base 4, order 4 | frame check as trailer |
 //! | 6 flow | length 2, sequence 4, order 4, settled 2, flow 2, number 4, open 2 | as for 3 |
 //! | 5 ack | next 4, first 4, count 2, bitmap ⌈count / 8⌉ | frame check as trailer |
+//! | 9 increment | length 2, sequence 4, order 4, settled 2, packet 2, first 1, count 1 | as for 3 |
+//! | 10 ack | as 5, and a second bitmap, of what is kept damaged | frame check as trailer |
 
 use arrayvec::ArrayVec;
 use windfall_base::frame::{MAX_HEADER, MAX_TRAILER};
@@ -31,12 +33,16 @@ pub const UNIT_LEN: usize = 7;
 pub const NUMBERED_LEN: usize = 15;
 /// Bytes of the header of a numbered frame with its place in a flow.
 pub const IN_FLOW_LEN: usize = 23;
+/// Bytes of the header of an increment.
+pub const INCREMENT_LEN: usize = 19;
 /// Bytes of a probe, without its frame check.
 pub const PROBE_LEN: usize = 9;
 /// Bytes of an ACK before its bitmap.
 pub const ACK_FIXED_LEN: usize = 11;
 /// Transmissions that one ACK can report.
 pub const ACK_MAX_COUNT: usize = (MAX_HEADER - ACK_FIXED_LEN) * 8;
+/// Transmissions that one ACK can report which also tells of what is kept.
+pub const KEPT_MAX_COUNT: usize = (MAX_HEADER - ACK_FIXED_LEN) / 2 * 8;
 
 /// The distance that stands for none: the first packet lies too far before to be told.
 pub const UNTOLD: u16 = u16::MAX;
@@ -112,6 +118,28 @@ pub enum Number {
         /// The place of the packet among those of its flow.
         place: FlowPlace,
     },
+    /// As in a window, for parity of a packet instead of the packet.
+    Increment {
+        /// The number of the packet.
+        seq: Seq32,
+        /// The number of the transmission.
+        order: Seq32,
+        /// As in a window.
+        settled: u16,
+        /// The parity that the frame carries.
+        part: IncrementPart,
+    },
+}
+
+/// The part of the parity of a packet that a frame carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IncrementPart {
+    /// Bytes of the packet.
+    pub packet: u16,
+    /// The first of the parity symbols of each block.
+    pub first: u8,
+    /// Their number, of each block.
+    pub count: u8,
 }
 
 /// The place of a packet in its flow.
@@ -164,6 +192,9 @@ pub struct Ack {
     /// For each reported transmission whether it arrived undamaged; not more than
     /// [`ACK_MAX_COUNT`].
     pub arrived: Bitmap,
+    /// For each of them whether it arrived damaged and is kept until parity of its packet comes;
+    /// `None` of a receiver that keeps nothing. Then they are not more than [`KEPT_MAX_COUNT`].
+    pub kept: Option<Bitmap>,
 }
 
 /// Bits in the order of transmission.
@@ -227,6 +258,7 @@ impl Data {
             Number::Unit(_) => UNIT_LEN,
             Number::Window { .. } => NUMBERED_LEN,
             Number::Flow { .. } => IN_FLOW_LEN,
+            Number::Increment { .. } => INCREMENT_LEN,
         }
     }
 
@@ -238,6 +270,7 @@ impl Data {
             Number::Unit(_) => 2,
             Number::Window { .. } => 3,
             Number::Flow { .. } => 6,
+            Number::Increment { .. } => 9,
         };
         let mut bytes = HeaderBytes::new();
         bytes.push(kind << 4 | self.wish.bits());
@@ -245,14 +278,21 @@ impl Data {
         match self.number {
             Number::Plain => {}
             Number::Unit(seq) => put(&mut bytes, &seq.0.to_be_bytes()),
-            Number::Window { seq, order, settled } | Number::Flow { seq, order, settled, .. } => {
+            Number::Window { seq, order, settled }
+            | Number::Flow { seq, order, settled, .. }
+            | Number::Increment { seq, order, settled, .. } => {
                 put(&mut bytes, &seq.0.to_be_bytes());
                 put(&mut bytes, &order.0.to_be_bytes());
                 put(&mut bytes, &settled.to_be_bytes());
             }
         }
-        if let Number::Flow { place, .. } = self.number {
-            place.put(&mut bytes);
+        match self.number {
+            Number::Flow { place, .. } => place.put(&mut bytes),
+            Number::Increment { part, .. } => {
+                put(&mut bytes, &part.packet.to_be_bytes());
+                put(&mut bytes, &[part.first, part.count]);
+            }
+            _ => {}
         }
         let check = header_check(&bytes);
         put(&mut bytes, &check);
@@ -264,6 +304,7 @@ impl Data {
             1 => PLAIN_LEN,
             2 => UNIT_LEN,
             3 => NUMBERED_LEN,
+            9 => INCREMENT_LEN,
             _ => IN_FLOW_LEN,
         };
         let Some(bytes) = bytes.get(..need) else {
@@ -280,6 +321,12 @@ impl Data {
             3 => {
                 let (seq, order, settled) = window();
                 Number::Window { seq, order, settled }
+            }
+            9 => {
+                let (seq, order, settled) = window();
+                let (first, count) = (fields[15], fields[16]);
+                let part = IncrementPart { packet: u16_at(fields, 13), first, count };
+                Number::Increment { seq, order, settled, part }
             }
             _ => {
                 let (seq, order, settled) = window();
@@ -309,11 +356,12 @@ impl Ack {
     #[must_use]
     pub fn encode(&self) -> (HeaderBytes, TrailerBytes) {
         let mut bytes = HeaderBytes::new();
-        bytes.push(5 << 4);
+        bytes.push(if self.kept.is_some() { 10 << 4 } else { 5 << 4 });
         put(&mut bytes, &self.next.0.to_be_bytes());
         put(&mut bytes, &self.first.0.to_be_bytes());
         put(&mut bytes, &self.arrived.count.to_be_bytes());
         put(&mut bytes, &self.arrived.bytes);
+        self.kept.iter().for_each(|kept| put(&mut bytes, &kept.bytes));
         checked(bytes)
     }
 }
@@ -328,8 +376,8 @@ impl Header {
             return Err(HeaderError::Short { have: 0, need: PLAIN_LEN });
         };
         match first >> 4 {
-            kind @ (1..=3 | 6) => Data::parse(header, kind).map(Self::Data),
-            kind @ 4..=5 => {
+            kind @ (1..=3 | 6 | 9) => Data::parse(header, kind).map(Self::Data),
+            kind @ (4 | 5 | 10) => {
                 let need = if kind == 4 { PROBE_LEN } else { ACK_FIXED_LEN };
                 if header.len() < need {
                     return Err(HeaderError::Short { have: header.len(), need });
@@ -340,8 +388,8 @@ impl Header {
                 if first & 0xf != 0 {
                     return Err(HeaderError::Field("flags"));
                 }
-                if kind == 5 {
-                    return parse_ack(header).map(Self::Ack);
+                if kind != 4 {
+                    return parse_ack(header, kind == 10).map(Self::Ack);
                 }
                 if header.len() > PROBE_LEN {
                     return Err(HeaderError::Field("length"));
@@ -354,21 +402,28 @@ impl Header {
     }
 }
 
-fn parse_ack(header: &[u8]) -> Result<Ack, HeaderError> {
+fn parse_ack(header: &[u8], tells_kept: bool) -> Result<Ack, HeaderError> {
     let count = u16_at(header, 9);
     let bits = &header[ACK_FIXED_LEN..];
-    if bits.len() != usize::from(count).div_ceil(8) || usize::from(count) > ACK_MAX_COUNT {
+    let (each, most) =
+        if tells_kept { (bits.len() / 2, KEPT_MAX_COUNT) } else { (bits.len(), ACK_MAX_COUNT) };
+    let is_whole = !tells_kept || bits.len().is_multiple_of(2);
+    if each != usize::from(count).div_ceil(8) || usize::from(count) > most || !is_whole {
         return Err(HeaderError::Field("count"));
     }
-    let padding = bits.len() * 8 - usize::from(count);
-    if bits.last().is_some_and(|last| last.trailing_zeros() < padding as u32) {
-        return Err(HeaderError::Field("bitmap"));
-    }
-    let bytes = bits.iter().copied().collect();
+    let bitmap = |bits: &[u8]| {
+        let padding = bits.len() * 8 - usize::from(count);
+        if bits.last().is_some_and(|last| last.trailing_zeros() < padding as u32) {
+            return Err(HeaderError::Field("bitmap"));
+        }
+        Ok(Bitmap { bytes: bits.iter().copied().collect(), count })
+    };
+    let (arrived, kept) = bits.split_at(each);
     Ok(Ack {
         next: Seq32(u32_at(header, 1)),
         first: Seq32(u32_at(header, 5)),
-        arrived: Bitmap { bytes, count },
+        arrived: bitmap(arrived)?,
+        kept: if tells_kept { Some(bitmap(kept)?) } else { None },
     })
 }
 

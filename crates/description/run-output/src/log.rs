@@ -66,6 +66,8 @@ struct Line<'a> {
     message: Option<Content>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rlp: Option<RlpLine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<&'a serde_json::Value>,
 }
 
 /// A frame of RLP: its kind, its numbers, and whether it went or came before.
@@ -160,6 +162,26 @@ impl<W: Write> EventLog<W> {
             What::Packet(_) => return Ok(()),
         };
         write_line(&mut self.out, &line)
+    }
+
+    /// Adds that the link `at` was changed from outside; `change` is a table of a scenario.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn changed(
+        &mut self,
+        now: Instant,
+        at: &str,
+        change: &serde_json::Value,
+    ) -> io::Result<()> {
+        let change = Some(change);
+        self.write(&Line {
+            ev: "link.changed",
+            t: now.as_secs_f64(),
+            at,
+            change,
+            ..Line::default()
+        })
     }
 
     /// Hands all that is buffered on.

@@ -1,5 +1,5 @@
-//! One observer for everything that a run leaves behind: event log, packet logs, captures, error
-//! traces.
+//! One observer for everything that a run leaves behind: event log, packet logs, captures, series,
+//! error traces.
 //!
 //! Drivers give it each [`NetworkEvent`] of their network, in order; simulated and real time give
 //! the same files.
@@ -7,15 +7,16 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 
-use windfall_base::{DropReason, Payload, Port, Seed, Tag};
+use windfall_base::{DropReason, Instant, Payload, Port, Seed, Tag};
 use windfall_channel::{FrameFate, Line, MediumConfig};
 use windfall_channel_trace::error_trace::TraceHeader;
-use windfall_network::{ElementId, NetworkEvent, PacketDrop, Passage, What, direction_of};
+use windfall_network::{ElementId, Network, NetworkEvent, PacketDrop, Passage, What, direction_of};
 use windfall_stack::InterfaceEvent;
 use windfall_wire_net::mark_congestion;
 
 use crate::log::EventLog;
 use crate::packet_log::{PacketLog, PacketLogHeader};
+use crate::series::SeriesFile;
 use windfall_pcapng::{Capture, Seen, damage_note};
 
 /// Packets that have arrived and are kept to compare further copies with.
@@ -56,6 +57,7 @@ pub struct RunRecorder {
     log: Option<EventLog<Out>>,
     packet_logs: BTreeMap<usize, PacketLog<Out>>,
     captures: BTreeMap<ElementId, Capture<Out>>,
+    series: Option<SeriesFile<Out>>,
     /// By medium, sender and receiver.
     errors: BTreeMap<(ElementId, Port, Port), ErrorFile>,
     /// Packets that entered at a captured device that were neither delivered nor dropped yet.
@@ -97,6 +99,7 @@ impl RunRecorder {
             log: None,
             packet_logs: BTreeMap::new(),
             captures: BTreeMap::new(),
+            series: None,
             errors: BTreeMap::new(),
             under_way: BTreeMap::new(),
             arrived: VecDeque::new(),
@@ -154,6 +157,33 @@ impl RunRecorder {
         Ok(())
     }
 
+    /// Writes samples to `out`, one for each direction and flow at the end of each window.
+    pub fn series_to(&mut self, series: SeriesFile<Out>) {
+        self.series = Some(series);
+    }
+
+    /// The end of the present window of the samples, if there are any.
+    #[must_use]
+    pub fn next_sample(&self) -> Option<Instant> {
+        self.series.as_ref().map(SeriesFile::next)
+    }
+
+    /// Ends the window of the samples if it is time.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn advance(&mut self, now: Instant, network: &Network) -> io::Result<()> {
+        self.series.as_mut().map_or(Ok(()), |series| series.advance(now, network))
+    }
+
+    /// Ends the last window of the samples, at the end of the run.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn finish_series(&mut self, now: Instant, network: &Network) -> io::Result<()> {
+        self.series.as_mut().map_or(Ok(()), |series| series.finish(now, network))
+    }
+
     /// Writes what the air of one direction did to `out` when the run ends, as an error trace.
     ///
     /// `path` is the medium with the ports of sender and receiver, `medium` its configuration.
@@ -174,6 +204,7 @@ impl RunRecorder {
     #[must_use]
     pub fn wants_events(&self) -> bool {
         self.log.is_some()
+            || self.series.is_some()
             || !self.packet_logs.is_empty()
             || !self.captures.is_empty()
             || !self.errors.is_empty()
@@ -192,6 +223,9 @@ impl RunRecorder {
     pub fn record(&mut self, event: &NetworkEvent) -> io::Result<()> {
         if let Some(log) = &mut self.log {
             log.record(event)?;
+        }
+        if let Some(series) = &mut self.series {
+            series.record(event);
         }
         match &event.what {
             What::Interface(interface) => self.interface(event, interface)?,
@@ -214,6 +248,20 @@ impl RunRecorder {
         }
     }
 
+    /// Notes that the link of this name was changed from outside; `change` is a table of a
+    /// scenario that says the same.
+    ///
+    /// # Errors
+    /// If the event log cannot be written.
+    pub fn note_change(
+        &mut self,
+        now: Instant,
+        link: &str,
+        change: &serde_json::Value,
+    ) -> io::Result<()> {
+        self.log.as_mut().map_or(Ok(()), |log| log.changed(now, link, change))
+    }
+
     /// Hands on all that is buffered of the event log, the packet logs and the captures, so that
     /// other programs can read it.
     ///
@@ -223,7 +271,8 @@ impl RunRecorder {
         let log = self.log.as_mut().map(EventLog::flush);
         let packet_logs = self.packet_logs.values_mut().map(PacketLog::flush);
         let captures = self.captures.values_mut().map(Capture::flush);
-        first_failure(log.into_iter().chain(packet_logs).chain(captures))
+        let series = self.series.as_mut().map(SeriesFile::flush);
+        first_failure(log.into_iter().chain(packet_logs).chain(captures).chain(series))
     }
 
     /// Hands all that is buffered on, and writes the error traces; call it once, when the run ends.

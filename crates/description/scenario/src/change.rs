@@ -50,6 +50,13 @@ impl Change {
         [&self.both, &self.uplink, &self.downlink]
     }
 
+    /// Returns what it says of one direction.
+    pub(crate) fn of_side(&self, is_uplink: bool) -> Direction {
+        let mut said = self.both.clone();
+        said.overlay(if is_uplink { &self.uplink } else { &self.downlink });
+        said
+    }
+
     pub(crate) fn is_of(&self, link: &Link) -> bool {
         match &self.link {
             Some(name) => *name.get_ref() == link.name(),
@@ -57,27 +64,54 @@ impl Change {
         }
     }
 
+    /// A change at this time, without any setting yet.
+    #[must_use]
+    pub fn begun_at(at: Duration) -> Self {
+        Self { at: Spanned::new(0..0, at), ..Self::unset() }
+    }
+
     /// Takes one clause of the text form; an error is the advice what to write instead.
     fn read(&mut self, clause: &str) -> Result<(), String> {
         let (name, value) = clause.split_once(' ').unwrap_or((clause, ""));
         let value = value.trim();
-        let direction = match name {
-            "uplink" => &mut self.uplink,
-            "downlink" => &mut self.downlink,
-            "link" | "over" => {
-                let own = Self::TABLE.iter().find(|it| it.name == name);
-                return own.map_or_else(|| Err(advice()), |own| own.set(self, value));
+        match name {
+            "uplink" | "downlink" => {
+                let (setting, value) = value.split_once(' ').unwrap_or((value, ""));
+                self.say(Some(name == "uplink"), setting, value.trim())
             }
-            _ => &mut self.both,
-        };
-        let is_side = ["uplink", "downlink"].contains(&name);
-        let (name, value) =
-            if is_side { value.split_once(' ').unwrap_or((value, "")) } else { (name, value) };
-        let setting = changeable().find(|it| it.name == name).ok_or_else(advice)?;
-        if setting.is_set(direction) {
-            return Err(format!("{name} stands twice: remove one"));
+            _ => self.say(None, name, value),
         }
-        setting.set(direction, value.trim())
+        .map_err(|advice| if advice.is_empty() { advice_of_text() } else { advice })
+    }
+
+    /// Says what the setting `name` becomes: of the uplink, of the downlink, or of both directions.
+    /// The settings `link` and `over` are those of the change as a whole.
+    ///
+    /// # Errors
+    /// Says what to write instead; empty if a change has no such setting.
+    pub fn say(&mut self, uplink: Option<bool>, name: &str, value: &str) -> Result<(), String> {
+        let twice = || Err(format!("{name} stands twice: remove one"));
+        if let Some(own) = Self::TABLE.iter().find(|it| it.name == name && !it.is_required) {
+            if own.is_set(self) {
+                return twice();
+            }
+            return if uplink.is_none() { own.set(self, value) } else { Err(String::new()) };
+        }
+        let direction = match uplink {
+            Some(true) => &mut self.uplink,
+            Some(false) => &mut self.downlink,
+            None => &mut self.both,
+        };
+        let setting = changeable().find(|it| it.name == name).ok_or_else(String::new)?;
+        if setting.is_set(direction) {
+            return twice();
+        }
+        setting.set(direction, value)
+    }
+
+    /// The names of the settings that a change may have, for one direction or both.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        changeable().map(|setting| setting.name)
     }
 }
 
@@ -92,8 +126,8 @@ pub(crate) fn may_change(setting: &Setting<Direction>) -> bool {
         || matches!(aspect, Some(Aspect::Pipe | Aspect::Air | Aspect::Errors(_)))
 }
 
-fn advice() -> String {
-    let names: Vec<&str> = changeable().map(|setting| setting.name).collect();
+fn advice_of_text() -> String {
+    let names: Vec<&str> = Change::names().collect();
     format!(
         "write TIME: settings with commas between, such as 10s: rate 1Mbps, uplink loss 5%; they \
          are over, link, {}",
@@ -107,9 +141,9 @@ impl FromStr for Change {
     /// Reads `TIME: SETTING VALUE, …`, such as `10s: rate 1Mbps, uplink loss 5%, over 2s`.
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
         let fail = |part: &str, advice: String| ParseUnitError::new("change", part, advice);
-        let (at, clauses) = text.split_once(':').ok_or_else(|| fail(text, advice()))?;
+        let (at, clauses) = text.split_once(':').ok_or_else(|| fail(text, advice_of_text()))?;
         let at = Duration::parse(at.trim()).map_err(|advice| fail(at, advice))?;
-        let mut change = Self { at: Spanned::new(0..0, at), ..Self::unset() };
+        let mut change = Self::begun_at(at);
         for clause in clauses.split(',').map(str::trim).filter(|clause| !clause.is_empty()) {
             change.read(clause).map_err(|advice| fail(clause, advice))?;
         }

@@ -1,6 +1,7 @@
 //! Whether everything that a scenario says can be: names that exist, values that fit together.
 
 mod changes;
+mod gsm;
 
 use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,6 @@ use crate::value::Value;
 use crate::values::{Get, Target};
 use crate::wifi::MAX_MTU;
 use windfall_base::nearest;
-use windfall_link::Arq;
 use windfall_link::repair::MOST_OVERHEAD;
 
 type Checked = Result<(), Fault>;
@@ -148,27 +148,28 @@ fn check_link(link: &Link, stations: &BTreeSet<&str>) -> Checked {
     link.paths.iter().try_for_each(|path| settings::check(&path.air))?;
     check_padding(link)?;
     check_fec(link)?;
-    check_tunnel(link)?;
+    gsm::check_tunnel(link)?;
+    gsm::check_modem(link)?;
+    check_increments(link)?;
     match link.kind() {
         LinkKind::Wavelan => check_wavelan(link),
         LinkKind::WifiB | LinkKind::WifiG => check_wifi(link),
         LinkKind::Pipe => check_pipe(link),
-        LinkKind::Gsm => check_gsm(link),
+        LinkKind::Gsm => gsm::check_gsm(link),
     }
 }
 
-/// Only RLP can end behind a tunnel: what it loses is sent again.
-fn check_tunnel(link: &Link) -> Checked {
-    let Some(tunnel) = &link.tunnel else { return Ok(()) };
-    if link.kind() != LinkKind::Gsm {
-        let message = "only a gsm circuit has a tunnel: remove it, or use kind = \"gsm\"";
-        return Err(Fault::at(tunnel.span(), message));
+/// Only a pipe sends parity in place of copies.
+fn check_increments(link: &Link) -> Checked {
+    let directions = [&link.both, &link.uplink, &link.downlink];
+    let set = directions.into_iter().find_map(|it| it.increments.as_ref());
+    match set.filter(|_| link.kind() != LinkKind::Pipe) {
+        Some(increments) => {
+            let message = "only a pipe sends increments: remove it, or use kind = \"pipe\"";
+            Err(Fault::at(increments.span(), message))
+        }
+        None => Ok(()),
     }
-    if matches!(link.both.arq.value(), None | Some(Arq::None)) {
-        let message = "a tunnel carries frames of RLP: add arq = \"6\", or remove tunnel";
-        return Err(Fault::at(tunnel.span(), message));
-    }
-    Ok(())
 }
 
 fn check_pipe(link: &Link) -> Checked {
@@ -191,43 +192,6 @@ fn check_no_wire(link: &Link, kind: &str) -> Checked {
         if let Some((key, span)) = foreign_setting(direction, is_of_others) {
             let message = format!("a {kind} has no {key}: remove it, or use kind = \"pipe\"");
             return Err(Fault::at(span, message));
-        }
-    }
-    Ok(())
-}
-
-/// A circuit has one rate and one service, and codes its blocks itself.
-fn check_gsm(link: &Link) -> Checked {
-    check_pipe(link)?;
-    check_no_wire(link, "gsm circuit")?;
-    for direction in [&link.both, &link.uplink, &link.downlink] {
-        let Direction { rate, rate_trace, policy, fec, combine, expose, .. } = direction;
-        let spans = [rate.as_ref().map(Spanned::span), rate_trace.as_ref().map(Spanned::span)];
-        if let Some(span) = spans.into_iter().flatten().next() {
-            let message = "a gsm circuit has 9.6 kb/s: remove the rate, or use kind = \"pipe\"";
-            return Err(Fault::at(span, message));
-        }
-        if let Some(policy) = policy {
-            let message = "a gsm circuit has a code of its own: remove policy, or use arq";
-            return Err(Fault::at(policy.span(), message));
-        }
-        if let Some(fec) = fec {
-            let message = "a gsm circuit has a code of its own: remove fec, or use arq";
-            return Err(Fault::at(fec.span(), message));
-        }
-        if let Some(combine) = combine {
-            let message = "a gsm circuit combines no copies: remove combine";
-            return Err(Fault::at(combine.span(), message));
-        }
-        if let Some(expose) = expose {
-            let message = "the air may damage every bit of a gsm block: remove expose";
-            return Err(Fault::at(expose.span(), message));
-        }
-    }
-    for direction in [&link.uplink, &link.downlink] {
-        if let Some(arq) = &direction.arq {
-            let message = "both directions of a gsm circuit have one service: set arq on the link";
-            return Err(Fault::at(arq.span(), message));
         }
     }
     Ok(())

@@ -2,14 +2,15 @@
 
 use windfall_base::{Duration, Probability, Rate};
 use windfall_channel::{
-    AirConfig, BurstWindow, Cell, Chance, GilbertElliott, Jitter, LossPattern, LossStates, Model,
-    Reorder, Surroundings, Truncation,
+    AirConfig, Bucket, BurstWindow, Cell, Chance, GilbertElliott, Jitter, LossPattern, LossStates,
+    Model, OnOff, Reorder, Surroundings, Truncation,
 };
 use windfall_link::policy::PolicyKind;
 
+use crate::queue::Queue;
 use crate::settings::{Particular, Settings, settings};
 use crate::value::Choice;
-use crate::values::{ByteRange, Get, Queue};
+use crate::values::{ByteRange, Get};
 use windfall_link::{Arq, RepairConfig};
 
 /// The part of a link that a setting of a direction describes.
@@ -109,6 +110,16 @@ settings! {
         /// Probability that a frame arrives twice, and perhaps its correlation: "1% 25%"
         "duplicate" duplicate: Chance {
             value: "P", example: "1%", default: "0", particular: Some(Aspect::Pipe),
+        }
+        /// Bytes that leave at once after an idle time, and perhaps the rate at which they do: a
+        /// token bucket as tc's tbf, "20kB 100Mbps", that fills at the rate
+        "bucket" bucket: Bucket {
+            value: "BYTES", example: "20kB 100Mbps", unset: "none",
+            particular: Some(Aspect::Pipe),
+        }
+        /// Mean times for which frames pass and for which all are lost, at random: "5s 500ms"
+        "onoff" onoff: OnOff {
+            value: "TIMES", example: "5s 500ms", unset: "none", particular: Some(Aspect::Pipe),
         }
         /// Bytes that a packet takes on the line beside its own, in place of those of its frame: 0
         /// for none, 18 for Ethernet
@@ -221,6 +232,13 @@ settings! {
             value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Wire),
             detail: "[link.md](../link.md#combining-copies) says how.",
         }
+        /// Send parity of packets that arrived damaged in place of other copies of them
+        "increments" increments: bool {
+            value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Wire),
+            excludes: "policy",
+            detail: "Only on a pipe with `arq`; [link.md](../link.md#incremental-redundancy) says \
+                     how.",
+        }
         /// Retransmission of frames that did not arrive whole: none, persistent, or at most N times
         "arq" arq: Arq {
             value: "POLICY", example: "3", particular: Some(Aspect::Sender),
@@ -235,7 +253,8 @@ settings! {
         }
         /// Queue before the link: fifo, wrr, wfq, priority, airtime, elf or elf-packets, and its
         /// length: packets, bytes with a unit, or infinite; mark:N marks (ECN) packets that find N
-        /// waiting; "elf,100,mark:20" is all of these
+        /// waiting; "elf,100,mark:20" is all of these; drophead, codel, pie or fq-codel in place of
+        /// droptail, with target:5ms, interval:100ms or noecn, keeps it short
         "queue" queue: Queue {
             value: "QUEUE", example: "wfq,100,64kB", default: "elf,1000",
             short: "Length of the queue, or its discipline", particular: Some(Aspect::Sender),

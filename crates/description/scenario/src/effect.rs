@@ -104,9 +104,8 @@ fn check_wire(link: &Link) -> Checked {
     let directions = [&link.uplink, &link.downlink, &link.both];
     let whole = [link.direction(true), link.direction(false)];
     let has = |is_so: fn(&Direction) -> bool| whole.iter().any(is_so);
-    let has_delay =
-        has(|it| it.jitter.is_some() || it.delay.value().is_some_and(|it| !it.is_zero()));
-    let has_rate = has(|it| it.rate.is_some() || it.rate_trace.is_some());
+    let (has_delay, has_rate) = (has(Direction::has_delay), has(Direction::has_rate));
+    whole.iter().try_for_each(|direction| check_bucket(direction, link.mtu()))?;
     let has_jitter = has(|it| it.jitter.is_some());
     directions.into_iter().try_for_each(|said| {
         if let Some(table) = said.jitter_table.as_ref().filter(|_| !has_jitter) {
@@ -118,6 +117,12 @@ fn check_wire(link: &Link) -> Checked {
             let message = "reorder changes nothing here, since frames take no delay that others \
                            could be spared: add delay = \"10ms\" or a jitter, or remove it";
             return Err(Fault::at(reorder.span(), message));
+        }
+        let has_rate_alone = has(|it| it.rate.is_some());
+        if let Some(bucket) = said.bucket.as_ref().filter(|_| !has_rate_alone) {
+            let message = "a bucket changes nothing here, since it fills at a constant rate: add \
+                           rate = \"1Mbps\", or remove it";
+            return Err(Fault::at(bucket.span(), message));
         }
         let spans =
             [said.overhead.as_ref().map(Spanned::span), said.cell.as_ref().map(Spanned::span)];
@@ -132,25 +137,70 @@ fn check_wire(link: &Link) -> Checked {
     })
 }
 
-/// Checks that frames are retransmitted whose copies are to be combined.
+/// Checks that a bucket lets bursts pass: that it holds a packet of `mtu` bytes, and that its peak
+/// rate is higher than the rate.
+pub(crate) fn check_bucket(direction: &Direction, mtu: u16) -> Checked {
+    let Some((bucket, rate)) = direction.bucket.as_ref().zip(direction.rate.value()) else {
+        return Ok(());
+    };
+    let burst = bucket.get_ref().burst;
+    if burst.0 < u64::from(mtu) {
+        let message = format!(
+            "a bucket of {burst} holds no packet of the link, which has {mtu} bytes: give it at \
+             least {mtu}B, or set a shorter mtu"
+        );
+        return Err(Fault::at(bucket.span(), message));
+    }
+    match bucket.get_ref().peak {
+        Some(peak) if peak <= rate => {
+            let message = format!(
+                "a bucket with a peak rate of {peak} lets no burst pass at a rate of {rate}: give \
+                 it a higher one, or none"
+            );
+            Err(Fault::at(bucket.span(), message))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Direction {
+    /// Tells whether frames take time on the way, beside that of their bytes.
+    pub(crate) fn has_delay(&self) -> bool {
+        self.jitter.is_some() || self.delay.value().is_some_and(|delay| !delay.is_zero())
+    }
+
+    /// Tells whether the bytes of frames take time.
+    pub(crate) fn has_rate(&self) -> bool {
+        self.rate.is_some() || self.rate_trace.is_some()
+    }
+}
+
+/// Checks that frames are retransmitted whose copies are to be combined, or whose parity is to be
+/// sent.
 fn check_combining(link: &Link, scenario: &Scenario) -> Checked {
     let repeats = |flow: &Flow| flow.attempts.value().is_some_and(|attempts| attempts.get() > 1);
     let is_repeated = |direction: &Direction| match direction.arq.value() {
         Some(arq) => ![Arq::None, Arq::after(0)].contains(&arq),
         None => link.kind() != LinkKind::Pipe || direction.policy.is_some(),
     };
-    let is_of_no_use =
-        |direction: &&Direction| direction.combine.value() == Some(true) && !is_repeated(direction);
-    let [up, down] = [link.direction(true), link.direction(false)];
-    let of_no_use = [&up, &down].into_iter().find(is_of_no_use);
-    match of_no_use.and_then(|it| it.combine.as_ref()) {
-        Some(combine) if !scenario.flows.iter().any(repeats) => {
-            let message = "combine changes nothing here, since each frame is sent once: add \
-                           arq = \"persistent\" or a policy, or remove it";
-            Err(Fault::at(combine.span(), message))
-        }
-        _ => Ok(()),
+    if scenario.flows.iter().any(repeats) {
+        return Ok(());
     }
+    for direction in [link.direction(true), link.direction(false)] {
+        let keys = [
+            ("combine", direction.combine.as_ref(), "arq = \"persistent\" or a policy"),
+            ("increments", direction.increments.as_ref(), "arq = \"persistent\""),
+        ];
+        let set = keys.into_iter().filter_map(|(key, it, fix)| Some((key, it?, fix)));
+        let is_of_no_use = |it: &Spanned<bool>| *it.get_ref() && !is_repeated(&direction);
+        if let Some((key, value, fix)) = set.into_iter().find(|(_, it, _)| is_of_no_use(it)) {
+            let message = format!(
+                "{key} changes nothing here, since each frame is sent once: add {fix}, or remove it"
+            );
+            return Err(Fault::at(value.span(), message));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that what the directions and paths of a link say of their errors finds errors.

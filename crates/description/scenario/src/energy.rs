@@ -1,5 +1,8 @@
 //! The energy models that stations name (S2.22).
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use windfall_energy::EnergyModel;
 
 use crate::error::Fault;
@@ -28,7 +31,10 @@ impl Scenario {
         let bytes = files.read(name).map_err(fault)?;
         files.budget.give_back(bytes.len());
         let text = String::from_utf8_lossy(&bytes);
-        let model = EnergyModel::parse(name, &text);
+        // The name of a file that an option gave has been made absolute; people know its last part.
+        let path = Path::new(name);
+        let short = path.file_name().filter(|_| path.is_absolute()).and_then(OsStr::to_str);
+        let model = EnergyModel::parse(short.unwrap_or(name), &text);
         model.map(Some).map_err(|error| fault(format!("{name}: {error}")))
     }
 }

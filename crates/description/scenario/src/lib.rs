@@ -23,6 +23,7 @@ mod links;
 mod model;
 mod pace;
 mod plan;
+mod queue;
 mod routes;
 mod sap;
 mod settings;
@@ -42,16 +43,17 @@ pub use direction::{Aspect, Direction, FramePart};
 pub use error::ScenarioError;
 pub use flags::{FAR, NEAR, ScenarioOptions, unplaced};
 pub use flows::{Flow, FlowProtocol};
-pub use link::{DEFAULT_MTU, Link, LinkKind, Path};
+pub use link::{DEFAULT_MTU, Link, LinkKind, Modem, Path};
 pub use links::wavelan::wavelan_cost;
 pub use model::{DEFAULT_DURATION, DEFAULT_SEED, FORMAT, RunKind, RunSettings, Scenario};
 pub use plan::{AppPlan, Read, Topology};
+pub use queue::{Queue, QueueLength};
 pub use settings::{Particular, Setting, Settings};
 pub use station::{Route, Station, StationInterface};
 pub use stations::{InterfacePlan, StationPlan, StationRoute};
 pub use toml::Spanned;
 pub use value::{Choice, Value};
-pub use values::{ByteRange, Get, Prefix, Queue, QueueLength, Sysctl, Sysctls, Target};
+pub use values::{ByteRange, Get, Prefix, Sysctl, Sysctls, Target};
 pub use windfall_channel::environment::{Arrangement, ENVIRONMENT_FRAMES, Environment};
 pub use windfall_channel::{
     BurstWindow, GilbertElliott, GsmEnvironment, LossPattern, Surroundings,

@@ -44,6 +44,22 @@ impl Choice for LinkKind {
     ];
 }
 
+/// The modems of a circuit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Modem {
+    /// Class 4: error control.
+    Mnp4,
+    /// Class 5: compression too.
+    Mnp5,
+}
+
+impl Choice for Modem {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("mnp4", Self::Mnp4, "Error control after MNP class 4"),
+        ("mnp5", Self::Mnp5, "Compression too, after class 5"),
+    ];
+}
+
 impl LinkKind {
     /// Returns the version of 802.11, if it is one.
     #[must_use]
@@ -88,6 +104,12 @@ settings! {
         "clock-skew" clock_skew: f64 [-10_000.0..=10_000.0] {
             value: "PPM", example: "50", default: "0", needs: "tunnel", is_key_only: true,
             detail: "Positive where it is slower.",
+        }
+        /// Modems at the ends of a transparent gsm circuit, which correct errors
+        "modem" modem: Modem {
+            value: "CLASS", example: "mnp4", unset: "none",
+            detail: "Both ends have the same; [gsm.md](../gsm.md#modems-that-correct-errors) says \
+                     what they do. Only on gsm, without `arq`.",
         }
     }
     required {

@@ -27,13 +27,26 @@ use crate::flows::{self, Capacity};
 use crate::link::{Link, LinkKind};
 use crate::model::Scenario;
 use crate::plan::Files;
-use crate::values::{Get, Queue};
+use crate::queue::Queue;
+use crate::values::Get;
 
 /// A medium, and the interfaces at its ends in the order of the stations.
 pub(crate) type Parts = (MediumConfig, Vec<InterfaceConfig>);
 
 /// The overhead of the frame of a numbered packet: 15 bytes of header, 4 of frame check.
 const FRAMING: usize = 19;
+
+/// The wires of a pipe, with their changes.
+pub(crate) fn pipe_medium(
+    link: &Link,
+    scenario: &Scenario,
+    files: &mut Files<'_, '_>,
+) -> Result<MediumConfig, Fault> {
+    Ok(MediumConfig::Pipe(Box::new(PipeMediumConfig {
+        forward: changing((link, true), scenario, files, Seed(1))?,
+        backward: changing((link, false), scenario, files, Seed(2))?,
+    })))
+}
 
 /// A wire for each direction.
 pub(crate) fn pipe(
@@ -42,10 +55,7 @@ pub(crate) fn pipe(
     files: &mut Files<'_, '_>,
 ) -> Result<Parts, Fault> {
     let [up, down] = [link.direction(true), link.direction(false)];
-    let medium = MediumConfig::Pipe(Box::new(PipeMediumConfig {
-        forward: changing((link, true), scenario, files, Seed(1))?,
-        backward: changing((link, false), scenario, files, Seed(2))?,
-    }));
+    let medium = pipe_medium(link, scenario, files)?;
     let end = |own: &Direction, others: &Direction| {
         let rate = own.rate.value();
         let of_packets = |bytes: usize| {
@@ -118,6 +128,7 @@ fn pipe_end(link: &Link, own: &Direction, others: &Direction) -> windfall_link::
         arq: arq(own, default),
         accept_damaged: takes_damaged(others),
         combine: others.combine.value().unwrap_or(false),
+        increments: others.increments.value().unwrap_or(false),
         window,
         coding: policy.map(|policy| Coding { policy, padded, cost }),
     }
@@ -131,14 +142,14 @@ fn pipe_cost(rate: Option<Rate>) -> Cost {
     Cost { per_frame: per_byte * 60, per_byte }
 }
 
-fn limits(Queue { length, mark, .. }: Queue) -> Limits {
+fn limits(Queue { length, mark, management, .. }: Queue) -> Limits {
     let of_packets = |n: Option<NonZeroU32>| n.map_or(usize::MAX, |n| n.get() as usize);
     let limits = length.map_or_else(Limits::default, |length| Limits {
         packets: of_packets(length.packets),
         bytes: length.bytes.map_or(usize::MAX, |n| usize::try_from(n.0).unwrap_or(usize::MAX)),
         ..Limits::default()
     });
-    Limits { mark: of_packets(mark), ..limits }
+    Limits { mark: of_packets(mark), management: management.unwrap_or_default(), ..limits }
 }
 
 /// One direction of a pipe, with its changes.
@@ -173,6 +184,8 @@ pub(crate) fn path(
     };
     Ok(PathConfig {
         line,
+        bucket: direction.bucket.value(),
+        onoff: direction.onoff.value(),
         delay: direction.delay.value().unwrap_or(Duration::ZERO),
         jitter: jitter(direction, files)?,
         reorder: direction.reorder.value(),

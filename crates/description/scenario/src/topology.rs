@@ -6,17 +6,22 @@ use std::sync::Arc;
 
 use ipnet::IpNet;
 use toml::Spanned;
-use windfall_base::{MemoryBudget, Rate};
+use windfall_base::{Duration, MemoryBudget, Rate};
+use windfall_channel::MediumConfig;
 use windfall_network::{EndConfig, LinkConfig, NetworkConfig, StationConfig};
 use windfall_stack::Neighbour;
 use windfall_wire_link::ieee80211::Phy;
 
+use crate::change::Change;
+use crate::direction::Direction;
 use crate::error::{Fault, ScenarioError};
 use crate::link::{Link, LinkKind};
 use crate::links::Parts;
 use crate::model::Scenario;
 use crate::plan::{Files, Read, Topology};
+use crate::queue::Queue;
 use crate::routes::RouteMap;
+use crate::settings::Settings as _;
 use crate::station::{Route, Station, StationInterface};
 use crate::stations::{InterfacePlan, Places, StationPlan, StationRoute};
 use crate::values::Get;
@@ -92,13 +97,79 @@ impl Scenario {
         })
     }
 
+    /// Works out the medium of the link that `change`, one of the changes of this scenario, is of,
+    /// with all of its changes; returns the link's place and the medium.
+    ///
+    /// # Errors
+    /// If a file that the link or a change names cannot be read, or the change changes nothing.
+    pub fn changed_medium(
+        &self,
+        change: &Change,
+        read: &mut Read<'_>,
+    ) -> Result<(usize, MediumConfig), ScenarioError> {
+        let mut files = Files { open: read, budget: MemoryBudget::default() };
+        let found = self.links.iter().enumerate().find(|(_, link)| change.is_of(link));
+        let Some((place, link)) = found.filter(|(_, link)| link.kind() == LinkKind::Pipe) else {
+            return Err(ScenarioError::nowhere("the change is of no pipe".to_owned()));
+        };
+        let medium = links::pipe_medium(link, self, &mut files);
+        Ok((place, medium.map_err(|fault| fault.in_file_or_options("", ""))?))
+    }
+
+    /// Makes the changes that have come to their end before `at` part of what the links are from
+    /// the beginning, so that only those are left that go on or are to come.
+    pub fn settle(&mut self, at: Duration) {
+        self.changes.sort_by_key(|change| *change.at.get_ref());
+        let has_ended = |change: &Change| {
+            let over = change.over.value().unwrap_or(Duration::ZERO);
+            change.at.get_ref().saturating_add(over) < at
+        };
+        let ended = self.changes.iter().take_while(|change| has_ended(change)).count();
+        for change in self.changes.drain(..ended) {
+            for link in self.links.iter_mut().filter(|link| change.is_of(link)) {
+                for (is_uplink, own) in [(true, &mut link.uplink), (false, &mut link.downlink)] {
+                    let mut whole = link.both.clone();
+                    whole.overlay(own);
+                    whole.overlay(&change.of_side(is_uplink));
+                    *own = whole;
+                }
+                link.both = Direction::unset();
+            }
+        }
+    }
+
+    /// The settings of a direction of the link of a place as the changes up to `at` leave it.
+    #[must_use]
+    pub fn direction_at(&self, place: usize, is_uplink: bool, at: Duration) -> Direction {
+        let Some(link) = self.links.get(place) else { return Direction::unset() };
+        let mut changes: Vec<&Change> = self.changes.iter().filter(|it| it.is_of(link)).collect();
+        changes.retain(|change| *change.at.get_ref() <= at);
+        changes.sort_by_key(|change| *change.at.get_ref());
+        let mut direction = link.direction(is_uplink);
+        for change in changes {
+            direction.overlay(&change.of_side(is_uplink));
+        }
+        direction
+    }
+
     /// Refuses queues that never mark although they should, and queues that keep no reservations
     /// where flows reserve.
     fn check_queues(&self) -> Result<(), Fault> {
         let of_link = |link: &Link| [true, false].map(|uplink| link.direction(uplink).queue);
         for queue in self.links.iter().flat_map(of_link).flatten() {
-            let message = queue.get_ref().useless_mark();
+            let queue_says = queue.get_ref();
+            let message = queue_says.mark_beside_control().or_else(|| queue_says.useless_mark());
             message.map_or(Ok(()), |message| Err(Fault::at(queue.span(), message)))?;
+        }
+        let sorts = |queue: &Spanned<Queue>| queue.get_ref().tells_flows_apart();
+        let sorting = self.links.iter().flat_map(of_link).flatten().find(sorts);
+        if let (Some(queue), Some(flow)) = (sorting, self.flows.first()) {
+            let message = format!(
+                "fq-codel tells flows apart by itself, and flow \"{}\" has a queue of its own: use \
+                 codel for each flow, or remove the flows",
+                flow.name.get_ref()
+            );
+            return Err(Fault::at(queue.span(), message));
         }
         let mut rates = self.flows.iter().map(|flow| (flow.name.get_ref(), flow.reserve.value()));
         let Some((name, Some(rate))) = rates.find(|(_, rate)| rate.is_some()) else {

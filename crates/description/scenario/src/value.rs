@@ -11,13 +11,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Spanned;
 use windfall_base::{ByteCount, Dbm, Duration, Metres, Probability, Rate, Seed};
 use windfall_channel::{
-    BurstWindow, Cell, Chance, GilbertElliott, Jitter, LossPattern, LossStates, Reorder,
-    Surroundings,
+    Bucket, BurstWindow, Cell, Chance, GilbertElliott, Jitter, LossPattern, LossStates, OnOff,
+    Reorder, Surroundings,
 };
 use windfall_link::policy::PolicyKind;
 use windfall_link::{Arq, RepairConfig};
 
-use crate::values::{ByteRange, Prefix, Queue, SWITCH, Sysctl, Sysctls, Target, brief};
+use crate::queue::Queue;
+use crate::values::{ByteRange, Prefix, SWITCH, Sysctl, Sysctls, Target, brief};
 use windfall_tcp_settings::TcpSettings;
 
 /// A type of values that settings can have.
@@ -171,6 +172,7 @@ macro_rules! by_serde {
 
 by_text! {
     Arq: "limit of retransmissions",
+    Bucket: "token bucket",
     ByteRange: "range of bytes",
     Cell: "cell",
     Chance: "chance",
@@ -179,6 +181,7 @@ by_text! {
     Jitter: "jitter",
     LossPattern: "pattern",
     LossStates: "chain of states",
+    OnOff: "interruption",
     PolicyKind: "policy",
     Prefix: "network",
     Queue: "queue",

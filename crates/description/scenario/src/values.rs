@@ -2,15 +2,15 @@
 
 use core::fmt;
 use core::net::IpAddr;
-use core::num::NonZeroU32;
 use core::ops::Range;
 use core::str::FromStr;
 
 use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Spanned;
-use windfall_base::{ByteCount, Duration, ParseUnitError};
-use windfall_queue::{Discipline, Limits};
+use windfall_base::{Duration, ParseUnitError};
+
+use crate::queue::Queue;
 
 /// The words of a switch in text; as a key of a scenario it is a boolean of TOML.
 pub(crate) const SWITCH: [(&str, bool); 2] = [("on", true), ("off", false)];
@@ -152,150 +152,6 @@ impl FromStr for Sysctls {
         // An empty text is a parameter without a name, and refused as one.
         let lines = text.lines().chain(text.is_empty().then_some(""));
         lines.map(str::parse).collect::<Result<_, _>>().map(Self)
-    }
-}
-
-/// The queue before a link: in which order flows are served, how long it may become, and from which
-/// length on it marks.
-///
-/// `elf`, `100` packets, `64kB`, or several as `wfq,100,64kB,mark:20`; `infinite` has no bound.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Queue {
-    /// Whose packet is next.
-    pub discipline: Option<Discipline>,
-    /// The limit of its length; 1000 packets by default.
-    pub length: Option<QueueLength>,
-    /// The number of packets from which on those that join are marked (ECN); none by default.
-    pub mark: Option<NonZeroU32>,
-}
-
-/// The limit of the length of a queue; unbounded by default.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct QueueLength {
-    /// The greatest number of packets.
-    pub packets: Option<NonZeroU32>,
-    /// The greatest number of bytes.
-    pub bytes: Option<ByteCount>,
-}
-
-impl fmt::Display for Queue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let discipline = self.discipline.map(|discipline| discipline.to_string());
-        let length = self.length.map(|length| length.to_string());
-        let mark = self.mark.map(|packets| format!("mark:{packets}"));
-        let parts: Vec<_> = [discipline, length, mark].into_iter().flatten().collect();
-        f.write_str(&parts.join(","))
-    }
-}
-
-/// Bytes of the shortest packet that can be marked: a header of IPv4 without options.
-const SHORTEST: u64 = 20;
-
-impl QueueLength {
-    /// The length of a queue of which only the mark or the discipline is given.
-    fn usual() -> Self {
-        let packets = u32::try_from(Limits::default().packets).ok().and_then(NonZeroU32::new);
-        Self { packets, bytes: None }
-    }
-
-    /// Returns the greatest number of packets in it, however short they are, and what happens to
-    /// one more; `None` if it has no bound.
-    fn most_packets(&self) -> Option<(u64, String)> {
-        let by_count = self.packets.map(|packets| u64::from(packets.get()));
-        let by_bytes = self.bytes.map(|bytes| bytes.0 / SHORTEST);
-        match (by_count, by_bytes) {
-            (count, Some(most)) if count.is_none_or(|count| most < count) => {
-                let drops =
-                    format!("holds at most {most} of the shortest packets, {SHORTEST} bytes each");
-                Some((most, drops))
-            }
-            (Some(most), _) => Some((most, format!("drops a packet that finds {most} waiting"))),
-            (None, _) => None,
-        }
-    }
-
-    /// Names it with its units.
-    fn described(&self) -> String {
-        match self.packets {
-            None => self.to_string(),
-            Some(packets) => match self.bytes {
-                None => format!("{packets} packets"),
-                Some(bytes) => format!("{packets} packets and {bytes}"),
-            },
-        }
-    }
-}
-
-impl fmt::Display for QueueLength {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.packets, self.bytes) {
-            (None, None) => f.write_str("infinite"),
-            (Some(packets), None) => packets.fmt(f),
-            (None, Some(bytes)) => bytes.fmt(f),
-            (Some(packets), Some(bytes)) => write!(f, "{packets},{bytes}"),
-        }
-    }
-}
-
-impl FromStr for Queue {
-    type Err = ParseUnitError;
-
-    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        let fix = "write a discipline, packets, bytes with a unit, mark:PACKETS, or several of \
-                   these: elf, 100, 64kB, \"wfq,100,64kB,mark:20\"; disciplines are fifo, wrr, \
-                   wfq, priority, airtime, elf and elf-packets; infinite has no bound";
-        let mut queue = Self::default();
-        for part in text.split(',') {
-            queue.read(part.trim()).ok_or_else(|| ParseUnitError::new("queue", text, fix))?;
-        }
-        Ok(queue)
-    }
-}
-
-impl Queue {
-    /// Says why its marks would never be set, if they would not: a packet that joins finds at most
-    /// one packet less than the queue holds.
-    pub(crate) fn useless_mark(&self) -> Option<String> {
-        let mark = u64::from(self.mark?.get());
-        let length = self.length.unwrap_or_else(QueueLength::usual);
-        let (most, drops) = length.most_packets()?;
-        if mark < most {
-            return None;
-        }
-        let default = if self.length.is_none() { ", its default" } else { "" };
-        let fix = match most {
-            0 | 1 => "make the queue longer".to_owned(),
-            _ => format!("mark from 1 to {} packets on, or make the queue longer", most - 1),
-        };
-        Some(format!(
-            "mark:{mark} never marks in a queue of {}{default}, which {drops}: {fix}",
-            length.described()
-        ))
-    }
-
-    /// Takes one part; `None` if it is none, or there was one like it.
-    fn read(&mut self, part: &str) -> Option<()> {
-        if let Ok(discipline) = part.parse() {
-            return self.discipline.replace(discipline).is_none().then_some(());
-        }
-        if let Some(packets) = part.strip_prefix("mark:") {
-            return self.mark.replace(packets.parse().ok()?).is_none().then_some(());
-        }
-        if part == "infinite" {
-            return self.length.replace(QueueLength::default()).is_none().then_some(());
-        }
-        let mut length = self.length.unwrap_or_default();
-        // Nothing can be added to what has no bound.
-        self.length.is_none_or(|length| length != QueueLength::default()).then_some(())?;
-        if let Ok(packets) = part.parse() {
-            length.packets.replace(packets).is_none().then_some(())?;
-        } else {
-            part.ends_with(['B', 'b']).then_some(())?;
-            let bytes: ByteCount = part.parse().ok().filter(|bytes: &ByteCount| bytes.0 > 0)?;
-            length.bytes.replace(bytes).is_none().then_some(())?;
-        }
-        self.length = Some(length);
-        Some(())
     }
 }
 

@@ -8,6 +8,7 @@ pub mod fit;
 pub mod record;
 pub mod statistics;
 mod synthesis;
+pub mod table;
 
 pub use bound::best_rate;
 pub use statistics::Statistics;

@@ -3,7 +3,6 @@
 mod service;
 
 use core::net::Ipv4Addr;
-use core::ops::Range;
 use std::collections::VecDeque;
 
 use windfall_base::Duration;
@@ -13,14 +12,11 @@ use windfall_rtp::{
     packetize,
 };
 use windfall_wire_link::hdlc::{Accm, HdlcCheck, encode_frame};
-use windfall_wire_net::udplite::Coverage;
-use windfall_wire_net::{
-    Addresses, Ipv4Packet, Ipv4Repr, Protocol, UdpLitePacket, UdpLiteRepr, UdpPacket, UdpRepr,
-};
 
 use service::ServiceEnd;
 
 use crate::blocks::BlockErrors;
+use crate::datagram::{rtp_datagram, rtp_of};
 use crate::run::{WsimOutcome, WsimPacket, WsimProtocol, WsimRun};
 
 /// The time of a radio block.
@@ -30,7 +26,6 @@ const PPP_HEADER: [u8; 4] = [0xff, 0x03, 0x00, 0x21];
 const IPV4: u16 = 0x0021;
 /// The source and destination of every packet.
 const ENDS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
-const PORT: u16 = 5_004;
 const IP_LEN: usize = 20;
 const UDP_LEN: usize = 8;
 const SOURCE: u32 = 0x7769_6e64;
@@ -181,7 +176,7 @@ impl Sender {
                 ssrc: SOURCE,
             };
             let rtp = RtpPacket { header, payload: &payload.bytes, ..RtpPacket::default() };
-            let packet = ip_packet(self.config.protocol, &rtp.encode(), payload.exact);
+            let packet = rtp_datagram(self.config.protocol, ENDS, &rtp.encode(), payload.exact);
             let mut line = Vec::new();
             encode_frame(&[&PPP_HEADER, &packet], HdlcCheck::Fcs16, Accm::NONE, &mut line);
             self.line.write(&line);
@@ -219,33 +214,6 @@ impl Sender {
     }
 }
 
-/// An IPv4 packet of `rtp`, whose first `exact` bytes of payload are covered by UDP-Lite.
-fn ip_packet(protocol: WsimProtocol, rtp: &[u8], exact: usize) -> Vec<u8> {
-    let [src, dst] = ENDS;
-    let addresses = Addresses::V4 { src, dst };
-    let length = UDP_LEN + rtp.len();
-    let number = match protocol {
-        WsimProtocol::Udp => Protocol::UDP,
-        WsimProtocol::UdpLite => Protocol::UDP_LITE,
-    };
-    let mut packet = vec![0; IP_LEN + UDP_LEN];
-    let ip = Ipv4Repr::new(src, dst, number, length).expect("a payload is short");
-    ip.emit(&mut packet);
-    let header = &mut packet[IP_LEN..];
-    match protocol {
-        WsimProtocol::Udp => {
-            let udp = UdpRepr { src_port: PORT, dst_port: PORT };
-            udp.emit(header, &addresses, rtp).expect("a payload is short");
-        }
-        WsimProtocol::UdpLite => {
-            let coverage = Coverage::requested((UDP_LEN + RTP_HEADER_LEN + exact) as u16);
-            UdpLiteRepr { src_port: PORT, dst_port: PORT, coverage }.emit(header, &addresses, rtp);
-        }
-    }
-    packet.extend(rtp);
-    packet
-}
-
 struct Receiver {
     config: CircuitConfig,
     line: ServiceEnd,
@@ -277,7 +245,7 @@ impl Receiver {
         let mut packets = Vec::new();
         self.deframer.take(&characters, |frame: Deframed<'_>| {
             if frame.protocol == IPV4 {
-                packets.extend(rtp_of(frame.packet));
+                packets.extend(rtp_of(frame.packet, ENDS[1]));
             }
         });
         for (bytes, suspect) in packets {
@@ -304,32 +272,6 @@ impl Receiver {
                 *place = picture.data;
             }
         }
-    }
-}
-
-/// Returns the RTP packet inside an IPv4 packet whose checks hold, and what they do not cover.
-fn rtp_of(packet: &[u8]) -> Option<(Vec<u8>, Vec<Range<u32>>)> {
-    let ip = Ipv4Packet::new(packet).ok()?;
-    let is_ours = ip.checksum_holds() && ip.missing() == 0 && ip.dst() == ENDS[1];
-    if !is_ours {
-        return None;
-    }
-    let addresses = ip.addresses();
-    match ip.protocol() {
-        Protocol::UDP => {
-            let udp = UdpPacket::new(ip.payload()).ok()?;
-            let holds = udp.missing() == 0 && udp.checksum_holds(&addresses);
-            holds.then(|| (udp.payload().to_vec(), Vec::new()))
-        }
-        Protocol::UDP_LITE => {
-            let udp = UdpLitePacket::new(ip.payload()).ok()?;
-            let covered = udp.covered().saturating_sub(UDP_LEN + RTP_HEADER_LEN) as u32;
-            let end = udp.payload().len().saturating_sub(RTP_HEADER_LEN) as u32;
-            let suspect = Some(covered..end).filter(|it| !it.is_empty()).into_iter().collect();
-            let holds = udp.checksum_holds(&addresses);
-            holds.then(|| (udp.payload().to_vec(), suspect))
-        }
-        _ => None,
     }
 }
 

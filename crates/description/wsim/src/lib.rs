@@ -5,16 +5,19 @@
 //! - [`circuit`] sends the same stream as real packets through the transparent circuit: headers of
 //!   RTP, UDP or UDP-Lite, IP and PPP as they are, ten bits for each byte, and the inverted bits
 //!   of the trace where they lie.
+//! - [`rtp_datagram`] and [`rtp_of`]: packets of RTP in datagrams of UDP or UDP-Lite.
 //! - [`HeaderLayout`]: the headers of Figure 3 with their offsets.
 
 mod blocks;
 mod circuit;
+mod datagram;
 mod layout;
 mod literal;
 mod run;
 
 pub use blocks::{BlockErrors, BlockTraceError};
 pub use circuit::{CircuitConfig, CircuitService, circuit};
+pub use datagram::{rtp_datagram, rtp_of};
 pub use layout::{HeaderLayout, HeaderPart};
 pub use literal::{BlockCorruption, LITERAL_HEADERS, LiteralConfig, literal};
 pub use run::{WsimOutcome, WsimPacket, WsimProtocol, WsimRun};

@@ -25,6 +25,8 @@ pub struct MediumEvent {
     pub tag: Option<Tag>,
     /// The sender keeps a copy, so that a loss decides nothing yet.
     pub kept: bool,
+    /// The frame carried nothing of the packet, which it only named.
+    pub names_only: bool,
     /// Length on the medium as it was sent, in bytes.
     pub length: u32,
     /// Bytes of the link header among them.
@@ -55,13 +57,14 @@ impl MediumEvent {
         (began, ended): (Instant, Instant),
         (number, fate): (Option<u64>, FrameFate),
     ) -> Self {
-        let FrameFacts { tag, kept, length, header, trailer } = facts;
+        let FrameFacts { tag, kept, names_only, length, header, trailer } = facts;
         Self {
             from,
             to,
             number,
             tag,
             kept,
+            names_only,
             length,
             header,
             trailer,
@@ -81,6 +84,8 @@ pub struct FrameFacts {
     pub tag: Option<Tag>,
     /// Its sender keeps a copy.
     pub kept: bool,
+    /// It carries nothing of the packet, which it only names.
+    pub names_only: bool,
     /// Its length, in bytes.
     pub length: u32,
     /// Bytes of the link header among them.
@@ -97,6 +102,7 @@ impl FrameFacts {
         Self {
             tag: frame.tag,
             kept: frame.kept,
+            names_only: frame.names_only,
             length: frame.len() as u32,
             header: frame.header.len() as u32,
             trailer: frame.trailer.len() as u32,

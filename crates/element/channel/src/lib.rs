@@ -26,8 +26,8 @@ pub use event::{FrameFacts, MediumEvent};
 pub use exposure::Exposure;
 pub use fate::{FrameFate, Missed};
 pub use medium::{
-    Addressing, Cell, Distribution, Hearing, Jitter, Line, Medium, MediumConfig, PathConfig,
-    PipeMediumConfig, Reorder, WavelanMediumConfig,
+    Addressing, Bucket, Cell, Distribution, Hearing, Jitter, Line, Medium, MediumConfig, OnOff,
+    PathConfig, PipeMediumConfig, Reorder, WavelanMediumConfig,
 };
 pub use opportunities::Opportunities;
 pub use recorder::Recorder;

@@ -5,7 +5,9 @@ mod wavelan;
 
 use windfall_base::{Duration, Input, Instant, Outgoing, Port, Rate, Seed};
 
-pub use pipe::{Cell, Distribution, Jitter, Line, PathConfig, PipeMediumConfig, Reorder};
+pub use pipe::{
+    Bucket, Cell, Distribution, Jitter, Line, OnOff, PathConfig, PipeMediumConfig, Reorder,
+};
 pub use wavelan::{Addressing, Hearing, WavelanMediumConfig};
 
 use crate::air::AirConfig;
@@ -147,6 +149,19 @@ impl Medium {
             Kind::Pipe(pipe) => pipe.held(),
             Kind::Wavelan(wavelan) => wavelan.held(),
             Kind::Wifi(radio) => radio.held(),
+        }
+    }
+
+    /// Puts the changes that `config` has from `now` on in place of those that are to come; those
+    /// before stay as they are. Only a pipe changes: another medium, or a configuration of another
+    /// one, returns `false`.
+    pub fn change(&mut self, now: Instant, config: &MediumConfig) -> bool {
+        match (&mut self.kind, config) {
+            (Kind::Pipe(pipe), MediumConfig::Pipe(config)) => {
+                pipe.change(now, (**config).clone());
+                true
+            }
+            _ => false,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use windfall_base::Duration;
 
-use crate::error::EnergyError;
+use crate::error::{EnergyError, MOST_WATT_HOURS};
 
 /// A battery that gives the same energy at any current.
 //= S2.24
@@ -17,10 +17,13 @@ impl Battery {
     /// off.
     ///
     /// # Errors
-    /// If it is empty, or the share is not below 1.
+    /// If it is empty or holds more than any, or the share is not below 1.
     pub fn new(watt_hours: f64, cut_off: f64) -> Result<Self, EnergyError> {
         if !(watt_hours.is_finite() && watt_hours > 0.0) {
             return Err(EnergyError::EmptyBattery { value: watt_hours });
+        }
+        if watt_hours > MOST_WATT_HOURS {
+            return Err(EnergyError::Capacity { value: watt_hours });
         }
         if !(0.0..1.0).contains(&cut_off) {
             return Err(EnergyError::CutOff { value: cut_off });
@@ -73,6 +76,8 @@ mod tests {
             assert!(error.contains(&watt_hours.to_string()), "{error}");
             assert!(error.contains("battery.watt-hours"), "{error}");
         }
+        let error = Battery::new(5e300, 0.0).unwrap_err().to_string();
+        assert!(error.contains("at most 1000000000"), "{error}");
         for cut_off in [1.0, -0.1, f64::NAN] {
             let error = Battery::new(1.0, cut_off).unwrap_err().to_string();
             assert!(error.contains("battery.cut-off"), "{error}");

@@ -20,7 +20,7 @@ pub struct Card {
 }
 
 impl Default for Card {
-    /// A card that draws nothing.
+    /// A card that draws nothing, at whatever voltage.
     fn default() -> Self {
         Self { volts: 1.0, transmit: 0.0, receive: 0.0, overhear: 0.0, listen: 0.0, doze: 0.0 }
     }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::battery::Battery;
 use crate::card::Card;
-use crate::error::EnergyError;
+use crate::error::{EnergyError, MOST_DRAWN};
 use crate::processor::{Processor, System};
 
 /// The power that a station draws, part by part, and the battery that it draws from.
@@ -95,20 +95,20 @@ impl EnergyModel {
         };
         let model = Self {
             name: name.to_owned(),
-            card: file.radio.over(base.card),
+            card: file.radio.over(file.base.is_some().then_some(base.card))?,
             platform_watts: file.platform.watts.unwrap_or(base.platform_watts),
-            processor: file.processor.over(base.processor),
+            processor: file.processor.over(base.processor)?,
             system: file.system.over(base.system)?,
-            battery: file.battery.over(base.battery)?,
+            battery: file.battery.map_or(Ok(base.battery), |it| it.over(base.battery).map(Some))?,
         };
         model.check()?;
         Ok(model)
     }
 
-    /// Refuses what is negative or no number.
+    /// Refuses what is negative, no number, or more than anything draws.
     fn check(&self) -> Result<(), EnergyError> {
         let Self { card, platform_watts, processor, .. } = self;
-        if !(card.volts.is_finite() && card.volts > 0.0) {
+        if !(card.volts > 0.0 && card.volts <= MOST_DRAWN) {
             return Err(EnergyError::NoVoltage { value: card.volts });
         }
         let values = [
@@ -125,13 +125,25 @@ impl EnergyModel {
             ("processor.segment", processor.segment),
             ("processor.acknowledgment", processor.acknowledgment),
             ("processor.option", processor.option),
+        ];
+        values.into_iter().try_for_each(|(key, value)| drawn(key, value))?;
+        let shares = [
             ("processor.predicted-share", processor.predicted_share),
             ("processor.comparison-share", processor.comparison_share),
         ];
-        match values.into_iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0)) {
-            Some((key, value)) => Err(EnergyError::Negative { key, value }),
+        match shares.into_iter().find(|(_, share)| !(0.0..=1.0).contains(share)) {
+            Some((key, value)) => Err(EnergyError::Share { key, value }),
             None => Ok(()),
         }
+    }
+}
+
+/// Refuses a value that nothing draws.
+fn drawn(key: &'static str, value: f64) -> Result<(), EnergyError> {
+    if (0.0..=MOST_DRAWN).contains(&value) {
+        Ok(())
+    } else {
+        Err(EnergyError::Drawn { key, value })
     }
 }
 
@@ -140,7 +152,7 @@ const LAPTOP_WATT_HOURS: f64 = 30.0;
 /// The power of the laptop without its card, in watts: fitted.
 const LAPTOP_PLATFORM_WATTS: f64 = 7.1717;
 /// The joules of a full segment of 1500 bytes on the laptop: fitted.
-const LAPTOP_SEGMENT_JOULES: f64 = 0.018_488;
+const LAPTOP_SEGMENT_JOULES: f64 = 0.018_323;
 
 /// A card that draws the same in all states in which it receives or listens.
 const fn card(volts: f64, transmit: f64, receive: f64, doze: f64) -> Card {
@@ -160,8 +172,7 @@ struct File {
     processor: ProcessorTable,
     #[serde(default)]
     system: SystemTable,
-    #[serde(default)]
-    battery: BatteryTable,
+    battery: Option<BatteryTable>,
 }
 
 /// The currents of the card, in amperes.
@@ -179,16 +190,30 @@ struct RadioTable {
 impl RadioTable {
     /// The card; where the table has what it receives at, this is also what it overhears and
     /// listens at.
-    fn over(&self, base: Card) -> Card {
+    ///
+    /// A current without a voltage, of the table or of a base, is an error.
+    fn over(&self, base: Option<Card>) -> Result<Card, EnergyError> {
+        let currents = [
+            ("radio.transmit", self.transmit),
+            ("radio.receive", self.receive),
+            ("radio.overhear", self.overhear),
+            ("radio.listen", self.listen),
+            ("radio.doze", self.doze),
+        ];
+        let current = currents.into_iter().find(|(_, current)| current.is_some());
+        if let (None, None, Some((key, _))) = (base, self.volts, current) {
+            return Err(EnergyError::MissingVolts { key });
+        }
+        let base = base.unwrap_or_default();
         let receive = self.receive.unwrap_or(base.receive);
-        Card {
+        Ok(Card {
             volts: self.volts.unwrap_or(base.volts),
             transmit: self.transmit.unwrap_or(base.transmit),
             receive,
             overhear: self.overhear.or(self.receive).unwrap_or(base.overhear),
             listen: self.listen.or(self.receive).unwrap_or(base.listen),
             doze: self.doze.unwrap_or(base.doze),
-        }
+        })
     }
 }
 
@@ -216,9 +241,10 @@ struct ProcessorTable {
 
 impl ProcessorTable {
     /// The costs; those of a full segment spread over the steps by [`Processor::SHARES`].
-    fn over(&self, base: Processor) -> Processor {
+    fn over(&self, base: Processor) -> Result<Processor, EnergyError> {
+        drawn("processor.full-segment", self.full_segment.unwrap_or(0.0))?;
         let base = self.full_segment.map_or(base, |joules| Processor::SHARES.times(joules));
-        Processor {
+        Ok(Processor {
             interrupt: self.interrupt.unwrap_or(base.interrupt),
             device_byte: self.device_byte.unwrap_or(base.device_byte),
             copied_byte: self.copied_byte.unwrap_or(base.copied_byte),
@@ -228,7 +254,7 @@ impl ProcessorTable {
             option: self.option.unwrap_or(base.option),
             predicted_share: self.predicted_share.unwrap_or(base.predicted_share),
             comparison_share: self.comparison_share.unwrap_or(base.comparison_share),
-        }
+        })
     }
 }
 
@@ -263,16 +289,10 @@ struct BatteryTable {
 }
 
 impl BatteryTable {
-    fn over(&self, base: Option<Battery>) -> Result<Option<Battery>, EnergyError> {
-        let cut_off = self.cut_off.unwrap_or(0.0);
-        match (self.watt_hours, base) {
-            (Some(watt_hours), _) => Battery::new(watt_hours, cut_off).map(Some),
-            (None, Some(base)) if self.cut_off.is_some() => {
-                Battery::new(base.watt_hours(), cut_off).map(Some)
-            }
-            (None, None) if self.cut_off.is_some() => Err(EnergyError::EmptyBattery { value: 0.0 }),
-            (None, base) => Ok(base),
-        }
+    fn over(&self, base: Option<Battery>) -> Result<Battery, EnergyError> {
+        let of_base = base.filter(|_| self.cut_off.is_some()).map(|base| base.watt_hours());
+        let watt_hours = self.watt_hours.or(of_base).ok_or(EnergyError::NoCapacity)?;
+        Battery::new(watt_hours, self.cut_off.unwrap_or(0.0))
     }
 }
 

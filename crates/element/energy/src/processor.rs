@@ -36,10 +36,11 @@ impl Processor {
     /// a quarter (Wang and Singh 2003, 2004, who measured what paper 002 proposes); what is left
     /// goes to the interrupt. Prediction is taken as a fifth of full processing (five comparisons,
     /// S2.6), a comparison as a twenty-fifth; what an acknowledgment costs beyond its segment as
-    /// much as a prediction, an option as much as a comparison.
+    /// much as a prediction, an option as much as a comparison. Bytes are those that are summed,
+    /// 1480 of such a segment: its header of IP counts with the step.
     pub const SHARES: Self = Self {
         interrupt: 0.05,
-        device_byte: 0.65 / 1500.0,
+        device_byte: 0.65 / 1480.0,
         copied_byte: 0.15 / 1480.0,
         checksum_byte: 0.0375 / 1480.0,
         segment: 0.1125,
@@ -191,10 +192,11 @@ mod tests {
         //= S2.13
         let cost = Processor::SHARES.cost(&bulk(), &System::default());
         let share = |part: f64| part / cost.total();
-        assert!((share(cost.device) - 0.65).abs() < 0.01, "{cost:?}");
-        assert!((share(cost.copies) - 0.15).abs() < 0.01, "{cost:?}");
-        assert!((share(cost.processing + cost.checksums) - 0.15).abs() < 0.01, "{cost:?}");
-        assert!((cost.checksums / (cost.processing + cost.checksums) - 0.25).abs() < 0.01);
+        assert!((cost.total() - 1_000.0).abs() < 1e-9, "{cost:?}");
+        assert!((share(cost.device) - 0.65).abs() < 1e-9, "{cost:?}");
+        assert!((share(cost.copies) - 0.15).abs() < 1e-9, "{cost:?}");
+        assert!((share(cost.processing + cost.checksums) - 0.15).abs() < 1e-9, "{cost:?}");
+        assert!((cost.checksums / (cost.processing + cost.checksums) - 0.25).abs() < 1e-9);
     }
 
     #[test]

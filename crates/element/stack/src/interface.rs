@@ -12,7 +12,7 @@ pub mod wavelan;
 pub mod wifi;
 
 use windfall_base::{
-    DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, earlier,
+    DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, Stream, earlier,
 };
 use windfall_link::{PipeConfig, RepairSender};
 use windfall_mac::wifi::radio::Airtime;
@@ -115,7 +115,8 @@ impl Interface {
         let InterfaceConfig { mtu, rules, queue, discipline, flows, .. } = config;
         let InterfaceConfig { assist, repairs, link, observe, .. } = config;
         let classifier = Classifier::new(rules);
-        let queues = QueueConfig { discipline, limits: queue, flows };
+        let random = Stream::new(seed, &format!("{name}/queue"));
+        let queues = QueueConfig { discipline, limits: queue, flows, random };
         let link: Box<dyn Link> = match link {
             LinkLayerConfig::Pipe(link) => {
                 Box::new(PipeLink::new(link, classifier.asks_for_repetition(), &queues))
@@ -203,7 +204,7 @@ impl Interface {
         }
         let seen = self.assist.keeps_packets().then(|| frame.clone());
         self.repairs.protect(now, &mut frame);
-        match self.link.take_packet(now, frame) {
+        match self.link.take_packet(now, frame, &mut self.account) {
             Ok(waiting) => self.account.queued(tag, flow, len, waiting),
             Err(reason) => {
                 self.account.dropped(tag, false, reason, len);
@@ -224,7 +225,7 @@ impl Interface {
         while let Some(frame) = self.repairs.sender.as_mut().and_then(RepairSender::poll_repair) {
             self.account.taken += 1;
             let len = frame.len();
-            match self.link.take_packet(now, frame) {
+            match self.link.take_packet(now, frame, &mut self.account) {
                 Ok(_) => self.link.handle_queued(now, &mut self.account),
                 Err(reason) => self.account.dropped(None, false, reason, len),
             }
@@ -268,7 +269,7 @@ impl Interface {
             self.account.taken += 1;
             let (tag, len) = (frame.tag, frame.len());
             self.repairs.protect(now, &mut frame);
-            match self.link.take_first(now, frame) {
+            match self.link.take_first(now, frame, &mut self.account) {
                 Ok(_) => self.link.handle_queued(now, &mut self.account),
                 Err(reason) => self.account.dropped(tag, false, reason, len),
             }

@@ -122,7 +122,7 @@ const SPANS: core::ops::RangeInclusive<Duration> =
 const DELAYS: core::ops::RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
 
 /// Every setting, in the order of the table in `docs/tcp.md`.
-pub static TCP_SETTINGS: [TcpSetting; 45] = [
+pub static TCP_SETTINGS: [TcpSetting; 46] = [
     quantity!(
         "mss",
         ("Greatest segment that is offered and sent", "RFC 9293, section 3.7.1; S2.12"),
@@ -418,6 +418,11 @@ pub static TCP_SETTINGS: [TcpSetting; 45] = [
         "notify",
         ("Offer the corruption notification option alone", "S4.3, S4.8"),
         corruption.notify
+    ),
+    switch!(
+        "link-losses",
+        ("Notify of segments, too, that the link counts as lost without a trace", "S4.27"),
+        corruption.link_losses
     ),
     choice!(
         "packing",

@@ -97,14 +97,15 @@ fn every_field_has_a_setting() {
                 detect: _,
                 notify: _,
                 mode: _,
+                link_losses: _,
                 packing: _,
                 kinds: _,
                 reaction: _,
             },
         data_check: _,
     } = config("");
-    // One for each, and `corruption` for three of the last six at once.
-    assert_eq!(TCP_SETTINGS.len(), 34 - 1 + 5 + 6 + 1);
+    // One for each, and `corruption` for three of the last seven at once.
+    assert_eq!(TCP_SETTINGS.len(), 34 - 1 + 5 + 7 + 1);
 }
 
 #[test]

@@ -93,7 +93,7 @@ impl Flow {
         tcp::fill_checksum(&addresses, &mut bytes, &data);
         bytes.extend(data);
         let ecn = segment.ecn.map_or(Ecn::NotCapable, Ecn::from_bits);
-        (SegmentMeta { addresses, ecn, missing: 0 }, bytes)
+        (SegmentMeta { addresses, ecn, missing: 0, lost_before: 0 }, bytes)
     }
 
     /// An option of the script, with the engine's numbers as they are on the wire.

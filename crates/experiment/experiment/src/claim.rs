@@ -164,6 +164,17 @@ impl Claim {
         }
     }
 
+    /// The verdict in words; those of a quick run say that it rests on the record.
+    #[must_use]
+    pub fn verdict_as_text(&self, extent: Extent) -> String {
+        let verdict = self.verdict_of(extent);
+        let shown = self.verdict();
+        if verdict == shown {
+            return verdict.to_string();
+        }
+        format!("{verdict} (on record; this quick run does not contradict it, nor show it)")
+    }
+
     /// Tells whether the measurement agrees with the record.
     ///
     /// A quick run has too few trials for the intervals of a full one: it disagrees only if it

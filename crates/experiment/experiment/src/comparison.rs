@@ -106,6 +106,9 @@ impl ClaimComparison {
     }
 }
 
+/// The most runs of which no interval is shown.
+const FEW: usize = 3;
+
 impl fmt::Display for ClaimComparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Estimate { value, low, high, runs } = self.estimate;
@@ -113,8 +116,11 @@ impl fmt::Display for ClaimComparison {
             write!(f, "{}: ", self.of)?;
         }
         f.write_str(&number(value))?;
-        if runs > 1 {
-            write!(f, " ({} to {}, {runs} runs)", number(low), number(high))?;
+        match runs {
+            0 | 1 => {}
+            // Student's interval reaches beyond what is possible, below nothing or above all.
+            2 | FEW => write!(f, " ({runs} runs, too few for an interval)")?,
+            _ => write!(f, " ({} to {}, {runs} runs)", number(low), number(high))?,
         }
         write!(f, ", due {}", self.band)
     }
@@ -152,6 +158,10 @@ mod tests {
     fn a_comparison_reads_as_a_sentence() {
         let found = comparison(0.972, 0.9907, 1.01, Band::from(1.2, "table 1")).to_string();
         assert_eq!(found, "12.2 m: 0.9907 (0.972 to 1.01, 10 runs), due at least 1.2");
+        let mut quick = comparison(-3.0, 2.0, 7.0, Band::from(1.0, "table 1"));
+        quick.estimate.runs = 2;
+        let text = "12.2 m: 2 (2 runs, too few for an interval), due at least 1";
+        assert_eq!(quick.to_string(), text);
         let exact = ClaimComparison {
             of: String::new(),
             estimate: Estimate::exact(6.0),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use windfall_base::Seed;
-use windfall_report::Provenance;
+use windfall_report::{Provenance, Table};
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use windfall_base::Stream;
@@ -158,6 +158,46 @@ pub fn select(
     let chosen =
         |figure: &&Figure| names.is_empty() || names.iter().any(|name| chooses(name, figure));
     Ok(figures.filter(chosen).collect())
+}
+
+impl Basis {
+    /// The source of the values in words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Simulated => "simulated time",
+            Self::Both => "simulated and real time",
+            Self::RealTime => "real time",
+        }
+    }
+}
+
+/// The figures as a table: what each shows, where it is measured, the verdict on record.
+#[must_use]
+pub fn list_table(figures: &[&Figure]) -> Table {
+    let mut table = Table::new(["figure", "shows", "measured in", "verdict", "extent", "seeds"]);
+    for Figure { name, title, basis, record, .. } in figures {
+        let (verdict, extent) = (record.verdict.to_string(), record.extent.to_string());
+        table.push([name, title, basis.name(), &verdict, &extent, &record.seeds_as_text()]);
+    }
+    table
+}
+
+/// The same as JSON.
+#[must_use]
+pub fn list_json(figures: &[&Figure]) -> serde_json::Value {
+    let list = figures.iter().map(|figure| {
+        serde_json::json!({
+            "figure": figure.name,
+            "title": figure.title,
+            "basis": figure.basis.name(),
+            "recorded": figure.record.verdict,
+            "extent": figure.record.extent,
+            "seeds": figure.record.seeds,
+            "mutation": figure.mutation,
+        })
+    });
+    serde_json::json!({ "figures": list.collect::<serde_json::Value>() })
 }
 
 #[cfg(test)]

@@ -80,6 +80,18 @@ impl Finding {
         Verdict::on_all(judged.map(Claim::verdict))
     }
 
+    /// The number of independent seeds in words: those of the record, or of a quick run its own.
+    #[must_use]
+    pub fn seeds_as_text(&self) -> String {
+        let runs = self.claims.iter().flat_map(Claim::comparisons).map(|it| it.estimate.runs);
+        match self.extent {
+            Extent::Quick if self.record.seeds > 0 => {
+                runs.max().map_or_else(|| "–".to_owned(), |runs| runs.to_string())
+            }
+            _ => self.record.seeds_as_text(),
+        }
+    }
+
     /// Tells whether the verdicts are those on record.
     #[must_use]
     pub fn is_as_recorded(&self) -> bool {
@@ -95,10 +107,34 @@ impl Finding {
     pub fn claims_table(&self) -> Table {
         let mut table = Table::new(["requirement", "paper says", "we measured", "verdict"]);
         for claim in &self.claims {
-            let verdict = claim.verdict_of(self.extent).to_string();
+            let verdict = claim.verdict_as_text(self.extent);
             table.push([claim.requirement, &claim.statement, &claim.measured(), &verdict]);
         }
         table
+    }
+
+    /// The statements in words: what is said, what was measured, the verdict and its reason.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut out = format!("{}: {}\n\n", self.figure, self.title);
+        for claim in &self.claims {
+            let (says, quote) = match claim.source {
+                ClaimSource::Paper(quote) => ("paper says ", format!("; {quote}")),
+                ClaimSource::Ours => ("we say     ", String::new()),
+            };
+            let Claim { statement, requirement, reason, .. } = claim;
+            let (measured, verdict) = (claim.measured(), claim.verdict_as_text(self.extent));
+            out += &format!("  {says}  {statement} ({requirement}{quote})\n");
+            out += &format!("  we measured  {measured}\n  verdict      {verdict}\n");
+            if !reason.is_empty() {
+                out += &format!("  since        {reason}\n");
+            }
+            out.push('\n');
+        }
+        if !self.is_as_recorded() {
+            out += &format!("  Verdict on record: {}\n\n", self.record.verdict);
+        }
+        out
     }
 
     /// The finding as JSON; its figures and values are in the files that it names.

@@ -12,6 +12,7 @@
 //! - [`sequence`]: what a TCP sent and what was acknowledged, over time.
 
 pub mod bulk;
+pub mod campaign;
 mod claim;
 mod comparison;
 mod counters;
@@ -28,6 +29,7 @@ pub mod simulated;
 mod verdict;
 pub mod wire;
 
+pub use campaign::{Campaign, CampaignResult};
 pub use claim::{Claim, ClaimSource};
 pub use comparison::{Band, ClaimComparison, Placement};
 pub use counters::TcpCounters;
@@ -35,6 +37,7 @@ pub use error::ExperimentError;
 pub use extent::Extent;
 pub use figure::{Basis, Context, Figure};
 pub use finding::{ExperimentInput, Finding};
+pub use page::ShownFinding;
 pub use scratch::Scratch;
 pub use sequence::Sequence;
 pub use verdict::{Verdict, VerdictRecord};

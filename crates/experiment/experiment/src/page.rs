@@ -4,6 +4,7 @@ mod interval;
 
 use core::fmt::Write as _;
 
+use serde::{Deserialize, Serialize};
 use windfall_report::escape;
 
 use crate::claim::{Claim, ClaimSource};
@@ -23,28 +24,76 @@ const PAPERS: [(&str, &str); 5] = [
     ("S4", "Paper 004: notifying TCP of corruption"),
 ];
 
+/// A finding as it is shown: on the page, as text and as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShownFinding {
+    /// The conditions under which it counts again: program, extent, seed.
+    pub(crate) conditions: String,
+    /// The name of the figure.
+    pub figure: String,
+    /// Its row in the index of the page.
+    pub(crate) row: String,
+    /// Its section of the page.
+    pub(crate) section: String,
+    /// The statements in words.
+    pub text: String,
+    /// The finding as JSON.
+    pub json: serde_json::Value,
+    /// All verdicts are those on record.
+    pub is_as_recorded: bool,
+}
+
+impl ShownFinding {
+    /// The finding as it is shown, under the conditions in which it counts again.
+    #[must_use]
+    pub fn new(finding: &Finding, conditions: &str) -> Self {
+        Self {
+            conditions: conditions.to_owned(),
+            figure: finding.figure.to_owned(),
+            row: row(finding),
+            section: section(finding),
+            text: finding.to_text(),
+            json: finding.to_json(),
+            is_as_recorded: finding.is_as_recorded(),
+        }
+    }
+}
+
+/// The head of the index.
+const INDEX: &str = "<table class=\"overview\"><thead><tr><th>Figure</th><th>Subject</th>\
+                     <th>Verdict</th><th>Extent</th><th>Seeds</th></tr></thead>\n<tbody>\n";
+
 /// The page of several findings; no other file and no network is needed to read it.
 #[must_use]
 pub fn render(title: &str, findings: &[Finding]) -> String {
+    let shown: Vec<_> = findings.iter().map(|it| ShownFinding::new(it, "")).collect();
+    assemble(title, &shown.iter().collect::<Vec<_>>())
+}
+
+/// The page of what is shown of several findings.
+#[must_use]
+pub fn assemble(title: &str, findings: &[&ShownFinding]) -> String {
     let mut out = head(title);
     if findings.len() > 1 {
-        out.push_str(&overview(findings));
+        out.push_str(INDEX);
+        findings.iter().for_each(|it| out.push_str(&it.row));
+        out.push_str("</tbody></table>\n");
     }
     let mut paper = "";
     for finding in findings {
-        if paper != paper_of(finding) {
-            paper = paper_of(finding);
+        if paper != paper_of(&finding.figure) {
+            paper = paper_of(&finding.figure);
             let _ = writeln!(out, "<h2 class=\"paper\">{}</h2>", escape(paper));
         }
-        section(&mut out, finding);
+        out.push_str(&finding.section);
     }
     let _ = writeln!(out, "</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>");
     out
 }
 
 /// Returns the paper of a figure in words.
-fn paper_of(finding: &Finding) -> &'static str {
-    let is_its = |paper: &&(&str, &str)| finding.figure.split('.').next() == Some(paper.0);
+fn paper_of(figure: &str) -> &'static str {
+    let is_its = |paper: &&(&str, &str)| figure.split('.').next() == Some(paper.0);
     PAPERS.iter().find(is_its).map_or("", |paper| paper.1)
 }
 
@@ -58,29 +107,22 @@ fn head(title: &str) -> String {
     )
 }
 
-/// Lists the findings: what each is about, its verdict and what it was measured with.
-fn overview(findings: &[Finding]) -> String {
-    let mut out = String::from(
-        "<table class=\"overview\"><thead><tr><th>Figure</th><th>Subject</th><th>Verdict</th>\
-         <th>Extent</th><th>Seeds</th></tr></thead>\n<tbody>\n",
-    );
-    for finding in findings {
-        let figure = finding.figure;
-        let _ = writeln!(
-            out,
-            "<tr><td><a href=\"#{figure}\">{figure}</a></td><td>{}</td><td>{}</td><td>{}</td>\
-             <td>{}</td></tr>",
-            escape(&finding.title),
-            badge(finding.verdict()),
-            finding.extent,
-            finding.record.seeds_as_text(),
-        );
-    }
-    out.push_str("</tbody></table>\n");
-    out
+/// The row of a finding in the index: what it is about, its verdict and what it was measured with.
+pub(crate) fn row(finding: &Finding) -> String {
+    let figure = finding.figure;
+    format!(
+        "<tr><td><a href=\"#{figure}\">{figure}</a></td><td>{}</td><td>{}</td><td>{}</td>\
+         <td>{}</td></tr>\n",
+        escape(&finding.title),
+        badge(finding.verdict()),
+        finding.extent,
+        finding.seeds_as_text(),
+    )
 }
 
-fn section(out: &mut String, finding: &Finding) {
+/// The section of a finding.
+pub(crate) fn section(finding: &Finding) -> String {
+    let mut out = String::new();
     let figure = finding.figure;
     let title = escape(&finding.title);
     let badge = badge(finding.verdict());
@@ -118,6 +160,7 @@ fn section(out: &mut String, finding: &Finding) {
         provenance.seed,
         escape(&provenance.command),
     );
+    out
 }
 
 fn claim_html(claim: &Claim, extent: Extent) -> String {
@@ -140,8 +183,16 @@ fn claim_html(claim: &Claim, extent: Extent) -> String {
          <p><b>We measured</b> {}</p>\n{measured}\n{reason}</div>\n",
         escape(&claim.statement),
         claim.requirement,
-        badge(claim.verdict_of(extent)),
+        verdict_html(claim, extent),
     )
+}
+
+/// The verdict of a claim; where a quick run shows too little, with the words that say so.
+fn verdict_html(claim: &Claim, extent: Extent) -> String {
+    let verdict = claim.verdict_of(extent);
+    let text = claim.verdict_as_text(extent);
+    let rest = text.strip_prefix(&verdict.to_string()).unwrap_or_default();
+    format!("{}{rest}", badge(verdict))
 }
 
 /// The table of what went into an experiment, apart from what came out of it.

@@ -59,7 +59,8 @@ pub(crate) fn run(args: &Args) -> Result {
     let findings = [finding];
     write_all(&args.out, &page::render("Windfall: a demonstration", &findings), &findings)?;
     if args.json {
-        std::io::stdout().write_all(as_json(&findings, &args.out).as_bytes())?;
+        let json = as_json(findings.iter().map(Finding::to_json), &args.out);
+        std::io::stdout().write_all(json.as_bytes())?;
     } else {
         show(&findings[0], args)?;
     }

@@ -5,12 +5,12 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
 
 use windfall_files::PendingFile;
+use windfall_live::interrupt;
 use windfall_socket::{Carrier, Profile, SapConfig, SapOptions};
+use windfall_transfer::{KeyChoice, RecordReceiver, RecordSender};
 
-use crate::exit::{CliError, Result};
+use crate::exit::{CliError, Completion, Result, tell};
 use crate::input::cannot_write;
-use crate::key::KeyChoice;
-use crate::transfer::{Receiver, Sender};
 use crate::usage::whole;
 
 /// The default port of receivers.
@@ -95,7 +95,7 @@ impl DestinationOptions {
     }
 
     /// Connects to the receiver.
-    pub(crate) fn connect(&self) -> Result<Sender> {
+    pub(crate) fn connect(&self) -> Result<RecordSender> {
         self.transport.connect(SocketAddr::new(self.to, self.port))
     }
 }
@@ -118,7 +118,7 @@ pub(crate) struct ListenOptions {
 
 impl ListenOptions {
     /// Accepts a sender, whose plan has `len` bytes.
-    pub(crate) fn accept(&self, len: usize) -> Result<(Vec<u8>, Receiver)> {
+    pub(crate) fn accept(&self, len: usize) -> Result<(Vec<u8>, RecordReceiver)> {
         let mut receiver = self.transport.accept(SocketAddr::new(self.on, self.port))?;
         let plan = receiver.plan(len)?;
         Ok((plan, receiver))
@@ -151,26 +151,29 @@ impl SapTransport {
             Some(ProfileName::Paper) => Profile::Paper,
         };
         let carrier = Some(self.carrier.unwrap_or(Carrier::Udp));
-        let key = KeyChoice::key(self.key)?;
+        let key = KeyChoice::key(self.key).map_err(CliError::usage)?;
         Ok(SapOptions { config: SapConfig::of(profile), carrier, key })
     }
 }
 
 impl Transport {
-    fn connect(&self, to: SocketAddr) -> Result<Sender> {
-        match self.over {
-            Protocol::Sap => Sender::over_sap(&self.sap.options()?, to, false),
-            Protocol::SapPrecise => Sender::over_sap(&self.sap.options()?, to, true),
-            Protocol::Tcp => self.check_tcp().and_then(|()| Sender::over_tcp(to)),
+    fn connect(&self, to: SocketAddr) -> Result<RecordSender> {
+        let precise = self.over == Protocol::SapPrecise;
+        if self.over == Protocol::Tcp {
+            self.check_tcp()?;
+            return Ok(RecordSender::over_tcp(to)?);
         }
+        Ok(RecordSender::over_sap(&self.sap.options()?, to, precise)?)
     }
 
-    fn accept(&self, on: SocketAddr) -> Result<Receiver> {
-        match self.over {
-            Protocol::Sap => Receiver::over_sap(&self.sap.options()?, on, false),
-            Protocol::SapPrecise => Receiver::over_sap(&self.sap.options()?, on, true),
-            Protocol::Tcp => self.check_tcp().and_then(|()| Receiver::over_tcp(on)),
+    fn accept(&self, on: SocketAddr) -> Result<RecordReceiver> {
+        let announce = |at| tell(format!("waiting on {at}"));
+        let precise = self.over == Protocol::SapPrecise;
+        if self.over == Protocol::Tcp {
+            self.check_tcp()?;
+            return Ok(RecordReceiver::over_tcp(on, announce)?);
         }
+        Ok(RecordReceiver::over_sap(&self.sap.options()?, on, precise, announce)?)
     }
 
     /// Refuses options of SAP, which TCP would not keep; a key would encrypt nothing.
@@ -182,6 +185,11 @@ impl Transport {
         ];
         given.into_iter().filter(|(_, is_given)| *is_given).try_for_each(|(it, _)| of_sap(it))
     }
+}
+
+/// Returns the completion of a receiver that has summed up: that of a signal if one asked for it.
+pub(crate) fn completed(completion: Completion) -> Completion {
+    interrupt::noted().map_or(completion, |signal| Completion::Program(128 + signal as u8))
 }
 
 /// A file for the result of a receiver, opened early so that it fails before any sender comes.

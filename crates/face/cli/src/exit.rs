@@ -11,6 +11,8 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use windfall_base::text::visible;
+use windfall_control::ControlError;
+use windfall_live::LiveError;
 
 /// Exit status of a command that could not run.
 pub(crate) const CANNOT_RUN: u8 = 2;
@@ -88,8 +90,9 @@ impl<E: std::error::Error + 'static> From<E> for CliError {
             }
             source = cause.source();
         }
-        let live = any.downcast_ref::<windfall_live::LiveError>();
-        let status = live.map(windfall_live::LiveError::exit_code);
+        let of_control = any.downcast_ref::<ControlError>().and_then(ControlError::exit_code);
+        let live = any.downcast_ref::<LiveError>();
+        let status = live.map(LiveError::exit_code).or(of_control);
         Self { is_closed_pipe, status, ..Self::new(message) }
     }
 }

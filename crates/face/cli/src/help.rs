@@ -32,6 +32,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "windfall run --loss 2% --arq persistent --far 'iperf3 -s -1' -- iperf3 -c 10.77.0.2",
             "windfall run --link wifi-g --rate 54 --distance 12 --stations 5 -- ping 10.77.0.2",
             "windfall run --rate 2Mbps --uplink-loss 5% --generate",
+            "windfall run --fault 'far:8000 limit 10kB' --far 'python3 -m http.server' \
+             -- curl far:8000",
         ],
     ),
     (
@@ -39,9 +41,29 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "windfall up scenarios/examples/corruption-indoor.toml",
             "windfall up office.toml --name office --pcap captures",
+            "windfall up -d office.toml",
         ],
     ),
     ("exec", &["windfall exec near -- ping -c 3 10.77.0.2", "windfall exec near --run office"]),
+    (
+        "set",
+        &[
+            "windfall set rate=1Mbps loss=5%",
+            "windfall set office uplink loss=5% downlink delay=40ms over=2s",
+            "windfall set office 'fault=far:80 reset 1s'",
+        ],
+    ),
+    (
+        "status",
+        &[
+            "windfall status office --follow",
+            "windfall status --scenario",
+            "windfall status --prometheus",
+        ],
+    ),
+    ("top", &["windfall top office", "windfall top --once"]),
+    ("ls", &["windfall ls", "windfall ls --json"]),
+    ("down", &["windfall down office", "windfall down --all"]),
     (
         "sim",
         &[
@@ -107,6 +129,12 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &["windfall trace record --sent captures/near.pcapng --received captures/far.pcapng \
              -o ping.trace"],
     ),
+    (
+        "trace changes",
+        &["windfall trace changes drive.csv --time Time --set 'rate=DL_bitrate:kbps' \
+             -o drive.changes"],
+    ),
+    ("trace rates", &["windfall trace rates lte.json --for 60s -o lte.up"]),
     ("stream send", &["windfall stream send 10.77.0.2 --datagrams 500"]),
     ("stream receive", &["windfall stream receive", "windfall stream receive --over tcp --json"]),
     ("track send", &["windfall track send 10.77.0.2", "windfall track send 10.77.0.2 --over tcp"]),

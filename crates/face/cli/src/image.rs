@@ -7,11 +7,10 @@ use serde_json::json;
 use windfall_base::Duration;
 use windfall_media::{Arrived, Decoded, Jpeg, Layout, Picture, landscape};
 
-use crate::exchange::{DestinationOptions, End, ListenOptions, Output};
+use crate::exchange::{DestinationOptions, End, ListenOptions, Output, completed};
 use crate::exit::{CliError, Completion, Result};
 use crate::input::{self, cannot_read};
 use crate::json;
-use crate::transfer::completed;
 use crate::usage::whole;
 
 /// Send a picture, its head and tables exactly, the rest approximately, and measure its quality

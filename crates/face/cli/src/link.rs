@@ -5,9 +5,9 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::Ipv4Addr;
 
 use windfall_base::{Duration, Seed};
-use windfall_live::serial_link::{self, LineFraming, LineOutcome, LinePlan, LineReport};
 use windfall_live::{LineAddress, ModemCall, Signals};
 use windfall_scenario::{Direction, ScenarioOptions, Setting, Settings as _};
+use windfall_serial_link::{LineFraming, LineOutcome, LinePlan, LineReport};
 
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::face::{Face, Options};
@@ -135,7 +135,8 @@ pub(crate) fn run(args: &Args) -> Result {
             tell(report);
         }
     };
-    let Some(outcome) = serial_link::run(&plan, args.command.clone(), &signals, report)? else {
+    let Some(outcome) = windfall_serial_link::run(&plan, args.command.clone(), &signals, report)?
+    else {
         return Ok(Completion::Negative);
     };
     if !quiet {

@@ -5,38 +5,33 @@
 
 mod bulk;
 mod completions;
+mod control;
 mod demo;
 mod doctor;
 mod dump;
-mod evidence;
 mod exchange;
 mod exec;
 mod exit;
 mod face;
-mod footer;
 mod help;
 mod image;
 mod input;
 mod json;
-mod key;
 mod link;
 mod man;
 mod options;
-mod pipe;
 mod progress;
 mod record;
 mod reproduce;
 mod run;
 mod sap;
 mod sim;
-mod status;
 mod stream;
 mod summary_text;
 mod sweep;
 mod tcp;
 mod trace;
 mod track;
-mod transfer;
 mod tune;
 mod udplite;
 mod up;
@@ -69,6 +64,11 @@ enum Command {
     Run(Box<run::Args>),
     Up(Box<up::Args>),
     Exec(exec::Args),
+    Set(control::set::Args),
+    Status(control::status::Args),
+    Top(control::top::Args),
+    Ls(control::ls::Args),
+    Down(control::down::Args),
     Sim(Box<sim::Args>),
     Sweep(Box<sweep::Args>),
     Link(Box<link::Args>),
@@ -121,6 +121,11 @@ impl Command {
             Self::Run(args) => run::run(args),
             Self::Up(args) => up::run(args),
             Self::Exec(args) => exec::run(args),
+            Self::Set(args) => control::set::run(args),
+            Self::Status(args) => control::status::run(args),
+            Self::Top(args) => control::top::run(args),
+            Self::Ls(args) => control::ls::run(args),
+            Self::Down(args) => control::down::run(args),
             Self::Sim(args) => sim::run(args),
             Self::Sweep(args) => sweep::run(args),
             Self::Link(args) => link::run(args),

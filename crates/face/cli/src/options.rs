@@ -6,7 +6,7 @@ use windfall_base::Seed;
 use windfall_scenario::wifi::Radio;
 use windfall_scenario::{
     Change, Direction, Flow, Get, Link, RunKind, RunSettings, Scenario, ScenarioError,
-    ScenarioOptions, Settings, Topology, level_inside,
+    ScenarioOptions, Settings, Spanned, Topology, level_inside, unplaced,
 };
 
 use crate::exit::{CliError, Result};
@@ -99,6 +99,7 @@ impl LinkOptions {
         for direction in flags.link.directions_mut().chain(changes) {
             place_files(direction, Path::new(""))?;
         }
+        place_model(&mut flags.run.energy, Path::new(""))?;
         flags.apply(&mut scenario).map_err(of_scenario)?;
         Ok(Loaded { scenario, file, text })
     }
@@ -140,18 +141,33 @@ impl Loaded {
     /// What could not run is refused as a run would refuse it.
     pub(crate) fn generated(&self) -> Result<String> {
         self.topology()?;
-        let mut scenario = self.scenario.clone().spelled_out();
-        let directory = Path::new(&self.file).parent().map(Path::to_owned).unwrap_or_default();
-        if !directory.as_os_str().is_empty() {
-            // The names of files in a scenario count from where it lies, and this text may lie
-            // elsewhere.
-            let links = scenario.links.iter_mut().flat_map(Link::directions_mut);
-            let changes = scenario.changes.iter_mut().flat_map(Change::directions_mut);
-            for direction in links.chain(changes) {
-                place_files(direction, &directory)?;
-            }
+        // The names of files in a scenario count from where it lies, and this text may lie
+        // elsewhere.
+        if self.directory().as_os_str().is_empty() {
+            return Ok(self.scenario.clone().spelled_out().to_toml());
         }
-        Ok(scenario.to_toml())
+        Ok(self.placed()?.to_toml())
+    }
+
+    /// The scenario with names of files that are the same from everywhere.
+    pub(crate) fn placed(&self) -> Result<Scenario> {
+        let mut scenario = self.scenario.clone().spelled_out();
+        let directory = self.directory();
+        let links = scenario.links.iter_mut().flat_map(Link::directions_mut);
+        let changes = scenario.changes.iter_mut().flat_map(Change::directions_mut);
+        for direction in links.chain(changes) {
+            place_files(direction, &directory)?;
+        }
+        let stations = scenario.stations.iter_mut().map(|station| &mut station.energy);
+        for model in stations.chain([&mut scenario.run.energy]) {
+            place_model(model, &directory)?;
+        }
+        Ok(scenario)
+    }
+
+    /// The folder in which the scenario lies.
+    fn directory(&self) -> PathBuf {
+        Path::new(&self.file).parent().map(Path::to_owned).unwrap_or_default()
     }
 
     /// Refuses an application that begins after the end of a simulation.
@@ -178,7 +194,7 @@ impl Loaded {
     /// The same; the content of each file that the scenario names goes to `seen`.
     pub(crate) fn topology_reading(&self, seen: &mut dyn FnMut(&[u8])) -> Result<Topology> {
         let level = level_inside(std::env::var(BASE).ok().as_deref());
-        let directory = Path::new(&self.file).parent().map(PathBuf::from).unwrap_or_default();
+        let directory = self.directory();
         let budget = input::budget()?;
         let mut read = |name: &str| {
             let read = input::read_named(&directory.join(name), &budget);
@@ -190,6 +206,17 @@ impl Loaded {
     }
 }
 
+/// The topologies of the scenario in a file: without its applications, and as it stands.
+pub(crate) fn with_and_without_traffic(path: &Path) -> Result<[Topology; 2]> {
+    let (file, text) = (path.display().to_string(), input::read_tree(path, "scenario")?);
+    let scenario = Scenario::parse(&file, &text).map_err(of_scenario)?;
+    let sending = Loaded { scenario, file, text };
+    let mut idle = sending.scenario.clone();
+    idle.apps.clear();
+    let idle = Loaded { scenario: idle, file: sending.file.clone(), text: sending.text.clone() };
+    Ok([idle.topology()?, sending.topology()?])
+}
+
 /// Makes the names of files absolute that count from `directory`.
 fn place_files(direction: &mut Direction, directory: &Path) -> Result<()> {
     for setting in Direction::TABLE.iter().filter(|setting| setting.is_file) {
@@ -197,6 +224,15 @@ fn place_files(direction: &mut Direction, directory: &Path) -> Result<()> {
             let path = std::path::absolute(directory.join(name))?.display().to_string();
             setting.set(direction, &path).map_err(CliError::new)?;
         }
+    }
+    Ok(())
+}
+
+/// Makes the name of a file of an energy model absolute that counts from `directory`; presets stay.
+fn place_model(model: &mut Option<Spanned<String>>, directory: &Path) -> Result<()> {
+    if let Some(name) = model.as_ref().map(Spanned::get_ref).filter(|it| it.ends_with(".toml")) {
+        let path = std::path::absolute(directory.join(name))?.display().to_string();
+        *model = Some(unplaced(path));
     }
     Ok(())
 }

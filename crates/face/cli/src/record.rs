@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use windfall_base::{Port, Seed};
-use windfall_files::make_folder;
+use windfall_base::{Duration, Instant, Port, Seed};
+use windfall_files::{Evidence, make_folder};
 use windfall_network::{ElementId, Network, Recording};
 use windfall_run_output::recorder::{Out, Run, RunRecorder};
+use windfall_run_output::series::{Monitor, SeriesFile, SeriesFormat};
 use windfall_scenario::Topology;
 
-use crate::evidence::Evidence;
-use crate::exit::{CliError, Result};
+use crate::exit::{CliError, Result, tell};
 use crate::options::LinkOptions;
 use crate::usage::shell_quoted;
 
@@ -32,6 +32,14 @@ pub(crate) struct RecordOptions {
     /// Write the packets at every device into this directory, as pcapng
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
+    /// Write what each direction and flow did in each window to this file: CSV, or JSON lines if it
+    /// ends in .json or .jsonl
+    #[arg(long, value_name = "FILE")]
+    series: Option<PathBuf>,
+    /// Length of the windows of --series
+    #[arg(long, value_name = "TIME", default_value = "100ms", requires = "series",
+          value_parser = interval)]
+    series_interval: Duration,
     /// Write an error trace of each direction into this directory, to replay
     #[arg(long, value_name = "DIR")]
     record_errors: Option<PathBuf>,
@@ -53,6 +61,7 @@ impl RecordOptions {
             ("--log", &self.log),
             ("--uplink-log", &self.uplink_log),
             ("--downlink-log", &self.downlink_log),
+            ("--series", &self.series),
         ] {
             let Some(path) = path else { continue };
             let shown = path.display();
@@ -107,12 +116,29 @@ impl RecordOptions {
             make_folder(directory).map_err(|error| cannot("create", directory, &error))?;
             record_errors(directory, topology, network, &mut recorder, &create)?;
         }
+        if let Some(path) = &self.series {
+            let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+            let is_json = ["json", "jsonl", "ndjson"].contains(&extension.as_str());
+            let format = if is_json { SeriesFormat::JsonLines } else { SeriesFormat::Csv };
+            let monitor = Monitor::new(Instant::START, network, &topology.flows);
+            let series = SeriesFile::new(create(path)?, format, self.series_interval, monitor)?;
+            recorder.series_to(series);
+        }
         network.record(Recording {
             events: recorder.wants_events(),
             packets: recorder.wants_packets(),
         });
         Ok(recorder)
     }
+}
+
+/// Reads the length of a window.
+fn interval(text: &str) -> std::result::Result<Duration, String> {
+    let interval = text.parse::<Duration>().map_err(|error| error.to_string())?;
+    if interval < Duration::from_millis(1) {
+        return Err("use 1ms or more".to_owned());
+    }
+    Ok(interval)
 }
 
 /// Opens an error trace for each direction of each link.
@@ -174,7 +200,7 @@ fn capture_name(topology: &Topology, network: &Network, interface: ElementId) ->
 
 /// Returns the command line that started the run, for the heads of files.
 pub(crate) fn command_line() -> String {
-    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words = windfall_control::detach::words().map(|word| word.to_string_lossy().into_owned());
     let words = ["windfall".to_owned()].into_iter().chain(words);
     words.map(|word| shell_quoted(&word)).collect::<Vec<_>>().join(" ")
 }
@@ -193,7 +219,8 @@ fn plain_file(path: &Path) -> Option<PathBuf> {
 
 /// Opens a file; in real time one whose reader does not stop the run.
 fn create(path: &Path, is_live: bool) -> Result<Out> {
-    let file = Evidence::open(path, is_live).map_err(|error| cannot("write", path, &error))?;
+    let file = Evidence::open(path, is_live, |text| tell(text))
+        .map_err(|error| cannot("write", path, &error))?;
     Ok(Box::new(file))
 }
 

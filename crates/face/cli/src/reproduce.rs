@@ -3,12 +3,15 @@
 mod unseen;
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
 
+use serde_json::Value;
 use windfall_base::Seed;
-use windfall_experiment::figure::select;
-use windfall_experiment::{Basis, ClaimSource, Context, Extent, Figure, Finding, page};
-use windfall_report::Table;
+use windfall_experiment::campaign::KEPT;
+use windfall_experiment::figure::{self, select};
+use windfall_experiment::{Campaign, Context, Extent, Figure, Finding, ShownFinding};
 use windfall_scenario::DEFAULT_SEED;
 
 use crate::exit::{CliError, Completion, Result};
@@ -50,7 +53,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SEEDS", conflicts_with = "mutate",
           value_parser = whole(1..=1_000_000_usize))]
     unseen: Option<usize>,
-    /// Write figures, values and the page into this directory
+    /// Experiments at a time; those in real time run alone [default: one for each core]
+    #[arg(long, value_name = "NUMBER", conflicts_with = "unseen",
+          value_parser = whole(1..=1_024_usize))]
+    jobs: Option<usize>,
+    /// Write figures, values and the page into this directory; goes on where a run was interrupted
     #[arg(long, value_name = "DIR", default_value = "out/reproduce")]
     out: PathBuf,
     /// Print the findings as JSON
@@ -85,26 +92,28 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     // Minutes of measuring must not end at a directory that cannot be made.
     make(&args.out)?;
-    let mut findings = Vec::new();
-    let mut failures = Vec::new();
-    for figure in figures {
-        (context.progress)(figure.name);
-        let written = findings.len();
-        match figure.run(&context) {
-            Ok(finding) => findings.push(finding),
-            Err(error) => failures.push(format!("{}: {}", figure.name, CliError::from(error))),
-        }
-        // Whoever ends this early keeps what is measured.
-        let page = page::render("What the papers say", &findings);
-        write_all(&args.out, &page, &findings[written..])?;
-    }
+    let kept = args.out.join(KEPT);
+    let found = std::fs::read_to_string(&kept).unwrap_or_default();
+    let write =
+        |name: &str, text: &str| windfall_files::replace(&args.out.join(name), text.as_bytes());
+    let jobs = args.jobs.and_then(NonZeroUsize::new).or_else(|| available_parallelism().ok());
+    let campaign = Campaign {
+        figures: &figures,
+        context: &context,
+        jobs: jobs.unwrap_or(NonZeroUsize::MIN),
+        kept: &found,
+        write: &write,
+        elapsed: &|| bar.elapsed(),
+    };
+    let result = campaign.run().map_err(|error| cannot(&args.out, &error))?;
+    // It has ended: the next one measures anew.
+    let _ = std::fs::remove_file(kept);
     bar.finish_and_clear();
-    show(&findings, args)?;
-    if !failures.is_empty() {
-        return Err(CliError::new(failures.join("\nwindfall: ")));
+    show(&result.findings, args)?;
+    if !result.failures.is_empty() {
+        return Err(CliError::new(result.failures.join("\nwindfall: ")));
     }
-    let succeeded = |finding: &Finding| finding.is_as_recorded() != args.mutate;
-    let all = findings.iter().all(succeeded);
+    let all = result.findings.iter().all(|it| it.is_as_recorded != args.mutate);
     Ok(if all { Completion::Success } else { Completion::Negative })
 }
 
@@ -119,37 +128,12 @@ impl Args {
 }
 
 fn list(figures: &[&Figure], as_json: bool) -> Result {
-    let basis = |figure: &Figure| match figure.basis {
-        Basis::Simulated => "simulated time",
-        Basis::Both => "simulated and real time",
-        Basis::RealTime => "real time",
+    let text = if as_json {
+        json::line(json::FIGURES, figure::list_json(figures))
+    } else {
+        figure::list_table(figures).to_text()
     };
-    let mut out = std::io::stdout().lock();
-    if as_json {
-        let list = figures.iter().map(|figure| {
-            serde_json::json!({
-                "figure": figure.name,
-                "title": figure.title,
-                "basis": basis(figure),
-                "recorded": figure.record.verdict,
-                "extent": figure.record.extent,
-                "seeds": figure.record.seeds,
-                "mutation": figure.mutation,
-            })
-        });
-        let report = serde_json::json!({ "figures": list.collect::<serde_json::Value>() });
-        out.write_all(json::line(json::FIGURES, report).as_bytes())?;
-        return Ok(Completion::Success);
-    }
-    let mut table = Table::new(["figure", "shows", "measured in", "verdict", "extent", "seeds"]);
-    for figure in figures {
-        let record = figure.record;
-        let verdict = record.verdict.to_string();
-        let extent = record.extent.to_string();
-        let seeds = record.seeds_as_text();
-        table.push([figure.name, figure.title, basis(figure), &verdict, &extent, &seeds]);
-    }
-    out.write_all(table.to_text().as_bytes())?;
+    std::io::stdout().write_all(text.as_bytes())?;
     Ok(Completion::Success)
 }
 
@@ -173,43 +157,23 @@ pub(crate) fn cannot(path: &Path, error: &std::io::Error) -> CliError {
 }
 
 /// Returns the findings and the name of their page.
-pub(crate) fn as_json(findings: &[Finding], directory: &Path) -> String {
-    let list: serde_json::Value = findings.iter().map(Finding::to_json).collect();
+pub(crate) fn as_json(findings: impl Iterator<Item = Value>, directory: &Path) -> String {
     let page = directory.join("index.html").display().to_string();
-    json::line(json::FINDINGS, serde_json::json!({ "findings": list, "page": page }))
+    let findings: Value = findings.collect();
+    json::line(json::FINDINGS, serde_json::json!({ "findings": findings, "page": page }))
 }
 
-fn show(findings: &[Finding], args: &Args) -> Result<()> {
+fn show(findings: &[ShownFinding], args: &Args) -> Result<()> {
     let mut out = std::io::stdout().lock();
     if args.json {
-        return Ok(out.write_all(as_json(findings, &args.out).as_bytes())?);
+        let list = findings.iter().map(|finding| finding.json.clone());
+        return Ok(out.write_all(as_json(list, &args.out).as_bytes())?);
     }
     for finding in findings {
-        show_finding(&mut out, finding)?;
+        out.write_all(finding.text.as_bytes())?;
     }
     if !findings.is_empty() {
         writeln!(out, "{}", args.out.join("index.html").display())?;
-    }
-    Ok(())
-}
-
-fn show_finding(out: &mut impl Write, finding: &Finding) -> Result<()> {
-    writeln!(out, "{}: {}\n", finding.figure, finding.title)?;
-    for claim in &finding.claims {
-        let (says, quote) = match claim.source {
-            ClaimSource::Paper(quote) => ("paper says ", format!("; {quote}")),
-            ClaimSource::Ours => ("we say     ", String::new()),
-        };
-        writeln!(out, "  {says}  {} ({}{quote})", claim.statement, claim.requirement)?;
-        writeln!(out, "  we measured  {}", claim.measured())?;
-        writeln!(out, "  verdict      {}", claim.verdict_of(finding.extent))?;
-        if !claim.reason.is_empty() {
-            writeln!(out, "  since        {}", claim.reason)?;
-        }
-        writeln!(out)?;
-    }
-    if !finding.is_as_recorded() {
-        writeln!(out, "  Verdict on record: {}\n", finding.record.verdict)?;
     }
     Ok(())
 }

@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use windfall_files::PendingFile;
 use windfall_live::{
-    Ending, LivePlan, NatGateway, Program, ProgramOutput, Signals, Stations, neighbour_variables,
-    session,
+    ControlSocket, Ending, LivePlan, NatGateway, Program, ProgramOutput, Signals, Stations,
+    control_socket, neighbour_variables, session,
 };
 use windfall_network::Network;
 use windfall_scenario::{FAR, NEAR, Topology};
 
+use crate::control;
 use crate::exit::{CliError, Completion, Result};
 use crate::input::cannot_write;
 use crate::options::LinkOptions;
@@ -47,6 +48,9 @@ pub(crate) struct Args {
     /// Ignore failures of programs at the far end in the exit code
     #[arg(long, requires = "far")]
     far_may_fail: bool,
+    /// Name of the run, for `windfall set` and `status` [default: run- and the process's number]
+    #[arg(long, value_name = "NAME", value_parser = control::run_name)]
+    name: Option<String>,
     /// Start from this scenario, which has two stations called near and far
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
@@ -98,7 +102,11 @@ pub(crate) fn run(args: &Args) -> Result {
     let quiet = command.interactive || args.live.quiet;
     let mut network = Network::build(&topology.with_simulated_hosts(), seed)?;
     let recorder = args.record.recorder(&topology, &mut network, seed, epoch())?;
-    let mut watcher = Watcher::new(recorder, quiet, &topology.flows);
+    let name = args.name.clone().unwrap_or_else(control_socket::default_name);
+    let control = control::of_run(&name, "run", &loaded, &topology)?;
+    let mut watcher =
+        Watcher::new(recorder, quiet, &topology.flows, (control, args.live.late_limit()));
+    let network = args.live.with_faults(network, &topology, seed)?;
     let signals = Signals::take_over()?;
     let stations = Stations::build(plan, Some(command), others)?;
     if let Some(file) = &far_output {
@@ -107,13 +115,24 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     let gateway =
         args.net.then(|| NatGateway::open(&stations, far, args.net_host_loopback)).transpose()?;
+    // The stations' processes must not hold it open when this one is gone. A run that has no name
+    // of its own does without it where there is no place for it.
+    let control_socket = match ControlSocket::open(&name) {
+        Err(error) if args.name.is_some() => return Err(error.into()),
+        opened => opened.ok(),
+    };
     let ending = Ending::WithCommand;
-    let (outcome, network) = session::run(stations, &signals, None, ending, network, &mut watcher)?;
-    drop(gateway);
+    let (outcome, network) =
+        session::run(stations, &signals, control_socket.as_ref(), ending, network, &mut watcher)?;
+    let network = network.into_node();
+    drop((gateway, control_socket));
     let summary = watcher.finish(&topology, seed, &outcome, &network);
     args.live.publish(&summary, args.record.json);
     if args.live.spares_stderr() && !args.far_may_fail {
         summary.failed.iter().for_each(|failed| eprintln!("windfall: {failed}"));
+    }
+    if outcome.status == 0 {
+        args.live.check_lateness(&outcome.lateness)?;
     }
     let beside = summary.failed.first().filter(|_| !args.far_may_fail).map(|it| it.status);
     Ok(Completion::Program(match outcome.status {

@@ -3,8 +3,9 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
+use windfall_transfer::key;
+
 use crate::exit::{CliError, Completion, Result};
-use crate::key;
 
 /// Make keys for encrypted connections
 #[derive(Debug, clap::Args)]

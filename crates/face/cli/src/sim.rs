@@ -50,6 +50,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let ended = advance(&mut simulation, &mut recorder, topology.duration, &signals);
     // What was recorded is complete up to here, whatever ended the run. Each file that cannot be
     // written has said so itself, and the result counts without it.
+    let _ = recorder.finish_series(simulation.now(), simulation.network());
     let _ = recorder.finish();
     let (network, now) = (simulation.network(), simulation.now());
     let mut summary =
@@ -83,8 +84,7 @@ fn advance(
             signal = signals.take();
             signal.is_some()
         };
-        let record = &mut |event: &_| recorder.record(event);
-        match simulation.run_unless(until, record, &mut interrupted) {
+        match run_to(until, simulation, recorder, &mut interrupted) {
             Ok(true) => bar.set_position(step),
             Ok(false) => break,
             Err(error) => {
@@ -95,4 +95,23 @@ fn advance(
     }
     bar.finish_and_clear();
     Ok(signal)
+}
+
+/// Runs until `until` in steps that end with the windows of the samples; returns whether it came
+/// there.
+fn run_to(
+    until: Instant,
+    simulation: &mut Simulation,
+    recorder: &mut RunRecorder,
+    interrupted: &mut dyn FnMut() -> bool,
+) -> std::io::Result<bool> {
+    loop {
+        let window = recorder.next_sample().filter(|at| *at <= until);
+        let record = &mut |event: &_| recorder.record(event);
+        if !simulation.run_unless(window.unwrap_or(until), record, interrupted)? {
+            return Ok(false);
+        }
+        let Some(end) = window else { return Ok(true) };
+        recorder.advance(end, simulation.network())?;
+    }
 }

@@ -8,11 +8,11 @@ use windfall_apps::streamer::{Comparison, StreamPlan};
 use windfall_base::{Duration, Seed};
 use windfall_channel_trace::ErrorTrace;
 use windfall_channel_trace::error_trace::{Fault, TraceHeader};
+use windfall_transfer::{ArrivalTimes, check_protected};
 
-use crate::exchange::{DestinationOptions, End, ListenOptions, Output};
+use crate::exchange::{DestinationOptions, End, ListenOptions, Output, completed};
 use crate::exit::{CliError, Completion, Result};
 use crate::record::command_line;
-use crate::transfer::{self, ArrivalTimes, completed};
 use crate::usage::whole;
 use crate::{input, json};
 
@@ -66,7 +66,7 @@ impl Send {
     fn run(&self) -> Result {
         let plan = StreamPlan { seed: self.seed, count: self.datagrams, size: self.size };
         self.protected.map_or(Ok(()), |_| self.to.check_sap("--protected"))?;
-        transfer::check_protected(self.protected, plan.size as usize)?;
+        check_protected(self.protected, plan.size as usize).map_err(CliError::usage)?;
         let mut sender = self.to.connect()?;
         sender.plan(&plan.to_bytes())?;
         sender.records(plan.count, self.interval, self.protected.unwrap_or(0), |n| {

@@ -1,6 +1,7 @@
 //! `windfall trace`: error traces, from the model to the picture and back.
 
 mod picture;
+mod rates;
 
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ use crate::record::command_line;
 use crate::usage::whole;
 use crate::{input, json};
 
-/// Make, show, fit, convert and record error traces
+/// Make, show, fit, convert and record error traces; convert measured rates
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -38,6 +39,8 @@ enum Action {
     Fit(FitArgs),
     Convert(Convert),
     Record(Record),
+    Changes(rates::Changes),
+    Rates(rates::Rates),
 }
 
 /// Make a trace from the parameters of a model
@@ -180,13 +183,13 @@ enum Format {
 /// dropped or repaired is part of the trace: use --arq none --accept-damaged to record the channel.
 #[derive(Debug, clap::Args)]
 struct Record {
-    /// The capture of the end that sent, as pcapng
+    /// The capture of the end that sent, as pcapng or pcap
     #[arg(long, value_name = "FILE", required_unless_present = "payload_seed")]
     sent: Option<PathBuf>,
     /// Without it: the seed of the run whose spray or cbr sent the datagrams
     #[arg(long, value_name = "NUMBER", conflicts_with = "sent")]
     payload_seed: Option<Seed>,
-    /// The capture of the end that received, as pcapng
+    /// The capture of the end that received, as pcapng or pcap
     #[arg(long, value_name = "FILE")]
     received: PathBuf,
     /// Which bit of a byte was sent first: msb, or lsb as 802.11 does
@@ -213,6 +216,8 @@ pub(crate) fn run(args: &Args) -> Result {
         Action::Fit(args) => fit(args),
         Action::Convert(args) => convert(args),
         Action::Record(args) => record_captures(args),
+        Action::Changes(args) => rates::changes(args),
+        Action::Rates(args) => rates::rates(args),
     }
 }
 

@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValuesParser;
 use windfall_base::{Duration, Probability, Rate, Seed};
 use windfall_scenario::{DEFAULT_SEED, Surroundings};
-use windfall_tune::{Advice, ApplicationClass, MeasuredChannel, TrafficNeeds, TunedLink};
+use windfall_tune::{
+    Advice, ApplicationClass, CalibratedModel, MeasuredChannel, MeasuredLifetimes, TrafficNeeds,
+    TunedLink,
+};
 
 use crate::exit::{CliError, Completion, Result};
 use crate::input::{self, cannot_read};
 use crate::usage::whole;
-use crate::{json, progress};
+use crate::{json, options, progress};
 
 /// Say which mode of a link serves an application best over a measured channel
 ///
@@ -53,6 +56,11 @@ pub(crate) struct Args {
     /// Rate of a pipe; a bare number is in Mbps [default: that of the trace, else 2Mbps]
     #[arg(long, value_name = "RATE")]
     line_rate: Option<Rate>,
+    /// Fit the energy model of a scenario, which stands in place of the channel, to measured
+    /// lifetimes, and print it: idle=223min,sending=110min
+    #[arg(long, value_name = "LIFETIMES", conflicts_with_all = ["application", "rate", "size",
+          "deadline", "loss", "damage", "exact", "link", "line_rate", "json"])]
+    calibrate: Option<MeasuredLifetimes>,
     /// Seed of all random draws
     #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_SEED)]
     seed: Seed,
@@ -83,6 +91,13 @@ fn share(text: &str) -> std::result::Result<f64, String> {
 
 //= S1.52
 pub(crate) fn run(args: &Args) -> Result {
+    if let Some(lifetimes) = args.calibrate {
+        let [idle, sending] = options::with_and_without_traffic(&args.channel)?;
+        let fitted = CalibratedModel::fit([&idle, &sending], lifetimes, args.seed);
+        let text = fitted.map_err(|error| CliError::usage(error.to_string()))?.to_text();
+        std::io::stdout().write_all(text.as_bytes())?;
+        return Ok(Completion::Success);
+    }
     let class = ApplicationClass::ALL.into_iter().find(|it| it.name() == args.application);
     let class = class.unwrap_or(ApplicationClass::Adaptive);
     let mut channel = args.channel(&args.channel)?;

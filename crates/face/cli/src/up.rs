@@ -4,10 +4,14 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use windfall_base::text::visible;
+use windfall_control::lifeline::Release;
+use windfall_control::{detach, lifeline};
+use windfall_files::Replacement;
 use windfall_live::{ControlSocket, Ending, LivePlan, Signals, Stations, control_socket, session};
 use windfall_network::Network;
 
-use crate::exit::{Completion, Result};
+use crate::control;
+use crate::exit::{CliError, Completion, Result};
 use crate::options::{LinkOptions, Loaded};
 use crate::record::RecordOptions;
 use crate::watch::{LiveOptions, Watcher, epoch};
@@ -20,8 +24,20 @@ pub(crate) struct Args {
     /// The scenario file, - for the standard input
     scenario: PathBuf,
     /// The name of the run for `windfall exec` [default: the name of the file]
-    #[arg(long, value_name = "NAME", value_parser = run_name)]
+    #[arg(long, value_name = "NAME", value_parser = control::run_name)]
     name: Option<String>,
+    /// Return when it is up; `windfall down` ends it
+    #[arg(long, short)]
+    detach: bool,
+    /// File for what a detached run prints [default: ~/.local/state/windfall/NAME.log]
+    #[arg(long, value_name = "FILE", requires = "detach")]
+    output: Option<PathBuf>,
+    /// End when the pipe at this descriptor is closed by the process at its other end
+    #[arg(long, value_name = "DESCRIPTOR", conflicts_with = "detach")]
+    lifeline: Option<u16>,
+    /// This process is the detached one.
+    #[arg(long, hide = true)]
+    is_detached: bool,
     #[command(flatten)]
     link: LinkOptions,
     #[command(flatten)]
@@ -37,14 +53,6 @@ impl Args {
     }
 }
 
-/// Reads a name under which a run can be found.
-fn run_name(text: &str) -> std::result::Result<String, String> {
-    if !control_socket::is_name(text) {
-        return Err(format!("use up to {} letters without /", control_socket::LONGEST));
-    }
-    Ok(text.to_owned())
-}
-
 pub(crate) fn run(args: &Args) -> Result {
     let loaded = args.load()?;
     if args.link.generate {
@@ -53,17 +61,37 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     args.record.check(Some(&args.scenario), &args.link)?;
     let (topology, seed) = (loaded.topology()?, loaded.seed());
+    let stem = || args.scenario.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = args.name.clone().unwrap_or_else(stem);
+    control_socket::check_name(&name)?;
+    if args.detach && !args.is_detached {
+        let at = match &args.output {
+            Some(output) => output.clone(),
+            None => detach::default_output(&name)?,
+        };
+        let unwritten = |error: std::io::Error| crate::input::cannot_write(&at, &error);
+        // What stands in the file stays until the run is up.
+        let file = Replacement::begin(&at).map_err(unwritten)?;
+        detach::detach(&name, file.file(), &args.scenario)?;
+        file.place().map_err(unwritten)?;
+        if !args.live.quiet {
+            let output = at.display().to_string();
+            eprintln!("{} is up, and prints to {}", visible(&name), visible(&output));
+        }
+        return Ok(Completion::Success);
+    }
+    // The terminal of whoever has started a detached run is none of its own.
+    let _ = args.is_detached.then(rustix::process::setsid);
     let plan = LivePlan::new(&topology);
     let mut network = Network::build(&topology.with_simulated_hosts(), seed)?;
     let recorder = args.record.recorder(&topology, &mut network, seed, epoch())?;
-    let name = match &args.name {
-        Some(name) => name.clone(),
-        None => args.scenario.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-    };
-    control_socket::check_name(&name)?;
-    let mut watcher = Watcher::new(recorder, args.live.quiet, &topology.flows);
+    let control = control::of_run(&name, "up", &loaded, &topology)?;
+    let mut watcher =
+        Watcher::new(recorder, args.live.quiet, &topology.flows, (control, args.live.late_limit()));
+    let network = args.live.with_faults(network, &topology, seed)?;
     let signals = Signals::take_over()?;
     let stations = Stations::build(plan, None, Vec::new())?;
+    args.tie_life()?;
     // The stations' processes must not hold it open when this one is gone.
     let control_socket = ControlSocket::open(&name)?;
     if !args.live.quiet {
@@ -72,10 +100,25 @@ pub(crate) fn run(args: &Args) -> Result {
     let ending = Ending::OnSignal;
     let (outcome, network) =
         session::run(stations, &signals, Some(&control_socket), ending, network, &mut watcher)?;
+    let network = network.into_node();
     drop(control_socket);
     let summary = watcher.finish(&topology, seed, &outcome, &network);
     args.live.publish_alone(&summary, args.record.json)?;
+    args.live.check_lateness(&outcome.lateness)?;
     Ok(Completion::Success)
+}
+
+impl Args {
+    /// Lets the run end with whoever has started it, where it is to.
+    fn tie_life(&self) -> Result<()> {
+        if self.is_detached {
+            lifeline::end_with(0, Release::ByAnyByte)?;
+        }
+        let Some(descriptor) = self.lifeline else { return Ok(()) };
+        lifeline::end_with(descriptor, Release::Never).map_err(|error| {
+            CliError::usage(format!("--lifeline {descriptor}: no such descriptor: {error}"))
+        })
+    }
 }
 
 /// Says what is there and how to get in.

@@ -5,14 +5,16 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
 use windfall_base::Duration;
+use windfall_live::interrupt;
 use windfall_socket::Carrier;
 use windfall_video::{
-    AdaptiveClip, ClipQuality, EncodeConfig, OWN_CLIP, VIDEO_PORT, VideoCodec, VideoFormat,
-    VideoProtocol, VideoReceiverConfig, VideoSenderConfig, VideoSource, WsimProtocol, clip_sheet,
-    decode, receive_video, send_adaptive, send_video, stream_codec,
+    AdaptiveClip, ClipQuality, EncodeConfig, OWN_CLIP, Overrun, VIDEO_PORT, VideoCodec, VideoError,
+    VideoFormat, VideoProtocol, VideoReceiverConfig, VideoSenderConfig, VideoSource, WsimProtocol,
+    clip_sheet, decode, parse_rate, parse_size, receive_video, send_adaptive, send_video,
+    stream_codec,
 };
 
-use crate::exchange::{End, Output};
+use crate::exchange::{End, Output, completed};
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::input::{self, cannot_read};
 use crate::json;
@@ -35,16 +37,22 @@ struct Common {
     #[arg(long, value_enum, default_value = "udp", value_name = "PROTOCOL")]
     protocol: ProtocolName,
     /// Carrier of UDP-Lite: kernel, raw or udp; the same at both ends
-    #[arg(long, value_name = "CARRIER", default_value = "udp")]
-    carrier: Carrier,
+    ///
+    /// [default: udp]
+    #[arg(long, value_name = "CARRIER")]
+    carrier: Option<Carrier>,
     /// Format of the stream
-    #[arg(long, value_enum, default_value = "h263", value_name = "FORMAT")]
-    codec: CodecName,
+    ///
+    /// [default: h263]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    codec: Option<CodecName>,
     /// Width and height of the pictures
-    #[arg(long, value_name = "WxH", default_value = "176x144", value_parser = size)]
-    size: (u32, u32),
+    ///
+    /// [default: 176x144]
+    #[arg(long, value_name = "WxH", value_parser = parse_size)]
+    size: Option<(u32, u32)>,
     /// Pictures a second
-    #[arg(long, value_name = "N", default_value_t = 5.0, value_parser = rate)]
+    #[arg(long, value_name = "N", default_value_t = 5.0, value_parser = parse_rate)]
     rate: f64,
     /// Number of pictures at most
     #[arg(long, default_value_t = 150, value_name = "N", value_parser = whole(1..=100_000_u32))]
@@ -61,9 +69,10 @@ struct Send {
     #[command(flatten)]
     common: Common,
     /// Bits a second of the encoder
-    #[arg(long, default_value_t = EncodeConfig::NARROW.bit_rate, value_name = "BPS")]
-    #[arg(value_parser = whole(1_000..=100_000_000_u32))]
-    bit_rate: u32,
+    ///
+    /// [default: 4200]
+    #[arg(long, value_name = "BPS", value_parser = whole(1_000..=100_000_000_u32))]
+    bit_rate: Option<u32>,
     /// Bytes of a payload at most
     #[arg(long, default_value_t = 242, value_name = "BYTES", value_parser = whole(100..=1_400_u16))]
     payload: u16,
@@ -139,16 +148,6 @@ enum CodecName {
     H264,
 }
 
-fn size(text: &str) -> std::result::Result<(u32, u32), String> {
-    let parts = text.split_once('x').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-    parts.ok_or_else(|| "write width and height as 176x144".to_owned())
-}
-
-fn rate(text: &str) -> std::result::Result<f64, String> {
-    let rate = text.parse::<f64>().ok().filter(|rate| (0.1..=120.0).contains(rate));
-    rate.ok_or_else(|| "use a number from 0.1 to 120".to_owned())
-}
-
 pub(crate) fn run(args: &Args) -> Result {
     match &args.end {
         End::Send(args) => args.run(),
@@ -171,22 +170,23 @@ pub(crate) fn source(path: &Path) -> Result<VideoSource> {
 }
 
 impl Common {
-    fn protocol(&self) -> VideoProtocol {
-        match self.protocol {
-            ProtocolName::Udp => VideoProtocol::Udp,
-            ProtocolName::Udplite => VideoProtocol::UdpLite(self.carrier),
-        }
+    /// Returns the protocol, with `options` of UDP-Lite and whether they are given.
+    fn protocol(&self, options: &[(&str, bool)]) -> Result<VideoProtocol> {
+        let is_lite = matches!(self.protocol, ProtocolName::Udplite);
+        VideoProtocol::of(is_lite, self.carrier, options).map_err(CliError::usage)
     }
 
     fn codec(&self) -> VideoCodec {
         match self.codec {
-            CodecName::H263 => VideoCodec::H263Plus,
-            CodecName::H264 => VideoCodec::H264,
+            None | Some(CodecName::H263) => VideoCodec::H263Plus,
+            Some(CodecName::H264) => VideoCodec::H264,
         }
     }
 
     fn format(&self) -> Result<VideoFormat> {
-        let format = VideoFormat { width: self.size.0, height: self.size.1, rate: self.rate };
+        let VideoFormat { width, height, .. } = EncodeConfig::NARROW.format;
+        let (width, height) = self.size.unwrap_or((width, height));
+        let format = VideoFormat { width, height, rate: self.rate };
         format.check().map_err(|error| CliError::from(error).into_usage())
     }
 }
@@ -197,7 +197,7 @@ impl Send {
         let encoder = EncodeConfig {
             codec: self.common.codec(),
             format: self.common.format()?,
-            bit_rate: self.bit_rate,
+            bit_rate: self.bit_rate.unwrap_or(EncodeConfig::NARROW.bit_rate),
             slice: u32::from(self.payload) / 2,
             key_interval: (10.0 * rate).ceil() as u32,
         };
@@ -206,7 +206,7 @@ impl Send {
         let sender = VideoSenderConfig {
             to: self.to,
             port,
-            protocol: self.common.protocol(),
+            protocol: self.common.protocol(&[("--coverage", self.coverage.is_some())])?,
             payload: self.payload.into(),
             coverage: self.coverage.map(usize::from),
             repeat: self.repeat,
@@ -215,6 +215,7 @@ impl Send {
         let named = [("the video", Some(&*self.video)), ("--sdp", self.sdp.as_deref())];
         windfall_files::distinct(&named).map_err(CliError::usage)?;
         let source = source(&self.video)?;
+        self.check_effect(&source)?;
         if self.adapt {
             return self.send_adapted(&sender, &source, encoder);
         }
@@ -224,10 +225,25 @@ impl Send {
             Output::open(path)?.write(sender.description(&clip).as_bytes())?;
             return Ok(Completion::Success);
         }
+        if !clip.original.is_empty() {
+            let asked = f64::from(encoder.bit_rate);
+            Overrun::of(asked, clip.len(), clip.seconds()).into_iter().for_each(tell);
+        }
         tell(format!("{:.0} b/s with the headers of IP, UDP and RTP", sender.load(&clip)));
         let packets = send_video(&sender, &clip)?.packets;
         tell(format!("{packets} packets of {} pictures sent", clip.coded.len()));
         Ok(Completion::Success)
+    }
+
+    /// Refuses options that would change nothing.
+    fn check_effect(&self, source: &VideoSource) -> Result<()> {
+        let given = [
+            ("--codec", self.common.codec.is_some()),
+            ("--size", self.common.size.is_some() && self.sdp.is_none()),
+            ("--bit-rate", self.bit_rate.is_some()),
+        ];
+        let coded_anew = source.check_effect(self.common.codec(), self.adapt, self.repeat, &given);
+        coded_anew.map_err(CliError::usage)
     }
 
     //= S1.57
@@ -241,13 +257,16 @@ impl Send {
         let original = original.map_err(|error| cannot_read(&self.video, &error))?;
         let clip = AdaptiveClip { original: &original, config };
         let (pictures, rate) = (original.len(), config.format.rate);
-        let encode = &mut |first, bit_rate| {
+        let encode = &mut |first, bit_rate: u32| {
             if first > 0 {
                 tell(format!("picture {first}: {bit_rate} b/s"));
             }
-            clip.encode(first, bit_rate)
+            let coded = clip.encode(first, bit_rate)?;
+            let (bytes, seconds) = (coded.iter().map(Vec::len).sum(), coded.len() as f64 / rate);
+            Overrun::of(bit_rate.into(), bytes, seconds).into_iter().for_each(tell);
+            Ok(coded)
         };
-        let sent = send_adaptive(sender, config.codec, (pictures, rate), self.bit_rate, encode)?;
+        let sent = send_adaptive(sender, config.codec, (pictures, rate), config.bit_rate, encode)?;
         let changes = sent.rates.len().saturating_sub(1);
         let packets = sent.packets;
         tell(format!("{packets} packets of {pictures} pictures sent, {changes} changes of rate"));
@@ -266,14 +285,23 @@ impl Receive {
             .map_err(CliError::usage)?;
         let (out, sheet) =
             (out.map(Output::open).transpose()?, sheet.map(Output::open).transpose()?);
-        let mut received = receive_video(&VideoReceiverConfig {
+        let config = VideoReceiverConfig {
             on: self.on,
             port: self.common.port,
-            protocol: self.common.protocol(),
+            protocol: self.common.protocol(&[])?,
             codec,
             buffer: self.buffer,
             idle: self.idle,
-        })?;
+        };
+        interrupt::note_requests()?;
+        let mut received = match receive_video(&config, &mut || interrupt::noted().is_some()) {
+            // A request to end is no failure.
+            Err(error @ VideoError::Stopped(_)) => {
+                tell(error);
+                return Ok(completed(Completion::Success));
+            }
+            received => received?,
+        };
         if let Some(out) = out {
             out.write(&received.stream())?;
         }
@@ -294,6 +322,6 @@ impl Receive {
             received.report.to_text()
         };
         std::io::stdout().write_all(text.as_bytes())?;
-        Ok(Completion::Success)
+        Ok(completed(Completion::Success))
     }
 }

@@ -5,20 +5,19 @@ use std::path::PathBuf;
 
 use windfall_base::text::visible;
 use windfall_base::{Duration, Instant, Seed};
-use windfall_live::Observer;
-use windfall_live::driver::PUNCTUAL;
-use windfall_network::Network;
+use windfall_control::{LateLimit, RunControl};
+use windfall_display::Status;
+use windfall_fault::{Faulty, PortFaults};
+use windfall_live::{Lateness, Observer, Reply};
+use windfall_network::{Network, Recording};
 use windfall_run_output::recorder::RunRecorder;
-use windfall_run_output::summary::{
-    FailedProgram, LatenessSummary, StationSummary, Summary, named,
-};
+use windfall_run_output::summary::{FailedProgram, StationSummary, Summary, named};
 use windfall_scenario::{RunSettings, Topology};
 
 use crate::exit::{CliError, Result, tell};
 use crate::face::Options;
 use crate::options::OfKernels;
 use crate::record::command_line;
-use crate::status::Status;
 use crate::summary_text;
 
 /// The longest time that records wait before programs that follow the files can read them.
@@ -33,12 +32,40 @@ pub(crate) struct LiveOptions {
     /// Write the summary to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     summary: Option<PathBuf>,
+    /// Fail where more than this share of the packets are later than this, as on a busy machine:
+    /// 1ms:1%
+    #[arg(long, value_name = "TIME:SHARE", help_heading = "Output")]
+    max_late: Option<LateLimit>,
+    /// Fault of the connections to a port of a station: "far:80 reset 1s", "far:80 delay 100ms,
+    /// rate 1Mbps"; down, reset, timeout, slow-close, slice, limit, delay, rate
+    #[arg(
+        long = "fault",
+        value_name = "FAULT",
+        help_heading = "Changes",
+        conflicts_with = "generate"
+    )]
+    faults: Vec<PortFaults>,
     /// Print errors only
     #[arg(long, short, help_heading = "Output")]
     pub(crate) quiet: bool,
 }
 
 impl LiveOptions {
+    /// The network of a run with the faults of its connections.
+    pub(crate) fn with_faults(
+        &self,
+        network: Network,
+        topology: &Topology,
+        seed: Seed,
+    ) -> Result<Faulty<Network>> {
+        let mut run = Faulty::new(network, seed);
+        for fault in &self.faults {
+            let set = windfall_control::faults::set(topology, &mut run, fault.clone());
+            set.map_err(CliError::usage)?;
+        }
+        Ok(run)
+    }
+
     /// Returns the settings of the run among the options.
     pub(crate) fn settings(&self) -> &RunSettings {
         &self.kernels.0
@@ -88,6 +115,19 @@ impl LiveOptions {
     }
 }
 
+impl LiveOptions {
+    /// The limit of the lateness, if there is one.
+    pub(crate) fn late_limit(&self) -> Option<Duration> {
+        self.max_late.map(LateLimit::delay)
+    }
+
+    /// Refuses a run of which too many packets were late.
+    pub(crate) fn check_lateness(&self, lateness: &Lateness) -> Result<()> {
+        let limit = self.max_late.map_or(Ok(()), |limit| limit.check(lateness));
+        limit.map_err(CliError::new)
+    }
+}
+
 /// The time of day, in nanoseconds since 1970.
 #[expect(clippy::disallowed_methods, reason = "captures carry the time of day")]
 pub(crate) fn epoch() -> u64 {
@@ -103,15 +143,23 @@ pub(crate) struct Watcher {
     unflushed: bool,
     flushed_at: Instant,
     status: Option<Status>,
+    control: RunControl,
+    late_limit: Option<Duration>,
 }
 
 impl Watcher {
-    /// A watcher that writes to the files of `recorder`, and shows how `flows` fare; it shows
-    /// nothing if it is `quiet` or the standard error is no terminal.
-    pub(crate) fn new(recorder: RunRecorder, quiet: bool, flows: &[String]) -> Self {
+    /// A watcher that writes to the files of `recorder`, shows how `flows` fare, and serves the
+    /// clients of `control`; it shows nothing if it is `quiet` or standard error is no terminal.
+    pub(crate) fn new(
+        recorder: RunRecorder,
+        quiet: bool,
+        flows: &[String],
+        (control, late_limit): (RunControl, Option<Duration>),
+    ) -> Self {
         let visible = !quiet && io::stderr().is_terminal();
         let (unflushed, flushed_at) = (true, Instant::START);
-        Self { recorder, unflushed, flushed_at, status: visible.then(|| Status::new(flows)) }
+        let status = visible.then(|| Status::new(flows));
+        Self { recorder, unflushed, flushed_at, status, control, late_limit }
     }
 
     /// Writes the rest of the files, and sums up.
@@ -126,6 +174,7 @@ impl Watcher {
             status.clear();
         }
         // Each file that cannot be written has said so itself, and the result counts without it.
+        let _ = self.recorder.finish_series(Instant::START + outcome.duration, network);
         let _ = self.recorder.finish();
         let command = command_line();
         let mut summary =
@@ -134,7 +183,7 @@ impl Watcher {
         summary.failed = failed(topology, outcome);
         let ended = Instant::START + outcome.duration;
         windfall_summary::add_energy(&mut summary, network, topology, ended);
-        summary.lateness = Some(lateness(&outcome.lateness));
+        summary.lateness = Some(windfall_control::lateness_summary(&outcome.lateness));
         summary
     }
 }
@@ -145,14 +194,32 @@ impl Watcher {
     fn flush_at(&self) -> Option<Instant> {
         self.unflushed.then(|| self.flushed_at + FLUSH)
     }
+
+    /// Asks the network for what files and clients need.
+    fn choose_events(&self, network: &mut Network) {
+        network.record(Recording {
+            events: self.recorder.wants_events() || self.control.wants_events(),
+            packets: self.recorder.wants_packets(),
+        });
+    }
 }
 
-impl Observer<Network> for Watcher {
-    fn observe(&mut self, now: Instant, network: &mut Network) {
+impl Observer<Faulty<Network>> for Watcher {
+    fn observe(&mut self, now: Instant, run: &mut Faulty<Network>) {
+        let network = run.node_mut();
         while let Some(event) = network.poll_event() {
             // A file that fails says so itself, and the others go on.
             let _ = self.recorder.record(&event);
+            self.control.record(&event);
             self.unflushed = true;
+        }
+        if self.recorder.next_sample().is_some_and(|at| at <= now) {
+            let _ = self.recorder.advance(now, network);
+            self.unflushed = true;
+        }
+        if self.control.wakeup().is_some_and(|at| at <= now) {
+            self.control.advance(now, network);
+            self.choose_events(network);
         }
         if self.flush_at().is_some_and(|at| at <= now) {
             let _ = self.recorder.flush();
@@ -179,24 +246,30 @@ impl Observer<Network> for Watcher {
         }
     }
 
-    fn wakeup(&self) -> Option<Instant> {
-        self.status.as_ref().map(Status::wakeup).into_iter().chain(self.flush_at()).min()
+    fn late_limit(&self) -> Option<Duration> {
+        self.late_limit
     }
-}
 
-/// Returns the delays of a run, and its pauses.
-fn lateness(lateness: &windfall_live::Lateness) -> LatenessSummary {
-    LatenessSummary {
-        delivered: lateness.delivered,
-        late_deliveries: lateness.late,
-        threshold_seconds: PUNCTUAL.as_secs_f64(),
-        reads: lateness.read,
-        late_reads: lateness.read_late,
-        worst_seconds: lateness.worst.as_secs_f64(),
-        disturbed: lateness.pauses > 0,
-        pauses: lateness.pauses,
-        paused_seconds: lateness.paused.as_secs_f64(),
-        longest_pause_seconds: lateness.longest_pause.as_secs_f64(),
+    fn request(
+        &mut self,
+        now: Instant,
+        run: &mut Faulty<Network>,
+        lateness: &Lateness,
+        line: &[u8],
+    ) -> Reply {
+        let asked = self.control.handle(now, run, lateness, line);
+        if let Some((link, change)) = &asked.change {
+            let _ = self.recorder.note_change(now, link, change);
+            self.unflushed = true;
+        }
+        self.choose_events(run.node_mut());
+        asked.reply
+    }
+
+    fn wakeup(&self) -> Option<Instant> {
+        let status = self.status.as_ref().map(Status::wakeup);
+        let samples = self.recorder.next_sample().into_iter().chain(self.control.wakeup());
+        status.into_iter().chain(self.flush_at()).chain(samples).min()
     }
 }
 

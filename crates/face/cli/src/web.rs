@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use windfall_web::{AccessLog, BodyDelivery, DeliverySettings, ServerLimits, WebService};
@@ -21,6 +21,9 @@ use crate::exchange::SapTransport;
 use crate::exit::{CliError, Completion, Result};
 use crate::input::cannot_write;
 use crate::usage::whole;
+
+/// The connections that may wait to be accepted; the kernel allows no more than its own limit.
+const BACKLOG: u32 = 4_096;
 
 /// Options for the addresses of a server, over TCP and for SAP, and for its log.
 #[derive(Debug, clap::Args)]
@@ -95,8 +98,13 @@ impl Signals {
 /// number.
 async fn listen(on: IpAddr, port: u16) -> Result<TcpListener> {
     let at = SocketAddr::new(on, port);
-    let listener = TcpListener::bind(at).await;
-    listener.map_err(|error| CliError::new(format!("cannot listen on {at}: {error}")))
+    let listener = async {
+        let socket = if at.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        socket.set_reuseaddr(true)?;
+        socket.bind(at)?;
+        socket.listen(BACKLOG)
+    };
+    listener.await.map_err(|error| CliError::new(format!("cannot listen on {at}: {error}")))
 }
 
 /// Starts the delivery over SAP of a server that listens there.

@@ -1,4 +1,5 @@
-//! SAP and UDP-Lite sockets for Python, a thin layer over `windfall_socket`.
+//! SAP and UDP-Lite sockets for Python, a thin layer over `windfall_socket`; and scenarios in
+//! simulated time, one by one and in sweeps, for the package `windfall`.
 //!
 //! Calls that may wait release the interpreter's lock. Bytes are not copied: `send` keeps the
 //! `bytes` object, and `memoryview(message)` shows the received data. The module `windfall_sap.aio`
@@ -14,6 +15,8 @@ mod failure;
 mod listener;
 mod message;
 mod protected;
+mod simulation;
+mod sweep;
 mod udplite;
 
 use pyo3::prelude::*;
@@ -30,6 +33,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(protected::protect, module)?)?;
     module.add_function(wrap_pyfunction!(listener::connect, module)?)?;
     module.add_function(wrap_pyfunction!(listener::listen, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::scenario_of_json, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::measures, module)?)?;
+    module.add_class::<sweep::PySweep>()?;
     module.add("IPPROTO_UDPLITE", udplite::PROTOCOL)?;
     module.add("UDPLITE_SEND_CSCOV", UDPLITE_SEND_CSCOV)?;
     module.add("UDPLITE_RECV_CSCOV", UDPLITE_RECV_CSCOV)

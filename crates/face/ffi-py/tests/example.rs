@@ -75,6 +75,33 @@ fn a_file_in_parts_is_restored_in_python() {
     }
 }
 
+/// Returns a Python that has NumPy, pandas and Dask, as `.ci/prepare` fetches them, or else any.
+fn python_with_libraries() -> PathBuf {
+    let prepared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/python/bin/python3");
+    if prepared.exists() { prepared } else { PathBuf::from("python3") }
+}
+
+#[test]
+fn scenarios_run_in_python_and_sweeps_on_any_executor() {
+    let folder = built::folder().join("sap-python-simulation");
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    if !built::python_module(&folder) {
+        return;
+    }
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("python");
+    let path = format!("{}:{}", folder.display(), package.display());
+    let script = folder.join("program.py");
+    std::fs::write(&script, include_str!("simulation.py")).expect("the folder can be written to");
+    let mut program = Command::new(python_with_libraries());
+    let output = program.arg(&script).env("PYTHONPATH", path).output().expect("Python runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "equal\n");
+    for line in said.lines().filter(|line| line.starts_with("there is no ")) {
+        windfall_testkit::skip::announce(line);
+    }
+}
+
 #[test]
 fn the_stubs_describe_the_package() {
     if let Some(text) = run("stubs", include_str!("stubs.py")) {

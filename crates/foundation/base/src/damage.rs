@@ -23,6 +23,9 @@ pub struct Damage {
     pub header: Check,
     /// Bytes known to be missing at the end, by a length in a header that held.
     pub missing: u32,
+    /// Frames of the same sender right before this one that never arrived, as far as the numbers of
+    /// the link tell; what was in them the link does not know.
+    pub lost_before: u16,
     /// Symbols that an error-correcting code has put right.
     pub corrected: u32,
     /// Payload bytes that may be wrong, in order; empty while [`Check::Bad`] means "anywhere".
@@ -35,6 +38,7 @@ impl Damage {
         frame: Check::Unchecked,
         header: Check::Unchecked,
         missing: 0,
+        lost_before: 0,
         corrected: 0,
         suspect: Vec::new(),
     };

@@ -214,6 +214,8 @@ pub struct Frame {
     pub tag: Option<Tag>,
     /// The sender keeps a copy and will repeat it: the loss of this one decides nothing yet.
     pub kept: bool,
+    /// The frame carries nothing of the packet `tag`, whose name it only repeats to the receiver.
+    pub names_only: bool,
     /// The fields that a bare packet leaves at their defaults; `None` if all are.
     pub parts: Option<Box<FrameParts>>,
 }
@@ -262,7 +264,7 @@ impl DerefMut for Frame {
 impl PartialEq for Frame {
     /// Parts at their defaults are equal, stored or not.
     fn eq(&self, other: &Self) -> bool {
-        let all = |frame: &Self| (frame.tag, frame.kept);
+        let all = |frame: &Self| (frame.tag, frame.kept, frame.names_only);
         all(self) == all(other) && self.payload == other.payload && **self == **other
     }
 }

@@ -8,6 +8,9 @@ use core::fmt;
 pub enum DropReason {
     /// The queue before the link was full.
     QueueFull,
+    /// The management of the queue before the link dropped it, so that its sender slows down
+    /// (RFC 7567).
+    Aqm,
     /// The packet waited longer than its owner allows.
     Expired,
     /// The packet is longer than the link carries and may not be cut.
@@ -77,8 +80,9 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason, in the order of the layers.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 34] = [
         Self::QueueFull,
+        Self::Aqm,
         Self::Expired,
         Self::TooBig,
         Self::Lost,
@@ -118,6 +122,7 @@ impl DropReason {
     pub const fn name(self) -> &'static str {
         match self {
             Self::QueueFull => "queue-full",
+            Self::Aqm => "aqm",
             Self::Expired => "expired",
             Self::TooBig => "too-big",
             Self::Lost => "lost",

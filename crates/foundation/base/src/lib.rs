@@ -7,6 +7,7 @@
 //! - [`Frame`]: bytes in shared slices, and what is *known* (never what is true) of their damage.
 //! - [`Node`]: the four verbs of every machine, and [`Ledger`], the account that it keeps.
 
+mod bits;
 pub mod damage;
 pub mod frame;
 pub mod ledger;
@@ -22,6 +23,7 @@ pub mod text;
 pub mod time;
 pub mod units;
 
+pub use bits::Bits;
 pub use damage::{Check, Damage};
 pub use frame::{Class, FlowId, Frame, FrameParts, Payload, Tag};
 pub use ledger::{DropReason, Drops, Ledger};

@@ -1,8 +1,10 @@
 //! Numbers with units as text: parsing, the error that names the fix, and serde by way of the text.
 
+use crate::text::with_article;
+
 /// A text that is not the quantity it should be: names what was expected, the text and the fix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{text}\" is not a {kind}: {fix}")]
+#[error("\"{text}\" is not {}: {fix}", with_article(kind))]
 pub struct ParseUnitError {
     kind: &'static str,
     text: String,

@@ -28,6 +28,14 @@ fn steers(character: char) -> bool {
     turns || (character.is_control() && !matches!(character, '\n' | '\t'))
 }
 
+/// Returns a noun behind the article that its first letter asks for.
+#[must_use]
+pub fn with_article(noun: &str) -> String {
+    let article =
+        if noun.starts_with(['a', 'e', 'i', 'o', 'u', 'A', 'E', 'I', 'O']) { "an" } else { "a" };
+    format!("{article} {noun}")
+}
+
 /// Returns the text of a number, which reads back as the same; of a very large or a very small one
 /// with an exponent, not with all its digits.
 #[must_use]

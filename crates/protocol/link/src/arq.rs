@@ -16,6 +16,7 @@
 pub(crate) mod flow_order;
 pub(crate) mod framer;
 pub(crate) mod history;
+pub(crate) mod increments;
 pub(crate) mod receiver;
 pub(crate) mod round_trip;
 pub(crate) mod sender;

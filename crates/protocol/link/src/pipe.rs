@@ -24,6 +24,9 @@ pub struct PipeConfig {
     pub accept_damaged: bool,
     /// Make whole packets from damaged copies.
     pub combine: bool,
+    /// Keep damaged packets and tell their sender, who sends parity of them instead of copies, but
+    /// of coded packets.
+    pub increments: bool,
     /// The limits of what is under way, and of what is kept to bring it into order.
     pub window: Window,
     /// The coding in blocks, if packets go so. Both ends must agree.
@@ -51,14 +54,14 @@ impl Pipe {
     /// A link that has sent and received nothing.
     #[must_use]
     pub fn new(config: PipeConfig) -> Self {
-        let PipeConfig { arq, accept_damaged, combine, window, coding } = config;
+        let PipeConfig { arq, accept_damaged, combine, increments, window, coding } = config;
         let window =
             Window { packets: window.packets.clamp(1, Window::MAX_PACKETS), bytes: window.bytes };
         Self {
             sender: (arq != Arq::None).then(|| Sender::new(Whole::new(arq), window)),
             coded: coding
                 .map(|it| Box::new(Pipelined::new(it, arq, [accept_damaged, combine], window))),
-            receiver: Receiver::new(accept_damaged, combine, window),
+            receiver: Receiver::new(accept_damaged, [combine, increments], window),
             deliveries: VecDeque::new(),
             events: VecDeque::new(),
         }
@@ -85,6 +88,11 @@ impl Pipe {
                 Number::Flow { seq, order, settled, place } => {
                     let numbered = Numbered { seq, order, settled, wish: data.wish };
                     receiver.take(numbered, Some(place), (frame, mismatch), &mut out);
+                    return Arrival::Packet;
+                }
+                Number::Increment { seq, order, settled, part } => {
+                    let numbered = Numbered { seq, order, settled, wish: data.wish };
+                    receiver.take_parity(numbered, part, frame, &mut out);
                     return Arrival::Packet;
                 }
                 Number::Unit(_) => DropReason::NotForUs,

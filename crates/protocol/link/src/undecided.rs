@@ -44,6 +44,11 @@ impl Undecided {
         &self.class
     }
 
+    /// Returns the packet.
+    pub(crate) fn payload(&self) -> &Payload {
+        &self.payload
+    }
+
     /// The length of the packet, in bytes.
     pub(crate) fn len(&self) -> usize {
         self.payload.len()
@@ -66,13 +71,20 @@ impl Undecided {
 
     /// Makes the frame of one more attempt; a packet with one attempt in all is not kept.
     pub(crate) fn attempt(&mut self, number: Number, events: &mut VecDeque<LinkEvent>) -> Frame {
+        self.attempt_with(number, self.payload.clone(), events)
+    }
+
+    /// Makes the frame of one more attempt, with other contents than the packet itself.
+    pub(crate) fn attempt_with(
+        &mut self,
+        number: Number,
+        contents: Payload,
+        events: &mut VecDeque<LinkEvent>,
+    ) -> Frame {
         self.attempts += 1;
         let kept = self.limit != Some(1);
-        let mut frame = Frame {
-            tag: self.tag,
-            kept,
-            ..Frame::packet(self.payload.clone()).with_class(self.class)
-        };
+        let mut frame =
+            Frame { tag: self.tag, kept, ..Frame::packet(contents).with_class(self.class) };
         if self.covers.is_some() {
             frame.covers.clone_from(&self.covers);
         }

@@ -8,9 +8,11 @@
 //! - [`RlpLink`]: non-transparent mode, retransmission by RLP (GSM 04.22).
 //! - [`TransparentLine`]: transparent mode, with start and stop bits or without.
 //! - [`MnpLink`]: transparent mode between modems that correct errors and compress, after MNP.
+//! - [`E1Line`] and [`TimeslotController`]: the channels of the line behind the base station.
 //! - [`TrauReceiver`] and [`BlockTunnel`]: a line of TRAU frames, and blocks between two clocks.
 
 mod config;
+mod e1;
 mod event;
 mod link;
 mod mnp;
@@ -22,6 +24,7 @@ mod tunnel;
 mod xid;
 
 pub use config::{RejectMode, RlpConfig, RlpRole, SLOT};
+pub use e1::{E1Channel, E1Line, TimeslotController};
 pub use event::{RlpDown, RlpEvent};
 pub use link::{RlpCounts, RlpLink};
 pub use mnp::{MnpCounts, MnpLink};

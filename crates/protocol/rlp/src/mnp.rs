@@ -76,6 +76,9 @@ pub struct MnpLink {
     /// The sender was told of the gap before the next expected frame.
     gap_told: bool,
     received: Vec<u8>,
+    /// Characters, coded if they are, that were taken to be sent, and that the peer has.
+    taken: u64,
+    acknowledged: u64,
     counts: MnpCounts,
 }
 
@@ -102,12 +105,15 @@ impl MnpLink {
             owes_answer: false,
             gap_told: false,
             received: Vec::new(),
+            taken: 0,
+            acknowledged: 0,
             counts: MnpCounts::default(),
         }
     }
 
     /// Takes characters to send.
     pub fn write(&mut self, characters: &[u8]) {
+        let before = self.outgoing.len();
         match &mut self.compression {
             None => self.outgoing.extend(characters),
             Some((compressor, _)) => {
@@ -115,6 +121,25 @@ impl MnpLink {
                 self.outgoing.extend(coded);
             }
         }
+        self.taken += (self.outgoing.len() - before) as u64;
+    }
+
+    /// Returns the number of characters, as they are sent, that were taken so far.
+    #[must_use]
+    pub const fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Returns the number of those that the peer has.
+    #[must_use]
+    pub const fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    /// Returns the number of those that wait for their first frame.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.outgoing.len()
     }
 
     /// Returns the characters that have come, in order and without errors.
@@ -237,7 +262,8 @@ impl MnpLink {
         if arrived > self.known {
             return;
         }
-        self.under_way.drain(..arrived);
+        let arrived_frames = self.under_way.drain(..arrived);
+        self.acknowledged += arrived_frames.map(|frame| frame.len() as u64).sum::<u64>();
         self.first = self.first.wrapping_add(arrived as u8);
         self.next = self.next.saturating_sub(arrived);
         self.known -= arrived;

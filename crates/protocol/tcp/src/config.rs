@@ -374,6 +374,8 @@ pub struct Corruption {
     pub detect: bool,
     /// Answer damaged segments whose detection option holds, and follow notifications (S4.8).
     pub notify: bool,
+    /// Notify, too, of segments that the link says it lost without a trace (S4.27).
+    pub link_losses: bool,
     /// The segments that an answer may name, and the way in which it does.
     pub mode: NotificationMode,
     /// The layout of the covered fields.

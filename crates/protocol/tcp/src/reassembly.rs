@@ -97,6 +97,13 @@ impl Reassembly {
         !self.arrived.is_empty()
     }
 
+    /// Returns the end of what has arrived right before `position`, where a hole there begins.
+    #[must_use]
+    pub(crate) fn end_before(&self, position: u64) -> u64 {
+        let ends = self.arrived.iter().map(|range| range.end);
+        ends.take_while(|end| *end <= position).last().unwrap_or(self.next)
+    }
+
     /// Bytes held, read or not.
     #[must_use]
     pub(crate) fn held(&self) -> usize {

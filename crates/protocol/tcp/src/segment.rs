@@ -17,6 +17,8 @@ pub struct Segment {
     pub damaged: bool,
     /// Bytes of data that the packet lacks although the IP header promised them.
     pub missing: u32,
+    /// Frames that the link knows to have lost right before it.
+    pub lost_before: u16,
 }
 
 impl Segment {
@@ -43,6 +45,8 @@ pub struct SegmentMeta {
     pub ecn: Ecn,
     /// Bytes that the IP header promised and the packet lacks.
     pub missing: u32,
+    /// Frames that the link knows to have lost right before it.
+    pub lost_before: u16,
 }
 
 /// A segment to put into an IP packet; the checksum is in the header.
@@ -62,7 +66,7 @@ impl TcpTransmit {
     /// Returns the metadata with which the segment arrives if nothing happens to it on the way.
     #[must_use]
     pub const fn meta(&self) -> SegmentMeta {
-        SegmentMeta { addresses: self.addresses, ecn: self.ecn, missing: 0 }
+        SegmentMeta { addresses: self.addresses, ecn: self.ecn, missing: 0, lost_before: 0 }
     }
 
     /// Returns the segment as one payload in two slices; the header is copied.

@@ -2,7 +2,7 @@
 //! (S4.15–S4.23, S4.25, S4.29, S4.30).
 
 mod claims;
-mod frontier;
+pub(crate) mod frontier;
 
 use windfall_base::{Duration, Seed};
 use windfall_experiment::{

@@ -5,6 +5,7 @@ use windfall_base::{Duration, Instant, Seed};
 use windfall_energy::{EnergyModel, StationUsage};
 use windfall_experiment::{Context, ExperimentError, ExperimentInput, Extent};
 use windfall_network::LinkLedger;
+use windfall_report::{Estimate, Point, statistics};
 use windfall_scenario::{Scenario, unplaced};
 use windfall_sim::Simulation;
 
@@ -20,10 +21,19 @@ pub(crate) const SIZES: [u16; 4] = [500, 1_000, 1_500, 2_296];
 /// Settings of TCP as it was: everything on, an acknowledgment for every second segment. The
 /// window begins where it fills the air even if acknowledgments come every 500 ms: two segments
 /// more for each of those would take two minutes to get there, of the hours that a battery lasts.
-pub(crate) const NORMAL: &str = "sack, send-buffer=1MiB, receive-buffer=1MiB, initial-window=400";
+/// The timeout is at least the second of RFC 6298: after a handshake of a millisecond, 200 ms would
+/// pass before such an acknowledgment, and the window would begin anew at one segment.
+pub(crate) const NORMAL: &str = "sack, send-buffer=1MiB, receive-buffer=1MiB, \
+     initial-window=400, initial-rto=3s, min-rto=1s";
+/// The settings that section 5.7 recommends together, beside the largest packets.
+pub(crate) const BEST: &str = ", sack=off, timestamps=off, delayed-ack=time:500ms";
 /// The time before what is measured: what fills the buffers of a megabyte first is copied and
 /// summed, but not sent, and would count for a tenth of a run of a minute.
 const WARM_UP: Duration = Duration::from_secs(10);
+/// The time between two looks at the sender's timeout.
+const SAMPLE: Duration = Duration::from_millis(100);
+/// The position of the receiver in the scenario, a foot from the sender.
+const NEAR: &str = "[0.33, 0.0]";
 /// Bytes of the headers of IP and TCP in a packet.
 const HEADERS: u16 = 40;
 
@@ -42,6 +52,8 @@ pub(crate) struct Laptops {
     pub(crate) rts: Option<u16>,
     /// Further lines of the table `[link.radio]`, as TOML.
     pub(crate) radio: String,
+    /// The distance between the two laptops, in metres, if it is not that of the scenario.
+    pub(crate) metres: Option<f64>,
     /// The applications send nothing.
     pub(crate) idle: bool,
     /// The simulated time, after the warm-up.
@@ -55,6 +67,8 @@ pub(crate) struct Measured {
     pub(crate) usage: Vec<StationUsage>,
     /// Bytes of the sender's stream that the receiver had after it.
     pub(crate) bytes: u64,
+    /// The retransmission timeout of the sender's connection after each [`SAMPLE`], in seconds.
+    pub(crate) timeouts: Vec<f64>,
     /// The ledgers of the stations' interfaces, in the same order, of the whole run.
     pub(crate) ledgers: Vec<LinkLedger>,
 }
@@ -90,6 +104,7 @@ impl Laptops {
             mtu: 1_500,
             rts: None,
             radio: String::new(),
+            metres: None,
             idle: false,
             duration: match context.extent {
                 Extent::Quick => Duration::from_secs(5),
@@ -116,13 +131,19 @@ impl Laptops {
         simulation.run(warm, &mut |_| Ok(())).map_err(|error| failed(error.to_string()))?;
         let stations = topology.stations.len();
         let before = Totals::of(&simulation, stations);
-        simulation.finish();
+        let mut timeouts = Vec::new();
+        while simulation.now() < simulation.end() {
+            let until = simulation.now() + SAMPLE;
+            simulation.run(until, &mut |_| Ok(())).map_err(|error| failed(error.to_string()))?;
+            timeouts.extend(timeout(&simulation));
+        }
         let after = Totals::of(&simulation, stations);
         let network = simulation.network();
         let usage = after.usage.iter().zip(&before.usage).map(|(after, it)| after.since(it));
         Ok(Measured {
             usage: usage.collect(),
             bytes: after.bytes - before.bytes,
+            timeouts,
             ledgers: network.interfaces().map(|it| network.ledger(it).clone()).collect(),
         })
     }
@@ -143,6 +164,10 @@ impl Laptops {
         let figure = self.figure;
         let failed = |message: String| ExperimentError::Scenario { figure, message };
         let text = self.scenario.replacen("[link.radio]\n", &self.radio_table(), 1);
+        let text = match self.metres {
+            Some(metres) => text.replacen(NEAR, &format!("[{metres:?}, 0.0]"), 1),
+            None => text,
+        };
         let mut scenario =
             Scenario::parse(figure, &text).map_err(|error| failed(error.to_string()))?;
         let tcp = format!("{}, mss={}", self.tcp, self.mtu - HEADERS);
@@ -163,6 +188,12 @@ impl Laptops {
         let rts = self.rts.map(|bytes| format!("rts-threshold = {bytes}\n")).unwrap_or_default();
         format!("[link.radio]\n{rts}{}\n", self.radio)
     }
+}
+
+/// Returns the retransmission timeout of the sender's connection, in seconds.
+fn timeout(simulation: &Simulation) -> Option<f64> {
+    let connection = simulation.network().station(SENDER)?.connections().next()?;
+    Some(connection.retransmission_timeout().as_secs_f64())
 }
 
 /// Returns the number of independent runs of each point.
@@ -190,10 +221,61 @@ impl Measured {
         model.energy(&self.usage[station]).total() / self.bytes as f64
     }
 
+    /// Returns the length of the whole run, with the warm-up, for which ledgers count.
+    pub(crate) fn whole(&self) -> Duration {
+        WARM_UP + self.usage[SENDER].span
+    }
+
+    /// Returns the share of a station's frames with packets that were repetitions, from the start.
+    pub(crate) fn repeated_frames(&self, station: usize) -> f64 {
+        let ledger = &self.ledgers[station];
+        ledger.retransmissions as f64 / ledger.frames.max(1) as f64
+    }
+
     /// Returns the rate at which the stream arrived, in b/s.
     pub(crate) fn rate(&self) -> f64 {
         self.bytes as f64 * 8.0 / self.usage[RECEIVER].span.as_secs_f64()
     }
+}
+
+/// Returns the bytes that arrive while the battery of a station lasts, of a run.
+pub(crate) fn bytes(model: &EnergyModel, station: usize) -> impl Fn(&Measured) -> f64 {
+    move |run| run.bytes_of_a_battery(model, station)
+}
+
+/// Returns how long the battery of a station lasts, in minutes, of a run.
+pub(crate) fn minutes(model: &EnergyModel, station: usize) -> impl Fn(&Measured) -> f64 {
+    move |run| run.minutes(model, station)
+}
+
+/// Returns the joules of a station for each byte that arrived, of a run.
+pub(crate) fn joules(model: &EnergyModel, station: usize) -> impl Fn(&Measured) -> f64 {
+    move |run| run.joules_per_byte(model, station)
+}
+
+/// Estimates a value of some runs by that of others with the same seeds.
+pub(crate) fn ratio(
+    runs: &[Measured],
+    of: &[Measured],
+    value: &dyn Fn(&Measured) -> f64,
+) -> Estimate {
+    let pairs = runs.iter().zip(of).map(|(one, other)| value(one) / value(other));
+    Estimate::geometric_mean(&pairs.collect::<Vec<_>>())
+}
+
+/// Estimates the mean of a value.
+pub(crate) fn estimate(runs: &[Measured], of: &dyn Fn(&Measured) -> f64) -> Estimate {
+    Estimate::mean(&runs.iter().map(of).collect::<Vec<_>>())
+}
+
+/// Returns the mean of a value.
+pub(crate) fn mean(runs: &[Measured], of: &dyn Fn(&Measured) -> f64) -> f64 {
+    statistics::mean(&runs.iter().map(of).collect::<Vec<_>>()).unwrap_or(f64::NAN)
+}
+
+/// Returns the point of a value at `x`.
+pub(crate) fn point(x: f64, runs: &[Measured], of: &dyn Fn(&Measured) -> f64) -> Option<Point> {
+    Point::of(x, &runs.iter().map(of).collect::<Vec<_>>())
 }
 
 /// Returns the model of the laptops.

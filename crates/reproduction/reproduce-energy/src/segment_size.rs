@@ -4,7 +4,7 @@ use windfall_energy::EnergyModel;
 use windfall_experiment::{
     Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
 };
-use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
+use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 
 use crate::laptops::{self, Laptops, Measured, RECEIVER, SENDER, SIZES};
 
@@ -27,27 +27,21 @@ struct BySize {
 }
 
 impl BySize {
-    /// Returns a value of each run with a packet size.
-    fn each(&self, size: usize, of: &dyn Fn(&Measured) -> f64) -> Vec<f64> {
-        self.runs[size].iter().map(of).collect()
-    }
-
     fn mean(&self, size: usize, of: &dyn Fn(&Measured) -> f64) -> f64 {
-        statistics::mean(&self.each(size, of)).unwrap_or(f64::NAN)
+        laptops::mean(&self.runs[size], of)
     }
 
     /// Estimates a value with one size by that with the size before; both had the same seeds.
     fn step(&self, size: usize, of: &dyn Fn(&Measured) -> f64) -> Estimate {
-        let pairs = self.each(size, of).into_iter().zip(self.each(size - 1, of));
-        Estimate::geometric_mean(&pairs.map(|(one, before)| one / before).collect::<Vec<_>>())
+        laptops::ratio(&self.runs[size], &self.runs[size - 1], of)
     }
 
     fn bytes(&self) -> impl Fn(&Measured) -> f64 {
-        |run| run.bytes_of_a_battery(&self.model, SENDER)
+        laptops::bytes(&self.model, SENDER)
     }
 
     fn minutes(&self, station: usize) -> impl Fn(&Measured) -> f64 {
-        move |run| run.minutes(&self.model, station)
+        laptops::minutes(&self.model, station)
     }
 
     /// Returns the segments that TCP repeats while the sender's battery lasts.
@@ -118,7 +112,7 @@ fn claims(sizes: &BySize) -> Vec<Claim> {
         "a byte costs the receiver less energy, too, with larger packets",
     );
     let each = |run: &Measured| run.joules_per_byte(&sizes.model, RECEIVER);
-    let repeated = sizes.each(NORMAL, &sizes.retransmissions());
+    let normal = &sizes.runs[NORMAL];
     vec![
         steps(bytes, sizes, &sizes.bytes(), &more),
         steps(lifetime, sizes, &sizes.minutes(SENDER), &less),
@@ -131,7 +125,7 @@ fn claims(sizes: &BySize) -> Vec<Claim> {
         )
         .compare(
             "segments repeated with packets of 1500 bytes",
-            Estimate::mean(&repeated),
+            laptops::estimate(normal, &sizes.retransmissions()),
             Band::between(10.0, 100.0, "tens, not thousands"),
         )
         .recorded(Verdict::NotReproduced)
@@ -143,10 +137,10 @@ fn claims(sizes: &BySize) -> Vec<Claim> {
         Claim::ours("S2.20", "the link's retransmission hides nearly every error from TCP")
             .compare(
                 "segments repeated of a million sent, with packets of 1500 bytes",
-                Estimate::mean(&sizes.each(NORMAL, &|run| {
+                laptops::estimate(normal, &|run| {
                     let steps = &run.usage[SENDER].operations;
                     1e6 * steps.retransmissions as f64 / steps.data_sent.max(1) as f64
-                })),
+                }),
                 Band::to(100.0, "the paper's 50 of some three million are 17"),
             ),
     ]
@@ -193,9 +187,11 @@ fn table(sizes: &BySize) -> Table {
 /// Returns the points of a value by packet size.
 fn points(sizes: &BySize, of: &dyn Fn(&Measured) -> f64) -> Vec<Point> {
     let each = SIZES.iter().enumerate();
-    each.filter_map(|(size, bytes)| Point::of(f64::from(*bytes), &sizes.each(size, of))).collect()
+    each.filter_map(|(size, bytes)| laptops::point(f64::from(*bytes), &sizes.runs[size], of))
+        .collect()
 }
 
+//= S2.51
 fn bytes_chart(sizes: &BySize) -> Chart {
     let bytes = sizes.bytes();
     let series = points(sizes, &|run| bytes(run) / 1e9);

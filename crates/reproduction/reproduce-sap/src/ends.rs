@@ -497,8 +497,12 @@ impl End {
                 sap.handle_datagram(now, &meta, &datagram.payload().to_vec().into());
             }
             Self::Tcp(tcp, _) => {
-                let arrival =
-                    SegmentMeta { addresses: packet.addresses(), ecn: Ecn::default(), missing: 0 };
+                let arrival = SegmentMeta {
+                    addresses: packet.addresses(),
+                    ecn: Ecn::default(),
+                    missing: 0,
+                    lost_before: 0,
+                };
                 let segment = Payload::from(packet.payload().to_vec());
                 // A segment with a failed checksum or without a connection is dropped and counted
                 // there.

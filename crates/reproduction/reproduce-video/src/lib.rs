@@ -1,10 +1,13 @@
 //! The experiments of paper 001: Singh, *Networking Protocols for Wireless Multimedia Streaming*.
 //!
+//! [`FIGURES`] ends with one beyond the paper, a drone's camera over 802.11.
+//!
 //! All of them run in simulated time over the layers that users have: RTP, UDP or UDP-Lite, IP,
 //! PPP, RLP or the transparent service, and the air of `--environment gsm-*`. [`FIGURES`] lists
 //! them.
 
 mod buffer;
+mod camera;
 mod channels;
 mod clip;
 mod combination;
@@ -32,4 +35,5 @@ pub const FIGURES: &[Figure] = &[
     fig17::FIGURE,
     channels::FIGURE,
     modes::FIGURE,
+    camera::FIGURE,
 ];

@@ -75,3 +75,10 @@ fn a_stream_gains_nothing_without_a_checksum() {
 fn pings_by_mode_and_clocks_that_differ() {
     check(&modes::FIGURE, 9);
 }
+
+//= S1.55
+#[test]
+fn a_camera_gains_by_retransmission_and_by_damage_each_in_its_own_measure() {
+    require_ffmpeg!();
+    check(&camera::FIGURE, 5);
+}

@@ -117,7 +117,8 @@ fn spread<'a>(
 /// Reads the pictures of any file of video, scaled to `format`, `limit` of them at most.
 ///
 /// # Errors
-/// If ffmpeg is missing or cannot read the file, or there is no picture in it.
+/// If ffmpeg is missing or cannot read the file, or lacks the decoder of its video, or there is no
+/// picture in it.
 pub fn read_clip(
     path: &Path,
     format: VideoFormat,
@@ -131,7 +132,11 @@ pub fn read_clip(
     command.arg("-i").arg(name).args(["-map", "0:v:0", "-an"]);
     command.args(["-vf", &format!("fps={rate},scale={width}:{height}"), "-pix_fmt", "yuv420p"]);
     command.args(["-frames:v", &limit.min(LONGEST).to_string(), "-f", "rawvideo", "pipe:1"]);
-    let raw = run(&mut command, &[])?;
+    let raw = run(&mut command, &[]).map_err(|error| match error {
+        FfmpegError::Failed(why) if why.contains("Decoder (") => FfmpegError::Decoder,
+        FfmpegError::Failed(why) if why.contains("trailing '?' to the map") => FfmpegError::NoVideo,
+        error => error,
+    })?;
     let pictures = raw.chunks_exact(format.picture_len());
     let clip: Result<Vec<_>, _> =
         pictures.map(|raw| YuvPicture::new(format, raw.to_vec())).collect();

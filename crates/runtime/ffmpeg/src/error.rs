@@ -11,6 +11,12 @@ pub enum FfmpegError {
     /// The program has not the encoder.
     #[error("this ffmpeg has no encoder {0}; Debian's package ffmpeg has it")]
     Encoder(&'static str),
+    /// The program cannot decode the video of a file.
+    #[error("this ffmpeg has no decoder for its video; recode it where there is one, as H.264")]
+    Decoder,
+    /// There is no video in a file.
+    #[error("it has no video stream")]
+    NoVideo,
     /// The program failed; its last words.
     #[error("ffmpeg failed: {0}")]
     Failed(String),

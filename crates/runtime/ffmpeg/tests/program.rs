@@ -92,6 +92,25 @@ fn the_talking_head_fits_the_line_with_its_headers() {
     assert!(quality.mean_psnr().expect("there are pictures") > 30.0);
 }
 
+/// S1.3: the paper's setting, which with its headers is more than the line has.
+//= S1.3
+#[test]
+fn the_paper_s_setting_has_its_rate() {
+    if !has_ffmpeg() {
+        windfall_testkit::skip!("ffmpeg is not installed");
+    }
+    const SECONDS: f64 = 30.0;
+    let format = VideoFormat { rate: 10.0, ..EncodeConfig::NARROW.format };
+    let config =
+        EncodeConfig { format, bit_rate: 10_000, key_interval: 100, ..EncodeConfig::NARROW };
+    let coded = encode(&config, &clip(300)).expect("ffmpeg encodes");
+    assert_eq!((coded.len(), format.width, format.height), (300, 176, 144));
+    let rate = 8.0 * coded.iter().map(Vec::len).sum::<usize>() as f64 / SECONDS;
+    println!("{rate:.0} b/s");
+    // The encoder aims at the mean over all of its past; the first picture is the longest.
+    assert!((9_000.0..11_000.0).contains(&rate), "{rate} b/s");
+}
+
 /// S1.2: what is missing is the picture before, and what is damaged is decoded as far as it can be.
 //= S1.1
 //= S1.2
@@ -153,4 +172,48 @@ fn pictures_without_any_sense_decode_to_grey() {
         let clip = decode(codec, format, &[noise(3), noise(7)]).expect("damage is no failure");
         assert_eq!(clip, vec![YuvPicture::grey(format).expect("a size"); 2]);
     }
+}
+
+/// Writes a second of ffmpeg's test source to a file of this name.
+fn recorded(folder: &windfall_testkit::folder::Folder, name: &str, options: &str) -> String {
+    let file = folder.file(name);
+    let mut command = Command::new("ffmpeg");
+    command.args(["-loglevel", "error", "-nostdin", "-y", "-f", "lavfi"]);
+    let status = command.args(options.split(' ')).arg(&file).status();
+    assert!(status.expect("ffmpeg runs").success(), "{name}");
+    file
+}
+
+//= S1.2
+#[test]
+fn containers_are_read_and_what_has_no_video_or_no_decoder_is_named() {
+    if !has_ffmpeg() {
+        windfall_testkit::skip!("ffmpeg is not installed");
+    }
+    let folder = windfall_testkit::folder::Folder::new("containers");
+    let format = VideoFormat { width: 64, height: 48, rate: 5.0 };
+    let read = |file: &str| read_clip(file.as_ref(), format, 100);
+    let source = "-i testsrc2=size=64x48:rate=5:duration=1";
+    let mut clips = Vec::new();
+    for (name, codec) in [("a.mp4", "libx264"), ("a.mkv", "libx264"), ("a.avi", "mpeg4")] {
+        let file = recorded(&folder, name, &format!("{source} -c:v {codec} -threads 1"));
+        clips.push(read(&file).expect(name));
+        assert_eq!(clips.last().map(Vec::len), Some(5), "{name}");
+    }
+    assert_eq!(clips[0], clips[1], "the same stream in two containers");
+    let sound = recorded(&folder, "a.wav", "-i sine=duration=1");
+    assert!(matches!(read(&sound), Err(FfmpegError::NoVideo)));
+    // A codec that there is not.
+    let known = std::fs::read(folder.file("a.avi")).expect("it was written");
+    let mut unknown = known.clone();
+    for at in 0..known.len() - 4 {
+        if known[at..at + 4] == *b"FMP4" {
+            unknown[at..at + 4].copy_from_slice(b"QZQZ");
+        }
+    }
+    assert_ne!(unknown, known);
+    std::fs::write(folder.file("b.avi"), unknown).expect("a file can be written");
+    assert!(matches!(read(&folder.file("b.avi")), Err(FfmpegError::Decoder)));
+    std::fs::write(folder.file("cut.mp4"), &known[..20]).expect("a file can be written");
+    assert!(matches!(read(&folder.file("cut.mp4")), Err(FfmpegError::Failed(_))));
 }

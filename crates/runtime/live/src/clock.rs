@@ -91,6 +91,14 @@ impl SystemClock {
         self.watch(descriptor, OTHER | u64::from(name), EpollFlags::EPOLLIN)
     }
 
+    /// As [`watch_other`](Self::watch_other), for a descriptor that can be written again.
+    ///
+    /// # Errors
+    /// If the descriptor cannot be waited for.
+    pub fn watch_writable(&self, name: u32, descriptor: impl AsFd) -> io::Result<()> {
+        self.watch(descriptor, OTHER | u64::from(name), EpollFlags::EPOLLOUT)
+    }
+
     /// As [`watch_other`](Self::watch_other), but only for changes: when there is more to read,
     /// when there is room again to write, when it is over.
     ///

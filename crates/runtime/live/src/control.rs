@@ -73,6 +73,11 @@ impl Control {
         Ok((Self(a), Self(b)))
     }
 
+    /// The socket of this end.
+    pub(crate) fn into_socket(self) -> OwnedFd {
+        self.0
+    }
+
     /// Sends a message.
     pub(crate) fn send(&self, message: &Message) -> io::Result<()> {
         let (kind, body, descriptors) = encode(message);

@@ -1,15 +1,21 @@
 //! The control socket of a run: other processes of the same user ask at a socket by name.
 //!
+//! What clients say are lines of JSON, which `docs/control.md` describes; the module `requests`
+//! serves them.
+//!
 //! The socket lies in a directory that belongs to the user alone, where no other user can take its
-//! name; one that a killed run left there is removed by the next process that looks. Where there is
-//! no such directory the socket is an abstract one, with a number after its name so that no other
-//! process can have taken it before. A process that enters checks the owner of the socket.
+//! name: that of the session, or one among the temporary files. A socket that a killed run left
+//! there is removed by the next process that looks. Where there is no such directory the socket is
+//! an abstract one, with a number after its name so that no other process can have taken it
+//! before. A process that enters checks the owner of the socket.
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::{IoSliceMut, Write as _};
 use std::net::IpAddr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 
@@ -19,13 +25,15 @@ use nix::sched::CloneFlags;
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::socket::{
-    AddressFamily, Backlog, SockFlag, SockType, UnixAddr, accept4, bind, getsockopt, listen,
-    sockopt::PeerCredentials,
+    AddressFamily, Backlog, ControlMessageOwned, MsgFlags, SockFlag, SockType, UnixAddr, accept4,
+    bind, getsockopt, listen, recvmsg, setsockopt,
+    sockopt::{PeerCredentials, SendTimeout},
 };
+use nix::sys::time::{TimeVal, TimeValLike as _};
 use nix::time::ClockId;
 
 use crate::control::{Control, Message};
-use crate::error::{Context, LiveError, Result};
+use crate::error::{ErrorContext, LiveError, Result};
 use crate::identity::Identity;
 use crate::plan::{Program, ProgramOutput, neighbour_variables};
 use crate::program;
@@ -37,8 +45,17 @@ use crate::terminal::Terminal;
 const PREFIX: &str = "windfall/";
 /// The user's directory of sockets, in that of everything that lasts as long as the session.
 const FOLDER: &str = "windfall";
+/// The beginning of the names of runs that were given none; the number of the process follows.
+const UNNAMED: &str = "run-";
+/// The folder of everybody's temporary files.
+const TEMPORARY: &str = "/tmp";
 /// The longest name of a run.
 pub const LONGEST: usize = 60;
+/// The names that runs may have, in words.
+pub const ALLOWED: &str =
+    "up to 60 letters without / and =, neither uplink nor downlink, beginning with no . and no -";
+/// The time that a process which enters may take to hear what the stations are.
+const ANSWER_SECONDS: i64 = 2;
 /// The number of clients that may wait.
 const WAITING: i32 = 64;
 
@@ -48,6 +65,7 @@ pub struct ControlSocket {
     socket: OwnedFd,
     /// The socket's file, if it is none of the abstract ones.
     path: Option<PathBuf>,
+    abstract_name: String,
 }
 
 impl ControlSocket {
@@ -71,7 +89,7 @@ impl ControlSocket {
             let number = system::nanos(ClockId::CLOCK_MONOTONIC) % 1_000_000_000;
             let full = format!("{PREFIX}{user}/{name}/{}-{number}", std::process::id());
             listen_at(&socket, UnixAddr::new_abstract(full.as_bytes())).context(doing)?;
-            return Ok(Self { socket, path: None });
+            return Ok(Self { socket, path: None, abstract_name: full });
         };
         // Two that begin at once must not take each other's socket for one that was left behind.
         let lock = fs::File::open(&folder).context(doing)?;
@@ -84,18 +102,28 @@ impl ControlSocket {
         let path = folder.join(name);
         let _ = fs::remove_file(&path);
         listen_at(&socket, UnixAddr::new(&path)).context(doing)?;
-        Ok(Self { socket, path: Some(path) })
+        Ok(Self { socket, path: Some(path), abstract_name: String::new() })
     }
 
-    /// Serves whoever waits, if it is the same user or root.
-    pub(crate) fn serve(&self, stations: &Stations) {
-        while let Ok(client) = accept4(self.socket.as_raw_fd(), SockFlag::SOCK_CLOEXEC) {
+    /// Takes the next client that waits; those of other users but root are sent away.
+    pub(crate) fn accept(&self) -> Option<OwnedFd> {
+        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+        while let Ok(client) = accept4(self.socket.as_raw_fd(), flags) {
             // SAFETY: the descriptor was just opened, and nothing else holds it.
             let client = unsafe { OwnedFd::from_raw_fd(client) };
             if may_enter(&client) {
-                // A client that is gone again is no failure of the run.
-                let _ = send_namespaces(&Control::new(client), stations);
+                return Some(client);
             }
+        }
+        None
+    }
+
+    /// The address of the socket: its path, or `@` and the name of an abstract one.
+    #[must_use]
+    pub fn address(&self) -> String {
+        match &self.path {
+            Some(path) => path.display().to_string(),
+            None => format!("@{}", self.abstract_name),
         }
     }
 }
@@ -120,17 +148,43 @@ fn listen_at(socket: &OwnedFd, address: nix::Result<UnixAddr>) -> nix::Result<()
     listen(socket, Backlog::new(WAITING)?)
 }
 
-/// A run that can be entered, and a connection to it.
-struct RunSocket {
-    name: String,
-    socket: OwnedFd,
+/// A run of this user, and a connection to it.
+#[derive(Debug)]
+pub struct RunSocket {
+    /// The name of the run.
+    pub name: String,
+    /// The address of its socket: a path, or `@` and the name of an abstract one.
+    pub address: String,
+    /// A connection, on which nothing was said yet; reading it waits.
+    pub socket: UnixStream,
+}
+
+impl RunSocket {
+    fn new(name: &str, address: String, socket: OwnedFd) -> Option<Self> {
+        fcntl(&socket, FcntlArg::F_SETFL(OFlag::empty())).ok()?;
+        Some(Self { name: name.to_owned(), address, socket: socket.into() })
+    }
+}
+
+/// The name of a run that was given none.
+#[must_use]
+pub fn default_name() -> String {
+    format!("{UNNAMED}{}", std::process::id())
+}
+
+/// Tells whether a run was given no name of its own.
+fn is_unnamed(name: &str) -> bool {
+    let number = name.strip_prefix(UNNAMED);
+    number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Tells whether this may name a run: the name is that of a file, and is shown to users.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
     let is_plain = !name.chars().any(|it| it.is_control() || it == '/');
-    (1..=LONGEST).contains(&name.len()) && is_plain && !name.starts_with('.')
+    // Commands tell a name from the settings behind it.
+    let is_setting = name.contains('=') || ["uplink", "downlink"].contains(&name);
+    (1..=LONGEST).contains(&name.len()) && is_plain && !is_setting && !name.starts_with(['.', '-'])
 }
 
 /// Refuses what cannot name a run.
@@ -141,9 +195,7 @@ pub fn check_name(name: &str) -> Result<()> {
     if is_name(name) {
         return Ok(());
     }
-    Err(LiveError::NoSuchRun(format!(
-        "\"{name}\" cannot name a run: give it up to {LONGEST} letters without / by --name"
-    )))
+    Err(LiveError::NoSuchRun(format!("\"{name}\" cannot name a run: give it {ALLOWED} by --name")))
 }
 
 /// Returns the directory of the user's sockets, if there is one that no other user can enter; makes
@@ -154,24 +206,50 @@ fn folder(make: bool) -> Option<PathBuf> {
         let found = fs::symlink_metadata(path);
         found.is_ok_and(|it| it.is_dir() && it.uid() == user.as_raw() && it.mode() & 0o077 == 0)
     };
-    let session = std::env::var_os("XDG_RUNTIME_DIR").filter(|path| !path.is_empty());
-    let session = session.map_or_else(|| format!("/run/user/{user}").into(), PathBuf::from);
-    let folder = session.is_absolute().then(|| session.join(FOLDER))?;
-    if make && is_own(&session) {
+    let named = std::env::var_os("XDG_RUNTIME_DIR").filter(|path| !path.is_empty());
+    let is_named = named.is_some();
+    let session = named.map_or_else(|| format!("/run/user/{user}").into(), PathBuf::from);
+    let has_session = session.is_absolute() && is_own(&session);
+    // Who has no session, as in a container, has a directory among the temporary files, of which no
+    // other user can take more than the name.
+    let folder = match (has_session, is_named) {
+        (true, _) => session.join(FOLDER),
+        (false, true) => return None,
+        (false, false) => format!("{TEMPORARY}/{FOLDER}-{user}").into(),
+    };
+    if make {
         let _ = fs::DirBuilder::new().mode(0o700).create(&folder);
     }
     is_own(&folder).then_some(folder)
 }
 
-/// Returns the runs of this user that can be entered.
-fn find() -> Vec<RunSocket> {
+/// Returns the directory in which no run of this user is looked for, though it is there, since
+/// others could enter it.
+#[must_use]
+pub fn distrusted() -> Option<PathBuf> {
+    let user = nix::unistd::geteuid();
+    let session = std::env::var_os("XDG_RUNTIME_DIR").filter(|path| !path.is_empty());
+    let session = session.map_or_else(|| format!("/run/user/{user}").into(), PathBuf::from);
+    let temporary = PathBuf::from(format!("{TEMPORARY}/{FOLDER}-{user}"));
+    let own = session.join(FOLDER);
+    let is_open = |path: &PathBuf| {
+        fs::symlink_metadata(path).is_ok_and(|it| it.is_dir() && it.mode() & 0o077 != 0)
+    };
+    let has_runs = own.is_dir();
+    [session, own, temporary].into_iter().find(|path| has_runs && is_open(path))
+}
+
+/// Returns the runs of this user, by their names; sockets that killed runs have left are removed.
+#[must_use]
+pub fn find() -> Vec<RunSocket> {
     let mut runs = Vec::new();
     let entries = folder(false).and_then(|folder| fs::read_dir(folder).ok());
     for entry in entries.into_iter().flatten().flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
         match UnixAddr::new(&entry.path()).and_then(|address| connect(&address)) {
             Ok(socket) if is_name(&name) && is_own(&socket) => {
-                runs.push(RunSocket { name, socket });
+                let address = entry.path().display().to_string();
+                runs.extend(RunSocket::new(&name, address, socket));
             }
             // Its run was killed.
             Err(Errno::ECONNREFUSED) => drop(fs::remove_file(entry.path())),
@@ -191,7 +269,7 @@ fn find() -> Vec<RunSocket> {
             && is_own(&socket)
             && !runs.iter().any(|run| run.name == name)
         {
-            runs.push(RunSocket { name: name.to_owned(), socket });
+            runs.extend(RunSocket::new(name, format!("@{own}{full}"), socket));
         }
     }
     runs.sort_by(|a, b| a.name.cmp(&b.name));
@@ -271,18 +349,30 @@ pub fn enter(
 const KINDS: [CloneFlags; 3] =
     [CloneFlags::CLONE_NEWNS, CloneFlags::CLONE_NEWPID, CloneFlags::CLONE_NEWUSER];
 
-/// Returns the run of this name, or the only one.
-fn choose(run: Option<&str>) -> Result<RunSocket> {
+/// Returns the run of this name; without one the only run, where runs that were given no name of
+/// their own count only if no other is there.
+///
+/// # Errors
+/// If there is none or several; names those that are there.
+pub fn choose(run: Option<&str>) -> Result<RunSocket> {
     let mut runs = find();
     let names = runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>().join(", ");
+    let only = |is_candidate: &dyn Fn(&RunSocket) -> bool| {
+        let mut found = runs.iter().enumerate().filter(|(_, run)| is_candidate(run));
+        found.next().filter(|_| found.next().is_none()).map(|(place, _)| place)
+    };
     let found = match run {
-        Some(name) => runs.iter().position(|run| run.name == name),
-        None => (runs.len() == 1).then_some(0),
+        Some(name) => only(&|run| run.name == name),
+        None => only(&|run| !is_unnamed(&run.name)).or_else(|| only(&|_| true)),
     };
     match (run, found) {
         (_, Some(place)) => Ok(runs.swap_remove(place)),
         _ if runs.is_empty() => {
-            Err(LiveError::NoSuchRun("no `windfall up` of yours is running; start one".to_owned()))
+            let why = match distrusted() {
+                None => "start one with `windfall up` or `windfall run`".to_owned(),
+                Some(folder) => not_searched(&folder),
+            };
+            Err(LiveError::NoSuchRun(format!("no run of yours is there: {why}")))
         }
         (Some(name), None) => {
             Err(LiveError::NoSuchRun(format!("no run is called \"{name}\"; there are {names}")))
@@ -291,6 +381,13 @@ fn choose(run: Option<&str>) -> Result<RunSocket> {
             "there are several runs; choose one of {names} with --run"
         ))),
     }
+}
+
+/// Says why a directory is not looked into.
+#[must_use]
+pub fn not_searched(folder: &Path) -> String {
+    let folder = folder.display();
+    format!("{folder} is not looked into, since others may enter it: chmod 700 {folder}")
 }
 
 /// A station of a run that can be entered.
@@ -303,9 +400,7 @@ struct OpenStation {
 /// Asks a run for the namespaces that all stations share, and for its stations.
 fn ask(run: &RunSocket) -> Result<(Vec<OwnedFd>, Vec<OpenStation>)> {
     let doing = || format!("enter the run \"{}\"", run.name);
-    let socket = run.socket.try_clone().context(doing)?;
-    fcntl(&socket, FcntlArg::F_SETFL(OFlag::empty())).context(doing)?;
-    let control = Control::new(socket);
+    let control = Control::new(ask_for_stations(&run.socket).context(doing)?);
     let mut shared = Vec::new();
     let (mut stations, mut neighbour) = (Vec::new(), None);
     while let Some(message) = control.receive().context(doing)? {
@@ -321,16 +416,40 @@ fn ask(run: &RunSocket) -> Result<(Vec<OwnedFd>, Vec<OpenStation>)> {
     Ok((shared, stations))
 }
 
-fn send_namespaces(client: &Control, stations: &Stations) -> std::io::Result<()> {
-    let copies = stations.shared_namespaces().iter().map(OwnedFd::try_clone);
-    client.send(&Message::Namespaces(copies.collect::<std::io::Result<_>>()?))?;
-    for ((name, namespace), neighbour) in stations.namespaces().iter().zip(stations.neighbours()) {
-        if let Some(address) = neighbour {
-            client.send(&Message::Neighbour(*address))?;
+/// Asks for the descriptor at which the run says what its stations are.
+fn ask_for_stations(socket: &UnixStream) -> std::io::Result<OwnedFd> {
+    let mut out = socket;
+    out.write_all(b"{\"do\":\"enter\"}\n")?;
+    let mut line = [0; 4096];
+    let mut space = nix::cmsg_space!([RawFd; 1]);
+    let mut parts = [IoSliceMut::new(&mut line)];
+    let flags = MsgFlags::MSG_CMSG_CLOEXEC;
+    let received = recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut space), flags)?;
+    for message in received.cmsgs()? {
+        if let ControlMessageOwned::ScmRights(rights) = message
+            && let Some(descriptor) = rights.first()
+        {
+            // SAFETY: the kernel has just opened this descriptor for this process.
+            return Ok(unsafe { OwnedFd::from_raw_fd(*descriptor) });
         }
-        client.send(&Message::Station(name.clone(), namespace.try_clone()?))?;
     }
-    Ok(())
+    Err(std::io::Error::other("it lets no program in now"))
+}
+
+/// Returns a descriptor at which another process learns what the stations of a run are.
+pub(crate) fn announce(stations: &Stations) -> std::io::Result<OwnedFd> {
+    let copies = stations.shared_namespaces().iter().map(OwnedFd::try_clone);
+    let mut messages = vec![Message::Namespaces(copies.collect::<std::io::Result<_>>()?)];
+    for ((name, namespace), neighbour) in stations.namespaces().iter().zip(stations.neighbours()) {
+        messages.extend(neighbour.map(Message::Neighbour));
+        messages.push(Message::Station(name.clone(), namespace.try_clone()?));
+    }
+    let (ours, theirs) = Control::pair()?;
+    setsockopt(&ours, SendTimeout, &TimeVal::seconds(ANSWER_SECONDS))?;
+    // Whoever does not take what it has asked for must not hold up the run.
+    std::thread::Builder::new()
+        .spawn(move || messages.iter().try_for_each(|message| ours.send(message)))?;
+    Ok(theirs.into_socket())
 }
 
 /// Tells whether the process at the peer socket belongs to this user or to root.
@@ -340,5 +459,5 @@ fn may_enter(socket: &OwnedFd) -> bool {
 }
 
 fn socket(flags: SockFlag) -> nix::Result<OwnedFd> {
-    nix::sys::socket::socket(AddressFamily::Unix, SockType::SeqPacket, flags, None)
+    nix::sys::socket::socket(AddressFamily::Unix, SockType::Stream, flags, None)
 }

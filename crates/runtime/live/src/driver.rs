@@ -74,6 +74,8 @@ pub struct Lateness {
     pub read: u64,
     /// Of them, those that may have waited there for longer than [`PUNCTUAL`].
     pub read_late: u64,
+    /// Packets that were delivered or read later than the limit of the run.
+    pub beyond: u64,
     /// The worst of all deliveries and reads.
     pub worst: Duration,
     /// Times at which the loop stood still for longer than [`PAUSE`] with something to do: the
@@ -154,6 +156,8 @@ pub struct EventLoop<N, C, D> {
     handed: Vec<Instant>,
     /// The end of the last wait.
     woke: Option<Instant>,
+    /// Packets later than this count beside those that are not punctual.
+    limit: Duration,
 }
 
 impl<N: Node, C: Clock, D: Device> EventLoop<N, C, D> {
@@ -167,6 +171,7 @@ impl<N: Node, C: Clock, D: Device> EventLoop<N, C, D> {
             queues,
             handed: Vec::new(),
             woke: None,
+            limit: PUNCTUAL,
             lateness: Lateness::default(),
             ready: Vec::new(),
             packets: Vec::new(),
@@ -265,6 +270,11 @@ impl<N: Node, C: Clock, D: Device> EventLoop<N, C, D> {
         self.lateness
     }
 
+    /// Sets the delay from which on packets count as beyond the limit of the run.
+    pub fn set_limit(&mut self, limit: Duration) {
+        self.limit = limit;
+    }
+
     /// Tells the node something that came from no device, and hands out what follows from it.
     ///
     /// # Errors
@@ -299,7 +309,9 @@ impl<N: Node, C: Clock, D: Device> EventLoop<N, C, D> {
             let now = self.clock.now();
             for due in self.handed.drain(..) {
                 self.lateness.delivered += 1;
-                let is_late = self.lateness.note(now.saturating_since(due));
+                let behind = now.saturating_since(due);
+                let is_late = self.lateness.note(behind);
+                self.lateness.beyond += u64::from(behind > self.limit);
                 self.lateness.late += u64::from(is_late);
             }
         }
@@ -328,6 +340,9 @@ impl<N: Node, C: Clock, D: Device> EventLoop<N, C, D> {
             None => waited,
         };
         self.lateness.read += packets.len() as u64;
+        if waited > self.limit {
+            self.lateness.beyond += packets.len() as u64;
+        }
         if self.lateness.note(waited) {
             self.lateness.read_late += packets.len() as u64;
         }

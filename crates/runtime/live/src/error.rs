@@ -172,12 +172,15 @@ pub(crate) fn advice(error: &io::Error) -> &'static str {
 pub type Result<T> = std::result::Result<T, LiveError>;
 
 /// Says what was being done when the system refused.
-pub(crate) trait Context<T> {
+pub trait ErrorContext<T> {
     /// The error as "cannot `doing`: …".
+    ///
+    /// # Errors
+    /// The one that there was.
     fn context(self, doing: impl FnOnce() -> String) -> Result<T>;
 }
 
-impl<T, E: Into<io::Error>> Context<T> for std::result::Result<T, E> {
+impl<T, E: Into<io::Error>> ErrorContext<T> for std::result::Result<T, E> {
     fn context(self, doing: impl FnOnce() -> String) -> Result<T> {
         self.map_err(|source| LiveError::System { doing: doing(), source: source.into() })
     }

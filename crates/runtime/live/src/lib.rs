@@ -6,7 +6,6 @@
 //!   programs.
 //! - [`session::run`]: carries packets through a node until the programs are done.
 //! - [`line`](mod@line): serial devices and datagrams that carry bytes.
-//! - [`serial_link::run`]: a device for packets at the end of one.
 //! - [`control_socket`]: the socket at which a running network is entered.
 //! - [`tcp`]: our own TCP on a device of its own, spliced to programs.
 //! - [`end_with_this_process`]: ties a child process to the life of this one.
@@ -35,7 +34,6 @@ pub mod lifetime;
 pub mod line;
 pub mod nat;
 pub mod plan;
-pub mod serial_link;
 pub mod session;
 pub mod stations;
 pub mod tcp;
@@ -49,6 +47,7 @@ mod lines;
 mod namespace;
 mod netlink;
 mod program;
+mod requests;
 pub mod setup;
 mod supervisor;
 mod system;
@@ -59,7 +58,7 @@ pub use clock::SystemClock;
 pub use control_socket::ControlSocket;
 pub use device::StationDevice;
 pub use driver::{Clock, Device, EventLoop, Lateness};
-pub use error::LiveError;
+pub use error::{ErrorContext, LiveError, Result};
 pub use identity::caller;
 pub use kernel::KernelCounters;
 pub use lifetime::end_with_this_process;
@@ -69,5 +68,6 @@ pub use plan::{
     DeviceKind, DevicePlan, LivePlan, LiveStationPlan, Program, ProgramOutput, RoutePlan,
     neighbour_variables,
 };
+pub use requests::{LONGEST_REQUEST, Reply};
 pub use session::{Ending, Observer, ProgramFailure, RunOutcome, Signals};
 pub use stations::Stations;

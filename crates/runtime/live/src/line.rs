@@ -18,7 +18,7 @@ pub use open::OpenLine;
 pub use pump::{LineNotice, LinePump};
 
 /// The most bytes that are read from a line at once.
-pub(crate) const READ: usize = 16_384;
+pub const READ: usize = 16_384;
 
 #[cfg(test)]
 mod tests;

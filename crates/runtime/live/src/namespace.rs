@@ -11,7 +11,8 @@ use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
 use crate::control::Control;
-use crate::error::{Context, LiveError, Result};
+use crate::error::{ErrorContext, LiveError, Result};
+use crate::plan::LiveStationPlan;
 use crate::system::{self, Capabilities, NET_ADMIN, SYS_ADMIN};
 
 /// The size of the supervisor's stack, in bytes.
@@ -23,6 +24,8 @@ const SIGCHLD: i32 = Signal::SIGCHLD as i32;
 const RESOLVER: &str = "10.0.2.3";
 /// A folder that every system has, to put a file system on for a moment.
 const STAGING: &str = "/tmp";
+/// The file of names and their addresses.
+const HOSTS: &str = "/etc/hosts";
 /// The configuration of the resolver.
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 
@@ -145,21 +148,51 @@ pub(crate) fn own_mounts() -> Result<()> {
 /// Puts the resolver behind the NAT gateway in the place of the system's, for this mount namespace
 /// alone.
 pub(crate) fn use_resolver() -> Result<()> {
-    let doing = || format!("replace {RESOLV_CONF} inside the stations");
+    let text = format!("nameserver {RESOLVER}\n");
+    replace(RESOLV_CONF, &text).context(|| format!("replace {RESOLV_CONF} inside the stations"))
+}
+
+/// Puts a file with this text over another one, for this mount namespace alone.
+fn replace(path: &str, text: &str) -> io::Result<()> {
     let none = None::<&str>;
-    mount(Some("tmpfs"), STAGING, Some("tmpfs"), MsFlags::empty(), Some("size=64k,mode=755"))
-        .context(doing)?;
-    let file = format!("{STAGING}/resolv.conf");
-    let written = fs::write(&file, format!("nameserver {RESOLVER}\n"))
-        .and_then(|()| Ok(mount(Some(&*file), RESOLV_CONF, none, MsFlags::MS_BIND, none)?));
+    mount(Some("tmpfs"), STAGING, Some("tmpfs"), MsFlags::empty(), Some("size=1m,mode=755"))?;
+    let file = format!("{STAGING}/file");
+    let written = fs::write(&file, text)
+        .and_then(|()| Ok(mount(Some(&*file), path, none, MsFlags::MS_BIND, none)?));
     // The file stays where it was bound; the folder becomes what it was.
     let gone = umount2(STAGING, MntFlags::MNT_DETACH).map_err(io::Error::from);
-    written.and(gone).context(doing)
+    written.and(gone)
+}
+
+/// Lets the names of stations resolve inside: before those that the host knows.
+///
+/// Where the system allows no such file, names do not resolve, and the run goes on.
+pub(crate) fn use_names(stations: &[LiveStationPlan]) {
+    let Ok(known) = fs::read_to_string(HOSTS) else { return };
+    let mut text = String::new();
+    for station in stations.iter().filter(|station| can_resolve(&station.name)) {
+        for (address, _) in station.devices.iter().flat_map(|device| &device.addresses) {
+            text.push_str(&format!("{address} {}\n", station.name));
+        }
+    }
+    let _ = replace(HOSTS, &(text + &known));
+}
+
+/// Tells whether a name is one of a host, and none that every host has.
+fn can_resolve(name: &str) -> bool {
+    let is_part = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
+    !name.is_empty() && name != "localhost" && name.chars().all(is_part)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_hosts_resolve_and_no_others() {
+        assert!(["near", "bob-2", "a.b_c"].into_iter().all(can_resolve));
+        assert!(!["", "localhost", "a b", "a\n1.2.3.4 b", "ä"].into_iter().any(can_resolve));
+    }
 
     #[test]
     fn a_child_has_the_numbers_of_its_parent() {

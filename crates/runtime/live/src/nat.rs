@@ -15,7 +15,7 @@ use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 
-use crate::error::{Context, LiveError, Result};
+use crate::error::{ErrorContext, LiveError, Result};
 use crate::plan::{DeviceKind, LivePlan, RoutePlan};
 use crate::program::installed;
 use crate::stations::Stations;

@@ -99,6 +99,14 @@ impl Netlink {
         self.tell(RouteNetlinkMessage::SetLink(message), 0)
     }
 
+    /// Sets the number of packets that the kernel keeps before the link.
+    pub(crate) fn set_queue(&mut self, index: u32, packets: u32) -> io::Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message.attributes.push(LinkAttribute::TxQueueLen(packets));
+        self.tell(RouteNetlinkMessage::SetLink(message), 0)
+    }
+
     /// Brings the link up, without address resolution and multicast: no other host is on it.
     pub(crate) fn up_quietly(&mut self, index: u32) -> io::Result<()> {
         let mut message = LinkMessage::default();

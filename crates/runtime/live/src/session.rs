@@ -10,12 +10,13 @@ use windfall_base::{Duration, Frame, Instant, Node, Payload, Port};
 use crate::account::{self, DeviceAccount, StationDrops};
 use crate::clock::SystemClock;
 use crate::control::Message;
-use crate::control_socket::ControlSocket;
+use crate::control_socket::{self, ControlSocket};
 use crate::device::StationDevice;
 use crate::driver::{Clock, Device, EventLoop, Lateness};
-use crate::error::{Context, LiveError, Result};
+use crate::error::{ErrorContext, LiveError, Result};
 use crate::kernel::KernelCounters;
 use crate::line::LineDevice;
+use crate::requests::{self, Clients, Reply};
 use crate::stations::Stations;
 use crate::system;
 use crate::terminal::Terminal;
@@ -24,6 +25,8 @@ use crate::terminal::Terminal;
 const STATIONS: u32 = 0;
 const SIGNALS: u32 = 1;
 const CONTROL_SOCKET: u32 = 2;
+/// The first of the names of clients at the control socket.
+const CLIENTS: u32 = 16;
 
 /// The priority of the loop, as `nice` counts it.
 pub const PRIORITY: i32 = -15;
@@ -72,6 +75,18 @@ pub trait Observer<N> {
         None
     }
 
+    /// The delay from which on packets count as beyond the limit of the run, if it has one.
+    fn late_limit(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Called with each request at the control socket, a line without its end; `lateness` is that
+    /// of the run so far.
+    fn request(&mut self, now: Instant, node: &mut N, lateness: &Lateness, line: &[u8]) -> Reply {
+        let _ = (now, node, lateness, line);
+        Reply::Line(r#"{"error":"this run takes no requests"}"#.to_owned())
+    }
+
     /// Called when a program has deleted a device of a station; the run goes on without it.
     fn lost(&mut self, _station: &str, _device: &str) {}
 
@@ -114,6 +129,13 @@ impl Signals {
             return self.take();
         }
         Some(signal)
+    }
+
+    /// Tells whether a signal that ends a program has come since the last call.
+    #[must_use]
+    pub fn has_ending(&self) -> bool {
+        let ending = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
+        std::iter::from_fn(|| self.take()).any(|it| ending.iter().any(|end| *end as i32 == it))
     }
 }
 
@@ -205,6 +227,9 @@ fn run_on<N: Node>(
         failed: Vec::new(),
         finished: false,
     };
+    if let Some(limit) = observer.late_limit() {
+        run.driver.set_limit(limit);
+    }
     // Lateness is what programs see of a busy machine. The stations keep their own priority; who
     // may not raise it goes on as before.
     let before = system::priority().unwrap_or(0);
@@ -328,9 +353,11 @@ impl<N: Node> Run<N> {
         control_socket: Option<&ControlSocket>,
         observer: &mut impl Observer<N>,
     ) -> Result<()> {
+        let mut clients = Clients::new(CLIENTS);
         while !self.finished {
+            let at_once = clients.has_request().then_some(Instant::START);
             self.driver
-                .turn_until(observer.wakeup())
+                .turn_until(observer.wakeup().into_iter().chain(at_once).min())
                 .context(|| "carry packets between the stations".into())?;
             self.note_ends(observer)?;
             let now = self.driver.clock_mut().now();
@@ -339,15 +366,53 @@ impl<N: Node> Run<N> {
                 match other {
                     STATIONS => self.handle_message()?,
                     SIGNALS => self.handle_signals(signals, observer),
-                    _ => {
-                        if let Some(control_socket) = control_socket {
-                            control_socket.serve(&self.stations);
+                    CONTROL_SOCKET => {
+                        while let Some(client) = control_socket.and_then(ControlSocket::accept) {
+                            clients.add(client, self.driver.parts().0);
                         }
                     }
+                    client => clients.attend(client, self.driver.parts().0),
                 }
             }
+            self.serve(&mut clients, observer)?;
         }
         Ok(())
+    }
+
+    /// Serves one request, if one waits.
+    fn serve(&mut self, clients: &mut Clients, observer: &mut impl Observer<N>) -> Result<()> {
+        let Some((client, line)) = clients.next_request(self.driver.parts().0) else {
+            return Ok(());
+        };
+        let lateness = self.driver.lateness();
+        let mut reply = None;
+        self.driver
+            .act(|node, now| reply = Some(observer.request(now, node, &lateness, &line)))
+            .context(|| "carry packets between the stations".into())?;
+        let clock = self.driver.parts().0;
+        match reply {
+            Some(Reply::Enter(line)) => match control_socket::announce(&self.stations) {
+                Ok(descriptor) => clients.answer_with(client, &line, &descriptor),
+                Err(error) => clients.answer(client, &requests::refused(&error), clock),
+            },
+            Some(Reply::Line(line)) => clients.answer(client, &line, clock),
+            Some(Reply::End(line)) => {
+                clients.answer(client, &line, clock);
+                self.ask_to_end(Signal::SIGTERM as i32);
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Asks the stations to end, or the command, whose end is that of the run.
+    fn ask_to_end(&mut self, signal: i32) {
+        let message = match self.ending {
+            Ending::OnSignal => Message::Finish,
+            Ending::WithCommand => Message::Signal(signal),
+        };
+        // Stations that are gone have been told already; what they said last is still to come.
+        let _ = self.stations.send(&message);
     }
 
     /// Waits no more for devices that are gone, and says which they are.
@@ -415,15 +480,12 @@ impl<N: Node> Run<N> {
                 stop();
                 continue;
             }
-            let message = match self.ending {
-                Ending::OnSignal if FOR_COMMANDS.iter().any(|it| *it as i32 == number) => continue,
-                Ending::OnSignal => Message::Finish,
+            match self.ending {
+                Ending::OnSignal if FOR_COMMANDS.iter().any(|it| *it as i32 == number) => {}
                 // What a terminal sends, it sends to the command as well.
-                Ending::WithCommand if signal.ssi_code == FROM_KERNEL => continue,
-                Ending::WithCommand => Message::Signal(number),
-            };
-            // Stations that are gone have been told already; what they said last is still to come.
-            let _ = self.stations.send(&message);
+                Ending::WithCommand if signal.ssi_code == FROM_KERNEL => {}
+                _ => self.ask_to_end(number),
+            }
         }
     }
 }

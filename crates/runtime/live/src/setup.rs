@@ -9,13 +9,17 @@ use std::path::Path;
 use nix::sched::CloneFlags;
 
 use crate::device::{StationDevice, packet, tun};
-use crate::error::{Context, LiveError, Result};
+use crate::error::{ErrorContext, LiveError, Result};
 use crate::hints;
 use crate::namespace;
 use crate::netlink::{Netlink, VethEnd};
 use crate::plan::{DeviceKind, DevicePlan, LivePlan, LiveStationPlan, RoutePlan};
 use crate::system;
 
+/// The number of packets that the kernel keeps for a device. They wait in the queue of the link,
+/// which has its limits from the scenario; here they wait only while this process does not run, and
+/// a burst that comes then should fit in.
+const DEVICE_QUEUE: u32 = 4_000;
 /// The folder of the kernel's parameters.
 const PARAMETERS: &str = "/proc/sys";
 /// The number of checks, a millisecond apart, after which a station is taken to have its addresses.
@@ -155,6 +159,7 @@ fn virtual_ethernet(
 fn bring_up(netlink: &mut Netlink, device: &DevicePlan) -> io::Result<()> {
     let index = netlink.index(&device.name)?;
     netlink.set_mtu(index, device.mtu)?;
+    netlink.set_queue(index, DEVICE_QUEUE)?;
     netlink.up_quietly(index)?;
     for (address, prefix) in &device.addresses {
         netlink.add_address(index, *address, *prefix)?;

@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use crate::congestion;
 use crate::control::{Control, Message};
 use crate::device::StationDevice;
-use crate::error::{Context, LiveError, Result};
+use crate::error::{ErrorContext, LiveError, Result};
 use crate::hints::Hints;
 use crate::identity::Identity;
 use crate::namespace;

@@ -15,7 +15,7 @@ use nix::time::ClockId;
 use nix::unistd::Pid;
 
 use crate::control::{Control, Message};
-use crate::error::{Context, LiveError, Result};
+use crate::error::{ErrorContext, LiveError, Result};
 use crate::grace::{GracePeriod, Programs};
 use crate::identity::Identity;
 use crate::kernel;
@@ -135,6 +135,7 @@ impl<'a> Supervisor<'a> {
         if work.plan.has_nat {
             namespace::use_resolver()?;
         }
+        namespace::use_names(&work.plan.stations);
         let (stations, kind) = setup::build_all(&work.plan)?;
         let send = |message| control.send(&message).context(|| "report the devices".into());
         let copy = |descriptor: &std::os::fd::OwnedFd| {

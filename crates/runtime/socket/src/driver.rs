@@ -91,8 +91,9 @@ pub(crate) struct State {
     driver: Driver,
     /// The number of callers that wait for the one that drives.
     waiting: usize,
-    /// The last time at which a caller drove.
-    driven: Instant,
+    /// The last time at which a caller drove; an endpoint whose callers have not is driven in the
+    /// background from the first moment on.
+    driven: Option<Instant>,
     /// The background thread sleeps until the driving caller stops.
     asleep: bool,
     /// The busy polling of callers.
@@ -144,7 +145,7 @@ impl Handle {
             hints: Hints::ask(),
             driver: Driver::Idle,
             waiting: 0,
-            driven: clock.now(),
+            driven: None,
             asleep: false,
             eager: Eager::default(),
             heard: clock.now(),
@@ -246,12 +247,12 @@ impl Core {
             }
             if state.driver == Driver::Idle {
                 state = self.turn(state, Driver::Caller, deadline)?;
-                state.driven = self.clock.now();
+                state.driven = Some(self.clock.now());
                 continue;
             }
             if state.driver == Driver::Background {
                 // It releases the socket when it sees that a caller was here just now.
-                state.driven = now;
+                state.driven = Some(now);
                 self.wake();
             }
             let span = deadline.map_or(QUIET, |deadline| deadline.saturating_since(now).min(QUIET));
@@ -489,7 +490,7 @@ impl Core {
                 state.connections.clear();
                 self.transmit(&mut state);
             }
-            let recent = now.saturating_since(state.driven) < YIELD;
+            let recent = state.driven.is_some_and(|driven| now.saturating_since(driven) < YIELD);
             if state.driver != Driver::Idle || recent && !state.ended {
                 // A caller that waits for long wakes this thread when it stops.
                 state.asleep = !recent && !state.ended;

@@ -2,7 +2,11 @@
 //!
 //! A new file or folder belongs to the user who called through sudo, if there is one; what was
 //! there stays whose it is. [`write()`] fills a file, [`replace`] and [`Replacement`] put a whole
-//! one in its place, [`PendingFile`] is opened before there is anything to write.
+//! one in its place, [`PendingFile`] is opened before there is anything to write, [`Evidence`] is
+//! written while a run goes on, which it never stops.
+
+mod evidence;
+mod pipe;
 
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
@@ -13,6 +17,8 @@ use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+
+pub use evidence::Evidence;
 
 /// Links that are followed one after another, as many as Linux follows.
 const LINKS: usize = 40;
@@ -57,6 +63,7 @@ impl Replacement {
     /// # Errors
     /// If no file can be made there.
     pub fn begin(path: &Path) -> io::Result<Self> {
+        refuse_dash(path)?;
         let path = target(path)?;
         let old = fs::metadata(&path).ok();
         let is_plain = old.as_ref().is_none_or(fs::Metadata::is_file);
@@ -75,6 +82,12 @@ impl Replacement {
     fn in_place(path: PathBuf) -> io::Result<Self> {
         let file = File::create(&path)?;
         Ok(Self { file, path, beside: None })
+    }
+
+    /// Returns the open file, to which others may write before it is placed.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        &self.file
     }
 
     /// Appends to the file.
@@ -119,6 +132,7 @@ impl Drop for Replacement {
 /// # Errors
 /// If a folder cannot be made, or something else has its name.
 pub fn make_folder(path: &Path) -> io::Result<()> {
+    refuse_dash(path)?;
     if path.is_dir() {
         return Ok(());
     }
@@ -229,8 +243,19 @@ pub fn distinct(named: &[(&str, Option<&Path>)]) -> Result<(), String> {
     Ok(())
 }
 
+/// Refuses the name by which programs call the standard output: who gives it does not expect a
+/// file. Commands that write there look for it before they open anything.
+fn refuse_dash(path: &Path) -> io::Result<()> {
+    if path.as_os_str() != "-" {
+        return Ok(());
+    }
+    let message = "- is the standard output elsewhere; use /dev/stdout, or ./- for such a file";
+    Err(io::Error::new(ErrorKind::InvalidInput, message))
+}
+
 /// Opens a file to write to it, and leaves in it what is there; also tells whether it is new.
 fn open(path: &Path) -> io::Result<(File, bool)> {
+    refuse_dash(path)?;
     match OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(file) => {
             give_away(&file);

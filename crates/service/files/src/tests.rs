@@ -22,6 +22,15 @@ fn a_link_to_nothing_is_followed_and_stays() {
 }
 
 #[test]
+fn the_name_of_the_standard_output_is_no_file() {
+    let dash = Path::new("-");
+    for error in [write(dash, b"").err(), replace(dash, b"").err(), make_folder(dash).err()] {
+        assert!(error.expect("it is refused").to_string().contains("/dev/stdout"));
+    }
+    assert!(!dash.exists());
+}
+
+#[test]
 fn links_in_a_circle_are_an_error_and_stay() {
     let folder = Folder::new("files-circle");
     let (one, other) = (folder.path().join("one"), folder.path().join("other"));

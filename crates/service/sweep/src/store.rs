@@ -20,14 +20,21 @@ const FORMAT: &str = "{\"format\":\"windfall-sweep-runs/1\"}";
 /// Finished runs, in a file to which each is appended when it ends.
 ///
 /// A line that was cut by the end of the machine or of the program is dropped; every other run is
-/// read back, and counts once however often it stands there.
-#[derive(Debug)]
+/// read back, and counts once however often it stands there. A store without a folder keeps them in
+/// memory.
+#[derive(Debug, Default)]
 pub struct RunStore {
+    place: Option<Place>,
+    finished: BTreeMap<String, KeptRun>,
+}
+
+/// The file of a store.
+#[derive(Debug)]
+struct Place {
     path: PathBuf,
     file: File,
     /// Held as long as the store is open.
     _lock: File,
-    finished: BTreeMap<String, KeptRun>,
 }
 
 /// A line of the file.
@@ -66,7 +73,7 @@ impl RunStore {
         if whole == 0 {
             file.write_all(format!("{FORMAT}\n").as_bytes()).map_err(disk)?;
         }
-        Ok(Self { path, file, _lock: lock, finished })
+        Ok(Self { place: Some(Place { path, file, _lock: lock }), finished })
     }
 
     /// Returns the measures of a run, if it has finished.
@@ -101,10 +108,17 @@ impl RunStore {
             return Ok(());
         }
         let kept = KeptRun { run: run.identity.clone(), seed: run.seed.0, point, measures };
-        let written = self.file.write_all(line(&kept).as_bytes());
-        written.map_err(|error| SweepError::Disk { path: self.path.clone(), error })?;
+        if let Some(place) = &mut self.place {
+            let written = place.file.write_all(line(&kept).as_bytes());
+            written.map_err(|error| SweepError::Disk { path: place.path.clone(), error })?;
+        }
         self.finished.insert(run.identity.clone(), kept);
         Ok(())
+    }
+
+    /// Leaves the folder to other sweeps; what has finished stays in memory.
+    pub fn close(&mut self) {
+        self.place = None;
     }
 
     /// Writes the file anew in an order that does not depend on which run ended first.
@@ -112,12 +126,13 @@ impl RunStore {
     /// # Errors
     /// If the file cannot be written; what was kept before is still there then.
     pub fn settle(&mut self) -> Result<(), SweepError> {
+        let Some(place) = &mut self.place else { return Ok(()) };
         let lines: String = self.finished.values().map(line).collect();
-        let beside = self.path.with_extension("jsonl.new");
-        let disk = |error| SweepError::Disk { path: self.path.clone(), error };
+        let beside = place.path.with_extension("jsonl.new");
+        let disk = |error| SweepError::Disk { path: place.path.clone(), error };
         fs::write(&beside, format!("{FORMAT}\n{lines}")).map_err(disk)?;
-        fs::rename(&beside, &self.path).map_err(disk)?;
-        self.file = OpenOptions::new().append(true).open(&self.path).map_err(disk)?;
+        fs::rename(&beside, &place.path).map_err(disk)?;
+        place.file = OpenOptions::new().append(true).open(&place.path).map_err(disk)?;
         Ok(())
     }
 }

@@ -91,7 +91,7 @@ impl Advice {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Self, TuneError> {
         let traces = channel.both_ways(seed);
-        let sizes = sizes(channel.link, needs);
+        let sizes = sizes(channel.link, needs)?;
         let modes = LinkMode::of(channel.link);
         let mut trials = Vec::new();
         for mode in modes {
@@ -234,16 +234,20 @@ fn best(trials: &[Trial], needs: &TrafficNeeds) -> usize {
 }
 
 /// The sizes to try: that of the application, or those of the link, but none that its data fill
-/// only when they are of no use any more.
-fn sizes(link: TunedLink, needs: &TrafficNeeds) -> Vec<u32> {
+/// only when they are of no use any more, and none that the part that must be right exceeds.
+fn sizes(link: TunedLink, needs: &TrafficNeeds) -> Result<Vec<u32>, TuneError> {
     if let Some(size) = needs.size {
-        return vec![size];
+        return Ok(vec![size]);
     }
     let is_in_time =
         |size: u32| needs.deadline.is_none_or(|it| needs.rate.time_of(size as usize) <= it);
-    let all = link.sizes();
-    let in_time: Vec<u32> = all.iter().copied().filter(|&size| is_in_time(size)).collect();
-    if in_time.is_empty() { all[..1].to_vec() } else { in_time }
+    let all: Vec<u32> = link.sizes().iter().copied().filter(|&it| it >= needs.exact).collect();
+    let Some(&least) = all.first() else {
+        let largest = link.sizes().iter().copied().max().unwrap_or_default();
+        return Err(TuneError::TooExact { exact: needs.exact, largest });
+    };
+    let in_time: Vec<u32> = all.into_iter().filter(|&size| is_in_time(size)).collect();
+    Ok(if in_time.is_empty() { vec![least] } else { in_time })
 }
 
 #[cfg(test)]

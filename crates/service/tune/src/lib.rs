@@ -7,9 +7,11 @@
 //!   those of the classes of paper 001.
 //! - [`Advice`]: every mode tried over that channel in simulated time, by the code that runs the
 //!   link in real time too, and the mode that serves the application best.
+//! - [`CalibratedModel`]: an energy model fitted to two measured lifetimes.
 
 mod advice;
 mod channel;
+mod lifetimes;
 mod log;
 mod mode;
 mod needs;
@@ -17,6 +19,7 @@ mod trial;
 
 pub use advice::{Advice, PaperChoice};
 pub use channel::{ChannelError, MeasuredChannel, TunedLink};
+pub use lifetimes::{CalibratedModel, MeasuredLifetimes};
 pub use mode::LinkMode;
 pub use needs::{ApplicationClass, TrafficNeeds};
 pub use trial::{Trial, TuneError};

@@ -46,6 +46,23 @@ pub enum TuneError {
         /// Bytes of data in a datagram.
         size: u32,
     },
+    /// Nothing that a lifetime could be of.
+    #[error(
+        "no station has an energy model with a battery: add energy = \"laptop-2000\" to the \
+         scenario, or a model of your own"
+    )]
+    NoBattery,
+    /// More bytes must be right than a datagram has.
+    #[error(
+        "{exact} bytes must be right, and the largest datagram that is tried has {largest}: give \
+         fewer, or the size of the datagrams with --size"
+    )]
+    TooExact {
+        /// Bytes at the front that must be right.
+        exact: u32,
+        /// Bytes of the largest datagram.
+        largest: u32,
+    },
     /// The rate is below one datagram in a trial.
     #[error("{rate} is less than one datagram of {size} bytes in ten minutes: use a higher rate")]
     TooSlow {

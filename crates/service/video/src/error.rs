@@ -38,4 +38,29 @@ pub enum VideoError {
     /// Nothing of RTP came.
     #[error("no video came to port {0}: no packet of RTP")]
     Silence(u16),
+    /// Datagrams came, and none of them belongs to a stream.
+    #[error(
+        "no video came to port {port}: of {strangers} datagrams none is RTP of payload type 96; \
+         has the sender the same --port and --protocol?"
+    )]
+    Strangers {
+        /// The port that was listened on.
+        port: u16,
+        /// The datagrams that came.
+        strangers: u64,
+    },
+    /// Packets of a stream came, and none of them holds the beginning of a picture.
+    #[error(
+        "no picture came to port {port}: {packets} packets of RTP hold no beginning of one; has \
+         the sender the same --codec?"
+    )]
+    NoPicture {
+        /// The port that was listened on.
+        port: u16,
+        /// The packets that came.
+        packets: u32,
+    },
+    /// The receiver was told to end before a picture came.
+    #[error("ended before a picture came to port {0}")]
+    Stopped(u16),
 }

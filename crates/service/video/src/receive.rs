@@ -11,6 +11,7 @@ use windfall_rtp::{CodedPicture, RtcpPacket, RtpPacket, VIDEO_CLOCK, VideoCodec}
 use crate::PAYLOAD_TYPE;
 use crate::clock::VideoTime;
 use crate::error::VideoError;
+use crate::missing::Missing;
 use crate::session::{Session, first_timestamp};
 use crate::socket::{VideoProtocol, VideoSocket};
 
@@ -18,6 +19,8 @@ use crate::socket::{VideoProtocol, VideoSocket};
 const TICK: Duration = Duration::from_millis(20);
 /// Sources that are listened to at once; the others are ignored.
 const SOURCES: usize = 8;
+/// Packets that a sender counts beyond those expected at most; more are another count.
+const LONGEST_GAP: u32 = 1 << 24;
 
 /// The settings of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,6 +51,12 @@ pub struct VideoReport {
     pub pictures: usize,
     /// The pictures of which no packet is missing.
     pub whole: usize,
+    /// The pictures of which nothing came, by the times of the others and the packets that are
+    /// missing.
+    pub pictures_lost: usize,
+    /// The packets that the sender counts in its goodbye beyond the expected ones: before the first
+    /// that came, or after the last. `None` if no goodbye came.
+    pub lost_outside: Option<u32>,
     /// The mean time from the picture to the arrival of its packets, by the sender's reports.
     pub delay_seconds: Option<f64>,
     /// The interarrival jitter (RFC 3550, A.8).
@@ -70,14 +79,18 @@ pub struct ReceivedVideo {
     seen_first: u32,
 }
 
-/// Receives one stream until its goodbye, or until nothing more comes. Of several sources that send
-/// at once it is the one of the most packets; what is no RTP of this payload type is ignored.
+/// Receives one stream until its goodbye, or until nothing more comes, or until `is_stopped` says
+/// so, which is asked many times a second. Of several sources that send at once it is the one of
+/// the most packets; what is no RTP of this payload type is ignored.
 ///
 /// # Errors
-/// If there is no socket, or it fails, or nothing comes.
+/// If there is no socket, or it fails, or no picture comes.
 //= S1.4
 //= S1.8
-pub fn receive_video(config: &VideoReceiverConfig) -> Result<ReceivedVideo, VideoError> {
+pub fn receive_video(
+    config: &VideoReceiverConfig,
+    is_stopped: &mut dyn FnMut() -> bool,
+) -> Result<ReceivedVideo, VideoError> {
     let time = VideoTime::start();
     let at = SocketAddr::new(config.on, config.port);
     let socket = VideoSocket::bind(config.protocol, at)?;
@@ -89,14 +102,19 @@ pub fn receive_video(config: &VideoReceiverConfig) -> Result<ReceivedVideo, Vide
     // The first report of a source comes before its first packet, and waits for it.
     let mut early = BTreeMap::new();
     let mut arrivals = Vec::new();
+    let mut strangers = 0;
     loop {
         socket.receive(TICK, &mut arrivals)?;
         let now = time.now();
         for bytes in arrivals.drain(..) {
-            let Ok(packet) = RtpPacket::parse(&bytes) else { continue };
+            let packet = RtpPacket::parse(&bytes);
+            let Some(packet) = packet.ok().filter(|it| it.header.payload_type == PAYLOAD_TYPE)
+            else {
+                strangers += 1;
+                continue;
+            };
             let header = packet.header;
-            let is_known = sessions.contains_key(&header.ssrc);
-            if header.payload_type != PAYLOAD_TYPE || !(is_known || sessions.len() < SOURCES) {
+            if !sessions.contains_key(&header.ssrc) && sessions.len() == SOURCES {
                 continue;
             }
             let session = sessions.entry(header.ssrc).or_insert_with(|| {
@@ -106,20 +124,33 @@ pub fn receive_video(config: &VideoReceiverConfig) -> Result<ReceivedVideo, Vide
             session.take(&time, now, &packet, &bytes);
         }
         take_reports(&control, &mut sessions, &mut early);
+        let is_stopped = is_stopped();
         let busiest = sessions.iter().max_by_key(|(_, it)| it.statistics.received());
         let Some(busiest) = busiest.map(|(ssrc, _)| *ssrc) else {
-            if now.saturating_since(start) > config.idle.saturating_mul(6) {
-                return Err(VideoError::Silence(config.port));
+            let is_late = now.saturating_since(start) > config.idle.saturating_mul(6);
+            match (is_stopped, strangers) {
+                (true, _) => return Err(VideoError::Stopped(config.port)),
+                (false, 0) if is_late => return Err(VideoError::Silence(config.port)),
+                (false, _) if is_late => {
+                    return Err(VideoError::Strangers { port: config.port, strangers });
+                }
+                _ => continue,
             }
-            continue;
         };
-        let mut is_over = false;
+        let mut is_over = is_stopped;
         for (ssrc, session) in &mut sessions {
             is_over |= session.play(now, config.idle) && *ssrc == busiest;
         }
         let finished = if is_over { sessions.remove(&busiest) } else { None };
         if let Some(session) = finished {
-            return Ok(ReceivedVideo::of(busiest, session));
+            let video = ReceivedVideo::of(busiest, session);
+            return match (video.has_picture(config.codec), is_stopped) {
+                (true, _) => Ok(video),
+                (false, true) => Err(VideoError::Stopped(config.port)),
+                (false, false) => {
+                    Err(VideoError::NoPicture { port: config.port, packets: video.report.received })
+                }
+            };
         }
     }
 }
@@ -159,16 +190,39 @@ fn take_reports(
 impl ReceivedVideo {
     fn of(ssrc: u32, mut session: Session) -> Self {
         session.finish();
+        let (expected, lost) = (session.statistics.expected(), session.statistics.lost());
+        // A number of another sender's making may be anything.
+        let lost_outside =
+            session.sent.map(|sent| sent.wrapping_sub(expected)).filter(|it| *it < LONGEST_GAP);
+        let missing =
+            Missing { inside: lost.max(0) as u32, outside: lost_outside.unwrap_or(0), expected };
         let report = VideoReport {
             received: session.statistics.received(),
-            lost: session.statistics.lost(),
+            lost,
             pictures: session.pictures.len(),
             whole: session.pictures.iter().filter(|it| it.is_whole).count(),
+            pictures_lost: missing.pictures(session.pictures.iter().map(|it| it.timestamp)),
+            lost_outside,
             delay_seconds: session.delay(),
             jitter_seconds: f64::from(session.statistics.jitter()) / f64::from(VIDEO_CLOCK),
             ..VideoReport::default()
         };
         Self { report, ssrc, seen_first: session.seen_first, pictures: session.pictures }
+    }
+
+    /// Tells whether a picture of the format begins in it.
+    fn has_picture(&self, codec: VideoCodec) -> bool {
+        self.pictures.iter().any(|picture| match codec {
+            VideoCodec::H263Plus | VideoCodec::H263 => {
+                picture.data.windows(3).any(|it| matches!(it, [0, 0, 0x80..=0x83]))
+            }
+            // Slices of pictures, whole or the first partition of them.
+            VideoCodec::H264 => {
+                let kind = |it: &[u8]| it[3] & 0x1f;
+                let mut starts = picture.data.windows(4).filter(|it| it.starts_with(&[0, 0, 1]));
+                starts.any(|it| matches!(kind(it), 1 | 2 | 5))
+            }
+        })
     }
 
     /// Returns the stream that arrived: the pictures one after the other.
@@ -208,10 +262,13 @@ impl VideoReport {
     /// Returns the report in a few lines.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let Self { received, lost, pictures, whole, jitter_seconds, .. } = self;
-        let mut text = format!(
-            "{received} packets received, {lost} lost; {whole} of {pictures} pictures whole\n"
-        );
+        let Self { received, lost, pictures, whole, pictures_lost, jitter_seconds, .. } = self;
+        let mut text = format!("{received} packets received, {lost} lost");
+        if let Some(more) = self.lost_outside.filter(|it| *it > 0) {
+            text += &format!(" and {more} at the ends");
+        }
+        let all = pictures + pictures_lost;
+        text += &format!("; {whole} of {all} pictures whole, {pictures_lost} lost\n");
         text += &match self.delay_seconds {
             Some(delay) => format!("mean delay {delay:.3} s, "),
             None => "no report of the sender came, ".to_owned(),

@@ -32,6 +32,9 @@ pub(crate) struct Session {
     pub(crate) seen_first: u32,
     /// A time of day and the timestamp of that time, by the last sender report.
     report: Option<(u64, u32)>,
+    /// The packets that the sender has sent, by its last report and by its goodbye.
+    reported: Option<u32>,
+    pub(crate) sent: Option<u32>,
     /// The sum of the delays in seconds, and their number.
     delays: (f64, u32),
     last: Instant,
@@ -56,6 +59,8 @@ impl Session {
             kept: 0,
             seen_first: packet.header.timestamp,
             report,
+            reported: None,
+            sent: None,
             delays: (0.0, 0),
             last: now,
             is_over: false,
@@ -88,6 +93,7 @@ impl Session {
     /// Takes a sender report, and returns the answer.
     pub(crate) fn take_report(&mut self, info: &SenderInfo) -> Vec<u8> {
         self.report = Some((info.ntp, info.timestamp));
+        self.reported = Some(info.packets);
         let mut block = self.statistics.report(self.ssrc);
         block.last_report = (info.ntp >> 16) as u32;
         let blocks = vec![block];
@@ -99,24 +105,24 @@ impl Session {
         ])
     }
 
+    /// Takes a goodbye, which stands behind the last report.
     pub(crate) fn take_goodbye(&mut self) {
         self.is_over = true;
+        self.sent = self.reported;
     }
 
     /// Passes on the packets whose playout time has come; `true` when the stream is over.
     pub(crate) fn play(&mut self, now: Instant, idle: Duration) -> bool {
-        while let Some(packet) = self.buffer.poll(now) {
-            if let Ok(packet) = RtpPacket::parse(&packet.item) {
-                self.depacketizer.push(&packet.header, packet.payload, &[]);
-            }
-        }
-        self.collect();
+        self.pass_on(now);
         let is_silent = now.saturating_since(self.last) > idle;
         (self.is_over && self.buffer.is_empty()) || is_silent || self.kept > KEPT
     }
 
-    /// Ends the picture under way.
+    /// Passes on everything that has come, and ends the picture under way.
     pub(crate) fn finish(&mut self) {
+        while let Some(at) = self.buffer.poll_timeout() {
+            self.pass_on(at);
+        }
         self.depacketizer.finish();
         self.collect();
     }
@@ -125,6 +131,16 @@ impl Session {
     pub(crate) fn delay(&self) -> Option<f64> {
         let (sum, count) = self.delays;
         (count > 0).then(|| sum / f64::from(count))
+    }
+
+    /// Passes on the packets whose playout time has come.
+    fn pass_on(&mut self, now: Instant) {
+        while let Some(packet) = self.buffer.poll(now) {
+            if let Ok(packet) = RtpPacket::parse(&packet.item) {
+                self.depacketizer.push(&packet.header, packet.payload, &[]);
+            }
+            self.collect();
+        }
     }
 
     fn collect(&mut self) {

@@ -66,10 +66,9 @@ impl VideoSocket {
             }
             Self::Lite(socket) => {
                 let mut batch = Vec::new();
-                if !socket.wait_readable(Some(span))? {
-                    return Ok(());
-                }
-                let received = socket.receive(&mut batch).map(drop);
+                let received = socket.wait_readable(Some(span)).and_then(|is_there| {
+                    if is_there { socket.receive(&mut batch).map(drop) } else { Ok(()) }
+                });
                 arrivals.extend(batch.into_iter().map(|it| it.data.to_vec()));
                 received
             }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use windfall_base::Duration;
+use windfall_rtp::{RtcpPacket, RtpHeader, RtpPacket, SenderInfo};
 use windfall_socket::Carrier;
 use windfall_video::{
     CodedClip, EncodeConfig, ReceivedVideo, VideoCodec, VideoError, VideoProtocol,
@@ -66,7 +67,7 @@ fn exchange(
     let sender = VideoSenderConfig { to: HERE, port, protocol, ..SENDER };
     let stranger = UdpSocket::bind((HERE, 0)).expect("a port");
     std::thread::scope(|scope| {
-        let received = scope.spawn(|| receive_video(&receiver));
+        let received = scope.spawn(|| receive_video(&receiver, &mut || false));
         // The port of reports is taken once the receiver is there.
         while UdpSocket::bind((HERE, port + 1)).is_ok() {
             std::thread::yield_now();
@@ -113,7 +114,7 @@ fn silence_is_an_error_with_the_port() {
         buffer: Duration::ZERO,
         idle: Duration::from_millis(20),
     };
-    let error = receive_video(&receiver).expect_err("nothing came");
+    let error = receive_video(&receiver, &mut || false).expect_err("nothing came");
     assert!(matches!(error, VideoError::Silence(it) if it == port), "{error}");
 }
 
@@ -171,7 +172,7 @@ fn over_a_line_that_worsens(adapts: bool) -> (ReceivedVideo, Vec<(usize, u32)>) 
     let sender = VideoSenderConfig { port: line_port, payload: 1_000, reports, ..SENDER };
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let received = scope.spawn(|| receive_video(&receiver));
+        let received = scope.spawn(|| receive_video(&receiver, &mut || false));
         let inputs = [bound(line_port), bound(line_port + 1)];
         let until = &is_over;
         scope.spawn(move || line(&inputs, port, until));
@@ -204,4 +205,125 @@ fn the_rate_follows_a_line_that_worsens_and_the_delay_stays_small() {
     assert!(rates.iter().any(|(_, rate)| *rate <= 96_000), "{rates:?}");
     assert!(delay(&adapted) < 0.6 * delay(&fixed), "{:?} {:?}", adapted.report, fixed.report);
     assert_eq!(adapted.report.whole, adapted.report.pictures);
+}
+
+/// Sends pictures of one packet each by their numbers, and, if there is a last `count`, the report
+/// with it and a goodbye; returns what the receiver makes of it.
+fn by_hand(
+    payloads: &[(u16, &[u8])],
+    count: Option<u32>,
+    is_stopped: &AtomicBool,
+    after: impl Fn(),
+) -> Result<ReceivedVideo, VideoError> {
+    const SSRC: u32 = 77;
+    let port = free_port();
+    let receiver = VideoReceiverConfig {
+        on: HERE,
+        port,
+        protocol: VideoProtocol::Udp,
+        codec: VideoCodec::H263Plus,
+        buffer: Duration::from_secs(30),
+        idle: Duration::from_secs(1),
+    };
+    let socket = UdpSocket::bind((HERE, 0)).expect("a port");
+    std::thread::scope(|scope| {
+        let received = scope
+            .spawn(move || receive_video(&receiver, &mut || is_stopped.load(Ordering::Relaxed)));
+        while UdpSocket::bind((HERE, port + 1)).is_ok() {
+            std::thread::yield_now();
+        }
+        for (number, payload) in payloads {
+            let header = RtpHeader {
+                marker: true,
+                payload_type: 96,
+                sequence: number.wrapping_add(u16::MAX - 3),
+                timestamp: u32::from(*number) * 9_000,
+                ssrc: SSRC,
+            };
+            let packet = RtpPacket { header, payload, ..RtpPacket::default() }.encode();
+            socket.send_to(&packet, (HERE, port)).expect("it sends");
+        }
+        if let Some(packets) = count {
+            let sender = Some(SenderInfo { ntp: 0, timestamp: 0, packets, octets: 0 });
+            let goodbye = RtcpPacket::encode_compound(&[
+                RtcpPacket::Report { ssrc: SSRC, sender, blocks: Vec::new() },
+                RtcpPacket::Goodbye { sources: vec![SSRC], reason: None },
+            ]);
+            // Not before the receiver knows the source.
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            socket.send_to(&goodbye, (HERE, port + 1)).expect("it sends");
+        }
+        after();
+        received.join().expect("no panic")
+    })
+}
+
+/// The payload of a picture: the beginning of one, without its two zeros, in a packet of RFC 4629.
+const PICTURE: &[u8] = &[4, 0, 0x80, 2, 0x1c, 0xa8, 9, 9, 9];
+
+#[test]
+fn pictures_of_which_nothing_came_are_counted() {
+    let pictures = |numbers: &[u16]| numbers.iter().map(|it| (*it, PICTURE)).collect::<Vec<_>>();
+    let running = AtomicBool::new(false);
+    let report = |numbers: &[u16], count| {
+        let video = by_hand(&pictures(numbers), count, &running, || {});
+        video.expect("pictures came").report
+    };
+    let all = report(&[0, 1, 2, 3, 4, 5], Some(6));
+    assert_eq!((all.pictures, all.pictures_lost, all.lost_outside), (6, 0, Some(0)), "{all:?}");
+    // The fourth and fifth, and two before the first or after the last.
+    let some = report(&[0, 1, 2, 5, 6, 7], Some(10));
+    assert_eq!((some.pictures, some.lost, some.lost_outside), (6, 2, Some(2)), "{some:?}");
+    assert_eq!(some.pictures_lost, 4, "{some:?}");
+    let text = some.to_text();
+    let expected = "6 packets received, 2 lost and 2 at the ends; 6 of 10 pictures whole, 4 lost\n";
+    assert!(text.starts_with(expected), "{text}");
+    let silent = report(&[0, 1, 3], None);
+    assert_eq!((silent.pictures_lost, silent.lost_outside), (1, None), "{silent:?}");
+}
+
+#[test]
+fn a_receiver_that_is_told_to_end_has_what_came() {
+    let stopped = AtomicBool::new(false);
+    let stop = || {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        stopped.store(true, Ordering::Relaxed);
+    };
+    let payloads: Vec<_> = (0..5).map(|it| (it, PICTURE)).collect();
+    // All of it waits in the jitter buffer.
+    let video = by_hand(&payloads, None, &stopped, stop).expect("pictures came");
+    assert_eq!((video.report.pictures, video.report.whole), (5, 5));
+    assert_eq!(video.stream(), [&[0, 0][..], &PICTURE[2..]].concat().repeat(5));
+    let error = by_hand(&[], None, &AtomicBool::new(true), || {}).expect_err("nothing came");
+    assert!(matches!(error, VideoError::Stopped(_)), "{error}");
+}
+
+#[test]
+fn a_stream_without_a_picture_is_an_error_that_says_what_came() {
+    let running = AtomicBool::new(false);
+    let error = by_hand(&[(0, &[0, 0, 7, 7]), (1, &[9])], None, &running, || {});
+    let error = error.expect_err("no picture came");
+    assert!(matches!(error, VideoError::NoPicture { packets: 2, .. }), "{error}");
+    let port = free_port();
+    let receiver = VideoReceiverConfig {
+        on: HERE,
+        port,
+        protocol: VideoProtocol::Udp,
+        codec: VideoCodec::H263Plus,
+        buffer: Duration::ZERO,
+        idle: Duration::from_millis(300),
+    };
+    let stranger = UdpSocket::bind((HERE, 0)).expect("a port");
+    let error = std::thread::scope(|scope| {
+        let received = scope.spawn(|| receive_video(&receiver, &mut || false));
+        while UdpSocket::bind((HERE, port + 1)).is_ok() {
+            std::thread::yield_now();
+        }
+        let other_type = [&[0x80, 5, 0, 1, 0, 0, 0, 0, 1, 2, 3, 5][..], &[0; 40]].concat();
+        for datagram in [b"garbage", &other_type[..]] {
+            stranger.send_to(datagram, (HERE, port)).expect("it sends");
+        }
+        received.join().expect("no panic").expect_err("strangers alone")
+    });
+    assert!(matches!(error, VideoError::Strangers { strangers: 2, .. }), "{error}");
 }

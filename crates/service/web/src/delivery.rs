@@ -24,6 +24,8 @@ use crate::server::{Reply, WayNote, empty};
 
 /// The memory for all bodies on their way, in KiB.
 const MEMORY: usize = 512 << 10;
+/// Bytes that may wait for the calls of one client.
+const FOR_ONE: usize = MEMORY << 8;
 /// The time in which a called client answers, and in which one that calls comes for its body.
 const ANSWER: Duration = Duration::from_secs(2);
 const FETCHED_WITHIN: Duration = Duration::from_secs(10);
@@ -74,6 +76,8 @@ impl BodySource {
 /// A body that a client may come for.
 struct Waiting {
     parcel: Parcel,
+    /// The client that asked for it.
+    peer: IpAddr,
     _memory: OwnedSemaphorePermit,
 }
 
@@ -214,10 +218,10 @@ impl BodyDelivery {
             Opener::Client { .. } => {
                 let reading = spawn_blocking(move || to_parcel(source));
                 let parcel = reading.await.map_err(|_| "busy")??;
-                let waiting = Waiting { parcel, _memory: memory };
+                let waiting = Waiting { parcel, peer, _memory: memory };
                 match open {
                     Some(open) => drop(spawn_blocking(move || open.send(waiting))),
-                    None => self.keep(waiting),
+                    None => self.keep(waiting)?,
                 }
             }
         }
@@ -245,14 +249,25 @@ impl BodyDelivery {
     }
 
     /// Keeps a body for a client that calls, for some time.
-    fn keep(self: &Arc<Self>, waiting: Waiting) {
-        let token = waiting.parcel.token;
-        self.waiting().insert(token, waiting);
+    ///
+    /// # Errors
+    /// If too much waits for the same client, who could otherwise take the room of all.
+    fn keep(self: &Arc<Self>, body: Waiting) -> Result<(), &'static str> {
+        let token = body.parcel.token;
+        let mut waiting = self.waiting();
+        let own = waiting.values().filter(|it| it.peer == body.peer);
+        let own: usize = own.map(|it| it.parcel.bytes.len()).sum();
+        if own > 0 && own.saturating_add(body.parcel.bytes.len()) > FOR_ONE {
+            return Err("busy");
+        }
+        waiting.insert(token, body);
+        drop(waiting);
         let delivery = Arc::clone(self);
         tokio::spawn(async move {
             tokio::time::sleep(FETCHED_WITHIN.into()).await;
             delivery.waiting().remove(&token);
         });
+        Ok(())
     }
 
     fn waiting(&self) -> std::sync::MutexGuard<'_, BTreeMap<TransferToken, Waiting>> {

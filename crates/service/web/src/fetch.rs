@@ -9,11 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http_body_util::{BodyExt as _, Limited};
-use hyper::body::{Body as _, Incoming};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
 use hyper::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderValue, IF_RANGE, LAST_MODIFIED,
-    RANGE, TRANSFER_ENCODING,
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderValue, IF_RANGE, LAST_MODIFIED, RANGE,
 };
 use hyper::http::response;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri};
@@ -26,11 +25,14 @@ use windfall_socket::{SapListener, SapOptions, SapSocket};
 
 use crate::assembly::DeliveredBody;
 use crate::control::TransferToken;
+use crate::fetch_error::{BODY, FetchError, check_port};
 use crate::media_types::TypeList;
 use crate::offer::{self, Opener, SapOffer};
 use crate::receiving::Link;
+use crate::redirection::redirection;
 use crate::repair::{Repair, wanted};
-use crate::server::{MessageBody, empty, port_of};
+use crate::reply::{again, expected, has_ended, named};
+use crate::server::{MessageBody, empty};
 
 /// The time in which a server answers the connection, and then the request.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -39,6 +41,8 @@ const HEAD: Duration = Duration::from_secs(60);
 const CALLED: windfall_socket::Duration = windfall_socket::Duration::from_secs(5);
 /// Repairs of a picture may show further damage, but not for ever.
 const ROUNDS: usize = 3;
+/// The redirections that a request follows.
+const REDIRECTIONS: usize = 10;
 
 /// The way in which bodies are asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,35 +69,6 @@ pub struct FetcherSettings {
     pub way: Way,
 }
 
-/// The error of a request.
-#[derive(Debug, thiserror::Error)]
-pub enum FetchError {
-    /// The server cannot be reached, or broke the connection.
-    #[error("the request failed")]
-    Request(#[from] hyper_util::client::legacy::Error),
-    /// The body broke off.
-    #[error("the body broke off: {0}")]
-    Body(Box<dyn core::error::Error + Send + Sync>),
-    /// The server has not answered in time.
-    #[error("the server did not answer in time")]
-    TimedOut,
-    /// No UDP port can be opened.
-    #[error(transparent)]
-    Sap(#[from] windfall_socket::SapError),
-    /// The file on the server is another one now, or the server sends no parts.
-    #[error("the server has no part of the same file: its answer is {0}")]
-    Changed(StatusCode),
-    /// The address is not one of HTTP.
-    #[error("{0} is no address of HTTP such as http://host:8080/picture.jpg")]
-    Address(Uri),
-    /// The port in the address is none.
-    #[error("the port in {0} is none from 1 to 65535")]
-    Port(Uri),
-    /// The reply is one that nothing has asked for.
-    #[error("the server answers with {0}, which was not asked for")]
-    Unasked(String),
-}
-
 /// The body of a reply, by the way that it took.
 pub enum FetchedBody {
     /// The body arrives over TCP.
@@ -107,11 +82,12 @@ impl FetchedBody {
     /// end.
     ///
     /// # Errors
-    /// If the body breaks off.
+    /// If the body breaks off, or no byte of it comes over TCP for 30 s.
     pub async fn next(&mut self) -> Result<Option<Bytes>, FetchError> {
         match self {
             Self::Tcp(body) => loop {
-                match body.frame().await {
+                let frame = tokio::time::timeout(BODY, body.frame()).await;
+                match frame.map_err(|_| FetchError::Stalled)? {
                     None => return Ok(None),
                     Some(Err(error)) => return Err(FetchError::Body(error.into())),
                     Some(Ok(frame)) => {
@@ -168,6 +144,32 @@ impl Fetcher {
         Self { settings, client, links: Mutex::default() }
     }
 
+    /// Asks for a body as [`Fetcher::get`] does, also at another address where the server says so
+    /// (RFC 9110, section 15.4); returns the address that brought it.
+    ///
+    /// # Errors
+    /// As [`Fetcher::get`]; if there is no end of it, or the other address is not one of HTTP.
+    pub async fn follow(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        progress: &Arc<AtomicU64>,
+    ) -> Result<(Uri, Fetched), FetchError> {
+        let mut at = uri.clone();
+        for left in (0..=REDIRECTIONS).rev() {
+            let fetched = self.get(&at, headers, progress).await?;
+            match redirection(&at, &fetched.head)? {
+                None => return Ok((at, fetched)),
+                Some(to) if left == 0 => {
+                    let (status, to) = (fetched.head.status, to.to_string());
+                    return Err(FetchError::Redirection(status, to, "it is the eleventh in a row"));
+                }
+                Some(to) => at = to,
+            }
+        }
+        Err(FetchError::Address(at))
+    }
+
     //= S0.25
     /// Asks for a body with GET, over SAP if the settings say so and the server takes it.
     /// `progress` counts the bytes that have arrived over SAP.
@@ -200,10 +202,8 @@ impl Fetcher {
         let mut asking = headers.clone();
         SapOffer { types, is_precise, opener }.write(&mut asking);
         let reply = self.send(uri, &asking).await?;
-        let token = reply.headers().get(&offer::TOKEN);
-        let token = token.and_then(|it| offer::token_from_hex(it.to_str().ok()?));
-        let Some(token) = token else {
-            return Ok(of_tcp(reply));
+        let Some((token, length)) = named(reply.headers()).map_err(FetchError::Contradicts)? else {
+            return of_tcp(reply);
         };
         let server = reply.extensions().get::<HttpInfo>().map(HttpInfo::remote_addr);
         let server = server.ok_or_else(|| FetchError::Address(uri.clone()))?;
@@ -217,7 +217,15 @@ impl Fetcher {
             }
         };
         match received {
-            Some(body) => Ok(of_sap(reply.into_parts().0, body)),
+            Some(body) if length.is_none_or(|length| length == body.bytes.len()) => {
+                Ok(of_sap(reply.into_parts().0, body))
+            }
+            Some(body) => Err(FetchError::Contradicts(format!(
+                "{} is {}, but the body that came has {} bytes",
+                offer::LENGTH,
+                length.unwrap_or_default(),
+                body.bytes.len()
+            ))),
             // The reply came without the body, which only a new request can bring.
             None => self.over_tcp(uri, headers).await,
         }
@@ -240,7 +248,7 @@ impl Fetcher {
             }
             (reply, _) => reply?,
         };
-        expected(&reply)?;
+        expected(&reply).map_err(FetchError::Unasked)?;
         Ok(reply)
     }
 
@@ -258,7 +266,7 @@ impl Fetcher {
     }
 
     async fn over_tcp(&self, uri: &Uri, headers: &HeaderMap) -> Result<Fetched, FetchError> {
-        Ok(of_tcp(self.send(uri, headers).await?))
+        of_tcp(self.send(uri, headers).await?)
     }
 
     /// Listens in the family of the server's first address.
@@ -401,78 +409,30 @@ impl Fetcher {
         if !is_part {
             return Err(FetchError::Changed(reply.status()));
         }
-        let part = Limited::new(reply.into_body(), range.len()).collect().await;
-        let part = part.map_err(FetchError::Body)?.to_bytes();
+        let (mut body, mut part) = (FetchedBody::Tcp(reply.into_body()), BytesMut::new());
+        while part.len() <= range.len()
+            && let Some(more) = body.next().await?
+        {
+            part.extend_from_slice(&more);
+        }
         if part.len() != range.len() {
             return Err(FetchError::Body(io::Error::from(io::ErrorKind::UnexpectedEof).into()));
         }
-        Ok(part)
-    }
-}
-
-/// Checks the port of an address; one that is none would be taken for 80.
-///
-/// # Errors
-/// If the address names a port that is none.
-pub fn check_port(uri: &Uri) -> Result<(), FetchError> {
-    let is_wrong = uri.authority().is_some_and(|it| port_of(it).is_err());
-    if is_wrong { Err(FetchError::Port(uri.clone())) } else { Ok(()) }
-}
-
-/// Returns a copy of a request that may be repeated: one that changes nothing and has no body
-/// (RFC 9110, section 9.2.2).
-fn again(request: &Request<MessageBody>) -> Option<Request<MessageBody>> {
-    let may_repeat = request.method().is_safe() && request.body().is_end_stream();
-    may_repeat.then(|| {
-        let mut again = Request::new(empty());
-        *again.method_mut() = request.method().clone();
-        *again.uri_mut() = request.uri().clone();
-        *again.headers_mut() = request.headers().clone();
-        again
-    })
-}
-
-/// Tells whether a request failed because its connection has ended.
-fn has_ended(error: &hyper_util::client::legacy::Error) -> bool {
-    let mut cause = core::error::Error::source(error);
-    while let Some(error) = cause {
-        let http = error.downcast_ref::<hyper::Error>();
-        let system = error.downcast_ref::<io::Error>().map(io::Error::kind);
-        if http.is_some_and(|it| it.is_incomplete_message() || it.is_canceled())
-            || system == Some(io::ErrorKind::ConnectionReset)
-            || system == Some(io::ErrorKind::BrokenPipe)
-        {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
-}
-
-/// Checks that a reply is one to a request that asks for no other protocol and no encoding of the
-/// transfer: its body could not be passed on.
-fn expected(reply: &Response<Incoming>) -> Result<(), FetchError> {
-    if reply.status() == StatusCode::SWITCHING_PROTOCOLS {
-        return Err(FetchError::Unasked("another protocol".to_owned()));
-    }
-    let encodings = reply.headers().get_all(TRANSFER_ENCODING).iter();
-    let mut encodings = encodings.flat_map(|it| it.as_bytes().split(|byte| *byte == b','));
-    match encodings.find(|it| !it.trim_ascii().eq_ignore_ascii_case(b"chunked")) {
-        None => Ok(()),
-        Some(other) => {
-            let other = String::from_utf8_lossy(other.trim_ascii()).into_owned();
-            Err(FetchError::Unasked(format!("Transfer-Encoding {other}")))
-        }
+        Ok(part.freeze())
     }
 }
 
 /// A reply whose body comes over TCP.
-fn of_tcp(reply: Response<Incoming>) -> Fetched {
+fn of_tcp(reply: Response<Incoming>) -> Result<Fetched, FetchError> {
     let (mut head, body) = reply.into_parts();
+    if head.headers.contains_key(&offer::TOKEN) {
+        let why = format!("{}, which was not asked for", offer::TOKEN);
+        return Err(FetchError::Contradicts(why));
+    }
     let fallback = head.headers.get(&offer::FALLBACK).and_then(|it| it.to_str().ok());
     let fallback = fallback.map(str::to_owned);
     offer::ALL.iter().for_each(|name| _ = head.headers.remove(name));
-    Fetched { head, body: FetchedBody::Tcp(body), fallback }
+    Ok(Fetched { head, body: FetchedBody::Tcp(body), fallback })
 }
 
 /// A reply whose body has come over SAP: with the headers that it would have had over TCP.

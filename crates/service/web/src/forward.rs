@@ -1,7 +1,7 @@
 //! Passing messages on from one connection to another (RFC 9110, section 7.6).
 
 use core::error::Error as _;
-use std::io;
+use std::time::Duration;
 
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -11,8 +11,9 @@ use hyper::header::{
 };
 use hyper::{HeaderMap, Method, Response, StatusCode};
 
-use crate::fetch::FetchError;
+use crate::fetch_error::FetchError;
 use crate::server::{MessageBody, Reply, plain};
+use crate::timely::Timely;
 
 /// The headers that concern one connection only.
 const OF_CONNECTION: [HeaderName; 9] = [
@@ -26,6 +27,9 @@ const OF_CONNECTION: [HeaderName; 9] = [
     HeaderName::from_static("keep-alive"),
     HeaderName::from_static("proxy-connection"),
 ];
+
+/// The time for which the sender of a body that is passed on may be silent.
+const SILENCE: Duration = Duration::from_secs(60);
 
 /// Removes the headers that concern the connection on which a message came.
 pub(crate) fn strip(headers: &mut HeaderMap) {
@@ -57,9 +61,9 @@ pub(crate) fn name() -> String {
     format!("windfall-{:016x}", u64::from_ne_bytes(number))
 }
 
-/// A body that is passed on as it comes.
+/// A body that is passed on as it comes, and broken off where its sender stops.
 pub(crate) fn body(body: Incoming) -> MessageBody {
-    body.map_err(io::Error::other).boxed()
+    Timely::new(body, SILENCE).boxed()
 }
 
 /// Answers a request that asks which server on the way is the last that `Max-Forwards` lets it

@@ -11,7 +11,8 @@ use hyper::{Method, Request, Response, StatusCode, Uri};
 
 use crate::control::LONGEST_BODY;
 use crate::delivery::{BodyDelivery, BodySource};
-use crate::fetch::{FetchError, Fetcher, FetcherSettings, Way, check_port};
+use crate::fetch::{Fetcher, FetcherSettings, Way};
+use crate::fetch_error::{FetchError, check_port};
 use crate::forward;
 use crate::offer::{self, SapOffer};
 use crate::server::{MessageBody, Reply, WebService, empty, plain, whole};

@@ -14,7 +14,8 @@ use tokio::net::TcpStream;
 use windfall_media::restore_checks;
 
 use crate::assembly::{BodyDamage, DeliveredBody};
-use crate::fetch::{FetchError, Fetched, FetchedBody, Fetcher, FetcherSettings};
+use crate::fetch::{Fetched, FetchedBody, Fetcher, FetcherSettings};
+use crate::fetch_error::FetchError;
 use crate::forward;
 use crate::media_types::essence;
 use crate::offer;

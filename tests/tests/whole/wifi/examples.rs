@@ -49,6 +49,7 @@ fn every_example_is_one_of_those_that_are_run_here() {
         "corruption-outdoors.toml",
         "energy-laptops-disturbed.toml",
         "energy-laptops.toml",
+        "managed-queue.toml",
         "marking-queue.toml",
         "sap-office.toml",
         "sap-voice.toml",

@@ -59,7 +59,7 @@ impl Network {
         // Where several stations hear a transmission, each of them has its own event.
         if ends.len() == 2 || *counted != Some(event.began) {
             *counted = Some(event.began);
-            ledger.control_frames += u64::from(event.tag.is_none());
+            ledger.control_frames += u64::from(event.tag.is_none() || event.names_only);
             ledger.busy += event.ended - event.began;
         }
     }

@@ -1,14 +1,17 @@
 //! mahimahi's traces: a line per delivery opportunity, its time in milliseconds.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
-use windfall_base::Instant;
+use windfall_base::{Duration, Instant};
 
-use super::{Kind, RateTrace, RateTraceError};
+use super::{Kind, RateTrace, RateTraceError, TracePosition};
 use crate::LineError;
 
 /// Bytes that one opportunity carries.
 pub const OPPORTUNITY: usize = 1500;
+/// The most lines that are written.
+const MAX_LINES: u32 = 100_000_000;
 
 impl RateTrace {
     /// Reads a mahimahi trace: one whole number per line, milliseconds since the start, never
@@ -44,6 +47,42 @@ impl RateTrace {
             }
             Some(_) => Ok(Self(Arc::new(Kind::Opportunities(times)))),
         }
+    }
+}
+
+impl RateTrace {
+    /// Writes the first `length` of the trace as mahimahi does: a line for each 1500 bytes that
+    /// pass, with the millisecond at whose beginning, or during which, the last of them leave.
+    ///
+    /// mahimahi starts over after the last line, so that a trace whose last bytes leave before the
+    /// end of `length` starts over earlier there.
+    ///
+    /// # Errors
+    /// If no 1500 bytes pass in that time, or more than a hundred million times as many.
+    pub fn to_mahimahi(&self, length: Duration) -> Result<String, RateTraceError> {
+        let mut place = TracePosition::new(self.clone());
+        let end = Instant::START + length;
+        let mut text = String::new();
+        let mut at = Instant::START;
+        let mut lines = 0_u32;
+        loop {
+            at = place.finish(at, lines > 0, OPPORTUNITY);
+            if at > end {
+                break;
+            }
+            lines += 1;
+            if lines > MAX_LINES {
+                let fix = "the trace has more than 100000000 opportunities: write a shorter part";
+                return Err(RateTraceError::Whole(fix.to_owned()));
+            }
+            // The first line must not be all there is of the period.
+            let _ = writeln!(text, "{}", at.as_nanos().div_ceil(1_000_000).max(1));
+        }
+        if text.is_empty() {
+            let fix = "less than 1500 bytes pass in this time: write a longer part";
+            return Err(RateTraceError::Whole(fix.to_owned()));
+        }
+        Ok(text)
     }
 }
 

@@ -333,3 +333,20 @@ fn what_begins_like_toml_is_read_as_toml() {
         assert!(error.contains("this is not a rate trace"), "{text}: {error}");
     }
 }
+
+#[test]
+fn what_is_written_for_mahimahi_lets_the_same_pass() {
+    // 12 Mb/s is an opportunity in each millisecond.
+    let rate = |mbps: u64| Rate::from_bps(mbps * 1_000_000);
+    let millis = Duration::from_millis;
+    let steps = [(rate(12), millis(4)), (None, millis(3)), (rate(24), millis(3))];
+    let trace = RateTrace::from_steps(steps).expect("a trace");
+    let text = trace.to_mahimahi(millis(10)).expect("opportunities");
+    assert_eq!(text, "1\n2\n3\n4\n8\n8\n9\n9\n10\n10\n");
+    let again: RateTrace = text.parse().expect("mahimahi's format");
+    assert_eq!(again.period(), trace.period());
+    assert!((again.mean_bps() - trace.mean_bps()).abs() < 1.0);
+    assert_eq!(again.to_mahimahi(millis(10)).expect("opportunities"), text);
+    let error = trace.to_mahimahi(Duration::from_micros(10)).expect_err("nothing passes");
+    assert!(error.to_string().contains("a longer part"), "{error}");
+}

@@ -3,7 +3,7 @@
 //! Slices travel without emulation prevention and get it again when they arrive: a bit error makes
 //! no start code then, and shifts nothing.
 
-mod bits;
+mod numbers;
 mod parameters;
 mod slice;
 

@@ -83,7 +83,7 @@ fn a_file_of_the_other_byte_order_is_read() {
 #[test]
 fn errors_name_the_place() {
     let error = read(&Bytes::from_static(b"not a capture")).unwrap_err().to_string();
-    assert!(error.starts_with("this is no pcapng file"), "{error}");
+    assert!(error.starts_with("this is no pcapng or pcap file"), "{error}");
     let mut file = Capture::new(Vec::new(), "near", 0, "").unwrap().into_inner();
     let size = file.len();
     file.extend([6, 0, 0, 0, 200, 0, 0, 0]);

@@ -22,6 +22,14 @@ fn any_number() -> impl Strategy<Value = Number> {
                 place: FlowPlace { flow, number: Seq32(number), open },
             }
         ),
+        (any::<[u32; 2]>(), any::<[u16; 2]>(), any::<[u8; 2]>()).prop_map(
+            |([seq, order], [settled, packet], [first, count])| Number::Increment {
+                seq: Seq32(seq),
+                order: Seq32(order),
+                settled,
+                part: IncrementPart { packet, first, count },
+            }
+        ),
     ]
 }
 
@@ -51,8 +59,14 @@ proptest! {
         let probe = Probe { base: Seq32(a), order: Seq32(b) };
         let (header, trailer) = probe.encode();
         prop_assert_eq!(Header::parse(&header, &trailer), Ok(Header::Probe(probe)));
-        let ack = Ack { next: Seq32(a), first: Seq32(b), arrived: bitmap(&bits) };
-        prop_assert_eq!(ack.arrived.iter().collect::<Vec<_>>(), bits);
+        let ack = Ack { next: Seq32(a), first: Seq32(b), arrived: bitmap(&bits), kept: None };
+        prop_assert_eq!(ack.arrived.iter().collect::<Vec<_>>(), bits.clone());
+        let (header, trailer) = ack.encode();
+        prop_assert_eq!(Header::parse(&header, &trailer), Ok(Header::Ack(ack)));
+        let bits = &bits[..bits.len().min(KEPT_MAX_COUNT)];
+        let kept: Vec<bool> = bits.iter().rev().copied().collect();
+        let (arrived, kept) = (bitmap(bits), Some(bitmap(&kept)));
+        let ack = Ack { next: Seq32(a), first: Seq32(b), arrived, kept };
         let (header, trailer) = ack.encode();
         prop_assert_eq!(Header::parse(&header, &trailer), Ok(Header::Ack(ack)));
     }

@@ -31,6 +31,7 @@ fn medium(fate: FrameFate) -> Value {
         number: Some(3),
         tag: Some(Tag(5)),
         kept: true,
+        names_only: false,
         length: 1512,
         header: 8,
         trailer: 0,

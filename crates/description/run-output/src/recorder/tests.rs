@@ -107,6 +107,7 @@ impl Story {
             number: Some(0),
             tag: Some(tag),
             kept,
+            names_only: false,
             length: HEADER + carried + TRAILER,
             header: HEADER,
             trailer: TRAILER,

@@ -62,9 +62,21 @@ impl fmt::Display for StationEnergySummary {
             write!(f, "; {} J/MB", brief(each * 1e6))?;
         }
         if let Some(seconds) = self.lifetime_seconds {
-            write!(f, "; the battery lasts {:.1} min", seconds / 60.0)?;
+            write!(f, "; the battery lasts {}", lifetime(seconds))?;
         }
         Ok(())
+    }
+}
+
+/// Returns a lifetime in the unit in which people think of it: minutes up to ten hours, as the
+/// papers do, hours up to ten days, days beyond.
+fn lifetime(seconds: f64) -> String {
+    const HOUR: f64 = 3_600.0;
+    const DAY: f64 = 24.0 * HOUR;
+    match seconds {
+        _ if seconds < 10.0 * HOUR => format!("{:.1} min", seconds / 60.0),
+        _ if seconds < 10.0 * DAY => format!("{:.1} h", seconds / HOUR),
+        _ => format!("{:.1} days", seconds / DAY),
     }
 }
 
@@ -90,5 +102,8 @@ mod tests {
             battery.to_string(),
             format!("{expected}; 20 J/MB; the battery lasts 110.0 min")
         );
+        for (hours, text) in [(9.9, "594.0 min"), (12.5, "12.5 h"), (480.0, "20.0 days")] {
+            assert_eq!(lifetime(hours * 3_600.0), text);
+        }
     }
 }

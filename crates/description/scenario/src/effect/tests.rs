@@ -28,6 +28,7 @@ const IDLE: &[(&str, &str, &str)] = &[
     ("expose = [\"header\"]", "expose changes nothing here", "loss = 0.1"),
     ("downlink.expose = [\"control\"]", "the air does no damage", "environment = \"table\""),
     ("combine = true", "each frame is sent once: add arq", "arq = \"3\""),
+    ("increments = true", "increments changes nothing here", "arq = \"persistent\""),
     ("combine = true\narq = \"0\"", "combine changes nothing here", "+attempts = 2"),
     ("uplink.combine = true\ndownlink.arq = \"1\"", "each frame is sent once", "policy = \"flex\""),
     ("!overcommit = true", "no flow has a reservation", "rate = \"1Mbps\"\n+reserve = \"64kbps\""),
@@ -78,6 +79,21 @@ fn what_changes_nothing_is_refused_by_name_with_the_fix() {
             assert_eq!(refusal(&format!("{keys}\n{needed}")), None, "{keys} and {needed}");
         }
     }
+}
+
+#[test]
+fn a_bucket_needs_a_rate_and_a_higher_peak() {
+    let bucket = |rest: &str| refusal(&format!("bucket = \"20kB 2Mbps\"\n{rest}"));
+    assert!(bucket("").is_some_and(|it| it.contains("a bucket changes nothing here")));
+    for rate in ["2Mbps", "3Mbps"] {
+        let refused = bucket(&format!("rate = \"{rate}\""));
+        assert!(refused.is_some_and(|it| it.contains("lets no burst pass")), "{rate}");
+    }
+    assert_eq!(bucket("rate = \"1Mbps\""), None);
+    // tc's tbf drops what is longer than its burst; here the settings are refused.
+    let small = |rest: &str| refusal(&format!("bucket = \"700B\"\nrate = \"1Mbps\"\n{rest}"));
+    assert!(small("").is_some_and(|it| it.contains("holds no packet of the link, which has 1500")));
+    assert_eq!(small("mtu = 700"), None);
 }
 
 #[test]

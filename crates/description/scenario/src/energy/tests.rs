@@ -35,7 +35,11 @@ fn a_model_that_makes_no_sense_is_refused_where_it_is_named() {
     for (station, file, message) in [
         ("energy = \"brick\"", "", "there is no energy model \"brick\""),
         ("energy = \"none.toml\"", "", "cannot read none.toml"),
-        ("energy = \"own.toml\"", "[radio]\nlisten = -0.1", "own.toml: radio.listen is -0.1"),
+        (
+            "energy = \"own.toml\"",
+            "[radio]\nvolts = 3\nlisten = -0.1",
+            "own.toml: radio.listen is -0.1",
+        ),
         ("energy = \"own.toml\"", "[battery]\nwatt-hours = 0", "own.toml: battery.watt-hours is 0"),
     ] {
         let error = models("", station, file).unwrap_err().to_string();

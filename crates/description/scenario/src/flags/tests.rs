@@ -32,10 +32,11 @@ fn queue() -> impl Strategy<Value = Queue> {
             bytes: bytes.map(ByteCount),
         });
     let discipline = proptest::sample::select(Discipline::ALL.to_vec());
-    (of(discipline), of(length), of(1..1_000_u32))
-        .prop_map(|(discipline, length, mark)| {
+    let management = proptest::sample::select(windfall_queue::Management::ALL.to_vec());
+    (of(discipline), of(length), of(1..1_000_u32), of(management))
+        .prop_map(|(discipline, length, mark, management)| {
             let mark = mark.and_then(std::num::NonZeroU32::new);
-            Queue { discipline, length, mark }
+            Queue { discipline, length, mark, management }
         })
         .prop_filter("says something", |queue| *queue != Queue::default())
 }

@@ -29,13 +29,12 @@ pub(super) fn of_path(
     let mut direction = link.direction(is_uplink);
     let mut steps = Steps::new();
     for change in changes {
-        let mut said = change.both.clone();
-        said.overlay(if is_uplink { &change.uplink } else { &change.downlink });
+        let said = change.of_side(is_uplink);
         if said.is_unset() {
             continue;
         }
         direction.overlay(&said);
-        check(&direction, &said, change)?;
+        check((&direction, link.mtu()), &said, change)?;
         let next = super::path(&direction, files, place)?;
         apply(&mut steps, first, &next, (change, &said));
     }
@@ -52,13 +51,14 @@ fn apply(steps: &mut Steps, first: &PathConfig, next: &PathConfig, (change, said
     let mut times: Vec<Instant> = own.iter().chain(&rest).map(|(time, _)| *time).collect();
     times.sort_unstable();
     times.dedup();
-    let says_rate = said.rate.is_some() || said.rate_trace.is_some();
+    let says_rate = said.has_rate();
     for time in times {
         let [own, kept] = [&own, &rest].map(|steps| state_at(steps, time).unwrap_or(&before));
         let line = if says_rate { own } else { kept }.line.clone();
         let delay = if said.delay.is_some() { own } else { kept }.delay;
         let state = PathConfig { line, delay, ..next.clone() };
-        if steps.last().is_none_or(|(_, last)| *last != state) {
+        // A state that is no other one must draw no other numbers.
+        if steps.last().map_or(first, |(_, last)| last) != &state {
             steps.push((time, state));
         }
     }
@@ -86,13 +86,17 @@ fn gradual(before: &PathConfig, next: &PathConfig, at: Instant, over: Duration) 
 }
 
 /// Refuses settings of a change that have no effect with all that holds then.
-fn check(direction: &Direction, said: &Direction, change: &Change) -> Result<(), Fault> {
-    let has_delay =
-        direction.jitter.is_some() || direction.delay.value().is_some_and(|it| !it.is_zero());
-    let has_rate = direction.rate.is_some() || direction.rate_trace.is_some();
+fn check(
+    (direction, mtu): (&Direction, u16),
+    said: &Direction,
+    change: &Change,
+) -> Result<(), Fault> {
+    crate::effect::check_bucket(direction, mtu)?;
+    let (has_delay, has_rate) = (direction.has_delay(), direction.has_rate());
     let useless = [
         (said.jitter_table.is_some() && direction.jitter.is_none(), "jitter-table", "a jitter"),
         (said.reorder.is_some() && !has_delay, "reorder", "a delay or a jitter"),
+        (said.bucket.is_some() && direction.rate.is_none(), "bucket", "a rate"),
         (said.overhead.is_some() && !has_rate, "overhead", "a rate"),
         (said.cell.is_some() && !has_rate, "cell", "a rate"),
     ];

@@ -8,7 +8,7 @@ use windfall_stack::{GsmLinkConfig, GsmService, GsmTunnel, LinkLayerConfig};
 use crate::direction::Direction;
 use crate::error::Fault;
 use crate::flows::{self, Capacity};
-use crate::link::Link;
+use crate::link::{Link, Modem};
 use crate::links::{Parts, air, arq, interface};
 use crate::model::Scenario;
 use crate::plan::Files;
@@ -41,7 +41,10 @@ pub(crate) fn gsm(
     let backward = path(&down, windfall_base::Seed(2))?;
     let medium = MediumConfig::Pipe(Box::new(PipeMediumConfig { forward, backward }));
     let end = |own: &Direction, others: &Direction, calls: bool| {
-        let service = service(own);
+        let service = match link.modem.value() {
+            Some(modem) => GsmService::Modems { compresses: modem == Modem::Mnp5 },
+            None => service(own),
+        };
         let of_packets = |bytes: usize| {
             let share = bytes as f64 / (bytes + PPP_LEN) as f64;
             Rate::from_bps((service_rate(service) * share) as u64)
@@ -61,11 +64,13 @@ pub(crate) fn gsm(
     Ok((medium, vec![end(&up, &down, true)?, end(&down, &up, false)?]))
 }
 
-/// Bits of characters in a second: 960 with start and stop bits, 1200 in frames of RLP.
+/// Bits of characters in a second: 960 with start and stop bits, in frames of modems less their
+/// headers, 1200 in frames of RLP.
 //= S1.14
 fn service_rate(service: GsmService) -> f64 {
     match service {
         GsmService::Transparent => 7_680.0,
+        GsmService::Modems { .. } => 7_400.0,
         GsmService::NonTransparent { .. } => 9_600.0,
     }
 }

@@ -301,6 +301,8 @@ fn a_circuit_has_the_service_that_arq_names() {
         ("", GsmService::Transparent),
         ("arq = \"none\"", GsmService::Transparent),
         ("arq = \"6\"", GsmService::NonTransparent { n2: 6 }),
+        ("modem = \"mnp4\"", GsmService::Modems { compresses: false }),
+        ("modem = \"mnp5\"", GsmService::Modems { compresses: true }),
     ] {
         let topology = circuit(settings).expect(settings);
         let link = &topology.network.links[0];
@@ -333,7 +335,12 @@ fn what_a_circuit_cannot_do_is_refused() {
         ("policy = \"flex\"", "a gsm circuit has a code of its own"),
         ("expose = [\"header\"]", "every bit of a gsm block"),
         ("uplink.arq = \"3\"", "both directions of a gsm circuit have one service"),
+        ("modem = \"mnp4\"\narq = \"6\"", "remove arq, or modem"),
+        ("modem = \"mnp4\"\ntunnel = 4", "a tunnel carries frames of RLP: add arq"),
         ("tunnel = 4", "a tunnel carries frames of RLP: add arq"),
+        ("arq = \"6\"\nincrements = true", "only a pipe sends increments"),
+        ("modem = \"mnp4\"\naccept-damaged = true", "remove accept-damaged, or modem"),
+        ("arq = \"6\"\nuplink.accept-damaged = true", "remove accept-damaged, or arq"),
         ("arq = \"none\"\ntunnel = 4", "a tunnel carries frames of RLP: add arq"),
     ] {
         let message = circuit(settings).expect_err(settings);

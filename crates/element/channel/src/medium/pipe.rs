@@ -1,6 +1,8 @@
 //! The pipe: full duplex between two ports, each direction with its own line, delay and air.
 
+mod bucket;
 mod jitter;
+mod outage;
 mod reorder;
 mod transit;
 
@@ -8,14 +10,21 @@ use core::fmt;
 use core::str::FromStr;
 use std::collections::VecDeque;
 
-use windfall_base::{Duration, Frame, Input, Instant, Outgoing, Port, Rate, RxVector, Seed};
+use windfall_base::{
+    Duration, Frame, Input, Instant, Outgoing, Port, Rate, RxVector, Seed, Stream,
+};
 
 use crate::air::{Air, AirConfig, Chance, ParseModelError};
 use crate::event::{Events, FrameFacts, MediumEvent};
+use crate::fate::FrameFate;
+use bucket::Tokens;
+use outage::Outages;
 use transit::Transit;
 use windfall_channel_trace::rate_trace::{RateTrace, TracePosition};
 
+pub use bucket::Bucket;
 pub use jitter::{Distribution, Jitter};
+pub use outage::OnOff;
 pub use reorder::Reorder;
 
 /// The rate at which bits leave a sender.
@@ -72,6 +81,10 @@ impl FromStr for Cell {
 pub struct PathConfig {
     /// The rate at which bits leave the sender.
     pub line: Line,
+    /// The tokens that a line of a constant rate saves while it is idle.
+    pub bucket: Option<Bucket>,
+    /// The random times for which all frames are lost.
+    pub onoff: Option<OnOff>,
     /// The propagation delay of each bit.
     pub delay: Duration,
     /// The deviation of the delay from frame to frame. Frames keep their order, unless
@@ -116,6 +129,15 @@ impl Pipe {
 
     pub(super) fn held(&self) -> usize {
         self.held
+    }
+
+    /// Puts the states of each path from `now` on in place of those that were to come.
+    pub(super) fn change(&mut self, now: Instant, config: PipeMediumConfig) {
+        let both = [config.forward, config.backward];
+        for (path, config) in self.paths.iter_mut().zip(both) {
+            path.changes.truncate(path.changes.partition_point(|(at, _)| *at < now));
+            path.changes.extend(config.changes.into_iter().filter(|(at, _)| *at >= now));
+        }
     }
 
     pub(super) fn handle_transmit(&mut self, now: Instant, from: Port, outgoing: Outgoing) {
@@ -188,6 +210,7 @@ struct Path {
     overhead: Option<u32>,
     cell: Option<Cell>,
     transit: Transit,
+    outages: Option<Outages>,
     air: Air,
     /// When the line is free; `None` before the first frame.
     free_at: Option<Instant>,
@@ -197,19 +220,34 @@ struct Path {
     flights: VecDeque<Flight>,
 }
 
+fn outages(means: OnOff, now: Instant, seed: Seed, name: &str) -> Outages {
+    Outages::new(means, Stream::new(seed, &format!("{name}/onoff")), now)
+}
+
 #[derive(Debug)]
 enum LineState {
     Instant,
     Rate(Rate),
+    Bucket(Tokens),
     Trace(TracePosition),
 }
 
 impl LineState {
-    fn new(line: Line) -> Self {
+    fn new(line: Line, bucket: Option<Bucket>) -> Self {
         match line {
             Line::Instant => Self::Instant,
-            Line::Rate(rate) => Self::Rate(rate),
+            Line::Rate(rate) => {
+                bucket.map_or(Self::Rate(rate), |it| Self::Bucket(Tokens::new(rate, it)))
+            }
             Line::Trace(trace) => Self::Trace(TracePosition::new(trace)),
+        }
+    }
+
+    /// Continues with the tokens that another has left.
+    fn behind(self, before: &Self) -> Self {
+        match (self, before) {
+            (Self::Bucket(tokens), Self::Bucket(before)) => Self::Bucket(tokens.behind(before)),
+            (other, _) => other,
         }
     }
 }
@@ -222,7 +260,8 @@ impl Path {
             seed,
             name: name.to_owned(),
             changes: config.changes.into(),
-            line: LineState::new(config.line),
+            line: LineState::new(config.line, config.bucket),
+            outages: config.onoff.map(|it| outages(it, Instant::START, seed, name)),
             overhead: config.overhead,
             cell: config.cell,
             transit,
@@ -251,7 +290,9 @@ impl Path {
         let air = Air::new(&config.air, self.seed, &self.name);
         self.air = air.continued_at(self.air.next_number());
         (self.overhead, self.cell) = (config.overhead, config.cell);
-        self.line = LineState::new(config.line);
+        self.line = LineState::new(config.line, config.bucket).behind(&self.line);
+        let fresh = config.onoff.map(|it| outages(it, now, self.seed, &self.name));
+        self.outages = fresh.map(|fresh| fresh.behind(self.outages.as_ref()));
     }
 
     fn transmit(&mut self, now: Instant, from: Port, outgoing: Outgoing) {
@@ -264,10 +305,14 @@ impl Path {
         let ended = match &mut self.line {
             LineState::Instant => began,
             LineState::Rate(rate) => began + rate.time_of(length),
+            LineState::Bucket(tokens) => tokens.finish(began, length),
             LineState::Trace(progress) => progress.finish(began, follows, length),
         } + vector.overhead;
         self.free_at = Some(ended);
-        let judged = self.air.judge(&frame);
+        let mut judged = self.air.judge(&frame);
+        if self.outages.as_mut().is_some_and(|outages| outages.is_off(ended)) {
+            judged.1 = FrameFate::Lost;
+        }
         judged.1.apply(&mut frame);
         let path = (from, Port(1 - from.0));
         let event = MediumEvent::new(facts, path, (began, ended), judged);

@@ -425,11 +425,16 @@ fn any_medium() -> impl Strategy<Value = MediumConfig> {
     let reorder = prop_oneof![Just(None), Just(Some("0")), Just(Some("30% gap 2"))];
     let duplicate = prop_oneof![Just(None), Just(Some("40% 20%"))];
     let cell = prop_oneof![Just(None), Just(Some("48+5"))];
-    let way = (jitter, reorder, duplicate, cell, proptest::option::of(0_u32..100));
+    let bucket = prop_oneof![Just(None), Just(Some("3kB")), Just(Some("3kB 10Mbps"))];
+    let onoff = prop_oneof![Just(None), Just(Some("3ms 2ms"))];
+    let overhead = proptest::option::of(0_u32..100);
+    let way = (jitter, reorder, duplicate, cell, overhead, bucket, onoff);
     let path = (line, 0_u64..4000, air.clone(), way).prop_map(|(line, delay, air, way)| {
-        let (jitter, reorder, duplicate, cell, overhead) = way;
+        let (jitter, reorder, duplicate, cell, overhead, bucket, onoff) = way;
         PathConfig {
             line,
+            bucket: bucket.map(|text| text.parse().expect("a bucket")),
+            onoff: onoff.map(|text| text.parse().expect("two times")),
             delay: Duration::from_micros(delay),
             jitter: jitter.map(|text| text.parse().expect("a jitter")),
             reorder: reorder.map(|text| text.parse().expect("a reordering")),

@@ -7,7 +7,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use bytes::Bytes;
 use windfall_base::seq::Seq32;
-use windfall_base::{DropReason, Instant, Seed};
+use windfall_base::{Damage, DropReason, Instant, Seed};
 use windfall_ip::{ErrorReport, IpDatagram, Problem};
 use windfall_socket_api::{SocketError, SocketEvent, SocketId};
 use windfall_tcp::{
@@ -264,8 +264,9 @@ impl Streams {
         now: Instant,
         datagram: &mut IpDatagram,
     ) -> Result<(), DropReason> {
-        let missing = datagram.damage.missing;
-        let arrival = SegmentMeta { addresses: datagram.addresses, ecn: datagram.ecn(), missing };
+        let (addresses, ecn) = (datagram.addresses, datagram.ecn());
+        let Damage { missing, lost_before, .. } = datagram.damage;
+        let arrival = SegmentMeta { addresses, ecn, missing, lost_before };
         self.tcp.handle_segment(now, &arrival, &datagram.take_content())
     }
 

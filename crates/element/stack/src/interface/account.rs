@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use windfall_base::{DropReason, Drops, FlowId, Frame, Instant, Ledger, Tag};
 use windfall_link::{LinkEvent, Pulled};
-use windfall_queue::Waiting;
+use windfall_queue::{Join, QueueVerdict, Waiting};
 use windfall_wire_net::mark_congestion;
 
 use crate::event::InterfaceEvent;
@@ -101,15 +101,36 @@ impl InterfaceAccount {
     /// A packet that leaves a queue, marked if it is to be; `None` if it has waited too long.
     pub(super) fn still_of_use(&mut self, now: Instant, waiting: Waiting) -> Option<Pulled> {
         let expires = waiting.expires();
-        let Waiting { mut frame, congested, .. } = waiting;
+        let Waiting { mut frame, verdict, .. } = waiting;
+        if verdict == QueueVerdict::Drop {
+            self.dropped(frame.tag, false, DropReason::Aqm, frame.payload.len());
+            return None;
+        }
         if expires.is_some_and(|expires| expires < now) {
             self.dropped(frame.tag, false, DropReason::Expired, frame.payload.len());
             return None;
         }
-        if congested {
+        if verdict == QueueVerdict::Mark {
             self.mark(&mut frame);
         }
         Some(Pulled { frame, expires })
+    }
+
+    /// Enters the packets that another one displaced from its queue.
+    ///
+    /// # Errors
+    /// The reason why the packet that came was refused.
+    pub(super) fn joined(&mut self, join: Join) -> Result<(), DropReason> {
+        match join {
+            Join::Joined => {}
+            Join::Displaced(heads) => {
+                for Waiting { frame, .. } in heads {
+                    self.dropped(frame.tag, false, DropReason::QueueFull, frame.payload.len());
+                }
+            }
+            Join::Refused(_, reason) => return Err(reason),
+        }
+        Ok(())
     }
 
     /// Marks a packet that met congestion here, if its sender understands that.

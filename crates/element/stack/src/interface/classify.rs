@@ -3,13 +3,15 @@
 mod fragments;
 mod index;
 
+use core::hash::{Hash as _, Hasher};
 use core::net::IpAddr;
 use core::num::NonZeroU8;
 use core::ops::RangeInclusive;
 
 use ipnet::IpNet;
 use windfall_base::{Class, FlowId, Frame, Payload};
-use windfall_wire_net::{CarrierPacket, IpPacket, Protocol, UdpLitePacket, udp};
+use windfall_queue::Inspection;
+use windfall_wire_net::{CarrierPacket, Ecn, IpPacket, Protocol, UdpLitePacket, udp};
 
 use fragments::{FragmentClasses, PacketId};
 use index::Index;
@@ -144,6 +146,39 @@ impl Classifier {
 pub(super) fn destination(packet: &Payload) -> Option<IpAddr> {
     let start = packet.prefix(LOOKED_AT);
     IpPacket::new(&start).ok().map(|packet| packet.addresses().dst())
+}
+
+/// Tells a queue what it may know of a packet: which transport flow it belongs to, by addresses,
+/// protocol and ports, and whether its sender understands marks of congestion.
+pub(super) fn inspect(frame: &Frame) -> Inspection {
+    let start = frame.payload.prefix(LOOKED_AT);
+    let Ok(packet) = IpPacket::new(&start) else { return Inspection::default() };
+    let may_be_marked = Ecn::from_bits(packet.traffic_class()).can_be_marked();
+    let headers = Headers::read(&packet);
+    let mut hash = Fnv1a::default();
+    (headers.source, headers.destination, headers.ports).hash(&mut hash);
+    headers.protocol.map(|protocol| protocol.0).hash(&mut hash);
+    Inspection { flow: hash.0, may_be_marked }
+}
+
+/// The hash function FNV-1a: short, and the same in every run.
+struct Fnv1a(u64);
+
+impl Default for Fnv1a {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for Fnv1a {
+    fn write(&mut self, bytes: &[u8]) {
+        let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        self.0 = bytes.iter().fold(self.0, mix);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// Returns `true` if packets to `address` are for several stations of a link.

@@ -3,14 +3,16 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use windfall_base::{Duration, FlowId, Frame, Instant, Rate};
+use windfall_base::{Duration, FlowId, Frame, Instant, Rate, Stream};
 use windfall_link::Pulled;
 use windfall_queue::expected::Expectations;
 use windfall_queue::{
-    Account, Discipline, DropTail, FlowConfig, FlowError, Limits, Measure, Scheduler, Service,
+    Account, Discipline, FlowConfig, FlowError, Join, Limits, Measure, PacketQueue, Scheduler,
+    Service,
 };
 
 use super::account::InterfaceAccount;
+use super::classify::inspect;
 
 /// A flow with a share of its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,6 +34,15 @@ pub(super) struct QueueConfig {
     pub(super) limits: Limits,
     /// The flows with a share of their own.
     pub(super) flows: Vec<ScheduledFlow>,
+    /// The chances of what keeps queues short.
+    pub(super) random: Stream,
+}
+
+impl QueueConfig {
+    /// Returns the empty queue of this number.
+    pub(super) fn queue(&self, number: usize) -> PacketQueue {
+        PacketQueue::new(self.limits, inspect, self.random.at(number as u64))
+    }
 }
 
 /// The share of everything else, for each destination: weight 1, and the power factor of
@@ -84,7 +95,7 @@ struct Entry {
     flow: FlowId,
     share: FlowConfig,
     reserve: Option<Rate>,
-    queue: DropTail,
+    queue: PacketQueue,
     /// The peer that each packet of the queue goes to.
     peers: VecDeque<usize>,
     /// The peer that a packet of it is under way to.
@@ -105,7 +116,8 @@ pub(super) struct Queues {
     entries: Vec<Entry>,
     /// The places of the flows among them.
     places: BTreeMap<FlowId, usize>,
-    limits: Limits,
+    /// The configuration of each queue of best effort.
+    config: QueueConfig,
     scheduler: Box<dyn Scheduler>,
     expectations: Expectations,
     measure: Measure,
@@ -127,18 +139,19 @@ impl Queues {
     ///
     /// Flows whose weight or power factor is none are left out; [`check`] names them.
     pub(super) fn new(config: &QueueConfig, peers: usize) -> Self {
-        let QueueConfig { discipline, limits, flows } = config;
+        let QueueConfig { discipline, flows, .. } = config;
         let mut scheduler = discipline.build();
         // Under strict priority the first comes first, and what belongs to no flow is the last.
         let legal = flows.iter().filter(|flow| scheduler.add(flow.share).is_ok());
-        let entries: Vec<Entry> = legal.map(|flow| Entry::new(flow, *limits)).collect();
+        let entry = |(place, flow)| Entry::new(flow, config.queue(place));
+        let entries: Vec<Entry> = legal.enumerate().map(entry).collect();
         let places = (0..).zip(&entries).map(|(place, entry)| (entry.flow, place)).collect();
         let mut expectations = Expectations::new(*discipline);
         entries.iter().for_each(|entry| expectations.add(entry.share));
         let mut queues = Self {
             entries,
             places,
-            limits: *limits,
+            config: QueueConfig { flows: Vec::new(), ..config.clone() },
             scheduler,
             expectations,
             measure: discipline.measure(),
@@ -155,15 +168,15 @@ impl Queues {
     fn add_peers(&mut self, peers: usize) {
         let rest = ScheduledFlow { flow: FlowId(0), share: REST, reserve: None };
         while self.waiting.len() < peers && self.scheduler.add(REST).is_ok() {
-            self.entries.push(Entry::new(&rest, self.limits));
+            let queue = self.config.queue(self.entries.len());
+            self.entries.push(Entry::new(&rest, queue));
             self.expectations.add(REST);
             self.waiting.push(0);
         }
     }
 
-    /// Takes a packet for `peer` at the tail of its flow, or gives it back if that queue is full.
-    #[must_use]
-    pub(super) fn push(&mut self, now: Instant, peer: usize, frame: Frame) -> Option<Frame> {
+    /// Takes a packet for `peer` at the tail of its flow, if that queue takes it.
+    pub(super) fn push(&mut self, now: Instant, peer: usize, frame: Frame) -> Join {
         self.add_peers(peer + 1);
         let flow = frame.class.flow;
         let named = self.entries.len() - self.waiting.len();
@@ -171,15 +184,31 @@ impl Queues {
         let entry = &mut self.entries[place];
         entry.offered += 1;
         let bytes = frame.payload.len();
-        if let Some(refused) = entry.queue.push(now, frame) {
-            return Some(refused);
+        let join = entry.queue.push(now, frame);
+        if let Join::Refused(..) = join {
+            return join;
         }
         entry.peers.push_back(peer);
         self.waiting[peer] += 1;
         self.pass(now, Duration::ZERO);
         self.scheduler.arrive(place);
         self.expectations.arrive(now, place, bytes);
-        None
+        if let Join::Displaced(heads) = &join {
+            // They stood at the head of the same flow.
+            for _ in heads {
+                let peer = self.entries[place].peers.pop_front().unwrap_or(peer);
+                self.waiting[peer] -= 1;
+                self.lose(now, place);
+            }
+        }
+        join
+    }
+
+    /// Notes that a packet of a flow left its queue for nowhere.
+    fn lose(&mut self, now: Instant, flow: usize) {
+        self.scheduler.depart(flow);
+        self.expectations.give_up(flow);
+        self.expectations.depart(now, flow);
     }
 
     /// The peer whose turn it is.
@@ -202,16 +231,14 @@ impl Queues {
             if entry.under_way.is_some() || entry.peers.front() != Some(&peer) {
                 return None;
             }
-            let waiting = entry.queue.pop()?;
+            let waiting = entry.queue.pop(now)?;
             entry.peers.pop_front();
             self.waiting[peer] -= 1;
             if let Some(pulled) = books.still_of_use(now, waiting) {
                 entry.under_way = Some(peer);
                 return Some((Ticket { flow, len: pulled.frame.payload.len() }, pulled));
             }
-            self.scheduler.depart(flow);
-            self.expectations.give_up(flow);
-            self.expectations.depart(now, flow);
+            self.lose(now, flow);
         }
     }
 
@@ -318,19 +345,20 @@ impl Queues {
         let mut all = self.entries.iter().enumerate().map(account);
         let named: Vec<_> = all.by_ref().take(self.entries.len() - self.waiting.len()).collect();
         let best_effort = ScheduledFlow { flow: FlowId(0), share: REST, reserve: None };
-        let mut first = Entry::new(&best_effort, self.limits).account();
+        let mut first =
+            Entry::new(&best_effort, PacketQueue::drop_tail(Limits::default())).account();
         all.for_each(|rest| first.join(&rest));
         core::iter::once(first).chain(named).collect()
     }
 }
 
 impl Entry {
-    fn new(flow: &ScheduledFlow, limits: Limits) -> Self {
+    fn new(flow: &ScheduledFlow, queue: PacketQueue) -> Self {
         Self {
             flow: flow.flow,
             share: flow.share,
             reserve: flow.reserve,
-            queue: DropTail::new(limits),
+            queue,
             peers: VecDeque::new(),
             under_way: None,
             account: Account::default(),

@@ -1,6 +1,7 @@
 //! One end of a GSM circuit below an interface: PPP frames in a block every 20 ms.
 
 mod line;
+mod modem;
 mod tunnel;
 
 use std::collections::VecDeque;
@@ -8,7 +9,6 @@ use std::collections::VecDeque;
 use windfall_base::{Check, DropReason, Frame, Input, Instant, Outgoing, Tag};
 use windfall_link::LinkEvent;
 use windfall_ppp::{Deframer, FrameMode};
-use windfall_queue::Waiting;
 use windfall_wire_link::hdlc::{Accm, FLAG, HdlcCheck, encode_frame};
 use windfall_wire_link::ppp::{IPV4, IPV6};
 use windfall_wire_link::rlp::RLP_FRAME_LEN;
@@ -30,6 +30,11 @@ pub enum GsmService {
     NonTransparent {
         /// N2 of GSM 04.22.
         n2: u8,
+    },
+    /// Modems that correct errors on the transparent circuit, after MNP class 4 (S1.28).
+    Modems {
+        /// They compress too, class 5.
+        compresses: bool,
     },
 }
 
@@ -64,13 +69,13 @@ pub struct GsmTunnel {
 /// of flags, FCS-16.
 #[derive(Debug)]
 pub(super) struct GsmLink {
-    /// The packets that go ahead of the queue.
-    urgent: VecDeque<Waiting>,
     waiting: Packets,
     line: GsmLine,
     deframer: Deframer,
     /// Packets whose last block has come, but not yet the flag behind them.
     unended: VecDeque<Tag>,
+    /// The front of a packet whose end is to come, cut off by damage that looks like a flag.
+    piece: Option<Vec<u8>>,
     tunnel: Option<Tunnel>,
     /// The medium carries a block of ours that has not left it.
     sending: bool,
@@ -82,11 +87,11 @@ impl GsmLink {
         let mode = if config.accept_damaged { FrameMode::Lite } else { FrameMode::Strict };
         let longest = u16::try_from(mtu).unwrap_or(u16::MAX);
         Self {
-            urgent: VecDeque::new(),
             waiting: Packets::new(queues),
             line: GsmLine::new(config),
             deframer: Deframer::new(mode, HdlcCheck::Fcs16, Accm::NONE, longest),
             unended: VecDeque::new(),
+            piece: None,
             tunnel: config.tunnel.map(Tunnel::new),
             sending: false,
             delivery: VecDeque::new(),
@@ -98,9 +103,7 @@ impl GsmLink {
         if !self.line.is_hungry() {
             return;
         }
-        let Self { urgent, waiting, .. } = self;
-        let first = account.pull(now, || urgent.pop_front());
-        let Some(pulled) = first.or_else(|| waiting.pull(now, account)) else { return };
+        let Some(pulled) = self.waiting.pull(now, account) else { return };
         let [head, body] = pulled.frame.payload.slices();
         let protocol = match head.first().map(|byte| byte >> 4) {
             Some(6) => IPV6,
@@ -129,7 +132,11 @@ impl GsmLink {
                 (frame.tag, frame.kept) = (tag, kept);
                 self.note(began, event, account);
             }
-            _ => account.counters.control_sent += 1,
+            _ => {
+                account.counters.control_sent += 1;
+                (frame.tag, frame.kept) = (self.line.told_again(), true);
+                frame.names_only = frame.tag.is_some();
+            }
         }
         frame
     }
@@ -166,10 +173,15 @@ impl GsmLink {
         });
         account.counters.control_received += u64::from(packets.is_empty());
         self.unended.extend(arrived.tags);
+        self.unended.extend(packets.iter().filter_map(|_| self.line.next_tag()));
         while let Some((packet, damaged)) = packets.pop_front() {
             // What ends before the packets that were sent is a piece that damage has cut off.
-            let is_piece = packets.len() >= self.unended.len();
-            let tag = if is_piece { None } else { self.unended.pop_front() };
+            if packets.len() >= self.unended.len() {
+                self.piece.get_or_insert(packet);
+                continue;
+            }
+            self.piece = None;
+            let tag = self.unended.pop_front();
             self.deliver(tag, packet, damaged, account);
         }
         let counts = self.deframer.counts();
@@ -182,13 +194,17 @@ impl GsmLink {
         self.settle(now, account);
     }
 
-    /// Gives up the packets that have come and were no frames. One whose last flag is damaged ends
-    /// with the next flag, so it is kept while nothing has `ended`.
+    /// Gives up the packets that have come and were no frames, but for the pieces that damage has
+    /// cut off them. One whose last flag is damaged ends with the next flag, so it is kept while
+    /// nothing has `ended`.
     fn lose_ended(&mut self, ended: bool, reason: DropReason, account: &mut InterfaceAccount) {
         let is_open = self.deframer.is_within_frame() && !ended;
         while self.unended.len() > usize::from(is_open) {
             let tag = self.unended.pop_front();
-            self.lose(tag, reason, account);
+            match self.piece.take() {
+                Some(piece) => self.deliver(tag, piece, true, account),
+                None => self.lose(tag, reason, account),
+            }
         }
     }
 
@@ -215,13 +231,22 @@ impl GsmLink {
 }
 
 impl Link for GsmLink {
-    fn take_packet(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
-        self.waiting.push(now, frame)
+    fn take_packet(
+        &mut self,
+        now: Instant,
+        frame: Frame,
+        account: &mut InterfaceAccount,
+    ) -> Result<usize, DropReason> {
+        self.waiting.push(now, frame, account)
     }
 
-    fn take_first(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
-        self.urgent.push_back(Waiting { since: now, frame, congested: false });
-        Ok(self.queue_len().0 + self.urgent.len())
+    fn take_first(
+        &mut self,
+        now: Instant,
+        frame: Frame,
+        _account: &mut InterfaceAccount,
+    ) -> Result<usize, DropReason> {
+        Ok(self.waiting.push_first(now, frame))
     }
 
     fn handle_input(&mut self, now: Instant, input: Input, account: &mut InterfaceAccount) {
@@ -282,7 +307,7 @@ impl Link for GsmLink {
     }
 
     fn held(&self) -> usize {
-        self.urgent.len() + self.queue_len().0 + self.line.held() + self.delivery.len()
+        self.waiting.held() + self.line.held() + self.delivery.len()
     }
 
     fn queue_len(&self) -> (usize, usize) {

@@ -19,14 +19,24 @@ pub(super) trait Link: fmt::Debug + Send {
     ///
     /// # Errors
     /// The reason why it was not taken.
-    fn take_packet(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason>;
+    fn take_packet(
+        &mut self,
+        now: Instant,
+        frame: Frame,
+        account: &mut InterfaceAccount,
+    ) -> Result<usize, DropReason>;
 
     /// Takes a packet that goes ahead of those that wait, where the link has such a place.
     ///
     /// # Errors
     /// The reason why it was not taken.
-    fn take_first(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
-        self.take_packet(now, frame)
+    fn take_first(
+        &mut self,
+        now: Instant,
+        frame: Frame,
+        account: &mut InterfaceAccount,
+    ) -> Result<usize, DropReason> {
+        self.take_packet(now, frame, account)
     }
 
     /// Begins to send what was taken, for links that choose the time of their frames.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use windfall_base::{DropReason, Duration, Frame, Input, Instant, Outgoing, Tag};
 use windfall_link::{Arq, Arrival, LinkEvent, Pipe, PipeConfig, Pulled};
-use windfall_queue::{DropTail, Waiting};
+use windfall_queue::{PacketQueue, QueueVerdict, Waiting};
 
 use super::account::InterfaceAccount;
 use super::flows::{Attempt, FlowAccount, QueueConfig, Queues, Ticket};
@@ -13,8 +13,6 @@ use super::link::Link;
 
 #[derive(Debug)]
 pub(super) struct PipeLink {
-    /// The packets that go ahead of the queue.
-    urgent: VecDeque<Waiting>,
     waiting: Packets,
     link: Pipe,
     /// The medium carries a frame of ours that has not left it.
@@ -23,9 +21,16 @@ pub(super) struct PipeLink {
 
 /// The packets that wait for a link.
 #[derive(Debug)]
-pub(super) enum Packets {
+pub(super) struct Packets {
+    /// Those that go ahead of the others.
+    urgent: VecDeque<Waiting>,
+    order: Order,
+}
+
+#[derive(Debug)]
+enum Order {
     /// Everything in one queue.
-    One(DropTail),
+    One(PacketQueue),
     /// Flows, each in its own.
     Flows(Box<Flows>),
 }
@@ -61,7 +66,7 @@ impl PipeLink {
             link
         };
         let waiting = Packets::new(queues);
-        Self { urgent: VecDeque::new(), waiting, link: Pipe::new(link), sending: false }
+        Self { waiting, link: Pipe::new(link), sending: false }
     }
 
     /// Takes down what the link has reported.
@@ -74,13 +79,22 @@ impl PipeLink {
 }
 
 impl Link for PipeLink {
-    fn take_packet(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
-        self.waiting.push(now, frame)
+    fn take_packet(
+        &mut self,
+        now: Instant,
+        frame: Frame,
+        account: &mut InterfaceAccount,
+    ) -> Result<usize, DropReason> {
+        self.waiting.push(now, frame, account)
     }
 
-    fn take_first(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
-        self.urgent.push_back(Waiting { since: now, frame, congested: false });
-        Ok(self.queue_len().0 + self.urgent.len())
+    fn take_first(
+        &mut self,
+        now: Instant,
+        frame: Frame,
+        _account: &mut InterfaceAccount,
+    ) -> Result<usize, DropReason> {
+        Ok(self.waiting.push_first(now, frame))
     }
 
     fn handle_input(&mut self, now: Instant, input: Input, account: &mut InterfaceAccount) {
@@ -120,11 +134,7 @@ impl Link for PipeLink {
             return None;
         }
         let packets_sent = account.counters.sent;
-        let Self { urgent, waiting, .. } = self;
-        let frame = self.link.poll_transmit(now, || {
-            let first = account.pull(now, || urgent.pop_front());
-            first.or_else(|| waiting.pull(now, account))
-        });
+        let frame = self.link.poll_transmit(now, || self.waiting.pull(now, account));
         self.collect(now, account);
         let frame = frame?;
         self.sending = true;
@@ -138,7 +148,7 @@ impl Link for PipeLink {
     }
 
     fn held(&self) -> usize {
-        self.urgent.len() + self.queue_len().0 + self.link.held()
+        self.waiting.held() + self.link.held()
     }
 
     fn queue_len(&self) -> (usize, usize) {
@@ -152,59 +162,80 @@ impl Link for PipeLink {
 
 impl Packets {
     pub(super) fn new(queues: &QueueConfig) -> Self {
-        if queues.flows.is_empty() {
-            return Self::One(DropTail::new(queues.limits));
-        }
-        let queues = Queues::new(queues, 1);
-        Self::Flows(Box::new(Flows { queues, open: BTreeMap::new(), flying: None }))
+        let order = if queues.flows.is_empty() {
+            Order::One(queues.queue(0))
+        } else {
+            let queues = Queues::new(queues, 1);
+            Order::Flows(Box::new(Flows { queues, open: BTreeMap::new(), flying: None }))
+        };
+        Self { urgent: VecDeque::new(), order }
     }
 
     /// Takes a packet, and returns the number that wait.
-    pub(super) fn push(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
-        let refused = match self {
-            Self::One(queue) => queue.push(now, frame),
-            Self::Flows(flows) => flows.queues.push(now, 0, frame),
+    pub(super) fn push(
+        &mut self,
+        now: Instant,
+        frame: Frame,
+        account: &mut InterfaceAccount,
+    ) -> Result<usize, DropReason> {
+        let join = match &mut self.order {
+            Order::One(queue) => queue.push(now, frame),
+            Order::Flows(flows) => flows.queues.push(now, 0, frame),
         };
-        match refused {
-            None => Ok(self.len().0),
-            Some(_) => Err(DropReason::QueueFull),
-        }
+        account.joined(join)?;
+        Ok(self.len().0)
     }
 
     /// Learns what the link did with a packet that began to leave at `now`.
     pub(super) fn note(&mut self, now: Instant, event: &LinkEvent) {
-        if let Self::Flows(flows) = self {
+        if let Order::Flows(flows) = &mut self.order {
             flows.note(now, event);
         }
     }
 
     /// The last frame has left the medium.
     pub(super) fn landed(&mut self, now: Instant) {
-        if let Self::Flows(flows) = self {
+        if let Order::Flows(flows) = &mut self.order {
             flows.landed(now);
         }
     }
 
-    /// Packets that wait, and their bytes.
+    /// Takes a packet that goes ahead of the others, and returns the number that wait.
+    pub(super) fn push_first(&mut self, now: Instant, frame: Frame) -> usize {
+        self.urgent.push_back(Waiting { since: now, frame, verdict: QueueVerdict::Pass });
+        self.held()
+    }
+
+    /// All packets that wait.
+    pub(super) fn held(&self) -> usize {
+        self.urgent.len() + self.len().0
+    }
+
+    /// Packets that wait behind those that go ahead, and their bytes.
     pub(super) fn len(&self) -> (usize, usize) {
-        match self {
-            Self::One(queue) => (queue.len(), queue.bytes()),
-            Self::Flows(flows) => (flows.queues.len(), flows.queues.bytes()),
+        match &self.order {
+            Order::One(queue) => (queue.len(), queue.bytes()),
+            Order::Flows(flows) => (flows.queues.len(), flows.queues.bytes()),
         }
     }
 
     pub(super) fn accounts(&self) -> Vec<FlowAccount> {
-        match self {
-            Self::One(_) => Vec::new(),
-            Self::Flows(flows) => flows.queues.accounts(),
+        match &self.order {
+            Order::One(_) => Vec::new(),
+            Order::Flows(flows) => flows.queues.accounts(),
         }
     }
 
     /// The next packet that is still worth sending.
     pub(super) fn pull(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Pulled> {
-        match self {
-            Self::One(queue) => account.pull(now, || queue.pop()),
-            Self::Flows(flows) => flows.pull(now, account),
+        let first = account.pull(now, || self.urgent.pop_front());
+        first.or_else(|| self.pull_next(now, account))
+    }
+
+    fn pull_next(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Pulled> {
+        match &mut self.order {
+            Order::One(queue) => account.pull(now, || queue.pop(now)),
+            Order::Flows(flows) => flows.pull(now, account),
         }
     }
 }

@@ -123,6 +123,9 @@ fn lawful(arq: Arq, accept_damaged: bool, policy: Option<PolicyKind>) {
     for combine in [false, true] {
         let link = PipeConfig { arq, accept_damaged, combine, coding, ..PipeConfig::default() };
         lawful_with(link, RepairsConfig::default());
+        if combine && coding.is_none() {
+            lawful_with(PipeConfig { increments: true, ..link }, RepairsConfig::default());
+        }
     }
 }
 

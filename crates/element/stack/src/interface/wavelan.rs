@@ -124,15 +124,18 @@ impl WavelanLink {
 }
 
 impl Link for WavelanLink {
-    fn take_packet(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
+    fn take_packet(
+        &mut self,
+        now: Instant,
+        frame: Frame,
+        account: &mut InterfaceAccount,
+    ) -> Result<usize, DropReason> {
         let index = self.above.peer_for(&frame.payload);
         if index >= self.above.peers.len() {
             return Err(DropReason::NoRoute);
         }
-        match self.above.queues.push(now, index, frame) {
-            None => Ok(self.above.queues.len()),
-            Some(_) => Err(DropReason::QueueFull),
-        }
+        account.joined(self.above.queues.push(now, index, frame))?;
+        Ok(self.above.queues.len())
     }
 
     fn handle_queued(&mut self, now: Instant, account: &mut InterfaceAccount) {

@@ -112,8 +112,8 @@ impl WifiLink {
             account.dropped(tag, kept, DropReason::FrameCheck, len);
             return false;
         }
-        if self.queues.push(now, header.to, frame).is_some() {
-            account.dropped(tag, kept, DropReason::QueueFull, len);
+        if let Err(reason) = account.joined(self.queues.push(now, header.to, frame)) {
+            account.dropped(tag, kept, reason, len);
             return false;
         }
         account.queued(tag, flow, len, self.queues.len());
@@ -167,7 +167,12 @@ impl PacketSource for Source<'_> {
 }
 
 impl Link for WifiLink {
-    fn take_packet(&mut self, now: Instant, frame: Frame) -> Result<usize, DropReason> {
+    fn take_packet(
+        &mut self,
+        now: Instant,
+        frame: Frame,
+        account: &mut InterfaceAccount,
+    ) -> Result<usize, DropReason> {
         let Some(default_hop) = self.default_hop else { return Err(DropReason::NoRoute) };
         let to = match &self.queues {
             StationQueues::Fifo(_) => default_hop,
@@ -175,10 +180,8 @@ impl Link for WifiLink {
                 next_hop(&self.neighbours, &frame.payload).unwrap_or(default_hop)
             }
         };
-        match self.queues.push(now, to, frame) {
-            None => Ok(self.queues.len()),
-            Some(_) => Err(DropReason::QueueFull),
-        }
+        account.joined(self.queues.push(now, to, frame))?;
+        Ok(self.queues.len())
     }
 
     fn handle_queued(&mut self, now: Instant, account: &mut InterfaceAccount) {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use windfall_base::{Check, DropReason, Drops, Duration, Frame, Instant, Ledger, Stream, earlier};
 use windfall_ppp::{DeframerCounts, PppConfig, PppEvent, PppLink};
-use windfall_queue::{DropTail, Limits};
+use windfall_queue::{Join, Limits, PacketQueue};
 use windfall_rlp::{RlpConfig, RlpEvent, RlpLink, SLOT};
 use windfall_wire_link::hdlc::{Accm, encode_unchecked};
 use windfall_wire_link::l2r::L2R_CHARACTERS;
@@ -70,7 +70,7 @@ impl Below {
 pub(super) struct PppLine {
     ppp: PppLink,
     below: Below,
-    queue: DropTail,
+    queue: PacketQueue,
     /// IPv4 and IPv6 can be sent.
     open: [bool; 2],
     closing: bool,
@@ -88,7 +88,7 @@ impl PppLine {
         Self {
             ppp: PppLink::new(config, stream),
             below,
-            queue: DropTail::new(queue),
+            queue: PacketQueue::drop_tail(queue),
             open: [false; 2],
             closing: false,
             counts: DeframerCounts::default(),
@@ -144,7 +144,7 @@ impl PppLine {
         if !control.is_empty() {
             return Some(control);
         }
-        while let Some(waiting) = self.queue.pop() {
+        while let Some(waiting) = self.queue.pop(now) {
             if waiting.expires().is_some_and(|expires| expires < now) {
                 self.drops.count(DropReason::Expired);
                 continue;
@@ -218,8 +218,8 @@ impl Body for PppLine {
         self.taken += 1;
         if !self.is_open(&frame.to_vec()) {
             self.drops.count(DropReason::NoRoute);
-        } else if self.queue.push(now, frame).is_some() {
-            self.drops.count(DropReason::QueueFull);
+        } else if let Join::Refused(_, reason) = self.queue.push(now, frame) {
+            self.drops.count(reason);
         }
     }
 

@@ -21,7 +21,7 @@ struct Up {
 
 /// The options that say nothing of the stations and the links between them: which programs run,
 /// and what is written of the run.
-const BESIDE: [&str; 18] = [
+const BESIDE: [&str; 26] = [
     "far",
     "wait-port",
     "far-output",
@@ -38,6 +38,14 @@ const BESIDE: [&str; 18] = [
     "downlink-log",
     "pcap",
     "record-errors",
+    "series",
+    "max-late",
+    "lifeline",
+    "fault",
+    "detach",
+    "output",
+    "is-detached",
+    "series-interval",
     "summary",
     "quiet",
 ];
@@ -74,10 +82,11 @@ fn sample(option: &str, folder: &Folder) -> Sample {
     });
     let beside: &[_] = match plain {
         "padded" => &["--policy=flex"],
-        "combine" => &["--arq=3"],
+        "combine" | "increments" => &["--arq=3"],
+        "modem" => &["--link=gsm"],
         "jitter-table" => &["--jitter=2ms"],
         "reorder" => &["--delay=10ms"],
-        "overhead" | "cell" => &["--rate=1Mbps"],
+        "overhead" | "cell" | "bucket" => &["--rate=1Mbps"],
         "range" | "expose" => &["--ber=1e-5"],
         "overcommit" => &["--rate=1Mbps", "--flow=v: reserve 64kbps"],
         _ if option == "stations" || example::<Radio>(option).is_some() => &["--link=wifi-g"],

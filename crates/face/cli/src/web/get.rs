@@ -1,7 +1,9 @@
 //! `windfall get`: files over HTTP, their bodies over SAP where that is asked for.
 #![expect(clippy::disallowed_methods, reason = "transfers are timed")]
 
+use std::ffi::OsString;
 use std::io::Write as _;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -83,6 +85,8 @@ enum RepairName {
 /// A file that was fetched.
 struct Outcome {
     url: Uri,
+    /// The address that brought it, another one after redirections.
+    found: Uri,
     file: String,
     bytes: u64,
     seconds: f64,
@@ -97,6 +101,7 @@ pub(crate) fn run(args: &Args) -> Result {
     if args.output.is_some() && args.urls.len() > 1 {
         return Err(CliError::usage("--output names one file: give one address"));
     }
+    args.check_options()?;
     args.check_names()?;
     let is_stdout = args.output.as_deref().is_some_and(|path| path == Path::new("-"));
     if is_stdout && (args.json || args.metadata) {
@@ -118,9 +123,7 @@ pub(crate) fn run(args: &Args) -> Result {
                 let fetcher = match settings.way {
                     // Each body that is under way needs a port of its own (S0.25).
                     Way::ServerCalls(first) if first > 0 => {
-                        let port = first.checked_add((number % args.parallel) as u16);
-                        let port = port.ok_or_else(|| CliError::usage("--sap-port is too high"))?;
-                        let way = Way::ServerCalls(port);
+                        let way = Way::ServerCalls(first + (number % args.parallel) as u16);
                         Arc::new(Fetcher::new(FetcherSettings { way, ..settings.clone() }))
                     }
                     _ => Arc::clone(&shared),
@@ -152,6 +155,16 @@ pub(crate) fn run(args: &Args) -> Result {
     })
 }
 
+/// Returns the name of the file at an address, with escapes as what they stand for, unless that
+/// would be a path.
+fn name_in(url: &Uri) -> PathBuf {
+    let escaped = url.path().rsplit('/').next().unwrap_or_default();
+    let name: Vec<u8> = percent_encoding::percent_decode_str(escaped).collect();
+    let name = if name.contains(&b'/') || name.contains(&0) { escaped.into() } else { name };
+    let name = if [&b""[..], b".", b".."].contains(&name.as_slice()) { INDEX.into() } else { name };
+    OsString::from_vec(name).into()
+}
+
 /// Reads an address of HTTP.
 fn address(text: &str) -> std::result::Result<Uri, String> {
     let Some((scheme, _)) = text.split_once("://") else {
@@ -173,6 +186,49 @@ fn address(text: &str) -> std::result::Result<Uri, String> {
 }
 
 impl Args {
+    /// Refuses options of SAP where nothing is asked for over it.
+    fn check_options(&self) -> Result<()> {
+        let is_repaired = !matches!(self.repair, RepairName::None);
+        let useless = [
+            ("--sap-port", self.sap_port > 0),
+            ("--client-opens", self.client_opens),
+            ("--repair", is_repaired),
+        ];
+        let useless = useless.into_iter().find(|(_, is_given)| *is_given && self.is_over_tcp());
+        if let Some((name, _)) = useless {
+            let message =
+                format!("{name} is of use over SAP alone: add --approx TYPES or --force-precise");
+            return Err(CliError::usage(message));
+        }
+        if is_repaired && self.force_precise {
+            let message = "--repair: what --force-precise brings is not damaged";
+            return Err(CliError::usage(message));
+        }
+        if (1..1_024).contains(&self.sap_port) {
+            let message = format!(
+                "--sap-port {}: servers call the ports 1024 to 65535 (0: any)",
+                self.sap_port
+            );
+            return Err(CliError::usage(message));
+        }
+        let ports = self.urls.len().min(self.parallel) - 1;
+        if self.sap_port > 0 && usize::from(self.sap_port) + ports > usize::from(u16::MAX) {
+            let last = usize::from(u16::MAX) - ports;
+            let message = format!(
+                "--sap-port {}: each of {} files at once needs a port of its own, so that the \
+                 first is {last} at most; or give a smaller --parallel",
+                self.sap_port,
+                ports + 1
+            );
+            return Err(CliError::usage(message));
+        }
+        Ok(())
+    }
+
+    fn is_over_tcp(&self) -> bool {
+        self.approx.is_none() && !self.force_precise
+    }
+
     /// Checks that no two files have the same name.
     fn check_names(&self) -> Result<()> {
         let mut names = std::collections::BTreeMap::new();
@@ -188,10 +244,10 @@ impl Args {
     }
 
     fn settings(&self) -> Result<FetcherSettings> {
-        let way = match (self.approx.is_some() || self.force_precise, self.client_opens) {
-            (false, _) => Way::Tcp,
-            (true, true) => Way::ClientOpens,
-            (true, false) => Way::ServerCalls(self.sap_port),
+        let way = match (self.is_over_tcp(), self.client_opens) {
+            (true, _) => Way::Tcp,
+            (false, true) => Way::ClientOpens,
+            (false, false) => Way::ServerCalls(self.sap_port),
         };
         let (types, is_precise) = (self.approx.clone(), self.force_precise);
         Ok(FetcherSettings { options: self.sap.options()?, types, is_precise, way })
@@ -206,9 +262,7 @@ impl Args {
     }
 
     fn target(&self, url: &Uri) -> PathBuf {
-        let name = url.path().rsplit('/').next().unwrap_or_default();
-        let name = if ["", ".", ".."].contains(&name) { INDEX } else { name };
-        self.output.clone().unwrap_or_else(|| name.into())
+        self.output.clone().unwrap_or_else(|| name_in(url))
     }
 
     fn tell(&self, outcome: &Outcome) -> Result<()> {
@@ -237,9 +291,9 @@ async fn fetch(
     let began = Instant::now();
     let (headers, counter) = (HeaderMap::new(), Arc::new(AtomicU64::new(0)));
     let named = |error: CliError| CliError::new(format!("{url}: {error}"));
-    let get = fetcher.get(&url, &headers, &counter);
+    let get = fetcher.follow(&url, &headers, &counter);
     let fetched = watched(get, &counter, &url, &bar).await;
-    let fetched = fetched.map_err(|error| named(error.into()))?;
+    let (found, fetched) = fetched.map_err(|error| named(error.into()))?;
     let Fetched { head, mut body, fallback } = fetched;
     // A part that was not asked for is not the file.
     if !head.status.is_success() || head.status == StatusCode::PARTIAL_CONTENT {
@@ -247,7 +301,7 @@ async fn fetch(
     }
     let mut repaired = 0;
     if let FetchedBody::Sap(body) = &mut body {
-        let again = fetcher.repair(repair, &url, (&headers, &head), body).await;
+        let again = fetcher.repair(repair, &found, (&headers, &head), body).await;
         repaired = again.map_err(|error| named(error.into()))?;
     }
     let damage = match &body {
@@ -259,7 +313,7 @@ async fn fetch(
     let media_type = head.headers.get("content-type").and_then(|it| it.to_str().ok());
     let media_type = media_type.unwrap_or_default().to_owned();
     let (seconds, file) = (began.elapsed().as_secs_f64(), target.display().to_string());
-    Ok(Outcome { file, bytes, seconds, media_type, damage, repaired, fallback, url })
+    Ok(Outcome { file, bytes, seconds, media_type, damage, repaired, fallback, url, found })
 }
 
 /// Waits for a future, and shows meanwhile how much has arrived.
@@ -334,17 +388,20 @@ impl Outcome {
             "over": if self.damage.is_some() { "sap" } else { "tcp" },
             "repaired": self.repaired,
         });
+        if self.found != self.url {
+            report["found_at"] = self.found.to_string().into();
+        }
         let ranges = |ranges: &[std::ops::Range<usize>]| -> Vec<[usize; 2]> {
             ranges.iter().map(|range| [range.start, range.end]).collect()
         };
-        if let Some(damage) = &self.damage {
-            let (missing, suspect) = damage.bytes();
-            report["missing"] = missing.into();
-            report["suspect"] = suspect.into();
-            report["unchecked"] = damage.unchecked.into();
-            report["missing_ranges"] = ranges(&damage.missing).into();
-            report["suspect_ranges"] = ranges(&damage.suspect).into();
-        }
+        // What TCP brings has no damage that is known.
+        let damage = self.damage.clone().unwrap_or_default();
+        let (missing, suspect) = damage.bytes();
+        report["missing"] = missing.into();
+        report["suspect"] = suspect.into();
+        report["unchecked"] = damage.unchecked.into();
+        report["missing_ranges"] = ranges(&damage.missing).into();
+        report["suspect_ranges"] = ranges(&damage.suspect).into();
         if let Some(reason) = &self.fallback {
             report["fallback"] = reason.as_str().into();
         }

@@ -106,7 +106,8 @@ impl Folder {
         serde_json::from_slice(&output.stdout).expect("JSON")
     }
 
-    /// The reports of a file over TCP, over SAP, and of one that came over TCP instead.
+    /// The reports of a file over TCP, over SAP, of one that came over TCP instead, and of one from
+    /// another address.
     fn fetched(&self) -> Vec<Value> {
         self.write("a.jpg", "a picture");
         let mut server = self.windfall(&["serve", ".", "--on", "127.0.0.1", "--port", "0", "-q"]);
@@ -117,9 +118,16 @@ impl Folder {
         assert!(
             self.windfall(&["sap", "keygen", "key"]).output().expect("it runs").status.success()
         );
-        let lines = ["--key none", "--key none --approx */*", "--key key --approx */*"];
-        let reports =
-            lines.map(|options| self.json(&format!("get --json -o got {options} {at}a.jpg")));
+        std::fs::create_dir_all(self.path().join("folder")).expect("a folder");
+        // The address of a folder without its slash is redirected to the one with it.
+        let lines = [
+            "--key none PLACEa.jpg",
+            "--key none --approx */* PLACEa.jpg",
+            "--key key --approx */* PLACEa.jpg",
+            "--key none PLACEfolder",
+        ];
+        let reports = lines
+            .map(|rest| self.json(&format!("get --json -o got {}", rest.replace("PLACE", at))));
         server.kill().expect("it runs");
         server.wait().expect("it ends");
         assert_eq!(reports[1]["over"], "sap", "{}", reports[1]);

@@ -9,6 +9,7 @@
 
 mod browser;
 mod coding;
+mod control;
 mod damage;
 mod demo;
 mod disturbed;
@@ -26,6 +27,7 @@ mod namesakes;
 mod office;
 mod outside;
 mod programs;
+mod python;
 mod recovery;
 mod remains;
 mod screen;

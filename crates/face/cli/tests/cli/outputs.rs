@@ -1,6 +1,6 @@
 //! Files that commands write, and inputs without anything in them: errors with the file and 2.
 
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 use crate::support::Folder;
 
@@ -94,4 +94,68 @@ fn tune_tells_of_the_user_s_options_and_of_the_version_of_a_log() {
     refused(&folder, fast, "100Gbps in datagrams of 40 bytes is more than one each 10 ns");
     let slow = "tune office --rate 1bps --size 1400 --deadline none";
     refused(&folder, slow, "1bps is less than one datagram of 1400 bytes in ten minutes");
+}
+
+#[test]
+fn options_of_no_effect_on_a_video_are_refused() {
+    let folder = Folder::new("outputs-effect");
+    folder.write("clip.h263", STREAM);
+    folder.write("clip.264", "\0\0\0\x01\x65abc");
+    for (options, part) in [
+        ("clip.h263 127.0.0.1 --codec h263", "remove --codec, or add --adapt"),
+        ("clip.h263 127.0.0.1 --size 352x288", "remove --size, or add --adapt"),
+        ("clip.h263 127.0.0.1 --bit-rate 9000", "sent as it stands: remove --bit-rate, or add"),
+        ("clip.264 127.0.0.1 --repeat", "H.264 has none: remove it"),
+        ("clip.h263 127.0.0.1 --coverage 30", "--coverage is an option of UDP-Lite: remove it"),
+        ("clip.h263 127.0.0.1 --carrier udp", "--carrier is an option of UDP-Lite: remove it"),
+    ] {
+        refused(&folder, &format!("video send {options}"), part);
+    }
+    refused(&folder, "video receive --carrier raw", "--carrier is an option of UDP-Lite");
+    let (output, said) = run(&folder, "video send clip.h263 127.0.0.1 --size 352x288 --sdp a.sdp");
+    assert!(output.status.success(), "{said}");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a packet needs time to arrive")]
+fn a_receiver_of_video_that_is_interrupted_writes_what_came_and_no_empty_file() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let folder = Folder::new("outputs-interrupted");
+    folder.write("clip.h263", STREAM);
+    let port = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port").local_addr();
+    let port = port.expect("bound").port() & !1;
+    for (signal, code, sends) in [(Signal::INT, 130, true), (Signal::TERM, 143, false)] {
+        let line = format!("video receive --on 127.0.0.1 --port {port} --out arrived.h263");
+        let words: Vec<&str> = line.split(' ').collect();
+        let mut receiver = folder.windfall(&words);
+        let receiver = receiver.stdout(Stdio::piped()).spawn().expect("the program");
+        let number = format!("0100007F:{:04X}", port + 1);
+        while !std::fs::read_to_string("/proc/net/udp").expect("sockets").contains(&number) {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        // The next picture would come after ten seconds.
+        let line = format!("video send clip.h263 127.0.0.1 --port {port} --rate 0.1");
+        let words: Vec<&str> = line.split(' ').collect();
+        let sender = sends.then(|| {
+            let mut sender = folder.windfall(&words);
+            let mut sender = sender.stderr(Stdio::piped()).spawn().expect("the program");
+            drop(crate::support::first_line(sender.stderr.take()));
+            sender
+        });
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        kill_process(Pid::from_child(&receiver), signal).expect("it runs");
+        let output = receiver.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(code));
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let arrived = folder.path().join("arrived.h263");
+        if let Some(mut sender) = sender {
+            sender.kill().expect("it runs");
+            sender.wait().expect("it ends");
+            assert!(said.contains("1 packets received, 0 lost; 1 of 1 pictures whole"), "{said}");
+            let stream = std::fs::read(&arrived).expect("a file");
+            assert!(!stream.is_empty() && STREAM.starts_with(&stream), "{stream:?}");
+            std::fs::remove_file(&arrived).expect("it is there");
+        }
+        assert!(!arrived.exists(), "an empty file stayed");
+    }
 }

@@ -47,10 +47,11 @@ fn check<T: Settings>(prefix: &str, others: &[&str], help: &str) {
 fn beside(name: &str) -> &'static [&'static str] {
     match name {
         "padded" => &["--policy=flex"],
-        "combine" => &["--arq=3"],
+        "combine" | "increments" => &["--arq=3"],
+        "modem" => &["--link=gsm"],
         "jitter-table" => &["--jitter=2ms"],
         "reorder" => &["--delay=10ms"],
-        "overhead" | "cell" => &["--rate=10Mbps"],
+        "overhead" | "cell" | "bucket" => &["--rate=10Mbps"],
         "range" | "expose" => &["--ber=1e-5"],
         "overcommit" => &["--rate=1Mbps", "--flow=v: reserve 64kbps"],
         _ => &[],

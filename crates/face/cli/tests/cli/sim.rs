@@ -69,13 +69,13 @@ fn a_station_with_an_energy_model_has_an_account_of_its_joules() {
     let shown = good(&folder.sim(&wifi, &["--energy", "phone"]));
     assert!(shown.contains("(phone): ") && shown.contains("; the battery lasts "), "{shown}");
     // What makes no sense is refused by name, with the value and the fix.
-    folder.write("negative.toml", "[radio]\ntransmit = -0.28\n");
+    folder.write("negative.toml", "[radio]\nvolts = 3\ntransmit = -0.28\n");
     folder.write("empty.toml", "[battery]\nwatt-hours = 0\n");
     for (energy, message) in [
         ("brick", "no energy model \"brick\"; there are laptop-2000, wifi-chip"),
         ("negative.toml", "negative.toml: radio.transmit is -0.28"),
         ("empty.toml", "an empty battery lasts for no time"),
-        ("missing.toml", "cannot read missing.toml"),
+        ("missing.toml", "missing.toml: No such file"),
     ] {
         let output = folder.sim(&wifi, &["--energy", energy]);
         assert_eq!(output.status.code(), Some(2), "{energy}");

@@ -237,3 +237,40 @@ fn said_to(file: &str) {
     assert!(std::fs::symlink_metadata(&link).expect("it stands").is_symlink());
     assert!(std::fs::read_to_string(file).expect("a trace").starts_with('{'));
 }
+
+#[test]
+fn measured_tables_become_changes_that_a_link_takes() {
+    let folder = Folder::new("trace-changes");
+    let table = "time,operator,rate,rtt\n100,a,1200,40\n100.5,b,1,1\n101,a,800,80\n";
+    std::fs::write(folder.path().join("measured.csv"), table).expect("a file");
+    let from = ["trace", "changes", "measured.csv", "--time", "time", "--where", "operator=a"];
+    let to = ["--set", "rate=rate:kbps", "--set", "delay=rtt*0.5:ms", "-o", "changes"];
+    let command = [&from[..], &to[..]].concat();
+    let output = folder.windfall(&command).output().expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let changes = std::fs::read_to_string(folder.path().join("changes")).expect("it is there");
+    assert_eq!(changes, "0s: rate 1200kbps, delay 20ms\n1s: rate 800kbps, delay 40ms\n");
+    let run = ["run", "--rate", "1Mbps", "--changes", "changes", "--generate"];
+    let output = folder.windfall(&run).output().expect("it runs");
+    let scenario = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && scenario.matches("[[change]]").count() == 2, "{scenario}");
+    let wrong = ["trace", "changes", "measured.csv", "--time", "time", "--set", "speed=rate"];
+    let output = folder.windfall(&wrong).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("speed 1200"), "{said}");
+}
+
+#[test]
+fn rate_traces_are_written_for_mahimahi() {
+    let folder = Folder::new("trace-rates");
+    std::fs::write(
+        folder.path().join("rates.json"),
+        r#"{"StaticBwConfig":{"bw":"6Mbps","duration":"9ms"}}"#,
+    )
+    .expect("a file");
+    let output = folder.windfall(&["trace", "rates", "rates.json"]).output().expect("it runs");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "2\n4\n6\n8\n");
+    let longer = ["trace", "rates", "rates.json", "--for", "13ms"];
+    let output = folder.windfall(&longer).output().expect("it runs");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "2\n4\n6\n8\n10\n12\n");
+}

@@ -180,12 +180,12 @@ fn files_that_cannot_be_read_are_named_once() {
         (
             &["trace", "record", "--sent", "/dev/null", "--received", "/dev/null"],
             2,
-            "/dev/null: this is no pcapng file: it is empty",
+            "/dev/null: this is no pcapng or pcap file: it is empty",
         ),
         (
             &["trace", "record", "--sent", garbage, "--received", garbage],
             2,
-            "this is no pcapng file; write one with --pcap DIR",
+            "this is no pcapng or pcap file; write one with --pcap DIR",
         ),
         (&["image", "send", "127.0.0.1", "--file", garbage], 2, "it is not a picture that"),
         (&["image", "send", "127.0.0.1", "--file", "/dev/null"], 2, "it is not a picture that"),

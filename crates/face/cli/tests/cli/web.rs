@@ -48,6 +48,42 @@ fn addresses_that_cannot_be_fetched_are_named_with_what_is_wrong() {
 }
 
 #[test]
+fn options_of_sap_are_refused_where_they_are_of_no_use() {
+    let folder = Folder::new("get-options");
+    let many: Vec<String> = (0..3).map(|number| format!("http://localhost:1/{number}")).collect();
+    for (options, part) in [
+        (&["--sap-port", "5000"][..], "--sap-port is of use over SAP alone"),
+        (&["--client-opens"], "--client-opens is of use"),
+        (&["--repair", "all"], "--repair is of use"),
+        (&["--force-precise", "--repair", "all"], "is not damaged"),
+        (&["--approx", "*/*", "--sap-port", "5"], "1024 to 65535"),
+        (&["--approx", "*/*", "--sap-port", "65534"], "the first is 65533 at most"),
+    ] {
+        let urls = many.iter().map(String::as_str);
+        let (code, said) = get(&folder, &options.iter().copied().chain(urls).collect::<Vec<_>>());
+        assert!(code == Some(2) && said.contains(part), "{options:?}: {code:?} {said}");
+    }
+}
+
+#[test]
+fn redirections_are_followed_and_names_are_unescaped() {
+    let folder = Folder::new("get-redirections");
+    let to = server("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nthere");
+    let location = format!("Location: http://{to}/else\r\nContent-Length: 0\r\n\r\n");
+    let from = server(format!("HTTP/1.1 302 Found\r\n{location}").leak());
+    let (code, said) = get(&folder, &["--json", &format!("http://{from}/a%20b%2Fc")]);
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    let written = std::fs::read(folder.path().join("a%20b%2Fc")).expect("it is no path");
+    assert_eq!(written, b"there");
+    let (code, said) = get(&folder, &[&format!("http://{from}/a%20b")]);
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    assert_eq!(std::fs::read(folder.path().join("a b")).expect("it is there"), b"there");
+    let round = server("HTTP/1.1 301 Moved\r\nLocation: /a\r\nContent-Length: 0\r\n\r\n");
+    let (code, said) = get(&folder, &[&format!("http://{round}/a")]);
+    assert!(code == Some(1) && said.contains("the eleventh in a row"), "{code:?} {said}");
+}
+
+#[test]
 fn a_file_stays_when_what_replaces_it_does_not_come_whole() {
     let folder = Folder::new("get-breaks");
     let replies = [

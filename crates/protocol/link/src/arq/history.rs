@@ -1,7 +1,7 @@
 //! Which of the latest transmissions arrived undamaged.
 
 use windfall_base::seq::Seq32;
-use windfall_wire_link::pipe::{ACK_MAX_COUNT, Bitmap};
+use windfall_wire_link::pipe::{ACK_MAX_COUNT, Bitmap, KEPT_MAX_COUNT};
 
 /// Transmissions that are remembered; a power of two.
 const REMEMBERED: usize = 4_096;
@@ -15,14 +15,19 @@ pub(crate) struct History {
     end: Seq32,
     /// The fate of transmission `n` is bit `n % REMEMBERED`.
     arrived: Box<[u64; REMEMBERED / 64]>,
+    /// The same for those that came damaged and are kept, if the sender is told of them.
+    kept: Option<Box<[u64; REMEMBERED / 64]>>,
     /// Ends of the last reports, oldest first: each report reaches back over two others, so that
     /// two ACKs in a row may be lost without harm.
     reported: [Seq32; 3],
 }
 
 impl History {
-    pub(crate) fn new() -> Self {
-        Self { end: Seq32(0), arrived: Box::new([0; REMEMBERED / 64]), reported: [Seq32(0); 3] }
+    /// Of no transmission yet; `tells_kept` is whether reports tell of those that are kept damaged.
+    pub(crate) fn new(tells_kept: bool) -> Self {
+        let none = || Box::new([0; REMEMBERED / 64]);
+        let kept = tells_kept.then(none);
+        Self { end: Seq32(0), arrived: none(), kept, reported: [Seq32(0); 3] }
     }
 
     /// Notes that transmission `order` was heard, so that all before it have arrived or never will.
@@ -49,34 +54,48 @@ impl History {
         }
     }
 
-    /// The next report: its first transmission and the fates. Whether more remains to be reported.
-    pub(crate) fn report(&mut self) -> (Seq32, Bitmap, bool) {
+    /// Notes that transmission `order` came damaged and is kept.
+    pub(crate) fn keep(&mut self, order: Seq32) {
+        let is_remembered = (1..=REMEMBERED as i32).contains(&self.end.distance_from(order));
+        if let Some(kept) = self.kept.as_mut().filter(|_| is_remembered) {
+            let (word, bit) = place(order);
+            kept[word] |= bit;
+        }
+    }
+
+    /// The next report: its first transmission, the fates, and those that are kept, if it tells of
+    /// them. Whether more remains to be reported.
+    pub(crate) fn report(&mut self) -> (Seq32, Bitmap, Option<Bitmap>, bool) {
+        let most = if self.kept.is_some() { KEPT_MAX_COUNT } else { ACK_MAX_COUNT };
         let unreported = self.end.distance_from(self.reported[2]).max(0) as usize;
-        let (first, count) = if unreported >= ACK_MAX_COUNT {
+        let (first, count) = if unreported >= most {
             let lost = unreported.saturating_sub(REMEMBERED) as u32;
-            (self.reported[2] + lost, ACK_MAX_COUNT)
+            (self.reported[2] + lost, most)
         } else {
-            let back =
-                (self.end.distance_from(self.reported[0]).max(0) as usize).min(ACK_MAX_COUNT);
+            let back = (self.end.distance_from(self.reported[0]).max(0) as usize).min(most);
             (self.end + (back as u32).wrapping_neg(), back)
         };
-        let mut fates = Bitmap::default();
-        for n in 0..count {
-            fates.push(self.get(first + n as u32));
-        }
+        let told = |bits: &[u64; REMEMBERED / 64]| {
+            let mut told = Bitmap::default();
+            for n in 0..count {
+                let (word, bit) = place(first + n as u32);
+                told.push(bits[word] & bit != 0);
+            }
+            told
+        };
+        let fates = told(&self.arrived);
+        let kept = self.kept.as_deref().map(told);
         let end = first + count as u32;
         self.reported = [self.reported[1], self.reported[2], end];
-        (first, fates, end != self.end)
+        (first, fates, kept, end != self.end)
     }
 
     fn set(&mut self, order: Seq32, arrived: bool) {
         let (word, bit) = place(order);
         self.arrived[word] = self.arrived[word] & !bit | if arrived { bit } else { 0 };
-    }
-
-    fn get(&self, order: Seq32) -> bool {
-        let (word, bit) = place(order);
-        self.arrived[word] & bit != 0
+        if let Some(kept) = &mut self.kept {
+            kept[word] &= !bit;
+        }
     }
 }
 

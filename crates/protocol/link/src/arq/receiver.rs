@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 
 use windfall_base::seq::Seq32;
 use windfall_base::{Check, DropReason, Frame};
-use windfall_wire_link::pipe::{Ack, FlowPlace, Probe, UNTOLD, Wish};
+use windfall_wire_link::pipe::{Ack, FlowPlace, IncrementPart, Probe, UNTOLD, Wish};
 
 use super::flow_order::FlowOrder;
 use super::history::History;
+use super::increments::{Increment, IncrementStore};
 use crate::combine::CopyStore;
 use crate::framing::Mismatch;
 use crate::output::Output;
@@ -70,12 +71,18 @@ pub(crate) struct Receiver {
     held_bytes: usize,
     /// Damaged copies of packets that have not come whole, if they are combined.
     copies: Option<CopyStore>,
+    /// Damaged packets whose parity may come, if the sender is told of them.
+    increments: Option<IncrementStore>,
     history: History,
     ack_due: bool,
 }
 
 impl Receiver {
-    pub(crate) fn new(accept_damaged: bool, combine: bool, window: Window) -> Self {
+    pub(crate) fn new(
+        accept_damaged: bool,
+        [combine, increments]: [bool; 2],
+        window: Window,
+    ) -> Self {
         Self {
             accept_damaged,
             window,
@@ -85,7 +92,8 @@ impl Receiver {
             held: 0,
             held_bytes: 0,
             copies: combine.then(|| CopyStore::new(window.bytes)),
-            history: History::new(),
+            increments: increments.then(|| IncrementStore::new(window.bytes)),
+            history: History::new(increments),
             ack_due: false,
         }
     }
@@ -193,6 +201,9 @@ impl Receiver {
         };
         self.ack_due = true;
         self.mend((numbered.seq, place), &mut frame, mismatch, out);
+        if flow.is_none() {
+            self.keep_copy((numbered, place), &mut frame, out);
+        }
         let good = frame.damage.frame == Check::Good;
         if place < 0 {
             // The ACK of another copy was lost: this one is good for nothing but another ACK.
@@ -213,6 +224,73 @@ impl Receiver {
         self.note_arrival(good, numbered.order);
         let settled = good || numbered.wish.last;
         self.keep(place, Held { frame, flow, settled, accepted: true }, good, out);
+    }
+
+    /// Keeps a damaged packet until its parity comes, or makes it whole by what has come of that.
+    fn keep_copy(
+        &mut self,
+        (numbered, place): (Numbered, i32),
+        frame: &mut Frame,
+        out: &mut Output<'_>,
+    ) {
+        let Some(place) = self.open_place(place) else { return };
+        let Some(store) = &mut self.increments else { return };
+        store.forget_before(self.next);
+        if frame.damage.frame == Check::Good {
+            return store.forget(numbered.seq);
+        }
+        if frame.damage.missing > 0 || place >= self.window.packets {
+            return;
+        }
+        match store.take_copy(numbered.seq, frame, out) {
+            Increment::Made(made) => *frame = made,
+            Increment::Kept => self.history.keep(numbered.order),
+            Increment::Useless => {}
+        }
+    }
+
+    /// The place of a packet of the window that has not come whole.
+    fn open_place(&self, place: i32) -> Option<usize> {
+        let place = usize::try_from(place).ok()?;
+        let is_done = self.places.get(place).is_some_and(Place::is_settled);
+        (!is_done).then_some(place)
+    }
+
+    /// Takes parity of a packet, and passes the packet up if it is whole by that.
+    pub(crate) fn take_parity(
+        &mut self,
+        numbered: Numbered,
+        part: IncrementPart,
+        mut frame: Frame,
+        out: &mut Output<'_>,
+    ) {
+        let Some(place) = self.hear(numbered, out) else {
+            return out.discard(&frame, DropReason::Malformed);
+        };
+        self.ack_due = true;
+        let Some(place) = self.open_place(place) else {
+            self.history.arrive(numbered.order);
+            return out.discard(&frame, DropReason::Duplicate);
+        };
+        let taken = match &mut self.increments {
+            Some(store) => store.take_parity(numbered.seq, part, &frame, out),
+            None => Increment::Useless,
+        };
+        match taken {
+            Increment::Made(made) => {
+                self.history.arrive(numbered.order);
+                let new = Held { frame: made, flow: None, settled: true, accepted: true };
+                self.keep(place, new, true, out);
+            }
+            taken => {
+                if matches!(taken, Increment::Kept) {
+                    self.history.keep(numbered.order);
+                }
+                // Its sender decides what becomes of the packet.
+                frame.kept = true;
+                out.discard(&frame, DropReason::FrameCheck);
+            }
+        }
     }
 
     /// Keeps a packet at a place of the window, and passes up what is then in order.
@@ -246,9 +324,11 @@ impl Receiver {
         if !self.ack_due {
             return None;
         }
-        let (first, arrived, more) = self.history.report();
+        let (first, arrived, kept, more) = self.history.report();
         self.ack_due = more;
-        Some(Ack { next: self.next, first, arrived })
+        // The second bitmap costs bytes, and most of the time there is nothing to tell.
+        let kept = kept.filter(|kept| kept.iter().any(|it| it));
+        Some(Ack { next: self.next, first, arrived, kept })
     }
 
     fn note_arrival(&mut self, good: bool, order: Seq32) {

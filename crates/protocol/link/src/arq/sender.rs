@@ -7,7 +7,7 @@ use windfall_base::{DropReason, Duration, Frame, Instant};
 use windfall_wire_link::coded::WindowNumber;
 use windfall_wire_link::pipe::{Ack, Probe, UNTOLD};
 
-use super::framer::{Fate, Framer};
+use super::framer::{Fate, Framer, Reported};
 use super::round_trip::RoundTrip;
 use crate::event::LinkEvent;
 use crate::window::{Pulled, Window};
@@ -177,27 +177,33 @@ impl<F: Framer> Sender<F> {
         if self.peer_next.is_before(ack.next) {
             self.peer_next = ack.next;
         }
-        let mut fates = ack.arrived.iter();
+        let kept = |at: usize| ack.kept.as_ref().and_then(|kept| kept.iter().nth(at));
+        let mut fates = ack.arrived.iter().enumerate();
         let mut at = ack.first;
         while self.flights.front().is_some_and(|flight| flight.order.is_before(end))
             && let Some(flight) = self.flights.pop_front()
         {
-            let arrived = if flight.order.is_before(ack.first) {
+            let reported = if flight.order.is_before(ack.first) {
                 // Its ACKs were lost. What the receiver no longer waits for it has.
-                flight.seq.is_some_and(|seq| seq.is_before(ack.next))
+                let arrived = flight.seq.is_some_and(|seq| seq.is_before(ack.next));
+                if arrived { Reported::Whole } else { Reported::Lost }
             } else {
                 let skip = flight.order.distance_from(at) as usize;
                 at = flight.order.next();
-                fates.nth(skip) == Some(true)
+                match fates.nth(skip) {
+                    Some((_, true)) => Reported::Whole,
+                    Some((at, false)) if kept(at) == Some(true) => Reported::Kept,
+                    _ => Reported::Lost,
+                }
             };
             if flight.order.next() == end {
                 self.round_trip.sample(now.saturating_since(flight.sent));
             }
             if let Some(seq) = flight.seq {
-                if flight.sent == now && !arrived {
+                if flight.sent == now && reported != Reported::Whole {
                     self.pause_after_many(now, seq);
                 }
-                self.settle(seq, flight.order, arrived, events);
+                self.settle(seq, flight.order, reported, events);
             }
         }
         if self.flights.is_empty() {
@@ -220,16 +226,16 @@ impl<F: Framer> Sender<F> {
         &mut self,
         seq: Seq32,
         order: Seq32,
-        arrived: bool,
+        reported: Reported,
         events: &mut VecDeque<LinkEvent>,
     ) {
         let Some(copy) = copy(&mut self.places, self.base, seq) else {
-            if !arrived && self.pass_over.is_before(seq.next()) {
+            if reported != Reported::Whole && self.pass_over.is_before(seq.next()) {
                 self.pass_over = seq.next();
             }
             return;
         };
-        match self.framer.settle(copy, order, arrived) {
+        match self.framer.settle(copy, order, reported) {
             Fate::Open => {}
             Fate::Done => {
                 events.push_back(F::acknowledged(copy));

@@ -203,7 +203,8 @@ impl Begun {
         let frame =
             if suspect.is_empty() && check != Check::Bad { Check::Good } else { Check::Bad };
         let mut packet = Frame { tag, ..Frame::packet(stream) };
-        packet.damage = Damage { frame, header: Check::Good, missing: 0, corrected, suspect };
+        let header = Check::Good;
+        packet.damage = Damage { frame, header, missing: 0, lost_before: 0, corrected, suspect };
         packet
     }
 }

@@ -135,6 +135,7 @@ impl Packet {
             payload: blocks::write(&head, &self.stream).into(),
             tag: self.tag,
             kept: true,
+            names_only: false,
             parts: Some(Box::new(parts)),
         };
         events.push_back(LinkEvent::Sent { tag: self.tag, attempt, len: frame.len(), kept: true });

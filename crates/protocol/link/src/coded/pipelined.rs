@@ -18,7 +18,7 @@ use super::begun::Begun;
 use super::packet::Packet;
 use super::{codes, dropped, received};
 use crate::arq::flow_order::{FlowNumbers, OwnFlow};
-use crate::arq::framer::{Fate, Framer};
+use crate::arq::framer::{Fate, Framer, Reported};
 use crate::arq::receiver::{Numbered, Receiver};
 use crate::arq::sender::Sender;
 use crate::event::{Arrival, LinkEvent};
@@ -68,7 +68,7 @@ impl Pipelined {
         let coder = Coder { policy, arq, padded, flows, reported };
         Self {
             sender: Sender::new(coder, window),
-            receiver: Receiver::new(accept_damaged, false, window),
+            receiver: Receiver::new(accept_damaged, [false, false], window),
             combine,
             begun: BTreeMap::new(),
             records: VecDeque::new(),
@@ -244,15 +244,16 @@ impl Framer for Coder {
         Some(frame)
     }
 
-    fn settle(&mut self, open: &mut Open, order: Seq32, arrived: bool) -> Fate {
+    fn settle(&mut self, open: &mut Open, order: Seq32, reported: Reported) -> Fate {
+        let arrived = reported == Reported::Whole;
         let Open { packet, own, flights } = open;
         let Some(at) = flights.iter().position(|(flight, ..)| *flight == order) else {
             return Fate::Open;
         };
         let Some((_, head, plan)) = flights.remove(at) else { return Fate::Open };
         // Of a transmission that arrived twice the last report counts.
-        let reported = self.reported.iter().rposition(|record| record.order == order);
-        let record = reported.and_then(|at| self.reported.remove(at));
+        let told = self.reported.iter().rposition(|record| record.order == order);
+        let record = told.and_then(|at| self.reported.remove(at));
         match &record {
             Some(record) => {
                 let fates = received(&record.fates);

@@ -707,8 +707,9 @@ fn damage_that_is_known_is_not_passed_to_whoever_does_not_accept_it() {
 }
 
 /// Frames with packets that it takes until this number of packets has crossed a wire with bit
-/// errors of `rate`, in the packets alone.
-fn frames_at(rate: f64, config: PipeConfig, packets: u64) -> (usize, Vec<LinkEvent>) {
+/// errors of `rate`, in the packets alone; what their receiver reports, and the bytes of the
+/// frames.
+fn frames_at(rate: f64, config: PipeConfig, packets: u64) -> (usize, Vec<LinkEvent>, usize) {
     let mut air = Stream::new(Seed(7), "air");
     let run = Run::new(config, (Some(10), 1_000), |end, frame: &Frame| {
         let (from, to) = (frame.header.len() as u32 * 8, frame.payload.len() as u32 * 8);
@@ -723,8 +724,12 @@ fn frames_at(rate: f64, config: PipeConfig, packets: u64) -> (usize, Vec<LinkEve
         assert_eq!(frame.payload, sent.payload);
         assert_eq!(frame.damage.frame, Check::Good);
     }
-    let sent = run.events[0].iter().filter(|event| matches!(event, LinkEvent::Sent { .. }));
-    (sent.count(), run.events[1].clone())
+    let sent = run.events[0].iter().filter_map(|event| match event {
+        LinkEvent::Sent { len, .. } => Some(*len),
+        _ => None,
+    });
+    let sent: Vec<usize> = sent.collect();
+    (sent.len(), run.events[1].clone(), sent.iter().sum())
 }
 
 #[test]
@@ -743,7 +748,25 @@ fn damaged_copies_make_a_packet_whole() {
 fn copies_that_find_no_room_are_not_kept() {
     let window = Window { packets: 64, bytes: 150 };
     let config = PipeConfig { combine: true, window, ..config(Arq::Persistent) };
-    let (_, events) = frames_at(1e-3, config, 50);
+    let (_, events, _) = frames_at(1e-3, config, 50);
     let made = events.iter().filter(|event| matches!(event, LinkEvent::Combined { .. }));
     assert!(made.count() > 0, "one packet at a time has room for a copy");
+}
+
+#[test]
+fn parity_goes_in_place_of_a_copy_of_what_is_kept_damaged() {
+    let [alone, parity] = [false, true].map(|increments| {
+        let config = PipeConfig { increments, ..config(Arq::Persistent) };
+        frames_at(1e-3, config, 200)
+    });
+    let least: usize = (0..200).map(|n| packet(n, Class::NONE).payload.len() + 19).sum();
+    let more = |run: &(usize, Vec<LinkEvent>, usize)| (run.2 - least) as f64;
+    assert!(more(&parity) < 0.5 * more(&alone), "{} {}", more(&parity), more(&alone));
+    let made = parity.1.iter().filter(|event| matches!(event, LinkEvent::Combined { .. }));
+    assert!(made.count() > 20);
+    // Without room for what is damaged, copies go as ever.
+    let window = Window { packets: 64, bytes: 10 };
+    let little = PipeConfig { increments: true, window, ..config(Arq::Persistent) };
+    let (_, events, _) = frames_at(1e-3, little, 50);
+    assert!(!events.iter().any(|event| matches!(event, LinkEvent::Combined { .. })));
 }

@@ -48,9 +48,12 @@ fn run(
         for mut frame in frames {
             run.sent[usize::from(frame.covers.is_some())] += 1;
             let number = run.sent[0] + run.sent[1] - 1;
+            let sent = frame.payload.clone();
             if !air(number, &mut frame) {
                 let arrival = receiver.handle_frame(now, frame.clone());
-                assert_eq!(arrival == Arrival::Control, frame.covers.is_some());
+                // A trailer that is damaged beyond its code may pass for another one.
+                let is_told = arrival == Arrival::Control;
+                assert!(frame.payload != sent || is_told == frame.covers.is_some());
             }
         }
         receiver.handle_timeout(now);

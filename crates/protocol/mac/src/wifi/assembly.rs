@@ -12,6 +12,9 @@ use super::event::DcfEvent;
 /// The lifetime of fragments without the rest (aMaxReceiveLifetime: 512 units of 1024 µs).
 const LIFETIME: Duration = Duration::from_micros(512 * 1024);
 
+/// Sequence numbers, after which they begin anew.
+const NUMBERS: u16 = 4_096;
+
 /// Damaged packets that a station remembers.
 const DAMAGED: usize = 16;
 
@@ -45,6 +48,15 @@ impl Assembly {
         let number = (header.sequence, header.fragment);
         let before = self.last.insert(header.transmitter, number);
         header.flags.has(Flags::RETRY) && before == Some(number)
+    }
+
+    /// Returns the number of frames of its sender between the last one that was whole and this one;
+    /// 0 if none of it has come, or if it is one of those before.
+    //= S4.27
+    pub(super) fn lost_before(&self, header: &Header) -> u16 {
+        let last = self.last.get(&header.transmitter);
+        let ahead = last.map_or(0, |(last, _)| header.sequence.wrapping_sub(*last) % NUMBERS);
+        if ahead < NUMBERS / 2 { ahead.saturating_sub(1) } else { 0 }
     }
 
     /// Takes note of a damaged packet, and tells whether it is one more copy of one that came

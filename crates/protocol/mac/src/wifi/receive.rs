@@ -49,6 +49,7 @@ impl Dcf {
                     self.owe(now, Kind::Ack, &header, vector);
                 }
                 frame.damage.frame = Check::Good;
+                frame.damage.lost_before = self.assembly.lost_before(&header);
                 self.take_data(now, frame, &header);
             }
             Kind::Rts if ours && !self.access.is_reserved(now) => {

@@ -4,4 +4,5 @@ mod circuit;
 mod decoder;
 mod figures;
 mod procedures;
+mod timeslots;
 mod transfer;

@@ -10,7 +10,7 @@ use windfall_wire_net::TcpFlags;
 use windfall_wire_net::tcp::Notification;
 
 use super::Connection;
-use crate::config::{NotificationMode, Reaction};
+use crate::config::{Corruption, NotificationMode, Reaction};
 use crate::segment::Segment;
 use crate::sequence::number;
 
@@ -65,22 +65,48 @@ impl Connection {
             }
             return Err(DropReason::TcpDamaged);
         }
-        let notice = Notice { start: start.max(self.expected()), end };
+        self.notify_of(Notice { start, end });
+        Err(DropReason::TcpDamaged)
+    }
+
+    /// Promises a notification of a segment, at once or when the stream reaches it.
+    fn notify_of(&mut self, Notice { start, end }: Notice) {
+        let expected = self.expected();
         match self.notification_mode() {
-            NotificationMode::DraftSafe if start > self.expected() => {
+            NotificationMode::DraftSafe if start > expected => {
                 // Naming it would acknowledge the hole before it: it is named when its turn comes.
                 if self.receiver.damaged.len() < REMEMBERED {
                     self.receiver.damaged.insert(start..end);
                 }
-                return Err(DropReason::TcpDamaged);
             }
             _ => {
                 // More at once than there is room for wait for the retransmission timer.
+                let notice = Notice { start: start.max(expected), end };
                 let _ = self.receiver.notices.try_push(notice);
                 self.owe_ack();
             }
         }
-        Err(DropReason::TcpDamaged)
+    }
+
+    /// Notifies the peer of segments that the link says it has lost right before the one at `start`
+    /// with `len` bytes.
+    ///
+    /// The link counts frames and does not know what was in them: that it was data of this stream
+    /// shows in a hole there. As many segments at its end are named as frames are missing, each
+    /// taken to be as long as a full one.
+    //= S4.27
+    pub(super) fn notice_lost(&mut self, frames: u16, start: u64, len: u64) {
+        let Corruption { notify, link_losses, .. } = self.config.corruption;
+        if frames == 0 || !notify || !link_losses {
+            return;
+        }
+        let before = self.receiver.buffer.end_before(start.saturating_sub(1)) + 1;
+        let full = self.receiver.full.max(len).max(1);
+        let segments = (start.saturating_sub(before)).div_ceil(full).min(u64::from(frames));
+        for number in (1..=segments).rev() {
+            let from = start.saturating_sub(number * full).max(before);
+            self.notify_of(Notice { start: from, end: (from + full).min(start) });
+        }
     }
 
     /// Uses what the CRC covers: the acknowledgment, the marks, the timestamps. The window is not

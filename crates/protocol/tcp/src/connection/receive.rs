@@ -241,6 +241,7 @@ impl Connection {
                 self.abort();
                 return Err(DropReason::NoListener);
             }
+            self.notice_lost(seg.lost_before, start, data.len() as u64);
             self.place_data(now, &data, start)?;
             self.answer_push(seg);
         }

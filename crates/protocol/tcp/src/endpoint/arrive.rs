@@ -68,8 +68,8 @@ impl TcpEndpoint {
         };
         let data = bytes.slice(header_len..bytes.len());
         let ecn = meta.ecn;
-        let missing = meta.missing;
-        let mut segment = Segment { header, ecn, data, damaged: !whole, missing };
+        let SegmentMeta { missing, lost_before, .. } = *meta;
+        let mut segment = Segment { header, ecn, data, damaged: !whole, missing, lost_before };
         match slot {
             Some(slot) => self.deliver(now, slot, &key, &mut segment),
             None => self.answer(now, &key, &segment),

@@ -91,6 +91,44 @@ fn a_notification_brings_the_segment_within_a_round_trip_in_every_mode() {
 }
 
 #[test]
+fn what_the_link_lost_without_a_trace_is_notified_as_damage_is() {
+    //= S4.27
+    let run =
+        |mode, link_losses, lost: &'static [u64]| {
+            let mut config = config(mode);
+            config.corruption.link_losses = link_losses;
+            (config.corruption.reaction, config.initial_window) = (Reaction::Ignore, 10);
+            let mut pair = Pair::with(config);
+            damage(&mut pair, lost);
+            let mut damaging = core::mem::replace(&mut pair.fate, Box::new(|_| Fate::default()));
+            pair.fate = Box::new(move |seen| {
+                if damaging(seen).bits.is_empty() { Fate::default() } else { Fate::lost() }
+            });
+            pair.send(NEAR, 14_000).run_for(ms(75));
+            let times = pair.retransmissions(NEAR);
+            let operations = *pair.connection(NEAR).operations();
+            (times, pair.ends[FAR].incoming.len(), operations)
+        };
+    for mode in [NotificationMode::DraftSafe, NotificationMode::Extended] {
+        // Sent at 100 ms, missed at 110 ms, sent again at 120 ms.
+        let (times, arrived, operations) = run(mode, true, &[3]);
+        assert_eq!((times, arrived), (vec![at(120)], 14_000), "{mode:?}");
+        assert_eq!((operations.notifications_received, operations.reductions), (1, 0), "{mode:?}");
+        // Without the link's word it takes three duplicates, and the window is reduced.
+        let (_, _, operations) = run(mode, false, &[3]);
+        assert_eq!((operations.notifications_received, operations.reductions), (0, 1), "{mode:?}");
+    }
+    // Where the option names each, all that are lost in a row come again after one round trip; if
+    // it names the next alone, one in each.
+    let (times, arrived, operations) = run(NotificationMode::Extended, true, &[3, 4, 6]);
+    assert_eq!((times, arrived), (vec![at(120); 3], 14_000));
+    assert_eq!((operations.notifications_received, operations.reductions), (3, 0));
+    let (times, arrived, operations) = run(NotificationMode::DraftSafe, true, &[3, 4, 6]);
+    assert_eq!((times, arrived), (vec![at(120), at(140), at(160)], 14_000));
+    assert_eq!((operations.notifications_received, operations.reductions), (3, 0));
+}
+
+#[test]
 fn a_notification_measures_the_round_trip_of_the_segment_that_it_names() {
     //= S4.4
     let mut pair = Pair::with(config(NotificationMode::DraftSafe));

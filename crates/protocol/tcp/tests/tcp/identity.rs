@@ -113,7 +113,8 @@ fn deliver_with(
     let mut bytes = header.emit(&CorruptionKinds::default()).unwrap().to_vec();
     fill_checksum(&addresses, &mut bytes, data);
     bytes.extend_from_slice(&data[..data.len() - missing]);
-    let arrival = SegmentMeta { addresses, ecn: Ecn::NotCapable, missing: missing as u32 };
+    let arrival =
+        SegmentMeta { addresses, ecn: Ecn::NotCapable, missing: missing as u32, lost_before: 0 };
     tcp.handle_segment(now, &arrival, &bytes.into())
 }
 

@@ -335,7 +335,7 @@ impl Engine {
         let data = vec![2; len as usize];
         fill_checksum(&addresses, &mut bytes, &data);
         bytes.extend(data);
-        let arrival = SegmentMeta { addresses, ecn: Ecn::NotCapable, missing: 0 };
+        let arrival = SegmentMeta { addresses, ecn: Ecn::NotCapable, missing: 0, lost_before: 0 };
         let _ = self.tcp.handle_segment(self.now, &arrival, &bytes.into());
     }
 

@@ -109,6 +109,8 @@ pub(crate) struct Pair {
     /// Packets that wait at most before a wire with a rate; more are dropped.
     pub(crate) queue: Option<u32>,
     pub(crate) queue_drops: u64,
+    /// Packets of each end that were lost since the last one that was not.
+    lost: [u16; 2],
     pub(crate) timeline: Vec<String>,
     pub(crate) seen: Vec<Seen>,
     pub(crate) fate: Box<dyn FnMut(&Seen) -> Fate>,
@@ -154,6 +156,7 @@ impl Pair {
             rate: None,
             queue: None,
             queue_drops: 0,
+            lost: [0; 2],
             timeline: Vec::new(),
             seen: Vec::new(),
             fate: Box::new(|_| Fate::default()),
@@ -350,6 +353,7 @@ impl Pair {
         self.log(&seen, &fate);
         self.seen.push(seen);
         if fate.lost {
+            self.lost[from] += 1;
             return;
         }
         let mut leaves = self.now;
@@ -370,7 +374,12 @@ impl Pair {
         let missing = fate.cut.min(transmit.data.len());
         frame.truncate(transmit.len() - missing);
         let ecn = if fate.mark { Ecn::Congested } else { transmit.ecn };
-        let arrival = SegmentMeta { addresses: transmit.addresses, ecn, missing: missing as u32 };
+        let arrival = SegmentMeta {
+            addresses: transmit.addresses,
+            ecn,
+            missing: missing as u32,
+            lost_before: core::mem::take(&mut self.lost[from]),
+        };
         let arrives = leaves.saturating_add(self.delay).saturating_add(fate.late);
         for _ in 0..=usize::from(fate.twice) {
             self.count += 1;
@@ -395,7 +404,7 @@ impl Pair {
         assert!(corruption::seal(&kinds, packing, ecn, &addresses, &mut bytes));
         windfall_wire_net::tcp::fill_checksum(&addresses, &mut bytes, data);
         bytes.extend(data.iter().map(|byte| byte ^ 1));
-        let arrival = SegmentMeta { addresses, ecn, missing: 0 };
+        let arrival = SegmentMeta { addresses, ecn, missing: 0, lost_before: 0 };
         let result = self.ends[to].tcp.handle_segment(self.now, &arrival, &bytes.into());
         self.settle();
         result
@@ -413,7 +422,7 @@ impl Pair {
         let mut bytes = header.emit(&CorruptionKinds::default()).unwrap().to_vec();
         windfall_wire_net::tcp::fill_checksum(&addresses, &mut bytes, data);
         bytes.extend_from_slice(data);
-        let arrival = SegmentMeta { addresses, ecn: Ecn::NotCapable, missing: 0 };
+        let arrival = SegmentMeta { addresses, ecn: Ecn::NotCapable, missing: 0, lost_before: 0 };
         let result = self.ends[to].tcp.handle_segment(self.now, &arrival, &bytes.into());
         self.settle();
         result

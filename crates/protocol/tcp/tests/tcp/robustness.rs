@@ -183,7 +183,7 @@ fn stranger(n: u32, header: &TcpRepr) -> (SegmentMeta, Vec<u8>) {
     let addresses = Addresses::V4 { src, dst: core::net::Ipv4Addr::new(10, 0, 0, 2) };
     let mut bytes = header.emit(&CorruptionKinds::default()).unwrap().to_vec();
     fill_checksum(&addresses, &mut bytes, &[]);
-    (SegmentMeta { addresses, ecn: Ecn::NotCapable, missing: 0 }, bytes)
+    (SegmentMeta { addresses, ecn: Ecn::NotCapable, missing: 0, lost_before: 0 }, bytes)
 }
 
 #[test]
@@ -489,7 +489,7 @@ proptest! {
     fn arbitrary_bytes_never_panic(bytes in vec(any::<u8>(), 0..200)) {
         let mut pair = Pair::with(TcpConfig::default());
         let addresses = Addresses::new(address(NEAR).ip(), address(FAR).ip()).unwrap();
-        let arrival = SegmentMeta { addresses, ecn: Ecn::NotCapable, missing: 0 };
+        let arrival = SegmentMeta { addresses, ecn: Ecn::NotCapable, missing: 0, lost_before: 0 };
         let now = pair.now;
         let _ = pair.ends[FAR].tcp.handle_segment(now, &arrival, &bytes.into());
         pair.settle();

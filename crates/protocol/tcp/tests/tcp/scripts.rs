@@ -250,7 +250,7 @@ impl Subject for Engine {
 
     fn handle_segment(&mut self, now: Instant, packet: &Packet) -> Result<(), &'static str> {
         let Packet { addresses, ecn, missing, bytes } = packet.clone();
-        let arrival = SegmentMeta { addresses, ecn, missing };
+        let arrival = SegmentMeta { addresses, ecn, missing, lost_before: 0 };
         let result = self.tcp.handle_segment(now, &arrival, &bytes.into());
         result.map_err(windfall_base::DropReason::name)
     }

@@ -70,6 +70,11 @@ impl Steady {
     }
 }
 
+/// Returns the scenario of the notebooks at a steady distance.
+pub(crate) fn scenario(metres: u32, fading: &str) -> String {
+    STEADY.replace("DISTANCE", &format!("{metres}.0")).replace("FADING", fading)
+}
+
 /// Measures every distance with every fading.
 pub(super) fn measure(
     figure: &'static str,
@@ -83,7 +88,7 @@ pub(super) fn measure(
     let mut all = Vec::new();
     for (fading, (_, word)) in FADINGS.iter().enumerate() {
         for metres in DISTANCES {
-            let text = STEADY.replace("DISTANCE", &format!("{metres}.0")).replace("FADING", word);
+            let text = scenario(metres, word);
             let one = |seed: Seed| {
                 let (tcp, duration) = ("new-reno", Some(LENGTH));
                 Walk { figure, scenario: &text, tcp, accepts_damaged: true, seed, duration }.run()

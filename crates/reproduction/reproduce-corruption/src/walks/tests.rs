@@ -22,6 +22,33 @@ fn stability_is_the_swing_of_the_rate_and_how_often_it_turns() {
     assert_eq!(walked(&[0.0, 1.0, 0.0]).silent(), 2.0);
 }
 
+//= S4.27
+#[test]
+fn the_link_s_own_count_of_losses_keeps_the_rate_where_damage_alone_does_not() {
+    const SETTINGS: [&str; 3] = [
+        "new-reno",
+        "new-reno, corruption=extended, reaction=ignore",
+        "new-reno, corruption=extended, reaction=ignore, link-losses=on",
+    ];
+    let mean = |tcp: &'static str, scenario: &str| {
+        let rate = |seed: u64| {
+            let (figure, duration) = ("S4.tables", Some(Duration::from_secs(60)));
+            let (accepts_damaged, seed) = (true, Seed(seed));
+            Walk { figure, scenario, tcp, accepts_damaged, seed, duration }.run().unwrap().rate()
+        };
+        (1..=5).map(rate).sum::<f64>() / 5.0
+    };
+    // From one packet in thirty lost to one in ten; beyond, retransmissions are lost, too, and all
+    // three wait for the timer.
+    for (metres, gain) in [(14, 1.1), (20, 1.5)] {
+        let scenario = crate::tables::frontier::scenario(metres, "rician 3 100");
+        let rates = SETTINGS.map(|tcp| mean(tcp, &scenario));
+        let [none, damage, losses] = rates;
+        assert!(losses > gain * damage, "{metres} m: {rates:?}");
+        assert!(damage < 1.25 * none, "{metres} m: {rates:?}");
+    }
+}
+
 #[test]
 fn ranks_agree_or_not() {
     assert_eq!(rank_correlation(&[(1.0, 2.0), (2.0, 5.0), (9.0, 7.0)]), 1.0);
@@ -36,6 +63,7 @@ fn a_frame_counts_by_what_came_of_it() {
     let facts = windfall_channel::FrameFacts {
         tag: None,
         kept: false,
+        names_only: false,
         length: 1536,
         header: 24,
         trailer: 4,

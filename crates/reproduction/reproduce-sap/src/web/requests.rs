@@ -123,11 +123,7 @@ impl Requests<'_> {
         command.args(["run", "--json", "--scenario", "office.toml", "--wait-port", "8080"]);
         command.args(["--sysctl", "net.ipv4.tcp_congestion_control=cubic"]);
         command.args(["--seed", &self.seed.to_string(), "--far"]);
-        // A program waits for its radio: the device has room for a file.
-        command.arg(format!(
-            "ip link set dev wf0 txqueuelen 4000; \
-             exec {program} serve -q --profile {profile} site"
-        ));
+        command.arg(format!("exec {program} serve -q --profile {profile} site"));
         command.args(["--", "sh", "-c", REQUESTS, "sh"]).arg(self.program);
         command.arg(format!("--profile {profile} {options}"));
         command.args([self.count.to_string(), self.pause.to_string()]);

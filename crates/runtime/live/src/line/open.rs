@@ -99,7 +99,7 @@ impl OpenLine {
     ///
     /// # Errors
     /// If the line is gone.
-    pub(crate) fn write_waiting(&mut self, waiting: &mut Vec<u8>) -> io::Result<()> {
+    pub fn write_waiting(&mut self, waiting: &mut Vec<u8>) -> io::Result<()> {
         while !waiting.is_empty()
             && let Some(count) = self.write(waiting)?
         {

@@ -24,7 +24,7 @@ use super::splice::Splice;
 use crate::clock::SystemClock;
 use crate::device::StationDevice;
 use crate::driver::{Clock, EventLoop};
-use crate::error::{Context, LiveError, Result};
+use crate::error::{ErrorContext, LiveError, Result};
 use crate::identity::Identity;
 use crate::plan::{Program, ProgramOutput};
 use crate::session::Signals;

@@ -12,7 +12,7 @@ use super::bulk::{Job, Worker};
 use super::record::ConnectionRecord;
 use crate::clock::SystemClock;
 use crate::driver::Clock;
-use crate::error::{Context, Result};
+use crate::error::{ErrorContext, Result};
 
 /// Bytes that are read or written at once.
 const CHUNK: usize = 64 << 10;

@@ -13,7 +13,7 @@ use windfall_scenario::engine_beside;
 use windfall_stack::HostConfig;
 
 use crate::device::{StationDevice, packet, tun};
-use crate::error::{Context, LiveError, Result};
+use crate::error::{ErrorContext, LiveError, Result};
 use crate::kernel::ENGINE;
 use crate::netlink::{Netlink, VethEnd};
 use crate::plan::DeviceKind;

@@ -15,6 +15,22 @@ fn measures(value: f64) -> Measures {
 }
 
 #[test]
+fn a_store_without_a_folder_keeps_runs_in_memory_and_a_closed_one_leaves_its_folder() {
+    let folder = Folder::new("sweep");
+    let keep = |mut store: RunStore| {
+        store.keep(&run(1), "ber=1e-5".to_owned(), measures(1.0)).unwrap();
+        store.settle().unwrap();
+        store.close();
+        assert_eq!(store.get(&run(1)), Some(&measures(1.0)));
+        drop(RunStore::open(folder.path()).expect("no other store holds the folder"));
+    };
+    keep(RunStore::default());
+    assert!(RunStore::open(folder.path()).unwrap().is_empty(), "nothing was written");
+    keep(RunStore::open(folder.path()).unwrap());
+    assert_eq!(RunStore::open(folder.path()).unwrap().len(), 1, "what was kept in it");
+}
+
+#[test]
 fn a_run_is_kept_and_counted_once() {
     let folder = Folder::new("sweep");
     let mut store = RunStore::open(folder.path()).unwrap();

@@ -144,11 +144,11 @@ fn a_fast_pipe_gets_large_datagrams_and_its_rate_is_told() {
 #[test]
 fn sizes_that_fill_after_the_deadline_are_not_tried() {
     let needs = ApplicationClass::Adaptive.needs();
-    assert_eq!(sizes(TunedLink::Gsm, &needs), [40, 80, 160, 320]);
-    assert_eq!(sizes(TunedLink::Pipe, &needs), [40, 160]);
+    assert_eq!(sizes(TunedLink::Gsm, &needs).unwrap(), [40, 80, 160, 320]);
+    assert_eq!(sizes(TunedLink::Pipe, &needs).unwrap(), [40, 160]);
     let hurried = TrafficNeeds { deadline: Some(Duration::from_millis(1)), ..needs };
-    assert_eq!(sizes(TunedLink::Gsm, &hurried), [40]);
-    assert_eq!(sizes(TunedLink::Gsm, &TrafficNeeds { size: Some(7), ..hurried }), [7]);
+    assert_eq!(sizes(TunedLink::Gsm, &hurried).unwrap(), [40]);
+    assert_eq!(sizes(TunedLink::Gsm, &TrafficNeeds { size: Some(7), ..hurried }).unwrap(), [7]);
 }
 
 #[test]
@@ -157,4 +157,13 @@ fn a_rate_beyond_all_links_is_told_in_the_user_s_words() {
     let needs = TrafficNeeds { rate, size: Some(40), ..ApplicationClass::Adaptive.needs() };
     let error = advise(&pipe(2_000_000), &needs, None, 1).expect_err("too fast").to_string();
     assert!(error.starts_with("100Gbps in datagrams of 40 bytes"), "{error}");
+}
+
+#[test]
+fn datagrams_hold_what_must_be_right_or_the_needs_are_refused() {
+    let needs = ApplicationClass::Adaptive.needs();
+    let error = advise(&bad(), &TrafficNeeds { exact: 1_000, ..needs }, None, 1).unwrap_err();
+    assert!(error.to_string().contains("1000 bytes must be right"), "{error}");
+    let advice = advise(&bad(), &TrafficNeeds { exact: 200, ..needs }, None, 1).expect("trials");
+    assert!(advice.trials.iter().all(|it| it.size >= 200));
 }

@@ -113,6 +113,53 @@ fn a_request_is_repeated_when_a_kept_connection_has_ended() {
 }
 
 #[test]
+fn a_body_that_is_announced_over_sap_is_not_an_empty_one() {
+    let token = "00112233445566778899aabbccddeeff";
+    let offered = Way::ClientOpens;
+    for (way, headers, why) in [
+        (offered, "X-SAP-Token: zz\r\n".to_owned(), "hexadecimal"),
+        (offered, format!("X-SAP-Token: {token}\r\nX-SAP-Length: many\r\n"), "a number"),
+        (Way::Tcp, format!("X-SAP-Token: {token}\r\n"), "not asked for"),
+    ] {
+        let reply = format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: 0\r\n\r\n");
+        let reply: &str = String::leak(reply);
+        let at = scripted(vec![vec![reply], vec![reply]]);
+        let uri = format!("http://{at}/");
+        let client = fetcher("*/*", false, way);
+        let parsed = uri.parse().expect("an address");
+        let got = run(async { client.get(&parsed, &HeaderMap::new(), &Default::default()).await });
+        let error = got.err().expect("an error").to_string();
+        assert!(error.contains(why), "{error}");
+        let settings = FetcherSettings {
+            options: SapOptions::default(),
+            types: "*/*".parse().ok(),
+            is_precise: false,
+            way,
+        };
+        let proxy = Running::start(|_| Proxy::new(settings, DeliveryRules::default()));
+        assert_eq!(get(proxy.at, &uri, &[]).status(), 502);
+    }
+}
+
+#[test]
+fn a_body_that_stalls_is_an_error_after_thirty_seconds() {
+    let at = scripted(vec![vec!["HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"]]);
+    let client = fetcher("", true, Way::Tcp);
+    let uri = format!("http://{at}/").parse().expect("an address");
+    let paused = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    paused.expect("a runtime").block_on(async {
+        let got = client.get(&uri, &HeaderMap::new(), &Default::default()).await;
+        let mut body = got.expect("a reply").body;
+        assert_eq!(body.next().await.expect("two bytes").as_deref(), Some(&b"ab"[..]));
+        // The clock of the runtime springs ahead, as nothing else is to be done.
+        tokio::time::pause();
+        let begun = tokio::time::Instant::now();
+        assert!(matches!(body.next().await, Err(FetchError::Stalled)));
+        assert_eq!(begun.elapsed().as_secs(), 30);
+    });
+}
+
+#[test]
 fn a_range_is_nothing_to_a_head() {
     let folder = Folder::new("web-head");
     put(&folder, "a", b"0123456789");

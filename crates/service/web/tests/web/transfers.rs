@@ -1,7 +1,9 @@
 //! Bodies over SAP: by a call of the server, by one of the client, precise and approximate.
 
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::sync::Arc;
 
+use tokio::net::TcpSocket;
 use tokio::task::JoinSet;
 use windfall_testkit::folder::Folder;
 use windfall_web::Way;
@@ -217,4 +219,33 @@ fn a_token_opens_one_body_once() {
             assert_eq!(kinds(10), [3, 5]);
         }
     }
+}
+
+/// 128 MiB, a quarter of what may wait in all.
+#[test]
+fn the_bodies_that_wait_for_one_client_leave_room_for_others() {
+    let folder = Folder::new("web-one-client");
+    let file = std::fs::File::create(folder.path().join("a.jpg")).expect("a file");
+    file.set_len(70 << 20).expect("a sparse file");
+    let server = site(&folder);
+    let head = |path: &str, from: [u8; 4]| {
+        let connecting = async {
+            let socket = TcpSocket::new_v4().expect("a socket");
+            socket.bind((from, 0).into()).expect("a loopback address");
+            socket.connect(server.at).await.expect("it listens").into_std().expect("a socket")
+        };
+        let mut stream = run(connecting);
+        stream.set_nonblocking(false).expect("a socket");
+        let offer = "X-SAP-Approx: image/jpeg\r\nX-SAP-Client-Opens: 1\r\n";
+        let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n{offer}\r\n");
+        stream.write_all(request.as_bytes()).expect("room");
+        let lines = BufReader::new(stream).lines().map_while(Result::ok);
+        lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+    };
+    let (one, another) = ([127, 0, 0, 1], [127, 0, 0, 2]);
+    let is_kept = |head: &str| head.contains("x-sap-token");
+    assert!(is_kept(&head("/a.jpg", one)));
+    let refused = head("/a.jpg", one);
+    assert!(!is_kept(&refused) && refused.contains("x-sap-fallback: busy"), "{refused}");
+    assert!(is_kept(&head("/a.jpg", another)));
 }

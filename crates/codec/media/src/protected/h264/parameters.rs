@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::bits::Bits;
+use super::numbers::Numbers;
 use super::{TYPE, without_prevention};
 
 /// The types of the units that carry them.
@@ -64,7 +64,7 @@ impl ParameterSets {
             return;
         }
         let bare = without_prevention(unit);
-        let bits = &mut Bits::new(&bare[1..]);
+        let bits = &mut Numbers::new(&bare[1..]);
         if kind == Some(SEQUENCE) {
             if let Some((number, set)) = sequence(bits) {
                 self.sequences.insert(number, set);
@@ -82,7 +82,7 @@ impl ParameterSets {
 }
 
 /// Reads a sequence parameter set (section 7.3.2.1.1) up to the last field that is needed.
-fn sequence(bits: &mut Bits<'_>) -> Option<(u32, SequenceSet)> {
+fn sequence(bits: &mut Numbers<'_>) -> Option<(u32, SequenceSet)> {
     let profile = bits.take(8)?;
     bits.take(16)?;
     let number = bits.number().filter(|number| *number <= MOST_SEQUENCES)?;
@@ -132,7 +132,7 @@ fn sequence(bits: &mut Bits<'_>) -> Option<(u32, SequenceSet)> {
 }
 
 /// Reads a list of scaling factors (section 7.3.2.1.1.1), or that there is none.
-fn scaling_list(bits: &mut Bits<'_>, size: usize) -> Option<()> {
+fn scaling_list(bits: &mut Numbers<'_>, size: usize) -> Option<()> {
     if !bits.flag()? {
         return Some(());
     }
@@ -147,7 +147,7 @@ fn scaling_list(bits: &mut Bits<'_>, size: usize) -> Option<()> {
 }
 
 /// Reads a picture parameter set (section 7.3.2.2); `None` for one with groups of slices.
-fn picture(bits: &mut Bits<'_>) -> Option<(u32, PictureSet)> {
+fn picture(bits: &mut Numbers<'_>) -> Option<(u32, PictureSet)> {
     let number = bits.number().filter(|number| *number <= MOST_PICTURES)?;
     let sequence = bits.number()?;
     let is_arithmetic = bits.flag()?;

@@ -1,7 +1,7 @@
 //! The header of a slice.
 
 use super::TYPE;
-use super::bits::Bits;
+use super::numbers::Numbers;
 use super::parameters::{ParameterSets, PictureOrder, PictureSet, SequenceSet};
 
 /// The type of a slice of a picture that needs no other.
@@ -31,7 +31,7 @@ impl SliceType {
 /// if a parameter set is not known or the header makes no sense.
 pub(super) fn header_len(bare: &[u8], sets: &ParameterSets) -> Option<usize> {
     let first = *bare.first()?;
-    let mut bits = Bits::new(bare.get(1..)?);
+    let mut bits = Numbers::new(bare.get(1..)?);
     bits.number()?;
     let kind = match bits.number()? % 5 {
         0 => SliceType::P,
@@ -78,7 +78,7 @@ pub(super) fn header_len(bare: &[u8], sets: &ParameterSets) -> Option<usize> {
 
 /// Reads the fields by which the picture is told from others (section 7.3.3).
 fn order(
-    bits: &mut Bits<'_>,
+    bits: &mut Numbers<'_>,
     picture: &PictureSet,
     sequence: &SequenceSet,
     is_idr: bool,
@@ -115,7 +115,11 @@ fn order(
 }
 
 /// Reads the lists of reference pictures, and returns how many each list has that the slice uses.
-fn reference_lists(bits: &mut Bits<'_>, picture: &PictureSet, kind: SliceType) -> Option<Vec<u32>> {
+fn reference_lists(
+    bits: &mut Numbers<'_>,
+    picture: &PictureSet,
+    kind: SliceType,
+) -> Option<Vec<u32>> {
     let lists = match kind {
         SliceType::I | SliceType::SwitchingI => 0,
         SliceType::P | SliceType::SwitchingP => 1,
@@ -147,7 +151,7 @@ fn reference_lists(bits: &mut Bits<'_>, picture: &PictureSet, kind: SliceType) -
 }
 
 /// Reads the weights of references (section 7.3.3.2).
-fn weights(bits: &mut Bits<'_>, is_monochrome: bool, references: &[u32]) -> Option<()> {
+fn weights(bits: &mut Numbers<'_>, is_monochrome: bool, references: &[u32]) -> Option<()> {
     bits.skip(if is_monochrome { 1 } else { 2 })?;
     for count in references {
         for _ in 0..*count {
@@ -163,7 +167,7 @@ fn weights(bits: &mut Bits<'_>, is_monochrome: bool, references: &[u32]) -> Opti
 }
 
 /// Reads what becomes of references (section 7.3.3.3).
-fn marking(bits: &mut Bits<'_>, is_idr: bool) -> Option<()> {
+fn marking(bits: &mut Numbers<'_>, is_idr: bool) -> Option<()> {
     if is_idr {
         return bits.take(2).map(drop);
     }

@@ -1,4 +1,4 @@
-use windfall_base::Class;
+use windfall_base::{Class, Seed};
 
 use super::*;
 
@@ -12,8 +12,8 @@ fn queues(flows: &[ScheduledFlow]) -> Queues {
 }
 
 fn queues_of(discipline: Discipline, flows: &[ScheduledFlow]) -> Queues {
-    let limits = Limits::default();
-    Queues::new(&QueueConfig { discipline, limits, flows: flows.to_vec() }, 1)
+    let (limits, random) = (Limits::default(), Stream::new(Seed(0), "queue"));
+    Queues::new(&QueueConfig { discipline, limits, flows: flows.to_vec(), random }, 1)
 }
 
 fn packet(number: u16) -> Frame {
@@ -34,7 +34,11 @@ fn a_reservation_is_kept_whenever_packets_join() {
         let mut now = Instant::START;
         for _ in 0..1_000 {
             let joins = now + Duration::from_millis(joined);
-            assert!([1, 2].iter().all(|flow| queues.push(joins, 0, packet(*flow)).is_none()));
+            assert!(
+                [1, 2]
+                    .iter()
+                    .all(|flow| matches!(queues.push(joins, 0, packet(*flow)), Join::Joined))
+            );
             now += attempt;
             let Some((ticket, _)) = queues.pull(now, 0, &mut books) else { panic!("all wait") };
             queues.charge(now, ticket, Attempt { count: 1, spent: attempt, brings: Some(attempt) });
@@ -100,13 +104,13 @@ fn thousands_of_flows_share_by_weight() {
     let (mut now, mut books) = (Instant::START, InterfaceAccount::new(false));
     let attempt = Duration::from_millis(10);
     for flow in &flows {
-        assert!(queues.push(now, 0, packet(flow.flow.0)).is_none());
+        assert!(matches!(queues.push(now, 0, packet(flow.flow.0)), Join::Joined));
     }
     // Ten rounds, in each of which a flow has as many turns as its weight says.
     for _ in 0..10 * 2 * 3_000 {
         now += attempt;
         let Some((ticket, pulled)) = queues.pull(now, 0, &mut books) else { panic!("all wait") };
-        assert!(queues.push(now, 0, pulled.frame).is_none());
+        assert!(matches!(queues.push(now, 0, pulled.frame), Join::Joined));
         queues.charge(now, ticket, Attempt { count: 1, spent: attempt, brings: Some(attempt) });
         queues.credit(ticket, attempt);
         queues.done(ticket);

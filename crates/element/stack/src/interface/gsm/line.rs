@@ -9,6 +9,7 @@ use windfall_wire_link::hdlc::FLAG;
 use windfall_wire_link::l2r::L2R_CHARACTERS;
 use windfall_wire_link::rlp::{RLP_FRAME_LEN, RLP_MODULUS, RlpControl, RlpFrame};
 
+use super::modem::Modem;
 use super::{GsmLinkConfig, GsmService};
 use crate::event::RlpSight;
 
@@ -47,6 +48,7 @@ pub(super) struct GsmLine {
 enum Service {
     Transparent(TransparentLine),
     NonTransparent(Box<Reliable>),
+    Modems(Box<Modem>),
 }
 
 /// RLP, and the packets that end in the frames that have arrived.
@@ -77,6 +79,7 @@ impl GsmLine {
                 let link = RlpLink::new(rlp);
                 Service::NonTransparent(Box::new(Reliable { link, calls: config.calls, tags }))
             }
+            GsmService::Modems { compresses } => Service::Modems(Box::new(Modem::new(compresses))),
         };
         let (under_way, events, sights) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
         Self { service, written: 0, under_way, events, sights }
@@ -87,6 +90,7 @@ impl GsmLine {
         match &self.service {
             Service::Transparent(line) => line.unfinished() < PACKED,
             Service::NonTransparent(it) => it.link.is_up() && it.link.unsent() < PACKED,
+            Service::Modems(modem) => modem.is_hungry(),
         }
     }
 
@@ -97,6 +101,7 @@ impl GsmLine {
             Service::NonTransparent(it) => {
                 it.link.write(characters);
             }
+            Service::Modems(modem) => return modem.write(now, tag, characters),
         }
         let len = characters.len();
         self.written += len as u64;
@@ -106,7 +111,10 @@ impl GsmLine {
 
     /// Packets on the line.
     pub(super) fn held(&self) -> usize {
-        self.under_way.len()
+        match &self.service {
+            Service::Modems(modem) => modem.held(),
+            _ => self.under_way.len(),
+        }
     }
 
     /// Yields what has become of packets that the line kept.
@@ -124,7 +132,15 @@ impl GsmLine {
         &mut self,
         now: Instant,
     ) -> ([u8; RLP_FRAME_LEN], Option<(Instant, LinkEvent)>) {
-        let Service::Transparent(line) = &mut self.service else { return self.next_frame(now) };
+        let line = match &mut self.service {
+            Service::Transparent(line) => line,
+            Service::NonTransparent(_) => return self.next_frame(now),
+            Service::Modems(modem) => {
+                let next = modem.next_block();
+                self.events.extend(modem.poll_events());
+                return next;
+            }
+        };
         let block = line.next_block();
         let sent = self.written - line.unfinished() as u64;
         let ended = self.pop_before(sent);
@@ -171,6 +187,22 @@ impl GsmLine {
         (block, sent)
     }
 
+    /// Returns the tag that the last block carries although no packet ends or begins in it.
+    pub(super) fn told_again(&self) -> Option<Tag> {
+        match &self.service {
+            Service::Modems(modem) => modem.told_again(),
+            _ => None,
+        }
+    }
+
+    /// Yields the tag of a packet that has ended, where blocks do not tell.
+    pub(super) fn next_tag(&mut self) -> Option<Tag> {
+        match &mut self.service {
+            Service::Modems(modem) => modem.next_tag(),
+            _ => None,
+        }
+    }
+
     /// Takes a block that arrived; `tag` names the packet that ends in it.
     pub(super) fn handle_block(
         &mut self,
@@ -185,6 +217,11 @@ impl GsmLine {
                 return Arrived { characters, tags: tag.into_iter().collect() };
             }
             Service::NonTransparent(it) => it,
+            Service::Modems(modem) => {
+                let characters = modem.handle_block(block, tag);
+                self.events.extend(modem.poll_events());
+                return Arrived { characters, tags: Vec::new() };
+            }
         };
         let (arrived, sight) = it.handle_frame(now, block, tag);
         self.sights.extend(sight);

@@ -9,6 +9,8 @@ const SLOT: Duration = Duration::from_millis(20);
 /// A block takes 20 ms and the interleaver some 110 ms more.
 const ON_THE_WAY: usize = 6;
 const RLP: GsmService = GsmService::NonTransparent { n2: 6 };
+const MNP: GsmService = GsmService::Modems { compresses: false };
+const MNP_5: GsmService = GsmService::Modems { compresses: true };
 
 fn interface(service: GsmService, calls: bool, accept_damaged: bool) -> Interface {
     tunnelled(service, calls, accept_damaged, None)
@@ -89,7 +91,7 @@ impl Circuit {
 //= S1.21
 #[test]
 fn packets_cross_either_service_as_they_were_and_in_order() {
-    for service in [GsmService::Transparent, RLP] {
+    for service in [GsmService::Transparent, RLP, MNP, MNP_5] {
         let mut circuit = Circuit::new(service, false);
         for (tag, len) in [(1, 40), (2, 1_500), (3, 1), (4, 20), (5, 2), (6, 3), (7, 600)] {
             circuit.send(packet(tag, len));
@@ -162,10 +164,14 @@ fn damage_goes_through_ppp_lite_and_is_dropped_or_repeated_otherwise() {
     let (tags, _, drops, _) = run(GsmService::Transparent, false);
     assert_eq!(tags, [2]);
     assert_eq!(drops.iter().collect::<Vec<_>>(), [(DropReason::FrameCheck, 1)]);
-    let (tags, delivered, drops, _) = run(RLP, true);
-    assert_eq!(tags, [1, 2]);
-    assert!(delivered.iter().all(|(_, frame)| frame.damage.frame == Check::Good));
-    assert_eq!(drops.total(), 0);
+    // RLP, error control of modems, and compression with it: drops negate best effort.
+    let modems = [false, true].map(|compresses| GsmService::Modems { compresses });
+    for service in [RLP, modems[0], modems[1]] {
+        let (tags, delivered, drops, _) = run(service, true);
+        assert_eq!(tags, [1, 2], "{service:?}");
+        assert!(delivered.iter().all(|(_, frame)| frame.damage.frame == Check::Good));
+        assert_eq!(drops.total(), 0);
+    }
 }
 
 //= S1.16
@@ -212,6 +218,79 @@ fn any_damage_to_a_last_block_costs_a_packet_once() {
             assert_eq!(tags.len() as u64 + far.drops.total(), 3, "{bit}: {far:?}");
         }
     }
+}
+
+/// Bytes that one inverted bit makes a flag: the piece before it goes up under the tag of its
+/// packet, once the packet has ended, and nothing goes up without one.
+//= S1.12
+#[test]
+fn the_piece_before_a_false_flag_is_counted_as_its_packet() {
+    let mut pieces = 0;
+    for bit in 0..240 {
+        let mut circuit = Circuit::new(GsmService::Transparent, true);
+        for tag in 1..=3 {
+            let mut bytes = vec![0x7f; 60];
+            bytes[0] = 0x45;
+            circuit.send(Frame { tag: Some(Tag(tag)), ..Frame::packet(bytes) });
+        }
+        circuit.run(60, |slot, frame| {
+            if slot == 5 {
+                frame.invert(&[bit]);
+            }
+        });
+        let tags = circuit.tags();
+        assert_eq!(tags.len(), circuit.delivered.len(), "{bit}: each has a tag");
+        assert!(tags.is_sorted_by(|one, next| one < next), "{bit}: {tags:?}");
+        pieces += circuit.delivered.iter().filter(|(_, frame)| frame.len() < 60).count();
+        let [near, far] = circuit.ledgers();
+        assert!(near.balances() && far.balances(), "{near:?} {far:?}");
+        let given = (tags.len() as u64, far.given);
+        assert_eq!((given.0, given.0 + far.drops.total()), (given.1, 3), "{bit}: {far:?}");
+    }
+    assert!(pieces > 5, "{pieces}");
+}
+
+/// Blocks are damaged at random: modems repeat, and each packet arrives once, under its tag.
+//= S1.21
+//= S1.28
+#[test]
+fn modems_that_correct_errors_lose_nothing() {
+    for service in [MNP, MNP_5] {
+        let mut circuit = Circuit::new(service, false);
+        for tag in 0..40 {
+            let byte = |at: u64| if at == 0 { 0x45 } else { (at ^ tag) as u8 };
+            let bytes: Vec<u8> = (0..150).map(byte).collect();
+            circuit.send(Frame { tag: Some(Tag(tag)), ..Frame::packet(bytes) });
+        }
+        let stream = Stream::new(Seed(1), "blocks");
+        circuit.run(2_500, |slot, frame| {
+            if stream.at(slot).below(30) == 0 {
+                frame.invert(&[50, 51, 120]);
+            }
+        });
+        assert_eq!(circuit.tags(), (0..40).collect::<Vec<_>>(), "{service:?}");
+        for (tag, (_, frame)) in (0_u64..).zip(&circuit.delivered) {
+            let bytes = frame.payload.to_bytes();
+            assert!((1..150).all(|at| bytes[at as usize] == (at ^ tag) as u8), "{tag}");
+        }
+        let [near, far] = circuit.ledgers();
+        assert!(near.balances() && far.balances(), "{near:?} {far:?}");
+        assert_eq!((near.given, near.held, far.drops.total()), (40, 0, 0), "{near:?}");
+    }
+}
+
+/// Modems that get nothing through hang up after twelve attempts, and then drop what comes.
+#[test]
+fn modems_hang_up_where_nothing_comes_through() {
+    let mut circuit = Circuit::new(MNP, false);
+    (0..3).for_each(|tag| circuit.send(packet(tag, 100)));
+    circuit.run(2_000, |_, frame| frame.invert(&(0..240).step_by(3).collect::<Vec<_>>()));
+    circuit.send(packet(3, 100));
+    circuit.run(10, |_, _| {});
+    let [near, far] = circuit.ledgers();
+    assert!(near.balances() && far.balances(), "{near:?} {far:?}");
+    assert_eq!(near.drops.of(DropReason::RetryLimit), 4, "{near:?}");
+    assert_eq!((near.held, circuit.delivered.len()), (0, 0));
 }
 
 /// A reset is told of once: each packet is delivered under its own tag, or dropped by
@@ -283,5 +362,7 @@ fn the_laws_hold_on_a_circuit() {
     lawful(GsmService::Transparent, false, None);
     lawful(GsmService::Transparent, true, None);
     lawful(RLP, false, None);
+    lawful(MNP, false, None);
+    lawful(MNP_5, false, None);
     lawful(RLP, false, Some(GsmTunnel { depth: 2, skew: -3_000 }));
 }

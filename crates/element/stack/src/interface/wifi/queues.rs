@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use windfall_base::{Frame, Instant, Tag};
 use windfall_link::Pulled;
 use windfall_mac::wifi::PacketOutcome;
-use windfall_queue::{Discipline, DropTail};
+use windfall_queue::{Discipline, Join, PacketQueue};
 use windfall_wire_link::ieee80211::MacAddress;
 
 use crate::interface::account::InterfaceAccount;
@@ -16,7 +16,7 @@ use crate::interface::flows::{Attempt, FlowAccount, QueueConfig, Queues, Ticket}
 #[derive(Debug)]
 pub(super) enum StationQueues {
     /// Packets in the order of arrival.
-    Fifo(DropTail),
+    Fifo(PacketQueue),
     /// A queue for each flow, and for each station that best effort goes to.
     Scheduled(Box<Scheduled>),
 }
@@ -38,7 +38,7 @@ impl StationQueues {
     /// Empty queues. Of a radio that sends everything to its access point `is_client` holds.
     pub(super) fn new(config: &QueueConfig, is_client: bool) -> Self {
         if config.discipline == Discipline::Fifo && config.flows.is_empty() {
-            return Self::Fifo(DropTail::new(config.limits));
+            return Self::Fifo(config.queue(0));
         }
         Self::Scheduled(Box::new(Scheduled {
             queues: Queues::new(config, 0),
@@ -47,9 +47,8 @@ impl StationQueues {
         }))
     }
 
-    /// Takes a packet whose next hop is `to`, or gives it back if its queue is full.
-    #[must_use]
-    pub(super) fn push(&mut self, now: Instant, to: MacAddress, frame: Frame) -> Option<Frame> {
+    /// Takes a packet whose next hop is `to`, if its queue takes it.
+    pub(super) fn push(&mut self, now: Instant, to: MacAddress, frame: Frame) -> Join {
         match self {
             Self::Fifo(queue) => queue.push(now, frame),
             Self::Scheduled(scheduled) => {
@@ -62,7 +61,7 @@ impl StationQueues {
     /// Gives the next packet that is still worth sending.
     pub(super) fn pull(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Pulled> {
         match self {
-            Self::Fifo(queue) => account.pull(now, || queue.pop()),
+            Self::Fifo(queue) => account.pull(now, || queue.pop(now)),
             Self::Scheduled(scheduled) => scheduled.pull(now, account),
         }
     }

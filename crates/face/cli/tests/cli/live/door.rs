@@ -15,7 +15,7 @@ fn squat(names: &[String], user: u32) -> Child {
     let program = "import socket, sys, time\n\
                    kept = []\n\
                    for name in sys.argv[1:]:\n    \
-                       s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n    \
+                       s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)\n    \
                        s.bind('\\0' + name); s.listen(0); kept.append(s)\n\
                    print('ready', flush=True); time.sleep(60)\n";
     let python = ["/usr/bin/python3", "/usr/local/bin/python3"];
@@ -44,7 +44,7 @@ fn names_that_others_plant_are_neither_shown_nor_in_the_way() {
     let mut squatter = squat(&names, other);
     let output = as_user(&folder, user, &["exec", "a", "--", "true"]);
     let line = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(line.contains("no `windfall up` of yours is running"), "{line:?}");
+    assert!(line.contains("no run of yours is there"), "{line:?}");
     let up = Up::of(&folder, "mine", Some(user), &pair(""));
     assert_eq!(String::from_utf8_lossy(&up.exec("a", "id -u").stdout), format!("{user}\n"));
     let output = as_user(&folder, user, &["exec", "--run", "planted", "a", "--", "true"]);

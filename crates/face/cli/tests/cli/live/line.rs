@@ -185,6 +185,43 @@ fn slirp_gives_an_address_and_answers_over_a_noisy_line() {
     assert!(output.status.success(), "{output:?}");
 }
 
+/// The kernel's pppd in a virtual machine, whose second serial port is an end of the line. Both
+/// ends ping: a ping of 200 bytes and its answer survive the noise in eight of ten cases.
+//= S1.11
+#[test]
+fn the_kernels_pppd_and_windfall_exchange_pings_over_a_noisy_line() {
+    require!("qemu-system-x86_64", "ping");
+    let Ok(guest) = std::env::var("WINDFALL_TEST_PPPD") else {
+        windfall_testkit::skip!("WINDFALL_TEST_PPPD names no folder that bench/peers/pppd.sh made");
+    };
+    let line = Line::new(5e-4);
+    let folder = Folder::new("pppd");
+    let console = folder.file("console");
+    let machine = std::process::Command::new("qemu-system-x86_64")
+        .args("-accel tcg -m 512 -nographic -no-reboot -monitor none".split(' '))
+        .args(["-kernel", &format!("{guest}/vmlinuz"), "-initrd", &format!("{guest}/ir.gz")])
+        .args(["-append", "console=ttyS0 quiet panic=1"])
+        .args(["-serial", &format!("file:{console}"), "-serial", &line.names[1]])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn();
+    let machine = Background(machine.expect("it starts"));
+    let output = windfall("link --wait 120s --address 10.77.0.1 --peer 10.77.0.2")
+        .arg(format!("--over=serial:{},115200", line.names[0]))
+        .args(["--", "sh", "-c"])
+        .arg("for i in $(seq 20); do ping -n -c 1 -s 200 -W 2 10.77.0.2; done; true")
+        .output()
+        .expect("it runs");
+    drop(machine);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let log = std::fs::read_to_string(console).unwrap_or_default();
+    let answers = |text: &str| text.lines().filter(|line| line.contains(" bytes from ")).count();
+    let ours = answers(&String::from_utf8_lossy(&output.stdout));
+    println!("{ours} of 20 pings are answered by pppd, {} of its pings here", answers(&log));
+    assert!(ours >= 10, "{ours}: {errors}\n{log}");
+    assert!(answers(&log) >= 1, "{log}");
+}
+
 #[test]
 fn a_device_that_comes_back_is_opened_again() {
     require!("ping");

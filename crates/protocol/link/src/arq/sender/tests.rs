@@ -189,7 +189,7 @@ fn a_report_that_comes_late_leaves_the_next_half_the_time() {
     // The time is 31 ms. At 30 ms comes a report without news.
     hand.wait(Duration::from_millis(30));
     let (next, first) = (Seq32(1), Seq32(1));
-    let (header, trailer) = Ack { next, first, arrived: Bitmap::default() }.encode();
+    let (header, trailer) = Ack { next, first, arrived: Bitmap::default(), kept: None }.encode();
     hand.near.handle_frame(hand.now, Frame::control(header, trailer));
     let due = hand.now + Duration::from_micros(15_500);
     assert_eq!(hand.near.poll_timeout(), Some((due, "link report overdue")));
@@ -253,7 +253,7 @@ fn a_report_of_what_was_never_sent_is_refused() {
     let ack = |next, first, arrived: &[bool]| {
         let mut bits = Bitmap::default();
         arrived.iter().for_each(|bit| assert!(bits.push(*bit)));
-        Ack { next: Seq32(next), first: Seq32(first), arrived: bits }.encode()
+        Ack { next: Seq32(next), first: Seq32(first), arrived: bits, kept: None }.encode()
     };
     // One packet was sent, in transmission 0.
     for ((header, trailer), makes_sense) in [

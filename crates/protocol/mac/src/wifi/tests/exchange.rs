@@ -15,6 +15,7 @@ fn an_exchange_at_54_mbps_is_exact_to_the_microsecond() {
     assert!(last.starts_with(&ends), "{last} is not {ends}");
 }
 
+//= S2.37
 #[test]
 fn rts_and_cts_come_first_above_the_threshold_alone() {
     let change = |config: &mut Config| config.rts_threshold = 1_000;

@@ -324,3 +324,23 @@ fn a_frame_without_what_wep_adds_is_malformed() {
         assert_eq!(malformed, u64::from(!good), "{header_len} {trailer}");
     }
 }
+
+//= S4.27
+#[test]
+fn a_station_counts_the_frames_of_each_sender_that_it_missed() {
+    let mut assembly = super::super::assembly::Assembly::default();
+    let mut take = |from, sequence| {
+        let transmitter = address(from);
+        let header = Header { sequence, transmitter, ..Header::new(Kind::Data, address(0)) };
+        let lost = assembly.lost_before(&header);
+        assembly.has_come_before(&header);
+        lost
+    };
+    assert_eq!(take(1, 4_094), 0, "what came before the first is not known");
+    assert_eq!(take(1, 1), 2, "4095 and 0");
+    assert_eq!(take(2, 7), 0);
+    assert_eq!(take(1, 2), 0);
+    assert_eq!(take(1, 2), 0, "once more");
+    assert_eq!(take(2, 9), 1);
+    assert_eq!(take(1, 1), 0, "one of those before");
+}

@@ -262,13 +262,14 @@ fn best_effort_to_several_stations_waits_in_a_queue_for_each() {
         discipline: Discipline::Elf,
         limits: windfall_queue::Limits { packets: 2, ..windfall_queue::Limits::default() },
         flows: Vec::new(),
+        random: Stream::new(Seed(0), "queue"),
     };
     let mut queues = StationQueues::new(&config, false);
     let mut account = InterfaceAccount::new(false);
     let frame = || packet(1, 1).with_class(Class::default());
     let [one, two] = [1, 2].map(MacAddress::of_station);
     for (to, fits) in [(one, true), (one, true), (one, false), (two, true)] {
-        assert_eq!(queues.push(Instant::START, to, frame()).is_none(), fits);
+        assert_eq!(matches!(queues.push(Instant::START, to, frame()), Join::Joined), fits);
     }
     assert_eq!(queues.len(), 3);
     let pulled = core::iter::from_fn(|| queues.pull(Instant::START, &mut account));

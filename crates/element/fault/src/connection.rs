@@ -1,0 +1,351 @@
+//! One connection under the faults of its port.
+
+use windfall_base::{Duration, Frame, Instant};
+use windfall_wire_net::{Addresses, TcpFlags};
+
+use crate::port_faults::{ConnectionFault, PortFaults};
+use crate::segment::{Segment, bare};
+
+/// The time after which the end of a connection is told once more, and how often it is told.
+const AGAIN: Duration = Duration::from_millis(300);
+const TIMES: u32 = 8;
+
+/// The direction in which a frame goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Into the network, as if the station had sent it.
+    Away,
+    /// To the station whose port it is.
+    Home,
+}
+
+/// The frames that go on, and the time at which the connection is to be looked at again.
+#[derive(Debug, Default)]
+pub(crate) struct Verdict {
+    pub(crate) frames: Vec<(Instant, Way, Frame)>,
+    pub(crate) wake: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    /// Every packet is answered as by a host that knows of no connection.
+    Reset,
+    /// The client was told that the data ends before this number, as often as `told` says.
+    Ended {
+        cut: u32,
+        told: u32,
+    },
+}
+
+/// A connection, as far as it is known.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    /// From the client to the station.
+    addresses: Addresses,
+    ports: (u16, u16),
+    began: Instant,
+    state: State,
+    /// The share of the connections that have the faults takes this one in.
+    pub(crate) has_faults: bool,
+    /// The number of the byte that the client, and the station, expects next.
+    client_next: Option<u32>,
+    station_next: Option<u32>,
+    /// The end of what the station has sent and the faults have let pass.
+    sent_end: Option<u32>,
+    /// The number of the first byte that counts for a limit.
+    limit_from: Option<u32>,
+    /// When the end of the data may pass.
+    ends_at: Option<Instant>,
+    /// When the line at a rate is free again.
+    free_at: Instant,
+    /// The deadline is waited for.
+    is_awaited: bool,
+}
+
+/// Tells whether a number lies before another one, in the circle of numbers.
+fn is_before(a: u32, b: u32) -> bool {
+    (b.wrapping_sub(a) as i32) > 0
+}
+
+fn later_of(known: Option<u32>, found: u32) -> Option<u32> {
+    Some(known.filter(|known| !is_before(*known, found)).unwrap_or(found))
+}
+
+impl Connection {
+    /// A connection of which this is the first packet that is seen, from the client or not.
+    pub(crate) fn new(
+        now: Instant,
+        segment: &Segment,
+        from_client: bool,
+        has_faults: bool,
+    ) -> Self {
+        let (addresses, ports) = if from_client {
+            (segment.addresses, segment.ports)
+        } else {
+            (segment.addresses.reversed(), (segment.ports.1, segment.ports.0))
+        };
+        Self {
+            addresses,
+            ports,
+            began: now,
+            state: State::Open,
+            has_faults,
+            client_next: None,
+            station_next: None,
+            sent_end: None,
+            limit_from: None,
+            ends_at: None,
+            free_at: now,
+            is_awaited: false,
+        }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.state == State::Open
+    }
+
+    /// Judges a packet.
+    pub(crate) fn judge(
+        &mut self,
+        now: Instant,
+        faults: &PortFaults,
+        segment: &Segment,
+        frame: Frame,
+        from_client: bool,
+    ) -> Verdict {
+        self.learn(segment, from_client);
+        let mut verdict = Verdict { wake: self.next_wake(faults, now), ..Verdict::default() };
+        let way = if from_client { Way::Home } else { Way::Away };
+        match self.state {
+            State::Open => {}
+            State::Reset => {
+                let back = if from_client { Way::Away } else { Way::Home };
+                verdict.frames.extend(segment.refusal().map(|it| (now, back, it)));
+                return verdict;
+            }
+            State::Ended { cut, .. } => {
+                self.after_the_end(now, (segment, frame), from_client, cut, &mut verdict);
+                return verdict;
+            }
+        }
+        if self.is_due(faults, now) {
+            self.act(now, faults, &mut verdict);
+            return verdict;
+        }
+        let is_concerned = from_client == faults.upstream;
+        let mut parts = vec![(now, frame)];
+        for fault in faults.faults.iter().filter(|_| is_concerned) {
+            if !self.apply(now, *fault, segment, from_client, &mut parts, &mut verdict) {
+                parts.clear();
+                break;
+            }
+        }
+        if !parts.is_empty() && !from_client {
+            self.sent_end = later_of(self.sent_end, segment.end());
+        }
+        verdict.frames.extend(parts.into_iter().map(|(at, frame)| (at, way, frame)));
+        verdict
+    }
+
+    /// Notes what the ends expect of each other.
+    fn learn(&mut self, segment: &Segment, from_client: bool) {
+        let acknowledges = segment.has(TcpFlags::ACK);
+        if from_client {
+            if acknowledges {
+                self.client_next = later_of(self.client_next, segment.ack);
+            }
+            // Between the faults and the station nothing is lost.
+            if segment.has(TcpFlags::SYN) || self.station_next == Some(segment.seq) {
+                self.station_next = Some(segment.end());
+            }
+        } else {
+            if acknowledges {
+                self.station_next = later_of(self.station_next, segment.ack);
+            }
+            if segment.has(TcpFlags::SYN) {
+                self.limit_from = Some(segment.end());
+            }
+        }
+    }
+
+    /// When a fault acts without a packet.
+    fn deadline(&self, faults: &PortFaults) -> Option<Instant> {
+        let of = |fault: &ConnectionFault| match fault {
+            ConnectionFault::Down => Some(self.began),
+            ConnectionFault::Reset(after) => Some(self.began + *after),
+            ConnectionFault::Timeout(after) if *after > Duration::ZERO => Some(self.began + *after),
+            _ => None,
+        };
+        faults.faults.iter().filter_map(of).min()
+    }
+
+    fn is_due(&self, faults: &PortFaults, now: Instant) -> bool {
+        self.deadline(faults).is_some_and(|at| at <= now)
+    }
+
+    /// When to look at it again; says so once.
+    fn next_wake(&mut self, faults: &PortFaults, now: Instant) -> Option<Instant> {
+        let at = self.deadline(faults).filter(|at| *at > now && !self.is_awaited);
+        self.is_awaited |= at.is_some();
+        at
+    }
+
+    /// Looks at it without a packet.
+    pub(crate) fn wake(&mut self, now: Instant, faults: &PortFaults) -> Verdict {
+        let mut verdict = Verdict::default();
+        match self.state {
+            State::Open if self.is_due(faults, now) => self.act(now, faults, &mut verdict),
+            State::Ended { cut, told }
+                if told < TIMES
+                    && self.client_next.is_none_or(|it| is_before(it, cut.wrapping_add(1))) =>
+            {
+                self.tell_end(now, cut, told, &mut verdict);
+            }
+            _ => {}
+        }
+        verdict
+    }
+
+    /// Does what the deadline asks for.
+    fn act(&mut self, now: Instant, faults: &PortFaults, verdict: &mut Verdict) {
+        let resets = |fault: &ConnectionFault| match fault {
+            ConnectionFault::Down => true,
+            ConnectionFault::Reset(after) => self.began + *after <= now,
+            _ => false,
+        };
+        if faults.faults.iter().any(resets) {
+            self.state = State::Reset;
+            self.reset_station(now, verdict);
+            if let Some(next) = self.client_next {
+                let frame = self.frame_away((next, 0), TcpFlags::RST);
+                verdict.frames.extend(frame.map(|it| (now, Way::Away, it)));
+            } else if let Some(syn_end) = self.station_next {
+                // The client has sent nothing but its SYN.
+                let flags = TcpFlags(TcpFlags::RST.0 | TcpFlags::ACK.0);
+                let frame = self.frame_away((0, syn_end), flags);
+                verdict.frames.extend(frame.map(|it| (now, Way::Away, it)));
+            }
+            return;
+        }
+        let cut = self.sent_end.or(self.client_next).or(self.limit_from).unwrap_or_default();
+        self.end(now, cut, verdict);
+    }
+
+    /// Ends the connection: the client learns that no data follows, the station is reset.
+    fn end(&mut self, now: Instant, cut: u32, verdict: &mut Verdict) {
+        self.reset_station(now, verdict);
+        self.tell_end(now, cut, 0, verdict);
+    }
+
+    fn tell_end(&mut self, now: Instant, cut: u32, told: u32, verdict: &mut Verdict) {
+        self.state = State::Ended { cut, told: told + 1 };
+        let flags = TcpFlags(TcpFlags::FIN.0 | TcpFlags::ACK.0);
+        let frame = self.frame_away((cut, self.station_next.unwrap_or_default()), flags);
+        verdict.frames.extend(frame.map(|it| (now, Way::Away, it)));
+        verdict.wake = Some(now + AGAIN * (1 << told.min(TIMES)));
+    }
+
+    fn reset_station(&self, now: Instant, verdict: &mut Verdict) {
+        let Some(next) = self.station_next else { return };
+        let frame = bare(self.addresses, self.ports, (next, 0), TcpFlags::RST);
+        verdict.frames.extend(frame.map(|it| (now, Way::Home, it)));
+    }
+
+    fn frame_away(&self, numbers: (u32, u32), flags: TcpFlags) -> Option<Frame> {
+        let (client, station) = self.ports;
+        bare(self.addresses.reversed(), (station, client), numbers, flags)
+    }
+
+    /// A packet after the client was told that the data ends.
+    fn after_the_end(
+        &self,
+        now: Instant,
+        (segment, frame): (&Segment, Frame),
+        from_client: bool,
+        cut: u32,
+        verdict: &mut Verdict,
+    ) {
+        if !from_client {
+            // What the client still lacks may come once more.
+            let is_old = segment.brings() && !is_before(cut, segment.end());
+            let ends = segment.has(TcpFlags::FIN) || segment.has(TcpFlags::RST);
+            if is_old && !ends {
+                verdict.frames.push((now, Way::Away, frame));
+            }
+            return;
+        }
+        let answer = if segment.has(TcpFlags::FIN) {
+            segment.reply(cut.wrapping_add(1), segment.end(), TcpFlags::ACK)
+        } else if segment.brings() {
+            segment.refusal()
+        } else {
+            None
+        };
+        verdict.frames.extend(answer.map(|it| (now, Way::Away, it)));
+    }
+
+    /// Applies a fault to the parts of a packet; `false` if nothing of it passes.
+    fn apply(
+        &mut self,
+        now: Instant,
+        fault: ConnectionFault,
+        segment: &Segment,
+        from_client: bool,
+        parts: &mut Vec<(Instant, Frame)>,
+        verdict: &mut Verdict,
+    ) -> bool {
+        match fault {
+            ConnectionFault::Down | ConnectionFault::Reset(_) => true,
+            ConnectionFault::Timeout(_) => segment.data.is_empty() && !segment.has(TcpFlags::FIN),
+            ConnectionFault::SlowClose(later) if segment.has(TcpFlags::FIN) => {
+                let is_first = self.ends_at.is_none();
+                let at = *self.ends_at.get_or_insert(now + later);
+                parts.iter_mut().for_each(|part| part.0 = part.0.max(at));
+                // One copy waits, and those that come again meanwhile are not needed.
+                is_first || at <= now
+            }
+            ConnectionFault::Limit(most) => {
+                if segment.data.is_empty() {
+                    return true;
+                }
+                let from = *self.limit_from.get_or_insert(segment.seq);
+                let before = u64::from(segment.seq.wrapping_sub(from));
+                if from_client || before + segment.data.len() as u64 <= most {
+                    return from_client || before <= most;
+                }
+                let rest = most.saturating_sub(before) as usize;
+                if rest > 0 {
+                    verdict.frames.extend(segment.part(0, rest).map(|it| (now, Way::Away, it)));
+                }
+                self.end(now, from.wrapping_add(most as u32), verdict);
+                false
+            }
+            ConnectionFault::Slice(size, pause) if segment.data.len() > usize::from(size) => {
+                let size = usize::from(size);
+                let first = self.free_at.max(parts.first().map_or(now, |it| it.0));
+                let starts = (0..segment.data.len()).step_by(size);
+                let cut = (0..).zip(starts).filter_map(|(number, from)| {
+                    Some((first + pause * number, segment.part(from, size)?))
+                });
+                *parts = cut.collect();
+                if let Some((last, _)) = parts.last() {
+                    self.free_at = *last + pause;
+                }
+                true
+            }
+            ConnectionFault::Delay(later) => {
+                parts.iter_mut().for_each(|part| part.0 += later);
+                true
+            }
+            ConnectionFault::Rate(rate) => {
+                for (at, frame) in parts {
+                    self.free_at = self.free_at.max(*at) + rate.time_of(frame.payload.len());
+                    *at = self.free_at;
+                }
+                true
+            }
+            ConnectionFault::SlowClose(_) | ConnectionFault::Slice(..) => true,
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! A modem of MNP below PPP, and the packets that are on its line.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use windfall_base::{DropReason, Instant, Tag};
+use windfall_link::LinkEvent;
+use windfall_rlp::MnpLink;
+use windfall_wire_link::l2r::L2R_CHARACTERS;
+use windfall_wire_link::rlp::RLP_FRAME_LEN;
+
+/// A packet on the line.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    tag: Option<Tag>,
+    len: usize,
+    /// The characters of the modem that were taken up to its end.
+    end: u64,
+    began: Instant,
+    /// A block has carried its tag.
+    is_told: bool,
+}
+
+/// A modem. Blocks carry the tags of packets that are under way in turn, the newest at once: the
+/// peer knows each before the end of its packet can come.
+#[derive(Debug)]
+pub(super) struct Modem {
+    link: MnpLink,
+    under_way: VecDeque<UnderWay>,
+    /// The place of the packet whose tag goes next, if none is new.
+    turn: usize,
+    /// The tag that the last block told again.
+    told_again: Option<Tag>,
+    /// Tags of packets of the peer that have not come, and the last that has.
+    announced: BTreeSet<Tag>,
+    last: Option<Tag>,
+    events: Vec<LinkEvent>,
+}
+
+impl Modem {
+    pub(super) fn new(compresses: bool) -> Self {
+        Self {
+            link: MnpLink::new(compresses),
+            under_way: VecDeque::new(),
+            turn: 0,
+            told_again: None,
+            announced: BTreeSet::new(),
+            last: None,
+            events: Vec::new(),
+        }
+    }
+
+    /// Tells whether there is room for another packet. Modems that have hung up take and drop all.
+    pub(super) fn is_hungry(&self) -> bool {
+        self.link.is_down() || self.link.waiting() < L2R_CHARACTERS
+    }
+
+    pub(super) fn held(&self) -> usize {
+        self.under_way.len()
+    }
+
+    pub(super) fn write(&mut self, now: Instant, tag: Option<Tag>, characters: &[u8]) {
+        if !self.link.is_down() {
+            self.link.write(characters);
+        }
+        let (end, len) = (self.link.taken(), characters.len());
+        self.under_way.push_back(UnderWay { tag, len, end, began: now, is_told: false });
+    }
+
+    /// Yields what has become of packets.
+    pub(super) fn poll_events(&mut self) -> Vec<LinkEvent> {
+        core::mem::take(&mut self.events)
+    }
+
+    /// Returns the tag of a packet that the last block carries beside what was told before.
+    pub(super) const fn told_again(&self) -> Option<Tag> {
+        self.told_again
+    }
+
+    /// The next block, and the packet that begins in it with the time when it did.
+    pub(super) fn next_block(&mut self) -> ([u8; RLP_FRAME_LEN], Option<(Instant, LinkEvent)>) {
+        let block = self.link.next_block();
+        if self.link.is_down() {
+            self.told_again = None;
+            let reason = DropReason::RetryLimit;
+            self.events.extend(self.under_way.drain(..).map(|it| {
+                let (tag, len) = (it.tag, it.len);
+                LinkEvent::Dropped { tag, kept: false, reason, len }
+            }));
+            return (block, None);
+        }
+        self.told_again = None;
+        match self.under_way.back_mut() {
+            Some(it) if !it.is_told => {
+                it.is_told = true;
+                let (tag, attempt, len) = (it.tag, 1, it.len);
+                (block, Some((it.began, LinkEvent::Sent { tag, attempt, len, kept: true })))
+            }
+            _ => {
+                self.turn = if self.turn + 1 < self.under_way.len() { self.turn + 1 } else { 0 };
+                self.told_again = self.under_way.get(self.turn).and_then(|it| it.tag);
+                (block, None)
+            }
+        }
+    }
+
+    /// Takes a block that arrived, and returns the characters that came by it; `tag` names a packet
+    /// that is under way.
+    pub(super) fn handle_block(
+        &mut self,
+        block: &[u8; RLP_FRAME_LEN],
+        tag: Option<Tag>,
+    ) -> Vec<u8> {
+        self.announced.extend(tag.filter(|tag| self.last.is_none_or(|last| *tag > last)));
+        self.link.handle_block(block);
+        let there = self.link.acknowledged();
+        while self.under_way.front().is_some_and(|it| it.end <= there)
+            && let Some(it) = self.under_way.pop_front()
+        {
+            self.turn = self.turn.saturating_sub(1);
+            self.events.push(LinkEvent::Acknowledged { tag: it.tag });
+        }
+        self.link.read()
+    }
+
+    /// Returns the tag of the next packet of the peer that ends.
+    pub(super) fn next_tag(&mut self) -> Option<Tag> {
+        let tag = self.announced.pop_first();
+        self.last = tag.or(self.last);
+        tag
+    }
+}

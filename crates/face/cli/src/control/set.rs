@@ -1,0 +1,39 @@
+//! `windfall set`: changes a link while it runs.
+
+use windfall_control::{ControlClient, request};
+
+use crate::exit::{CliError, Completion, Result};
+
+/// Change a link of a run, now
+///
+/// The settings are those of `--change`. All of them are made at once, or none. Those behind the
+/// word `uplink` or `downlink` are of that direction alone. `fault="far:80 reset 1s"` sets the
+/// faults of the connections to a port, as `--fault` does, and `fault="far:80 none"` clears them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The name of the run, if there are several, and its new settings: NAME=VALUE
+    #[arg(required = true, value_name = "[RUN] [uplink|downlink] SETTING=VALUE")]
+    words: Vec<String>,
+    /// Print the answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let first = args.words.first().map(String::as_str);
+    let is_name = |word: &&str| !word.contains('=') && !["uplink", "downlink"].contains(word);
+    let name = first.filter(is_name);
+    let words: Vec<String> = args
+        .words
+        .iter()
+        .skip(usize::from(name.is_some()))
+        .map(|word| request::placed(word))
+        .collect();
+    let request = request::of_words(words.iter().map(String::as_str)).map_err(CliError::usage)?;
+    let mut client = ControlClient::connect(name).map_err(CliError::from)?;
+    let reply = client.ask(&request).map_err(|error| CliError::from(error).into_usage())?;
+    if args.json {
+        println!("{reply}");
+    }
+    Ok(Completion::Success)
+}

@@ -1,0 +1,71 @@
+//! `windfall status`: how a run fares.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use serde_json::json;
+use windfall_base::text::visible;
+use windfall_control::{ControlClient, text};
+use windfall_display::Screen;
+
+use crate::exit::{CliError, Completion, Result};
+
+/// The time from one status to the next.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Show how a run fares: settings, rates, queues, losses, delays
+///
+/// The counts are from the beginning of the run, rates and delays of its last 250 ms.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The name of the run, if there are several
+    run: Option<String>,
+    /// Print JSON, an object in a line
+    #[arg(long)]
+    json: bool,
+    /// Print it again each second, until the run ends
+    #[arg(long, short)]
+    follow: bool,
+    /// Print the scenario with the changes so far, which repeats the run
+    #[arg(long, conflicts_with_all = ["json", "follow"])]
+    scenario: bool,
+    /// Print the measures of all runs, or of this one, in the text format of Prometheus
+    #[arg(long, conflicts_with_all = ["json", "follow", "scenario"])]
+    prometheus: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let name = args.run.as_deref();
+    let mut out = std::io::stdout().lock();
+    if args.prometheus {
+        let statuses = ControlClient::all_statuses(name)?;
+        out.write_all(text::prometheus(&statuses).as_bytes())?;
+        return Ok(Completion::Success);
+    }
+    let mut client = ControlClient::connect(name)?;
+    if args.scenario {
+        let reply = client.ask(&json!({ "do": "scenario" }))?;
+        out.write_all(reply["scenario"].as_str().unwrap_or_default().as_bytes())?;
+        return Ok(Completion::Success);
+    }
+    let mut status = client.measured_status()?;
+    loop {
+        let line = if args.json {
+            format!("{status}\n")
+        } else {
+            visible(&text::of_status(&status)).into_owned()
+        };
+        out.write_all(line.as_bytes())?;
+        out.flush()?;
+        if !args.follow {
+            return Ok(Completion::Success);
+        }
+        Screen::wait(TICK);
+        status = match client.ask(&json!({ "do": "status" })) {
+            Ok(status) => status,
+            // The end of the run is the end of what there is to follow.
+            Err(_) if client.has_ended() => return Ok(Completion::Success),
+            Err(error) => return Err(CliError::from(error)),
+        };
+    }
+}

@@ -1,0 +1,61 @@
+//! `windfall top`: the live view of a run.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use serde_json::json;
+use windfall_control::{ControlClient, ControlError};
+use windfall_display::{RunView, Screen};
+
+use crate::exit::{CliError, Completion, Result, tell};
+
+/// The time from one look at the run to the next.
+const TICK: Duration = Duration::from_millis(500);
+/// The size of a view that is printed once.
+const PAGE: (u16, u16) = (100, 40);
+
+/// Watch a run in the terminal: rates, queues, delays and losses of the last minutes
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The name of the run, if there are several
+    run: Option<String>,
+    /// Print one view after half a second, and end
+    #[arg(long)]
+    once: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let mut client = ControlClient::connect(args.run.as_deref())?;
+    let mut view = RunView::new(client.name());
+    look(&mut client, &mut view)?;
+    if args.once {
+        Screen::wait(TICK);
+        look(&mut client, &mut view)?;
+        std::io::stdout().write_all(view.to_text(PAGE.0, PAGE.1).as_bytes())?;
+        return Ok(Completion::Success);
+    }
+    if !std::io::stdout().is_terminal() {
+        return Err(CliError::usage("the standard output is no terminal: add --once"));
+    }
+    let (signals, mut screen) = (windfall_live::Signals::take_over()?, Screen::open()?);
+    loop {
+        screen.draw(&view)?;
+        if screen.is_left_within(TICK)? || signals.has_ending() {
+            return Ok(Completion::Success);
+        }
+        if let Err(error) = look(&mut client, &mut view) {
+            if client.has_ended() {
+                drop(screen);
+                tell(format!("{} has ended", client.name()));
+                return Ok(Completion::Success);
+            }
+            view.set_notice(&format!("{error}; q quits"));
+        }
+    }
+}
+
+fn look(client: &mut ControlClient, view: &mut RunView) -> std::result::Result<(), ControlError> {
+    view.take_status(client.ask(&json!({ "do": "status" }))?);
+    view.take_samples(&client.ask(&json!({ "do": "samples", "since": view.last() }))?);
+    Ok(())
+}

@@ -1,0 +1,374 @@
+"""A link between two stations, in which real programs run."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Union
+
+Setting = Union[str, int, float, bool]
+"""The value of a setting, as text or as a number."""
+
+_count = 0
+
+
+class LinkError(Exception):
+    """The program refused what it was asked for, or the link is gone."""
+
+
+def program() -> str:
+    """The `windfall` program: the variable WINDFALL, or what stands on the path."""
+    return os.environ.get("WINDFALL", "windfall")
+
+
+def _text(value: Setting) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
+
+
+def _table(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings by their names in a scenario: `rate_trace` is `rate-trace`."""
+    return {name.replace("_", "-"): value for name, value in settings.items()}
+
+
+def _options(settings: Mapping[str, Setting], prefix: str = "") -> list[str]:
+    return [f"--{prefix}{name}={_text(value)}" for name, value in _table(settings).items()]
+
+
+_OF_THE_RUN = (
+    "log",
+    "uplink-log",
+    "downlink-log",
+    "pcap",
+    "series",
+    "series-interval",
+    "record-errors",
+    "max-late",
+    "fault",
+)
+"""Options of the run itself, which stand in no scenario."""
+
+_INSTEAD = {
+    "far": "start programs there by link.far.popen",
+    "far-output": "link.far.popen takes stdout and stderr",
+    "far-may-fail": "look at what link.far.run returns",
+    "wait-port": "call link.wait_port",
+    "net": "only `windfall run` has it",
+    "net-host-loopback": "only `windfall run` has it",
+    "as-root": "only `windfall run` has it",
+    "scenario": "a link is made of settings alone: run `windfall up FILE`",
+    "generate": "call link.scenario()",
+    "json": "link.summary has the summary",
+    "quiet": "link.summary has the summary",
+    "detach": "the link ends with its context",
+}
+"""Options that make no sense here, and what to do instead."""
+
+
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    """The options that describe the link, and those of its run."""
+    of_link, of_run = [], []
+    for word in words:
+        name = word.removeprefix("--").split("=")[0]
+        if name in _INSTEAD:
+            raise LinkError(f"a link takes no {name.replace('-', '_')}: {_INSTEAD[name]}")
+        (of_run if name in _OF_THE_RUN else of_link).append(word)
+    return of_link, of_run
+
+
+def _start(command: list[str], **options: Any) -> subprocess.Popen[str]:
+    try:
+        return subprocess.Popen(command, text=True, **options)
+    except OSError as error:
+        raise LinkError(
+            f"cannot run {command[0]}: {error.strerror}: put windfall on the path, or its place "
+            "into the variable WINDFALL"
+        ) from error
+
+
+class Station:
+    """One end of a link. Programs in it see nothing of the network but the link."""
+
+    def __init__(self, link: Link, name: str) -> None:
+        self._link = link
+        self.name = name
+
+    @property
+    def address(self) -> str:
+        """Its IPv4 address."""
+        stations = self._link.status()["stations"]
+        return next(it["addresses"][0] for it in stations if it["name"] == self.name)
+
+    def command(self, args: Sequence[str] | str) -> list[str]:
+        """The command line that runs a program here; text is a line for the shell."""
+        words = ["/bin/sh", "-c", args] if isinstance(args, str) else list(args)
+        return [program(), "exec", "--run", self._link.name, self.name, "--", *words]
+
+    def popen(self, args: Sequence[str] | str, **options: Any) -> subprocess.Popen[Any]:
+        """Starts a program here; takes the options of `subprocess.Popen`.
+
+        It ends with the link at the latest.
+        """
+        process = subprocess.Popen(self.command(args), **options)
+        self._link._programs.append(process)
+        return process
+
+    def run(self, args: Sequence[str] | str, **options: Any) -> subprocess.CompletedProcess[Any]:
+        """Runs a program here to its end; takes the options of `subprocess.run`."""
+        return subprocess.run(self.command(args), **options)
+
+    def listens_on(self, port: int) -> bool:
+        """Tells whether a program here listens on this port of TCP, or has it of UDP."""
+        files = "cat /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6 2>/dev/null; true"
+        rows = self.run(files, capture_output=True, text=True).stdout.splitlines()
+        for row in (line.split() for line in rows):
+            # 0A is LISTEN of TCP, 07 an unconnected socket of UDP.
+            if len(row) > 3 and row[1].endswith(f":{port:04X}") and row[3] in ("0A", "07"):
+                return True
+        return False
+
+
+class Link:
+    """A link between the stations `near` and `far`, from entering to leaving the context.
+
+    Settings are those of `windfall run`, with `_` for `-`; `uplink` and `downlink` are those of
+    one direction, by name.
+
+        with Link(rate="2Mbps", ber=1e-5, uplink={"loss": "1%"}) as link:
+            server = link.far.popen(["python3", "-m", "http.server", "8000"])
+            link.wait_port(8000)
+            link.near.run(["curl", f"http://{link.far.address}:8000/"], check=True)
+            link.set(rate="100kbps")
+    """
+
+    def __init__(
+        self,
+        *,
+        uplink: Mapping[str, Setting] | None = None,
+        downlink: Mapping[str, Setting] | None = None,
+        name: str | None = None,
+        options: Sequence[str] = (),
+        summary: str | os.PathLike[str] | None = None,
+        **settings: Setting,
+    ) -> None:
+        global _count
+        _count += 1
+        self.name = name or f"python-{os.getpid()}-{_count}"
+        self.near = Station(self, "near")
+        self.far = Station(self, "far")
+        self.summary: dict[str, Any] | None = None
+        """The summary of the run, once it has ended."""
+        words = _options(settings)
+        words += _options(uplink or {}, "uplink-") + _options(downlink or {}, "downlink-")
+        self._words, self._beside = _split(words)
+        self._beside += options
+        self._summary_file = summary
+        self._run: subprocess.Popen[str] | None = None
+        self._programs: list[subprocess.Popen[Any]] = []
+        self._address = ""
+        self._socket: socket.socket | None = None
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Link:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self.end()
+        except LinkError as failure:
+            # What the body has raised says more.
+            if error is None:
+                raise
+            error.add_note(f"the link: {failure}")
+
+    def start(self) -> None:
+        """Brings the link up."""
+        if self._run is not None:
+            raise LinkError("the link is up already")
+        made = _start(
+            [program(), "run", "--generate", *self._words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        scenario, errors = made.communicate()
+        if made.returncode != 0:
+            raise LinkError(errors.strip().removeprefix("windfall: "))
+        # The run ends when this pipe does, at the latest with this process, however that ends.
+        theirs, self._lifeline = os.pipe()
+        words = ["up", "-", "-q", "--json", "--name", self.name, "--lifeline", str(theirs)]
+        try:
+            run = _start(
+                [program(), *words, *self._beside],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=(theirs,),
+            )
+        except LinkError:
+            os.close(self._lifeline)
+            raise
+        finally:
+            os.close(theirs)
+        self._run = run
+        assert run.stdin is not None
+        try:
+            run.stdin.write(scenario)
+            run.stdin.close()
+        except BrokenPipeError:
+            pass
+        run.stdin = None
+        deadline = time.monotonic() + 30
+        while (address := self._look()) is None:
+            if run.poll() is not None or time.monotonic() > deadline:
+                self._run = None
+                os.close(self._lifeline)
+                late = run.poll() is None
+                run.kill()
+                _, errors = run.communicate()
+                said = errors.strip().removeprefix("windfall: ")
+                raise LinkError("the link did not come up in 30 s" if late else said)
+            time.sleep(0.01)
+        self._address = address
+
+    def _look(self) -> str | None:
+        """Where the run listens, once it does."""
+        assert self._run is not None
+        listed = _start(
+            [program(), "ls", "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        for line in listed.communicate()[0].splitlines():
+            row = json.loads(line)
+            if row["name"] == self.name and row["pid"] == self._run.pid:
+                return str(row["socket"])
+        return None
+
+    def end(self) -> dict[str, Any] | None:
+        """Ends the link and every program in it; returns the summary of the run."""
+        if self._run is None:
+            return self.summary
+        run, error = self._run, None
+        try:
+            self.ask({"do": "end"})
+        except LinkError as failure:
+            error = failure
+            run.terminate()
+        text, errors = run.communicate()
+        self._run = None
+        os.close(self._lifeline)
+        self._disconnect()
+        for process in self._programs:
+            process.wait()
+        if text:
+            self.summary = json.loads(text)
+            if self._summary_file is not None:
+                with open(self._summary_file, "w", encoding="utf-8") as file:
+                    file.write(text)
+        if run.returncode != 0:
+            said = errors.strip().removeprefix("windfall: ")
+            raise LinkError(said or f"the run ended with {run.returncode}") from error
+        if errors:
+            print(errors, end="", file=sys.stderr)
+        return self.summary
+
+    def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Sends a request of the control socket, and returns the reply.
+
+        Threads take turns. A request that is not answered within 30 s is withdrawn.
+        """
+        if self._run is None:
+            raise LinkError("the link is not up: enter it by `with`")
+        with self._lock:
+            try:
+                line = self._exchange(json.dumps(request) + "\n")
+            except TimeoutError as error:
+                self._disconnect()
+                raise LinkError("nothing within 30 s; what the run was asked is withdrawn") from error
+            except OSError as error:
+                self._disconnect()
+                raise LinkError("the run has ended") from error
+            if not line:
+                self._disconnect()
+                raise LinkError("the run has ended")
+        reply: dict[str, Any] = json.loads(line)
+        if "error" in reply:
+            raise LinkError(reply["error"])
+        return reply
+
+    def _exchange(self, line: str) -> str:
+        if self._socket is None:
+            self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            self._socket.settimeout(30)
+            address = self._address
+            self._socket.connect("\0" + address[1:] if address.startswith("@") else address)
+            self._replies = self._socket.makefile("r")
+        self._socket.sendall(line.encode())
+        return self._replies.readline()
+
+    def _disconnect(self) -> None:
+        if self._socket is not None:
+            if hasattr(self, "_replies"):
+                self._replies.close()
+            self._socket.close()
+            self._socket = None
+
+    def set(
+        self,
+        *,
+        uplink: Mapping[str, Setting] | None = None,
+        downlink: Mapping[str, Setting] | None = None,
+        over: str | None = None,
+        **settings: Setting,
+    ) -> float:
+        """Changes the link now, whole or not at all; returns the time, in seconds of the run.
+
+        `over` moves rate and delay gradually.
+        """
+        change: dict[str, Any] = {
+            name: _text(value) for name, value in _table(settings).items()
+        }
+        for side, own in (("uplink", uplink), ("downlink", downlink)):
+            if own:
+                change[side] = {name: _text(value) for name, value in _table(own).items()}
+        if over is not None:
+            change["over"] = over
+        return float(self.ask({"do": "set", "change": change})["at"])
+
+    def fault(self, fault: str) -> None:
+        """Sets the faults of the connections to a port: `far:80 reset 1s`; `far:80 none` clears."""
+        self.ask({"do": "fault", "fault": fault})
+
+    def status(self) -> dict[str, Any]:
+        """How the link fares: settings, counts, rates and delays of each direction."""
+        return self.ask({"do": "status"})
+
+    def scenario(self) -> str:
+        """The scenario with the changes so far, which repeats the run."""
+        return str(self.ask({"do": "scenario"})["scenario"])
+
+    def samples(self, since: float = 0) -> list[dict[str, Any]]:
+        """The windows of 250 ms that ended after a time."""
+        return list(self.ask({"do": "samples", "since": since})["samples"])
+
+    def wait_port(self, port: int, station: Station | None = None, timeout: float = 30) -> None:
+        """Waits until a program listens on this port, at the far end if no other is named."""
+        station = station or self.far
+        deadline = time.monotonic() + timeout
+        while not station.listens_on(port):
+            if time.monotonic() > deadline:
+                raise LinkError(f"nothing listens on port {port} of {station.name} in {timeout} s")
+            time.sleep(0.02)

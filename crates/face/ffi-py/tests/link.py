@@ -1,0 +1,119 @@
+"""A link from Python: programs at both ends, changes, ports, counters, errors."""
+
+import concurrent.futures
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from windfall import Link, LinkError
+
+with Link(rate="20Mbps", delay="1ms", uplink={"queue": 500}) as link:
+    server = link.far.popen(
+        [sys.executable, "-m", "http.server", "8000"], stdout=-3, stderr=-3, cwd="/"
+    )
+    link.wait_port(8000)
+    assert link.far.listens_on(8000) and not link.near.listens_on(8000)
+    fetch = "import os, urllib.request as r; r.urlopen('http://far:8000/').read(); print('got')"
+    got = link.near.run([sys.executable, "-c", fetch], capture_output=True, text=True)
+    assert got.stdout == "got\n", got
+    status = link.status()
+    up, down = status["links"]
+    assert (up["name"], up["direction"]) == ("near-far/near", "uplink")
+    assert up["delivered"] > 4 and down["delivered"] > 4
+    assert up["settings"]["rate"] == "20Mbps" and up["settings"]["queue"] == "500"
+    at = link.set(loss="100%", uplink={"rate": "1Mbps"})
+    assert 0 < at < 60
+    lost = link.near.run(f"ping -c 1 -W 1 {link.far.address}", stdout=-3)
+    assert lost.returncode == 1
+    up, down = link.status()["links"]
+    assert up["dropped"]["lost"] >= 1
+    assert up["settings"]["rate"] == "1Mbps" and down["settings"]["rate"] == "20Mbps"
+    assert "[[change]]" in link.scenario()
+    for wrong, said in (({"rate": "fast"}, "rate=fast"), ({"rte": "1"}, "did you mean rate?")):
+        try:
+            link.set(**wrong)
+            raise AssertionError(wrong)
+        except LinkError as error:
+            assert said in str(error), error
+assert server.poll() is not None
+assert link.summary["links"][0]["balances"] and link.summary["lateness"] is not None
+try:
+    Link(rate="fast").start()
+    raise AssertionError("it has no such rate")
+except LinkError as error:
+    assert "rate" in str(error), error
+try:
+    link.status()
+    raise AssertionError("it is down")
+except LinkError as error:
+    assert "not up" in str(error)
+
+# What a run writes is written, and what a link cannot do is refused.
+with tempfile.TemporaryDirectory() as folder:
+    log, series, summary = (os.path.join(folder, name) for name in ("log", "series.csv", "sum"))
+    with Link(delay="1ms", log=log, series=series, summary=summary, max_late="10s:0") as link:
+        link.near.run(f"ping -c 1 {link.far.address}", stdout=-3, check=True)
+    assert open(log).read().count('"ev":') > 2
+    assert open(series).read().count("\n") > 1
+    assert json.load(open(summary)) == link.summary
+for name, said in (("far", "link.far.popen"), ("wait_port", "link.wait_port"), ("net", "only")):
+    try:
+        Link(**{name: "x"})
+        raise AssertionError(name)
+    except LinkError as error:
+        assert name in str(error) and said in str(error), error
+
+# A link outlives the thread that made it.
+made = []
+thread = threading.Thread(target=lambda: (made.append(Link(delay="1ms")), made[0].start()))
+thread.start()
+thread.join()
+time.sleep(0.3)
+link = made[0]
+# Each of many threads gets its own replies.
+def check(number):
+    for _ in range(50):
+        if number % 2:
+            assert "stations" in link.status()
+        else:
+            assert "[[link]]" in link.scenario()
+with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    list(pool.map(check, range(8)))
+# A run that was killed is told as such, by every call.
+os.kill(link.status()["pid"], signal.SIGKILL)
+for call in (link.status, link.scenario, lambda: link.set(loss="1%"), link.end):
+    try:
+        call()
+        raise AssertionError("it is dead")
+    except LinkError as error:
+        assert str(error), call
+# The exception of the body comes through.
+try:
+    with Link(delay="1ms") as link:
+        os.kill(link.status()["pid"], signal.SIGKILL)
+        raise KeyError("of the body")
+except KeyError as error:
+    assert "the link: " in error.__notes__[0], error.__notes__
+# A disturbed run fails, and its summary is there.
+link = Link(delay="1ms", max_late="0ms:0")
+try:
+    with link:
+        link.near.run(f"ping -c 1 {link.far.address}", stdout=-3, check=True)
+    raise AssertionError("no packet takes no time")
+except LinkError as error:
+    assert "--max-late" in str(error), error
+assert link.summary["links"][0]["delivered"] == 1
+# A run ends with the process that made it, however that ends.
+program = "import os, windfall; l = windfall.Link(name='orphan'); l.start(); os._exit(0)"
+subprocess.run([sys.executable, "-c", program], check=True)
+windfall = os.environ.get("WINDFALL", "windfall")
+deadline = time.monotonic() + 30
+while "orphan" in subprocess.run([windfall, "ls"], capture_output=True, text=True).stdout:
+    assert time.monotonic() < deadline
+    time.sleep(0.02)
+print("linked")

@@ -1,0 +1,87 @@
+//! The amount of parity that goes first, or whether a copy is the better attempt.
+
+use super::blocks;
+
+/// Parity symbols of each block in all, after each increment.
+pub(crate) const LEVELS: [usize; 5] = [8, 16, 32, 64, 128];
+/// Bytes of a frame beside its contents: header and check.
+const OVERHEAD: f64 = 23.0;
+/// The weight that what was learnt keeps when something new is learnt.
+const MEMORY: f64 = 0.95;
+/// Packets that failed and are repeated, of which one tries parity all the same.
+const TRIAL: u32 = 32;
+
+/// Learns how much parity damaged packets needed, and chooses by the bytes that go on the air.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice {
+    /// The number of times that each level was enough, and last that none was; old ones weigh less.
+    enough: [f64; LEVELS.len() + 1],
+    /// The share of copies that arrived damaged or not at all.
+    failing: f64,
+    since_trial: u32,
+}
+
+impl Default for Choice {
+    /// A little is enough most of the time, until something else is learnt.
+    fn default() -> Self {
+        Self { enough: [0.4, 0.3, 0.15, 0.1, 0.04, 0.01], failing: 0.5, since_trial: 0 }
+    }
+}
+
+impl Choice {
+    /// Learns the fate of a copy of a packet.
+    pub(crate) fn note_copy(&mut self, arrived: bool) {
+        let failed = if arrived { 0.0 } else { 1.0 };
+        self.failing += (failed - self.failing) / 16.0;
+    }
+
+    /// Learns by which level a packet came, or that it came by none.
+    pub(crate) fn note_enough(&mut self, level: Option<usize>) {
+        self.enough.iter_mut().for_each(|weight| *weight *= MEMORY);
+        self.enough[level.unwrap_or(LEVELS.len())] += 1.0;
+    }
+
+    /// Returns the level of the first increment of a packet of `len` bytes; `None` if another copy
+    /// is the better attempt.
+    pub(crate) fn first(&mut self, len: usize) -> Option<usize> {
+        let costs = (0..LEVELS.len()).filter_map(|first| Some((first, self.cost(len, first)?)));
+        let (first, cost) = costs.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let copy = len as f64 + OVERHEAD;
+        if cost < copy / (1.0 - self.failing.min(0.99)) {
+            return Some(first);
+        }
+        self.since_trial += 1;
+        if self.since_trial < TRIAL {
+            return None;
+        }
+        self.since_trial = 0;
+        Some(first)
+    }
+
+    /// The bytes that a packet costs that begins with this level; `None` if they are more than a
+    /// copy at once.
+    fn cost(&self, len: usize, first: usize) -> Option<f64> {
+        let copy = len as f64 + OVERHEAD;
+        fits(len, 0, LEVELS[first]).then_some(())?;
+        let total: f64 = self.enough.iter().sum();
+        let (mut sum, mut spent, mut sent) = (0.0, 0.0, 0);
+        let mut open = total;
+        for (level, parity) in LEVELS.into_iter().enumerate().skip(first) {
+            if !fits(len, sent, parity) {
+                break;
+            }
+            spent += (blocks(len) * (parity - sent)) as f64 + OVERHEAD;
+            sent = parity;
+            let below: f64 = if level == first { self.enough[..level].iter().sum() } else { 0.0 };
+            sum += (self.enough[level] + below) * spent;
+            open -= self.enough[level] + below;
+        }
+        // With the parity that has come a second copy is nearly always enough.
+        Some((sum + open * (spent + 1.2 * copy)) / total)
+    }
+}
+
+/// Tells whether the parity symbols from `sent` to `level` of each block are less than a copy.
+pub(crate) fn fits(len: usize, sent: usize, level: usize) -> bool {
+    blocks(len) * (level - sent) < len
+}

@@ -1,0 +1,96 @@
+use windfall_base::{Seed, Stream};
+
+use super::*;
+
+fn packet(len: usize, seed: u64) -> Vec<u8> {
+    let mut stream = Stream::new(Seed(seed), "packet");
+    (0..len).map(|_| stream.bits() as u8).collect()
+}
+
+/// The parity of the first `level` places, damaged at every `wrong`th symbol.
+fn parity(bytes: &[u8], level: usize, wrong: usize) -> Vec<Option<u8>> {
+    let all = parity_of(&bytes.to_vec().into());
+    let sent = level * blocks(bytes.len());
+    let damaged = |(at, symbol): (usize, u8)| {
+        let error = if at % wrong == wrong - 1 { 0x55 } else { 0 };
+        (at < sent).then_some(symbol ^ error)
+    };
+    all.into_iter().enumerate().map(damaged).collect()
+}
+
+#[test]
+fn a_packet_has_as_few_blocks_as_have_room_and_all_its_bytes_are_in_one() {
+    for len in [1, 20, 123, 124, 250, 251, 1_500, 65_531] {
+        let blocks = blocks(len);
+        assert_eq!((0..blocks).map(|block| data_len(len, block)).sum::<usize>(), len + CHECK_LEN);
+        assert!((0..blocks).all(|block| (1..=DATA).contains(&data_len(len, block))), "{len}");
+        assert!(blocks == 1 || (len + CHECK_LEN) > (blocks - 1) * DATA);
+    }
+}
+
+/// An independent count: a block with *e* wrong symbols needs 2 *e* parity symbols, and one more
+/// for each symbol of the check that it holds.
+#[test]
+fn a_copy_is_put_right_by_twice_as_many_symbols_as_are_wrong_in_a_block() {
+    for (len, errors) in [(40, 3), (123, 7), (1_500, 4), (1_500, 30)] {
+        let right = packet(len, errors as u64);
+        let mut copy = right.clone();
+        // All errors in the last block, which holds no more than one symbol of the check if there
+        // are several blocks, and all four if it is the only one.
+        let block = blocks(len) - 1;
+        (0..errors).for_each(|n| copy[block + n * blocks(len)] ^= 0xff);
+        let of_check = (len..len + CHECK_LEN).filter(|at| at % blocks(len) == block).count();
+        let need = 2 * errors + of_check;
+        assert_eq!(decode(&copy, None, &parity(&right, need, usize::MAX)), Some(right.clone()));
+        assert_eq!(decode(&copy, None, &parity(&right, need - 1, usize::MAX)), None);
+    }
+}
+
+#[test]
+fn damaged_parity_counts_and_places_at_which_two_copies_differ_are_erasures() {
+    let right = packet(1_000, 9);
+    let damage = |seed: u64| {
+        let mut stream = Stream::new(Seed(seed), "damage");
+        let mut copy = right.clone();
+        copy.iter_mut().for_each(|byte| *byte ^= u8::from(stream.below(4) == 0));
+        copy
+    };
+    let (first, second) = (damage(1), damage(2));
+    // A quarter of some 125 symbols of each block is wrong: 62 parity symbols, and more where the
+    // parity itself is damaged or a block has more errors than others.
+    assert_eq!(decode(&first, None, &parity(&right, 120, 40)), Some(right.clone()));
+    assert_eq!(decode(&first, None, &parity(&right, 40, 40)), None);
+    // What both have wrong, at the same places and alike, is an error yet, the rest an erasure.
+    let most = |wrong: &dyn Fn(usize) -> usize| {
+        let of_block = |block| (block..1_000).step_by(blocks(1_000)).map(wrong).sum::<usize>();
+        (0..blocks(1_000)).map(of_block).max().unwrap_or_default() + 1
+    };
+    let alone = most(&|at| 2 * usize::from(second[at] != right[at]));
+    let both = most(&|at| match (first[at] != right[at], second[at] != right[at]) {
+        (true, true) => 2,
+        (false, false) => 0,
+        _ => 1,
+    });
+    for (earlier, need) in [(None, alone), (Some(&first[..]), both)] {
+        let made = |level| decode(&second, earlier, &parity(&right, level, usize::MAX));
+        assert_eq!(made(need), Some(right.clone()), "{need}");
+    }
+    assert!(both < alone || decode(&second, None, &parity(&right, both, usize::MAX)).is_some());
+}
+
+#[test]
+fn the_first_increment_is_what_was_enough_before_and_copies_go_where_nothing_is() {
+    let mut choice = Choice::default();
+    assert!(choice.first(1_500).is_some_and(|level| level <= 1));
+    (0..100).for_each(|_| choice.note_enough(Some(3)));
+    assert_eq!(choice.first(1_500), Some(3));
+    (0..100).for_each(|_| choice.note_enough(Some(0)));
+    assert_eq!(choice.first(1_500), Some(0));
+    // Damage beyond all parity, while every second copy arrives.
+    (0..100).for_each(|_| choice.note_enough(None));
+    let tries = (0..64).filter(|_| choice.first(1_500).is_some()).count();
+    assert_eq!(tries, 2, "one in thirty-two finds out whether it is so still");
+    // Parity of a packet that is shorter than it is a copy that is longer.
+    assert_eq!(Choice::default().first(4), None);
+    assert!((0..LEVELS.len()).all(|level| !fits(4, 0, LEVELS[level])));
+}

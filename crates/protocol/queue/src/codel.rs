@@ -1,0 +1,108 @@
+//! Controlled delay: drops at the head while packets have waited too long for too long (RFC 8289).
+
+use windfall_base::{Duration, Instant};
+
+use crate::management::CodelConfig;
+
+/// With this number of bytes left there is no queue to speak of: the longest packet of an Ethernet.
+const LONGEST_PACKET: usize = 1_514;
+/// A new phase of drops soon after the last one, in intervals, goes on where that one ended.
+const RECENT: u64 = 16;
+
+/// The state of a queue under controlled delay, with the names of the RFC's pseudocode.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Codel {
+    config: CodelConfig,
+    /// When the delay will have been above the target for an interval, while it is.
+    first_above: Option<Instant>,
+    dropping: bool,
+    /// The time of the next drop.
+    drop_next: Instant,
+    /// Drops since this phase began.
+    count: u32,
+    last_count: u32,
+    /// The last packet was dropped: the next drop is set once its successor has waited too long.
+    has_dropped: bool,
+}
+
+impl Codel {
+    pub(crate) fn new(config: CodelConfig) -> Self {
+        Self {
+            config,
+            first_above: None,
+            dropping: false,
+            drop_next: Instant::START,
+            count: 0,
+            last_count: 0,
+            has_dropped: false,
+        }
+    }
+
+    /// Returns the parameters.
+    pub(crate) fn config(&self) -> CodelConfig {
+        self.config
+    }
+
+    /// Nothing waits any more.
+    pub(crate) fn run_empty(&mut self) {
+        self.first_above = None;
+        self.dropping = false;
+        self.has_dropped = false;
+    }
+
+    /// Tells whether the packet that leaves now, after `wait`, is to tell its sender to slow down;
+    /// `left` bytes stay behind it.
+    pub(crate) fn judge(&mut self, now: Instant, wait: Duration, left: usize) -> bool {
+        let above = self.is_above(now, wait, left);
+        if !self.dropping {
+            if above {
+                self.begin(now);
+            }
+            return above;
+        }
+        if !above {
+            self.dropping = false;
+            self.has_dropped = false;
+            return false;
+        }
+        if core::mem::take(&mut self.has_dropped) {
+            self.drop_next = self.after(self.drop_next);
+        }
+        if now < self.drop_next {
+            return false;
+        }
+        self.count = self.count.saturating_add(1);
+        self.has_dropped = true;
+        true
+    }
+
+    /// Tells whether the delay has been above the target for an interval.
+    fn is_above(&mut self, now: Instant, wait: Duration, left: usize) -> bool {
+        if wait < self.config.target || left <= LONGEST_PACKET {
+            self.first_above = None;
+            return false;
+        }
+        let first_above = *self.first_above.get_or_insert(now + self.config.interval);
+        now >= first_above
+    }
+
+    /// Begins a phase of drops.
+    fn begin(&mut self, now: Instant) {
+        self.dropping = true;
+        let since = self.count.saturating_sub(self.last_count);
+        let is_recent =
+            now.saturating_since(self.drop_next) < self.config.interval * RECENT && self.count > 0;
+        self.count = if since > 1 && is_recent { since } else { 1 };
+        self.drop_next = self.after(now);
+        self.last_count = self.count;
+    }
+
+    /// The control law: drops come closer with the square root of their number.
+    fn after(&self, time: Instant) -> Instant {
+        let gap = self.config.interval.as_nanos() as f64 / f64::from(self.count).sqrt();
+        time + Duration::from_nanos(gap as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests;

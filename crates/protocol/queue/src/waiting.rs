@@ -1,0 +1,77 @@
+//! A packet in a queue: what the queue may know of it, and what happens to it.
+
+use windfall_base::{DropReason, Frame, Instant};
+
+/// The facts that a queue must know of a packet, which it does not parse itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Inspection {
+    /// A number that the packets of one transport flow have in common.
+    pub flow: u64,
+    /// Its sender understands marks of congestion.
+    pub may_be_marked: bool,
+}
+
+/// Looks into a packet.
+pub type Inspect = fn(&Frame) -> Inspection;
+
+/// Knows nothing of any packet.
+pub(crate) fn inspect_nothing(_: &Frame) -> Inspection {
+    Inspection::default()
+}
+
+/// The fate of a packet that leaves a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueueVerdict {
+    /// It goes on as it is.
+    #[default]
+    Pass,
+    /// It is to be marked, where its sender understands marks.
+    Mark,
+    /// It is to be dropped, so that its sender slows down.
+    Drop,
+}
+
+impl QueueVerdict {
+    /// Returns the fate that tells the sender of `frame` that it is too fast.
+    pub(crate) fn signal(frame: &Frame, inspect: Inspect, ecn: bool) -> Self {
+        if ecn && inspect(frame).may_be_marked { Self::Mark } else { Self::Drop }
+    }
+}
+
+/// A packet in a queue.
+#[derive(Debug)]
+pub struct Waiting {
+    /// When it joined.
+    pub since: Instant,
+    /// The packet that waits.
+    pub frame: Frame,
+    /// Its fate when it leaves.
+    pub verdict: QueueVerdict,
+}
+
+impl Waiting {
+    /// The last moment at which the packet is of use to its owner.
+    #[must_use]
+    pub fn expires(&self) -> Option<Instant> {
+        Some(self.since.saturating_add(self.frame.class.lifetime?))
+    }
+}
+
+/// The outcome for a packet that came.
+#[derive(Debug)]
+#[must_use]
+pub enum Join {
+    /// It has joined the queue.
+    Joined,
+    /// It has joined in place of these, which had joined before.
+    Displaced(Vec<Waiting>),
+    /// It was not taken, and why.
+    Refused(Frame, DropReason),
+}
+
+impl Join {
+    /// The outcome for a packet that joined when these had left for it.
+    pub(crate) fn after(displaced: Vec<Waiting>) -> Self {
+        if displaced.is_empty() { Self::Joined } else { Self::Displaced(displaced) }
+    }
+}

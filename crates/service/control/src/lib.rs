@@ -1,0 +1,28 @@
+//! Runs under control: the requests of the control socket, from both of its sides.
+//!
+//! - [`RunControl`]: what a run answers, and how it changes its links.
+//! - [`faults`]: faults of connections at ports of its stations.
+//! - [`ControlClient`]: asks a run.
+//! - [`request`]: what clients say, made of words of the command line.
+//! - [`detach`], [`lifeline`]: runs that go on by themselves, and runs that do not.
+//! - [`text`]: replies as text for people, and for Prometheus.
+//!
+//! The protocol is in `docs/control.md`.
+
+mod client;
+pub mod detach;
+pub mod faults;
+mod late;
+pub mod lifeline;
+pub mod request;
+mod server;
+mod status;
+pub mod text;
+
+pub use client::{ControlClient, ControlError};
+pub use late::LateLimit;
+pub use server::{Asked, RunControl, RunDescription};
+pub use status::lateness_summary;
+
+/// The version of the protocol; grows when a name changes its meaning or goes.
+pub const PROTOCOL: &str = "windfall-control/1";

@@ -1,0 +1,187 @@
+//! What clients ask for.
+
+use serde_json::{Map, Value};
+use windfall_base::nearest;
+use windfall_fault::PortFaults;
+use windfall_scenario::{Change, Direction, Settings as _};
+
+mod strict;
+
+/// A request to a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ControlRequest {
+    /// Asks what is there, and how it fares.
+    Status,
+    /// Asks for the samples that were taken after a time, in seconds.
+    Samples(f64),
+    /// Asks for the scenario, with the changes so far.
+    Scenario,
+    /// Changes a link now.
+    Set(Box<Change>),
+    /// Sets the faults of a port of a station.
+    Fault(PortFaults),
+    /// Lets a program enter a station.
+    Enter,
+    /// Ends the run.
+    End,
+}
+
+/// The requests by name, for errors.
+const NAMES: [&str; 7] = ["status", "samples", "scenario", "set", "fault", "enter", "end"];
+
+impl ControlRequest {
+    /// Reads a request: a line of JSON.
+    ///
+    /// # Errors
+    /// Says what to write instead.
+    pub fn parse(line: &[u8]) -> Result<Self, String> {
+        let value = strict::from_slice(line)
+            .map_err(|error| format!("the request is no JSON object in one line: {error}"))?;
+        let Value::Object(mut members) = value else {
+            return Err("the request is no JSON object: write {\"do\":\"status\"}".to_owned());
+        };
+        let names = || NAMES.join(", ");
+        let Some(Value::String(name)) = members.remove("do") else {
+            return Err(format!("the request has no \"do\": add it, one of {}", names()));
+        };
+        let request = match name.as_str() {
+            "status" => Self::Status,
+            "scenario" => Self::Scenario,
+            "enter" => Self::Enter,
+            "end" => Self::End,
+            "samples" => match members.remove("since").unwrap_or(Value::from(0)).as_f64() {
+                Some(since) => Self::Samples(since),
+                None => return Err("\"since\" is no number of seconds".to_owned()),
+            },
+            "fault" => match members.remove("fault") {
+                Some(Value::String(text)) => Self::Fault(text.parse()?),
+                _ => {
+                    let example = r#"add "fault": "far:80 reset 1s""#;
+                    return Err(format!("there is no fault to set: {example}"));
+                }
+            },
+            "set" => match members.remove("change") {
+                Some(Value::Object(change)) => Self::Set(Box::new(change_of(change)?)),
+                _ => {
+                    let example = r#"add "change": {"rate": "1Mbps"}"#;
+                    return Err(format!("there is no table of what to change: {example}"));
+                }
+            },
+            other => return Err(format!("\"{other}\" is no request: use one of {}", names())),
+        };
+        match members.keys().next() {
+            Some(other) => {
+                Err(format!("\"{other}\" is no member of the request {name}: remove it"))
+            }
+            None => Ok(request),
+        }
+    }
+}
+
+/// Reads the table of a change: settings, and in `uplink` and `downlink` those of one direction.
+fn change_of(members: Map<String, Value>) -> Result<Change, String> {
+    let mut change = Change::begun_at(windfall_base::Duration::ZERO);
+    for (name, value) in members {
+        match (name.as_str(), value) {
+            ("uplink" | "downlink", Value::Object(own)) => {
+                let is_uplink = name == "uplink";
+                own.into_iter().try_for_each(|(name, value)| {
+                    say(&mut change, Some(is_uplink), &name, &value)
+                })?;
+            }
+            (name, value) => say(&mut change, None, name, &value)?,
+        }
+    }
+    Ok(change)
+}
+
+fn say(change: &mut Change, uplink: Option<bool>, name: &str, value: &Value) -> Result<(), String> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(is_on) => if *is_on { "on" } else { "off" }.to_owned(),
+        _ => return Err(format!("{name}: write its value as text, such as \"5%\"")),
+    };
+    change.say(uplink, name, &text).map_err(|advice| match advice.as_str() {
+        "" => unknown(name),
+        advice => format!("{name}={text}: {advice}"),
+    })
+}
+
+/// Says that a change has no such setting.
+fn unknown(name: &str) -> String {
+    let names: Vec<&str> = Change::names().chain(["over", "link"]).collect();
+    let fix = nearest(name, names.iter().copied()).map_or_else(
+        || format!("use one of {}", names.join(", ")),
+        |it| format!("did you mean {it}?"),
+    );
+    format!("{name} cannot change while a link runs: {fix}")
+}
+
+/// Makes the request of the words `rate=1Mbps uplink loss=5%`: those behind `uplink` and
+/// `downlink` are of that direction.
+///
+/// # Errors
+/// Names the word that makes no sense, and the fix.
+pub fn of_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Value, String> {
+    let words: Vec<&str> = words.into_iter().collect();
+    if let [word] = words[..]
+        && let Some(fault) = word.strip_prefix("fault=")
+    {
+        fault.parse::<PortFaults>()?;
+        return Ok(serde_json::json!({ "do": "fault", "fault": fault }));
+    }
+    if words.iter().any(|word| word.starts_with("fault=")) {
+        return Err("a fault is set alone: write windfall set RUN \"fault=far:80 reset 1s\"".into());
+    }
+    let mut change = Map::new();
+    let mut side: Option<&str> = None;
+    let mut is_bare = false;
+    let bare = |side: &str| format!("{side} has no setting behind it: add one, or remove {side}");
+    for word in words {
+        if word == "uplink" || word == "downlink" {
+            if let Some(side) = side.filter(|_| is_bare) {
+                return Err(bare(side));
+            }
+            (side, is_bare) = (Some(word), true);
+            continue;
+        }
+        is_bare = false;
+        let Some((name, value)) = word.split_once('=') else {
+            return Err(format!("{word} is no setting: write NAME=VALUE, such as rate=1Mbps"));
+        };
+        let table = match side.filter(|_| !["over", "link"].contains(&name)) {
+            None => &mut change,
+            Some(side) => {
+                let own = change.entry(side).or_insert_with(|| Map::new().into());
+                own.as_object_mut().ok_or_else(|| format!("{side} stands twice"))?
+            }
+        };
+        if table.insert(name.to_owned(), value.into()).is_some() {
+            return Err(format!("{name} stands twice: remove one"));
+        }
+    }
+    if let Some(side) = side.filter(|_| is_bare) {
+        return Err(bare(side));
+    }
+    if change.is_empty() {
+        return Err("there is nothing to set: add a setting, such as rate=1Mbps".to_owned());
+    }
+    Ok(serde_json::json!({"do": "set", "change": change}))
+}
+
+/// The same word with the name of a file that is the same from everywhere.
+#[must_use]
+pub fn placed(word: &str) -> String {
+    let Some((name, value)) = word.split_once('=').filter(|(_, value)| !value.is_empty()) else {
+        return word.to_owned();
+    };
+    let is_file = Direction::TABLE.iter().any(|setting| setting.is_file && setting.name == name);
+    match std::path::absolute(value).ok().filter(|_| is_file) {
+        Some(path) => format!("{name}={}", path.display()),
+        None => word.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

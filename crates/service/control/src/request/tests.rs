@@ -1,0 +1,71 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn parse(line: &str) -> Result<ControlRequest, String> {
+    ControlRequest::parse(line.as_bytes())
+}
+
+#[test]
+fn words_say_what_the_table_of_a_change_says() {
+    let words = ["over=2s", "rate=1Mbps", "uplink", "loss=5%", "downlink", "delay=40ms"];
+    let Ok(ControlRequest::Set(set)) = parse(&of_words(words).expect("settings").to_string())
+    else {
+        panic!("a change");
+    };
+    let text = "0s: over 2s, rate 1Mbps, uplink loss 5%, downlink delay 40ms";
+    assert_eq!(*set, text.parse::<Change>().expect("the same in words"));
+}
+
+#[test]
+fn requests_that_make_no_sense_are_refused_with_the_fix() {
+    for (line, said) in [
+        ("", "no JSON object"),
+        ("[1]", "no JSON object"),
+        ("{}", "no \"do\": add it, one of status, samples"),
+        (r#"{"do":"dance"}"#, "\"dance\" is no request: use one of status"),
+        (r#"{"do":"status","at":1}"#, "\"at\" is no member of the request status"),
+        (r#"{"do":"samples","since":"x"}"#, "no number of seconds"),
+        (r#"{"do":"set"}"#, "add \"change\""),
+        (r#"{"do":"set","change":{"rte":"1Mbps"}}"#, "did you mean rate?"),
+        (r#"{"do":"set","change":{"rate":"fast"}}"#, "rate=fast: "),
+        (r#"{"do":"set","change":{"loss":[1]}}"#, "loss: write its value as text"),
+        (r#"{"do":"set","change":{"at":"5s"}}"#, "at cannot change while a link runs"),
+        (r#"{"do":"set","change":{"queue":"9"}}"#, "queue cannot change while a link runs"),
+        (r#"{"do":"set","change":{"uplink":{"over":"1s"}}}"#, "over cannot change"),
+        (r#"{"do":"fault"}"#, "add \"fault\": "),
+        (r#"{"do":"fault","fault":"far:80 dance"}"#, "it names no fault: write STATION:PORT"),
+        (r#"{"do":"set","do":"status"}"#, "\"do\" stands twice"),
+        (r#"{"do":"set","change":{"loss":0,"loss":1}}"#, "\"loss\" stands twice"),
+    ] {
+        let refusal = parse(line).expect_err(line);
+        assert!(refusal.contains(said), "{line}: {refusal}");
+    }
+    for words in [
+        &["rate"][..],
+        &[],
+        &["uplink"],
+        &["rate=1", "rate=2"],
+        &["uplink", "loss"],
+        &["fault=far:80 down", "loss=1"],
+        &["fault=far"],
+        &["rate=1", "uplink"],
+        &["uplink", "downlink", "rate=1"],
+    ] {
+        of_words(words.iter().copied()).expect_err("no settings");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_line_is_read_or_refused(line in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = ControlRequest::parse(&line);
+    }
+
+    #[test]
+    fn any_words_are_a_request_or_refused(words in proptest::collection::vec(".{0,12}", 0..6)) {
+        if let Ok(request) = of_words(words.iter().map(String::as_str)) {
+            let _ = ControlRequest::parse(request.to_string().as_bytes());
+        }
+    }
+}

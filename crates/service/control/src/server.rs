@@ -1,0 +1,292 @@
+//! What a run answers to the clients of its control socket.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use windfall_base::{Duration, Instant, Seed};
+use windfall_fault::Faulty;
+use windfall_live::{Lateness, Reply};
+use windfall_network::{Network, NetworkEvent};
+use windfall_run_output::series::{Monitor, Sample};
+use windfall_scenario::{Change, Scenario, ScenarioError, Topology, unplaced};
+
+use crate::request::ControlRequest;
+use crate::{faults, status};
+
+/// The length of the windows of which clients can read.
+const WINDOW: Duration = Duration::from_millis(250);
+/// The most windows that are kept: five minutes.
+const WINDOWS: usize = 1200;
+/// A run that no client has asked for so long takes no samples any more.
+const LEASE: Duration = Duration::from_secs(10);
+/// The most changes of one run from outside, each of which the scenario keeps.
+const MOST_CHANGES: usize = 100_000;
+
+/// The description of a run, by itself.
+#[derive(Clone, Debug)]
+pub struct RunDescription {
+    /// The name of the run.
+    pub name: String,
+    /// The command line that started it.
+    pub command: String,
+    /// The kind of the run: `run` with a command, or `up`.
+    pub kind: &'static str,
+    /// The folder from which the scenario names its files.
+    pub directory: PathBuf,
+    /// The seed of the run.
+    pub seed: Seed,
+}
+
+/// The answer to a request, and what is to be noted of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// The answer to the client.
+    pub reply: Reply,
+    /// The link that was changed, and the change as a table of a scenario.
+    pub change: Option<(String, Value)>,
+}
+
+/// The state of a run that clients read and change.
+#[derive(Debug)]
+pub struct RunControl {
+    about: RunDescription,
+    /// The scenario as it began, without its changes.
+    scenario: Scenario,
+    /// All changes: those of the scenario, and those from outside.
+    changes: Vec<Change>,
+    /// The scenario as it is now, with the changes that go on or are to come.
+    present: Scenario,
+    topology: Topology,
+    /// The files that the scenario names, which are read once.
+    files: BTreeMap<String, Vec<u8>>,
+    /// The number of changes from outside, and the time of the last.
+    changed: (usize, Instant),
+    /// The time until which samples are taken.
+    until: Instant,
+    next: Instant,
+    monitor: Option<Monitor>,
+    windows: VecDeque<Vec<Sample>>,
+}
+
+impl RunControl {
+    /// The control of a run of `scenario`, which builds `topology`.
+    #[must_use]
+    pub fn new(about: RunDescription, mut scenario: Scenario, topology: Topology) -> Self {
+        let present = scenario.clone();
+        let changes = std::mem::take(&mut scenario.changes);
+        Self {
+            about,
+            scenario,
+            changes,
+            present,
+            topology,
+            files: BTreeMap::new(),
+            changed: (0, Instant::START),
+            until: Instant::START,
+            next: Instant::START,
+            monitor: None,
+            windows: VecDeque::new(),
+        }
+    }
+
+    /// Tells whether the network is to report its events.
+    #[must_use]
+    pub fn wants_events(&self) -> bool {
+        self.monitor.is_some()
+    }
+
+    /// Takes an event of the network.
+    #[inline]
+    pub fn record(&mut self, event: &NetworkEvent) {
+        if let Some(monitor) = &mut self.monitor {
+            monitor.record(event);
+        }
+    }
+
+    /// When it wants to be advanced at the latest.
+    #[must_use]
+    pub fn wakeup(&self) -> Option<Instant> {
+        self.monitor.as_ref().map(|_| self.next)
+    }
+
+    /// Ends a window if it is time.
+    #[inline]
+    pub fn advance(&mut self, now: Instant, network: &Network) {
+        if self.monitor.is_some() && now >= self.next {
+            self.end_window(now, network);
+        }
+    }
+
+    fn end_window(&mut self, now: Instant, network: &Network) {
+        let Some(monitor) = &mut self.monitor else { return };
+        if self.windows.len() >= WINDOWS {
+            self.windows.pop_front();
+        }
+        self.windows.push_back(monitor.sample(now, network));
+        self.next = now + WINDOW;
+        if now >= self.until {
+            self.monitor = None;
+        }
+    }
+
+    /// Serves a request.
+    pub fn handle(
+        &mut self,
+        now: Instant,
+        run: &mut Faulty<Network>,
+        lateness: &Lateness,
+        line: &[u8],
+    ) -> Asked {
+        let request = ControlRequest::parse(line);
+        let Ok(ControlRequest::Fault(faults)) = request else {
+            let faults = faults::list(run);
+            return self.serve(now, run.node_mut(), (lateness, faults), request);
+        };
+        let (text, place) = (faults.to_string(), format!("{}:{}", faults.station, faults.port));
+        match faults::set(&self.topology, run, faults) {
+            Ok(()) => {
+                let change = json!({ "fault": text });
+                let reply = json!({ "ok": true, "at": now.as_secs_f64(), "change": change });
+                Asked { reply: Reply::Line(reply.to_string()), change: Some((place, change)) }
+            }
+            Err(error) => {
+                let reply = json!({ "error": error });
+                Asked { reply: Reply::Line(reply.to_string()), change: None }
+            }
+        }
+    }
+
+    fn serve(
+        &mut self,
+        now: Instant,
+        network: &mut Network,
+        (lateness, faults): (&Lateness, Value),
+        request: Result<ControlRequest, String>,
+    ) -> Asked {
+        let asked = |reply| Asked { reply, change: None };
+        let answer = |value: Value| asked(Reply::Line(value.to_string()));
+        match request {
+            Err(error) => answer(json!({ "error": error })),
+            Ok(ControlRequest::Fault(_)) => answer(json!({ "error": "it is no network of a run" })),
+            Ok(ControlRequest::Status) => {
+                self.watch(now, network);
+                let mut status = self.status(now, network, lateness);
+                status["faults"] = faults;
+                answer(status)
+            }
+            Ok(ControlRequest::Samples(since)) => {
+                self.watch(now, network);
+                let later = |samples: &&Vec<Sample>| samples.first().is_some_and(|it| it.t > since);
+                let samples: Vec<_> = self.windows.iter().filter(later).flatten().collect();
+                answer(json!({ "ok": true, "t": now.as_secs_f64(), "samples": samples }))
+            }
+            Ok(ControlRequest::Scenario) => {
+                answer(json!({ "ok": true, "scenario": self.replay(now) }))
+            }
+            Ok(ControlRequest::Set(change)) => match self.set(now, network, *change) {
+                Ok((at, change)) => {
+                    let at = (at - Instant::START).as_secs_f64();
+                    let reply = json!({ "ok": true, "at": at, "change": change.1 });
+                    Asked { reply: Reply::Line(reply.to_string()), change: Some(change) }
+                }
+                Err(error) => answer(json!({ "error": error })),
+            },
+            Ok(ControlRequest::Enter) => asked(Reply::Enter(json!({ "ok": true }).to_string())),
+            Ok(ControlRequest::End) => asked(Reply::End(json!({ "ok": true }).to_string())),
+        }
+    }
+
+    /// Takes samples for a while.
+    fn watch(&mut self, now: Instant, network: &Network) {
+        self.until = now + LEASE;
+        if self.monitor.is_none() {
+            self.next = now + WINDOW;
+            self.monitor = Some(Monitor::new(now, network, &self.topology.flows));
+        }
+    }
+
+    fn status(&self, now: Instant, network: &Network, lateness: &Lateness) -> Value {
+        let Self { about, present, topology, .. } = self;
+        let mut status = status::of_run(now, network, topology, about.seed, lateness);
+        status::add_links(&mut status, present, network, topology, now);
+        status::add_recent(&mut status, self.windows.back().filter(|_| self.monitor.is_some()));
+        let RunDescription { name, command, kind, .. } = about;
+        let own = json!({
+            "ok": true, "format": crate::PROTOCOL, "name": name, "kind": kind,
+            "command": command, "pid": std::process::id(), "changes": self.changed.0,
+        });
+        if let (Some(status), Value::Object(own)) = (status.as_object_mut(), own) {
+            status.extend(own);
+        }
+        status
+    }
+
+    /// Changes a link now: all of the change, or nothing.
+    fn set(
+        &mut self,
+        now: Instant,
+        network: &mut Network,
+        change: Change,
+    ) -> Result<(Instant, (String, Value)), String> {
+        if self.changed.0 >= MOST_CHANGES {
+            return Err(format!("the run was changed {MOST_CHANGES} times: start another one"));
+        }
+        // Two changes at one instant would not be told apart.
+        let at = now.max(self.changed.1 + Duration::from_nanos(1));
+        let change = Change { at: unplaced(at - Instant::START), ..change };
+        let message = |error: ScenarioError| error.message().to_owned();
+        // What the change says by itself is checked against the links as they began, as those of
+        // the scenario are.
+        let alone = Scenario { changes: vec![change.clone()], ..self.scenario.clone() };
+        alone.check().map_err(message)?;
+        let mut present = self.present.clone();
+        present.settle(*change.at.get_ref());
+        present.changes.push(change.clone());
+        let Self { files, about, .. } = self;
+        let mut read = |name: &str| match files.get(name) {
+            Some(bytes) => Ok(bytes.clone()),
+            None => {
+                let bytes = read_whole(&about.directory.join(name))?;
+                files.insert(name.to_owned(), bytes.clone());
+                Ok(bytes)
+            }
+        };
+        let (link, medium) = present.changed_medium(&change, &mut read).map_err(message)?;
+        if !network.change_link(at, link, &medium) {
+            return Err("this link cannot change while it runs".to_owned());
+        }
+        let name = present.links[link].name();
+        let table = serde_json::to_value(&change).unwrap_or_default();
+        self.present = present;
+        self.changes.push(change);
+        self.changed = (self.changed.0 + 1, at);
+        Ok((at, (name, table)))
+    }
+
+    /// The scenario that repeats the run up to now, as the text of a file.
+    fn replay(&self, now: Instant) -> String {
+        let changes = self.changes.clone();
+        let mut scenario = Scenario { changes, ..self.scenario.clone() };
+        // Whole milliseconds are easier to read, and nothing of the run is left out.
+        let length = Duration::from_millis((now - Instant::START).as_nanos().div_ceil(1_000_000));
+        scenario.run.duration.get_or_insert(unplaced(length));
+        scenario.to_toml()
+    }
+}
+
+/// The longest file that a change names.
+const LONGEST_FILE: u64 = 64 << 20;
+
+/// Reads a plain file: a pipe would hold up the run.
+fn read_whole(path: &std::path::Path) -> io::Result<Vec<u8>> {
+    let found = std::fs::metadata(path)?;
+    if !found.is_file() || found.len() > LONGEST_FILE {
+        return Err(io::Error::other("it is no plain file of 64 MiB at most"));
+    }
+    std::fs::read(path)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,271 @@
+//! The live view of a run: rates, queues, delays and losses of the last minutes, drawn by ratatui.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Sparkline, Widget as _};
+use serde_json::Value;
+use windfall_base::text::visible;
+
+/// The most windows that are kept of each direction and flow: five minutes.
+const KEPT: usize = 1200;
+/// Rows of a direction: a line of counts, one of the last window, and two charts.
+const ROWS: u16 = 6;
+
+/// A chart: its label, its colour, and its value of a window.
+type Chart = (&'static str, Color, fn(&Value) -> f64);
+
+/// The history of a run, as it comes in replies of its control socket.
+#[derive(Clone, Debug, Default)]
+pub struct RunView {
+    name: String,
+    status: Value,
+    /// The windows of each direction and flow, by link and flow.
+    windows: BTreeMap<(String, String), VecDeque<Value>>,
+    last: f64,
+    notice: String,
+}
+
+impl RunView {
+    /// The view of the run of this name, of which nothing is known yet.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self { name: visible(name).into_owned(), ..Self::default() }
+    }
+
+    /// The end of the last window that is known, in seconds.
+    #[must_use]
+    pub fn last(&self) -> f64 {
+        self.last
+    }
+
+    /// Takes a status.
+    pub fn take_status(&mut self, status: Value) {
+        self.status = status;
+    }
+
+    /// Takes the windows that ended since.
+    pub fn take_samples(&mut self, reply: &Value) {
+        for sample in reply["samples"].as_array().into_iter().flatten() {
+            let flow = sample["flow"].as_str().unwrap_or_default().to_owned();
+            let link = sample["link"].as_str().unwrap_or_default().to_owned();
+            self.last = self.last.max(number(sample, "t"));
+            let windows = self.windows.entry((link, flow)).or_default();
+            if windows.len() >= KEPT {
+                windows.pop_front();
+            }
+            windows.push_back(sample.clone());
+        }
+    }
+
+    /// Shows this in the last line.
+    pub fn set_notice(&mut self, notice: &str) {
+        self.notice = visible(notice).into_owned();
+    }
+
+    /// Draws the view.
+    pub fn draw(&self, frame: &mut Frame<'_>) {
+        let area = frame.area();
+        self.render(area, frame.buffer_mut());
+    }
+
+    /// Draws the view of this size once, as text.
+    #[must_use]
+    pub fn to_text(&self, width: u16, height: u16) -> String {
+        let area = Rect::new(0, 0, width, height);
+        let mut buffer = Buffer::empty(area);
+        self.render(area, &mut buffer);
+        let row = |y| {
+            let cells = (0..width).map(|x| buffer[(x, y)].symbol().to_owned());
+            cells.collect::<String>().trim_end().to_owned()
+        };
+        let mut rows: Vec<String> = (0..height).map(row).collect();
+        while rows.last().is_some_and(String::is_empty) {
+            rows.pop();
+        }
+        rows.join("\n") + "\n"
+    }
+
+    fn render(&self, area: Rect, buffer: &mut Buffer) {
+        let [head, body, foot] =
+            Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)])
+                .areas(area);
+        self.head().render(head, buffer);
+        let links: Vec<&Value> = self.status["links"].as_array().into_iter().flatten().collect();
+        let mut top = body.y;
+        for link in &links {
+            let room = body.bottom().saturating_sub(top);
+            if room < 2 {
+                break;
+            }
+            let place = Rect { y: top, height: ROWS.min(room), ..body };
+            self.direction(link, place, buffer);
+            top += place.height;
+        }
+        for flow in self.flows() {
+            if top >= body.bottom() {
+                break;
+            }
+            let place = Rect { y: top, height: 1, ..body };
+            Line::from(flow).render(place, buffer);
+            top += 1;
+        }
+        let help = if self.notice.is_empty() { "q quits" } else { &self.notice };
+        Line::styled(help, Style::new().add_modifier(Modifier::DIM)).render(foot, buffer);
+    }
+
+    fn head(&self) -> Paragraph<'_> {
+        let late = &self.status["lateness"];
+        let mut text = format!(
+            " {:.0} s  changed {}  late {} of {}",
+            number(&self.status, "t"),
+            number(&self.status, "changes"),
+            number(late, "late_deliveries"),
+            number(late, "delivered"),
+        );
+        if late["disturbed"] == true {
+            text.push_str("  disturbed");
+        }
+        let name = Span::styled(&self.name, Style::new().add_modifier(Modifier::BOLD));
+        Paragraph::new(Line::from(vec![name, Span::raw(text)]))
+    }
+
+    fn direction(&self, link: &Value, area: Rect, buffer: &mut Buffer) {
+        let name = link["name"].as_str().unwrap_or_default();
+        let windows = self.windows.get(&(name.to_owned(), String::new()));
+        let last = windows.and_then(VecDeque::back).cloned().unwrap_or_default();
+        let settings = link["settings"].as_object().into_iter().flatten();
+        let settings: Vec<String> =
+            settings.map(|(key, it)| format!("{key}={}", it.as_str().unwrap_or("?"))).collect();
+        let title = format!("{}  {}", visible(name), visible(&settings.join(" ")));
+        let bold = Style::new().fg(Color::Cyan).add_modifier(Modifier::BOLD);
+        let lines =
+            [Line::styled(title, bold), Line::raw(of_window(&last)), Line::raw(of_counts(link))];
+        for (row, line) in (0..).zip(lines) {
+            if row < area.height {
+                line.render(Rect { y: area.y + row, height: 1, ..area }, buffer);
+            }
+        }
+        let charts: [Chart; 2] = [
+            ("rate  ", Color::Green, |it| number(it, "rate_bps")),
+            ("delay ", Color::Yellow, |it| number(&it["delay"], "p95") * 1e6),
+        ];
+        for (row, (label, colour, value)) in (3..).zip(charts) {
+            if row >= area.height {
+                break;
+            }
+            let line = Rect { y: area.y + row, height: 1, ..area };
+            let [left, right] =
+                Layout::horizontal([Constraint::Length(6), Constraint::Min(0)]).areas(line);
+            Line::raw(label).render(left, buffer);
+            let shown = windows.into_iter().flatten().map(|it| value(it) as u64);
+            let shown: Vec<u64> = shown.collect();
+            let from = shown.len().saturating_sub(usize::from(right.width));
+            Sparkline::default().data(&shown[from..]).style(colour).render(right, buffer);
+        }
+    }
+
+    /// A line for each flow of each direction.
+    fn flows(&self) -> impl Iterator<Item = String> {
+        let of_flows = self.windows.iter().filter(|((_, flow), _)| !flow.is_empty());
+        of_flows.filter_map(|((link, flow), windows)| {
+            let last = windows.back()?;
+            Some(format!(
+                "{} on {}: {}",
+                visible(flow),
+                visible(link),
+                of_window(last).trim_start()
+            ))
+        })
+    }
+}
+
+/// The rate, the queue, the delays and the losses of a window.
+fn of_window(sample: &Value) -> String {
+    let rate = number(sample, "rate_bps") * 1e-6;
+    let dropped: f64 =
+        sample["dropped"].as_object().into_iter().flatten().filter_map(|it| it.1.as_f64()).sum();
+    let entered = number(sample, "entered");
+    let loss = if entered > 0.0 { 100.0 * (dropped / entered).min(1.0) } else { 0.0 };
+    let queue = number(sample, "queue_packets");
+    let mut text = format!("  {rate:.2} Mbps  queue {queue}  loss {loss:.1} %");
+    if !sample["delay"].is_null() {
+        let [half, most, rare] = ["p50", "p95", "p99"].map(|it| 1e3 * number(&sample["delay"], it));
+        text.push_str(&format!("  delay {half:.2} / {most:.2} / {rare:.2} ms"));
+    }
+    let (bits, again) = (number(sample, "bits_inverted"), number(sample, "retransmitted"));
+    text.push_str(&format!("  bit errors {bits}  retransmitted {again}"));
+    text
+}
+
+fn of_counts(link: &Value) -> String {
+    let [entered, delivered] = ["entered", "delivered"].map(|it| number(link, it));
+    let mut text = format!("  {entered} packets, {delivered} delivered");
+    for (reason, count) in link["dropped"].as_object().into_iter().flatten() {
+        text.push_str(&format!(", {reason} {count}"));
+    }
+    text.push_str(&format!(", in flight {}", number(link, "in_flight")));
+    text
+}
+
+fn number(value: &Value, member: &str) -> f64 {
+    value[member].as_f64().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn view() -> RunView {
+        let mut view = RunView::new("office");
+        view.take_status(json!({
+            "t": 12.0, "changes": 2, "lateness": {"late_deliveries": 1, "delivered": 90},
+            "links": [{"name": "a-b/a", "settings": {"rate": "2Mbps"}, "entered": 50,
+                       "delivered": 40, "dropped": {"lost": 9}, "in_flight": 1}],
+        }));
+        let sample = |t: f64, rate: f64| {
+            json!({
+                "t": t, "link": "a-b/a", "rate_bps": rate, "queue_packets": 7, "entered": 10,
+                "dropped": {"lost": 2}, "delay": {"p50": 0.01, "p95": 0.02, "p99": 0.03},
+                "bits_inverted": 4, "retransmitted": 3,
+            })
+        };
+        let samples: Vec<Value> =
+            (1..=8).map(|it| sample(f64::from(it), f64::from(it) * 1e5)).collect();
+        view.take_samples(&json!({ "samples": samples }));
+        view
+    }
+
+    #[test]
+    fn a_direction_has_its_settings_its_window_its_counts_and_its_charts() {
+        let view = view();
+        assert!((view.last() - 8.0).abs() < 1e-9);
+        let text = view.to_text(120, 24);
+        for part in [
+            "office 12 s  changed 2  late 1 of 90",
+            "a-b/a  rate=2Mbps",
+            "0.80 Mbps  queue 7  loss 20.0 %  delay 10.00 / 20.00 / 30.00 ms  bit errors 4",
+            "50 packets, 40 delivered, lost 9, in flight 1",
+            "rate  ▁▂▃▄▅▆▇█",
+            "delay ████████",
+        ] {
+            assert!(text.contains(part), "{part} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn any_size_is_drawn() {
+        for (width, height) in [(1, 1), (20, 2), (40, 5), (80, 9), (300, 80)] {
+            let text = view().to_text(width, height);
+            assert!(text.lines().all(|line| line.chars().count() <= usize::from(width)));
+            assert!(text.lines().count() <= usize::from(height));
+        }
+        assert!(RunView::new("\u{1b}[31m").to_text(80, 4).find('\u{1b}').is_none());
+    }
+}

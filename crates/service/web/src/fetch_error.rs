@@ -1,0 +1,57 @@
+//! What can go wrong with a request.
+
+use std::time::Duration;
+
+use hyper::{StatusCode, Uri};
+
+use crate::server::port_of;
+
+/// The time in which the next bytes of a body come over TCP.
+pub(crate) const BODY: Duration = Duration::from_secs(30);
+
+/// The error of a request.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// The server cannot be reached, or broke the connection.
+    #[error("the request failed")]
+    Request(#[from] hyper_util::client::legacy::Error),
+    /// The body broke off.
+    #[error("the body broke off: {0}")]
+    Body(Box<dyn core::error::Error + Send + Sync>),
+    /// The server has stopped amid a body over TCP.
+    #[error("the body broke off: no byte came for {} s", BODY.as_secs())]
+    Stalled,
+    /// The reply contradicts itself or the request in its headers of SAP.
+    #[error("the reply is none of SAP: {0}")]
+    Contradicts(String),
+    /// The server has not answered in time.
+    #[error("the server did not answer in time")]
+    TimedOut,
+    /// No UDP port can be opened.
+    #[error(transparent)]
+    Sap(#[from] windfall_socket::SapError),
+    /// The file on the server is another one now, or the server sends no parts.
+    #[error("the server has no part of the same file: its answer is {0}")]
+    Changed(StatusCode),
+    /// The address is not one of HTTP.
+    #[error("{0} is no address of HTTP such as http://host:8080/picture.jpg")]
+    Address(Uri),
+    /// The port in the address is none.
+    #[error("the port in {0} is none from 1 to 65535")]
+    Port(Uri),
+    /// The server names another place that cannot be followed.
+    #[error("the server answers {0} and names {1:?}, which cannot be followed: {2}")]
+    Redirection(StatusCode, String, &'static str),
+    /// The reply is one that nothing has asked for.
+    #[error("the server answers with {0}, which was not asked for")]
+    Unasked(String),
+}
+
+/// Checks the port of an address; one that is none would be taken for 80.
+///
+/// # Errors
+/// If the address names a port that is none.
+pub fn check_port(uri: &Uri) -> Result<(), FetchError> {
+    let is_wrong = uri.authority().is_some_and(|it| port_of(it).is_err());
+    if is_wrong { Err(FetchError::Port(uri.clone())) } else { Ok(()) }
+}

@@ -1,0 +1,76 @@
+//! What a client makes of replies before their bodies.
+
+use std::io;
+
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{HeaderValue, TRANSFER_ENCODING};
+use hyper::{HeaderMap, Request, Response, StatusCode};
+
+use crate::control::TransferToken;
+use crate::offer;
+use crate::server::{MessageBody, empty};
+
+/// Returns a copy of a request that may be repeated: one that changes nothing and has no body
+/// (RFC 9110, section 9.2.2).
+pub(crate) fn again(request: &Request<MessageBody>) -> Option<Request<MessageBody>> {
+    let may_repeat = request.method().is_safe() && request.body().is_end_stream();
+    may_repeat.then(|| {
+        let mut again = Request::new(empty());
+        *again.method_mut() = request.method().clone();
+        *again.uri_mut() = request.uri().clone();
+        *again.headers_mut() = request.headers().clone();
+        again
+    })
+}
+
+/// Tells whether a request failed because its connection has ended.
+pub(crate) fn has_ended(error: &hyper_util::client::legacy::Error) -> bool {
+    let mut cause = core::error::Error::source(error);
+    while let Some(error) = cause {
+        let http = error.downcast_ref::<hyper::Error>();
+        let system = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        if http.is_some_and(|it| it.is_incomplete_message() || it.is_canceled())
+            || system == Some(io::ErrorKind::ConnectionReset)
+            || system == Some(io::ErrorKind::BrokenPipe)
+        {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// Checks that a reply is one to a request that asks for no other protocol and no encoding of the
+/// transfer: its body could not be passed on.
+pub(crate) fn expected(reply: &Response<Incoming>) -> Result<(), String> {
+    if reply.status() == StatusCode::SWITCHING_PROTOCOLS {
+        return Err("another protocol".to_owned());
+    }
+    let encodings = reply.headers().get_all(TRANSFER_ENCODING).iter();
+    let mut encodings = encodings.flat_map(|it| it.as_bytes().split(|byte| *byte == b','));
+    match encodings.find(|it| !it.trim_ascii().eq_ignore_ascii_case(b"chunked")) {
+        None => Ok(()),
+        Some(other) => {
+            let other = String::from_utf8_lossy(other.trim_ascii()).into_owned();
+            Err(format!("Transfer-Encoding {other}"))
+        }
+    }
+}
+
+/// Reads the token and the length of the body that a reply announces over SAP, if it does.
+pub(crate) fn named(headers: &HeaderMap) -> Result<Option<(TransferToken, Option<usize>)>, String> {
+    let wrong = |name, value: &HeaderValue, want| {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        Err(format!("{name} is {value:?}, not {want}"))
+    };
+    let Some(token) = headers.get(&offer::TOKEN) else { return Ok(None) };
+    let Some(read) = token.to_str().ok().and_then(offer::token_from_hex) else {
+        return wrong(offer::TOKEN, token, "32 hexadecimal digits");
+    };
+    let Some(length) = headers.get(&offer::LENGTH) else { return Ok(Some((read, None))) };
+    let digits = length.to_str().ok().filter(|it| it.bytes().all(|it| it.is_ascii_digit()));
+    match digits.and_then(|it| it.parse().ok()) {
+        Some(length) => Ok(Some((read, Some(length)))),
+        None => wrong(offer::LENGTH, length, "a number of bytes"),
+    }
+}
