@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::ioctl_fionbio;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use windfall_base::{Seed, Stream};
@@ -27,6 +28,8 @@ impl Terminal {
         // A program that inherits our side would keep the terminal from hanging up.
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let ours = openpt(flags).expect("a pseudo-terminal");
+        // What no program reads any more must not hold the line up.
+        ioctl_fionbio(&ours, true).expect("it does not block");
         grantpt(&ours).expect("it is ours");
         unlockpt(&ours).expect("it is ours");
         let name = ptsname(&ours, Vec::new()).expect("it has a name");
@@ -55,7 +58,7 @@ impl Line {
         let thread = std::thread::spawn(move || {
             let mut stream = Stream::new(Seed(1), "line");
             while !over.load(Ordering::Relaxed) {
-                carry(&ends, noise, &mut stream);
+                carry(&ends, noise, &mut stream, &over);
             }
         });
         Self { names, is_over, thread: Some(thread) }
@@ -69,7 +72,7 @@ impl Drop for Line {
     }
 }
 
-fn carry(ends: &[Terminal; 2], noise: f64, stream: &mut Stream) {
+fn carry(ends: &[Terminal; 2], noise: f64, stream: &mut Stream, is_over: &AtomicBool) {
     let mut fds = ends.each_ref().map(|end| PollFd::new(&end.ours, PollFlags::IN));
     let tenth = rustix::time::Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
     if poll(&mut fds, Some(&tenth)).is_err() {
@@ -84,7 +87,21 @@ fn carry(ends: &[Terminal; 2], noise: f64, stream: &mut Stream) {
                 *byte ^= 1 << stream.below(8);
             }
         }
-        let _ = (&ends[1 - place].ours).write_all(&bytes[..count]);
+        pass(&ends[1 - place].ours, &bytes[..count], is_over);
+    }
+}
+
+/// Writes all bytes, unless the line ends before.
+fn pass(mut end: &File, mut bytes: &[u8], is_over: &AtomicBool) {
+    let tenth = rustix::time::Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+    while !bytes.is_empty() && !is_over.load(Ordering::Relaxed) {
+        match end.write(bytes) {
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                let _ = poll(&mut [PollFd::new(end, PollFlags::OUT)], Some(&tenth));
+            }
+            Err(_) => return,
+        }
     }
 }
 
