@@ -49,6 +49,19 @@ fn free_port() -> u16 {
     }
 }
 
+/// Waits for a program to listen at a port, without taking it even for a moment.
+fn wait_for(port: u16) {
+    let local = format!(":{port:04X} ");
+    for _ in 0..10_000 {
+        let sockets = std::fs::read_to_string("/proc/net/udp").expect("Linux lists its sockets");
+        if sockets.contains(&local) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(3));
+    }
+    panic!("nothing listens at port {port}");
+}
+
 /// Sends a clip while `disturb` sends to the same port; returns what arrived.
 fn exchange(
     protocol: VideoProtocol,
@@ -69,9 +82,7 @@ fn exchange(
     std::thread::scope(|scope| {
         let received = scope.spawn(|| receive_video(&receiver, &mut || false));
         // The port of reports is taken once the receiver is there.
-        while UdpSocket::bind((HERE, port + 1)).is_ok() {
-            std::thread::yield_now();
-        }
+        wait_for(port + 1);
         disturb(&stranger, SocketAddr::new(HERE, port));
         send_video(&sender, clip).expect("it sends");
         received.join().expect("no panic").expect("a stream came")
@@ -176,9 +187,7 @@ fn over_a_line_that_worsens(adapts: bool) -> (ReceivedVideo, Vec<(usize, u32)>) 
         let inputs = [bound(line_port), bound(line_port + 1)];
         let until = &is_over;
         scope.spawn(move || line(&inputs, port, until));
-        while UdpSocket::bind((HERE, port + 1)).is_ok() {
-            std::thread::yield_now();
-        }
+        wait_for(port + 1);
         // Pictures of the size that the rate allows.
         let mut encode = |_: usize, bits: u32| {
             let bits = if adapts { bits } else { 192_000 };
@@ -229,9 +238,7 @@ fn by_hand(
     std::thread::scope(|scope| {
         let received = scope
             .spawn(move || receive_video(&receiver, &mut || is_stopped.load(Ordering::Relaxed)));
-        while UdpSocket::bind((HERE, port + 1)).is_ok() {
-            std::thread::yield_now();
-        }
+        wait_for(port + 1);
         for (number, payload) in payloads {
             let header = RtpHeader {
                 marker: true,
@@ -316,9 +323,7 @@ fn a_stream_without_a_picture_is_an_error_that_says_what_came() {
     let stranger = UdpSocket::bind((HERE, 0)).expect("a port");
     let error = std::thread::scope(|scope| {
         let received = scope.spawn(|| receive_video(&receiver, &mut || false));
-        while UdpSocket::bind((HERE, port + 1)).is_ok() {
-            std::thread::yield_now();
-        }
+        wait_for(port + 1);
         let other_type = [&[0x80, 5, 0, 1, 0, 0, 0, 0, 1, 2, 3, 5][..], &[0; 40]].concat();
         for datagram in [b"garbage", &other_type[..]] {
             stranger.send_to(datagram, (HERE, port)).expect("it sends");
