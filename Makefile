@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`.
-.PHONY: demo test ci bench mutants install lighttpd traces tables
+.PHONY: demo test ci bench mutants install lighttpd traces tables pictures
 
 # Builds, then moves a file across a bad link, without and with local retransmission.
 demo:
@@ -44,3 +44,9 @@ traces:
 # Measures the error events of every rate at every ratio, and writes the shipped tables anew.
 tables:
 	@cargo run --release --locked --quiet --package windfall-phy --example tables
+
+# Draws the pictures of the live view: a run for half a minute, in Chromium without a screen.
+pictures:
+	@WINDFALL_TEST_PICTURES='$(CURDIR)/target/pictures' cargo test --quiet --package windfall-cli \
+	  --test cli a_browser_shows -- --nocapture
+	@cp target/pictures/live-view-light.png target/pictures/live-view-dark.png docs/pictures/

@@ -49,6 +49,10 @@ pub struct Sample {
     pub frames: u64,
     /// Frames that retransmitted a packet.
     pub retransmitted: u64,
+    /// The share of the window for which frames of the direction took the medium; absent for a
+    /// flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busy: Option<f64>,
 }
 
 /// Quantiles of delays, in seconds.
@@ -80,7 +84,7 @@ impl Delays {
 /// The head of the comma-separated form of samples.
 pub const CSV_HEAD: &str = "t,seconds,link,flow,rate_bps,queue_packets,queue_bytes,delay_p50,\
                             delay_p95,delay_p99,delay_max,entered,delivered,dropped,drops,\
-                            bits_inverted,frames,retransmitted";
+                            bits_inverted,frames,retransmitted,busy";
 
 impl Sample {
     /// Returns the packets dropped, for whatever reason.
@@ -117,6 +121,7 @@ impl Sample {
             self.bits_inverted.to_string(),
             self.frames.to_string(),
             self.retransmitted.to_string(),
+            self.busy.map(|share| format!("{share:.6}")).unwrap_or_default(),
         ];
         fields.join(",")
     }
@@ -132,6 +137,7 @@ struct Counts {
     bits_inverted: u64,
     frames: u64,
     retransmitted: u64,
+    busy: Duration,
     delays: Vec<u64>,
     /// Not of a window: packets that wait now.
     waiting: u64,
@@ -277,8 +283,10 @@ impl Monitor {
             let (packets, bytes) = network.queue_len(id);
             whole.waiting = packets as u64;
             let window = Window { t: now.as_secs_f64(), seconds, link: name };
+            let busy = Some(whole.busy.as_secs_f64() / seconds.max(1e-9));
             let bytes = Some(bytes as u64);
-            samples.push(Sample { queue_bytes: bytes, ..window.sample(&mut whole, None) });
+            let sample = window.sample(&mut whole, None);
+            samples.push(Sample { queue_bytes: bytes, busy, ..sample });
             for (flow, counts) in self.flows.iter().zip(&mut direction.flows) {
                 samples.push(window.sample(counts, Some(flow)));
                 *counts = Counts { waiting: counts.waiting, ..Counts::default() };
@@ -312,6 +320,7 @@ impl Window<'_> {
             bits_inverted: counts.bits_inverted,
             frames: counts.frames,
             retransmitted: counts.retransmitted,
+            busy: None,
         }
     }
 }
@@ -326,6 +335,7 @@ fn of_ledger(network: &Network, interface: ElementId) -> Counts {
         bits_inverted: ledger.bits_inverted,
         frames: ledger.frames,
         retransmitted: ledger.retransmissions,
+        busy: ledger.busy,
         ..Counts::default()
     }
 }
@@ -344,6 +354,7 @@ impl Counts {
             bits_inverted: self.bits_inverted - before.bits_inverted,
             frames: self.frames - before.frames,
             retransmitted: self.retransmitted - before.retransmitted,
+            busy: self.busy.saturating_sub(before.busy),
             ..Self::default()
         }
     }

@@ -1,10 +1,11 @@
-//! Runs under control: `windfall set`, `status`, `ls` and `down`.
+//! Runs under control: `windfall set`, `status`, `top`, `ls` and `down`.
 
 pub(crate) mod down;
 pub(crate) mod ls;
 pub(crate) mod set;
 pub(crate) mod status;
 pub(crate) mod top;
+mod top_web;
 
 use std::path::PathBuf;
 

@@ -61,7 +61,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "windfall status --prometheus",
         ],
     ),
-    ("top", &["windfall top office", "windfall top --once"]),
+    ("top", &["windfall top office", "windfall top --web", "windfall top --once"]),
     ("ls", &["windfall ls", "windfall ls --json"]),
     ("down", &["windfall down office", "windfall down --all"]),
     (

@@ -68,7 +68,7 @@ fn append(path: &Path) -> Result<std::fs::File> {
 }
 
 /// Runs a future with a runtime of its own; what still runs in the background is left behind.
-fn block_on<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+pub(crate) fn block_on<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
     let runtime = Runtime::new()?;
     let outcome = runtime.block_on(future);
     runtime.shutdown_background();
@@ -76,15 +76,15 @@ fn block_on<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
 }
 
 /// The signals that end a program, taken over so that it can clean up before.
-struct Signals([Signal; 2]);
+pub(crate) struct Signals([Signal; 2]);
 
 impl Signals {
-    fn take_over() -> Result<Self> {
+    pub(crate) fn take_over() -> Result<Self> {
         Ok(Self([signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?]))
     }
 
     /// Waits for one of them, and returns its number.
-    async fn next(&mut self) -> u8 {
+    pub(crate) async fn next(&mut self) -> u8 {
         let [interrupt, terminate] = &mut self.0;
         let kind = tokio::select! {
             _ = interrupt.recv() => SignalKind::interrupt(),
@@ -96,7 +96,7 @@ impl Signals {
 
 /// Listens for connections, and for clients that open SAP connections at the UDP port of the same
 /// number.
-async fn listen(on: IpAddr, port: u16) -> Result<TcpListener> {
+pub(crate) async fn listen(on: IpAddr, port: u16) -> Result<TcpListener> {
     let at = SocketAddr::new(on, port);
     let listener = async {
         let socket = if at.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };

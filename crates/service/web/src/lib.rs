@@ -3,6 +3,7 @@
 //! - [`Site`] serves a folder, [`Gateway`] stands before another server; [`serve`] runs either.
 //! - [`Fetcher`] asks for bodies and receives them by SAP or TCP, and repairs them.
 //! - [`Proxy`] does so for programs that know nothing of SAP.
+//! - [`SmallService`] is any other service whose bodies are held whole.
 //!
 //! The headers and the messages are specified in `docs/web.md`.
 
@@ -29,6 +30,7 @@ mod rules;
 mod sending;
 mod server;
 mod site;
+mod small;
 mod timely;
 
 pub use assembly::{BodyDamage, DeliveredBody};
@@ -44,6 +46,7 @@ pub use repair::Repair;
 pub use rules::{DeliveryRules, RulesError};
 pub use server::{ServerLimits, WebService, serve};
 pub use site::Site;
+pub use small::SmallService;
 
 pub use hyper::header::{HeaderName, HeaderValue};
 pub use hyper::{HeaderMap, StatusCode, Uri};

@@ -7,14 +7,16 @@ use serde_json::json;
 use windfall_control::{ControlClient, ControlError};
 use windfall_display::{RunView, Screen};
 
+use super::top_web;
 use crate::exit::{CliError, Completion, Result, tell};
+use crate::usage::whole;
 
 /// The time from one look at the run to the next.
 const TICK: Duration = Duration::from_millis(500);
 /// The size of a view that is printed once.
 const PAGE: (u16, u16) = (100, 40);
 
-/// Watch a run in the terminal: rates, queues, delays and losses of the last minutes
+/// Watch a run in the terminal or a browser: rates, queues, delays and losses of the last minutes
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The name of the run, if there are several
@@ -22,10 +24,20 @@ pub(crate) struct Args {
     /// Print one view after half a second, and end
     #[arg(long)]
     once: bool,
+    /// Show the run in a browser instead: prints the address of a page with charts, with controls
+    /// that change the links, and with an export of what was seen
+    #[arg(long, conflicts_with = "once")]
+    web: bool,
+    /// Port of the page, on the loopback device [default: one that is free]
+    #[arg(long, requires = "web", value_parser = whole(1..=u16::MAX))]
+    port: Option<u16>,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
     let mut client = ControlClient::connect(args.run.as_deref())?;
+    if args.web {
+        return top_web::run(client, args.port.unwrap_or(0));
+    }
     let mut view = RunView::new(client.name());
     look(&mut client, &mut view)?;
     if args.once {

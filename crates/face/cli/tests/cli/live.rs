@@ -11,6 +11,7 @@ mod browser;
 mod coding;
 mod control;
 mod damage;
+mod dashboard;
 mod demo;
 mod disturbed;
 mod door;

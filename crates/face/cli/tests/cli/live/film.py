@@ -2,7 +2,9 @@
 
 film.py URL NAME PROXY writes NAME-MILLISECONDS.png, and prints when the last picture came.
 """
-import base64, json, os, socket, struct, subprocess, sys, tempfile, time, urllib.request
+import atexit, base64, json, os, shutil, socket, struct, subprocess, sys, tempfile, time
+import urllib.request
+from pathlib import Path
 
 
 class DevTools:
@@ -19,7 +21,7 @@ class DevTools:
         self.stream = self.socket.makefile("rb")
         while self.stream.readline() not in (b"\r\n", b""):
             pass
-        self.number = 0
+        self.number, self.events = 0, []
 
     def send(self, method, **params):
         self.number += 1
@@ -46,24 +48,28 @@ class DevTools:
             message = self.receive()
             if message.get("id") == number:
                 return message.get("result", {})
+            self.events.append(message)
 
 
 def start(proxy):
     profile = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, profile, ignore_errors=True)
     command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
                "--disable-dev-shm-usage", "--disable-background-networking",
-               "--disable-component-update", "--remote-debugging-port=9222",
+               "--disable-component-update", "--remote-debugging-port=0",
                "--window-size=1000,760", f"--user-data-dir={profile}", "about:blank"]
     if proxy:
         command.insert(1, f"--proxy-server={proxy}")
     browser = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     for _ in range(600):
         try:
-            with urllib.request.urlopen("http://127.0.0.1:9222/json") as pages:
+            port = (Path(profile) / "DevToolsActivePort").read_text().split()[0]
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/json") as pages:
                 page = next(it for it in json.load(pages) if it["type"] == "page")
                 return browser, DevTools(page["webSocketDebuggerUrl"])
-        except (OSError, StopIteration):
+        except (OSError, StopIteration, IndexError):
             time.sleep(0.1)
+    browser.kill()
     sys.exit("Chromium does not start")
 
 
@@ -96,4 +102,5 @@ def main(url, name, proxy):
         browser.kill()
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])
