@@ -8,6 +8,7 @@
 )]
 
 use std::fs::{self, File};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -22,6 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(200);
 /// Runs of a command that prints something else: on a busy machine an answer may come later than a
 /// program waits for it.
 const TRIALS: u32 = 8;
+
+/// The folder of a document's runs, within its own.
+const SESSION: &str = ".session";
 
 /// Programs that a machine may lack, and what in a command calls for them.
 const OPTIONAL: [(&str, &str); 6] = [
@@ -97,6 +101,7 @@ fn run(line: &str, folder: &Path) -> (Option<i32>, Vec<String>) {
         .current_dir(folder)
         .env("PATH", path)
         .env("LC_ALL", "C")
+        .env("XDG_RUNTIME_DIR", folder.join(SESSION))
         .stdin(Stdio::null())
         .stderr(file.try_clone().expect("one more descriptor"))
         .stdout(file)
@@ -133,12 +138,18 @@ impl Folder {
     fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("windfall-{}-{name}", std::process::id()));
         fs::create_dir_all(&path).expect("a folder for temporary files");
+        let session = path.join(SESSION);
+        fs::DirBuilder::new().mode(0o700).create(session).expect("a folder for runs");
         Self(path)
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
+        // Runs that a document has left, where it was not run to its end.
+        if fs::read_dir(self.0.join(SESSION).join("windfall")).is_ok_and(|it| it.count() > 0) {
+            let _ = run("windfall down --all", &self.0);
+        }
         let _ = fs::remove_dir_all(&self.0);
         let _ = fs::remove_file(self.0.with_extension("out"));
     }
