@@ -1,12 +1,17 @@
 //! Packets of RTP, which a log does not tell of and a capture does.
 
+use core::ops::RangeInclusive;
 use std::collections::BTreeMap;
 
 use windfall_pcapng::read::CapturedPacket;
 use windfall_rtp::RtpPacket;
-use windfall_wire_net::{Ipv4Packet, Protocol, UdpLitePacket, UdpPacket};
+use windfall_wire_net::{CarrierPacket, IpPacket, Protocol, UdpLitePacket, UdpPacket};
 
 use crate::log::{LayerLog, LayerRow, LogLayer};
+
+/// What would be the payload types of packets of RTCP, which no packet of RTP has (RFC 5761,
+/// section 4). Reports go to any port: to that which the packets of RTP came from.
+const REPORTS: RangeInclusive<u8> = 64..=95;
 
 /// A packet of RTP: its number, its bytes with the header, and what its header says.
 struct Seen {
@@ -57,22 +62,30 @@ impl LayerLog {
     }
 }
 
-/// The packet of RTP inside an IPv4 packet to an even port, as RFC 3550 has it.
+/// The packet of RTP inside a packet to an even port, as RFC 3550 has it, in UDP, UDP-Lite, or
+/// UDP-Lite carried by UDP.
 fn rtp_of(packet: &[u8]) -> Option<Seen> {
-    let ip = Ipv4Packet::new(packet).ok()?;
-    let (port, payload) = match ip.protocol() {
+    let carried = IpPacket::new(packet).ok()?.carried().ok()?;
+    let (port, payload) = match carried.protocol {
         Protocol::UDP => {
-            let udp = UdpPacket::new(ip.payload()).ok()?;
-            (udp.dst_port(), udp.payload())
+            let udp = UdpPacket::new(carried.bytes).ok()?;
+            let payload = udp.payload();
+            (udp.dst_port(), CarrierPacket::new(payload).map_or(payload, |inner| inner.payload()))
         }
         Protocol::UDP_LITE => {
-            let udp = UdpLitePacket::new(ip.payload()).ok()?;
+            let udp = UdpLitePacket::new(carried.bytes).ok()?;
             (udp.dst_port(), udp.payload())
         }
         _ => return None,
     };
     let rtp = RtpPacket::parse(payload).ok().filter(|_| port.is_multiple_of(2))?;
+    if REPORTS.contains(&rtp.header.payload_type) {
+        return None;
+    }
     let mark = if rtp.header.marker { ", last of its picture" } else { "" };
     let note = format!("timestamp {}{mark}", rtp.header.timestamp);
     Some(Seen { number: rtp.header.sequence, len: payload.len(), note })
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,7 +17,8 @@ use crate::socket::{VideoProtocol, VideoSocket};
 
 /// The longest that the loop sleeps.
 const TICK: Duration = Duration::from_millis(20);
-/// Sources that are listened to at once; the others are ignored.
+/// Sources that are listened to at once; another one takes the place of the one of the fewest
+/// packets.
 const SOURCES: usize = 8;
 /// Packets that a sender counts beyond those expected at most; more are another count.
 const LONGEST_GAP: u32 = 1 << 24;
@@ -114,8 +115,8 @@ pub fn receive_video(
                 continue;
             };
             let header = packet.header;
-            if !sessions.contains_key(&header.ssrc) && sessions.len() == SOURCES {
-                continue;
+            if !sessions.contains_key(&header.ssrc) {
+                make_room(&mut sessions);
             }
             let session = sessions.entry(header.ssrc).or_insert_with(|| {
                 let report = early.remove(&header.ssrc);
@@ -155,6 +156,18 @@ pub fn receive_video(
     }
 }
 
+/// Forgets the source of the fewest packets, and of several the one that was heard longest ago,
+/// where there is room for no other: strangers shut no sender out.
+fn make_room(sessions: &mut BTreeMap<u32, Session>) {
+    if sessions.len() < SOURCES {
+        return;
+    }
+    let least = sessions.iter().min_by_key(|(_, it)| (it.statistics.received(), it.last()));
+    if let Some(ssrc) = least.map(|(ssrc, _)| *ssrc) {
+        sessions.remove(&ssrc);
+    }
+}
+
 /// Takes what has come of RTCP, and answers the sender reports of known sources.
 fn take_reports(
     control: &UdpSocket,
@@ -170,7 +183,10 @@ fn take_reports(
                     if let Some(session) = sessions.get_mut(ssrc) {
                         // A report that is lost is followed by others.
                         let _ = control.send_to(&session.take_report(info), from);
-                    } else if early.len() < SOURCES {
+                    } else {
+                        if early.len() == SOURCES && !early.contains_key(ssrc) {
+                            early.pop_first();
+                        }
                         early.insert(*ssrc, (info.ntp, info.timestamp));
                     }
                 }

@@ -67,6 +67,11 @@ impl Session {
         }
     }
 
+    /// The time of its last packet.
+    pub(crate) const fn last(&self) -> Instant {
+        self.last
+    }
+
     /// Takes a packet of the source.
     pub(crate) fn take(
         &mut self,

@@ -103,6 +103,18 @@ fn a_clip_arrives_bit_for_bit_whatever_strangers_send() {
                 socket.send_to(datagram, to).expect("it sends");
             }
             let control = SocketAddr::new(HERE, to.port() + 1);
+            // More sources than a receiver keeps, and their reports.
+            for ssrc in 0..20_u8 {
+                let rtp = [&[0x80, 96, 0, 1, 0, 0, 0, 0, 7, 7, 7, ssrc][..], &[0; 40]].concat();
+                socket.send_to(&rtp, to).expect("it sends");
+                let report = RtcpPacket::Report {
+                    ssrc: 0x0707_0700 + u32::from(ssrc),
+                    sender: Some(SenderInfo::default()),
+                    blocks: vec![],
+                };
+                let report = RtcpPacket::encode_compound(&[report]);
+                socket.send_to(&report, control).expect("it sends");
+            }
             socket.send_to(&goodbye, control).expect("it sends");
         });
         let report = &received.report;

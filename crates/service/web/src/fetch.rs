@@ -23,9 +23,9 @@ use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 use windfall_socket::{SapListener, SapOptions, SapSocket};
 
-use crate::assembly::DeliveredBody;
+use crate::assembly::{BodyDamage, DeliveredBody};
 use crate::control::TransferToken;
-use crate::fetch_error::{BODY, FetchError, check_port};
+use crate::fetch_error::{BODY, FetchError, check_authority};
 use crate::media_types::TypeList;
 use crate::offer::{self, Opener, SapOffer};
 use crate::receiving::Link;
@@ -187,7 +187,11 @@ impl Fetcher {
             return self.over_tcp(uri, headers).await;
         }
         let listener = match self.settings.way {
-            Way::ServerCalls(port) => Some(self.listen(uri, port).await?),
+            Way::ServerCalls(port) => match self.listen(uri, port).await {
+                // Where this end has too many sockets, there is TCP.
+                Err(FetchError::Sap(_)) if port == 0 => return self.over_tcp(uri, headers).await,
+                listener => Some(listener?),
+            },
             Way::ClientOpens | Way::Tcp => None,
         };
         let open = match &listener {
@@ -239,7 +243,7 @@ impl Fetcher {
         &self,
         request: Request<MessageBody>,
     ) -> Result<Response<Incoming>, FetchError> {
-        check_port(request.uri())?;
+        check_authority(request.uri())?;
         let again = again(&request);
         let reply = match (self.ask(request).await, again) {
             // The server may have ended a connection that was kept, while the request was on it.
@@ -374,10 +378,14 @@ impl Fetcher {
             }
             let mut bytes = BytesMut::from(&body.bytes[..]);
             for range in ranges {
-                let part = self.part(uri, (headers, head), &range, bytes.len()).await?;
-                bytes[range.clone()].copy_from_slice(&part);
-                body.damage.repaired(&range);
+                let (came, part) = self.part(uri, (headers, head), &range, bytes.len()).await?;
+                bytes[came.clone()].copy_from_slice(&part);
+                body.damage.repaired(&came);
                 repaired += part.len() as u64;
+                if came.len() == bytes.len() {
+                    body.damage = BodyDamage::default();
+                    break;
+                }
             }
             body.bytes = bytes.freeze();
             body.ended = true;
@@ -385,14 +393,15 @@ impl Fetcher {
         Ok(repaired)
     }
 
-    /// Asks for a range of the same version of a file.
+    /// Asks for a range of the same version of a file; returns what came, which is the whole file
+    /// where the server knows no ranges.
     async fn part(
         &self,
         uri: &Uri,
         (headers, head): (&HeaderMap, &response::Parts),
         range: &Range<usize>,
         of: usize,
-    ) -> Result<Bytes, FetchError> {
+    ) -> Result<(Range<usize>, Bytes), FetchError> {
         let mut asking = headers.clone();
         let (first, last) = (range.start, range.end - 1);
         set(&mut asking, RANGE, &format!("bytes={first}-{last}"));
@@ -406,19 +415,24 @@ impl Fetcher {
                 .headers()
                 .get(CONTENT_RANGE)
                 .is_some_and(|it| it.as_bytes() == expected.as_bytes());
-        if !is_part {
-            return Err(FetchError::Changed(reply.status()));
-        }
+        let is_same = [ETAG, LAST_MODIFIED]
+            .iter()
+            .all(|name| reply.headers().get(name) == head.headers.get(name));
+        let came = match reply.status() {
+            _ if is_part => range.clone(),
+            StatusCode::OK if is_same => 0..of,
+            status => return Err(FetchError::Changed(status)),
+        };
         let (mut body, mut part) = (FetchedBody::Tcp(reply.into_body()), BytesMut::new());
-        while part.len() <= range.len()
+        while part.len() <= came.len()
             && let Some(more) = body.next().await?
         {
             part.extend_from_slice(&more);
         }
-        if part.len() != range.len() {
+        if part.len() != came.len() {
             return Err(FetchError::Body(io::Error::from(io::ErrorKind::UnexpectedEof).into()));
         }
-        Ok(part.freeze())
+        Ok((came, part.freeze()))
     }
 }
 

@@ -39,6 +39,11 @@ pub enum FetchError {
     /// The port in the address is none.
     #[error("the port in {0} is none from 1 to 65535")]
     Port(Uri),
+    /// The address names a user.
+    #[error(
+        "{0} names a user, and no name or password is sent: leave out what stands before the @"
+    )]
+    User(Uri),
     /// The server names another place that cannot be followed.
     #[error("the server answers {0} and names {1:?}, which cannot be followed: {2}")]
     Redirection(StatusCode, String, &'static str),
@@ -47,11 +52,28 @@ pub enum FetchError {
     Unasked(String),
 }
 
-/// Checks the port of an address; one that is none would be taken for 80.
+/// Checks host and port of an address: a port that is none would be taken for 80, and a user would
+/// be left out.
 ///
 /// # Errors
-/// If the address names a port that is none.
-pub fn check_port(uri: &Uri) -> Result<(), FetchError> {
-    let is_wrong = uri.authority().is_some_and(|it| port_of(it).is_err());
-    if is_wrong { Err(FetchError::Port(uri.clone())) } else { Ok(()) }
+/// If the address names a port that is none, or a user.
+pub fn check_authority(uri: &Uri) -> Result<(), FetchError> {
+    match uri.authority() {
+        Some(authority) if port_of(authority).is_err() => Err(FetchError::Port(uri.clone())),
+        Some(authority) if authority.as_str().contains('@') => Err(FetchError::User(uri.clone())),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_host_and_a_port_and_no_user() {
+        let check = |text: &'static str| check_authority(&Uri::from_static(text));
+        assert!(check("http://host/a").is_ok() && check("http://[::1]:80/a@b").is_ok());
+        assert!(matches!(check("http://host:99999/"), Err(FetchError::Port(_))));
+        assert!(matches!(check("http://me:secret@host/"), Err(FetchError::User(_))));
+    }
 }

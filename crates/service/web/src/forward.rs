@@ -9,7 +9,7 @@ use hyper::header::{
     ALLOW, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, MAX_FORWARDS, PROXY_AUTHENTICATE,
     PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA,
 };
-use hyper::{HeaderMap, Method, Response, StatusCode};
+use hyper::{HeaderMap, Method, Response, StatusCode, Version};
 
 use crate::fetch_error::FetchError;
 use crate::server::{MessageBody, Reply, plain};
@@ -43,12 +43,13 @@ pub(crate) fn strip(headers: &mut HeaderMap) {
     named.iter().chain(&OF_CONNECTION).for_each(|name| _ = headers.remove(name));
 }
 
-/// Adds the name of this program to those that have passed a message on; returns false if it is
-/// there already, which is a loop.
-pub(crate) fn sign(headers: &mut HeaderMap, name: &str) -> bool {
+/// Adds the name of this program to those that have passed a message on, and the version in which
+/// it came; returns false if the name is there already, which is a loop.
+pub(crate) fn sign(headers: &mut HeaderMap, version: Version, name: &str) -> bool {
     let via = headers.get_all(VIA).iter().filter_map(|value| value.to_str().ok());
     let is_loop = via.flat_map(|it| it.split([' ', ','])).any(|word| word == name);
-    let signature = HeaderValue::from_str(&format!("1.1 {name}"));
+    let version = if version < Version::HTTP_11 { "1.0" } else { "1.1" };
+    let signature = HeaderValue::from_str(&format!("{version} {name}"));
     signature.into_iter().for_each(|signature| _ = headers.append(VIA, signature));
     !is_loop
 }
@@ -93,7 +94,10 @@ pub(crate) fn reply(reply: Response<Incoming>, name: &str) -> Reply {
         reply.headers_mut().remove(CONTENT_LENGTH);
     }
     strip(reply.headers_mut());
-    let _ = sign(reply.headers_mut(), name);
+    let version = reply.version();
+    let _ = sign(reply.headers_mut(), version, name);
+    // Each connection has a version of its own (RFC 9110, section 2.5).
+    *reply.version_mut() = Version::HTTP_11;
     reply
 }
 
@@ -101,7 +105,9 @@ pub(crate) fn reply(reply: Response<Incoming>, name: &str) -> Reply {
 pub(crate) fn failure(error: &FetchError) -> Reply {
     let status = match error {
         FetchError::TimedOut => StatusCode::GATEWAY_TIMEOUT,
-        FetchError::Address(_) | FetchError::Port(_) => StatusCode::BAD_REQUEST,
+        FetchError::Address(_) | FetchError::Port(_) | FetchError::User(_) => {
+            StatusCode::BAD_REQUEST
+        }
         _ => StatusCode::BAD_GATEWAY,
     };
     let mut text = error.to_string();
@@ -136,8 +142,10 @@ mod tests {
     #[test]
     fn a_request_that_comes_back_is_a_loop() {
         let mut headers = HeaderMap::new();
-        assert!(sign(&mut headers, "windfall-1"));
-        assert!(sign(&mut headers, "windfall-2"));
-        assert!(!sign(&mut headers, "windfall-1"));
+        assert!(sign(&mut headers, Version::HTTP_11, "windfall-1"));
+        assert!(sign(&mut headers, Version::HTTP_10, "windfall-2"));
+        assert!(!sign(&mut headers, Version::HTTP_11, "windfall-1"));
+        let via: Vec<_> = headers.get_all(VIA).iter().take(2).collect();
+        assert_eq!(via, ["1.1 windfall-1", "1.0 windfall-2"]);
     }
 }

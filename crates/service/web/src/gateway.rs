@@ -7,12 +7,12 @@ use http_body_util::{BodyExt as _, Limited};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, SET_COOKIE};
 use hyper::http::uri::{Authority, PathAndQuery, Scheme};
-use hyper::{Method, Request, Response, StatusCode, Uri};
+use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 
 use crate::control::LONGEST_BODY;
 use crate::delivery::{BodyDelivery, BodySource};
 use crate::fetch::{Fetcher, FetcherSettings, Way};
-use crate::fetch_error::{FetchError, check_port};
+use crate::fetch_error::{FetchError, check_authority};
 use crate::forward;
 use crate::offer::{self, SapOffer};
 use crate::server::{MessageBody, Reply, WebService, empty, plain, whole};
@@ -36,7 +36,7 @@ impl Gateway {
     pub fn new(origin: &Uri, delivery: Arc<BodyDelivery>) -> Result<Self, FetchError> {
         let is_plain = origin.scheme() == Some(&Scheme::HTTP) && origin.path() == "/";
         let authority = origin.authority().filter(|_| is_plain).cloned();
-        check_port(origin)?;
+        check_authority(origin)?;
         let origin = authority.ok_or_else(|| FetchError::Address(origin.clone()))?;
         let (options, types) = (windfall_socket::SapOptions::default(), None);
         let settings = FetcherSettings { options, types, is_precise: false, way: Way::Tcp };
@@ -73,7 +73,8 @@ impl Gateway {
         let bytes = Limited::new(body, LONGEST_BODY as usize).collect().await;
         let bytes = bytes.map_err(FetchError::Body)?.to_bytes();
         forward::strip(&mut head.headers);
-        let _ = forward::sign(&mut head.headers, &self.name);
+        let _ = forward::sign(&mut head.headers, head.version, &self.name);
+        head.version = Version::HTTP_11;
         let mut reply = Response::from_parts(head, empty());
         let length = reply.headers_mut().remove(hyper::header::CONTENT_LENGTH);
         let source = BodySource::Memory(bytes.clone());
@@ -93,7 +94,7 @@ impl Gateway {
         head.uri = self.behind(&head.uri);
         forward::strip(&mut head.headers);
         offer::ALL.iter().for_each(|name| _ = head.headers.remove(name));
-        if !forward::sign(&mut head.headers, &self.name) {
+        if !forward::sign(&mut head.headers, head.version, &self.name) {
             return plain(StatusCode::LOOP_DETECTED, "the gateway stands before itself");
         }
         if let Some(reply) = forward::last_stop(&head.method, &mut head.headers) {
@@ -102,8 +103,14 @@ impl Gateway {
         if let Ok(client) = HeaderValue::from_str(&from.ip().to_string()) {
             head.headers.append(FORWARDED, client);
         }
+        head.version = Version::HTTP_11;
         let request = Request::from_parts(head, forward::body(body));
-        let reply = match (self.fetcher.pass_on(request).await, offer) {
+        let mut reply = self.fetcher.pass_on(request).await;
+        if let Ok(reply) = &mut reply {
+            // The server behind knows nothing of SAP, whatever it says.
+            offer::ALL.iter().for_each(|name| _ = reply.headers_mut().remove(name));
+        }
+        let reply = match (reply, offer) {
             (Ok(reply), Some(offer)) => self.deliver(&offer, from, reply).await,
             (Ok(reply), None) => Ok(forward::reply(reply, &self.name)),
             (Err(error), _) => Err(error),

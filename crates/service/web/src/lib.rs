@@ -36,7 +36,7 @@ mod timely;
 pub use assembly::{BodyDamage, DeliveredBody};
 pub use delivery::{BodyDelivery, DeliverySettings};
 pub use fetch::{Fetched, FetchedBody, Fetcher, FetcherSettings, Way};
-pub use fetch_error::{FetchError, check_port};
+pub use fetch_error::{FetchError, check_authority};
 pub use gateway::Gateway;
 pub use log::AccessLog;
 pub use media_types::{BadTypeList, TypeList};

@@ -8,7 +8,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::http::uri::Scheme;
-use hyper::{Method, Request, Response, StatusCode, Uri};
+use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use windfall_media::restore_checks;
@@ -45,7 +45,7 @@ impl Proxy {
         }
         forward::strip(&mut head.headers);
         offer::ALL.iter().for_each(|name| _ = head.headers.remove(name));
-        if !forward::sign(&mut head.headers, &self.name) {
+        if !forward::sign(&mut head.headers, head.version, &self.name) {
             return Ok(plain(StatusCode::LOOP_DETECTED, "the proxy has passed this on before"));
         }
         name_the_host(&mut head);
@@ -54,6 +54,7 @@ impl Proxy {
         }
         // A request with a body is passed on with it: a length without its bytes would let the next
         // request on the connection to the server be read as them (RFC 9112 section 11.2).
+        head.version = Version::HTTP_11;
         if head.method != Method::GET || !body.is_end_stream() {
             let request = Request::from_parts(head, forward::body(body));
             return self.fetcher.pass_on(request).await.map(|it| forward::reply(it, &self.name));
@@ -77,7 +78,9 @@ impl Proxy {
                     Ok(repaired) => {
                         let mut reply =
                             marked(Response::from_parts(reply, empty()), body, repaired);
-                        let _ = forward::sign(reply.headers_mut(), &self.name);
+                        let version = reply.version();
+                        let _ = forward::sign(reply.headers_mut(), version, &self.name);
+                        *reply.version_mut() = Version::HTTP_11;
                         Ok(reply)
                     }
                     // What is left of the damage cannot be borne: the whole body comes over TCP.

@@ -5,7 +5,7 @@ use hyper::header::LOCATION;
 use hyper::http::response::Parts;
 use hyper::{StatusCode, Uri};
 
-use crate::fetch_error::{FetchError, check_port};
+use crate::fetch_error::{FetchError, check_authority};
 
 /// Returns the address that a reply names for what was asked for at `asked`, if it names one.
 pub(crate) fn redirection(asked: &Uri, head: &Parts) -> Result<Option<Uri>, FetchError> {
@@ -28,7 +28,7 @@ pub(crate) fn redirection(asked: &Uri, head: &Parts) -> Result<Option<Uri>, Fetc
         Some("https") => return Err(wrong("https is encrypted, and does not travel over SAP")),
         _ => return Err(wrong("it is none of http")),
     }
-    check_port(&to)?;
+    check_authority(&to)?;
     Ok(Some(to))
 }
 

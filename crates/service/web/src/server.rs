@@ -16,6 +16,7 @@ use hyper::http::uri::Authority;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
@@ -70,6 +71,7 @@ pub async fn serve<S: WebService>(
     limits: ServerLimits,
     log: Arc<AccessLog>,
 ) -> Infallible {
+    permit_descriptors();
     let places = Arc::new(Semaphore::new(limits.connections));
     loop {
         let place = Arc::clone(&places).acquire_owned().await;
@@ -105,6 +107,9 @@ async fn connection<S: WebService>(
         async move {
             let line = format!("{} {} {:?}", request.method(), request.uri(), request.version());
             let reply = match host_of(&request) {
+                _ if head_len(&request) > HEAD => {
+                    plain(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the head is too long")
+                }
                 Ok(()) => service.answer(request, from).await,
                 Err(reason) => plain(StatusCode::BAD_REQUEST, reason),
             };
@@ -117,9 +122,30 @@ async fn connection<S: WebService>(
         .header_read_timeout(limits.head)
         .max_headers(HEADERS)
         .max_buf_size(HEAD)
+        // A client that has said all still listens.
+        .half_close(true)
         .serve_connection(TokioIo::new(stream), answer)
         .with_upgrades()
         .await
+}
+
+/// Permits this process as many open descriptors as it may have: each connection has one, each file
+/// and each call over SAP too, and 1024 are the usual limit for a start.
+fn permit_descriptors() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // What it has must do otherwise.
+    let _ = setrlimit(Resource::Nofile, limit);
+}
+
+/// The bytes of the head of a request. The buffer that reads a head bounds it too, but takes more
+/// where its bytes come at once.
+fn head_len(request: &Request<Incoming>) -> usize {
+    let fields = request.headers().iter();
+    let fields: usize = fields.map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    // The method, two spaces, the version and the ends of two lines.
+    let path = request.uri().path_and_query().map_or(0, |it| it.as_str().len());
+    request.method().as_str().len() + path + 14 + fields
 }
 
 /// Checks that a request names its host once (RFC 9112, section 3.2): a server and one before it

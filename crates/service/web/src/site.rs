@@ -203,7 +203,7 @@ impl Site {
         let reply = match found.map_err(io::Error::other).and_then(|found| found) {
             Ok(Found::File(file, path)) => self.file(&context, file, &path).await,
             Ok(Found::Folder(names, is_cut)) => Ok(folder(&path, &names, is_cut)),
-            Ok(Found::WithoutSlash) => Ok(with_slash(&path)),
+            Ok(Found::WithoutSlash) => Ok(with_slash(&path, request.uri().query())),
             Ok(Found::Refused(StatusCode::FORBIDDEN)) => {
                 Ok(plain(StatusCode::FORBIDDEN, "forbidden"))
             }
@@ -258,11 +258,12 @@ fn folder(path: &Path, names: &[OsString], is_cut: bool) -> Reply {
 }
 
 /// Sends the client to the path of a folder that ends in a slash, where relative links hold.
-fn with_slash(path: &Path) -> Reply {
+fn with_slash(path: &Path, query: Option<&str>) -> Reply {
     let mut reply = plain(StatusCode::MOVED_PERMANENTLY, "moved");
     // Made of the parts of the path, so that it cannot begin with two slashes and name a host.
     let to = quoted(path.as_os_str());
-    set(reply.headers_mut(), LOCATION, &format!("/{to}/"));
+    let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+    set(reply.headers_mut(), LOCATION, &format!("/{to}/{query}"));
     reply
 }
 

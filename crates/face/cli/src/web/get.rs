@@ -181,7 +181,7 @@ fn address(text: &str) -> std::result::Result<Uri, String> {
         return Err(format!("{scheme} is no scheme that windfall speaks: http"));
     }
     let uri: Uri = text.parse().map_err(|error| format!("{error}"))?;
-    windfall_web::check_port(&uri).map_err(|error| error.to_string())?;
+    windfall_web::check_authority(&uri).map_err(|error| error.to_string())?;
     Ok(uri)
 }
 

@@ -2,10 +2,15 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use windfall_socket::SapOptions;
 use windfall_testkit::folder::Folder;
-use windfall_web::{DeliveryRules, FetcherSettings, Gateway, Proxy, Site, Way};
+use windfall_web::{
+    BodyDamage, DeliveredBody, DeliveryRules, FetcherSettings, Gateway, HeaderMap, HeaderName,
+    HeaderValue, Proxy, Repair, Site, Way,
+};
 
 use crate::support::{LONG, Running, delivery, fetch, fetcher, get, noise, put, raw, run, site};
 
@@ -110,6 +115,72 @@ fn a_gateway_adds_sap_to_a_server_without() {
     }
     let elsewhere = "https://127.0.0.1/".parse().expect("an address");
     assert!(Gateway::new(&elsewhere, delivery()).is_err());
+}
+
+/// Answers one request after the other with the same reply.
+fn answering(reply: Vec<u8>) -> Running {
+    let origin = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let at = origin.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        for stream in origin.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut seen = Vec::new();
+            let mut bytes = [0; 1_000];
+            while !seen.ends_with(b"\r\n\r\n")
+                && let Ok(len) = stream.read(&mut bytes)
+                && len > 0
+            {
+                seen.extend(&bytes[..len]);
+            }
+            let _ = stream.write_all(&reply);
+        }
+    });
+    Running::at(at)
+}
+
+#[test]
+fn a_gateway_speaks_its_own_version_and_passes_no_headers_of_sap_on() {
+    let token = "0123456789abcdef0123456789abcdef";
+    let reply = format!(
+        "HTTP/1.0 200 OK\r\nContent-Length: 2\r\nX-SAP-Token: {token}\r\nX-SAP-Length: 9\r\n\
+         X-SAP-Damage: none\r\n\r\nok"
+    );
+    let origin = answering(reply.into_bytes());
+    let gateway = Running::start(|_| Gateway::new(&origin.uri("/"), delivery()).expect("HTTP"));
+    let reply = get(gateway.at, "/a", &[]);
+    assert!(reply.head.starts_with("HTTP/1.1 200") && reply.body == b"ok", "{}", reply.head);
+    assert!(!reply.head.contains("x-sap"), "{}", reply.head);
+    let via = reply.header("via").unwrap_or_default();
+    assert!(via.starts_with("1.0 windfall-"), "{via}");
+}
+
+//= S0.26
+#[test]
+fn a_server_without_ranges_repairs_by_the_whole_file() {
+    let whole = noise(3_000, 26);
+    let head = format!("HTTP/1.0 200 OK\r\nContent-Length: {}\r\n\r\n", whole.len());
+    let origin = answering([head.as_bytes(), &whole].concat());
+    let at = origin.uri("/a.jpg");
+    run(async {
+        let mut damaged = whole.clone();
+        damaged[100..200].fill(0);
+        let damage = BodyDamage { missing: vec![100..200], ..BodyDamage::default() };
+        let mut body = DeliveredBody { bytes: damaged.into(), damage, ended: true };
+        let client = fetcher("image/jpeg", false, Way::Tcp);
+        let headers = HeaderMap::new();
+        let asked = client.get(&at, &headers, &Arc::new(AtomicU64::new(0))).await;
+        let reply = asked.expect("it answers").head;
+        let came = client.repair(Repair::All, &at, (&headers, &reply), &mut body).await;
+        assert_eq!(came.expect("the whole file comes"), 3_000);
+        assert!(body.bytes == whole && body.damage.is_none());
+        // Another version of the file is none of it.
+        let mut other = reply.clone();
+        let tag = HeaderValue::from_static("\"other\"");
+        other.headers.insert(HeaderName::from_static("etag"), tag);
+        body.damage.missing = vec![1..9];
+        let came = client.repair(Repair::All, &at, (&headers, &other), &mut body).await;
+        assert!(came.is_err() && body.damage.missing == [1..9]);
+    });
 }
 
 /// A length without its bytes would let the next request on the connection be read as them.

@@ -36,6 +36,11 @@ impl Running {
         Self { at, runtime: Some(runtime) }
     }
 
+    /// A server of another kind, which outlives this value.
+    pub(crate) fn at(at: SocketAddr) -> Self {
+        Self { at, runtime: None }
+    }
+
     pub(crate) fn uri(&self, path: &str) -> Uri {
         format!("http://{}{path}", self.at).parse().expect("an address")
     }

@@ -52,6 +52,8 @@ fn folders_have_an_index_or_a_list() {
     assert_eq!(get(server.at, "/with/", &[]).body, b"<p>here");
     let moved = get(server.at, "//without", &[]);
     assert_eq!((moved.status(), moved.header("location")), (301, Some("/without/")));
+    let moved = get(server.at, "/without?by=name&x=/", &[]);
+    assert_eq!(moved.header("location"), Some("/without/?by=name&x=/"));
     let list = get(server.at, "/without/", &[]);
     let list = String::from_utf8_lossy(&list.body).into_owned();
     assert!(list.contains("a&amp;b.jpg") && !list.contains("hidden"), "{list}");
@@ -114,6 +116,11 @@ fn what_is_no_request_for_a_file_is_refused() {
     }
     let many: String = (0..200).map(|number| format!("X-{number}: 1\r\n")).collect();
     assert_eq!(raw(server.at, &format!("GET /a HTTP/1.1\r\n{many}{end}")).status(), 431);
+    // However its pieces arrive.
+    let sizable = format!("GET /a HTTP/1.1\r\nX-Long: {}\r\n{end}", "x".repeat(70_000));
+    assert_eq!(raw(server.at, &sizable).status(), 431);
+    let sizable = sizable.replace(&"x".repeat(10_000), "x");
+    assert_eq!(raw(server.at, &sizable).status(), 200);
     let long = format!("GET /a HTTP/1.1\r\nX-Long: {}\r\n{end}", "x".repeat(1 << 20));
     let mut stream = TcpStream::connect(server.at).expect("it listens");
     stream.set_read_timeout(Some(LONG)).expect("a timeout");
@@ -124,6 +131,21 @@ fn what_is_no_request_for_a_file_is_refused() {
     let reply = String::from_utf8_lossy(&reply[..read]).into_owned();
     assert!(read == 0 || reply.contains(" 431 "), "{reply}");
     assert_eq!(get(server.at, "/a", &[]).status(), 200);
+}
+
+#[test]
+fn a_client_that_has_closed_its_half_is_answered() {
+    let folder = Folder::new("web-half");
+    let original = noise(2_000_000, 27);
+    put(&folder, "a.bin", &original);
+    let server = site(&folder);
+    let mut stream = TcpStream::connect(server.at).expect("it listens");
+    stream.set_read_timeout(Some(LONG)).expect("a timeout");
+    stream.write_all(b"GET /a.bin HTTP/1.1\r\nHost: x\r\n\r\n").expect("room");
+    stream.shutdown(std::net::Shutdown::Write).expect("it is connected");
+    let mut reply = Vec::new();
+    stream.read_to_end(&mut reply).expect("it ends");
+    assert!(reply.ends_with(&original), "{} bytes", reply.len());
 }
 
 /// The descriptors of this process.
