@@ -9,7 +9,7 @@ use windfall_wire_net::{CarrierPacket, IpPacket, Protocol, UdpLitePacket, UdpPac
 
 use crate::log::{LayerLog, LayerRow, LogLayer};
 
-/// What would be the payload types of packets of RTCP, which no packet of RTP has (RFC 5761,
+/// Payload types that no packet of RTP has: those that packets of RTCP would have (RFC 5761,
 /// section 4). Reports go to any port: to that which the packets of RTP came from.
 const REPORTS: RangeInclusive<u8> = 64..=95;
 

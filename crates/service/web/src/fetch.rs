@@ -21,9 +21,10 @@ use hyper_util::client::legacy::connect::{HttpConnector, HttpInfo};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
-use windfall_socket::{SapListener, SapOptions, SapSocket};
+use windfall_socket::SapOptions;
 
 use crate::assembly::{BodyDamage, DeliveredBody};
+use crate::calls::{CallPort, CallPorts};
 use crate::control::TransferToken;
 use crate::fetch_error::{BODY, FetchError, check_authority};
 use crate::media_types::TypeList;
@@ -37,8 +38,6 @@ use crate::server::{MessageBody, empty};
 /// The time in which a server answers the connection, and then the request.
 const CONNECT: Duration = Duration::from_secs(10);
 const HEAD: Duration = Duration::from_secs(60);
-/// The time in which a server that has said that it called is there.
-const CALLED: windfall_socket::Duration = windfall_socket::Duration::from_secs(5);
 /// Repairs of a picture may show further damage, but not for ever.
 const ROUNDS: usize = 3;
 /// The redirections that a request follows.
@@ -49,7 +48,8 @@ const REDIRECTIONS: usize = 10;
 pub enum Way {
     /// Over TCP alone.
     Tcp,
-    /// Over SAP by a call of the server, at this port; 0: any.
+    /// Over SAP by a call of the server, at this port, or the following ones for several bodies at
+    /// once; 0: any.
     ServerCalls(u16),
     /// Over SAP on one connection that this end opens, for all bodies of a server.
     #[default]
@@ -111,7 +111,8 @@ pub struct Fetched {
     pub head: response::Parts,
     /// The body of the reply.
     pub body: FetchedBody,
-    /// The reason for which an offer was not taken, as the server says it.
+    /// The reason for which the body does not come over SAP, as the server says it, or why this end
+    /// could not ask for it.
     pub fallback: Option<String>,
 }
 
@@ -121,6 +122,7 @@ pub struct Fetcher {
     client: Client<HttpConnector, MessageBody>,
     /// The connections that are shared by the bodies of a server, by its authority.
     links: Mutex<BTreeMap<String, Arc<Link>>>,
+    calls: CallPorts,
 }
 
 /// A body that is expected on a connection that is open.
@@ -141,7 +143,7 @@ impl Fetcher {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(Duration::from_secs(30))
             .build(connector);
-        Self { settings, client, links: Mutex::default() }
+        Self { settings, client, links: Mutex::default(), calls: CallPorts::default() }
     }
 
     /// Asks for a body as [`Fetcher::get`] does, also at another address where the server says so
@@ -188,8 +190,11 @@ impl Fetcher {
         }
         let listener = match self.settings.way {
             Way::ServerCalls(port) => match self.listen(uri, port).await {
-                // Where this end has too many sockets, there is TCP.
-                Err(FetchError::Sap(_)) if port == 0 => return self.over_tcp(uri, headers).await,
+                // Where the port is taken, or this end has too many sockets, there is TCP.
+                Err(FetchError::Sap(error)) => {
+                    let fetched = self.over_tcp(uri, headers).await?;
+                    return Ok(Fetched { fallback: Some(error.to_string()), ..fetched });
+                }
                 listener => Some(listener?),
             },
             Way::ClientOpens | Way::Tcp => None,
@@ -209,6 +214,7 @@ impl Fetcher {
         let Some((token, length)) = named(reply.headers()).map_err(FetchError::Contradicts)? else {
             return of_tcp(reply);
         };
+        let named_connection = open.as_ref().map(|open| open.token);
         let server = reply.extensions().get::<HttpInfo>().map(HttpInfo::remote_addr);
         let server = server.ok_or_else(|| FetchError::Address(uri.clone()))?;
         let port = number(reply.headers(), &offer::PORT).unwrap_or(server.port());
@@ -216,6 +222,10 @@ impl Fetcher {
             (Some(listener), _) => self.called(listener, server.ip(), token, progress).await,
             (None, Some(open)) => open.body.await.ok().flatten(),
             (None, None) => {
+                // The server does not know the connection that was named: it has ended.
+                if let Some(named) = named_connection {
+                    self.links().retain(|_, link| link.name() != Some(named));
+                }
                 let server = SocketAddr::new(server.ip(), port);
                 self.opened(uri, server, token, progress).await
             }
@@ -274,7 +284,7 @@ impl Fetcher {
     }
 
     /// Listens in the family of the server's first address.
-    async fn listen(&self, uri: &Uri, port: u16) -> Result<SapListener, FetchError> {
+    async fn listen(&self, uri: &Uri, port: u16) -> Result<CallPort, FetchError> {
         let host = uri.host().ok_or_else(|| FetchError::Address(uri.clone()))?;
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let found = tokio::net::lookup_host((host, 0)).await.ok();
@@ -283,27 +293,21 @@ impl Fetcher {
             Some(SocketAddr::V6(_)) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
             _ => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         };
-        Ok(self.settings.options.listen(SocketAddr::new(on, port))?)
+        Ok(self.calls.listen(&self.settings.options, SocketAddr::new(on, port))?)
     }
 
-    /// Receives from a server that has called. Calls of other hosts are refused.
+    /// Receives from a server that has called.
     async fn called(
         &self,
-        listener: SapListener,
+        listener: CallPort,
         server: IpAddr,
         token: TransferToken,
         progress: &Arc<AtomicU64>,
     ) -> Option<DeliveredBody> {
-        let accept = move || -> Option<SapSocket> {
-            loop {
-                let (socket, from) = listener.accept_timeout(CALLED).ok()?;
-                if from.ip().to_canonical() == server.to_canonical() {
-                    return Some(socket);
-                }
-            }
-        };
-        let socket = spawn_blocking(accept).await.ok()??;
-        let link = Link::new(socket);
+        let accept = move || (listener.accept(server), listener);
+        // The port is this body's until it has come.
+        let (socket, _listener) = spawn_blocking(accept).await.ok()?;
+        let link = Link::new(socket?);
         let (_, body) = link.expect(token, Arc::clone(progress))?;
         link.start();
         body.await.ok()?
@@ -343,7 +347,10 @@ impl Fetcher {
         };
         let asking = Arc::clone(&link);
         spawn_blocking(move || asking.ask(transfer, token)).await.ok()?.ok()?;
-        let body = body.await.ok()?;
+        let body = body.await.ok().flatten();
+        if body.is_none() {
+            self.links().retain(|_, known| !Arc::ptr_eq(known, &link));
+        }
         // The server names the connection after the first transfer that it was asked for.
         if body.is_some() && transfer == 1 {
             link.set_name(token);

@@ -8,6 +8,7 @@
 //! The headers and the messages are specified in `docs/web.md`.
 
 mod assembly;
+mod calls;
 mod conditional;
 mod control;
 mod delivery;

@@ -113,23 +113,15 @@ pub(crate) fn run(args: &Args) -> Result {
     block_on(async {
         let mut signals = Signals::take_over()?;
         let mut fetches = JoinSet::new();
-        let mut waiting = args.urls.iter().enumerate();
-        let shared = Arc::new(Fetcher::new(settings.clone()));
+        let mut waiting = args.urls.iter();
+        let fetcher = Arc::new(Fetcher::new(settings));
         let mut failure = None;
         loop {
             while fetches.len() < args.parallel
-                && let Some((number, url)) = waiting.next()
+                && let Some(url) = waiting.next()
             {
-                let fetcher = match settings.way {
-                    // Each body that is under way needs a port of its own (S0.25).
-                    Way::ServerCalls(first) if first > 0 => {
-                        let way = Way::ServerCalls(first + (number % args.parallel) as u16);
-                        Arc::new(Fetcher::new(FetcherSettings { way, ..settings.clone() }))
-                    }
-                    _ => Arc::clone(&shared),
-                };
                 fetches.spawn(fetch(
-                    fetcher,
+                    Arc::clone(&fetcher),
                     url.clone(),
                     args.target(url),
                     args.repair(),

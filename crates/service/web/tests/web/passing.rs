@@ -1,6 +1,7 @@
 //! The proxy and the gateway.
 
 use std::io::{Read as _, Write as _};
+use std::iter::once;
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -164,7 +165,7 @@ fn a_server_without_ranges_repairs_by_the_whole_file() {
     run(async {
         let mut damaged = whole.clone();
         damaged[100..200].fill(0);
-        let damage = BodyDamage { missing: vec![100..200], ..BodyDamage::default() };
+        let damage = BodyDamage { missing: once(100..200).collect(), ..BodyDamage::default() };
         let mut body = DeliveredBody { bytes: damaged.into(), damage, ended: true };
         let client = fetcher("image/jpeg", false, Way::Tcp);
         let headers = HeaderMap::new();
@@ -177,9 +178,9 @@ fn a_server_without_ranges_repairs_by_the_whole_file() {
         let mut other = reply.clone();
         let tag = HeaderValue::from_static("\"other\"");
         other.headers.insert(HeaderName::from_static("etag"), tag);
-        body.damage.missing = vec![1..9];
+        body.damage.missing = once(1..9).collect();
         let came = client.repair(Repair::All, &at, (&headers, &other), &mut body).await;
-        assert!(came.is_err() && body.damage.missing == [1..9]);
+        assert!(came.is_err() && body.damage.missing.first() == Some(&(1..9)));
     });
 }
 

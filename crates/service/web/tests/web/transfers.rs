@@ -1,6 +1,7 @@
 //! Bodies over SAP: by a call of the server, by one of the client, precise and approximate.
 
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::Arc;
 
 use tokio::net::TcpSocket;
@@ -86,6 +87,46 @@ fn several_files_come_at_once_by_several_ports() {
             let (number, got) = fetched.expect("no panic");
             assert!(got.over_sap && got.bytes == files[number], "{number}: {:?}", got.fallback);
         }
+    });
+}
+
+/// The first of two UDP ports in a row that are free.
+fn two_free_ports() -> u16 {
+    loop {
+        let one = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("a free port");
+        let port = one.local_addr().expect("bound").port();
+        if port < u16::MAX && UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port + 1)).is_ok() {
+            return port;
+        }
+    }
+}
+
+//= S0.25
+#[test]
+fn ports_of_the_user_s_choice_serve_one_file_after_the_other() {
+    let folder = Folder::new("web-chosen-ports");
+    let files: Vec<_> = (0..6).map(|number| noise(30_000, 40 + number)).collect();
+    for (number, bytes) in files.iter().enumerate() {
+        put(&folder, &format!("{number}.jpg"), bytes);
+    }
+    let server = site(&folder);
+    let port = two_free_ports();
+    run(async {
+        let client = fetcher("image/jpeg", true, Way::ServerCalls(port));
+        for (number, pair) in files.chunks(2).enumerate() {
+            let uris = [0, 1].map(|it| server.uri(&format!("/{}.jpg", 2 * number + it)));
+            let got = tokio::join!(fetch(&client, &uris[0]), fetch(&client, &uris[1]));
+            for (got, bytes) in [got.0, got.1].iter().zip(pair) {
+                assert!(got.over_sap && got.bytes == *bytes, "{number}: {:?}", got.fallback);
+            }
+        }
+        // A port that another program has costs no file.
+        let taken = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("a free port");
+        let port = taken.local_addr().expect("bound").port();
+        let client = fetcher("image/jpeg", true, Way::ServerCalls(port));
+        let got = fetch(&client, &server.uri("/0.jpg")).await;
+        assert!(!got.over_sap && got.bytes == files[0]);
+        assert!(got.fallback.is_some_and(|it| it.contains(&port.to_string())));
     });
 }
 
