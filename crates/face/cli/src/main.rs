@@ -22,6 +22,7 @@ mod man;
 mod options;
 mod progress;
 mod record;
+mod relay;
 mod reproduce;
 mod run;
 mod sap;
@@ -92,6 +93,8 @@ enum Command {
     Doctor(doctor::Args),
     #[command(hide = true)]
     Bulk(bulk::Args),
+    #[command(hide = true)]
+    Relay(relay::Args),
     Completions(completions::Args),
 }
 
@@ -148,6 +151,7 @@ impl Command {
             Self::Demo(args) => demo::run(args),
             Self::Doctor(args) => doctor::run(args),
             Self::Bulk(args) => bulk::run(args),
+            Self::Relay(args) => relay::run(args),
             Self::Completions(args) => completions::run(args),
         }
     }

@@ -20,6 +20,7 @@ use crate::exit::{CliError, Completion, Result};
 use crate::input::cannot_write;
 use crate::options::LinkOptions;
 use crate::record::RecordOptions;
+use crate::relay::PortOptions;
 use crate::usage::{shell_quoted, whole};
 use crate::watch::{LiveOptions, Watcher, epoch};
 
@@ -69,6 +70,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     live: LiveOptions,
     #[command(flatten)]
+    ports: PortOptions,
+    #[command(flatten)]
     record: RecordOptions,
 }
 
@@ -107,6 +110,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let mut watcher =
         Watcher::new(recorder, quiet, &topology.flows, (control, args.live.late_limit()));
     let network = args.live.with_faults(network, &topology, seed)?;
+    let ports = args.ports.open(&topology)?;
     let signals = Signals::take_over()?;
     let stations = Stations::build(plan, Some(command), others)?;
     if let Some(file) = &far_output {
@@ -121,11 +125,12 @@ pub(crate) fn run(args: &Args) -> Result {
         Err(error) if args.name.is_some() => return Err(error.into()),
         opened => opened.ok(),
     };
+    let helpers = ports.serve(&name)?;
     let ending = Ending::WithCommand;
     let (outcome, network) =
         session::run(stations, &signals, control_socket.as_ref(), ending, network, &mut watcher)?;
     let network = network.into_node();
-    drop((gateway, control_socket));
+    drop((helpers, gateway, control_socket));
     let summary = watcher.finish(&topology, seed, &outcome, &network);
     args.live.publish(&summary, args.record.json);
     if args.live.spares_stderr() && !args.far_may_fail {

@@ -14,6 +14,7 @@ use crate::control;
 use crate::exit::{CliError, Completion, Result};
 use crate::options::{LinkOptions, Loaded};
 use crate::record::RecordOptions;
+use crate::relay::PortOptions;
 use crate::watch::{LiveOptions, Watcher, epoch};
 
 /// Bring up the stations of a scenario, until interrupted
@@ -42,6 +43,8 @@ pub(crate) struct Args {
     link: LinkOptions,
     #[command(flatten)]
     live: LiveOptions,
+    #[command(flatten)]
+    ports: PortOptions,
     #[command(flatten)]
     record: RecordOptions,
 }
@@ -89,11 +92,13 @@ pub(crate) fn run(args: &Args) -> Result {
     let mut watcher =
         Watcher::new(recorder, args.live.quiet, &topology.flows, (control, args.live.late_limit()));
     let network = args.live.with_faults(network, &topology, seed)?;
+    let ports = args.ports.open(&topology)?;
     let signals = Signals::take_over()?;
     let stations = Stations::build(plan, None, Vec::new())?;
     args.tie_life()?;
     // The stations' processes must not hold it open when this one is gone.
     let control_socket = ControlSocket::open(&name)?;
+    let helpers = ports.serve(&name)?;
     if !args.live.quiet {
         announce(&name, &topology);
     }
@@ -101,7 +106,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let (outcome, network) =
         session::run(stations, &signals, Some(&control_socket), ending, network, &mut watcher)?;
     let network = network.into_node();
-    drop(control_socket);
+    drop((helpers, control_socket));
     let summary = watcher.finish(&topology, seed, &outcome, &network);
     args.live.publish_alone(&summary, args.record.json)?;
     args.live.check_lateness(&outcome.lateness)?;

@@ -27,6 +27,7 @@ mod line;
 mod namesakes;
 mod office;
 mod outside;
+mod ports;
 mod programs;
 mod python;
 mod recovery;

@@ -1,0 +1,73 @@
+//! Ports of the host that lead into a run, and ports of its stations that lead out: the options,
+//! and the helpers that carry the connections.
+
+use windfall_relay::{OpenPorts, PortError, Published, Reached};
+use windfall_scenario::Topology;
+
+use crate::exit::{CliError, Completion, Result};
+
+/// Options for ports that lead into a run and out of it.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Stations")]
+pub(crate) struct PortOptions {
+    /// Port of this machine that leads to a port of a station, 8080:near:80, or from there across
+    /// the link, 8080:near:far:80; an address to listen on may stand before [default: 127.0.0.1]
+    #[arg(long, value_name = "PORT:STATION:PORT", conflicts_with = "generate")]
+    publish: Vec<Published>,
+    /// Port of a station that leads to a port of this machine: far:80:8000
+    #[arg(long, value_name = "STATION:PORT:PORT", conflicts_with = "generate")]
+    reach: Vec<Reached>,
+}
+
+impl PortOptions {
+    /// Takes the ports of this machine, before anything runs.
+    pub(crate) fn open(&self, topology: &Topology) -> Result<OpenPorts> {
+        let stations = topology.stations.iter().filter(|it| !it.simulated).map(|station| {
+            let addresses = station.interfaces.iter().flat_map(|interface| &interface.addresses);
+            let addresses = addresses.map(|it| it.address).filter(std::net::IpAddr::is_ipv4);
+            (station.name.clone(), addresses.map(|it| it.to_string()).collect())
+        });
+        let stations: Vec<_> = stations.collect();
+        OpenPorts::open(&self.publish, &self.reach, &stations).map_err(|error| match error {
+            PortError::Station(text) => CliError::usage(text),
+            PortError::Taken(text) => CliError::new(text),
+        })
+    }
+}
+
+/// Carry connections between this machine and a station; the standard input is a socket
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    side: Side,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Side {
+    /// Carry connections of the standard input, which listens, to the first of these that answers
+    Published {
+        /// Addresses with ports
+        targets: Vec<String>,
+    },
+    /// Listen in this station, and hand connections over the standard input
+    Station {
+        /// Port of the station
+        port: u16,
+    },
+    /// Carry connections that come over the standard input
+    Host {
+        /// An address or a name, and a port
+        target: String,
+    },
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    match &args.side {
+        Side::Published { targets } => windfall_relay::serve_published(targets)?,
+        Side::Station { port } => windfall_relay::serve_station(*port).map_err(|error| {
+            CliError::new(format!("cannot serve port {port} of the station: {error}"))
+        })?,
+        Side::Host { target } => windfall_relay::serve_host(target)?,
+    }
+    Ok(Completion::Success)
+}

@@ -1,0 +1,131 @@
+//! Ports of the host that lead into a run, and ports of its stations that lead out.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Stdio};
+
+use crate::live::{Folder, pair, require, skip_to, windfall};
+
+/// A server that answers each connection with what it got, in reverse.
+const SERVER: &str = "import socket, sys\n\
+    server = socket.create_server((sys.argv[1], int(sys.argv[2])))\n\
+    while True:\n\
+    \x20   client, _ = server.accept()\n\
+    \x20   got = b''.join(iter(lambda: client.recv(65536), b''))\n\
+    \x20   client.sendall(got[::-1]); client.close()\n";
+
+/// A port of this machine that is free now.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+/// Sends a text to a port of this machine, and returns the answer; empty if there is none.
+fn ask(port: u16, text: &[u8]) -> Vec<u8> {
+    let mut socket = TcpStream::connect(("127.0.0.1", port)).expect("it is published");
+    let _ = socket.write_all(text);
+    let _ = socket.shutdown(std::net::Shutdown::Write);
+    let mut answer = Vec::new();
+    let _ = socket.read_to_end(&mut answer);
+    answer
+}
+
+/// Asks until a server is there.
+fn answer(port: u16, text: &[u8]) -> Vec<u8> {
+    loop {
+        let answer = ask(port, text);
+        if !answer.is_empty() {
+            return answer;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+fn up(folder: &Folder, options: &[String]) -> Child {
+    use std::os::unix::fs::DirBuilderExt;
+    let session = folder.path().join("run");
+    std::fs::DirBuilder::new().mode(0o700).create(&session).expect("a folder");
+    std::fs::write(folder.path().join("link.toml"), pair("delay = \"20ms\"")).expect("a file");
+    let mut command = windfall("up --name ports");
+    command.arg(folder.path().join("link.toml")).args(options).env("XDG_RUNTIME_DIR", session);
+    let mut run = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it runs");
+    let _ = skip_to(run.stderr.take(), " is up");
+    run
+}
+
+#[test]
+fn ports_lead_into_a_run_across_its_link_and_out_of_it() {
+    require!("python3");
+    let folder = Folder::new("ports");
+    let host = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let outside = host.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for mut client in host.incoming().flatten() {
+            let mut got = Vec::new();
+            let _ = client.read_to_end(&mut got);
+            let _ = client.write_all(&got.to_ascii_uppercase());
+        }
+    });
+    let [direct, own, across, through] = std::array::from_fn(|_| free_port());
+    let options = [
+        ["--publish".to_owned(), format!("{direct}:b:8000")],
+        ["--publish".to_owned(), format!("{own}:b:8001")],
+        ["--publish".to_owned(), format!("{across}:a:b:8000")],
+        ["--publish".to_owned(), format!("{through}:a:b:80")],
+        ["--reach".to_owned(), format!("b:80:{outside}")],
+    ];
+    let mut run = up(&folder, &options.concat());
+    let session = folder.path().join("run");
+    let ask_run = |line: &str| {
+        let mut command = windfall(line);
+        command.env("XDG_RUNTIME_DIR", &session);
+        command
+    };
+    let server = |address: &str, port: &str| {
+        let mut command = ask_run("exec b --run ports -- python3 -c");
+        command.args([SERVER, address, port]).stdin(Stdio::null()).spawn().expect("it runs")
+    };
+    let mut servers = [server("0.0.0.0", "8000"), server("127.0.0.1", "8001")];
+    assert_eq!(answer(direct, b"abc"), b"cba");
+    assert_eq!(answer(own, b"abc"), b"cba");
+    let long: Vec<u8> = (0..1_000_000_u32).map(|it| it as u8).collect();
+    let reversed: Vec<u8> = long.iter().rev().copied().collect();
+    let crossed = || {
+        let output = ask_run("status ports --json").output().expect("it runs");
+        let status: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        status["links"][0]["delivered_bytes"].as_u64().expect("a number")
+    };
+    // What enters at its target crosses no link; what enters before it does.
+    assert_eq!(answer(direct, &long), reversed);
+    let before = crossed();
+    assert!(before < 100_000, "{before}");
+    assert_eq!(answer(across, &long), reversed);
+    assert!(crossed() >= 1_000_000, "{}", crossed());
+    // A program of this machine asks another one of it, across the link.
+    assert_eq!(answer(through, b"there and back"), b"THERE AND BACK");
+    assert!(ask_run("down ports").status().expect("it runs").success());
+    assert_eq!(run.wait().expect("it ends").code(), Some(0));
+    servers.iter_mut().for_each(|it| _ = it.wait());
+    TcpStream::connect(("127.0.0.1", direct)).expect_err("the port is free again");
+}
+
+#[test]
+fn ports_that_cannot_be_served_are_refused_before_anything_runs() {
+    require!();
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port();
+    let nowhere = format!("{}:nowhere:80", free_port());
+    for (option, value, code, said) in [
+        ("--publish", nowhere.as_str(), 2, "use one of near, far"),
+        ("--publish", &format!("{port}:near:80"), 125, "Address already in use"),
+        ("--publish", "80", 2, "write PORT:STATION:PORT"),
+        ("--reach", "nowhere:80:80", 2, "use one of near, far"),
+        ("--reach", "far:80", 2, "write STATION:PORT:PORT"),
+    ] {
+        let output = windfall("run -q").args([option, value, "--", "true"]).output();
+        let output = output.expect("it runs");
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{option} {value}: {errors}");
+        assert!(errors.contains(said), "{option} {value}: {errors}");
+    }
+}

@@ -1,0 +1,109 @@
+//! The text of a port that leads into a run, or out of it.
+
+use core::num::NonZeroU16;
+use core::str::FromStr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// A port of the host whose connections begin in a station: `8080:near:80`,
+/// `8080:near:far:80`, `0.0.0.0:8080:near:80`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Published {
+    /// The address on the host.
+    pub listen: SocketAddr,
+    /// The station in which connections begin.
+    pub station: String,
+    /// The host that they go to from there; the station itself if it is left out.
+    pub host: Option<String>,
+    /// The port that they go to.
+    pub port: u16,
+}
+
+/// A port of a station whose connections go to the host: `far:80:8000`, `far:80:192.0.2.1:8000`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// The station whose port it is.
+    pub station: String,
+    /// The port that programs in the run connect to.
+    pub port: u16,
+    /// The target on the host: an address or a name, and a port.
+    pub target: String,
+}
+
+impl FromStr for Published {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fix = "write PORT:STATION:PORT, such as 8080:near:80, or PORT:STATION:HOST:PORT; an \
+                   address of this machine may stand before";
+        let parts: Vec<&str> = text.split(':').collect();
+        let (address, rest) = match parts.first().and_then(|it| it.parse::<IpAddr>().ok()) {
+            Some(address) => (address, &parts[1..]),
+            None => (IpAddr::V4(Ipv4Addr::LOCALHOST), &parts[..]),
+        };
+        let (listen, station, host, to) = match rest {
+            [listen, station, to] => (listen, station, None, to),
+            [listen, station, host, to] => (listen, station, Some(*host), to),
+            _ => return Err(fix.to_owned()),
+        };
+        if station.is_empty() || host == Some("") {
+            return Err(fix.to_owned());
+        }
+        Ok(Self {
+            listen: SocketAddr::new(address, port(listen).ok_or(fix)?),
+            station: (*station).to_owned(),
+            host: host.map(str::to_owned),
+            port: port(to).ok_or(fix)?,
+        })
+    }
+}
+
+impl FromStr for Reached {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fix = "write STATION:PORT:PORT, such as far:80:8000, or STATION:PORT:HOST:PORT";
+        let (station, own, host, to) = match text.split(':').collect::<Vec<_>>()[..] {
+            [station, own, to] => (station, own, "127.0.0.1", to),
+            [station, own, host, to] => (station, own, host, to),
+            _ => return Err(fix.to_owned()),
+        };
+        if station.is_empty() || host.is_empty() {
+            return Err(fix.to_owned());
+        }
+        let target = format!("{host}:{}", port(to).ok_or(fix)?);
+        Ok(Self { station: station.to_owned(), port: port(own).ok_or(fix)?, target })
+    }
+}
+
+fn port(text: &str) -> Option<u16> {
+    text.parse::<NonZeroU16>().ok().map(NonZeroU16::get)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_read_and_what_is_none_is_refused() {
+        let published = |text: &str| text.parse::<Published>();
+        let plain = published("8080:near:80").expect("one");
+        assert_eq!(plain.listen.to_string(), "127.0.0.1:8080");
+        assert_eq!((plain.station.as_str(), plain.host, plain.port), ("near", None, 80));
+        let across = published("0.0.0.0:8080:near:far:80").expect("one");
+        assert_eq!(across.listen.to_string(), "0.0.0.0:8080");
+        assert_eq!((across.host.as_deref(), across.port), (Some("far"), 80));
+        let reached = "far:80:8000".parse::<Reached>().expect("one");
+        assert_eq!((reached.station.as_str(), reached.port), ("far", 80));
+        assert_eq!(reached.target, "127.0.0.1:8000");
+        let elsewhere = "far:80:db.example:5432".parse::<Reached>().expect("one");
+        assert_eq!(elsewhere.target, "db.example:5432");
+        for wrong in
+            ["", "8080", "8080:near", "0:near:80", "8080::80", "8080:near:x", "a:b:c:d:e:f"]
+        {
+            published(wrong).expect_err(wrong);
+        }
+        for wrong in ["", "far:80", "far:0:80", ":80:80", "far:80::80", "far:80:x", "a:1:b:2:3"] {
+            wrong.parse::<Reached>().expect_err(wrong);
+        }
+    }
+}
