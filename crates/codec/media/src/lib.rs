@@ -6,6 +6,7 @@
 //!   is the exact part, [`Arrived`] the received data.
 //! - [`exact_ranges`], [`intolerable`]: the structure of files as they are, by their first bytes.
 //! - [`protect`], [`ProtectedArrival`]: files in parts of which the front must be exact.
+//! - [`h264_output_places`]: the order in which the pictures of a stream are shown.
 //! - [`YuvPicture`]: a picture of video; [`PictureQuality`] and [`ClipQuality`] compare as ffmpeg
 //!   does.
 //! - [`talking_head`]: a clip of little motion, the same on every host.
@@ -26,7 +27,7 @@ pub use landscape::landscape;
 pub use picture::Picture;
 pub use protected::{
     H264Protector, LONGEST_PART, PROTECTED_HEADER_LEN, ProtectError, ProtectedArrival,
-    ProtectedKind, ProtectedPart, RestoredFile, SHORTEST_PART, protect,
+    ProtectedKind, ProtectedPart, RestoredFile, SHORTEST_PART, h264_output_places, protect,
 };
 pub use structure::{exact_ranges, intolerable, restore_checks};
 pub use video::{

@@ -14,7 +14,7 @@ mod photo;
 
 use crate::error::PictureError;
 pub use arrival::{ProtectedArrival, RestoredFile};
-pub use h264::H264Protector;
+pub use h264::{H264Protector, h264_output_places};
 pub use part::{PROTECTED_HEADER_LEN, ProtectedPart};
 
 /// The least bytes of a part that [`protect`] can be asked for.

@@ -10,8 +10,7 @@ use windfall_socket::Carrier;
 use windfall_video::{
     AdaptiveClip, ClipQuality, EncodeConfig, OWN_CLIP, Overrun, VIDEO_PORT, VideoCodec, VideoError,
     VideoFormat, VideoProtocol, VideoReceiverConfig, VideoSenderConfig, VideoSource, WsimProtocol,
-    clip_sheet, decode, parse_rate, parse_size, receive_video, send_adaptive, send_video,
-    stream_codec,
+    clip_sheet, parse_rate, parse_size, receive_video, send_adaptive, send_video, stream_codec,
 };
 
 use crate::exchange::{End, Output, completed};
@@ -309,7 +308,7 @@ impl Receive {
             // Not before: the sender may have begun.
             let original = sent.pictures(format, count);
             let original = original.map_err(|error| cannot_read(path, &error))?;
-            let clip = decode(codec, format, &received.coded(format.rate, original.len()))?;
+            let clip = received.decode(codec, format, original.len())?;
             received.report.set_quality(&ClipQuality::of(&clip, &original));
             if let Some(sheet) = sheet {
                 let clips = [("sent".to_owned(), &original[..]), ("received".to_owned(), &clip)];

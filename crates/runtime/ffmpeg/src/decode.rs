@@ -71,6 +71,37 @@ pub fn decode_some(
     Ok(spread(raw.chunks_exact(format.picture_len()), &places, grey, format, pictures.len()))
 }
 
+/// Decodes a stream of H.264 whose pictures are not shown in the order of decoding. `places` are
+/// those of its pictures in the order of output, ascending; the result has `count` pictures, each
+/// of which repeats the one before where none is decoded. Where fewer can be decoded than there are
+/// places, the first have none.
+///
+/// # Errors
+/// If ffmpeg is missing or fails; damage is no failure.
+//= S1.2
+pub fn decode_reordered(
+    format: VideoFormat,
+    stream: &[u8],
+    places: &[usize],
+    count: usize,
+) -> Result<Vec<YuvPicture>, FfmpegError> {
+    let grey = YuvPicture::grey(format)?;
+    let size = format!("scale={}:{}", format.width, format.height);
+    let mut command = command();
+    command.args(["-loglevel", "quiet", "-threads", "1", "-flags", "+output_corrupt"]);
+    command.args(["-flags2", "+showall", "-f", "h264", "-i", "pipe:0", "-map", "0:v"]);
+    command.args(["-vsync", "passthrough", "-vf", &size, "-pix_fmt", "yuv420p"]);
+    command.args(["-c:v", "rawvideo", "-f", "rawvideo", "pipe:1"]);
+    let raw = match run(&mut command, stream) {
+        // It found nothing that it could decode.
+        Err(FfmpegError::Failed(_)) => Vec::new(),
+        raw => raw?,
+    };
+    let decoded = raw.chunks_exact(format.picture_len());
+    let without = places.len().saturating_sub(decoded.len());
+    Ok(spread(decoded, &places[without..], grey, format, count))
+}
+
 /// The number of the coded picture from which each decoded one is, by ffmpeg's list of instants.
 fn places(list: &str, rate: f64) -> Vec<usize> {
     let mut base = 1.0 / rate;

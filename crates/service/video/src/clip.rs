@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use windfall_ffmpeg::{EncodeConfig, cut, decode, decode_some, encode, read_clip};
-use windfall_media::{TALKING_HEAD, VideoFormat, YuvPicture, talking_head};
+use windfall_ffmpeg::{
+    EncodeConfig, FfmpegError, cut, decode, decode_reordered, decode_some, encode, read_clip,
+};
+use windfall_media::{TALKING_HEAD, VideoFormat, YuvPicture, h264_output_places, talking_head};
 use windfall_rtp::VideoCodec;
 
 use crate::error::VideoError;
@@ -100,11 +102,26 @@ impl VideoSource {
             Self::Stream(_, codec, bytes) => {
                 let mut coded = cut(*codec, bytes);
                 coded.truncate(pictures);
-                Ok(decode_some(*codec, format, &coded)?)
+                Ok(decode_coded(*codec, format, &coded, decode_some)?)
             }
             Self::File(path) => Ok(read_clip(path, format, pictures)?),
         }
     }
+}
+
+/// Decodes all pictures of a stream, by `decode` if they are shown in the order in which they come.
+fn decode_coded(
+    codec: VideoCodec,
+    format: VideoFormat,
+    coded: &[Vec<u8>],
+    decode: impl Fn(VideoCodec, VideoFormat, &[Vec<u8>]) -> Result<Vec<YuvPicture>, FfmpegError>,
+) -> Result<Vec<YuvPicture>, FfmpegError> {
+    let places = h264_output_places(coded.iter().map(|it| &it[..]));
+    if codec != VideoCodec::H264 || places.is_sorted() {
+        return decode(codec, format, coded);
+    }
+    let all: Vec<usize> = (0..coded.len()).collect();
+    decode_reordered(format, &coded.concat(), &all, coded.len())
 }
 
 fn own_clip(format: VideoFormat, pictures: usize) -> Result<Vec<YuvPicture>, VideoError> {
@@ -122,9 +139,18 @@ impl CodedClip {
     /// If ffmpeg is missing.
     pub fn reference(&self) -> Result<Vec<YuvPicture>, VideoError> {
         if self.original.is_empty() {
-            return Ok(decode(self.codec, self.format, &self.coded)?);
+            return Ok(decode_coded(self.codec, self.format, &self.coded, decode)?);
         }
         Ok(self.original.clone())
+    }
+
+    /// Returns the place of each coded picture in the order in which they are shown.
+    #[must_use]
+    pub fn places(&self) -> Vec<usize> {
+        match self.codec {
+            VideoCodec::H264 => h264_output_places(self.coded.iter().map(|it| &it[..])),
+            VideoCodec::H263Plus | VideoCodec::H263 => (0..self.coded.len()).collect(),
+        }
     }
 
     /// Returns the bytes of all pictures.

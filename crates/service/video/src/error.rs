@@ -49,6 +49,12 @@ pub enum VideoError {
         /// The datagrams that came.
         strangers: u64,
     },
+    /// Pictures of H.264 came without what is needed to decode any of them.
+    #[error(
+        "no parameter sets came to port {0}, without which no picture can be decoded: let the \
+         sender put them into the stream (ffmpeg: -bsf:v dump_extra)"
+    )]
+    NoParameters(u16),
     /// Packets of a stream came, and none of them holds the beginning of a picture.
     #[error(
         "no picture came to port {port}: {packets} packets of RTP hold no beginning of one; has \

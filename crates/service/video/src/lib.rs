@@ -12,6 +12,7 @@
 mod adapt;
 mod clip;
 mod clock;
+mod contents;
 mod error;
 mod missing;
 mod options;

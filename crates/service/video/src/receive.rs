@@ -5,11 +5,13 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use serde::Serialize;
 use windfall_base::Duration;
-use windfall_media::ClipQuality;
+use windfall_ffmpeg::{decode, decode_reordered};
+use windfall_media::{ClipQuality, VideoFormat, YuvPicture};
 use windfall_rtp::{CodedPicture, RtcpPacket, RtpPacket, VIDEO_CLOCK, VideoCodec};
 
 use crate::PAYLOAD_TYPE;
 use crate::clock::VideoTime;
+use crate::contents;
 use crate::error::VideoError;
 use crate::missing::Missing;
 use crate::session::{Session, first_timestamp};
@@ -145,12 +147,11 @@ pub fn receive_video(
         let finished = if is_over { sessions.remove(&busiest) } else { None };
         if let Some(session) = finished {
             let video = ReceivedVideo::of(busiest, session);
-            return match (video.has_picture(config.codec), is_stopped) {
-                (true, _) => Ok(video),
-                (false, true) => Err(VideoError::Stopped(config.port)),
-                (false, false) => {
-                    Err(VideoError::NoPicture { port: config.port, packets: video.report.received })
+            return match video.check(config.codec, config.port) {
+                Err(VideoError::NoPicture { port, .. }) if is_stopped => {
+                    Err(VideoError::Stopped(port))
                 }
+                checked => checked.map(|()| video),
             };
         }
     }
@@ -226,19 +227,24 @@ impl ReceivedVideo {
         Self { report, ssrc, seen_first: session.seen_first, pictures: session.pictures }
     }
 
-    /// Tells whether a picture of the format begins in it.
-    fn has_picture(&self, codec: VideoCodec) -> bool {
-        self.pictures.iter().any(|picture| match codec {
+    /// Returns an error if no picture of the format can be decoded.
+    fn check(&self, codec: VideoCodec, port: u16) -> Result<(), VideoError> {
+        let has = |is_wanted: fn(u8) -> bool| {
+            self.pictures.iter().any(|it| contents::h264_types(&it.data).any(is_wanted))
+        };
+        let has_picture = match codec {
             VideoCodec::H263Plus | VideoCodec::H263 => {
-                picture.data.windows(3).any(|it| matches!(it, [0, 0, 0x80..=0x83]))
+                self.pictures.iter().any(|it| contents::has_h263_picture(&it.data))
             }
-            // Slices of pictures, whole or the first partition of them.
-            VideoCodec::H264 => {
-                let kind = |it: &[u8]| it[3] & 0x1f;
-                let mut starts = picture.data.windows(4).filter(|it| it.starts_with(&[0, 0, 1]));
-                starts.any(|it| matches!(kind(it), 1 | 2 | 5))
-            }
-        })
+            VideoCodec::H264 => has(contents::is_h264_slice),
+        };
+        if !has_picture {
+            return Err(VideoError::NoPicture { port, packets: self.report.received });
+        }
+        if codec == VideoCodec::H264 && !has(contents::is_h264_set) {
+            return Err(VideoError::NoParameters(port));
+        }
+        Ok(())
     }
 
     /// Returns the stream that arrived: the pictures one after the other.
@@ -250,20 +256,43 @@ impl ReceivedVideo {
     /// Returns `count` coded pictures at `rate` a second, of which those without bytes are missing.
     #[must_use]
     pub fn coded(&self, rate: f64, count: usize) -> Vec<Vec<u8>> {
+        let mut coded = vec![Vec::new(); count];
+        for (picture, place) in self.pictures.iter().zip(self.places(rate, count)) {
+            if let Some(place) = coded.get_mut(place) {
+                place.clone_from(&picture.data);
+            }
+        }
+        coded
+    }
+
+    /// Decodes `count` pictures, each of which repeats the one before where none can be decoded.
+    ///
+    /// # Errors
+    /// If ffmpeg is missing or fails.
+    pub fn decode(
+        &self,
+        codec: VideoCodec,
+        format: VideoFormat,
+        count: usize,
+    ) -> Result<Vec<YuvPicture>, VideoError> {
+        let mut places = self.places(format.rate, count);
+        if codec != VideoCodec::H264 || places.is_sorted() {
+            return Ok(decode(codec, format, &self.coded(format.rate, count))?);
+        }
+        places.sort_unstable();
+        Ok(decode_reordered(format, &self.stream(), &places, count)?)
+    }
+
+    /// Returns the place of each picture that came among `count` pictures at `rate` a second.
+    fn places(&self, rate: f64, count: usize) -> Vec<usize> {
         let ticks = |timestamp: u32, first: u32| f64::from(timestamp.wrapping_sub(first) as i32);
         let place = |ticks: f64| (ticks / f64::from(VIDEO_CLOCK) * rate).round();
         // Other programs begin anywhere.
         let ours = first_timestamp(self.ssrc);
         let is_ours = (0.0..count as f64).contains(&place(ticks(self.seen_first, ours)));
         let first = if is_ours { ours } else { self.seen_first };
-        let mut coded = vec![Vec::new(); count];
-        for picture in &self.pictures {
-            let at = place(ticks(picture.timestamp, first));
-            if let Some(place) = coded.get_mut(at.max(0.0) as usize) {
-                place.clone_from(&picture.data);
-            }
-        }
-        coded
+        let place = |it: &CodedPicture| place(ticks(it.timestamp, first)).max(0.0) as usize;
+        self.pictures.iter().map(place).collect()
     }
 }
 

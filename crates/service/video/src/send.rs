@@ -92,8 +92,12 @@ impl VideoSenderConfig {
 //= S1.8
 pub fn send_video(config: &VideoSenderConfig, clip: &CodedClip) -> Result<SentVideo, VideoError> {
     let mut sender = Sender::new(config)?;
-    for (number, picture) in clip.coded.iter().enumerate() {
-        sender.send_picture(number, clip.format.rate, clip.codec, picture)?;
+    let places = clip.places();
+    // A picture is sent when an encoder could have it: not before those that it is decoded before.
+    let ahead = places.iter().enumerate().map(|(number, place)| place.saturating_sub(number));
+    sender.lag = ahead.max().unwrap_or(0);
+    for ((number, picture), place) in clip.coded.iter().enumerate().zip(places) {
+        sender.send_picture((number, place), clip.format.rate, clip.codec, picture)?;
     }
     sender.take_leave()?;
     Ok(SentVideo { packets: sender.packets, rates: Vec::new() })
@@ -126,7 +130,7 @@ pub fn send_adaptive(
             }
         }
         let picture = coded.get(number - first).ok_or(VideoError::Empty)?;
-        sender.send_picture(number, rate, codec, picture)?;
+        sender.send_picture((number, number), rate, codec, picture)?;
         sender.take_answers();
     }
     sender.take_leave()?;
@@ -142,6 +146,8 @@ struct Sender<'a> {
     control: EncoderRateControl,
     ssrc: u32,
     sequence: u16,
+    /// Pictures that the first one waits for, since others are shown later and sent before.
+    lag: usize,
     packets: u32,
     octets: u32,
     reported: Option<Instant>,
@@ -169,6 +175,7 @@ impl<'a> Sender<'a> {
             control: EncoderRateControl::default(),
             ssrc,
             sequence,
+            lag: 0,
             packets: 0,
             octets: 0,
             reported: None,
@@ -176,18 +183,18 @@ impl<'a> Sender<'a> {
         })
     }
 
-    /// Sends a picture at its time.
+    /// Sends a picture at the time of its number, with the timestamp of its place.
     fn send_picture(
         &mut self,
-        number: usize,
+        (number, place): (usize, usize),
         rate: f64,
         codec: VideoCodec,
         picture: &[u8],
     ) -> Result<(), VideoError> {
-        let at = number as f64 / rate;
+        let at = (number + self.lag) as f64 / rate;
         self.time.sleep_until(Instant::START + Duration::from_secs_f64(at));
         self.report_if_due()?;
-        let since_start = (at * f64::from(VIDEO_CLOCK)) as u32;
+        let since_start = (place as f64 / rate * f64::from(VIDEO_CLOCK)) as u32;
         for payload in self.config.payloads(codec, picture) {
             self.send(&payload, since_start)?;
         }

@@ -11,7 +11,7 @@ use windfall_rtp::{RtcpPacket, RtpHeader, RtpPacket, SenderInfo};
 use windfall_socket::Carrier;
 use windfall_video::{
     CodedClip, EncodeConfig, ReceivedVideo, VideoCodec, VideoError, VideoProtocol,
-    VideoReceiverConfig, VideoSenderConfig, receive_video, send_adaptive, send_video,
+    VideoReceiverConfig, VideoSenderConfig, VideoSource, receive_video, send_adaptive, send_video,
 };
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -124,6 +124,97 @@ fn a_clip_arrives_bit_for_bit_whatever_strangers_send() {
         // The first report comes before the first packet; a busy machine delays all of them.
         assert!(report.delay_seconds.is_some_and(|it| (-1e-3..20.0).contains(&it)), "{report:?}");
     }
+}
+
+/// A test picture of libx264 with B pictures: the coded stream, and the places of its pictures in
+/// the order of output by ffprobe.
+fn with_b_pictures() -> Option<(Vec<u8>, Vec<usize>)> {
+    let at = |name: &str| {
+        let name = format!("windfall-b-pictures-{}-{name}", std::process::id());
+        std::env::temp_dir().join(name)
+    };
+    let (file, stream) = (at("clip.mp4"), at("clip.264"));
+    let run = |program: &str, words: &str, path: &std::path::Path| {
+        let mut command = std::process::Command::new(program);
+        let output = command.args(words.split(' ')).arg(path).output().ok()?;
+        output.status.success().then_some(String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let source = "-v error -nostdin -y -f lavfi -i testsrc=s=176x144:r=25 -frames:v 24";
+    run("ffmpeg", &format!("{source} -c:v libx264 -g 12 -bf 3 -b_strategy 0"), &file)?;
+    let copy = format!("-v error -nostdin -y -i {} -c copy -f h264", file.display());
+    run("ffmpeg", &copy, &stream)?;
+    let times = run("ffprobe", "-v error -show_entries packet=pts -of csv=p=0", &file)?;
+    let bytes = std::fs::read(&stream).expect("it was written");
+    for path in [file, stream] {
+        std::fs::remove_file(path).expect("it is there");
+    }
+    let times: Vec<i64> =
+        times.lines().filter_map(|it| it.trim_end_matches(',').parse().ok()).collect();
+    let place = |time: &i64| times.iter().filter(|it| *it < time).count();
+    let places = times.iter().map(place).collect();
+    Some((bytes, places))
+}
+
+#[test]
+fn b_pictures_have_the_times_at_which_they_are_shown() {
+    let Some((stream, expected)) = with_b_pictures() else {
+        windfall_testkit::skip!("ffmpeg with libx264 is not installed");
+    };
+    let format = windfall_video::VideoFormat { rate: 25.0, ..EncodeConfig::NARROW.format };
+    let source = VideoSource::Stream("clip.264".to_owned(), VideoCodec::H264, stream);
+    let config = EncodeConfig { format, ..EncodeConfig::NARROW };
+    let clip = source.coded(&config, 24).expect("a stream");
+    assert!(!expected.is_sorted() && expected.len() == 24, "{expected:?}");
+    assert_eq!(clip.places(), expected);
+    let original = source.pictures(format, 24).expect("ffmpeg decodes");
+    assert_eq!(clip.reference().expect("ffmpeg decodes"), original);
+    let received = exchange(VideoProtocol::Udp, &clip, |_, _| {});
+    assert_eq!(received.report.whole, 24, "{:?}", received.report);
+    let decoded = received.decode(VideoCodec::H264, format, 24).expect("ffmpeg decodes");
+    assert!(decoded == original, "every picture is in its place");
+    // The first of them is shown when the receiver has it, so that no packet comes too early.
+    let delay = received.report.delay_seconds.expect("the sender reports");
+    assert!((-1e-3..20.0).contains(&delay), "{delay}");
+}
+
+#[test]
+fn what_cannot_be_decoded_is_no_video() {
+    let Some((stream, _)) = with_b_pictures() else {
+        windfall_testkit::skip!("ffmpeg with libx264 is not installed");
+    };
+    let format = EncodeConfig::NARROW.format;
+    let coded = windfall_video::cut(VideoCodec::H264, &stream);
+    let without_sets = coded.iter().skip(1).take(8).cloned().collect();
+    let clip = |coded| CodedClip {
+        name: "clip.264".to_owned(),
+        codec: VideoCodec::H264,
+        format: windfall_video::VideoFormat { rate: 50.0, ..format },
+        coded,
+        original: Vec::new(),
+    };
+    let tried = |codec, coded| {
+        let port = free_port();
+        let receiver = VideoReceiverConfig {
+            on: HERE,
+            port,
+            protocol: VideoProtocol::Udp,
+            codec,
+            buffer: Duration::ZERO,
+            idle: Duration::from_secs(20),
+        };
+        let sender = VideoSenderConfig { to: HERE, port, ..SENDER };
+        std::thread::scope(|scope| {
+            let received = scope.spawn(|| receive_video(&receiver, &mut || false));
+            wait_for(port + 1);
+            send_video(&sender, &clip(coded)).expect("it sends");
+            received.join().expect("no panic").expect_err("no picture can be decoded")
+        })
+    };
+    let error = tried(VideoCodec::H264, without_sets);
+    assert!(matches!(error, VideoError::NoParameters(_)), "{error}");
+    assert!(error.to_string().contains("dump_extra"), "{error}");
+    let error = tried(VideoCodec::H263Plus, coded);
+    assert!(matches!(error, VideoError::NoPicture { .. }), "{error}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! no start code then, and shifts nothing.
 
 mod numbers;
+mod output;
 mod parameters;
 mod slice;
 
@@ -12,6 +13,8 @@ use std::collections::BTreeMap;
 use super::part::{ArrivedPart, PROTECTED_HEADER_LEN, PartHeader, ProtectedPart, Section};
 use super::{ProtectError, ProtectedKind};
 use parameters::ParameterSets;
+
+pub use output::h264_output_places;
 
 /// The type of a unit: a slice of another picture, and of one that needs no other.
 const SLICES: [u8; 2] = [1, 5];

@@ -27,23 +27,49 @@ impl SliceType {
     }
 }
 
+/// The front of the header of a slice: what tells its picture from others (section 7.3.3).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SliceFront {
+    kind: SliceType,
+    picture: PictureSet,
+    sequence: SequenceSet,
+    pub(super) is_idr: bool,
+    pub(super) is_reference: bool,
+    /// The low bits of the place of its picture in the order of output, and their count; `None`
+    /// where the sequence tells it otherwise.
+    pub(super) output: Option<(u32, u32)>,
+}
+
+impl SliceFront {
+    /// Reads the front of a slice without emulation prevention; `None` if a parameter set is not
+    /// known or the header makes no sense.
+    pub(super) fn parse(bare: &[u8], sets: &ParameterSets) -> Option<Self> {
+        Self::read(&mut Numbers::new(bare.get(1..)?), *bare.first()?, sets)
+    }
+
+    fn read(bits: &mut Numbers<'_>, first: u8, sets: &ParameterSets) -> Option<Self> {
+        bits.number()?;
+        let kind = match bits.number()? % 5 {
+            0 => SliceType::P,
+            1 => SliceType::B,
+            2 => SliceType::I,
+            3 => SliceType::SwitchingP,
+            _ => SliceType::SwitchingI,
+        };
+        let (picture, sequence) = sets.get(bits.number()?)?;
+        let is_idr = first & TYPE == IDR;
+        let is_reference = first & 0x60 != 0;
+        let output = order(bits, &picture, &sequence, is_idr)?;
+        Some(Self { kind, picture, sequence, is_idr, is_reference, output })
+    }
+}
+
 /// Returns the bytes of a slice, without emulation prevention, up to the end of its header; `None`
 /// if a parameter set is not known or the header makes no sense.
 pub(super) fn header_len(bare: &[u8], sets: &ParameterSets) -> Option<usize> {
-    let first = *bare.first()?;
     let mut bits = Numbers::new(bare.get(1..)?);
-    bits.number()?;
-    let kind = match bits.number()? % 5 {
-        0 => SliceType::P,
-        1 => SliceType::B,
-        2 => SliceType::I,
-        3 => SliceType::SwitchingP,
-        _ => SliceType::SwitchingI,
-    };
-    let (picture, sequence) = sets.get(bits.number()?)?;
-    let is_idr = first & TYPE == IDR;
-    let is_reference = first & 0x60 != 0;
-    order(&mut bits, &picture, &sequence, is_idr)?;
+    let front = SliceFront::read(&mut bits, *bare.first()?, sets)?;
+    let SliceFront { kind, picture, sequence, is_idr, is_reference, .. } = front;
     if kind == SliceType::B {
         bits.flag()?;
     }
@@ -76,13 +102,13 @@ pub(super) fn header_len(bare: &[u8], sets: &ParameterSets) -> Option<usize> {
     Some(1 + bits.position().div_ceil(8) + more)
 }
 
-/// Reads the fields by which the picture is told from others (section 7.3.3).
+/// Reads the fields by which the picture is told from others, and returns those of the output.
 fn order(
     bits: &mut Numbers<'_>,
     picture: &PictureSet,
     sequence: &SequenceSet,
     is_idr: bool,
-) -> Option<()> {
+) -> Option<Option<(u32, u32)>> {
     if sequence.has_separate_planes {
         bits.take(2)?;
     }
@@ -98,9 +124,10 @@ fn order(
         bits.number()?;
     }
     let has_bottom = picture.has_bottom_order && !is_field;
+    let mut output = None;
     match sequence.order {
         PictureOrder::Number(count) => {
-            bits.take(count)?;
+            output = Some((bits.take(count)?, count));
             bits.skip(u32::from(has_bottom))?;
         }
         PictureOrder::Differences { always_zero: false } => {
@@ -111,7 +138,7 @@ fn order(
     if picture.has_redundant {
         bits.number()?;
     }
-    Some(())
+    Some(output)
 }
 
 /// Reads the lists of reference pictures, and returns how many each list has that the slice uses.
