@@ -237,6 +237,29 @@ long udplite_sendto(udplite_sock_t *sock, const void *data, size_t len, const ch
  * are stored, and stores its sender as sap_peer does. */
 long udplite_recvfrom(udplite_sock_t *sock, void *data, size_t len, char *addr, size_t addr_len,
                       uint16_t *port);
+/* The header of a packet of RTP (RFC 3550): its number, the type of its payload, whether it ends a
+ * picture, the instant of its sampling in ticks of the media, and its source. */
+struct rtp_header {
+    uint16_t number;
+    uint8_t type;
+    uint8_t marker;
+    uint32_t timestamp;
+    uint32_t source;
+};
+/* Sends one packet of RTP to the connected peer; returns the length of its payload, or -1. */
+long udplite_send_rtp(udplite_sock_t *sock, const struct rtp_header *header, const void *data,
+                      size_t len);
+/* Waits for one packet of RTP, and refuses what is none. Stores its header, unless that is NULL,
+ * and returns the length of its payload as udplite_recvfrom does. */
+long udplite_recv_rtp(udplite_sock_t *sock, struct rtp_header *header, void *data, size_t len);
+/* Datagrams of a socket and their bytes behind the header of UDP-Lite. Refused are those whose
+ * checksum is wrong and what is no RTP where that was asked for, but not what the kernel drops.
+ * Lost are those of RTP that are missing between the numbers of the first source. */
+struct udplite_counts {
+    uint64_t sent, sent_bytes, received, received_bytes, refused, rtp_lost;
+};
+/* Stores the counts since the socket was made. Returns 0, or -1. */
+int udplite_counts(const udplite_sock_t *sock, struct udplite_counts *counts);
 /* Return the local port, the name of the carrier, and the descriptor for poll, which is readable
  * while datagrams wait. */
 uint16_t udplite_port(const udplite_sock_t *sock);

@@ -26,6 +26,7 @@ mod memory;
 pub mod message;
 pub mod options;
 pub mod protected;
+pub mod rtp;
 pub mod socket;
 pub mod transfer;
 pub mod udplite;

@@ -4,8 +4,10 @@ use std::ffi::{c_char, c_int, c_long, c_void};
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, AsRawFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use windfall_rtp::ReceptionStatistics;
 use windfall_socket::{Duration, ReceivedDatagram, UdpLiteSocket};
 
 use crate::failure::{CallResult, Failure, LastError};
@@ -17,7 +19,21 @@ pub struct LiteSocket {
     socket: UdpLiteSocket,
     /// The longest time that a call waits.
     timeout: Mutex<Option<Duration>>,
-    error: LastError,
+    pub(crate) error: LastError,
+    pub(crate) counts: LiteCounts,
+    /// The first source of RTP that was received, and the account of it.
+    pub(crate) rtp: Mutex<Option<(u32, ReceptionStatistics)>>,
+}
+
+/// Datagrams, and their bytes behind the header.
+#[derive(Default)]
+pub(crate) struct LiteCounts {
+    pub(crate) sent: AtomicU64,
+    pub(crate) sent_bytes: AtomicU64,
+    pub(crate) received: AtomicU64,
+    pub(crate) received_bytes: AtomicU64,
+    /// Datagrams that were no packets of RTP where those were asked for.
+    pub(crate) refused: AtomicU64,
 }
 
 /// Resolves an address to the first that it stands for.
@@ -50,18 +66,35 @@ impl LiteSocket {
         }
     }
 
-    fn send(&self, data: &[u8], to: SocketAddr) -> CallResult<()> {
-        self.wait(|| self.socket.send_to(data, to), |span| self.socket.wait_writable(span))
+    pub(crate) fn send(&self, data: &[u8], to: SocketAddr) -> CallResult<()> {
+        self.wait(|| self.socket.send_to(data, to), |span| self.socket.wait_writable(span))?;
+        self.counts.sent.fetch_add(1, Ordering::Relaxed);
+        self.counts.sent_bytes.fetch_add(data.len() as u64, Ordering::Relaxed);
+        Ok(())
     }
 
-    fn receive(&self) -> CallResult<ReceivedDatagram> {
+    /// Returns the peer of a connected socket.
+    pub(crate) fn connected(&self) -> CallResult<SocketAddr> {
+        let unconnected = || Failure::new(libc::ENOTCONN, "the socket is not connected");
+        self.socket.peer().ok_or_else(unconnected)
+    }
+
+    /// Returns the number of datagrams that the socket has discarded.
+    pub(crate) fn refused(&self) -> u64 {
+        self.socket.drops().total()
+    }
+
+    pub(crate) fn receive(&self) -> CallResult<ReceivedDatagram> {
         let one = || {
             let mut arrivals = Vec::with_capacity(1);
             self.socket.receive_up_to(1, &mut arrivals)?;
             // A damaged one is dropped, and the next may have to be waited for.
             arrivals.pop().ok_or_else(|| io::ErrorKind::WouldBlock.into())
         };
-        self.wait(one, |span| self.socket.wait_readable(span))
+        let received = self.wait(one, |span| self.socket.wait_readable(span))?;
+        self.counts.received.fetch_add(1, Ordering::Relaxed);
+        self.counts.received_bytes.fetch_add(received.data.len() as u64, Ordering::Relaxed);
+        Ok(received)
     }
 }
 
@@ -77,7 +110,13 @@ pub unsafe extern "C" fn udplite_socket(
     let bound = unsafe { resolve(address, port).and_then(|at| Ok((at, carrier_of(carrier)?))) };
     let opened = bound.and_then(|(at, carrier)| Ok(UdpLiteSocket::bind(at, carrier)?));
     let opened = opened.map(|socket| {
-        hand_out(LiteSocket { socket, timeout: Mutex::default(), error: LastError::default() })
+        hand_out(LiteSocket {
+            socket,
+            timeout: Mutex::default(),
+            error: LastError::default(),
+            counts: LiteCounts::default(),
+            rtp: Mutex::default(),
+        })
     });
     LastError::default().report(opened, std::ptr::null_mut())
 }
@@ -125,8 +164,7 @@ pub unsafe extern "C" fn udplite_send(
     len: usize,
 ) -> c_long {
     let socket = socket!(sock, -1);
-    let unconnected = || Failure::new(libc::ENOTCONN, "the socket is not connected");
-    let sent = socket.socket.peer().ok_or_else(unconnected).and_then(|to| {
+    let sent = socket.connected().and_then(|to| {
         // SAFETY: the caller passes `len` bytes that do not change during the call.
         socket.send(unsafe { bytes_of(data, len) }?, to)
     });

@@ -137,6 +137,7 @@ fn a_file_in_parts_is_restored() {
 }
 
 //= S0.3
+//= S1.8
 #[test]
 fn udp_lite_drops_what_is_damaged_where_it_is_covered() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/udplite.c");

@@ -54,6 +54,28 @@ int main(void)
     udplite_set_timeout(here, 200);
     CHECK(udplite_recvfrom(here, got, SIZE, NULL, 0, NULL) == -1 && errno == EAGAIN);
     close(plain);
+
+    /* What the socket tells of itself: two datagrams sent, one received, one refused. */
+    struct udplite_counts counts;
+    CHECK(!udplite_counts(here, &counts) && counts.sent == 2 && counts.sent_bytes == 2 * SIZE);
+    CHECK(counts.received == 1 && counts.received_bytes == SIZE && counts.refused == 1);
+    CHECK(udplite_counts(here, NULL) == -1 && errno == EFAULT);
+
+    /* RTP: number 8 is missing, and what is no packet is refused. */
+    udplite_sock_t *camera = udplite_socket("127.0.0.1", 0, "udp");
+    struct rtp_header header = {.number = 7, .type = 96, .timestamp = 90000, .source = 5}, seen;
+    CHECK(udplite_send_rtp(camera, &header, data, SIZE) == -1 && errno == ENOTCONN);
+    CHECK(!udplite_connect(camera, "127.0.0.1", udplite_port(there)));
+    CHECK(udplite_send_rtp(camera, NULL, data, SIZE) == -1 && errno == EFAULT);
+    CHECK(udplite_send_rtp(camera, &header, data, SIZE) == SIZE);
+    CHECK(udplite_send(camera, "no packet", 9) == 9);
+    header = (struct rtp_header){.number = 9, .type = 96, .marker = 1, .source = 5};
+    CHECK(udplite_send_rtp(camera, &header, data, 1) == 1);
+    CHECK(udplite_recv_rtp(there, &seen, got, SIZE) == SIZE && !memcmp(got, data, SIZE));
+    CHECK(seen.number == 7 && seen.type == 96 && !seen.marker && seen.timestamp == 90000);
+    CHECK(udplite_recv_rtp(there, &seen, got, SIZE) == 1 && seen.number == 9 && seen.marker);
+    CHECK(!udplite_counts(there, &counts) && counts.refused == 1 && counts.rtp_lost == 1);
+    CHECK(!udplite_close(camera));
     CHECK(!udplite_close(here) && !udplite_close(there) && !udplite_close(NULL));
     puts("the checksum covers what it should");
     return 0;

@@ -241,7 +241,11 @@ impl Fetcher {
                 body.bytes.len()
             ))),
             // The reply came without the body, which only a new request can bring.
-            None => self.over_tcp(uri, headers).await,
+            None => {
+                let fetched = self.over_tcp(uri, headers).await?;
+                let fallback = fetched.fallback.or_else(|| Some("no-answer".to_owned()));
+                Ok(Fetched { fallback, ..fetched })
+            }
         }
     }
 

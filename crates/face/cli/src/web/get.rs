@@ -347,7 +347,9 @@ async fn write(body: &mut FetchedBody, target: &Path, counter: &AtomicU64) -> Re
 
 impl Outcome {
     fn line(&self) -> String {
-        let Self { file, bytes, seconds, .. } = self;
+        let Self { bytes, seconds, .. } = self;
+        // The name is of the server's making, and the terminal obeys control characters.
+        let file = self.file.replace(char::is_control, "?");
         let way = match (&self.damage, &self.fallback) {
             (Some(_), _) => "SAP".to_owned(),
             (None, Some(reason)) => format!("TCP ({reason})"),

@@ -54,6 +54,7 @@ pub(super) fn method(extent: Extent) -> String {
     )
 }
 
+//= S0.68
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let measured = Measured::of(context, &plan(context.extent))?;
     let note = "\
