@@ -5,7 +5,8 @@ use windfall_link::{Arrival, RepairConfig, RepairReceiver, RepairSender};
 use windfall_wire_link::check::frame_check;
 
 /// The codes that the first byte chooses from.
-const CODES: [&str; 4] = ["8/12", "2/5:3ms", "window:8:50%:20ms", "window:128:0.1%:1s"];
+const CODES: [&str; 5] =
+    ["8/12", "2/5:3ms", "window:8:50%:20ms", "window:128:0.1%:1s", "3/5:9ms,interleave:4"];
 /// Bytes of the longest packet.
 const LONGEST: u64 = 200;
 

@@ -1,6 +1,7 @@
 //! Whether everything that a scenario says can be: names that exist, values that fit together.
 
 mod changes;
+mod fec;
 mod gsm;
 
 use core::ops::Range;
@@ -22,7 +23,6 @@ use crate::value::Value;
 use crate::values::{Get, Target};
 use crate::wifi::MAX_MTU;
 use windfall_base::nearest;
-use windfall_link::repair::MOST_OVERHEAD;
 
 type Checked = Result<(), Fault>;
 
@@ -51,6 +51,7 @@ pub(crate) fn scenario(scenario: &Scenario) -> Checked {
         }
     }
     check_flows(scenario)?;
+    fec::check_lifetimes(scenario)?;
     let mut own = BTreeMap::<&str, Vec<&Link>>::new();
     for link in &scenario.links {
         for end in link.stations.get_ref() {
@@ -147,7 +148,7 @@ fn check_link(link: &Link, stations: &BTreeSet<&str>) -> Checked {
     }
     link.paths.iter().try_for_each(|path| settings::check(&path.air))?;
     check_padding(link)?;
-    check_fec(link)?;
+    fec::check(link)?;
     gsm::check_tunnel(link)?;
     gsm::check_modem(link)?;
     check_increments(link)?;
@@ -238,27 +239,6 @@ fn foreign_setting(
     let set = Direction::TABLE.iter().filter(|setting| setting.is_set(direction));
     let mut foreign = set.filter(|it| !it.particular.as_ref().is_some_and(&fits));
     foreign.next().map(|it| (it.name, (it.field)(direction).span().unwrap_or_default()))
-}
-
-/// Stations of a radio share one code across packets, and a frame has room for its repairs; frames
-/// of blocks have a code of their own.
-fn check_fec(link: &Link) -> Checked {
-    let directions = [&link.both, &link.uplink, &link.downlink];
-    let Some(fec) = directions.into_iter().find_map(|it| it.fec.as_ref()) else { return Ok(()) };
-    let fault = |message: String| Err(Fault::at(fec.span(), message));
-    if directions.into_iter().any(|it| it.policy.is_some()) {
-        return fault("fec and policy both code packets: remove one of them".to_owned());
-    }
-    if link.kind() != LinkKind::Pipe && (link.uplink.fec.is_some() || link.downlink.fec.is_some()) {
-        return fault("the stations of a radio share one code: set fec on the link".to_owned());
-    }
-    let longest = link.kind().phy().map_or(u16::MAX, |_| MAX_MTU);
-    let most = usize::from(longest) - MOST_OVERHEAD;
-    if usize::from(link.mtu()) > most {
-        let mtu = link.mtu();
-        return fault(format!("fec leaves no room for packets of {mtu} bytes: add mtu = {most}"));
-    }
-    Ok(())
 }
 
 /// Only coded frames can be padded; they are coded in both directions if in one.

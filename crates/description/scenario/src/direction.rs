@@ -220,10 +220,12 @@ settings! {
         "padded" padded: bool {
             value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Wire),
         }
-        /// Code across packets: blocks, 8/12 or 8/12:40ms, or a sliding window, window:32:25%:40ms
+        /// Code across packets: blocks, 8/12 or 8/12:40ms, by turns 8/12,interleave:4, or a sliding
+        /// window, window:32:25%:40ms
         "fec" fec: RepairConfig {
             value: "CODE", example: "8/12", unset: "none", particular: Some(Aspect::Sender),
             excludes: "policy",
+            short: "Code across packets: blocks, 8/12,interleave:4, or window:32:25%:40ms",
             detail: "Of packets and all of a block, or packets, share and delay of a window. \
                      [link.md](../link.md#codes-across-packets) says how.",
         }

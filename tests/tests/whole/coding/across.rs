@@ -32,6 +32,19 @@ fn a_code_replaces_lost_packets_on_every_link() {
     }
 }
 
+/// Bursts of nearly ten frames, a seventh of all: more than the repairs of one block.
+#[test]
+fn blocks_that_take_turns_bear_bursts_that_one_block_does_not() {
+    for link in [
+        "rate = \"20Mbps\"\ndelay = \"5ms\"\ngemodel = \"2% 12%\"",
+        "kind = \"wavelan\"\nrate = \"10Mbps\"\narq = \"none\"\ngemodel = \"2% 12%\"",
+    ] {
+        let with = |fec: &str| whole(&format!("{link}\nfec = \"{fec}\"")).0;
+        let [one, eight] = ["8/12:1s", "8/12:2s,interleave:8"].map(with);
+        assert!(1.0 - eight < 0.7 * (1.0 - one), "{link}: {eight} instead of {one}");
+    }
+}
+
 /// At this rate three packets in four are damaged: as losses they would be far too many for a
 /// third more frames.
 #[test]

@@ -6,17 +6,21 @@ use core::str::FromStr;
 use windfall_base::{Duration, Probability};
 use windfall_fec::MOST_COVERED;
 
-/// The time that a receiver waits for repairs where the text does not say.
+/// The time that a receiver waits for repairs where the text does not say, for each of the blocks
+/// that take turns.
 const DELAY: Duration = Duration::from_millis(40);
 /// The longest that it may wait.
 const LONGEST_DELAY: Duration = Duration::from_secs(10);
+/// Blocks that take turns at most.
+const DEEPEST: u8 = 16;
 /// The share of repairs is counted in millionths.
 pub(super) const WHOLE: u32 = 1_000_000;
 
 /// A code across packets.
 ///
-/// The text is `8/12`, or `8/12:40ms`, for a block code, and `window:32:25%:40ms` for a code over a
-/// sliding window; the time is the delay.
+/// The text is `8/12`, or `8/12:40ms`, for a block code, `8/12,interleave:4` or
+/// `8/12:160ms,interleave:4` for blocks that take turns, and `window:32:25%:40ms` for a code over
+/// a sliding window; the time is the delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepairConfig {
     /// The code that makes the repairs.
@@ -35,6 +39,9 @@ pub enum RepairCode {
         packets: u8,
         /// Repairs behind it, 1 to 128.
         repairs: u8,
+        /// Blocks whose packets take turns: 1, 2, 4, 8 or 16. Of a burst of lost frames each has
+        /// an equal part.
+        depth: u8,
     },
     /// Repairs between the packets, each of the last packets.
     Window {
@@ -53,6 +60,15 @@ impl RepairCode {
             Self::Block { packets, .. } | Self::Window { packets, .. } => packets as usize,
         }
     }
+
+    /// Returns the number of blocks whose packets take turns.
+    #[must_use]
+    pub const fn depth(self) -> u8 {
+        match self {
+            Self::Block { depth, .. } => depth,
+            Self::Window { .. } => 1,
+        }
+    }
 }
 
 /// The text is none of a code across packets.
@@ -63,8 +79,10 @@ pub struct ParseRepairError {
     fix: &'static str,
 }
 
-const FORMS: &str = "write packets/all of a block as 8/12 or 8/12:40ms, or \
+const FORMS: &str = "write packets/all of a block as 8/12, 8/12:40ms or 8/12,interleave:4, or \
                      window:packets:share:delay as window:32:25%:40ms";
+const DEPTH: &str = "2, 4, 8 or 16 blocks take turns: 8/12,interleave:4";
+const SPREAD: &str = "a window spreads its repairs by itself: interleave a block, as 8/12";
 const PACKETS: &str = "a repair covers 1 to 128 packets";
 const ALL: &str = "a block has more frames than packets, by 1 to 128 repairs: 8/12 adds 4 to 8";
 const SHARE: &str = "the share of repairs is 0.1% to 100% of the packets";
@@ -85,8 +103,17 @@ impl FromStr for RepairConfig {
             let fits = |time: &Duration| (Duration::from_nanos(2)..=LONGEST_DELAY).contains(time);
             time.filter(fits).ok_or(fail(WAIT))
         };
-        let parts: Vec<&str> = text.trim().split(':').collect();
+        let (code, depth) = match text.trim().split_once(',') {
+            None => (text.trim(), 1),
+            Some((code, turns)) => {
+                let depth = turns.trim().strip_prefix("interleave:").ok_or(fail(FORMS))?;
+                let fits = |depth: &u8| depth.is_power_of_two() && (2..=DEEPEST).contains(depth);
+                (code, depth.parse().ok().filter(fits).ok_or(fail(DEPTH))?)
+            }
+        };
+        let parts: Vec<&str> = code.split(':').collect();
         let (block, time) = match parts[..] {
+            ["window", ..] if depth > 1 => return Err(fail(SPREAD)),
             ["window", count, share, time] => {
                 let share = share.parse::<Probability>().map_err(|_| fail(SHARE))?;
                 let share = (share.get() * f64::from(WHOLE)).round() as u32;
@@ -96,7 +123,7 @@ impl FromStr for RepairConfig {
                 let code = RepairCode::Window { packets: packets(count)?, share };
                 return Ok(Self { code, delay: delay(time)? });
             }
-            [block] => (block, DELAY),
+            [block] => (block, DELAY * u64::from(depth)),
             [block, time] if block != "window" => (block, delay(time)?),
             _ => return Err(fail(FORMS)),
         };
@@ -105,7 +132,7 @@ impl FromStr for RepairConfig {
         let all = all.parse::<u16>().map_err(|_| fail(ALL))?;
         let repairs = all.checked_sub(packets.into()).filter(|it| (1..=128).contains(it));
         let repairs = repairs.ok_or(fail(ALL))? as u8;
-        Ok(Self { code: RepairCode::Block { packets, repairs }, delay: time })
+        Ok(Self { code: RepairCode::Block { packets, repairs, depth }, delay: time })
     }
 }
 
@@ -113,9 +140,12 @@ impl fmt::Display for RepairConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let delay = self.delay;
         match self.code {
-            RepairCode::Block { packets, repairs } => {
+            RepairCode::Block { packets, repairs, depth } => {
                 write!(f, "{packets}/{}", u16::from(packets) + u16::from(repairs))?;
-                if delay == DELAY { Ok(()) } else { write!(f, ":{delay}") }
+                if delay != DELAY * u64::from(depth) {
+                    write!(f, ":{delay}")?;
+                }
+                if depth > 1 { write!(f, ",interleave:{depth}") } else { Ok(()) }
             }
             RepairCode::Window { packets, share } => {
                 let percent = f64::from(share) * 100.0 / f64::from(WHOLE);

@@ -27,16 +27,27 @@ pub struct RepairSender {
 #[derive(Debug)]
 struct Stream {
     id: u32,
-    encoder: PacketEncoder,
-    /// The tags of the packets in the window.
-    tags: VecDeque<Option<Tag>>,
-    /// Repairs that are due for the packets so far, in millionths.
-    credit: u32,
+    /// The number of the next packet.
+    next: u32,
+    /// Those whose packets take turns.
+    lanes: Vec<Lane>,
     /// When repairs become due even if no further packet comes.
     due: Option<Instant>,
     /// The beginning of the last packet, and its class.
     before: Vec<u8>,
     class: Class,
+}
+
+/// Packets of a stream with repairs of their own.
+#[derive(Debug)]
+struct Lane {
+    encoder: PacketEncoder,
+    /// The tags of the packets in the window.
+    tags: VecDeque<Option<Tag>>,
+    /// The number of the last packet.
+    last: u32,
+    /// Repairs that are due for the packets so far, in millionths.
+    credit: u32,
 }
 
 impl RepairSender {
@@ -89,9 +100,8 @@ impl Stream {
     fn new(id: u32, code: RepairCode) -> Self {
         Self {
             id,
-            encoder: PacketEncoder::new(code.covered()),
-            tags: VecDeque::new(),
-            credit: 0,
+            next: 0,
+            lanes: (0..code.depth()).map(|_| Lane::new(code)).collect(),
             due: None,
             before: Vec::new(),
             class: Class::NONE,
@@ -103,12 +113,11 @@ impl Stream {
         let right = frame_check(&slices);
         // A right check would vouch for damage that is known.
         let check = if frame.damage.is_damaged() { right.map(|byte| !byte) } else { right };
-        let number = self.encoder.push(&symbol(&slices, check));
+        let number = self.next;
+        self.next = self.next.wrapping_add(1);
+        let lane = number as usize % self.lanes.len();
+        self.lanes[lane].push(config.code, number, &symbol(&slices, check), frame.tag);
         self.before = frame.payload.prefix(before).into();
-        if self.tags.len() == config.code.covered() {
-            self.tags.pop_front();
-        }
-        self.tags.push_back(frame.tag);
         let accept_damaged = frame.class.accept_damaged;
         let kind = Covered::Packet { check, accept_damaged };
         frame.payload =
@@ -118,57 +127,101 @@ impl Stream {
             frame.class.accept_damaged = None;
         }
         self.class = frame.class;
-        self.credit = match config.code {
-            RepairCode::Block { packets, repairs } => {
-                let all = self.encoder.len() as u64 * u64::from(repairs) * u64::from(WHOLE);
-                all.div_ceil(u64::from(packets)) as u32
-            }
-            RepairCode::Window { share, .. } => self.credit + share,
+        // Repairs that come when a packet is worthless are worthless themselves.
+        let patience = frame.class.lifetime.unwrap_or(config.delay).min(config.delay);
+        let due = now + patience / 2;
+        let starts_anew = matches!(config.code, RepairCode::Window { .. });
+        self.due = match self.due {
+            Some(before) if !starts_anew => Some(before.min(due)),
+            _ => Some(due),
         };
-        let is_first = self.due.is_none() || matches!(config.code, RepairCode::Window { .. });
-        if is_first {
-            self.due = Some(now + config.delay / 2);
-        }
     }
 
     /// Makes the repairs that are due after a packet.
     fn repair(&mut self, code: RepairCode, repairs: &mut VecDeque<Frame>) {
         let is_complete = match code {
-            RepairCode::Block { packets, .. } => self.encoder.len() == usize::from(packets),
+            RepairCode::Block { packets, .. } => {
+                self.lanes.iter().all(|lane| lane.encoder.len() == usize::from(packets))
+            }
             RepairCode::Window { .. } => true,
         };
-        if is_complete && self.credit >= WHOLE {
-            self.emit(code, self.credit / WHOLE, repairs);
+        if is_complete && self.lanes[0].credit >= WHOLE {
+            self.emit(code, |lane| lane.credit / WHOLE, repairs);
         }
     }
 
     /// Makes the repairs of packets after which no other comes.
     fn finish(&mut self, code: RepairCode, repairs: &mut VecDeque<Frame>) {
-        self.emit(code, self.credit.div_ceil(WHOLE), repairs);
+        self.emit(code, |lane| lane.credit.div_ceil(WHOLE), repairs);
         self.due = None;
     }
 
-    fn emit(&mut self, code: RepairCode, count: u32, repairs: &mut VecDeque<Frame>) {
-        repairs.extend((0..count).map_while(|_| self.next_repair()));
-        self.credit = self.credit.saturating_sub(count * WHOLE);
-        if self.credit == 0 {
+    /// Makes repairs, as many of each lane as `count` says; they take turns as its packets do.
+    fn emit(
+        &mut self,
+        code: RepairCode,
+        count: impl Fn(&Lane) -> u32,
+        repairs: &mut VecDeque<Frame>,
+    ) {
+        let counts: Vec<u32> = self.lanes.iter().map(count).collect();
+        for turn in 0..counts.iter().copied().max().unwrap_or(0) {
+            for lane in (0..counts.len()).filter(|lane| turn < counts[*lane]) {
+                repairs.extend(self.next_repair(lane));
+            }
+        }
+        for (lane, count) in self.lanes.iter_mut().zip(counts) {
+            lane.credit = lane.credit.saturating_sub(count * WHOLE);
+        }
+        if self.lanes.iter().all(|lane| lane.credit == 0) {
             self.due = None;
         }
         if let RepairCode::Block { .. } = code {
-            self.encoder.begin();
-            self.tags.clear();
-            (self.credit, self.due) = (0, None);
+            self.lanes.iter_mut().for_each(Lane::begin);
+            self.due = None;
         }
     }
 
-    fn next_repair(&mut self) -> Option<Frame> {
-        let (cover, sum) = self.encoder.repair()?;
+    fn next_repair(&mut self, lane: usize) -> Option<Frame> {
+        let depth = self.lanes.len() as u32;
+        let lane = &mut self.lanes[lane];
+        let (cover, sum) = lane.encoder.repair()?;
+        let first = lane.last.wrapping_sub((u32::from(cover.count) - 1) * depth);
         let before = self.before.len() as u8;
         let kind = Covered::Repair { count: cover.count, row: cover.row, before };
         let payload = [&self.before[..], &sum].concat().into();
-        let trailer = RepairTrailer { stream: self.id, number: cover.first, kind };
+        let trailer = RepairTrailer { stream: self.id, number: first, kind };
         let mut frame = Frame::packet(trailer::append(&payload, &trailer)).with_class(self.class);
-        frame.covers = Some(self.tags.iter().copied().collect::<Arc<[_]>>());
+        frame.covers = Some(lane.tags.iter().copied().collect::<Arc<[_]>>());
         Some(frame)
+    }
+}
+
+impl Lane {
+    fn new(code: RepairCode) -> Self {
+        let encoder = PacketEncoder::new(code.covered());
+        Self { encoder, tags: VecDeque::new(), last: 0, credit: 0 }
+    }
+
+    fn push(&mut self, code: RepairCode, number: u32, symbol: &[u8], tag: Option<Tag>) {
+        self.encoder.push(symbol);
+        self.last = number;
+        if self.tags.len() == code.covered() {
+            self.tags.pop_front();
+        }
+        self.tags.push_back(tag);
+        self.credit = match code {
+            RepairCode::Block { packets, repairs, .. } => {
+                let all = self.encoder.len() as u64 * u64::from(repairs) * u64::from(WHOLE);
+                all.div_ceil(u64::from(packets)) as u32
+            }
+            RepairCode::Window { share, .. } => self.credit + share,
+        };
+    }
+
+    /// Begins a block.
+    fn begin(&mut self) {
+        self.encoder.begin();
+        self.tags.clear();
+        self.credit = 0;
     }
 }

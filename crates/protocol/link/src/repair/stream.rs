@@ -15,6 +15,10 @@ use crate::output::Output;
 /// Packets kept, in multiples of what a repair covers.
 const KEPT: usize = 2;
 
+/// The place of packet 0, of which no turn begins anew: as many may be before it as numbers tell
+/// apart.
+const FIRST: u64 = 1 << 40;
+
 /// A packet that was not passed up.
 #[derive(Debug)]
 struct Waiting {
@@ -34,9 +38,11 @@ enum What {
 pub(super) struct ReceivingStream {
     pub(super) id: u32,
     config: RepairConfig,
-    decoder: PacketDecoder,
-    /// The first packet that was neither passed up nor given up.
-    next: Seq32,
+    /// One for each block whose packets take turns.
+    decoders: Vec<PacketDecoder>,
+    /// The first packet that was neither passed up nor given up: its number is the lower half.
+    /// What does not wrap around tells whose turn each packet was, and the how manieth.
+    next: u64,
     /// Packet `next + i` at place `i`.
     waiting: VecDeque<Waiting>,
 }
@@ -44,11 +50,13 @@ pub(super) struct ReceivingStream {
 impl ReceivingStream {
     /// A stream of which `number` is heard first.
     pub(super) fn new(id: u32, config: RepairConfig, number: u32) -> Self {
+        let depth = config.code.depth();
         let kept = KEPT * config.code.covered();
         // The packets before the first that is heard of a new stream may be made from repairs.
-        let next = if (number as usize) < kept { 0 } else { number };
-        let decoder = PacketDecoder::new(kept);
-        Self { id, config, decoder, next: Seq32(next), waiting: VecDeque::new() }
+        let is_new = (number as usize) < kept * usize::from(depth);
+        let next = FIRST + if is_new { 0 } else { u64::from(number) };
+        let decoders = (0..depth).map(|_| PacketDecoder::new(kept)).collect();
+        Self { id, config, decoders, next, waiting: VecDeque::new() }
     }
 
     /// Packets that wait here.
@@ -66,7 +74,8 @@ impl ReceivingStream {
     ) {
         let slices = frame.payload.slices();
         let is_right = frame_check(&slices) == check;
-        self.decoder.take_packet(number, &symbol(&slices, check), !is_right);
+        let (lane, own) = self.turn(number);
+        self.decoders[lane].take_packet(own, &symbol(&slices, check), !is_right);
         let Some(place) = self.reach(now, number, out) else {
             let reason = if is_right { DropReason::Duplicate } else { DropReason::FrameCheck };
             return out.discard(&frame, reason);
@@ -88,7 +97,7 @@ impl ReceivingStream {
                 out.discard(&frame, reason);
             }
         }
-        self.solve(out);
+        self.solve(lane, out);
         self.release(now, out);
     }
 
@@ -103,10 +112,13 @@ impl ReceivingStream {
         if !cover.is_legal() || usize::from(cover.count) > self.config.code.covered() {
             return;
         }
-        let last = cover.first.wrapping_add(u32::from(cover.count) - 1);
+        let depth = u32::from(self.config.code.depth());
+        let (lane, first) = self.turn(cover.first);
+        let covered = (0..u32::from(cover.count)).map(|i| cover.first.wrapping_add(i * depth));
+        let last = cover.first.wrapping_add((u32::from(cover.count) - 1) * depth);
         self.reach(now, last, out);
         let tags = frame.covers.iter().flat_map(|tags| tags.iter());
-        for (number, tag) in cover.numbers().zip(tags) {
+        for (number, tag) in covered.zip(tags) {
             if let Some(place) = self.place(number)
                 && let What::Missing(known) = &mut self.waiting[place].what
             {
@@ -114,15 +126,18 @@ impl ReceivingStream {
             }
         }
         let is_damaged = frame.damage.is_damaged();
-        if self.decoder.take_repair(cover, &frame.payload.to_bytes(), is_damaged) {
-            self.solve(out);
+        let cover = Cover { first, ..cover };
+        if self.decoders[lane].take_repair(cover, &frame.payload.to_bytes(), is_damaged) {
+            self.solve(lane, out);
         }
         self.release(now, out);
     }
 
-    /// Puts the packets in their places that the repairs so far make.
-    fn solve(&mut self, out: &mut Output<'_>) {
-        for (number, symbol) in self.decoder.solve(|symbol| packet_of(symbol).is_some()) {
+    /// Puts the packets in their places that the repairs of a block make so far.
+    fn solve(&mut self, lane: usize, out: &mut Output<'_>) {
+        let depth = u32::from(self.config.code.depth());
+        for (own, symbol) in self.decoders[lane].solve(|symbol| packet_of(symbol).is_some()) {
+            let number = own.wrapping_mul(depth).wrapping_add(lane as u32);
             let (Some(place), Some(packet)) = (self.place(number), packet_of(&symbol)) else {
                 continue;
             };
@@ -172,7 +187,7 @@ impl ReceivingStream {
 
     fn advance(&mut self, out: &mut Output<'_>) {
         let Some(first) = self.waiting.pop_front() else { return };
-        self.next = self.next.next();
+        self.next += 1;
         match first.what {
             What::Missing(_) => {}
             What::Damaged { frame, accepted } => out.finish(frame, accepted),
@@ -183,13 +198,13 @@ impl ReceivingStream {
     /// The place of a packet, before which the others are missing that have not come; `None` if it
     /// was passed up or given up.
     fn reach(&mut self, now: Instant, number: u32, out: &mut Output<'_>) -> Option<usize> {
-        let ahead = usize::try_from(Seq32(number).distance_from(self.next)).ok()?;
-        let room = KEPT * self.config.code.covered();
+        let ahead = usize::try_from(self.distance(number)).ok()?;
+        let room = KEPT * self.config.code.covered() * usize::from(self.config.code.depth());
         // What no repair covers any more does not hold up the others.
         let beyond = (ahead + 1).saturating_sub(room);
         (0..beyond.min(self.waiting.len())).for_each(|_| self.advance(out));
         let place = ahead.min(room - 1);
-        self.next = Seq32(number) + (place as u32).wrapping_neg();
+        self.next = self.position(number) - place as u64;
         while self.waiting.len() <= place {
             self.waiting.push_back(Waiting { since: now, what: What::Missing(None) });
         }
@@ -197,7 +212,23 @@ impl ReceivingStream {
     }
 
     fn place(&self, number: u32) -> Option<usize> {
-        let place = usize::try_from(Seq32(number).distance_from(self.next)).ok()?;
+        let place = usize::try_from(self.distance(number)).ok()?;
         (place < self.waiting.len()).then_some(place)
+    }
+
+    /// The distance of a packet from the next one, ahead of it if positive.
+    fn distance(&self, number: u32) -> i32 {
+        Seq32(number).distance_from(Seq32(self.next as u32))
+    }
+
+    /// The place of a packet among all of the stream.
+    fn position(&self, number: u32) -> u64 {
+        self.next.wrapping_add_signed(i64::from(self.distance(number)))
+    }
+
+    /// Whose turn a packet was, and its number there.
+    fn turn(&self, number: u32) -> (usize, u32) {
+        let (position, depth) = (self.position(number), u64::from(self.config.code.depth()));
+        ((position % depth) as usize, (position / depth) as u32)
     }
 }

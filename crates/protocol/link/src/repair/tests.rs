@@ -119,6 +119,141 @@ fn lost_packets_are_made_again_in_order() {
     }
 }
 
+/// The packets that a block code brings through a pattern of losses: those that arrive, and all of
+/// a block that lacks no more frames than it has repairs.
+fn expected(depth: usize, packets: u64, lost: &[bool]) -> Vec<u64> {
+    let mut arrive = Vec::new();
+    for (first, frames) in (0..packets).step_by(8 * depth).zip(lost.chunks(12 * depth)) {
+        for place in 0..8 * depth {
+            let own = frames.iter().skip(place % depth).step_by(depth);
+            let is_whole = own.filter(|lost| **lost).count() <= 4;
+            if is_whole || !frames[place] {
+                arrive.push(first + place as u64);
+            }
+        }
+    }
+    arrive
+}
+
+#[test]
+fn blocks_that_take_turns_share_a_burst() {
+    // Bursts of a mean of 8 frames, after Gilbert; a twelfth of the frames is lost.
+    let packets = 1_280;
+    let mut air = Stream::new(Seed(7), "bursts");
+    let mut is_bad = false;
+    let mut step = |_| {
+        is_bad = air.unit() < if is_bad { 7.0 / 8.0 } else { 1.0 / 88.0 };
+        is_bad
+    };
+    let lost: Vec<bool> = (0..packets * 12 / 8).map(&mut step).collect();
+    let mut arrived = Vec::new();
+    for (text, depth) in [
+        ("8/12", 1),
+        ("8/12,interleave:2", 2),
+        ("8/12,interleave:4", 4),
+        ("8/12,interleave:16", 16),
+    ] {
+        let run = run(text, packets as u64, false, |number, _| lost[number]);
+        assert_eq!(run.numbers(), expected(depth, packets as u64, &lost), "{text}");
+        arrived.push(run.delivered.len());
+    }
+    assert!(arrived.is_sorted() && arrived[0] < packets - 40, "{arrived:?}");
+    assert!(arrived[3] > packets - 10, "{arrived:?}");
+}
+
+#[test]
+fn of_a_burst_as_long_as_all_their_repairs_nothing_is_lost() {
+    for first in 0..48 {
+        let is_lost = |number: usize| (first..first + 16).contains(&(number % 96));
+        let run = run("8/12,interleave:4", 320, false, |number, _| is_lost(number));
+        assert_eq!(run.numbers(), (0..320).collect::<Vec<_>>(), "from {first}");
+        let late = run.delivered.iter().map(|(at, it)| {
+            let sent = it.tag.map_or(0, |tag| tag.0);
+            *at - (Instant::START + STEP * sent)
+        });
+        // A frame waits for the repairs behind the turn of its block.
+        assert!(late.max() <= Some(STEP * 32), "from {first}");
+    }
+}
+
+/// Nothing goes back to the sender, so each receiver of a group repairs what it lost itself.
+#[test]
+fn every_receiver_of_a_group_repairs_bursts_of_its_own() {
+    let mut sender = RepairSender::new(config("8/12,interleave:4"));
+    let mut group = [(); 3].map(|()| RepairReceiver::new(config("8/12,interleave:4"), false));
+    let mut delivered = [const { Vec::new() }; 3];
+    let (mut number, mut burst) = (0, Stream::new(Seed(3), "bursts"));
+    let mut first = [0; 3];
+    for step in 0..640 {
+        let now = Instant::START + STEP * step;
+        let mut frame = packet(step, 200);
+        sender.protect(now, 9, 20, &mut frame);
+        for frame in [frame].into_iter().chain(core::iter::from_fn(|| sender.poll_repair())) {
+            for (receiver, first) in group.iter_mut().zip(&mut first) {
+                // Of each 48 frames 16 in a row are lost, elsewhere for each receiver.
+                if number % 48 == 0 {
+                    *first = burst.below(33);
+                }
+                if !(*first..*first + 16).contains(&(number % 48)) {
+                    receiver.handle_frame(now, frame.clone());
+                }
+            }
+            number += 1;
+        }
+        for (receiver, delivered) in group.iter_mut().zip(&mut delivered) {
+            let arrived = core::iter::from_fn(|| receiver.poll_delivery());
+            delivered.extend(arrived.map(|frame| frame.payload));
+        }
+    }
+    let sent: Vec<_> = (0..640).map(|step| packet(step, 200).payload).collect();
+    delivered.iter().for_each(|delivered| assert_eq!(*delivered, sent));
+}
+
+#[test]
+fn numbers_may_begin_anew_while_blocks_take_turns() {
+    // The sender's numbers are as far in each block: one before a number of coefficients.
+    let mut encoder = windfall_fec::PacketEncoder::new(2);
+    (0..127).for_each(|_| _ = encoder.push(&[0]));
+    encoder.begin();
+    let begin = 4_u32.wrapping_neg();
+    let code = config("2/3,interleave:4");
+    let mut stream = stream::ReceivingStream::new(1, code, begin);
+    let (mut deliveries, mut events) = Default::default();
+    let mut out = crate::output::Output { deliveries: &mut deliveries, events: &mut events };
+    // Eight packets on both sides of the last number, one of them lost.
+    for number in (0..8).map(|i| begin.wrapping_add(i)) {
+        let frame = packet(u64::from(number), 40);
+        let slices = frame.payload.slices();
+        let check = windfall_wire_link::check::frame_check(&slices);
+        let symbol = windfall_wire_link::repair::symbol(&slices, check);
+        if number % 4 == 1 {
+            encoder.push(&symbol);
+        }
+        if number != 1 {
+            stream.take_packet(Instant::START, (number, check, false), frame, &mut out);
+        }
+    }
+    let (cover, sum) = encoder.repair().expect("a repair");
+    let cover = windfall_fec::Cover { first: begin + 1, ..cover };
+    let frame = Frame::packet(sum);
+    stream.take_repair(Instant::START, cover, &frame, &mut out);
+    assert_eq!(deliveries.len(), 8, "{deliveries:?}");
+}
+
+#[test]
+fn repairs_come_before_a_packet_is_worthless() {
+    for (lifetime, due) in [(None, 80), (Some(20), 10), (Some(500), 80)] {
+        let mut sender = RepairSender::new(config("8/12,interleave:4"));
+        let lifetime = lifetime.map(Duration::from_millis);
+        let mut frame = packet(1, 50).with_class(Class { lifetime, ..Class::NONE });
+        sender.protect(Instant::START, 1, 0, &mut frame);
+        let (at, _) = sender.poll_timeout().expect("a block that is open");
+        assert_eq!(at, Instant::START + Duration::from_millis(due));
+        sender.handle_timeout(at);
+        assert!(sender.poll_repair().is_some() && sender.poll_timeout().is_none());
+    }
+}
+
 #[test]
 fn damaged_packets_are_put_right_where_losses_of_as_many_could_not_be() {
     let mut air = Stream::new(Seed(4), "air");
@@ -197,13 +332,29 @@ fn damage_that_the_sender_knows_of_is_not_vouched_for() {
 
 #[test]
 fn texts_are_read_and_written() {
-    for text in ["8/12", "8/12:20ms", "1/129", "128/256", "window:32:25%:40ms", "window:1:100%:1s"]
-    {
+    for text in [
+        "8/12",
+        "8/12:20ms",
+        "1/129",
+        "128/256",
+        "8/12,interleave:4",
+        "8/12:40ms,interleave:4",
+        "window:32:25%:40ms",
+        "window:1:100%:1s",
+    ] {
         assert_eq!(config(text).to_string(), text);
         assert_eq!(config(&config(text).to_string()), config(text));
     }
     assert_eq!(config("8/12:40ms").to_string(), "8/12");
+    assert_eq!(config("8/12:160ms,interleave:4").to_string(), "8/12,interleave:4");
     for (text, fix) in [
+        ("8/12,interleave:1", "2, 4, 8 or 16"),
+        ("8/12,interleave:3", "2, 4, 8 or 16"),
+        ("8/12,interleave:32", "2, 4, 8 or 16"),
+        ("8/12,interleave:many", "2, 4, 8 or 16"),
+        ("8/12,deep:4", "write packets/all"),
+        ("8/12,interleave:4:40ms", "2, 4, 8 or 16"),
+        ("window:32:25%:40ms,interleave:4", "interleave a block"),
         ("", "write packets/all"),
         ("8", "write packets/all"),
         ("0/4", "1 to 128 packets"),
@@ -232,11 +383,12 @@ proptest! {
     #[test]
     fn nothing_false_is_passed_up(
         seed: u64,
-        code in 0..4_usize,
+        code in 0..5_usize,
         loss in 0.0..0.5_f64,
         rate in 0.0..0.002_f64,
     ) {
-        let text = ["8/12", "3/4:5ms", "window:8:50%:20ms", "window:32:25%:100ms"][code];
+        let window = ["window:8:50%:20ms", "window:32:25%:100ms"];
+        let text = ["8/12", "3/4:5ms", window[0], window[1], "4/6,interleave:8"][code];
         let mut air = Stream::new(Seed(seed), "air");
         let run = run(text, 150, false, |_, frame| {
             invert(frame, rate, &mut air);
@@ -252,9 +404,11 @@ proptest! {
             (any::<u32>(), 0..300_u32, any::<[u8; 4]>(), prop::collection::vec(any::<u8>(), 0..60)),
             0..60,
         ),
+        deep: bool,
     ) {
         use windfall_wire_link::repair::{Covered, RepairTrailer};
-        let mut receiver = RepairReceiver::new(config("window:8:50%:20ms"), true);
+        let text = if deep { "8/12,interleave:2" } else { "window:8:50%:20ms" };
+        let mut receiver = RepairReceiver::new(config(text), true);
         for (step, (stream, number, [a, b, c, d], bytes)) in (0..).zip(frames) {
             let now = Instant::START + STEP * step;
             let number = if d & 0x40 == 0 { number } else { stream };
@@ -271,7 +425,7 @@ proptest! {
             receiver.handle_timeout(now);
             while receiver.poll_delivery().is_some() {}
             while receiver.poll_event().is_some() {}
-            prop_assert!(receiver.held() <= MOST_STREAMS * 16);
+            prop_assert!(receiver.held() <= MOST_STREAMS * 32);
         }
     }
 }

@@ -1,0 +1,58 @@
+//! Whether a code across packets fits what it codes.
+
+use windfall_link::RepairConfig;
+use windfall_link::repair::MOST_OVERHEAD;
+
+use super::Checked;
+use crate::error::Fault;
+use crate::link::{Link, LinkKind};
+use crate::model::Scenario;
+use crate::values::Get;
+use crate::wifi::MAX_MTU;
+
+/// Stations of a radio share one code across packets, and a frame has room for its repairs; frames
+/// of blocks have a code of their own.
+pub(super) fn check(link: &Link) -> Checked {
+    let directions = [&link.both, &link.uplink, &link.downlink];
+    let Some(fec) = directions.into_iter().find_map(|it| it.fec.as_ref()) else { return Ok(()) };
+    let fault = |message: String| Err(Fault::at(fec.span(), message));
+    if directions.into_iter().any(|it| it.policy.is_some()) {
+        return fault("fec and policy both code packets: remove one of them".to_owned());
+    }
+    if link.kind() != LinkKind::Pipe && (link.uplink.fec.is_some() || link.downlink.fec.is_some()) {
+        return fault("the stations of a radio share one code: set fec on the link".to_owned());
+    }
+    let longest = link.kind().phy().map_or(u16::MAX, |_| MAX_MTU);
+    let most = usize::from(longest) - MOST_OVERHEAD;
+    if usize::from(link.mtu()) > most {
+        let mtu = link.mtu();
+        return fault(format!("fec leaves no room for packets of {mtu} bytes: add mtu = {most}"));
+    }
+    Ok(())
+}
+
+/// A packet that waits for repairs beyond its lifetime is worthless when they come.
+pub(super) fn check_lifetimes(scenario: &Scenario) -> Checked {
+    let lifetimes = scenario.flows.iter();
+    let lifetimes = lifetimes.filter_map(|flow| Some((flow.lifetime.value()?, &flow.name)));
+    let Some((lifetime, name)) = lifetimes.min_by_key(|(lifetime, _)| *lifetime) else {
+        return Ok(());
+    };
+    let ends = |link| [Link::direction(link, true), Link::direction(link, false)];
+    for fec in scenario.links.iter().flat_map(ends).filter_map(|direction| direction.fec) {
+        let RepairConfig { delay, .. } = *fec.get_ref();
+        if delay > lifetime {
+            let (name, fitting) =
+                (name.get_ref(), RepairConfig { delay: lifetime, ..*fec.get_ref() });
+            let message = format!(
+                "fec waits {delay} for repairs, longer than the lifetime of flow \"{name}\", \
+                 {lifetime}: write \"{fitting}\" or less"
+            );
+            return Err(Fault::at(fec.span(), message));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
