@@ -4,7 +4,8 @@
 //! come out whichever instructions the processor has; the fastest are chosen at run time.
 //! [`ConvolutionalCode`], [`Puncturing`], [`SymbolInterleaver`] and [`Viterbi`] are the chain of
 //! 802.11a/g; [`tch_f96`] is that of GSM's data channel at 9.6 kb/s. [`PacketEncoder`] and
-//! [`PacketDecoder`] code across packets: in blocks, or in a sliding window.
+//! [`PacketDecoder`] code across packets: in blocks, or in a sliding window. [`copies`] makes the
+//! right bytes of damaged copies of them.
 //!
 //! ```
 //! use windfall_fec::ReedSolomon;
@@ -22,6 +23,7 @@
 //! ```
 
 mod convolutional;
+pub mod copies;
 mod field;
 mod interleaver;
 mod lanes;

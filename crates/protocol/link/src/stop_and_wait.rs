@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 
 use windfall_base::seq::Seq16;
 use windfall_base::{Check, DropReason, Frame, Instant};
+use windfall_fec::copies::Copies;
 use windfall_wire_link::pipe::Number;
 use windfall_wire_link::wavelan::Feedback;
 
-use crate::combine::Copies;
+use crate::combine::mend;
 use crate::event::LinkEvent;
 use crate::framing::{Opened, open};
 use crate::output::Output;
@@ -119,7 +120,7 @@ impl StopAndWait {
                 (*number, *copies) = (seq, Copies::default());
             }
             if !known && unit.damage.frame != Check::Good {
-                copies.mend(&mut unit, mismatch, usize::MAX, &mut out);
+                mend(copies, &mut unit, mismatch, usize::MAX, &mut out);
             }
         }
         let good = unit.damage.frame == Check::Good;

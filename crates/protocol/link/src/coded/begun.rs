@@ -4,12 +4,12 @@ use core::ops::Range;
 
 use arrayvec::ArrayVec;
 use windfall_base::{Check, Damage, Frame, RangeSet, Tag};
+use windfall_fec::copies::Copies;
 use windfall_wire_link::check::{FCS_LEN, frame_check};
 use windfall_wire_link::coded::{Fate, Head, Level, MAX_BLOCKS};
 
 use super::blocks::{self, Blocks};
 use super::stream::inverted;
-use crate::combine::Copies;
 use crate::event::LinkEvent;
 use crate::output::Output;
 

@@ -5,12 +5,12 @@
 
 use arrayvec::ArrayVec;
 use windfall_base::Payload;
+use windfall_fec::copies::{Copies, mixtures};
 use windfall_wire_link::check::block_check;
 use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Fate, Head, Level, MAX_BLOCKS};
 
 use super::codes::code;
 use super::stream::PacketStream;
-use crate::combine::{Copies, mixtures};
 
 /// Pieces into which the difference of two copies of a block is cut: the check of a block has half
 /// the bits of that of a packet, and each mixture costs a decoding.

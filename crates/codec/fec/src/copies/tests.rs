@@ -1,0 +1,46 @@
+use proptest::prelude::*;
+
+use super::*;
+
+proptest! {
+    #[test]
+    fn most_is_the_majority_of_each_bit(words in prop::collection::vec(any::<u64>(), 1..=15)) {
+        let half = words.len() / 2;
+        let expected = (0..64).fold(0, |all, bit| {
+            let set = words.iter().filter(|word| *word >> bit & 1 == 1).count();
+            all | u64::from(set > half) << bit
+        });
+        prop_assert_eq!(most(words.into_iter().map(|word| [word]), half), [expected]);
+    }
+
+    #[test]
+    fn pieces_hold_every_difference_and_are_few(
+        a in prop::collection::vec(0..4_u8, 0..200),
+        b in prop::collection::vec(0..4_u8, 200),
+        most in 1..=MOST_PIECES,
+    ) {
+        let b = &b[..a.len()];
+        let pieces = pieces_of(&a, b, most);
+        prop_assert!(pieces.len() <= most);
+        for at in 0..a.len() {
+            let holding = pieces.iter().filter(|(first, last)| (*first..=*last).contains(&at));
+            let count = holding.count();
+            prop_assert!(count <= 1 && (count == 1 || a[at] == b[at]), "{}", at);
+        }
+    }
+
+    /// Words and the bytes behind them say the same.
+    #[test]
+    fn a_majority_is_that_of_each_byte(
+        copies in prop::collection::vec(prop::collection::vec(any::<u8>(), 150), 3..=9),
+    ) {
+        let mut kept = Copies::default();
+        copies[1..].iter().for_each(|copy| kept.keep(copy.clone()));
+        let odd = copies.len() - usize::from(copies.len().is_multiple_of(2));
+        let voters = || copies[1..].iter().rev().take(odd - 1).chain([&copies[0]]);
+        let expected: Vec<u8> = (0..150)
+            .map(|at| most(voters().map(|copy| [u64::from(copy[at])]), odd / 2)[0] as u8)
+            .collect();
+        prop_assert_eq!(kept.majority(&copies[0]), Some(expected));
+    }
+}
