@@ -16,7 +16,7 @@ fn main() {
 fn end(error_control: &str) -> Interface {
     let cost = Cost { per_frame: Duration::from_nanos(60), per_byte: Duration::from_nanos(1) };
     let policy = error_control.parse::<PolicyKind>();
-    let coding = policy.ok().map(|policy| Coding { policy, padded: false, cost });
+    let coding = policy.ok().map(|policy| Coding { policy: policy.into(), padded: false, cost });
     let arq = if error_control == "none" { Arq::None } else { Arq::Persistent };
     let link = LinkLayerConfig::Pipe(PipeConfig { arq, coding, ..PipeConfig::default() });
     Interface::new(InterfaceConfig { link, ..InterfaceConfig::default() }, Seed(1), "end")

@@ -27,7 +27,7 @@ use windfall_channel_trace::error_trace::ErrorTrace;
 use windfall_channel_trace::rate_trace::RateTrace;
 use windfall_conformance::Conformance;
 use windfall_layers::{LayerLog, LogWindow};
-use windfall_link::policy::{Cost, PolicyKind};
+use windfall_link::policy::{Cost, PolicyChoice, PolicyKind};
 use windfall_link::{Arq, Coding, Framing, PipeConfig};
 use windfall_mac::Address;
 use windfall_mac::wavelan::{Idle, WavelanTiming};
@@ -50,7 +50,7 @@ use windfall_wire_net::{
 };
 
 pub use circuit::{mnp, rlp, trau};
-pub use coded::coded;
+pub use coded::{coded, policy};
 pub use protected::protected;
 pub use repairs::repairs;
 pub use rtp::rtp;
@@ -65,7 +65,7 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 32] = [
+pub const ENTRIES: [Entry; 33] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
@@ -98,6 +98,7 @@ pub const ENTRIES: [Entry; 32] = [
     ("sap_offer", sap_offer),
     ("repairs", repairs),
     ("protected", protected),
+    ("policy", policy),
 ];
 
 /// An IP packet of either version, and whatever it carries.
@@ -389,7 +390,7 @@ pub fn segments(bytes: &[u8]) {
 
 /// Coded frames on a pipe.
 const CODING: Coding = Coding {
-    policy: PolicyKind::Flex,
+    policy: PolicyChoice::Named(PolicyKind::Flex),
     padded: false,
     cost: Cost { per_frame: Duration::from_nanos(60), per_byte: Duration::from_nanos(1) },
 };

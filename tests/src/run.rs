@@ -1,7 +1,7 @@
 //! Scenarios as text, run in simulated time.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::path::Path;
 
 use windfall_base::Seed;
 use windfall_network::{ElementId, LinkLedger};
@@ -21,14 +21,15 @@ pub fn pair(seconds: u64, link: &str, apps: &str) -> String {
     )
 }
 
-/// The topology of a scenario that names no files.
+/// The topology of a scenario; names of files count from the root of the workspace.
 ///
 /// # Panics
 /// If the scenario is not legal.
 #[must_use]
 pub fn topology(text: &str) -> Topology {
     let scenario = Scenario::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
-    let mut read = |_: &str| Err(io::Error::from(io::ErrorKind::NotFound));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut read = |name: &str| std::fs::read(root.join(name));
     let topology = scenario.topology(0, ("test.toml", text), &mut read);
     topology.unwrap_or_else(|error| panic!("{error}"))
 }

@@ -1,13 +1,16 @@
-//! Frames in coded blocks: those of a sender on bad air, and whatever else calls itself one.
+//! Frames in coded blocks: those of a sender on bad air, and whatever else calls itself one; and
+//! the tables of policies.
 
 use core::num::NonZeroU8;
+use std::sync::Arc;
 
 use windfall_base::{Check, Class, Duration, Frame, Instant, Seed, Stream, Tag};
 use windfall_fec::ReedSolomon;
-use windfall_link::policy::{Cost, PolicyKind};
+use windfall_link::policy::{Cost, Outcome, PolicyKind, Request};
 use windfall_link::{Arq, Coded, CodedConfig};
+use windfall_policy_file::parse_policy;
 use windfall_wire_link::check::header_check;
-use windfall_wire_link::coded::HEADER_PARITY;
+use windfall_wire_link::coded::{Fate, HEADER_PARITY, MAX_BLOCKS};
 use windfall_wire_link::pipe::HeaderBytes;
 
 /// Packets that the sender has.
@@ -21,7 +24,7 @@ pub fn coded(bytes: &[u8]) {
     let accept_damaged = wishes & 1 != 0;
     let asked = [None, Some(true), Some(false)][usize::from(wishes >> 1) % 3];
     let config = CodedConfig {
-        policy: PolicyKind::ALL[usize::from(*choice) % PolicyKind::ALL.len()],
+        policy: PolicyKind::ALL[usize::from(*choice) % PolicyKind::ALL.len()].into(),
         arq: NonZeroU8::new(choice >> 5).map_or(Arq::Persistent, Arq::Attempts),
         padded: choice & 0x10 != 0,
         accept_damaged,
@@ -30,7 +33,7 @@ pub fn coded(bytes: &[u8]) {
     };
     let class = Class { accept_damaged: asked, ..Class::default() };
     let packets: Vec<Frame> = (0..PACKETS).map(|number| packet(number, class)).collect();
-    let mut ends = [Coded::new(config), Coded::new(config)];
+    let mut ends = [Coded::new(config.clone()), Coded::new(config)];
     let (mut waiting, mut fates) = (packets.clone().into_iter(), rest);
     // Whether a forged frame has said that damage is welcome, or forged a packet whole.
     let mut forged = false;
@@ -58,6 +61,40 @@ pub fn coded(bytes: &[u8]) {
         for end in &mut ends {
             while end.poll_event().is_some() {}
         }
+    }
+}
+
+/// The file of a policy. One that is accepted goes through frames of every fate, and always has a
+/// legal frame for the next.
+pub fn policy(bytes: &[u8]) {
+    let Ok(table) = parse_policy("fuzz.toml", bytes) else { return };
+    let mut policy = Arc::new(table).build();
+    let request = Request {
+        bytes: 1_500,
+        time_left: None,
+        tries_left: None,
+        welcomes_damage: false,
+        may_be_uncoded: true,
+    };
+    for fate in bytes.iter().take(500) {
+        let tries_left = NonZeroU8::new(fate >> 6).map(|tries| tries.get().into());
+        let may_be_uncoded = fate & 8 == 0;
+        let asked = Request { tries_left, may_be_uncoded, ..request };
+        let plan = policy.plan(&asked).expect("a table sends every packet");
+        let blocks = usize::from(plan.blocks);
+        assert!((1..=MAX_BLOCKS).contains(&blocks) && (may_be_uncoded || !plan.uncoded));
+        let all = [
+            Fate::Good(0),
+            Fate::Good((plan.level.correctable() as u8).min(*fate)),
+            Fate::Failed,
+            Fate::Missing,
+            Fate::Damaged,
+            Fate::Combined,
+        ];
+        let fates: Vec<Fate> =
+            (0..blocks).map(|block| all[(usize::from(*fate) + block) % all.len()]).collect();
+        let outcome = if fate % 7 == 6 { Outcome::Silence } else { Outcome::Report(&fates) };
+        policy.learn(plan, 1_000, outcome);
     }
 }
 

@@ -5,6 +5,7 @@ mod combining;
 mod document;
 mod grid;
 mod increments;
+mod own;
 
 use std::collections::BTreeMap;
 

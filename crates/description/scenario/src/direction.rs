@@ -5,13 +5,13 @@ use windfall_channel::{
     AirConfig, Bucket, BurstWindow, Cell, Chance, GilbertElliott, Jitter, LossPattern, LossStates,
     Model, OnOff, Reorder, Surroundings, Truncation,
 };
-use windfall_link::policy::PolicyKind;
 
 use crate::queue::Queue;
 use crate::settings::{Particular, Settings, settings};
 use crate::value::Choice;
 use crate::values::{ByteRange, Get};
 use windfall_link::{Arq, RepairConfig};
+use windfall_policy_file::PolicyName;
 
 /// The part of a link that a setting of a direction describes.
 #[derive(Clone, Copy, Debug)]
@@ -210,11 +210,13 @@ settings! {
             value: "PARTS", example: "header,trailer", unset: "none", particular: Some(Aspect::Air),
             detail: "The link header, the link trailer, and frames that carry no packet.",
         }
-        /// Parity of coded frames: bold, light, robust, flex or best
-        "policy" policy: PolicyKind {
+        /// Parity of coded frames: bold, light, robust, flex or best, or a table in a file of one's
+        /// own, whose name ends in .toml
+        "policy" policy: PolicyName {
             value: "POLICY", example: "flex", unset: "frames are not coded",
             short: "Parity of coded frames", particular: Some(Aspect::Wire),
-            detail: "[coding.md](../coding.md) compares the policies.",
+            detail: "[coding.md](../coding.md) compares the policies, [policy.md](policy.md) has \
+                     the format of tables.",
         }
         /// Always give coded frames as many whole blocks as the policy says
         "padded" padded: bool {

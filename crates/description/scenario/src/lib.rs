@@ -60,6 +60,7 @@ pub use windfall_channel::{
 };
 pub use windfall_link::Arq;
 pub use windfall_link::policy::PolicyKind;
+pub use windfall_policy_file::PolicyName;
 pub use windfall_queue::Discipline;
 pub use windfall_tcp_settings::{
     TCP_SETTINGS, TcpPreset, TcpSetting, TcpSettings, TcpSettingsError,

@@ -16,8 +16,9 @@ use windfall_channel::{
 };
 use windfall_channel_trace::error_trace::{Counted, Origin};
 use windfall_channel_trace::{ErrorTrace, RateTrace};
-use windfall_link::policy::Cost;
+use windfall_link::policy::{Cost, PolicyChoice};
 use windfall_link::{Arq, Coding, Window};
+use windfall_policy_file::{PolicyName, parse_policy};
 use windfall_queue::Limits;
 use windfall_stack::{InterfaceConfig, RepairsConfig};
 
@@ -56,7 +57,7 @@ pub(crate) fn pipe(
 ) -> Result<Parts, Fault> {
     let [up, down] = [link.direction(true), link.direction(false)];
     let medium = pipe_medium(link, scenario, files)?;
-    let end = |own: &Direction, others: &Direction| {
+    let mut end = |own: &Direction, others: &Direction| {
         let rate = own.rate.value();
         let of_packets = |bytes: usize| {
             let around = own.overhead.value().map_or(FRAMING, |overhead| overhead as usize);
@@ -68,7 +69,7 @@ pub(crate) fn pipe(
         let capacity = Capacity { mtu: link.mtu(), of_packets: &of_packets, taken: 0.0 };
         let (rules, flows) =
             flows::admit(&scenario.flows, &capacity, scenario.run.admits_too_much())?;
-        let pipe = windfall_stack::LinkLayerConfig::Pipe(pipe_end(link, own, others));
+        let pipe = windfall_stack::LinkLayerConfig::Pipe(pipe_end(link, [own, others], files)?);
         Ok(InterfaceConfig { rules, flows, ..interface(link, [own, others], pipe) })
     };
     Ok((medium, vec![end(&up, &down)?, end(&down, &up)?]))
@@ -106,7 +107,11 @@ pub(crate) fn arq(direction: &Direction, default: Arq) -> Arq {
 }
 
 /// One end of a pipe: how it sends is its own direction's matter, what it accepts the other's.
-fn pipe_end(link: &Link, own: &Direction, others: &Direction) -> windfall_link::PipeConfig {
+fn pipe_end(
+    link: &Link,
+    [own, others]: [&Direction; 2],
+    files: &mut Files<'_, '_>,
+) -> Result<windfall_link::PipeConfig, Fault> {
     let rate = own.rate.value();
     let delay = |direction: &Direction| direction.delay.value().unwrap_or(Duration::ZERO);
     // The window is for the whole way there and back.
@@ -117,21 +122,40 @@ fn pipe_end(link: &Link, own: &Direction, others: &Direction) -> windfall_link::
     };
     // An end must keep as much out of order as the other may send beyond it.
     let window = window(own).max(window(others));
-    let policy = own.policy.value().or(others.policy.value());
+    let policy = policy(own, others, files)?;
     let default = match policy {
         Some(_) => Arq::Persistent,
         None => Arq::None,
     };
     let padded = own.padded.value().unwrap_or(false);
     let cost = pipe_cost(rate);
-    windfall_link::PipeConfig {
+    Ok(windfall_link::PipeConfig {
         arq: arq(own, default),
         accept_damaged: takes_damaged(others),
         combine: others.combine.value().unwrap_or(false),
         increments: others.increments.value().unwrap_or(false),
         window,
         coding: policy.map(|policy| Coding { policy, padded, cost }),
-    }
+    })
+}
+
+/// The policy of one end: frames are coded in both directions if in one.
+pub(crate) fn policy(
+    own: &Direction,
+    others: &Direction,
+    files: &mut Files<'_, '_>,
+) -> Result<Option<PolicyChoice>, Fault> {
+    let name = own.policy.as_ref().or(others.policy.as_ref());
+    let Some(name) = name else { return Ok(None) };
+    let file = match name.get_ref() {
+        PolicyName::Kind(kind) => return Ok(Some((*kind).into())),
+        PolicyName::File(file) => file,
+    };
+    let fault = |message: String| Fault::at(name.span(), message);
+    let bytes = files.read(file).map_err(fault)?;
+    files.budget.give_back(bytes.len());
+    let table = parse_policy(file, &bytes).map_err(|error| fault(error.to_string()))?;
+    Ok(Some(PolicyChoice::Table(Arc::new(table))))
 }
 
 /// The cost of a coded frame on a pipe beside its blocks: header and report, about 60 bytes. Where

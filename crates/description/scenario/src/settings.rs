@@ -10,6 +10,7 @@ use core::ops::Range;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use toml::Spanned;
+use windfall_policy_file::{POLICY_SUFFIX, PolicyName};
 
 use crate::error::Fault;
 use crate::value::Value;
@@ -227,6 +228,12 @@ impl<T: Settings> Setting<T> {
             Ok(()) if !self.limits.as_ref().is_none_or(holds) => Err(self.advice()),
             other => other,
         }
+    }
+
+    /// Tells whether a value is the name of a file.
+    #[must_use]
+    pub fn names_file(&self, value: &str) -> bool {
+        self.is_file || self.kind == <PolicyName as Value>::KIND && value.ends_with(POLICY_SUFFIX)
     }
 
     /// Returns the range of the value in words, if it has one.

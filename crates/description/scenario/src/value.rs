@@ -14,8 +14,8 @@ use windfall_channel::{
     Bucket, BurstWindow, Cell, Chance, GilbertElliott, Jitter, LossPattern, LossStates, OnOff,
     Reorder, Surroundings,
 };
-use windfall_link::policy::PolicyKind;
 use windfall_link::{Arq, RepairConfig};
+use windfall_policy_file::PolicyName;
 
 use crate::queue::Queue;
 use crate::values::{ByteRange, Prefix, SWITCH, Sysctl, Sysctls, Target, brief};
@@ -182,7 +182,7 @@ by_text! {
     LossPattern: "pattern",
     LossStates: "chain of states",
     OnOff: "interruption",
-    PolicyKind: "policy",
+    PolicyName: "policy",
     Prefix: "network",
     Queue: "queue",
     Reorder: "reordering",

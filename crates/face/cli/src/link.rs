@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::Ipv4Addr;
+use std::path::Path;
 
 use windfall_base::{Duration, Seed};
 use windfall_live::{LineAddress, ModemCall, Signals};
@@ -11,6 +12,7 @@ use windfall_serial_link::{LineFraming, LineOutcome, LinePlan, LineReport};
 
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::face::{Face, Options};
+use crate::input;
 use crate::options::of_scenario;
 use crate::usage::whole;
 
@@ -176,8 +178,10 @@ impl Args {
         }
         let scenario = options.scenario();
         scenario.check().map_err(of_scenario)?;
-        let mut none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
-        let topology = scenario.topology(0, ("", ""), &mut none).map_err(of_scenario)?;
+        let budget = input::budget()?;
+        // The table of a policy, if one is named.
+        let mut read = |name: &str| input::read_named(Path::new(name), &budget);
+        let topology = scenario.topology(0, ("", ""), &mut read).map_err(of_scenario)?;
         let mut interface = topology.network.links[0].ends[0].interface.clone();
         interface.mtu = self.mtu.into();
         Ok(LineFraming::Link(Box::new(interface)))

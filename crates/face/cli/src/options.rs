@@ -219,8 +219,8 @@ pub(crate) fn with_and_without_traffic(path: &Path) -> Result<[Topology; 2]> {
 
 /// Makes the names of files absolute that count from `directory`.
 fn place_files(direction: &mut Direction, directory: &Path) -> Result<()> {
-    for setting in Direction::TABLE.iter().filter(|setting| setting.is_file) {
-        if let Some(name) = setting.text(direction) {
+    for setting in Direction::TABLE {
+        if let Some(name) = setting.text(direction).filter(|text| setting.names_file(text)) {
             let path = std::path::absolute(directory.join(name))?.display().to_string();
             setting.set(direction, &path).map_err(CliError::new)?;
         }

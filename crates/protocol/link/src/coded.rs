@@ -23,17 +23,17 @@ use windfall_wire_link::wavelan::Feedback;
 use crate::event::{Arrival, LinkEvent};
 use crate::output::Output;
 use crate::persistence::Arq;
-use crate::policy::{Cost, PolicyKind};
+use crate::policy::{Cost, PolicyChoice};
 use crate::window::Pulled;
 use begun::Fates;
 use receiver::Receiver;
 use sender::Sender;
 
 /// The configuration of an exchange in coded blocks.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CodedConfig {
     /// The policy that chooses size and parity.
-    pub policy: PolicyKind,
+    pub policy: PolicyChoice,
     /// The frames in a row that may fail in part or whole before their packet is given up.
     pub arq: Arq,
     /// Frames have as many whole blocks as the policy says, however short the packet.
@@ -61,9 +61,10 @@ impl Coded {
     /// An exchange in which nothing was sent.
     #[must_use]
     pub fn new(config: CodedConfig) -> Self {
+        let receiver = Receiver::new(config.accept_damaged, config.combine);
         Self {
-            sender: Sender::new(&config),
-            receiver: Receiver::new(config.accept_damaged, config.combine),
+            sender: Sender::new(config),
+            receiver,
             deliveries: VecDeque::new(),
             events: VecDeque::new(),
         }

@@ -10,7 +10,7 @@ use crate::stop_and_wait::StopAndWait;
 use crate::window::Pulled;
 
 /// The framing of packets for one peer. Both ends must agree.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Framing {
     /// Each packet in a frame of its own, repeated whole.
     Plain {

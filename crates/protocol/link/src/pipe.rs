@@ -16,7 +16,7 @@ use crate::persistence::Arq;
 use crate::window::{Pulled, Window};
 
 /// The error control of one end of a pipe.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PipeConfig {
     /// The retransmission of packets.
     pub arq: Arq,

@@ -5,6 +5,9 @@
 //! - [`Fixed`]: BOLD, LIGHT and ROBUST never change.
 //! - [`Flex`]: simple rules, as the paper says; which ones it does not say, so they are ours.
 //! - [`Best`]: estimates the air and takes what promises most for the air time.
+//! - [`PolicyTable`]: a table of one's own.
+//!
+//! [`PolicyChoice`] names any of them, or another implementation of [`Policy`].
 //!
 //! `docs/coding.md` describes them and the reasons.
 
@@ -14,10 +17,12 @@ mod cuts;
 mod estimate;
 mod fixed;
 mod flex;
+mod table;
 mod trials;
 
 use core::fmt;
 use core::str::FromStr;
+use std::sync::Arc;
 
 use windfall_base::Duration;
 use windfall_wire_link::coded::{Fate, Level};
@@ -25,6 +30,10 @@ use windfall_wire_link::coded::{Fate, Level};
 pub use best::Best;
 pub use fixed::Fixed;
 pub use flex::Flex;
+pub use table::{
+    MOST_FRAMES, MOST_RULES, MOST_STATES, PolicyTable, PolicyTableError, Sight, TableRule,
+    TableState,
+};
 
 /// The facts by which a policy chooses a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,9 +116,61 @@ pub enum PolicyKind {
     Best,
 }
 
+/// A policy of another crate.
+#[derive(Clone, Copy)]
+pub struct OwnPolicy {
+    /// Its name; policies of one name are taken for the same.
+    pub name: &'static str,
+    /// Builds it for one sender, at its beginning.
+    pub build: fn(Cost) -> Box<dyn Policy>,
+}
+
+impl PartialEq for OwnPolicy {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for OwnPolicy {}
+
+impl fmt::Debug for OwnPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// The policy of a sender.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PolicyChoice {
+    /// One of those that have names.
+    Named(PolicyKind),
+    /// A table of one's own.
+    Table(Arc<PolicyTable>),
+    /// One of another crate.
+    Own(OwnPolicy),
+}
+
+impl PolicyChoice {
+    /// The policy at its beginning.
+    #[must_use]
+    pub fn build(self, cost: Cost) -> Box<dyn Policy> {
+        match self {
+            Self::Named(kind) => kind.build(cost),
+            Self::Table(table) => table.build(),
+            Self::Own(own) => (own.build)(cost),
+        }
+    }
+}
+
+impl From<PolicyKind> for PolicyChoice {
+    fn from(kind: PolicyKind) -> Self {
+        Self::Named(kind)
+    }
+}
+
 /// The name is none of a policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("policy \"{0}\": write bold, light, robust, flex or best")]
+#[error("policy \"{0}\": write bold, light, robust, flex or best, or a file that ends in .toml")]
 pub struct UnknownPolicy(String);
 
 impl PolicyKind {

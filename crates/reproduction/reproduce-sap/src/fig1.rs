@@ -346,7 +346,7 @@ fn link(ber: f64, accept_damaged: bool) -> NetworkConfig {
     let rule = Rule { class, ..rule };
     let interface = || InterfaceConfig {
         rules: vec![rule.clone()],
-        link: windfall_stack::LinkLayerConfig::Pipe(pipe),
+        link: windfall_stack::LinkLayerConfig::Pipe(pipe.clone()),
         ..InterfaceConfig::default()
     };
     let end = |station| EndConfig { station, interface: interface() };

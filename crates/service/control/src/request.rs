@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use windfall_base::nearest;
 use windfall_fault::PortFaults;
-use windfall_scenario::{Change, Direction, Settings as _};
+use windfall_scenario::{Change, Direction, Setting, Settings as _};
 
 mod strict;
 
@@ -176,7 +176,8 @@ pub fn placed(word: &str) -> String {
     let Some((name, value)) = word.split_once('=').filter(|(_, value)| !value.is_empty()) else {
         return word.to_owned();
     };
-    let is_file = Direction::TABLE.iter().any(|setting| setting.is_file && setting.name == name);
+    let is_file = |it: &Setting<Direction>| it.name == name && it.names_file(value);
+    let is_file = Direction::TABLE.iter().any(is_file);
     match std::path::absolute(value).ok().filter(|_| is_file) {
         Some(path) => format!("{name}={}", path.display()),
         None => word.to_owned(),

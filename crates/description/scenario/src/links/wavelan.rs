@@ -15,7 +15,7 @@ use crate::direction::Direction;
 use crate::error::Fault;
 use crate::flows::{self, Capacity};
 use crate::link::{Link, LinkKind};
-use crate::links::{Parts, air, arq, interface, takes_damaged};
+use crate::links::{Parts, air, arq, interface, policy, takes_damaged};
 use crate::model::Scenario;
 use crate::plan::Files;
 use crate::values::Get;
@@ -37,17 +37,17 @@ pub(crate) fn wavelan(
     let of_packets = |bytes| goodput(rate, bytes);
     let capacity = Capacity { mtu: link.mtu(), of_packets: &of_packets, taken: polling(link) };
     let admitted = flows::admit(&scenario.flows, &capacity, scenario.run.admits_too_much())?;
-    let end = |place, role, own: &Direction, others: &Direction| {
+    let mut end = |place, role, own: &Direction, others: &Direction| {
         let polled = WavelanConfig {
             address: address(place),
             role,
-            framing: framing(own, others, cost),
+            framing: framing([own, others], cost, files)?,
             timing: WavelanTiming::WAVELAN,
             rate,
         };
         let (rules, flows) = admitted.clone();
         let link = interface(link, [own, others], windfall_stack::LinkLayerConfig::Wavelan(polled));
-        InterfaceConfig { rules, flows, ..link }
+        Ok(InterfaceConfig { rules, flows, ..link })
     };
     let others = behind.into_iter().enumerate().filter(|(place, _)| *place != base);
     let members = others.map(|(place, behind)| WavelanPeer { address: address(place), behind });
@@ -60,7 +60,7 @@ pub(crate) fn wavelan(
         let station = WavelanRole::Station { coordinator: address(base) };
         end(place, station, &up, &down)
     });
-    let ends = ends.collect();
+    let ends = ends.collect::<Result<_, Fault>>()?;
     Ok((MediumConfig::Wavelan(shared(link, rate, files)?), ends))
 }
 
@@ -139,10 +139,14 @@ fn coding_cost(rate: Rate) -> Cost {
 }
 
 /// The framing of packets at the end that sends `own`: coded in both directions if in one.
-fn framing(own: &Direction, others: &Direction, cost: Cost) -> Framing {
+fn framing(
+    [own, others]: [&Direction; 2],
+    cost: Cost,
+    files: &mut Files<'_, '_>,
+) -> Result<Framing, Fault> {
     let accept_damaged = takes_damaged(others);
     let combine = others.combine.value().unwrap_or(false);
-    match own.policy.value().or(others.policy.value()) {
+    Ok(match policy(own, others, files)? {
         None => Framing::Plain { arq: arq(own, Arq::Persistent), accept_damaged, combine },
         Some(policy) => Framing::Coded(CodedConfig {
             policy,
@@ -152,7 +156,7 @@ fn framing(own: &Direction, others: &Direction, cost: Cost) -> Framing {
             combine,
             cost,
         }),
-    }
+    })
 }
 
 #[cfg(test)]

@@ -119,20 +119,21 @@ fn packets_that_join_a_long_queue_are_marked_and_none_is_dropped_for_it() {
 /// A pipe interface under the laws, with another one at the far end of its medium.
 fn lawful(arq: Arq, accept_damaged: bool, policy: Option<PolicyKind>) {
     let cost = Cost { per_frame: Duration::from_nanos(60), per_byte: Duration::from_nanos(1) };
-    let coding = policy.map(|policy| Coding { policy, padded: false, cost });
+    let coding = policy.map(|policy| Coding { policy: policy.into(), padded: false, cost });
     for combine in [false, true] {
+        let coding = coding.clone();
         let link = PipeConfig { arq, accept_damaged, combine, coding, ..PipeConfig::default() };
-        lawful_with(link, RepairsConfig::default());
-        if combine && coding.is_none() {
-            lawful_with(PipeConfig { increments: true, ..link }, RepairsConfig::default());
+        lawful_with(&link, RepairsConfig::default());
+        if combine && link.coding.is_none() {
+            lawful_with(&PipeConfig { increments: true, ..link }, RepairsConfig::default());
         }
     }
 }
 
-fn lawful_with(link: PipeConfig, repairs: RepairsConfig) {
+fn lawful_with(link: &PipeConfig, repairs: RepairsConfig) {
     let build = move |seed| {
         let rules = vec![Rule::approximate()];
-        let link = LinkLayerConfig::Pipe(link);
+        let link = LinkLayerConfig::Pipe(link.clone());
         let config = InterfaceConfig { link, rules, repairs, ..InterfaceConfig::default() };
         Interface::new(config, seed, "subject")
     };
@@ -185,7 +186,7 @@ fn the_laws_hold_under_a_code_across_packets() {
         for (accept_damaged, by_destination) in [(true, false), (false, true)] {
             let repairs =
                 RepairsConfig { send: code, receive: code, accept_damaged, by_destination };
-            lawful_with(link, repairs);
+            lawful_with(&link, repairs);
         }
     }
 }

@@ -102,7 +102,7 @@ impl WavelanLink {
         let peer = |WavelanPeer { address, behind }| Peer {
             address,
             behind,
-            link: Exchange::new(framing),
+            link: Exchange::new(framing.clone()),
             current: None,
         };
         let (mac, peers): (_, Vec<Peer>) = match role {

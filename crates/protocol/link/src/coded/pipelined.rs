@@ -24,17 +24,17 @@ use crate::arq::sender::Sender;
 use crate::event::{Arrival, LinkEvent};
 use crate::output::Output;
 use crate::persistence::Arq;
-use crate::policy::{Cost, Outcome, Plan, Policy, PolicyKind};
+use crate::policy::{Cost, Outcome, Plan, Policy, PolicyChoice};
 use crate::window::{Pulled, Window};
 
 /// Records behind one ACK at most; older ones give way.
 const MOST_RECORDS: usize = 128;
 
 /// The configuration of coded blocks over a pipe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coding {
     /// The policy that chooses size and parity.
-    pub policy: PolicyKind,
+    pub policy: PolicyChoice,
     /// Frames have as many whole blocks as the policy says, however short the packet.
     pub padded: bool,
     /// The cost of a frame.

@@ -27,7 +27,7 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    pub(super) fn new(config: &CodedConfig) -> Self {
+    pub(super) fn new(config: CodedConfig) -> Self {
         Self {
             policy: config.policy.build(config.cost),
             arq: config.arq,

@@ -6,13 +6,14 @@ use windfall_wire_link::coded::{BLOCK, HEADER_PARITY, Level, Stretch};
 
 use super::stream::PacketStream;
 use super::*;
+use crate::policy::PolicyKind;
 
 const COST: Cost =
     Cost { per_frame: Duration::from_micros(900), per_byte: Duration::from_nanos(9_508) };
 
 fn config(policy: PolicyKind) -> CodedConfig {
     CodedConfig {
-        policy,
+        policy: policy.into(),
         arq: Arq::Persistent,
         padded: false,
         accept_damaged: false,
@@ -39,7 +40,7 @@ struct Pair {
 
 impl Pair {
     fn new(config: CodedConfig) -> Self {
-        let [sender, receiver] = [Coded::new(config), Coded::new(config)];
+        let [sender, receiver] = [Coded::new(config.clone()), Coded::new(config)];
         Self { sender, receiver, delivered: Vec::new(), frames: 0, bytes: 0 }
     }
 

@@ -12,7 +12,7 @@ fn framings() -> [Framing; 2] {
     let arq = Arq::Attempts(NonZeroU8::new(ATTEMPTS).expect("three"));
     let cost =
         Cost { per_frame: Duration::from_micros(900), per_byte: Duration::from_nanos(9_508) };
-    let (policy, padded) = (PolicyKind::ALL[0], false);
+    let (policy, padded) = (PolicyKind::ALL[0].into(), false);
     let (accept_damaged, combine) = (false, false);
     let coded = CodedConfig { policy, arq, padded, accept_damaged, combine, cost };
     [arq.into(), Framing::Coded(coded)]
@@ -40,7 +40,7 @@ fn delivered(exchange: &mut Exchange) -> Vec<u64> {
 #[test]
 fn a_packet_is_held_where_it_is_until_it_goes_on() {
     for framing in framings() {
-        let [mut near, mut far] = [Exchange::new(framing), Exchange::new(framing)];
+        let [mut near, mut far] = [Exchange::new(framing.clone()), Exchange::new(framing)];
         assert_eq!((near.has_unit(), near.held(), far.held()), (false, 0, 0));
         let first = unit(&mut near, 1);
         assert_eq!((near.has_unit(), near.held()), (true, 1));
@@ -63,7 +63,7 @@ fn a_packet_is_held_where_it_is_until_it_goes_on() {
 #[test]
 fn a_packet_whose_acknowledgment_was_lost_comes_again_and_is_told_from_a_new_one() {
     for framing in framings() {
-        let [mut near, mut far] = [Exchange::new(framing), Exchange::new(framing)];
+        let [mut near, mut far] = [Exchange::new(framing.clone()), Exchange::new(framing)];
         let first = unit(&mut near, 1);
         let (_, feedback) = far.take_unit(first);
         assert!(feedback.is_some());
@@ -109,7 +109,7 @@ fn a_packet_is_given_up_after_its_attempts_and_the_next_one_follows() {
 #[test]
 fn a_damaged_packet_is_neither_acknowledged_nor_handed_up() {
     let [framing, _] = framings();
-    let [mut near, mut far] = [Exchange::new(framing), Exchange::new(framing)];
+    let [mut near, mut far] = [Exchange::new(framing.clone()), Exchange::new(framing)];
     let mut damaged = unit(&mut near, 1);
     let last = damaged.payload.len() as u32 * 8 + 7;
     damaged.invert(&[last]);
@@ -128,7 +128,7 @@ fn a_damaged_packet_is_handed_up_if_it_is_the_last_attempt_and_welcome() {
     for (attempts, welcome) in [(1, true), (1, false), (2, true), (2, false)] {
         let arq = Arq::Attempts(NonZeroU8::new(attempts).expect("one or two"));
         let framing = Framing::Plain { arq, accept_damaged: welcome, combine: false };
-        let [mut near, mut far] = [Exchange::new(framing), Exchange::new(framing)];
+        let [mut near, mut far] = [Exchange::new(framing.clone()), Exchange::new(framing)];
         let mut damaged = unit(&mut near, 1);
         let last = damaged.payload.len() as u32 * 8 + 7;
         damaged.invert(&[last]);

@@ -40,7 +40,10 @@ fn names_are_read_as_they_are_written() {
         assert_eq!(kind.to_string().parse(), Ok(kind));
     }
     let message = "brave".parse::<PolicyKind>().unwrap_err().to_string();
-    assert_eq!(message, "policy \"brave\": write bold, light, robust, flex or best");
+    assert_eq!(
+        message,
+        "policy \"brave\": write bold, light, robust, flex or best, or a file that ends in .toml"
+    );
 }
 
 #[test]

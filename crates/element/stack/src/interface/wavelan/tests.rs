@@ -60,7 +60,14 @@ fn coded(policy: PolicyKind, arq: Arq) -> Framing {
         per_byte: WavelanTiming::WAVELAN.per_byte + WAVELAN_RATE.time_of(1),
     };
     let (padded, accept_damaged, combine) = (false, false, false);
-    Framing::Coded(CodedConfig { policy, arq, padded, accept_damaged, combine, cost })
+    Framing::Coded(CodedConfig {
+        policy: policy.into(),
+        arq,
+        padded,
+        accept_damaged,
+        combine,
+        cost,
+    })
 }
 
 fn hub(stations: u8, framing: Framing) -> InterfaceConfig {
@@ -86,8 +93,8 @@ fn packet(tag: u64, to: u8, len: usize) -> Frame {
 impl<F: FnMut(usize, &Frame) -> Fate> Air<F> {
     fn new(stations: u8, framing: impl Into<Framing>, fate: F) -> Self {
         let framing = framing.into();
-        let members = (0..stations).map(|n| station(n, framing));
-        let configs = core::iter::once(hub(stations, framing)).chain(members);
+        let members = (0..stations).map(|n| station(n, framing.clone()));
+        let configs = core::iter::once(hub(stations, framing.clone())).chain(members);
         let stations: Vec<_> =
             configs.map(|config| Interface::new(config, Seed(1), "station")).collect();
         let count = stations.len();
@@ -485,8 +492,8 @@ fn the_laws_hold_on_a_polled_medium() {
     let three = Arq::Attempts(NonZeroU8::MIN.saturating_add(2));
     let framings = [Arq::Persistent.into(), three.into(), coded(PolicyKind::Flex, three)];
     for framing in framings {
-        lawful(move || hub(2, framing), move || station(0, framing));
-        lawful(move || station(0, framing), move || hub(2, framing));
+        lawful(|| hub(2, framing.clone()), || station(0, framing.clone()));
+        lawful(|| station(0, framing.clone()), || hub(2, framing.clone()));
     }
 }
 

@@ -9,12 +9,12 @@ use crate::coded::pipelined::Coding;
 use crate::event::Arrival;
 use crate::persistence::Arq;
 use crate::pipe::{Pipe, PipeConfig};
-use crate::policy::{Cost, PolicyKind};
+use crate::policy::{Cost, PolicyChoice, PolicyKind};
 
 /// Plain frames, and coded ones of a policy that knows no deadlines.
 const CODINGS: [Option<Coding>; 2] = {
     let cost = Cost { per_frame: Duration::from_micros(5), per_byte: Duration::from_nanos(800) };
-    [None, Some(Coding { policy: PolicyKind::Flex, padded: false, cost })]
+    [None, Some(Coding { policy: PolicyChoice::Named(PolicyKind::Flex), padded: false, cost })]
 };
 
 /// Sent once, whatever becomes of it.
@@ -33,7 +33,7 @@ struct Hand {
 
 impl Hand {
     fn new(config: PipeConfig) -> Self {
-        let [near, far] = [Pipe::new(config), Pipe::new(config)];
+        let [near, far] = [Pipe::new(config.clone()), Pipe::new(config)];
         Self { near, far, queue: VecDeque::new(), now: Instant::START }
     }
 
@@ -129,7 +129,7 @@ fn a_packet_goes_out_until_its_time_and_not_after_it() {
     let expires = Instant::START + Duration::from_millis(1);
     for coding in CODINGS {
         for (now, goes) in [(expires, true), (expires + Duration::from_nanos(1), false)] {
-            let mut hand = Hand::persistent(coding);
+            let mut hand = Hand::persistent(coding.clone());
             hand.now = now;
             hand.queue.push_back(Pulled { frame: packet(0, 80), expires: Some(expires) });
             assert_eq!(hand.send_all().len(), usize::from(goes));

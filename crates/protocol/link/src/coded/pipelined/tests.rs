@@ -9,10 +9,11 @@ use windfall_wire_link::pipe::HeaderBytes;
 use super::super::tests::false_stream;
 use super::*;
 use crate::pipe::{Pipe, PipeConfig};
+use crate::policy::PolicyKind;
 
 fn config(policy: PolicyKind) -> PipeConfig {
     let cost = Cost { per_frame: Duration::from_micros(5), per_byte: Duration::from_nanos(800) };
-    let coding = Some(Coding { policy, padded: false, cost });
+    let coding = Some(Coding { policy: policy.into(), padded: false, cost });
     PipeConfig { arq: Arq::Persistent, coding, ..PipeConfig::default() }
 }
 
@@ -37,7 +38,7 @@ struct Pair {
 
 impl Pair {
     fn new(config: PipeConfig) -> Self {
-        let ends = [Pipe::new(config), Pipe::new(config)];
+        let ends = [Pipe::new(config.clone()), Pipe::new(config)];
         Self { ends, delivered: Vec::new(), bytes: 0, now: Instant::START }
     }
 

@@ -1,0 +1,318 @@
+//! A policy of one's own: a table of states, each with its frames and with rules that lead on.
+//!
+//! There is no program in it. A frame's outcome moves the table by at most one step, after at most
+//! [`MOST_RULES`] comparisons over at most [`MOST_FRAMES`] remembered frames, so a table that is
+//! accepted costs the same small time for each frame whatever it says.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use windfall_wire_link::coded::{Fate, Level, MAX_BLOCKS};
+
+use super::{Outcome, Plan, Policy, Request};
+
+/// The states that a table may have.
+pub const MOST_STATES: usize = 32;
+/// The rules that a state may have.
+pub const MOST_RULES: usize = 8;
+/// The frames that a rule may look back on.
+pub const MOST_FRAMES: u8 = 64;
+
+/// The frames of its state that a rule counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sight {
+    /// No report came.
+    Lost,
+    /// At least one block is missing, since the frame was cut.
+    Cut,
+    /// At least one block arrived and failed.
+    Failed,
+    /// Lost, cut or failed.
+    Bad,
+    /// Every block is good.
+    Good,
+    /// A block needed this number of corrected symbols or more, or failed.
+    Tight(u8),
+    /// Every block is good, and none needed more corrected symbols than this.
+    Slack(u8),
+}
+
+impl Sight {
+    /// Tells whether every frame that is seen so is one of `other`.
+    fn implies(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Lost | Self::Cut | Self::Failed, Self::Bad)
+            | (Self::Slack(_), Self::Good)
+            | (Self::Failed, Self::Tight(_)) => true,
+            (Self::Tight(own), Self::Tight(others)) => own >= others,
+            (Self::Slack(own), Self::Slack(others)) => own <= others,
+            _ => self == other,
+        }
+    }
+
+    /// Says why no frame with this parity is ever seen so, or always would be by a simpler name.
+    fn fault_at(self, level: Level) -> Option<String> {
+        let most = level.correctable();
+        match self {
+            Self::Tight(_) | Self::Slack(_) if most == 0 => {
+                Some("without parity no symbol is corrected: use failed or good".to_owned())
+            }
+            Self::Tight(0) => Some("every frame needs at least 0: use 1 or more".to_owned()),
+            Self::Tight(symbols) if usize::from(symbols) > most => {
+                Some(format!("the parity of the state corrects {most} symbols: use 1 to {most}"))
+            }
+            Self::Slack(symbols) if usize::from(symbols) >= most => Some(format!(
+                "the parity of the state corrects {most} symbols: use 0 to {}, or good",
+                most - 1
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// A way from one state to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableRule {
+    /// The frames that are counted.
+    pub when: Sight,
+    /// The number of such frames that is enough, 1 to `of`.
+    pub at_least: u8,
+    /// The last frames of the state among which they are counted, up to [`MOST_FRAMES`].
+    pub of: u8,
+    /// The place of the state to which it leads.
+    pub to: usize,
+}
+
+/// The frames of a state, and the ways that lead out of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableState {
+    /// The size and parity of its frames.
+    pub plan: Plan,
+    /// The place of the state whose frames the last attempt of a packet has.
+    pub last: Option<usize>,
+    /// The ways, of which the first that holds is taken.
+    pub rules: Vec<TableRule>,
+}
+
+/// The fault of a table, and its place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub struct PolicyTableError {
+    /// The place of the state.
+    pub state: usize,
+    /// The place of the rule in it, if it is a rule's matter.
+    pub rule: Option<usize>,
+    /// The key whose value is at fault, or that is missing.
+    pub key: &'static str,
+    /// The problem, with the fix.
+    pub problem: String,
+}
+
+/// A table that was checked: each state can be reached, and each rule can hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyTable {
+    states: Vec<TableState>,
+}
+
+impl PolicyTable {
+    /// Checks a table; its first state is the one in which it begins.
+    ///
+    /// # Errors
+    /// Names the first state, rule and key that cannot be, and the fix.
+    pub fn new(states: Vec<TableState>) -> Result<Self, PolicyTableError> {
+        let count = states.len();
+        if count == 0 || count > MOST_STATES {
+            let problem = format!("a table has 1 to {MOST_STATES} states: this has {count}");
+            return Err(PolicyTableError { state: 0, rule: None, key: "state", problem });
+        }
+        for (place, state) in states.iter().enumerate() {
+            check_state(state, place, count)?;
+        }
+        check_reached(&states)?;
+        Ok(Self { states })
+    }
+
+    /// The policy at its beginning.
+    #[must_use]
+    pub fn build(self: Arc<Self>) -> Box<dyn Policy> {
+        Box::new(Tabled { table: self, now: 0, softens: false, seen: VecDeque::new() })
+    }
+}
+
+fn check_state(state: &TableState, place: usize, count: usize) -> Result<(), PolicyTableError> {
+    let fault =
+        |key, problem: String| Err(PolicyTableError { state: place, rule: None, key, problem });
+    let Plan { blocks, level, uncoded, .. } = state.plan;
+    if !(1..=MAX_BLOCKS).contains(&usize::from(blocks)) {
+        return fault("blocks", format!("a frame has 1 to {MAX_BLOCKS} blocks"));
+    }
+    if uncoded && level != Level::NONE {
+        return fault("parity", "an uncoded frame has no parity: remove one of them".to_owned());
+    }
+    if uncoded && blocks != 1 {
+        return fault("blocks", "an uncoded frame is one piece: remove one of them".to_owned());
+    }
+    if state.last.is_some_and(|last| last == place || last >= count) {
+        return fault("last", "it names another state of the table".to_owned());
+    }
+    if state.rules.len() > MOST_RULES {
+        return fault("rules", format!("a state has up to {MOST_RULES} rules"));
+    }
+    for (at, rule) in state.rules.iter().enumerate() {
+        let found = fault_of(rule, &state.rules[..at], (level, place, count));
+        if let Some((key, problem)) = found {
+            return Err(PolicyTableError { state: place, rule: Some(at), key, problem });
+        }
+    }
+    Ok(())
+}
+
+/// Returns the fault of a rule that comes after others of its state.
+fn fault_of(
+    rule: &TableRule,
+    before: &[TableRule],
+    (level, place, count): (Level, usize, usize),
+) -> Option<(&'static str, String)> {
+    let TableRule { when, at_least, of, to } = *rule;
+    if to == place || to >= count {
+        return Some(("to", "a rule leads to another state of the table".to_owned()));
+    }
+    if !(1..=MOST_FRAMES).contains(&of) {
+        return Some(("of", format!("use 1 to {MOST_FRAMES} frames")));
+    }
+    if !(1..=of).contains(&at_least) {
+        return Some(("at-least", format!("of {of} frames there are 1 to {of}")));
+    }
+    if let Some(problem) = when.fault_at(level) {
+        return Some(("symbols", problem));
+    }
+    let hides = |other: &TableRule| {
+        when.implies(other.when) && other.at_least <= at_least && other.of >= of
+    };
+    if let Some(at) = before.iter().position(hides) {
+        let problem = format!("rule {} of the state holds whenever this one does", at + 1);
+        return Some(("when", problem + ": remove one, or change their order"));
+    }
+    let at_once = |sight: Sight| before.iter().any(|it| it.when == sight && it.at_least == 1);
+    if at_once(Sight::Bad) && at_once(Sight::Good) {
+        let problem = "every frame is good or bad, and the rules before lead away after one";
+        return Some(("when", format!("{problem}: remove this rule")));
+    }
+    None
+}
+
+/// Checks that a way leads from the first state to every other.
+fn check_reached(states: &[TableState]) -> Result<(), PolicyTableError> {
+    let mut is_reached = vec![false; states.len()];
+    let mut open = vec![0];
+    while let Some(place) = open.pop() {
+        if core::mem::replace(&mut is_reached[place], true) {
+            continue;
+        }
+        let TableState { last, rules, .. } = &states[place];
+        open.extend(rules.iter().map(|rule| rule.to).chain(*last));
+    }
+    match is_reached.iter().position(|it| !it) {
+        None => Ok(()),
+        Some(state) => {
+            let problem = "no rule leads here from the first state: add one, or remove the state";
+            Err(PolicyTableError { state, rule: None, key: "name", problem: problem.to_owned() })
+        }
+    }
+}
+
+/// The outcome of a frame.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    is_lost: bool,
+    is_cut: bool,
+    has_failed: bool,
+    /// The most symbols that a block needed.
+    symbols: u8,
+}
+
+impl Seen {
+    fn of(outcome: Outcome<'_>) -> Option<Self> {
+        let none = Self { is_lost: false, is_cut: false, has_failed: false, symbols: 0 };
+        let fates = match outcome {
+            Outcome::Silence => return Some(Self { is_lost: true, ..none }),
+            // The receiver had the packet: of the frame it tells no fate.
+            Outcome::Report([]) => return None,
+            Outcome::Report(fates) => fates,
+        };
+        Some(fates.iter().fold(none, |seen, fate| match fate {
+            Fate::Good(symbols) => Self { symbols: seen.symbols.max(*symbols), ..seen },
+            Fate::Missing => Self { is_cut: true, ..seen },
+            // Had too little parity in this copy, however the block fared.
+            Fate::Failed | Fate::Combined | Fate::Damaged => Self { has_failed: true, ..seen },
+        }))
+    }
+
+    fn is(self, sight: Sight) -> bool {
+        let Self { is_lost, is_cut, has_failed, symbols } = self;
+        let is_bad = is_lost || is_cut || has_failed;
+        match sight {
+            Sight::Lost => is_lost,
+            Sight::Cut => is_cut,
+            Sight::Failed => has_failed,
+            Sight::Bad => is_bad,
+            Sight::Good => !is_bad,
+            Sight::Tight(least) => has_failed || symbols >= least,
+            Sight::Slack(most) => !is_bad && symbols <= most,
+        }
+    }
+}
+
+/// A table at work.
+#[derive(Debug)]
+struct Tabled {
+    table: Arc<PolicyTable>,
+    now: usize,
+    /// A packet of this state welcomed damage, so that its frames had weaker parity.
+    softens: bool,
+    /// The frames of this state, the latest first.
+    seen: VecDeque<Seen>,
+}
+
+impl Tabled {
+    fn state(&self) -> &TableState {
+        &self.table.states[self.now]
+    }
+}
+
+impl Policy for Tabled {
+    fn plan(&mut self, request: &Request) -> Option<Plan> {
+        self.softens |= request.welcomes_damage;
+        let state = self.state();
+        let last = state.last.filter(|_| request.tries_left == Some(1));
+        let plan = last.map_or(state.plan, |place| self.table.states[place].plan);
+        // What is in pieces goes in blocks.
+        let uncoded = plan.uncoded && request.may_be_uncoded;
+        let blocks = if plan.uncoded && !uncoded { MAX_BLOCKS as u8 } else { plan.blocks };
+        Some(Plan { uncoded, blocks, ..plan })
+    }
+
+    fn learn(&mut self, plan: Plan, _bytes: usize, outcome: Outcome<'_>) {
+        // Frames under way since another state say nothing of this one's. Who welcomes damage has
+        // two levels less than the state says, and what is in pieces goes in blocks.
+        let own = self.state().plan;
+        let is_weaker = self.softens && plan.level == own.level.weaker().weaker();
+        let is_own =
+            (plan.level == own.level || is_weaker) && (plan.blocks == own.blocks || own.uncoded);
+        let Some(seen) = Seen::of(outcome).filter(|_| is_own) else { return };
+        self.seen.push_front(seen);
+        self.seen.truncate(usize::from(MOST_FRAMES));
+        let holds = |rule: &&TableRule| {
+            let among = self.seen.iter().take(usize::from(rule.of));
+            among.filter(|it| it.is(rule.when)).count() >= usize::from(rule.at_least)
+        };
+        let next = self.state().rules.iter().find(holds).map(|rule| rule.to);
+        if let Some(next) = next {
+            (self.now, self.softens) = (next, false);
+            self.seen.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+use super::*;
+
+const NONE: Plan = Plan { blocks: 5, level: Level::NONE, whole: false, uncoded: false };
+const LIGHT: Plan = Plan { level: Level::LIGHT, ..NONE };
+const REQUEST: Request = Request {
+    bytes: 1_500,
+    time_left: None,
+    tries_left: None,
+    welcomes_damage: false,
+    may_be_uncoded: true,
+};
+
+fn rule(when: Sight, at_least: u8, of: u8, to: usize) -> TableRule {
+    TableRule { when, at_least, of, to }
+}
+
+fn state(plan: Plan, rules: &[TableRule]) -> TableState {
+    TableState { plan, last: None, rules: rules.to_vec() }
+}
+
+/// Good air without parity, and light parity after a failed frame.
+fn two() -> Vec<TableState> {
+    let down = [rule(Sight::Slack(2), 3, 3, 0)];
+    vec![state(NONE, &[rule(Sight::Failed, 2, 4, 1)]), state(LIGHT, &down)]
+}
+
+fn build(states: Vec<TableState>) -> Box<dyn Policy> {
+    Arc::new(PolicyTable::new(states).expect("a legal table")).build()
+}
+
+fn level(policy: &mut dyn Policy) -> usize {
+    policy.plan(&REQUEST).expect("a table always has a frame").level.index()
+}
+
+#[test]
+fn rules_count_among_the_last_frames_and_begin_anew_in_each_state() {
+    let mut policy = build(two());
+    let mut tell = |plan, fates: &[Fate]| {
+        policy.learn(plan, 1_000, Outcome::Report(fates));
+        level(&mut *policy)
+    };
+    let (good, failed) = ([Fate::Good(0); 5], [Fate::Good(0), Fate::Failed]);
+    // Two of the last four: not with three good frames between them.
+    for (fates, then) in [(&failed[..], 0), (&good, 0), (&good, 0), (&good, 0), (&failed, 0)] {
+        assert_eq!(tell(NONE, fates), then);
+    }
+    assert_eq!(tell(NONE, &failed), 1);
+    // Frames under way since the first state say nothing of the second, nor does an empty report.
+    for _ in 0..5 {
+        assert_eq!(tell(NONE, &good), 1);
+        assert_eq!(tell(LIGHT, &[]), 1);
+    }
+    // Three in a row that needed two symbols at most.
+    let slack = [Fate::Good(2), Fate::Good(0)];
+    for (fates, then) in [(slack, 1), (slack, 1), ([Fate::Good(3); 2], 1), (slack, 1), (slack, 1)] {
+        assert_eq!(tell(LIGHT, &fates), then);
+    }
+    assert_eq!(tell(LIGHT, &slack), 0);
+}
+
+/// Tells of each sight whether a frame with this outcome is seen so.
+fn sights(outcome: Outcome<'_>) -> [bool; 7] {
+    let all = [
+        Sight::Lost,
+        Sight::Cut,
+        Sight::Failed,
+        Sight::Bad,
+        Sight::Good,
+        Sight::Tight(4),
+        Sight::Slack(4),
+    ];
+    let seen = Seen::of(outcome).expect("it says something");
+    all.map(|sight| seen.is(sight))
+}
+
+#[test]
+fn frames_are_seen_as_they_came() {
+    let [t, f] = [true, false];
+    assert_eq!(sights(Outcome::Silence), [t, f, f, t, f, f, f]);
+    let report = |fates: &[Fate]| sights(Outcome::Report(fates));
+    assert_eq!(report(&[Fate::Good(4), Fate::Missing]), [f, t, f, t, f, t, f]);
+    assert_eq!(report(&[Fate::Good(9), Fate::Failed]), [f, f, t, t, f, t, f]);
+    assert_eq!(report(&[Fate::Combined]), [f, f, t, t, f, t, f]);
+    assert_eq!(report(&[Fate::Damaged]), [f, f, t, t, f, t, f]);
+    assert_eq!(report(&[Fate::Good(3), Fate::Good(0)]), [f, f, f, f, t, f, t]);
+    assert_eq!(report(&[Fate::Good(4)]), [f, f, f, f, t, t, t]);
+    assert_eq!(report(&[Fate::Good(5)]), [f, f, f, f, t, t, f]);
+    assert!(Seen::of(Outcome::Report(&[])).is_none());
+}
+
+#[test]
+fn a_packet_that_welcomes_damage_is_learned_from_as_well() {
+    let strong = Plan { level: Level::ROBUST, ..NONE };
+    let mut policy = build(vec![
+        state(strong, &[rule(Sight::Bad, 1, 1, 1)]),
+        state(NONE, &[rule(Sight::Good, 1, 1, 0)]),
+    ]);
+    let weaker = Plan { level: Level::ROBUST.weaker().weaker(), ..NONE };
+    policy.learn(weaker, 900, Outcome::Silence);
+    assert_eq!(level(&mut *policy), 4);
+    policy.plan(&Request { welcomes_damage: true, ..REQUEST });
+    policy.learn(weaker, 900, Outcome::Silence);
+    assert_eq!(level(&mut *policy), 0);
+}
+
+#[test]
+fn the_last_attempt_has_the_frames_of_another_state_and_pieces_go_in_blocks() {
+    let uncoded = Plan { blocks: 1, uncoded: true, ..NONE };
+    let first = TableState { last: Some(1), ..state(uncoded, &[]) };
+    let mut policy = build(vec![first, state(LIGHT, &[])]);
+    let mut plan = |request| policy.plan(&request);
+    assert_eq!(plan(REQUEST), Some(uncoded));
+    assert_eq!(plan(Request { may_be_uncoded: false, ..REQUEST }), Some(NONE));
+    assert_eq!(plan(Request { tries_left: Some(2), ..REQUEST }), Some(uncoded));
+    assert_eq!(plan(Request { tries_left: Some(1), ..REQUEST }), Some(LIGHT));
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_its_place() {
+    let at = |plan, rules: &[TableRule]| {
+        vec![state(plan, rules), state(LIGHT, &[rule(Sight::Bad, 1, 1, 0)])]
+    };
+    let bad = rule(Sight::Bad, 2, 4, 1);
+    let cases = [
+        (vec![], (0, None, "state")),
+        (vec![state(NONE, &[]); MOST_STATES + 1], (0, None, "state")),
+        (at(Plan { blocks: 0, ..NONE }, &[bad]), (0, None, "blocks")),
+        (at(Plan { blocks: 6, ..NONE }, &[bad]), (0, None, "blocks")),
+        (at(Plan { uncoded: true, ..NONE }, &[bad]), (0, None, "blocks")),
+        (at(Plan { uncoded: true, blocks: 1, ..LIGHT }, &[bad]), (0, None, "parity")),
+        (at(NONE, &[rule(Sight::Bad, 1, 1, 0)]), (0, Some(0), "to")),
+        (at(NONE, &[rule(Sight::Bad, 1, 1, 2)]), (0, Some(0), "to")),
+        (at(NONE, &[rule(Sight::Bad, 0, 4, 1)]), (0, Some(0), "at-least")),
+        (at(NONE, &[rule(Sight::Bad, 5, 4, 1)]), (0, Some(0), "at-least")),
+        (at(NONE, &[rule(Sight::Bad, 1, 0, 1)]), (0, Some(0), "of")),
+        (at(NONE, &[rule(Sight::Bad, 1, 65, 1)]), (0, Some(0), "of")),
+        (at(NONE, &[rule(Sight::Tight(1), 1, 1, 1)]), (0, Some(0), "symbols")),
+        (at(LIGHT, &[rule(Sight::Tight(7), 1, 1, 1)]), (0, Some(0), "symbols")),
+        (at(LIGHT, &[rule(Sight::Tight(0), 1, 1, 1)]), (0, Some(0), "symbols")),
+        (at(LIGHT, &[rule(Sight::Slack(6), 1, 1, 1)]), (0, Some(0), "symbols")),
+        // Three of four bad frames are two of four, and failed ones are bad.
+        (at(NONE, &[bad, rule(Sight::Bad, 3, 4, 1)]), (0, Some(1), "when")),
+        (at(NONE, &[bad, rule(Sight::Failed, 2, 3, 1)]), (0, Some(1), "when")),
+        (at(NONE, &[rule(Sight::Lost, 2, 2, 1); MOST_RULES + 1]), (0, None, "rules")),
+        (at(NONE, &[]), (1, None, "name")),
+    ];
+    for (states, (place, rule, key)) in cases {
+        let error = PolicyTable::new(states).expect_err("it is refused");
+        assert_eq!((error.state, error.rule, error.key), (place, rule, key), "{error}");
+    }
+    let everything =
+        [rule(Sight::Bad, 1, 2, 1), rule(Sight::Good, 1, 1, 1), rule(Sight::Lost, 3, 9, 1)];
+    let error = PolicyTable::new(at(NONE, &everything)).expect_err("nothing is left for it");
+    assert_eq!((error.rule, error.key), (Some(2), "when"), "{error}");
+    for last in [0, 2] {
+        let states = vec![TableState { last: Some(last), ..state(NONE, &[]) }, state(NONE, &[])];
+        assert_eq!(PolicyTable::new(states).expect_err("no other state").key, "last");
+    }
+    // What no earlier rule hides is fine: fewer frames, or another sight.
+    let both = [bad, rule(Sight::Bad, 2, 8, 1), rule(Sight::Lost, 1, 4, 1)];
+    assert!(PolicyTable::new(at(NONE, &both)).is_ok());
+}
