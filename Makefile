@@ -45,8 +45,14 @@ traces:
 tables:
 	@cargo run --release --locked --quiet --package windfall-phy --example tables
 
-# Draws the pictures of the live view: a run for half a minute, in Chromium without a screen.
+# Draws the pictures of the documents in Chromium without a screen: the live view of a run for half
+# a minute, and the page of the demonstration.
 pictures:
+	@cargo run --quiet --package windfall-cli -- demo --ber 1e-6 --out target/pictures/demo
+	@chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --window-size=1000,800 \
+	  --user-data-dir=target/pictures/profile --allow-file-access-from-files \
+	  --screenshot=docs/pictures/one-picture.png \
+	  'file://$(CURDIR)/target/pictures/demo/pictures.html'
 	@WINDFALL_TEST_PICTURES='$(CURDIR)/target/pictures' cargo test --quiet --package windfall-cli \
 	  --test cli a_browser_shows -- --nocapture
 	@cp target/pictures/live-view-light.png target/pictures/live-view-dark.png docs/pictures/

@@ -15,7 +15,8 @@ use crate::reproduce::{as_json, write_all};
 /// Bit error rate of the demonstration: about every ninth full packet is hit.
 const DEFAULT_BER: f64 = 1e-5;
 
-/// Move a file by curl from an HTTP server across a bad link, without and with local retransmission
+/// Move a file by curl across a bad link, without and with local retransmission, and a picture by
+/// curl, exactly, approximately and with damage thrown away
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit codes: 0 retransmission made up for the errors, or the machine was too busy \
@@ -55,6 +56,15 @@ pub(crate) fn run(args: &Args) -> Result {
         bar.set_message(message.to_owned());
         bar.tick();
     })?;
+    // Whoever brings a file asks for that alone.
+    let show_pictures = args.file.is_none() && !args.json;
+    let pictures = show_pictures.then(|| {
+        demo.pictures(&args.out, &|message| {
+            bar.set_message(message.to_owned());
+            bar.tick();
+        })
+    });
+    let pictures = pictures.transpose()?;
     bar.finish_and_clear();
     let findings = [finding];
     write_all(&args.out, &page::render("Windfall: a demonstration", &findings), &findings)?;
@@ -62,6 +72,10 @@ pub(crate) fn run(args: &Args) -> Result {
         let json = as_json(findings.iter().map(Finding::to_json), &args.out);
         std::io::stdout().write_all(json.as_bytes())?;
     } else {
+        if let Some(table) = pictures {
+            let page = args.out.join("pictures.html");
+            writeln!(std::io::stdout(), "{}\n{}\n", table.to_text(), page.display())?;
+        }
         show(&findings[0], args)?;
     }
     Ok(if findings[0].is_as_recorded() { Completion::Success } else { Completion::Negative })

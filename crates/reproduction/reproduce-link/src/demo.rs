@@ -1,5 +1,7 @@
 //! The demonstration: a file by curl from an HTTP server, without and with local retransmission.
 
+mod pictures;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

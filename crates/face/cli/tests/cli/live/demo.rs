@@ -78,3 +78,33 @@ fn a_transfer_that_does_not_end_is_a_result() {
     let page = std::fs::read_to_string(folder.path().join("out/index.html")).expect("a page");
     assert!(page.contains("did not finish"), "{page}");
 }
+
+#[test]
+fn a_picture_crosses_a_bad_link_in_four_ways_side_by_side() {
+    require!("curl", "python3");
+    let folder = Folder::new("demo-pictures");
+    let out = folder.path().join("out");
+    let output = windfall("demo --ber 1e-6 --out").arg(&out).output().expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{text}{error}");
+    let likeness = |title: &str| -> f64 {
+        let row = text.lines().find(|line| line.starts_with(title)).expect("a row");
+        assert!(!row.contains("none"), "{text}");
+        let row = row.trim_end().strip_suffix(" dB").expect("a picture that can be shown");
+        row.rsplit(' ').next().and_then(|it| it.parse().ok()).expect("a number")
+    };
+    // What is exact is as like as its quality lets it be; the same bits break each time, so that
+    // what is accepted damaged loses some of that, and what is thrown away most.
+    let [exact, approximate, discarded] =
+        ["Exact", "Approximate", "Damaged packets are thrown away"].map(likeness);
+    assert!((33.5..34.5).contains(&exact), "{text}");
+    assert!(approximate < exact && discarded < approximate - 2.0, "{text}");
+    let page = std::fs::read_to_string(out.join("pictures.html")).expect("a page");
+    assert_eq!(page.matches("<figure>").count(), 4);
+    for name in ["precise", "approximate", "discarded"] {
+        let name = format!("picture-{name}.jpg");
+        assert!(page.contains(&name), "{page}");
+        assert!(std::fs::read(out.join(name)).expect("a picture").starts_with(&[0xff, 0xd8]));
+    }
+}
