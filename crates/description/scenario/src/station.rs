@@ -57,6 +57,12 @@ settings! {
             value: "SWITCH", example: "on", default: "off", requirement: "S4.11",
             detail: "[tcp.md](../tcp.md#tcp-in-the-network) describes it.",
         }
+        /// Tell the host of frames that the link knows to be lost without a trace
+        "link-losses" link_losses: bool {
+            value: "SWITCH", example: "off", default: "on", requirement: "S4.27",
+            detail: "Its TCP makes use of that where its own `link-losses` is on; \
+                     [tcp.md](../tcp.md#losses-that-leave-no-trace) describes it.",
+        }
         /// Keep segments that go out, and retransmit those that the link loses
         "snoop" snoop: bool {
             value: "SWITCH", example: "on", default: "off", requirement: "S2.18",
@@ -100,6 +106,7 @@ impl StationInterface {
         AssistConfig {
             filter: is_set(&self.corruption_filter).then(CorruptionFilter::default),
             snoop: is_set(&self.snoop).then(SnoopConfig::default),
+            hides_losses: self.link_losses.value() == Some(false),
         }
     }
 }

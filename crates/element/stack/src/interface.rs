@@ -248,8 +248,8 @@ impl Interface {
     /// The next packet for the device.
     fn poll_delivery(&mut self, now: Instant) -> Option<Frame> {
         loop {
-            let frame = self.next_received(now)?;
-            let fate = self.assist.handle_delivery(now, &frame);
+            let mut frame = self.next_received(now)?;
+            let fate = self.assist.handle_delivery(now, &mut frame);
             self.repeat(now);
             match fate {
                 Ok(()) => {

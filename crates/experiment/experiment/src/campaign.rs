@@ -14,6 +14,11 @@ use crate::page::{self, ShownFinding};
 /// The file of the findings of a campaign that has not ended.
 pub const KEPT: &str = "unfinished.jsonl";
 
+/// The file of the page.
+pub const PAGE: &str = "index.html";
+/// The title of the page.
+const TITLE: &str = "What the papers say, and what Windfall measured";
+
 /// Figures to be measured.
 pub struct Campaign<'a> {
     /// The figures, in the order in which they are shown.
@@ -24,6 +29,8 @@ pub struct Campaign<'a> {
     pub jobs: NonZeroUsize,
     /// The content of [`KEPT`], if an earlier campaign left it.
     pub kept: &'a str,
+    /// The command that measures them again, as the page names it.
+    pub command: &'a str,
     /// Writes a file by its name.
     pub write: &'a (dyn Fn(&str, &str) -> io::Result<()> + Sync),
     /// Tells the time since it began, from which it estimates what the rest takes.
@@ -118,7 +125,7 @@ impl Campaign<'_> {
             (self.write)(&name, &text)?;
         }
         let shown: Vec<_> = state.outcomes.iter().flatten().flatten().collect();
-        (self.write)("index.html", &page::assemble("What the papers say", &shown))?;
+        (self.write)(PAGE, &page::assemble(TITLE, Some(self.command), &shown))?;
         let lines = shown.into_iter().map(|it| serde_json::to_string(it).map(|it| it + "\n"));
         (self.write)(KEPT, &lines.collect::<Result<String, _>>()?)
     }

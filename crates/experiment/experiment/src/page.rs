@@ -15,13 +15,14 @@ use crate::verdict::Verdict;
 const STYLE: &str = include_str!("page/style.css");
 /// Sorts a table by the column whose head is clicked.
 const SCRIPT: &str = include_str!("page/sort.js");
-/// The papers by the first part of their figures' names.
-const PAPERS: [(&str, &str); 5] = [
+/// The papers by the first part of their figures' names, and what is no paper's.
+const PAPERS: [(&str, &str); 6] = [
     ("S0", "Paper 000: selectively approximate communication over 802.11 (SAP)"),
     ("S1", "Paper 001: video over wireless links with UDP-Lite and RLP"),
     ("S2", "Paper 002: the energy that TCP costs"),
     ("S3", "Paper 003: error control and fair scheduling on wireless links"),
     ("S4", "Paper 004: notifying TCP of corruption"),
+    ("ours", "Beyond the papers: experiments of our own"),
 ];
 
 /// A finding as it is shown: on the page, as text and as JSON.
@@ -67,13 +68,16 @@ const INDEX: &str = "<table class=\"overview\"><thead><tr><th>Figure</th><th>Sub
 #[must_use]
 pub fn render(title: &str, findings: &[Finding]) -> String {
     let shown: Vec<_> = findings.iter().map(|it| ShownFinding::new(it, "")).collect();
-    assemble(title, &shown.iter().collect::<Vec<_>>())
+    assemble(title, None, &shown.iter().collect::<Vec<_>>())
 }
 
-/// The page of what is shown of several findings.
+/// The page of what is shown of several findings; `command` makes it again.
 #[must_use]
-pub fn assemble(title: &str, findings: &[&ShownFinding]) -> String {
+pub fn assemble(title: &str, command: Option<&str>, findings: &[&ShownFinding]) -> String {
     let mut out = head(title);
+    if let Some(command) = command {
+        out.push_str(&introduction(command, findings));
+    }
     if findings.len() > 1 {
         out.push_str(INDEX);
         findings.iter().for_each(|it| out.push_str(&it.row));
@@ -89,6 +93,40 @@ pub fn assemble(title: &str, findings: &[&ShownFinding]) -> String {
     }
     let _ = writeln!(out, "</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>");
     out
+}
+
+/// The first lines: the command that made the page, and how many figures have which verdict.
+fn introduction(command: &str, findings: &[&ShownFinding]) -> String {
+    let of = |name: &str, value: Verdict| {
+        let value = serde_json::json!(value);
+        findings.iter().filter(|it| it.json[name] == value).count()
+    };
+    let verdicts = [
+        Verdict::Reproduced,
+        Verdict::InPart,
+        Verdict::NotReproduced,
+        Verdict::NotComparable,
+        Verdict::ByConstruction,
+    ];
+    let counts = verdicts.map(|it| (it, of("verdict", it))).into_iter().filter(|(_, n)| *n > 0);
+    let counts: Vec<String> = counts.map(|(it, n)| format!("{n} {}", badge(it))).collect();
+    let quick = findings.iter().any(|it| it.json["extent"] == serde_json::json!(Extent::Quick));
+    let quick = if quick {
+        " Quick runs: their few seeds show only what would contradict the verdicts on record, \
+         which \
+         come from the extent of the paper; without <code>--quick</code> it is measured again."
+    } else {
+        ""
+    };
+    format!(
+        "<p class=\"intro\">The papers' statements, what Windfall measured, and the verdict. \
+         {} figures and tables: {}.{quick} This page again: <code>{}</code>. Under each figure \
+         stands \
+         the line that makes it alone; scenarios and seeds are all that it needs.</p>\n",
+        findings.len(),
+        counts.join(", "),
+        escape(command),
+    )
 }
 
 /// Returns the paper of a figure in words.

@@ -2,14 +2,14 @@
 
 mod unseen;
 
-use std::io::Write;
+use std::io::{Error, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
 use serde_json::Value;
 use windfall_base::Seed;
-use windfall_experiment::campaign::KEPT;
+use windfall_experiment::campaign::{KEPT, PAGE};
 use windfall_experiment::figure::{self, select};
 use windfall_experiment::{Campaign, Context, Extent, Figure, Finding, ShownFinding};
 use windfall_scenario::DEFAULT_SEED;
@@ -60,6 +60,9 @@ pub(crate) struct Args {
     /// Write figures, values and the page into this directory; goes on where a run was interrupted
     #[arg(long, value_name = "DIR", default_value = "out/reproduce")]
     out: PathBuf,
+    /// Write the page into this file, too
+    #[arg(long, value_name = "FILE", conflicts_with = "unseen")]
+    page: Option<PathBuf>,
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
@@ -94,14 +97,21 @@ pub(crate) fn run(args: &Args) -> Result {
     make(&args.out)?;
     let kept = args.out.join(KEPT);
     let found = std::fs::read_to_string(&kept).unwrap_or_default();
-    let write =
-        |name: &str, text: &str| windfall_files::replace(&args.out.join(name), text.as_bytes());
+    let write = |name: &str, text: &str| {
+        if let Some(page) = args.page.as_ref().filter(|_| name == PAGE) {
+            let placed = windfall_files::replace(page, text.as_bytes());
+            let named = |it: Error| Error::new(it.kind(), format!("{}: {it}", page.display()));
+            placed.map_err(named)?;
+        }
+        windfall_files::replace(&args.out.join(name), text.as_bytes())
+    };
     let jobs = args.jobs.and_then(NonZeroUsize::new).or_else(|| available_parallelism().ok());
     let campaign = Campaign {
         figures: &figures,
         context: &context,
         jobs: jobs.unwrap_or(NonZeroUsize::MIN),
         kept: &found,
+        command: &args.command(),
         write: &write,
         elapsed: &|| bar.elapsed(),
     };
@@ -118,6 +128,17 @@ pub(crate) fn run(args: &Args) -> Result {
 }
 
 impl Args {
+    /// The command line that measures the same again.
+    fn command(&self) -> String {
+        let ids = if self.ids.is_empty() { "all".to_owned() } else { self.ids.join(" ") };
+        let seed = self.seed.map(|seed| format!(" --seed {seed}"));
+        let page = self.page.as_ref().map(|page| format!(" --page {}", page.display()));
+        let flags = [(self.quick, " --quick"), (self.full, " --full"), (self.mutate, " --mutate")];
+        let flags = flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag);
+        let rest = flags.chain(seed.as_deref()).chain(page.as_deref()).collect::<String>();
+        format!("windfall reproduce {ids}{rest}")
+    }
+
     fn extent(&self) -> Extent {
         match (self.quick, self.full) {
             (true, _) => Extent::Quick,
@@ -152,7 +173,7 @@ fn make(directory: &Path) -> Result<()> {
     windfall_files::make_folder(directory).map_err(|error| cannot(directory, &error))
 }
 
-pub(crate) fn cannot(path: &Path, error: &std::io::Error) -> CliError {
+pub(crate) fn cannot(path: &Path, error: &Error) -> CliError {
     CliError::new(format!("cannot write {}: {error}; choose another with --out", path.display()))
 }
 

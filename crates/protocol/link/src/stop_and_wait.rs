@@ -132,6 +132,9 @@ impl StopAndWait {
         } else if known {
             out.discard(&unit, DropReason::Duplicate);
         } else {
+            if good {
+                unit.damage.lost_before = lost_between(self.received, seq);
+            }
             self.received = Some(seq);
             out.deliver(unit);
         }
@@ -159,4 +162,12 @@ impl StopAndWait {
             self.events.push_back(current.dropped(reason));
         }
     }
+}
+
+/// Returns the number of packets between the last one that was passed up and this one.
+//= S4.27
+fn lost_between(last: Option<Seq16>, seq: Seq16) -> u16 {
+    let ahead = last.map_or(0, |last| seq.0.wrapping_sub(last.0));
+    // Numbers far ahead are those of a peer that began anew.
+    if ahead < u16::MAX / 2 { ahead.saturating_sub(1) } else { 0 }
 }

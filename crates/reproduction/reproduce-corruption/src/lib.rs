@@ -2,10 +2,11 @@
 //! WLAN: the Challenge of Harnessing Known-Corrupt Data*.
 
 mod benefits;
+mod map;
 mod tables;
 mod walks;
 
 use windfall_experiment::Figure;
 
 /// The figures of paper 004.
-pub const FIGURES: &[Figure] = &[tables::FIGURE, benefits::FIGURE];
+pub const FIGURES: &[Figure] = &[tables::FIGURE, benefits::FIGURE, map::FIGURE];

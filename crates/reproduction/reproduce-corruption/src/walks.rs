@@ -172,7 +172,7 @@ fn received(simulation: &Simulation) -> f64 {
 }
 
 /// Returns the operations of the TCP of a station.
-fn operations(simulation: &Simulation, station: usize) -> Operations {
+pub(crate) fn operations(simulation: &Simulation, station: usize) -> Operations {
     let mut all = Operations::default();
     for connection in simulation.network().station(station).iter().flat_map(|it| it.connections()) {
         all += *connection.operations();
@@ -238,7 +238,7 @@ impl Walked {
 }
 
 /// Spearman's rank correlation, with the mean rank of equal values.
-fn rank_correlation(pairs: &[(f64, f64)]) -> f64 {
+pub(crate) fn rank_correlation(pairs: &[(f64, f64)]) -> f64 {
     let ranks = |of: fn(&(f64, f64)) -> f64| -> Vec<f64> {
         let rank = |value: f64| {
             let below = pairs.iter().filter(|it| of(it) < value).count();

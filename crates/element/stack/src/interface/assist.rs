@@ -21,6 +21,8 @@ pub struct AssistConfig {
     /// Segments are kept and repeated across the link, and duplicate acknowledgments that this
     /// explains go no further (S2.18).
     pub snoop: Option<SnoopConfig>,
+    /// Packets go up without the number of frames that the link lost before them (S4.27).
+    pub hides_losses: bool,
 }
 
 /// The elements of the assistance.
@@ -28,11 +30,13 @@ pub struct AssistConfig {
 pub(super) struct Assist {
     filter: Option<CorruptionFilter>,
     snoop: Option<Snoop>,
+    hides_losses: bool,
 }
 
 impl Assist {
     pub(super) fn new(config: AssistConfig) -> Self {
-        Self { filter: config.filter, snoop: config.snoop.map(Snoop::new) }
+        let AssistConfig { filter, snoop, hides_losses } = config;
+        Self { filter, snoop: snoop.map(Snoop::new), hides_losses }
     }
 
     /// Returns `true` if it must see the packets that are put before the link.
@@ -54,8 +58,12 @@ impl Assist {
     pub(super) fn handle_delivery(
         &mut self,
         now: Instant,
-        frame: &Frame,
+        frame: &mut Frame,
     ) -> Result<(), DropReason> {
+        //= S4.27
+        if self.hides_losses {
+            frame.damage.lost_before = 0;
+        }
         if let Some(filter) = &self.filter {
             filter.check(frame)?;
         }

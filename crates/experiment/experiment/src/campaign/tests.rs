@@ -63,6 +63,7 @@ fn run(jobs: usize, seed: u64, kept: &str) -> (CampaignResult, BTreeMap<String, 
         context: &context,
         jobs,
         kept,
+        command: "windfall reproduce all",
         write: &write,
         elapsed: &|| Duration::ZERO,
     };
@@ -78,7 +79,11 @@ fn jobs_change_nothing_and_what_was_kept_is_not_measured_again() {
     assert_eq!(names, ["S3.fig1", "S3.fig2", "S4.31"]);
     assert_eq!(one.failures.len(), 1);
     assert!(one.failures[0].starts_with("S3.fig3: "), "{:?}", one.failures);
-    assert!(files["index.html"].contains("id=\"S4.31\""));
+    let page = &files["index.html"];
+    assert!(page.contains("id=\"S4.31\""));
+    assert!(page.contains("This page again: <code>windfall reproduce all</code>"), "{page}");
+    assert!(page.contains("3 figures and tables: 3 <span class=\"badge yes\">"), "{page}");
+    assert!(!page.contains("Quick runs"), "{page}");
 
     // One of them was kept, and a line was cut off where the campaign ended.
     let kept = &files[KEPT];
@@ -104,6 +109,7 @@ fn a_disk_that_is_full_ends_the_campaign() {
         context: &context,
         jobs,
         kept: "",
+        command: "",
         write: &write,
         elapsed: &|| Duration::ZERO,
     };

@@ -74,6 +74,8 @@ pub(crate) struct Receiver {
     /// Damaged packets whose parity may come, if the sender is told of them.
     increments: Option<IncrementStore>,
     history: History,
+    /// Packets that were skipped since the last one that was passed up whole.
+    lost: u16,
     ack_due: bool,
 }
 
@@ -94,6 +96,7 @@ impl Receiver {
             copies: combine.then(|| CopyStore::new(window.bytes)),
             increments: increments.then(|| IncrementStore::new(window.bytes)),
             history: History::new(increments),
+            lost: 0,
             ack_due: false,
         }
     }
@@ -383,9 +386,20 @@ impl Receiver {
     }
 
     /// Passes a packet up; tells the flow that it keeps order with alone.
+    //= S4.27
     fn pass_up(&mut self, place: Place, out: &mut Output<'_>) -> Option<u16> {
-        let Place::Held(held) = place else { return None };
+        let mut held = match place {
+            Place::Held(held) => held,
+            Place::Passed => return None,
+            Place::Empty => {
+                self.lost = self.lost.saturating_add(1);
+                return None;
+            }
+        };
         self.release(&held);
+        if held.frame.damage.frame == Check::Good {
+            held.frame.damage.lost_before = core::mem::take(&mut self.lost);
+        }
         out.finish(held.frame, held.accepted);
         let flow = held.flow?;
         self.flows.pass(flow);
@@ -399,6 +413,8 @@ impl Receiver {
             self.advance(out);
         }
         if self.next.is_before(base) {
+            let skipped = u16::try_from(base.distance_from(self.next)).unwrap_or(u16::MAX);
+            self.lost = self.lost.saturating_add(skipped);
             self.next = base;
         }
         self.drain(out);

@@ -137,3 +137,20 @@ fn a_damaged_packet_is_handed_up_if_it_is_the_last_attempt_and_welcome() {
         assert_eq!(count, usize::from(attempts == 1 && welcome));
     }
 }
+
+//= S4.27
+#[test]
+fn numbers_of_units_tell_what_was_lost_between_two_that_were_passed_up() {
+    let [mut near, mut far] = [Exchange::new(Arq::None.into()), Exchange::new(Arq::None.into())];
+    for number in 0..7 {
+        let unit = unit(&mut near, number);
+        near.take_outcome(None);
+        if !matches!(number, 0 | 3 | 4) {
+            far.take_unit(unit);
+        }
+    }
+    let lost = core::iter::from_fn(|| far.poll_delivery());
+    let lost: Vec<_> = lost.map(|it| (it.tag.unwrap().0, it.damage.lost_before)).collect();
+    // What came before the first is not known.
+    assert_eq!(lost, [(1, 0), (2, 0), (5, 2), (6, 0)]);
+}

@@ -466,6 +466,26 @@ fn an_early_damaged_copy_is_handed_up_when_the_later_ones_are_lost() {
     assert!(run.delivered[1].damage.is_damaged());
 }
 
+//= S4.27
+#[test]
+fn a_numbered_pipe_counts_the_packets_that_were_given_up_before_the_next_whole_one() {
+    let fate = |_: usize, frame: &Frame| match frame.tag {
+        Some(Tag(1 | 2 | 5)) => Fate::Lost,
+        Some(Tag(3)) => Fate::Inverted(8 * 20),
+        _ => Fate::Arrives,
+    };
+    let lost = |config| {
+        let run = Run::new(config, (Some(10), 1_000), fate).offer(8, Class::default()).finish();
+        let count = |frame: &Frame| (frame.tag.unwrap().0, frame.damage.lost_before);
+        run.delivered.iter().map(count).collect::<Vec<_>>()
+    };
+    let config = PipeConfig { accept_damaged: true, ..config(attempts(2)) };
+    assert_eq!(lost(config), [(0, 0), (3, 0), (4, 2), (6, 1), (7, 0)]);
+    // Plain frames have no numbers.
+    let plain = PipeConfig { arq: Arq::None, ..config };
+    assert!(lost(plain).iter().all(|(_, lost)| *lost == 0), "{:?}", lost(plain));
+}
+
 #[test]
 fn a_plain_pipe_hands_up_damage_only_if_asked() {
     let damage = |_: usize, _: &Frame| Fate::Inverted(8 * 10);

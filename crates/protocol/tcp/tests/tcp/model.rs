@@ -403,6 +403,7 @@ fn any_happening() -> impl Strategy<Value = Happening> {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+    //= S2.1
     #[test]
     fn the_engine_does_what_the_model_does(
         happenings in vec(any_happening(), 1..40),

@@ -87,11 +87,11 @@ fn ms(n: u64) -> Instant {
 }
 
 fn assist() -> Assist {
-    Assist::new(AssistConfig { filter: None, snoop: Some(SnoopConfig::default()) })
+    Assist::new(AssistConfig { snoop: Some(SnoopConfig::default()), ..AssistConfig::default() })
 }
 
 fn ack(assist: &mut Assist, now: Instant, ack: u32) -> Result<(), DropReason> {
-    assist.handle_delivery(now, &segment(1, ack, 0, TcpFlags::ACK, false))
+    assist.handle_delivery(now, &mut segment(1, ack, 0, TcpFlags::ACK, false))
 }
 
 /// Ten segments of 100 bytes that left at 10 ms.
@@ -140,8 +140,8 @@ fn what_the_sender_repeats_or_never_sent_is_its_own_matter() {
     }
     assert_eq!(assist.poll_timeout(), None);
     // A reset ends all that.
-    let reset = segment(1, 1001, 0, TcpFlags::RST, false);
-    assert_eq!(assist.handle_delivery(ms(61), &reset), Ok(()));
+    let mut reset = segment(1, 1001, 0, TcpFlags::RST, false);
+    assert_eq!(assist.handle_delivery(ms(61), &mut reset), Ok(()));
     assert_eq!(ack(&mut assist, ms(62), 1001), Ok(()));
 }
 
@@ -151,15 +151,28 @@ fn damaged_acknowledgments_and_notifications_are_left_alone() {
     ten(&mut assist);
     assert_eq!(ack(&mut assist, ms(15), 201), Ok(()));
     let copy = segment(1, 201, 0, TcpFlags::ACK, false);
-    assert_eq!(assist.handle_delivery(ms(16), &damaged(copy, &[])), Ok(()));
+    assert_eq!(assist.handle_delivery(ms(16), &mut damaged(copy, &[])), Ok(()));
     assert!(assist.poll_repetition().is_none());
+}
+
+//= S4.27
+#[test]
+fn the_link_s_count_of_losses_goes_up_unless_it_is_hidden() {
+    for (hides_losses, lost_before) in [(false, 3), (true, 0)] {
+        let mut assist = Assist::new(AssistConfig { hides_losses, ..AssistConfig::default() });
+        let mut frame = segment(1, 1, 100, TcpFlags::ACK, false);
+        frame.damage.lost_before = 3;
+        assert_eq!(assist.handle_delivery(ms(1), &mut frame), Ok(()));
+        assert_eq!(frame.damage.lost_before, lost_before);
+    }
 }
 
 #[test]
 fn the_laws_hold_with_everything_on() {
     let build = |seed| {
         let snoop = Some(SnoopConfig { streams: 2, segments: 5, ..SnoopConfig::default() });
-        let assist = AssistConfig { filter: Some(CorruptionFilter::default()), snoop };
+        let filter = Some(CorruptionFilter::default());
+        let assist = AssistConfig { filter, snoop, hides_losses: false };
         Interface::new(InterfaceConfig { assist, ..InterfaceConfig::default() }, seed, "subject")
     };
     let input = |stream: &mut Stream, now: Instant| {
