@@ -145,8 +145,7 @@ pub(crate) fn policy(
     others: &Direction,
     files: &mut Files<'_, '_>,
 ) -> Result<Option<PolicyChoice>, Fault> {
-    let name = own.policy.as_ref().or(others.policy.as_ref());
-    let Some(name) = name else { return Ok(None) };
+    let Some(name) = own.policy.as_ref().or(others.policy.as_ref()) else { return Ok(None) };
     let file = match name.get_ref() {
         PolicyName::Kind(kind) => return Ok(Some((*kind).into())),
         PolicyName::File(file) => file,

@@ -23,9 +23,8 @@ pub(super) fn check(link: &Link) -> Checked {
         return fault("the stations of a radio share one code: set fec on the link".to_owned());
     }
     let longest = link.kind().phy().map_or(u16::MAX, |_| MAX_MTU);
-    let most = usize::from(longest) - MOST_OVERHEAD;
-    if usize::from(link.mtu()) > most {
-        let mtu = link.mtu();
+    let (mtu, most) = (link.mtu(), usize::from(longest) - MOST_OVERHEAD);
+    if usize::from(mtu) > most {
         return fault(format!("fec leaves no room for packets of {mtu} bytes: add mtu = {most}"));
     }
     Ok(())
@@ -33,9 +32,8 @@ pub(super) fn check(link: &Link) -> Checked {
 
 /// A packet that waits for repairs beyond its lifetime is worthless when they come.
 pub(super) fn check_lifetimes(scenario: &Scenario) -> Checked {
-    let lifetimes = scenario.flows.iter();
-    let lifetimes = lifetimes.filter_map(|flow| Some((flow.lifetime.value()?, &flow.name)));
-    let Some((lifetime, name)) = lifetimes.min_by_key(|(lifetime, _)| *lifetime) else {
+    let limited = scenario.flows.iter().filter_map(|it| Some((it.lifetime.value()?, &it.name)));
+    let Some((lifetime, name)) = limited.min_by_key(|(lifetime, _)| *lifetime) else {
         return Ok(());
     };
     let ends = |link| [Link::direction(link, true), Link::direction(link, false)];

@@ -480,10 +480,10 @@ fn a_numbered_pipe_counts_the_packets_that_were_given_up_before_the_next_whole_o
         run.delivered.iter().map(count).collect::<Vec<_>>()
     };
     let config = PipeConfig { accept_damaged: true, ..config(attempts(2)) };
-    assert_eq!(lost(config), [(0, 0), (3, 0), (4, 2), (6, 1), (7, 0)]);
+    assert_eq!(lost(config.clone()), [(0, 0), (3, 0), (4, 2), (6, 1), (7, 0)]);
     // Plain frames have no numbers.
-    let plain = PipeConfig { arq: Arq::None, ..config };
-    assert!(lost(plain).iter().all(|(_, lost)| *lost == 0), "{:?}", lost(plain));
+    let plain = lost(PipeConfig { arq: Arq::None, ..config });
+    assert!(plain.iter().all(|(_, lost)| *lost == 0), "{plain:?}");
 }
 
 #[test]
@@ -580,7 +580,7 @@ fn three_flows(packets: u64) -> VecDeque<Frame> {
 
 /// Runs three flows over a pipe that loses 30 % of the frames, from twenty seeds: each keeps its
 /// order, and none waits for another.
-fn check_order_of_flows(config: PipeConfig) {
+fn check_order_of_flows(config: &PipeConfig) {
     for seed in 0..20 {
         let draw = Stream::new(Seed(seed), "loss");
         let mut frames = 0;
@@ -621,7 +621,7 @@ fn check_order_of_flows(config: PipeConfig) {
 //= S3.48
 #[test]
 fn order_holds_within_a_flow_that_limits_its_attempts_and_not_across_flows() {
-    check_order_of_flows(PipeConfig { arq: Arq::Persistent, ..PipeConfig::default() });
+    check_order_of_flows(&PipeConfig { arq: Arq::Persistent, ..PipeConfig::default() });
 }
 
 //= S3.16
@@ -631,13 +631,13 @@ fn order_of_coded_packets_holds_within_such_a_flow_and_not_across_flows() {
     let cost = Cost { per_frame: Duration::from_micros(10), per_byte: Duration::from_nanos(800) };
     for policy in [PolicyKind::Bold, PolicyKind::Robust] {
         let coding = Some(Coding { policy: policy.into(), padded: false, cost });
-        check_order_of_flows(PipeConfig { arq: Arq::Persistent, coding, ..PipeConfig::default() });
+        check_order_of_flows(&PipeConfig { arq: Arq::Persistent, coding, ..PipeConfig::default() });
     }
 }
 
 /// Sends three packets of a flow with a lifetime of 20 ms, at 0, 10 and 30 ms, of which the first
 /// is lost; gives the packets that have arrived after each.
-fn arrivals_after_a_loss(config: PipeConfig) -> [Vec<u64>; 3] {
+fn arrivals_after_a_loss(config: &PipeConfig) -> [Vec<u64>; 3] {
     let lifetime = Some(Duration::from_millis(20));
     let class = Class { flow: FlowId(1), lifetime, ..Class::default() };
     let [mut sender, mut receiver] = [(); 2].map(|()| Pipe::new(config.clone()));
@@ -663,7 +663,7 @@ fn no_packet_waits_for_one_that_has_become_worthless() {
     let coded = Some(Coding { policy: PolicyKind::Bold.into(), padded: false, cost });
     for coding in [None, coded] {
         let config = PipeConfig { arq: Arq::Persistent, coding, ..PipeConfig::default() };
-        assert_eq!(arrivals_after_a_loss(config), [vec![], vec![], vec![1, 2]]);
+        assert_eq!(arrivals_after_a_loss(&config), [vec![], vec![], vec![1, 2]]);
     }
 }
 
