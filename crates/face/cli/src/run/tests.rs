@@ -21,7 +21,7 @@ struct Up {
 
 /// The options that say nothing of the stations and the links between them: which programs run,
 /// and what is written of the run.
-const BESIDE: [&str; 26] = [
+const BESIDE: [&str; 28] = [
     "far",
     "wait-port",
     "far-output",
@@ -42,6 +42,8 @@ const BESIDE: [&str; 26] = [
     "max-late",
     "lifeline",
     "fault",
+    "publish",
+    "reach",
     "detach",
     "output",
     "is-detached",
