@@ -129,6 +129,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &["windfall trace record --sent captures/near.pcapng --received captures/far.pcapng \
              -o ping.trace"],
     ),
+    ("trace compare", &["windfall trace compare near/sent.bytes far/received.bytes"]),
     (
         "trace changes",
         &["windfall trace changes drive.csv --time Time --set 'rate=DL_bitrate:kbps' \

@@ -26,6 +26,8 @@ pub(crate) const TCP_SCRIPT: &str = "windfall-tcp-script/1";
 pub(crate) const TCP_SETTINGS: &str = "windfall-tcp-settings/1";
 /// The tally of `windfall reproduce --unseen`.
 pub(crate) const UNSEEN: &str = "windfall-unseen/1";
+/// The bytes of the two ends of a line.
+pub(crate) const TRACE_BYTES: &str = "windfall-trace-bytes/1";
 /// Models fitted to an error trace.
 pub(crate) const TRACE_FIT: &str = "windfall-trace-fit/1";
 /// The statistics of an error trace.

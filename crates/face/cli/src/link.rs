@@ -1,11 +1,14 @@
 //! `windfall link`: a network device over a serial line, or over datagrams.
 
 use std::ffi::OsString;
+use std::fs::{File, create_dir_all};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::Ipv4Addr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use windfall_base::{Duration, Seed};
+use windfall_live::line::LineRecord;
 use windfall_live::{LineAddress, ModemCall, Signals};
 use windfall_scenario::{Direction, ScenarioOptions, Setting, Settings as _};
 use windfall_serial_link::{LineFraming, LineOutcome, LinePlan, LineReport};
@@ -53,6 +56,9 @@ pub(crate) struct Args {
     /// The seed of what PPP chooses at random [default: another each time]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Record the bytes of the line into sent.bytes and received.bytes in this folder
+    #[arg(long, value_name = "DIR")]
+    record: Option<PathBuf>,
     /// Print errors only
     #[arg(long, short)]
     quiet: bool,
@@ -129,6 +135,7 @@ pub(crate) fn run(args: &Args) -> Result {
         device: args.device.clone(),
         wait: args.wait,
         seed: args.seed.map_or_else(random_seed, Seed),
+        record: args.record.as_deref().map(files_in).transpose()?,
     };
     let signals = Signals::take_over()?;
     let quiet = args.quiet;
@@ -145,6 +152,16 @@ pub(crate) fn run(args: &Args) -> Result {
         sum_up(&outcome);
     }
     Ok(Completion::Program(outcome.status))
+}
+
+/// Makes the files for the bytes of a line.
+fn files_in(folder: &Path) -> Result<LineRecord> {
+    create_dir_all(folder).map_err(|error| input::cannot_write(folder, &error))?;
+    let file = |name: &str| {
+        let path = folder.join(name);
+        File::create(&path).map(Arc::new).map_err(|error| input::cannot_write(&path, &error))
+    };
+    Ok(LineRecord { sent: file("sent.bytes")?, received: file("received.bytes")? })
 }
 
 impl Args {

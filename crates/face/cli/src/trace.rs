@@ -1,5 +1,6 @@
 //! `windfall trace`: error traces, from the model to the picture and back.
 
+mod compare;
 mod picture;
 mod rates;
 
@@ -25,7 +26,7 @@ use crate::record::command_line;
 use crate::usage::whole;
 use crate::{input, json};
 
-/// Make, show, fit, convert and record error traces; convert measured rates
+/// Make, show, fit, convert and record error traces; compare bytes, convert measured rates
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -39,6 +40,7 @@ enum Action {
     Fit(FitArgs),
     Convert(Convert),
     Record(Record),
+    Compare(compare::Compare),
     Changes(rates::Changes),
     Rates(rates::Rates),
 }

@@ -15,7 +15,7 @@ pub use address::LineAddress;
 pub use device::LineDevice;
 pub use modem::{ModemCall, ModemError};
 pub use open::OpenLine;
-pub use pump::{LineNotice, LinePump};
+pub use pump::{LineNotice, LinePump, LineRecord};
 
 /// The most bytes that are read from a line at once.
 pub const READ: usize = 16_384;

@@ -18,7 +18,7 @@ use windfall_stack::{
 };
 
 use negotiate::{Negotiated, close, dial, negotiate};
-use windfall_live::line::{LineAddress, LineNotice, LinePump, ModemCall, OpenLine};
+use windfall_live::line::{LineAddress, LineNotice, LinePump, LineRecord, ModemCall, OpenLine};
 use windfall_live::session::{self, Observer, Signals};
 use windfall_live::setup::open_here;
 use windfall_live::{
@@ -69,6 +69,8 @@ pub struct LinePlan {
     pub wait: Option<Duration>,
     /// Decides what PPP chooses at random.
     pub seed: Seed,
+    /// The files that get the bytes of the line from when the device is there.
+    pub record: Option<LineRecord>,
 }
 
 /// Something that the user may want to know of a line.
@@ -107,6 +109,9 @@ impl fmt::Display for LineReport {
                 write!(f, "the line is gone ({error}); it is opened again when it is back")
             }
             Self::Notice(LineNotice::Back) => write!(f, "the line is back"),
+            Self::Notice(LineNotice::Unrecorded(error)) => {
+                write!(f, "the bytes of the line are recorded no longer: {error}")
+            }
             Self::Event(SerialEvent::Ppp(event)) => match event {
                 PppEvent::Up => write!(f, "PPP: the peer answers"),
                 PppEvent::Ipv4Up { local, .. } => write!(f, "PPP: IPv4 is up as {local}"),
@@ -175,7 +180,7 @@ pub fn run(
     let told = Arc::clone(&tell);
     let mut reports = Reports { tell: &*tell, local: (local, false) };
     let notice = move |notice| told(&LineReport::Notice(notice));
-    let start = || LinePump::start(line, plan.address.clone(), notice);
+    let start = || LinePump::start(line, plan.address.clone(), plan.record.clone(), notice);
     let up = LineReport::Up { device: plan.device.clone(), local, peer };
     let (device, routes) = device(plan, local, peer, !command.is_empty());
     let (mut outcome, mut end, pump, lost) = if command.is_empty() {

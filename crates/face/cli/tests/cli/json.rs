@@ -204,6 +204,7 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
         "trace show frames.trace --json",
         "trace show bits.trace --json",
         "trace fit frames.trace --json",
+        "trace compare frames.trace bits.trace --json",
         "reproduce S3.table2 --quick --json",
         "reproduce --list --json",
         "reproduce S3.table2 --quick --unseen 2 --json",

@@ -1,6 +1,7 @@
 //! A thread between a line and the event loop: it waits for lines that are gone.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -21,6 +22,17 @@ pub enum LineNotice {
     Gone(io::Error),
     /// It is there again.
     Back,
+    /// Its bytes cannot be recorded any more.
+    Unrecorded(io::Error),
+}
+
+/// The files that get every byte of a line as it is read and written.
+#[derive(Clone, Debug)]
+pub struct LineRecord {
+    /// The bytes that were written to the line.
+    pub sent: Arc<File>,
+    /// The bytes that were read from it.
+    pub received: Arc<File>,
 }
 
 /// Carries the bytes of a line until it is dropped.
@@ -31,14 +43,15 @@ pub struct LinePump {
 }
 
 impl LinePump {
-    /// Starts to carry, and returns the device of the event loop. `tell` learns
-    /// when the line goes and comes.
+    /// Starts to carry, and returns the device of the event loop. `record` gets what is carried;
+    /// `tell` learns when the line goes and comes.
     ///
     /// # Errors
     /// If the system has no descriptors or no threads left.
     pub fn start(
         line: OpenLine,
         address: LineAddress,
+        record: Option<LineRecord>,
         tell: impl Fn(LineNotice) + Send + 'static,
     ) -> io::Result<(Self, LineDevice)> {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
@@ -50,6 +63,7 @@ impl LinePump {
             socket: theirs,
             stop: Arc::clone(&stop),
             unwritten: Vec::new(),
+            record,
             tell: Box::new(tell),
         };
         let thread = std::thread::Builder::new().name("line".into()).spawn(move || {
@@ -86,6 +100,7 @@ struct Carrier {
     stop: Arc<EventFd>,
     /// Bytes for which the line had no room.
     unwritten: Vec<u8>,
+    record: Option<LineRecord>,
     tell: Box<dyn Fn(LineNotice) + Send>,
 }
 
@@ -133,12 +148,26 @@ impl Carrier {
         let mut buffer = [0; READ];
         if from_line && let Some(count) = line.read(&mut buffer)?.filter(|count| *count > 0) {
             self.hand_up(&buffer[..count]);
+            self.note(|it| &it.received, &buffer[..count]);
         }
         if to_line && self.unwritten.is_empty() {
             let count = nix::unistd::read(&self.socket, &mut buffer).unwrap_or(0);
             self.unwritten.extend(&buffer[..count]);
         }
-        line.write_waiting(&mut self.unwritten)
+        let waiting = self.record.is_some().then(|| self.unwritten.clone()).unwrap_or_default();
+        let written = line.write_waiting(&mut self.unwritten);
+        let count = waiting.len().saturating_sub(self.unwritten.len());
+        self.note(|it| &it.sent, &waiting[..count]);
+        written
+    }
+
+    /// Records bytes of the line; a file that cannot be written ends the record.
+    fn note(&mut self, file: impl Fn(&LineRecord) -> &Arc<File>, bytes: &[u8]) {
+        let Some(record) = &self.record else { return };
+        if let Err(error) = (&**file(record)).write_all(bytes) {
+            self.record = None;
+            (self.tell)(LineNotice::Unrecorded(error));
+        }
     }
 
     /// Opens the line again, and drops what waits for it.

@@ -162,6 +162,42 @@ fn two_ends_exchange_pings_over_a_noisy_line() {
     }
 }
 
+/// The bytes at both ends, recorded and compared: what the noise did to them, and nothing else.
+//= S1.33
+#[test]
+fn the_bytes_of_both_ends_of_a_line_are_recorded_and_compared() {
+    require!("ping");
+    let folder = Folder::new("line-bytes");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let line = Line::new(2e-3);
+    let options = "--framing link --arq persistent";
+    let far = far_end(&line, &format!("{options} --record {}", at("far")));
+    let ping = "for i in $(seq 20); do ping -n -c 1 -s 200 -W 30 10.77.0.2; done";
+    let near = windfall("link -q --address 10.77.0.1 --peer 10.77.0.2")
+        .arg(format!("--over=serial:{},115200", line.names[0]))
+        .args(options.split_whitespace())
+        .args(["--record", &at("near"), "--", "sh", "-c", ping])
+        .output()
+        .expect("it runs");
+    assert!(near.status.success(), "{near:?}");
+    drop(far);
+    drop(line);
+    for [from, to] in [["near", "far"], ["far", "near"]] {
+        let (sent, received) =
+            (at(&format!("{from}/sent.bytes")), at(&format!("{to}/received.bytes")));
+        let compared = windfall("trace compare --json").args([&sent, &received]).output();
+        let compared = compared.expect("it runs").stdout;
+        let found: serde_json::Value = serde_json::from_slice(&compared).expect("JSON");
+        let count = |name: &str| found[name].as_u64().expect("a count");
+        let (arrived, damaged) = (count("intact") + count("damaged"), count("damaged"));
+        assert!(count("sent") >= 20 * 200, "{found}");
+        // Each byte is damaged in one of 500 cases, by one bit; the last may be under way.
+        assert!((1..arrived / 100).contains(&damaged), "{found}");
+        assert_eq!(count("bit_errors"), damaged, "{found}");
+        assert!(count("missing") <= 1_000 && count("inserted") == 0, "{found}");
+    }
+}
+
 //= S1.12
 #[test]
 fn ppp_lite_passes_up_what_ppp_drops() {

@@ -1,0 +1,36 @@
+//! `windfall trace compare`: the bytes of the two ends of a line.
+
+use std::path::PathBuf;
+
+use windfall_trace::ByteComparison;
+
+use super::{print, read};
+use crate::exit::Result;
+use crate::{input, json};
+
+/// Compare the bytes that went into a line with those that came out of it
+///
+/// `windfall link --record DIR` writes both at each end; any files of bytes will do.
+#[derive(Debug, clap::Args)]
+pub(super) struct Compare {
+    /// The bytes that one end has sent; - is the standard input
+    sent: PathBuf,
+    /// The bytes that the other end has received
+    received: PathBuf,
+    /// Print the comparison as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+//= S1.33
+pub(super) fn compare(args: &Compare) -> Result {
+    let mut budget = input::budget()?;
+    let (sent, received) = (read(&args.sent, &mut budget)?, read(&args.received, &mut budget)?);
+    let found = ByteComparison::of(&sent, &received);
+    let text = if args.json {
+        json::line(json::TRACE_BYTES, serde_json::to_value(found)?)
+    } else {
+        found.to_text()
+    };
+    print(text.as_bytes())
+}
