@@ -10,7 +10,7 @@ const NEAR: usize = 32;
 /// The most bytes in a row that are taken to be missing, or inserted.
 const FAR: usize = 1 << 16;
 
-/// What a line did to the bytes that it carried.
+/// A comparison of the bytes of the two ends of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ByteComparison {
     /// The bytes that were sent.

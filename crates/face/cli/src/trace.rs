@@ -217,6 +217,7 @@ pub(crate) fn run(args: &Args) -> Result {
         Action::Show(args) => show(args),
         Action::Fit(args) => fit(args),
         Action::Convert(args) => convert(args),
+        Action::Compare(args) => compare::compare(args),
         Action::Record(args) => record_captures(args),
         Action::Changes(args) => rates::changes(args),
         Action::Rates(args) => rates::rates(args),

@@ -15,7 +15,7 @@ use crate::{input, json};
 pub(super) struct Compare {
     /// The bytes that one end has sent; - is the standard input
     sent: PathBuf,
-    /// The bytes that the other end has received
+    /// The bytes that its peer has received
     received: PathBuf,
     /// Print the comparison as JSON
     #[arg(long)]

@@ -10,11 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use windfall_files::Replacement;
 use windfall_web::{
-    BodyDamage, Fetched, FetchedBody, Fetcher, FetcherSettings, HeaderMap, Repair, StatusCode,
+    Fetched, FetchedBody, FetchedFile, Fetcher, FetcherSettings, HeaderMap, Repair, StatusCode,
     TypeList, Uri, Way,
 };
 
@@ -80,21 +79,6 @@ enum RepairName {
     Intolerable,
     /// All damage that is known
     All,
-}
-
-/// A file that was fetched.
-struct Outcome {
-    url: Uri,
-    /// The address that brought it, another one after redirections.
-    found: Uri,
-    file: String,
-    bytes: u64,
-    seconds: f64,
-    media_type: String,
-    /// The damage of a body that came over SAP.
-    damage: Option<BodyDamage>,
-    repaired: u64,
-    fallback: Option<String>,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
@@ -257,8 +241,8 @@ impl Args {
         self.output.clone().unwrap_or_else(|| name_in(url))
     }
 
-    fn tell(&self, outcome: &Outcome) -> Result<()> {
-        let report = outcome.report();
+    fn tell(&self, outcome: &FetchedFile) -> Result<()> {
+        let report = outcome.to_json();
         if self.metadata {
             let beside = format!("{}.damage.json", outcome.file);
             let text = json::line(json::GET, report.clone());
@@ -268,7 +252,7 @@ impl Args {
         if self.output.as_deref() == Some(Path::new("-")) {
             return Ok(());
         }
-        let line = if self.json { json::line(json::GET, report) } else { outcome.line() };
+        let line = if self.json { json::line(json::GET, report) } else { outcome.to_text() };
         Ok(std::io::stdout().write_all(line.as_bytes())?)
     }
 }
@@ -279,7 +263,7 @@ async fn fetch(
     target: PathBuf,
     repair: Repair,
     bar: ProgressBar,
-) -> Result<Outcome> {
+) -> Result<FetchedFile> {
     let began = Instant::now();
     let (headers, counter) = (HeaderMap::new(), Arc::new(AtomicU64::new(0)));
     let named = |error: CliError| CliError::new(format!("{url}: {error}"));
@@ -305,7 +289,7 @@ async fn fetch(
     let media_type = head.headers.get("content-type").and_then(|it| it.to_str().ok());
     let media_type = media_type.unwrap_or_default().to_owned();
     let (seconds, file) = (began.elapsed().as_secs_f64(), target.display().to_string());
-    Ok(Outcome { file, bytes, seconds, media_type, damage, repaired, fallback, url, found })
+    Ok(FetchedFile { file, bytes, seconds, media_type, damage, repaired, fallback, url, found })
 }
 
 /// Waits for a future, and shows meanwhile how much has arrived.
@@ -343,62 +327,4 @@ async fn write(body: &mut FetchedBody, target: &Path, counter: &AtomicU64) -> Re
     }
     file.map_or(Ok(()), Replacement::place).map_err(cannot)?;
     Ok(length)
-}
-
-impl Outcome {
-    fn line(&self) -> String {
-        let Self { bytes, seconds, .. } = self;
-        // The name is of the server's making, and the terminal obeys control characters.
-        let file = self.file.replace(char::is_control, "?");
-        let way = match (&self.damage, &self.fallback) {
-            (Some(_), _) => "SAP".to_owned(),
-            (None, Some(reason)) => format!("TCP ({reason})"),
-            (None, None) => "TCP".to_owned(),
-        };
-        let mut line = format!("{file}: {bytes} bytes over {way} in {seconds:.3} s");
-        if let Some(damage) = &self.damage {
-            let (missing, suspect) = damage.bytes();
-            let (gaps, places) = (damage.missing.len(), damage.suspect.len());
-            if damage.is_none() {
-                line += ", undamaged";
-            } else {
-                line += &format!(", {suspect} bytes suspect in {places} ranges");
-                line += &format!(", {missing} missing in {gaps}");
-            }
-            if damage.unchecked > 0 {
-                line += &format!(", {} without a check", damage.unchecked);
-            }
-        }
-        if self.repaired > 0 {
-            line += &format!(", {} repaired", self.repaired);
-        }
-        line + "\n"
-    }
-
-    fn report(&self) -> Value {
-        let mut report = json!({
-            "url": self.url.to_string(), "file": self.file, "bytes": self.bytes,
-            "seconds": self.seconds, "media_type": self.media_type,
-            "over": if self.damage.is_some() { "sap" } else { "tcp" },
-            "repaired": self.repaired,
-        });
-        if self.found != self.url {
-            report["found_at"] = self.found.to_string().into();
-        }
-        let ranges = |ranges: &[std::ops::Range<usize>]| -> Vec<[usize; 2]> {
-            ranges.iter().map(|range| [range.start, range.end]).collect()
-        };
-        // What TCP brings has no damage that is known.
-        let damage = self.damage.clone().unwrap_or_default();
-        let (missing, suspect) = damage.bytes();
-        report["missing"] = missing.into();
-        report["suspect"] = suspect.into();
-        report["unchecked"] = damage.unchecked.into();
-        report["missing_ranges"] = ranges(&damage.missing).into();
-        report["suspect_ranges"] = ranges(&damage.suspect).into();
-        if let Some(reason) = &self.fallback {
-            report["fallback"] = reason.as_str().into();
-        }
-        report
-    }
 }

@@ -170,6 +170,14 @@ impl Folder {
     }
 }
 
+/// Commands that print what they find in error traces, and in bytes.
+const OF_TRACES: [&str; 4] = [
+    "trace show frames.trace --json",
+    "trace show bits.trace --json",
+    "trace fit frames.trace --json",
+    "trace compare frames.trace bits.trace --json",
+];
+
 //= S1.36
 #[test]
 fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
@@ -201,15 +209,14 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
         "sweep radio.toml --vary rate=6,54 --seeds 2 --json",
         "sweep radio.toml --seeds 1 --json",
         "tcp settings --json",
-        "trace show frames.trace --json",
-        "trace show bits.trace --json",
-        "trace fit frames.trace --json",
-        "trace compare frames.trace bits.trace --json",
         "reproduce S3.table2 --quick --json",
         "reproduce --list --json",
         "reproduce S3.table2 --quick --unseen 2 --json",
         "doctor --json",
-    ] {
+    ]
+    .into_iter()
+    .chain(OF_TRACES)
+    {
         page.check(&folder.json(line));
     }
     folder.write("passed.pkt", "0 < S 0:0(0)\n+0 > R. 0:0(0) ack 1\n");

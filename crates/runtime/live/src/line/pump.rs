@@ -154,7 +154,8 @@ impl Carrier {
             let count = nix::unistd::read(&self.socket, &mut buffer).unwrap_or(0);
             self.unwritten.extend(&buffer[..count]);
         }
-        let waiting = self.record.is_some().then(|| self.unwritten.clone()).unwrap_or_default();
+        let is_noted = self.record.is_some();
+        let waiting = if is_noted { self.unwritten.clone() } else { Vec::new() };
         let written = line.write_waiting(&mut self.unwritten);
         let count = waiting.len().saturating_sub(self.unwritten.len());
         self.note(|it| &it.sent, &waiting[..count]);
