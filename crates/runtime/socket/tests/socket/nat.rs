@@ -140,15 +140,18 @@ fn inside(name: &str, key: Option<SharedKey>) {
     let forget = "ip link set wan down && ip link set wan up";
     let first = talk(&socket, 0, || {});
     assert!(first.ends_with(|last: char| last.is_ascii_digit()) && first.starts_with("10.9.2.1:"));
-    let second = talk(&socket, 1, || router.shell(forget));
-    assert_ne!(second, first, "the router takes another port");
-    let third = talk(&socket, 2, || {
+    // The kernel forgets them at its own time: a busy one may do so after all has been said.
+    let elsewhere = |before: &str, stages: core::ops::Range<u8>, disturb: &(dyn Fn() + Sync)| {
+        let found = stages.map(|stage| talk(&socket, stage, disturb)).find(|it| it != before);
+        found.expect("the router takes another port")
+    };
+    let second = elsewhere(&first, 1..10, &|| router.shell(forget));
+    elsewhere(&second, 10..20, &|| {
         shell("ip link set out down");
         router.shell(forget);
         std::thread::sleep(lid);
         shell("ip link set out up && ip route replace default via 10.9.1.1");
     });
-    assert_ne!(third, second, "the router takes another port");
     socket.close().expect("the server has everything");
 }
 
