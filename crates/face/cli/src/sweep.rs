@@ -102,9 +102,11 @@ fn report(args: &Args, result: &SweepResult<'_>) -> Result<()> {
     let provenance = Provenance { version, seed, command: format!("windfall {}", words.join(" ")) };
     let charted = result.charted(&args.charts);
     let files = result.files(&charted, &provenance);
-    for (name, text) in &files {
+    let texts = files.iter().map(|(name, text)| (name.as_str(), text.as_bytes()));
+    let tables = result.parquet_files();
+    for (name, bytes) in texts.chain(tables.iter().map(|(name, bytes)| (*name, &bytes[..]))) {
         let path = args.out.join(name);
-        windfall_files::replace(&path, text.as_bytes()).map_err(|error| cannot(&path, &error))?;
+        windfall_files::replace(&path, bytes).map_err(|error| cannot(&path, &error))?;
     }
     let mut out = std::io::stdout().lock();
     if args.json {

@@ -4,7 +4,7 @@
 //! - [`Grid`]: every combination of the values with every seed, each a [`SweepRun`].
 //! - [`RunStore`]: the folder in which finished runs are kept; no run is counted twice.
 //! - [`execute`]: the runs that are missing, over the cores.
-//! - [`SweepResult`]: means with confidence intervals, as CSV, JSON and charts.
+//! - [`SweepResult`]: means with confidence intervals, as CSV, Parquet, JSON and charts.
 //! - [`simulate`] and [`measures_of`]: one run, and the numbers of its summary.
 //!
 //! The result depends on the grid and the measures alone, never on the order in which runs end.
@@ -14,6 +14,7 @@ mod execute;
 mod grid;
 mod keys;
 mod measures;
+mod parquet;
 mod result;
 mod store;
 mod values;

@@ -10,6 +10,7 @@ use windfall_scenario::DEFAULT_SEED;
 
 use crate::grid::{Grid, SweepRun};
 use crate::measures::{Measures, is_zero_where_absent};
+use crate::parquet::{self, Column, Values};
 use crate::store::RunStore;
 use crate::values;
 
@@ -192,6 +193,61 @@ impl<'a> SweepResult<'a> {
         files
     }
 
+    /// Returns the tables of `sweep.csv` and `runs.csv` as Parquet files, by name; what is empty
+    /// there is absent here.
+    #[must_use]
+    pub fn parquet_files(&self) -> [(&'static str, Vec<u8>); 2] {
+        [
+            ("sweep.parquet", parquet::file(&self.columns_of_points())),
+            ("runs.parquet", parquet::file(&self.columns_of_runs())),
+        ]
+    }
+
+    /// The columns of [`Self::long`].
+    fn columns_of_points(&self) -> Vec<Column> {
+        let points = self.grid.points.iter().zip(&self.points);
+        let rows: Vec<_> = points
+            .flat_map(|(point, measures)| measures.iter().map(move |it| (point, it)))
+            .collect();
+        let column = |name: &str, values| Column { name: name.to_owned(), values };
+        let keys = self.keys().enumerate().map(|(place, key)| {
+            let values = rows.iter().map(|(point, _)| point.values[place].clone());
+            column(&key, Values::Text(values.collect()))
+        });
+        let mut columns: Vec<Column> = keys.collect();
+        let names = rows.iter().map(|(_, (name, _))| (*name).clone()).collect();
+        columns.push(column("measure", Values::Text(names)));
+        let runs = rows.iter().map(|(_, (_, it))| it.estimate.runs as u64).collect();
+        columns.push(column("runs", Values::Whole(runs)));
+        let ends: [(&str, fn(&Estimate) -> f64); 3] =
+            [("mean", |it| it.value), ("low", |it| it.low), ("high", |it| it.high)];
+        for (name, of) in ends {
+            let values = rows.iter().map(|(_, (_, it))| finite(of(&it.estimate))).collect();
+            columns.push(column(name, Values::Numbers(values)));
+        }
+        columns
+    }
+
+    /// The columns of [`Self::each_run`].
+    fn columns_of_runs(&self) -> Vec<Column> {
+        let rows = self.runs.iter().filter_map(|(run, measures)| Some((*run, (*measures)?)));
+        let rows: Vec<_> = rows.collect();
+        let column = |name: &str, values| Column { name: name.to_owned(), values };
+        let keys = self.keys().enumerate().map(|(place, key)| {
+            let values = rows.iter().map(|(run, _)| &self.grid.points[run.point].values[place]);
+            column(&key, Values::Text(values.cloned().collect()))
+        });
+        let mut columns: Vec<Column> = keys.collect();
+        let seeds = rows.iter().map(|(run, _)| run.seed.0).collect();
+        columns.push(column("seed", Values::Whole(seeds)));
+        for name in self.names() {
+            let value = |measures| value_of(measures, name).and_then(finite);
+            let values = rows.iter().map(|(_, measures)| value(measures)).collect();
+            columns.push(column(name, Values::Numbers(values)));
+        }
+        columns
+    }
+
     /// Returns the measures to draw: those that match one of the patterns, in which
     /// `*` stands for any text; without patterns those of applications that differ between points.
     #[must_use]
@@ -303,6 +359,10 @@ fn value_of(measures: &Measures, name: &str) -> Option<f64> {
 }
 
 /// A number as it reads back; the open end of an interval is an empty cell.
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
 fn cell(value: f64) -> String {
     if value.is_finite() { value.to_string() } else { String::new() }
 }

@@ -6,10 +6,12 @@ use crate::sim::SCENARIO;
 use crate::support::Folder;
 
 /// The files of a sweep, whose bytes must not depend on how it was run.
-const FILES: [&str; 6] = [
+const FILES: [&str; 8] = [
     "out/sweep.csv",
     "out/sweep-wide.csv",
     "out/runs.csv",
+    "out/sweep.parquet",
+    "out/runs.parquet",
     "out/sweep.json",
     "out/runs.jsonl",
     "out/links.air-near.delivered.svg",
