@@ -111,3 +111,46 @@ fn a_station_with_a_model_has_an_energy_of_its_own() {
     let energy = run(&wire, Seed(7)).stations[0].energy.clone().expect("near has a model");
     assert_eq!((energy.radio_joules, energy.joules), (0.0, energy.platform_joules));
 }
+
+//= S2.45
+#[test]
+fn each_hop_of_a_path_has_an_account_of_its_energy() {
+    let text = r#"
+        format = 1
+        duration = "2s"
+        energy = "laptop-2000"
+        station = [{ name = "near" }, { name = "relay", forward = true }, { name = "far" }]
+
+        [[link]]
+        name = "first"
+        kind = "wifi-b"
+        stations = ["near", "relay"]
+        radio.channel = 1
+
+        [[link]]
+        name = "second"
+        kind = "wifi-b"
+        stations = ["relay", "far"]
+        radio.channel = 11
+
+        [[app]]
+        kind = "bulk"
+        station = "near"
+        to = "far"
+    "#;
+    let summary = run(text, Seed(3));
+    let of = |name: &str| {
+        let own = summary.stations.iter().find(|it| it.name == name).expect("a station");
+        own.energy.clone().expect("an account")
+    };
+    let (near, relay, far) = (of("near"), of("relay"), of("far"));
+    // Two radios draw about twice what one draws; what is only forwarded costs no TCP.
+    for end in [&near, &far] {
+        let ratio = relay.radio_joules / end.radio_joules;
+        assert!((1.7..2.3).contains(&ratio), "{ratio}");
+        assert!(end.tcp_joules > 1.0 && end.bytes > 100_000, "{end:?}");
+        assert!((relay.platform_joules - end.platform_joules).abs() < 1e-9);
+    }
+    assert_eq!(relay.tcp_joules, 0.0);
+    assert!(relay.bytes >= near.bytes + far.bytes - 100_000, "{} {}", relay.bytes, near.bytes);
+}

@@ -131,6 +131,7 @@ fn a_closed_window_is_probed_for_as_long_as_it_is_answered() {
     assert_eq!(pair.ends[FAR].incoming.len(), 10_000, "{:#?}", pair.timeline.last());
 }
 
+//= S2.1
 #[test]
 fn the_window_is_neither_taken_back_nor_opened_in_silly_steps() {
     let config = TcpConfig { receive_buffer: 8_000.into(), nagle: false, ..TcpConfig::default() };
