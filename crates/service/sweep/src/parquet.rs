@@ -200,7 +200,7 @@ struct Struct {
 impl Struct {
     /// The header of a field: numbers are at most 15 apart here.
     fn field(&mut self, number: u8, kind: u8) {
-        self.bytes.push((number - self.last) << 4 | kind);
+        self.bytes.push(((number - self.last) << 4) | kind);
         self.last = number;
     }
 
@@ -222,7 +222,7 @@ impl Struct {
     fn list(&mut self, number: u8, kind: u8, items: &[Vec<u8>]) {
         self.field(number, LIST);
         match items.len() {
-            len @ 0..15 => self.bytes.push((len as u8) << 4 | kind),
+            len @ 0..15 => self.bytes.push(((len as u8) << 4) | kind),
             len => {
                 self.bytes.push(0xf0 | kind);
                 varint(&mut self.bytes, len as u64);

@@ -219,12 +219,13 @@ impl<'a> SweepResult<'a> {
         columns.push(column("measure", Values::Text(names)));
         let runs = rows.iter().map(|(_, (_, it))| it.estimate.runs as u64).collect();
         columns.push(column("runs", Values::Whole(runs)));
-        let ends: [(&str, fn(&Estimate) -> f64); 3] =
-            [("mean", |it| it.value), ("low", |it| it.low), ("high", |it| it.high)];
-        for (name, of) in ends {
+        let mut number = |name: &str, of: fn(&Estimate) -> f64| {
             let values = rows.iter().map(|(_, (_, it))| finite(of(&it.estimate))).collect();
             columns.push(column(name, Values::Numbers(values)));
-        }
+        };
+        number("mean", |it| it.value);
+        number("low", |it| it.low);
+        number("high", |it| it.high);
         columns
     }
 

@@ -39,7 +39,7 @@ fn a_file_ends_with_the_length_of_its_description() {
     let end = bytes.len() - 8;
     let len = u32::from_le_bytes(bytes[end..end + 4].try_into().expect("four bytes")) as usize;
     assert_eq!((&bytes[..4], &bytes[end + 4..]), (&MAGIC[..], &MAGIC[..]));
-    assert!(len < end && bytes[end - len] == 1 << 4 | I32, "it begins with field 1");
+    assert!(len < end && bytes[end - len] == (1 << 4) | I32, "it begins with field 1");
     assert_eq!(bytes[end - 1], 0, "it ends with the end of a struct");
 }
 
