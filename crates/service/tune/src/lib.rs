@@ -8,9 +8,12 @@
 //! - [`Advice`]: every mode tried over that channel in simulated time, by the code that runs the
 //!   link in real time too, and the mode that serves the application best.
 //! - [`CalibratedModel`]: an energy model fitted to two measured lifetimes.
+//! - [`EnergyTuning`]: the settings of TCP and of the radio with which a scenario takes the least
+//!   energy, found by simulation; [`EnergyAdvice`] has them for Windfall and for Linux.
 
 mod advice;
 mod channel;
+mod energy;
 mod lifetimes;
 mod log;
 mod mode;
@@ -19,6 +22,10 @@ mod trial;
 
 pub use advice::{Advice, PaperChoice};
 pub use channel::{ChannelError, MeasuredChannel, TunedLink};
+pub use energy::{
+    BuildScenario, EnergyAdvice, EnergyGoal, EnergySaving, EnergyTuneError, EnergyTuning,
+    LinuxAdvice, SettingAdvice, SettingChoice, TunedSetting,
+};
 pub use lifetimes::{CalibratedModel, MeasuredLifetimes};
 pub use mode::LinkMode;
 pub use needs::{ApplicationClass, TrafficNeeds};

@@ -14,7 +14,7 @@ use crate::trial::TuneError;
 
 /// The part of a run before what counts: what fills the buffers first is copied and summed, but
 /// not sent.
-const WARM_UP: u64 = 6;
+pub(crate) const WARM_UP: u64 = 6;
 
 /// The lifetimes of the battery of a station, as they were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
