@@ -11,6 +11,8 @@ mod steps;
 use serde::Serialize;
 use windfall_base::Probability;
 use windfall_channel::GilbertElliott;
+use windfall_channel_trace::ErrorTrace;
+use windfall_channel_trace::error_trace::{Fault, Index};
 
 pub use steps::{FitLevel, Steps};
 
@@ -247,6 +249,51 @@ impl Fit {
             option,
         }
     }
+}
+
+impl FitReport {
+    /// Returns the models as a table, their intervals, and the best of them.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let what = match self.level {
+            "loss" => "frames lost",
+            "frame" => "frames damaged or lost",
+            _ => "bits inverted",
+        };
+        let mut text = format!(
+            "{} of {} {what}\n\n{:<16} {:>10} {:>10} {:>10} {:>10} {:>16} {:>16}\n",
+            self.wrong, self.steps, "model", "p", "r", "1-h", "1-k", "ln likelihood", "BIC"
+        );
+        for model in &self.models {
+            text += &format!(
+                "{:<16} {:>10.4e} {:>10.4e} {:>10.4e} {:>10.4e} {:>16.1} {:>16.1}\n",
+                model.name,
+                model.p,
+                model.r,
+                model.bad,
+                model.good,
+                model.log_likelihood,
+                model.bic
+            );
+        }
+        text += "\n95 % intervals\n";
+        for model in &self.models {
+            let named = model.intervals.named();
+            let each = named.map(|(name, [low, high])| format!("{name} {low:.3e}..{high:.3e}"));
+            text += &format!("{:<16} {}\n", model.name, each.collect::<Vec<_>>().join("  "));
+        }
+        text += &format!("\nbest: {} (least BIC); {}\n", self.best, self.option);
+        text
+    }
+}
+
+/// Tells whether a trace of frames also says which bits were inverted, which a fit of its losses
+/// leaves out.
+#[must_use]
+pub fn holds_inverted_bits(trace: &ErrorTrace) -> bool {
+    let is_inverted =
+        |fault: &Fault| matches!(fault, Fault::Damaged { inverted, .. } if !inverted.is_empty());
+    trace.header().index == Index::Frame && trace.entries().iter().any(|e| is_inverted(&e.fault))
 }
 
 /// Returns the model that makes the steps most likely, of several that do the first.

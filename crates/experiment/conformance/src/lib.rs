@@ -23,6 +23,7 @@ mod call;
 mod code;
 mod compare;
 mod control;
+mod file;
 mod flow;
 mod machine;
 mod player;
@@ -33,5 +34,6 @@ mod wire;
 mod world;
 
 pub use compare::{Unchecked, UnknownPart};
+pub use file::{ScriptCounts, ScriptVerdict};
 pub use player::Conformance;
 pub use verdict::{ScriptFailure, ScriptOutcome};

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use windfall_base::{Duration, MemoryBudget, Seed};
 use windfall_channel_trace::ErrorTrace;
-use windfall_channel_trace::error_trace::{BitOrder, Fault, Index, TraceHeader};
+use windfall_channel_trace::error_trace::{BitOrder, Index, TraceHeader};
 use windfall_pcapng::read as read_capture;
 use windfall_scenario::{
     Aspect, DEFAULT_SEED, Direction, ENVIRONMENT_FRAMES, Get, Setting, Settings,
 };
 use windfall_trace::convert::{self, ConvertError, LossTiming};
-use windfall_trace::fit::{Fit, FitLevel, FitReport, Steps};
+use windfall_trace::fit::{self, Fit, FitLevel, Steps};
 use windfall_trace::record::{record, record_known};
 use windfall_trace::{Statistics, synthesize_bits, synthesize_frames};
 
@@ -271,43 +271,11 @@ fn fit(args: &FitArgs) -> Result {
         let report = serde_json::to_value(&report)?;
         return print(json::line(json::TRACE_FIT, report).as_bytes());
     }
-    let mut text = fit_text(&report);
-    if level == FitLevel::Loss && holds_inverted_bits(&trace) {
+    let mut text = report.to_text();
+    if level == FitLevel::Loss && fit::holds_inverted_bits(&trace) {
         text += "The trace holds inverted bits too: --level bit fits those.\n";
     }
     print(text.as_bytes())
-}
-
-fn holds_inverted_bits(trace: &ErrorTrace) -> bool {
-    let is_inverted =
-        |fault: &Fault| matches!(fault, Fault::Damaged { inverted, .. } if !inverted.is_empty());
-    trace.header().index == Index::Frame && trace.entries().iter().any(|e| is_inverted(&e.fault))
-}
-
-fn fit_text(report: &FitReport) -> String {
-    let what = match report.level {
-        "loss" => "frames lost",
-        "frame" => "frames damaged or lost",
-        _ => "bits inverted",
-    };
-    let mut text = format!(
-        "{} of {} {what}\n\n{:<16} {:>10} {:>10} {:>10} {:>10} {:>16} {:>16}\n",
-        report.wrong, report.steps, "model", "p", "r", "1-h", "1-k", "ln likelihood", "BIC"
-    );
-    for model in &report.models {
-        text += &format!(
-            "{:<16} {:>10.4e} {:>10.4e} {:>10.4e} {:>10.4e} {:>16.1} {:>16.1}\n",
-            model.name, model.p, model.r, model.bad, model.good, model.log_likelihood, model.bic
-        );
-    }
-    text += "\n95 % intervals\n";
-    for model in &report.models {
-        let named = model.intervals.named();
-        let each = named.map(|(name, [low, high])| format!("{name} {low:.3e}..{high:.3e}"));
-        text += &format!("{:<16} {}\n", model.name, each.collect::<Vec<_>>().join("  "));
-    }
-    text += &format!("\nbest: {} (least BIC); {}\n", report.best, report.option);
-    text
 }
 
 fn convert(args: &Convert) -> Result {

@@ -11,7 +11,7 @@ use windfall_fault::{Faulty, PortFaults};
 use windfall_live::{Lateness, Observer, Reply};
 use windfall_network::{Network, Recording};
 use windfall_run_output::recorder::RunRecorder;
-use windfall_run_output::summary::{FailedProgram, StationSummary, Summary, named};
+use windfall_run_output::summary::Summary;
 use windfall_scenario::{RunSettings, Topology};
 
 use crate::exit::{CliError, Result, tell};
@@ -179,8 +179,8 @@ impl Watcher {
         let command = command_line();
         let mut summary =
             windfall_summary::of_network(network, topology, seed, command, outcome.duration);
-        summary.stations = stations(topology, outcome);
-        summary.failed = failed(topology, outcome);
+        summary.stations = windfall_control::station_summaries(topology, outcome);
+        summary.failed = windfall_control::failed_programs(topology, outcome);
         let ended = Instant::START + outcome.duration;
         windfall_summary::add_energy(&mut summary, network, topology, ended);
         summary.lateness = Some(windfall_control::lateness_summary(&outcome.lateness));
@@ -271,32 +271,4 @@ impl Observer<Faulty<Network>> for Watcher {
         let samples = self.recorder.next_sample().into_iter().chain(self.control.wakeup());
         status.into_iter().chain(self.flush_at()).chain(samples).min()
     }
-}
-
-/// The programs beside the command that failed.
-fn failed(topology: &Topology, outcome: &windfall_live::RunOutcome) -> Vec<FailedProgram> {
-    let name = |station: usize| topology.stations.get(station).map(|it| it.name.clone());
-    let failed = outcome.failed.iter().map(|failed| FailedProgram {
-        station: name(failed.station).unwrap_or_default(),
-        program: failed.line.clone(),
-        status: failed.status,
-    });
-    failed.collect()
-}
-
-/// Returns the drops of each station, and the congestion control of its TCP.
-fn stations(topology: &Topology, outcome: &windfall_live::RunOutcome) -> Vec<StationSummary> {
-    let mut summaries: Vec<_> = (topology.stations.iter())
-        .map(|station| StationSummary { name: station.name.clone(), ..StationSummary::default() })
-        .collect();
-    for (summary, drops) in summaries.iter_mut().zip(&outcome.drops) {
-        summary.dropped_before = named(&drops.before);
-        summary.dropped_after = named(&drops.after);
-        summary.waiting = drops.waiting;
-    }
-    let kernels = summaries.iter_mut().zip(&topology.stations).zip(&outcome.counters);
-    for ((summary, _), counters) in kernels.filter(|((_, station), _)| !station.simulated) {
-        summary.congestion = counters.congestion().map(str::to_owned);
-    }
-    summaries
 }

@@ -5,6 +5,7 @@
 //! - [`ControlClient`]: asks a run.
 //! - [`request`]: what clients say, made of words of the command line.
 //! - [`detach`], [`lifeline`]: runs that go on by themselves, and runs that do not.
+//! - [`station_summaries`], [`failed_programs`]: what its kernels and programs came to.
 //! - [`text`]: replies as text for people, and for Prometheus.
 //!
 //! The protocol is in `docs/control.md`.
@@ -14,6 +15,7 @@ pub mod detach;
 pub mod faults;
 mod late;
 pub mod lifeline;
+mod outcome;
 pub mod request;
 mod server;
 mod status;
@@ -21,6 +23,7 @@ pub mod text;
 
 pub use client::{ControlClient, ControlError};
 pub use late::LateLimit;
+pub use outcome::{failed_programs, station_summaries};
 pub use server::{Asked, RunControl, RunDescription};
 pub use status::lateness_summary;
 

@@ -3,18 +3,13 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
 use windfall_base::MemoryBudget;
 use windfall_base::text::visible;
-use windfall_conformance::{Conformance, ScriptFailure, ScriptOutcome, Unchecked};
-use windfall_packet_script::{Place, Script};
+use windfall_conformance::{Conformance, ScriptCounts, ScriptVerdict, Unchecked};
 use windfall_scenario::{TcpSettings, TcpSettingsError};
 
 use crate::exit::{CliError, Completion, Result};
 use crate::{input, json};
-
-/// Lines of the timeline that are printed before a failure.
-const SHOWN: usize = 12;
 
 /// Run scripts in packetdrill's syntax against the TCP, in simulated time
 ///
@@ -42,33 +37,19 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
-/// The outcome of a file.
-enum Outcome {
-    Ran(ScriptOutcome),
-    Unreadable(Option<Place>, String),
-}
-
-#[derive(Default)]
-struct Counts {
-    passed: u32,
-    failed: u32,
-    unsupported: u32,
-    unreadable: u32,
-}
-
 pub(crate) fn run(args: &Args) -> Result {
     let conformance = conformance(args)?;
     let budget = input::budget()?;
     let mut out = std::io::stdout().lock();
-    let mut counts = Counts::default();
+    let mut counts = ScriptCounts::default();
     for file in files(&args.files)? {
-        let outcome = outcome(&conformance, &file, &budget)?;
-        counts.add(&outcome);
+        let verdict = verdict(&conformance, &file, &budget)?;
+        counts.add(&verdict);
         let name = file.display().to_string();
         if args.json {
-            out.write_all(json::line(json::TCP_SCRIPT, report(&name, &outcome)).as_bytes())?;
-        } else if !args.quiet || outcome.is_failure() {
-            tell(&mut out, &visible(&name), &outcome)?;
+            out.write_all(json::line(json::TCP_SCRIPT, verdict.to_json(&name)).as_bytes())?;
+        } else if !args.quiet || verdict.is_failure() {
+            out.write_all(verdict.to_text(&visible(&name)).as_bytes())?;
         }
     }
     if !args.json {
@@ -111,104 +92,8 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn outcome(conformance: &Conformance, file: &Path, budget: &MemoryBudget) -> Result<Outcome> {
+fn verdict(conformance: &Conformance, file: &Path, budget: &MemoryBudget) -> Result<ScriptVerdict> {
     let bytes = input::read(file, &mut budget.clone())
         .map_err(|error| CliError::usage(format!("cannot read {}: {error}", file.display())))?;
-    let Ok(text) = String::from_utf8(bytes) else {
-        return Ok(Outcome::Unreadable(None, "the file is no text in UTF-8".to_owned()));
-    };
-    Ok(match text.parse::<Script>() {
-        Ok(script) if script.events.is_empty() => {
-            Outcome::Unreadable(None, "it has no event".to_owned())
-        }
-        Ok(script) => Outcome::Ran(conformance.run(&script)),
-        Err(error) => Outcome::Unreadable(Some(error.place), error.what),
-    })
-}
-
-impl Outcome {
-    fn is_failure(&self) -> bool {
-        !matches!(self, Self::Ran(ScriptOutcome::Passed | ScriptOutcome::Unsupported { .. }))
-    }
-}
-
-fn tell(out: &mut impl Write, name: &str, outcome: &Outcome) -> std::io::Result<()> {
-    match outcome {
-        Outcome::Ran(ScriptOutcome::Passed) => writeln!(out, "{name}: passed"),
-        Outcome::Ran(ScriptOutcome::Unsupported { place, feature }) => {
-            writeln!(out, "{name}:{place}: not supported: {}", visible(feature))
-        }
-        Outcome::Ran(ScriptOutcome::Failed(failure)) => tell_failure(out, name, failure),
-        Outcome::Unreadable(Some(place), what) => {
-            writeln!(out, "{name}:{place}: not readable: {}", visible(what))
-        }
-        Outcome::Unreadable(None, what) => writeln!(out, "{name}: not readable: {what}"),
-    }
-}
-
-fn tell_failure(out: &mut impl Write, name: &str, failure: &ScriptFailure) -> std::io::Result<()> {
-    writeln!(out, "{name}:{}: failed: {}", failure.place, visible(&failure.what))?;
-    let timeline = &failure.timeline;
-    let from = timeline.len().saturating_sub(SHOWN);
-    for line in &timeline[from..] {
-        writeln!(out, "            {}", visible(line))?;
-    }
-    for (label, text) in [("expected", &failure.expected), ("got", &failure.got)] {
-        if let Some(text) = text {
-            writeln!(out, "  {label:9} {}", visible(text))?;
-        }
-    }
-    Ok(())
-}
-
-fn report(name: &str, outcome: &Outcome) -> Value {
-    let placed = |outcome: &str, place: Option<Place>, rest: Value| {
-        let mut report = json!({ "file": name, "outcome": outcome });
-        if let Some(place) = place {
-            report["line"] = place.line.into();
-            report["column"] = place.column.into();
-        }
-        if let (Some(report), Value::Object(rest)) = (report.as_object_mut(), rest) {
-            report.extend(rest);
-        }
-        report
-    };
-    match outcome {
-        Outcome::Ran(ScriptOutcome::Passed) => placed("passed", None, Value::Null),
-        Outcome::Ran(ScriptOutcome::Unsupported { place, feature }) => {
-            placed("not_supported", Some(*place), json!({ "feature": feature }))
-        }
-        Outcome::Ran(ScriptOutcome::Failed(failure)) => {
-            let ScriptFailure { place, what, expected, got, timeline } = &**failure;
-            let timeline = timeline.join("\n");
-            let rest =
-                json!({ "reason": what, "expected": expected, "got": got, "timeline": timeline });
-            placed("failed", Some(*place), rest)
-        }
-        Outcome::Unreadable(place, what) => {
-            placed("not_readable", *place, json!({ "reason": what }))
-        }
-    }
-}
-
-impl Counts {
-    fn add(&mut self, outcome: &Outcome) {
-        *match outcome {
-            Outcome::Ran(ScriptOutcome::Passed) => &mut self.passed,
-            Outcome::Ran(ScriptOutcome::Failed(_)) => &mut self.failed,
-            Outcome::Ran(ScriptOutcome::Unsupported { .. }) => &mut self.unsupported,
-            Outcome::Unreadable(..) => &mut self.unreadable,
-        } += 1;
-    }
-
-    fn all_passed(&self) -> bool {
-        self.failed + self.unsupported + self.unreadable == 0
-    }
-}
-
-impl std::fmt::Display for Counts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} passed, {} failed", self.passed, self.failed)?;
-        write!(f, ", {} not supported, {} not readable", self.unsupported, self.unreadable)
-    }
+    Ok(conformance.verdict(bytes))
 }
