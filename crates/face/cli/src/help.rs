@@ -181,6 +181,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "windfall tune gsm-bad",
             "windfall tune gsm-bad --application interactive --json",
             "windfall tune office.trace --rate 500kbps --deadline 50ms --loss 1% --damage 5%",
+            "windfall tune laptops.toml --for joules --setting mss=500,1000 --setting timestamps",
         ],
     ),
     (

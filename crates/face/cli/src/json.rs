@@ -10,6 +10,8 @@ use serde_json::Value;
 pub(crate) const CONNECTION: &str = "windfall-connection/1";
 /// The findings of `windfall doctor`.
 pub(crate) const DOCTOR: &str = "windfall-doctor/1";
+/// The advice of `windfall tune` for energy.
+pub(crate) const ENERGY_TUNE: &str = "windfall-energy-tune/1";
 /// The list of `windfall reproduce --list`.
 pub(crate) const FIGURES: &str = "windfall-figures/2";
 /// The findings of `windfall reproduce` and `windfall demo`.

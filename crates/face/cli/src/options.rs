@@ -206,15 +206,22 @@ impl Loaded {
     }
 }
 
+/// The scenario in a file, with these settings of the run.
+pub(crate) fn load_file(path: &Path, run: &RunSettings) -> Result<Loaded> {
+    let (file, text) = (path.display().to_string(), input::read_tree(path, "scenario")?);
+    let mut scenario = Scenario::parse(&file, &text).map_err(of_scenario)?;
+    let mut run = run.clone();
+    place_model(&mut run.energy, Path::new(""))?;
+    scenario.run.overlay(&run);
+    Ok(Loaded { scenario, file, text })
+}
+
 /// The topologies of the scenario in a file: without its applications, and as it stands.
 pub(crate) fn with_and_without_traffic(path: &Path) -> Result<[Topology; 2]> {
-    let (file, text) = (path.display().to_string(), input::read_tree(path, "scenario")?);
-    let scenario = Scenario::parse(&file, &text).map_err(of_scenario)?;
-    let sending = Loaded { scenario, file, text };
+    let sending = load_file(path, &RunSettings::unset())?;
     let mut idle = sending.scenario.clone();
     idle.apps.clear();
-    let idle = Loaded { scenario: idle, file: sending.file.clone(), text: sending.text.clone() };
-    Ok([idle.topology()?, sending.topology()?])
+    Ok([sending.varied(&idle).topology()?, sending.topology()?])
 }
 
 /// Makes the names of files absolute that count from `directory`.

@@ -1,5 +1,7 @@
 //! `windfall tune`: the mode of a link that serves an application best over a measured channel.
 
+mod energy;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -16,14 +18,18 @@ use crate::input::{self, cannot_read};
 use crate::usage::whole;
 use crate::{json, options, progress};
 
-/// Say which mode of a link serves an application best over a measured channel
+/// Say which settings are best: of a link for an application, or of a scenario for a battery
 ///
-/// Each mode carries the traffic of the application in simulated time, over the errors of the
-/// channel; docs/tune.md says how the best is chosen.
+/// Without --for: which mode of a link serves an application best over a measured channel. Each
+/// mode carries the traffic of the application in simulated time, over the errors of the channel.
+/// With it: which settings of TCP and of the radio cost a scenario the least energy, as options of
+/// Windfall and as commands of Linux. docs/tune.md says how the best is chosen.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The channel: an environment, such as gsm-bad or office; or a file: an error trace, a line
-    /// for each radio block (1 damaged, 0 correct), or an event log
+    /// for each radio block (1 damaged, 0 correct), or an event log; with --for or --calibrate a
+    /// scenario
+    #[arg(value_name = "CHANNEL|SCENARIO")]
     channel: PathBuf,
     /// Class of the application by paper 001, with needs that stand for it
     #[arg(long, default_value = "adaptive", value_name = "CLASS")]
@@ -59,11 +65,13 @@ pub(crate) struct Args {
     /// Fit the energy model of a scenario, which stands in place of the channel, to measured
     /// lifetimes, and print it: idle=223min,sending=110min
     #[arg(long, value_name = "LIFETIMES", conflicts_with_all = ["application", "rate", "size",
-          "deadline", "loss", "damage", "exact", "link", "line_rate", "json"])]
+          "deadline", "loss", "damage", "exact", "link", "line_rate", "json", "goal"])]
     calibrate: Option<MeasuredLifetimes>,
-    /// Seed of all random draws
-    #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_SEED)]
-    seed: Seed,
+    #[command(flatten)]
+    energy: energy::EnergyOptions,
+    /// Seed of all random draws [default: 1, or that of the scenario]
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<Seed>,
     /// Print the trials and the advice as JSON
     #[arg(long)]
     json: bool,
@@ -91,9 +99,13 @@ fn share(text: &str) -> std::result::Result<f64, String> {
 
 //= S1.52
 pub(crate) fn run(args: &Args) -> Result {
+    if let Some(goal) = args.energy.goal {
+        return energy::run(&args.channel, (&args.energy, goal), args.seed, args.json);
+    }
+    let seed = args.seed.unwrap_or(DEFAULT_SEED);
     if let Some(lifetimes) = args.calibrate {
         let [idle, sending] = options::with_and_without_traffic(&args.channel)?;
-        let fitted = CalibratedModel::fit([&idle, &sending], lifetimes, args.seed);
+        let fitted = CalibratedModel::fit([&idle, &sending], lifetimes, seed);
         let text = fitted.map_err(|error| CliError::usage(error.to_string()))?.to_text();
         std::io::stdout().write_all(text.as_bytes())?;
         return Ok(Completion::Success);
@@ -108,11 +120,10 @@ pub(crate) fn run(args: &Args) -> Result {
         channel.rate = rate;
     }
     let spinner = progress::spinner()?;
-    let advice =
-        Advice::of(&channel, &args.needs(class)?, Some(class), args.seed, &mut |made, all| {
-            spinner.set_message(format!("trial {} of {all}", made + 1));
-            spinner.tick();
-        });
+    let advice = Advice::of(&channel, &args.needs(class)?, Some(class), seed, &mut |made, all| {
+        spinner.set_message(format!("trial {} of {all}", made + 1));
+        spinner.tick();
+    });
     spinner.finish_and_clear();
     let advice = advice.map_err(|error| CliError::usage(error.to_string()))?;
     let text = if args.json {
@@ -131,7 +142,8 @@ impl Args {
         let link = TunedLink::ALL.into_iter().find(named);
         let environment = path.to_str().map(str::parse::<Surroundings>);
         if let Some(Ok(environment)) = environment {
-            let channel = MeasuredChannel::of_environment(environment, self.seed);
+            let channel =
+                MeasuredChannel::of_environment(environment, self.seed.unwrap_or(DEFAULT_SEED));
             if link.is_some_and(|link| link != channel.link) {
                 let own = channel.link.name();
                 return Err(CliError::usage(format!(

@@ -10,6 +10,7 @@ mod measure;
 mod search;
 mod tuned;
 
+use core::str::FromStr;
 use std::num::NonZeroUsize;
 
 use serde::Serialize;
@@ -50,6 +51,16 @@ impl EnergyGoal {
     }
 }
 
+impl FromStr for EnergyGoal {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = Self::ALL.map(Self::name).join(", ");
+        let goal = Self::ALL.into_iter().find(|goal| goal.name() == text);
+        goal.ok_or_else(|| format!("there is no goal \"{text}\": {names}"))
+    }
+}
+
 /// Builds a scenario as a run does.
 pub type BuildScenario<'a> = dyn Fn(&Scenario) -> Result<Topology, String> + Sync + 'a;
 
@@ -70,6 +81,9 @@ pub struct EnergyTuning<'a> {
 }
 
 impl EnergyTuning<'_> {
+    /// The number of seeds that is enough for most scenarios.
+    pub const SEEDS: usize = 5;
+
     /// Searches, and confirms what was found with seeds that the search has not seen. `progress` is
     /// told after each batch how many simulations have been made; it ends the search by `false`.
     ///

@@ -168,6 +168,25 @@ impl Folder {
         assert_eq!(receiver.join().expect("it ends"), 9_000);
         record
     }
+
+    /// The outcomes of scripts that pass, that fail, and that cannot run.
+    fn scripts(&self) -> Vec<Value> {
+        self.write("passed.pkt", "0 < S 0:0(0)\n+0 > R. 0:0(0) ack 1\n");
+        self.write("failed.pkt", "0 < S 0:0(0)\n+0 > R. 0:0(0) ack 2\n");
+        self.write("foreign.pkt", "0 < udp (9)\n");
+        self.write("unreadable.pkt", "0 <\n");
+        self.write("empty.pkt", "// Nothing happens.\n");
+        let output = self.windfall(&["tcp", "script", "--json", "."]).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(1));
+        let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let lines: Vec<Value> =
+            lines.map(|line| serde_json::from_slice(line).expect("a line of JSON")).collect();
+        for line in &lines {
+            let is_empty = line["file"].as_str().is_some_and(|file| file.ends_with("empty.pkt"));
+            assert!(!is_empty || line["outcome"] == "not_readable", "{line}");
+        }
+        lines
+    }
 }
 
 /// Commands that print what they find in error traces, and in bytes.
@@ -185,6 +204,7 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
     folder.write("flows.toml", near_and_far("duration = \"500ms\"\novercommit = true", FLOWS));
     let keys = "duration = \"100ms\"\nenergy = \"laptop-2000\"";
     folder.write("radio.toml", near_and_far(keys, RADIO));
+    folder.write("bulk.toml", include_str!("../../../../../scenarios/paper-002/laptops.toml"));
     folder
         .write("marks.toml", include_str!("../../../../../scenarios/examples/marking-queue.toml"));
     let code = include_str!("../../../../../scenarios/examples/code-across-packets.toml");
@@ -213,23 +233,14 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
         "reproduce --list --json",
         "reproduce S3.table2 --quick --unseen 2 --json",
         "doctor --json",
+        "tune bulk.toml --for joules --setting mss --duration 1s --seeds 2 --json",
     ]
     .into_iter()
     .chain(OF_TRACES)
     {
         page.check(&folder.json(line));
     }
-    folder.write("passed.pkt", "0 < S 0:0(0)\n+0 > R. 0:0(0) ack 1\n");
-    folder.write("failed.pkt", "0 < S 0:0(0)\n+0 > R. 0:0(0) ack 2\n");
-    folder.write("foreign.pkt", "0 < udp (9)\n");
-    folder.write("unreadable.pkt", "0 <\n");
-    folder.write("empty.pkt", "// Nothing happens.\n");
-    let output = folder.windfall(&["tcp", "script", "--json", "."]).output().expect("it runs");
-    assert_eq!(output.status.code(), Some(1));
-    for line in output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        let line: Value = serde_json::from_slice(line).expect("a line of JSON");
-        let is_empty = line["file"].as_str().is_some_and(|file| file.ends_with("empty.pkt"));
-        assert!(!is_empty || line["outcome"] == "not_readable", "{line}");
+    for line in folder.scripts() {
         page.check(&line);
     }
     // A stream of two pictures that no decoder needs to understand.

@@ -55,6 +55,10 @@ const WRONG: &[(&[&str], &str)] = &[
     ),
     (&["run", "--range", "28..99", "--", "true"], "add --ber 1e-5 or another model of bit errors"),
     (&["run", "--sysctl=", "--", "true"], "write it as net.ipv4.tcp_sack=0"),
+    (&["tune", "office", "--seeds", "3"], "--for <GOAL>"),
+    (&["tune", "a.toml", "--for", "joules", "--setting", "mms"], "did you mean mss?"),
+    (&["tune", "a.toml", "--for", "joules", "--setting", "sack="], "sack= has no value"),
+    (&["tune", "a.toml", "--for", "joules", "--deadline", "1s"], "cannot be used with"),
     (&["run", "--error-trace=", "--", "true"], "'--error-trace <FILE>': name a file"),
     (&["trace", "synth", "--range", "0..9"], "there are none: add --ber 1e-5"),
     (

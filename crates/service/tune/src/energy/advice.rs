@@ -115,7 +115,7 @@ pub(super) fn confirm(
     let linux: Vec<(TunedSetting, LinuxAdvice)> = found
         .iter()
         .map(|(setting, it)| {
-            (*setting, LinuxAdvice::of(*setting, it, longer(scenario, *setting, it)))
+            (*setting, LinuxAdvice::of(found, *setting, it, longer(scenario, *setting, it)))
         })
         .collect();
     let of_kernel = |(setting, it): &&(TunedSetting, LinuxAdvice)| it.is_of_kernel(*setting);

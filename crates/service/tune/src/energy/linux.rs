@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::search::Choice;
 use super::tuned::{HEADERS, TunedSetting};
 
 /// The ways to tell Linux of the value of one setting.
@@ -20,9 +21,9 @@ pub struct LinuxAdvice {
 }
 
 impl LinuxAdvice {
-    /// Says how Linux is told of a value. `mtu` is the longest packet that the link is to take, if
-    /// it took less.
-    pub(super) fn of(setting: TunedSetting, value: &str, mtu: Option<u16>) -> Self {
+    /// Says how Linux is told of the value of a setting that was found. `mtu` is the longest packet
+    /// that the link is to take, if it took less.
+    pub(super) fn of(found: &Choice, setting: TunedSetting, value: &str, mtu: Option<u16>) -> Self {
         let own = |commands| Self {
             setting: setting.name(),
             value: value.to_owned(),
@@ -45,7 +46,10 @@ impl LinuxAdvice {
             TunedSetting::WindowScale => switch("tcp_window_scaling"),
             TunedSetting::DelayedAck if value == "off" => {
                 let call = "setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, 1), again after each read";
-                let route = "ip route change PREFIX dev DEV quickack 1".to_owned();
+                // A change of a route drops what an earlier one gave it.
+                let mss = found.get(&TunedSetting::Mss).map(|mss| format!("advmss {mss} "));
+                let mss = mss.unwrap_or_default();
+                let route = format!("ip route change PREFIX dev DEV {mss}quickack 1");
                 Self { socket_call: Some(call.to_owned()), ..own(vec![route]) }
             }
             TunedSetting::DelayedAck => {

@@ -1,6 +1,6 @@
 //! One run of a scenario, and what it took.
 
-use windfall_base::{Instant, Seed};
+use windfall_base::{Duration, Instant, Seed};
 use windfall_scenario::Topology;
 use windfall_sim::Simulation;
 
@@ -63,7 +63,7 @@ pub(super) fn measure(topology: &Topology, seed: Seed) -> Result<Taken, String> 
         airtime += usage.airtime.of(state).as_secs_f64();
         let Some(model) = &station.energy else { continue };
         joules += model.energy(&usage).total();
-        if let Some(own) = model.lifetime(&usage).map(|it| it.as_secs_f64()) {
+        if let Some(own) = model.lifetime(&usage).map(Duration::as_secs_f64) {
             lifetime = Some(lifetime.map_or(own, |least| least.min(own)));
         }
     }

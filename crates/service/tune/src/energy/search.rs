@@ -79,7 +79,7 @@ impl<'a, 'b> Search<'a, 'b> {
         for _ in 0..ROUNDS {
             let before = best.clone();
             for (setting, values) in settings {
-                best = self.turn(best, *setting, values)?;
+                best = self.turn(&best, *setting, values)?;
             }
             if best == before {
                 break;
@@ -91,7 +91,7 @@ impl<'a, 'b> Search<'a, 'b> {
     /// Returns the best value of one setting, where the others stay.
     fn turn(
         &mut self,
-        from: Choice,
+        from: &Choice,
         setting: TunedSetting,
         values: &[String],
     ) -> Result<Choice, EnergyTuneError> {
@@ -104,21 +104,21 @@ impl<'a, 'b> Search<'a, 'b> {
             } else {
                 choice.insert(setting, value.clone());
             }
-            if choice != from && !others.contains(&choice) {
+            if choice != *from && !others.contains(&choice) {
                 others.push(choice);
             }
         }
         let seeds = self.tuning.seeds(false);
         let first = &seeds[..FIRST_SEEDS.min(seeds.len())];
-        self.make(core::slice::from_ref(&from), &seeds)?;
+        self.make(core::slice::from_ref(from), &seeds)?;
         self.make(&others, first)?;
         self.note_refused(setting, &others, first);
         let is_worse = |estimate: Estimate| estimate.low >= 1.0 || estimate.value >= 1.05;
-        others.retain(|it| self.cost_ratio(it, &from, first).is_some_and(|ratio| !is_worse(ratio)));
+        others.retain(|it| self.cost_ratio(it, from, first).is_some_and(|ratio| !is_worse(ratio)));
         self.make(&others, &seeds)?;
         let mut best = (from.clone(), 1.0 - LEAST_SAVING);
         for choice in others {
-            if let Some(ratio) = self.cost_ratio(&choice, &from, &seeds)
+            if let Some(ratio) = self.cost_ratio(&choice, from, &seeds)
                 && (ratio.high < 1.0 || seeds.len() == 1)
                 && ratio.value < best.1
                 && self.keeps_goodput(&choice, &seeds)

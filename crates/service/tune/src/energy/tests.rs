@@ -135,6 +135,17 @@ fn a_goal_of_batteries_needs_one() {
 }
 
 #[test]
+fn the_second_change_of_a_route_keeps_what_the_first_gave_it() {
+    let found = [(TunedSetting::Mss, "2256"), (TunedSetting::DelayedAck, "off")];
+    let found = found.map(|(setting, value)| (setting, value.to_owned())).into();
+    let linux = LinuxAdvice::of(&found, TunedSetting::DelayedAck, "off", None);
+    assert_eq!(linux.commands, ["ip route change PREFIX dev DEV advmss 2256 quickack 1"]);
+    let alone = [(TunedSetting::DelayedAck, "off".to_owned())].into();
+    let linux = LinuxAdvice::of(&alone, TunedSetting::DelayedAck, "off", None);
+    assert_eq!(linux.commands, ["ip route change PREFIX dev DEV quickack 1"]);
+}
+
+#[test]
 fn settings_are_read_with_their_values() {
     let read = |text: &str| text.parse::<SettingChoice>();
     let expected =

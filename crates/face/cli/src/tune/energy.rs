@@ -1,0 +1,113 @@
+//! `windfall tune` for energy: the settings that cost a scenario the least.
+
+use std::io::Write as _;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use windfall_base::{Duration, Seed};
+use windfall_live::Signals;
+use windfall_scenario::{RunSettings, Settings as _, unplaced};
+use windfall_tune::{EnergyGoal, EnergyTuneError, EnergyTuning, SettingChoice};
+
+use crate::exit::{CliError, Completion, Result};
+use crate::reproduce::cannot;
+use crate::usage::whole;
+use crate::{json, options, progress};
+
+/// Options about the channel and the application, of which energy takes none.
+const OF_CHANNEL: [&str; 9] =
+    ["application", "rate", "size", "deadline", "loss", "damage", "exact", "link", "line_rate"];
+
+/// Options of the search for the least energy.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Energy")]
+pub(super) struct EnergyOptions {
+    /// Search the settings of a scenario, which stands in place of the channel, that are best at
+    /// this, and how Linux is told of them
+    #[arg(long = "for", value_name = "GOAL", conflicts_with_all = OF_CHANNEL,
+          value_parser = PossibleValuesParser::new(EnergyGoal::ALL.map(EnergyGoal::name))
+              .try_map(|name| name.parse::<EnergyGoal>()))]
+    pub(super) goal: Option<EnergyGoal>,
+    /// Energy model of every station that names none: a preset, or a file NAME.toml
+    #[arg(long, value_name = "MODEL", requires = "goal")]
+    energy: Option<String>,
+    /// Setting to turn, with the values to try: mss=500,1000; may be given several times [default:
+    /// mss, delayed-ack, timestamps, sack, window-scale, rts-threshold, rate, power]
+    #[arg(long = "setting", value_name = "SETTING[=VALUES]", requires = "goal")]
+    settings: Vec<SettingChoice>,
+    /// Seeds of the search, and further ones that confirm it [default: 5 of each]
+    #[arg(long, value_name = "NUMBER", requires = "goal", value_parser = whole(1..=1_000_usize))]
+    seeds: Option<usize>,
+    /// Length of each run, in simulated time; a bare number is in ms [default: the scenario's]
+    #[arg(long, value_name = "TIME", requires = "goal")]
+    duration: Option<Duration>,
+    /// Runs at a time [default: one for each core]
+    #[arg(long, value_name = "NUMBER", requires = "goal", value_parser = whole(1..=1_024_usize))]
+    jobs: Option<usize>,
+    /// Write the scenario with the best settings to this file
+    #[arg(long, value_name = "FILE", requires = "goal")]
+    out: Option<PathBuf>,
+}
+
+//= S2.43
+pub(super) fn run(
+    path: &Path,
+    (args, goal): (&EnergyOptions, EnergyGoal),
+    seed: Option<Seed>,
+    as_json: bool,
+) -> Result {
+    let loaded = options::load_file(path, &args.of_run(seed))?;
+    loaded.check_starts()?;
+    let build = |scenario: &_| {
+        let topology = loaded.varied(scenario).topology();
+        topology.map_err(|error| error.to_string())
+    };
+    let jobs = args.jobs.and_then(NonZeroUsize::new);
+    let tuning = EnergyTuning {
+        scenario: &loaded.scenario,
+        build: &build,
+        goal,
+        settings: args.settings.clone(),
+        seeds: args.seeds.unwrap_or(EnergyTuning::SEEDS),
+        jobs: jobs.or_else(|| available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN),
+    };
+    let signals = Signals::take_over().map_err(|error| CliError::new(error.to_string()))?;
+    let (spinner, mut signal) = (progress::spinner()?, None);
+    let advice = tuning.run(&mut |made| {
+        spinner.set_message(format!("{made} simulations"));
+        spinner.tick();
+        signal = signals.take();
+        signal.is_none()
+    });
+    spinner.finish_and_clear();
+    let advice = match (advice, signal) {
+        (Err(EnergyTuneError::Interrupted), Some(signal)) => {
+            return Ok(Completion::Program(128 + signal as u8));
+        }
+        (advice, _) => advice.map_err(|error| CliError::usage(error.to_string()))?,
+    };
+    if let Some(path) = &args.out {
+        let text = loaded.varied(&advice.scenario).placed()?.to_toml();
+        windfall_files::replace(path, text.as_bytes()).map_err(|error| cannot(path, &error))?;
+    }
+    let text = if as_json {
+        json::line(json::ENERGY_TUNE, serde_json::to_value(&advice)?)
+    } else {
+        advice.to_text()
+    };
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(Completion::Success)
+}
+
+impl EnergyOptions {
+    /// The settings of the run among the options.
+    fn of_run(&self, seed: Option<Seed>) -> RunSettings {
+        let mut run = RunSettings::unset();
+        run.energy = self.energy.clone().map(unplaced);
+        run.duration = self.duration.map(unplaced);
+        run.seed = seed.map(unplaced);
+        run
+    }
+}
