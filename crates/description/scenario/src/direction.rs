@@ -227,6 +227,7 @@ settings! {
         "fec" fec: RepairConfig {
             value: "CODE", example: "8/12", unset: "none", particular: Some(Aspect::Sender),
             excludes: "policy",
+            short: "Code across packets: 8/12 or window:32:25%:40ms",
             detail: "Of packets and all of a block, or packets, share and delay of a window. \
                      [link.md](../link.md#codes-across-packets) says how.",
         }

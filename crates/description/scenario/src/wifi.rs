@@ -23,7 +23,7 @@ settings! {
         /// Distance from the first station to those without a position; a bare number is in m
         "distance" distance: Metres [Metres(0.0)..=Metres(1e6)] {
             value: "METRES", example: "12m", default: "5m",
-            short: "Distance of the two ends of a wifi link; a bare number is in m",
+            short: "Distance of the two ends of a wifi link, in m",
         }
         /// Power of every station, antenna gain included
         "power" power: Dbm [POWER] { value: "DBM", example: "10dBm", default: "15dBm" }

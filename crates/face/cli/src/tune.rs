@@ -26,9 +26,10 @@ use crate::{json, options, progress};
 /// Windfall and as commands of Linux. docs/tune.md says how the best is chosen.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The channel: an environment, such as gsm-bad or office; or a file: an error trace, a line
-    /// for each radio block (1 damaged, 0 correct), or an event log; with --for or --calibrate a
-    /// scenario
+    /// The channel, or a scenario with --for and --calibrate
+    ///
+    /// A channel is an environment, such as gsm-bad or office; or a file: an error trace, a line
+    /// for each radio block (1 damaged, 0 correct), or an event log.
     #[arg(value_name = "CHANNEL|SCENARIO")]
     channel: PathBuf,
     /// Class of the application by paper 001, with needs that stand for it
@@ -65,7 +66,8 @@ pub(crate) struct Args {
     /// Fit the energy model of a scenario, which stands in place of the channel, to measured
     /// lifetimes, and print it: idle=223min,sending=110min
     #[arg(long, value_name = "LIFETIMES", conflicts_with_all = ["application", "rate", "size",
-          "deadline", "loss", "damage", "exact", "link", "line_rate", "json", "goal"])]
+          "deadline", "loss", "damage", "exact", "link", "line_rate", "json", "goal"],
+          hide_short_help = true)]
     calibrate: Option<MeasuredLifetimes>,
     #[command(flatten)]
     energy: energy::EnergyOptions,

@@ -24,30 +24,36 @@ const OF_CHANNEL: [&str; 9] =
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Energy")]
 pub(super) struct EnergyOptions {
-    /// Search the settings of a scenario, which stands in place of the channel, that are best at
-    /// this, and how Linux is told of them
+    /// Search the settings of a scenario that are best at this, and how Linux is told of them
     #[arg(long = "for", value_name = "GOAL", conflicts_with_all = OF_CHANNEL,
           value_parser = PossibleValuesParser::new(EnergyGoal::ALL.map(EnergyGoal::name))
               .try_map(|name| name.parse::<EnergyGoal>()))]
     pub(super) goal: Option<EnergyGoal>,
     /// Energy model of every station that names none: a preset, or a file NAME.toml
-    #[arg(long, value_name = "MODEL", requires = "goal")]
+    #[arg(long, value_name = "MODEL", requires = "goal", hide_short_help = true)]
     energy: Option<String>,
     /// Setting to turn, with the values to try: mss=500,1000; may be given several times [default:
     /// mss, delayed-ack, timestamps, sack, window-scale, rts-threshold, rate, power]
-    #[arg(long = "setting", value_name = "SETTING[=VALUES]", requires = "goal")]
+    #[arg(
+        long = "setting",
+        value_name = "SETTING[=VALUES]",
+        requires = "goal",
+        hide_short_help = true
+    )]
     settings: Vec<SettingChoice>,
     /// Seeds of the search, and further ones that confirm it [default: 5 of each]
-    #[arg(long, value_name = "NUMBER", requires = "goal", value_parser = whole(1..=1_000_usize))]
+    #[arg(long, value_name = "NUMBER", requires = "goal", hide_short_help = true,
+          value_parser = whole(1..=1_000_usize))]
     seeds: Option<usize>,
     /// Length of each run, in simulated time; a bare number is in ms [default: the scenario's]
-    #[arg(long, value_name = "TIME", requires = "goal")]
+    #[arg(long, value_name = "TIME", requires = "goal", hide_short_help = true)]
     duration: Option<Duration>,
     /// Runs at a time [default: one for each core]
-    #[arg(long, value_name = "NUMBER", requires = "goal", value_parser = whole(1..=1_024_usize))]
+    #[arg(long, value_name = "NUMBER", requires = "goal", hide_short_help = true,
+          value_parser = whole(1..=1_024_usize))]
     jobs: Option<usize>,
     /// Write the scenario with the best settings to this file
-    #[arg(long, value_name = "FILE", requires = "goal")]
+    #[arg(long, value_name = "FILE", requires = "goal", hide_short_help = true)]
     out: Option<PathBuf>,
 }
 
