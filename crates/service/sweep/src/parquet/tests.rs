@@ -45,12 +45,14 @@ fn a_file_ends_with_the_length_of_its_description() {
 
 #[test]
 fn pyarrow_reads_what_was_written() {
-    let script = "import sys, io, json, pyarrow.parquet as p\n\
-                  t = p.read_table(io.BytesIO(sys.stdin.buffer.read()))\n\
+    // Without the end of the interpreter, in which threads of pyarrow may abort the process.
+    let script = "import os, sys, io, json, pyarrow.parquet as p\n\
+                  t = p.read_table(io.BytesIO(sys.stdin.buffer.read()), use_threads=False)\n\
                   print(json.dumps([t.column_names[:3], t.num_columns,\n\
                   str(t.schema.field(1).type),\n\
                   [c.to_pylist() for c in t.columns[:3]],\n\
-                  t.column('m.19').to_pylist()]))";
+                  t.column('m.19').to_pylist()]), flush=True)\n\
+                  os._exit(0)";
     let prepared = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../target/python/bin/python3");
     let python = if Path::new(prepared).exists() { prepared } else { "python3" };
     let has = Command::new(python).args(["-c", "import pyarrow.parquet"]).output();
