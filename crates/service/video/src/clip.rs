@@ -109,6 +109,14 @@ impl VideoSource {
     }
 }
 
+/// Returns the place of each coded picture in the order in which they are shown.
+fn output_places(codec: VideoCodec, coded: &[Vec<u8>]) -> Vec<usize> {
+    match codec {
+        VideoCodec::H264 => h264_output_places(coded.iter().map(|it| &it[..])),
+        VideoCodec::H263Plus | VideoCodec::H263 => (0..coded.len()).collect(),
+    }
+}
+
 /// Decodes all pictures of a stream, by `decode` if they are shown in the order in which they come.
 fn decode_coded(
     codec: VideoCodec,
@@ -116,8 +124,7 @@ fn decode_coded(
     coded: &[Vec<u8>],
     decode: impl Fn(VideoCodec, VideoFormat, &[Vec<u8>]) -> Result<Vec<YuvPicture>, FfmpegError>,
 ) -> Result<Vec<YuvPicture>, FfmpegError> {
-    let places = h264_output_places(coded.iter().map(|it| &it[..]));
-    if codec != VideoCodec::H264 || places.is_sorted() {
+    if output_places(codec, coded).is_sorted() {
         return decode(codec, format, coded);
     }
     let all: Vec<usize> = (0..coded.len()).collect();
@@ -147,10 +154,7 @@ impl CodedClip {
     /// Returns the place of each coded picture in the order in which they are shown.
     #[must_use]
     pub fn places(&self) -> Vec<usize> {
-        match self.codec {
-            VideoCodec::H264 => h264_output_places(self.coded.iter().map(|it| &it[..])),
-            VideoCodec::H263Plus | VideoCodec::H263 => (0..self.coded.len()).collect(),
-        }
+        output_places(self.codec, &self.coded)
     }
 
     /// Returns the bytes of all pictures.

@@ -127,10 +127,10 @@ fn a_clip_arrives_bit_for_bit_whatever_strangers_send() {
 }
 
 /// A test picture of libx264 with B pictures: the coded stream, and the places of its pictures in
-/// the order of output by ffprobe.
-fn with_b_pictures() -> Option<(Vec<u8>, Vec<usize>)> {
+/// the order of output by ffprobe. Each test has files of its own.
+fn with_b_pictures(test: &str) -> Option<(Vec<u8>, Vec<usize>)> {
     let at = |name: &str| {
-        let name = format!("windfall-b-pictures-{}-{name}", std::process::id());
+        let name = format!("windfall-{test}-{}-{name}", std::process::id());
         std::env::temp_dir().join(name)
     };
     let (file, stream) = (at("clip.mp4"), at("clip.264"));
@@ -157,7 +157,7 @@ fn with_b_pictures() -> Option<(Vec<u8>, Vec<usize>)> {
 
 #[test]
 fn b_pictures_have_the_times_at_which_they_are_shown() {
-    let Some((stream, expected)) = with_b_pictures() else {
+    let Some((stream, expected)) = with_b_pictures("b-pictures") else {
         windfall_testkit::skip!("ffmpeg with libx264 is not installed");
     };
     let format = windfall_video::VideoFormat { rate: 25.0, ..EncodeConfig::NARROW.format };
@@ -179,7 +179,7 @@ fn b_pictures_have_the_times_at_which_they_are_shown() {
 
 #[test]
 fn what_cannot_be_decoded_is_no_video() {
-    let Some((stream, _)) = with_b_pictures() else {
+    let Some((stream, _)) = with_b_pictures("no-video") else {
         windfall_testkit::skip!("ffmpeg with libx264 is not installed");
     };
     let format = EncodeConfig::NARROW.format;
