@@ -37,6 +37,8 @@ pub struct Claim {
     pub reason: String,
     /// The verdict on record.
     pub recorded: Verdict,
+    /// Whether the intervals on record reach across an end of their band: they show neither.
+    undecided: bool,
     measured: String,
     judgment: Judgment,
 }
@@ -64,6 +66,7 @@ impl Claim {
             statement,
             reason: String::new(),
             recorded: Verdict::Reproduced,
+            undecided: false,
             measured: String::new(),
             judgment: Judgment::Compared(Vec::new()),
         }
@@ -114,6 +117,14 @@ impl Claim {
     pub fn recorded(mut self, verdict: Verdict) -> Self {
         self.recorded = verdict;
         self
+    }
+
+    /// The claim as one that is not reproduced since the intervals on record reach across an end
+    /// of their band. The few runs of a quick run may fall on either side of it.
+    #[must_use]
+    pub fn undecided(mut self) -> Self {
+        self.undecided = true;
+        self.recorded(Verdict::NotReproduced)
     }
 
     /// The claim with the argument for its verdict.
@@ -192,7 +203,7 @@ impl Claim {
         match self.recorded {
             Verdict::Reproduced => count(Placement::Outside) == 0,
             Verdict::InPart => count(Placement::Outside) < all && count(Placement::Inside) < all,
-            Verdict::NotReproduced => count(Placement::Inside) == 0,
+            Verdict::NotReproduced => self.undecided || count(Placement::Inside) == 0,
             Verdict::NotComparable | Verdict::ByConstruction => all == 0,
         }
     }

@@ -46,6 +46,15 @@ fn a_quick_run_contradicts_only_by_what_it_shows() {
 }
 
 #[test]
+fn a_quick_run_may_fall_on_either_side_of_what_is_undecided() {
+    for (intervals, on_full) in [(&[INSIDE][..], false), (&[ACROSS], true), (&[OUTSIDE], true)] {
+        let claim = claim(intervals, Verdict::Reproduced).undecided();
+        assert!(claim.is_as_recorded(Extent::Quick), "{intervals:?}");
+        assert_eq!(claim.is_as_recorded(Extent::Paper), on_full, "{intervals:?}");
+    }
+}
+
+#[test]
 fn a_full_run_must_have_the_verdict_on_record() {
     assert!(!claim(&[INSIDE, ACROSS], Verdict::Reproduced).is_as_recorded(Extent::Paper));
     assert!(claim(&[INSIDE, ACROSS], Verdict::InPart).is_as_recorded(Extent::Paper));
