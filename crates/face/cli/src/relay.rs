@@ -1,7 +1,7 @@
 //! Ports of the host that lead into a run, and ports of its stations that lead out: the options,
 //! and the helpers that carry the connections.
 
-use windfall_relay::{OpenPorts, PortError, Published, Reached};
+use windfall_relay::{OpenPorts, PortError, Published, Reached, SocketKind};
 use windfall_scenario::Topology;
 
 use crate::exit::{CliError, Completion, Result};
@@ -54,6 +54,13 @@ enum Side {
         /// Port of the station
         port: u16,
     },
+    /// Make a socket in this station, and hand it over the standard input
+    Socket {
+        /// One of listen, connect and udp
+        kind: SocketKind,
+        /// An address or a name, and a port
+        address: String,
+    },
     /// Carry connections that come over the standard input
     Host {
         /// An address or a name, and a port
@@ -68,6 +75,8 @@ pub(crate) fn run(args: &Args) -> Result {
             CliError::new(format!("cannot serve port {port} of the station: {error}"))
         })?,
         Side::Host { target } => windfall_relay::serve_host(target)?,
+        Side::Socket { kind, address } => windfall_relay::hand_socket(*kind, address)
+            .map_err(|error| CliError::new(format!("{address}: {error}")))?,
     }
     Ok(Completion::Success)
 }

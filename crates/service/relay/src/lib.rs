@@ -3,7 +3,8 @@
 //! A socket belongs to the namespace in which it was made, whoever holds it. So a helper in a
 //! station accepts connections from a socket that was made on the host ([`Published`]), and hands
 //! what it accepts in the station to a helper on the host ([`Reached`]). Each helper is a program
-//! whose standard input is the socket: [`serve_published`], [`serve_station`], [`serve_host`].
+//! whose standard input is the socket: [`serve_published`], [`serve_station`], [`serve_host`];
+//! [`hand_socket`] makes a single socket in a station for a program outside.
 
 mod copy;
 mod handover;
@@ -65,6 +66,44 @@ pub fn serve_host(target: &str) -> io::Result<()> {
         connections.carry(TcpStream::from(client), move || connect(&targets));
     }
     Ok(())
+}
+
+/// The kind of a socket that a process in a station makes for one outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SocketKind {
+    /// A socket of TCP that waits for connections.
+    Listen,
+    /// A socket of TCP that is connected.
+    Connect,
+    /// A socket of UDP.
+    Udp,
+}
+
+impl std::str::FromStr for SocketKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "listen" => Ok(Self::Listen),
+            "connect" => Ok(Self::Connect),
+            "udp" => Ok(Self::Udp),
+            _ => Err("use listen, connect or udp".to_owned()),
+        }
+    }
+}
+
+/// Makes a socket at `address`, or connected to it, in the station in which this runs, and hands it
+/// over the socket at the standard input.
+///
+/// # Errors
+/// If the socket cannot be made, or the other process is gone.
+pub fn hand_socket(kind: SocketKind, address: &str) -> io::Result<()> {
+    let to = standard_input()?;
+    match kind {
+        SocketKind::Listen => handover::send(&to, &TcpListener::bind(address)?),
+        SocketKind::Connect => handover::send(&to, &TcpStream::connect(address)?),
+        SocketKind::Udp => handover::send(&to, &std::net::UdpSocket::bind(address)?),
+    }
 }
 
 fn standard_input() -> io::Result<OwnedFd> {
