@@ -43,6 +43,27 @@ fn figures_are_listed_with_their_verdicts() {
     assert!(fig3.contains("reproduced") && fig3.contains("paper"), "{fig3}");
 }
 
+/// The page is made by one command, and must not fall behind the figures that there are.
+#[test]
+fn the_page_in_the_documents_has_every_figure_and_its_verdict_on_record() {
+    const PAGE: &str =
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/reproduction.html"));
+    let list = text(&windfall(&["reproduce", "--list"]).stdout);
+    let figures: Vec<_> = list.lines().skip(2).collect();
+    assert!(figures.len() > 60, "{list}");
+    for line in figures {
+        // Columns are at least two blanks apart: figure, subject, measured in, verdict, …
+        let columns: Vec<_> =
+            line.split("  ").map(str::trim).filter(|it| !it.is_empty()).collect();
+        let (figure, verdict) = (columns[0], columns[3]);
+        let row = PAGE.split("<tr>").find(|row| row.contains(&format!("href=\"#{figure}\"")));
+        let row = row.unwrap_or_else(|| panic!("docs/reproduction.html lacks {figure}"));
+        assert!(row.contains(&format!(">{verdict}</span>")), "{figure} is {verdict}: {row}");
+        let line = format!("windfall reproduce {figure} ");
+        assert!(PAGE.contains(&line), "the line that makes {figure} alone");
+    }
+}
+
 #[test]
 fn an_unknown_figure_is_trouble_that_names_the_known() {
     let output = windfall(&["reproduce", "S3.fig99"]);
