@@ -53,8 +53,7 @@ fn the_page_in_the_documents_has_every_figure_and_its_verdict_on_record() {
     assert!(figures.len() > 60, "{list}");
     for line in figures {
         // Columns are at least two blanks apart: figure, subject, measured in, verdict, …
-        let columns: Vec<_> =
-            line.split("  ").map(str::trim).filter(|it| !it.is_empty()).collect();
+        let columns: Vec<_> = line.split("  ").map(str::trim).filter(|it| !it.is_empty()).collect();
         let (figure, verdict) = (columns[0], columns[3]);
         let row = PAGE.split("<tr>").find(|row| row.contains(&format!("href=\"#{figure}\"")));
         let row = row.unwrap_or_else(|| panic!("docs/reproduction.html lacks {figure}"));
