@@ -37,7 +37,7 @@ pub struct Claim {
     pub reason: String,
     /// The verdict on record.
     pub recorded: Verdict,
-    /// Whether the intervals on record reach across an end of their band: they show neither.
+    /// The intervals on record reach across an end of their band and decide nothing.
     undecided: bool,
     measured: String,
     judgment: Judgment,
