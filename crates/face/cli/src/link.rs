@@ -125,6 +125,10 @@ pub(crate) fn run(args: &Args) -> Result {
     if args.address.is_some() && args.address == args.peer {
         return Err(CliError::usage("--address and --peer are the same: give each end its own"));
     }
+    if args.framing == FramingName::Link && (args.address.is_none() || args.peer.is_none()) {
+        let why = "--framing link negotiates no addresses: give both --address and --peer";
+        return Err(CliError::usage(why));
+    }
     let plan = LinePlan {
         address: args.over.clone(),
         framing: args.framing()?,

@@ -12,7 +12,9 @@ extern "C" fn note(signal: i32) {
     NOTED.store(signal, Ordering::Relaxed);
 }
 
-/// Makes the process note SIGINT and SIGTERM from now on instead of ending by them.
+/// Makes the process note SIGINT, SIGTERM and SIGHUP from now on instead of ending by them.
+///
+/// SIGHUP stays ignored under `nohup`.
 ///
 /// System calls go on: whoever waits looks at [`noted`] now and then.
 ///
@@ -23,6 +25,12 @@ pub fn note_requests() -> io::Result<()> {
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
         // SAFETY: the handler stores to an atomic and does nothing else.
         unsafe { sigaction(signal, &action) }?;
+    }
+    // SAFETY: as above; whoever started the process may have it ignored, and it stays so.
+    let before = unsafe { sigaction(Signal::SIGHUP, &action) }?;
+    if matches!(before.handler(), SigHandler::SigIgn) {
+        // SAFETY: this installs what was there.
+        unsafe { sigaction(Signal::SIGHUP, &before) }?;
     }
     Ok(())
 }

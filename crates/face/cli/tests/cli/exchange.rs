@@ -57,7 +57,11 @@ fn handled(process: u32) -> u64 {
 #[test]
 fn a_receiver_that_is_told_to_end_sums_up() {
     use rustix::process::{Pid, Signal, kill_process};
-    for (command, over) in [("stream", "sap"), ("track", "tcp"), ("image", "sap-precise")] {
+    for (command, over, signal) in [
+        ("stream", "sap", Signal::TERM),
+        ("track", "tcp", Signal::HUP),
+        ("image", "sap-precise", Signal::INT),
+    ] {
         let receiver = Receiver::start(command, &["--json", "--over", over]);
         let mut sender = Command::new(WINDFALL)
             .args([command, "send", "127.0.0.1", "--port", receiver.port(), "--over", over])
@@ -66,17 +70,17 @@ fn a_receiver_that_is_told_to_end_sums_up() {
             .spawn()
             .expect("it starts");
         // It sums up from the moment at which it knows what it is going to receive.
-        let term = 1 << (Signal::TERM.as_raw() - 1);
+        let bit = 1 << (signal.as_raw() - 1);
         let waiting = std::time::Instant::now();
-        while handled(receiver.child.id()) & term == 0 {
+        while handled(receiver.child.id()) & bit == 0 {
             assert!(waiting.elapsed().as_secs() < 60, "{command} has no plan");
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
-        kill_process(Pid::from_child(&receiver.child), Signal::TERM).expect("it lives");
+        kill_process(Pid::from_child(&receiver.child), signal).expect("it lives");
         let (code, report, errors) = receiver.end();
         sender.kill().expect("it lives");
         sender.wait().expect("it ends");
-        assert_eq!(code, Some(128 + 15), "{command}: {errors}");
+        assert_eq!(code, Some(128 + signal.as_raw()), "{command}: {errors}");
         let report: serde_json::Value = serde_json::from_str(&report).expect("a report");
         assert_eq!(report["format"], format!("windfall-{command}/1"));
         // One record at most has arrived: what cannot be measured is no zero.

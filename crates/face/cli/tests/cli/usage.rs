@@ -54,6 +54,10 @@ const WRONG: &[(&[&str], &str)] = &[
         "--observe writes into the event log alone: add --log FILE",
     ),
     (&["run", "--range", "28..99", "--", "true"], "add --ber 1e-5 or another model of bit errors"),
+    (
+        &["link", "--over", "udp:127.0.0.1:9", "--framing", "link", "--peer", "10.0.0.1"],
+        "--framing link negotiates no addresses: give both --address and --peer",
+    ),
     (&["run", "--sysctl=", "--", "true"], "write it as net.ipv4.tcp_sack=0"),
     (&["tune", "office", "--seeds", "3"], "--for <GOAL>"),
     (&["tune", "a.toml", "--for", "joules", "--setting", "mms"], "did you mean mss?"),
