@@ -4,6 +4,7 @@
 //! once found is tried again in every test run. What is more than parsing is checked too: getters
 //! do not panic, and what a `Repr` read it writes back so that it reads the same.
 
+mod applied;
 mod circuit;
 mod coded;
 mod protected;
@@ -49,6 +50,7 @@ use windfall_wire_net::{
     UdpRepr, ipv6, tcp,
 };
 
+pub use applied::applied;
 pub use circuit::{mnp, rlp, trau};
 pub use coded::{coded, policy};
 pub use protected::protected;
@@ -65,7 +67,7 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 33] = [
+pub const ENTRIES: [Entry; 34] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
@@ -99,6 +101,7 @@ pub const ENTRIES: [Entry; 33] = [
     ("repairs", repairs),
     ("protected", protected),
     ("policy", policy),
+    ("applied", applied),
 ];
 
 /// An IP packet of either version, and whatever it carries.

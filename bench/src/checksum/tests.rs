@@ -22,6 +22,19 @@ fn every_word_size_and_byte_order_gives_the_same_checksum() {
     }
 }
 
+/// The benchmark measures a factor of six, in processor time of this thread; a machine that is busy
+/// with other things slows both.
+//= S2.15
+#[test]
+fn wide_words_take_less_processor_time_than_narrow_ones() {
+    let bytes: Vec<u8> = (0..1_500_usize).map(|i| (i * 7 + 3) as u8).collect();
+    let bytes = || core::hint::black_box(bytes.as_slice());
+    let ratio = crate::compare(|| of_64(bytes()), || in_network_order(bytes()));
+    assert!(ratio.median > 1.5, "{ratio:?}");
+    let ratio = crate::compare(|| checksum(bytes()), || of_16(bytes()));
+    assert!(ratio.median > 1.5, "{ratio:?}");
+}
+
 //= S2.48
 #[test]
 fn the_sums_of_the_papers_example_are_swapped_and_not_what_it_prints() {

@@ -3,6 +3,7 @@
 //! A table of contents: each command has its own file with its arguments and a `run` function, and
 //! none has logic of its own beyond reading files and printing what the crates below found.
 
+mod apply;
 mod bulk;
 mod completions;
 mod control;

@@ -9,20 +9,21 @@ use std::sync::Arc;
 
 use windfall_files::PendingFile;
 use windfall_live::{
-    ControlSocket, Ending, LivePlan, NatGateway, Program, ProgramOutput, Signals, Stations,
-    control_socket, neighbour_variables, session,
+    ControlSocket, Ending, NatGateway, Program, ProgramOutput, Signals, Stations, control_socket,
+    neighbour_variables, session,
 };
 use windfall_network::Network;
 use windfall_scenario::{FAR, NEAR, Topology};
+use windfall_tune::AppliedSettings;
 
-use crate::control;
 use crate::exit::{CliError, Completion, Result};
 use crate::input::cannot_write;
-use crate::options::LinkOptions;
+use crate::options::{LinkOptions, Loaded};
 use crate::record::RecordOptions;
 use crate::relay::PortOptions;
 use crate::usage::{shell_quoted, whole};
 use crate::watch::{LiveOptions, Watcher, epoch};
+use crate::{apply, control};
 
 /// Run a program over the link, in a network namespace of its own
 ///
@@ -76,7 +77,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let loaded = args.link.load(args.scenario.as_deref(), args.live.settings())?;
+    let (loaded, applied) = args.load()?;
     if args.link.generate {
         let text = format!("{}{}", args.beside_the_file(), loaded.generated()?);
         std::io::stdout().write_all(text.as_bytes())?;
@@ -84,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     args.record.check(args.scenario.as_deref(), &args.link)?;
     let (topology, seed) = (loaded.topology()?, loaded.seed());
-    let mut plan = LivePlan::new(&topology);
+    let mut plan = apply::plan(&applied, &topology, args.live.quiet || args.record.json);
     let station = |name: &str| {
         plan.station(name).ok_or_else(|| {
             CliError::usage(format!(
@@ -131,7 +132,7 @@ pub(crate) fn run(args: &Args) -> Result {
         session::run(stations, &signals, control_socket.as_ref(), ending, network, &mut watcher)?;
     let network = network.into_node();
     drop((helpers, gateway, control_socket));
-    let summary = watcher.finish(&topology, seed, &outcome, &network);
+    let summary = applied.noted(watcher.finish(&topology, seed, &outcome, &network));
     args.live.publish(&summary, args.record.json);
     if args.live.spares_stderr() && !args.far_may_fail {
         summary.failed.iter().for_each(|failed| eprintln!("windfall: {failed}"));
@@ -147,6 +148,12 @@ pub(crate) fn run(args: &Args) -> Result {
 }
 
 impl Args {
+    /// The scenario as the options change it, and the settings of the kernels.
+    fn load(&self) -> Result<(Loaded, AppliedSettings)> {
+        let loaded = self.link.load(self.scenario.as_deref(), self.live.settings())?;
+        self.live.apply.apply(loaded)
+    }
+
     /// The file for what programs at the far end print, if they have one.
     fn far_output(&self) -> Result<Option<PendingFile>> {
         let path = self.far_output.as_deref().filter(|path| *path != Path::new("-"));

@@ -7,15 +7,15 @@ use windfall_base::text::visible;
 use windfall_control::lifeline::Release;
 use windfall_control::{detach, lifeline};
 use windfall_files::Replacement;
-use windfall_live::{ControlSocket, Ending, LivePlan, Signals, Stations, control_socket, session};
+use windfall_live::{ControlSocket, Ending, Signals, Stations, control_socket, session};
 use windfall_network::Network;
 
-use crate::control;
 use crate::exit::{CliError, Completion, Result};
 use crate::options::{LinkOptions, Loaded};
 use crate::record::RecordOptions;
 use crate::relay::PortOptions;
 use crate::watch::{LiveOptions, Watcher, epoch};
+use crate::{apply, control};
 
 /// Bring up the stations of a scenario, until interrupted
 ///
@@ -52,6 +52,9 @@ pub(crate) struct Args {
 impl Args {
     /// The scenario, changed as the options say.
     pub(crate) fn load(&self) -> Result<Loaded> {
+        if self.detach {
+            self.live.apply.check_detached()?;
+        }
         self.link.load(Some(&self.scenario), self.live.settings())
     }
 }
@@ -63,6 +66,7 @@ pub(crate) fn run(args: &Args) -> Result {
         return Ok(Completion::Success);
     }
     args.record.check(Some(&args.scenario), &args.link)?;
+    let (loaded, applied) = args.live.apply.apply(loaded)?;
     let (topology, seed) = (loaded.topology()?, loaded.seed());
     let stem = || args.scenario.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let name = args.name.clone().unwrap_or_else(stem);
@@ -85,7 +89,7 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     // The terminal of whoever has started a detached run is none of its own.
     let _ = args.is_detached.then(rustix::process::setsid);
-    let plan = LivePlan::new(&topology);
+    let plan = apply::plan(&applied, &topology, args.live.quiet || args.record.json);
     let mut network = Network::build(&topology.with_simulated_hosts(), seed)?;
     let recorder = args.record.recorder(&topology, &mut network, seed, epoch())?;
     let control = control::of_run(&name, "up", &loaded, &topology)?;
@@ -107,7 +111,7 @@ pub(crate) fn run(args: &Args) -> Result {
         session::run(stations, &signals, Some(&control_socket), ending, network, &mut watcher)?;
     let network = network.into_node();
     drop((helpers, control_socket));
-    let summary = watcher.finish(&topology, seed, &outcome, &network);
+    let summary = applied.noted(watcher.finish(&topology, seed, &outcome, &network));
     args.live.publish_alone(&summary, args.record.json)?;
     args.live.check_lateness(&outcome.lateness)?;
     Ok(Completion::Success)

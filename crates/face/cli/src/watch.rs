@@ -14,6 +14,7 @@ use windfall_run_output::recorder::RunRecorder;
 use windfall_run_output::summary::Summary;
 use windfall_scenario::{RunSettings, Topology};
 
+use crate::apply::ApplyOptions;
 use crate::exit::{CliError, Result, tell};
 use crate::face::Options;
 use crate::options::OfKernels;
@@ -29,6 +30,8 @@ const FLUSH: Duration = Duration::from_millis(10);
 pub(crate) struct LiveOptions {
     #[command(flatten)]
     kernels: Options<OfKernels>,
+    #[command(flatten)]
+    pub(crate) apply: ApplyOptions,
     /// Write the summary to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     summary: Option<PathBuf>,

@@ -51,6 +51,21 @@ pub(crate) fn allow(name: &str) -> Result<()> {
     Err(LiveError::Congestion { name: name.to_owned(), why: refusal(name, &list.join(" ")) })
 }
 
+/// Sees to it that routes may name a congestion control: any that the kernel has.
+///
+/// # Errors
+/// If the kernel does not have it, with those that it has.
+pub(crate) fn require(name: &str) -> Result<()> {
+    let has = || available().iter().any(|it| it == name);
+    if !has() {
+        load(name);
+    }
+    if has() {
+        return Ok(());
+    }
+    Err(LiveError::Congestion { name: name.to_owned(), why: refusal(name, name) })
+}
+
 /// Says why stations cannot use a congestion control, and that `list` has to be allowed.
 fn refusal(name: &str, list: &str) -> String {
     let known = available();

@@ -5,17 +5,28 @@ use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage,
+    NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
 use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
 };
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+    self, RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope,
+    RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use windfall_tcp_settings::RouteMetric;
+
+/// The number of the least retransmission timeout among the metrics, for the mask of those that the
+/// kernel may not change itself; it follows this one only where it is among them.
+const RTO_MIN: u32 = 13;
+/// The priority of the kernel's own routes to the networks of a link of IPv6.
+const CONNECTED_PRIORITY: u32 = 256;
+/// The bytes by which the header of IPv6 is longer than that of IPv4.
+const LONGER_HEADER: u32 = 20;
 
 /// One end of a new pair of virtual Ethernet devices.
 #[derive(Debug)]
@@ -151,23 +162,39 @@ impl Netlink {
         prefix: u8,
         gateway: Option<IpAddr>,
         index: u32,
+        metrics: &[RouteMetric],
     ) -> io::Result<()> {
-        let mut message = RouteMessage::default();
-        message.header.address_family = family(destination);
-        message.header.destination_prefix_length = prefix;
-        message.header.table = RouteHeader::RT_TABLE_MAIN;
+        let mut message = route_message(destination, prefix, index, metrics);
         message.header.protocol = RouteProtocol::Static;
-        message.header.kind = RouteType::Unicast;
-        message.header.scope =
-            if gateway.is_some() { RouteScope::Universe } else { RouteScope::Link };
-        message.attributes.push(RouteAttribute::Oif(index));
-        if prefix > 0 {
-            message.attributes.push(RouteAttribute::Destination(route_address(destination)));
-        }
         if let Some(gateway) = gateway {
+            message.header.scope = RouteScope::Universe;
             message.attributes.push(RouteAttribute::Gateway(route_address(gateway)));
         }
         self.tell(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Gives metrics to the route that the kernel has made to the network of an address of the
+    /// link.
+    pub(crate) fn set_metrics(
+        &mut self,
+        index: u32,
+        address: IpAddr,
+        prefix: u8,
+        metrics: &[RouteMetric],
+    ) -> io::Result<()> {
+        // To a network of a single address there is none.
+        if prefix >= if address.is_ipv4() { 32 } else { 128 } {
+            return Ok(());
+        }
+        let network = ipnet::IpNet::new(address, prefix).map_err(io::Error::other)?.network();
+        let mut message = route_message(network, prefix, index, metrics);
+        message.header.protocol = RouteProtocol::Kernel;
+        if address.is_ipv4() {
+            message.attributes.push(RouteAttribute::PrefSource(route_address(address)));
+        } else {
+            message.attributes.push(RouteAttribute::Priority(CONNECTED_PRIORITY));
+        }
+        self.tell(RouteNetlinkMessage::NewRoute(message), NLM_F_REPLACE)
     }
 
     /// Sends a request and waits for the kernel to confirm it.
@@ -198,6 +225,50 @@ impl Netlink {
             _ => Ok(None),
         }
     }
+}
+
+/// Describes a route over a link in the main table.
+fn route_message(
+    destination: IpAddr,
+    prefix: u8,
+    index: u32,
+    metrics: &[RouteMetric],
+) -> RouteMessage {
+    let mut message = RouteMessage::default();
+    message.header.address_family = family(destination);
+    message.header.destination_prefix_length = prefix;
+    message.header.table = RouteHeader::RT_TABLE_MAIN;
+    message.header.kind = RouteType::Unicast;
+    message.header.scope = RouteScope::Link;
+    message.attributes.push(RouteAttribute::Oif(index));
+    if prefix > 0 {
+        message.attributes.push(RouteAttribute::Destination(route_address(destination)));
+    }
+    if !metrics.is_empty() {
+        let metrics = metrics.iter().flat_map(|it| metric(it, destination.is_ipv6()));
+        message.attributes.push(RouteAttribute::Metrics(metrics.collect()));
+    }
+    message
+}
+
+/// A metric as the kernel takes it.
+fn metric(metric: &RouteMetric, is_v6: bool) -> Vec<route::RouteMetric> {
+    vec![match metric {
+        RouteMetric::AdvMss(bytes) => {
+            route::RouteMetric::Advmss(bytes.saturating_sub(if is_v6 { LONGER_HEADER } else { 0 }))
+        }
+        RouteMetric::QuickAck(on) => route::RouteMetric::QuickAck((*on).into()),
+        RouteMetric::Window(bytes) => route::RouteMetric::Window(*bytes),
+        RouteMetric::InitCwnd(segments) => route::RouteMetric::InitCwnd(*segments),
+        RouteMetric::RtoMin(time) => {
+            let millis = u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
+            return vec![
+                route::RouteMetric::Lock(1 << RTO_MIN),
+                route::RouteMetric::RtoMin(millis),
+            ];
+        }
+        RouteMetric::Congestion(name) => route::RouteMetric::CcAlgo((*name).to_owned()),
+    }]
 }
 
 fn family(address: IpAddr) -> AddressFamily {

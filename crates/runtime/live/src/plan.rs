@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use windfall_scenario::{Topology, engine_beside};
+use windfall_tcp_settings::{KernelWay, RouteMetric};
 
 /// A network of stations, each a namespace of its own.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +43,21 @@ impl LivePlan {
             has_nat: false,
             as_root: false,
             awaited: Vec::new(),
+        }
+    }
+
+    /// Tells the kernel of every station of a setting of TCP, in the way that is given.
+    ///
+    /// Parameters that the scenario names itself win over these.
+    pub fn tell_kernels(&mut self, way: &KernelWay) {
+        for station in &mut self.stations {
+            match way {
+                KernelWay::Route(metric) => station.metrics.push(metric.clone()),
+                KernelWay::Parameter(key, value) => {
+                    station.parameters.insert(0, ((*key).to_owned(), value.clone()));
+                }
+                KernelWay::AsItIs | KernelWay::Cannot(_) => {}
+            }
         }
     }
 
@@ -147,6 +163,8 @@ pub struct LiveStationPlan {
     pub neighbour: Option<IpAddr>,
     /// Kernel parameters, as keys with dots and values, set before the devices come up.
     pub parameters: Vec<(String, String)>,
+    /// Metrics of its routes, those to the networks of its links among them.
+    pub metrics: Vec<RouteMetric>,
 }
 
 impl LiveStationPlan {
@@ -160,6 +178,7 @@ impl LiveStationPlan {
             forwards: station.forward,
             neighbour: neighbour(topology, number),
             parameters: topology.parameters.clone(),
+            metrics: Vec::new(),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use nix::sched::CloneFlags;
+use windfall_tcp_settings::RouteMetric;
 
 use crate::device::{StationDevice, packet, tun};
 use crate::error::{ErrorContext, LiveError, Result};
@@ -89,7 +90,7 @@ fn build(
             }
         };
         devices.push(ours);
-        bring_up(&mut netlink, device)
+        bring_up(&mut netlink, device, &plan.metrics)
             .context(|| format!("set up the device {} of {}", device.name, plan.name))?;
     }
     for route in &plan.routes {
@@ -97,7 +98,8 @@ fn build(
         let index = netlink.index(&device.name);
         index
             .and_then(|index| {
-                netlink.add_route(route.destination, route.prefix, route.gateway, index)
+                let RoutePlan { destination, prefix, gateway, .. } = *route;
+                netlink.add_route(destination, prefix, gateway, index, &plan.metrics)
             })
             .context(|| {
                 let destination = route.destination;
@@ -155,14 +157,18 @@ fn virtual_ethernet(
     opened
 }
 
-/// Gives a device its size and addresses and brings it up.
-fn bring_up(netlink: &mut Netlink, device: &DevicePlan) -> io::Result<()> {
+/// Gives a device its size and addresses and brings it up; the routes to their networks get the
+/// metrics.
+fn bring_up(netlink: &mut Netlink, device: &DevicePlan, metrics: &[RouteMetric]) -> io::Result<()> {
     let index = netlink.index(&device.name)?;
     netlink.set_mtu(index, device.mtu)?;
     netlink.set_queue(index, DEVICE_QUEUE)?;
     netlink.up_quietly(index)?;
     for (address, prefix) in &device.addresses {
         netlink.add_address(index, *address, *prefix)?;
+        if !metrics.is_empty() {
+            netlink.set_metrics(index, *address, *prefix, metrics)?;
+        }
     }
     Ok(())
 }
@@ -257,11 +263,11 @@ pub fn open_here(device: &DevicePlan, routes: &[RoutePlan]) -> Result<StationDev
         tun::create(&device.name).context(|| format!("make the TUN device {}", device.name))?;
     let mut netlink = Netlink::open().context(|| "open a netlink socket".into())?;
     let mut set_up = || {
-        bring_up(&mut netlink, device)?;
+        bring_up(&mut netlink, device, &[])?;
         let index = netlink.index(&device.name)?;
         routes
             .iter()
-            .try_for_each(|it| netlink.add_route(it.destination, it.prefix, it.gateway, index))
+            .try_for_each(|it| netlink.add_route(it.destination, it.prefix, it.gateway, index, &[]))
     };
     set_up().context(|| format!("set up the device {}", device.name))?;
     Ok(StationDevice::new(descriptor, DeviceKind::Tun))

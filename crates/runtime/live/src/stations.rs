@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
+use windfall_tcp_settings::RouteMetric;
 
 use crate::congestion;
 use crate::control::{Control, Message};
@@ -56,6 +57,11 @@ impl Stations {
         let mut chosen: Vec<_> = parameters.filter(|(key, _)| key == congestion::KEY).collect();
         chosen.dedup();
         chosen.into_iter().try_for_each(|(_, name)| congestion::allow(name))?;
+        for metric in plan.stations.iter().flat_map(|station| &station.metrics) {
+            if let RouteMetric::Congestion(name) = metric {
+                congestion::require(name)?;
+            }
+        }
         let identity = Identity::of_caller(plan.as_root)?;
         let names = plan.ports.iter().map(|&(number, device)| {
             let station = &plan.stations[number];

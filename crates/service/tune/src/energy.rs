@@ -5,6 +5,7 @@
 //! of it.
 
 mod advice;
+mod applied;
 mod linux;
 mod measure;
 mod search;
@@ -18,6 +19,7 @@ use windfall_base::Seed;
 use windfall_scenario::{Scenario, Topology};
 
 pub use advice::{EnergyAdvice, EnergySaving, SettingAdvice};
+pub use applied::{AppliedSettings, KernelSetting};
 pub use linux::LinuxAdvice;
 pub use tuned::{SettingChoice, TunedSetting};
 

@@ -9,7 +9,8 @@
 //!   link in real time too, and the mode that serves the application best.
 //! - [`CalibratedModel`]: an energy model fitted to two measured lifetimes.
 //! - [`EnergyTuning`]: the settings of TCP and of the radio with which a scenario takes the least
-//!   energy, found by simulation; [`EnergyAdvice`] has them for Windfall and for Linux.
+//!   energy, found by simulation; [`EnergyAdvice`] has them for Windfall and for Linux;
+//!   [`AppliedSettings`] are those that a run uses.
 
 mod advice;
 mod channel;
@@ -23,8 +24,8 @@ mod trial;
 pub use advice::{Advice, PaperChoice};
 pub use channel::{ChannelError, MeasuredChannel, TunedLink};
 pub use energy::{
-    BuildScenario, EnergyAdvice, EnergyGoal, EnergySaving, EnergyTuneError, EnergyTuning,
-    LinuxAdvice, SettingAdvice, SettingChoice, TunedSetting,
+    AppliedSettings, BuildScenario, EnergyAdvice, EnergyGoal, EnergySaving, EnergyTuneError,
+    EnergyTuning, KernelSetting, LinuxAdvice, SettingAdvice, SettingChoice, TunedSetting,
 };
 pub use lifetimes::{CalibratedModel, MeasuredLifetimes};
 pub use mode::LinkMode;

@@ -71,7 +71,17 @@ fn what_only_real_time_has_is_added() {
         tcp: [("paws_checks", 7), ("acks_sent", 2)].into(),
         energy: Some(StationEnergySummary { model: "mote".into(), ..Default::default() }),
     });
+    let setting = |name: &str, how: Option<&str>, cannot: Option<&str>| AppliedSetting {
+        setting: name.into(),
+        value: "off".into(),
+        how: how.map(str::to_owned),
+        cannot: cannot.map(str::to_owned),
+    };
+    summary.applied.push(setting("sack", Some("net.ipv4.tcp_sack=0"), None));
+    summary.applied.push(setting("nagle", None, Some("programs decide")));
     let text = summary.to_text();
+    assert!(text.contains("applied: sack=off, as net.ipv4.tcp_sack=0\n"), "{text}");
+    assert!(text.contains("not applied: nagle=off: programs decide\n"), "{text}");
     assert!(text.contains("late by more than 1 ms: 1 of 9 deliveries; worst 2.500 ms\n"), "{text}");
     assert!(text.contains("TCP congestion control at far: reno\n"), "{text}");
     assert!(text.contains("TCP at far: ACKs sent 2, timestamp checks (PAWS) 7\n"), "{text}");

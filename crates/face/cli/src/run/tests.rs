@@ -21,7 +21,8 @@ struct Up {
 
 /// The options that say nothing of the stations and the links between them: which programs run,
 /// and what is written of the run.
-const BESIDE: [&str; 28] = [
+const BESIDE: [&str; 29] = [
+    "apply",
     "far",
     "wait-port",
     "far-output",

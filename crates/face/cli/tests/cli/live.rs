@@ -7,6 +7,7 @@
     reason = "real programs take real time, and the tests wait for them"
 )]
 
+mod apply;
 mod browser;
 mod coding;
 mod control;

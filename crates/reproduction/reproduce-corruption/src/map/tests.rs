@@ -53,6 +53,35 @@ fn a_host_that_is_not_told_of_losses_reports_none() {
     assert!(told > 20 && hidden < told / 4, "{told} and {hidden}");
 }
 
+//= S4.27
+#[test]
+fn a_router_does_not_carry_the_link_s_count_of_losses_any_further() {
+    const LOSSY: &str = include_str!("../../../../../scenarios/paper-004/map-wifi.toml");
+    let tcp = "tcp = \"sack, corruption=extended, link-losses=on\"";
+    let told = LOSSY.replace(places::TCP, tcp);
+    let end = "radio.position = [30.0, 0.0]\n";
+    let beyond = format!(
+        "\n[[station]]\nname = \"host\"\n{tcp}\n\n[[link]]\nname = \"wire\"\n\
+         stations = [\"far\", \"host\"]\nrate = \"100Mbps\"\n"
+    );
+    let router = format!("forward = true\n{end}");
+    let routed = told.replace(end, &router).replace("to = \"far\"", "to = \"host\"") + &beyond;
+    let interface = "[[station.interface]]\nlink = \"near-far\"\nlink-losses = false\n";
+    let hidden = routed.replace(&router, &format!("{router}\n{interface}"));
+    assert_ne!(hidden, routed);
+    // The segments that the receiver names, and the bytes that it gets.
+    let received = |text: &str, station: usize| {
+        let simulation = simulate("ours.cno", text, Seed(3), Duration::from_secs(5)).unwrap();
+        let named = operations(&simulation, station).notifications_sent;
+        (named, report(&simulation, station, "received_bytes"))
+    };
+    let (beside, beyond) = (received(&told, 1), received(&routed, 2));
+    assert!(beyond.1 > 100_000.0 && beside.1 > 100_000.0, "{beside:?} and {beyond:?}");
+    // What is left are the damaged segments that crossed the router.
+    assert!(beside.0 > 20 && beyond.0 < beside.0 / 4, "{beside:?} and {beyond:?}");
+    assert_eq!(received(&hidden, 2), beyond, "to hide what no router carries changes nothing");
+}
+
 #[test]
 fn a_ratio_without_a_rate_is_none() {
     let mut cell = Cell::default();

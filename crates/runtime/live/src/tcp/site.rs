@@ -94,7 +94,7 @@ impl EngineSite {
         ready.context(|| format!("bring the device {name} up"))?;
         for address in &self.addresses {
             let prefix = if address.is_ipv4() { 32 } else { 128 };
-            match netlink.add_route(*address, prefix, None, index) {
+            match netlink.add_route(*address, prefix, None, index, &[]) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     return Err(LiveError::EngineSiteTaken(*address));
                 }

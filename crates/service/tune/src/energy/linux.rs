@@ -1,6 +1,7 @@
 //! How Linux is told of a setting, and where it cannot be.
 
 use serde::Serialize;
+use windfall_tcp_settings::{KernelWay, RouteMetric, kernel_way};
 
 use super::search::Choice;
 use super::tuned::{HEADERS, TunedSetting};
@@ -31,35 +32,11 @@ impl LinuxAdvice {
             socket_call: None,
             cannot: None,
         };
-        let switch =
-            |key: &str| own(vec![format!("sysctl -w net.ipv4.{key}={}", u8::from(value == "on"))]);
         match setting {
-            TunedSetting::Mss => {
-                let mtu = mtu.map(|mtu| format!("ip link set dev DEV mtu {mtu}"));
-                let route = format!("ip route change PREFIX dev DEV advmss {value}");
-                let call = format!("setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, {value})");
-                let commands = mtu.into_iter().chain([route]).collect();
-                Self { socket_call: Some(call), ..own(commands) }
-            }
-            TunedSetting::Sack => switch("tcp_sack"),
-            TunedSetting::Timestamps => switch("tcp_timestamps"),
-            TunedSetting::WindowScale => switch("tcp_window_scaling"),
-            TunedSetting::DelayedAck if value == "off" => {
-                let call = "setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, 1), again after each read";
-                // A change of a route drops what an earlier one gave it.
-                let mss = found.get(&TunedSetting::Mss).map(|mss| format!("advmss {mss} "));
-                let mss = mss.unwrap_or_default();
-                let route = format!("ip route change PREFIX dev DEV {mss}quickack 1");
-                Self { socket_call: Some(call.to_owned()), ..own(vec![route]) }
-            }
-            TunedSetting::DelayedAck => {
-                let reason = if is_own_way(value) {
-                    "it is the kernel's own way"
-                } else {
-                    "the kernel acknowledges every second full segment at the latest, and never \
-                     waits beyond 200 ms"
-                };
-                Self { cannot: Some(reason.to_owned()), ..own(Vec::new()) }
+            setting if setting.is_of_tcp() => {
+                let way = kernel_way(setting.name(), value);
+                let way = way.unwrap_or(KernelWay::Cannot("it is no value of this setting"));
+                Self { setting: setting.name(), value: value.to_owned(), ..told(&way, found, mtu) }
             }
             TunedSetting::RtsThreshold => {
                 let frames = if value == "2347" { "off" } else { value };
@@ -69,7 +46,7 @@ impl LinuxAdvice {
                 let rate = value.trim_end_matches("Mbps");
                 own(vec![format!("iw dev DEV set bitrates legacy-2.4 {rate}")])
             }
-            TunedSetting::Power => {
+            _ => {
                 // iw counts in hundredths of a dBm.
                 let dbm = value.trim_end_matches("dBm").parse::<f64>().unwrap_or(0.0);
                 own(vec![format!("iw dev DEV set txpower fixed {:.0}", dbm * 100.0)])
@@ -83,9 +60,30 @@ impl LinuxAdvice {
     }
 }
 
-/// Tells whether acknowledgments come when a kernel gives them without being asked.
-fn is_own_way(value: &str) -> bool {
-    value.starts_with("every:2:40ms")
+/// The commands that tell a kernel of a setting of TCP in this way.
+fn told(way: &KernelWay, found: &Choice, mtu: Option<u16>) -> LinuxAdvice {
+    let (mut commands, mut socket_call, mut cannot) = (Vec::new(), None, None);
+    match way {
+        KernelWay::Route(RouteMetric::AdvMss(bytes)) => {
+            commands.extend(mtu.map(|mtu| format!("ip link set dev DEV mtu {mtu}")));
+            commands.push(format!("ip route change PREFIX dev DEV advmss {bytes}"));
+            socket_call = Some(format!("setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, {bytes})"));
+        }
+        KernelWay::Route(metric) => {
+            // A change of a route drops what an earlier one gave it.
+            let mss = found.get(&TunedSetting::Mss).map(|mss| format!("advmss {mss} "));
+            let mss = mss.unwrap_or_default();
+            commands.push(format!("ip route change PREFIX dev DEV {mss}{metric}"));
+            if matches!(metric, RouteMetric::QuickAck(true)) {
+                let call = "setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, 1), again after each read";
+                socket_call = Some(call.to_owned());
+            }
+        }
+        KernelWay::Parameter(key, value) => commands.push(format!("sysctl -w {key}={value}")),
+        KernelWay::AsItIs => cannot = Some("it is the kernel's own way".to_owned()),
+        KernelWay::Cannot(reason) => cannot = Some((*reason).to_owned()),
+    }
+    LinuxAdvice { setting: "", value: String::new(), commands, socket_call, cannot }
 }
 
 /// The longest packet that segments of this size need.

@@ -148,14 +148,7 @@ impl TunedSetting {
                 let tcp: TcpSettings = text.parse().map_err(|error| format!("{error}"))?;
                 station.tcp = Some(unplaced(tcp));
             }
-            if self == Self::Mss {
-                let mss: u16 = value.parse().map_err(|error| format!("{error}"))?;
-                let mtu = mss.saturating_add(HEADERS);
-                for link in scenario.links.iter_mut().filter(|link| link.mtu() < mtu) {
-                    put(link, "mtu", &mtu.min(room(link)).to_string())?;
-                }
-            }
-            return Ok(());
+            return if self == Self::Mss { make_room(scenario, value) } else { Ok(()) };
         }
         for link in scenario.links.iter_mut().filter(|link| is_wifi(link)) {
             match self {
@@ -165,6 +158,27 @@ impl TunedSetting {
         }
         Ok(())
     }
+}
+
+/// Lets links take packets that hold segments of this size, where they can.
+///
+/// # Errors
+/// If it is no size.
+pub(super) fn make_room(scenario: &mut Scenario, mss: &str) -> Result<(), String> {
+    let mss: u16 = mss.parse().map_err(|error| format!("{error}"))?;
+    let mtu = mss.saturating_add(HEADERS);
+    for link in scenario.links.iter_mut().filter(|link| link.mtu() < mtu) {
+        put(link, "mtu", &mtu.min(room(link)).to_string())?;
+    }
+    Ok(())
+}
+
+/// Sets the longest packet of every link.
+///
+/// # Errors
+/// If it is none; says what to write.
+pub(super) fn set_mtu(scenario: &mut Scenario, mtu: &str) -> Result<(), String> {
+    scenario.links.iter_mut().try_for_each(|link| put(link, "mtu", mtu))
 }
 
 /// The packets that a link could take: those of 802.11 are longer than most systems make them.

@@ -10,9 +10,13 @@ fn what_real_time_adds_is_on_the_page_too() {
     let folder = Folder::new("json");
     let file = folder.path().join("summary.json");
     let far = format!("{WINDFALL} tcp receive --kernel -q & sleep 0.1; exit 3");
+    let apply = folder.path().join("apply");
+    std::fs::write(&apply, "sack=off, delayed-ack=time:500ms").expect("a file");
     let output = windfall("run --wait-port 5001 --far")
         .args([&far, "--json", "--summary"])
         .arg(&file)
+        .arg("--apply")
+        .arg(&apply)
         .args(["--", WINDFALL, "tcp", "send", "--json", "--bytes", "100kB", "10.77.0.2:5001"])
         .output()
         .expect("it runs");
