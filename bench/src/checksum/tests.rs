@@ -22,8 +22,8 @@ fn every_word_size_and_byte_order_gives_the_same_checksum() {
     }
 }
 
-/// The benchmark measures a factor of six, in processor time of this thread; a machine that is busy
-/// with other things slows both.
+/// The benchmark measures factors of six and four, in processor time of this thread; a machine that is
+/// busy with other things slows both sides.
 //= S2.15
 #[test]
 fn wide_words_take_less_processor_time_than_narrow_ones() {
@@ -31,7 +31,7 @@ fn wide_words_take_less_processor_time_than_narrow_ones() {
     let bytes = || core::hint::black_box(bytes.as_slice());
     let ratio = crate::compare(|| of_64(bytes()), || in_network_order(bytes()));
     assert!(ratio.median > 1.5, "{ratio:?}");
-    let ratio = crate::compare(|| checksum(bytes()), || of_16(bytes()));
+    let ratio = crate::compare(|| of_64(bytes()), || of_16(bytes()));
     assert!(ratio.median > 1.5, "{ratio:?}");
 }
 
