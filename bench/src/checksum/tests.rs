@@ -22,8 +22,8 @@ fn every_word_size_and_byte_order_gives_the_same_checksum() {
     }
 }
 
-/// The benchmark measures factors of six and four, in processor time of this thread; a machine that is
-/// busy with other things slows both sides.
+/// The benchmark measures factors of six and four, in processor time of this thread; a machine that
+/// is busy with other things slows both sides.
 //= S2.15
 #[test]
 fn wide_words_take_less_processor_time_than_narrow_ones() {
