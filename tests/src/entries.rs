@@ -9,6 +9,7 @@ mod circuit;
 mod coded;
 mod protected;
 mod repairs;
+mod reports;
 mod rtp;
 mod serial;
 mod tcp_state;
@@ -55,6 +56,7 @@ pub use circuit::{mnp, rlp, trau};
 pub use coded::{coded, policy};
 pub use protected::protected;
 pub use repairs::repairs;
+pub use reports::reports;
 pub use rtp::rtp;
 pub use serial::ppp;
 pub use tcp_state::tcp_state;
@@ -67,7 +69,7 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 34] = [
+pub const ENTRIES: [Entry; 35] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
@@ -99,6 +101,7 @@ pub const ENTRIES: [Entry; 34] = [
     ("ppp", ppp),
     ("sap_offer", sap_offer),
     ("repairs", repairs),
+    ("reports", reports),
     ("protected", protected),
     ("policy", policy),
     ("applied", applied),

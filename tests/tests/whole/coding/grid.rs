@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::thread;
 
 use windfall_base::{Seed, Stream};
+use windfall_report::Estimate;
 use windfall_tests::run::{pair, run};
 
 use super::document::{FULL, hold_table};
@@ -87,27 +88,47 @@ fn throughput(medium: Medium, channel: &str, policy: &str, seed: u64) -> f64 {
     report["received_bytes"] * 8.0 / seconds as f64 / 1e3
 }
 
-/// The means of all policies in one cell of the grid, over seeds that have nothing in common.
-fn cell(medium: Medium, channel: &str, seeds: u64) -> [f64; 5] {
-    let mean = |policy| {
+/// One cell of the grid: the kb/s of each policy, by seeds that have nothing in common and are the
+/// same for all policies.
+type Cell = [Vec<f64>; 5];
+
+fn cell(medium: Medium, channel: &str, seeds: u64) -> Cell {
+    let rates = |policy| {
         let seed = |n| Stream::new(Seed(n), channel).bits();
-        let all = (0..seeds).map(|n| throughput(medium, channel, policy, seed(n)));
-        all.sum::<f64>() / seeds as f64
+        (0..seeds).map(|n| throughput(medium, channel, policy, seed(n))).collect()
     };
     thread::scope(|scope| {
-        let runs = POLICIES.map(|policy| scope.spawn(move || mean(policy)));
+        let runs = POLICIES.map(|policy| scope.spawn(move || rates(policy)));
         runs.map(|run| run.join().expect("a run that ends"))
     })
 }
 
+fn mean(rates: &[f64]) -> f64 {
+    rates.iter().sum::<f64>() / rates.len() as f64
+}
+
+/// Returns the rates of the best static policy.
+fn best(cell: &Cell) -> &[f64] {
+    let best = cell[..3].iter().max_by(|a, b| mean(a).total_cmp(&mean(b)));
+    best.map_or(&[], |rates| rates)
+}
+
 /// Returns the shares of the best static policy that FLEX and BEST reach.
-fn shares(cell: &[f64; 5]) -> [f64; 2] {
-    let best = cell[..3].iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-    [cell[3] / best, cell[4] / best]
+fn shares(cell: &Cell) -> [f64; 2] {
+    [3, 4].map(|policy| mean(&cell[policy]) / mean(best(cell)).max(f64::MIN_POSITIVE))
+}
+
+/// Returns the same with the intervals of the ratios over the same seeds.
+fn estimated(cell: &Cell) -> [Estimate; 2] {
+    [3, 4].map(|policy| {
+        let pairs = cell[policy].iter().zip(best(cell));
+        let ratios: Vec<f64> = pairs.map(|(rate, best)| rate / best).collect();
+        Estimate::mean(&ratios)
+    })
 }
 
 /// Fails where an adaptive policy is too far behind the best static one.
-fn hold(medium: Medium, channel: &str, cell: &[f64; 5]) {
+fn hold(medium: Medium, channel: &str, cell: &Cell) {
     let (name, ..) = medium;
     for ((share, least), policy) in shares(cell).into_iter().zip(WITHIN).zip(["flex", "best"]) {
         assert!(share >= least, "{policy} on {name}, {channel}: {share:.3} of {cell:.0?} kb/s");
@@ -145,8 +166,15 @@ fn whole() {
                 medium.0,
                 what.replace(['"', '`'], "").replace('\n', ", ")
             );
-            let columns = cell.iter().map(|rate| format!(" {rate:.0} |"));
-            table.extend(columns.chain(shares(&cell).iter().map(|share| format!(" {share:.2} |"))));
+            let columns = cell.iter().map(|rates| {
+                let mean = Estimate::mean(rates);
+                format!(" {:.0} ± {:.0} |", mean.value, mean.high - mean.value)
+            });
+            let shares = estimated(&cell);
+            let shares = shares
+                .iter()
+                .map(|it| format!(" {:.2} ({:.2} to {:.2}) |", it.value, it.low, it.high));
+            table.extend(columns.chain(shares));
             table.push('\n');
             cells.push((medium, channel, cell));
         }
