@@ -6,6 +6,7 @@ use std::process::{Output, Stdio};
 use serde_json::Value;
 
 use crate::live::{Folder, WINDFALL, require, text, windfall};
+use crate::support::scenario;
 
 /// Settings for which a kernel has a metric of routes or a parameter.
 const ALL: &str = "mss=2256, delayed-ack=off, receive-buffer=32KiB, initial-window=3\n\
@@ -64,10 +65,29 @@ fn settings_are_seen_in_the_routes_and_the_parameters_of_both_stations() {
         let rest: Vec<_> = said.lines().rev().take(4).collect();
         assert!(rest[1].contains(" mtu 2296 "), "{said}");
         assert_eq!([rest[0], rest[2], rest[3]], ["end", "2", "0"], "{said}");
-        if let Some(six) = said.lines().find(|line| line.contains("proto kernel metric 256")) {
-            assert!(six.contains("advmss 2236"), "{six}");
-        }
     }
+}
+
+#[test]
+fn segments_over_ipv6_leave_room_for_its_longer_header() {
+    require!("ip");
+    let folder = Folder::new("apply-six");
+    let interface = |host: u8| {
+        format!("[[station.interface]]\nlink = \"air\"\naddresses = [\"fd00:1::{host}/64\"]")
+    };
+    let link = "[[link]]\nname = \"air\"\nkind = \"wifi-b\"\nstations = [\"near\", \"far\"]";
+    let content = scenario("", &[("near", &interface(1)), ("far", &interface(2))], link);
+    std::fs::write(folder.path().join("six.toml"), content).expect("a file");
+    std::fs::write(folder.path().join("settings"), "mss=2256").expect("a file");
+    let run = windfall("run -q --scenario six.toml --apply settings -- ip -6 route")
+        .current_dir(folder.path())
+        .output();
+    let said = text(&run.expect("it runs"));
+    let six = said.lines().find(|line| line.starts_with("fd00:1::/64")).expect(&said);
+    assert!(six.contains("proto kernel metric 256 advmss 2236"), "{said}");
+    let mut up = windfall("up --detach --apply - six.toml");
+    let error = errors(&up.current_dir(folder.path()).output().expect("it runs"));
+    assert!(error.contains("a detached run cannot read its settings"), "{error}");
 }
 
 #[test]
