@@ -53,8 +53,9 @@ pub(crate) struct Connection {
     station_next: Option<u32>,
     /// The end of what the station has sent and the faults have let pass.
     sent_end: Option<u32>,
-    /// The number of the first byte that counts for a limit.
-    limit_from: Option<u32>,
+    /// The numbers of the first bytes that the client, and the station, sends.
+    client_from: Option<u32>,
+    station_from: Option<u32>,
     /// When the end of the data may pass.
     ends_at: Option<Instant>,
     /// When the line at a rate is free again.
@@ -85,6 +86,8 @@ impl Connection {
         } else {
             (segment.addresses.reversed(), (segment.ports.1, segment.ports.0))
         };
+        // A connection that is older than its faults: all that was sent before has passed.
+        let before = (!segment.has(TcpFlags::SYN)).then_some(segment.seq);
         Self {
             addresses,
             ports,
@@ -92,9 +95,10 @@ impl Connection {
             state: State::Open,
             has_faults,
             client_next: None,
-            station_next: None,
-            sent_end: None,
-            limit_from: None,
+            station_next: before.filter(|_| from_client),
+            sent_end: before.filter(|_| !from_client),
+            client_from: None,
+            station_from: None,
             ends_at: None,
             free_at: now,
             is_awaited: false,
@@ -124,8 +128,13 @@ impl Connection {
                 verdict.frames.extend(segment.refusal().map(|it| (now, back, it)));
                 return verdict;
             }
-            State::Ended { cut, .. } => {
+            State::Ended { cut, told } => {
                 self.after_the_end(now, (segment, frame), from_client, cut, &mut verdict);
+                // The client has got data that were on their way: the end lies behind them.
+                let acked = from_client && segment.has(TcpFlags::ACK);
+                if acked && is_before(cut.wrapping_add(1), segment.ack) {
+                    self.tell_end(now, segment.ack, told, &mut verdict);
+                }
                 return verdict;
             }
         }
@@ -155,6 +164,9 @@ impl Connection {
             if acknowledges {
                 self.client_next = later_of(self.client_next, segment.ack);
             }
+            if segment.has(TcpFlags::SYN) {
+                self.client_from = Some(segment.end());
+            }
             // Between the faults and the station nothing is lost.
             if segment.has(TcpFlags::SYN) || self.station_next == Some(segment.seq) {
                 self.station_next = Some(segment.end());
@@ -164,7 +176,7 @@ impl Connection {
                 self.station_next = later_of(self.station_next, segment.ack);
             }
             if segment.has(TcpFlags::SYN) {
-                self.limit_from = Some(segment.end());
+                self.station_from = Some(segment.end());
             }
         }
     }
@@ -215,21 +227,24 @@ impl Connection {
             _ => false,
         };
         if faults.faults.iter().any(resets) {
-            self.state = State::Reset;
-            self.reset_station(now, verdict);
-            if let Some(next) = self.client_next {
-                let frame = self.frame_away((next, 0), TcpFlags::RST);
-                verdict.frames.extend(frame.map(|it| (now, Way::Away, it)));
-            } else if let Some(syn_end) = self.station_next {
-                // The client has sent nothing but its SYN.
-                let flags = TcpFlags(TcpFlags::RST.0 | TcpFlags::ACK.0);
-                let frame = self.frame_away((0, syn_end), flags);
-                verdict.frames.extend(frame.map(|it| (now, Way::Away, it)));
-            }
-            return;
+            return self.reset_both(now, verdict);
         }
-        let cut = self.sent_end.or(self.client_next).or(self.limit_from).unwrap_or_default();
+        let cut = self.sent_end.or(self.client_next).or(self.station_from).unwrap_or_default();
         self.end(now, cut, verdict);
+    }
+
+    fn reset_both(&mut self, at: Instant, verdict: &mut Verdict) {
+        self.state = State::Reset;
+        self.reset_station(at, verdict);
+        if let Some(next) = self.sent_end.or(self.client_next) {
+            let frame = self.frame_away((next, 0), TcpFlags::RST);
+            verdict.frames.extend(frame.map(|it| (at, Way::Away, it)));
+        } else if let Some(syn_end) = self.station_next {
+            // The client has sent nothing but its SYN.
+            let flags = TcpFlags(TcpFlags::RST.0 | TcpFlags::ACK.0);
+            let frame = self.frame_away((0, syn_end), flags);
+            verdict.frames.extend(frame.map(|it| (at, Way::Away, it)));
+        }
     }
 
     /// Ends the connection: the client learns that no data follows, the station is reset.
@@ -305,22 +320,12 @@ impl Connection {
                 // One copy waits, and those that come again meanwhile are not needed.
                 is_first || at <= now
             }
-            ConnectionFault::Limit(most) => {
-                if segment.data.is_empty() {
-                    return true;
-                }
-                let from = *self.limit_from.get_or_insert(segment.seq);
-                let before = u64::from(segment.seq.wrapping_sub(from));
-                if from_client || before + segment.data.len() as u64 <= most {
-                    return from_client || before <= most;
-                }
-                let rest = most.saturating_sub(before) as usize;
-                if rest > 0 {
-                    verdict.frames.extend(segment.part(0, rest).map(|it| (now, Way::Away, it)));
-                }
-                self.end(now, from.wrapping_add(most as u32), verdict);
-                false
+            ConnectionFault::Limit(_) if segment.data.is_empty() => true,
+            ConnectionFault::Limit(most) if from_client => {
+                let at = parts.last().map_or(now, |it| it.0);
+                self.limit_client(at, most, segment, verdict)
             }
+            ConnectionFault::Limit(most) => self.limit_station(now, most, segment, verdict),
             ConnectionFault::Slice(size, pause) if segment.data.len() > usize::from(size) => {
                 let size = usize::from(size);
                 let first = self.free_at.max(parts.first().map_or(now, |it| it.0));
@@ -347,5 +352,52 @@ impl Connection {
             }
             ConnectionFault::SlowClose(_) | ConnectionFault::Slice(..) => true,
         }
+    }
+
+    /// Lets the station's data pass up to this many bytes; `false` if that is the end of them.
+    fn limit_station(
+        &mut self,
+        now: Instant,
+        most: u64,
+        segment: &Segment,
+        verdict: &mut Verdict,
+    ) -> bool {
+        let from = *self.station_from.get_or_insert(segment.seq);
+        let before = u64::from(segment.seq.wrapping_sub(from));
+        if before + segment.data.len() as u64 <= most {
+            return true;
+        }
+        let rest = most.saturating_sub(before) as usize;
+        if rest > 0 {
+            verdict.frames.extend(segment.part(0, rest).map(|it| (now, Way::Away, it)));
+        }
+        self.end(now, from.wrapping_add(most as u32), verdict);
+        false
+    }
+
+    /// Lets the client's data pass up to this many bytes, and resets both ends when the station has
+    /// them and more has come; `false` if the segment does not pass as it is.
+    fn limit_client(
+        &mut self,
+        at: Instant,
+        most: u64,
+        segment: &Segment,
+        verdict: &mut Verdict,
+    ) -> bool {
+        let from = *self.client_from.get_or_insert(segment.seq);
+        let before = u64::from(segment.seq.wrapping_sub(from));
+        if before + segment.data.len() as u64 <= most {
+            return true;
+        }
+        let rest = most.saturating_sub(before) as usize;
+        if rest > 0 {
+            verdict.frames.extend(segment.part(0, rest).map(|it| (at, Way::Home, it)));
+        }
+        // Where something before is missing, it comes again, and so does this.
+        if self.station_next.is_none_or(|next| !is_before(next, segment.seq)) {
+            self.station_next = Some(from.wrapping_add(most as u32));
+            self.reset_both(at, verdict);
+        }
+        false
     }
 }

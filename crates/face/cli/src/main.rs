@@ -38,6 +38,7 @@ mod tune;
 mod udplite;
 mod up;
 mod usage;
+mod used_files;
 mod video;
 mod watch;
 mod web;

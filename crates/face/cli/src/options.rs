@@ -13,6 +13,7 @@ use crate::exit::{CliError, Result};
 use crate::face::{Face, Options, faces};
 use crate::input;
 use crate::usage::whole;
+use crate::used_files::UsedFiles;
 
 /// The variable that holds the address of the far end for programs inside.
 pub(crate) const BASE: &str = "WINDFALL_BASE";
@@ -109,6 +110,23 @@ impl LinkOptions {
         let Some(path) = &self.changes_file else { return Ok(Vec::new()) };
         Change::read_all(&input::read_tree(path, "file of changes")?)
             .map_err(|error| CliError::usage(format!("{}: {error}", path.display())))
+    }
+
+    /// The files that a run reads: the scenario, the changes, and those that either names.
+    pub(crate) fn files(&self, file: Option<&Path>, loaded: &Loaded) -> Result<UsedFiles> {
+        let mut used = UsedFiles::default();
+        file.iter().for_each(|path| used.read("the scenario", path));
+        self.changes_file.iter().for_each(|path| used.read("--changes", path));
+        let mut scenario = loaded.placed()?;
+        let links = scenario.links.iter_mut().flat_map(Link::directions_mut);
+        let changes = scenario.changes.iter_mut().flat_map(Change::directions_mut);
+        for direction in links.chain(changes) {
+            for setting in Direction::TABLE {
+                let name = setting.text(direction).filter(|text| setting.names_file(text));
+                name.iter().for_each(|path| used.read(setting.name, Path::new(path)));
+            }
+        }
+        Ok(used)
     }
 
     /// Tells whether the radios are to log every state.

@@ -12,6 +12,7 @@ use windfall_scenario::Topology;
 use crate::exit::{CliError, Result, tell};
 use crate::options::LinkOptions;
 use crate::usage::shell_quoted;
+use crate::used_files::UsedFiles;
 
 /// Options for the files to write, and for the form of the summary.
 #[derive(Debug, clap::Args)]
@@ -46,35 +47,20 @@ pub(crate) struct RecordOptions {
 }
 
 impl RecordOptions {
-    /// Refuses a file that has another use already, beside `scenario` that the run reads: what
-    /// stands there, or one of the two, would be lost. Refuses an option of `link` for which a file
-    /// is missing.
-    pub(crate) fn check(&self, scenario: Option<&Path>, link: &LinkOptions) -> Result<()> {
+    /// Notes the files among those of the run, and refuses one that has another use. Refuses an
+    /// option of `link` for which a file is missing.
+    pub(crate) fn check(&self, used: &mut UsedFiles, link: &LinkOptions) -> Result<()> {
         if link.observe() && self.log.is_none() {
             let message = "--observe writes into the event log alone: add --log FILE";
             return Err(CliError::usage(message));
         }
-        let scenario = scenario.filter(|path| *path != Path::new("-"));
-        let mut used: Vec<_> =
-            scenario.and_then(plain_file).map(|path| (path, "the scenario")).into_iter().collect();
         for (option, path) in [
             ("--log", &self.log),
             ("--uplink-log", &self.uplink_log),
             ("--downlink-log", &self.downlink_log),
             ("--series", &self.series),
         ] {
-            let Some(path) = path else { continue };
-            let shown = path.display();
-            if path == Path::new("-") {
-                let fix = "name a file, or /dev/stdout";
-                return Err(CliError::usage(format!("{option} - names no file: {fix}")));
-            }
-            let Some(place) = plain_file(path) else { continue };
-            if let Some((_, owner)) = used.iter().find(|(other, _)| *other == place) {
-                let message = format!("{option} {shown}: this is the file of {owner}");
-                return Err(CliError::usage(format!("{message}: name another file")));
-            }
-            used.push((place, option));
+            path.iter().try_for_each(|path| used.write(option, path))?;
         }
         Ok(())
     }
@@ -203,18 +189,6 @@ pub(crate) fn command_line() -> String {
     let words = windfall_control::detach::words().map(|word| word.to_string_lossy().into_owned());
     let words = ["windfall".to_owned()].into_iter().chain(words);
     words.map(|word| shell_quoted(&word)).collect::<Vec<_>>().join(" ")
-}
-
-/// Returns the place of a file that is a plain one, or not there yet; no other holds anything.
-fn plain_file(path: &Path) -> Option<PathBuf> {
-    match std::fs::metadata(path) {
-        Ok(found) => found.is_file().then(|| path.canonicalize().ok()).flatten(),
-        Err(_) => {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
-            Some(folder.join(path.file_name()?))
-        }
-    }
 }
 
 /// Opens a file; in real time one whose reader does not stop the run.

@@ -16,7 +16,7 @@ use windfall_network::Network;
 use windfall_scenario::{FAR, NEAR, Topology};
 use windfall_tune::AppliedSettings;
 
-use crate::exit::{CliError, Completion, Result};
+use crate::exit::{CliError, Completion, Result, tell};
 use crate::input::cannot_write;
 use crate::options::{LinkOptions, Loaded};
 use crate::record::RecordOptions;
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args) -> Result {
         std::io::stdout().write_all(text.as_bytes())?;
         return Ok(Completion::Success);
     }
-    args.record.check(args.scenario.as_deref(), &args.link)?;
+    args.check_files(&loaded)?;
     let (topology, seed) = (loaded.topology()?, loaded.seed());
     let mut plan = apply::plan(&applied, &topology, args.live.quiet || args.record.json);
     let station = |name: &str| {
@@ -135,7 +135,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let summary = applied.noted(watcher.finish(&topology, seed, &outcome, &network));
     args.live.publish(&summary, args.record.json);
     if args.live.spares_stderr() && !args.far_may_fail {
-        summary.failed.iter().for_each(|failed| eprintln!("windfall: {failed}"));
+        summary.failed.iter().for_each(tell);
     }
     if outcome.status == 0 {
         args.live.check_lateness(&outcome.lateness)?;
@@ -152,6 +152,15 @@ impl Args {
     fn load(&self) -> Result<(Loaded, AppliedSettings)> {
         let loaded = self.link.load(self.scenario.as_deref(), self.live.settings())?;
         self.live.apply.apply(loaded)
+    }
+
+    /// Refuses a file with two uses.
+    fn check_files(&self, loaded: &Loaded) -> Result<()> {
+        let mut used = self.link.files(self.scenario.as_deref(), loaded)?;
+        self.record.check(&mut used, &self.link)?;
+        self.live.check_files(&mut used)?;
+        let far = self.far_output.iter().filter(|path| *path != Path::new("-"));
+        far.map(|path| used.write("--far-output", path)).collect()
     }
 
     /// The file for what programs at the far end print, if they have one.

@@ -39,7 +39,8 @@ pub(crate) fn run(args: &Args) -> Result {
         out.write_all(loaded.generated()?.as_bytes())?;
         return Ok(Completion::Success);
     }
-    args.record.check(Some(&args.scenario), &args.link)?;
+    let mut used = args.link.files(Some(&args.scenario), &loaded)?;
+    args.record.check(&mut used, &args.link)?;
     let (topology, seed) = (loaded.topology()?, loaded.seed());
     if !loaded.scenario.apps.iter().any(|app| *app.kind.get_ref() != AppKind::Sink) {
         tell("no application sends anything in this scenario: add one by [[app]]");

@@ -1,6 +1,6 @@
 //! `windfall up`: the stations of a scenario, until they are told to go.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use windfall_base::text::visible;
@@ -65,7 +65,10 @@ pub(crate) fn run(args: &Args) -> Result {
         std::io::stdout().write_all(loaded.generated()?.as_bytes())?;
         return Ok(Completion::Success);
     }
-    args.record.check(Some(&args.scenario), &args.link)?;
+    let mut used = args.link.files(Some(&args.scenario), &loaded)?;
+    args.record.check(&mut used, &args.link)?;
+    args.live.check_files(&mut used)?;
+    args.output.iter().try_for_each(|path| used.write("--output", path))?;
     let (loaded, applied) = args.live.apply.apply(loaded)?;
     let (topology, seed) = (loaded.topology()?, loaded.seed());
     let stem = || args.scenario.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -83,7 +86,9 @@ pub(crate) fn run(args: &Args) -> Result {
         file.place().map_err(unwritten)?;
         if !args.live.quiet {
             let output = at.display().to_string();
-            eprintln!("{} is up, and prints to {}", visible(&name), visible(&output));
+            let up = format!("{} is up, and prints to {}", visible(&name), visible(&output));
+            // A reader that went away, or a full disk, is no reason to fail: the run is up.
+            let _ = writeln!(io::stderr(), "{up}");
         }
         return Ok(Completion::Success);
     }

@@ -20,6 +20,7 @@ use crate::face::Options;
 use crate::options::OfKernels;
 use crate::record::command_line;
 use crate::summary_text;
+use crate::used_files::UsedFiles;
 
 /// The longest time that records wait before programs that follow the files can read them.
 const FLUSH: Duration = Duration::from_millis(10);
@@ -62,11 +63,22 @@ impl LiveOptions {
         seed: Seed,
     ) -> Result<Faulty<Network>> {
         let mut run = Faulty::new(network, seed);
-        for fault in &self.faults {
+        for (number, fault) in self.faults.iter().enumerate() {
+            let (station, port) = (&fault.station, fault.port);
+            if self.faults[..number].iter().any(|it| (&it.station, it.port) == (station, port)) {
+                let fix = "separate several faults by commas";
+                let message = format!("--fault {fault}: {station}:{port} has faults already");
+                return Err(CliError::usage(format!("{message}: {fix}")));
+            }
             let set = windfall_control::faults::set(topology, &mut run, fault.clone());
             set.map_err(CliError::usage)?;
         }
         Ok(run)
+    }
+
+    /// Notes the file of the summary among those of the run.
+    pub(crate) fn check_files(&self, used: &mut UsedFiles) -> Result<()> {
+        self.summary.iter().try_for_each(|path| used.write("--summary", path))
     }
 
     /// Returns the settings of the run among the options.

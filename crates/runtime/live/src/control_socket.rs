@@ -377,9 +377,9 @@ pub fn choose(run: Option<&str>) -> Result<RunSocket> {
         (Some(name), None) => {
             Err(LiveError::NoSuchRun(format!("no run is called \"{name}\"; there are {names}")))
         }
-        (None, None) => Err(LiveError::NoSuchRun(format!(
-            "there are several runs; choose one of {names} with --run"
-        ))),
+        (None, None) => {
+            Err(LiveError::NoSuchRun(format!("there are several runs; name one of {names}")))
+        }
     }
 }
 

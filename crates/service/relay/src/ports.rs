@@ -64,7 +64,14 @@ impl OpenPorts {
             })?;
             open.published.push((listener, it.station.clone(), targets));
         }
-        reached.iter().try_for_each(|it| addresses(&it.station).map(drop))?;
+        for (number, it) in reached.iter().enumerate() {
+            addresses(&it.station)?;
+            let (station, port) = (&it.station, it.port);
+            if reached[..number].iter().any(|it| (&it.station, it.port) == (station, port)) {
+                let text = format!("port {port} of {station} leads out already: use another port");
+                return Err(PortError::Station(text));
+            }
+        }
         Ok(open)
     }
 

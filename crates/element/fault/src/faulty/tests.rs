@@ -251,3 +251,61 @@ fn what_is_cleared_is_gone_and_a_share_is_a_share() {
     // Four standard deviations of a binomial distribution.
     assert!(had.abs_diff(1_000) < 110, "{had}");
 }
+
+#[test]
+fn a_limit_upstream_lets_the_station_have_so_much_and_resets_both() {
+    let mut bench = Bench::new("far:80 upstream limit 250B");
+    bench.open();
+    bench.taken(0);
+    bench.taken(1);
+    bench.put(true, 101, 501, ACK, 200);
+    assert_eq!(bench.taken(1), [(0, 101, ACK.0, 200)]);
+    // What the server sends is not limited.
+    bench.put(false, 501, 301, ACK, 1000);
+    assert_eq!(bench.taken(0), [(0, 501, ACK.0, 1000)]);
+    bench.put(true, 301, 1501, ACK, 200);
+    assert_eq!(bench.taken(1), [(0, 301, ACK.0, 50), (0, 351, RST, 0)]);
+    assert_eq!(bench.taken(0), [(0, 1501, RST, 0)]);
+    bench.put(true, 301, 1501, ACK, 200);
+    assert!(bench.taken(1).is_empty());
+}
+
+#[test]
+fn a_limit_upstream_waits_for_what_is_missing_before_it() {
+    let mut bench = Bench::new("far:80 upstream limit 250B");
+    bench.open();
+    bench.taken(1);
+    // The first 100 bytes are lost on their way: the station must not be reset without them.
+    bench.put(true, 201, 501, ACK, 200);
+    assert_eq!(bench.taken(1), [(0, 201, ACK.0, 150)]);
+    bench.put(true, 101, 501, ACK, 100);
+    assert_eq!(bench.taken(1), [(0, 101, ACK.0, 100)]);
+    bench.put(false, 501, 351, ACK, 0);
+    bench.put(true, 351, 501, ACK, 50);
+    assert_eq!(bench.taken(1), [(0, 351, RST, 0)]);
+}
+
+/// Faults that are set while a server sends: the client has its data up to 5000, and waits.
+#[test]
+fn faults_of_a_connection_that_is_older_than_they_tell_the_client_with_its_own_number() {
+    let mut bench = Bench::new("far:80 reset");
+    bench.put(false, 5000, 101, ACK, 1000);
+    assert_eq!(bench.taken(0), [(0, 5000, RST, 0)]);
+    assert_eq!(bench.taken(1), [(0, 101, RST, 0)]);
+
+    let mut bench = Bench::new("far:80 timeout 300ms");
+    bench.put(false, 5000, 101, ACK, 1000);
+    bench.until(300);
+    assert_eq!(bench.taken(0), [(300, 5000, FIN, 0)]);
+
+    // A client's packet shows less than what is on its way: the end moves behind that.
+    let mut bench = Bench::new("far:80 timeout 300ms");
+    bench.put(true, 101, 5000, ACK, 0);
+    bench.until(300);
+    assert_eq!(bench.taken(0), [(300, 5000, FIN, 0)]);
+    bench.put(true, 101, 6000, ACK, 0);
+    assert_eq!(bench.taken(0), [(300, 6000, FIN, 0)]);
+    bench.put(true, 101, 6001, ACK, 0);
+    bench.until(100_000);
+    assert!(bench.taken(0).is_empty());
+}

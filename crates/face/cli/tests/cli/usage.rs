@@ -345,6 +345,30 @@ fn no_file_is_written_that_has_another_use() {
         assert_eq!(output.status.code(), Some(2), "{options:?}: {message}");
         assert!(message.contains(expected), "{options:?}: {message}");
     }
+    folder.write("c.changes", "10s: rate 1Mbps\n");
+    folder.write("d.trace", "1\n");
+    for (options, expected) in [
+        (&["--changes", "c.changes", "--summary", "c.changes"][..], "the file of --changes"),
+        (&["--rate-trace", "d.trace", "--log", "./d.trace"], "the file of rate-trace"),
+        (&["--log", "b.log", "--summary", "b.log"], "--summary b.log: this is the file of --log"),
+        (
+            &["--summary", "b.log", "--far", "true", "--far-output", "b.log"],
+            "--far-output b.log: this is the file of --summary",
+        ),
+        (
+            &["--fault", "far:80 down", "--fault", "far:80 reset"],
+            "separate several faults by commas",
+        ),
+        (&["--reach", "far:80:1", "--reach", "far:80:2"], "port 80 of far leads out already"),
+    ] {
+        let arguments = [&["run"], options, &["--", "true"]].concat();
+        let output = folder.windfall(&arguments).output().expect("it runs");
+        let message = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {message}");
+        assert!(message.contains(expected), "{options:?}: {message}");
+    }
+    let kept = std::fs::read_to_string(folder.path().join("c.changes")).expect("it is there");
+    assert_eq!(kept, "10s: rate 1Mbps\n");
     let kept = std::fs::read_to_string(folder.path().join("a.toml")).expect("it is there");
     assert_eq!(kept, text);
     assert!(!folder.path().join("b.log").exists() && !folder.path().join("-").exists());
