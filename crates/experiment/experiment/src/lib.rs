@@ -5,6 +5,7 @@
 //!   beside the [`Band`] in which it should lie.
 //! - [`Finding`]: *paper says / we measured / verdict*; [`page`] binds findings together.
 //! - [`Verdict`], and the [`VerdictRecord`] of verdicts, which a run with other seeds must confirm.
+//! - [`unseen`]: how often other seeds come to the verdicts on record.
 //! - [`simulated`] and [`kernel`]: bulk transfers by Windfall's own TCP in simulated time, and by
 //!   the kernel's in real time, where this program is started again as `windfall run`, so that
 //!   every measurement is a command that a user can give.
@@ -26,6 +27,7 @@ pub mod scenario;
 mod scratch;
 pub mod sequence;
 pub mod simulated;
+pub mod unseen;
 mod verdict;
 pub mod wire;
 

@@ -38,7 +38,6 @@ mod tune;
 mod udplite;
 mod up;
 mod usage;
-mod used_files;
 mod video;
 mod watch;
 mod web;

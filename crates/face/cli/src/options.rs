@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use windfall_base::Seed;
+use windfall_files::UsedFiles;
 use windfall_scenario::wifi::Radio;
 use windfall_scenario::{
     Change, Direction, Flow, Get, Link, RunKind, RunSettings, Scenario, ScenarioError,
@@ -13,7 +14,6 @@ use crate::exit::{CliError, Result};
 use crate::face::{Face, Options, faces};
 use crate::input;
 use crate::usage::whole;
-use crate::used_files::UsedFiles;
 
 /// The variable that holds the address of the far end for programs inside.
 pub(crate) const BASE: &str = "WINDFALL_BASE";

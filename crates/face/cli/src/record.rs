@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use windfall_base::{Duration, Instant, Port, Seed};
-use windfall_files::{Evidence, make_folder};
+use windfall_files::{Evidence, UsedFiles, make_folder};
 use windfall_network::{ElementId, Network, Recording};
 use windfall_run_output::recorder::{Out, Run, RunRecorder};
 use windfall_run_output::series::{Monitor, SeriesFile, SeriesFormat};
@@ -12,7 +12,6 @@ use windfall_scenario::Topology;
 use crate::exit::{CliError, Result, tell};
 use crate::options::LinkOptions;
 use crate::usage::shell_quoted;
-use crate::used_files::UsedFiles;
 
 /// Options for the files to write, and for the form of the summary.
 #[derive(Debug, clap::Args)]
@@ -60,7 +59,8 @@ impl RecordOptions {
             ("--downlink-log", &self.downlink_log),
             ("--series", &self.series),
         ] {
-            path.iter().try_for_each(|path| used.write(option, path))?;
+            let written = path.as_ref().map_or(Ok(()), |path| used.write(option, path));
+            written.map_err(CliError::usage)?;
         }
         Ok(())
     }

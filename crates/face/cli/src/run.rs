@@ -159,8 +159,8 @@ impl Args {
         let mut used = self.link.files(self.scenario.as_deref(), loaded)?;
         self.record.check(&mut used, &self.link)?;
         self.live.check_files(&mut used)?;
-        let far = self.far_output.iter().filter(|path| *path != Path::new("-"));
-        far.map(|path| used.write("--far-output", path)).collect()
+        let far = self.far_output.as_ref().filter(|path| *path != Path::new("-"));
+        far.map_or(Ok(()), |path| used.write("--far-output", path)).map_err(CliError::usage)
     }
 
     /// The file for what programs at the far end print, if they have one.

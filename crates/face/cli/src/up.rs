@@ -68,7 +68,9 @@ pub(crate) fn run(args: &Args) -> Result {
     let mut used = args.link.files(Some(&args.scenario), &loaded)?;
     args.record.check(&mut used, &args.link)?;
     args.live.check_files(&mut used)?;
-    args.output.iter().try_for_each(|path| used.write("--output", path))?;
+    if let Some(path) = &args.output {
+        used.write("--output", path).map_err(CliError::usage)?;
+    }
     let (loaded, applied) = args.live.apply.apply(loaded)?;
     let (topology, seed) = (loaded.topology()?, loaded.seed());
     let stem = || args.scenario.file_stem().unwrap_or_default().to_string_lossy().into_owned();

@@ -8,6 +8,7 @@ use windfall_base::{Duration, Instant, Seed};
 use windfall_control::{LateLimit, RunControl};
 use windfall_display::Status;
 use windfall_fault::{Faulty, PortFaults};
+use windfall_files::UsedFiles;
 use windfall_live::{Lateness, Observer, Reply};
 use windfall_network::{Network, Recording};
 use windfall_run_output::recorder::RunRecorder;
@@ -20,7 +21,6 @@ use crate::face::Options;
 use crate::options::OfKernels;
 use crate::record::command_line;
 use crate::summary_text;
-use crate::used_files::UsedFiles;
 
 /// The longest time that records wait before programs that follow the files can read them.
 const FLUSH: Duration = Duration::from_millis(10);
@@ -78,7 +78,8 @@ impl LiveOptions {
 
     /// Notes the file of the summary among those of the run.
     pub(crate) fn check_files(&self, used: &mut UsedFiles) -> Result<()> {
-        self.summary.iter().try_for_each(|path| used.write("--summary", path))
+        let written = self.summary.as_ref().map_or(Ok(()), |path| used.write("--summary", path));
+        written.map_err(CliError::usage)
     }
 
     /// Returns the settings of the run among the options.

@@ -3,10 +3,11 @@
 //! A new file or folder belongs to the user who called through sudo, if there is one; what was
 //! there stays whose it is. [`write()`] fills a file, [`replace`] and [`Replacement`] put a whole
 //! one in its place, [`PendingFile`] is opened before there is anything to write, [`Evidence`] is
-//! written while a run goes on, which it never stops.
+//! written while a run goes on, which it never stops. [`UsedFiles`] finds those with two uses.
 
 mod evidence;
 mod pipe;
+mod used_files;
 
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
@@ -19,6 +20,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 pub use evidence::Evidence;
+pub use used_files::UsedFiles;
 
 /// Links that are followed one after another, as many as Linux follows.
 const LINKS: usize = 40;

@@ -2,30 +2,31 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::exit::{CliError, Result};
-
 /// The plain files of a run, each with its use.
 #[derive(Debug, Default)]
-pub(crate) struct UsedFiles(Vec<(PathBuf, String)>);
+pub struct UsedFiles(Vec<(PathBuf, String)>);
 
 impl UsedFiles {
     /// Notes a file that is read; a stream, or one that is not there, has no other use.
-    pub(crate) fn read(&mut self, owner: &str, path: &Path) {
+    pub fn read(&mut self, owner: &str, path: &Path) {
         let place = Some(path).filter(|path| *path != Path::new("-")).and_then(plain_file);
         self.0.extend(place.map(|place| (place, owner.to_owned())));
     }
 
-    /// Notes a file that an option writes; refuses one that has a use already.
-    pub(crate) fn write(&mut self, option: &str, path: &Path) -> Result<()> {
+    /// Notes a file that an option writes.
+    ///
+    /// # Errors
+    /// If it has a use already, or the name is `-`: what is wrong, and the fix.
+    pub fn write(&mut self, option: &str, path: &Path) -> Result<(), String> {
         let shown = path.display();
         if path == Path::new("-") {
             let fix = "name a file, or /dev/stdout";
-            return Err(CliError::usage(format!("{option} - names no file: {fix}")));
+            return Err(format!("{option} - names no file: {fix}"));
         }
         let Some(place) = plain_file(path) else { return Ok(()) };
         if let Some((_, owner)) = self.0.iter().find(|(other, _)| *other == place) {
             let message = format!("{option} {shown}: this is the file of {owner}");
-            return Err(CliError::usage(format!("{message}: name another file")));
+            return Err(format!("{message}: name another file"));
         }
         self.0.push((place, option.to_owned()));
         Ok(())
