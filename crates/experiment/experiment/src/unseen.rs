@@ -12,11 +12,11 @@ use crate::finding::Finding;
 /// One claim, or a figure as a whole, and the number of seeds that confirmed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// The figure.
+    /// The name of the figure.
     pub figure: &'static str,
     /// The requirement; empty for the figure as a whole.
     pub requirement: &'static str,
-    /// The statement.
+    /// The statement that the claim makes.
     pub statement: String,
     /// The seeds that came to the verdict on record.
     pub confirmed: usize,
