@@ -167,6 +167,11 @@ impl Loaded {
         Ok(self.placed()?.to_toml())
     }
 
+    /// The scenario of the file, without what the options change.
+    pub(crate) fn as_written(&self) -> Result<Scenario> {
+        Scenario::parse(&self.file, &self.text).map_err(of_scenario)
+    }
+
     /// The scenario with names of files that are the same from everywhere.
     pub(crate) fn placed(&self) -> Result<Scenario> {
         let mut scenario = self.scenario.clone().spelled_out();

@@ -7,6 +7,7 @@ use std::thread::available_parallelism;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use windfall_base::{Duration, Seed};
+use windfall_files::UsedFiles;
 use windfall_live::Signals;
 use windfall_scenario::{RunSettings, Settings as _, unplaced};
 use windfall_tune::{EnergyGoal, EnergyTuneError, EnergyTuning, SettingChoice};
@@ -65,6 +66,11 @@ pub(super) fn run(
     as_json: bool,
 ) -> Result {
     let loaded = options::load_file(path, &args.of_run(seed))?;
+    if let Some(out) = &args.out {
+        let mut used = UsedFiles::default();
+        used.read("the scenario", path);
+        used.write("--out", out).map_err(CliError::usage)?;
+    }
     loaded.check_starts()?;
     let build = |scenario: &_| {
         let topology = loaded.varied(scenario).topology();
@@ -95,7 +101,10 @@ pub(super) fn run(
         (advice, _) => advice.map_err(|error| CliError::usage(error.to_string()))?,
     };
     if let Some(path) = &args.out {
-        let text = loaded.varied(&advice.scenario).placed()?.to_toml();
+        let mut best = loaded.varied(&advice.scenario).placed()?;
+        // The length of the runs of the search is none of the scenario's.
+        best.run.duration = loaded.as_written()?.run.duration;
+        let text = best.to_toml();
         windfall_files::replace(path, text.as_bytes()).map_err(|error| cannot(path, &error))?;
     }
     let text = if as_json {

@@ -99,6 +99,7 @@ pub(super) fn confirm(
 ) -> Result<EnergyAdvice, EnergyTuneError> {
     let seeds = search.tuning.seeds(true);
     let (base, scenario) = (Choice::new(), search.tuning.scenario);
+    let (found, turned) = &confirmed(search, settings, found)?;
     search.make(&[base.clone(), found.clone()], &seeds)?;
     let mut savings = Vec::new();
     for (measure, _, of) in MEASURES {
@@ -109,8 +110,6 @@ pub(super) fn confirm(
             savings.push(EnergySaving { measure, before, after, ratio, low, high });
         }
     }
-    let turned = settings.iter().map(|(setting, values)| turned(search, *setting, values, found));
-    let turned = turned.collect::<Result<_, _>>()?;
     let best = changed(scenario, found).map_err(EnergyTuneError::Scenario)?;
     let linux: Vec<(TunedSetting, LinuxAdvice)> = found
         .iter()
@@ -126,7 +125,7 @@ pub(super) fn confirm(
     let refused = search.refused.iter();
     Ok(EnergyAdvice {
         goal: search.tuning.goal,
-        settings: turned,
+        settings: turned.clone(),
         seeds: seeds.len(),
         simulations: search.made,
         savings,
@@ -139,6 +138,31 @@ pub(super) fn confirm(
             .collect(),
         scenario: best,
     })
+}
+
+/// What was found without the settings that save nothing with these seeds, and their outcomes.
+fn confirmed(
+    search: &mut Search<'_, '_>,
+    settings: &[(TunedSetting, Vec<String>)],
+    found: &Choice,
+) -> Result<(Choice, Vec<SettingAdvice>), EnergyTuneError> {
+    let (mut found, seeds) = (found.clone(), search.tuning.seeds(true));
+    loop {
+        search.make(core::slice::from_ref(&found), &seeds)?;
+        let each = settings.iter();
+        let turned = each.map(|(setting, values)| turned(search, *setting, values, &found));
+        let turned = turned.collect::<Result<Vec<_>, _>>()?;
+        let saves =
+            |it: &SettingAdvice| it.saving_low.is_none_or(|low| !(low <= 0.0) || low.is_infinite());
+        let before = found.len();
+        found.retain(|setting, _| {
+            turned.iter().find(|it| it.setting == setting.name()).is_none_or(saves)
+        });
+        // Each may have been of use beside one that is gone: at last none is left.
+        if found.len() == before {
+            return Ok((found, turned));
+        }
+    }
 }
 
 /// The outcome for a setting, and the cost of giving back its value alone.
