@@ -242,7 +242,7 @@ pub fn ieee80211(bytes: &[u8]) {
     use windfall_wire_link::ieee80211::management::{
         AssociationRequest, AssociationResponse, Authentication, Beacon,
     };
-    use windfall_wire_link::ieee80211::{Header, Radiotap, snap};
+    use windfall_wire_link::ieee80211::{Code, Header, Radiotap, Report, snap};
     let frame = match Radiotap::parse(bytes) {
         Ok((radiotap, len)) => {
             assert_eq!(Radiotap::parse(&radiotap.encode()).map(|(again, _)| again), Ok(radiotap));
@@ -260,6 +260,15 @@ pub fn ieee80211(bytes: &[u8]) {
         Err(_) => frame,
     };
     let _ = snap::parse(body);
+    let _ = Code::marked(body);
+    if let Some(report) = body.first_chunk() {
+        assert_eq!(Report::parse(*report).encode(), *report);
+    }
+    for code in Code::ALL {
+        if let Some(blocks) = code.blocks(body.len()) {
+            assert!(blocks * code.parity() < body.len());
+        }
+    }
     if let Ok(beacon) = Beacon::parse(body) {
         let _ = Beacon::parse(&beacon.encode());
     }

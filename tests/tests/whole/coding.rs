@@ -2,7 +2,7 @@
 
 mod across;
 mod combining;
-mod document;
+pub(crate) mod document;
 mod grid;
 mod increments;
 mod own;

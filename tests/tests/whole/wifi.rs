@@ -8,6 +8,7 @@ mod equals;
 mod examples;
 mod flows;
 mod infrastructure;
+mod joint;
 mod ns3;
 mod rate_control;
 mod requests;

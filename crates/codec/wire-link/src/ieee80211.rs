@@ -5,9 +5,11 @@
 //! - [`header`]: frame control, duration, addresses, sequence control.
 //! - [`snap`]: which protocol a data frame carries.
 //! - [`management`]: the bodies of beacons, authentication and association.
+//! - [`coding`]: data frames with parity, and reports in acknowledgements.
 //! - [`radiotap`]: what a capture says of a frame beside its bytes.
 
 pub mod address;
+pub mod coding;
 pub mod header;
 pub mod management;
 pub mod radiotap;
@@ -16,6 +18,7 @@ pub mod snap;
 pub mod timing;
 
 pub use address::MacAddress;
+pub use coding::{Code, Report};
 pub use header::{Flags, Header, Kind};
 pub use radiotap::Radiotap;
 pub use rate::{Modulation, PhyRate};

@@ -211,10 +211,10 @@ settings! {
             detail: "The link header, the link trailer, and frames that carry no packet.",
         }
         /// Parity of coded frames: bold, light, robust, flex or best, or a table in a file of one's
-        /// own, whose name ends in .toml
+        /// own, whose name ends in .toml; on wifi joint, or parity-N of 0, 8, 16, 32 or 64 symbols
         "policy" policy: PolicyName {
             value: "POLICY", example: "flex", unset: "frames are not coded",
-            short: "Parity of coded frames", particular: Some(Aspect::Wire),
+            short: "Parity of coded frames", particular: Some(Aspect::Sender),
             detail: "[coding.md](../coding.md) compares the policies, [policy.md](policy.md) has \
                      the format of tables.",
         }

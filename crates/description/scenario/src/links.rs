@@ -18,7 +18,7 @@ use windfall_channel_trace::error_trace::{Counted, Origin};
 use windfall_channel_trace::{ErrorTrace, RateTrace};
 use windfall_link::policy::{Cost, PolicyChoice};
 use windfall_link::{Arq, Coding, Window};
-use windfall_policy_file::{PolicyName, parse_policy};
+use windfall_policy_file::{PolicyName, only_on_a_radio, parse_policy};
 use windfall_queue::Limits;
 use windfall_stack::{InterfaceConfig, RepairsConfig};
 
@@ -146,11 +146,12 @@ pub(crate) fn policy(
     files: &mut Files<'_, '_>,
 ) -> Result<Option<PolicyChoice>, Fault> {
     let Some(name) = own.policy.as_ref().or(others.policy.as_ref()) else { return Ok(None) };
+    let fault = |message: String| Fault::at(name.span(), message);
     let file = match name.get_ref() {
         PolicyName::Kind(kind) => return Ok(Some((*kind).into())),
+        PolicyName::Radio(_) => return Err(fault(only_on_a_radio(name.get_ref()))),
         PolicyName::File(file) => file,
     };
-    let fault = |message: String| Fault::at(name.span(), message);
     let bytes = files.read(file).map_err(fault)?;
     files.budget.give_back(bytes.len());
     let table = parse_policy(file, &bytes).map_err(|error| fault(error.to_string()))?;

@@ -394,8 +394,8 @@ fn fastest(link: &Link) -> Option<Rate> {
         LinkKind::Pipe => None,
         LinkKind::Gsm => Some(links::gsm::SERVICE_RATE),
         LinkKind::Wavelan => Some(links::wavelan::WAVELAN_RATE),
-        LinkKind::WifiB => Some(links::wifi::highest(Phy::B).rate()),
-        LinkKind::WifiG => Some(links::wifi::highest(Phy::G).rate()),
+        LinkKind::WifiB => Some(Phy::B.highest_rate().rate()),
+        LinkKind::WifiG => Some(Phy::G.highest_rate().rate()),
     };
     // Under rate control the rate of a radio is only the one that it begins with.
     let is_adaptive = link.radio.rate_control.value().is_some_and(|kind| kind.is_adaptive);

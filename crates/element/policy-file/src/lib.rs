@@ -2,6 +2,7 @@
 //! them.
 
 mod name;
+mod radio;
 
 use core::ops::Range;
 
@@ -10,7 +11,8 @@ use toml::Spanned;
 use windfall_link::policy::{Plan, PolicyTable, Sight, TableRule, TableState};
 use windfall_wire_link::coded::{Level, MAX_BLOCKS};
 
-pub use name::{POLICY_SUFFIX, PolicyName};
+pub use name::{POLICY_SUFFIX, PolicyName, UnknownPolicyName};
+pub use radio::{configure_radio, only_on_a_radio};
 
 /// The longest file that can be one: 32 states of 8 rules, with a line of remarks for each.
 const LONGEST: usize = 128 * 1024;

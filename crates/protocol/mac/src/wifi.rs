@@ -6,6 +6,7 @@
 //! - `window`: how the contention window grows and shrinks.
 //! - `job`: one packet on its way: fragments, attempts, limits.
 //! - `send` and `receive`: the two halves of an exchange.
+//! - `coding`: the parity of data frames.
 //! - `assembly`: duplicates and fragments. `bss`: access points and their members.
 //! - [`rate_control`]: the rate of each attempt. [`radio`]: what the radio did, and how long.
 //!
@@ -14,6 +15,7 @@
 mod access;
 mod assembly;
 mod bss;
+mod coding;
 mod config;
 mod contention;
 mod event;
@@ -31,6 +33,7 @@ use windfall_base::{
 };
 use windfall_wire_link::ieee80211::MacAddress;
 
+pub use coding::{RadioPolicy, UnknownRadioPolicy};
 pub use config::{
     Backoff, Config, ConfigError, EifsPolicy, LEAST_FRAGMENT, NO_THRESHOLD, Retries, Role,
 };
@@ -371,7 +374,7 @@ impl Dcf {
         let Some(order) = order else { return };
         self.wake(now);
         self.sequence = (self.sequence + 1) & windfall_wire_link::ieee80211::header::MAX_SEQUENCE;
-        self.job = Some(Job::new(order, self.sequence, &self.config));
+        self.job = Some(self.cut(now, Job::new(order, self.sequence, &self.config)));
         self.phase = Phase::Contending;
         let window = &self.window;
         let draw = &mut self.draw;

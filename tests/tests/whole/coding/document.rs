@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 /// The variable that asks for all channels: `full`.
-pub(super) const FULL: &str = "WINDFALL_TEST_GRID";
+pub(crate) const FULL: &str = "WINDFALL_TEST_GRID";
 
 /// Compares the table between two marks of the document; with `WINDFALL_BLESS=1` writes it there.
-pub(super) fn hold_table(begin: &str, end: &str, table: &str) {
+pub(crate) fn hold_table(begin: &str, end: &str, table: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/coding.md");
     let document = fs::read_to_string(&path).expect("docs/coding.md");
     let parts = document

@@ -25,6 +25,15 @@ impl Phy {
         matches!(self, Self::G) || !rate.is_ofdm()
     }
 
+    /// Returns the highest rate of its own modulation.
+    #[must_use]
+    pub const fn highest_rate(self) -> PhyRate {
+        match self {
+            Self::B => PhyRate::Cck11,
+            Self::G => PhyRate::Ofdm54,
+        }
+    }
+
     /// The rates that every station of a cell understands, where a cell does not say otherwise.
     ///
     /// 802.11b: 1 and 2 Mb/s. 802.11g: 6, 12 and 24 Mb/s, and 1 and 2 for frames of 802.11b's kind.

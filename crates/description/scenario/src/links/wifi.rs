@@ -11,6 +11,7 @@ use windfall_channel::radio::{
 use windfall_link::Arq;
 use windfall_mac::wifi::{self, Retries, Role};
 use windfall_phy::decibel::{decibels, noise_milliwatts};
+use windfall_policy_file::configure_radio;
 use windfall_queue::Discipline;
 use windfall_stack::{InterfaceConfig, Neighbour, Rule, WifiConfig};
 use windfall_wire_link::ieee80211::management::{MAX_SSID, Ssid};
@@ -30,14 +31,6 @@ use crate::wifi::{Radio, Slot, StationRadio};
 const DEFAULT_DISTANCE: Metres = Metres(5.0);
 /// The interval of beacons where it is unset, in units of 1024 µs.
 const BEACON_INTERVAL: u16 = 100;
-
-/// The highest rate of a PHY.
-pub(crate) const fn highest(phy: Phy) -> PhyRate {
-    match phy {
-        Phy::B => PhyRate::Cck11,
-        Phy::G => PhyRate::Ofdm54,
-    }
-}
 
 /// An 802.11 link of `phy` between `stations`; `behind` tells what each of them leads to, as the
 /// station of each place sees it.
@@ -109,6 +102,10 @@ fn station(
         mac.rate = phy_rate(*rate.get_ref(), phy, rate.span())?;
     }
     mac.rate_control = radio.rate_control.value().unwrap_or_default();
+    if let Some(name) = own.policy.as_ref().or(others.policy.as_ref()) {
+        let limits = (link.mtu(), own.rate.is_some() || radio.rate_control.is_some());
+        configure_radio(name, &mut mac, limits).map_err(|(at, why)| Fault::at(at, why))?;
+    }
     if let Some(rates) = &radio.basic_rates {
         let rates_of = rates.get_ref().iter();
         if rates.get_ref().is_empty() {
@@ -221,7 +218,7 @@ fn medium(link: &Link, phy: Phy, stations: &[&Station]) -> Result<RadioConfig, F
         })
     });
     let mut config = RadioConfig::new(places.collect::<Result<_, _>>()?);
-    config.rate = highest(phy);
+    config.rate = phy.highest_rate();
     config.path_loss = radio.path_loss.value().map_or(config.path_loss, |word| word.0);
     config.walls = radio.walls.value().iter().flatten().map(wall).collect();
     config.shadowing = radio.shadowing.value().map(|sigma| Shadowing { sigma, correlation: 2.0 });

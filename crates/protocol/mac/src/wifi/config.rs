@@ -4,10 +4,11 @@ use core::iter;
 use core::num::NonZeroU8;
 
 use windfall_base::{Duration, Preamble, Rate};
+use windfall_wire_link::ieee80211::coding::REPORT_LEN;
 use windfall_wire_link::ieee80211::header::{DATA_HEADER, FCS_LEN, MAX_BODY};
 use windfall_wire_link::ieee80211::management::Ssid;
 use windfall_wire_link::ieee80211::timing::{ACK_LEN, RTS_LEN};
-use windfall_wire_link::ieee80211::{MacAddress, Phy, PhyRate, Timing, snap};
+use windfall_wire_link::ieee80211::{Code, MacAddress, Phy, PhyRate, Timing, snap};
 
 use super::rate_control::{self, RateControlKind, Setup};
 
@@ -108,6 +109,9 @@ pub struct Config {
     pub rate: PhyRate,
     /// The choice of the rate of each attempt.
     pub rate_control: RateControlKind,
+    /// Data frames for one station are coded, with this code where the rate control chooses none,
+    /// and acknowledgements report what was corrected. All stations of a network say the same.
+    pub coding: Option<Code>,
     /// The rates that every station understands; responses and group frames use them.
     pub basic_rates: Vec<PhyRate>,
     /// The form of the preamble at the rates that have two.
@@ -137,18 +141,15 @@ impl Config {
     /// A station of a network at its highest rate, with the defaults of the standard.
     #[must_use]
     pub fn new(address: MacAddress, phy: Phy) -> Self {
-        let rate = match phy {
-            Phy::B => PhyRate::Cck11,
-            Phy::G => PhyRate::Ofdm54,
-        };
         Self {
             address,
             network: MacAddress([0x02, b'w', b'i', b'n', 0xff, 0xff]),
             role: Role::default(),
             phy,
             timing: Timing::of(phy, true),
-            rate,
+            rate: phy.highest_rate(),
             rate_control: RateControlKind::default(),
+            coding: None,
             basic_rates: phy.basic_rates().to_vec(),
             preamble: Preamble::Long,
             rts_threshold: NO_THRESHOLD,
@@ -203,7 +204,13 @@ impl Config {
     /// Returns the time from the end of a PS-Poll to that of its acknowledgement.
     pub(super) fn poll_answer_time(&self) -> Duration {
         let rate = self.response_rate(self.lowest_basic_rate());
-        self.timing.sifs + rate.frame_duration(self.preamble, ACK_LEN)
+        self.timing.sifs + rate.frame_duration(self.preamble, self.ack_len())
+    }
+
+    /// Returns the bytes of an acknowledgement, with its report if frames are coded.
+    #[must_use]
+    pub const fn ack_len(&self) -> usize {
+        if self.coding.is_some() { ACK_LEN + REPORT_LEN } else { ACK_LEN }
     }
 
     /// Returns the mean time before a frame at the smallest contention window.
@@ -229,7 +236,7 @@ impl Config {
             let request = self.request_rate(rate);
             spent += time(request, RTS_LEN) + time(self.clear_rate(request), ACK_LEN) + sifs * 2;
         }
-        spent + time(rate, len) + sifs + time(self.response_rate(rate), ACK_LEN)
+        spent + time(rate, len) + sifs + time(self.response_rate(rate), self.ack_len())
     }
 
     /// Returns the air time of one attempt at a packet of `bytes` bytes at the highest rate that
@@ -255,7 +262,12 @@ impl Config {
         } else {
             vec![self.rate]
         };
-        Setup { rates, preamble: self.preamble }
+        let answer = |rate: &PhyRate| {
+            let ack = self.response_rate(*rate).frame_duration(self.preamble, self.ack_len());
+            self.timing.sifs + ack
+        };
+        let answers = rates.iter().map(answer).collect();
+        Setup { rates, preamble: self.preamble, contention: self.contention_time(), answers }
     }
 
     /// The rate as the PHY has it; `None` if this PHY has no such rate.
@@ -283,6 +295,9 @@ impl Config {
         if self.rts_threshold > NO_THRESHOLD {
             return Err(ConfigError::RtsThreshold(self.rts_threshold));
         }
+        if self.wep && self.coding.is_some() {
+            return Err(ConfigError::CodedWep);
+        }
         Ok(())
     }
 }
@@ -309,4 +324,7 @@ pub enum ConfigError {
     /// The threshold is beyond every frame.
     #[error("an RTS threshold of {0} bytes is above {NO_THRESHOLD}, which switches RTS off")]
     RtsThreshold(usize),
+    /// Coded frames have no place for the bytes of WEP.
+    #[error("frames with wep are not coded: remove wep or policy")]
+    CodedWep,
 }

@@ -6,11 +6,13 @@ use arrayvec::ArrayVec;
 use windfall_base::{Check, Duration, Frame, Instant, Payload};
 use windfall_wire_link::check::frame_check;
 use windfall_wire_link::ieee80211::header::{DATA_HEADER, FCS_LEN, MAX_FRAGMENT};
-use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress, PhyRate, snap};
+use windfall_wire_link::ieee80211::{Code, Flags, Header, Kind, MacAddress, PhyRate, snap};
 
 use super::Packet;
 use super::bss::Order;
-use super::config::{Config, WEP};
+use super::coding;
+use super::config::{Config, LEAST_FRAGMENT, WEP};
+use super::rate_control::Attempt;
 
 /// The two high bits of an association identifier in frames.
 const AID_MARK: u16 = 0xc000;
@@ -44,6 +46,8 @@ pub(super) struct Job {
     pub(super) air: Duration,
     /// The rate of the exchange under way.
     pub(super) rate: PhyRate,
+    /// The code of the exchange under way; `None` where frames are not coded.
+    pub(super) code: Option<Code>,
     /// The station has handed the packet to the air for good, and keeps it only to see what comes.
     pub(super) given_away: bool,
 }
@@ -73,6 +77,9 @@ impl Job {
         let size = if uncut { body } else { room.max(least) };
         let limit = frame.class.attempts;
         let rate = config.lowest_basic_rate();
+        // The check under a code would vouch for damage that is known.
+        let code = config.coding.map(|code| if is_damaged { Code::NONE } else { code });
+        let code = code.filter(|_| is_packet && !to.is_group());
         let snap = snap::encode(ether_type)[..head].iter().copied().collect();
         Self {
             packet: frame,
@@ -91,6 +98,7 @@ impl Job {
             expires,
             air: Duration::ZERO,
             rate,
+            code,
             given_away: false,
         }
     }
@@ -139,6 +147,12 @@ impl Job {
         self.expires.is_some_and(|expires| expires < now)
     }
 
+    /// Returns `true` if it becomes worthless with time, and its owner has not said how often it is
+    /// tried.
+    pub(super) fn has_lifetime(&self) -> bool {
+        self.expires.is_some() && self.limit.is_none()
+    }
+
     /// Attempts at the fragment under way so far.
     pub(super) fn sent(&self) -> u32 {
         self.sent
@@ -163,8 +177,45 @@ impl Job {
     }
 
     fn frame_len(&self, fragment: u8) -> usize {
+        let len = self.uncoded_len(fragment);
+        len + self.code.map_or(0, |code| code.overhead(len)) + FCS_LEN
+    }
+
+    /// Bytes of MAC header and body of a fragment.
+    fn uncoded_len(&self, fragment: u8) -> usize {
         let wep = if self.wep { 2 * WEP } else { 0 };
-        self.header.kind.header_len() + wep + self.range(fragment).len() + FCS_LEN
+        self.header.kind.header_len() + wep + self.range(fragment).len()
+    }
+
+    /// Returns what a rate control is to know of the next attempt.
+    pub(super) fn attempt(&self, now: Instant, config: &Config) -> Attempt {
+        let left = match self.limit {
+            Some(limit) => u32::from(limit.get().saturating_sub(self.failed)),
+            None if self.expires.is_some() => u32::MAX,
+            None => u32::from(config.retries.short.get().saturating_sub(self.short)),
+        };
+        Attempt {
+            number: self.sent + 1,
+            len: self.uncoded_len(self.fragment),
+            left: left.max(1),
+            time: self.expires.map(|expires| expires.saturating_since(now)),
+            accepts_damaged: self.packet.class.accept_damaged == Some(true),
+            code: config.coding.filter(|_| self.code.is_some()),
+        }
+    }
+
+    /// Returns what a rate control is to know of the attempt that has been made.
+    pub(super) fn attempted(&self) -> usize {
+        self.uncoded_len(self.fragment)
+    }
+
+    /// Cuts a packet of which nothing was sent into `count` fragments of about equal length, unless
+    /// they would be shorter than the standard allows.
+    pub(super) fn cut(&mut self, count: usize) {
+        let size = (self.body_len().div_ceil(count.max(1)) + 1) & !1;
+        if size < self.size && size >= LEAST_FRAGMENT - DATA_HEADER - FCS_LEN {
+            self.size = size;
+        }
     }
 
     /// Attempts at the whole packet so far, of which the last arrived or not.
@@ -219,6 +270,9 @@ impl Job {
             frame.header.extend([0; WEP]);
         }
         self.put_body(&mut frame);
+        if let Some(code) = self.code {
+            coding::append(&mut frame, code);
+        }
         if self.wep {
             frame.trailer.extend([0; WEP]);
         }

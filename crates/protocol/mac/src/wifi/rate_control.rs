@@ -5,19 +5,22 @@
 //! - [`FIXED`]: always the same.
 //! - [`ARF`]: one rate up or down after some successes or failures in a row.
 //! - [`MINSTREL`]: the best throughput by measured success.
+//! - [`JOINT`]: rate, code and fragments of the least expected air time.
 
 mod arf;
 mod fixed;
+mod joint;
 mod minstrel;
 
 use core::fmt;
 use std::collections::BTreeMap;
 
-use windfall_base::{Instant, Preamble, Stream};
-use windfall_wire_link::ieee80211::{MacAddress, Phy, PhyRate};
+use windfall_base::{Duration, Instant, Preamble, Stream};
+use windfall_wire_link::ieee80211::{Code, MacAddress, Phy, PhyRate, Report};
 
 pub use arf::ARF;
 pub use fixed::FIXED;
+pub use joint::JOINT;
 pub use minstrel::MINSTREL;
 
 /// The choice of rates for data frames to one peer. It knows only the fate of earlier attempts.
@@ -27,6 +30,68 @@ pub trait RateControl: fmt::Debug + Send {
 
     /// Learns the fate of an attempt at `rate`, which the owner of the packet may have chosen.
     fn learn(&mut self, rate: PhyRate, arrived: bool);
+
+    /// Chooses rate and code of an attempt together; `None` if it could not succeed.
+    ///
+    /// Those that choose the rate alone leave the code to the station.
+    fn choose(&mut self, now: Instant, attempt: &Attempt, draw: &mut Stream) -> Option<RateChoice> {
+        Some(RateChoice { rate: self.rate(now, attempt.number, draw), code: attempt.code })
+    }
+
+    /// Chooses into how many fragments a packet is cut, before its first attempt.
+    fn fragments(&mut self, _now: Instant, _attempt: &Attempt) -> usize {
+        1
+    }
+
+    /// Learns the fate of an attempt, and what its receiver says of it.
+    fn hear(&mut self, outcome: &AttemptOutcome) {
+        self.learn(outcome.choice.rate, outcome.arrived);
+    }
+
+    /// Returns `true` if packets with a lifetime are tried while it lasts, in place of a number of
+    /// attempts.
+    fn tries_until_expiry(&self) -> bool {
+        false
+    }
+}
+
+/// An attempt that a rate control is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Bytes of MAC header and body, without code and frame check.
+    pub len: usize,
+    /// Attempts that are left, this one among them.
+    pub left: u32,
+    /// The time that is left for it.
+    pub time: Option<Duration>,
+    /// The owner of the packet takes it damaged too.
+    pub accepts_damaged: bool,
+    /// Frames are coded; with this code where the rate control chooses none.
+    pub code: Option<Code>,
+}
+
+/// The form of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateChoice {
+    /// Rate of the frame.
+    pub rate: PhyRate,
+    /// The code; `None` where frames are not coded.
+    pub code: Option<Code>,
+}
+
+/// The fate of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttemptOutcome {
+    /// The rate and code that were chosen.
+    pub choice: RateChoice,
+    /// Bytes of MAC header and body, without code and frame check.
+    pub len: usize,
+    /// It was acknowledged.
+    pub arrived: bool,
+    /// The report of the receiver, if there was one.
+    pub report: Option<Report>,
 }
 
 /// The rates and frames of a station, from which a rate control is built.
@@ -36,6 +101,10 @@ pub struct Setup {
     pub rates: Vec<PhyRate>,
     /// The form of the preamble at the rates that have two.
     pub preamble: Preamble,
+    /// The mean time before an attempt.
+    pub contention: Duration,
+    /// The time from the end of a frame to that of its answer, at each of the rates.
+    pub answers: Vec<Duration>,
 }
 
 /// A row of the table of rate controls.
@@ -52,7 +121,7 @@ pub struct RateControlKind {
 }
 
 impl RateControlKind {
-    /// All rate controls, in the order of the reference.
+    /// The rate controls that choose the rate alone, in the order of the reference.
     pub const ALL: [Self; 3] = [FIXED, ARF, MINSTREL];
 }
 
@@ -95,23 +164,36 @@ impl Rates {
         Self { kind, setup, peers: BTreeMap::new() }
     }
 
-    /// Chooses the rate of attempt `attempt`, from 1, of a packet to `peer`.
+    /// Chooses rate and code of an attempt at a packet to `peer`; `None` if it could not succeed.
     pub(super) fn choose(
         &mut self,
         now: Instant,
         peer: MacAddress,
-        attempt: u32,
+        attempt: &Attempt,
         draw: &mut Stream,
-    ) -> PhyRate {
-        let Self { kind, setup, peers } = self;
-        let control = peers.entry(peer).or_insert_with(|| (kind.build)(setup));
-        control.rate(now, attempt, draw)
+    ) -> Option<RateChoice> {
+        self.of(peer).choose(now, attempt, draw)
     }
 
-    /// Learns the fate of an attempt to `peer` at `rate`.
-    pub(super) fn learn(&mut self, peer: MacAddress, rate: PhyRate, arrived: bool) {
+    /// Chooses into how many fragments a packet to `peer` is cut.
+    pub(super) fn fragments(&mut self, now: Instant, peer: MacAddress, first: &Attempt) -> usize {
+        self.of(peer).fragments(now, first)
+    }
+
+    /// Learns the fate of an attempt to `peer`.
+    pub(super) fn hear(&mut self, peer: MacAddress, outcome: &AttemptOutcome) {
         if let Some(control) = self.peers.get_mut(&peer) {
-            control.learn(rate, arrived);
+            control.hear(outcome);
         }
+    }
+
+    /// Returns `true` if packets to `peer` with a lifetime are tried while it lasts.
+    pub(super) fn tries_until_expiry(&self, peer: MacAddress) -> bool {
+        self.peers.get(&peer).is_some_and(|control| control.tries_until_expiry())
+    }
+
+    fn of(&mut self, peer: MacAddress) -> &mut dyn RateControl {
+        let Self { kind, setup, peers } = self;
+        peers.entry(peer).or_insert_with(|| (kind.build)(setup)).as_mut()
     }
 }

@@ -6,9 +6,10 @@ use windfall_base::{
 use windfall_wire_link::check::frame_check;
 use windfall_wire_link::ieee80211::header::FCS_LEN;
 use windfall_wire_link::ieee80211::timing::ACK_LEN;
-use windfall_wire_link::ieee80211::{Flags, Header, Kind, PhyRate, snap};
+use windfall_wire_link::ieee80211::{Flags, Header, Kind, PhyRate, Report, snap};
 
 use super::bss::Use;
+use super::coding;
 use super::config::{EifsPolicy, WEP};
 use super::event::DcfEvent;
 use super::radio::State;
@@ -18,7 +19,14 @@ use super::{Dcf, Packet};
 impl Dcf {
     /// A frame has arrived, whole or damaged, for this station or for another.
     pub(super) fn handle_frame(&mut self, now: Instant, frame: &mut Frame, vector: &RxVector) {
-        let good = has_good_check(frame);
+        let mut good = has_good_check(frame);
+        let mut corrected = 0;
+        if !good
+            && self.config.coding.is_some()
+            && let Some(worst) = coding::repair(frame)
+        {
+            (good, corrected) = (true, worst);
+        }
         self.access.reception(self.keeps_usual_gap(good));
         let header = match Header::parse(&frame.header) {
             Ok(header) if frame.trailer.len() >= FCS_LEN => header,
@@ -28,7 +36,12 @@ impl Dcf {
         if good && self.is_answer(&header) {
             self.radio.reception(now, State::Receive);
             self.events.push_back(DcfEvent::Control { sent: false, len: frame.len() });
-            return self.answered(now);
+            return match self.report_in(&header, frame) {
+                Some(report) if report.corrected.is_none() => {
+                    self.attempt_failed_with(now, Some(report));
+                }
+                report => self.answered(now, report),
+            };
         }
         if !ours && !header.receiver.is_group() {
             if good {
@@ -41,12 +54,12 @@ impl Dcf {
         self.radio.reception(now, State::Receive);
         self.end_of_reception(now);
         if !good {
-            return self.take_damaged(now, frame, &header, ours);
+            return self.take_damaged(now, frame, &header, vector);
         }
         match header.kind {
             Kind::Data => {
                 if ours {
-                    self.owe(now, Kind::Ack, &header, vector);
+                    self.owe(now, Kind::Ack, &header, (vector, Some(corrected)));
                 }
                 frame.damage.frame = Check::Good;
                 frame.damage.lost_before = self.assembly.lost_before(&header);
@@ -54,12 +67,12 @@ impl Dcf {
             }
             Kind::Rts if ours && !self.access.is_reserved(now) => {
                 self.events.push_back(DcfEvent::Control { sent: false, len: frame.len() });
-                self.owe(now, Kind::Cts, &header, vector);
+                self.owe(now, Kind::Cts, &header, (vector, None));
             }
             kind => {
                 let own = kind.is_management() || matches!(kind, Kind::Null | Kind::PsPoll);
                 if ours && own {
-                    self.owe(now, Kind::Ack, &header, vector);
+                    self.owe(now, Kind::Ack, &header, (vector, Some(0)));
                 }
                 self.events.push_back(DcfEvent::Control { sent: false, len: frame.len() });
                 // A PS-Poll bears no number by which to know it again.
@@ -135,23 +148,41 @@ impl Dcf {
         awaited && header.receiver == self.config.address
     }
 
-    /// Promises an answer a SIFS after `header`, which came for this station alone.
-    fn owe(&mut self, now: Instant, kind: Kind, header: &Header, vector: &RxVector) {
+    /// Reads the report in an acknowledgement.
+    fn report_in(&self, header: &Header, frame: &Frame) -> Option<Report> {
+        let has_report = self.config.coding.is_some() && header.kind == Kind::Ack;
+        let bytes = frame.header.get(header.kind.header_len()..).filter(|_| has_report)?;
+        bytes.try_into().ok().map(Report::parse)
+    }
+
+    /// Promises an answer a SIFS after `header`, which came for this station alone; `corrected` is
+    /// the number of symbols in its worst block, or `None` if it stayed damaged.
+    fn owe(
+        &mut self,
+        now: Instant,
+        kind: Kind,
+        header: &Header,
+        (vector, corrected): (&RxVector, Option<u8>),
+    ) {
         let asked = self.rate_of(vector);
         let rate = match kind {
             Kind::Cts => self.config.clear_rate(asked),
             _ => self.config.response_rate(asked),
         };
         let sifs = self.config.timing.sifs;
-        let spent = sifs + self.duration_of(rate, ACK_LEN);
+        let has_report = self.config.coding.is_some() && kind == Kind::Ack;
+        let len = if has_report { self.config.ack_len() } else { ACK_LEN };
+        let spent = sifs + self.duration_of(rate, len);
         let reserves = Duration::from_micros(u64::from(header.duration)).saturating_sub(spent);
-        let response = Response { kind, to: header.transmitter, reserves, rate };
+        let signal = vector.strength.map_or(0.0, |strength| strength.0) as i8;
+        let report = has_report.then_some(Report { corrected, signal });
+        let response = Response { kind, to: header.transmitter, reserves, rate, report };
         self.owed = Some((now + sifs, response));
     }
 
     fn take_data(&mut self, now: Instant, frame: &mut Frame, header: &Header) {
         let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
-        if !strip(frame, header) {
+        if !(strip(frame, header) && self.take_off_code(frame, header)) {
             return self.discard(tag, kept, DropReason::Malformed, len);
         }
         match self.assembly.take(now, header, frame) {
@@ -194,11 +225,23 @@ impl Dcf {
     /// A frame whose check failed and whose address is that of this station: it is never
     /// acknowledged, and passed up or on only if the receive switch says so, its header still
     /// tells what it is, and no other copy of the packet has come.
-    fn take_damaged(&mut self, now: Instant, frame: &mut Frame, header: &Header, ours: bool) {
+    fn take_damaged(
+        &mut self,
+        now: Instant,
+        frame: &mut Frame,
+        header: &Header,
+        vector: &RxVector,
+    ) {
         let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
+        let ours = header.receiver == self.config.address;
         let whole = header.kind == Kind::Data
             && header.fragment == 0
             && !header.flags.has(Flags::MORE_FRAGMENTS);
+        if ours && header.kind == Kind::Data && self.config.coding.is_some() {
+            // Its sender learns that it was heard; how long the medium is wanted, nothing tells.
+            let header = Header { duration: 0, ..*header };
+            self.owe(now, Kind::Ack, &header, (vector, None));
+        }
         if !(self.config.accept_damaged && ours && whole) {
             return self.refuse(now, frame, DropReason::FrameCheck);
         }
@@ -208,6 +251,7 @@ impl Dcf {
         let fate = self.bss.as_ref().map_or(Use::Up, |bss| bss.use_of_damaged(header));
         if !matches!(fate, Use::Refuse(_))
             && strip(frame, header)
+            && self.take_off_code(frame, header)
             && let Some(ether_type) = take_snap(frame)
         {
             frame.damage.frame = Check::Bad;
@@ -217,6 +261,12 @@ impl Dcf {
         } else {
             self.discard(tag, kept, DropReason::LinkHeader, len);
         }
+    }
+
+    /// Takes the code off the body of a frame, if frames like it are coded.
+    fn take_off_code(&self, frame: &mut Frame, header: &Header) -> bool {
+        let is_coded = self.config.coding.is_some() && !header.receiver.is_group();
+        !is_coded || coding::take_off(frame, header.kind.header_len())
     }
 
     /// A frame that is of no use here.

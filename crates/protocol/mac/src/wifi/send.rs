@@ -4,12 +4,14 @@ use core::ops::Add;
 
 use windfall_base::{DropReason, Duration, Frame, Instant, Outgoing, Preamble, TxVector};
 use windfall_wire_link::check::frame_check;
+use windfall_wire_link::ieee80211::coding::REPORT_LEN;
 use windfall_wire_link::ieee80211::header::{DATA_HEADER, MAX_DURATION};
 use windfall_wire_link::ieee80211::timing::{ACK_LEN, RTS_LEN};
-use windfall_wire_link::ieee80211::{Header, Kind, MacAddress, PhyRate};
+use windfall_wire_link::ieee80211::{Header, Kind, MacAddress, PhyRate, Report};
 
 use super::event::DcfEvent;
 use super::job::Job;
+use super::rate_control::{AttemptOutcome, RateChoice};
 use super::{Dcf, PacketOutcome, answer_time};
 
 /// The progress of the packet in hand.
@@ -46,6 +48,8 @@ pub(super) struct Response {
     /// The time for which the medium stays reserved after it.
     pub(super) reserves: Duration,
     pub(super) rate: PhyRate,
+    /// The report on the frame that is answered.
+    pub(super) report: Option<Report>,
 }
 
 /// From the beginning of a data or management frame to the first bit of its body.
@@ -66,11 +70,23 @@ impl Dcf {
         }
         let Some(job) = &mut self.job else { return };
         let wish = job.packet().class.rate.and_then(|rate| self.config.phy_rate(rate));
-        job.rate = match wish {
-            Some(rate) => rate,
-            None if job.is_group() || !job.is_packet() => self.config.lowest_basic_rate(),
-            None => self.rates.choose(now, job.to(), job.sent() + 1, &mut self.draw),
-        };
+        match wish {
+            Some(rate) => job.rate = rate,
+            None if job.is_group() || !job.is_packet() => {
+                job.rate = self.config.lowest_basic_rate();
+            }
+            None => {
+                let attempt = job.attempt(now, &self.config);
+                let Some(choice) = self.rates.choose(now, job.to(), &attempt, &mut self.draw)
+                else {
+                    return self.forgo();
+                };
+                job.rate = choice.rate;
+                if !job.is_unanswered() {
+                    job.code = choice.code;
+                }
+            }
+        }
         job.air += self.config.contention_time_of(self.window.largest_draw());
         self.access.spend();
         if !job.is_unanswered() && job.len() > self.config.rts_threshold {
@@ -95,7 +111,7 @@ impl Dcf {
         let sifs = self.config.timing.sifs;
         let data = self.duration_of(job.rate, job.len());
         let clear = self.duration_of(self.config.clear_rate(rate), ACK_LEN);
-        let answer = self.duration_of(self.config.response_rate(job.rate), ACK_LEN);
+        let answer = self.duration_of(self.config.response_rate(job.rate), self.config.ack_len());
         let reserves = sifs * 3 + clear + data + answer;
         let request = self.duration_of(rate, RTS_LEN) + sifs + clear + sifs;
         let header = Header {
@@ -106,7 +122,7 @@ impl Dcf {
         if let Some(job) = &mut self.job {
             job.air += request;
         }
-        self.send_control(now, &header, rate, OnAir::Request);
+        self.send_control(now, (&header, None), rate, OnAir::Request);
         self.phase = Phase::Sending;
     }
 
@@ -114,7 +130,7 @@ impl Dcf {
         let Some(job) = &self.job else { return };
         let (rate, unanswered) = (job.rate, job.is_unanswered());
         let sifs = self.config.timing.sifs;
-        let answer = self.duration_of(self.config.response_rate(rate), ACK_LEN);
+        let answer = self.duration_of(self.config.response_rate(rate), self.config.ack_len());
         let mut reserves = if unanswered { Duration::ZERO } else { sifs + answer };
         if let Some(next) = job.next_len() {
             reserves += sifs * 2 + self.duration_of(rate, next) + answer;
@@ -149,12 +165,20 @@ impl Dcf {
             duration: field(response.reserves),
             ..Header::new(response.kind, response.to)
         };
-        self.send_control(now, &header, response.rate, OnAir::Response);
+        let report = response.report.map(Report::encode);
+        self.send_control(now, (&header, report), response.rate, OnAir::Response);
     }
 
-    fn send_control(&mut self, now: Instant, header: &Header, rate: PhyRate, on_air: OnAir) {
+    fn send_control(
+        &mut self,
+        now: Instant,
+        (header, report): (&Header, Option<[u8; REPORT_LEN]>),
+        rate: PhyRate,
+        on_air: OnAir,
+    ) {
         let mut frame = Frame::default();
         header.encode(&mut frame.header);
+        frame.header.extend(report.into_iter().flatten());
         let check = frame_check(&[&frame.header]);
         frame.trailer.extend(check);
         self.events.push_back(DcfEvent::Control { sent: true, len: frame.len() });
@@ -201,8 +225,26 @@ impl Dcf {
         }
     }
 
-    /// The answer has come.
-    pub(super) fn answered(&mut self, now: Instant) {
+    /// Cuts a packet as the rate control of its receiver says.
+    pub(super) fn cut(&mut self, now: Instant, mut job: Job) -> Job {
+        if job.is_packet() && !job.is_unanswered() {
+            let attempt = job.attempt(now, &self.config);
+            let count = self.rates.fragments(now, job.to(), &attempt);
+            job.cut(count);
+        }
+        job
+    }
+
+    /// The answer to an attempt has come, or none: the rate control learns it.
+    fn learn(&mut self, arrived: bool, report: Option<Report>) {
+        let Some(job) = self.job.as_ref().filter(|job| job.is_packet()) else { return };
+        let choice = RateChoice { rate: job.rate, code: job.code };
+        let outcome = AttemptOutcome { choice, len: job.attempted(), arrived, report };
+        self.rates.hear(job.to(), &outcome);
+    }
+
+    /// The answer has come, perhaps with a report.
+    pub(super) fn answered(&mut self, now: Instant, report: Option<Report>) {
         let Some(job) = &mut self.job else { return };
         match self.phase {
             Phase::Awaiting { answer: Kind::Cts, .. } => {
@@ -211,9 +253,8 @@ impl Dcf {
                 self.phase = Phase::Pausing { until: now + self.config.timing.sifs };
             }
             _ => {
-                if job.is_packet() {
-                    self.rates.learn(job.to(), job.rate, true);
-                }
+                self.learn(true, report);
+                let Some(job) = &mut self.job else { return };
                 if job.advance() {
                     self.phase = Phase::Pausing { until: now + self.config.timing.sifs };
                     return;
@@ -228,16 +269,22 @@ impl Dcf {
 
     /// An attempt of the packet in hand has failed.
     pub(super) fn attempt_failed(&mut self, now: Instant) {
-        let Some(job) = &mut self.job else { return };
+        self.attempt_failed_with(now, None);
+    }
+
+    /// The same, perhaps with a report of what arrived damaged.
+    pub(super) fn attempt_failed_with(&mut self, now: Instant, report: Option<Report>) {
         let request = matches!(self.phase, Phase::Awaiting { answer: Kind::Cts, .. });
-        if !request && job.is_packet() {
-            self.rates.learn(job.to(), job.rate, false);
+        if !request {
+            self.learn(false, report);
         }
+        let Some(job) = &mut self.job else { return };
         if request {
             self.events.push_back(DcfEvent::RequestFailed);
         }
         let len = if request { RTS_LEN.min(self.config.rts_threshold) } else { job.len() };
-        let last = job.fail(len, &self.config);
+        let until_expiry = job.has_lifetime() && self.rates.tries_until_expiry(job.to());
+        let last = job.fail(len, &self.config) && !until_expiry;
         self.window.grow(len > self.config.rts_threshold);
         let expired = job.is_expired(now);
         if !last && !expired {
@@ -315,7 +362,8 @@ impl Dcf {
         if job.is_unanswered() {
             return Duration::ZERO;
         }
-        self.config.timing.sifs + self.duration_of(self.config.response_rate(rate), ACK_LEN)
+        let answer = self.config.response_rate(rate);
+        self.config.timing.sifs + self.duration_of(answer, self.config.ack_len())
     }
 
     pub(super) fn duration_of(&self, rate: PhyRate, len: usize) -> Duration {

@@ -1,6 +1,7 @@
 //! Exchanges between a few stations around an ideal air, a microsecond apart.
 
 mod bss;
+mod coded;
 mod contention;
 mod exchange;
 mod gaps;

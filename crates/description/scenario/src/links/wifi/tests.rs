@@ -1,7 +1,9 @@
 use windfall_base::{Dbm, Preamble};
 use windfall_channel::MediumConfig;
 use windfall_channel::radio::{Errors, PathLoss};
+use windfall_mac::wifi::rate_control::JOINT;
 use windfall_stack::LinkLayerConfig;
+use windfall_wire_link::ieee80211::Code;
 
 use super::*;
 use crate::built::topology;
@@ -40,6 +42,33 @@ fn each_rate_control_of_the_table_is_a_word_of_the_radio() {
     }
     let refused = link("radio.rate-control = \"best\"").unwrap_err();
     assert!(refused.contains("fixed"), "{refused}");
+}
+
+#[test]
+fn a_policy_of_the_radio_codes_the_frames_of_both_directions() {
+    let joint = link("policy = \"joint\"").expect("a link");
+    let fixed = link("rate = \"36Mbps\"\nuplink.policy = \"parity-16\"").expect("a link");
+    for place in 0..2 {
+        let mac = &end(&joint, place).mac;
+        assert_eq!((mac.rate_control, mac.coding), (JOINT, Some(Code::NONE)));
+        assert_eq!(mac.highest_rate(), PhyRate::Ofdm54);
+        let mac = &end(&fixed, place).mac;
+        assert_eq!((mac.rate, mac.coding), (PhyRate::Ofdm36, Code::of_parity(16)));
+    }
+    assert_eq!(end(&link("").expect("a link"), 0).mac.coding, None);
+    for (keys, expected) in [
+        ("policy = \"flex\"", "on wifi use joint or parity-16"),
+        ("policy = \"own.toml\"", "on wifi use joint or parity-16"),
+        ("policy = \"parity-7\"", "on wifi joint or parity-N of 0, 8, 16, 32 or 64"),
+        ("policy = \"joint\"\nrate = \"6Mbps\"", "joint chooses the rate: remove rate"),
+        ("policy = \"joint\"\nradio.rate-control = \"arf\"", "remove rate and rate-control"),
+        ("policy = \"joint\"\nmtu = 2296", "use an mtu of at most 2293"),
+        ("policy = \"joint\"\nradio.wep = true", "remove wep or policy"),
+        ("policy = \"joint\"\nfec = \"8/12\"", "fec and policy"),
+    ] {
+        let message = link(keys).expect_err(keys);
+        assert!(message.contains(expected), "{keys}: {message}");
+    }
 }
 
 #[test]

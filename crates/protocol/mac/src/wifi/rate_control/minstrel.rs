@@ -272,7 +272,13 @@ mod tests {
     use super::*;
 
     fn among(rates: &[PhyRate]) -> Minstrel {
-        Minstrel::new(&Setup { rates: rates.to_vec(), preamble: Preamble::Long })
+        let setup = Setup {
+            rates: rates.to_vec(),
+            preamble: Preamble::Long,
+            contention: Duration::ZERO,
+            answers: vec![Duration::ZERO; rates.len()],
+        };
+        Minstrel::new(&setup)
     }
 
     /// Sends packets of which each attempt at a rate arrives with the given probability, and tells

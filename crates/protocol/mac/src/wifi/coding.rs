@@ -1,0 +1,159 @@
+//! Coded data frames: the parity of a frame, and what a receiver corrects by it.
+//!
+//! A receiver that finds a wrong frame check tries the code that the marks name, then the others;
+//! the CRC-32 under the code has the last word. So header and length of a frame are those of
+//! 802.11, and a damaged MAC header is put right like the rest. The acknowledgement leaves a SIFS
+//! after the frame, as if its check had held.
+
+use core::fmt;
+use core::str::FromStr;
+use std::sync::OnceLock;
+
+use windfall_base::{Frame, Payload};
+use windfall_fec::ReedSolomon;
+use windfall_wire_link::check::frame_check;
+use windfall_wire_link::ieee80211::Code;
+use windfall_wire_link::ieee80211::coding::MARK_LEN;
+use windfall_wire_link::ieee80211::header::FCS_LEN;
+
+/// The error control of 802.11 links beyond retries: how data frames are coded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RadioPolicy {
+    /// Rate, size, code and attempts together, by the expected air time.
+    Joint,
+    /// One code for all frames.
+    Code(Code),
+}
+
+/// The name is none of a policy of 802.11 links.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("policy \"{0}\" of a radio: write joint, or parity-0, -8, -16, -32 or -64")]
+pub struct UnknownRadioPolicy(String);
+
+impl fmt::Display for RadioPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Joint => f.write_str("joint"),
+            Self::Code(code) => write!(f, "parity-{}", code.parity()),
+        }
+    }
+}
+
+impl FromStr for RadioPolicy {
+    type Err = UnknownRadioPolicy;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "joint" {
+            return Ok(Self::Joint);
+        }
+        let parity = text.strip_prefix("parity-").and_then(|parity| parity.parse().ok());
+        let code = parity.and_then(Code::of_parity);
+        code.map(Self::Code).ok_or_else(|| UnknownRadioPolicy(text.to_owned()))
+    }
+}
+
+/// The Reed–Solomon code of the blocks; `None` where there is no parity.
+fn blocks_code(code: Code) -> Option<&'static ReedSolomon> {
+    // The tables of a code are pure functions of its parity, so all stations can share them.
+    static CODES: [OnceLock<Option<ReedSolomon>>; 5] = [const { OnceLock::new() }; 5];
+    CODES[code.index()].get_or_init(|| ReedSolomon::new(code.parity()).ok()).as_ref()
+}
+
+/// Puts check, parity and marks behind the body of a frame that has no frame check yet.
+pub(super) fn append(frame: &mut Frame, code: Code) {
+    let mut tail = Vec::with_capacity(MARK_LEN);
+    if let Some(rs) = blocks_code(code) {
+        let [header, head, body, _] = frame.slices();
+        let check = frame_check(&[header, head, body]);
+        let data = [header, head, body, &check].concat();
+        let blocks = data.len().div_ceil(255 - code.parity());
+        tail.extend(check);
+        let from = tail.len();
+        tail.resize(from + blocks * code.parity(), 0);
+        let mut block = Vec::with_capacity(255);
+        for number in 0..blocks {
+            block.clear();
+            block.extend(data.iter().skip(number).step_by(blocks));
+            let data_len = block.len();
+            block.resize(data_len + code.parity(), 0);
+            // The length is legal: at most 255, of which the data are one at least.
+            let _ = rs.encode(&mut block);
+            for (place, byte) in block[data_len..].iter().enumerate() {
+                tail[from + place * blocks + number] = *byte;
+            }
+        }
+    }
+    tail.extend(code.marks());
+    frame.payload = Payload::new(frame.payload.to_bytes(), tail.into());
+}
+
+/// Corrects a frame whose frame check failed; returns the symbols corrected in its worst block, or
+/// `None` if no code puts it right, which leaves it as it was.
+pub(super) fn repair(frame: &mut Frame) -> Option<u8> {
+    if frame.trailer.len() != FCS_LEN {
+        return None;
+    }
+    let [header, head, body, _] = frame.slices();
+    let bytes = [header, head, body].concat();
+    let marked = Code::marked(&bytes);
+    let others = Code::ALL.into_iter().filter(|code| Some(*code) != marked);
+    let (mut fixed, worst) =
+        marked.into_iter().chain(others).find_map(|code| correct(&bytes, code))?;
+    let split = frame.header.len();
+    frame.trailer.clear();
+    frame.trailer.extend(frame_check(&[&fixed]));
+    let changed = fixed.iter().zip(&bytes).filter(|(new, old)| new != old).count();
+    frame.damage.corrected = changed as u32;
+    let payload = fixed.split_off(split);
+    frame.header.clear();
+    frame.header.extend(fixed);
+    frame.payload = payload.into();
+    Some(worst)
+}
+
+/// The frame without the damage that a code corrects, and the symbols corrected in its worst block.
+fn correct(bytes: &[u8], code: Code) -> Option<(Vec<u8>, u8)> {
+    let rs = blocks_code(code)?;
+    let all = bytes.len().checked_sub(MARK_LEN)?;
+    let blocks = code.blocks(all)?;
+    let mut fixed = bytes.to_vec();
+    let data = all - blocks * code.parity();
+    let mut worst = 0;
+    let mut block = Vec::with_capacity(255);
+    for number in 0..blocks {
+        let places = (number..data).step_by(blocks).chain((data + number..all).step_by(blocks));
+        block.clear();
+        block.extend(places.clone().map(|place| fixed[place]));
+        worst = rs.decode(&mut block, &[]).ok()?.errors.max(worst);
+        places.zip(&block).for_each(|(place, byte)| fixed[place] = *byte);
+    }
+    let (before, check) = fixed[..data].split_last_chunk::<4>()?;
+    if *check != frame_check(&[before]) {
+        return None;
+    }
+    fixed[all..].copy_from_slice(&code.marks());
+    Some((fixed, u8::try_from(worst).unwrap_or(u8::MAX)))
+}
+
+/// Takes check, parity and marks off the body of a frame that has lost `before` bytes of its
+/// header, as far as the marks tell; `false` if they name no code or the frame is shorter than
+/// its code.
+pub(super) fn take_off(frame: &mut Frame, before: usize) -> bool {
+    let len = frame.payload.len();
+    let last = frame.payload.slice(len.saturating_sub(MARK_LEN)..len);
+    let Some(code) = Code::marked(&last) else { return false };
+    let mut behind = MARK_LEN;
+    if code != Code::NONE {
+        let all = before + frame.header.len() + len.saturating_sub(MARK_LEN);
+        let Some(blocks) = code.blocks(all) else { return false };
+        behind += 4 + blocks * code.parity();
+    }
+    if behind > len {
+        return false;
+    }
+    frame.payload.truncate(len - behind);
+    true
+}
+
+#[cfg(test)]
+mod tests;

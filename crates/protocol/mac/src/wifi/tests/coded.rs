@@ -1,0 +1,97 @@
+//! Coded data frames, their answers and the choice of rate and code in whole exchanges.
+
+use windfall_base::DropReason;
+use windfall_testkit::laws;
+use windfall_wire_link::ieee80211::Code;
+
+use super::super::rate_control::JOINT;
+use super::laws::frame_to;
+use super::*;
+
+/// A cell of two stations with this code, whose first data frame is damaged.
+fn damaged(code: Code) -> Cell<Station> {
+    let mut cell = cell(2, Phy::G, 1, |config| config.coding = Some(code));
+    cell.run_until(micros(1_000));
+    cell.damaged = vec![0];
+    cell.packet(0, kilobyte(7));
+    cell.run_until(micros(20_000));
+    for station in &cell.stations {
+        assert!(station.ledger().balances(), "{:?}", station.ledger());
+    }
+    cell
+}
+
+fn lines(cell: &Cell<Station>, what: &str) -> usize {
+    cell.timeline.as_str().lines().filter(|line| line.contains(what)).count()
+}
+
+#[test]
+fn a_damaged_frame_that_its_code_puts_right_is_acknowledged_at_once() {
+    let cell = damaged(Code::ALL[1]);
+    assert_eq!(cell.stations[0].sent(), 1);
+    // Five blocks of eight symbols, a CRC-32 and three marks; reports make the answer longer.
+    assert_eq!(lines(&cell, &format!("Data #0 to 1 len={}", 1_024 + 5 * 8 + 7)), 2);
+    assert_eq!(lines(&cell, "Ack to 0 len=16"), 2);
+    assert_eq!(lines(&cell, "packet len=988"), 1);
+    let acknowledged = |event: &DcfEvent| matches!(event, DcfEvent::Acknowledged { .. });
+    assert_eq!(cell.stations[0].events.iter().filter(|event| acknowledged(event)).count(), 1);
+}
+
+#[test]
+fn a_frame_that_stays_damaged_is_answered_but_not_acknowledged() {
+    let cell = damaged(Code::NONE);
+    assert_eq!(cell.stations[0].sent(), 2);
+    assert_eq!(lines(&cell, "Ack to 0 len=16"), 4);
+    assert_eq!(lines(&cell, "packet len=988"), 1);
+    let failed = |event: &DcfEvent| {
+        matches!(event, DcfEvent::Discarded { reason: DropReason::FrameCheck, .. })
+    };
+    assert_eq!(cell.stations[1].events.iter().filter(|event| failed(event)).count(), 1);
+}
+
+#[test]
+fn what_stays_damaged_loses_its_code_before_it_is_passed_up() {
+    let mut cell = cell(2, Phy::G, 1, |config| {
+        config.coding = Some(Code::NONE);
+        config.accept_damaged = true;
+    });
+    cell.damaged = vec![0];
+    cell.packet(0, kilobyte(7));
+    cell.run_until(micros(20_000));
+    assert_eq!(lines(&cell, "packet len=988 damaged"), 1);
+    assert_eq!(lines(&cell, "packet len=988"), 2);
+}
+
+#[test]
+fn fragments_are_coded_one_by_one() {
+    let mut cell = cell(2, Phy::G, 1, |config| {
+        config.coding = Some(Code::ALL[2]);
+        config.fragment_threshold = 400;
+    });
+    cell.damaged = vec![0, 2, 4];
+    cell.packet(0, kilobyte(7));
+    cell.run_until(micros(20_000));
+    assert_eq!((cell.stations[0].sent(), lines(&cell, "packet len=988")), (3, 1));
+}
+
+#[test]
+fn stations_that_choose_jointly_keep_the_laws() {
+    let new = |seed: Seed| {
+        let mut config = Config::new(address(0), Phy::G);
+        (config.rate_control, config.coding) = (JOINT, Some(Code::NONE));
+        config.accept_damaged = seed.0.is_multiple_of(2);
+        Station::new(config, address(1), seed.0)
+    };
+    laws::check(laws::Subject::new(2, new).ledger(Station::ledger).input(|stream, now| {
+        match stream.below(8) {
+            0 => (AIR, Input::CarrierBusy),
+            1 => (AIR, Input::CarrierIdle),
+            2 => (AIR, Input::TransmissionDone),
+            3..=5 => {
+                let frame = frame_to(address(stream.below(3) as u16), stream);
+                (AIR, Input::Frame(frame, RxVector::wired(now)))
+            }
+            _ => (DEVICE, Input::Frame(kilobyte(0), RxVector::wired(now))),
+        }
+    }));
+}
