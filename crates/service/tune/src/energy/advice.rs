@@ -140,7 +140,7 @@ pub(super) fn confirm(
     })
 }
 
-/// What was found without the settings that save nothing with these seeds, and their outcomes.
+/// Drops the settings that save nothing with these seeds, and returns what is left with the outcomes.
 fn confirmed(
     search: &mut Search<'_, '_>,
     settings: &[(TunedSetting, Vec<String>)],
