@@ -140,7 +140,7 @@ pub(super) fn confirm(
     })
 }
 
-/// Drops the settings that save nothing with these seeds, and returns what is left with the outcomes.
+/// Drops settings that save nothing with these seeds, and returns what is left with the outcomes.
 fn confirmed(
     search: &mut Search<'_, '_>,
     settings: &[(TunedSetting, Vec<String>)],
