@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`.
-.PHONY: demo test ci bench mutants install lighttpd traces tables pictures
+.PHONY: demo test ci bench mutants install lighttpd traces tables pictures simulated-time
 
 # Builds, then moves a file across a bad link, without and with local retransmission.
 demo:
@@ -56,3 +56,8 @@ pictures:
 	@WINDFALL_TEST_PICTURES='$(CURDIR)/target/pictures' cargo test --quiet --package windfall-cli \
 	  --test cli a_browser_shows -- --nocapture
 	@cp target/pictures/live-view-light.png target/pictures/live-view-dark.png docs/pictures/
+
+# Runs the links of examples/simulated-time: their tests, then QUIC over a thousand seeds.
+simulated-time:
+	@cargo test --quiet --locked --target-dir target/simulated-time --manifest-path examples/simulated-time/Cargo.toml --workspace
+	@cargo run --quiet --locked --target-dir target/simulated-time --manifest-path examples/simulated-time/Cargo.toml --package quic-over-links

@@ -14,6 +14,7 @@ mod path_mtu;
 mod paths;
 mod pictures;
 mod sap;
+mod simulated;
 mod simulation;
 mod twin;
 mod vectors;

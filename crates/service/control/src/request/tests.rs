@@ -69,3 +69,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_page_of_the_protocol_lists_the_requests_that_there_are() {
+    let page = include_str!("../../../../../docs/control.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `{\"do\": \""));
+    let listed: Vec<_> = rows.filter_map(|row| row.split('"').next()).collect();
+    let (mut listed, mut known) = (listed, NAMES.to_vec());
+    listed.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(listed, known);
+    assert!(page.contains(&format!("`{}`", crate::PROTOCOL)));
+    let requests = page.lines().filter(|line| line.starts_with("{\"do\""));
+    let read = requests.map(|line| ControlRequest::parse(line.as_bytes()).expect(line)).count();
+    assert!(read > 0, "the page has no request as an example");
+}

@@ -182,3 +182,42 @@ fn what_a_change_says_reads_back_from_the_log() {
     assert!(Change::begun_at(Duration::ZERO).is_unset() || table["rate"] == "2Mbps");
     assert_eq!(table["uplink"]["loss"], "0.05");
 }
+
+/// The names in the first column of a table of `docs/control.md`, by the title of that column.
+fn listed(title: &str) -> Vec<String> {
+    let page = include_str!("../../../../../docs/control.md");
+    let rows = page.split(&format!("| {title} |")).nth(1).expect("the table is there");
+    let rows = rows.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let names = rows.filter_map(|row| row.split('|').nth(1));
+    let names = names.flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned));
+    names.collect()
+}
+
+#[test]
+fn the_page_of_the_protocol_lists_the_members_of_a_status() {
+    let (mut control, mut network, _) = built(TEXT);
+    let status = ask(&mut control, &mut network, 1_000_000, r#"{"do": "status"}"#);
+    let mut members = listed("member");
+    // A reply says that it is none of an error, and its faults come from outside the network.
+    members.push("ok".to_owned());
+    members.sort_unstable();
+    let mut given: Vec<_> = status.as_object().expect("an object").keys().cloned().collect();
+    given.sort_unstable();
+    assert_eq!(given, members);
+    let direction = status["links"][0].as_object().expect("an object");
+    let members = listed("member of a direction");
+    assert_eq!(members.len(), 7, "{members:?}");
+    for member in members {
+        assert!(direction.contains_key(&member), "a direction has no {member}");
+    }
+}
+
+#[test]
+fn the_example_of_the_page_of_the_protocol_is_what_a_run_replies() {
+    let page = include_str!("../../../../../docs/control.md");
+    let example = page.split("```json\n").nth(1).expect("an example");
+    let (request, rest) = example.split_once('\n').expect("a request");
+    let reply: Value = serde_json::from_str(rest.lines().next().expect("a reply")).expect("JSON");
+    let (mut control, mut network, _) = built(TEXT);
+    assert_eq!(ask(&mut control, &mut network, 12_345_678_901, request), reply);
+}
