@@ -81,6 +81,6 @@ fn the_page_of_the_protocol_lists_the_requests_that_there_are() {
     assert_eq!(listed, known);
     assert!(page.contains(&format!("`{}`", crate::PROTOCOL)));
     let requests = page.lines().filter(|line| line.starts_with("{\"do\""));
-    let read = requests.map(|line| ControlRequest::parse(line.as_bytes()).expect(line)).count();
-    assert!(read > 0, "the page has no request as an example");
+    let read: Vec<_> = requests.map(|line| parse(line).expect(line)).collect();
+    assert!(!read.is_empty(), "the page has no request as an example");
 }
