@@ -15,8 +15,8 @@ use crate::link::SimLink;
 /// # use windfall_sim_link::SimSettings;
 /// let link = SimSettings::new().rate("2Mbps").ber(1e-5).setting("queue", "20,mark:5").build();
 /// assert!(link.is_ok());
-/// let wrong = SimSettings::new().setting("rte", "2Mbps").build();
-/// assert_eq!(wrong.unwrap_err().to_string(), "there is no setting rte: did you mean rate?");
+/// let wrong = SimSettings::new().setting("delai", "20ms").build();
+/// assert_eq!(wrong.unwrap_err().to_string(), "there is no setting delai: did you mean delay?");
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct SimSettings {
@@ -116,7 +116,8 @@ impl SimSettings {
         match done {
             Some(done) => done.map_err(|advice| format!("{name}={value}: {advice}")),
             None => {
-                let fix = nearest(name, names.iter().copied()).map_or_else(
+                let bare = ["uplink-", "downlink-"].iter().find_map(|side| of_side(side));
+                let fix = nearest(bare.unwrap_or(name), names.iter().copied()).map_or_else(
                     || format!("use one of {}", names.join(", ")),
                     |it| format!("did you mean {it}?"),
                 );
