@@ -209,6 +209,15 @@ impl SapEndpoint {
         ids.into_iter().for_each(|id| self.abort(ConnectionId(id), CloseReason::Unreachable));
     }
 
+    /// Takes the word of the operating system that a datagram of `size` bytes to `address` is
+    /// longer than the interface carries: a search for the path's size ends with its probe.
+    pub fn handle_too_long(&mut self, address: SocketAddr, size: usize) {
+        let to = self.connections.iter_mut().filter(|(_, it)| it.peer() == address);
+        let ended = to.filter_map(|(id, it)| it.refuse_size(size).then_some(*id));
+        let ended: Vec<u32> = ended.collect();
+        ended.into_iter().for_each(|id| self.touch(id));
+    }
+
     /// Takes the word of the operating system that no program receives at `address`: ends
     /// connection attempts to it, and connections whose peer has been silent for long.
     pub fn handle_refused(&mut self, now: Instant, address: SocketAddr) {
@@ -447,6 +456,13 @@ impl SapEndpoint {
     #[must_use]
     pub fn is_flushed(&self, id: ConnectionId) -> bool {
         self.connections.get(&id.0).is_none_or(Connection::is_flushed)
+    }
+
+    /// Returns the bytes of approximate messages that were ever queued on a connection, with their
+    /// headers, and how many of them were sent, or dropped for newer ones.
+    #[must_use]
+    pub fn approximate_progress(&self, id: ConnectionId) -> (u64, u64) {
+        self.connections.get(&id.0).map_or((0, 0), Connection::approximate_progress)
     }
 
     /// Returns whether the peer has acknowledged the end of this direction.

@@ -100,6 +100,12 @@ impl PathSize {
         }
     }
 
+    /// Ends the search if it is for `size`, which the interface does not carry; returns whether it
+    /// was.
+    pub(crate) fn refuse(&mut self, size: usize) -> bool {
+        size > self.now && self.due.take().is_some()
+    }
+
     /// Returns to the base size, since the path may have changed.
     pub(crate) fn fall_back(&mut self) {
         self.now = self.base.min(self.most);
@@ -149,6 +155,10 @@ mod tests {
         assert_eq!(path.settles_at(round), Some(now + round * 2));
         path.arrived(now, size);
         assert_eq!(path.settles_at(round), None, "the next size");
+        path.try_now(now, Duration::ZERO).expect("a probe");
+        assert!(!path.refuse(size) && path.refuse(1444) && !path.refuse(1444));
+        assert_eq!((path.size(), path.due()), (size, None));
+        assert_eq!(path.settles_at(round), Some(Instant::START), "no larger one is sought");
     }
 
     #[test]

@@ -426,10 +426,13 @@ impl Core {
                 // A refusal belongs to an earlier datagram and is not authenticated.
                 if error.kind() == io::ErrorKind::ConnectionRefused {
                     self.refused(state);
-                } else if let Some(lost) = state.unsent.pop_front()
-                    && error.raw_os_error() != Some(rustix::io::Errno::MSGSIZE.raw_os_error())
-                {
-                    state.endpoint.handle_unreachable(lost.to);
+                } else if let Some(lost) = state.unsent.pop_front() {
+                    if error.raw_os_error() == Some(rustix::io::Errno::MSGSIZE.raw_os_error()) {
+                        let size = lost.parts.iter().map(bytes::Bytes::len).sum();
+                        state.endpoint.handle_too_long(lost.to, size);
+                    } else {
+                        state.endpoint.handle_unreachable(lost.to);
+                    }
                 }
             }
         }

@@ -3,10 +3,12 @@
 use core::ops::Range;
 
 use bytes::Bytes;
+use tokio::sync::mpsc::UnboundedSender;
 use windfall_base::RangeSet;
 use windfall_socket::{Integrity, MessageKind, Received};
 
-use crate::control::{Control, Plan, TransferToken};
+use crate::arriving::ArrivingBody;
+use crate::control::{Control, End, Plan, TransferToken};
 
 /// The damage of a body; ranges are in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,6 +111,8 @@ struct Partial {
     exact: Lane,
     approximate: Lane,
     bytes: Vec<u8>,
+    /// The reader of a precise body, which is not kept then.
+    sink: Option<UnboundedSender<Bytes>>,
     /// The number of exact bytes that arrived.
     exact_len: usize,
     arrived: RangeSet<u64>,
@@ -125,8 +129,11 @@ pub(crate) struct Assembler {
     /// Approximate messages that arrived before the plan.
     early: Vec<Received>,
     early_bytes: usize,
-    ended: bool,
+    end: Option<End>,
     failed: bool,
+    /// A precise body is passed on as it arrives, once it was begun.
+    as_it_arrives: bool,
+    begun: Option<ArrivingBody>,
 }
 
 /// The number of last pieces of which one tells that the body is at its end.
@@ -135,25 +142,41 @@ const LAST: u64 = 4;
 const EARLY: usize = 8 << 20;
 
 impl Assembler {
-    pub(crate) fn new(token: TransferToken) -> Self {
+    pub(crate) fn new(token: TransferToken, as_it_arrives: bool) -> Self {
         let early = Vec::new();
-        Self { token, partial: None, early, early_bytes: 0, ended: false, failed: false }
+        Self {
+            token,
+            partial: None,
+            early,
+            early_bytes: 0,
+            end: None,
+            failed: false,
+            as_it_arrives,
+            begun: None,
+        }
     }
 
     /// Takes a control message of this transfer.
     pub(crate) fn control(&mut self, control: Control) {
         match control {
             Control::Plan(plan) if self.partial.is_none() && plan.token == self.token => {
-                self.partial = Some(Partial::new(plan));
+                let mut partial = Partial::new(plan);
+                if self.as_it_arrives && partial.approximate.total == 0 {
+                    let (sink, body) = ArrivingBody::new(partial.exact.total);
+                    (partial.sink, self.begun) = (Some(sink), Some(body));
+                } else {
+                    partial.bytes = vec![0; partial.plan.length as usize];
+                }
+                self.partial = Some(partial);
                 for message in core::mem::take(&mut self.early) {
                     self.piece(message);
                 }
             }
             Control::Exact(data) => {
-                let taken = self.partial.as_mut().is_some_and(|partial| partial.exact(&data));
+                let taken = self.partial.as_mut().is_some_and(|partial| partial.exact(data));
                 self.failed |= !taken;
             }
-            Control::End => self.ended = true,
+            Control::End(end) => self.end = Some(end),
             Control::Plan(_) | Control::Unknown | Control::Ask(_) => self.failed = true,
         }
     }
@@ -172,12 +195,33 @@ impl Assembler {
 
     /// Tells whether nothing more can arrive that would change the body.
     pub(crate) fn is_complete(&self) -> bool {
-        self.failed || self.ended && self.partial.as_ref().is_some_and(Partial::has_all_pieces)
+        self.failed
+            || self.end.is_some() && self.partial.as_ref().is_some_and(Partial::has_all_pieces)
     }
 
-    /// Tells whether the sender has ended.
-    pub(crate) fn has_ended(&self) -> bool {
-        self.ended
+    /// Returns the end that the sender has announced.
+    pub(crate) fn end(&self) -> Option<End> {
+        self.end
+    }
+
+    /// Returns a precise body that has begun, and that is read as it arrives; once.
+    pub(crate) fn take_begun(&mut self) -> Option<ArrivingBody> {
+        self.begun.take()
+    }
+
+    /// Tells whether the reader of a body that is read as it arrives has gone.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        let sink = self.partial.as_ref().and_then(|partial| partial.sink.as_ref());
+        sink.is_some_and(UnboundedSender::is_closed)
+    }
+
+    /// Tells whether the sender has described the body.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.partial.is_some()
+    }
+
+    pub(crate) fn token(&self) -> TransferToken {
+        self.token
     }
 
     /// Tells whether one of the last pieces has arrived, so that those before it are lost if they
@@ -191,7 +235,7 @@ impl Assembler {
 
     /// Returns the body as it is; `None` if its description never came.
     pub(crate) fn finish(self) -> Option<DeliveredBody> {
-        let ended = self.ended && !self.failed;
+        let ended = self.end.is_some() && !self.failed;
         self.partial.map(|partial| partial.finish(ended))
     }
 }
@@ -201,7 +245,8 @@ impl Partial {
         Self {
             exact: Lane::new(plan.exact.iter().cloned()),
             approximate: Lane::new(plan.gaps().into_iter()),
-            bytes: vec![0; plan.length as usize],
+            bytes: Vec::new(),
+            sink: None,
             exact_len: 0,
             arrived: RangeSet::default(),
             suspect: RangeSet::default(),
@@ -212,13 +257,16 @@ impl Partial {
     }
 
     /// Places the next exact bytes; returns whether the plan has room for them.
-    fn exact(&mut self, data: &[u8]) -> bool {
+    fn exact(&mut self, data: Bytes) -> bool {
         let span = self.exact_len..self.exact_len + data.len();
         if span.end > self.exact.total {
             return false;
         }
         self.exact_len = span.end;
-        let mut rest = data;
+        if let Some(sink) = &self.sink {
+            return sink.send(data).is_ok();
+        }
+        let mut rest = &data[..];
         for range in self.exact.ranges(span) {
             let (now, later) = rest.split_at(range.len());
             self.bytes[range.clone()].copy_from_slice(now);
@@ -331,7 +379,7 @@ mod tests {
 
     #[test]
     fn a_body_is_put_together_in_any_order() {
-        let mut assembler = Assembler::new(TOKEN);
+        let mut assembler = Assembler::new(TOKEN, false);
         let [first, second, third] = pieces().try_into().expect("three");
         assembler.piece(third);
         assembler.control(plan());
@@ -339,8 +387,8 @@ mod tests {
         assembler.piece(first.clone());
         assembler.piece(first);
         assembler.control(Control::Exact([&body()[4..10], &body()[50..55]].concat().into()));
-        assembler.control(Control::End);
-        assert!(!assembler.is_complete() && assembler.has_ended());
+        assembler.control(Control::End(End { is_last: true }));
+        assert!(!assembler.is_complete() && assembler.end().is_some());
         assembler.piece(second);
         assert!(assembler.is_complete());
         let delivered = assembler.finish().expect("a body");
@@ -350,7 +398,7 @@ mod tests {
 
     #[test]
     fn loss_and_damage_are_ranges_of_the_body() {
-        let mut assembler = Assembler::new(TOKEN);
+        let mut assembler = Assembler::new(TOKEN, false);
         assembler.control(plan());
         assembler.control(exact(0..10));
         let [first, _, third] = &mut pieces()[..] else { panic!("three") };
@@ -374,10 +422,10 @@ mod tests {
 
     #[test]
     fn what_does_not_belong_to_the_transfer_is_refused() {
-        let mut other = Assembler::new([4; 16]);
+        let mut other = Assembler::new([4; 16], false);
         other.control(plan());
         assert!(other.is_complete() && other.finish().is_none());
-        let mut assembler = Assembler::new(TOKEN);
+        let mut assembler = Assembler::new(TOKEN, false);
         assembler.control(plan());
         assembler.piece(message(0, &[1; 29]));
         assembler.piece(message(3, &[1; 30]));
@@ -386,5 +434,43 @@ mod tests {
         assert!(assembler.is_complete());
         let delivered = assembler.finish().expect("a body");
         assert!(!delivered.ended && delivered.bytes.iter().all(|byte| *byte == 0));
+    }
+    #[test]
+    fn a_precise_body_is_read_as_it_arrives() {
+        let mut assembler = Assembler::new(TOKEN, true);
+        let whole = Plan {
+            token: TOKEN,
+            piece: 30,
+            length: 100,
+            exact: core::iter::once(0..100).collect(),
+        };
+        assembler.control(Control::Plan(whole));
+        let mut reader = assembler.take_begun().expect("it has begun");
+        assert_eq!((reader.length(), assembler.take_begun().is_some()), (100, false));
+        assembler.control(exact(0..60));
+        let read = |reader: &mut ArrivingBody| value_now(reader.next());
+        assert_eq!(read(&mut reader).expect("the first bytes"), body()[..60]);
+        assembler.control(exact(60..100));
+        assembler.control(Control::End(End { is_last: true }));
+        assert!(assembler.is_complete() && !assembler.is_abandoned());
+        drop(assembler);
+        assert_eq!(read(&mut reader).expect("the rest"), body()[60..]);
+        assert_eq!((read(&mut reader), reader.taken()), (None, 100));
+        // An approximate body is put together, whatever was asked for.
+        let mut assembler = Assembler::new(TOKEN, true);
+        assembler.control(plan());
+        assert!(assembler.take_begun().is_none());
+        assembler.control(exact(0..10));
+        assert_eq!(assembler.finish().expect("a body").bytes[..10], body()[..10]);
+    }
+
+    /// Returns the value of a future that has one at once.
+    fn value_now<T>(future: impl Future<Output = T>) -> T {
+        use core::task::{Context, Poll, Waker};
+        let future = core::pin::pin!(future);
+        match future.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => value,
+            Poll::Pending => panic!("it waits"),
+        }
     }
 }

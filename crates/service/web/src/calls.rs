@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use windfall_socket::{SapError, SapListener, SapOptions, SapSocket};
@@ -9,8 +10,12 @@ use windfall_socket::{SapError, SapListener, SapOptions, SapSocket};
 /// The time in which a server that has said that it called is there.
 const CALLED: windfall_socket::Duration = windfall_socket::Duration::from_secs(5);
 
-/// The listeners of a client at ports of its user's choice. A socket outlives its transfer by some
-/// seconds, so that one port can be bound again only later; listeners are kept for the next body.
+/// The listeners at ports of the system's choice that are kept.
+const MOST_IDLE: usize = 16;
+
+/// The listeners of a client. A socket outlives its transfer by some seconds, so that a port could
+/// be bound again only later, and many bodies would take many descriptors; listeners are kept for
+/// the next body.
 #[derive(Clone, Default)]
 pub(crate) struct CallPorts(Arc<Mutex<Ports>>);
 
@@ -25,12 +30,15 @@ struct Ports {
 pub(crate) struct CallPort {
     listener: Arc<SapListener>,
     /// The client that keeps it for the next body.
-    home: Option<CallPorts>,
+    home: CallPorts,
+    /// The port is of the user's choice.
+    is_chosen: bool,
+    is_called: AtomicBool,
 }
 
 impl CallPorts {
-    /// Listens at `address`, at a port of the system's choice if it names none; otherwise at the
-    /// first port from there on where no other body is expected, and that has not been refused.
+    /// Listens at a port where no other body is expected: of those from that of `address` on that
+    /// have not been refused, or of the system's choice if `address` names none.
     ///
     /// # Errors
     /// If the port is taken by another program.
@@ -40,9 +48,6 @@ impl CallPorts {
         options: &SapOptions,
         mut address: SocketAddr,
     ) -> Result<CallPort, SapError> {
-        if address.port() == 0 {
-            return Ok(CallPort { listener: Arc::new(options.listen(address)?), home: None });
-        }
         let mut ports = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |it: &Arc<SapListener>| {
             it.local_addr().is_ok_and(|at| at.is_ipv4() == address.is_ipv4())
@@ -50,12 +55,15 @@ impl CallPorts {
         let listener = match ports.idle.iter().position(fits) {
             Some(place) => ports.idle.swap_remove(place),
             None => {
-                address.set_port(address.port().saturating_add(ports.tried));
-                ports.tried += 1;
+                if address.port() > 0 {
+                    address.set_port(address.port().saturating_add(ports.tried));
+                    ports.tried += 1;
+                }
                 Arc::new(options.listen(address)?)
             }
         };
-        Ok(CallPort { listener, home: Some(self.clone()) })
+        let is_chosen = address.port() > 0;
+        Ok(CallPort { listener, home: self.clone(), is_chosen, is_called: AtomicBool::new(false) })
     }
 }
 
@@ -65,6 +73,7 @@ impl CallPort {
         loop {
             let (socket, from) = self.listener.accept_timeout(CALLED).ok()?;
             if from.ip().to_canonical() == server.to_canonical() {
+                self.is_called.store(true, Ordering::Relaxed);
                 return Some(socket);
             }
         }
@@ -81,8 +90,10 @@ impl Deref for CallPort {
 
 impl Drop for CallPort {
     fn drop(&mut self) {
-        if let Some(home) = &self.home {
-            let mut ports = home.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ports = self.home.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A call that comes late must not be taken for that of the next body.
+        let is_clean = *self.is_called.get_mut() && ports.idle.len() < MOST_IDLE;
+        if self.is_chosen || is_clean {
             ports.idle.push(Arc::clone(&self.listener));
         }
     }

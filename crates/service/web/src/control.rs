@@ -6,8 +6,11 @@ use core::ops::Range;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-/// The stream of control messages; approximate messages go on the stream of their transfer.
+/// The stream of a client's control messages; approximate messages go on the stream of their
+/// transfer.
 pub(crate) const CONTROL_STREAM: u16 = 0;
+/// The streams of a server's control messages: a transfer waits for lost ones of few others.
+const CONTROL_STREAMS: u16 = 32;
 /// The longest body that a transfer carries, in bytes.
 pub(crate) const LONGEST_BODY: u64 = 256 << 20;
 /// The longest approximate message that a plan may announce.
@@ -55,8 +58,16 @@ pub(crate) enum Control {
     Plan(Plan),
     /// The next bytes of the exact ranges.
     Exact(Bytes),
-    /// Everything was sent.
-    End,
+    /// Everything was sent, or is about to be.
+    End(End),
+}
+
+/// The end of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    /// All approximate messages of the transfer were sent before, so that those that have not
+    /// arrived are lost, or behind only as far as the path changes the order.
+    pub(crate) is_last: bool,
 }
 
 const ASK: u8 = 1;
@@ -71,6 +82,17 @@ pub(crate) const EXACT_HEADER: usize = 3;
 const PLAN_FIXED: usize = 3 + 16 + 4 + 4;
 const PLAN_RANGE: usize = 8;
 
+/// Returns the bytes before those of [`Control::Exact`].
+pub(crate) fn exact_header(transfer: u16) -> [u8; EXACT_HEADER] {
+    let [high, low] = transfer.to_be_bytes();
+    [EXACT, high, low]
+}
+
+/// Returns the stream of a server's control messages of a transfer.
+pub(crate) fn control_stream(transfer: u16) -> u16 {
+    transfer % CONTROL_STREAMS
+}
+
 /// Returns the number of exact ranges that a plan in one message of `len` bytes can name.
 pub(crate) fn ranges_of_plan(len: usize) -> usize {
     len.saturating_sub(PLAN_FIXED) / PLAN_RANGE
@@ -84,7 +106,7 @@ impl Control {
             Self::Unknown => UNKNOWN,
             Self::Plan(_) => PLAN,
             Self::Exact(_) => EXACT,
-            Self::End => END,
+            Self::End(_) => END,
         };
         out.put_u8(kind);
         out.put_u16(transfer);
@@ -100,7 +122,8 @@ impl Control {
                 }
             }
             Self::Exact(data) => out.put_slice(data),
-            Self::Unknown | Self::End => {}
+            Self::End(end) => out.put_u8(end.is_last.into()),
+            Self::Unknown => {}
         }
         out.freeze()
     }
@@ -115,7 +138,8 @@ impl Control {
             UNKNOWN => Self::Unknown,
             PLAN => Self::Plan(plan(bytes)?),
             EXACT => Self::Exact(bytes),
-            END => Self::End,
+            // Senders that do not say so may be about to send more.
+            END => Self::End(End { is_last: bytes.try_get_u8().is_ok_and(|it| it == 1) }),
             _ => return None,
         };
         Some((transfer, control))
@@ -161,10 +185,12 @@ mod tests {
     #[test]
     fn messages_are_read_as_they_were_written() {
         let exact = Control::Exact(Bytes::from_static(b"abc"));
+        assert_eq!(exact.encode(515)[..EXACT_HEADER], exact_header(515));
         assert_eq!(exact.encode(1).len(), 3 + EXACT_HEADER);
         let described = Control::Plan(plan(vec![0..5, 7..100]));
         assert_eq!(ranges_of_plan(described.encode(1).len()), 2);
-        for control in [exact, described, Control::Ask([9; 16]), Control::Unknown, Control::End] {
+        let [early, last] = [false, true].map(|is_last| Control::End(End { is_last }));
+        for control in [exact, described, Control::Ask([9; 16]), Control::Unknown, early, last] {
             assert_eq!(Control::decode(control.encode(515)), Some((515, control)));
         }
     }
@@ -188,6 +214,8 @@ mod tests {
         }
         assert_eq!(Control::decode(Bytes::from_static(&[9, 0, 1])), None);
         assert_eq!(Control::decode(Bytes::from_static(&[ASK, 0, 1, 5])), None);
+        let early = Control::End(End { is_last: false });
+        assert_eq!(Control::decode(Bytes::from_static(&[END, 0, 7])), Some((7, early)));
     }
 
     #[test]

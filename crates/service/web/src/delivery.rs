@@ -14,12 +14,13 @@ use hyper::HeaderMap;
 use hyper::header::{CACHE_CONTROL, HeaderValue};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
-use windfall_socket::{Duration, Message, Mode, SapListener, SapOptions, SapSocket};
+use windfall_socket::{Duration, Message, Mode, SapError, SapListener, SapOptions, SapSocket};
 
 use crate::control::{CONTROL_STREAM, Control, LONGEST_BODY, TransferToken};
+use crate::links::{NO_ANSWER, reason_of};
 use crate::offer::{self, Opener, SapOffer};
 use crate::quota::{CallQuota, real_time};
-use crate::sending::{Parcel, send};
+use crate::sending::{Content, Parcel, send};
 use crate::server::{Reply, WayNote, empty};
 
 /// The memory for all bodies on their way, in KiB.
@@ -60,14 +61,16 @@ impl BodySource {
         }
     }
 
-    /// Reads the body; a file that has become shorter is an error.
-    fn read(self) -> io::Result<Bytes> {
+    /// Reads the body unless it is to be read as it is sent; a file that has become shorter is an
+    /// error.
+    fn content(self, as_it_is_sent: bool) -> io::Result<Content> {
         match self {
-            Self::Memory(bytes) => Ok(bytes),
+            Self::Memory(bytes) => Ok(Content::Memory(bytes)),
+            Self::File(file, length) if as_it_is_sent => Ok(Content::File(file, length as usize)),
             Self::File(file, length) => {
                 let mut bytes = vec![0; length as usize];
                 file.read_exact_at(&mut bytes, 0)?;
-                Ok(bytes.into())
+                Ok(Content::Memory(bytes.into()))
             }
         }
     }
@@ -84,6 +87,8 @@ struct Waiting {
 /// Delivers bodies over SAP.
 pub struct BodyDelivery {
     options: SapOptions,
+    /// Takes the calls of clients, and calls them from its one socket.
+    listener: SapListener,
     port: u16,
     waiting: Mutex<BTreeMap<TransferToken, Waiting>>,
     quota: Arc<CallQuota>,
@@ -105,7 +110,7 @@ impl BodyDelivery {
     ///
     /// # Errors
     /// If the address is in use or not of this host.
-    pub fn start(settings: DeliverySettings) -> Result<Arc<Self>, windfall_socket::SapError> {
+    pub fn start(settings: DeliverySettings) -> Result<Arc<Self>, SapError> {
         let mut options = settings.options;
         options.config.connect_timeout = ANSWER;
         options.config.silence_timeout = Some(PROGRESS);
@@ -114,6 +119,7 @@ impl BodyDelivery {
         let delivery = Arc::new(Self {
             options,
             port: listener.local_addr()?.port(),
+            listener,
             waiting: Mutex::default(),
             quota: Arc::default(),
             memory: Arc::new(Semaphore::new(MEMORY)),
@@ -121,7 +127,7 @@ impl BodyDelivery {
             open: Mutex::default(),
         });
         let accepting = Arc::clone(&delivery);
-        thread::spawn(move || accepting.accept(&listener));
+        thread::spawn(move || accepting.accept());
         Ok(delivery)
     }
 
@@ -196,13 +202,13 @@ impl BodyDelivery {
         };
         let is_precise = offer.is_precise;
         let to_parcel = move |source: BodySource| -> Result<Parcel, &'static str> {
-            let bytes = source.read().map_err(|_| "unreadable")?;
-            Ok(Parcel { token, bytes, is_precise })
+            let content = source.content(is_precise).map_err(|_| "unreadable")?;
+            Ok(Parcel { token, content, is_precise })
         };
         match offer.opener {
             // A server that calls itself would take the body for delivered.
             Opener::Server(port) if port == self.port && is_of_this_host(peer) => {
-                return Err("no-answer");
+                return Err(NO_ANSWER);
             }
             Opener::Server(port) => {
                 let delivery = Arc::clone(self);
@@ -243,8 +249,17 @@ impl BodyDelivery {
     /// Calls a client at its own address.
     fn call(&self, to: SocketAddr) -> Result<SapSocket, &'static str> {
         let permit = self.quota.permit(to.ip(), real_time).ok_or("too-many-calls")?;
-        let socket = self.options.connect(to).map_err(|_| "no-answer")?;
-        permit.answered();
+        let socket = match self.listener.connect(to) {
+            // A listener of IPv6 takes clients of IPv4 too, but cannot call them.
+            Err(SapError::Address(_)) => self.options.connect(to),
+            socket => socket,
+        };
+        let socket = socket.map_err(|error| reason_of(&error));
+        // Whoever refuses a key has answered.
+        if !matches!(socket, Err(NO_ANSWER)) {
+            permit.answered();
+        }
+        let socket = socket?;
         Ok(socket)
     }
 
@@ -256,8 +271,8 @@ impl BodyDelivery {
         let token = body.parcel.token;
         let mut waiting = self.waiting();
         let own = waiting.values().filter(|it| it.peer == body.peer);
-        let own: usize = own.map(|it| it.parcel.bytes.len()).sum();
-        if own > 0 && own.saturating_add(body.parcel.bytes.len()) > FOR_ONE {
+        let own: usize = own.map(|it| it.parcel.content.len()).sum();
+        if own > 0 && own.saturating_add(body.parcel.content.len()) > FOR_ONE {
             return Err("busy");
         }
         waiting.insert(token, body);
@@ -275,8 +290,8 @@ impl BodyDelivery {
     }
 
     /// Takes the connections of clients until the listener fails.
-    fn accept(self: &Arc<Self>, listener: &SapListener) {
-        while let Ok((socket, _)) = listener.accept() {
+    fn accept(self: &Arc<Self>) {
+        while let Ok((socket, _)) = self.listener.accept() {
             if self.clients.fetch_add(1, Ordering::Relaxed) >= CLIENTS {
                 self.clients.fetch_sub(1, Ordering::Relaxed);
                 continue;

@@ -1,35 +1,36 @@
 //! Asks for bodies, receives them over SAP or TCP, and repairs them.
 
 use core::ops::Range;
-use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderValue, IF_RANGE, LAST_MODIFIED, RANGE,
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, IF_RANGE,
+    LAST_MODIFIED, RANGE,
 };
 use hyper::http::response;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::{HttpConnector, HttpInfo};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 use windfall_socket::SapOptions;
 
+use crate::arriving::ArrivingBody;
 use crate::assembly::{BodyDamage, DeliveredBody};
 use crate::calls::{CallPort, CallPorts};
 use crate::control::TransferToken;
 use crate::fetch_error::{BODY, FetchError, check_authority};
+use crate::links::{KEYS_DIFFER, Links, NO_ANSWER};
 use crate::media_types::TypeList;
 use crate::offer::{self, Opener, SapOffer};
-use crate::receiving::Link;
+use crate::receiving::{Delivery, Expected, Link};
 use crate::redirection::redirection;
 use crate::repair::{Repair, wanted};
 use crate::reply::{again, expected, has_ended, named};
@@ -40,6 +41,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 const HEAD: Duration = Duration::from_secs(60);
 /// Repairs of a picture may show further damage, but not for ever.
 const ROUNDS: usize = 3;
+/// The number of times that a range is asked for.
+const REQUESTS: usize = 3;
 /// The redirections that a request follows.
 const REDIRECTIONS: usize = 10;
 
@@ -75,14 +78,17 @@ pub enum FetchedBody {
     Tcp(Incoming),
     /// The body has arrived over SAP.
     Sap(DeliveredBody),
+    /// The body arrives over SAP, precisely.
+    Arriving(ArrivingBody),
 }
 
 impl FetchedBody {
-    /// Returns the next bytes of a body over TCP, or all at once of one over SAP; `None` at its
-    /// end.
+    /// Returns the next bytes of a body, all at once of one that has arrived over SAP; `None` at
+    /// its end.
     ///
     /// # Errors
-    /// If the body breaks off, or no byte of it comes over TCP for 30 s.
+    /// If the body breaks off, whose rest [`Fetcher::next`] asks for where it came over SAP, or no
+    /// byte of it comes over TCP for 30 s.
     pub async fn next(&mut self) -> Result<Option<Bytes>, FetchError> {
         match self {
             Self::Tcp(body) => loop {
@@ -96,6 +102,10 @@ impl FetchedBody {
                         }
                     }
                 }
+            },
+            Self::Arriving(body) => match body.next().await {
+                None if body.taken() < body.length() => Err(FetchError::BrokeOff),
+                next => Ok(next),
             },
             Self::Sap(body) => {
                 let bytes = core::mem::take(&mut body.bytes);
@@ -116,12 +126,54 @@ pub struct Fetched {
     pub fallback: Option<String>,
 }
 
+impl FetchedBody {
+    /// Returns the damage of a body that comes over SAP; `None` over TCP, which knows of none.
+    #[must_use]
+    pub fn damage(&self) -> Option<BodyDamage> {
+        match self {
+            Self::Sap(body) => Some(body.damage.clone()),
+            Self::Arriving(_) => Some(BodyDamage::default()),
+            Self::Tcp(_) => None,
+        }
+    }
+
+    /// Returns the bytes that came over TCP in place of a transfer that broke off.
+    #[must_use]
+    pub fn repaired(&self) -> u64 {
+        match self {
+            Self::Arriving(body) => body.repaired(),
+            Self::Sap(_) | Self::Tcp(_) => 0,
+        }
+    }
+}
+
+impl Fetched {
+    /// Returns the media type, as the server says it.
+    #[must_use]
+    pub fn media_type(&self) -> String {
+        let media_type = self.head.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
+        media_type.unwrap_or_default().to_owned()
+    }
+
+    /// Checks that this is the file that was asked for, by a way that its keys permit.
+    fn check(&self) -> Result<(), FetchError> {
+        if self.fallback.as_deref() == Some(KEYS_DIFFER) {
+            return Err(FetchError::KeysDiffer);
+        }
+        // A part that was not asked for is not the file.
+        match self.head.status {
+            status if status.is_success() && status != StatusCode::PARTIAL_CONTENT => Ok(()),
+            status => Err(FetchError::Status(status)),
+        }
+    }
+}
+
 /// A client that receives bodies over SAP where the server knows it.
 pub struct Fetcher {
     settings: FetcherSettings,
     client: Client<HttpConnector, MessageBody>,
-    /// The connections that are shared by the bodies of a server, by its authority.
-    links: Mutex<BTreeMap<String, Arc<Link>>>,
+    /// The connections that are shared by the bodies of a server.
+    links: Links,
     calls: CallPorts,
 }
 
@@ -129,7 +181,7 @@ pub struct Fetcher {
 struct OpenConnection {
     token: TransferToken,
     transfer: u16,
-    body: oneshot::Receiver<Option<DeliveredBody>>,
+    body: Expected,
 }
 
 impl Fetcher {
@@ -143,7 +195,7 @@ impl Fetcher {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(Duration::from_secs(30))
             .build(connector);
-        Self { settings, client, links: Mutex::default(), calls: CallPorts::default() }
+        Self { settings, client, links: Links::default(), calls: CallPorts::default() }
     }
 
     /// Asks for a body as [`Fetcher::get`] does, also at another address where the server says so
@@ -192,12 +244,17 @@ impl Fetcher {
             Way::ServerCalls(port) => match self.listen(uri, port).await {
                 // Where the port is taken, or this end has too many sockets, there is TCP.
                 Err(FetchError::Sap(error)) => {
-                    let fetched = self.over_tcp(uri, headers).await?;
-                    return Ok(Fetched { fallback: Some(error.to_string()), ..fetched });
+                    return self.instead(uri, headers, &error.to_string()).await;
                 }
                 listener => Some(listener?),
             },
-            Way::ClientOpens | Way::Tcp => None,
+            Way::ClientOpens | Way::Tcp => {
+                let server = uri.authority().map_or("", |authority| authority.as_str());
+                if let Some(reason) = self.links.failure(server) {
+                    return self.instead(uri, headers, reason).await;
+                }
+                None
+            }
         };
         let open = match &listener {
             None => self.open_connection(uri, progress),
@@ -219,33 +276,27 @@ impl Fetcher {
         let server = server.ok_or_else(|| FetchError::Address(uri.clone()))?;
         let port = number(reply.headers(), &offer::PORT).unwrap_or(server.port());
         let received = match (listener, open.filter(|open| open.token == token)) {
-            (Some(listener), _) => self.called(listener, server.ip(), token, progress).await,
-            (None, Some(open)) => open.body.await.ok().flatten(),
+            (Some(listener), _) => {
+                let body = self.called(listener, server.ip(), token, progress).await;
+                body.ok_or(NO_ANSWER)
+            }
+            (None, Some(open)) => open.body.await.ok().flatten().ok_or(NO_ANSWER),
             (None, None) => {
                 // The server does not know the connection that was named: it has ended.
                 if let Some(named) = named_connection {
-                    self.links().retain(|_, link| link.name() != Some(named));
+                    self.links.forget_named(named);
                 }
                 let server = SocketAddr::new(server.ip(), port);
                 self.opened(uri, server, token, progress).await
             }
         };
         match received {
-            Some(body) if length.is_none_or(|length| length == body.bytes.len()) => {
+            Ok(body) => {
+                check_length(length, body.len())?;
                 Ok(of_sap(reply.into_parts().0, body))
             }
-            Some(body) => Err(FetchError::Contradicts(format!(
-                "{} is {}, but the body that came has {} bytes",
-                offer::LENGTH,
-                length.unwrap_or_default(),
-                body.bytes.len()
-            ))),
             // The reply came without the body, which only a new request can bring.
-            None => {
-                let fetched = self.over_tcp(uri, headers).await?;
-                let fallback = fetched.fallback.or_else(|| Some("no-answer".to_owned()));
-                Ok(Fetched { fallback, ..fetched })
-            }
+            Err(reason) => self.instead(uri, headers, reason).await,
         }
     }
 
@@ -287,6 +338,18 @@ impl Fetcher {
         of_tcp(self.send(uri, headers).await?)
     }
 
+    /// Asks over TCP in place of SAP, for this reason unless the server has one of its own.
+    async fn instead(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        reason: &str,
+    ) -> Result<Fetched, FetchError> {
+        let fetched = self.over_tcp(uri, headers).await?;
+        let fallback = fetched.fallback.or_else(|| Some(reason.to_owned()));
+        Ok(Fetched { fallback, ..fetched })
+    }
+
     /// Listens in the family of the server's first address.
     async fn listen(&self, uri: &Uri, port: u16) -> Result<CallPort, FetchError> {
         let host = uri.host().ok_or_else(|| FetchError::Address(uri.clone()))?;
@@ -307,21 +370,23 @@ impl Fetcher {
         server: IpAddr,
         token: TransferToken,
         progress: &Arc<AtomicU64>,
-    ) -> Option<DeliveredBody> {
+    ) -> Option<Delivery> {
         let accept = move || (listener.accept(server), listener);
         // The port is this body's until it has come.
         let (socket, _listener) = spawn_blocking(accept).await.ok()?;
         let link = Link::new(socket?);
-        let (_, body) = link.expect(token, Arc::clone(progress))?;
+        let precise = self.settings.is_precise;
+        let (_, body) = link.expect(token, precise, Arc::clone(progress))?;
         link.start();
         body.await.ok()?
     }
 
     /// Expects a body on the connection to the server that is open, if there is one.
     fn open_connection(&self, uri: &Uri, progress: &Arc<AtomicU64>) -> Option<OpenConnection> {
-        let link = self.links().get(uri.authority()?.as_str()).cloned()?;
+        let link = self.links.known(uri.authority()?.as_str())?;
         let token = link.name()?;
-        let (transfer, body) = link.expect(token, Arc::clone(progress))?;
+        let precise = self.settings.is_precise;
+        let (transfer, body) = link.expect(token, precise, Arc::clone(progress))?;
         Some(OpenConnection { token, transfer, body })
     }
 
@@ -332,38 +397,37 @@ impl Fetcher {
         server: SocketAddr,
         token: TransferToken,
         progress: &Arc<AtomicU64>,
-    ) -> Option<DeliveredBody> {
-        let name = uri.authority()?.as_str().to_owned();
-        let known = self.links().get(&name).filter(|link| link.server() == server).cloned();
-        let expect = |link: &Link| link.expect(token, Arc::clone(progress));
-        let (link, (transfer, body)) = match known.and_then(|link| Some((expect(&link)?, link))) {
-            Some((expected, link)) => (link, expected),
-            None => {
-                let options = self.settings.options;
-                let connect = move || options.connect(server);
-                let socket = spawn_blocking(connect).await.ok()?.ok()?;
-                let link = Link::new(socket);
-                link.start();
-                self.links().insert(name, Arc::clone(&link));
-                let expected = expect(&link)?;
-                (link, expected)
-            }
-        };
-        let asking = Arc::clone(&link);
-        spawn_blocking(move || asking.ask(transfer, token)).await.ok()?.ok()?;
+    ) -> Result<Delivery, &'static str> {
+        let name = uri.authority().ok_or(NO_ANSWER)?.as_str();
+        let FetcherSettings { options, is_precise, .. } = self.settings;
+        let asked = self.links.ask(name, server, options, (token, is_precise), progress);
+        let (link, body) = asked.await?;
         let body = body.await.ok().flatten();
         if body.is_none() {
-            self.links().retain(|_, known| !Arc::ptr_eq(known, &link));
+            self.links.forget(&link);
         }
-        // The server names the connection after the first transfer that it was asked for.
-        if body.is_some() && transfer == 1 {
-            link.set_name(token);
-        }
-        body
+        body.ok_or(NO_ANSWER)
     }
 
-    fn links(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Arc<Link>>> {
-        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Repairs a file as [`Fetcher::repair`] does, if it comes over SAP.
+    ///
+    /// # Errors
+    /// As there, and if it is not the file that was asked for: the server answers otherwise, or the
+    /// keys of SAP differ, so that it would come in the clear.
+    pub async fn mend(
+        &self,
+        repair: Repair,
+        uri: &Uri,
+        headers: &HeaderMap,
+        fetched: &mut Fetched,
+    ) -> Result<u64, FetchError> {
+        fetched.check()?;
+        match &mut fetched.body {
+            FetchedBody::Sap(body) => {
+                self.repair(repair, uri, (headers, &fetched.head), body).await
+            }
+            FetchedBody::Arriving(_) | FetchedBody::Tcp(_) => Ok(0),
+        }
     }
 
     //= S0.26
@@ -389,7 +453,8 @@ impl Fetcher {
             }
             let mut bytes = BytesMut::from(&body.bytes[..]);
             for range in ranges {
-                let (came, part) = self.part(uri, (headers, head), &range, bytes.len()).await?;
+                let part = self.part_again(uri, (headers, head), &range, bytes.len());
+                let (came, part) = part.await?;
                 bytes[came.clone()].copy_from_slice(&part);
                 body.damage.repaired(&came);
                 repaired += part.len() as u64;
@@ -402,6 +467,61 @@ impl Fetcher {
             body.ended = true;
         }
         Ok(repaired)
+    }
+
+    /// Returns the next bytes of a body as [`FetchedBody::next`] does, and over TCP what is left of
+    /// a precise one whose transfer broke off. `headers` are those of the request.
+    ///
+    /// # Errors
+    /// As [`FetchedBody::next`] and [`Fetcher::repair`].
+    pub async fn next(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        fetched: &mut Fetched,
+    ) -> Result<Option<Bytes>, FetchError> {
+        let Fetched { head, body, .. } = fetched;
+        match (body.next().await, body) {
+            (Err(FetchError::BrokeOff), FetchedBody::Arriving(body)) => {
+                let rest = self.rest(uri, (headers, head), body).await?;
+                body.note_repaired(rest.len());
+                Ok(Some(rest))
+            }
+            (next, _) => next,
+        }
+    }
+
+    /// Asks over TCP for what is left of a precise body.
+    async fn rest(
+        &self,
+        uri: &Uri,
+        (headers, head): (&HeaderMap, &response::Parts),
+        body: &ArrivingBody,
+    ) -> Result<Bytes, FetchError> {
+        let (range, of) = (body.taken()..body.length(), body.length());
+        let (came, bytes) = self.part_again(uri, (headers, head), &range, of).await?;
+        Ok(bytes.slice(range.start - came.start..))
+    }
+
+    /// Asks for a range as [`Fetcher::part`] does, and again if it does not come: where a link
+    /// passes damaged packets up, the head of a reply over TCP may be damaged too.
+    async fn part_again(
+        &self,
+        uri: &Uri,
+        (headers, head): (&HeaderMap, &response::Parts),
+        range: &Range<usize>,
+        of: usize,
+    ) -> Result<(Range<usize>, Bytes), FetchError> {
+        for _ in 1..REQUESTS {
+            match self.part(uri, (headers, head), range, of).await {
+                Err(error) if error.may_be_damage() => {}
+                part => return part,
+            }
+        }
+        let part = self.part(uri, (headers, head), range, of).await;
+        part.map_err(|error| {
+            if error.may_be_damage() { FetchError::Repair(REQUESTS, error.into()) } else { error }
+        })
     }
 
     /// Asks for a range of the same version of a file; returns what came, which is the whole file
@@ -460,14 +580,30 @@ fn of_tcp(reply: Response<Incoming>) -> Result<Fetched, FetchError> {
     Ok(Fetched { head, body: FetchedBody::Tcp(body), fallback })
 }
 
-/// A reply whose body has come over SAP: with the headers that it would have had over TCP.
-fn of_sap(mut head: response::Parts, body: DeliveredBody) -> Fetched {
+/// Checks that a body has the length that the reply names.
+fn check_length(named: Option<usize>, came: usize) -> Result<(), FetchError> {
+    match named.filter(|named| *named != came) {
+        None => Ok(()),
+        Some(named) => Err(FetchError::Contradicts(format!(
+            "{} is {named}, but the body that came has {came} bytes",
+            offer::LENGTH,
+        ))),
+    }
+}
+
+/// A reply whose body has come over SAP, or begins to: with the headers that it would have had over
+/// TCP.
+fn of_sap(mut head: response::Parts, body: Delivery) -> Fetched {
     let own = head.headers.remove(&offer::CACHE_CONTROL);
     head.headers.remove(CACHE_CONTROL);
     head.headers.extend(own.map(|own| (CACHE_CONTROL, own)));
     offer::ALL.iter().for_each(|name| _ = head.headers.remove(name));
-    head.headers.insert(CONTENT_LENGTH, body.bytes.len().into());
-    Fetched { head, body: FetchedBody::Sap(body), fallback: None }
+    head.headers.insert(CONTENT_LENGTH, body.len().into());
+    let body = match body {
+        Delivery::Whole(body) => FetchedBody::Sap(body),
+        Delivery::Arriving(body) => FetchedBody::Arriving(body),
+    };
+    Fetched { head, body, fallback: None }
 }
 
 fn number(headers: &HeaderMap, name: &hyper::header::HeaderName) -> Option<u16> {

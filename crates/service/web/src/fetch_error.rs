@@ -18,6 +18,9 @@ pub enum FetchError {
     /// The body broke off.
     #[error("the body broke off: {0}")]
     Body(Box<dyn core::error::Error + Send + Sync>),
+    /// The transfer over SAP ended amid a precise body.
+    #[error("the body broke off: its transfer over SAP has ended")]
+    BrokeOff,
     /// The server has stopped amid a body over TCP.
     #[error("the body broke off: no byte came for {} s", BODY.as_secs())]
     Stalled,
@@ -33,6 +36,18 @@ pub enum FetchError {
     /// The file on the server is another one now, or the server sends no parts.
     #[error("the server has no part of the same file: its answer is {0}")]
     Changed(StatusCode),
+    /// The file would come in the clear.
+    #[error(
+        "the server has another key of SAP, or one of both ends has none, so that the file would \
+         come in the clear: give both the same --key, or --key none"
+    )]
+    KeysDiffer,
+    /// The server does not send the file.
+    #[error("the server answers {0}")]
+    Status(StatusCode),
+    /// The damage of a body cannot be repaired.
+    #[error("the damage cannot be repaired; asked for {0} times, it comes with: {1}")]
+    Repair(usize, #[source] Box<Self>),
     /// The address is not one of HTTP.
     #[error("{0} is no address of HTTP such as http://host:8080/picture.jpg")]
     Address(Uri),
@@ -50,6 +65,18 @@ pub enum FetchError {
     /// The reply is one that nothing has asked for.
     #[error("the server answers with {0}, which was not asked for")]
     Unasked(String),
+}
+
+impl FetchError {
+    /// Tells whether the same request may succeed: a reply that was damaged on its way reads as one
+    /// that is none of HTTP, or as that of another file.
+    pub(crate) fn may_be_damage(&self) -> bool {
+        match self {
+            Self::Request(error) => !error.is_connect(),
+            Self::Body(_) | Self::Contradicts(_) | Self::Changed(_) | Self::Unasked(_) => true,
+            _ => false,
+        }
+    }
 }
 
 /// Checks host and port of an address: a port that is none would be taken for 80, and a user would

@@ -7,6 +7,7 @@
 //!
 //! The headers and the messages are specified in `docs/web.md`.
 
+mod arriving;
 mod assembly;
 mod calls;
 mod conditional;
@@ -18,6 +19,7 @@ mod fetched_file;
 mod file_body;
 mod forward;
 mod gateway;
+mod links;
 mod listing;
 mod log;
 mod media_types;
@@ -35,12 +37,14 @@ mod site;
 mod small;
 mod timely;
 
+pub use arriving::ArrivingBody;
 pub use assembly::{BodyDamage, DeliveredBody};
 pub use delivery::{BodyDelivery, DeliverySettings};
 pub use fetch::{Fetched, FetchedBody, Fetcher, FetcherSettings, Way};
 pub use fetch_error::{FetchError, check_authority};
 pub use fetched_file::FetchedFile;
 pub use gateway::Gateway;
+pub use links::KEYS_DIFFER;
 pub use log::AccessLog;
 pub use media_types::{BadTypeList, TypeList};
 pub use offer::{Opener, SapOffer};

@@ -4,6 +4,9 @@ use std::io::Write;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
+/// The bytes of a request or of the way of a body that a line holds.
+const LONGEST: usize = 2_048;
+
 /// A log of requests; lines that cannot be written are dropped.
 pub struct AccessLog(Option<Mutex<Box<dyn Write + Send>>>);
 
@@ -36,12 +39,23 @@ impl AccessLog {
         let Some(out) = &self.0 else { return };
         let time = common_date(&httpdate::fmt_http_date(now()));
         let length = access.length.map_or_else(|| "-".to_owned(), |length| length.to_string());
-        // A quote or a control character of the client cannot look like the end of a field.
-        let request = access.request.replace(|c: char| c == '"' || c.is_control(), "?");
-        let Access { from, status, way, .. } = access;
+        let (request, way) = (field(access.request), field(access.way));
+        let Access { from, status, .. } = access;
         let line = format!("{from} - - [{time}] \"{request}\" {status} {length} \"{way}\"\n");
         let _ = out.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes());
     }
+}
+
+/// Returns a text as a field between quotes: no quote and no control character of the peer looks
+/// like its end, and a long one is cut, with its length as a mark.
+fn field(text: &str) -> String {
+    let mut ends = (0..=LONGEST.min(text.len())).rev();
+    let end = ends.find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+    let mut field = text[..end].replace(|c: char| c == '"' || c.is_control(), "?");
+    if end < text.len() {
+        field += &format!("...[cut, {} bytes]", text.len());
+    }
+    field
 }
 
 /// Writes the date of HTTP, `Sun, 06 Nov 1994 08:49:37 GMT`, as the Common Log Format does.
@@ -86,9 +100,26 @@ mod tests {
         let from = IpAddr::from([10, 0, 0, 1]);
         let access = Access { from, request, status: 200, length: Some(5), way: "tcp" };
         AccessLog::new(shared.clone()).write(&access);
-        let line = String::from_utf8(shared.0.lock().expect("whole").clone()).expect("text");
+        let line = last_line(&shared);
         assert!(line.starts_with("10.0.0.1 - - ["), "{line}");
         assert!(line.ends_with("+0000] \"GET /a?b? HTTP/1.1\" 200 5 \"tcp\"\n"), "{line}");
         assert_eq!(common_date("Sun, 06 Nov 1994 08:49:37 GMT"), "06/Nov/1994:08:49:37 +0000");
+    }
+
+    #[test]
+    fn a_long_request_is_cut_and_marked() {
+        let shared = Shared::default();
+        let request = format!("GET /{} HTTP/1.1", "ä".repeat(30_000));
+        let way = "tcp: \" 200 9 \"sap";
+        let from = IpAddr::from([10, 0, 0, 1]);
+        let access = Access { from, request: &request, status: 404, length: None, way };
+        AccessLog::new(shared.clone()).write(&access);
+        let line = last_line(&shared);
+        assert!(line.len() < LONGEST + 200, "{}", line.len());
+        assert!(line.ends_with("ä...[cut, 60014 bytes]\" 404 - \"tcp: ? 200 9 ?sap\"\n"), "{line}");
+    }
+
+    fn last_line(shared: &Shared) -> String {
+        String::from_utf8(shared.0.lock().expect("whole").clone()).expect("text")
     }
 }

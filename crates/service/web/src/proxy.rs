@@ -69,6 +69,8 @@ impl Proxy {
                 note.into_iter().for_each(|note| _ = reply.extensions_mut().insert(note));
                 Ok(reply)
             }
+            // Nothing of this proxy is precise over SAP.
+            FetchedBody::Arriving(_) => self.over_tcp(head.uri, head.headers).await,
             FetchedBody::Sap(mut body) => {
                 let media_type = reply.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
                 let repair = self.rules.repair(&essence(media_type.unwrap_or_default()));

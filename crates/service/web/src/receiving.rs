@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use windfall_socket::{Message, MessageKind, Mode, Received, SapError, SapSocket};
 
+use crate::arriving::ArrivingBody;
 use crate::assembly::{Assembler, DeliveredBody};
-use crate::control::{CONTROL_STREAM, Control, TransferToken};
+use crate::control::{CONTROL_STREAM, Control, End, TransferToken};
 use crate::quota::real_time;
 
 /// The time without a message after which a body is given up.
@@ -21,18 +22,59 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const QUIET: Duration = Duration::from_millis(500);
 /// The same time if one of its last pieces has arrived.
 const AT_ITS_END: Duration = Duration::from_millis(100);
-/// The time between two looks at the clock.
-const TURN: windfall_socket::Duration = windfall_socket::Duration::from_millis(25);
+/// The same time if everything was sent before the end, at least and at most: for the order that a
+/// path may change, as in TCP's RACK a quarter of the round trip (RFC 8985, section 7.1).
+const REORDERING: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(100));
+/// The time between two looks at the clock while something arrives, and while nothing does.
+const TURN: Duration = Duration::from_millis(5);
+const REST: Duration = Duration::from_millis(50);
 /// The time for which a connection is kept that carries nothing.
 const IDLE: Duration = Duration::from_secs(30);
+
+/// The first transfer of a connection.
+const FIRST: u16 = 1;
+
+/// A body of a transfer: all of it, or one that is read as it arrives.
+pub(crate) enum Delivery {
+    Whole(DeliveredBody),
+    Arriving(ArrivingBody),
+}
+
+impl Delivery {
+    /// Returns the length of the body.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Whole(body) => body.bytes.len(),
+            Self::Arriving(body) => body.length(),
+        }
+    }
+}
 
 /// A body that is arriving.
 struct Arriving {
     assembler: Assembler,
     last: Instant,
-    done: oneshot::Sender<Option<DeliveredBody>>,
+    /// Present until the body has come, or begun where it is read as it arrives.
+    done: Option<oneshot::Sender<Option<Delivery>>>,
     progress: Arc<AtomicU64>,
 }
+
+impl Arriving {
+    /// Tells whether nothing waits for the body any more.
+    fn is_abandoned(&self) -> bool {
+        self.done.as_ref().map_or(self.assembler.is_abandoned(), oneshot::Sender::is_closed)
+    }
+
+    /// Passes on what has come.
+    fn finish(self) {
+        if let Some(done) = self.done {
+            let _ = done.send(self.assembler.finish().map(Delivery::Whole));
+        }
+    }
+}
+
+/// A body that is expected on a connection.
+pub(crate) type Expected = oneshot::Receiver<Option<Delivery>>;
 
 #[derive(Default)]
 struct State {
@@ -46,7 +88,7 @@ struct State {
 pub(crate) struct Link {
     socket: SapSocket,
     state: Mutex<State>,
-    /// The token of the first transfer, once it has arrived.
+    /// The token of the first transfer, once the server has begun with it.
     name: OnceLock<TransferToken>,
 }
 
@@ -64,29 +106,27 @@ impl Link {
         self.name.get().copied()
     }
 
-    /// Gives the connection the name of a transfer that has arrived, if it has none.
-    pub(crate) fn set_name(&self, token: TransferToken) {
-        self.name.get_or_init(|| token);
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Expects the next transfer; `None` if the connection takes no more. Each transfer has a
-    /// stream of its own, so numbers are never used again.
+    /// Expects the next transfer, whose body is read as it arrives if it is `precise`; `None` if
+    /// the connection takes no more. Each transfer has a stream of its own, so numbers are never
+    /// used again.
     pub(crate) fn expect(
         &self,
         token: TransferToken,
+        precise: bool,
         progress: Arc<AtomicU64>,
-    ) -> Option<(u16, oneshot::Receiver<Option<DeliveredBody>>)> {
+    ) -> Option<(u16, Expected)> {
         let mut state = self.state();
         if state.is_closed {
             return None;
         }
         state.number = state.number.checked_add(1)?;
         let (done, body) = oneshot::channel();
-        let (assembler, last) = (Assembler::new(token), real_time());
+        let (assembler, last) = (Assembler::new(token, precise), real_time());
+        let done = Some(done);
         let number = state.number;
         state.arriving.insert(number, Arriving { assembler, last, done, progress });
         Some((number, body))
@@ -105,21 +145,23 @@ impl Link {
     }
 
     fn run(&self) {
-        self.socket.set_timeout(Some(TURN));
         let mut looked = real_time();
-        let mut busy = looked;
+        let (mut busy, mut turn) = (looked, TURN);
         loop {
+            self.socket.set_timeout(Some(turn.into()));
             match self.socket.recv() {
                 Ok(Some(message)) => self.take(message),
                 Err(SapError::TimedOut) => {}
                 Ok(None) | Err(_) => break,
             }
             let now = real_time();
-            if now.duration_since(looked) < TURN.into() {
+            if now.duration_since(looked) < turn {
                 continue;
             }
             looked = now;
-            if self.end_quiet(now) {
+            let is_busy = self.end_quiet(now);
+            turn = if is_busy { TURN } else { REST };
+            if is_busy {
                 busy = now;
             } else if now.duration_since(busy) > IDLE {
                 break;
@@ -127,9 +169,7 @@ impl Link {
         }
         let mut state = self.state();
         state.is_closed = true;
-        for (_, arriving) in core::mem::take(&mut state.arriving) {
-            let _ = arriving.done.send(arriving.assembler.finish());
-        }
+        core::mem::take(&mut state.arriving).into_values().for_each(Arriving::finish);
     }
 
     fn take(&self, message: Received) {
@@ -149,6 +189,13 @@ impl Link {
             Some(control) => arriving.assembler.control(control),
             None => arriving.assembler.piece(message),
         }
+        if let Some(body) = arriving.assembler.take_begun() {
+            let done = arriving.done.take();
+            let _ = done.map(|done| done.send(Some(Delivery::Arriving(body))));
+        }
+        if transfer == FIRST && arriving.assembler.has_begun() {
+            self.name.get_or_init(|| arriving.assembler.token());
+        }
         if arriving.assembler.is_complete() {
             finish(&mut state, transfer);
         }
@@ -156,14 +203,11 @@ impl Link {
 
     /// Ends the transfers that get nothing more; returns whether any is left.
     fn end_quiet(&self, now: Instant) -> bool {
+        let round = self.socket.round_trip().map(Duration::from);
         let mut state = self.state();
         let is_over = |arriving: &Arriving| {
-            let patience = match (arriving.assembler.has_ended(), &arriving.assembler) {
-                (false, _) => PATIENCE,
-                (true, assembler) if assembler.is_at_its_end() => AT_ITS_END,
-                (true, _) => QUIET,
-            };
-            arriving.done.is_closed() || now.duration_since(arriving.last) >= patience
+            let patience = || patience(&arriving.assembler, round);
+            arriving.is_abandoned() || now.duration_since(arriving.last) >= patience()
         };
         let over = state.arriving.iter().filter(|(_, it)| is_over(it)).map(|(number, _)| *number);
         for transfer in over.collect::<Vec<_>>() {
@@ -173,8 +217,42 @@ impl Link {
     }
 }
 
+/// Returns the time without a message after which nothing more of a body is expected, on a path of
+/// this round trip.
+fn patience(body: &Assembler, round: Option<Duration>) -> Duration {
+    match body.end() {
+        None => PATIENCE,
+        Some(End { is_last: true }) => {
+            let (least, most) = REORDERING;
+            round.map_or(2 * least, |round| (round / 4).clamp(least, most))
+        }
+        Some(_) if body.is_at_its_end() => AT_ITS_END,
+        Some(_) => QUIET,
+    }
+}
+
 fn finish(state: &mut State, transfer: u16) {
-    if let Some(arriving) = state.arriving.remove(&transfer) {
-        let _ = arriving.done.send(arriving.assembler.finish());
+    state.arriving.remove(&transfer).into_iter().for_each(Arriving::finish);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(is_last: bool) -> Assembler {
+        let mut body = Assembler::new(TransferToken::default(), false);
+        body.control(Control::End(End { is_last }));
+        body
+    }
+
+    #[test]
+    fn an_end_behind_all_pieces_is_waited_for_no_longer_than_the_path_reorders() {
+        let millis = |number| Some(Duration::from_millis(number));
+        assert_eq!(patience(&Assembler::new(TransferToken::default(), false), millis(8)), PATIENCE);
+        assert_eq!(patience(&ended(false), millis(8)), QUIET);
+        for (round, waits) in [(8, 10), (100, 25), (2_000, 100)] {
+            assert_eq!(Some(patience(&ended(true), millis(round))), millis(waits));
+        }
+        assert!(patience(&ended(true), None) < AT_ITS_END);
     }
 }

@@ -14,7 +14,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
 use hyper::http::uri::Authority;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode, Version};
+use hyper::{Method, Request, Response, StatusCode, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
@@ -105,6 +105,7 @@ async fn connection<S: WebService>(
     let answer = service_fn(|request: Request<Incoming>| {
         let service = Arc::clone(&service);
         async move {
+            let is_head = request.method() == Method::HEAD;
             let line = format!("{} {} {:?}", request.method(), request.uri(), request.version());
             let reply = match host_of(&request) {
                 _ if head_len(&request) > HEAD => {
@@ -113,7 +114,7 @@ async fn connection<S: WebService>(
                 Ok(()) => service.answer(request, from).await,
                 Err(reason) => plain(StatusCode::BAD_REQUEST, reason),
             };
-            note(log, from, &line, &reply);
+            note(log, from, &line, is_head, &reply);
             Ok::<_, Infallible>(reply)
         }
     });
@@ -184,9 +185,10 @@ pub(crate) fn port_of(authority: &Authority) -> Result<Option<u16>, ()> {
     }
 }
 
-fn note(log: &AccessLog, from: SocketAddr, request: &str, reply: &Reply) {
+fn note(log: &AccessLog, from: SocketAddr, request: &str, is_head: bool, reply: &Reply) {
     let way = reply.extensions().get::<WayNote>().map_or("tcp", |note| note.0.as_str());
-    let length = reply.body().size_hint().exact();
+    // The reply to HEAD has the length of the file in its head, and no body.
+    let length = if is_head { Some(0) } else { reply.body().size_hint().exact() };
     let status = reply.status().as_u16();
     log.write(&Access { from: from.ip(), request, status, length, way });
 }

@@ -13,8 +13,7 @@ use indicatif::ProgressBar;
 use tokio::task::JoinSet;
 use windfall_files::Replacement;
 use windfall_web::{
-    Fetched, FetchedBody, FetchedFile, Fetcher, FetcherSettings, HeaderMap, Repair, StatusCode,
-    TypeList, Uri, Way,
+    Fetched, FetchedFile, Fetcher, FetcherSettings, HeaderMap, Repair, TypeList, Uri, Way,
 };
 
 use crate::exchange::SapTransport;
@@ -269,25 +268,14 @@ async fn fetch(
     let named = |error: CliError| CliError::new(format!("{url}: {error}"));
     let get = fetcher.follow(&url, &headers, &counter);
     let fetched = watched(get, &counter, &url, &bar).await;
-    let (found, fetched) = fetched.map_err(|error| named(error.into()))?;
-    let Fetched { head, mut body, fallback } = fetched;
-    // A part that was not asked for is not the file.
-    if !head.status.is_success() || head.status == StatusCode::PARTIAL_CONTENT {
-        return Err(named(CliError::new(format!("the server answers {}", head.status))));
-    }
-    let mut repaired = 0;
-    if let FetchedBody::Sap(body) = &mut body {
-        let again = fetcher.repair(repair, &found, (&headers, &head), body).await;
-        repaired = again.map_err(|error| named(error.into()))?;
-    }
-    let damage = match &body {
-        FetchedBody::Sap(body) => Some(body.damage.clone()),
-        FetchedBody::Tcp(_) => None,
-    };
-    let write = write(&mut body, &target, &counter);
+    let (found, mut fetched) = fetched.map_err(|error| named(error.into()))?;
+    let again = fetcher.mend(repair, &found, &headers, &mut fetched).await;
+    let repaired = again.map_err(|error| named(error.into()))?;
+    let damage = fetched.body.damage();
+    let write = write((&*fetcher, &found, &headers), &mut fetched, &target, &counter);
     let bytes = watched(write, &counter, &url, &bar).await.map_err(named)?;
-    let media_type = head.headers.get("content-type").and_then(|it| it.to_str().ok());
-    let media_type = media_type.unwrap_or_default().to_owned();
+    let repaired = repaired + fetched.body.repaired();
+    let (media_type, fallback) = (fetched.media_type(), fetched.fallback);
     let (seconds, file) = (began.elapsed().as_secs_f64(), target.display().to_string());
     Ok(FetchedFile { file, bytes, seconds, media_type, damage, repaired, fallback, url, found })
 }
@@ -311,13 +299,18 @@ async fn watched<T>(
     }
 }
 
-/// Writes a body as it comes; returns its length.
-async fn write(body: &mut FetchedBody, target: &Path, counter: &AtomicU64) -> Result<u64> {
+/// Writes a body from an address as it comes; returns its length.
+async fn write(
+    (fetcher, url, headers): (&Fetcher, &Uri, &HeaderMap),
+    fetched: &mut Fetched,
+    target: &Path,
+    counter: &AtomicU64,
+) -> Result<u64> {
     let cannot = |error: std::io::Error| cannot_write(target, &error);
     let is_stdout = target == Path::new("-");
     let mut file = (!is_stdout).then(|| Replacement::begin(target)).transpose().map_err(cannot)?;
     let mut length = 0;
-    while let Some(bytes) = body.next().await? {
+    while let Some(bytes) = fetcher.next(url, headers, fetched).await? {
         length += bytes.len() as u64;
         counter.store(length, Ordering::Relaxed);
         match &mut file {

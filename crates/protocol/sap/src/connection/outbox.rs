@@ -22,6 +22,8 @@ pub(super) struct Outbox {
     /// Approximate messages that were never sent, and their size in bytes.
     pub(super) approximate: VecDeque<Encoded>,
     pub(super) approximate_bytes: usize,
+    /// The size of all approximate messages that were ever queued.
+    pub(super) approximate_queued: u64,
     /// The newest approximate message is sent first, and the oldest are dropped.
     pub(super) newest_first: bool,
     /// The number of those that were dropped so.
@@ -94,9 +96,17 @@ impl Connection {
             numbers.1 = number.wrapping_add(1);
             self.remember(message, number);
             self.outbox.approximate_bytes += size;
+            self.outbox.approximate_queued += size as u64;
             self.outbox.approximate.extend(bodies);
         }
         Ok(())
+    }
+
+    /// Returns the bytes of approximate messages that were queued, and those of them that have left
+    /// the queue.
+    pub(crate) fn approximate_progress(&self) -> (u64, u64) {
+        let queued = self.outbox.approximate_queued;
+        (queued, queued - self.outbox.approximate_bytes as u64)
     }
 
     /// Encodes a message, in parts if it is longer than a datagram.

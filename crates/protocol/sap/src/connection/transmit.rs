@@ -181,6 +181,12 @@ impl Connection {
         Some(self.datagram(now, SapKind::Probe, body, Some(Load::Trial(size))))
     }
 
+    /// Notes that the interface does not carry `size`; returns whether that ends the search for the
+    /// path's size.
+    pub(crate) fn refuse_size(&mut self, size: usize) -> bool {
+        self.path.refuse(size)
+    }
+
     /// Returns whether the congestion window and the pacer permit `size` more bytes.
     fn may_send(&mut self, now: Instant, size: usize) -> bool {
         if !self.config.congestion_control || self.timeout_credit > 0 {

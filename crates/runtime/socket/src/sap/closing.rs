@@ -29,6 +29,24 @@ impl SapSocket {
         outcome.map_err(SapError::from)
     }
 
+    /// Waits until the approximate messages that were passed on before have been sent, whether they
+    /// arrive or not, so that a message sent afterwards is behind them on the path.
+    ///
+    /// # Errors
+    /// If the connection ends before, or the timeout expires.
+    pub fn wait_until_sent(&self) -> Result<(), SapError> {
+        let (queued, _) = self.core.lock().endpoint.approximate_progress(self.id);
+        let outcome = self.core.wait(self.deadline(), |state, _| {
+            let closed = state.connections.get(&self.id).and_then(|status| status.closed);
+            let (_, sent) = state.endpoint.approximate_progress(self.id);
+            match closed {
+                Some(reason) => Some(Err(reason)),
+                None => (sent >= queued).then_some(Ok(())),
+            }
+        })?;
+        outcome.map_err(SapError::from)
+    }
+
     //= S0.19
     /// Finishes this direction and waits until the peer has acknowledged everything.
     ///

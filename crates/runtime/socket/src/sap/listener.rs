@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use windfall_base::{Duration, Instant};
 use windfall_sap::CloseReason;
 
+use super::options::connect_from;
 use super::{SapOptions, SapSocket};
 use crate::driver::Handle;
 use crate::error::SapError;
@@ -55,6 +56,18 @@ impl SapListener {
     /// If the listener is closed, or the operating system reports an error.
     pub fn accept(&self) -> Result<(SapSocket, SocketAddr), SapError> {
         self.accept_until(None)
+    }
+
+    /// Connects to a peer from the listener's own port, with its options, so that many connections
+    /// take one descriptor. A closed port of the peer is only found out by its silence.
+    ///
+    /// # Errors
+    /// If the peer does not answer in time or refuses, or its address is of another family.
+    pub fn connect(&self, to: SocketAddr) -> Result<SapSocket, SapError> {
+        if to.port() == 0 || to.is_ipv4() != self.core.socket.local_addr().is_ipv4() {
+            return Err(SapError::Address(format!("{to} from {}", self.core.socket.local_addr())));
+        }
+        connect_from(self.core.clone(), to)
     }
 
     /// Accepts a connection without waiting, if there is one.

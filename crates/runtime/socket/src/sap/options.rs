@@ -77,21 +77,25 @@ impl SapOptions {
         let socket = self.bind(any)?;
         // Without a route the socket stays unconnected, and sending reports the error.
         let _ = socket.connect(to);
-        let core = self.start(socket, false)?;
-        let id = {
-            let mut state = core.lock();
-            let id = state.endpoint.connect(core.clock.now(), to);
-            state.connections.insert(id, Status::default());
-            core.flush(&mut state);
-            id
-        };
-        let socket = SapSocket::new(core, id, to);
-        let outcome = socket.core.wait(None, |state, _| match state.connections.get(&id) {
-            Some(status) if status.connected => Some(Ok(())),
-            Some(Status { closed: Some(reason), .. }) => Some(Err(*reason)),
-            Some(_) => None,
-            None => Some(Err(CloseReason::Closed)),
-        })?;
-        outcome.map(|()| socket).map_err(SapError::from)
+        connect_from(self.start(socket, false)?, to)
     }
+}
+
+/// Connects an endpoint to a peer, and waits until it has accepted.
+pub(super) fn connect_from(core: Handle, to: SocketAddr) -> Result<SapSocket, SapError> {
+    let id = {
+        let mut state = core.lock();
+        let id = state.endpoint.connect(core.clock.now(), to);
+        state.connections.insert(id, Status::default());
+        core.flush(&mut state);
+        id
+    };
+    let socket = SapSocket::new(core, id, to);
+    let outcome = socket.core.wait(None, |state, _| match state.connections.get(&id) {
+        Some(status) if status.connected => Some(Ok(())),
+        Some(Status { closed: Some(reason), .. }) => Some(Err(*reason)),
+        Some(_) => None,
+        None => Some(Err(CloseReason::Closed)),
+    })?;
+    outcome.map(|()| socket).map_err(SapError::from)
 }

@@ -1,5 +1,6 @@
 use std::thread;
 
+use bytes::Bytes;
 use windfall_sap::{Decision, Integrity, Message, MessageKind, SapConfig, SapSendError, SharedKey};
 
 use super::*;
@@ -34,6 +35,48 @@ fn the_mode_changes_from_message_to_message() {
     let texts: Vec<_> = got.iter().map(|it| &it.data[..]).collect();
     assert_eq!(texts, [&b"exact"[..], b"exact again", b"about"]);
     assert_eq!(got[2].integrity, Integrity::Intact);
+}
+
+#[test]
+fn a_message_after_the_wait_is_behind_all_that_were_sent_before() {
+    let (here, there) = pair(SapOptions::default());
+    let data = Bytes::from(vec![7; 1_000]);
+    let mode = Mode::Approximate { protected: 0 };
+    let messages = vec![Message { stream: 3, mode, data }; 2_000];
+    let sending = thread::spawn(move || {
+        here.send_messages(&messages).expect("room");
+        here.wait_until_sent().expect("open");
+        here.send(b"end").expect("room");
+        here
+    });
+    let mut pieces = 0;
+    loop {
+        let received = there.recv().expect("open").expect("not finished");
+        match received.kind {
+            MessageKind::Precise => break,
+            _ => pieces += 1,
+        }
+    }
+    // Whatever has not come by now was lost.
+    drop(sending.join().expect("no panic"));
+    there.set_timeout(Some(Duration::from_millis(50)));
+    while let Ok(Some(late)) = there.recv() {
+        panic!("message {} came after the end, {pieces} before", late.number);
+    }
+}
+
+#[test]
+fn a_listener_calls_from_its_own_port() {
+    let [here, there] = [(); 2].map(|()| SapListener::bind("127.0.0.1:0").expect("a free port"));
+    let at = there.local_addr().expect("bound");
+    for text in [&b"one"[..], b"another"] {
+        let calling = here.connect(at).expect("it listens");
+        let (called, from) = there.accept().expect("it connected");
+        assert_eq!(from, here.local_addr().expect("bound"));
+        calling.send(text).expect("sent");
+        assert_eq!(called.recv().expect("open").expect("not finished").data, text);
+    }
+    assert!(matches!(here.connect("[::1]:9".parse().expect("one")), Err(SapError::Address(_))));
 }
 
 //= S0.16

@@ -25,12 +25,19 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start<S: WebService>(make: impl FnOnce(SocketAddr) -> S) -> Self {
+        Self::logging(AccessLog::none(), make)
+    }
+
+    pub(crate) fn logging<S: WebService>(
+        log: AccessLog,
+        make: impl FnOnce(SocketAddr) -> S,
+    ) -> Self {
         let runtime = Runtime::new().expect("threads");
         let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
         let listener = listener.expect("a free port");
         let at = listener.local_addr().expect("bound");
         let service = Arc::new(make(at));
-        let log = Arc::new(AccessLog::none());
+        let log = Arc::new(log);
         let limits = ServerLimits::default();
         runtime.spawn(async move { serve(listener, service, limits, log).await });
         Self { at, runtime: Some(runtime) }
@@ -53,8 +60,12 @@ impl Drop for Running {
 }
 
 pub(crate) fn delivery() -> Arc<BodyDelivery> {
+    delivery_with(SapOptions::default())
+}
+
+pub(crate) fn delivery_with(options: SapOptions) -> Arc<BodyDelivery> {
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let settings = DeliverySettings { options: SapOptions::default(), listen };
+    let settings = DeliverySettings { options, listen };
     BodyDelivery::start(settings).expect("a free port")
 }
 
@@ -116,7 +127,16 @@ pub(crate) fn get(at: SocketAddr, path: &str, headers: &[&str]) -> Raw {
 
 /// A client that tolerates damage of these types.
 pub(crate) fn fetcher(types: &str, is_precise: bool, way: Way) -> Fetcher {
-    let (options, types) = (SapOptions::default(), types.parse().ok());
+    fetcher_with(SapOptions::default(), types, is_precise, way)
+}
+
+pub(crate) fn fetcher_with(
+    options: SapOptions,
+    types: &str,
+    is_precise: bool,
+    way: Way,
+) -> Fetcher {
+    let types = types.parse().ok();
     Fetcher::new(FetcherSettings { options, types, is_precise, way })
 }
 
@@ -135,6 +155,7 @@ pub(crate) async fn fetch(fetcher: &Fetcher, uri: &Uri) -> Got {
     let Fetched { head, mut body, fallback } = fetched.expect("a reply");
     let (over_sap, is_damaged) = match &body {
         FetchedBody::Sap(body) => (true, !body.damage.is_none()),
+        FetchedBody::Arriving(_) => (true, false),
         FetchedBody::Tcp(_) => (false, false),
     };
     let mut bytes = Vec::new();

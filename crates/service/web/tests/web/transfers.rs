@@ -6,10 +6,13 @@ use std::sync::Arc;
 
 use tokio::net::TcpSocket;
 use tokio::task::JoinSet;
+use windfall_socket::{SapOptions, SharedKey};
 use windfall_testkit::folder::Folder;
-use windfall_web::Way;
+use windfall_web::{KEYS_DIFFER, Site, Way};
 
-use crate::support::{fetch, fetcher, get, noise, put, run, site};
+use crate::support::{
+    Running, delivery_with, fetch, fetcher, fetcher_with, get, noise, put, run, site,
+};
 
 const WAYS: [Way; 2] = [Way::ServerCalls(0), Way::ClientOpens];
 
@@ -140,8 +143,7 @@ fn many_files_share_the_connection_that_the_client_opens() {
     let server = site(&folder);
     run(async {
         let client = Arc::new(fetcher("image/jpeg", true, Way::ClientOpens));
-        // The first one opens the connection, which the others find.
-        assert!(fetch(&client, &server.uri("/0.jpg")).await.over_sap);
+        // One of them opens the connection, which the others wait for.
         let sockets = udp_sockets();
         let mut fetches = JoinSet::new();
         for number in 0..files.len() {
@@ -153,8 +155,49 @@ fn many_files_share_the_connection_that_the_client_opens() {
             assert!(got.over_sap && got.bytes == files[number], "{number}: {:?}", got.fallback);
         }
         // Other tests of this process open and close theirs meanwhile.
-        assert!(udp_sockets() < sockets + files.len(), "{sockets}");
+        assert!(udp_sockets() < sockets + files.len() / 2, "{sockets}");
     });
+}
+
+#[test]
+fn bodies_that_the_server_calls_for_take_no_socket_each() {
+    let folder = Folder::new("web-recycled");
+    put(&folder, "a.jpg", &noise(20_000, 400));
+    let server = site(&folder);
+    run(async {
+        let client = fetcher("image/jpeg", true, Way::ServerCalls(0));
+        let (sockets, bodies) = (udp_sockets(), 300);
+        for number in 0..bodies {
+            let got = fetch(&client, &server.uri("/a.jpg")).await;
+            assert!(got.over_sap, "{number}: {:?}", got.fallback);
+        }
+        // Other tests of this process open and close theirs meanwhile.
+        assert!(udp_sockets() < sockets + bodies / 3, "{sockets}, {} now", udp_sockets());
+    });
+}
+
+#[test]
+fn different_keys_are_named_as_the_reason_for_tcp() {
+    let folder = Folder::new("web-keys");
+    let original = noise(20_000, 500);
+    put(&folder, "a.jpg", &original);
+    let with = |digit: &str| SapOptions {
+        key: Some(SharedKey::from_hex(&digit.repeat(64)).expect("a key")),
+        ..SapOptions::default()
+    };
+    let (none, one, other) = (SapOptions::default(), with("1"), with("2"));
+    for way in WAYS {
+        for (of_server, of_client) in [(one, other), (one, none), (none, one), (one, one)] {
+            let make = || Site::new(folder.path(), Some(delivery_with(of_server)));
+            let server = Running::start(|_| make().expect("a folder"));
+            let client = fetcher_with(of_client, "image/jpeg", false, way);
+            let got = run(fetch(&client, &server.uri("/a.jpg")));
+            let agree = of_server.key == of_client.key;
+            let reason = Some(KEYS_DIFFER).filter(|_| !agree);
+            assert_eq!((got.over_sap, got.fallback.as_deref()), (agree, reason), "{way:?}");
+            assert!(got.bytes == original, "{way:?}");
+        }
+    }
 }
 
 /// Returns the number of UDP sockets on loopback's ports of this network namespace.

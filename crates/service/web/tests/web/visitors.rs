@@ -1,11 +1,13 @@
 //! What a server does with requests of all kinds, and with clients that behave badly.
 
-use std::io::{Read as _, Write as _};
+use std::io::{Read as _, Write};
 use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
 
 use windfall_testkit::folder::Folder;
+use windfall_web::{AccessLog, Site};
 
-use crate::support::{LONG, get, noise, put, raw, site};
+use crate::support::{LONG, Running, delivery, get, noise, put, raw, site};
 
 #[test]
 fn files_come_whole_in_parts_and_not_again() {
@@ -146,6 +148,42 @@ fn a_client_that_has_closed_its_half_is_answered() {
     let mut reply = Vec::new();
     stream.read_to_end(&mut reply).expect("it ends");
     assert!(reply.ends_with(&original), "{} bytes", reply.len());
+}
+
+/// A log that the test reads.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("whole").extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn the_log_tells_the_bytes_that_were_sent() {
+    let folder = Folder::new("web-log");
+    put(&folder, "a", &noise(5_000, 9));
+    let lines = Lines::default();
+    let log = AccessLog::new(lines.clone());
+    let server =
+        Running::logging(log, |_| Site::new(folder.path(), Some(delivery())).expect("a folder"));
+    let close = format!("Host: {}\r\nConnection: close\r\n\r\n", server.at);
+    let head = raw(server.at, &format!("HEAD /a HTTP/1.1\r\n{close}"));
+    assert_eq!((head.header("content-length"), head.body.len()), (Some("5000"), 0));
+    assert_eq!(get(server.at, "/a", &[]).body.len(), 5_000);
+    assert_eq!(get(server.at, &format!("/{}", "b".repeat(20_000)), &[]).status(), 404);
+    let said = String::from_utf8(lines.0.lock().expect("whole").clone()).expect("text");
+    let said: Vec<&str> = said.lines().collect();
+    let [head, whole, long] = said[..] else { panic!("{said:?}") };
+    assert!(head.ends_with("\"HEAD /a HTTP/1.1\" 200 0 \"tcp\""), "{head}");
+    assert!(whole.ends_with("\"GET /a HTTP/1.1\" 200 5000 \"tcp\""), "{whole}");
+    assert!(long.contains("b...[cut, 20014 bytes]\" 404 "), "{long}");
 }
 
 /// The descriptors of this process.
