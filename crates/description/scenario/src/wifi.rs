@@ -25,6 +25,12 @@ settings! {
             value: "METRES", example: "12m", default: "5m",
             short: "Distance of the two ends of a wifi link, in m",
         }
+        /// Distance over time: seconds and metres of each point, with commas between them; before
+        /// the first one the distance
+        "walk" walk: Vec<[f64; 2]> {
+            value: "POINTS", example: "10 18,20 9", unset: "none",
+            detail: "In a scenario a list of lists, `[[10, 18], [20, 9]]`.",
+        }
         /// Power of every station, antenna gain included
         "power" power: Dbm [POWER] { value: "DBM", example: "10dBm", default: "15dBm" }
         /// Noise figure of the receivers, in dB

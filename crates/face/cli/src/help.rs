@@ -142,6 +142,12 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("track receive", &["windfall track receive --json"]),
     ("image send", &["windfall image send 10.77.0.2 --file picture.jpg"]),
     ("image receive", &["windfall image receive --out arrived.jpg"]),
+    ("camera send", &["windfall camera send 10.77.0.2 --over udplite --bit-rate 2Mbps"]),
+    ("camera receive", &["windfall camera receive --over udplite --deadline 50ms --json"]),
+    (
+        "camera compare",
+        &["windfall camera compare --link wifi-g --distance 13 --walk '5 60,10 13'"],
+    ),
     ("serve", &["windfall serve pictures", "windfall serve pictures --port 80 --log access.log"]),
     (
         "get",

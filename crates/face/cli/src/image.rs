@@ -1,11 +1,10 @@
 //! `windfall image`: a picture whose head arrives exactly and whose data may arrive damaged.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
 use windfall_base::Duration;
-use windfall_media::{Arrived, Decoded, Jpeg, Layout, Picture, landscape};
+use windfall_media::{Arrived, Jpeg, Layout, Picture, landscape};
+use windfall_transfer::ImageReport;
 
 use crate::exchange::{DestinationOptions, End, ListenOptions, Output, completed};
 use crate::exit::{CliError, Completion, Result};
@@ -98,14 +97,6 @@ impl Send {
     }
 }
 
-/// Datagrams and segments that arrived.
-#[derive(Default)]
-struct Count {
-    datagrams: usize,
-    of: usize,
-    segments: usize,
-}
-
 impl Receive {
     fn run(&self) -> Result {
         let original = read(self.compare.as_deref())?;
@@ -125,14 +116,10 @@ impl Receive {
         input::budget()?.take(layout.memory())?;
         let mut arrived = Arrived::new(layout.scan_len());
         let size = size as usize;
-        let mut count = Count {
-            of: layout.scan_len().div_ceil(size),
-            segments: layout.segments(),
-            datagrams: 0,
-        };
+        let (of, mut datagrams) = (layout.scan_len().div_ceil(size), 0);
         receiver.expect_records()?;
         while let Some((number, data)) = receiver.next(size)? {
-            count.datagrams += usize::from((number as usize) < count.of);
+            datagrams += usize::from((number as usize) < of);
             arrived.put((number as usize).saturating_mul(size), &data);
         }
         let decoded = layout.decode(&arrived)?;
@@ -142,43 +129,17 @@ impl Receive {
             let bytes = if is_pixmap { decoded.picture.to_ppm() } else { layout.to_file(&arrived) };
             output.write(&bytes)?;
         }
-        let completion = self.print(&count, &decoded, &original)?;
-        receiver.close();
-        Ok(completed(completion))
-    }
-
-    //= S0.38
-    fn print(&self, count: &Count, decoded: &Decoded, original: &Picture) -> Result {
         let picture = &decoded.picture;
-        let (psnr, ssim) = (picture.psnr(original), picture.ssim(original));
-        let mut out = std::io::stdout();
-        if self.on.json {
-            let report = json!({
-                "width": picture.width(), "height": picture.height(),
-                "datagrams": count.of, "arrived": count.datagrams,
-                "segments": count.segments, "unreadable": decoded.unreadable,
-                "psnr_db": psnr, "ssim": ssim,
-            });
-            out.write_all(json::line(json::IMAGE, report).as_bytes())?;
-            return Ok(Completion::Success);
-        }
-        writeln!(
-            out,
-            "{} × {} pixels; {} of {} datagrams arrived, {} of {} segments unreadable",
-            picture.width(),
-            picture.height(),
-            count.datagrams,
-            count.of,
-            decoded.unreadable,
-            count.segments
-        )?;
-        match psnr.zip(ssim) {
-            Some((psnr, ssim)) => {
-                writeln!(out, "against the original: PSNR {psnr:.1} dB, SSIM {ssim:.3}")?;
-            }
-            None => writeln!(out, "not compared: the original has another size; see --compare")?,
-        }
-        Ok(Completion::Success)
+        //= S0.38
+        let report = ImageReport {
+            size: (picture.width(), picture.height()),
+            datagrams: (of, datagrams),
+            segments: (layout.segments(), decoded.unreadable),
+            quality: (picture.psnr(&original), picture.ssim(&original)),
+        };
+        json::print(self.on.json, json::IMAGE, report.to_json(), &report.to_text())?;
+        receiver.close();
+        Ok(completed(Completion::Success))
     }
 }
 

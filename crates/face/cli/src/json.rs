@@ -4,8 +4,16 @@
 //!
 //! The number behind a name grows when a member changes its meaning or goes.
 
+use std::io::Write as _;
+
 use serde_json::Value;
 
+use crate::exit::Result;
+
+/// The outcome of `windfall camera receive`.
+pub(crate) const CAMERA: &str = "windfall-camera/1";
+/// The outcome of `windfall camera compare`.
+pub(crate) const CAMERA_COMPARISON: &str = "windfall-camera-comparison/1";
 /// The outcome of a connection of `windfall tcp`.
 pub(crate) const CONNECTION: &str = "windfall-connection/1";
 /// The findings of `windfall doctor`.
@@ -49,4 +57,10 @@ pub(crate) fn line(format: &str, mut object: Value) -> String {
         members.insert("format".to_owned(), format.into());
     }
     format!("{object}\n")
+}
+
+/// Prints a report: the line of its format, or its text.
+pub(crate) fn print(is_json: bool, format: &str, object: Value, text: &str) -> Result<()> {
+    let line = if is_json { line(format, object) } else { text.to_owned() };
+    Ok(std::io::stdout().write_all(line.as_bytes())?)
 }

@@ -5,6 +5,7 @@
 
 mod apply;
 mod bulk;
+mod camera;
 mod completions;
 mod control;
 mod demo;
@@ -81,6 +82,7 @@ enum Command {
     Stream(stream::Args),
     Track(track::Args),
     Image(image::Args),
+    Camera(camera::Args),
     Serve(web::serve::Args),
     Get(web::get::Args),
     Proxy(web::proxy::Args),
@@ -140,6 +142,7 @@ impl Command {
             Self::Stream(args) => stream::run(args),
             Self::Track(args) => track::run(args),
             Self::Image(args) => image::run(args),
+            Self::Camera(args) => camera::run(args),
             Self::Serve(args) => web::serve::run(args),
             Self::Get(args) => web::get::run(args),
             Self::Proxy(args) => web::proxy::run(args),
@@ -163,7 +166,7 @@ impl Command {
             Self::Run(_) | Self::Exec(_) | Self::Udplite(_) | Self::Link(_) => exit::WRAPPER_FAILED,
             Self::Tcp(args) if args.is_wrapper() => exit::WRAPPER_FAILED,
             Self::Stream(_) | Self::Track(_) | Self::Image(_) => exit::FAILED,
-            Self::Get(_) | Self::Video(_) => exit::FAILED,
+            Self::Get(_) | Self::Video(_) | Self::Camera(_) => exit::FAILED,
             _ => exit::CANNOT_RUN,
         }
     }

@@ -1,14 +1,10 @@
 //! `windfall stream`: datagrams whose every bit the receiver knows (S0.32, S0.33).
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
-use serde_json::json;
 use windfall_apps::streamer::{Comparison, StreamPlan};
-use windfall_base::{Duration, Seed};
-use windfall_channel_trace::ErrorTrace;
-use windfall_channel_trace::error_trace::{Fault, TraceHeader};
-use windfall_transfer::{ArrivalTimes, check_protected};
+use windfall_base::Duration;
+use windfall_transfer::{ArrivalTimes, StreamReport, check_protected};
 
 use crate::exchange::{DestinationOptions, End, ListenOptions, Output, completed};
 use crate::exit::{CliError, Completion, Result};
@@ -93,86 +89,13 @@ impl Receive {
             comparison.take(number, &data);
             budget.check(comparison.memory())?;
         }
+        let (comparison, arrivals) = (&comparison, &arrivals);
+        let report = StreamReport { plan, comparison, arrivals, suspect: receiver.suspect() };
         if let Some(output) = output {
-            output.write(trace(plan, &comparison).to_text().as_bytes())?;
+            output.write(report.trace(command_line()).to_text().as_bytes())?;
         }
-        let completion = self.print(plan, &comparison, (&arrivals, receiver.suspect()))?;
+        json::print(self.on.json, json::STREAM, report.to_json(), &report.to_text())?;
         receiver.close();
-        Ok(completed(completion))
+        Ok(completed(Completion::Success))
     }
-
-    fn print(
-        &self,
-        plan: StreamPlan,
-        comparison: &Comparison,
-        how: (&ArrivalTimes, u64),
-    ) -> Result {
-        let (arrivals, suspect) = how;
-        let figures = comparison.figures();
-        let mut out = std::io::stdout();
-        let (gap, variance) = arrivals.interarrival().unzip();
-        let of_arrivals = |share: f64| (figures.arrived > 0).then_some(share);
-        let of_damaged = |share: f64| (figures.damaged > 0).then_some(share);
-        if self.on.json {
-            let report = json!({
-                "seed": plan.seed, "size": plan.size,
-                "sent": figures.sent, "arrived": figures.arrived, "lost": figures.lost,
-                "damaged": figures.damaged, "suspect": suspect,
-                "reordered": figures.reordered,
-                "duplicates": figures.repeated, "unknown": figures.foreign,
-                "bit_errors": figures.wrong_bits,
-                "bit_error_rate": of_arrivals(figures.bit_error_rate),
-                "bit_error_rate_damaged": of_damaged(figures.bit_error_rate_damaged),
-                "correct_bits": of_arrivals(figures.correct_bits),
-                "loss": figures.loss, "loss_or_damage": figures.loss_or_damage,
-                "seconds": arrivals.seconds(),
-                "gap_mean_seconds": gap, "gap_variance_square_seconds": variance,
-            });
-            out.write_all(json::line(json::STREAM, report).as_bytes())?;
-            return Ok(Completion::Success);
-        }
-        writeln!(
-            out,
-            "{} of {} datagrams arrived in {:.3} s, {} of them damaged, {} out of order",
-            figures.arrived,
-            figures.sent,
-            arrivals.seconds(),
-            figures.damaged,
-            figures.reordered
-        )?;
-        if let Some(rate) = of_arrivals(figures.bit_error_rate) {
-            write!(out, "bit error rate {rate:.3e}")?;
-            if let Some(rate) = of_damaged(figures.bit_error_rate_damaged) {
-                write!(out, ", in damaged datagrams {rate:.3e}")?;
-            }
-            writeln!(out, "; {:.4} % of the bits are correct", 100.0 * figures.correct_bits)?;
-        }
-        writeln!(
-            out,
-            "lost {:.4} %, lost or damaged {:.4} %",
-            100.0 * figures.loss,
-            100.0 * figures.loss_or_damage
-        )?;
-        Ok(Completion::Success)
-    }
-}
-
-/// Returns the outcome of each datagram as an error trace.
-fn trace(plan: StreamPlan, comparison: &Comparison) -> ErrorTrace {
-    let mut trace = ErrorTrace::new(TraceHeader {
-        seed: Some(Seed(plan.seed.into())),
-        frame_length: Some(plan.size),
-        workload: command_line(),
-        ..TraceHeader::default()
-    });
-    for fate in comparison.fates() {
-        match fate {
-            None => trace.push(Fault::Lost, 1),
-            Some([]) => trace.push_ok(1),
-            Some(bits) => {
-                trace.push(Fault::Damaged { truncated: None, inverted: bits.into() }, 1);
-            }
-        }
-    }
-    trace
 }

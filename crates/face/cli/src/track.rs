@@ -3,11 +3,10 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
-use serde_json::json;
 use windfall_apps::tracker::{SPRINT, TrackPoint, Tracker, mean_speed, walk};
 use windfall_base::Duration;
 use windfall_transfer::track::{TrackPlan, read_gpx};
-use windfall_transfer::{ArrivalTimes, check_protected};
+use windfall_transfer::{ArrivalTimes, TrackReport, check_protected};
 
 use crate::exchange::{DestinationOptions, End, ListenOptions, completed};
 use crate::exit::{CliError, Completion, Result};
@@ -117,35 +116,10 @@ impl Receive {
         if is_live {
             let _ = writeln!(std::io::stderr());
         }
-        let completion = self.print(&tracker, (count, arrived, speed), &arrivals)?;
+        let (tracker, arrivals) = (&tracker, &arrivals);
+        let report = TrackReport { points: count, arrived, speed, tracker, arrivals };
+        json::print(self.on.json, json::TRACK, report.to_json(), &report.to_text())?;
         receiver.close();
-        Ok(completed(completion))
-    }
-
-    fn print(&self, tracker: &Tracker, counts: (u32, u64, f64), arrivals: &ArrivalTimes) -> Result {
-        let (count, arrived, speed) = counts;
-        let mean = tracker.mean();
-        // Of a walker who stands there is no share.
-        let error = mean.map(|mean| (mean - speed).abs() / speed).filter(|it| it.is_finite());
-        let (gap, variance) = arrivals.interarrival().unzip();
-        let mut out = std::io::stdout();
-        if self.on.json {
-            let report = json!({
-                "points": count, "arrived": arrived, "taken": tracker.taken,
-                "implausible": tracker.implausible, "mean_speed_mps": mean,
-                "true_speed_mps": speed, "error": error, "seconds": arrivals.seconds(),
-                "gap_mean_seconds": gap, "gap_variance_square_seconds": variance,
-            });
-            out.write_all(json::line(json::TRACK, report).as_bytes())?;
-            return Ok(Completion::Success);
-        }
-        writeln!(out, "{arrived} of {count} points, {} implausible", tracker.implausible)?;
-        let Some(mean) = mean else {
-            writeln!(out, "too few points for a speed")?;
-            return Ok(Completion::Success);
-        };
-        let off = error.map(|error| format!(": {:.2} % off", 100.0 * error)).unwrap_or_default();
-        writeln!(out, "mean speed {mean:.3} m/s, in truth {speed:.3} m/s{off}")?;
-        Ok(Completion::Success)
+        Ok(completed(Completion::Success))
     }
 }

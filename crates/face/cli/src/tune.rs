@@ -128,12 +128,8 @@ pub(crate) fn run(args: &Args) -> Result {
     });
     spinner.finish_and_clear();
     let advice = advice.map_err(|error| CliError::usage(error.to_string()))?;
-    let text = if args.json {
-        json::line(json::TUNE, serde_json::to_value(&advice)?)
-    } else {
-        advice.to_text()
-    };
-    std::io::stdout().write_all(text.as_bytes())?;
+    let object = serde_json::to_value(&advice)?;
+    json::print(args.json, json::TUNE, object, &advice.to_text())?;
     Ok(Completion::Success)
 }
 

@@ -1,6 +1,5 @@
 //! `windfall video`: video in RTP over UDP or UDP-Lite, in real time.
 
-use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
@@ -315,12 +314,8 @@ impl Receive {
                 sheet.write(clip_sheet("windfall video", format, &clips)?.as_bytes())?;
             }
         }
-        let text = if self.json {
-            json::line(json::VIDEO, serde_json::to_value(&received.report)?)
-        } else {
-            received.report.to_text()
-        };
-        std::io::stdout().write_all(text.as_bytes())?;
+        let object = serde_json::to_value(&received.report)?;
+        json::print(self.json, json::VIDEO, object, &received.report.to_text())?;
         Ok(completed(Completion::Success))
     }
 }

@@ -1,6 +1,5 @@
 //! `windfall wsim`: video over a trace of damaged radio blocks, as paper 001 simulates it.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use windfall_base::Seed;
@@ -101,12 +100,8 @@ pub(crate) fn run(args: &Args) -> Result {
             write(&folder.join("sheet.svg"), sheet.as_bytes())?;
         }
     }
-    let text = if args.json {
-        json::line(json::WSIM, serde_json::to_value(&comparison)?)
-    } else {
-        comparison.to_text()
-    };
-    std::io::stdout().write_all(text.as_bytes())?;
+    let object = serde_json::to_value(&comparison)?;
+    json::print(args.json, json::WSIM, object, &comparison.to_text())?;
     Ok(Completion::Success)
 }
 

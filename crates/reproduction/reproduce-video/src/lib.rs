@@ -4,13 +4,15 @@
 //!
 //! All of them run in simulated time over the layers that users have: RTP, UDP or UDP-Lite, IP,
 //! PPP, RLP or the transparent service, and the air of `--environment gsm-*`. [`FIGURES`] lists
-//! them.
+//! them. [`comparison`] sends a camera's stream across `windfall run` in real time, by each scheme
+//! of error control.
 
 mod buffer;
 mod camera;
 mod channels;
 mod clip;
 mod combination;
+pub mod comparison;
 mod fig13;
 mod fig14;
 mod fig15;

@@ -7,6 +7,7 @@
 //!
 //! The headers and the messages are specified in `docs/web.md`.
 
+mod address;
 mod arriving;
 mod assembly;
 mod calls;
@@ -37,6 +38,7 @@ mod site;
 mod small;
 mod timely;
 
+pub use address::{file_name, parse_address};
 pub use arriving::ArrivingBody;
 pub use assembly::{BodyDamage, DeliveredBody};
 pub use delivery::{BodyDelivery, DeliverySettings};

@@ -1,6 +1,10 @@
 //! Codes across packets in whole simulations, on every link that has them.
 
-use windfall_tests::run::{UPLINK, pair, run};
+use std::net::Ipv4Addr;
+
+use windfall_base::{Duration, Frame, Input, Instant, Node as _, Port, RxVector, Seed};
+use windfall_network::Network;
+use windfall_tests::run::{UPLINK, pair, run, topology};
 
 const EXAMPLE: &str = include_str!("../../../../scenarios/examples/code-across-packets.toml");
 
@@ -77,5 +81,75 @@ fn a_code_helps_at_the_edge_of_a_radio_without_retransmission() {
     for code in ["8/12", "window:32:50%:60ms"] {
         let (coded, repaired) = whole(&format!("{radio}\nfec = \"{code}\""));
         assert!(coded > alone && repaired > 20, "{code}: {coded} instead of {alone}, {repaired}");
+    }
+}
+
+/// Packets of 500 bytes from the first station to an address, one each millisecond: of each that
+/// arrived at one of the others the port, when it was sent, when it came, and its bytes.
+type Arrivals = Vec<(Port, Instant, Instant, Vec<u8>)>;
+
+const STEP: Duration = Duration::from_millis(1);
+
+/// A packet of IP with a number in it.
+fn packet(number: u32, to: Ipv4Addr) -> Vec<u8> {
+    let mut bytes = vec![0x45, 0, 500_u16.to_be_bytes()[0], 500_u16.to_be_bytes()[1]];
+    bytes.extend([0, 0, 0, 0, 64, 17, 0, 0, 10, 77, 0, 1]);
+    bytes.extend(to.octets());
+    let sum = bytes.chunks(2).map(|it| u32::from(it[0]) << 8 | u32::from(it[1])).sum::<u32>();
+    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    bytes[10..12].copy_from_slice(&sum.to_be_bytes());
+    bytes.extend(number.to_be_bytes());
+    bytes.extend((24..500).map(|at| (u64::from(number) * 31 + at) as u8));
+    bytes
+}
+
+/// Carries 1000 packets over the link of a scenario without hosts.
+fn carry(text: &str, to: Ipv4Addr, seed: u64) -> Arrivals {
+    let network = Network::build(&topology(text).network, Seed(seed));
+    let mut network = network.expect("a network");
+    let (mut arrivals, mut sent, mut now) = (Vec::new(), 0, Instant::START);
+    let due = |number: u32| Instant::START + STEP * u64::from(number);
+    loop {
+        while sent < 1_000 && due(sent) <= now {
+            let frame = Frame::packet(packet(sent, to));
+            network.handle_input(now, Port(0), Input::Frame(frame, RxVector::wired(now)));
+            sent += 1;
+        }
+        network.handle_timeout(now);
+        while let Some((port, outgoing)) = network.poll_transmit(now) {
+            let bytes = outgoing.frame.to_vec();
+            let number = u32::from_be_bytes(bytes[20..24].try_into().expect("four bytes"));
+            arrivals.push((port, due(number), now, bytes));
+        }
+        let next = (sent < 1_000).then(|| due(sent));
+        let Some(next) = next.into_iter().chain(network.next_event()).min() else { break };
+        now = next.max(now);
+    }
+    arrivals
+}
+
+/// Whatever is lost or damaged, no packet waits longer than the delay of the code, counted from the
+/// first later frame that arrives.
+#[test]
+fn no_packet_waits_longer_than_the_delay_of_its_code() {
+    let far = Ipv4Addr::new(10, 77, 0, 2);
+    for (code, bound) in [
+        ("8/12:40ms", 40),
+        ("window:32:25%:40ms", 40),
+        ("window:16:50%:15ms", 15),
+        ("8/12:200ms,interleave:4", 200),
+    ] {
+        for air in ["loss = \"30%\"", "gemodel = \"6% 40%\"", "ber = 1e-3"] {
+            let link = format!("rate = \"20Mbps\"\ndelay = \"5ms\"\n{air}\nfec = \"{code}\"");
+            let arrivals = carry(&pair(10, &link, ""), far, 7);
+            assert!(arrivals.len() > 500, "{code}, {air}: {} arrived", arrivals.len());
+            let waits = arrivals.iter().map(|(_, sent, at, _)| *at - *sent);
+            let longest = waits.max().unwrap_or_default();
+            // 5 ms of the link, and as long as up to 16 frames in a row are lost.
+            let most = Duration::from_millis(bound + 5) + STEP * 16;
+            assert!(longest <= most, "{code}, {air}: {longest} for {most}");
+            // Losses make packets wait for the repairs, so that there is something to bound.
+            assert!(longest > Duration::from_millis(10), "{code}, {air}: {longest}");
+        }
     }
 }

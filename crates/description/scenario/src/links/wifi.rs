@@ -210,7 +210,7 @@ fn medium(link: &Link, phy: Phy, stations: &[&Station]) -> Result<RadioConfig, F
         let own = station.radio.clone().unwrap_or_default();
         let default = RadioStation::at(Position::default());
         Ok(RadioStation {
-            track: track(place, stations.len(), &own, radio.distance.value(), station)?,
+            track: track((place, stations.len()), &own, radio, station)?,
             address: Some(address(place)),
             power: own.power.value().or(radio.power.value()).unwrap_or(default.power),
             noise_figure: radio.noise_figure.value().unwrap_or(default.noise_figure),
@@ -250,50 +250,46 @@ fn delay_spread(radio: &Radio) -> Result<Option<Duration>, Fault> {
 /// Refuses numbers that no wall has.
 fn check_walls(radio: &Radio) -> Result<(), Fault> {
     let Some(walls) = &radio.walls else { return Ok(()) };
-    let is_bad = |wall: &&[f64; 5]| wall.iter().any(|n| !n.is_finite()) || wall[4] < 0.0;
-    match walls.get_ref().iter().find(is_bad) {
-        Some(wall) => {
-            let message =
-                format!("a wall is [x, y, x, y, loss] with a loss of 0 dB or more: {wall:?}");
-            Err(Fault::at(walls.span(), message))
-        }
-        None => Ok(()),
-    }
+    let bad = walls.get_ref().iter().find(|wall| wall[4] < 0.0);
+    bad.map_or(Ok(()), |wall| {
+        let form = "a wall is [x, y, x, y, loss] with a loss of 0 dB or more";
+        Err(Fault::at(walls.span(), format!("{form}: {wall:?}")))
+    })
 }
 
 fn wall(&[x, y, to_x, to_y, loss]: &[f64; 5]) -> Wall {
     Wall { from: Position::new(x, y), to: Position::new(to_x, to_y), loss }
 }
 
-/// The track of the station of a place: its own, or on a circle around the first one.
+/// The track of the station of a place: its own, or from the first one outwards, in a direction of
+/// its own.
 fn track(
-    place: usize,
-    stations: usize,
+    (place, stations): (usize, usize),
     own: &StationRadio,
-    distance: Option<Metres>,
+    radio: &Radio,
     station: &Station,
 ) -> Result<Track, Fault> {
-    let fault = |message: &str| Fault::at(station.name.span(), message.to_owned());
+    let walked = |points: Vec<(f64, Position)>| {
+        let begins = points.first().is_some_and(|(t, _)| *t >= 0.0);
+        let at = |(t, place)| (Instant::START + Duration::from_secs_f64(t), place);
+        let walk = Track::walk(points.into_iter().map(at).collect()).filter(|_| begins);
+        let message = "the points of a walk must be in the order of time, from 0 s on";
+        walk.ok_or_else(|| Fault::at(station.name.span(), message))
+    };
     if let Some(walk) = own.walk.value().filter(|walk| !walk.is_empty()) {
-        let point = |&[t, x, y]: &[f64; 3]| {
-            (Instant::START + Duration::from_secs_f64(t), Position::new(x, y))
-        };
-        if walk.iter().any(|[t, ..]| !(0.0..=1e9).contains(t)) {
-            return Err(fault("a walk has a point at no time: write seconds from 0, [t, x, y]"));
-        }
-        let walk = Track::walk(walk.iter().map(point).collect());
-        return walk.ok_or_else(|| fault("the points of a walk must be in the order of time"));
+        return walked(walk.iter().map(|&[t, x, y]| (t, Position::new(x, y))).collect());
     }
-    if let Some([x, y]) = own.position.value() {
-        if !(x.is_finite() && y.is_finite()) {
-            return Err(fault("a position must be two numbers of metres, such as [8.0, 0.0]"));
-        }
-        return Ok(Track::fixed(Position::new(x, y)));
+    let own = own.position.value().map(|[x, y]| Position::new(x, y));
+    if let Some(position) = own.or((place == 0).then(Position::default)) {
+        return Ok(Track::fixed(position));
     }
-    let Metres(metres) = distance.unwrap_or(DEFAULT_DISTANCE);
-    let turn = core::f64::consts::TAU * (place.max(1) - 1) as f64 / (stations.max(2) - 1) as f64;
-    let metres = if place == 0 { 0.0 } else { metres };
-    Ok(Track::fixed(Position::new(metres * turn.cos(), metres * turn.sin())))
+    let turn = core::f64::consts::TAU * (place - 1) as f64 / (stations.max(2) - 1) as f64;
+    let at = |metres: f64| Position::new(metres * turn.cos(), metres * turn.sin());
+    let Metres(metres) = radio.distance.value().unwrap_or(DEFAULT_DISTANCE);
+    let walk = radio.walk.value().unwrap_or_default();
+    let start = walk.first().is_none_or(|[t, _]| *t > 0.0).then(|| (0.0, at(metres)));
+    let points = start.into_iter().chain(walk.iter().map(|&[t, m]| (t, at(m))));
+    walked(points.collect())
 }
 
 /// Refuses an air on which no station could ever hear another.

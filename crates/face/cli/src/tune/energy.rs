@@ -1,6 +1,5 @@
 //! `windfall tune` for energy: the settings that cost a scenario the least.
 
-use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
@@ -107,12 +106,8 @@ pub(super) fn run(
         let text = best.to_toml();
         windfall_files::replace(path, text.as_bytes()).map_err(|error| cannot(path, &error))?;
     }
-    let text = if as_json {
-        json::line(json::ENERGY_TUNE, serde_json::to_value(&advice)?)
-    } else {
-        advice.to_text()
-    };
-    std::io::stdout().write_all(text.as_bytes())?;
+    let object = serde_json::to_value(&advice)?;
+    json::print(as_json, json::ENERGY_TUNE, object, &advice.to_text())?;
     Ok(Completion::Success)
 }
 

@@ -1,9 +1,7 @@
 //! `windfall get`: files over HTTP, their bodies over SAP where that is asked for.
 #![expect(clippy::disallowed_methods, reason = "transfers are timed")]
 
-use std::ffi::OsString;
 use std::io::Write as _;
-use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,8 +25,6 @@ use crate::{json, progress};
 const AT_ONCE: usize = 64;
 /// The time between two movements of the progress bar.
 const TICK: Duration = Duration::from_millis(100);
-/// The name of a file whose address ends in a slash.
-const INDEX: &str = "index.html";
 
 /// Fetch files over HTTP, approximately where damage is tolerated
 ///
@@ -36,7 +32,7 @@ const INDEX: &str = "index.html";
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Addresses of the files, such as http://HOST:PORT/PATH
-    #[arg(required = true, value_parser = address)]
+    #[arg(required = true, value_parser = windfall_web::parse_address)]
     urls: Vec<Uri>,
     /// Write the file here; - is the standard output [default: the name in the address]
     #[arg(short, long, value_name = "FILE")]
@@ -130,36 +126,6 @@ pub(crate) fn run(args: &Args) -> Result {
     })
 }
 
-/// Returns the name of the file at an address, with escapes as what they stand for, unless that
-/// would be a path.
-fn name_in(url: &Uri) -> PathBuf {
-    let escaped = url.path().rsplit('/').next().unwrap_or_default();
-    let name: Vec<u8> = percent_encoding::percent_decode_str(escaped).collect();
-    let name = if name.contains(&b'/') || name.contains(&0) { escaped.into() } else { name };
-    let name = if [&b""[..], b".", b".."].contains(&name.as_slice()) { INDEX.into() } else { name };
-    OsString::from_vec(name).into()
-}
-
-/// Reads an address of HTTP.
-fn address(text: &str) -> std::result::Result<Uri, String> {
-    let Some((scheme, _)) = text.split_once("://") else {
-        return Err(format!("an address begins with its scheme: http://{text}"));
-    };
-    if scheme.eq_ignore_ascii_case("https") {
-        return Err(
-            "https is encrypted between the server and a browser, and does not travel over \
-                    SAP: fetch it with another program, or by http"
-                .to_owned(),
-        );
-    }
-    if !scheme.eq_ignore_ascii_case("http") {
-        return Err(format!("{scheme} is no scheme that windfall speaks: http"));
-    }
-    let uri: Uri = text.parse().map_err(|error| format!("{error}"))?;
-    windfall_web::check_authority(&uri).map_err(|error| error.to_string())?;
-    Ok(uri)
-}
-
 impl Args {
     /// Refuses options of SAP where nothing is asked for over it.
     fn check_options(&self) -> Result<()> {
@@ -237,7 +203,7 @@ impl Args {
     }
 
     fn target(&self, url: &Uri) -> PathBuf {
-        self.output.clone().unwrap_or_else(|| name_in(url))
+        self.output.clone().unwrap_or_else(|| PathBuf::from(windfall_web::file_name(url)))
     }
 
     fn tell(&self, outcome: &FetchedFile) -> Result<()> {

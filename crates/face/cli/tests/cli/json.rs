@@ -256,6 +256,9 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
     for command in ["stream", "track", "image"] {
         page.check(&exchange(&[], command, "sap", &["--interval", "100us"]));
     }
+    for over in ["udp", "udplite", "sap"] {
+        page.check(&exchange(&[], "camera", over, &["--time", "200ms", "--bit-rate", "500kbps"]));
+    }
     for line in folder.fetched() {
         page.check(&line);
     }

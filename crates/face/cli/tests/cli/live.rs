@@ -9,6 +9,7 @@
 
 mod apply;
 mod browser;
+mod camera;
 mod coding;
 mod control;
 mod damage;

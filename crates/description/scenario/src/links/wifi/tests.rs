@@ -85,6 +85,29 @@ fn a_link_that_says_little_is_54_mbps_in_an_office() {
     assert!(behind.iter().any(|block| block.contains(&std::net::IpAddr::from([10, 77, 0, 2]))));
 }
 
+#[test]
+fn a_link_that_says_how_its_ends_walk_begins_at_its_distance() {
+    let topology = link("radio.distance = \"13m\"\nradio.walk = [[10, 23], [20, 3]]").unwrap();
+    let metres = |seconds: f64| {
+        let at = Instant::START + Duration::from_secs_f64(seconds);
+        let [near, far] = [0, 1].map(|place| air(&topology).stations[place].track.at(at));
+        near.distance(far)
+    };
+    let expected = [13.0, 18.0, 23.0, 13.0, 3.0, 3.0];
+    for (at, expected) in [0.0, 5.0, 10.0, 15.0, 20.0, 99.0].into_iter().zip(expected) {
+        assert!((metres(at) - expected).abs() < 1e-9, "{} m after {at} s", metres(at));
+    }
+    let at_once = link("radio.distance = \"13m\"\nradio.walk = [[0, 5], [1, 6]]").unwrap();
+    let start = air(&at_once).stations[1].track.at(Instant::START);
+    assert!((start.x - 5.0).abs() < 1e-9);
+    for (keys, said) in
+        [("[[10, 1], [5, 2]]", "in the order of time"), ("[[-1, 1]]", "seconds from 0")]
+    {
+        let refused = link(&format!("radio.walk = {keys}")).unwrap_err();
+        assert!(refused.contains(said), "{keys}: {refused}");
+    }
+}
+
 //= S3.33
 #[test]
 fn flows_share_an_80211_link_and_leave_partly_covered_datagrams_approximate() {

@@ -27,6 +27,10 @@ fn what_real_time_adds_is_on_the_page_too() {
     page.check(&record);
     page.check(&serde_json::from_slice(&summary).expect("JSON"));
     page.check(&summary_with_drops());
+    page.check(&crate::live::camera::compared(
+        "--rate 10Mbps --loss 20% --scheme blocks --time 200ms",
+        &folder,
+    ));
     page.assert_all_seen(true);
 }
 

@@ -1,0 +1,83 @@
+//! `windfall camera compare`: the stream across `windfall run`, once by each scheme.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use windfall_base::Duration;
+use windfall_experiment::page;
+use windfall_reproduce_video::comparison::{CameraComparison, CameraScheme};
+use windfall_scenario::{RunSettings, Settings as _};
+
+use super::StreamOptions;
+use crate::exit::{Completion, Result};
+use crate::options::LinkOptions;
+use crate::record::command_line;
+use crate::reproduce::write_all;
+use crate::usage::whole;
+use crate::{VERSION, json, progress};
+
+/// Send the stream across `windfall run` by each scheme of error control: a table and a page
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit codes: 0 every stream was sent, 1 one could not be.")]
+pub(crate) struct Args {
+    /// Scheme to compare, may be given several times: none, arq, combine, increments, blocks,
+    /// window, blocks-damaged, bare or sap, or one of your own, 'mine=udplite --fec 4/8'
+    /// [default: all that the link has]
+    #[arg(long = "scheme", value_name = "SCHEME", value_parser = CameraScheme::parse,
+          help_heading = "Comparison")]
+    schemes: Vec<CameraScheme>,
+    /// Number of seeds, from that of the run on
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Comparison",
+          value_parser = whole(1..=1_000_u32))]
+    seeds: u32,
+    /// Age from which on a datagram is of no use; a bare number is in ms
+    #[arg(long, value_name = "TIME", default_value = "100ms", help_heading = "Comparison")]
+    deadline: Duration,
+    /// Write the page, charts and values into this directory
+    #[arg(long, value_name = "DIR", default_value = "out/camera", help_heading = "Comparison")]
+    out: PathBuf,
+    /// Start from this scenario, which has two stations called near and far
+    #[arg(long, value_name = "FILE", help_heading = "Scenario")]
+    scenario: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long, help_heading = "Comparison")]
+    json: bool,
+    #[command(flatten)]
+    stream: StreamOptions,
+    #[command(flatten)]
+    link: LinkOptions,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let loaded = args.link.load(args.scenario.as_deref(), &RunSettings::unset())?;
+    let scenario = loaded.generated()?;
+    if args.link.generate {
+        std::io::stdout().write_all(scenario.as_bytes())?;
+        return Ok(Completion::Success);
+    }
+    let all = if args.schemes.is_empty() { CameraScheme::all() } else { args.schemes.clone() };
+    let comparison = CameraComparison {
+        program: std::env::current_exe()?,
+        scenario,
+        plan: args.stream.plan()?,
+        deadline: args.deadline,
+        schemes: all,
+        seeds: (loaded.seed(), args.seeds),
+        command: command_line(),
+        version: VERSION.to_owned(),
+    };
+    let bar = progress::spinner()?;
+    let compared = comparison.run(&|message| {
+        bar.set_message(message.to_owned());
+        bar.tick();
+    })?;
+    bar.finish_and_clear();
+    let findings = [compared.finding()];
+    let title = "Windfall: a camera's stream by scheme of error control";
+    write_all(&args.out, &page::render(title, &findings), &findings)?;
+    let page = args.out.join("index.html").display().to_string();
+    let (mut value, table) = (compared.to_json(), compared.table().to_text());
+    value["page"] = page.as_str().into();
+    json::print(args.json, json::CAMERA_COMPARISON, value, &format!("{table}\n{page}\n"))?;
+    Ok(Completion::Success)
+}

@@ -1,0 +1,188 @@
+//! One stream across `windfall run`, in real time.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use windfall_base::Seed;
+use windfall_camera::CameraPlan;
+use windfall_experiment::ExperimentError;
+
+use super::{CameraComparison, CameraScheme};
+
+/// The time limit of a run beside its stream.
+const RUN_LIMIT: Duration = Duration::from_secs(60);
+/// The interval at which a run is looked at.
+const TICK: Duration = Duration::from_millis(50);
+/// The port of the receiver.
+const PORT: &str = "5004";
+
+/// The measurements of one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemeRun {
+    /// The seed of the run.
+    pub seed: Seed,
+    /// The report of the receiver; null if nothing arrived.
+    pub report: Value,
+    /// The share of the stream's time for which the sender's device was sending, if it says so.
+    pub busy: Option<f64>,
+    /// The share of packets that the machine carried too late.
+    pub disturbed: f64,
+}
+
+impl SchemeRun {
+    /// Returns a number of the report; `None` if nothing arrived.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.report[name].as_f64()
+    }
+}
+
+/// Returns why the link does not have a scheme; `None` if it has it.
+///
+/// # Errors
+/// If the program does not start.
+pub(super) fn refusal(
+    program: &Path,
+    scenario: &Path,
+    scheme: &CameraScheme,
+) -> Result<Option<String>, ExperimentError> {
+    let mut command = Command::new(program);
+    command.arg("run").arg("--scenario").arg(scenario).args(&scheme.options).arg("--generate");
+    let output = watched(command, &shown(scheme), RUN_LIMIT)?;
+    Ok((!output.status.success()).then(|| last_words(&output)))
+}
+
+/// Sends the stream once.
+///
+/// # Errors
+/// If the run fails; that nothing arrives is no error.
+pub(super) fn once(
+    comparison: &CameraComparison,
+    (scheme, seed): (&CameraScheme, Seed),
+    (scratch, scenario): (&Path, &Path),
+) -> Result<SchemeRun, ExperimentError> {
+    let [summary, report] = ["summary.json", "report.json"].map(|name| scratch.join(name));
+    // A run that leaves no report must not show that of the run before.
+    write(&report, b"")?;
+    let program = quoted(&comparison.program.to_string_lossy());
+    let mut command = Command::new(&comparison.program);
+    command.arg("run").arg("--scenario").arg(scenario).args(&scheme.options);
+    command.arg("--seed").arg(seed.0.to_string());
+    command.arg("--json").arg("--quiet").arg("--summary").arg(&summary);
+    command.arg("--far-output").arg(&report).arg("--far-may-fail").arg("--far").arg(format!(
+        "exec {program} camera receive --over {} --port {PORT} --deadline {}ns --json 2>/dev/null",
+        scheme.protocol,
+        comparison.deadline.as_nanos()
+    ));
+    command.args(["--wait-port", PORT, "--", "sh", "-c"]);
+    command.arg("exec \"$0\" camera send \"$WINDFALL_BASE\" \"$@\"").arg(&comparison.program);
+    command.args(["--over", &scheme.protocol, "--port", PORT]).args(words(&comparison.plan));
+    let limit = std::time::Duration::from(comparison.plan.length()) + RUN_LIMIT;
+    let output = watched(command, &shown(scheme), limit)?;
+    // A sender that finds no receiver has sent nothing: the report is empty then.
+    if output.status.code().is_none_or(|code| code >= 125 || code == 2) {
+        let message = last_words(&output);
+        return Err(ExperimentError::Run { command: shown(scheme), message });
+    }
+    let report = serde_json::from_slice(&read(&report)?).unwrap_or(Value::Null);
+    let summary: Value = serde_json::from_slice(&read(&summary)?).unwrap_or(Value::Null);
+    let busy = summary["links"][0]["busy_seconds"].as_f64();
+    let late = |late: &str, of: &str| {
+        let count = |name: &str| summary["lateness"][name].as_f64().unwrap_or(0.0);
+        count(late) / count(of).max(1.0)
+    };
+    Ok(SchemeRun {
+        seed,
+        report,
+        busy: busy.map(|seconds| seconds / comparison.plan.length().as_secs_f64()),
+        disturbed: late("late_deliveries", "delivered").max(late("late_reads", "reads")),
+    })
+}
+
+/// Returns the options of `windfall camera send` that describe a stream.
+fn words(plan: &CameraPlan) -> [String; 4] {
+    let interval = plan.interval.as_secs_f64();
+    let bits = 8.0 * f64::from(plan.stream.size) * f64::from(plan.per_picture) / interval;
+    [
+        format!("--bit-rate={bits:.0}bps"),
+        format!("--frame-rate={}", 1.0 / interval),
+        format!("--datagram={}", plan.stream.size),
+        format!("--time={}ns", plan.length().as_nanos()),
+    ]
+}
+
+fn shown(scheme: &CameraScheme) -> String {
+    format!("windfall run {}", scheme.options.join(" "))
+}
+
+/// Returns the last line that a program wrote.
+fn last_words(output: &Output) -> String {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let last = errors.lines().rfind(|line| !line.trim().is_empty());
+    let last = last.unwrap_or("it was killed, or said nothing");
+    last.trim_start_matches("windfall: ").to_owned()
+}
+
+/// Returns a word of a shell's command line.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// Runs a command to its end or for `limit`.
+#[expect(clippy::disallowed_methods, reason = "a program in real time is waited for")]
+fn watched(mut command: Command, shown: &str, limit: Duration) -> Result<Output, ExperimentError> {
+    let failed = |source| ExperimentError::Start { command: shown.to_owned(), source };
+    // What is said is a summary and a few lines, so that no pipe fills up; of the text of a
+    // scenario nothing is needed.
+    let is_text = command.get_args().any(|word| word == "--generate");
+    let out = if is_text { Stdio::null() } else { Stdio::piped() };
+    command.stdin(Stdio::null()).stdout(out).stderr(Stdio::piped());
+    let mut child = windfall_live::end_with_this_process(&mut command).spawn().map_err(failed)?;
+    let began = Instant::now();
+    while child.try_wait().map_err(failed)?.is_none() {
+        if began.elapsed() > limit {
+            // The stations end with it.
+            let _ = child.kill();
+        }
+        std::thread::sleep(TICK);
+    }
+    child.wait_with_output().map_err(failed)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, ExperimentError> {
+    fs::read(path).map_err(|source| ExperimentError::File { path: path.to_owned(), source })
+}
+
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), ExperimentError> {
+    fs::write(path, bytes).map_err(|source| ExperimentError::File { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_options_of_a_stream_make_the_same_stream() {
+        for (pictures, bits, seconds, size) in
+            [(30.0, 4e6, 10.0, 1_200), (29.97, 1e6, 0.5, 333), (0.5, 9_600.0, 7.0, 50)]
+        {
+            let span = windfall_base::Duration::from_secs_f64(seconds);
+            let plan = CameraPlan::of_rate(pictures, bits, span, size).expect("a plan");
+            let [rate, frames, datagram, time] = words(&plan);
+            let number = |word: &str| {
+                let text = word.split_once('=').expect("an option").1;
+                text.trim_end_matches("bps").trim_end_matches("ns").parse::<f64>().expect("one")
+            };
+            let span = windfall_base::Duration::from_nanos(number(&time) as u64);
+            let size = number(&datagram) as u32;
+            let again = CameraPlan::of_rate(number(&frames), number(&rate), span, size);
+            let again = again.expect("a plan");
+            assert_eq!((again.stream, again.per_picture), (plan.stream, plan.per_picture));
+            let off = again.interval.as_nanos().abs_diff(plan.interval.as_nanos());
+            assert!(off <= 1, "{again:?}");
+        }
+    }
+}
