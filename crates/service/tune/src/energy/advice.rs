@@ -153,7 +153,7 @@ fn confirmed(
         let turned = each.map(|(setting, values)| turned(search, *setting, values, &found));
         let turned = turned.collect::<Result<Vec<_>, _>>()?;
         let saves =
-            |it: &SettingAdvice| it.saving_low.is_none_or(|low| !(low <= 0.0) || low.is_infinite());
+            |it: &SettingAdvice| it.saving_low.is_none_or(|low| low > 0.0 || !low.is_finite());
         let before = found.len();
         found.retain(|setting, _| {
             turned.iter().find(|it| it.setting == setting.name()).is_none_or(saves)
