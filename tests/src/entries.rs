@@ -16,7 +16,7 @@ mod tcp_state;
 mod web;
 
 use core::net::SocketAddr;
-use core::num::NonZeroU8;
+use core::num::{NonZeroU8, NonZeroU64};
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ use windfall_stack::host::{AppId, Host, HostConfig};
 use windfall_stack::interface::{Interface, InterfaceConfig, LinkLayerConfig};
 use windfall_stack::{WavelanConfig, WavelanPeer, WavelanRole};
 use windfall_tcp::{Listener, Lookup, SegmentMeta, TcpEndpoint};
-use windfall_trace::convert::{self, LossTiming};
+use windfall_trace::convert::{self, LossTiming, MediumFrames, SequenceColumn};
 use windfall_trace::fit::{Fit, FitLevel, Steps};
 use windfall_trace::statistics::Statistics;
 use windfall_wire_net::sap::{SapAccept, SapAck, SapData, SapPacket, SapPing, SapRepair};
@@ -360,16 +360,25 @@ pub fn rate_trace(bytes: &[u8]) {
     }
 }
 
+/// The sequence numbers of 802.11, in the first column.
+const SEQUENCE: SequenceColumn =
+    SequenceColumn { column: NonZeroU64::MIN, modulo: NonZeroU64::new(4096) };
+
 /// The error traces of other programs, and the measurements of a trace.
 pub fn foreign_trace(bytes: &[u8]) {
     let Ok(text) = core::str::from_utf8(bytes) else { return };
     // Few frames fall into any time that one can write.
     let timing = LossTiming { interval: Duration::from_secs(36_000), seed: Seed(1) };
     let budget = MemoryBudget::default();
+    let path = ("0".to_owned(), "1".to_owned());
+    let rate = Rate::from_mbps(24).expect("above 0");
+    let medium = MediumFrames { path, count: 20, length: 500, rate, seed: Seed(1) };
     let read = [
         convert::from_loss_list(text, &mut budget.clone()),
         convert::from_devourer(text, &mut budget.clone()),
         convert::from_netem(text, timing, &mut budget.clone()),
+        convert::from_sequence(text, SEQUENCE, &mut budget.clone()),
+        convert::from_wmediumd(text, &medium, &mut budget.clone()),
         ErrorTrace::from_text(text).map_err(Into::into),
     ];
     for trace in read.into_iter().flatten() {

@@ -32,9 +32,14 @@ const LINES_PART: usize = 10;
 /// The same of a configuration, whose values take more than their text.
 const TREE_PART: usize = 32;
 
-/// The capacity of a line over time; starts over when it ends.
+/// The capacity of a line over time; starts over when it ends, unless it is used
+/// [once](Self::once).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RateTrace(Arc<Kind>);
+pub struct RateTrace {
+    kind: Arc<Kind>,
+    /// Nothing passes after the end.
+    ends: bool,
+}
 
 #[derive(Debug, PartialEq, Eq)]
 enum Kind {
@@ -55,6 +60,22 @@ struct Steps {
 }
 
 impl RateTrace {
+    fn repeating(kind: Kind) -> Self {
+        Self { kind: Arc::new(kind), ends: false }
+    }
+
+    /// Returns the trace of which nothing passes after its end, in place of starting over.
+    #[must_use]
+    pub fn once(self) -> Self {
+        Self { ends: true, ..self }
+    }
+
+    /// Tells whether what would have left at `at` does not, because the trace was over before.
+    #[must_use]
+    pub fn is_over(&self, at: Instant) -> bool {
+        self.ends && at > Instant::START + self.period()
+    }
+
     /// A trace of rates that hold for a while each; `None` stands for a line that is down.
     ///
     /// # Errors
@@ -77,7 +98,7 @@ impl RateTrace {
             let fix = "the trace lets nothing pass: give at least one rate above 0 a duration";
             return Err(RateTraceError::Whole(fix.to_owned()));
         }
-        Ok(Self(Arc::new(Kind::Steps(all))))
+        Ok(Self::repeating(Kind::Steps(all)))
     }
 
     /// Reads a trace as [`from_str`](Self::from_str) does, from bytes, and takes from `budget` the
@@ -95,7 +116,7 @@ impl RateTrace {
         let text = core::str::from_utf8(bytes)
             .map_err(|_| RateTraceError::Whole(NO_RATE_TRACE.to_owned()))?;
         let trace: Self = text.parse()?;
-        budget.take(match &*trace.0 {
+        budget.take(match &*trace.kind {
             Kind::Opportunities(times) => times.capacity() * size_of::<u64>(),
             Kind::Steps(steps) => steps.ends.capacity() * size_of::<(u64, u64, u128)>(),
         })?;
@@ -105,7 +126,7 @@ impl RateTrace {
     /// The time after which the trace starts over.
     #[must_use]
     pub fn period(&self) -> Duration {
-        Duration::from_nanos(match &*self.0 {
+        Duration::from_nanos(match &*self.kind {
             Kind::Opportunities(times) => times.last().copied().unwrap_or(0),
             Kind::Steps(steps) => steps.ends.last().copied().unwrap_or(0),
         })
@@ -114,7 +135,7 @@ impl RateTrace {
     /// The mean rate over one period, in bits per second.
     #[must_use]
     pub fn mean_bps(&self) -> f64 {
-        let bits = match &*self.0 {
+        let bits = match &*self.kind {
             Kind::Opportunities(times) => (times.len() * OPPORTUNITY * 8) as f64,
             Kind::Steps(steps) => steps.passed.last().map_or(0.0, |&passed| passed as f64 / 1e9),
         };
@@ -181,11 +202,18 @@ impl TracePosition {
         Self { trace, next: 0, left: 0 }
     }
 
-    /// Returns the moment at which `bytes` bytes that begin at `began` have left.
+    /// Tells whether the trace was over before `at`, so that nothing leaves then.
+    #[must_use]
+    pub fn is_over(&self, at: Instant) -> bool {
+        self.trace.is_over(at)
+    }
+
+    /// Returns the moment at which `bytes` bytes that begin at `began` have left; past the end of a
+    /// trace that is used once, the one at which they would if it started over.
     ///
     /// `follows`: the line was busy until then, so what is left of an opportunity may be used.
     pub fn finish(&mut self, began: Instant, follows: bool, bytes: usize) -> Instant {
-        match &*self.trace.0 {
+        match &*self.trace.kind {
             Kind::Opportunities(times) => {
                 let place = mahimahi::Place { next: self.next, left: self.left };
                 let (ended, place) = mahimahi::finish(times, place, began, follows, bytes);

@@ -3,11 +3,13 @@
 //! - [`recorder`]: one observer of a network that writes them all.
 //! - [`log`]: the event log.
 //! - [`packet_log`]: the packets of a direction, in mahimahi's format.
+//! - [`parquet`]: tables for programs that analyse data.
 //! - [`series`]: what each direction and flow did in one window of time after another.
 //! - [`summary`]: what remains at the end, as text and as JSON.
 
 pub mod log;
 pub mod packet_log;
+pub mod parquet;
 pub mod recorder;
 pub mod series;
 pub mod summary;

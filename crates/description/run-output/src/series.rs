@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::path::Path;
 
 use serde::Serialize;
 use windfall_base::{DropReason, Duration, Instant, Tag};
 use windfall_network::{ElementId, Network, NetworkEvent, What, direction_of};
 use windfall_stack::InterfaceEvent;
+
+use crate::parquet::{self, ParquetColumn, Values};
 
 /// The length of a window where none is chosen.
 pub const INTERVAL: Duration = Duration::from_millis(100);
@@ -93,6 +96,12 @@ impl Sample {
         self.dropped.values().sum()
     }
 
+    /// The packets dropped by reason, `queue-full:3;lost:1`.
+    fn drops(&self) -> String {
+        let drops = self.dropped.iter().map(|(reason, count)| format!("{reason}:{count}"));
+        drops.collect::<Vec<_>>().join(";")
+    }
+
     /// The sample as a line under [`CSV_HEAD`], without its end.
     #[must_use]
     pub fn to_csv(&self) -> String {
@@ -104,7 +113,6 @@ impl Sample {
             || ",,,".to_owned(),
             |Delays { p50, p95, p99, max }| format!("{p50:.9},{p95:.9},{p99:.9},{max:.9}"),
         );
-        let drops = self.dropped.iter().map(|(reason, count)| format!("{reason}:{count}"));
         let fields = [
             format!("{:.9}", self.t),
             format!("{:.9}", self.seconds),
@@ -117,7 +125,7 @@ impl Sample {
             self.entered.to_string(),
             self.delivered.to_string(),
             self.dropped_in_all().to_string(),
-            drops.collect::<Vec<_>>().join(";"),
+            self.drops(),
             self.bits_inverted.to_string(),
             self.frames.to_string(),
             self.retransmitted.to_string(),
@@ -367,6 +375,21 @@ pub enum SeriesFormat {
     Csv,
     /// A JSON object in each line.
     JsonLines,
+    /// The columns of [`CSV_HEAD`] as Parquet, written at the end of the run.
+    Parquet,
+}
+
+impl SeriesFormat {
+    /// Returns the form that the name of a file asks for by its ending.
+    #[must_use]
+    pub fn of_file(path: &Path) -> Self {
+        let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+        match extension.as_str() {
+            "json" | "jsonl" | "ndjson" => Self::JsonLines,
+            "parquet" => Self::Parquet,
+            _ => Self::Csv,
+        }
+    }
 }
 
 /// Writes the samples of a run to a file, one window after another.
@@ -376,6 +399,8 @@ pub struct SeriesFile<W> {
     interval: Duration,
     next: Instant,
     monitor: Monitor,
+    /// The samples of a file that is written at the end.
+    kept: Vec<Sample>,
 }
 
 impl<W: Write> SeriesFile<W> {
@@ -393,7 +418,7 @@ impl<W: Write> SeriesFile<W> {
             writeln!(out, "{CSV_HEAD}")?;
         }
         let next = monitor.began + interval;
-        Ok(Self { out, format, interval, next, monitor })
+        Ok(Self { out, format, interval, next, monitor, kept: Vec::new() })
     }
 
     /// Takes an event of the network.
@@ -429,6 +454,9 @@ impl<W: Write> SeriesFile<W> {
         if now > self.monitor.began {
             self.write(now, network)?;
         }
+        if self.format == SeriesFormat::Parquet {
+            self.out.write_all(&parquet::file(&columns(&self.kept)))?;
+        }
         self.out.flush()
     }
 
@@ -448,10 +476,42 @@ impl<W: Write> SeriesFile<W> {
                     serde_json::to_writer(&mut self.out, &sample)?;
                     self.out.write_all(b"\n")?;
                 }
+                SeriesFormat::Parquet => self.kept.push(sample),
             }
         }
         Ok(())
     }
+}
+
+/// The samples as columns, with the names of [`CSV_HEAD`] in their order.
+fn columns(samples: &[Sample]) -> Vec<ParquetColumn> {
+    let numbers =
+        |of: fn(&Sample) -> Option<f64>| Values::Numbers(samples.iter().map(of).collect());
+    let whole = |of: fn(&Sample) -> u64| Values::Whole(samples.iter().map(of).collect());
+    let text = |of: fn(&Sample) -> String| Values::Text(samples.iter().map(of).collect());
+    let values = [
+        numbers(|it| Some(it.t)),
+        numbers(|it| Some(it.seconds)),
+        text(|it| it.link.clone()),
+        text(|it| it.flow.clone().unwrap_or_default()),
+        numbers(|it| Some(it.rate_bps)),
+        whole(|it| it.queue_packets),
+        numbers(|it| it.queue_bytes.map(|bytes| bytes as f64)),
+        numbers(|it| it.delay.map(|delay| delay.p50)),
+        numbers(|it| it.delay.map(|delay| delay.p95)),
+        numbers(|it| it.delay.map(|delay| delay.p99)),
+        numbers(|it| it.delay.map(|delay| delay.max)),
+        whole(|it| it.entered),
+        whole(|it| it.delivered),
+        whole(Sample::dropped_in_all),
+        text(Sample::drops),
+        whole(|it| it.bits_inverted),
+        whole(|it| it.frames),
+        whole(|it| it.retransmitted),
+        numbers(|it| it.busy),
+    ];
+    let column = |(name, values): (&str, Values)| ParquetColumn { name: name.to_owned(), values };
+    CSV_HEAD.split(',').zip(values).map(column).collect()
 }
 
 #[cfg(test)]

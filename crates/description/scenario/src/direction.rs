@@ -80,6 +80,11 @@ settings! {
             excludes: "rate", particular: Some(Aspect::Wire), unset: "a constant rate",
             detail: "[rate-trace.md](../rate-trace.md) has the formats.",
         }
+        /// End the rate trace in place of repeating it: what would leave later is lost
+        "once" once: bool {
+            value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Pipe),
+            detail: "The trace counts from the start of the run, also where a change brings it.",
+        }
         /// Delay of every bit; a bare number is in ms
         "delay" delay: Duration [Duration::ZERO..=Duration::from_secs(3600)] {
             value: "TIME", example: "5ms", default: "0s", particular: Some(Aspect::Wire),

@@ -124,6 +124,11 @@ fn check_wire(link: &Link) -> Checked {
                            rate = \"1Mbps\", or remove it";
             return Err(Fault::at(bucket.span(), message));
         }
+        let has_trace = has(|it| it.rate_trace.is_some());
+        if let Some(once) = said.once.as_ref().filter(|it| *it.get_ref() && !has_trace) {
+            let message = "once changes nothing here without a rate-trace: add it, or remove once";
+            return Err(Fault::at(once.span(), message));
+        }
         let spans =
             [said.overhead.as_ref().map(Spanned::span), said.cell.as_ref().map(Spanned::span)];
         match spans.into_iter().flatten().next().filter(|_| !has_rate) {

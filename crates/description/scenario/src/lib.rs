@@ -7,8 +7,6 @@
 mod addresses;
 mod app;
 mod applications;
-#[cfg(test)]
-mod built;
 mod change;
 mod check;
 mod departures;
@@ -29,6 +27,8 @@ mod sap;
 mod settings;
 mod station;
 mod stations;
+#[cfg(test)]
+mod tests;
 mod text;
 mod topology;
 mod value;

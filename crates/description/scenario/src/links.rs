@@ -202,7 +202,8 @@ pub(crate) fn path(
             let bytes = files.read(name).map_err(fault)?;
             let trace = RateTrace::from_bytes_within(&bytes, &mut files.budget);
             files.budget.give_back(bytes.len());
-            Line::Trace(trace.map_err(|e| fault(format!("{name}: {e}")))?)
+            let trace = trace.map_err(|e| fault(format!("{name}: {e}")))?;
+            Line::Trace(if direction.once.value() == Some(true) { trace.once() } else { trace })
         }
         (None, None) => Line::Instant,
     };

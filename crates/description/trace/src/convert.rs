@@ -2,6 +2,8 @@
 
 mod devourer;
 mod netem;
+mod sequence;
+mod wmediumd;
 
 use windfall_base::{MemoryBudget, OverBudget};
 use windfall_channel_trace::error_trace::{Fault, Index, TraceHeader, Unit};
@@ -9,6 +11,8 @@ use windfall_channel_trace::{ErrorTrace, ErrorTraceError, LineError};
 
 pub use devourer::{from_devourer, to_devourer};
 pub use netem::{LossTiming, from_netem, to_netem};
+pub use sequence::{SequenceColumn, from_sequence};
+pub use wmediumd::{MediumFrames, from_wmediumd};
 
 /// More frames than any sensible trace has.
 const MAX_FRAMES: u64 = 100_000_000;

@@ -5,7 +5,8 @@ use windfall_base::Instant;
 use crate::medium::Line;
 use windfall_channel_trace::rate_trace::{OPPORTUNITY, TracePosition};
 
-/// The moments at which a line that is never idle has carried another 1500 bytes; without end.
+/// The moments at which a line that is never idle has carried another 1500 bytes; without end,
+/// unless the line has a trace that is used once.
 ///
 /// Empty for a line without a rate.
 #[derive(Clone, Debug)]
@@ -33,7 +34,13 @@ impl Iterator for Opportunities {
     fn next(&mut self) -> Option<Instant> {
         self.last = match (&self.line, &mut self.progress) {
             (Line::Rate(rate), _) => self.last.saturating_add(rate.time_of(OPPORTUNITY)),
-            (_, Some(progress)) => progress.finish(self.last, true, OPPORTUNITY),
+            (_, Some(progress)) => {
+                let at = progress.finish(self.last, true, OPPORTUNITY);
+                if progress.is_over(at) {
+                    return None;
+                }
+                at
+            }
             (_, None) => return None,
         };
         Some(self.last)
@@ -43,6 +50,7 @@ impl Iterator for Opportunities {
 #[cfg(test)]
 mod tests {
     use windfall_base::Rate;
+    use windfall_channel_trace::RateTrace;
 
     use super::*;
 
@@ -61,5 +69,11 @@ mod tests {
     fn a_trace_has_its_own_and_starts_over() {
         let trace = "2\n2\n5\n".parse().unwrap();
         assert_eq!(millis(Line::Trace(trace)), [2, 2, 5, 7]);
+    }
+
+    #[test]
+    fn a_trace_that_is_used_once_has_no_more_after_its_end() {
+        let trace: RateTrace = "2\n2\n5\n".parse().unwrap();
+        assert_eq!(millis(Line::Trace(trace.once())), [2, 2, 5]);
     }
 }

@@ -21,6 +21,7 @@ mod error;
 mod extent;
 pub mod figure;
 mod finding;
+pub mod junit;
 pub mod kernel;
 pub mod page;
 pub mod scenario;

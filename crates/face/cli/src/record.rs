@@ -32,8 +32,8 @@ pub(crate) struct RecordOptions {
     /// Write the packets at every device into this directory, as pcapng
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
-    /// Write what each direction and flow did in each window to this file: CSV, or JSON lines if it
-    /// ends in .json or .jsonl
+    /// Write what each direction and flow did in each window to this file: CSV, JSON lines if it
+    /// ends in .json or .jsonl, Parquet if in .parquet
     #[arg(long, value_name = "FILE")]
     series: Option<PathBuf>,
     /// Length of the windows of --series
@@ -103,9 +103,7 @@ impl RecordOptions {
             record_errors(directory, topology, network, &mut recorder, &create)?;
         }
         if let Some(path) = &self.series {
-            let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-            let is_json = ["json", "jsonl", "ndjson"].contains(&extension.as_str());
-            let format = if is_json { SeriesFormat::JsonLines } else { SeriesFormat::Csv };
+            let format = SeriesFormat::of_file(path);
             let monitor = Monitor::new(Instant::START, network, &topology.flows);
             let series = SeriesFile::new(create(path)?, format, self.series_interval, monitor)?;
             recorder.series_to(series);

@@ -11,12 +11,12 @@ use serde_json::Value;
 use windfall_base::Seed;
 use windfall_experiment::campaign::{KEPT, PAGE};
 use windfall_experiment::figure::{self, select};
-use windfall_experiment::{Campaign, Context, Extent, Figure, Finding, ShownFinding};
+use windfall_experiment::{Campaign, Context, Extent, Figure, Finding, ShownFinding, junit};
 use windfall_scenario::DEFAULT_SEED;
 
 use crate::exit::{CliError, Completion, Result};
 use crate::usage::whole;
-use crate::{json, progress};
+use crate::{input, json, progress};
 
 /// The figures of all papers.
 const PAPERS: [&[Figure]; 5] = [
@@ -63,6 +63,10 @@ pub(crate) struct Args {
     /// Write the page into this file, too
     #[arg(long, value_name = "FILE", conflicts_with = "unseen")]
     page: Option<PathBuf>,
+    /// Write a test case for each claim into this file, in the XML of JUnit; a verdict that is not
+    /// the one on record fails
+    #[arg(long, value_name = "FILE", conflicts_with = "unseen")]
+    junit: Option<PathBuf>,
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
@@ -120,6 +124,11 @@ pub(crate) fn run(args: &Args) -> Result {
     let _ = std::fs::remove_file(kept);
     bar.finish_and_clear();
     show(&result.findings, args)?;
+    if let Some(path) = &args.junit {
+        let report = junit::report(&result.findings, &result.failures, args.mutate);
+        let written = windfall_files::replace(path, report.as_bytes());
+        written.map_err(|error| input::cannot_write(path, &error))?;
+    }
     if !result.failures.is_empty() {
         return Err(CliError::new(result.failures.join("\nwindfall: ")));
     }

@@ -1,7 +1,7 @@
 //! `windfall trace`: error traces, from the model to the picture and back.
 
 mod compare;
-mod picture;
+mod foreign;
 mod rates;
 
 use std::io::{ErrorKind, Write as _};
@@ -164,10 +164,12 @@ struct Convert {
     #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_SEED)]
     seed: Seed,
     #[command(flatten)]
+    foreign: foreign::Foreign,
+    #[command(flatten)]
     output: Output,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     /// Our error trace
     Trace,
@@ -177,6 +179,10 @@ enum Format {
     NetemTrace,
     /// JSON lines of devourer: rx.frame and rx.corrupt
     Devourer,
+    /// Read only: a line for each received frame, with its sequence number, as CRAWDAD has them
+    Sequence,
+    /// Read only: a configuration of wmediumd, its error probabilities or ratios of signal to noise
+    Wmediumd,
 }
 
 /// Make a trace from the captures of a run, of both ends or of the receiver alone
@@ -245,7 +251,7 @@ fn show(args: &Show) -> Result {
     let trace = read_trace(&args.trace)?;
     let statistics = Statistics::of(&trace);
     if let Some(path) = &args.svg {
-        let svg = picture::draw(&trace, &statistics);
+        let svg = windfall_report::trace_chart(&trace, &statistics).to_svg();
         windfall_files::write(path, svg.as_bytes())
             .map_err(|error| cannot("write", path, &error))?;
     }
@@ -293,6 +299,15 @@ fn convert(args: &Convert) -> Result {
             let timing = LossTiming { interval: args.interval, seed: args.seed };
             text().and_then(|text| convert::from_netem(text, timing, &mut budget))
         }
+        Format::Sequence => {
+            let (column, modulo) = (args.foreign.column, args.foreign.modulo);
+            let place = convert::SequenceColumn { column, modulo };
+            text().and_then(|text| convert::from_sequence(text, place, &mut budget))
+        }
+        Format::Wmediumd => {
+            let frames = args.foreign.frames(args.seed)?;
+            text().and_then(|text| convert::from_wmediumd(text, &frames, &mut budget))
+        }
     };
     let trace = trace.map_err(at)?;
     budget.give_back(bytes.len());
@@ -302,6 +317,7 @@ fn convert(args: &Convert) -> Result {
         Format::LossList => convert::to_loss_list(&trace, &budget).map_err(at)?,
         Format::Devourer => convert::to_devourer(&trace, &budget).map_err(at)?,
         Format::NetemTrace => convert::to_netem(&trace, args.interval).map_err(at)?,
+        _ => return Err(CliError::usage("--to: this format is only read: write trace")),
     };
     args.output.write(text.as_bytes())
 }
@@ -314,6 +330,8 @@ fn guess(bytes: &[u8]) -> Format {
         Format::NetemTrace
     } else if start.starts_with('{') && start.contains("\"ev\"") {
         Format::Devourer
+    } else if start.contains("ifaces") {
+        Format::Wmediumd
     } else if start.starts_with(['0', '1', '#']) {
         Format::LossList
     } else {

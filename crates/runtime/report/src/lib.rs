@@ -17,6 +17,7 @@ pub mod provenance;
 pub mod statistics;
 mod svg;
 pub mod table;
+mod trace_chart;
 
 pub use chart::{Axis, Chart, Mark, Point, Scale, Series};
 pub use contact_sheet::ContactSheet;
@@ -25,3 +26,4 @@ pub use number::number;
 pub use provenance::Provenance;
 pub use svg::escape;
 pub use table::Table;
+pub use trace_chart::trace_chart;

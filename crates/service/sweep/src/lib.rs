@@ -14,7 +14,6 @@ mod execute;
 mod grid;
 mod keys;
 mod measures;
-mod parquet;
 mod result;
 mod store;
 mod values;

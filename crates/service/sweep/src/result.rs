@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Provenance, Series, Table, number};
+use windfall_run_output::parquet::{self, ParquetColumn, Values};
 
 use windfall_base::Seed;
 use windfall_scenario::DEFAULT_SEED;
 
 use crate::grid::{Grid, SweepRun};
 use crate::measures::{Measures, is_zero_where_absent};
-use crate::parquet::{self, Column, Values};
 use crate::store::RunStore;
 use crate::values;
 
@@ -204,17 +204,17 @@ impl<'a> SweepResult<'a> {
     }
 
     /// The columns of [`Self::long`].
-    fn columns_of_points(&self) -> Vec<Column> {
+    fn columns_of_points(&self) -> Vec<ParquetColumn> {
         let points = self.grid.points.iter().zip(&self.points);
         let rows: Vec<_> = points
             .flat_map(|(point, measures)| measures.iter().map(move |it| (point, it)))
             .collect();
-        let column = |name: &str, values| Column { name: name.to_owned(), values };
+        let column = |name: &str, values| ParquetColumn { name: name.to_owned(), values };
         let keys = self.keys().enumerate().map(|(place, key)| {
             let values = rows.iter().map(|(point, _)| point.values[place].clone());
             column(&key, Values::Text(values.collect()))
         });
-        let mut columns: Vec<Column> = keys.collect();
+        let mut columns: Vec<ParquetColumn> = keys.collect();
         let names = rows.iter().map(|(_, (name, _))| (*name).clone()).collect();
         columns.push(column("measure", Values::Text(names)));
         let runs = rows.iter().map(|(_, (_, it))| it.estimate.runs as u64).collect();
@@ -230,15 +230,15 @@ impl<'a> SweepResult<'a> {
     }
 
     /// The columns of [`Self::each_run`].
-    fn columns_of_runs(&self) -> Vec<Column> {
+    fn columns_of_runs(&self) -> Vec<ParquetColumn> {
         let rows = self.runs.iter().filter_map(|(run, measures)| Some((*run, (*measures)?)));
         let rows: Vec<_> = rows.collect();
-        let column = |name: &str, values| Column { name: name.to_owned(), values };
+        let column = |name: &str, values| ParquetColumn { name: name.to_owned(), values };
         let keys = self.keys().enumerate().map(|(place, key)| {
             let values = rows.iter().map(|(run, _)| &self.grid.points[run.point].values[place]);
             column(&key, Values::Text(values.cloned().collect()))
         });
-        let mut columns: Vec<Column> = keys.collect();
+        let mut columns: Vec<ParquetColumn> = keys.collect();
         let seeds = rows.iter().map(|(run, _)| run.seed.0).collect();
         columns.push(column("seed", Values::Whole(seeds)));
         for name in self.names() {

@@ -1,7 +1,6 @@
 //! mahimahi's traces: a line per delivery opportunity, its time in milliseconds.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use windfall_base::{Duration, Instant};
 
@@ -45,7 +44,7 @@ impl RateTrace {
                 let fix = "the last time must be above 0 ms, since the trace repeats after it";
                 Err(RateTraceError::Whole(fix.to_owned()))
             }
-            Some(_) => Ok(Self(Arc::new(Kind::Opportunities(times)))),
+            Some(_) => Ok(Self::repeating(Kind::Opportunities(times))),
         }
     }
 }

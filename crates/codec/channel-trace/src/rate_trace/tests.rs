@@ -212,7 +212,7 @@ proptest! {
 /// The rates of a trace, in Mb/s.
 fn rates(text: &str) -> Vec<f64> {
     let trace: RateTrace = text.parse().expect("a trace");
-    match &*trace.0 {
+    match &*trace.kind {
         Kind::Steps(steps) => steps.rates.iter().map(|bps| *bps as f64 / 1e6).collect(),
         Kind::Opportunities(_) => panic!("it has steps"),
     }
@@ -349,4 +349,14 @@ fn what_is_written_for_mahimahi_lets_the_same_pass() {
     assert_eq!(again.to_mahimahi(millis(10)).expect("opportunities"), text);
     let error = trace.to_mahimahi(Duration::from_micros(10)).expect_err("nothing passes");
     assert!(error.to_string().contains("a longer part"), "{error}");
+}
+
+#[test]
+fn a_trace_that_is_used_once_is_over_after_its_last_moment() {
+    let repeating: RateTrace = "1\n4\n".parse().expect("a trace");
+    let once = repeating.clone().once();
+    let at = |millis| Instant::START + Duration::from_millis(millis);
+    assert_eq!([4, 5].map(|it| repeating.is_over(at(it))), [false, false]);
+    assert_eq!([4, 5].map(|it| once.is_over(at(it))), [false, true]);
+    assert_ne!(repeating, once);
 }

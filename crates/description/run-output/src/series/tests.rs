@@ -22,3 +22,32 @@ fn a_line_has_a_field_for_each_name_of_the_head() {
     let odd = Sample { link: "a,\"b\"".to_owned(), ..Sample::default() };
     assert!(odd.to_csv().contains(",\"a,\"\"b\"\"\","), "{}", odd.to_csv());
 }
+
+#[test]
+fn a_table_has_the_columns_and_the_values_of_the_lines() {
+    let delay = Some(Delays { p50: 0.01, p95: 0.02, p99: 0.03, max: 0.04 });
+    let dropped = BTreeMap::from([("lost", 2), ("queue-full", 1)]);
+    let whole = Sample {
+        link: "a-b/a".to_owned(),
+        queue_bytes: Some(3000),
+        delay,
+        dropped,
+        entered: 7,
+        busy: Some(0.25),
+        ..Sample::default()
+    };
+    let flow = Sample { flow: Some("video".to_owned()), ..Sample::default() };
+    let columns = columns(&[whole, flow]);
+    let names: Vec<_> = columns.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, CSV_HEAD.split(',').collect::<Vec<_>>());
+    let of = |name: &str| &columns.iter().find(|it| it.name == name).expect(name).values;
+    let texts = |a: &str, b: &str| Values::Text(vec![a.to_owned(), b.to_owned()]);
+    assert_eq!(of("link"), &texts("a-b/a", ""));
+    assert_eq!(of("flow"), &texts("", "video"));
+    assert_eq!(of("drops"), &texts("lost:2;queue-full:1", ""));
+    assert_eq!(of("dropped"), &Values::Whole(vec![3, 0]));
+    assert_eq!(of("entered"), &Values::Whole(vec![7, 0]));
+    assert_eq!(of("queue_bytes"), &Values::Numbers(vec![Some(3000.0), None]));
+    assert_eq!(of("delay_p95"), &Values::Numbers(vec![Some(0.02), None]));
+    assert_eq!(of("busy"), &Values::Numbers(vec![Some(0.25), None]));
+}

@@ -97,6 +97,14 @@ fn a_bucket_needs_a_rate_and_a_higher_peak() {
 }
 
 #[test]
+fn a_trace_can_end_only_where_there_is_one() {
+    let refused = refusal("rate = \"1Mbps\"\nonce = true").expect("no trace");
+    assert!(refused.contains("once changes nothing here"), "{refused}");
+    assert_eq!(refusal("rate = \"1Mbps\"\nonce = false"), None);
+    assert_eq!(refusal("rate-trace = \"cell.trace\"\nuplink.once = true"), None);
+}
+
+#[test]
 fn a_range_beyond_every_packet_is_refused() {
     let said = "range 5000..6000 is beyond every packet: the longest has 1500 bytes";
     assert!(refusal("ber = 1e-4\nrange = \"5000..6000\"").expect("beyond").contains(said));

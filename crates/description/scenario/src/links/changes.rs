@@ -51,7 +51,7 @@ fn apply(steps: &mut Steps, first: &PathConfig, next: &PathConfig, (change, said
     let mut times: Vec<Instant> = own.iter().chain(&rest).map(|(time, _)| *time).collect();
     times.sort_unstable();
     times.dedup();
-    let says_rate = said.has_rate();
+    let says_rate = said.has_rate() || said.once.is_some();
     for time in times {
         let [own, kept] = [&own, &rest].map(|steps| state_at(steps, time).unwrap_or(&before));
         let line = if says_rate { own } else { kept }.line.clone();
@@ -97,6 +97,7 @@ fn check(
         (said.jitter_table.is_some() && direction.jitter.is_none(), "jitter-table", "a jitter"),
         (said.reorder.is_some() && !has_delay, "reorder", "a delay or a jitter"),
         (said.bucket.is_some() && direction.rate.is_none(), "bucket", "a rate"),
+        (said.once.is_some() && direction.rate_trace.is_none(), "once", "a rate-trace"),
         (said.overhead.is_some() && !has_rate, "overhead", "a rate"),
         (said.cell.is_some() && !has_rate, "cell", "a rate"),
     ];

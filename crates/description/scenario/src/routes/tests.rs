@@ -3,7 +3,7 @@ use core::fmt::Write as _;
 use windfall_base::{Seed, Stream};
 use windfall_ip::RouteSource as _;
 
-use crate::built::topology;
+use crate::tests::topology;
 
 /// Stations with these links between them; one in four does not forward.
 fn text(stations: usize, links: &[(usize, usize)]) -> String {

@@ -5,7 +5,7 @@ use windfall_base::{Duration, Rate, Seed};
 use windfall_network::{AppConfig, Network};
 
 use crate::Topology;
-use crate::built::topology_with;
+use crate::tests::topology_with;
 
 const CHAIN: &str = r#"
 format = 1

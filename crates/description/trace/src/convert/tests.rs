@@ -127,3 +127,148 @@ proptest! {
         prop_assert_eq!(lost, trace.entries().len());
     }
 }
+
+/// Column 1, with a sequence that may start over.
+fn first(modulo: Option<u64>) -> SequenceColumn {
+    let of = |number: u64| core::num::NonZeroU64::new(number).expect("above 0");
+    SequenceColumn { column: of(1), modulo: modulo.map(of) }
+}
+
+#[test]
+fn numbers_that_are_missing_in_a_table_are_lost_frames() {
+    let table = "# seq rssi\n7 -60\n8, -61\n8;-61\n\n 12\t-70\n";
+    let trace = from_sequence(table, first(None), &mut all()).expect("a table");
+    assert_eq!(to_loss_list(&trace, &all()).expect("frames"), "0\n0\n1\n1\n1\n0\n");
+    let second = SequenceColumn { column: core::num::NonZeroU64::new(2).unwrap(), modulo: None };
+    let trace = from_sequence("a 1\nb 3\n", second, &mut all()).expect("a table");
+    assert_eq!(to_loss_list(&trace, &all()).expect("frames"), "0\n1\n0\n");
+    let trace = from_sequence("4094\n1\n", first(Some(4096)), &mut all()).expect("it wraps");
+    assert_eq!(to_loss_list(&trace, &all()).expect("frames"), "0\n1\n1\n0\n");
+    for (table, modulo, part) in [
+        ("5\n4\n", None, "line 2: \"4\" has a number before that above it"),
+        ("5\n4096\n", Some(4096), "line 2: \"4096\" has a number that is not below"),
+        ("1 2\nx 3\n", None, "line 2: \"x 3\" has no whole number in its column"),
+        (",\n", None, "line 1: \",\" has no such column"),
+        ("0\n18446744073709551615\n", None, "and a line for each is too much"),
+        ("# nothing\n", None, "the file tells of no frames"),
+    ] {
+        let error = from_sequence(table, first(modulo), &mut all()).expect_err(table).to_string();
+        assert!(error.contains(part), "{table}: {error}");
+    }
+}
+
+/// Frames between two stations of a configuration of wmediumd.
+fn between(from: &str, to: &str) -> MediumFrames {
+    let rate = "54Mbps".parse().expect("a rate");
+    let path = (from.to_owned(), to.to_owned());
+    MediumFrames { path, count: 20_000, length: 1500, rate, seed: Seed(3) }
+}
+
+const PROBABILITIES: &str = "\
+ifaces : { /* three */
+  ids = [\"02:00:00:00:00:00\", \"02:00:00:00:01:00\", \"02:00:00:00:0A:00\"]; };
+model : { type = \"prob\"; // of an error
+  default_prob = 1.0;
+  links = ( (0, 1, 0.25), (1, 0, 0.0), # asymmetric
+            (0, 2, 0.5) ); };
+";
+
+#[test]
+fn the_matrix_of_wmediumd_is_drawn_path_by_path() {
+    let lost = |text: &str, from: &str, to: &str| {
+        let trace = from_wmediumd(text, &between(from, to), &mut all()).expect(text);
+        let lost: u64 = trace.entries().iter().map(|it| it.count).sum();
+        assert_eq!(trace.len(), 20_000);
+        lost as f64 / 20_000.0
+    };
+    // Four standard deviations of 20 000 draws.
+    let near = |found: f64, p: f64| {
+        let sigma = f64::sqrt(p * (1.0 - p) / 20e3);
+        assert!((found - p).abs() <= 4.0 * sigma, "{found} for {p}");
+    };
+    near(lost(PROBABILITIES, "0", "1"), 0.25);
+    near(lost(PROBABILITIES, "1", "0"), 0.0);
+    // One direction alone counts for both; what is not listed has the default.
+    near(lost(PROBABILITIES, "02:00:00:00:0a:00", "0"), 0.5);
+    near(lost(PROBABILITIES, "1", "2"), 1.0);
+    let snr = |links: &str| format!("ifaces = {{ ids = (\"a\", \"b\"); links = ({links}); }}");
+    near(lost(&snr("(0, 1, 40)"), "a", "b"), 0.0);
+    near(lost(&snr("(0, 1, -10)"), "b", "a"), 1.0);
+    let rate = windfall_wire_link::ieee80211::PhyRate::Ofdm54;
+    let loss =
+        |snr: f64| 1.0 - windfall_phy::formula::success(rate, 10_f64.powf(snr / 10.0), 12_000.0);
+    let mut ratios = (150..400).map(|tenths| f64::from(tenths) / 10.0);
+    let ratio = ratios.find(|snr| (0.2..0.8).contains(&loss(*snr))).expect("a slope");
+    near(lost(&snr(&format!("(0, 1, {ratio})")), "a", "b"), loss(ratio));
+}
+
+#[test]
+fn what_wmediumd_would_refuse_is_named() {
+    let known = "ifaces : { ids = [\"a\", \"b\"];";
+    for (text, part) in [
+        ("model : { type = \"prob\"; };".to_owned(), "the file has no ifaces.ids"),
+        (format!("{known} links = ((0, 2, 3)); }};"), "is no link of 2 stations"),
+        (format!("{known} }}; model : {{ type = \"path_loss\"; }};"), "from positions"),
+        (format!("{known} }}; model : {{ type = \"other\"; }};"), "is neither snr nor prob"),
+        (
+            format!("{known} }}; model : {{ type = \"prob\"; links = ((0, 1, 2.0)); }};"),
+            "a probability 0..1",
+        ),
+        (format!("{known}\n links = ((0, 1 3)); }};"), "line 2: \"links = ((0, 1 3)); };\" lacks"),
+        (known.to_owned(), "ends within a group"),
+        ("/* ifaces".to_owned(), "begins a comment without an end"),
+        ("a = \"b".to_owned(), "begins a text without an end"),
+        ("}".to_owned(), "closes what was never opened"),
+        (format!("a = {}", "(".repeat(100)), "too deeply"),
+        ("a = b;".to_owned(), "has no number, text or list here"),
+    ] {
+        let error = from_wmediumd(&text, &between("a", "b"), &mut all()).expect_err(&text);
+        assert!(error.to_string().contains(part), "{text}: {error}");
+    }
+    let odd = MediumFrames { rate: "7Mbps".parse().expect("a rate"), ..between("a", "b") };
+    let error = from_wmediumd(&format!("{known} }};"), &odd, &mut all()).expect_err("7 Mb/s");
+    assert!(error.to_string().contains("802.11b/g has no rate of 7Mbps: use one of"), "{error}");
+    for (from, to, part) in [("a", "c", "no station is called \"c\""), ("1", "b", "name two")] {
+        let text = format!("{known} }};");
+        let error = from_wmediumd(&text, &between(from, to), &mut all()).expect_err(&text);
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_sequence_is_found_again(steps in vec(0_u64..20, 1..200), start in 0_u64..4096) {
+        let numbers = steps.iter().scan(start, |at, step| { *at += step; Some(*at) });
+        let numbers: Vec<u64> = numbers.collect();
+        let table = |modulo: u64| -> String {
+            numbers.iter().map(|it| format!("{} -60\n", it % modulo)).collect()
+        };
+        let plain = from_sequence(&table(u64::MAX), first(None), &mut all()).expect("ascending");
+        let wrapped = from_sequence(&table(4096), first(Some(4096)), &mut all()).expect("wraps");
+        prop_assert_eq!(&plain, &wrapped);
+        prop_assert_eq!(plain.len(), 1 + steps[1..].iter().sum::<u64>());
+        let lost: u64 = plain.entries().iter().map(|it| it.count).sum();
+        let gaps: u64 = steps[1..].iter().map(|step| step.saturating_sub(1)).sum();
+        prop_assert_eq!(lost, gaps);
+    }
+
+    #[test]
+    fn no_configuration_of_wmediumd_panics(text in "[a-z0-9 ={}()\\[\\];:,\"#/*\\n.-]{0,80}") {
+        let _ = from_wmediumd(&text, &between("0", "1"), &mut all());
+        let _ = from_sequence(&text, first(None), &mut all());
+    }
+
+    #[test]
+    fn the_matrix_has_what_is_listed(p in 0.0..1.0_f64, from in 0_usize..3, to in 0_usize..3) {
+        prop_assume!(from != to);
+        let ids = "\"a\", \"b\", \"c\"";
+        let text = format!(
+            "ifaces = {{ ids = [{ids}] }} model = {{ type = \"prob\" links = (({from},{to},{p})) }}"
+        );
+        let frames = MediumFrames { count: 1, ..between(&from.to_string(), &to.to_string()) };
+        let trace = from_wmediumd(&text, &frames, &mut all()).expect("a configuration");
+        let workload = &trace.header().workload;
+        let expected = windfall_base::Probability::new(p).expect("0..1").to_string();
+        prop_assert!(workload.ends_with(&format!("probability {expected}")), "{}", workload);
+    }
+}

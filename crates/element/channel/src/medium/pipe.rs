@@ -243,6 +243,11 @@ impl LineState {
         }
     }
 
+    /// Tells whether nothing leaves any more at this time.
+    fn is_over(&self, at: Instant) -> bool {
+        matches!(self, Self::Trace(progress) if progress.is_over(at))
+    }
+
     /// Continues with the tokens that another has left.
     fn behind(self, before: &Self) -> Self {
         match (self, before) {
@@ -310,7 +315,8 @@ impl Path {
         } + vector.overhead;
         self.free_at = Some(ended);
         let mut judged = self.air.judge(&frame);
-        if self.outages.as_mut().is_some_and(|outages| outages.is_off(ended)) {
+        let is_off = self.outages.as_mut().is_some_and(|outages| outages.is_off(ended));
+        if is_off || self.line.is_over(ended) {
             judged.1 = FrameFate::Lost;
         }
         judged.1.apply(&mut frame);

@@ -116,6 +116,18 @@ fn a_rate_trace_drives_a_pipe() {
 }
 
 #[test]
+fn nothing_arrives_after_the_end_of_a_trace_that_is_used_once() {
+    let trace: RateTrace = "1\n2\n4\n".parse().expect("a trace");
+    let mut medium = pipe(PathConfig { line: Line::Trace(trace.once()), ..PathConfig::default() });
+    let lines = timeline(&mut medium, &[(0, 0, 1500), (1000, 0, 3000), (4100, 0, 1)]);
+    let arrived: Vec<_> = lines.iter().filter(|line| line.contains("frame")).collect();
+    assert_eq!(arrived, ["1000 1: frame of 1500 from 0", "4000 1: frame of 3000 from 1000"]);
+    let fates: Vec<_> = std::iter::from_fn(|| medium.poll_event()).map(|(_, it)| it.fate).collect();
+    assert_eq!(fates.last(), Some(&FrameFate::Lost));
+    assert_eq!(medium.held(), 0);
+}
+
+#[test]
 fn a_lost_frame_is_reported_when_it_would_have_arrived() {
     let mut medium = pipe(PathConfig {
         delay: Duration::from_millis(5),

@@ -98,6 +98,10 @@ fn sample(option: &str, folder: &Folder) -> Sample {
     base.extend(beside.iter().map(|&word| word.to_owned()));
     match plain {
         "rate-trace" => (folder.write("rate.trace", "1\n2\n"), base),
+        "once" => {
+            base.push(format!("--rate-trace={}", folder.write("rate.trace", "1\n2\n")));
+            (value, base)
+        }
         "error-trace" => (folder.write("error.trace", WHOLE_TRACE), base),
         "jitter-table" => (folder.write("jitter.dist", "-8192 0 8192\n"), base),
         "changes" => (folder.write("changes.txt", "10s: loss 5%\n"), base),

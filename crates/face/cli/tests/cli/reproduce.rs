@@ -33,6 +33,21 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
+fn claims_are_test_cases_of_junit() {
+    let folder = Folder::new("reproduce-junit");
+    let (out, junit) = (folder.file("out"), folder.file("junit.xml"));
+    let figure = "S3.table2";
+    let arguments = ["reproduce", "--quick", "--json", "--out", &out, "--junit", &junit, figure];
+    let output = windfall(&arguments);
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let claims = json["findings"][0]["claims"].as_array().expect("claims").len();
+    let xml = std::fs::read_to_string(&junit).expect("the report");
+    assert_eq!(xml.matches("<testcase classname=\"S3.table2\"").count(), claims + 1, "{xml}");
+    assert!(xml.contains("failures=\"0\" errors=\"0\"") && !xml.contains("<failure"), "{xml}");
+}
+
+#[test]
 fn figures_are_listed_with_their_verdicts() {
     let output = windfall(&["reproduce", "S3.*", "--list"]);
     assert!(output.status.success());

@@ -391,3 +391,41 @@ fn a_flow_claims_no_success_that_its_link_does_not_learn() {
     let line = text.lines().find(|line| line.starts_with("flow v on ")).expect("its line");
     assert!(line.ends_with(" s, outcome unknown"), "{line}");
 }
+
+#[test]
+fn a_series_in_parquet_has_what_the_one_in_csv_has() {
+    let folder = Folder::new("sim-series-parquet");
+    for file in ["series.csv", "series.parquet"] {
+        let output = folder.sim(SCENARIO, &["--series", file]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    let script = "\
+import csv, os, pyarrow.parquet as p
+rows = list(csv.DictReader(open('series.csv')))
+table = p.read_table('series.parquet', use_threads=False)
+assert table.column_names == list(rows[0]), table.column_names
+def same(name, a, b):
+    if a is None or isinstance(a, str):
+        return b == (a or '')
+    return abs(a - float(b)) <= (0.5 if name == 'rate_bps' else 1e-6)
+for name in table.column_names:
+    values = table.column(name).to_pylist()
+    assert len(values) == len(rows)
+    for a, row in zip(values, rows):
+        assert same(name, a, row[name]), (name, a, row)
+print(len(rows), flush=True)
+os._exit(0)";
+    let prepared = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../target/python/bin/python3");
+    let python = if std::path::Path::new(prepared).exists() { prepared } else { "python3" };
+    let run = |script: &str| {
+        let mut command = std::process::Command::new(python);
+        command.args(["-c", script]).current_dir(folder.path()).output()
+    };
+    if !run("import pyarrow.parquet").is_ok_and(|output| output.status.success()) {
+        windfall_testkit::skip!("pyarrow is not installed");
+    }
+    let output = run(script).expect("it runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    // Five windows of two directions, and perhaps a rest at the end.
+    assert!(["10\n", "12\n"].contains(&text(&output.stdout).as_str()), "{}", text(&output.stdout));
+}

@@ -2,7 +2,7 @@ use windfall_channel::Model;
 
 use super::*;
 use crate::Topology;
-use crate::built::topology;
+use crate::tests::topology;
 
 const CELL: &str = r#"
 format = 1

@@ -6,7 +6,7 @@ use windfall_stack::LinkLayerConfig;
 use windfall_wire_link::ieee80211::Code;
 
 use super::*;
-use crate::built::topology;
+use crate::tests::topology;
 use crate::{Scenario, Topology};
 
 /// The topology of a wifi link with these keys, or what is wrong.

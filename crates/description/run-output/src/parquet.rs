@@ -1,7 +1,8 @@
 //! Tables as Parquet files: flat columns, plain values, one group of rows, no compression.
 //!
-//! That is all that a table of a sweep needs, and every reader of Parquet reads it. The metadata
-//! are Thrift's compact protocol, by the definitions of parquet-format 2.11 (`parquet.thrift`).
+//! That is all that tables of sweeps and series need, and every reader of Parquet reads it. The
+//! metadata are Thrift's compact protocol, by the definitions of parquet-format 2.11
+//! (`parquet.thrift`).
 
 /// The bytes at both ends of a file.
 const MAGIC: &[u8; 4] = b"PAR1";
@@ -10,15 +11,19 @@ const CREATED_BY: &str = "windfall";
 
 /// A column with its name and its values, as many as there are rows.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Column {
-    pub(crate) name: String,
-    pub(crate) values: Values,
+pub struct ParquetColumn {
+    /// The name of the column.
+    pub name: String,
+    /// The values of its rows.
+    pub values: Values,
 }
 
 /// The values of a column.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Values {
+pub enum Values {
+    /// The values are texts.
     Text(Vec<String>),
+    /// The values are whole numbers.
     Whole(Vec<u64>),
     /// Numbers, some of which may be absent.
     Numbers(Vec<Option<f64>>),
@@ -26,13 +31,14 @@ pub(crate) enum Values {
 
 /// The place of a column in the file.
 struct Chunk<'a> {
-    column: &'a Column,
+    column: &'a ParquetColumn,
     start: usize,
     len: usize,
 }
 
 /// Returns a file with these columns.
-pub(crate) fn file(columns: &[Column]) -> Vec<u8> {
+#[must_use]
+pub fn file(columns: &[ParquetColumn]) -> Vec<u8> {
     let rows = columns.first().map_or(0, |column| column.values.len());
     let mut bytes = MAGIC.to_vec();
     let mut chunks = Vec::with_capacity(columns.len());

@@ -4,11 +4,11 @@ use std::process::{Command, Stdio};
 
 use super::*;
 
-fn column(name: &str, values: Values) -> Column {
-    Column { name: name.to_owned(), values }
+fn column(name: &str, values: Values) -> ParquetColumn {
+    ParquetColumn { name: name.to_owned(), values }
 }
 
-fn columns() -> Vec<Column> {
+fn columns() -> Vec<ParquetColumn> {
     let text = ["bold", "", "flex, \u{00fc}ber"].map(str::to_owned).to_vec();
     let numbers = vec![Some(1.5), None, Some(f64::MIN_POSITIVE)];
     let many = (0..20).map(|n| column(&format!("m.{n}"), Values::Numbers(vec![Some(0.1); 3])));

@@ -1,14 +1,16 @@
-//! The picture of a trace: its course, or, where only bits are known, their gaps.
+//! The chart of an error trace: its course, or, where only bits are known, their gaps.
 
 use windfall_channel_trace::ErrorTrace;
-use windfall_report::{Axis, Chart, Mark, Point, Series};
 use windfall_trace::Statistics;
 use windfall_trace::statistics::Histogram;
 
-/// Draws `trace` as SVG.
-pub(super) fn draw(trace: &ErrorTrace, statistics: &Statistics) -> String {
+use crate::{Axis, Chart, Mark, Point, Series};
+
+/// Returns the chart of a trace with these statistics.
+#[must_use]
+pub fn trace_chart(trace: &ErrorTrace, statistics: &Statistics) -> Chart {
     let subtitle = trace.header().workload.clone();
-    let chart = match &statistics.frames {
+    match &statistics.frames {
         Some(frames) => {
             let course = |name: &str, shares: &[f64]| {
                 // Each share stands in the middle of its part of the trace.
@@ -41,8 +43,7 @@ pub(super) fn draw(trace: &ErrorTrace, statistics: &Statistics) -> String {
             ],
             rules: Vec::new(),
         },
-    };
-    chart.to_svg()
+    }
 }
 
 fn series(name: &str, histogram: &Histogram) -> Series {

@@ -1,0 +1,171 @@
+//! The part of libconfig's syntax that wmediumd's configurations use: settings, groups, lists,
+//! arrays, strings, numbers, and comments of three kinds.
+
+use windfall_channel_trace::LineError;
+
+/// Groups and lists within each other beyond which a file is refused.
+const DEPTH: usize = 16;
+
+/// A value of a setting.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    /// A number, or a switch as 0 or 1.
+    Number(f64),
+    Text(String),
+    List(Vec<Value>),
+    Group(Group),
+}
+
+/// Settings by their names, in their order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Group(Vec<(String, Value)>);
+
+impl Group {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it is not of this syntax; names the line.
+    pub(super) fn parse(text: &str) -> Result<Self, LineError> {
+        let mut reader = Reader { text, at: 0 };
+        let group = reader.settings(0)?;
+        match reader.peek()? {
+            None => Ok(group),
+            Some(_) => Err(reader.error("closes what was never opened: remove it")),
+        }
+    }
+
+    /// Returns the value of a setting, such as `model.type`.
+    pub(super) fn get(&self, path: &str) -> Option<&Value> {
+        let (name, rest) = path.split_once('.').map_or((path, None), |(a, b)| (a, Some(b)));
+        let (_, value) = self.0.iter().find(|(it, _)| it == name)?;
+        match (rest, value) {
+            (None, value) => Some(value),
+            (Some(rest), Value::Group(group)) => group.get(rest),
+            (Some(_), _) => None,
+        }
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    /// The error at the line that is being read.
+    fn error(&self, fix: &'static str) -> LineError {
+        let before = &self.text[..self.at];
+        let line = before.matches('\n').count();
+        LineError::new(line, self.text.lines().nth(line).unwrap_or_default().trim(), fix)
+    }
+
+    /// Skips blanks and comments; returns the character that follows.
+    fn peek(&mut self) -> Result<Option<char>, LineError> {
+        loop {
+            let rest = self.rest();
+            let blanks = rest.len() - rest.trim_start().len();
+            self.at += blanks;
+            let rest = self.rest();
+            let length = if rest.starts_with('#') || rest.starts_with("//") {
+                rest.find('\n').unwrap_or(rest.len())
+            } else if rest.starts_with("/*") {
+                let end = rest.find("*/");
+                end.ok_or_else(|| self.error("begins a comment without an end: add */"))? + 2
+            } else {
+                return Ok(rest.chars().next());
+            };
+            self.at += length;
+        }
+    }
+
+    /// Takes a character if it comes next.
+    fn take(&mut self, wanted: char) -> Result<bool, LineError> {
+        let is_there = self.peek()? == Some(wanted);
+        self.at += if is_there { wanted.len_utf8() } else { 0 };
+        Ok(is_there)
+    }
+
+    /// Takes a word: a name, a number or a switch.
+    fn word(&mut self) -> String {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "_-+.*".contains(c);
+        let rest = self.rest();
+        let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        let word = rest[..length].to_owned();
+        self.at += length;
+        word
+    }
+
+    fn settings(&mut self, depth: usize) -> Result<Group, LineError> {
+        let mut all = Vec::new();
+        while self.peek()?.is_some_and(|c| c != '}') {
+            let name = self.word();
+            if name.is_empty() {
+                return Err(self.error("has no setting where one should be: write name = value;"));
+            }
+            if !(self.take('=')? || self.take(':')?) {
+                return Err(self.error("lacks the value of a setting: write name = value;"));
+            }
+            let value = self.value(depth)?;
+            all.push((name, value));
+            let _ = self.take(';')? || self.take(',')?;
+        }
+        Ok(Group(all))
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value, LineError> {
+        if depth > DEPTH {
+            return Err(self.error("nests groups and lists too deeply"));
+        }
+        match self.peek()? {
+            Some('{') => {
+                self.at += 1;
+                let group = self.settings(depth + 1)?;
+                if !self.take('}')? {
+                    return Err(self.error("ends within a group: add }"));
+                }
+                Ok(Value::Group(group))
+            }
+            Some('(') => self.list(')', depth),
+            Some('[') => self.list(']', depth),
+            Some('"') => self.string(),
+            _ => self.scalar(),
+        }
+    }
+
+    fn list(&mut self, end: char, depth: usize) -> Result<Value, LineError> {
+        self.at += 1;
+        let mut all = Vec::new();
+        while !self.take(end)? {
+            all.push(self.value(depth + 1)?);
+            if !self.take(',')? && self.peek()? != Some(end) {
+                return Err(self.error("lacks a comma or the end of a list"));
+            }
+        }
+        Ok(Value::List(all))
+    }
+
+    fn string(&mut self) -> Result<Value, LineError> {
+        let inside = &self.rest()[1..];
+        let end = inside.find('"').filter(|end| !inside[..*end].contains('\n'));
+        let end = end.ok_or_else(|| self.error("begins a text without an end: add \""))?;
+        let text = inside[..end].to_owned();
+        self.at += end + 2;
+        Ok(Value::Text(text))
+    }
+
+    fn scalar(&mut self) -> Result<Value, LineError> {
+        let start = self.at;
+        let word = self.word();
+        let number = match word.to_ascii_lowercase().as_str() {
+            "true" => Some(1.0),
+            "false" => Some(0.0),
+            other => other.trim_end_matches('l').parse().ok().filter(|it: &f64| it.is_finite()),
+        };
+        self.at = if number.is_some() { self.at } else { start };
+        number.map(Value::Number).ok_or_else(|| self.error("has no number, text or list here"))
+    }
+}

@@ -1,0 +1,41 @@
+//! The options of `windfall trace convert` for formats that leave something open.
+
+use core::num::NonZeroU64;
+
+use windfall_base::{Rate, Seed};
+use windfall_trace::convert::MediumFrames;
+
+use crate::exit::{CliError, Result};
+use crate::usage::whole;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Foreign {
+    /// wmediumd: sender and receiver, by their numbers from 0 or their addresses
+    #[arg(long, value_name = "FROM,TO")]
+    path: Option<String>,
+    /// wmediumd: number of frames that are drawn
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = whole(1..=9_999_999_u64))]
+    frames: u64,
+    /// wmediumd: length of a frame in bytes, for ratios of signal to noise
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = whole(1..=65_535_u32))]
+    length: u32,
+    /// wmediumd: rate of 802.11b/g, for ratios of signal to noise
+    #[arg(long, value_name = "RATE", default_value = "54Mbps")]
+    rate: Rate,
+    /// sequence: column of the sequence numbers, from 1
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    pub(super) column: NonZeroU64,
+    /// sequence: the number after which it starts over at 0, 4096 for that of 802.11
+    #[arg(long, value_name = "NUMBER")]
+    pub(super) modulo: Option<NonZeroU64>,
+}
+
+impl Foreign {
+    pub(super) fn frames(&self, seed: Seed) -> Result<MediumFrames> {
+        let path = self.path.as_deref().and_then(|path| path.split_once(','));
+        let fix = "a configuration of wmediumd holds several paths: add --path FROM,TO, say 0,1";
+        let (from, to) = path.ok_or_else(|| CliError::usage(fix))?;
+        let path = (from.to_owned(), to.to_owned());
+        Ok(MediumFrames { path, count: self.frames, length: self.length, rate: self.rate, seed })
+    }
+}
