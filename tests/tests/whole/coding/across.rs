@@ -84,10 +84,11 @@ fn a_code_helps_at_the_edge_of_a_radio_without_retransmission() {
     }
 }
 
-/// Packets of 500 bytes from the first station to an address, one each millisecond: of each that
-/// arrived at one of the others the port, when it was sent, when it came, and its bytes.
+/// Packets of 500 bytes from the first station to an address: of each that arrived at one of the
+/// others the port, when it was sent, when it came, and its bytes.
 type Arrivals = Vec<(Port, Instant, Instant, Vec<u8>)>;
 
+/// The time between two packets.
 const STEP: Duration = Duration::from_millis(1);
 
 /// A packet of IP with a number in it.
@@ -103,12 +104,12 @@ fn packet(number: u32, to: Ipv4Addr) -> Vec<u8> {
     bytes
 }
 
-/// Carries 1000 packets over the link of a scenario without hosts.
-fn carry(text: &str, to: Ipv4Addr, seed: u64) -> Arrivals {
+/// Carries 1000 packets, one each `step`, over the link of a scenario without hosts.
+fn carry(text: &str, (to, step): (Ipv4Addr, Duration), seed: u64) -> Arrivals {
     let network = Network::build(&topology(text).network, Seed(seed));
     let mut network = network.expect("a network");
     let (mut arrivals, mut sent, mut now) = (Vec::new(), 0, Instant::START);
-    let due = |number: u32| Instant::START + STEP * u64::from(number);
+    let due = |number: u32| Instant::START + step * u64::from(number);
     loop {
         while sent < 1_000 && due(sent) <= now {
             let frame = Frame::packet(packet(sent, to));
@@ -141,7 +142,7 @@ fn no_packet_waits_longer_than_the_delay_of_its_code() {
     ] {
         for air in ["loss = \"30%\"", "gemodel = \"6% 40%\"", "ber = 1e-3"] {
             let link = format!("rate = \"20Mbps\"\ndelay = \"5ms\"\n{air}\nfec = \"{code}\"");
-            let arrivals = carry(&pair(10, &link, ""), far, 7);
+            let arrivals = carry(&pair(10, &link, ""), (far, STEP), 7);
             assert!(arrivals.len() > 500, "{code}, {air}: {} arrived", arrivals.len());
             let waits = arrivals.iter().map(|(_, sent, at, _)| *at - *sent);
             let longest = waits.max().unwrap_or_default();
@@ -150,6 +151,46 @@ fn no_packet_waits_longer_than_the_delay_of_its_code() {
             assert!(longest <= most, "{code}, {air}: {longest} for {most}");
             // Losses make packets wait for the repairs, so that there is something to bound.
             assert!(longest > Duration::from_millis(10), "{code}, {air}: {longest}");
+        }
+    }
+}
+
+/// A group and all of a network are coded as one destination: each station makes again what it
+/// lost itself, and nothing that arrives is false.
+#[test]
+fn stations_of_a_group_repair_what_each_has_lost() {
+    let station =
+        |name: &str, x: i32| format!("[[station]]\nname = \"{name}\"\nradio.position = [{x}, 0]\n");
+    let text = |far: i32, fec: &str| {
+        let stations = [station("near", 0), station("one", far), station("two", -far)].concat();
+        format!(
+            "format = 1\nduration = \"10s\"\n{stations}[[link]]\nname = \"air\"\n\
+             stations = [\"near\", \"one\", \"two\"]\nkind = \"wifi-g\"\nrate = \"54Mbps\"\n\
+             radio.fading = \"rayleigh 200\"\n{fec}\n"
+        )
+    };
+    for to in [Ipv4Addr::new(224, 0, 0, 77), Ipv4Addr::BROADCAST] {
+        let right = |far: i32, fec: &str| {
+            let arrivals = carry(&text(far, fec), (to, STEP * 4), 3);
+            [Port(1), Port(2)].map(|port| {
+                let own = arrivals.iter().filter(|(at, ..)| *at == port);
+                let is_right = |bytes: &[u8]| {
+                    let number = u32::from_be_bytes(bytes[20..24].try_into().expect("four"));
+                    number < 1_000 && *bytes == packet(number, to)
+                };
+                own.clone().for_each(|(.., bytes)| assert!(is_right(bytes), "{to}: {bytes:?}"));
+                own.count()
+            })
+        };
+        // The first distance at which both lose a twentieth or more.
+        let mut all = (20..120).step_by(4).map(|far| (far, right(far, "")));
+        let found = all.find(|(_, alone)| alone.iter().all(|alone| *alone < 950));
+        let (far, alone) = found.expect("the radio has an edge");
+        let coded = right(far, "fec = \"8/12:200ms,interleave:4\"");
+        for (alone, coded) in alone.into_iter().zip(coded) {
+            assert!(alone > 500, "{to}: {alone} of 1000 without a code at {far} m");
+            let missing = (1_000 - alone, 1_000 - coded);
+            assert!(2 * missing.1 < missing.0, "{to}, {far} m: {coded} of 1000, not {alone}");
         }
     }
 }

@@ -101,7 +101,7 @@ fn a_link_that_says_how_its_ends_walk_begins_at_its_distance() {
     let start = air(&at_once).stations[1].track.at(Instant::START);
     assert!((start.x - 5.0).abs() < 1e-9);
     for (keys, said) in
-        [("[[10, 1], [5, 2]]", "in the order of time"), ("[[-1, 1]]", "seconds from 0")]
+        [("[[10, 1], [5, 2]]", "in the order of time"), ("[[-1, 1]]", "from 0 s on")]
     {
         let refused = link(&format!("radio.walk = {keys}")).unwrap_err();
         assert!(refused.contains(said), "{keys}: {refused}");
