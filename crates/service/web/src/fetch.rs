@@ -155,9 +155,9 @@ impl Fetched {
         media_type.unwrap_or_default().to_owned()
     }
 
-    /// Checks that this is the file that was asked for, by a way that its keys permit.
-    fn check(&self) -> Result<(), FetchError> {
-        if self.fallback.as_deref() == Some(KEYS_DIFFER) {
+    /// Checks that this is the file that was asked for, by a way that a client with a key permits.
+    fn check(&self, has_key: bool) -> Result<(), FetchError> {
+        if has_key && self.fallback.as_deref() == Some(KEYS_DIFFER) {
             return Err(FetchError::KeysDiffer);
         }
         // A part that was not asked for is not the file.
@@ -413,7 +413,7 @@ impl Fetcher {
     ///
     /// # Errors
     /// As there, and if it is not the file that was asked for: the server answers otherwise, or the
-    /// keys of SAP differ, so that it would come in the clear.
+    /// server has not the key of SAP that this end has, so that it would come in the clear.
     pub async fn mend(
         &self,
         repair: Repair,
@@ -421,7 +421,7 @@ impl Fetcher {
         headers: &HeaderMap,
         fetched: &mut Fetched,
     ) -> Result<u64, FetchError> {
-        fetched.check()?;
+        fetched.check(self.settings.options.key.is_some())?;
         match &mut fetched.body {
             FetchedBody::Sap(body) => {
                 self.repair(repair, uri, (headers, &fetched.head), body).await

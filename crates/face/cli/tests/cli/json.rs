@@ -110,29 +110,35 @@ impl Folder {
     /// another address.
     fn fetched(&self) -> Vec<Value> {
         self.write("a.jpg", "a picture");
-        let mut server = self.windfall(&["serve", ".", "--on", "127.0.0.1", "--port", "0", "-q"]);
-        let mut server = server.args(["--key", "none"]).stderr(Stdio::piped()).spawn();
-        let server = server.as_mut().expect("it runs");
-        let (line, _errors) = first_line(server.stderr.take());
-        let at = line.trim().rsplit(' ').next().expect("an address");
         assert!(
             self.windfall(&["sap", "keygen", "key"]).output().expect("it runs").status.success()
         );
         std::fs::create_dir_all(self.path().join("folder")).expect("a folder");
         // The address of a folder without its slash is redirected to the one with it.
-        let lines = [
-            "--key none PLACEa.jpg",
-            "--key none --approx */* PLACEa.jpg",
-            "--key key --approx */* PLACEa.jpg",
-            "--key none PLACEfolder",
-        ];
-        let reports = lines
-            .map(|rest| self.json(&format!("get --json -o got {}", rest.replace("PLACE", at))));
+        let lines = ["PLACEa.jpg", "--approx */* PLACEa.jpg", "PLACEfolder"];
+        let mut reports = self.fetched_from("none", &lines);
+        // A client without a key takes in the clear what a server with one would not send it.
+        let line = "--approx */* --client-opens PLACEa.jpg";
+        reports.extend(self.fetched_from("key", &[line]));
+        assert_eq!(reports[1]["over"], "sap", "{}", reports[1]);
+        assert!(reports[3]["fallback"].is_string(), "{}", reports[3]);
+        reports
+    }
+
+    /// The reports of a client without a key, of a server that has this one.
+    fn fetched_from(&self, key: &str, lines: &[&str]) -> Vec<Value> {
+        let mut server = self.windfall(&["serve", ".", "--on", "127.0.0.1", "--port", "0", "-q"]);
+        let mut server = server.args(["--key", key]).stderr(Stdio::piped()).spawn();
+        let server = server.as_mut().expect("it runs");
+        let (line, _errors) = first_line(server.stderr.take());
+        let at = line.trim().rsplit(' ').next().expect("an address");
+        let get = "get --json --key none -o got";
+        let reports =
+            lines.iter().map(|it| self.json(&format!("{get} {}", it.replace("PLACE", at))));
+        let reports = reports.collect();
         server.kill().expect("it runs");
         server.wait().expect("it ends");
-        assert_eq!(reports[1]["over"], "sap", "{}", reports[1]);
-        assert!(reports[2]["fallback"].is_string(), "{}", reports[2]);
-        reports.into()
+        reports
     }
 
     /// The report on two pictures that went over loopback; no decoder needs to understand them.

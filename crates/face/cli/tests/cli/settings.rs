@@ -42,11 +42,16 @@ fn check<T: Settings>(prefix: &str, others: &[&str], help: &str) {
     }
 }
 
+/// A rate trace in mahimahi's format that is there.
+const RATE_TRACE: &str =
+    concat!("--rate-trace=", env!("CARGO_MANIFEST_DIR"), "/tests/cli/settings/slots.up");
+
 /// The options without which a setting of this name changes nothing, beside the one that its table
 /// names.
 fn beside(name: &str) -> &'static [&'static str] {
     match name {
         "padded" => &["--policy=flex"],
+        "once" => &[RATE_TRACE],
         "combine" | "increments" => &["--arq=3"],
         "modem" => &["--link=gsm"],
         "jitter-table" => &["--jitter=2ms"],
