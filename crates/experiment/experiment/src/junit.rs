@@ -66,9 +66,12 @@ fn cases(finding: &ShownFinding, must_change: bool) -> Vec<Case> {
     }
     let is_as_due = finding.is_as_recorded != must_change;
     let (verdict, recorded) = (text(json, "verdict"), text(json, "recorded"));
-    let failure = (!is_as_due).then(|| match must_change {
-        true => format!("the verdict {verdict} has not changed with the mechanism broken"),
-        false => format!("verdict {verdict}, on record {recorded}, or that of a claim departs"),
+    let failure = (!is_as_due).then(|| {
+        if must_change {
+            format!("the verdict {verdict} has not changed with the mechanism broken")
+        } else {
+            format!("verdict {verdict}, on record {recorded}, or that of a claim departs")
+        }
     });
     let name = format!("verdict: {title}");
     all.push(Case { suite: finding.figure.clone(), name, output: verdict, failure });

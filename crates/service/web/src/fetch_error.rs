@@ -38,8 +38,8 @@ pub enum FetchError {
     Changed(StatusCode),
     /// The file would come in the clear.
     #[error(
-        "the server has another key of SAP, or none, so that the file would come in the clear: give \
-         both the same --key, or --key none here"
+        "the server has another key of SAP, or none, so that the file would come in the clear: \
+         give both the same --key, or --key none here"
     )]
     KeysDiffer,
     /// The server does not send the file.
