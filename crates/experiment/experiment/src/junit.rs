@@ -3,8 +3,10 @@
 
 use std::fmt::Write as _;
 
-use crate::ShownFinding;
 use serde_json::Value;
+use windfall_report::escape;
+
+use crate::ShownFinding;
 
 /// A test case: its suite, its name, and the message and text of its failure if it has one.
 struct Case {
@@ -27,18 +29,17 @@ pub fn report(findings: &[ShownFinding], failures: &[String], must_change: bool)
          {counts}>\n<testsuite name=\"windfall reproduce\" {counts}>\n"
     );
     for case in &cases {
-        let (suite, name, output) =
-            (escaped(&case.suite), escaped(&case.name), escaped(&case.output));
+        let (suite, name, output) = (escape(&case.suite), escape(&case.name), escape(&case.output));
         let _ = writeln!(xml, "<testcase classname=\"{suite}\" name=\"{name}\">");
         if let Some(message) = &case.failure {
-            let message = escaped(message);
+            let message = escape(message);
             let _ = writeln!(xml, "<failure message=\"{message}\">{output}</failure>");
         }
         let _ = writeln!(xml, "<system-out>{output}</system-out>\n</testcase>");
     }
     for failure in failures {
-        let text = escaped(failure);
-        let name = escaped(failure.lines().next().unwrap_or_default());
+        let text = escape(failure);
+        let name = escape(failure.lines().next().unwrap_or_default());
         let _ = writeln!(
             xml,
             "<testcase classname=\"could not run\" name=\"{name}\"><error \
@@ -86,23 +87,6 @@ fn departure(claim: &Value) -> Option<String> {
 
 fn text(json: &Value, key: &str) -> String {
     json[key].as_str().unwrap_or_default().to_owned()
-}
-
-/// Escapes what XML gives a meaning, and leaves out the characters that it does not have.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' | '\t' | '\r' => out.push(c),
-            c if c < ' ' || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

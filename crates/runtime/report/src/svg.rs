@@ -189,8 +189,9 @@ pub fn escape(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            // XML knows no other control characters.
+            // XML knows no other control characters, and not these two.
             c if c.is_control() && !matches!(c, '\n' | '\t') => out.push('\u{fffd}'),
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }

@@ -3,22 +3,17 @@
 use core::str::FromStr;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::time::Instant;
 
 use windfall_base::Duration;
 use windfall_socket::{
-    Carrier, CloseReason, Mode, SapError, SapListener, SapOptions, SapSocket, UdpLiteDatagram,
-    UdpLiteSocket,
+    Carrier, Mode, SapError, SapListener, SapOptions, SapSocket, UdpLiteDatagram, UdpLiteSocket,
 };
 
-use crate::POLL;
 use crate::error::CameraError;
 use crate::plan::CameraHeader;
 
 /// Bytes of the header of UDP-Lite.
 const UDPLITE_LEN: usize = 8;
-/// The time that a sender gives a receiver which is started beside it to open its port.
-const RECEIVER_START: Duration = Duration::from_secs(5);
 
 /// The protocol that carries the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,19 +97,11 @@ impl CameraSender {
 /// Connects over SAP to a receiver which may open its port a little later.
 fn connect(to: SocketAddr) -> Result<SapSocket, CameraError> {
     let options = SapOptions { carrier: Some(Carrier::Udp), ..SapOptions::default() };
-    let until = Instant::now() + std::time::Duration::from(RECEIVER_START);
-    loop {
-        match options.connect(to) {
-            Ok(socket) => {
-                socket.set_mode(Mode::Approximate { protected: CameraHeader::LEN });
-                return Ok(socket);
-            }
-            Err(SapError::Closed(CloseReason::PortClosed)) if Instant::now() < until => {
-                std::thread::sleep(POLL.into());
-            }
-            Err(source) => return Err(CameraError::Unconnected { to, source }),
-        }
-    }
+    let socket = options
+        .connect_to_starting(to)
+        .map_err(|source| CameraError::Unconnected { to, source })?;
+    socket.set_mode(Mode::Approximate { protected: CameraHeader::LEN });
+    Ok(socket)
 }
 
 /// The receiving end.

@@ -23,9 +23,7 @@ const PLAN_PART: usize = 1_000;
 
 /// Time after which a receiver gives up waiting for the next record.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The time that a sender gives a receiver which is started beside it to open its port.
-const RECEIVER_START: Duration = Duration::from_secs(5);
-/// The time between two attempts to connect, and two checks for a signal while a receiver waits.
+/// The time between two checks for a signal while a receiver waits.
 const POLL: Duration = Duration::from_millis(50);
 
 /// The sender of a plan and its records.
@@ -53,18 +51,12 @@ impl RecordSender {
     /// # Errors
     /// If no receiver answers, or the keys differ.
     pub fn over_sap(options: &SapOptions, to: SocketAddr, precise: bool) -> Result<Self> {
-        let until = Instant::now() + std::time::Duration::from(RECEIVER_START);
-        loop {
-            match options.connect(to) {
-                Ok(socket) => return Ok(Self::Sap(socket, precise)),
-                Err(SapError::Closed(CloseReason::PortClosed)) if Instant::now() < until => {
-                    std::thread::sleep(POLL.into());
-                }
-                Err(error @ SapError::Closed(CloseReason::Refused(Reason::Key))) => {
-                    return Err(TransferError::Keys { to, source: error });
-                }
-                Err(error) => return Err(cannot_connect(to, &error)),
+        match options.connect_to_starting(to) {
+            Ok(socket) => Ok(Self::Sap(socket, precise)),
+            Err(error @ SapError::Closed(CloseReason::Refused(Reason::Key))) => {
+                Err(TransferError::Keys { to, source: error })
             }
+            Err(error) => Err(cannot_connect(to, &error)),
         }
     }
 

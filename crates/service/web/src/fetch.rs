@@ -512,16 +512,18 @@ impl Fetcher {
         range: &Range<usize>,
         of: usize,
     ) -> Result<(Range<usize>, Bytes), FetchError> {
-        for _ in 1..REQUESTS {
+        let mut asked = 0;
+        loop {
+            asked += 1;
             match self.part(uri, (headers, head), range, of).await {
-                Err(error) if error.may_be_damage() => {}
+                Err(error) if !error.may_be_damage() => return Err(error),
+                Err(error) if asked == REQUESTS => {
+                    return Err(FetchError::Repair(REQUESTS, error.into()));
+                }
+                Err(_) => {}
                 part => return part,
             }
         }
-        let part = self.part(uri, (headers, head), range, of).await;
-        part.map_err(|error| {
-            if error.may_be_damage() { FetchError::Repair(REQUESTS, error.into()) } else { error }
-        })
     }
 
     /// Asks for a range of the same version of a file; returns what came, which is the whole file

@@ -1,7 +1,9 @@
 //! Options of a new socket: carrier, profile, key; and how it connects.
 
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Instant;
 
+use windfall_base::Duration;
 use windfall_sap::{CloseReason, SapConfig, SharedKey};
 
 use super::SapSocket;
@@ -13,6 +15,11 @@ use crate::udplite::UdpLiteSocket;
 /// The longest SAP datagram that every IPv6 path carries (RFC 8200, section 5): 1280 bytes less the
 /// headers of IPv6, UDP and UDP-Lite.
 const BASE_V6: usize = 1280 - 40 - 8 - 8;
+
+/// The time that a receiver which is started beside its sender may take to open its port, and the
+/// time between two attempts to connect meanwhile.
+const RECEIVER_START: Duration = Duration::from_secs(5);
+const AGAIN: Duration = Duration::from_millis(50);
 
 /// Options of a new socket.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,6 +73,24 @@ impl SapOptions {
             }
         }
         Err(last)
+    }
+
+    /// Connects to a receiver which is started beside this end, and may open its port within five
+    /// seconds.
+    ///
+    /// # Errors
+    /// As [`SapOptions::connect`]; that the port is closed, after that time.
+    #[expect(clippy::disallowed_methods, reason = "a receiver starts in real time")]
+    pub fn connect_to_starting(&self, to: SocketAddr) -> Result<SapSocket, SapError> {
+        let until = Instant::now() + std::time::Duration::from(RECEIVER_START);
+        loop {
+            match self.connect(to) {
+                Err(SapError::Closed(CloseReason::PortClosed)) if Instant::now() < until => {
+                    std::thread::sleep(AGAIN.into());
+                }
+                connected => return connected,
+            }
+        }
     }
 
     fn connect_one(&self, to: SocketAddr) -> Result<SapSocket, SapError> {
