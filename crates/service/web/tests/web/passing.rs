@@ -81,11 +81,7 @@ fn a_tunnel_passes_bytes_on_untouched() {
         .write_all(format!("CONNECT {at} HTTP/1.1\r\nHost: {at}\r\n\r\n").as_bytes())
         .expect("room");
     let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        let mut byte = [0];
-        stream.read_exact(&mut byte).expect("a reply");
-        head.extend(byte);
-    }
+    until(&mut stream, b"\r\n\r\n", &mut head);
     assert!(head.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&head));
     let request = "GET /a.jpg HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     stream.write_all(request.as_bytes()).expect("room");
@@ -118,6 +114,14 @@ fn a_gateway_adds_sap_to_a_server_without() {
     assert!(Gateway::new(&elsewhere, delivery()).is_err());
 }
 
+/// Reads until the bytes end so, and no further, or there are no more.
+fn until(stream: &mut TcpStream, end: &[u8], seen: &mut Vec<u8>) {
+    let mut byte = [0];
+    while !seen.ends_with(end) && matches!(stream.read(&mut byte), Ok(1)) {
+        seen.extend(byte);
+    }
+}
+
 /// Answers one request after the other with the same reply.
 fn answering(reply: Vec<u8>) -> Running {
     let origin = TcpListener::bind("127.0.0.1:0").expect("a port is free");
@@ -125,14 +129,7 @@ fn answering(reply: Vec<u8>) -> Running {
     std::thread::spawn(move || {
         for stream in origin.incoming() {
             let Ok(mut stream) = stream else { return };
-            let mut seen = Vec::new();
-            let mut bytes = [0; 1_000];
-            while !seen.ends_with(b"\r\n\r\n")
-                && let Ok(len) = stream.read(&mut bytes)
-                && len > 0
-            {
-                seen.extend(&bytes[..len]);
-            }
+            until(&mut stream, b"\r\n\r\n", &mut Vec::new());
             let _ = stream.write_all(&reply);
         }
     });
@@ -192,13 +189,7 @@ fn a_proxy_passes_the_body_of_a_get_on_and_names_the_host_that_is_asked() {
     let seen = std::thread::spawn(move || {
         let (mut stream, _) = origin.accept().expect("the proxy connects");
         let mut seen = Vec::new();
-        while !seen.ends_with(b"hello") {
-            let mut bytes = [0; 1_000];
-            match stream.read(&mut bytes) {
-                Ok(0) | Err(_) => break,
-                Ok(len) => seen.extend(&bytes[..len]),
-            }
-        }
+        until(&mut stream, b"hello", &mut seen);
         let reply = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
         stream.write_all(reply.as_bytes()).expect("the proxy waits");
         String::from_utf8_lossy(&seen).into_owned()
@@ -216,4 +207,69 @@ fn a_proxy_passes_the_body_of_a_get_on_and_names_the_host_that_is_asked() {
     let seen = seen.join().expect("the server ends");
     assert!(seen.ends_with("hello") && seen.contains(&format!("host: {at}\r\n")), "{seen}");
     assert!(!seen.contains("elsewhere") && reply.ends_with("ok"), "{seen}{reply}");
+}
+
+/// Interim replies (RFC 9110, section 15.2): none of them is taken for the reply.
+#[test]
+fn interim_replies_of_a_server_stay_behind() {
+    let interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n\
+        HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\nContent-Length: 9\r\n\r\n\
+        HTTP/1.1 199 Unknown\r\nX-SAP-Token: 0123456789abcdef0123456789abcdef\r\n\r\n";
+    let picture = noise(50_000, 27);
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: image/jpeg\r\nContent-Length: 50000\r\n\r\n";
+    let origin = answering([interim.as_bytes(), head.as_bytes(), &picture].concat());
+    let gateway = Running::start(|_| Gateway::new(&origin.uri("/"), delivery()).expect("HTTP"));
+    let proxy = proxy(Way::ClientOpens);
+    let by_proxy = get(proxy.at, &origin.uri("/a.jpg").to_string(), &[]);
+    for reply in [by_proxy, get(gateway.at, "/a.jpg", &[])] {
+        assert_eq!(reply.status(), 200, "{}", reply.head);
+        assert!(reply.body == picture && reply.header("link").is_none(), "{}", reply.head);
+    }
+    for way in [Way::Tcp, Way::ServerCalls(0), Way::ClientOpens] {
+        run(async {
+            let client = fetcher("image/jpeg", true, way);
+            let got = fetch(&client, &origin.uri("/a.jpg")).await;
+            assert!(!got.over_sap && got.bytes == picture, "{way:?}");
+            let got = fetch(&client, &gateway.uri("/a.jpg")).await;
+            assert!(got.over_sap == (way != Way::Tcp) && got.bytes == picture, "{way:?}");
+        });
+    }
+}
+
+/// A client that waits for leave to send its body gets it from the next server on the way.
+#[test]
+fn a_body_that_waits_for_leave_is_passed_on() {
+    for by_gateway in [true, false] {
+        let origin = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let at = origin.local_addr().expect("it is bound");
+        let seen = std::thread::spawn(move || {
+            let (mut stream, _) = origin.accept().expect("it connects");
+            let mut seen = Vec::new();
+            until(&mut stream, b"\r\n\r\n", &mut seen);
+            stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").expect("it reads");
+            until(&mut stream, b"hello", &mut seen);
+            let reply = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+            stream.write_all(reply.as_bytes()).expect("it waits");
+        });
+        let origin = Running::at(at);
+        let server = if by_gateway {
+            Running::start(|_| Gateway::new(&origin.uri("/"), delivery()).expect("HTTP"))
+        } else {
+            proxy(Way::ClientOpens)
+        };
+        let mut client = TcpStream::connect(server.at).expect("it listens");
+        client.set_read_timeout(Some(LONG)).expect("it is a socket");
+        let request = format!(
+            "POST http://{at}/a HTTP/1.1\r\nHost: {at}\r\nContent-Length: 5\r\n\
+             Expect: 100-continue\r\nConnection: close\r\n\r\n"
+        );
+        client.write_all(request.as_bytes()).expect("it reads");
+        let mut reply = Vec::new();
+        until(&mut client, b"\r\n\r\n", &mut reply);
+        assert!(reply.starts_with(b"HTTP/1.1 100 "), "{}", String::from_utf8_lossy(&reply));
+        client.write_all(b"hello").expect("it reads");
+        client.read_to_end(&mut reply).expect("it answers");
+        assert!(reply.ends_with(b"\r\n\r\nok"), "{}", String::from_utf8_lossy(&reply));
+        seen.join().expect("the server ends");
+    }
 }

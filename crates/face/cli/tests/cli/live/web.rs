@@ -3,7 +3,9 @@
 use serde_json::Value;
 use windfall_media::{Jpeg, landscape};
 
-use crate::live::{Folder, WINDFALL, require, windfall};
+use windfall_testkit::skip;
+
+use crate::live::{Folder, WINDFALL, require, run, until, windfall};
 
 /// An office where a part of the frames of 54 Mb/s arrives damaged.
 const OFFICE: &str = "--link wifi-g --distance 12 --rate 54 --power -4 --accept-damaged";
@@ -142,4 +144,49 @@ fn a_proxy_marks_what_is_damaged_and_keeps_the_rest_precise() {
         let picture = windfall_media::Picture::read(&arrived);
         assert!(picture.is_ok(), "{server}: {:?}", picture.err());
     }
+}
+
+/// Drops what SAP sends to this end after 500 kB of each of three connections: of the calls to two
+/// ports, and of the connection to the server.
+const BREAK: &str = "set -e; nft add table inet t
+    nft add chain inet t in '{ type filter hook input priority 0; }'
+    nft add rule inet t in udp dport 5004 quota over 500 kbytes drop
+    nft add rule inet t in udp dport 5005 quota over 500 kbytes drop
+    nft add rule inet t in udp sport 8080 udp dport != 5004-5005 quota over 500 kbytes drop";
+
+#[test]
+fn a_body_whose_connection_breaks_in_the_middle_is_completed_over_tcp() {
+    require!("nft", "curl");
+    let obstacle = run("", BREAK);
+    if !obstacle.status.success() {
+        skip!("this kernel counts no quota: {}", String::from_utf8_lossy(&obstacle.stderr).trim());
+    }
+    let folder = folder("web-break");
+    let long: Vec<u8> = (0..2_000_000_u32).map(|it| (it.wrapping_mul(it) >> 9) as u8).collect();
+    std::fs::write(folder.path().join("site/long.jpg"), long).expect("a file");
+    let line = format!(
+        "{BREAK}; u=http://10.77.0.2:8080/long.jpg
+        $0 proxy --log proxy.log 2>ready & proxy=$!; trap \"kill $proxy\" EXIT
+        {}
+        $0 get --json --force-precise --sap-port 5004 -o precise.jpg $u & a=$!
+        $0 get --json --approx 'image/*' --sap-port 5005 -o approximate.jpg $u & b=$!
+        curl -sS -x http://127.0.0.1:3128 -o proxied.jpg $u & c=$!
+        wait $a; wait $b; wait $c
+        for it in precise approximate proxied; do cmp site/long.jpg $it.jpg; done; cat proxy.log",
+        until("-s ready")
+    );
+    let said = beside_a_server(&folder, "--rate 50Mbps", "serve site", &line);
+    let (reports, logged): (Vec<&str>, Vec<&str>) =
+        said.lines().partition(|line| line.starts_with('{'));
+    assert!(reports.len() == 2 && logged.len() == 1, "{said}");
+    for report in reports {
+        let report: Value = serde_json::from_str(report).expect("JSON");
+        assert_eq!(report["over"], "sap", "{said}");
+        let repaired = report["repaired"].as_u64().expect("a number");
+        assert!((1_400_000..2_000_000).contains(&repaired), "{said}");
+    }
+    let way = logged[0].split("\"sap: 0 suspect, 0 missing, ").nth(1).expect("over SAP");
+    let repaired = way.split(", ").nth(1).and_then(|it| it.split(' ').next());
+    let repaired: u64 = repaired.and_then(|it| it.parse().ok()).expect("a number");
+    assert!((1_400_000..2_000_000).contains(&repaired), "{said}");
 }
