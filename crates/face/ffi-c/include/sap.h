@@ -173,6 +173,15 @@ enum sap_reason sap_close_reason(const sap_sock_t *sock);
  * how many; 0 for a kind of file that it does not know. It knows JPEG, MP4, Ogg, WAV and .npy. */
 size_t sap_exact_ranges(const void *data, size_t len, struct sap_range *ranges, size_t room);
 
+/* Sends the first len bytes of a file as the body of a reply of HTTP, as `windfall serve` does
+ * (docs/web.md): as the transfer of this number and token, precisely or approximately, then with
+ * what programs need to read the file exact. Returns once all is under way. It reads the descriptor
+ * from the start of the file, and does not move its position. Neither the mode nor the stream of the socket
+ * matters, and several threads may send bodies on one at the same time. If the file cannot be read,
+ * the client learns that, and the call succeeds. */
+int sap_send_body(sap_sock_t *sock, uint16_t transfer, const uint8_t token[16], int fd, size_t len,
+                  enum sap_mode mode);
+
 /* Files in parts of which the front must be exact: a stream of H.264, an array of NumPy, a JPEG. */
 
 /* The parts of a file, and those that have arrived. */

@@ -37,14 +37,19 @@ enum {
     UNANSWERED = 4,     /* calls after which an address is called no more */
     FORGET = 15,        /* s after which an unanswered call is forgotten */
     ADDRESSES = 256,    /* that have not answered and are remembered */
-    PIECE = 32 << 10,   /* bytes of an approximate message */
-    EXACT = 256 << 10,  /* bytes of a precise message */
-    BATCH = 64,         /* messages that are passed to libsap at once */
     FETCHED = 10,       /* s in which a client that opens a connection comes for its body */
     IDLE = 60000,       /* ms for which a connection of a client may ask for nothing */
     CLIENTS = 64        /* connections that clients have opened, at the same time */
 };
-enum { KIND_ASK = 1, KIND_UNKNOWN = 2, KIND_PLAN = 3, KIND_EXACT = 4, KIND_END = 5 };
+enum { KIND_ASK = 1, KIND_UNKNOWN = 2 };
+
+/* A connection that a client has opened, which its thread and the bodies on their way hold. */
+struct client {
+    sap_sock_t *sock;
+    atomic_int holders;
+    uint8_t name[16]; /* the token of its first body */
+    struct client *next; /* that has a name */
+};
 
 /* A body on its way, which the event loop and the thread that sends it hold together. */
 struct transfer {
@@ -53,9 +58,11 @@ struct transfer {
     int is_counted;      /* its memory is */
     const char *refusal; /* why the body goes over TCP, if it does; set before the report */
     atomic_int holders;
-    int fd, report, is_precise;
+    int fd, report;
+    enum sap_mode mode;
     enum sap_profile profile;
     const uint8_t *key;
+    struct client *client; /* NULL if it is called, or has not come for the body */
     uint16_t number;       /* of the transfer on its connection */
     struct transfer *next; /* that a client may come for */
     unix_time64_t until;
@@ -92,88 +99,13 @@ typedef struct {
 
 static atomic_long threads, clients, memory; /* memory in KiB */
 
-/* The bodies that clients may come for, and where they call. */
+/* The bodies that clients may come for, their connections, and where they call. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct transfer *waiting;
+static struct client *named;
 static sap_sock_t *listener; /* of the process: it outlives a restart of the server */
 
 /* What the thread of a transfer does: it calls, reports, and sends. */
-
-static void put32(uint8_t *at, size_t value)
-{
-    for (int i = 0; i < 4; i++)
-        at[i] = (uint8_t)(value >> (24 - 8 * i));
-}
-
-/* Sends the bytes as approximate messages of one length on the stream of the transfer. */
-static int send_pieces(sap_sock_t *sock, uint16_t number, const uint8_t *data, size_t len,
-                       size_t piece)
-{
-    struct sap_buffer batch[BATCH];
-    if (sap_set_stream(sock, number) || sap_set_mode(sock, SAP_APPROX, 0)) return -1;
-    while (len > 0) {
-        size_t count = 0;
-        for (; len > 0 && count < BATCH; count++) {
-            size_t part = len < piece ? len : piece;
-            batch[count] = (struct sap_buffer){data, part};
-            data += part;
-            len -= part;
-        }
-        if (sap_send_messages(sock, batch, count) != (long)count) return -1;
-    }
-    return sap_set_stream(sock, 0) || sap_set_mode(sock, SAP_PRECISE, 0) ? -1 : 0;
-}
-
-/* Sends the plan, the exact bytes, the others, and the end. `sorted` has room for the body. */
-static int send_body(const struct transfer *t, sap_sock_t *sock, const uint8_t *data,
-                     uint8_t *sorted, uint8_t *message)
-{
-    size_t longest = sap_max_message(sock), piece = longest < PIECE ? longest : PIECE;
-    size_t most = longest < EXACT ? longest : EXACT, head = 27, room = (piece - head) / 8;
-    struct sap_range ranges[PIECE / 8], all = {0, t->len};
-    size_t count = 1, exact = 0, other, at = 0;
-    if (t->is_precise)
-        ranges[0] = all;
-    else
-        count = sap_exact_ranges(data, t->len, ranges, room);
-    memset(message, 0, head);
-    message[0] = KIND_PLAN, message[1] = t->number >> 8, message[2] = t->number & 0xff;
-    memcpy(message + 3, t->token, sizeof t->token);
-    put32(message + 19, piece), put32(message + 23, t->len);
-    for (size_t i = 0; i < count; i++) {
-        put32(message + head + 8 * i, ranges[i].start);
-        put32(message + head + 8 * i + 4, ranges[i].end);
-        memcpy(sorted + exact, data + ranges[i].start, ranges[i].end - ranges[i].start);
-        exact += ranges[i].end - ranges[i].start;
-    }
-    other = exact;
-    for (size_t i = 0; i <= count; i++) {
-        size_t end = i < count ? ranges[i].start : t->len;
-        memcpy(sorted + other, data + at, end - at);
-        other += end - at;
-        if (i < count) at = ranges[i].end;
-    }
-    if (sap_send(sock, message, head + 8 * count) < 0) return -1;
-    message[0] = KIND_EXACT;
-    for (at = 0; at < exact; at += most - 3) {
-        size_t part = exact - at < most - 3 ? exact - at : most - 3;
-        memcpy(message + 3, sorted + at, part);
-        if (sap_send(sock, message, part + 3) < 0) return -1;
-    }
-    if (send_pieces(sock, t->number, sorted + exact, t->len - exact, piece)) return -1;
-    message[0] = KIND_END;
-    return sap_send(sock, message, 3) < 0 ? -1 : 0;
-}
-
-static int read_file(int fd, uint8_t *data, size_t len)
-{
-    for (size_t at = 0; at < len;) {
-        ssize_t part = pread(fd, data + at, len - at, (off_t)at);
-        if (part <= 0) return -1;
-        at += (size_t)part;
-    }
-    return 0;
-}
 
 static void release(struct transfer *t)
 {
@@ -184,40 +116,64 @@ static void release(struct transfer *t)
     free(t);
 }
 
-/* Reads the body and sends it, from an open connection on. */
-static int deliver(struct transfer *t, sap_sock_t *sock, uint8_t *data)
+static void leave(struct client *client)
 {
-    sap_set_timeout(sock, PROGRESS);
-    sap_set_linger(sock, PROGRESS);
-    return send_body(t, sock, data, data + t->len, data + 2 * (size_t)t->len);
+    if (--client->holders > 0) return;
+    sap_close(client->sock);
+    free(client);
+    clients--;
 }
 
-static uint8_t *room_for(const struct transfer *t)
-{
-    return malloc(2 * (size_t)t->len + EXACT);
-}
-
-/* Calls the client of a transfer, reports, and sends. */
+/* Sends a body on the connection of its client, or calls the client, and reports before. */
 static void *run(void *of)
 {
     struct transfer *t = of;
-    sap_sock_t *sock = sap_socket();
-    uint8_t *data = room_for(t);
-    if (!sock || !data)
-        t->refusal = "busy";
-    else if (read_file(t->fd, data, t->len))
-        t->refusal = "unreadable";
-    else if (sap_set_profile(sock, t->profile) || sap_set_key(sock, t->key)
-             || sap_set_timeout(sock, ANSWER) || sap_connect(sock, t->peer, t->port))
-        t->refusal = "no-answer";
+    sap_sock_t *sock = t->client ? t->client->sock : sap_socket();
+    if (!t->client) {
+        if (!sock)
+            t->refusal = "busy";
+        else if (sap_set_profile(sock, t->profile) || sap_set_key(sock, t->key)
+                 || sap_set_timeout(sock, ANSWER) || sap_connect(sock, t->peer, t->port))
+            t->refusal = "no-answer";
+        sap_set_timeout(sock, PROGRESS);
+        sap_set_linger(sock, PROGRESS);
+    }
     int is_refused = t->refusal != NULL;
-    while (write(t->report, &t, sizeof t) < 0 && errno == EINTR) { }
-    if (!is_refused) deliver(t, sock, data);
-    sap_close(sock);
-    free(data);
+    while (!t->client && write(t->report, &t, sizeof t) < 0 && errno == EINTR) { }
+    if (!is_refused) sap_send_body(sock, t->number, t->token, t->fd, t->len, t->mode);
+    if (t->client)
+        leave(t->client);
+    else
+        sap_close(sock);
     threads--;
     release(t);
     return NULL;
+}
+
+/* Starts a thread that gets none of the server's signals; returns 0, or an error. */
+static int start_thread(void *(*body)(void *), void *of)
+{
+    sigset_t all, before;
+    pthread_attr_t attr;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    int failed = pthread_create(&thread, &attr, body, of);
+    pthread_attr_destroy(&attr);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
+/* Starts the thread of a transfer, which then has a holder more; returns 0, or an error. */
+static int start_transfer(struct transfer *t)
+{
+    t->holders++;
+    if (threads++ < TRANSFERS && !start_thread(run, t)) return 0;
+    t->holders--;
+    threads--;
+    return -1;
 }
 
 /* Removes the body of this token from those that wait, and those that have waited for too long. */
@@ -244,52 +200,74 @@ static struct transfer *take_waiting(const uint8_t *token)
     return found;
 }
 
+/* Returns the connection of this name with a holder more, or NULL. */
+static struct client *find_client(const uint8_t *name)
+{
+    pthread_mutex_lock(&lock);
+    struct client *found = named;
+    while (found && memcmp(found->name, name, sizeof found->name)) found = found->next;
+    if (found) found->holders++;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+/* Gives a connection the name of its first body. */
+static void name_client(struct client *client, const uint8_t *name)
+{
+    pthread_mutex_lock(&lock);
+    memcpy(client->name, name, sizeof client->name);
+    client->next = named;
+    named = client;
+    pthread_mutex_unlock(&lock);
+}
+
+static void forget_client(const struct client *client)
+{
+    pthread_mutex_lock(&lock);
+    for (struct client **at = &named; *at; at = &(*at)->next)
+        if (*at == client) {
+            *at = client->next;
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+}
+
 /* Sends the bodies that a client asks for on the connection that it has opened. */
 static void *serve_client(void *of)
 {
-    sap_sock_t *sock = of;
+    struct client *client = of;
+    int is_named = 0;
     uint8_t ask[19];
-    while (!sap_set_timeout(sock, IDLE) && sap_recv(sock, ask, sizeof ask, NULL) >= 19
-           && ask[0] == KIND_ASK) {
+    sap_set_timeout(client->sock, IDLE);
+    sap_set_linger(client->sock, PROGRESS);
+    while (sap_recv(client->sock, ask, sizeof ask, NULL) >= 19 && ask[0] == KIND_ASK) {
         struct transfer *t = take_waiting(ask + 3);
-        uint8_t *data = t ? room_for(t) : NULL;
-        if (t) t->number = (uint16_t)(ask[1] << 8 | ask[2]);
-        int is_known = data && t->number && !read_file(t->fd, data, t->len);
-        ask[0] = KIND_UNKNOWN;
-        int failed = is_known ? deliver(t, sock, data) : sap_send(sock, ask, 3) < 0;
-        free(data);
+        int failed = !t || !(t->number = (uint16_t)(ask[1] << 8 | ask[2]));
+        if (!failed) {
+            if (!is_named++) name_client(client, t->token);
+            t->client = client;
+            client->holders++;
+            if ((failed = start_transfer(t))) client->holders--;
+        }
         if (t) release(t);
-        if (failed) break;
+        ask[0] = KIND_UNKNOWN;
+        if (failed && sap_send(client->sock, ask, 3) < 0) break;
     }
-    sap_close(sock);
-    clients--;
+    forget_client(client);
+    leave(client);
     return NULL;
-}
-
-/* Starts a thread that gets none of the server's signals; returns 0, or an error. */
-static int start_thread(void *(*body)(void *), void *of)
-{
-    sigset_t all, before;
-    pthread_attr_t attr;
-    pthread_t thread;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_attr_init(&attr);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    int failed = pthread_create(&thread, &attr, body, of);
-    pthread_attr_destroy(&attr);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed;
 }
 
 static void *accept_clients(void *of)
 {
     sap_sock_t *sock;
     while ((sock = sap_accept(of))) {
-        if (++clients > CLIENTS || start_thread(serve_client, sock)) {
-            clients--;
-            sap_close(sock);
-        }
+        struct client *client = ++clients > CLIENTS ? NULL : calloc(1, sizeof *client);
+        if (client) *client = (struct client){.sock = sock, .holders = 1};
+        if (client && !start_thread(serve_client, client)) continue;
+        sap_close(sock);
+        free(client);
+        clients--;
     }
     return NULL;
 }
@@ -299,6 +277,13 @@ static void *accept_clients(void *of)
 static const buffer *header(const request_st *r, const char *name)
 {
     return http_header_request_get(r, HTTP_HEADER_OTHER, name, (uint32_t)strlen(name));
+}
+
+/* Reads twice as many hexadecimal digits as bytes, which are that. */
+static void read_hex(const char *text, uint8_t *bytes, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        sscanf(text + 2 * i, "%2hhx", bytes + i);
 }
 
 static int is_token(const char *text, size_t len)
@@ -349,9 +334,9 @@ static uint16_t port_of(const request_st *r, const plugin_config *conf)
     return port >= conf->ports >> 16 && port <= (conf->ports & 0xffff) ? (uint16_t)port : 0;
 }
 
-/* Tells whether the client opens the connection: 1 if so, -1 if the header is malformed. The one
- * that it has open already serves as well as another. */
-static int client_opens(const request_st *r)
+/* Tells whether the client opens the connection, -1 if the header is malformed; finds the one that
+ * it has opened and that this body is to come on. */
+static int client_opens(const request_st *r, struct transfer *t)
 {
     const buffer *text = header(r, "X-SAP-Client-Opens");
     if (!text || !strcmp(text->ptr, "0") || !strcasecmp(text->ptr, "no")
@@ -361,10 +346,12 @@ static int client_opens(const request_st *r)
         return 1;
     const char *number = text->ptr + 33;
     size_t digits = buffer_clen(text) > 33 ? strspn(number, "0123456789") : 0;
-    int is_one = strspn(text->ptr, "0123456789abcdefABCDEF") == 32 && text->ptr[32] == ' '
-                 && digits > 0 && digits <= 5 && !number[digits]
-                 && strtoul(number, NULL, 10) - 1 < 0xffff;
-    return is_one ? 1 : -1;
+    if (strspn(text->ptr, "0123456789abcdefABCDEF") != 32 || text->ptr[32] != ' ' || !digits
+        || digits > 5 || number[digits] || strtoul(number, NULL, 10) - 1 >= 0xffff)
+        return -1;
+    read_hex(text->ptr, t->token, sizeof t->token);
+    t->number = (uint16_t)strtoul(number, NULL, 10);
+    return 1;
 }
 
 /* Reads the offer of a request for a file of this type; 0 if there is none that can be taken. */
@@ -374,14 +361,15 @@ static int read_offer(const request_st *r, const plugin_config *conf, struct tra
     const buffer *type = http_header_response_get(r, HTTP_HEADER_CONTENT_TYPE,
                                                   CONST_STR_LEN("Content-Type"));
     size_t len = type ? strcspn(type->ptr, "; ") : 0;
-    t->is_precise = force && strcmp(force->ptr, "0") && strcasecmp(force->ptr, "no")
-                    && strcasecmp(force->ptr, "false");
-    if (!len || (!types && !t->is_precise)) return 0;
+    int is_precise = force && strcmp(force->ptr, "0") && strcasecmp(force->ptr, "no")
+                     && strcasecmp(force->ptr, "false");
+    t->mode = is_precise ? SAP_PRECISE : SAP_APPROX;
+    if (!len || (!types && !is_precise)) return 0;
     if (types && list_matches(types, type->ptr, len) <= 0) return 0;
-    int opens = client_opens(r);
+    int opens = client_opens(r, t);
     t->port = opens ? 0 : port_of(r, conf);
     if (opens ? opens < 0 || header(r, "X-SAP-Port") || !listener : !t->port) return 0;
-    if (t->is_precise) return 1;
+    if (is_precise) return 1;
     for (uint32_t i = 0; i < conf->approx->used; i++) {
         const buffer *pattern = &((const data_string *)conf->approx->data[i])->value;
         if (list_matches(pattern, type->ptr, len) > 0) return 1;
@@ -450,26 +438,27 @@ static const char *start(struct transfer *t, plugin_data *p)
     const struct account *account = t->port ? account_of(p, t->peer) : NULL;
     take_waiting(NULL);
     if (t->port && (!account || account->count >= UNANSWERED)) return "too-many-calls";
-    if (threads >= TRANSFERS || memory + (t->len >> 10) > MEMORY) return "busy";
-    if (getrandom(t->token, sizeof t->token, 0) != sizeof t->token) return "busy";
-    if (t->port && (t->report = fdevent_dup_cloexec(p->reports[1])) < 0) return "busy";
+    if (memory + (t->len >> 10) > MEMORY) return "busy";
     memory += t->len >> 10;
     t->is_counted = 1;
-    t->number = 1;
-    if (!t->port) {
-        t->until = log_monotonic_secs + FETCHED;
-        pthread_mutex_lock(&lock);
-        t->next = waiting;
-        waiting = t;
-        pthread_mutex_unlock(&lock);
-        return NULL;
+    if (t->number && (t->client = find_client(t->token))) {
+        if (!start_transfer(t)) return NULL;
+        leave(t->client);
+        return "busy";
     }
-    t->holders = 2;
-    threads++;
-    if (!start_thread(run, t)) return NULL;
-    t->holders = 1;
-    threads--;
-    return "busy";
+    t->number = 1;
+    if (getrandom(t->token, sizeof t->token, 0) != sizeof t->token) return "busy";
+    if (t->port) {
+        t->report = fdevent_dup_cloexec(p->reports[1]);
+        return t->report < 0 || start_transfer(t) ? "busy" : NULL;
+    }
+    t->holders++;
+    t->until = log_monotonic_secs + FETCHED;
+    pthread_mutex_lock(&lock);
+    t->next = waiting;
+    waiting = t;
+    pthread_mutex_unlock(&lock);
+    return NULL;
 }
 
 /* Makes the reply over TCP one that says where the body is. */
@@ -517,6 +506,7 @@ static int take_offer(request_st *r, plugin_data *p)
         else if (!(t->refusal = start(t, p))) {
             if (!t->port) {
                 announce(r, t);
+                release(t);
                 return 0;
             }
             r->plugin_ctx[p->id] = t;
@@ -588,18 +578,16 @@ static uint8_t *read_key(const char *path)
 {
     char text[66] = "";
     struct stat status;
-    uint8_t *key = malloc(32);
+    static uint8_t key[32];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t len = fd < 0 || !key || fstat(fd, &status) || status.st_mode & 077
+    ssize_t len = fd < 0 || fstat(fd, &status) || status.st_mode & 077
                       ? -1 : read(fd, text, sizeof text);
     int is_key = (len == 64 || (len == 65 && text[64] == '\n'))
                  && strspn(text, "0123456789abcdefABCDEF") == 64;
-    for (int i = 0; is_key && i < 32; i++)
-        is_key = sscanf(text + 2 * i, "%2hhx", key + i) == 1;
     if (fd >= 0) close(fd);
-    if (is_key) return key;
-    free(key);
-    return NULL;
+    if (!is_key) return NULL;
+    read_hex(text, key, 32);
+    return key;
 }
 
 /* Returns the port of "ADDRESS:PORT", or 0. */

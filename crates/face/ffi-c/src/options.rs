@@ -16,20 +16,24 @@ use crate::socket::Socket;
 /// The maximum number of ranges of a message or a repair.
 const RANGES: usize = 8;
 
-/// Sets the mode of the following messages. See `sap.h`.
-//= S0.17
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sap_set_mode(sock: *mut Socket, mode: c_int, protected: usize) -> c_int {
-    let socket = socket!(sock, -1);
-    let mode = match mode {
+/// Returns the mode of a number of `sap.h`.
+pub(crate) fn mode_of(number: c_int, protected: usize) -> CallResult<Mode> {
+    match number {
         0 => Ok(Mode::Precise),
         1 => Ok(Mode::Approximate { protected }),
         other => {
             let text = format!("{other} is neither SAP_PRECISE nor SAP_APPROX");
             Err(Failure::new(libc::EINVAL, text))
         }
-    };
-    let set = mode.and_then(|mode| socket.set(|settings| settings.mode = mode));
+    }
+}
+
+/// Sets the mode of the following messages. See `sap.h`.
+//= S0.17
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_set_mode(sock: *mut Socket, mode: c_int, protected: usize) -> c_int {
+    let socket = socket!(sock, -1);
+    let set = mode_of(mode, protected).and_then(|mode| socket.set(|settings| settings.mode = mode));
     socket.error.report(set, -1)
 }
 

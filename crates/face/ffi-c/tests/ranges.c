@@ -126,6 +126,34 @@ static int structured(void)
     return sap_exact_ranges(NULL, 0, found, 2) != 0;
 }
 
+/* A body is announced, and its end says that nothing of it follows. */
+static int body(sap_sock_t *here, sap_sock_t *there)
+{
+    static const uint8_t token[16] = "0123456789abcde";
+    static const char end[] = {5, 0, 9, 1};
+    char data[SIZE], text[] = "\x93NUMPY\x01\x00\x04\x00{ } 0123456789";
+    size_t len = sizeof text - 1;
+    struct sap_info info;
+    FILE *file = tmpfile();
+    CHECK(file && fwrite(text, 1, len, file) == len && !fflush(file));
+    int fd = fileno(file);
+    CHECK(sap_send_body(here, 9, token, -1, len, SAP_APPROX));
+    CHECK(sap_send_body(here, 9, NULL, fd, len, SAP_APPROX));
+    CHECK(sap_send_body(here, 9, token, fd, len, (enum sap_mode)2));
+    CHECK(!sap_send_body(here, 9, token, fd, len, SAP_APPROX));
+    CHECK(sap_recv(there, data, SIZE, &info) == 35 && data[0] == 3 && data[2] == 9);
+    CHECK(!memcmp(data + 3, token, 16) && data[26] == (char)len && data[34] == 14);
+    CHECK(sap_recv(there, data, SIZE, &info) == 17 && !memcmp(data + 3, text, 14));
+    CHECK(info.kind == SAP_KIND_PRECISE && info.stream == 9);
+    CHECK(sap_recv(there, data, SIZE, &info) == 10 && !memcmp(data, text + 14, 10));
+    CHECK(info.kind == SAP_KIND_APPROX && info.stream == 9);
+    CHECK(sap_recv(there, data, SIZE, &info) == 4 && !memcmp(data, end, 4));
+    /* Of a file that has become shorter the client learns that there is nothing. */
+    CHECK(!sap_send_body(here, 9, token, fd, len + 1, SAP_APPROX));
+    CHECK(sap_recv(there, data, SIZE, &info) == 3 && data[0] == 2 && data[2] == 9);
+    return fclose(file);
+}
+
 int main(void)
 {
     sap_sock_t *here = sap_socket(), *there, *listener = sap_socket();
@@ -133,7 +161,7 @@ int main(void)
     CHECK(!sap_bind(listener, "127.0.0.1", 0));
     CHECK(!sap_connect(here, "127.0.0.1", sap_port(listener)) && (there = sap_accept(listener)));
     if (damaged(here, there) || lost(here, there) || judged(here, there)) return 1;
-    if (structured()) return 1;
+    if (structured() || body(here, there)) return 1;
     sap_set_timeout(here, 0);
     sap_set_timeout(there, 0);
     sap_close(here);

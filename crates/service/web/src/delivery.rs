@@ -14,13 +14,13 @@ use hyper::HeaderMap;
 use hyper::header::{CACHE_CONTROL, HeaderValue};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
-use windfall_socket::{Duration, Message, Mode, SapError, SapListener, SapOptions, SapSocket};
+use windfall_socket::{Duration, SapError, SapListener, SapOptions, SapSocket};
 
 use crate::control::{CONTROL_STREAM, Control, LONGEST_BODY, TransferToken};
 use crate::links::{NO_ANSWER, reason_of};
 use crate::offer::{self, Opener, SapOffer};
 use crate::quota::{CallQuota, real_time};
-use crate::sending::{Content, Parcel, send};
+use crate::sending::{Content, Parcel, refuse, send};
 use crate::server::{Reply, WayNote, empty};
 
 /// The memory for all bodies on their way, in KiB.
@@ -328,13 +328,8 @@ impl BodyDelivery {
                     let open = OpenTransfer { socket, token, transfer, _place: place };
                     thread::spawn(move || open.send(waiting));
                 }
-                None => {
-                    let data = Control::Unknown.encode(transfer);
-                    let answer = Message { stream: CONTROL_STREAM, mode: Mode::Precise, data };
-                    if socket.send_message(&answer).is_err() {
-                        break;
-                    }
-                }
+                None if refuse(socket, transfer).is_err() => break,
+                None => {}
             }
         }
         first.iter().for_each(|first| _ = self.open().remove(first));
@@ -354,6 +349,23 @@ impl OpenTransfer {
     fn send(self, waiting: Waiting) {
         let _ = send(&self.socket, self.transfer, &waiting.parcel);
         drop(waiting);
+    }
+}
+
+/// Sends the first bytes of a file as a body on a connected socket, as the transfer of this number
+/// and token, for servers that read the offer and write the reply themselves.
+///
+/// # Errors
+/// If the connection ends before all is sent.
+pub fn send_file(
+    socket: &SapSocket,
+    (transfer, token): (u16, [u8; 16]),
+    (file, length): (File, usize),
+    is_precise: bool,
+) -> Result<(), SapError> {
+    match BodySource::File(Arc::new(file), length as u64).content(is_precise) {
+        Ok(content) => send(socket, transfer, &Parcel { token, content, is_precise }),
+        Err(_) => refuse(socket, transfer),
     }
 }
 

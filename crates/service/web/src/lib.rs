@@ -41,7 +41,7 @@ mod timely;
 pub use address::{file_name, parse_address};
 pub use arriving::ArrivingBody;
 pub use assembly::{BodyDamage, DeliveredBody};
-pub use delivery::{BodyDelivery, DeliverySettings};
+pub use delivery::{BodyDelivery, DeliverySettings, send_file};
 pub use fetch::{Fetched, FetchedBody, Fetcher, FetcherSettings, Way};
 pub use fetch_error::{FetchError, check_authority};
 pub use fetched_file::FetchedFile;

@@ -82,8 +82,7 @@ pub(crate) fn send(socket: &SapSocket, transfer: u16, parcel: &Parcel) -> Result
     let gathered = Content::Memory(joined(&bytes, ranges));
     let exact = if *is_precise { content } else { &gathered };
     if !send_exact(socket, transfer, exact, longest)? {
-        // The client learns that there is no more.
-        return send_control(socket, transfer, &Control::Unknown);
+        return refuse(socket, transfer);
     }
     let approximate = if *is_precise { Bytes::new() } else { joined(&bytes, &plan.gaps()) };
     let mode = Mode::Approximate { protected: 0 };
@@ -96,6 +95,11 @@ pub(crate) fn send(socket: &SapSocket, transfer: u16, parcel: &Parcel) -> Result
     // The receiver need not wait for what it lacks when the end has come.
     socket.wait_until_sent()?;
     send_control(socket, transfer, &Control::End(End { is_last: true }))
+}
+
+/// Tells the client that there is nothing of a transfer, or nothing more.
+pub(crate) fn refuse(socket: &SapSocket, transfer: u16) -> Result<(), SapError> {
+    send_control(socket, transfer, &Control::Unknown)
 }
 
 fn send_control(socket: &SapSocket, transfer: u16, message: &Control) -> Result<(), SapError> {

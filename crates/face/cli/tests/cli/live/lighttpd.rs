@@ -288,6 +288,47 @@ fn lighttpd_serves_clients_that_open_encrypted_connections() {
     }
 }
 
+/// The bodies of a page come on one connection, at once, and each ends behind its last piece.
+#[test]
+fn lighttpd_sends_the_bodies_of_a_page_on_one_connection() {
+    require!("curl");
+    let folder = folder("lighttpd-page", module!());
+    for number in 0..12 {
+        let picture = folder.path().join("site/a.jpg");
+        std::fs::copy(picture, folder.path().join(format!("site/{number}.jpg"))).expect("a file");
+    }
+    let log = "server.modules += ( \"mod_accesslog\" )\naccesslog.filename = \"/dev/null\"
+        sap.listen = \"0.0.0.0:8080\"\naccesslog.format = \"%U %{X-SAP-Token}o\"\n";
+    let log = log.replace("/dev/null", &folder.file("access.log"));
+    let far = lighttpd(&folder, 8_080, &format!("{CONFIGURATION}{log}"));
+    // The first and the rest, and all at the same time.
+    let line = "u=http://10.77.0.2:8080; $0 proxy --log proxy.log 2>ready & trap \"kill $!\" EXIT
+        for i in $(seq 600); do test -s ready && break; sleep 0.05; done
+        get() { curl -sS -x http://127.0.0.1:3128 -o $1 -D $1.head $u/$1; }
+        for i in 0 1 2 3 4 5; do get $i.jpg & all=\"$all $!\"; done; wait $all
+        for i in 6 7 8; do get $i.jpg; done
+        all=; for i in 9 10 11; do get $i.jpg & all=\"$all $!\"; done; wait $all
+        for i in $(seq 0 11); do cmp $i.jpg site/a.jpg || cat $i.jpg.head; done";
+    let output = windfall("run -q --rate 10Mbps --delay 20ms --loss 2% --wait-port 8080 --far")
+        .args([&far, "--", "sh", "-c", line, WINDFALL])
+        .current_dir(folder.path())
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    // Whatever differs is marked.
+    let said = String::from_utf8_lossy(&output.stdout).to_lowercase();
+    let differ = said.matches(" differ: ").count();
+    assert_eq!(said.matches("x-sap-damage: ").count(), differ, "{said}");
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("a log");
+    let (asked, proxied) = (read("access.log"), read("proxy.log"));
+    assert_eq!(proxied.matches("\"sap: ").count(), 12, "{proxied}");
+    // The first ones have tokens of their own, the later ones the name of the connection.
+    let tokens: Vec<&str> = asked.lines().filter_map(|line| line.split(' ').nth(1)).collect();
+    let (first, later) = tokens.split_at(6);
+    let name = later.first().expect("twelve of them");
+    assert!(first.contains(name) && later.iter().all(|token| token == name), "{asked}");
+}
+
 #[test]
 fn lighttpd_keeps_nothing_of_transfers_that_have_ended() {
     let folder = folder("lighttpd-many", module!());
