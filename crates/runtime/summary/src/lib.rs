@@ -120,12 +120,14 @@ fn station_energy(
     let usage = station_usage(network, number, now);
     let energy = model.energy(&usage);
     let own = network.interfaces().filter(|it| network.station_of(*it) == number);
-    let bytes = own.map(|it| network.ledger(it)).map(|it| it.delivered_bytes + it.received_bytes);
-    let bytes = bytes.sum();
+    let own: Vec<ElementId> = own.collect();
+    let ledgers = own.iter().map(|it| network.ledger(*it));
+    let bytes = ledgers.map(|it| it.delivered_bytes + it.received_bytes).sum();
     StationEnergySummary {
         model: model.name.clone(),
         joules: energy.total(),
         platform_joules: energy.platform,
+        radios: own.iter().filter(|it| network.airtime(**it, now).is_some()).count(),
         radio_joules: energy.of_radio(),
         tcp_joules: energy.processor.total(),
         part_joules: energy.parts().filter(|(_, joules)| *joules > 0.0).collect(),

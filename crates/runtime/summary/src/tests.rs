@@ -108,8 +108,10 @@ fn a_station_with_a_model_has_an_energy_of_its_own() {
     assert_eq!(energy.bytes, radio.bytes_moved);
     // On a wire there is no radio, and the platform draws its power nevertheless.
     let wire = text.replace("wifi-b", "pipe");
+    let of_radio = energy;
     let energy = run(&wire, Seed(7)).stations[0].energy.clone().expect("near has a model");
     assert_eq!((energy.radio_joules, energy.joules), (0.0, energy.platform_joules));
+    assert_eq!((energy.radios, of_radio.radios), (0, 1));
 }
 
 //= S2.45

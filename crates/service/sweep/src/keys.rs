@@ -4,7 +4,7 @@ use windfall_base::nearest;
 use windfall_scenario::wifi::{Radio, StationRadio};
 use windfall_scenario::{
     App, Direction, Flow, Link, RunSettings, Scenario, ScenarioOptions, Setting, Settings, Station,
-    TCP_SETTINGS,
+    TCP_SETTINGS, TcpSetting,
 };
 
 use crate::error::SweepError;
@@ -53,7 +53,7 @@ impl ScenarioKey {
     /// Names the key that is nearest, or those that there are.
     pub fn find(scenario: &Scenario, key: &str) -> Result<Self, SweepError> {
         let words: Vec<&str> = key.split('.').collect();
-        let found = Finder { scenario, key }.find(&words);
+        let found = Finder { scenario, key, is_suggested: false }.find(&words);
         found.map(|(place, setting, is_whole)| Self {
             text: key.to_owned(),
             setting,
@@ -162,12 +162,17 @@ type Found = (KeyPlace, &'static str, bool);
 struct Finder<'a> {
     scenario: &'a Scenario,
     key: &'a str,
+    /// Set for a key that an error suggests, so that none is suggested for it in turn.
+    is_suggested: bool,
 }
 
 impl Finder<'_> {
     fn find(&self, words: &[&str]) -> Result<Found, SweepError> {
         match words {
             ["seed"] => Err(self.unknown("the seeds are those of --seeds and --seed")),
+            ["station" | "app" | "flow" | "tcp"] => {
+                Err(self.unknown("write one such as tcp.mss, station.*.energy, app.1.rate"))
+            }
             [word] => self.bare(word),
             ["link", rest @ ..] => self.of_link(rest),
             ["uplink" | "downlink" | "radio", _] => self.of_link(words),
@@ -179,7 +184,10 @@ impl Finder<'_> {
                 let places = self.named("flow", name, &names.collect::<Vec<_>>())?;
                 self.in_table::<Flow>(setting, &format!("flow.{name}."), || KeyPlace::Flow(places))
             }
-            [first, ..] => Err(self.nearest_of(first, "", &PARTS.map(str::to_owned))),
+            [first, rest @ ..] => {
+                let rest: String = rest.iter().flat_map(|word| [".", word]).collect();
+                Err(self.nearest_of(first, ("", &rest), &PARTS.map(str::to_owned)))
+            }
             [] => Err(self.unknown("write one such as link.ber")),
         }
     }
@@ -199,8 +207,11 @@ impl Finder<'_> {
         if setting::<Station>(word).is_some() {
             return self.of_station(ALL, &[word]);
         }
+        if tcp_setting(word).is_some() {
+            return Err(self.suggestion(&format!("tcp.{word}")));
+        }
         let known = [keys::<RunSettings>(), link_keys(), keys::<App>(), keys::<Station>()].concat();
-        Err(self.nearest_of(word, "", &known))
+        Err(self.nearest_of(word, ("", ""), &known))
     }
 
     fn of_link(&self, words: &[&str]) -> Result<Found, SweepError> {
@@ -236,7 +247,7 @@ impl Finder<'_> {
             [word] if setting::<Radio>(word).is_some() => {
                 self.in_table::<Radio>(word, &prefix, || KeyPlace::Link(places, LinkPart::Radio))
             }
-            [first, ..] => Err(self.nearest_of(first, &prefix, &link_keys())),
+            [first, ..] => Err(self.nearest_of(first, (&prefix, ""), &link_keys())),
             [] => Err(self.unknown(&format!("write one such as {prefix}ber"))),
         }
     }
@@ -251,13 +262,16 @@ impl Finder<'_> {
                     KeyPlace::StationRadio(places)
                 })
             }
-            ["tcp", word] => match TCP_SETTINGS.iter().find(|it| it.name == *word) {
+            ["tcp", word] => match tcp_setting(word) {
                 Some(setting) => Ok((KeyPlace::Tcp(places), setting.name, false)),
                 None => {
                     let known: Vec<_> = TCP_SETTINGS.iter().map(|it| it.name.to_owned()).collect();
-                    Err(self.nearest_of(word, &format!("{prefix}tcp."), &known))
+                    Err(self.nearest_of(word, (&format!("{prefix}tcp."), ""), &known))
                 }
             },
+            [word] if tcp_setting(word).is_some() => {
+                Err(self.suggestion(&format!("{prefix}tcp.{word}")))
+            }
             [word] => self.in_table::<Station>(word, &prefix, || KeyPlace::Station(places)),
             _ => Err(self.unknown(&format!("write one such as {prefix}tcp.mss"))),
         }
@@ -295,7 +309,7 @@ impl Finder<'_> {
     ) -> Result<Found, SweepError> {
         match setting::<T>(word) {
             Some(setting) => Ok((place(), setting.name, setting.kind == "whole number")),
-            None => Err(self.nearest_of(word, prefix, &keys::<T>())),
+            None => Err(self.nearest_of(word, (prefix, ""), &keys::<T>())),
         }
     }
 
@@ -317,13 +331,31 @@ impl Finder<'_> {
         Ok(places)
     }
 
-    /// The error with the nearest of the known words behind `prefix`.
-    fn nearest_of(&self, word: &str, prefix: &str, known: &[String]) -> SweepError {
+    /// The error with the nearest of the known words between what stands before and behind it.
+    fn nearest_of(&self, word: &str, (prefix, rest): (&str, &str), known: &[String]) -> SweepError {
         // Two letters the wrong way round are two changes, which are many in a short word.
         let turned = || known.iter().map(String::as_str).find(|it| letters(it) == letters(word));
         match nearest(word, known.iter().map(String::as_str)).or_else(turned) {
-            Some(near) => self.unknown(&format!("did you mean \"{prefix}{near}\"?")),
+            Some(near) => self.suggestion(&format!("{prefix}{near}{rest}")),
             None => self.unknown(&format!("known are {}", known.join(", "))),
+        }
+    }
+
+    /// The error with another key; if that one is not whole either, with what it lacks.
+    fn suggestion(&self, key: &str) -> SweepError {
+        if self.is_suggested {
+            return self.unknown(&format!("did you mean \"{key}\"?"));
+        }
+        let words: Vec<&str> = key.split('.').collect();
+        let other = Finder { scenario: self.scenario, key, is_suggested: true };
+        match other.find(&words) {
+            Err(SweepError::UnknownKey { fix, .. }) if fix.starts_with("did you mean") => {
+                self.unknown(&fix)
+            }
+            Err(SweepError::UnknownKey { fix, .. }) => {
+                self.unknown(&format!("did you mean \"{key}\"? {fix}"))
+            }
+            _ => self.unknown(&format!("did you mean \"{key}\"?")),
         }
     }
 
@@ -335,8 +367,15 @@ impl Finder<'_> {
 /// The first words of dotted keys.
 const PARTS: [&str; 8] = ["link", "station", "app", "flow", "uplink", "downlink", "radio", "tcp"];
 
+/// The tables within a link.
+const LINK_PARTS: [&str; 3] = ["uplink", "downlink", "radio"];
+
 fn is_part(word: &str) -> bool {
-    ["uplink", "downlink", "radio"].contains(&word)
+    LINK_PARTS.contains(&word)
+}
+
+fn tcp_setting(name: &str) -> Option<&'static TcpSetting> {
+    TCP_SETTINGS.iter().find(|it| it.name == name)
 }
 
 fn is_of_link(word: &str) -> bool {

@@ -250,7 +250,8 @@ impl<'a> SweepResult<'a> {
     }
 
     /// Returns the measures to draw: those that match one of the patterns, in which
-    /// `*` stands for any text; without patterns those of applications that differ between points.
+    /// `*` stands for any text; without patterns those of applications that differ between points,
+    /// or all of them where nothing is varied.
     #[must_use]
     pub fn charted(&self, patterns: &[String]) -> Vec<String> {
         let names = self.names().into_iter().map(str::to_owned);
@@ -263,9 +264,19 @@ impl<'a> SweepResult<'a> {
                     means.any(|it| Some(it) != first)
                 };
                 let of_apps = names.filter(|name| name.starts_with("applications."));
-                of_apps.filter(differs).take(MOST_CHARTS).collect()
+                let is_alone = self.points.len() == 1;
+                of_apps.filter(|it| is_alone || differs(it)).take(MOST_CHARTS).collect()
             }
         }
+    }
+
+    /// Returns the patterns that match no measure, if any run has finished.
+    #[must_use]
+    pub fn unmatched<'b>(&self, patterns: &'b [String]) -> Vec<&'b str> {
+        let names = self.names();
+        let is_known = |pattern: &str| names.iter().any(|name| matches(pattern, name));
+        let patterns = patterns.iter().map(String::as_str);
+        patterns.filter(|it| !names.is_empty() && !is_known(it)).collect()
     }
 
     /// Draws a measure over the first key with numbers for values; the other keys are series.
@@ -332,9 +343,17 @@ impl<'a> SweepResult<'a> {
         if low > 0.0 && high / low >= 20.0 { Axis::log(label) } else { Axis::linear(label) }
     }
 
-    /// Returns a row for each point with the means of some measures, for people.
+    /// Returns a row for each point with the means of some measures, for people; one for each
+    /// measure where nothing is varied.
     #[must_use]
     pub fn shown(&self, names: &[String]) -> Table {
+        if let ([point], []) = (&self.points[..], &self.grid.variations[..]) {
+            let mut table = Table::new(["measure", "mean"].map(str::to_owned));
+            for (name, measure) in names.iter().filter_map(|name| point.get_key_value(name)) {
+                table.push([name.clone(), with_interval(&measure.estimate)]);
+            }
+            return table;
+        }
         let mut table = Table::new(self.keys().chain(names.iter().cloned()));
         for (point, measures) in self.grid.points.iter().zip(&self.points) {
             let cells = names.iter().map(|name| match measures.get(name) {

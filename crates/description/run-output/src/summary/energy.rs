@@ -30,6 +30,8 @@ pub struct StationEnergySummary {
     pub joules: f64,
     /// The energy of everything that is there whether it sends or not.
     pub platform_joules: f64,
+    /// Its radios of 802.11; those of other links have no energy in any model.
+    pub radios: usize,
     /// The energy of its radios.
     pub radio_joules: f64,
     /// The energy of TCP's steps, where our engine stands.
@@ -52,6 +54,7 @@ impl fmt::Display for StationEnergySummary {
         let Self { joules, platform_joules, radio_joules, tcp_joules, .. } = self;
         let [joules, platform, radio, tcp] =
             [joules, platform_joules, radio_joules, tcp_joules].map(|it| brief(*it));
+        let radio = if self.radios == 0 { "none (no link of 802.11)" } else { &radio };
         write!(
             f,
             "({}): {joules} J, of which platform {platform}, radio {radio}, TCP {tcp}",
@@ -90,11 +93,14 @@ mod tests {
             model: "own.toml".to_owned(),
             joules: 12.5,
             platform_joules: 10.0,
+            radios: 1,
             radio_joules: 2.5,
             ..StationEnergySummary::default()
         };
         let expected = "(own.toml): 12.5 J, of which platform 10, radio 2.5, TCP 0";
         assert_eq!(mains.to_string(), expected);
+        let wire = StationEnergySummary { radios: 0, radio_joules: 0.0, ..mains.clone() };
+        assert!(wire.to_string().contains(", radio none (no link of 802.11), TCP 0"), "{wire}");
         let lifetime_seconds = Some(6_600.0);
         let battery =
             StationEnergySummary { joules_per_byte: Some(2e-5), lifetime_seconds, ..mains };

@@ -79,6 +79,23 @@ fn more_seeds_run_only_what_is_missing() {
 }
 
 #[test]
+fn without_variations_every_measure_has_a_row_and_a_chart_of_nothing_is_named() {
+    let folder = Folder::new("sweep-alone-or-nothing");
+    folder.write("a.toml", SCENARIO);
+    let sweep = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let output = folder.windfall(&words).output().expect("the program");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let (table, _) = sweep("sweep a.toml --seeds 2 --out out");
+    assert!(table.starts_with("measure"), "{table}");
+    assert!(table.lines().filter(|line| line.starts_with("applications.")).count() > 2, "{table}");
+    let (_, said) = sweep("sweep a.toml --seeds 2 --out out --chart *.dilevered");
+    assert!(said.contains("--chart *.dilevered: no run has such a measure"), "{said}");
+}
+
+#[test]
 fn what_cannot_be_swept_is_refused_before_anything_runs() {
     let folder = Folder::new("sweep-refused");
     for (line, said) in [

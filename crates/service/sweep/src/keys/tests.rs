@@ -123,7 +123,12 @@ fn an_unknown_key_is_named_with_the_nearest() {
     for (text, key, said) in [
         (ONE_LINK, "link.bre", "unknown key \"link.bre\": did you mean \"link.ber\"?"),
         (ONE_LINK, "los", "did you mean \"loss\"?"),
-        (ONE_LINK, "lnik.ber", "did you mean \"link\"?"),
+        (ONE_LINK, "lnik.ber", "did you mean \"link.ber\"?"),
+        (ONE_LINK, "stations.near.mss", "did you mean \"station.near.tcp.mss\"?"),
+        (ONE_LINK, "station.near.mss", "did you mean \"station.near.tcp.mss\"?"),
+        (ONE_LINK, "mss", "did you mean \"tcp.mss\"?"),
+        (ONE_LINK, "station", "write one such as tcp.mss"),
+        (TWO_LINKS, "bre", "did you mean \"ber\"? name one of first, second"),
         (ONE_LINK, "link.near-fra.ber", "there is no link \"near-fra\", but \"near-far\""),
         (ONE_LINK, "station.near.tcp.msss", "did you mean \"station.near.tcp.mss\"?"),
         (ONE_LINK, "seed", "--seeds"),
