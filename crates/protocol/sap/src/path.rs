@@ -2,8 +2,8 @@
 
 use windfall_base::{Duration, Instant};
 
-/// Common sizes: Ethernet, jumbo frames, loopback.
-const STEPS: [usize; 6] = [1372, 1444, 4052, 8924, 16_356, 65_400];
+/// Common sizes: Ethernet, 802.11, jumbo frames, loopback.
+const STEPS: [usize; 7] = [1372, 1444, 2240, 4052, 8924, 16_356, 65_400];
 /// The number of probes of one size before it counts as too large.
 const TRIALS: u8 = 3;
 /// The minimum interval between probes of one size.
@@ -165,7 +165,8 @@ mod tests {
     fn the_search_finds_the_largest_size_that_arrives() {
         assert_eq!(found(1444, 65_400), (1444, 5));
         assert_eq!(found(1231, 65_400), (1232, 3));
-        assert_eq!(found(70_000, 65_400), (65_400, 6));
+        assert_eq!(found(70_000, 65_400), (65_400, 7));
+        assert_eq!(found(2248, 65_400), (2240, 6));
         assert_eq!(found(70_000, 2000), (2000, 3));
         assert_eq!(found(70_000, 1052), (1052, 0));
     }

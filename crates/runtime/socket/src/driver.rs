@@ -287,8 +287,10 @@ impl Core {
         let look = (driver == Driver::Caller).then_some(&mut eager);
         let result = self.listen(&mut arrivals, until, busy, look);
         let mut state = self.lock();
-        if matches!(result, Ok(Heard::Refusal)) {
-            self.refused(&mut state);
+        match result {
+            Ok(Heard::Refusal) => self.refused(&mut state),
+            Ok(Heard::Nothing) => _ = self.take_reports(&mut state),
+            Ok(Heard::Datagrams) | Err(_) => {}
         }
         self.pump(&mut state, arrivals);
         state.driver = Driver::Idle;
@@ -342,11 +344,21 @@ impl Core {
         }
     }
 
-    /// Notes that the peer's host reports a closed port.
+    /// Notes that a peer's host reports a closed port.
     fn refused(&self, state: &mut State) {
         if let Some(peer) = self.socket.peer() {
             state.endpoint.handle_refused(self.clock.now(), peer);
         }
+        self.take_reports(state);
+    }
+
+    /// Notes what the path has reported of datagrams to any peer; returns whether it has.
+    fn take_reports(&self, state: &mut State) -> bool {
+        let refusals = self.socket.refusals();
+        for peer in refusals.iter().flatten() {
+            state.endpoint.handle_refused(self.clock.now(), *peer);
+        }
+        refusals.is_some()
     }
 
     /// Waits for the socket; returns whether there is something to receive.
@@ -423,10 +435,12 @@ impl Core {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
             Err(error) => {
                 // The error belongs to the first datagram, which is lost as it may be on the path.
-                // A refusal belongs to an earlier datagram and is not authenticated.
+                // A report of the path belongs to an earlier one, and is not authenticated.
                 if error.kind() == io::ErrorKind::ConnectionRefused {
                     self.refused(state);
-                } else if let Some(lost) = state.unsent.pop_front() {
+                } else if !self.take_reports(state)
+                    && let Some(lost) = state.unsent.pop_front()
+                {
                     if error.raw_os_error() == Some(rustix::io::Errno::MSGSIZE.raw_os_error()) {
                         let size = lost.parts.iter().map(bytes::Bytes::len).sum();
                         state.endpoint.handle_too_long(lost.to, size);

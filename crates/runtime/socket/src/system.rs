@@ -66,6 +66,11 @@ impl SocketOption {
     /// Report the destination of each datagram, over IPv6.
     pub(crate) const DESTINATION6: Self = Self::new(libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO);
 
+    /// Report what the path says of datagrams to any peer, over IPv4.
+    pub(crate) const REPORTS: Self = Self::new(libc::IPPROTO_IP, libc::IP_RECVERR);
+    /// Report what the path says of datagrams to any peer, over IPv6.
+    pub(crate) const REPORTS6: Self = Self::new(libc::IPPROTO_IPV6, libc::IPV6_RECVERR);
+
     /// Merge datagrams of one length on reception.
     pub(crate) const MERGE: Self = Self::new(libc::SOL_UDP, libc::UDP_GRO);
 
@@ -335,6 +340,54 @@ fn control_data(header: &libc::msghdr) -> (Option<IpAddr>, Option<usize>) {
         }
     }
     (to, segment)
+}
+
+/// A report of the path or of the system about a datagram that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Report {
+    /// The destination of the datagram.
+    pub(crate) to: Option<SocketAddr>,
+    /// The port is closed there.
+    pub(crate) refused: bool,
+    /// The system itself reports it, which has refused the datagram with an error too.
+    pub(crate) local: bool,
+}
+
+/// Takes the next report, if there is one.
+pub(crate) fn take_report(fd: BorrowedFd<'_>) -> Option<Report> {
+    let mut address = Address([0; 28]);
+    let mut control = [const { MaybeUninit::<Control>::uninit() }; 4];
+    // SAFETY: all-zero bytes are a legal value of this plain structure.
+    let mut header: libc::msghdr = unsafe { zeroed() };
+    header.msg_name = address.0.as_mut_ptr().cast();
+    header.msg_namelen = size_of::<Address>() as libc::socklen_t;
+    header.msg_control = control.as_mut_ptr().cast();
+    header.msg_controllen = size_of_val(&control) as _;
+    let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+    // SAFETY: the header points to an address and a control buffer of the stated lengths, which
+    // live through the call.
+    if unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut header, flags) } < 0 {
+        return None;
+    }
+    let mut report = Report { to: address.read(), refused: false, local: false };
+    // SAFETY: the system has filled the header in; the macros walk within the control buffer as far
+    // as it says.
+    unsafe {
+        let mut control = libc::CMSG_FIRSTHDR(&raw const header);
+        while !control.is_null() {
+            let kind = ((*control).cmsg_level, (*control).cmsg_type);
+            let kinds =
+                [(libc::IPPROTO_IP, libc::IP_RECVERR), (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)];
+            if kinds.contains(&kind) {
+                let data = libc::CMSG_DATA(control).cast::<libc::sock_extended_err>();
+                let error = data.read_unaligned();
+                report.refused = error.ee_errno == libc::ECONNREFUSED as u32;
+                report.local = error.ee_origin == libc::SO_EE_ORIGIN_LOCAL;
+            }
+            control = libc::CMSG_NXTHDR(&raw const header, control);
+        }
+    }
+    Some(report)
 }
 
 /// Disconnects a datagram socket, so that it may be connected anew.

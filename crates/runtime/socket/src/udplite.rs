@@ -80,6 +80,8 @@ pub struct UdpLiteSocket {
     both: bool,
     /// The system cuts long datagrams into segments.
     cuts: AtomicBool,
+    /// The system reports what the path says of datagrams to any peer.
+    reports: AtomicBool,
     /// Datagrams that the system has merged are welcome.
     may_merge: AtomicBool,
     /// The system merges datagrams.
@@ -152,6 +154,7 @@ impl UdpLiteSocket {
             send_coverage: AtomicU16::new(0),
             both,
             cuts: AtomicBool::new(true),
+            reports: AtomicBool::new(false),
             may_merge: AtomicBool::default(),
             merges: AtomicBool::default(),
             told: Mutex::new([UNSET; 2]),
@@ -201,6 +204,30 @@ impl UdpLiteSocket {
         {
             *local = now;
         }
+    }
+
+    /// Lets the system report closed ports of all peers; without that it reports that of a
+    /// connected one. A raw socket has no ports to the system.
+    pub(crate) fn learn_of_refusals(&self) {
+        if self.carrier == Carrier::Raw || self.reports.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        // A socket of one family has not the option of the other.
+        for option in [SocketOption::REPORTS, SocketOption::REPORTS6] {
+            let _ = system::set(self.socket.as_fd(), option, 1);
+        }
+    }
+
+    /// Takes the reports about earlier datagrams, with the peers whose port is closed; `None` if
+    /// the path has reported nothing.
+    pub(crate) fn refusals(&self) -> Option<Vec<SocketAddr>> {
+        if !self.reports.load(Ordering::Relaxed) {
+            return None;
+        }
+        let reports = std::iter::from_fn(|| system::take_report(self.socket.as_fd()));
+        let reports: Vec<_> = reports.filter(|report| !report.local).collect();
+        let refused = reports.iter().filter(|it| it.refused).filter_map(|it| it.to).collect();
+        Some(refused).filter(|_| !reports.is_empty())
     }
 
     /// Returns the buffers for long datagrams.

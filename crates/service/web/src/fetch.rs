@@ -43,6 +43,10 @@ const HEAD: Duration = Duration::from_secs(60);
 const ROUNDS: usize = 3;
 /// The number of times that a range is asked for.
 const REQUESTS: usize = 3;
+/// The time in which a range comes that can be asked for once more, besides that of its bytes at
+/// the least rate, in bytes per millisecond: after damage to a length the rest would never come.
+const PART: Duration = Duration::from_secs(2);
+const PART_RATE: u64 = 10;
 /// The redirections that a request follows.
 const REDIRECTIONS: usize = 10;
 
@@ -512,17 +516,18 @@ impl Fetcher {
         range: &Range<usize>,
         of: usize,
     ) -> Result<(Range<usize>, Bytes), FetchError> {
-        let mut asked = 0;
-        loop {
-            asked += 1;
-            match self.part(uri, (headers, head), range, of).await {
-                Err(error) if !error.may_be_damage() => return Err(error),
-                Err(error) if asked == REQUESTS => {
-                    return Err(FetchError::Repair(REQUESTS, error.into()));
-                }
-                Err(_) => {}
-                part => return part,
+        let within = PART + Duration::from_millis(range.len() as u64 / PART_RATE);
+        for _ in 1..REQUESTS {
+            let part = self.part(uri, (headers, head), range, of);
+            match tokio::time::timeout(within, part).await {
+                Ok(Err(error)) if !error.may_be_damage() => return Err(error),
+                Ok(Err(_)) | Err(_) => {}
+                Ok(part) => return part,
             }
+        }
+        match self.part(uri, (headers, head), range, of).await {
+            Err(error) if error.may_be_damage() => Err(FetchError::Repair(REQUESTS, error.into())),
+            part => part,
         }
     }
 

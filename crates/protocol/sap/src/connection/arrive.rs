@@ -332,9 +332,12 @@ impl Connection {
             }
             self.handle_arrival(now, packet);
         }
-        // The header arrived, so the path had room: no sign of congestion.
+        // The header arrived, so the path had room: no sign of congestion, and it carries the size.
         for packet in outcome.damaged {
-            self.queue_again(packet);
+            match packet.load {
+                Load::Trial(_) => self.handle_arrival(now, packet),
+                _ => self.queue_again(packet),
+            }
         }
         self.detect_loss(now);
         self.tell_writable();

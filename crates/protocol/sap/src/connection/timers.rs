@@ -11,6 +11,8 @@ use crate::event::SapEvent;
 const LONGEST: Duration = Duration::from_secs(2);
 /// The maximum number of doublings of the timeout.
 const DOUBLINGS: u32 = 8;
+/// The number of timeouts in a row after which datagrams may be too long for the path.
+const TOO_LONG: u32 = 4;
 
 impl Connection {
     /// Returns the time of the next timeout and its cause.
@@ -104,19 +106,21 @@ impl Connection {
         if self.timeouts == SILENT {
             self.events.push_back(SapEvent::Silent);
         }
-        let all = self.timeouts > 1 || !self.config.congestion_control;
+        // What is behind a long queue is not lost: the answer to those that are sent again tells
+        // (RFC 9002, section 6.2). All of them are given up once they may be too long for the path.
+        let all = self.timeouts >= TOO_LONG || !self.config.congestion_control;
         let count = if all { usize::MAX } else { 2 };
         if self.timeouts == 2 && self.config.congestion_control {
             self.congestion.collapse(self.path.size());
         }
-        if self.timeouts == 4 && self.config.path_discovery {
+        if self.timeouts == TOO_LONG && self.config.path_discovery {
             self.path.fall_back();
         }
         let lost = self.sent.give_up(count);
         for packet in lost {
             self.handle_loss(packet, false);
         }
-        if self.timeouts == 4 {
+        if self.timeouts == TOO_LONG {
             self.recut();
         }
         self.sent.restart_timer(now);

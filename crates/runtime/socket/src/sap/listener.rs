@@ -59,7 +59,7 @@ impl SapListener {
     }
 
     /// Connects to a peer from the listener's own port, with its options, so that many connections
-    /// take one descriptor. A closed port of the peer is only found out by its silence.
+    /// take one descriptor.
     ///
     /// # Errors
     /// If the peer does not answer in time or refuses, or its address is of another family.
@@ -67,6 +67,7 @@ impl SapListener {
         if to.port() == 0 || to.is_ipv4() != self.core.socket.local_addr().is_ipv4() {
             return Err(SapError::Address(format!("{to} from {}", self.core.socket.local_addr())));
         }
+        self.core.socket.learn_of_refusals();
         connect_from(self.core.clone(), to)
     }
 

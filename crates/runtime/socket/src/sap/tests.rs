@@ -508,8 +508,20 @@ fn a_closed_port_is_reported_at_once() {
     let to = taken.local_addr().expect("bound");
     drop(taken);
     let config = SapConfig { connect_timeout: Duration::from_secs(600), ..SapConfig::standard() };
-    let error = SapOptions { config, ..SapOptions::default() }.connect(to).err();
-    assert_eq!(error.expect("closed").to_string(), "no program receives at the peer's port");
+    let options = SapOptions { config, ..SapOptions::default() };
+    let closed = "no program receives at the peer's port";
+    assert_eq!(options.connect(to).err().expect("closed").to_string(), closed);
+    // A listener has many peers, of which this is one.
+    let listener = options.listen("127.0.0.1:0").expect("a free port");
+    let other = SapListener::bind("127.0.0.1:0").expect("a free port");
+    let here = listener.connect(other.local_addr().expect("bound")).expect("it listens");
+    let (there, _) = other.accept().expect("it connected");
+    for _ in 0..3 {
+        assert_eq!(listener.connect(to).err().expect("closed").to_string(), closed);
+        here.send(b"still here").expect("it is open");
+        assert_eq!(there.recv().expect("open").expect("no end").data, &b"still here"[..]);
+    }
+    assert_eq!((here.close_reason(), there.close_reason()), (None, None));
 }
 
 #[test]

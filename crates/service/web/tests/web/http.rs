@@ -35,7 +35,11 @@ fn a_repair_whose_head_is_damaged_is_asked_for_again() {
         .map(|reply| vec![reply.to_owned().leak() as &str]);
     let [status, range] = damaged.clone();
     let (came, bytes) = repaired(vec![status.clone(), range, vec![PART]]);
-    assert_eq!((came.expect("the third try"), &bytes[..]), (3, &b"abcdefghi"[..]));
+    let whole = (3, &b"abcdefghi"[..]);
+    assert_eq!((came.expect("the third try"), &bytes[..]), whole);
+    let short = vec![&PART[..PART.len() - 2]];
+    let (came, bytes) = repaired(vec![short, vec![PART]]);
+    assert_eq!((came.expect("the bytes that are missing never come"), &bytes[..]), whole);
     let (came, bytes) = repaired(vec![status; 4]);
     let error = came.expect_err("no reply is whole").to_string();
     assert!(error.contains("asked for 3 times"), "{error}");

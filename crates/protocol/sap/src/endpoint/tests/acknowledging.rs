@@ -102,8 +102,9 @@ fn a_closed_end_lingers_for_a_retransmitted_fin() {
     assert!(network.ends.iter().all(SapEndpoint::is_empty));
 }
 
-/// Returns the seconds for which precise messages occupy a link that repeats what it damages.
-fn occupied(accepts_damaged: bool, damage: f64, repeats: Duration, seed: u64) -> f64 {
+/// Returns the seconds for which precise messages occupy a link that repeats what it damages, and
+/// the number of datagrams that carried them, of at least 500.
+fn occupied(accepts_damaged: bool, damage: f64, repeats: Duration, seed: u64) -> (f64, usize) {
     let link = Link { rate: 1e6, repeats, accepts_damaged };
     let rough = Impairments { damage, intact_prefix: 20, link: Some(link), ..CLEAN };
     let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, seed);
@@ -117,17 +118,26 @@ fn occupied(accepts_damaged: bool, damage: f64, repeats: Duration, seed: u64) ->
         network.receive(B, b);
         assert!(network.now < began + SECOND * 100, "it takes too long");
     }
-    network.link_is_free(B).saturating_since(began).as_secs_f64()
+    let sent = network.sent(A, SapKind::Data).len();
+    (network.link_is_free(B).saturating_since(began).as_secs_f64(), sent)
 }
 
 #[test]
 fn a_link_that_passes_damage_up_and_repeats_costs_precise_messages_little() {
     for (damage, repeats) in [(0.05, 1), (0.2, 1), (0.2, 8), (0.4, 4)] {
         let all = |accepts| -> f64 {
-            (0..10).map(|seed| occupied(accepts, damage, MS * repeats, seed)).sum()
+            (0..10).map(|seed| occupied(accepts, damage, MS * repeats, seed).0).sum()
         };
         let [discards, accepts] = [false, true].map(all);
         let ratio = accepts / discards;
         assert!(ratio < 1.05, "{damage} damaged, repeated after {repeats} ms: {ratio}");
+    }
+}
+
+#[test]
+fn what_waits_in_a_long_queue_is_not_sent_again() {
+    for seed in 0..40 {
+        let (_, sent) = occupied(true, 0.4, MS * 4, seed);
+        assert!(sent < 550, "{sent} datagrams for 500 messages, seed {seed}");
     }
 }
