@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use windfall_base::{ByteCount, Duration, Probability, Rate};
+use windfall_base::{ByteCount, Duration, ParseUnitError, Probability, Rate};
 
 /// The longest time that a fault may hold something up.
 const LONGEST: Duration = Duration::from_secs(3_600);
@@ -58,7 +58,7 @@ impl FromStr for PortFaults {
         let (place, rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
         let (station, port) = place.rsplit_once(':').ok_or_else(|| refused("it names no port"))?;
         let port = port.parse().ok().filter(|port| *port > 0);
-        let port = port.ok_or_else(|| refused("a port is a number from 1 to 65535"))?;
+        let port = port.ok_or_else(|| refused("it names no port from 1 to 65535"))?;
         let (station, faults) = (station.to_owned(), Vec::new());
         let mut read = Self { station, port, faults, upstream: false, share: Probability::ONE };
         let mut rest = rest.trim();
@@ -67,7 +67,8 @@ impl FromStr for PortFaults {
             if word == "upstream" || word == "downstream" {
                 read.upstream = word == "upstream";
             } else if word.ends_with('%') {
-                read.share = word.parse().map_err(|_| refused("no share is like this"))?;
+                let none = || refused(&format!("\"{word}\" is no share from 0% to 100%"));
+                read.share = word.parse().map_err(|_| none())?;
             } else {
                 break;
             }
@@ -77,35 +78,46 @@ impl FromStr for PortFaults {
             return Ok(read);
         }
         for part in rest.split(',') {
-            let fault = fault(part).ok_or_else(|| refused("it names no fault"))?;
-            read.faults.push(fault);
+            read.faults.push(fault(part).map_err(|what| refused(&what))?);
         }
         Ok(read)
     }
 }
 
-fn fault(text: &str) -> Option<ConnectionFault> {
+/// Reads a fault; an error says what is wrong about it.
+fn fault(text: &str) -> Result<ConnectionFault, String> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let time = |text: &str| text.parse().ok().filter(|time: &Duration| *time <= LONGEST);
-    let bytes = |text: &str| Some(text.parse::<ByteCount>().ok()?.0);
-    Some(match *words.as_slice() {
+    Ok(match *words.as_slice() {
         ["down"] => ConnectionFault::Down,
         ["reset"] => ConnectionFault::Reset(Duration::ZERO),
         ["reset", after] => ConnectionFault::Reset(time(after)?),
         ["timeout", after] => ConnectionFault::Timeout(time(after)?),
         ["slow-close", later] => ConnectionFault::SlowClose(time(later)?),
-        ["slice", size] => ConnectionFault::Slice(part(bytes(size)?)?, Duration::ZERO),
-        ["slice", size, pause] => ConnectionFault::Slice(part(bytes(size)?)?, time(pause)?),
+        ["slice", size] => ConnectionFault::Slice(part(size)?, Duration::ZERO),
+        ["slice", size, pause] => ConnectionFault::Slice(part(size)?, time(pause)?),
         ["limit", most] => ConnectionFault::Limit(bytes(most)?),
         ["delay", later] => ConnectionFault::Delay(time(later)?),
-        ["rate", rate] => ConnectionFault::Rate(rate.parse().ok()?),
-        _ => return None,
+        ["rate", rate] => ConnectionFault::Rate(
+            rate.parse().map_err(|error: ParseUnitError| format!("rate {error}"))?,
+        ),
+        _ => return Err(format!("\"{}\" is no fault", text.trim())),
     })
 }
 
+fn time(text: &str) -> Result<Duration, String> {
+    let time = text.parse().ok().filter(|time: &Duration| *time <= LONGEST);
+    time.ok_or_else(|| format!("\"{text}\" is no time from 0s to {LONGEST}"))
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    let bytes = text.parse().map_err(|_| format!("\"{text}\" is no number of bytes"));
+    bytes.map(|it: ByteCount| it.0)
+}
+
 /// The bytes of a part, if a segment can have as many.
-fn part(bytes: u64) -> Option<u16> {
-    u16::try_from(bytes).ok().filter(|bytes| *bytes > 0)
+fn part(text: &str) -> Result<u16, String> {
+    let part = bytes(text).ok().and_then(|it| u16::try_from(it).ok()).filter(|it| *it > 0);
+    part.ok_or_else(|| format!("\"{text}\" is no size of a slice, from 1B to {}B", u16::MAX))
 }
 
 impl fmt::Display for ConnectionFault {
@@ -183,6 +195,22 @@ mod tests {
         ] {
             let refusal = text.parse::<PortFaults>().expect_err(text);
             assert!(refusal.contains("far:80 reset 1s"), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_the_wrong_value_and_the_range() {
+        for (text, said) in [
+            ("far:80 slice 100kB", "\"100kB\" is no size of a slice, from 1B to 65535B"),
+            ("far:80 slice 10B 2h", "\"2h\" is no time from 0s to 3600s"),
+            ("far:80 limit lots", "\"lots\" is no number of bytes"),
+            ("far:80 delay 1s, dance", "\"dance\" is no fault"),
+            ("far:80 200% down", "\"200%\" is no share from 0% to 100%"),
+            ("far:99999 down", "it names no port from 1 to 65535"),
+            ("far:80 rate 0", "rate \"0\" is not a rate"),
+        ] {
+            let refusal = text.parse::<PortFaults>().expect_err(text);
+            assert!(refusal.contains(said), "{refusal}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `windfall completions`: shell completions and man pages from the definitions of the options.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use crate::exit::{CliError, Completion, Result};
 
@@ -18,7 +18,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     if let Some(dir) = &args.man {
-        crate::man::write_all(dir).map_err(|error| {
+        write_pages(dir).map_err(|error| {
             CliError::new(format!("cannot write man pages into {}: {error}", dir.display()))
         })?;
     }
@@ -29,4 +29,52 @@ pub(crate) fn run(args: &Args) -> Result {
         std::io::stdout().write_all(&script)?;
     }
     Ok(Completion::Success)
+}
+
+fn write_pages(directory: &Path) -> io::Result<()> {
+    windfall_files::make_folder(directory)?;
+    for (name, page) in windfall_manual::pages(crate::command())? {
+        windfall_files::write(&directory.join(name), &page)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use windfall_manual::pages;
+
+    fn all() -> Vec<(String, String)> {
+        let text = |(name, page)| (name, String::from_utf8(page).expect("text"));
+        pages(crate::command()).expect("written to memory").into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn every_option_of_every_page_has_text() {
+        let pages = all();
+        assert!(pages.iter().any(|(name, _)| name == "windfall-tcp-forward.1"));
+        for (name, page) in pages {
+            let lines: Vec<_> = page.lines().collect();
+            let options = lines.windows(3).filter(|it| it[0] == ".TP");
+            for option in options {
+                let has_text = !option[2].is_empty() && !option[2].starts_with('.');
+                assert!(has_text, "{name}: {option:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_page_of_run_is_short_at_the_top_and_its_examples_can_be_copied() {
+        let (_, page) = all().into_iter().find(|(name, _)| name == "windfall-run.1").expect("one");
+        let (_, synopsis) = page.split_once(".SH SYNOPSIS\n").expect("a synopsis");
+        let synopsis = synopsis.lines().next().expect("a line");
+        assert_eq!(synopsis, r"\fBwindfall run\fR [OPTIONS] [\-\- <COMMAND>...]");
+        let (_, examples) = page.split_once(".SH EXAMPLES\n.nf\nwindfall run ").expect("examples");
+        assert!(examples.contains(r"\*(Aqiperf3 \-s \-1\*(Aq") && examples.ends_with("\n.fi\n"));
+        let head = page.lines().find(|line| line.starts_with(".TH")).expect("a head");
+        let number = env!("CARGO_PKG_VERSION");
+        let (start, end) = (".TH windfall-run 1 ", format!(" \"windfall {number}\" Windfall"));
+        assert!(head.starts_with(start) && head.ends_with(&end), "{head}");
+        let date = &head[start.len()..head.len() - end.len()];
+        assert!(!date.is_empty() && !date.contains(' '), "{head}");
+    }
 }

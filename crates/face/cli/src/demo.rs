@@ -10,7 +10,7 @@ use windfall_scenario::DEFAULT_SEED;
 
 use crate::exit::{Completion, Result};
 use crate::progress;
-use crate::reproduce::{as_json, write_all};
+use crate::reproduce::{as_json, make, write_all};
 
 /// Bit error rate of the demonstration: about every ninth full packet is hit.
 const DEFAULT_BER: f64 = 1e-5;
@@ -51,6 +51,7 @@ pub(crate) fn run(args: &Args) -> Result {
         seed: args.seed.unwrap_or(DEFAULT_SEED),
         limit: args.limit.map(Into::into),
     };
+    make(&args.out)?;
     let bar = progress::spinner()?;
     let finding = demo.run(&|message| {
         bar.set_message(message.to_owned());

@@ -1,6 +1,7 @@
 //! The help besides the options: examples, and in its short form the common options alone.
 
 use clap::{Arg, Command};
+use windfall_manual::EXAMPLES_HEADING;
 
 use crate::face::short_help;
 
@@ -19,9 +20,6 @@ const COMMON: [(&str, &str); 8] = [
 
 /// More options than these do not fit a screen.
 const SCREEN: usize = 24;
-
-/// The heading above the examples.
-pub(crate) const EXAMPLES_HEADING: &str = "Examples:\n";
 
 /// Examples of each command that does something, by its path.
 const EXAMPLES: &[(&str, &[&str])] = &[

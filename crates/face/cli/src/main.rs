@@ -20,7 +20,6 @@ mod image;
 mod input;
 mod json;
 mod link;
-mod man;
 mod options;
 mod progress;
 mod record;

@@ -28,10 +28,13 @@ impl PortOptions {
             (station.name.clone(), addresses.map(|it| it.to_string()).collect())
         });
         let stations: Vec<_> = stations.collect();
-        OpenPorts::open(&self.publish, &self.reach, &stations).map_err(|error| match error {
-            PortError::Station(text) => CliError::usage(text),
-            PortError::Taken(text) => CliError::new(text),
-        })
+        let names: Vec<_> = topology.stations.iter().map(|it| it.name.as_str()).collect();
+        OpenPorts::open(&self.publish, &self.reach, &stations, &names).map_err(
+            |error| match error {
+                PortError::Station(text) | PortError::Host(text) => CliError::usage(text),
+                PortError::Taken(text) => CliError::new(text),
+            },
+        )
     }
 }
 

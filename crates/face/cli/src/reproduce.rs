@@ -12,6 +12,7 @@ use windfall_base::Seed;
 use windfall_experiment::campaign::{KEPT, PAGE};
 use windfall_experiment::figure::{self, select};
 use windfall_experiment::{Campaign, Context, Extent, Figure, Finding, ShownFinding, junit};
+use windfall_files::UsedFiles;
 use windfall_scenario::DEFAULT_SEED;
 
 use crate::exit::{CliError, Completion, Result};
@@ -80,6 +81,12 @@ pub(crate) fn run(args: &Args) -> Result {
     if args.list {
         return list(&figures, args.json);
     }
+    // Minutes of measuring must not end at a file that cannot be written.
+    let mut used = UsedFiles::default();
+    for (option, path) in [("--page", &args.page), ("--junit", &args.junit)] {
+        let written = path.iter().try_for_each(|path| used.write_at_end(option, path));
+        written.map_err(CliError::usage)?;
+    }
     let bar = progress::spinner()?;
     let context = Context {
         extent: args.extent(),
@@ -97,7 +104,6 @@ pub(crate) fn run(args: &Args) -> Result {
     if args.mutate {
         figures.retain(|figure| figure.mutation.is_some());
     }
-    // Minutes of measuring must not end at a directory that cannot be made.
     make(&args.out)?;
     let kept = args.out.join(KEPT);
     let found = std::fs::read_to_string(&kept).unwrap_or_default();
@@ -178,7 +184,7 @@ pub(crate) fn write_all(directory: &Path, page: &str, findings: &[Finding]) -> R
     Ok(())
 }
 
-fn make(directory: &Path) -> Result<()> {
+pub(crate) fn make(directory: &Path) -> Result<()> {
     windfall_files::make_folder(directory).map_err(|error| cannot(directory, &error))
 }
 

@@ -78,8 +78,8 @@ impl LiveOptions {
 
     /// Notes the file of the summary among those of the run.
     pub(crate) fn check_files(&self, used: &mut UsedFiles) -> Result<()> {
-        let written = self.summary.as_ref().map_or(Ok(()), |path| used.write("--summary", path));
-        written.map_err(CliError::usage)
+        let write = |path| used.write_at_end("--summary", path);
+        self.summary.as_deref().map_or(Ok(()), write).map_err(CliError::usage)
     }
 
     /// Returns the settings of the run among the options.

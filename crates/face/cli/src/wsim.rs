@@ -80,9 +80,11 @@ pub(crate) fn run(args: &Args) -> Result {
         tell(format!("the pictures are not compared: {error}"));
         Vec::new()
     });
-    let comparison = WsimComparison::of(&clip, &reference, &errors, &args.settings())?;
     if let Some(folder) = &args.out {
         windfall_files::make_folder(folder).map_err(|error| cannot_write(folder, &error))?;
+    }
+    let comparison = WsimComparison::of(&clip, &reference, &errors, &args.settings())?;
+    if let Some(folder) = &args.out {
         let write = |path: &Path, bytes: &[u8]| {
             windfall_files::replace(path, bytes).map_err(|error| cannot_write(path, &error))
         };

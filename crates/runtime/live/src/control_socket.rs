@@ -5,9 +5,10 @@
 //!
 //! The socket lies in a directory that belongs to the user alone, where no other user can take its
 //! name: that of the session, or one among the temporary files. A socket that a killed run left
-//! there is removed by the next process that looks. Where there is no such directory the socket is
-//! an abstract one, with a number after its name so that no other process can have taken it
-//! before. A process that enters checks the owner of the socket.
+//! there is removed by the next process that looks. Where there is no such directory, or the path
+//! is too long for the address of a socket, it is an abstract one, with a number after its name so
+//! that no other process can have taken it before. A process that enters checks the owner of the
+//! socket.
 
 use std::ffi::OsString;
 use std::fs;
@@ -81,7 +82,8 @@ impl ControlSocket {
             Err(LiveError::NoSuchRun(why))
         };
         let socket = socket(SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK).context(doing)?;
-        let Some(folder) = folder(true) else {
+        let fits = |folder: &PathBuf| UnixAddr::new(&folder.join(name)).is_ok();
+        let Some(folder) = folder(true).filter(fits) else {
             if find().iter().any(|run| run.name == name) {
                 return taken();
             }

@@ -270,6 +270,7 @@ impl<'a> Supervisor<'a> {
         self.wait(PollTimeout::from(5_u8))?;
         self.reap()?;
         if let Ok(Some(signal)) = self.interrupts.read_signal() {
+            self.excuse_failures();
             return Ok(Some(128 + signal.ssi_signo as u8));
         }
         match self.heard()? {

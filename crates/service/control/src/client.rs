@@ -1,6 +1,6 @@
 //! The side of a control socket that asks.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -175,6 +175,19 @@ impl ControlClient {
         serde_json::from_str(&line).map_err(std::io::Error::other)
     }
 
+    /// Tells the run to end, which another client may have done already.
+    ///
+    /// # Errors
+    /// If it refuses, or does not answer.
+    pub fn end(&mut self) -> Result<(), ControlError> {
+        match self.ask(&serde_json::json!({ "do": "end" })) {
+            Err(ControlError::Silent { source, .. }) if source.kind() != ErrorKind::TimedOut => {
+                Ok(())
+            }
+            outcome => outcome.map(drop),
+        }
+    }
+
     /// Waits until the run is gone.
     ///
     /// # Errors
@@ -216,6 +229,21 @@ fn sleep(span: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_that_another_one_ends_is_told_to_end_all_the_same() {
+        for hears in [true, false] {
+            let (near, far) = UnixStream::pair().expect("two sockets");
+            let (name, address) = ("going".to_owned(), String::new());
+            let mut client = ControlClient { name, address, socket: BufReader::new(near) };
+            let run = std::thread::spawn(move || {
+                // What is left unread resets the connection.
+                hears.then(|| (&far).read(&mut [0; 64]).expect("a request"));
+            });
+            client.end().expect("it has ended");
+            run.join().expect("no panic");
+        }
+    }
 
     #[test]
     fn what_a_run_that_stands_still_was_asked_is_withdrawn() {

@@ -2,8 +2,9 @@
 //!
 //! A new file or folder belongs to the user who called through sudo, if there is one; what was
 //! there stays whose it is. [`write()`] fills a file, [`replace`] and [`Replacement`] put a whole
-//! one in its place, [`PendingFile`] is opened before there is anything to write, [`Evidence`] is
-//! written while a run goes on, which it never stops. [`UsedFiles`] finds those with two uses.
+//! one in its place, [`PendingFile`] is opened before there is anything to write, or
+//! [`check_place`] tries it, [`Evidence`] is written while a run goes on, which it never stops.
+//! [`UsedFiles`] finds those with two uses.
 
 mod evidence;
 mod pipe;
@@ -207,6 +208,19 @@ impl Drop for PendingFile {
         if self.is_unused.get() {
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+/// Checks that a file which is written when the work is done can be written, and leaves everything
+/// as it is. What is no plain file, such as a pipe whose reader would take it for the end, is not
+/// opened.
+///
+/// # Errors
+/// If no file can be written there.
+pub fn check_place(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() && !found.is_dir() => Ok(()),
+        _ => PendingFile::open(path).map(drop),
     }
 }
 

@@ -51,6 +51,26 @@ fn a_link_into_a_folder_that_is_missing_is_an_error() {
 }
 
 #[test]
+fn a_place_is_checked_and_everything_stays() {
+    let folder = Folder::new("files-place");
+    let (file, new) = (folder.path().join("file"), folder.path().join("new"));
+    fs::write(&file, "kept").expect("a file");
+    check_place(&file).expect("it can be written");
+    check_place(&new).expect("it can be made");
+    check_place(Path::new("/dev/null")).expect("it takes everything");
+    assert_eq!(fs::read_to_string(&file).expect("it is there"), "kept");
+    assert!(!new.exists());
+    check_place(folder.path()).expect_err("it is a folder");
+    check_place(&folder.path().join("none/file")).expect_err("there is no folder");
+    let mut used = UsedFiles::default();
+    used.write_at_end("--page", &file).expect("it can be written");
+    let refusal = used.write_at_end("--junit", &file).expect_err("one place, two files");
+    assert!(refusal.contains("the file of --page"), "{refusal}");
+    let refusal = used.write_at_end("--summary", folder.path()).expect_err("it is a folder");
+    assert!(refusal.starts_with("cannot write "), "{refusal}");
+}
+
+#[test]
 fn devices_are_written_as_they_stand() {
     let null = Path::new("/dev/null");
     replace(null, b"nothing").expect("it takes everything");

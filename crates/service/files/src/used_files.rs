@@ -31,6 +31,16 @@ impl UsedFiles {
         self.0.push((place, option.to_owned()));
         Ok(())
     }
+
+    /// Notes a file that an option writes when all is over, and checks that it can be written.
+    ///
+    /// # Errors
+    /// If it cannot, and those of [`write`](Self::write).
+    pub fn write_at_end(&mut self, option: &str, path: &Path) -> Result<(), String> {
+        self.write(option, path)?;
+        let cannot = |error| format!("cannot write {}: {error}", path.display());
+        crate::check_place(path).map_err(cannot)
+    }
 }
 
 /// Returns the place of a file that is a plain one, or not there yet; no other holds anything.

@@ -4,6 +4,9 @@ use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rustix::net::sockopt::set_socket_linger;
 
 /// The most connections at the same time; further ones are closed at once.
 const CONNECTIONS: usize = 512;
@@ -13,8 +16,8 @@ const CONNECTIONS: usize = 512;
 pub(crate) struct Connections(Arc<AtomicUsize>);
 
 impl Connections {
-    /// Carries a connection to the one that `connect` makes, by threads of its own. One that cannot
-    /// be made closes the first.
+    /// Carries a connection to the one that `connect` makes, by threads of its own. Where that
+    /// cannot be made the first is reset.
     pub(crate) fn carry(
         &self,
         client: TcpStream,
@@ -27,8 +30,9 @@ impl Connections {
         }
         let ends = Arc::clone(&count);
         let work = move || {
-            if let Ok(server) = connect() {
-                let _ = both_ways(&client, &server);
+            match connect() {
+                Ok(server) => _ = both_ways(&client, &server),
+                Err(_) => break_off(&client),
             }
             ends.fetch_sub(1, Ordering::AcqRel);
         };
@@ -53,6 +57,72 @@ fn one_way(mut from: TcpStream, mut to: TcpStream) {
     match io::copy(&mut from, &mut to) {
         Ok(_) => _ = to.shutdown(Shutdown::Write),
         // What broke at one side is to be seen at the other.
-        Err(_) => _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both)),
+        Err(_) => [from, to].iter().for_each(break_off),
+    }
+}
+
+/// Lets a connection end by a reset, when its last descriptor closes; whoever reads it stops now.
+fn break_off(stream: &TcpStream) {
+    let _ = set_socket_linger(stream, Some(Duration::ZERO));
+    let _ = stream.shutdown(Shutdown::Read);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{ErrorKind, Read as _, Write as _};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// The two ends of a connection.
+    fn connection() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let client = TcpStream::connect(listener.local_addr().expect("an address")).expect("one");
+        (client, listener.accept().expect("a client").0)
+    }
+
+    /// A client and a server with a helper between, after a byte has gone each way.
+    fn carried() -> (TcpStream, TcpStream) {
+        let ((mut client, near), (far, mut server)) = (connection(), connection());
+        Connections::default().carry(near, || Ok(far));
+        client.write_all(b"a").expect("room");
+        server.read_exact(&mut [0]).expect("a byte");
+        server.write_all(b"b").expect("room");
+        client.read_exact(&mut [0]).expect("a byte");
+        (client, server)
+    }
+
+    #[test]
+    fn a_reset_is_passed_on_both_ways() {
+        let (client, mut server) = carried();
+        break_off(&client);
+        drop(client);
+        let error = server.read(&mut [0]).expect_err("no orderly end");
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+        let (mut client, server) = carried();
+        break_off(&server);
+        drop(server);
+        let error = client.read(&mut [0]).expect_err("no orderly end");
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    }
+
+    #[test]
+    fn an_end_of_one_direction_leaves_the_other_open() {
+        let (mut client, mut server) = carried();
+        client.shutdown(Shutdown::Write).expect("an end");
+        assert_eq!(server.read(&mut [0]).expect("an end"), 0);
+        server.write_all(b"after").expect("room");
+        drop(server);
+        let mut text = String::new();
+        client.read_to_string(&mut text).expect("text");
+        assert_eq!(text, "after");
+    }
+
+    #[test]
+    fn a_client_whose_target_refuses_is_reset() {
+        let (mut client, near) = connection();
+        Connections::default().carry(near, || Err(ErrorKind::ConnectionRefused.into()));
+        let error = client.read(&mut [0]).expect_err("no orderly end");
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
     }
 }

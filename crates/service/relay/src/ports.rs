@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::net::TcpListener;
+use std::net::{TcpListener, ToSocketAddrs as _};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 
@@ -13,6 +13,8 @@ use crate::{Published, Reached, pair};
 pub enum PortError {
     /// There is no such station, or it runs no programs; the text says which do.
     Station(String),
+    /// No host is called like this; the text names those that are there.
+    Host(String),
     /// A port of this machine cannot be taken.
     Taken(String),
 }
@@ -31,14 +33,15 @@ pub struct RelayHelpers(Vec<Child>);
 
 impl OpenPorts {
     /// Takes the ports of this machine; `stations` are those that run programs, each with its
-    /// addresses.
+    /// addresses, and `names` those of all stations.
     ///
     /// # Errors
-    /// If there is no such station, or a port is taken.
+    /// If there is no such station or host, or a port is taken.
     pub fn open(
         published: &[Published],
         reached: &[Reached],
         stations: &[(String, Vec<String>)],
+        names: &[&str],
     ) -> Result<Self, PortError> {
         let addresses = |name: &str| {
             let known = stations.iter().find(|(station, _)| station == name);
@@ -53,6 +56,9 @@ impl OpenPorts {
         let mut open = Self { published: Vec::new(), reached: reached.to_vec() };
         for it in published {
             let own = addresses(&it.station)?;
+            if let Some(host) = &it.host {
+                known_host(host, names)?;
+            }
             let hosts = match &it.host {
                 Some(host) => vec![host.clone()],
                 // A server may listen at either.
@@ -66,6 +72,8 @@ impl OpenPorts {
         }
         for (number, it) in reached.iter().enumerate() {
             addresses(&it.station)?;
+            let host = it.target.rsplit_once(':').map_or("", |(host, _)| host);
+            known_host(host, &[])?;
             let (station, port) = (&it.station, it.port);
             if reached[..number].iter().any(|it| (&it.station, it.port) == (station, port)) {
                 let text = format!("port {port} of {station} leads out already: use another port");
@@ -97,6 +105,16 @@ impl OpenPorts {
     }
 }
 
+/// Refuses a host that is none of the stations, no address, and that this machine does not know;
+/// stations know what it knows.
+fn known_host(host: &str, stations: &[&str]) -> Result<(), PortError> {
+    if stations.contains(&host) || (host, 0).to_socket_addrs().is_ok() {
+        return Ok(());
+    }
+    let names = [stations, &["an address, or a name that this machine knows"]].concat().join(", ");
+    Err(PortError::Host(format!("no host is called \"{host}\": use {names}")))
+}
+
 impl RelayHelpers {
     /// Starts a helper in a station.
     fn enter(
@@ -126,5 +144,27 @@ impl Drop for RelayHelpers {
         for child in &mut self.0 {
             let _ = (child.kill(), child.wait());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_host_is_refused_before_anything_runs() {
+        let stations = ["near", "far"].map(|it| (it.to_owned(), vec!["10.77.0.1".to_owned()]));
+        let open = |published: &[&str], reached: &[&str]| {
+            let published: Vec<_> = published.iter().map(|it| it.parse().expect("one")).collect();
+            let reached: Vec<_> = reached.iter().map(|it| it.parse().expect("one")).collect();
+            OpenPorts::open(&published, &reached, &stations, &["near", "far"]).map(|_| ())
+        };
+        // Which port is free is not known before: 0 would be none.
+        let refusal = open(&["1:near:no-such-host.invalid:80"], &[]).expect_err("no such host");
+        let PortError::Host(text) = refusal else { panic!("{refusal:?}") };
+        assert!(text.contains("no-such-host.invalid\": use near, far, an address"), "{text}");
+        let refusal = open(&[], &["far:80:no-such-host.invalid:80"]).expect_err("no such host");
+        assert!(matches!(refusal, PortError::Host(_)), "{refusal:?}");
+        open(&[], &["far:80:localhost:80", "far:81:80", "near:80:192.0.2.1:80"]).expect("hosts");
     }
 }

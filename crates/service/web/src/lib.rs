@@ -25,6 +25,7 @@ mod listing;
 mod log;
 mod media_types;
 mod offer;
+mod places;
 mod proxy;
 mod quota;
 mod receiving;

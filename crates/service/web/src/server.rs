@@ -18,9 +18,9 @@ use hyper::{Method, Request, Response, StatusCode, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 
 use crate::log::{Access, AccessLog};
+use crate::places::{Place, Places};
 
 /// The body of a reply or of a request that is passed on.
 pub(crate) type MessageBody = BoxBody<Bytes, io::Error>;
@@ -39,7 +39,8 @@ pub(crate) struct WayNote(pub(crate) String);
 /// Limits of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerLimits {
-    /// Connections at the same time; further ones wait.
+    /// Connections at the same time: the one that is idle for longest makes room for another, which
+    /// waits where none is.
     pub connections: usize,
     /// The time for the head of a request, and for which a connection may be idle.
     pub head: Duration,
@@ -72,16 +73,18 @@ pub async fn serve<S: WebService>(
     log: Arc<AccessLog>,
 ) -> Infallible {
     permit_descriptors();
-    let places = Arc::new(Semaphore::new(limits.connections));
+    let places = Places::new(limits.connections);
     loop {
-        let place = Arc::clone(&places).acquire_owned().await;
         match listener.accept().await {
             Ok((stream, from)) => {
                 let (service, log) = (Arc::clone(&service), Arc::clone(&log));
+                let place = places.take().await;
                 tokio::spawn(async move {
-                    // A connection that ends early is the client's choice, and no error here.
-                    let _ = connection(stream, from, service, limits, &log).await;
-                    drop(place);
+                    tokio::select! {
+                        // One that ends early is the client's choice, and no error here.
+                        _ = connection((stream, from), &place, service, limits, &log) => {}
+                        () = place.sent_away() => {}
+                    }
                 });
             }
             // The connection is gone again, or there is no descriptor left: others may end.
@@ -91,8 +94,8 @@ pub async fn serve<S: WebService>(
 }
 
 async fn connection<S: WebService>(
-    stream: TcpStream,
-    from: SocketAddr,
+    (stream, from): (TcpStream, SocketAddr),
+    place: &Arc<Place>,
     service: Arc<S>,
     limits: ServerLimits,
     log: &AccessLog,
@@ -103,7 +106,7 @@ async fn connection<S: WebService>(
     let stall = u32::try_from(limits.stall.as_millis()).unwrap_or(u32::MAX);
     let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, stall);
     let answer = service_fn(|request: Request<Incoming>| {
-        let service = Arc::clone(&service);
+        let (service, work) = (Arc::clone(&service), place.work());
         async move {
             let is_head = request.method() == Method::HEAD;
             let line = format!("{} {} {:?}", request.method(), request.uri(), request.version());
@@ -115,7 +118,7 @@ async fn connection<S: WebService>(
                 Err(reason) => plain(StatusCode::BAD_REQUEST, reason),
             };
             note(log, from, &line, is_head, &reply);
-            Ok::<_, Infallible>(reply)
+            Ok::<_, Infallible>(reply.map(|body| work.with(body).boxed()))
         }
     });
     hyper::server::conn::http1::Builder::new()

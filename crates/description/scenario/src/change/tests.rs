@@ -8,10 +8,14 @@ use crate::plan::Topology;
 use crate::values::Get;
 
 fn topology(changes: &str) -> Result<Topology, String> {
+    of_link("rate = \"10Mbps\"", changes)
+}
+
+fn of_link(link: &str, changes: &str) -> Result<Topology, String> {
     let text = format!(
         "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n[[link]]\n\
          name = \"air\"\n\
-         stations = [\"a\", \"b\"]\nrate = \"10Mbps\"\ndelay = \"10ms\"\n{changes}"
+         stations = [\"a\", \"b\"]\n{link}\ndelay = \"10ms\"\n{changes}"
     );
     let scenario = Scenario::parse("test.toml", &text).map_err(|error| error.to_string())?;
     let mut read = |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
@@ -54,6 +58,21 @@ fn gradual_changes_move_in_steps_and_end_with_the_next_one() {
     assert_eq!(steps(&other, true)[2], (1_250, 6.0, 10));
     let back = format!("{ramp}[[change]]\nat = \"1200ms\"\nrate = \"10Mbps\"\n");
     assert_eq!(steps(&back, true), [moving[0], (1_200, 10.0, 10)]);
+}
+
+#[test]
+fn a_rate_moves_from_a_rate_and_not_from_none() {
+    let ramp = "[[change]]\nat = \"1s\"\nrate = \"1Mbps\"\nover = \"400ms\"\n";
+    let error = of_link("", ramp).expect_err("there is none to begin with");
+    assert!(error.contains("without a rate before: add it, or remove over"), "{error}");
+    // One that is set at the same time, or before, is a beginning.
+    for at in ["500ms", "1s"] {
+        let first = format!("[[change]]\nat = \"{at}\"\nrate = \"5Mbps\"\n");
+        of_link("", &format!("{first}{ramp}")).expect(at);
+        let moving = [(1_100, 4.0, 10), (1_200, 3.0, 10), (1_300, 2.0, 10), (1_400, 1.0, 10)];
+        assert!(steps(&format!("{first}{ramp}"), true).ends_with(&moving), "{at}");
+    }
+    of_link("", "[[change]]\nat = \"1s\"\ndelay = \"1ms\"\nover = \"1s\"\n").expect("a delay");
 }
 
 #[test]

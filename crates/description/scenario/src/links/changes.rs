@@ -33,8 +33,9 @@ pub(super) fn of_path(
         if said.is_unset() {
             continue;
         }
+        let had_rate = direction.rate.is_some();
         direction.overlay(&said);
-        check((&direction, link.mtu()), &said, change)?;
+        check((&direction, link.mtu()), (change, &said), had_rate)?;
         let next = super::path(&direction, files, place)?;
         apply(&mut steps, first, &next, (change, &said));
     }
@@ -45,8 +46,8 @@ pub(super) fn of_path(
 /// changes gradually.
 fn apply(steps: &mut Steps, first: &PathConfig, next: &PathConfig, (change, said): Said<'_>) {
     let at = Instant::START + *change.at.get_ref();
+    let before = state_at(steps, at).unwrap_or(first).clone();
     let rest = steps.split_off(steps.partition_point(|(earlier, _)| *earlier < at));
-    let before = steps.last().map_or(first, |(_, path)| path).clone();
     let own = gradual(&before, next, at, change.over.value().unwrap_or(Duration::ZERO));
     let mut times: Vec<Instant> = own.iter().chain(&rest).map(|(time, _)| *time).collect();
     times.sort_unstable();
@@ -88,12 +89,14 @@ fn gradual(before: &PathConfig, next: &PathConfig, at: Instant, over: Duration) 
 /// Refuses settings of a change that have no effect with all that holds then.
 fn check(
     (direction, mtu): (&Direction, u16),
-    said: &Direction,
-    change: &Change,
+    (change, said): Said<'_>,
+    had_rate: bool,
 ) -> Result<(), Fault> {
     crate::effect::check_bucket(direction, mtu)?;
     let (has_delay, has_rate) = (direction.has_delay(), direction.has_rate());
+    let moves_from_none = change.over.is_some() && said.rate.is_some() && !had_rate;
     let useless = [
+        (moves_from_none, "over", "a rate before"),
         (said.jitter_table.is_some() && direction.jitter.is_none(), "jitter-table", "a jitter"),
         (said.reorder.is_some() && !has_delay, "reorder", "a delay or a jitter"),
         (said.bucket.is_some() && direction.rate.is_none(), "bucket", "a rate"),
@@ -101,14 +104,9 @@ fn check(
         (said.overhead.is_some() && !has_rate, "overhead", "a rate"),
         (said.cell.is_some() && !has_rate, "cell", "a rate"),
     ];
-    match useless.into_iter().find(|(is_useless, ..)| *is_useless) {
-        Some((_, key, needed)) => {
-            let message =
-                format!("{key} changes nothing here without {needed}: add it, or remove {key}");
-            Err(Fault::at(change.at.span(), message))
-        }
-        None => Ok(()),
-    }
+    let Some((_, key, needed)) = useless.into_iter().find(|it| it.0) else { return Ok(()) };
+    let message = format!("{key} changes nothing here without {needed}: add it, or remove {key}");
+    Err(Fault::at(change.at.span(), message))
 }
 
 /// Returns a path on its way from one state to the next, of which all but rate and delay counts.

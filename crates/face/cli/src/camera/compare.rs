@@ -12,7 +12,7 @@ use super::StreamOptions;
 use crate::exit::{Completion, Result};
 use crate::options::LinkOptions;
 use crate::record::command_line;
-use crate::reproduce::write_all;
+use crate::reproduce::{make, write_all};
 use crate::usage::whole;
 use crate::{VERSION, json, progress};
 
@@ -66,6 +66,7 @@ pub(crate) fn run(args: &Args) -> Result {
         command: command_line(),
         version: VERSION.to_owned(),
     };
+    make(&args.out)?;
     let bar = progress::spinner()?;
     let compared = comparison.run(&|message| {
         bar.set_message(message.to_owned());

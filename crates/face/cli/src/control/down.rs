@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use serde_json::json;
 use windfall_control::ControlClient;
 
 use crate::exit::{Completion, Result};
@@ -28,7 +27,7 @@ pub(crate) fn run(args: &Args) -> Result {
     };
     let mut asked = Vec::new();
     for mut client in clients {
-        client.ask(&json!({ "do": "end" }))?;
+        client.end()?;
         asked.push(client);
     }
     asked.iter_mut().try_for_each(|client| client.wait_for_end(PATIENCE))?;

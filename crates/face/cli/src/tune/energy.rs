@@ -68,7 +68,7 @@ pub(super) fn run(
     if let Some(out) = &args.out {
         let mut used = UsedFiles::default();
         used.read("the scenario", path);
-        used.write("--out", out).map_err(CliError::usage)?;
+        used.write_at_end("--out", out).map_err(CliError::usage)?;
     }
     loaded.check_starts()?;
     let build = |scenario: &_| {

@@ -38,6 +38,14 @@ fn files_that_cannot_be_written_are_named() {
     refused(&folder, "wsim clip.h263 blocks.losses --out file", "cannot write file: ");
     let (receive, cannot) = ("video receive --port 1 --out none/a", "cannot write none/a");
     refused(&folder, receive, cannot);
+    // What is written when all is measured is tried before anything is.
+    let reproduce = "reproduce S4.fig6 --out out";
+    refused(&folder, &format!("{reproduce} --junit none/a.xml"), "cannot write none/a.xml");
+    refused(&folder, &format!("{reproduce} --page file/a.html"), "cannot write file/a.html");
+    refused(&folder, &format!("{reproduce} --page a --junit a"), "this is the file of --page");
+    refused(&folder, "demo --out file", "cannot write file: ");
+    refused(&folder, "camera compare --rate 1Mbps --out file", "cannot write file: ");
+    assert!(!folder.path().join("out").exists());
 }
 
 #[test]

@@ -178,6 +178,18 @@ fn other_pages_and_other_users_do_not_get_in() {
 }
 
 #[test]
+fn connections_that_say_nothing_do_not_keep_a_browser_out() {
+    require!();
+    let mut watched = Watched::begin("page-idle", "delay = \"1ms\"");
+    let connect = |_| TcpStream::connect(&watched.at).expect("it listens");
+    let mut idle: Vec<TcpStream> = (0..100).map(connect).collect();
+    watched.view_with(|view| !view["status"].is_null());
+    // The first have given way to the last.
+    assert_eq!(idle[0].read(&mut [0]).expect("an end"), 0);
+    watched.end();
+}
+
+#[test]
 fn a_run_that_ends_is_said_to_have_ended() {
     require!();
     let mut watched = Watched::begin("page-of-the-past", "delay = \"1ms\"");

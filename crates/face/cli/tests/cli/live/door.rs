@@ -94,6 +94,15 @@ fn a_run_is_entered_by_a_socket_in_the_users_own_directory() {
     run.wait().expect("it ends");
     assert_eq!(code(&enter), Some(2));
     assert!(!door.exists(), "what a killed run left is removed by whoever looks next");
+    // Neither is there where the path is too long for a socket.
+    let long = session.join("x".repeat(90));
+    fs::DirBuilder::new().mode(0o700).create(&long).expect("a folder");
+    let mut run = up_in(&long, &scenario, name);
+    assert!(!long.join("windfall").join(name).exists());
+    assert_eq!(code(&enter), Some(4));
+    let process = rustix::process::Pid::from_child(&run);
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("it lives");
+    assert_eq!(run.wait().expect("it ends").code(), Some(0));
     // Where others may write there is no door, and the run can be entered all the same.
     fs::set_permissions(&session, fs::Permissions::from_mode(0o777)).expect("permissions");
     fs::remove_dir(session.join("windfall")).expect("it is empty");

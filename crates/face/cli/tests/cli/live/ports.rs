@@ -115,11 +115,14 @@ fn ports_that_cannot_be_served_are_refused_before_anything_runs() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port();
     let nowhere = format!("{}:nowhere:80", free_port());
+    let unknown = format!("{}:near:no-such-host.invalid:80", free_port());
     for (option, value, code, said) in [
         ("--publish", nowhere.as_str(), 2, "use one of near, far"),
+        ("--publish", &unknown, 2, "no host is called \"no-such-host.invalid\": use near, far"),
         ("--publish", &format!("{port}:near:80"), 125, "Address already in use"),
         ("--publish", "80", 2, "write PORT:STATION:PORT"),
         ("--reach", "nowhere:80:80", 2, "use one of near, far"),
+        ("--reach", "far:80:no-such-host.invalid:80", 2, "no host is called"),
         ("--reach", "far:80", 2, "write STATION:PORT:PORT"),
     ] {
         let output = windfall("run -q").args([option, value, "--", "true"]).output();

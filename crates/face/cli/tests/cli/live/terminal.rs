@@ -146,6 +146,13 @@ fn an_interrupt_is_no_failure_of_the_far_end() {
         let (_, text) = terminal.end();
         assert!(text.contains("code 130") && !text.contains("failed at far"), "{text}");
     }
+    // Also before the command has begun.
+    let far = "--wait-port 9 --far 'echo waiting; exec sleep 100'";
+    let mut terminal = Terminal::new(&format!("{WINDFALL} run {far} -- true; echo code $?"));
+    terminal.expect("far: waiting");
+    terminal.enter("\x03");
+    let (_, text) = terminal.end();
+    assert!(text.contains("code 130") && !text.contains("failed at far"), "{text}");
 }
 
 #[test]

@@ -1,25 +1,19 @@
-//! The man pages, from the definitions of the options.
+//! The man pages of a program, from the definitions of its options.
 
 use std::io::{self, Write as _};
-use std::path::Path;
 
 use clap::{Command, builder::Resettable};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use crate::help::EXAMPLES_HEADING;
+/// The heading above the examples, which stand at the end of the long help of a command.
+pub const EXAMPLES_HEADING: &str = "Examples:\n";
 
-/// Writes one page for each command into a folder, which is made if need be.
-pub(crate) fn write_all(directory: &Path) -> io::Result<()> {
-    windfall_files::make_folder(directory)?;
-    for (name, page) in pages(crate::command())? {
-        windfall_files::write(&directory.join(name), &page)?;
-    }
-    Ok(())
-}
-
-/// The name and the text of each page.
-fn pages(command: Command) -> io::Result<Vec<(String, Vec<u8>)>> {
+/// Returns the name and the text of each page.
+///
+/// # Errors
+/// Never: the text is written to memory.
+pub fn pages(command: Command) -> io::Result<Vec<(String, Vec<u8>)>> {
     // `windfall help` has no page.
     let mut command = command.disable_help_subcommand(true);
     command.build();
@@ -86,41 +80,6 @@ fn ending_of_page(ending: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn all() -> Vec<(String, String)> {
-        let text = |(name, page)| (name, String::from_utf8(page).expect("text"));
-        pages(crate::command()).expect("written to memory").into_iter().map(text).collect()
-    }
-
-    #[test]
-    fn every_option_of_every_page_has_text() {
-        let pages = all();
-        assert!(pages.iter().any(|(name, _)| name == "windfall-tcp-forward.1"));
-        for (name, page) in pages {
-            let lines: Vec<_> = page.lines().collect();
-            let options = lines.windows(3).filter(|it| it[0] == ".TP");
-            for option in options {
-                let has_text = !option[2].is_empty() && !option[2].starts_with('.');
-                assert!(has_text, "{name}: {option:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_page_of_run_is_short_at_the_top_and_its_examples_can_be_copied() {
-        let (_, page) = all().into_iter().find(|(name, _)| name == "windfall-run.1").expect("one");
-        let (_, synopsis) = page.split_once(".SH SYNOPSIS\n").expect("a synopsis");
-        let synopsis = synopsis.lines().next().expect("a line");
-        assert_eq!(synopsis, r"\fBwindfall run\fR [OPTIONS] [\-\- <COMMAND>...]");
-        let (_, examples) = page.split_once(".SH EXAMPLES\n.nf\nwindfall run ").expect("examples");
-        assert!(examples.contains(r"\*(Aqiperf3 \-s \-1\*(Aq") && examples.ends_with("\n.fi\n"));
-        let head = page.lines().find(|line| line.starts_with(".TH")).expect("a head");
-        let number = env!("CARGO_PKG_VERSION");
-        let (start, end) = (".TH windfall-run 1 ", format!(" \"windfall {number}\" Windfall"));
-        assert!(head.starts_with(start) && head.ends_with(&end), "{head}");
-        let date = &head[start.len()..head.len() - end.len()];
-        assert!(!date.is_empty() && !date.contains(' '), "{head}");
-    }
 
     #[test]
     fn the_footer_has_a_date_or_a_place_for_it() {
