@@ -189,7 +189,7 @@ pub(crate) fn make(directory: &Path) -> Result<()> {
 }
 
 pub(crate) fn cannot(path: &Path, error: &Error) -> CliError {
-    CliError::new(format!("cannot write {}: {error}; choose another with --out", path.display()))
+    CliError::usage(format!("cannot write {}: {error}; choose another with --out", path.display()))
 }
 
 /// Returns the findings and the name of their page.

@@ -39,7 +39,7 @@ fn files_that_cannot_be_written_are_named() {
     let (receive, cannot) = ("video receive --port 1 --out none/a", "cannot write none/a");
     refused(&folder, receive, cannot);
     // What is written when all is measured is tried before anything is.
-    let reproduce = "reproduce S4.fig6 --out out";
+    let reproduce = "reproduce S3.fig5 --out out";
     refused(&folder, &format!("{reproduce} --junit none/a.xml"), "cannot write none/a.xml");
     refused(&folder, &format!("{reproduce} --page file/a.html"), "cannot write file/a.html");
     refused(&folder, &format!("{reproduce} --page a --junit a"), "this is the file of --page");
