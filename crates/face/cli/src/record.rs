@@ -87,14 +87,15 @@ impl RecordOptions {
             if let Some(path) = path {
                 let link = topology.network.links.first();
                 let line = link.map(|link| link.medium.line(Port(end))).unwrap_or_default();
-                let (sender, queue) = (ElementId(end.into()), queue_of(topology, end.into()));
+                let (sender, queue) =
+                    (ElementId(end.into()), windfall_summary::queue_of(topology, end.into()));
                 recorder.packet_log_to(create(path)?, sender, direction, &queue, line)?;
             }
         }
         if let Some(directory) = &self.pcap {
             make_folder(directory).map_err(|error| cannot("create", directory, &error))?;
             for interface in network.interfaces() {
-                let name = capture_name(topology, network, interface);
+                let name = windfall_summary::capture_name(topology, network, interface);
                 recorder.capture_to(create(&directory.join(name))?, interface)?;
             }
         }
@@ -152,34 +153,6 @@ fn record_errors(
         }
     }
     Ok(())
-}
-
-/// Returns the queue at one end of the first link, in mahimahi's terms where it has one.
-fn queue_of(topology: &Topology, end: usize) -> String {
-    let end = topology.network.links.first().and_then(|link| link.ends.get(end));
-    let limits = end.map(|end| end.interface.queue).unwrap_or_default();
-    let discipline = end.map(|end| end.interface.discipline).unwrap_or_default();
-    let bounds = [("packets", limits.packets), ("bytes", limits.bytes)];
-    let bounds = bounds.into_iter().filter(|(_, bound)| *bound < usize::MAX);
-    let bounds: Vec<_> = bounds.map(|(name, bound)| format!("{name}={bound}")).collect();
-    let discipline = discipline.to_string();
-    let name = match (discipline.as_str(), bounds.is_empty()) {
-        ("fifo", true) => "infinite",
-        ("fifo", false) => "droptail",
-        (other, _) => other,
-    };
-    let bounds = bounds.join(", ");
-    if bounds.is_empty() { name.to_owned() } else { format!("{name} [{bounds}]") }
-}
-
-/// Returns the name of a capture: the station, and the link if the station has several.
-fn capture_name(topology: &Topology, network: &Network, interface: ElementId) -> String {
-    let station = &topology.stations[network.station_of(interface)];
-    if station.interfaces.len() == 1 {
-        return format!("{}.pcapng", station.name);
-    }
-    let link = network.name(interface).split('/').next().unwrap_or_default();
-    format!("{}-{link}.pcapng", station.name)
 }
 
 /// Returns the command line that started the run, for the heads of files.

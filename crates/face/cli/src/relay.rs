@@ -1,12 +1,15 @@
-//! Ports of the host that lead into a run, and ports of its stations that lead out: the options,
-//! and the helpers that carry the connections.
+//! Ports of the host that lead into a run, ports of its stations that lead out, names and ends of
+//! it outside: the options, and the helpers that carry the connections.
 
+use std::path::PathBuf;
+
+use windfall_live::{Attachment, LivePlan};
 use windfall_relay::{OpenPorts, PortError, Published, Reached, SocketKind};
 use windfall_scenario::Topology;
 
 use crate::exit::{CliError, Completion, Result};
 
-/// Options for ports that lead into a run and out of it.
+/// Options for what leads into a run and out of it.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Stations")]
 pub(crate) struct PortOptions {
@@ -17,9 +20,24 @@ pub(crate) struct PortOptions {
     /// Port of a station that leads to a port of this machine: far:80:8000
     #[arg(long, value_name = "STATION:PORT:PORT", conflicts_with = "generate")]
     reach: Vec<Reached>,
+    /// Folder where the stations' network namespaces get their names while it runs, for
+    /// `ip netns exec` (/run/netns) and containers; as root
+    #[arg(long, value_name = "DIR", conflicts_with = "generate")]
+    netns_dir: Option<PathBuf>,
+    /// Let a real interface, far:eth1, or the network namespace of a process, far:1234, be an end
+    /// of the link while it runs [station of `run`: far]; as root
+    #[arg(long, value_name = "STATION:IFACE|PID", conflicts_with = "generate")]
+    attach: Vec<Attachment>,
 }
 
 impl PortOptions {
+    /// Adds to a plan what its stations are outside; what is attached without a name of a station
+    /// is at `default`.
+    pub(crate) fn add_to(&self, plan: &mut LivePlan, default: Option<&str>) -> Result<()> {
+        plan.names.clone_from(&self.netns_dir);
+        Ok(plan.attach(&self.attach, default)?)
+    }
+
     /// Takes the ports of this machine, before anything runs.
     pub(crate) fn open(&self, topology: &Topology) -> Result<OpenPorts> {
         let stations = topology.stations.iter().filter(|it| !it.simulated).map(|station| {

@@ -99,6 +99,7 @@ pub(crate) fn run(args: &Args) -> Result {
     if args.net {
         plan.add_nat(near, far, v4_address(&topology, far)?);
     }
+    args.ports.add_to(&mut plan, Some(FAR))?;
     let command = command(args, near, environment(&topology, far));
     plan.awaited = args.wait_port.iter().map(|port| (far, port.get())).collect();
     let far_output = args.far_output()?;
@@ -114,12 +115,10 @@ pub(crate) fn run(args: &Args) -> Result {
     let ports = args.ports.open(&topology)?;
     let signals = Signals::take_over()?;
     let stations = Stations::build(plan, Some(command), others)?;
-    if let Some(file) = &far_output {
-        // A file that cannot be emptied is written over.
-        let _ = file.begin();
-    }
-    let gateway =
-        args.net.then(|| NatGateway::open(&stations, far, args.net_host_loopback)).transpose()?;
+    // A file that cannot be emptied is written over.
+    let _ = far_output.as_ref().map(PendingFile::begin);
+    let gateway = args.net.then(|| NatGateway::open(&stations, far, args.net_host_loopback));
+    let gateway = gateway.transpose()?;
     // The stations' processes must not hold it open when this one is gone. A run that has no name
     // of its own does without it where there is no place for it.
     let control_socket = match ControlSocket::open(&name) {
@@ -127,9 +126,9 @@ pub(crate) fn run(args: &Args) -> Result {
         opened => opened.ok(),
     };
     let helpers = ports.serve(&name)?;
-    let ending = Ending::WithCommand;
+    let (socket, ending) = (control_socket.as_ref(), Ending::WithCommand);
     let (outcome, network) =
-        session::run(stations, &signals, control_socket.as_ref(), ending, network, &mut watcher)?;
+        session::run(stations, &signals, socket, ending, network, &mut watcher)?;
     let network = network.into_node();
     drop((helpers, gateway, control_socket));
     let summary = applied.noted(watcher.finish(&topology, seed, &outcome, &network));

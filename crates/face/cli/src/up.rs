@@ -96,7 +96,8 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     // The terminal of whoever has started a detached run is none of its own.
     let _ = args.is_detached.then(rustix::process::setsid);
-    let plan = apply::plan(&applied, &topology, args.live.quiet || args.record.json);
+    let mut plan = apply::plan(&applied, &topology, args.live.quiet || args.record.json);
+    args.ports.add_to(&mut plan, None)?;
     let mut network = Network::build(&topology.with_simulated_hosts(), seed)?;
     let recorder = args.record.recorder(&topology, &mut network, seed, epoch())?;
     let control = control::of_run(&name, "up", &loaded, &topology)?;

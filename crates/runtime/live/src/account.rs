@@ -4,8 +4,8 @@
 //! *delivered by its links = dropped after + received and forwarded by the station*.
 
 use windfall_base::{DropReason, Drops};
+use windfall_kernel_counters::KernelCounters;
 
-use crate::kernel::KernelCounters;
 use crate::plan::DeviceKind;
 
 /// Packets dropped between the kernel of a station and the link, at one device.

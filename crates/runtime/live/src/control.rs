@@ -27,6 +27,8 @@ pub(crate) enum Message {
     Device(u16, OwnedFd),
     /// To the run: the name and the network namespace of the next station.
     Station(String, OwnedFd),
+    /// To the keeper: move the interface of this number into this namespace.
+    Interface(u16, OwnedFd),
     /// To a program that enters: the address of the neighbour of the station that comes next.
     Neighbour(IpAddr),
     /// To the run: where the programs of the next station ask for hints of damage.
@@ -136,6 +138,9 @@ fn encode(message: &Message) -> ([u8; 1], Vec<u8>, Vec<BorrowedFd<'_>>) {
         Message::Device(station, device) => {
             (1, station.to_le_bytes().to_vec(), vec![device.as_fd()])
         }
+        Message::Interface(number, station) => {
+            (16, number.to_le_bytes().to_vec(), vec![station.as_fd()])
+        }
         Message::Station(name, station) => (2, name.clone().into_bytes(), vec![station.as_fd()]),
         Message::Neighbour(address) => (15, address.to_string().into_bytes(), Vec::new()),
         Message::Namespaces(namespaces) => {
@@ -168,6 +173,7 @@ fn decode(kind: u8, body: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Messag
         1 => Message::Device(u16::from_le_bytes(body.try_into().ok()?), descriptors.pop()?),
         2 => Message::Station(text(body), descriptors.pop()?),
         3 => Message::Namespaces(descriptors),
+        16 => Message::Interface(u16::from_le_bytes(body.try_into().ok()?), descriptors.pop()?),
         15 => Message::Neighbour(text(body).parse().ok()?),
         4 if *body.first()? == 0 => Message::Ready(DeviceKind::Tun),
         4 => Message::Ready(DeviceKind::Packet),

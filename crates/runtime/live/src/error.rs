@@ -99,6 +99,27 @@ pub enum LiveError {
         #[source]
         source: io::Error,
     },
+    /// Something cannot be an end of a link.
+    #[error("--attach: {0}")]
+    Attach(String),
+    /// This user may give namespaces no names.
+    #[error(
+        "--netns-dir mounts namespaces, as `ip netns` does, and so needs root: run it under sudo, \
+         or enter stations by `windfall exec`"
+    )]
+    NamesForbidden,
+    /// A station has a name that no file can have.
+    #[error("--netns-dir: \"{0}\" cannot name a file: give the station a name without /")]
+    NoFileName(String),
+    /// Something has the name of a station's namespace.
+    #[error(
+        "--netns-dir: {path} is there already: end the run that has made it, name another folder, \
+         or remove it by `umount {path}; rm {path}`"
+    )]
+    NameTaken {
+        /// The path of the name.
+        path: String,
+    },
     /// The helper of the NAT gateway is not installed.
     #[error("--net needs slirp4netns, which is not installed: apt-get install slirp4netns")]
     NatMissing,
@@ -138,7 +159,7 @@ impl LiveError {
         match self {
             Self::Spawn { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
             Self::Spawn { .. } => 126,
-            Self::NoSuchRun(_) => 2,
+            Self::NoSuchRun(_) | Self::Attach(_) => 2,
             Self::Shell { status, .. } | Self::Stations { status, .. } => *status,
             _ => 125,
         }

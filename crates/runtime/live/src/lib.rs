@@ -22,6 +22,7 @@
 )]
 
 pub mod account;
+pub mod attach;
 pub mod clock;
 pub mod control_socket;
 pub mod device;
@@ -43,9 +44,10 @@ mod control;
 mod grace;
 mod hints;
 mod identity;
+mod keeper;
 mod lines;
+mod metrics;
 mod namespace;
-mod netlink;
 mod program;
 mod requests;
 pub mod setup;
@@ -54,13 +56,13 @@ mod system;
 mod terminal;
 
 pub use account::StationDrops;
+pub use attach::Attachment;
 pub use clock::SystemClock;
 pub use control_socket::ControlSocket;
 pub use device::StationDevice;
 pub use driver::{Clock, Device, EventLoop, Lateness};
 pub use error::{ErrorContext, LiveError, Result};
 pub use identity::caller;
-pub use kernel::KernelCounters;
 pub use lifetime::end_with_this_process;
 pub use line::{LineAddress, ModemCall};
 pub use nat::NatGateway;

@@ -70,22 +70,12 @@ pub(crate) fn spawn_supervisor(
     if user {
         flags |= CloneFlags::CLONE_NEWUSER;
     }
-    let mut stack = vec![0; STACK];
-    let mut ends = Some(Control::pair().context(|| "make a socket pair".into())?);
-    let entry = Box::new(|| {
+    let body = |control: &Control| {
         // Set before the parent's message is awaited: if the parent ended earlier, that message
         // never comes, and the wait ends the process.
-        let asked = set_pdeathsig(Signal::SIGKILL);
-        // This is a copy of the memory: each process closes the end that belongs to the other.
-        let Some((ours, theirs)) = ends.take() else { return 125 };
-        drop(ours);
-        if asked.is_err() { 125 } else { isize::from(body(&theirs)) }
-    });
-    // SAFETY: without CLONE_VM the child has its own copy of the memory, the stack included, as
-    // after fork; the caller has made sure that there is one thread, so that no lock is left held
-    // in the copy.
-    let pid = unsafe { nix::sched::clone(entry, &mut stack, flags, Some(SIGCHLD)) }
-        .map_err(|error| LiveError::NamespacesClosed(error.into()))?;
+        if set_pdeathsig(Signal::SIGKILL).is_err() { 125 } else { body(control) }
+    };
+    let (pid, ours) = spawn(flags, body).map_err(LiveError::NamespacesClosed)?;
     if user {
         map_identity(pid).map_err(|error| {
             let _ = nix::sys::signal::kill(pid, Signal::SIGKILL);
@@ -93,6 +83,27 @@ pub(crate) fn spawn_supervisor(
             LiveError::NamespacesClosed(error)
         })?;
     }
+    Ok((pid, ours))
+}
+
+/// Starts `body` as a copy of this process in new namespaces of these kinds; returns its number and
+/// our end of the connection to it. The caller must have a single thread.
+pub(crate) fn spawn(
+    flags: CloneFlags,
+    body: impl Fn(&Control) -> u8,
+) -> io::Result<(Pid, Control)> {
+    let mut stack = vec![0; STACK];
+    let mut ends = Some(Control::pair()?);
+    let entry = Box::new(|| {
+        // This is a copy of the memory: each process closes the end that belongs to the other.
+        let Some((ours, theirs)) = ends.take() else { return 125 };
+        drop(ours);
+        isize::from(body(&theirs))
+    });
+    // SAFETY: without CLONE_VM the child has its own copy of the memory, the stack included, as
+    // after fork; the caller has made sure that there is one thread, so that no lock is left held
+    // in the copy.
+    let pid = unsafe { nix::sched::clone(entry, &mut stack, flags, Some(SIGCHLD)) }?;
     let (ours, _) = ends.expect("the other process took its own copy");
     Ok((pid, ours))
 }

@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use windfall_netlink::RealInterface;
 use windfall_scenario::{Topology, engine_beside};
 use windfall_tcp_settings::{KernelWay, RouteMetric};
 
@@ -19,6 +21,10 @@ pub struct LivePlan {
     pub has_nat: bool,
     /// Programs stay root where sudo names another user.
     pub as_root: bool,
+    /// The folder where the stations' network namespaces have their names, for programs outside.
+    pub names: Option<PathBuf>,
+    /// Interfaces of the caller that stations have while the run lasts, by the stations' numbers.
+    pub interfaces: Vec<(usize, RealInterface)>,
     /// Ports on which a station must listen before the command starts.
     pub awaited: Vec<(usize, u16)>,
 }
@@ -42,6 +48,8 @@ impl LivePlan {
             ports: ends.into_iter().map(|(_, device)| device).collect(),
             has_nat: false,
             as_root: false,
+            names: None,
+            interfaces: Vec::new(),
             awaited: Vec::new(),
         }
     }
@@ -163,6 +171,8 @@ pub struct LiveStationPlan {
     pub neighbour: Option<IpAddr>,
     /// Kernel parameters, as keys with dots and values, set before the devices come up.
     pub parameters: Vec<(String, String)>,
+    /// The namespace of other programs that it is, with parameters of their own.
+    pub namespace: Option<Arc<File>>,
     /// Metrics of its routes, those to the networks of its links among them.
     pub metrics: Vec<RouteMetric>,
 }
@@ -178,6 +188,7 @@ impl LiveStationPlan {
             forwards: station.forward,
             neighbour: neighbour(topology, number),
             parameters: topology.parameters.clone(),
+            namespace: None,
             metrics: Vec::new(),
         }
     }

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use windfall_base::{Duration, Frame, Instant, Node, Payload, Port};
+use windfall_kernel_counters::KernelCounters;
 
 use crate::account::{self, DeviceAccount, StationDrops};
 use crate::clock::SystemClock;
@@ -14,7 +15,6 @@ use crate::control_socket::{self, ControlSocket};
 use crate::device::StationDevice;
 use crate::driver::{Clock, Device, EventLoop, Lateness};
 use crate::error::{ErrorContext, LiveError, Result};
-use crate::kernel::KernelCounters;
 use crate::line::LineDevice;
 use crate::requests::{self, Clients, Reply};
 use crate::stations::Stations;

@@ -7,13 +7,14 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use nix::sched::CloneFlags;
+use windfall_netlink::{Netlink, VethEnd};
 use windfall_tcp_settings::RouteMetric;
 
 use crate::device::{StationDevice, packet, tun};
 use crate::error::{ErrorContext, LiveError, Result};
 use crate::hints;
+use crate::metrics::of_kernel;
 use crate::namespace;
-use crate::netlink::{Netlink, VethEnd};
 use crate::plan::{DeviceKind, DevicePlan, LivePlan, LiveStationPlan, RoutePlan};
 use crate::system;
 
@@ -37,6 +38,8 @@ pub(crate) struct Station {
     pub(crate) devices: Vec<OwnedFd>,
     /// The socket at which its programs ask for hints of damage.
     pub(crate) hints: OwnedFd,
+    /// Other programs use it too.
+    pub(crate) is_shared: bool,
 }
 
 /// Builds every station; the process ends up in the namespace in which it began, the hub.
@@ -63,21 +66,7 @@ fn build(
     kind: DeviceKind,
     hub: BorrowedFd<'_>,
 ) -> Result<Station> {
-    nix::sched::unshare(CloneFlags::CLONE_NEWNET)
-        .map_err(|error| LiveError::NamespacesClosed(error.into()))?;
-    let namespace = namespace::own("net")?;
-    quieten(plan);
-    for (key, value) in &plan.parameters {
-        set_parameter(key, value).map_err(|source| LiveError::Sysctl {
-            station: plan.name.clone(),
-            key: key.clone(),
-            value: value.clone(),
-            source,
-        })?;
-    }
-    let mut netlink = Netlink::open().context(|| "open a netlink socket".into())?;
-    let loopback = netlink.index("lo").context(|| "find the loopback device".into())?;
-    netlink.up(loopback).context(|| "bring the loopback device up".into())?;
+    let (namespace, mut netlink) = namespace_of(plan)?;
     let mut devices = Vec::new();
     for (position, device) in plan.devices.iter().enumerate() {
         let ours = match kind {
@@ -90,6 +79,12 @@ fn build(
             }
         };
         devices.push(ours);
+        if plan.namespace.is_some() {
+            let quiet = format!("net/ipv6/conf/{}", device.name);
+            QUIET.iter().for_each(|(key, value)| {
+                let _ = write_parameter(&format!("{quiet}/{key}"), value);
+            });
+        }
         bring_up(&mut netlink, device, &plan.metrics)
             .context(|| format!("set up the device {} of {}", device.name, plan.name))?;
     }
@@ -99,7 +94,8 @@ fn build(
         index
             .and_then(|index| {
                 let RoutePlan { destination, prefix, gateway, .. } = *route;
-                netlink.add_route(destination, prefix, gateway, index, &plan.metrics)
+                let metrics = of_kernel(&plan.metrics, destination.is_ipv6());
+                netlink.add_route(destination, prefix, gateway, index, &metrics)
             })
             .context(|| {
                 let destination = route.destination;
@@ -109,7 +105,33 @@ fn build(
     }
     await_addresses(plan);
     let hints = hints::open().context(|| "make a socket for hints".into())?;
-    Ok(Station { namespace, devices, hints })
+    Ok(Station { namespace, devices, hints, is_shared: plan.namespace.is_some() })
+}
+
+/// Moves the process into the namespace of a station, and opens it for changes: a new one with the
+/// station's parameters, or one of others, which keeps its own.
+fn namespace_of(plan: &LiveStationPlan) -> Result<(OwnedFd, Netlink)> {
+    let open = || Netlink::open().context(|| "open a netlink socket".into());
+    if let Some(shared) = &plan.namespace {
+        enter(shared.as_fd())?;
+        return Ok((namespace::own("net")?, open()?));
+    }
+    nix::sched::unshare(CloneFlags::CLONE_NEWNET)
+        .map_err(|error| LiveError::NamespacesClosed(error.into()))?;
+    let namespace = namespace::own("net")?;
+    quieten(plan);
+    for (key, value) in &plan.parameters {
+        set_parameter(key, value).map_err(|source| LiveError::Sysctl {
+            station: plan.name.clone(),
+            key: key.clone(),
+            value: value.clone(),
+            source,
+        })?;
+    }
+    let mut netlink = open()?;
+    let loopback = netlink.index("lo").context(|| "find the loopback device".into())?;
+    netlink.up(loopback).context(|| "bring the loopback device up".into())?;
+    Ok((namespace, netlink))
 }
 
 /// Waits until the kernel takes packets to every IPv6 address of the station for its own: it does
@@ -167,24 +189,32 @@ fn bring_up(netlink: &mut Netlink, device: &DevicePlan, metrics: &[RouteMetric])
     for (address, prefix) in &device.addresses {
         netlink.add_address(index, *address, *prefix)?;
         if !metrics.is_empty() {
-            netlink.set_metrics(index, *address, *prefix, metrics)?;
+            let metrics = of_kernel(metrics, address.is_ipv6());
+            netlink.set_metrics(index, *address, *prefix, &metrics)?;
         }
     }
     Ok(())
 }
 
+/// Parameters of devices with which the kernel sends what programs send, and nothing by itself.
+const QUIET: [(&str, &str); 5] = [
+    ("disable_ipv6", "0"),
+    ("accept_dad", "0"),
+    ("accept_ra", "0"),
+    ("router_solicitations", "0"),
+    // No link-local address, so nothing to announce.
+    ("addr_gen_mode", "1"),
+];
+
 /// Keeps the kernel from sending what no program asked for, so that runs repeat, and opens what a
 /// station of one's own may have open. Where a parameter does not exist there is nothing to keep
 /// quiet.
 fn quieten(plan: &LiveStationPlan) {
+    for (key, value) in QUIET {
+        let _ = write_parameter(&format!("net/ipv6/conf/default/{key}"), value);
+    }
     let mut parameters = vec![
         ("net/ipv6/conf/all/disable_ipv6", "0"),
-        ("net/ipv6/conf/default/disable_ipv6", "0"),
-        ("net/ipv6/conf/default/accept_dad", "0"),
-        ("net/ipv6/conf/default/accept_ra", "0"),
-        ("net/ipv6/conf/default/router_solicitations", "0"),
-        // No link-local address, so nothing to announce.
-        ("net/ipv6/conf/default/addr_gen_mode", "1"),
         // Lossy measurements of one run must not shape the next connection.
         ("net/ipv4/tcp_no_metrics_save", "1"),
         // The station belongs to its user alone.

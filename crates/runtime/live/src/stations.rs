@@ -15,6 +15,7 @@ use crate::device::StationDevice;
 use crate::error::{ErrorContext, LiveError, Result};
 use crate::hints::Hints;
 use crate::identity::Identity;
+use crate::keeper::Keeper;
 use crate::namespace;
 use crate::plan::{DeviceKind, LivePlan, Program};
 use crate::supervisor::{self, Work};
@@ -39,6 +40,8 @@ pub struct Stations {
     neighbours: Vec<Option<IpAddr>>,
     /// The namespaces that all stations share.
     shared: Vec<OwnedFd>,
+    /// It takes back what is outside, after the programs inside have ended.
+    keeper: Option<Keeper>,
 }
 
 impl Stations {
@@ -69,6 +72,8 @@ impl Stations {
         });
         let names = names.collect();
         let neighbours = plan.stations.iter().map(|station| station.neighbour).collect();
+        let moving: Vec<_> = plan.interfaces.iter().map(|(station, _)| *station).collect();
+        let keeper = Keeper::start(&plan)?;
         let mut work = Work { plan, others, command, own_user: true, identity };
         let (supervisor, control) = spawn(&mut work)?;
         let mut built = Self {
@@ -81,9 +86,13 @@ impl Stations {
             stations: Vec::new(),
             neighbours,
             shared: Vec::new(),
+            keeper,
         };
         built.send(&Message::Go)?;
         while !built.take_message()? {}
+        if let Some(keeper) = &built.keeper {
+            keeper.arrange(&built.stations, &moving)?;
+        }
         Ok(built)
     }
 
@@ -172,12 +181,14 @@ impl Stations {
 /// Starts the supervisor: in a user namespace of its own, unless everything in the stations is
 /// root's anyway.
 ///
-/// Root needs none to build stations, and so goes without where the system makes none; the user
-/// behind sudo has no rights there then.
+/// Root needs none to build stations, and so goes without where the system makes none, or where a
+/// station is a namespace of others, which none of its own may enter; the user behind sudo has no
+/// rights there then.
 fn spawn(work: &mut Work) -> Result<(Pid, Control)> {
     let needed = !namespace::privileged();
     for own_user in [true, false] {
-        work.own_user = own_user && (needed || work.identity.is_some());
+        let is_inside = work.plan.stations.iter().all(|station| station.namespace.is_none());
+        work.own_user = own_user && is_inside && (needed || work.identity.is_some());
         let spawned =
             namespace::spawn_supervisor(work.own_user, |control| supervisor::run(control, work));
         if spawned.is_ok() || needed || !work.own_user {

@@ -419,7 +419,7 @@ impl<'a> Supervisor<'a> {
         while !matches!(self.control.receive(), Ok(Some(Message::Count) | None) | Err(_)) {}
         for (number, station) in self.stations.iter().enumerate() {
             if setup::enter(station.namespace.as_fd()).is_ok() {
-                let text = kernel::read_files();
+                let text = kernel::read_files(station.is_shared);
                 let _ = self.control.send(&Message::Counters(number as u16, text));
             }
         }

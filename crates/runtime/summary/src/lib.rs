@@ -3,8 +3,10 @@
 //! - [`of_simulation`]: the whole [`Summary`] of a run in simulated time.
 //! - [`of_network`], [`add_simulated_hosts`] and [`add_energy`]: its parts, in this order,
 //!   for runs whose stations are others: in real time a kernel stands there.
+//! - [`queue_of`] and [`capture_name`]: names in its files.
 
 mod applications;
+mod names;
 
 use windfall_base::{Duration, Instant, Seed};
 use windfall_energy::{Card, EnergyModel, StationUsage, joules_per_byte};
@@ -14,6 +16,8 @@ use windfall_run_output::summary::{
     LinkSummary, RadioSummary, StationEnergySummary, StationSummary, Summary, named,
 };
 use windfall_scenario::Topology;
+
+pub use names::{capture_name, queue_of};
 
 /// Sums up a run in simulated time that began at [`Instant::START`] and has come to `now`.
 ///

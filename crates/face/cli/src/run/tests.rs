@@ -21,7 +21,7 @@ struct Up {
 
 /// The options that say nothing of the stations and the links between them: which programs run,
 /// and what is written of the run.
-const BESIDE: [&str; 29] = [
+const BESIDE: [&str; 31] = [
     "apply",
     "far",
     "wait-port",
@@ -45,6 +45,8 @@ const BESIDE: [&str; 29] = [
     "fault",
     "publish",
     "reach",
+    "netns-dir",
+    "attach",
     "detach",
     "output",
     "is-detached",

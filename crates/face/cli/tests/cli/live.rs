@@ -8,6 +8,7 @@
 )]
 
 mod apply;
+mod attached;
 mod browser;
 mod camera;
 mod coding;

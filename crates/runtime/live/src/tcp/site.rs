@@ -9,13 +9,13 @@ use nix::errno::Errno;
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
 use windfall_ip::{IpInterfaceConfig, RouteEntry};
+use windfall_netlink::{Netlink, VethEnd};
 use windfall_scenario::engine_beside;
 use windfall_stack::HostConfig;
 
 use crate::device::{StationDevice, packet, tun};
 use crate::error::{ErrorContext, LiveError, Result};
 use crate::kernel::ENGINE;
-use crate::netlink::{Netlink, VethEnd};
 use crate::plan::DeviceKind;
 
 /// The longest packet of an engine that stands in no station, in bytes.

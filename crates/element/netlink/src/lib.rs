@@ -1,11 +1,16 @@
-//! Links, addresses and routes of the namespace that the process is in.
+//! Links, addresses and routes of the network namespace that the process is in.
+//!
+//! - [`Netlink`]: the kernel's tables of them, and their changes.
+//! - [`RealInterface`]: one that moves to another namespace and back.
+
+mod real;
 
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage,
     NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
@@ -13,41 +18,39 @@ use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
 };
 use netlink_packet_route::route::{
-    self, RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope,
-    RouteType,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
-use windfall_tcp_settings::RouteMetric;
 
-/// The number of the least retransmission timeout among the metrics, for the mask of those that the
-/// kernel may not change itself; it follows this one only where it is among them.
-const RTO_MIN: u32 = 13;
 /// The priority of the kernel's own routes to the networks of a link of IPv6.
 const CONNECTED_PRIORITY: u32 = 256;
-/// The bytes by which the header of IPv6 is longer than that of IPv4.
-const LONGER_HEADER: u32 = 20;
+pub use netlink_packet_route::route;
+pub use real::RealInterface;
 
 /// One end of a new pair of virtual Ethernet devices.
 #[derive(Debug)]
-pub(crate) struct VethEnd<'a> {
+pub struct VethEnd<'a> {
     /// The device's name.
-    pub(crate) name: &'a str,
+    pub name: &'a str,
     /// Its hardware address.
-    pub(crate) mac: [u8; 6],
+    pub mac: [u8; 6],
     /// The namespace to make it in.
-    pub(crate) namespace: BorrowedFd<'a>,
+    pub namespace: BorrowedFd<'a>,
 }
 
 /// A connection to the kernel's tables of links, addresses and routes.
-pub(crate) struct Netlink {
+pub struct Netlink {
     socket: Socket,
     sequence: u32,
 }
 
 impl Netlink {
     /// Opens a connection that stays with the present namespace.
-    pub(crate) fn open() -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn open() -> io::Result<Self> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
@@ -55,12 +58,18 @@ impl Netlink {
     }
 
     /// The index of the link called `name`.
-    pub(crate) fn index(&mut self, name: &str) -> io::Result<u32> {
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn index(&mut self, name: &str) -> io::Result<u32> {
         self.link(name).map(|link| link.header.index)
     }
 
     /// The longest packet that the link called `name` carries, in bytes.
-    pub(crate) fn mtu(&mut self, name: &str) -> io::Result<u32> {
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn mtu(&mut self, name: &str) -> io::Result<u32> {
         let mtu = |attribute: &LinkAttribute| match attribute {
             LinkAttribute::Mtu(mtu) => Some(*mtu),
             _ => None,
@@ -69,7 +78,11 @@ impl Netlink {
         link.attributes.iter().find_map(mtu).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    fn link(&mut self, name: &str) -> io::Result<LinkMessage> {
+    /// The link called `name`.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn link(&mut self, name: &str) -> io::Result<LinkMessage> {
         let mut message = LinkMessage::default();
         message.attributes.push(LinkAttribute::IfName(name.to_owned()));
         match self.ask(RouteNetlinkMessage::GetLink(message), 0)? {
@@ -79,7 +92,10 @@ impl Netlink {
     }
 
     /// Makes a pair of virtual Ethernet devices.
-    pub(crate) fn add_veth(&mut self, near: &VethEnd<'_>, far: &VethEnd<'_>) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn add_veth(&mut self, near: &VethEnd<'_>, far: &VethEnd<'_>) -> io::Result<()> {
         let describe = |end: &VethEnd<'_>| {
             let mut message = LinkMessage::default();
             message.attributes.push(LinkAttribute::IfName(end.name.to_owned()));
@@ -96,14 +112,20 @@ impl Netlink {
     }
 
     /// Removes the link, and with it its peer in a pair.
-    pub(crate) fn delete(&mut self, index: u32) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn delete(&mut self, index: u32) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index;
         self.tell(RouteNetlinkMessage::DelLink(message), 0)
     }
 
     /// Sets the longest packet that the link carries, in bytes.
-    pub(crate) fn set_mtu(&mut self, index: u32, mtu: u32) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn set_mtu(&mut self, index: u32, mtu: u32) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index;
         message.attributes.push(LinkAttribute::Mtu(mtu));
@@ -111,7 +133,10 @@ impl Netlink {
     }
 
     /// Sets the number of packets that the kernel keeps before the link.
-    pub(crate) fn set_queue(&mut self, index: u32, packets: u32) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn set_queue(&mut self, index: u32, packets: u32) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index;
         message.attributes.push(LinkAttribute::TxQueueLen(packets));
@@ -119,7 +144,10 @@ impl Netlink {
     }
 
     /// Brings the link up, without address resolution and multicast: no other host is on it.
-    pub(crate) fn up_quietly(&mut self, index: u32) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn up_quietly(&mut self, index: u32) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index;
         message.header.flags = LinkFlags::Up | LinkFlags::Noarp;
@@ -128,7 +156,10 @@ impl Netlink {
     }
 
     /// Brings the link up as it is.
-    pub(crate) fn up(&mut self, index: u32) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn up(&mut self, index: u32) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index;
         message.header.flags = LinkFlags::Up;
@@ -136,13 +167,81 @@ impl Netlink {
         self.tell(RouteNetlinkMessage::SetLink(message), 0)
     }
 
+    /// Moves the link into another namespace.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn move_to(&mut self, index: u32, namespace: BorrowedFd<'_>) -> io::Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message.attributes.push(LinkAttribute::NetNsFd(namespace.as_raw_fd()));
+        self.tell(RouteNetlinkMessage::SetLink(message), 0)
+    }
+
+    /// The addresses of the link, as the kernel describes them.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn addresses(&mut self, index: u32) -> io::Result<Vec<AddressMessage>> {
+        let all = self.list(RouteNetlinkMessage::GetAddress(AddressMessage::default()))?;
+        let of_link = |message| match message {
+            RouteNetlinkMessage::NewAddress(it) if it.header.index == index => Some(it),
+            _ => None,
+        };
+        Ok(all.into_iter().filter_map(of_link).collect())
+    }
+
+    /// The routes over the link in the main table, but for those that its addresses bring along;
+    /// those by way of a gateway come last.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn routes(&mut self, index: u32) -> io::Result<Vec<RouteMessage>> {
+        let all = self.list(RouteNetlinkMessage::GetRoute(RouteMessage::default()))?;
+        let of_link = |message| match message {
+            RouteNetlinkMessage::NewRoute(it) => Some(it),
+            _ => None,
+        };
+        let mut routes: Vec<_> = all.into_iter().filter_map(of_link).collect();
+        routes.retain(|it| {
+            it.header.table == RouteHeader::RT_TABLE_MAIN
+                && it.header.kind == RouteType::Unicast
+                && it.header.protocol != RouteProtocol::Kernel
+                && it.attributes.contains(&RouteAttribute::Oif(index))
+        });
+        let has_gateway = |it: &RouteAttribute| matches!(it, RouteAttribute::Gateway(_));
+        routes.sort_by_key(|it| it.attributes.iter().any(has_gateway));
+        Ok(routes)
+    }
+
+    /// Gives the link an address that the kernel has described, unless it has it.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn put_address(&mut self, index: u32, mut message: AddressMessage) -> io::Result<()> {
+        message.header.index = index;
+        let added = RouteNetlinkMessage::NewAddress(message);
+        unless_there(self.tell(added, NLM_F_CREATE | NLM_F_EXCL))
+    }
+
+    /// Lets a route that the kernel has described lead over the link, unless it does.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn put_route(&mut self, index: u32, mut message: RouteMessage) -> io::Result<()> {
+        message
+            .attributes
+            .retain(|it| !matches!(it, RouteAttribute::Oif(_) | RouteAttribute::CacheInfo(_)));
+        message.attributes.push(RouteAttribute::Oif(index));
+        let added = RouteNetlinkMessage::NewRoute(message);
+        unless_there(self.tell(added, NLM_F_CREATE | NLM_F_EXCL))
+    }
+
     /// Gives the link an address, usable at once.
-    pub(crate) fn add_address(
-        &mut self,
-        index: u32,
-        address: IpAddr,
-        prefix: u8,
-    ) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn add_address(&mut self, index: u32, address: IpAddr, prefix: u8) -> io::Result<()> {
         let mut message = AddressMessage::default();
         message.header.family = family(address);
         message.header.prefix_len = prefix;
@@ -156,13 +255,16 @@ impl Netlink {
     }
 
     /// Routes `destination/prefix` over the link, by way of `gateway` if there is one.
-    pub(crate) fn add_route(
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn add_route(
         &mut self,
         destination: IpAddr,
         prefix: u8,
         gateway: Option<IpAddr>,
         index: u32,
-        metrics: &[RouteMetric],
+        metrics: &[route::RouteMetric],
     ) -> io::Result<()> {
         let mut message = route_message(destination, prefix, index, metrics);
         message.header.protocol = RouteProtocol::Static;
@@ -175,12 +277,15 @@ impl Netlink {
 
     /// Gives metrics to the route that the kernel has made to the network of an address of the
     /// link.
-    pub(crate) fn set_metrics(
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn set_metrics(
         &mut self,
         index: u32,
         address: IpAddr,
         prefix: u8,
-        metrics: &[RouteMetric],
+        metrics: &[route::RouteMetric],
     ) -> io::Result<()> {
         // To a network of a single address there is none.
         if prefix >= if address.is_ipv4() { 32 } else { 128 } {
@@ -202,12 +307,28 @@ impl Netlink {
         self.ask(message, flags | NLM_F_ACK).map(|_| ())
     }
 
-    /// Sends a request and returns the first message of the answer, if it is not a confirmation.
-    fn ask(
-        &mut self,
-        message: RouteNetlinkMessage,
-        flags: u16,
-    ) -> io::Result<Option<RouteNetlinkMessage>> {
+    /// Sends a request for a list, and returns all of it.
+    fn list(&mut self, message: RouteNetlinkMessage) -> io::Result<Vec<RouteNetlinkMessage>> {
+        self.send(message, NLM_F_DUMP)?;
+        let mut all = Vec::new();
+        loop {
+            let (answer, _) = self.socket.recv_from_full()?;
+            let mut rest = &answer[..];
+            while !rest.is_empty() {
+                let message = deserialize(rest)?;
+                let length = (message.header.length as usize).next_multiple_of(4).max(4);
+                rest = rest.get(length..).unwrap_or_default();
+                match message.payload {
+                    NetlinkPayload::Done(_) => return Ok(all),
+                    NetlinkPayload::Error(error) => return Err(error.to_io()),
+                    NetlinkPayload::InnerMessage(message) => all.push(message),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         self.sequence += 1;
         let mut request = NetlinkMessage::from(message);
         request.header.flags = NLM_F_REQUEST | flags;
@@ -215,15 +336,35 @@ impl Netlink {
         request.finalize();
         let mut bytes = vec![0; request.buffer_len()];
         request.serialize(&mut bytes);
-        self.socket.send(&bytes, 0)?;
+        self.socket.send(&bytes, 0).map(|_| ())
+    }
+
+    /// Sends a request and returns the first message of the answer, if it is not a confirmation.
+    fn ask(
+        &mut self,
+        message: RouteNetlinkMessage,
+        flags: u16,
+    ) -> io::Result<Option<RouteNetlinkMessage>> {
+        self.send(message, flags)?;
         let (answer, _) = self.socket.recv_from_full()?;
-        let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer)
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
-        match answer.payload {
+        match deserialize(&answer)?.payload {
             NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
             NetlinkPayload::InnerMessage(message) => Ok(Some(message)),
             _ => Ok(None),
         }
+    }
+}
+
+fn deserialize(bytes: &[u8]) -> io::Result<NetlinkMessage<RouteNetlinkMessage>> {
+    NetlinkMessage::deserialize(bytes)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
+}
+
+/// Takes what is there already for done.
+fn unless_there(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        done => done,
     }
 }
 
@@ -232,7 +373,7 @@ fn route_message(
     destination: IpAddr,
     prefix: u8,
     index: u32,
-    metrics: &[RouteMetric],
+    metrics: &[route::RouteMetric],
 ) -> RouteMessage {
     let mut message = RouteMessage::default();
     message.header.address_family = family(destination);
@@ -245,30 +386,9 @@ fn route_message(
         message.attributes.push(RouteAttribute::Destination(route_address(destination)));
     }
     if !metrics.is_empty() {
-        let metrics = metrics.iter().flat_map(|it| metric(it, destination.is_ipv6()));
-        message.attributes.push(RouteAttribute::Metrics(metrics.collect()));
+        message.attributes.push(RouteAttribute::Metrics(metrics.to_vec()));
     }
     message
-}
-
-/// A metric as the kernel takes it.
-fn metric(metric: &RouteMetric, is_v6: bool) -> Vec<route::RouteMetric> {
-    vec![match metric {
-        RouteMetric::AdvMss(bytes) => {
-            route::RouteMetric::Advmss(bytes.saturating_sub(if is_v6 { LONGER_HEADER } else { 0 }))
-        }
-        RouteMetric::QuickAck(on) => route::RouteMetric::QuickAck((*on).into()),
-        RouteMetric::Window(bytes) => route::RouteMetric::Window(*bytes),
-        RouteMetric::InitCwnd(segments) => route::RouteMetric::InitCwnd(*segments),
-        RouteMetric::RtoMin(time) => {
-            let millis = u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
-            return vec![
-                route::RouteMetric::Lock(1 << RTO_MIN),
-                route::RouteMetric::RtoMin(millis),
-            ];
-        }
-        RouteMetric::Congestion(name) => route::RouteMetric::CcAlgo((*name).to_owned()),
-    }]
 }
 
 fn family(address: IpAddr) -> AddressFamily {
