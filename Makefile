@@ -46,7 +46,7 @@ tables:
 	@cargo run --release --locked --quiet --package windfall-phy --example tables
 
 # Draws the pictures of the documents in Chromium without a screen: the live view of a run for half
-# a minute, and the page of the demonstration.
+# a minute, the page of the demonstration, and the report on a page in a browser.
 pictures:
 	@cargo run --quiet --package windfall-cli -- demo --ber 1e-6 --out target/pictures/demo
 	@chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --window-size=1000,800 \
@@ -56,6 +56,9 @@ pictures:
 	@WINDFALL_TEST_PICTURES='$(CURDIR)/target/pictures' cargo test --quiet --package windfall-cli \
 	  --test cli a_browser_shows -- --nocapture
 	@cp target/pictures/live-view-light.png target/pictures/live-view-dark.png docs/pictures/
+	@WINDFALL_TEST_BROWSER='$(CURDIR)/target/pictures' cargo test --quiet --package windfall-cli \
+	  --test cli a_page_in_a_browser -- --nocapture
+	@cp target/pictures/report.png docs/pictures/one-page.png
 
 # Runs the links of examples/simulated-time: their tests, then QUIC over a thousand seeds.
 simulated-time:

@@ -1,6 +1,7 @@
-"""Loads a page in Chromium, and keeps a screenshot each 200 ms until its last picture is there.
+"""Loads a page in Chromium, with a screenshot each 200 ms until its last picture is there.
 
-film.py URL NAME PROXY writes NAME-MILLISECONDS.png, and prints when the last picture came.
+film.py URL FILE PROXY writes FILE: when the last picture came, how many decoded, the screenshots,
+and what the browser's network panel shows of damage.
 """
 import atexit, base64, json, os, shutil, socket, struct, subprocess, sys, tempfile, time
 import urllib.request
@@ -57,7 +58,7 @@ def start(proxy):
     command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
                "--disable-dev-shm-usage", "--disable-background-networking",
                "--disable-component-update", "--remote-debugging-port=0",
-               "--window-size=1000,760", f"--user-data-dir={profile}", "about:blank"]
+               f"--user-data-dir={profile}", "about:blank"]
     if proxy:
         command.insert(1, f"--proxy-server={proxy}")
     browser = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -75,29 +76,55 @@ def start(proxy):
 
 LAST = """JSON.stringify({
     n: [...document.images].filter(it => it.complete && it.naturalWidth).length,
+    done: [...document.images].filter(it => it.complete).length,
     all: document.images.length,
     ms: Math.max(0, ...performance.getEntriesByType('resource').map(it => it.responseEnd)),
 })"""
 
 
+SIZE = {"width": 1300, "height": 1010}
+
+
+def shot(page, scale, quality):
+    clip = {"x": 0, "y": 0, **SIZE, "scale": scale}
+    told = page.call("Page.captureScreenshot", format="jpeg", quality=quality, clip=clip)
+    return told.get("data")
+
+
+def replies(events):
+    """The path and the mark of each reply, None where it has none."""
+    for event in events:
+        if event.get("method") == "Network.responseReceived":
+            reply = event["params"]["response"]
+            headers = {name.lower(): value for name, value in reply["headers"].items()}
+            path = "/" + reply["url"].split("/", 3)[3]
+            yield {"path": path, "status": reply["status"], "mark": headers.get("x-sap-damage")}
+
+
 def main(url, name, proxy):
     browser, page = start(proxy)
     try:
+        page.call("Emulation.setDeviceMetricsOverride", deviceScaleFactor=1, mobile=False, **SIZE)
         page.call("Page.enable")
-        page.send("Page.navigate", url=url)
-        began, told = time.monotonic(), {}
+        page.call("Network.enable")
+        began, told, shots = time.monotonic(), {}, []
+        # Before the page is there it has nothing to show, and Chromium may never answer.
+        page.call("Page.navigate", url=url)
         for tick in range(1, 300):
             time.sleep(max(0, began + tick * 0.2 - time.monotonic()))
             at = int(1000 * (time.monotonic() - began))
-            shot = page.call("Page.captureScreenshot", format="png").get("data")
-            if shot:
-                with open(f"{name}-{at:05}.png", "wb") as file:
-                    file.write(base64.b64decode(shot))
+            picture = shot(page, 0.15, 60)
+            if picture:
+                shots.append({"at": at, "jpeg": picture})
             told = page.call("Runtime.evaluate", expression=LAST)["result"].get("value", "{}")
             told = json.loads(told)
-            if told.get("all") and told["n"] == told["all"]:
+            if told.get("all") and told["done"] == told["all"]:
                 break
-        print(round(told.get("ms", 0)), told.get("n"))
+        ended = max([round(told.get("ms", 0)), *(it["at"] for it in shots[-1:])])
+        shots.append({"at": ended, "jpeg": shot(page, 0.15, 60)})
+        load = {"ms": told.get("ms", 0), "decoded": told.get("n", 0), "shots": shots,
+                "last": shot(page, 0.5, 70), "replies": list(replies(page.events))}
+        Path(name).write_text(json.dumps(load))
     finally:
         browser.kill()
 
