@@ -210,12 +210,12 @@ impl SapEndpoint {
     }
 
     /// Takes the word of the operating system that a datagram of `size` bytes to `address` is
-    /// longer than the interface carries: a search for the path's size ends with its probe.
+    /// longer than the interface carries: a search for the path's size leaves out what is as long.
     pub fn handle_too_long(&mut self, address: SocketAddr, size: usize) {
         let to = self.connections.iter_mut().filter(|(_, it)| it.peer() == address);
-        let ended = to.filter_map(|(id, it)| it.refuse_size(size).then_some(*id));
-        let ended: Vec<u32> = ended.collect();
-        ended.into_iter().for_each(|id| self.touch(id));
+        let changed = to.filter_map(|(id, it)| it.refuse_size(size).then_some(*id));
+        let changed: Vec<u32> = changed.collect();
+        changed.into_iter().for_each(|id| self.touch(id));
     }
 
     /// Takes the word of the operating system that no program receives at `address`: ends

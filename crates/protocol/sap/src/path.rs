@@ -4,6 +4,9 @@ use windfall_base::{Duration, Instant};
 
 /// Common sizes: Ethernet, 802.11, jumbo frames, loopback.
 const STEPS: [usize; 7] = [1372, 1444, 2240, 4052, 8924, 16_356, 65_400];
+/// The size that is probed first. An interface refuses a longer one than it carries at once, so
+/// that this takes no longer than to begin with the least one.
+const FIRST: usize = 2240;
 /// The number of probes of one size before it counts as too large.
 const TRIALS: u8 = 3;
 /// The minimum interval between probes of one size.
@@ -15,7 +18,8 @@ pub(crate) struct PathSize {
     base: usize,
     now: usize,
     most: usize,
-    step: usize,
+    /// The least size that has failed.
+    failed: usize,
     trials: u8,
     /// The time of the next probe; `None` while no search is active.
     due: Option<Instant>,
@@ -30,7 +34,7 @@ impl PathSize {
             base,
             now: base.min(most),
             most,
-            step: 0,
+            failed: usize::MAX,
             trials: 0,
             due: None,
             asked: Instant::START,
@@ -75,35 +79,43 @@ impl PathSize {
         if self.due.is_none_or(|due| due > now) {
             return None;
         }
-        let Some(size) = self.candidate() else {
-            self.due = None;
-            return None;
-        };
-        if self.trials == TRIALS {
-            // Larger sizes fail too.
-            self.due = None;
-            return None;
+        let mut size = self.candidate();
+        if let Some(failed) = size.filter(|_| self.trials == TRIALS) {
+            self.fail(failed);
+            size = self.candidate();
         }
-        self.trials += 1;
-        self.asked = now;
-        self.due = Some(now + wait.max(BETWEEN));
-        Some(size)
+        self.due = size.map(|_| now + wait.max(BETWEEN));
+        if size.is_some() {
+            self.trials += 1;
+            self.asked = now;
+        }
+        size
     }
 
     /// Raises the size after a probe of `size` was acknowledged.
     pub(crate) fn arrived(&mut self, now: Instant, size: usize) {
         if size > self.now {
             self.now = size;
-            self.step = STEPS.iter().position(|step| *step > size).unwrap_or(STEPS.len());
             self.trials = 0;
             self.search(now);
         }
     }
 
-    /// Ends the search if it is for `size`, which the interface does not carry; returns whether it
-    /// was.
+    /// Leaves out `size`, which the interface does not carry, if the search is for it; returns
+    /// whether it was.
     pub(crate) fn refuse(&mut self, size: usize) -> bool {
-        size > self.now && self.due.take().is_some()
+        if size <= self.now || self.due.is_none() {
+            return false;
+        }
+        self.fail(size);
+        self.due = self.candidate().map(|_| self.asked);
+        true
+    }
+
+    /// Leaves out `size` and what is longer.
+    fn fail(&mut self, size: usize) {
+        self.failed = self.failed.min(size);
+        self.trials = 0;
     }
 
     /// Returns to the base size, since the path may have changed.
@@ -112,10 +124,13 @@ impl PathSize {
         self.due = None;
     }
 
+    /// Returns the next size to probe: the least one from the first on, or else the greatest one
+    /// below it.
     fn candidate(&self) -> Option<usize> {
-        let step = *STEPS.get(self.step)?;
-        let size = step.min(self.most);
-        (size > self.now).then_some(size)
+        let open = STEPS.map(|step| step.min(self.most)).into_iter();
+        let mut open = open.filter(|size| (self.now + 1..self.failed).contains(size));
+        let below = open.clone().rfind(|size| *size < FIRST);
+        open.find(|size| *size >= FIRST).or(below)
     }
 }
 
@@ -156,18 +171,35 @@ mod tests {
         path.arrived(now, size);
         assert_eq!(path.settles_at(round), None, "the next size");
         path.try_now(now, Duration::ZERO).expect("a probe");
-        assert!(!path.refuse(size) && path.refuse(1444) && !path.refuse(1444));
+        assert!(!path.refuse(size) && path.refuse(4052) && !path.refuse(4052));
         assert_eq!((path.size(), path.due()), (size, None));
         assert_eq!(path.settles_at(round), Some(Instant::START), "no larger one is sought");
     }
 
     #[test]
+    fn a_size_that_the_interface_refuses_is_followed_by_a_smaller_one_at_once() {
+        let mut path = PathSize::new(1232, 65_400);
+        path.search(Instant::START);
+        let mut sizes = Vec::new();
+        while let Some(size) = path.try_now(Instant::START, Duration::ZERO) {
+            sizes.push(size);
+            if size > 1472 {
+                assert!(path.refuse(size) && path.due().is_some(), "smaller ones are left");
+            } else {
+                path.arrived(Instant::START, size);
+            }
+        }
+        assert_eq!((sizes, path.due()), (vec![2240, 1444], None));
+    }
+
+    #[test]
     fn the_search_finds_the_largest_size_that_arrives() {
-        assert_eq!(found(1444, 65_400), (1444, 5));
-        assert_eq!(found(1231, 65_400), (1232, 3));
-        assert_eq!(found(70_000, 65_400), (65_400, 7));
-        assert_eq!(found(2248, 65_400), (2240, 6));
-        assert_eq!(found(70_000, 2000), (2000, 3));
+        assert_eq!(found(1444, 65_400), (1444, 4));
+        assert_eq!(found(1380, 65_400), (1372, 7));
+        assert_eq!(found(1231, 65_400), (1232, 9));
+        assert_eq!(found(2248, 65_400), (2240, 4));
+        assert_eq!(found(70_000, 65_400), (65_400, 5));
+        assert_eq!(found(70_000, 2000), (2000, 1));
         assert_eq!(found(70_000, 1052), (1052, 0));
     }
 }

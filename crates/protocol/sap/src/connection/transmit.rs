@@ -29,7 +29,7 @@ impl Body {
 }
 
 /// The number of reports of approximate packets in each window that is in use.
-const REPORTS: usize = 4;
+const REPORTS: usize = 2;
 /// The minimum number of approximate packets from one report to the next, and the maximum once the
 /// window is full.
 const LEAST: usize = 2;
@@ -181,8 +181,8 @@ impl Connection {
         Some(self.datagram(now, SapKind::Probe, body, Some(Load::Trial(size))))
     }
 
-    /// Notes that the interface does not carry `size`; returns whether that ends the search for the
-    /// path's size.
+    /// Notes that the interface does not carry `size`; returns whether the search for the path's
+    /// size was for it.
     pub(crate) fn refuse_size(&mut self, size: usize) -> bool {
         self.path.refuse(size)
     }

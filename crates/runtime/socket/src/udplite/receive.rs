@@ -20,8 +20,9 @@ use crate::carrier::Carrier;
 use crate::pool::{Pool, WORTH};
 use crate::system::{self, Incoming, SocketOption};
 
-/// The buffer size of one datagram, until a longer one has arrived.
-const USUAL: usize = 2048;
+/// The buffer size of one datagram, until a longer one has arrived, which is lost: the longest
+/// packet of 802.11, so that the first search for a path's size finds it.
+const USUAL: usize = 2304;
 /// The number of datagrams in a batch from then on.
 const LONG_BATCH: usize = 16;
 

@@ -53,6 +53,27 @@ fn exact_datagrams_go_in_runs_over_a_path_that_shows_no_damage() {
     });
 }
 
+/// Bodies of a web page are cut as soon as the size of the path is known.
+#[test]
+fn the_size_of_802_11_is_found_by_the_first_probe() {
+    const NAME: &str = "path::the_size_of_802_11_is_found_by_the_first_probe";
+    crate::namespace::run(NAME, "ip link set lo mtu 2296 up", || {
+        let listener = SapListener::bind("127.0.0.1:0").expect("a free port");
+        let to = listener.local_addr().expect("bound");
+        // The second probe of a size is sent after 100 ms.
+        let found: Vec<usize> = (0..20)
+            .map(|_| {
+                let socket = SapSocket::connect(to).expect("connected");
+                let accepted = listener.accept().expect("accepted");
+                accepted.0.settle_path(windfall_socket::Duration::from_millis(50));
+                drop(socket);
+                accepted.0.max_whole()
+            })
+            .collect();
+        assert!(found.iter().any(|most| (2150..2240).contains(most)), "{found:?}");
+    });
+}
+
 fn inside() {
     let listener = SapListener::bind("127.0.0.1:0").expect("a free port");
     // A search ends after three unanswered probes, which happens on a busy machine.

@@ -146,7 +146,7 @@ fn both_ends_close_without_an_error_at_20_percent_loss() {
         let impairments = Impairments { loss: 0.2, ..CLEAN };
         let (mut network, [a, b]) = Network::connected(SapConfig::standard(), impairments, seed);
         network.send(A, a, Mode::Precise, b"hello");
-        network.run(Duration::from_secs(5));
+        network.run(Duration::from_secs(10));
         network.ends[A].close(network.now, a);
         network.ends[B].close(network.now, b);
         network.run(Duration::from_secs(20));

@@ -95,7 +95,6 @@ fn an_approximate_message_arrives_with_its_holes_named() {
 fn a_part_that_comes_after_its_message_was_delivered_is_late() {
     let (mut network, [a, b]) = ethernet(SapConfig::standard(), 1);
     network.impairments.loss = 0.3;
-    let before = network.log.len();
     network.send(A, a, Mode::Approximate { protected: 0 }, &pattern(20_000));
     network.run(SECOND);
     let received = network.receive(B, b);
@@ -103,8 +102,8 @@ fn a_part_that_comes_after_its_message_was_delivered_is_late() {
     assert!(!message.missing.is_empty());
     // Everything comes once more: what had arrived is known by its number.
     let meta = DatagramMeta::new(network.outside);
-    let again: Vec<_> = network.log[before..].iter().filter(|(end, _)| *end == A).collect();
-    let again: Vec<Bytes> = again.into_iter().map(|(_, datagram)| datagram.to_bytes()).collect();
+    let again = network.sent(A, SapKind::Data);
+    let again: Vec<Bytes> = again.iter().map(OutgoingDatagram::to_bytes).collect();
     again.iter().for_each(|bytes| network.ends[B].handle_datagram(network.now, &meta, bytes));
     let count = |reason| network.ends[B].drops().get(&reason).copied().unwrap_or(0);
     let missing: usize = message.missing.iter().map(Range::len).sum();
