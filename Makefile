@@ -49,7 +49,7 @@ tables:
 # a minute, the page of the demonstration, and the report on a page in a browser.
 pictures:
 	@cargo run --quiet --package windfall-cli -- demo --ber 1e-6 --out target/pictures/demo
-	@chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --window-size=1000,800 \
+	@chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --window-size=1000,840 \
 	  --user-data-dir=target/pictures/profile --allow-file-access-from-files \
 	  --screenshot=docs/pictures/one-picture.png \
 	  'file://$(CURDIR)/target/pictures/demo/pictures.html'

@@ -142,8 +142,9 @@ pub(crate) fn send(fd: BorrowedFd<'_>, datagrams: &[Outgoing<'_>]) -> io::Result
     let count = headers.len() as libc::c_uint;
     // SAFETY: every header points to an address, slices and a control buffer that live in
     // `prepared` through the call and do not move; the system only reads the slices.
-    let sent =
-        unsafe { libc::sendmmsg(fd.as_raw_fd(), headers.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
+    let sent = unsafe {
+        libc::sendmmsg(fd.as_raw_fd(), headers.as_mut_ptr(), count, libc::MSG_DONTWAIT as _)
+    };
     if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
 }
 
@@ -250,8 +251,9 @@ pub(crate) fn receive<'a>(
     let no_timeout = std::ptr::null_mut();
     // SAFETY: every header points to an address, a slice and a control buffer of the stated
     // lengths, which live through the call, do not move and are not shared.
-    let filled =
-        unsafe { libc::recvmmsg(fd.as_raw_fd(), headers.as_mut_ptr(), count, flags, no_timeout) };
+    let filled = unsafe {
+        libc::recvmmsg(fd.as_raw_fd(), headers.as_mut_ptr(), count, flags as _, no_timeout)
+    };
     if filled < 0 {
         return Err(io::Error::last_os_error());
     }

@@ -277,3 +277,21 @@ fn the_commands_of_the_documents_print_what_is_shown() {
     }
     assert!(reports.iter().map(|it| it.commands).sum::<usize>() >= 25);
 }
+
+#[test]
+fn the_workflow_with_a_link_has_a_command_that_is_right() {
+    let workflow = fs::read_to_string(root().join("examples/workflows/links.yml")).expect("it is");
+    let lines = workflow.lines().map(str::trim).skip_while(|it| !it.starts_with("windfall run "));
+    let mut command = String::new();
+    for line in lines {
+        command.push_str(line.trim_end_matches('\\'));
+        if !line.ends_with('\\') {
+            break;
+        }
+    }
+    assert!(command.contains(" -- "), "{workflow}");
+    // What it would run is no program of this machine: its link is enough.
+    let command = command.replace(" -- ", " --generate -- ");
+    let (code, printed) = run(&command, &Folder::new("workflow").0);
+    assert_eq!(code, Some(0), "{command}: {printed:?}");
+}

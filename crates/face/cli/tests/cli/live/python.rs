@@ -89,3 +89,13 @@ fn aiortc_speaks_webrtc_over_jitter_reordering_and_a_trace() {
     require!("python3");
     example("test_aiortc.py", "aiortc");
 }
+
+#[test]
+fn gstreamer_sends_pictures_over_jitter_loss_and_a_trace() {
+    require!("python3", "gst-launch-1.0");
+    let known = Command::new("gst-inspect-1.0").args(["--exists", "rtpjpegpay"]).status();
+    if !known.is_ok_and(|it| it.success()) {
+        windfall_testkit::skip!("GStreamer has no rtpjpegpay: gstreamer1.0-plugins-good");
+    }
+    example("test_gstreamer.py", "pytest");
+}
