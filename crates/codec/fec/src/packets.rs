@@ -56,11 +56,6 @@ impl Cover {
         let sum = ROWS | self.row ^ (number % MOST_COVERED as u32) as u8;
         field().div(1, sum).unwrap_or(1)
     }
-
-    /// Returns `true` if it covers the packet of a number.
-    fn covers(self, number: u32) -> bool {
-        number.wrapping_sub(self.first) < u32::from(self.count)
-    }
 }
 
 /// Rows of coefficients.

@@ -98,10 +98,12 @@ impl Air {
 
     /// Decides what happens to `frame`, the next one in this direction.
     ///
-    /// Gives its number too; `None` for a frame without a packet that the air spares and passes
-    /// over.
+    /// Gives its number too; `None` for a frame that is neither a packet nor a repair of some,
+    /// which the air spares and passes over.
     pub fn judge(&mut self, frame: &Frame) -> (Option<u64>, FrameFate) {
-        if frame.tag.is_none() && !self.exposure.control {
+        // A repair is made of packets, and fares as they do.
+        let is_of_packets = frame.tag.is_some() || frame.covers.is_some();
+        if !is_of_packets && !self.exposure.control {
             return (None, FrameFate::Intact);
         }
         let number = self.number;

@@ -27,6 +27,8 @@ pub struct MediumEvent {
     pub kept: bool,
     /// The frame carried nothing of the packet, which it only named.
     pub names_only: bool,
+    /// The frame was a repair of packets, none of which it carried.
+    pub is_repair: bool,
     /// Length on the medium as it was sent, in bytes.
     pub length: u32,
     /// Bytes of the link header among them.
@@ -57,7 +59,7 @@ impl MediumEvent {
         (began, ended): (Instant, Instant),
         (number, fate): (Option<u64>, FrameFate),
     ) -> Self {
-        let FrameFacts { tag, kept, names_only, length, header, trailer } = facts;
+        let FrameFacts { tag, kept, names_only, is_repair, length, header, trailer } = facts;
         Self {
             from,
             to,
@@ -65,6 +67,7 @@ impl MediumEvent {
             tag,
             kept,
             names_only,
+            is_repair,
             length,
             header,
             trailer,
@@ -86,6 +89,8 @@ pub struct FrameFacts {
     pub kept: bool,
     /// It carries nothing of the packet, which it only names.
     pub names_only: bool,
+    /// It is a repair of packets, none of which it carries.
+    pub is_repair: bool,
     /// Its length, in bytes.
     pub length: u32,
     /// Bytes of the link header among them.
@@ -103,6 +108,7 @@ impl FrameFacts {
             tag: frame.tag,
             kept: frame.kept,
             names_only: frame.names_only,
+            is_repair: frame.covers.is_some(),
             length: frame.len() as u32,
             header: frame.header.len() as u32,
             trailer: frame.trailer.len() as u32,

@@ -7,7 +7,8 @@ pub struct Exposure {
     pub header: bool,
     /// Bits of the link trailer may be inverted.
     pub trailer: bool,
-    /// Frames that carry no packet (link ACKs, polls) may be lost and damaged, and are counted.
+    /// Frames that are neither packets nor repairs of some (link ACKs, polls) may be lost and
+    /// damaged, and are counted.
     pub control: bool,
 }
 

@@ -39,7 +39,7 @@ impl Recorder {
     pub fn record(&mut self, event: &MediumEvent) {
         let header = self.trace.header();
         let is_counted = match header.frames {
-            Counted::Packets => event.tag.is_some(),
+            Counted::Packets => event.tag.is_some() || event.is_repair,
             Counted::All => true,
         };
         // Where no receiver noticed a frame, no receiver has numbered it.

@@ -120,11 +120,18 @@ impl Claim {
     }
 
     /// The claim as one that is not reproduced since the intervals on record reach across an end
-    /// of their band. The few runs of a quick run may fall on either side of it.
+    /// of their band.
     #[must_use]
-    pub fn undecided(mut self) -> Self {
+    pub fn undecided(self) -> Self {
+        self.recorded(Verdict::NotReproduced).left_open()
+    }
+
+    /// The claim as one whose intervals on record reach across an end of their band. The few runs
+    /// of a quick run may fall on either side of it, and the many of a full one inside.
+    #[must_use]
+    pub fn left_open(mut self) -> Self {
         self.undecided = true;
-        self.recorded(Verdict::NotReproduced)
+        self
     }
 
     /// The claim with the argument for its verdict.
@@ -195,14 +202,19 @@ impl Claim {
         let Judgment::Compared(comparisons) = &self.judgment else {
             return self.verdict() == self.recorded;
         };
-        if extent != Extent::Quick {
-            return self.verdict() == self.recorded;
-        }
         let count = |placement| comparisons.iter().filter(|it| it.placement() == placement).count();
         let all = comparisons.len();
+        if extent != Extent::Quick {
+            let is_decided = self.undecided && extent == Extent::Full;
+            return self.verdict() == self.recorded
+                || (is_decided && count(Placement::Outside) == 0);
+        }
         match self.recorded {
             Verdict::Reproduced => count(Placement::Outside) == 0,
-            Verdict::InPart => count(Placement::Outside) < all && count(Placement::Inside) < all,
+            Verdict::InPart => {
+                self.undecided
+                    || (count(Placement::Outside) < all && count(Placement::Inside) < all)
+            }
             Verdict::NotReproduced => self.undecided || count(Placement::Inside) == 0,
             Verdict::NotComparable | Verdict::ByConstruction => all == 0,
         }

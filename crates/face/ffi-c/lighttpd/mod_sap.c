@@ -48,6 +48,8 @@ struct client {
     sap_sock_t *sock;
     atomic_int holders;
     uint8_t name[16]; /* the token of its first body */
+    char peer[NI_MAXHOST]; /* that asked for it: others may have read the token */
+    uint8_t used[8192]; /* a bit for each number of a transfer, none of which comes twice */
     struct client *next; /* that has a name */
 };
 
@@ -200,22 +202,32 @@ static struct transfer *take_waiting(const uint8_t *token)
     return found;
 }
 
-/* Returns the connection of this name with a holder more, or NULL. */
-static struct client *find_client(const uint8_t *name)
+/* Takes a number for a transfer on a connection; returns whether it was free. */
+static int take_number(struct client *client, uint16_t number)
+{
+    int was_free = number && !(client->used[number / 8] >> number % 8 & 1);
+    client->used[number / 8] |= (uint8_t)(1 << number % 8);
+    return was_free;
+}
+
+/* Returns the connection that a transfer names, with a holder more, or NULL. */
+static struct client *find_client(const struct transfer *t)
 {
     pthread_mutex_lock(&lock);
     struct client *found = named;
-    while (found && memcmp(found->name, name, sizeof found->name)) found = found->next;
+    while (found && memcmp(found->name, t->token, sizeof found->name)) found = found->next;
+    if (found && (strcmp(found->peer, t->peer) || !take_number(found, t->number))) found = NULL;
     if (found) found->holders++;
     pthread_mutex_unlock(&lock);
     return found;
 }
 
 /* Gives a connection the name of its first body. */
-static void name_client(struct client *client, const uint8_t *name)
+static void name_client(struct client *client, const struct transfer *t)
 {
     pthread_mutex_lock(&lock);
-    memcpy(client->name, name, sizeof client->name);
+    memcpy(client->name, t->token, sizeof client->name);
+    strcpy(client->peer, t->peer);
     client->next = named;
     named = client;
     pthread_mutex_unlock(&lock);
@@ -242,9 +254,13 @@ static void *serve_client(void *of)
     sap_set_linger(client->sock, PROGRESS);
     while (sap_recv(client->sock, ask, sizeof ask, NULL) >= 19 && ask[0] == KIND_ASK) {
         struct transfer *t = take_waiting(ask + 3);
-        int failed = !t || !(t->number = (uint16_t)(ask[1] << 8 | ask[2]));
+        uint16_t number = (uint16_t)(ask[1] << 8 | ask[2]);
+        pthread_mutex_lock(&lock);
+        int failed = !t || !take_number(client, number);
+        pthread_mutex_unlock(&lock);
         if (!failed) {
-            if (!is_named++) name_client(client, t->token);
+            t->number = number;
+            if (!is_named++) name_client(client, t);
             t->client = client;
             client->holders++;
             if ((failed = start_transfer(t))) client->holders--;
@@ -420,7 +436,8 @@ static handler_t handle_report(void *of, int events)
     while (read(p->reports[0], &t, sizeof t) == sizeof t) {
         struct account *account = account_of(p, t->peer);
         if (account && t->refusal && !strcmp(t->refusal, "no-answer")) {
-            if (!account->count++) account->since = log_monotonic_secs;
+            if (!account->count) account->since = log_monotonic_secs;
+            if (account->count < UNANSWERED) account->count++;
             strcpy(account->peer, t->peer);
         }
         t->is_reported = 1;
@@ -441,7 +458,7 @@ static const char *start(struct transfer *t, plugin_data *p)
     if (memory + (t->len >> 10) > MEMORY) return "busy";
     memory += t->len >> 10;
     t->is_counted = 1;
-    if (t->number && (t->client = find_client(t->token))) {
+    if (t->number && (t->client = find_client(t))) {
         if (!start_transfer(t)) return NULL;
         leave(t->client);
         return "busy";

@@ -156,3 +156,40 @@ fn each_hop_of_a_path_has_an_account_of_its_energy() {
     assert_eq!(relay.tcp_joules, 0.0);
     assert!(relay.bytes >= near.bytes + far.bytes - 100_000, "{} {}", relay.bytes, near.bytes);
 }
+
+/// The number of ways to choose `k` of `n`.
+fn choices(n: u32, k: u32) -> f64 {
+    (0..k).map(|i| f64::from(n - i) / f64::from(k - i)).product()
+}
+
+/// Of a block of *n* frames with *k* packets, what is lost stays lost where it is more than the
+/// repairs: the packets among them.
+#[test]
+fn a_code_across_packets_leaves_what_the_binomial_distribution_says() {
+    const SEEDS: u64 = 10;
+    const PACKETS: f64 = 1_000.0;
+    for (k, n, p) in [(8_u32, 12_u32, 0.2), (4, 6, 0.2), (8, 12, 0.3)] {
+        let text = scenario("pipe")
+            .replace("duration = \"500ms\"", "duration = \"2s\"")
+            .replace("loss = \"20%\"", &format!("loss = \"{p}\"\nfec = \"{k}/{n}\""))
+            .replace("interval = \"10ms\"", "interval = \"2ms\"");
+        let lost = (1..=SEEDS).map(|seed| {
+            let summary = run(&text, Seed(seed));
+            let sink = summary.applications.iter().find(|it| it.name.starts_with("sink"));
+            sink.expect("there is one").measures["missing"].number()
+        });
+        let share = lost.sum::<f64>() / (SEEDS as f64 * PACKETS);
+        // Lost packets of a block, their mean and their mean square: of l lost frames, l k / n.
+        let moment = |power: i32| -> f64 {
+            let lost = (n - k + 1..=n).map(|l| {
+                let chance = choices(n, l) * f64::powi(p, l as i32);
+                chance * f64::powi(1.0 - p, (n - l) as i32) * f64::from(l).powi(power)
+            });
+            lost.sum::<f64>() * (f64::from(k) / f64::from(n)).powi(power)
+        };
+        let (mean, blocks) = (moment(1), SEEDS as f64 * PACKETS / f64::from(k));
+        let error = ((moment(2) - mean * mean) / blocks).sqrt() / f64::from(k);
+        let expected = mean / f64::from(k);
+        assert!((share - expected).abs() < 4.0 * error, "{k}/{n}: {share} for {expected}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Delivers the bodies of replies over SAP: by a call to the client, or to a client that calls.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -103,6 +103,18 @@ pub struct BodyDelivery {
 struct Client {
     socket: Arc<SapSocket>,
     places: Arc<Semaphore>,
+    /// The client that asked for the first body: the token is in a reply that others may read.
+    peer: IpAddr,
+    /// The numbers of its transfers, none of which comes twice.
+    used: Arc<Mutex<BTreeSet<u16>>>,
+}
+
+impl Client {
+    /// Takes a number for a transfer; tells whether it is one, and was free.
+    fn take(&self, transfer: u16) -> bool {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        transfer != CONTROL_STREAM && used.insert(transfer)
+    }
 }
 
 impl BodyDelivery {
@@ -151,8 +163,12 @@ impl BodyDelivery {
         if !offer.takes(media_type) {
             return false;
         }
-        let outcome = self.start_transfer(offer, peer, source).await;
         let headers = reply.headers_mut();
+        let outcome = if offer.is_precise || !forbids_change(headers) {
+            self.start_transfer(offer, peer, source).await
+        } else {
+            Err("no-transform")
+        };
         match outcome {
             Ok(transfer) => {
                 self.announce(headers, offer, &transfer);
@@ -195,7 +211,7 @@ impl BodyDelivery {
         }
         let amount = (length >> 10) as u32 + 1;
         let memory = Arc::clone(&self.memory).try_acquire_many_owned(amount).map_err(|_| "busy")?;
-        let open = self.open_connection(offer.opener);
+        let open = self.open_connection(offer.opener, peer);
         let token = match &open {
             Some(open) => open.token,
             None => new_token()?,
@@ -235,10 +251,11 @@ impl BodyDelivery {
     }
 
     /// Returns the connection that an offer names, if it is open and takes another transfer.
-    fn open_connection(&self, opener: Opener) -> Option<OpenTransfer> {
+    fn open_connection(&self, opener: Opener, peer: IpAddr) -> Option<OpenTransfer> {
         let Opener::Client { open: Some((token, transfer)) } = opener else { return None };
-        let client = self.open().get(&token).cloned()?;
-        let place = client.places.try_acquire_owned().ok()?;
+        let client = self.open().get(&token).filter(|client| client.peer == peer).cloned()?;
+        let place = Arc::clone(&client.places).try_acquire_owned().ok()?;
+        client.take(transfer).then_some(())?;
         Some(OpenTransfer { socket: client.socket, token, transfer, _place: place })
     }
 
@@ -311,25 +328,32 @@ impl BodyDelivery {
     fn serve(&self, socket: &Arc<SapSocket>) {
         socket.set_timeout(Some(IDLE));
         let places = Arc::new(Semaphore::new(AT_ONCE));
-        let client = Client { socket: Arc::clone(socket), places };
+        let used = Arc::default();
         let mut first = None;
         while let Ok(Some(message)) = socket.recv() {
             let asked = Control::decode(message.data);
             let Some((transfer, Control::Ask(token))) = asked else { break };
-            let place = Arc::clone(&client.places).try_acquire_owned().ok();
-            let waiting = self.waiting().remove(&token).filter(|_| transfer != CONTROL_STREAM);
-            match waiting.zip(place) {
-                Some((waiting, place)) => {
+            let place = Arc::clone(&places).try_acquire_owned().ok();
+            let waiting = self.waiting().remove(&token);
+            let client = waiting.as_ref().map(|waiting| Client {
+                socket: Arc::clone(socket),
+                places: Arc::clone(&places),
+                peer: waiting.peer,
+                used: Arc::clone(&used),
+            });
+            let client = client.filter(|client| client.take(transfer));
+            match (waiting, place, client) {
+                (Some(waiting), Some(place), Some(client)) => {
                     if first.is_none() {
                         first = Some(token);
-                        self.open().insert(token, client.clone());
+                        self.open().insert(token, client);
                     }
                     let socket = Arc::clone(socket);
                     let open = OpenTransfer { socket, token, transfer, _place: place };
                     thread::spawn(move || open.send(waiting));
                 }
-                None if refuse(socket, transfer).is_err() => break,
-                None => {}
+                _ if refuse(socket, transfer).is_err() => break,
+                _ => {}
             }
         }
         first.iter().for_each(|first| _ = self.open().remove(first));
@@ -367,6 +391,13 @@ pub fn send_file(
         Ok(content) => send(socket, transfer, &Parcel { token, content, is_precise }),
         Err(_) => refuse(socket, transfer),
     }
+}
+
+/// Tells whether a resource must arrive as it is (RFC 9110 section 7.7).
+fn forbids_change(headers: &HeaderMap) -> bool {
+    let directives = headers.get_all(CACHE_CONTROL).iter().filter_map(|it| it.to_str().ok());
+    let mut directives = directives.flat_map(|it| it.split(','));
+    directives.any(|it| it.trim().eq_ignore_ascii_case("no-transform"))
 }
 
 /// Tells whether an address is one of this host's own.

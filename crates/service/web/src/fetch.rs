@@ -32,7 +32,7 @@ use crate::media_types::TypeList;
 use crate::offer::{self, Opener, SapOffer};
 use crate::receiving::{Delivery, Expected, Link};
 use crate::redirection::redirection;
-use crate::repair::{Repair, wanted};
+use crate::repair::{Repair, is_part_of, is_range_of, strong_version, wanted};
 use crate::reply::{again, expected, has_ended, named};
 use crate::server::{MessageBody, empty};
 
@@ -47,6 +47,8 @@ const REQUESTS: usize = 3;
 /// the least rate, in bytes per millisecond: after damage to a length the rest would never come.
 const PART: Duration = Duration::from_secs(2);
 const PART_RATE: u64 = 10;
+/// The reason of a body that came over TCP since its damage could not be repaired.
+const CHANGED: &str = "no-repair";
 /// The redirections that a request follows.
 const REDIRECTIONS: usize = 10;
 
@@ -413,7 +415,8 @@ impl Fetcher {
         body.ok_or(NO_ANSWER)
     }
 
-    /// Repairs a file as [`Fetcher::repair`] does, if it comes over SAP.
+    /// Repairs a file as [`Fetcher::repair`] does, if it comes over SAP; where that fails, since the
+    /// file has changed for one, the whole file comes over TCP in its place.
     ///
     /// # Errors
     /// As there, and if it is not the file that was asked for: the server answers otherwise, or the
@@ -426,11 +429,14 @@ impl Fetcher {
         fetched: &mut Fetched,
     ) -> Result<u64, FetchError> {
         fetched.check(self.settings.options.key.is_some())?;
-        match &mut fetched.body {
-            FetchedBody::Sap(body) => {
-                self.repair(repair, uri, (headers, &fetched.head), body).await
+        let FetchedBody::Sap(body) = &mut fetched.body else { return Ok(0) };
+        match self.repair(repair, uri, (headers, &fetched.head), body).await {
+            Err(error) if error.may_be_damage() || matches!(error, FetchError::Repair(..)) => {
+                *fetched = self.instead(uri, headers, CHANGED).await?;
+                fetched.check(false)?;
+                Ok(0)
             }
-            FetchedBody::Arriving(_) | FetchedBody::Tcp(_) => Ok(0),
+            repaired => repaired,
         }
     }
 
@@ -502,6 +508,8 @@ impl Fetcher {
         (headers, head): (&HeaderMap, &response::Parts),
         body: &ArrivingBody,
     ) -> Result<Bytes, FetchError> {
+        // What has been handed on already is of a version that only its name tells from others.
+        strong_version(&head.headers).ok_or(FetchError::BrokeOff)?;
         let (range, of) = (body.taken()..body.length(), body.length());
         let (came, bytes) = self.part_again(uri, (headers, head), &range, of).await?;
         Ok(bytes.slice(range.start - came.start..))
@@ -542,17 +550,17 @@ impl Fetcher {
     ) -> Result<(Range<usize>, Bytes), FetchError> {
         let mut asking = headers.clone();
         let (first, last) = (range.start, range.end - 1);
-        set(&mut asking, RANGE, &format!("bytes={first}-{last}"));
-        let tag = head.headers.get(ETAG).filter(|tag| !tag.as_bytes().starts_with(b"W/"));
-        let version = tag.or(head.headers.get(LAST_MODIFIED));
-        asking.extend(version.map(|version| (IF_RANGE, version.clone())));
+        // Parts of two versions make a file that never was: without a version there are no parts.
+        if let Some(version) = strong_version(&head.headers) {
+            set(&mut asking, RANGE, &format!("bytes={first}-{last}"));
+            asking.insert(IF_RANGE, version.clone());
+        }
         let reply = self.send(uri, &asking).await?;
-        let expected = format!("bytes {first}-{last}/{of}");
-        let is_part = reply.status() == StatusCode::PARTIAL_CONTENT
-            && reply
-                .headers()
-                .get(CONTENT_RANGE)
-                .is_some_and(|it| it.as_bytes() == expected.as_bytes());
+        let content_range = reply.headers().get(CONTENT_RANGE).and_then(|it| it.to_str().ok());
+        let is_part = asking.contains_key(RANGE)
+            && reply.status() == StatusCode::PARTIAL_CONTENT
+            && content_range.is_some_and(|it| is_range_of(it, range, of))
+            && is_part_of(reply.headers(), &head.headers);
         let is_same = [ETAG, LAST_MODIFIED]
             .iter()
             .all(|name| reply.headers().get(name) == head.headers.get(name));

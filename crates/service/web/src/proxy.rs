@@ -77,6 +77,10 @@ impl Proxy {
                 let heads = (&head.headers, &reply);
                 let repaired = self.fetcher.repair(repair, &head.uri, heads, &mut body).await;
                 match repaired {
+                    // Nothing has arrived of it.
+                    Ok(_) if body.damage.bytes().0 == body.bytes.len() => {
+                        self.over_tcp(head.uri, head.headers).await
+                    }
                     Ok(repaired) => {
                         let mut reply =
                             marked(Response::from_parts(reply, empty()), body, repaired);

@@ -89,7 +89,8 @@ impl Drop for CallPermit {
         let Some(account) = accounts.get_mut(&self.address) else { return };
         account.under_way = account.under_way.saturating_sub(1);
         if !self.answered {
-            account.unanswered += 1;
+            // Many at once are one fault: the address is called again as soon as after four.
+            account.unanswered = UNANSWERED.min(account.unanswered + 1);
             account.since.get_or_insert((self.now)());
         }
         if account.is_empty() {
@@ -119,6 +120,17 @@ mod tests {
         }
         assert!(quota.permit(HERE, real_time).is_none());
         assert!(quota.permit([10, 0, 0, 1].into(), real_time).is_some());
+        let later = || real_time() + FORGET + Duration::from_secs(1);
+        assert!(quota.permit(HERE, later).is_some());
+    }
+
+    #[test]
+    fn many_calls_at_once_without_an_answer_count_as_four() {
+        let quota = Arc::new(CallQuota::default());
+        let held: Vec<_> = (0..UNDER_WAY).filter_map(|_| quota.permit(HERE, real_time)).collect();
+        assert_eq!(held.len() as u32, UNDER_WAY);
+        drop(held);
+        assert!(quota.permit(HERE, real_time).is_none());
         let later = || real_time() + FORGET + Duration::from_secs(1);
         assert!(quota.permit(HERE, later).is_some());
     }

@@ -1,7 +1,10 @@
 //! Chooses what of a damaged body is asked for again.
 
 use core::ops::Range;
+use core::time::Duration;
 
+use hyper::HeaderMap;
+use hyper::header::{DATE, ETAG, HeaderValue, LAST_MODIFIED};
 use windfall_base::RangeSet;
 use windfall_media::intolerable;
 
@@ -20,6 +23,8 @@ pub enum Repair {
     All,
 }
 
+/// The age at which a date of change tells one version from another.
+const SETTLED: Duration = Duration::from_secs(1);
 /// Ranges that lie closer than this are asked for together.
 const CLOSE: u64 = 1_024;
 
@@ -36,6 +41,34 @@ pub(crate) fn wanted(repair: Repair, body: &DeliveredBody) -> Vec<Range<usize>> 
         wanted.extend(body.damage.missing.iter().cloned());
     }
     joined(&wanted)
+}
+
+/// Returns what tells a version of a file from every other (RFC 9110 section 8.8): a strong tag,
+/// or else a date of change that is older than the reply by more than the second that it counts.
+pub(crate) fn strong_version(head: &HeaderMap) -> Option<&HeaderValue> {
+    let tag = head.get(ETAG);
+    if tag.is_some_and(|tag| !tag.as_bytes().starts_with(b"W/")) {
+        return tag;
+    }
+    let time = |name| httpdate::parse_http_date(head.get(name)?.to_str().ok()?).ok();
+    let age = time(DATE)?.duration_since(time(LAST_MODIFIED)?).ok()?;
+    head.get(LAST_MODIFIED).filter(|_| age >= SETTLED)
+}
+
+/// Tells whether the head of a part is of the version that a head of the whole is of (RFC 9110
+/// section 15.3.7): it names that version, and contradicts nothing of it.
+pub(crate) fn is_part_of(part: &HeaderMap, whole: &HeaderMap) -> bool {
+    let [tag, changed] = [ETAG, LAST_MODIFIED].map(|name| (part.get(&name), whole.get(&name)));
+    let names = strong_version(whole).is_some_and(|it| [tag.0, changed.0].contains(&Some(it)));
+    names && tag.0 == tag.1 && (changed.0.is_none() || changed.0 == changed.1)
+}
+
+/// Tells whether a `Content-Range` is that of a range of so many bytes; a server need not know how
+/// many there are.
+pub(crate) fn is_range_of(text: &str, range: &Range<usize>, of: usize) -> bool {
+    let own = format!("bytes {}-{}/", range.start, range.end - 1);
+    let length = text.strip_prefix(&own);
+    length.is_some_and(|length| length == "*" || length == of.to_string())
 }
 
 /// Joins ranges that lie close to each other.
@@ -60,6 +93,8 @@ fn joined(ranges: &[Range<usize>]) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use hyper::header::HeaderName;
+
     use super::*;
     use crate::assembly::BodyDamage;
 
@@ -77,5 +112,44 @@ mod tests {
         assert_eq!(wanted(Repair::All, &body(true)), [100..1_256, 5_000..6_000]);
         let missing = body(false).damage.missing;
         assert_eq!(wanted(Repair::None, &body(false)), missing);
+    }
+
+    fn head(of: &[(&'static str, &'static str)]) -> HeaderMap {
+        let value = |(name, value): &(&'static str, &'static str)| {
+            (HeaderName::from_static(name), HeaderValue::from_static(value))
+        };
+        of.iter().map(value).collect()
+    }
+
+    #[test]
+    fn a_part_names_the_version_of_the_whole() {
+        const OLD: (&str, &str) = ("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT");
+        const NOW: (&str, &str) = ("date", "Sun, 06 Nov 1994 08:49:38 GMT");
+        const NEW: (&str, &str) = ("last-modified", "Sun, 06 Nov 1994 08:49:38 GMT");
+        const TAG: (&str, &str) = ("etag", "\"a\"");
+        const WEAK: (&str, &str) = ("etag", "W/\"a\"");
+        for (whole, part, is_part) in [
+            (&[TAG, OLD][..], &[TAG][..], true),
+            (&[TAG, OLD], &[TAG, OLD], true),
+            (&[TAG, OLD], &[TAG, NEW], false),
+            (&[TAG, OLD, NOW], &[OLD], false),
+            (&[TAG], &[("etag", "\"b\"")], false),
+            (&[TAG], &[], false),
+            (&[WEAK], &[WEAK], false),
+            (&[WEAK, OLD, NOW], &[WEAK, OLD], true),
+            (&[WEAK, OLD, NOW], &[WEAK], false),
+            (&[OLD, NOW], &[OLD], true),
+            (&[OLD, NOW], &[NEW], false),
+            (&[NEW, NOW], &[NEW], false),
+            (&[], &[], false),
+        ] {
+            assert_eq!(is_part_of(&head(part), &head(whole)), is_part, "{whole:?} {part:?}");
+        }
+        assert_eq!(strong_version(&head(&[WEAK, OLD, NOW])).unwrap(), OLD.1);
+        for (text, is_it) in
+            [("bytes 3-5/9", true), ("bytes 3-5/*", true), ("bytes 3-5/8", false), ("3-5/9", false)]
+        {
+            assert_eq!(is_range_of(text, &(3..6), 9), is_it, "{text}");
+        }
     }
 }

@@ -1,14 +1,15 @@
 //! The receiving side: the last packets, repairs of them, and what follows from both.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::columns::{self, Wrong};
 use super::matrix::{Matrix, Row};
 use super::{Cover, add_products, pad};
 use crate::lanes::{Instructions, LANES};
 
-/// Repairs kept at most; the oldest gives way. This bounds the work that a repair can cause.
-const MOST_REPAIRS: usize = 64;
+/// Repairs kept at most, all of those that a block has; the oldest gives way. This bounds the work
+/// that a repair can cause.
+const MOST_REPAIRS: usize = 128;
 /// The longest packet, in bytes.
 const LONGEST: usize = 1 << 17;
 
@@ -26,11 +27,12 @@ pub(super) enum Packet {
 /// A repair that may still be of use.
 #[derive(Clone, Debug)]
 pub(super) struct Repair {
-    cover: Cover,
+    /// What it covers; unset once another was added to it.
+    cover: Option<Cover>,
     /// The repair, less the products of the packets that were right when this was last of use.
     sum: Vec<u8>,
-    /// The packets that are not subtracted from the sum.
-    open: Vec<u32>,
+    /// The packets that are not subtracted from the sum, in their order, and their coefficients.
+    open: Vec<(u32, u8)>,
     is_damaged: bool,
 }
 
@@ -108,7 +110,8 @@ impl PacketDecoder {
         if self.repairs.len() == MOST_REPAIRS {
             self.repairs.pop_front();
         }
-        let (sum, open) = (pad(repair.to_vec()), cover.numbers().collect());
+        let open = cover.numbers().map(|number| (number, cover.coefficient(number))).collect();
+        let (cover, sum) = (Some(cover), pad(repair.to_vec()));
         self.repairs.push_back(Repair { cover, sum, open, is_damaged });
         true
     }
@@ -135,7 +138,7 @@ impl PacketDecoder {
         let Self { repairs, packets, first, .. } = self;
         let known = |number: &u32| packets.get(number.wrapping_sub(*first) as usize);
         let is_good = |number: &u32| matches!(known(number), Some(Packet::Good(_)));
-        repairs.retain(|repair| !repair.open.iter().all(is_good));
+        repairs.retain(|repair| !repair.open.iter().all(|(number, _)| is_good(number)));
     }
 
     /// Makes packets anew, whether they are missing or damaged.
@@ -143,7 +146,7 @@ impl PacketDecoder {
         let equations: Vec<usize> =
             (0..self.repairs.len()).filter(|place| !self.repairs[*place].is_damaged).collect();
         let unknown = self.unknown(&equations, |packet| !matches!(packet, Packet::Good(_)));
-        if unknown.is_empty() {
+        if unknown.is_empty() || (equations.len() < unknown.len() && self.is_block(&equations)) {
             return;
         }
         let mut matrix = Matrix::new(self.coefficients(&equations, &unknown));
@@ -171,6 +174,9 @@ impl PacketDecoder {
             return;
         }
         let missing = self.unknown(&equations, |packet| matches!(packet, Packet::Missing));
+        if equations.len() <= missing.len() && self.is_block(&equations) {
+            return;
+        }
         let mut matrix = Matrix::new(self.coefficients(&equations, &missing));
         let rank = matrix.reduce(missing.len());
         let rows = &matrix.rows()[rank..];
@@ -249,19 +255,28 @@ impl PacketDecoder {
         }
     }
 
+    /// Returns `true` if all equations are of one block, so that they tell nothing of its packets
+    /// as long as they are fewer than those that are unknown.
+    fn is_block(&self, equations: &[usize]) -> bool {
+        let covers = equations.iter().map(|place| self.repairs[*place].cover);
+        let mut blocks = covers.map(|cover| cover.map(|it| (it.first, it.count)));
+        let first = blocks.next().flatten();
+        first.is_some() && blocks.all(|block| block == first)
+    }
+
     /// Subtracts from a repair the packets that are known.
     fn subtract(&mut self, place: usize) {
         let Self { repairs, packets, first, instructions, .. } = self;
-        let Repair { cover, sum, open, .. } = &mut repairs[place];
+        let Repair { sum, open, .. } = &mut repairs[place];
         let good = |number: u32| match packets.get(number.wrapping_sub(*first) as usize) {
             Some(Packet::Good(bytes)) => Some(&bytes[..]),
             _ => None,
         };
-        let known = open.iter().filter_map(|it| Some((cover.coefficient(*it), good(*it)?)));
+        let known = open.iter().filter_map(|(number, factor)| Some((*factor, good(*number)?)));
         let terms: Vec<(u8, &[u8])> = known.collect();
         widen(sum, terms.iter().map(|(_, bytes)| bytes.len()).max().unwrap_or(0));
         add_products(*instructions, sum, &terms);
-        open.retain(|number| good(*number).is_none());
+        open.retain(|(number, _)| good(*number).is_none());
     }
 
     /// The numbers of the packets that the equations cover and `chosen` chooses, in order.
@@ -269,7 +284,7 @@ impl PacketDecoder {
         let numbers = (0..self.packets.len()).filter(|place| chosen(&self.packets[*place]));
         let numbers = numbers.map(|place| self.first.wrapping_add(place as u32));
         let is_covered =
-            |number: &u32| equations.iter().any(|it| self.repairs[*it].cover.covers(*number));
+            |number: &u32| equations.iter().any(|place| self.coefficient(*place, *number) != 0);
         numbers.filter(is_covered).collect()
     }
 
@@ -281,8 +296,7 @@ impl PacketDecoder {
 
     /// The coefficient of a packet in the equation of a repair; zero if it does not cover it.
     fn coefficient(&self, place: usize, number: u32) -> u8 {
-        let cover = self.repairs[place].cover;
-        if cover.covers(number) { cover.coefficient(number) } else { 0 }
+        self.repairs[place].coefficient(number, self.first)
     }
 
     /// The coefficient of a packet in a sum of equations.
@@ -314,6 +328,34 @@ impl PacketDecoder {
         (place < self.packets.len()).then_some(place)
     }
 
+    /// The first packet leaves the window. What the repairs tell of the others stays: where it is
+    /// right it is subtracted from them, else one of them is spent to rid the others of it.
+    fn leave(&mut self) {
+        let (number, instructions) = (self.first, self.instructions);
+        let Some(packet) = self.packets.pop_front() else { return };
+        if let Packet::Good(bytes) = packet {
+            for repair in &mut self.repairs {
+                let factor = repair.coefficient(number, number);
+                if factor != 0 {
+                    widen(&mut repair.sum, bytes.len());
+                    add_products(instructions, &mut repair.sum, &[(factor, &bytes)]);
+                    repair.open.remove(0);
+                }
+            }
+        } else {
+            let covers = |repair: &&Repair| repair.coefficient(number, number) != 0;
+            let spent = self.repairs.iter().filter(covers).min_by_key(|it| it.is_damaged).cloned();
+            if let Some(spent) = spent {
+                self.repairs.retain(|it| it.open != spent.open);
+                for repair in &mut self.repairs {
+                    repair.rid_of(number, &spent, instructions);
+                }
+            }
+        }
+        self.first = number.wrapping_add(1);
+        self.repairs.retain(|repair| !repair.open.is_empty());
+    }
+
     /// The place of a packet, for which the window moves on if need be; `None` if the packet is
     /// older than the window.
     fn reach(&mut self, number: u32) -> Option<usize> {
@@ -322,21 +364,44 @@ impl PacketDecoder {
             return None;
         }
         let beyond = (ahead as usize + 1).saturating_sub(self.window);
-        if beyond > 0 {
-            self.packets.drain(..beyond.min(self.packets.len()));
-            self.first = self.first.wrapping_add(beyond as u32);
-            let first = self.first;
-            // A repair of a packet that is gone is of no use any more.
-            self.repairs.retain(|repair| {
-                let mut open = repair.open.iter();
-                open.all(|number| number.wrapping_sub(first) <= u32::MAX / 2)
-            });
-        }
+        let leaving = beyond.min(self.packets.len());
+        (0..leaving).for_each(|_| self.leave());
+        self.first = self.first.wrapping_add((beyond - leaving) as u32);
         let place = ahead as usize - beyond;
         if place >= self.packets.len() {
             self.packets.resize_with(place + 1, || Packet::Missing);
         }
         Some(place)
+    }
+}
+
+impl Repair {
+    /// The coefficient of a packet, where the window begins with packet `first`.
+    fn coefficient(&self, number: u32, first: u32) -> u8 {
+        let place = |number: u32| number.wrapping_sub(first);
+        let found = self.open.binary_search_by_key(&place(number), |(it, _)| place(*it));
+        found.map_or(0, |at| self.open[at].1)
+    }
+
+    /// Adds as much of another repair as cancels the first packet of the window, which it covers.
+    fn rid_of(&mut self, first: u32, other: &Self, instructions: Instructions) {
+        let own = self.coefficient(first, first);
+        let Some(factor) = super::field().div(own, other.coefficient(first, first)) else { return };
+        if factor == 0 {
+            return;
+        }
+        widen(&mut self.sum, other.sum.len());
+        add_products(instructions, &mut self.sum, &[(factor, &other.sum)]);
+        let mut open = BTreeMap::new();
+        for (number, own) in &self.open {
+            open.insert(number.wrapping_sub(first), (*number, *own));
+        }
+        for (number, its) in &other.open {
+            let place = open.entry(number.wrapping_sub(first)).or_insert((*number, 0));
+            place.1 ^= super::field().mul(factor, *its);
+        }
+        self.open = open.into_values().filter(|(_, factor)| *factor != 0).collect();
+        (self.cover, self.is_damaged) = (None, self.is_damaged | other.is_damaged);
     }
 }
 

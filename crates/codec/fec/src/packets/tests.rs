@@ -68,6 +68,47 @@ fn a_block_bears_as_many_losses_as_it_has_repairs_and_no_more() {
 }
 
 #[test]
+fn the_largest_block_bears_as_many_losses_as_it_has_repairs() {
+    let (packets, repairs) = block(128, 128, 20);
+    let mut decoder = PacketDecoder::new(256);
+    (0..).zip(&packets).skip(100).for_each(|(n, it)| decoder.take_packet(n, it, false));
+    let mut made = 0;
+    for (place, (cover, repair)) in repairs.iter().skip(28).enumerate() {
+        assert!(decoder.take_repair(*cover, repair, false));
+        made = decoder.solve(is_right).len();
+        assert_eq!(made, if place == 99 { 100 } else { 0 }, "repair {place}");
+    }
+    assert_eq!(made, 100);
+}
+
+/// The unknowns that equations determine, by plain elimination: each row has the coefficients of
+/// the unknowns, by their places.
+fn determined(mut rows: Vec<Vec<u8>>, unknowns: usize) -> Vec<bool> {
+    let field = field();
+    let mut rank = 0;
+    for column in 0..unknowns {
+        let Some(pivot) = (rank..rows.len()).find(|row| rows[*row][column] != 0) else { continue };
+        rows.swap(rank, pivot);
+        let scale = rows[rank][column];
+        rows[rank].iter_mut().for_each(|it| *it = field.div(*it, scale).unwrap());
+        let base = rows[rank].clone();
+        for (_, row) in rows.iter_mut().enumerate().filter(|(place, _)| *place != rank) {
+            let factor = row[column];
+            row.iter_mut().zip(&base).for_each(|(to, from)| *to ^= field.mul(factor, *from));
+        }
+        rank += 1;
+    }
+    let mut known = vec![false; unknowns];
+    for row in &rows {
+        let mut open = row.iter().enumerate().filter(|(_, it)| **it != 0);
+        if let (Some((place, _)), None) = (open.next(), open.next()) {
+            known[place] = true;
+        }
+    }
+    known
+}
+
+#[test]
 fn damaged_packets_are_put_right_where_missing_ones_could_not_be_made() {
     let (packets, repairs) = block(8, 4, 1_200);
     let mut decoder = PacketDecoder::new(16);
@@ -175,6 +216,41 @@ fn sums_are_the_same_with_all_instructions() {
 }
 
 proptest! {
+    /// A window forgets packets, and nothing of what repairs tell of the others.
+    #[test]
+    fn a_window_makes_what_all_repairs_so_far_determine(
+        covered in 1_usize..9,
+        fates in vec((any::<bool>(), 0_u8..4), 1..80),
+    ) {
+        let mut encoder = PacketEncoder::new(covered);
+        let mut decoder = PacketDecoder::new(2 * covered);
+        let (mut lost, mut equations) = (Vec::new(), Vec::<Cover>::new());
+        for (number, (arrives, repair)) in (0_u32..).zip(fates) {
+            let sent = packet(number.into(), 10);
+            encoder.push(&sent);
+            if arrives { decoder.take_packet(number, &sent, false) } else { lost.push(number) }
+            if repair < 2 {
+                let (cover, bytes) = encoder.repair().expect("it has packets");
+                if repair == 0 {
+                    decoder.take_repair(cover, &bytes, false);
+                    equations.push(cover);
+                }
+            }
+            decoder.solve(is_right);
+            let row = |cover: &Cover| {
+                let covers = |it: u32| it.wrapping_sub(cover.first) < u32::from(cover.count);
+                let of = |it: &u32| if covers(*it) { cover.coefficient(*it) } else { 0 };
+                lost.iter().map(of).collect::<Vec<u8>>()
+            };
+            let known = determined(equations.iter().map(row).collect(), lost.len());
+            for (number, is_known) in lost.iter().zip(known) {
+                if *number >= decoder.first() && *number < decoder.first() + 2 * covered as u32 {
+                    prop_assert_eq!(decoder.has(*number), is_known, "packet {}", number);
+                }
+            }
+        }
+    }
+
     #[test]
     fn any_losses_up_to_the_repairs_are_made_good(
         count in 1..=40_usize,
@@ -250,7 +326,7 @@ proptest! {
             }
             let _ = decoder.solve(|bytes| bytes.first() == Some(&7));
             prop_assert!(decoder.packets.len() <= window.max(1));
-            prop_assert!(decoder.repairs.len() <= 64);
+            prop_assert!(decoder.repairs.len() <= 128);
         }
     }
 }

@@ -32,6 +32,7 @@ fn medium(fate: FrameFate) -> Value {
         tag: Some(Tag(5)),
         kept: true,
         names_only: false,
+        is_repair: false,
         length: 1512,
         header: 8,
         trailer: 0,

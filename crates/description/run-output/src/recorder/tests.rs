@@ -108,6 +108,7 @@ impl Story {
             tag: Some(tag),
             kept,
             names_only: false,
+            is_repair: false,
             length: HEADER + carried + TRAILER,
             header: HEADER,
             trailer: TRAILER,

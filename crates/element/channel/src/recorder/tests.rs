@@ -35,6 +35,7 @@ fn what_802_11_did_is_recorded_in_the_order_of_the_air_and_replayed_bit_for_bit(
             tag,
             kept: false,
             names_only: false,
+            is_repair: false,
             length: 34,
             header: 10,
             trailer: 4,

@@ -51,7 +51,15 @@ fn a_quick_run_may_fall_on_either_side_of_what_is_undecided() {
         let claim = claim(intervals, Verdict::Reproduced).undecided();
         assert!(claim.is_as_recorded(Extent::Quick), "{intervals:?}");
         assert_eq!(claim.is_as_recorded(Extent::Paper), on_full, "{intervals:?}");
+        // The many runs of a full one may find it inside.
+        assert!(claim.is_as_recorded(Extent::Full), "{intervals:?}");
     }
+    let open = claim(&[INSIDE, INSIDE], Verdict::InPart).left_open();
+    let on = [Extent::Quick, Extent::Paper, Extent::Full].map(|it| open.is_as_recorded(it));
+    assert_eq!(on, [true, false, true]);
+    assert!(
+        !claim(&[INSIDE, OUTSIDE], Verdict::Reproduced).left_open().is_as_recorded(Extent::Full)
+    );
 }
 
 #[test]

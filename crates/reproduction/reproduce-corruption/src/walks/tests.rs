@@ -64,6 +64,7 @@ fn a_frame_counts_by_what_came_of_it() {
         tag: None,
         kept: false,
         names_only: false,
+        is_repair: false,
         length: 1536,
         header: 24,
         trailer: 4,

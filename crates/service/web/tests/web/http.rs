@@ -20,13 +20,15 @@ use crate::support::{Running, delivery, fetcher, get, put, raw, run, site};
 #[test]
 fn a_repair_whose_head_is_damaged_is_asked_for_again() {
     const PART: &str = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 3-5/9\r\n\
-        Content-Length: 3\r\n\r\ndef";
+        ETag: \"a\"\r\nContent-Length: 3\r\n\r\ndef";
     let repaired = |connections: Vec<Vec<&'static str>>| {
         let uri = format!("http://{}/a", scripted(connections)).parse().expect("an address");
         let damage = BodyDamage { missing: once(3..6).collect(), ..BodyDamage::default() };
         let bytes = Bytes::from_static(b"abc\0\0\0ghi");
         let mut body = DeliveredBody { bytes, damage, ended: true };
-        let (headers, head) = (HeaderMap::new(), Response::new(()).into_parts().0);
+        let headers = HeaderMap::new();
+        let head = Response::builder().header("etag", "\"a\"").body(()).expect("a head");
+        let head = head.into_parts().0;
         let client = fetcher("", false, Way::Tcp);
         let came = run(client.repair(Repair::All, &uri, (&headers, &head), &mut body));
         (came, body.bytes)
