@@ -213,7 +213,8 @@ settings! {
         /// Parts of a frame that the air may damage besides the packet: header, trailer, control
         "expose" expose: Vec<FramePart> {
             value: "PARTS", example: "header,trailer", unset: "none", particular: Some(Aspect::Air),
-            detail: "The link header, the link trailer, and frames that are neither packets nor repairs of them (polls, acknowledgements).",
+            detail: "The link header, the link trailer, and frames that are neither packets nor \
+                     repairs of them (polls, acknowledgements).",
         }
         /// Parity of coded frames: bold, light, robust, flex or best, or a table in a file of one's
         /// own, whose name ends in .toml; on wifi joint, or parity-N of 0, 8, 16, 32 or 64 symbols

@@ -99,7 +99,7 @@ impl Air {
     /// Decides what happens to `frame`, the next one in this direction.
     ///
     /// Gives its number too; `None` for a frame that is neither a packet nor a repair of some,
-    /// which the air spares and passes over.
+    /// which the air spares.
     pub fn judge(&mut self, frame: &Frame) -> (Option<u64>, FrameFate) {
         // A repair is made of packets, and fares as they do.
         let is_of_packets = frame.tag.is_some() || frame.covers.is_some();

@@ -415,8 +415,8 @@ impl Fetcher {
         body.ok_or(NO_ANSWER)
     }
 
-    /// Repairs a file as [`Fetcher::repair`] does, if it comes over SAP; where that fails, since the
-    /// file has changed for one, the whole file comes over TCP in its place.
+    /// Repairs a file as [`Fetcher::repair`] does, if it comes over SAP; where that fails, since
+    /// the file has changed for one, the whole file comes over TCP in its place.
     ///
     /// # Errors
     /// As there, and if it is not the file that was asked for: the server answers otherwise, or the

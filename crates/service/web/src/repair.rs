@@ -63,8 +63,8 @@ pub(crate) fn is_part_of(part: &HeaderMap, whole: &HeaderMap) -> bool {
     names && tag.0 == tag.1 && (changed.0.is_none() || changed.0 == changed.1)
 }
 
-/// Tells whether a `Content-Range` is that of a range of so many bytes; a server need not know how
-/// many there are.
+/// Tells whether a `Content-Range` is that of a range of a body of `of` bytes; a server need not
+/// know how many there are.
 pub(crate) fn is_range_of(text: &str, range: &Range<usize>, of: usize) -> bool {
     let own = format!("bytes {}-{}/", range.start, range.end - 1);
     let length = text.strip_prefix(&own);

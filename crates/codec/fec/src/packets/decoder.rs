@@ -27,7 +27,7 @@ pub(super) enum Packet {
 /// A repair that may still be of use.
 #[derive(Clone, Debug)]
 pub(super) struct Repair {
-    /// What it covers; unset once another was added to it.
+    /// The packets that it was made of; unset once another repair was added to it.
     cover: Option<Cover>,
     /// The repair, less the products of the packets that were right when this was last of use.
     sum: Vec<u8>,
