@@ -97,8 +97,7 @@ pub fn engine_beside(address: IpAddr) -> Option<IpAddr> {
             _ => None,
         },
         IpAddr::V6(address) => match address.segments() {
-            [0xfd77, 0x696e, id, rest @ ..] if id & 0xff00 == 0x6400 => {
-                let [a, b, c, d, e] = rest;
+            [0xfd77, 0x696e, id, a, b, c, d, e] if id & 0xff00 == 0x6400 => {
                 Some(Ipv6Addr::new(0xfd77, 0x696e, id | ENGINE_V6, a, b, c, d, e).into())
             }
             _ => None,

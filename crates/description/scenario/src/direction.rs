@@ -3,7 +3,7 @@
 use windfall_base::{Duration, Probability, Rate};
 use windfall_channel::{
     AirConfig, Bucket, BurstWindow, Cell, Chance, GilbertElliott, Jitter, LossPattern, LossStates,
-    Model, OnOff, Reorder, Surroundings, Truncation,
+    Model, OnOff, Reorder, Slotting, Surroundings, Truncation,
 };
 
 use crate::queue::Queue;
@@ -125,6 +125,11 @@ settings! {
         /// Mean times for which frames pass and for which all are lost, at random: "5s 500ms"
         "onoff" onoff: OnOff {
             value: "TIMES", example: "5s 500ms", unset: "none", particular: Some(Aspect::Pipe),
+        }
+        /// Times from one moment to the next at which frames leave, and perhaps how many packets or
+        /// bytes then: "20ms 40ms packets 32", "distribution normal 20ms 5ms"
+        "slots" slots: Slotting {
+            value: "SLOT", example: "20ms 40ms", unset: "none", particular: Some(Aspect::Pipe),
         }
         /// Bytes that a packet takes on the line beside its own, in place of those of its frame: 0
         /// for none, 18 for Ethernet

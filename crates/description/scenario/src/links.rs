@@ -11,8 +11,8 @@ use std::sync::Arc;
 use windfall_base::{Duration, Probability, Rate, Seed};
 use windfall_channel::environment::ENVIRONMENT_FRAMES;
 use windfall_channel::{
-    AirConfig, Distribution, Exposure, Jitter, Line, MediumConfig, Model, PathConfig,
-    PipeMediumConfig, Surroundings,
+    AirConfig, Exposure, Jitter, Line, MediumConfig, Model, PathConfig, PipeMediumConfig,
+    Surroundings,
 };
 use windfall_channel_trace::error_trace::{Counted, Origin};
 use windfall_channel_trace::{ErrorTrace, RateTrace};
@@ -211,6 +211,7 @@ pub(crate) fn path(
         line,
         bucket: direction.bucket.value(),
         onoff: direction.onoff.value(),
+        slot: direction.slots.value(),
         delay: direction.delay.value().unwrap_or(Duration::ZERO),
         jitter: jitter(direction, files)?,
         reorder: direction.reorder.value(),
@@ -230,9 +231,8 @@ fn jitter(direction: &Direction, files: &mut Files<'_, '_>) -> Result<Option<Jit
     let fault = |message: String| Fault::at(table.span(), message);
     let bytes = files.read(name).map_err(fault)?;
     files.budget.give_back(bytes.len());
-    let distribution = Distribution::from_table(&String::from_utf8_lossy(&bytes));
-    let distribution = distribution.map_err(|e| fault(format!("{name}: {e}")))?;
-    Ok(Some(Jitter { distribution, ..jitter }))
+    let jitter = jitter.with_table(&String::from_utf8_lossy(&bytes));
+    Ok(Some(jitter.map_err(|e| fault(format!("{name}: {e}")))?))
 }
 
 /// The air of one direction: losses first, then what happens to the bits of the rest; `place` tells

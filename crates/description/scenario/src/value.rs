@@ -12,7 +12,7 @@ use toml::Spanned;
 use windfall_base::{ByteCount, Dbm, Duration, Metres, Probability, Rate, Seed};
 use windfall_channel::{
     Bucket, BurstWindow, Cell, Chance, GilbertElliott, Jitter, LossPattern, LossStates, OnOff,
-    Reorder, Surroundings,
+    Reorder, Slotting, Surroundings,
 };
 use windfall_link::{Arq, RepairConfig};
 use windfall_policy_file::PolicyName;
@@ -186,6 +186,7 @@ by_text! {
     Prefix: "network",
     Queue: "queue",
     Reorder: "reordering",
+    Slotting: "slot",
     RepairConfig: "code",
     Target: "station or address",
     Surroundings: "place",

@@ -3,15 +3,19 @@
 mod devourer;
 mod netem;
 mod sequence;
+mod signal;
 mod wmediumd;
 
-use windfall_base::{MemoryBudget, OverBudget};
+use windfall_base::{MemoryBudget, OverBudget, Rate};
 use windfall_channel_trace::error_trace::{Fault, Index, TraceHeader, Unit};
 use windfall_channel_trace::{ErrorTrace, ErrorTraceError, LineError};
+use windfall_phy::formula;
+use windfall_wire_link::ieee80211::PhyRate;
 
 pub use devourer::{from_devourer, to_devourer};
 pub use netem::{LossTiming, from_netem, to_netem};
 pub use sequence::{SequenceColumn, from_sequence};
+pub use signal::{SignalFrames, from_signal};
 pub use wmediumd::{MediumFrames, from_wmediumd};
 
 /// More frames than any sensible trace has.
@@ -38,6 +42,17 @@ pub enum ConvertError {
     /// The trace counts bits, and the format knows only frames.
     #[error("the trace counts bits, and this format tells only of frames")]
     CountsBits,
+}
+
+/// Returns the probability that a frame arrives whole at a ratio of signal to noise in dB.
+fn success_of(rate: Rate, ratio: f64, length: u32) -> Result<f64, ConvertError> {
+    let rate = PhyRate::from_rate(rate).ok_or_else(|| {
+        let all: Vec<_> = PhyRate::ALL.iter().map(|it| it.rate().to_string()).collect();
+        let all = all.join(", ");
+        ConvertError::Whole(format!("802.11b/g has no rate of {rate}: use one of {all}"))
+    })?;
+    let ratio = 10_f64.powf(ratio / 10.0);
+    Ok(formula::success(rate, ratio, f64::from(length) * 8.0).clamp(0.0, 1.0))
 }
 
 /// Returns the text that `bytes` are.

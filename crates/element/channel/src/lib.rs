@@ -27,7 +27,7 @@ pub use exposure::Exposure;
 pub use fate::{FrameFate, Missed};
 pub use medium::{
     Addressing, Bucket, Cell, Distribution, Hearing, Jitter, Line, Medium, MediumConfig, OnOff,
-    PathConfig, PipeMediumConfig, Reorder, WavelanMediumConfig,
+    PathConfig, PipeMediumConfig, Reorder, Slotting, WavelanMediumConfig,
 };
 pub use opportunities::Opportunities;
 pub use recorder::Recorder;

@@ -7,6 +7,7 @@ use windfall_base::{Duration, Input, Instant, Outgoing, Port, Rate, Seed};
 
 pub use pipe::{
     Bucket, Cell, Distribution, Jitter, Line, OnOff, PathConfig, PipeMediumConfig, Reorder,
+    Slotting,
 };
 pub use wavelan::{Addressing, Hearing, WavelanMediumConfig};
 

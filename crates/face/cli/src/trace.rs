@@ -181,6 +181,8 @@ enum Format {
     Devourer,
     /// Read only: a line for each received frame, with its sequence number, as CRAWDAD has them
     Sequence,
+    /// Read only: a line for each frame, with its signal in a column that the first line names
+    Signal,
     /// Read only: a configuration of wmediumd, its error probabilities or ratios of signal to noise
     Wmediumd,
 }
@@ -303,6 +305,10 @@ fn convert(args: &Convert) -> Result {
             let (column, modulo) = (args.foreign.column, args.foreign.modulo);
             let place = convert::SequenceColumn { column, modulo };
             text().and_then(|text| convert::from_sequence(text, place, &mut budget))
+        }
+        Format::Signal => {
+            let frames = args.foreign.signal(args.seed)?;
+            text().and_then(|text| convert::from_signal(text, &frames, &mut budget))
         }
         Format::Wmediumd => {
             let frames = args.foreign.frames(args.seed)?;

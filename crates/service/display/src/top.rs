@@ -13,8 +13,8 @@ use windfall_base::text::visible;
 
 /// The most windows that are kept of each direction and flow: five minutes.
 const KEPT: usize = 1200;
-/// Rows of a direction: a line of counts, one of the last window, and two charts.
-const ROWS: u16 = 6;
+/// Rows of a direction: its settings, the last window, its counts, three charts, none.
+const ROWS: u16 = 7;
 
 /// A chart: its label, its colour, and its value of a window.
 type Chart = (&'static str, Color, fn(&Value) -> f64);
@@ -150,9 +150,10 @@ impl RunView {
                 line.render(Rect { y: area.y + row, height: 1, ..area }, buffer);
             }
         }
-        let charts: [Chart; 2] = [
+        let charts: [Chart; 3] = [
             ("rate  ", Color::Green, |it| number(it, "rate_bps")),
             ("delay ", Color::Yellow, |it| number(&it["delay"], "p95") * 1e6),
+            ("air   ", Color::Magenta, |it| number(it, "busy") * 1e4),
         ];
         for (row, (label, colour, value)) in (3..).zip(charts) {
             if row >= area.height {
@@ -193,6 +194,9 @@ fn of_window(sample: &Value) -> String {
     let loss = if entered > 0.0 { 100.0 * (dropped / entered).min(1.0) } else { 0.0 };
     let queue = number(sample, "queue_packets");
     let mut text = format!("  {rate:.2} Mbps  queue {queue}  loss {loss:.1} %");
+    if !sample["busy"].is_null() {
+        text.push_str(&format!("  air {:.1} %", 100.0 * number(sample, "busy")));
+    }
     if !sample["delay"].is_null() {
         let [half, most, rare] = ["p50", "p95", "p99"].map(|it| 1e3 * number(&sample["delay"], it));
         text.push_str(&format!("  delay {half:.2} / {most:.2} / {rare:.2} ms"));
@@ -233,7 +237,7 @@ mod tests {
             json!({
                 "t": t, "link": "a-b/a", "rate_bps": rate, "queue_packets": 7, "entered": 10,
                 "dropped": {"lost": 2}, "delay": {"p50": 0.01, "p95": 0.02, "p99": 0.03},
-                "bits_inverted": 4, "retransmitted": 3,
+                "bits_inverted": 4, "retransmitted": 3, "busy": 0.125,
             })
         };
         let samples: Vec<Value> =
@@ -250,10 +254,11 @@ mod tests {
         for part in [
             "office 12 s  changed 2  late 1 of 90",
             "a-b/a  rate=2Mbps",
-            "0.80 Mbps  queue 7  loss 20.0 %  delay 10.00 / 20.00 / 30.00 ms  bit errors 4",
+            "0.80 Mbps  queue 7  loss 20.0 %  air 12.5 %  delay 10.00 / 20.00 / 30.00 ms",
             "50 packets, 40 delivered, lost 9, in flight 1",
             "rate  ▁▂▃▄▅▆▇█",
             "delay ████████",
+            "air   ████████",
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }

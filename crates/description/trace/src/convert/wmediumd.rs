@@ -7,11 +7,9 @@ use windfall_base::{MemoryBudget, Probability, Rate, Seed};
 use windfall_channel::{AirConfig, Model};
 use windfall_channel_trace::ErrorTrace;
 use windfall_channel_trace::error_trace::{TraceHeader, Unit};
-use windfall_phy::formula;
-use windfall_wire_link::ieee80211::PhyRate;
 
 use self::config::{Group, Value};
-use super::ConvertError;
+use super::{ConvertError, success_of};
 use crate::synthesize_frames;
 
 /// The ratio of paths that the file leaves unset, in dB.
@@ -193,16 +191,6 @@ impl Medium {
         if self.is_prob {
             return Ok(value);
         }
-        let rate = PhyRate::from_rate(frames.rate).ok_or_else(|| {
-            let all: Vec<_> = PhyRate::ALL.iter().map(|it| it.rate().to_string()).collect();
-            whole(format!(
-                "802.11b/g has no rate of {}: use one of {}",
-                frames.rate,
-                all.join(", ")
-            ))
-        })?;
-        let ratio = 10_f64.powf(value / 10.0);
-        let success = formula::success(rate, ratio, f64::from(frames.length) * 8.0);
-        Ok((1.0 - success).clamp(0.0, 1.0))
+        Ok(1.0 - success_of(frames.rate, value, frames.length)?)
     }
 }

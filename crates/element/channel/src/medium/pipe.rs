@@ -4,6 +4,7 @@ mod bucket;
 mod jitter;
 mod outage;
 mod reorder;
+mod slot;
 mod transit;
 
 use core::fmt;
@@ -26,6 +27,7 @@ pub use bucket::Bucket;
 pub use jitter::{Distribution, Jitter};
 pub use outage::OnOff;
 pub use reorder::Reorder;
+pub use slot::Slotting;
 
 /// The rate at which bits leave a sender.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,6 +94,8 @@ pub struct PathConfig {
     pub jitter: Option<Jitter>,
     /// Which frames overtake those before them.
     pub reorder: Option<Reorder>,
+    /// The moments at which frames leave, once they are due.
+    pub slot: Option<Slotting>,
     /// The frames that arrive twice: they are copied behind the line.
     pub duplicate: Option<Chance>,
     /// The bytes that a packet takes on the line beside its own; `None`: those of its frame.
@@ -324,7 +328,7 @@ impl Path {
         let event = MediumEvent::new(facts, path, (began, ended), judged);
         let frame = event.fate.arrives().then_some(frame);
         self.done.push_back(ended);
-        let (at, copied) = self.transit.next(ended);
+        let (at, copied) = self.transit.next((began, ended), length);
         let taken = ended - began;
         let copy = copied.zip(frame.as_ref()).map(|(at, frame)| Flight {
             at,

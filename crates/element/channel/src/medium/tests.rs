@@ -439,14 +439,16 @@ fn any_medium() -> impl Strategy<Value = MediumConfig> {
     let cell = prop_oneof![Just(None), Just(Some("48+5"))];
     let bucket = prop_oneof![Just(None), Just(Some("3kB")), Just(Some("3kB 10Mbps"))];
     let onoff = prop_oneof![Just(None), Just(Some("3ms 2ms"))];
+    let slot = prop_oneof![Just(None), Just(Some("1ms 3ms packets 2"))];
     let overhead = proptest::option::of(0_u32..100);
-    let way = (jitter, reorder, duplicate, cell, overhead, bucket, onoff);
+    let way = (jitter, reorder, duplicate, cell, overhead, bucket, onoff, slot);
     let path = (line, 0_u64..4000, air.clone(), way).prop_map(|(line, delay, air, way)| {
-        let (jitter, reorder, duplicate, cell, overhead, bucket, onoff) = way;
+        let (jitter, reorder, duplicate, cell, overhead, bucket, onoff, slot) = way;
         PathConfig {
             line,
             bucket: bucket.map(|text| text.parse().expect("a bucket")),
             onoff: onoff.map(|text| text.parse().expect("two times")),
+            slot: slot.map(|text| text.parse().expect("a slot")),
             delay: Duration::from_micros(delay),
             jitter: jitter.map(|text| text.parse().expect("a jitter")),
             reorder: reorder.map(|text| text.parse().expect("a reordering")),

@@ -2,8 +2,8 @@
 
 use core::num::NonZeroU64;
 
-use windfall_base::{Rate, Seed};
-use windfall_trace::convert::MediumFrames;
+use windfall_base::{Dbm, Rate, Seed};
+use windfall_trace::convert::{MediumFrames, SignalFrames};
 
 use crate::exit::{CliError, Result};
 use crate::usage::whole;
@@ -16,10 +16,10 @@ pub(super) struct Foreign {
     /// wmediumd: number of frames that are drawn
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = whole(1..=9_999_999_u64))]
     frames: u64,
-    /// wmediumd: length of a frame in bytes, for ratios of signal to noise
+    /// wmediumd, signal: length of a frame in bytes, for ratios of signal to noise
     #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = whole(1..=65_535_u32))]
     length: u32,
-    /// wmediumd: rate of 802.11b/g, for ratios of signal to noise
+    /// wmediumd, signal: rate of 802.11b/g, for ratios of signal to noise
     #[arg(long, value_name = "RATE", default_value = "54Mbps")]
     rate: Rate,
     /// sequence: column of the sequence numbers, from 1
@@ -28,9 +28,26 @@ pub(super) struct Foreign {
     /// sequence: the number after which it starts over at 0, 4096 for that of 802.11
     #[arg(long, value_name = "NUMBER")]
     pub(super) modulo: Option<NonZeroU64>,
+    /// signal: name of the column with the power of each frame's signal in dBm
+    #[arg(long, value_name = "COLUMN", conflicts_with = "snr")]
+    signal: Option<String>,
+    /// signal: power of the noise
+    #[arg(long, value_name = "POWER", default_value = "-95dBm", allow_hyphen_values = true)]
+    noise: Dbm,
+    /// signal: name of the column with each frame's ratio of signal to noise in dB
+    #[arg(long, value_name = "COLUMN")]
+    snr: Option<String>,
 }
 
 impl Foreign {
+    pub(super) fn signal(&self, seed: Seed) -> Result<SignalFrames> {
+        let noise = self.signal.as_ref().map(|_| self.noise);
+        let fix = "name the column: add --signal COLUMN (dBm) or --snr COLUMN (dB)";
+        let column = self.signal.as_ref().or(self.snr.as_ref());
+        let column = column.ok_or_else(|| CliError::usage(fix))?.clone();
+        Ok(SignalFrames { column, noise, length: self.length, rate: self.rate, seed })
+    }
+
     pub(super) fn frames(&self, seed: Seed) -> Result<MediumFrames> {
         let path = self.path.as_deref().and_then(|path| path.split_once(','));
         let fix = "a configuration of wmediumd holds several paths: add --path FROM,TO, say 0,1";

@@ -274,3 +274,40 @@ fn rate_traces_are_written_for_mahimahi() {
     let output = folder.windfall(&longer).output().expect("it runs");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "2\n4\n6\n8\n10\n12\n");
 }
+
+#[test]
+fn the_signal_of_measured_frames_becomes_losses() {
+    let convert = |table: &str, options: &str| {
+        let words = ["trace", "convert", "-", "--from", "signal", "--to", "loss-list"];
+        windfall(&[&words[..], &options.split(' ').collect::<Vec<_>>()].concat(), table.as_bytes())
+    };
+    let lost = |table: &str, options: &str| {
+        let output = convert(table, options);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).replace('\n', "")
+    };
+    // Far above and far below what a rate needs there is nothing to draw; no value is no frame.
+    let table = "time,seq,RSSI\n0.1,1,-50\n0.2,2,-94\n0.3,3,\n0.4,4,-60\n";
+    assert_eq!(lost(table, "--signal rssi"), "0110");
+    assert_eq!(lost(table, "--signal rssi --noise -140dBm"), "0010");
+    let table = "# seq snr\n# measured\n1 40\n2 nan\n3 -10\n";
+    assert_eq!(lost(table, "--snr snr --rate 11Mbps"), "011");
+    // Where the ratio is just enough, some arrive: the same ones with the same seed.
+    let table = format!("snr\n{}", "22\n".repeat(2000));
+    let drawn = lost(&table, "--snr snr --seed 3");
+    let share = drawn.matches('1').count();
+    assert!((1..1999).contains(&share), "{share}");
+    assert_eq!(drawn, lost(&table, "--snr snr --seed 3"));
+    assert_ne!(drawn, lost(&table, "--snr snr --seed 4"));
+    for (table, options, why) in [
+        ("a,b\n1,2\n", "--snr c", "no column is called \"c\": there are a, b"),
+        ("a,b\n1,x\n", "--snr b", "has no number in its column"),
+        ("a,b\n1\n", "--snr b", "has no such column"),
+        ("a,b\n1,2\n", "--snr b --rate 7Mbps", "802.11b/g has no rate of 7Mbps"),
+        ("a,b\n", "--seed 1", "add --signal COLUMN (dBm) or --snr COLUMN (dB)"),
+    ] {
+        let output = convert(table, options);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains(why), "{options}: {said}");
+    }
+}

@@ -58,6 +58,15 @@ impl Distribution {
         Ok(Self::Table(entries))
     }
 
+    /// The name in texts; a table has none of its own.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::Uniform | Self::Table(_) => "uniform",
+            Self::Normal => "normal",
+            Self::Pareto => "pareto",
+        }
+    }
+
     /// Returns the deviation, in units of the jitter, that belongs to a normal deviate.
     fn deviation(&self, normal: f64) -> f64 {
         match self {
@@ -97,6 +106,16 @@ pub struct Jitter {
     pub distribution: Distribution,
 }
 
+impl Jitter {
+    /// The same with the distribution of a [table](Distribution::from_table).
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn with_table(self, text: &str) -> Result<Self, ParseModelError> {
+        Ok(Self { distribution: Distribution::from_table(text)?, ..self })
+    }
+}
+
 impl fmt::Display for Jitter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.spread)?;
@@ -105,8 +124,9 @@ impl fmt::Display for Jitter {
         }
         match self.distribution {
             Distribution::Uniform | Distribution::Table(_) => Ok(()),
-            Distribution::Normal => f.write_str(" normal"),
-            Distribution::Pareto => f.write_str(" pareto"),
+            Distribution::Normal | Distribution::Pareto => {
+                write!(f, " {}", self.distribution.name())
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use windfall_base::{Duration, Instant, Seed, Stream};
 use super::PathConfig;
 use super::jitter::Jitters;
 use super::reorder::Overtaking;
+use super::slot::Slots;
 use crate::air::Chances;
 
 /// Frames on their way; each draws from its own number, whatever happens to the others.
@@ -16,6 +17,7 @@ pub(super) struct Transit {
     copies: Option<Jitters>,
     overtaking: Option<Overtaking>,
     duplicates: Option<(Chances, Stream)>,
+    slots: Option<Slots>,
     /// The number of the next frame.
     number: u64,
     /// The latest arrival so far, before which none may come that keeps its place.
@@ -32,6 +34,7 @@ impl Transit {
             copies: jitters("copies"),
             overtaking: config.reorder.map(|it| Overtaking::new(it, stream("reorder"))),
             duplicates: config.duplicate.map(|it| (Chances::new(it), stream("duplicate"))),
+            slots: config.slot.clone().map(|it| Slots::new(it, seed, name)),
             number: 0,
             latest: None,
         }
@@ -39,22 +42,37 @@ impl Transit {
 
     /// Continues behind the frames that another has let through.
     pub(super) fn behind(self, before: &Self) -> Self {
-        Self { number: before.number, latest: before.latest, ..self }
+        let slots = self.slots.map(|slots| slots.behind(before.slots.as_ref()));
+        Self { number: before.number, latest: before.latest, slots, ..self }
     }
 
-    /// Returns when the last bit of the next frame arrives, which left at `ended`, and that of its
-    /// copy, if it has one.
-    pub(super) fn next(&mut self, ended: Instant) -> (Instant, Option<Instant>) {
+    /// Returns when the last bit of the next frame arrives, whose `length` bytes left from `began`
+    /// to `ended`, and that of its copy, if it has one.
+    pub(super) fn next(
+        &mut self,
+        (began, ended): (Instant, Instant),
+        length: usize,
+    ) -> (Instant, Option<Instant>) {
         let number = self.number;
         self.number += 1;
         let overtakes = self.overtaking.as_mut().is_some_and(|it| it.next(number));
         let way = delay(self.jitters.as_mut(), self.delay, number);
-        let at = self.in_order(ended + if overtakes { Duration::ZERO } else { way });
+        let due = self.in_order(ended + if overtakes { Duration::ZERO } else { way });
+        let at = self.in_slot(began, due, length);
         let duplicates = self.duplicates.as_mut();
         let is_duplicated =
             duplicates.is_some_and(|(chances, stream)| chances.next(stream, number));
         let way = delay(self.copies.as_mut(), self.delay, number);
-        (at, is_duplicated.then(|| self.in_order(ended + way)))
+        let copied = is_duplicated.then(|| {
+            let due = self.in_order(ended + way);
+            self.in_slot(began, due, length)
+        });
+        (at, copied)
+    }
+
+    /// Returns when what is due leaves, in a slot if there are any.
+    fn in_slot(&mut self, came: Instant, due: Instant, length: usize) -> Instant {
+        self.slots.as_mut().map_or(due, |slots| slots.leave(came, due, length))
     }
 
     /// Returns the arrival that keeps the order of sending, unless frames may overtake.

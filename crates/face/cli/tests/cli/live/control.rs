@@ -246,6 +246,45 @@ fn the_live_view_shows_the_run_and_gives_the_terminal_back() {
 }
 
 #[test]
+fn the_live_view_is_drawn_in_tmux_and_fits_its_window() {
+    require!("tmux", "ping");
+    let session = Session::up("tmux", "rate = \"1Mbps\"\ndelay = \"1ms\"", &[]);
+    let folder = session.folder.path();
+    let ask = |words: &[&str]| {
+        let mut command = std::process::Command::new("tmux");
+        command.args(["-u", "-f", "/dev/null", "-L", "top"]).args(words);
+        command.env_remove("TMUX").env("TMUX_TMPDIR", folder).stdin(Stdio::null());
+        command.env("XDG_RUNTIME_DIR", folder.join("run"));
+        let output = command.output().expect("tmux is there");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        said
+    };
+    let wait = |is_there: &dyn Fn(&str) -> bool| loop {
+        let screen = ask(&["capture-pane", "-p"]);
+        if is_there(&screen) {
+            return screen;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    };
+    let top = format!("{} top under-test; echo over; sleep 600", crate::live::WINDFALL);
+    ask(&["new-session", "-d", "-x", "150", "-y", "30", &top]);
+    // 1042 bytes at 1 Mb/s take more than 8 ms.
+    session.done("exec a -- ping -n -c 20 -i 0.1 -s 1000 -W 30 -q 10.77.0.2");
+    wait(&|screen| {
+        let parts = ["under-test ", "a-b/a  rate=1Mbps", "  air ", "rate  ", "delay ", "q quits"];
+        parts.iter().all(|part| screen.contains(part)) && screen.contains("\u{2588}")
+    });
+    ask(&["resize-window", "-x", "40", "-y", "9"]);
+    let small = wait(&|screen| screen.lines().count() <= 9 && screen.contains("q quits"));
+    assert!(small.lines().all(|line| line.chars().count() <= 40), "{small}");
+    ask(&["send-keys", "q"]);
+    wait(&|screen| screen.contains("over") && !screen.contains("q quits"));
+    ask(&["kill-server"]);
+    session.down();
+}
+
+#[test]
 fn a_detached_run_is_up_when_the_command_returns_and_its_stations_have_names() {
     require!();
     use std::os::unix::fs::DirBuilderExt;
