@@ -314,8 +314,13 @@ pub fn enter(
         return Err(LiveError::NoSuchRun(why));
     };
     let directory = std::env::current_dir();
-    let move_to = |namespace: &OwnedFd, kind| {
-        nix::sched::setns(namespace, kind).context(|| format!("enter station {station}"))
+    let move_to = |namespace: &OwnedFd, kind| match nix::sched::setns(namespace, kind) {
+        // What lies around a namespace cannot be entered from it, nor what needs rights.
+        Err(Errno::EINVAL | Errno::EPERM) if std::env::var_os("WINDFALL_BASE").is_some() => {
+            let why = "cannot be entered from inside a run: do it from a shell outside";
+            Err(LiveError::NoSuchRun(format!("station {station} of \"{name}\" {why}")))
+        }
+        outcome => outcome.context(|| format!("enter station {station}")),
     };
     // The user namespace comes last in the list and first here: it gives the right to the others.
     for (namespace, kind) in shared.iter().zip(KINDS).rev() {

@@ -136,6 +136,7 @@ fn impossible_values_name_their_line_the_value_and_the_fix() {
         ("\"64kbps\"", "64kbps", "a.toml:32: 64kbps is not allowed here: write \"64kbps\""),
         ("delay = 5", "delay = 1e308", "a.toml:16: \"1e308\" is not a time"),
         ("queue = \"100,64kB\"", "queue = 1e308", "a.toml:21: \"1e308\" is not a queue"),
+        ("queue = \"100,64kB\"", "queue = 0", "packets from 1 to 4294967295"),
         ("queue = \"100,64kB\"", "queue = \"mark:0\"", "a.toml:21: \"mark:0\" is not a queue"),
         ("delay = 5", "error-trace = \"\"", "a.toml:16: error-trace is empty: name a file"),
     ];

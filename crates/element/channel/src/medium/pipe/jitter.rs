@@ -144,6 +144,9 @@ impl FromStr for Jitter {
         let unit = |error: ParseUnitError| fail(&error.to_string());
         let mut words = text.split_whitespace().peekable();
         let spread = words.next().ok_or_else(|| fail(""))?.parse::<Duration>().map_err(unit)?;
+        if spread > Duration::from_secs(3_600) {
+            return Err(fail("the longest is 3600s"));
+        }
         let correlation = match words.peek() {
             Some(word) if !word.starts_with(char::is_alphabetic) => {
                 let correlation = word.parse().map_err(unit)?;

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::live::several::Up;
 use crate::live::users::{STRANGER, as_user, stranger_obstacle};
-use crate::live::{Folder, first_line, pair, require, skip_to, windfall};
+use crate::live::{Folder, WINDFALL, first_line, pair, require, skip_to, windfall};
 
 /// Listens under abstract names until it is killed.
 fn squat(names: &[String], user: u32) -> Child {
@@ -112,6 +112,21 @@ fn a_run_is_entered_by_a_socket_in_the_users_own_directory() {
     let process = rustix::process::Pid::from_child(&run);
     rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("it lives");
     assert_eq!(run.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
+fn a_station_that_cannot_be_entered_from_inside_a_run_is_refused_in_words() {
+    require!();
+    let [outer, inner] = ["outer", "inner"].map(|it| format!("{it}-{}", std::process::id()));
+    let enter = |run: &str| format!("{WINDFALL} exec near --run {run} -- true");
+    let inside = format!("{}; echo $?; {} 2>&1; echo $?", enter(&inner), enter(&outer));
+    let mut command = windfall("run -q --name");
+    command
+        .args([&outer, "--", WINDFALL, "run", "-q", "--name", &inner, "--", "sh", "-c", &inside]);
+    let output = command.output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.starts_with("0\n") && said.ends_with("2\n"), "{said}");
+    assert!(said.contains("from inside a run: do it from a shell outside"), "{said}");
 }
 
 #[test]

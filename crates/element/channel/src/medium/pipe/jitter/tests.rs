@@ -81,7 +81,7 @@ fn its_text_reads_back_and_others_are_refused() {
     for text in ["10ms", "10ms 0.25", "10ms normal", "10ms 0.25 pareto"] {
         assert_eq!(text.parse::<Jitter>().expect("a jitter").to_string(), text);
     }
-    for text in ["", "x", "10ms 2", "10ms odd", "10ms 1% normal 3", "-1ms"] {
+    for text in ["", "x", "10ms 2", "10ms odd", "10ms 1% normal 3", "-1ms", "3601s"] {
         let error = text.parse::<Jitter>().expect_err(text).to_string();
         assert!(error.contains("10ms 25% normal"), "{error}");
     }
