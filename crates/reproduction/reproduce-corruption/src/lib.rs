@@ -1,9 +1,10 @@
 //! The experiments of paper 004: Welzl, Rossi, Fumagalli and Tacca, *TCP/IP over IEEE 802.11b
-//! WLAN: the Challenge of Harnessing Known-Corrupt Data*, and two of our own on the worth of
-//! damaged frames: a map of channels, and one-way video.
+//! WLAN: the Challenge of Harnessing Known-Corrupt Data*, and three of our own: a map of
+//! channels on which damaged frames are of worth, one-way video, and rate and code chosen together.
 
 mod benefits;
 mod fpv;
+mod joint;
 mod map;
 mod tables;
 mod walks;
@@ -11,4 +12,5 @@ mod walks;
 use windfall_experiment::Figure;
 
 /// The figures of paper 004 and beyond it.
-pub const FIGURES: &[Figure] = &[tables::FIGURE, benefits::FIGURE, map::FIGURE, fpv::FIGURE];
+pub const FIGURES: &[Figure] =
+    &[tables::FIGURE, benefits::FIGURE, map::FIGURE, fpv::FIGURE, joint::FIGURE];

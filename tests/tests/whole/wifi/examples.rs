@@ -33,7 +33,7 @@ pub(super) fn simulation_with(scenario: &Scenario, seed: Seed) -> Simulation {
 }
 
 /// Runs the first `seconds`, and tells what reports of applications on a station say.
-fn reported(scenario: &Scenario, seconds: u64, station: usize, name: &str) -> f64 {
+pub(super) fn reported(scenario: &Scenario, seconds: u64, station: usize, name: &str) -> f64 {
     let mut simulation = simulation(scenario);
     let _ = simulation.run(Instant::START + Duration::from_secs(seconds), &mut |_| Ok(()));
     let station = simulation.network().station(station).expect("it is there");
@@ -49,6 +49,8 @@ fn every_example_is_one_of_those_that_are_run_here() {
         "corruption-outdoors.toml",
         "energy-laptops-disturbed.toml",
         "energy-laptops.toml",
+        "joint-edge.toml",
+        "joint-walk.toml",
         "managed-queue.toml",
         "marking-queue.toml",
         "sap-office.toml",

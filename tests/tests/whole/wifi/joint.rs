@@ -1,68 +1,19 @@
-//! Rate, code and fragments chosen together, against Minstrel and every fixed pair of rate and
-//! code.
-//!
-//! Every run takes a sample. `WINDFALL_TEST_GRID=full` takes all channels with ten seeds and
-//! compares `docs/coding.md` with what comes out; with `WINDFALL_BLESS=1` it writes the table.
-
-use std::fmt::Write as _;
-use std::thread;
+//! Rate, code and fragments chosen together: against Minstrel, for several stations, within a
+//! lifetime, and for owners who take damage. `windfall reproduce ours.joint` has the measurements.
 
 use windfall_base::{Seed, Stream};
-use windfall_report::Estimate;
-use windfall_tests::run::{UPLINK, pair, run};
+use windfall_tests::run::{Outcome, UPLINK, pair, run};
 
-use crate::coding::document::{FULL, hold_table};
-
-/// The marks around the table in the document.
-const BEGIN: &str = "<!-- joint -->\n";
-const END: &str = "<!-- end of joint -->\n";
+use super::examples::{read, reported};
 
 const JOINT: &str = "policy = \"joint\"";
 const MINSTREL: &str = "radio.rate-control = \"minstrel\"";
 
-/// Paths from 5 m to the edge of the range.
-const PATHS: [Path; 11] = [
-    ("80 dB", "radio.path-loss = \"80dB\"", 3, false),
-    ("91 dB", "radio.path-loss = \"91dB\"", 3, true),
-    ("93 dB", "radio.path-loss = \"93dB\"", 3, false),
-    ("96 dB", "radio.path-loss = \"96dB\"", 3, false),
-    ("100 dB", "radio.path-loss = \"100dB\"", 3, false),
-    ("105 dB", "radio.path-loss = \"105dB\"", 3, false),
-    ("107 dB, near the edge", "radio.path-loss = \"107dB\"", 3, true),
-    ("108.5 dB, at the edge", "radio.path-loss = \"108.5dB\"", 3, false),
-    ("90 dB, rayleigh 2", "radio.path-loss = \"90dB\"\nradio.fading = \"rayleigh 2\"", 5, true),
-    ("95 dB, rayleigh 10", "radio.path-loss = \"95dB\"\nradio.fading = \"rayleigh 10\"", 5, false),
-    ("walk from 5 to 120 m and back", WALK, 20, false),
-];
-
-/// Rician fading on the way.
-const WALK: &str = "radio.fading = \"rician 6 3\"";
-
-/// Name, air and seconds of a run, and whether every run of the tests takes it.
-type Path = (&'static str, &'static str, u64, bool);
-
-/// Megabits a second that a saturated sender delivers.
-fn carried(path: Path, control: &str, seed: u64) -> f64 {
-    let (_, air, seconds, _) = path;
+/// Megabits a second that a saturated sender delivers in two seconds.
+fn carried(air: &str, control: &str, seed: u64) -> f64 {
     let spray = "[[app]]\nkind = \"spray\"\nstation = \"near\"\nto = \"far\"\nrate = \"60Mbps\"\n";
-    let link = format!("kind = \"wifi-g\"\n{control}\n{air}");
-    let mut text = pair(seconds, &link, spray);
-    if air == WALK {
-        let walk = "name = \"far\"\nradio.walk = [[0, 5, 0], [10, 120, 0], [20, 5, 0]]";
-        text = text.replacen("name = \"far\"", walk, 1);
-    }
-    run(&text, seed).ledger(UPLINK).delivered_bytes as f64 * 8e-6 / seconds as f64
-}
-
-/// The rates and codes of the fixed pairs.
-fn pairs() -> impl Iterator<Item = (u32, u32)> {
-    let rates = [6, 9, 12, 18, 24, 36, 48, 54];
-    rates.into_iter().flat_map(|rate| [0, 8, 16, 32, 64].map(|parity| (rate, parity)))
-}
-
-fn fixed((rate, parity): (u32, u32)) -> String {
-    let code = if parity == 0 { String::new() } else { format!("policy = \"parity-{parity}\"\n") };
-    format!("rate = \"{rate}Mbps\"\n{code}")
+    let text = pair(2, &format!("kind = \"wifi-g\"\n{control}\n{air}"), spray);
+    run(&text, seed).ledger(UPLINK).delivered_bytes as f64 * 4e-6
 }
 
 fn seed(path: &str, n: u64) -> u64 {
@@ -70,79 +21,114 @@ fn seed(path: &str, n: u64) -> u64 {
 }
 
 #[test]
-fn joint_carries_more_than_minstrel_and_nearly_what_the_best_fixed_pair_does() {
-    if std::env::var_os(FULL).is_some() {
-        return whole();
+fn joint_carries_more_than_minstrel_near_the_edge_and_where_the_signal_fades() {
+    for air in [
+        "radio.path-loss = \"93dB\"",
+        "radio.path-loss = \"107dB\"",
+        "radio.path-loss = \"90dB\"\nradio.fading = \"rayleigh 2\"",
+    ] {
+        let seed = seed(air, 0);
+        let [joint, minstrel] = [JOINT, MINSTREL].map(|control| carried(air, control, seed));
+        println!("{air}: joint {joint:.2}, Minstrel {minstrel:.2} Mb/s");
+        assert!(joint > minstrel, "{air}: {joint} of {minstrel}");
     }
-    for path in PATHS.into_iter().filter(|path| path.3) {
-        let path = (path.0, path.1, 2, path.3);
-        let seed = seed(path.0, 0);
-        let [joint, minstrel] = [JOINT, MINSTREL].map(|control| carried(path, control, seed));
-        println!("{}: joint {joint:.2}, Minstrel {minstrel:.2} Mb/s", path.0);
-        assert!(joint > minstrel, "{}: {joint} of {minstrel}", path.0);
+}
+
+#[test]
+fn the_examples_carry_what_their_comments_say() {
+    let carried = |name: &str, seconds: u64| {
+        reported(&read(name), seconds, 1, "received_bytes") * 8e-6 / seconds as f64
+    };
+    let edge = carried("joint-edge.toml", 3);
+    assert!((6.5..8.5).contains(&edge), "{edge} Mb/s");
+    let walk = carried("joint-walk.toml", 20);
+    assert!((20.0..27.0).contains(&walk), "{walk} Mb/s");
+}
+
+/// An access point that sprays stations at these distances, and the share of the air that it is
+/// asked for.
+fn cell(distances: &[u32], queue: &str) -> Outcome {
+    let names: Vec<String> = distances.iter().map(|metres| format!("at{metres}")).collect();
+    let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    let mut text = format!(
+        "format = 1\nduration = \"6s\"\n[[station]]\nname = \"ap\"\nradio.position = [0, 0]\n\
+         [[link]]\nkind = \"wifi-g\"\nstations = [\"ap\", {}]\nbase = \"ap\"\n{JOINT}\n\
+         queue = \"{queue}\"\n",
+        quoted.join(", ")
+    );
+    for (name, metres) in names.iter().zip(distances) {
+        text += &format!(
+            "[[station]]\nname = \"{name}\"\nradio.position = [{metres}, 0]\n\
+             [[app]]\nkind = \"spray\"\nstation = \"ap\"\nto = \"{name}\"\nrate = \"40Mbps\"\n"
+        );
+    }
+    run(&text, 1)
+}
+
+/// Megabits a second that each station of a cell receives.
+fn received(distances: &[u32], queue: &str) -> Vec<f64> {
+    let outcome = cell(distances, queue);
+    let one = |at: usize| outcome.report_at("sink", at + 1)["received_bytes"] * 8e-6 / 6.0;
+    (0..distances.len()).map(one).collect()
+}
+
+#[test]
+fn each_station_has_the_rate_and_code_of_its_own_path() {
+    let alone = [5, 60, 95].map(|metres| received(&[metres], "airtime,100")[0]);
+    assert!(alone[2] < 0.65 * alone[0] && alone[2] > 1.0, "{alone:?}");
+    // With a third of the air time each has a third of what it has alone: what is known of one
+    // path spoils no other.
+    let all = received(&[5, 60, 95], "airtime,100");
+    println!("alone {alone:.2?}, together {all:.2?} Mb/s");
+    for (alone, share) in alone.iter().zip(&all) {
+        let third = share / alone;
+        assert!((0.27..0.40).contains(&third), "{all:.2?} of {alone:.2?}");
     }
 }
 
-/// A line of the table, and the ratios that it must hold to.
-struct Row {
-    line: String,
-    of_minstrel: Estimate,
-    of_fixed: Estimate,
+/// Fifty datagrams of 1200 bytes a second over a path, with the keys of their flow and transport.
+fn slow(air: &str, flow: &str, transport: &str) -> Outcome {
+    let cbr = format!(
+        "[[flow]]\nname = \"own\"\ndst-port = 5000\n{flow}\n\
+         [[app]]\nkind = \"cbr\"\nstation = \"near\"\nto = \"far\"\nport = 5000\n\
+         {transport}\nsize = 1200\nrate = \"480kbps\"\n"
+    );
+    run(&pair(8, &format!("kind = \"wifi-g\"\n{JOINT}\n{air}"), &cbr), 3)
 }
 
-fn row(path: Path) -> Row {
-    let name = path.0;
-    let all = |control: &str| -> Vec<f64> {
-        (0..10).map(|n| carried(path, control, seed(name, n))).collect()
-    };
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    // The best pair of one run each, then that pair with all seeds; the two best are tried.
-    let short = (path.0, path.1, if path.1 == WALK { path.2 } else { 1 }, path.3);
-    let mut tried: Vec<_> =
-        pairs().map(|pair| (carried(short, &fixed(pair), seed(name, 0)), pair)).collect();
-    tried.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let best = tried[..2].iter().map(|(_, pair)| (all(&fixed(*pair)), *pair));
-    let best = best.max_by(|a, b| mean(&a.0).total_cmp(&mean(&b.0)));
-    let (fixed, (rate, parity)) = best.expect("two pairs");
-    let [joint, minstrel] = [JOINT, MINSTREL].map(all);
-    let ratio = |other: &[f64]| {
-        let ratios: Vec<f64> = joint.iter().zip(other).map(|(a, b)| a / b.max(1e-6)).collect();
-        Estimate::mean(&ratios)
-    };
-    let (of_minstrel, of_fixed) = (ratio(&minstrel), ratio(&fixed));
-    let text = |it: &Estimate| format!("{:.2} ({:.2} to {:.2})", it.value, it.low, it.high);
-    let mut line = String::new();
-    let _ = writeln!(
-        line,
-        "| {name} | {:.2} | {:.2} | {:.2}, {rate} Mb/s and {parity} | {} | {} |",
-        mean(&joint),
-        mean(&minstrel),
-        mean(&fixed),
-        text(&of_minstrel),
-        text(&of_fixed)
-    );
-    eprint!("{line}");
-    Row { line, of_minstrel, of_fixed }
+/// Frames that the sender needed for each datagram.
+fn frames(outcome: &Outcome) -> f64 {
+    outcome.ledger(UPLINK).frames as f64 / outcome.report("cbr")["sent"]
 }
 
-/// Runs all paths and compares the document with them.
-fn whole() {
-    let mut table = String::from(
-        "| path | joint | Minstrel | best fixed pair | of Minstrel | \
-         of the fixed pair |\n|---|---|---|---|---|---|\n",
-    );
-    let (left, right) = PATHS.split_at(PATHS.len() - 2);
-    let rows: Vec<Row> = thread::scope(|scope| {
-        let other = scope.spawn(|| right.iter().map(|path| row(*path)).collect::<Vec<_>>());
-        let mut rows: Vec<Row> = left.iter().map(|path| row(*path)).collect();
-        rows.extend(other.join().expect("runs that end"));
-        rows
+#[test]
+fn a_packet_with_a_short_lifetime_has_fewer_attempts() {
+    // In the troughs of the fading nothing is heard.
+    let air = "radio.path-loss = \"108dB\"\nradio.fading = \"rayleigh 1\"";
+    let [without, long, short] =
+        ["", "lifetime = \"50ms\"", "lifetime = \"8ms\""].map(|flow| frames(&slow(air, flow, "")));
+    println!("frames of a datagram: {without:.2}, in 50 ms {long:.2}, in 8 ms {short:.2}");
+    assert!(short < 0.9 * without && short < 0.8 * long, "{short} and {long} of {without}");
+}
+
+#[test]
+fn an_owner_who_takes_damage_gets_it_in_place_of_repeats() {
+    let air = "radio.path-loss = \"106dB\"\nradio.fading = \"rayleigh 10\"";
+    let [exact, tolerant] = ["false", "true"].map(|accepts| {
+        let flow = format!("attempts = 7\naccept-damaged = {accepts}");
+        slow(air, &flow, "transport = \"udplite\"\ncoverage = 8")
     });
-    rows.iter().for_each(|row| table.push_str(&row.line));
-    hold_table(BEGIN, END, &table);
-    for row in rows {
-        assert!(row.of_minstrel.high > 0.97, "{}", row.line);
-        // Chosen with hindsight, the pair has nothing to learn.
-        assert!(row.of_fixed.high > 0.8, "{}", row.line);
-    }
+    let received = |outcome: &Outcome, what| outcome.report("sink")[what];
+    let [repeated, once] = [&exact, &tolerant].map(frames);
+    let damaged = received(&tolerant, "marked_damaged");
+    println!(
+        "exact {repeated:.2} frames, {}; tolerant {once:.2} frames, {} of them {damaged} damaged",
+        received(&exact, "received"),
+        received(&tolerant, "received"),
+    );
+    assert_eq!(received(&exact, "marked_damaged"), 0.0);
+    assert!(damaged > 10.0 && once < 0.9 * repeated, "{damaged} {once} of {repeated}");
+    assert!(received(&tolerant, "received") >= received(&exact, "received"));
+    // A damaged copy is the only one.
+    assert!(received(&tolerant, "duplicates") < 0.02 * received(&tolerant, "received"));
 }

@@ -20,9 +20,9 @@ use crate::{VERSION, json, progress};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit codes: 0 every stream was sent, 1 one could not be.")]
 pub(crate) struct Args {
-    /// Scheme to compare, may be given several times: none, arq, combine, increments, blocks,
-    /// window, blocks-damaged, bare or sap, or one of your own, 'mine=udplite --fec 4/8'
-    /// [default: all that the link has]
+    /// Scheme to compare, may be given several times: none, arq, combine, increments, coded,
+    /// joint, blocks, window, blocks-damaged, bare or sap, or one of your own, 'mine=udplite --fec
+    /// 4/8' [default: all that the link has]
     #[arg(long = "scheme", value_name = "SCHEME", value_parser = CameraScheme::parse,
           help_heading = "Comparison")]
     schemes: Vec<CameraScheme>,

@@ -187,6 +187,11 @@ impl Job {
         self.header.kind.header_len() + wep + self.range(fragment).len()
     }
 
+    /// Returns `true` if its owner takes it damaged, which only a packet in one frame is passed up.
+    pub(super) fn accepts_damaged(&self) -> bool {
+        self.packet.class.accept_damaged == Some(true) && self.is_whole()
+    }
+
     /// Returns what a rate control is to know of the next attempt.
     pub(super) fn attempt(&self, now: Instant, config: &Config) -> Attempt {
         let left = match self.limit {
@@ -199,7 +204,7 @@ impl Job {
             len: self.uncoded_len(self.fragment),
             left: left.max(1),
             time: self.expires.map(|expires| expires.saturating_since(now)),
-            accepts_damaged: self.packet.class.accept_damaged == Some(true),
+            accepts_damaged: self.accepts_damaged(),
             code: config.coding.filter(|_| self.code.is_some()),
         }
     }

@@ -53,6 +53,12 @@ pub trait RateControl: fmt::Debug + Send {
     fn tries_until_expiry(&self) -> bool {
         false
     }
+
+    /// Returns `true` if a packet is not repeated that its receiver says to have damaged, and whose
+    /// owner takes it so.
+    fn settles_for_damage(&self) -> bool {
+        false
+    }
 }
 
 /// An attempt that a rate control is asked about.
@@ -190,6 +196,12 @@ impl Rates {
     /// Returns `true` if packets to `peer` with a lifetime are tried while it lasts.
     pub(super) fn tries_until_expiry(&self, peer: MacAddress) -> bool {
         self.peers.get(&peer).is_some_and(|control| control.tries_until_expiry())
+    }
+
+    /// Returns `true` if packets to `peer` are not repeated that arrived damaged for an owner who
+    /// takes them so.
+    pub(super) fn settles_for_damage(&self, peer: MacAddress) -> bool {
+        self.peers.get(&peer).is_some_and(|control| control.settles_for_damage())
     }
 
     fn of(&mut self, peer: MacAddress) -> &mut dyn RateControl {

@@ -282,6 +282,11 @@ impl Dcf {
         if request {
             self.events.push_back(DcfEvent::RequestFailed);
         }
+        // Another attempt would bring less than the next packet does.
+        if report.is_some() && job.accepts_damaged() && self.rates.settles_for_damage(job.to()) {
+            self.report_drop(DropReason::RetryLimit);
+            return self.packet_done(now);
+        }
         let len = if request { RTS_LEN.min(self.config.rts_threshold) } else { job.len() };
         let until_expiry = job.has_lifetime() && self.rates.tries_until_expiry(job.to());
         let last = job.fail(len, &self.config) && !until_expiry;

@@ -17,11 +17,13 @@ pub struct CameraScheme {
 const PROTOCOLS: [&str; 3] = ["udp", "udplite", "sap"];
 
 /// The schemes: name, protocol, options. Window and blocks spend the same share on repairs.
-const ALL: [(&str, &str, &str); 9] = [
+const ALL: [(&str, &str, &str); 11] = [
     ("none", "udp", "--arq none"),
     ("arq", "udp", "--arq 6"),
     ("combine", "udp", "--arq 6 --combine"),
     ("increments", "udp", "--arq 6 --increments"),
+    ("coded", "udp", "--policy best"),
+    ("joint", "udp", "--policy joint"),
     ("blocks", "udp", "--arq none --fec 8/12"),
     ("window", "udp", "--arq none --fec window:32:50%:40ms"),
     ("blocks-damaged", "udplite", "--arq none --fec 8/12 --accept-damaged"),

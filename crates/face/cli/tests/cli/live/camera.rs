@@ -57,6 +57,7 @@ fn a_radio_says_which_schemes_it_does_not_have_and_a_bad_scheme_is_refused() {
     let table = text(&output.expect("it runs"));
     let row = |name: &str| table.lines().find(|line| line.starts_with(name)).expect("a row");
     assert!(row("combine").contains("–") && row("combine").contains("wifi"), "{table}");
+    assert!(row("coded").contains("–") && row("joint").contains('±'), "{table}");
     assert!(row("window").contains('±'), "{table}");
     for (scheme, said, code) in [
         ("mine=--fec 12/8", "12/8", 1),

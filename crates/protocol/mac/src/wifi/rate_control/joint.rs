@@ -5,12 +5,13 @@
 //! [`Record`] tells how many symbols of parity frames need: an acknowledgement reports what was
 //! corrected, so one frame tells of all codes at its rate whether they would have sufficed. Records
 //! of strengths nearby count too, less with each decibel; before there are any, the sensitivities
-//! of the standard stand in.
+//! of the standard stand in. Frames that nothing answers are counted by themselves: the receiver
+//! missed their beginning, or they collided, and neither length nor code would have saved them.
 //!
 //! The choice has the least expected air time for a delivered packet, among those that deliver it
 //! nearly as surely as any would within its attempts and its lifetime. A tenth of the packets try
-//! what would be better if the next attempts succeeded, as long as such trials that failed took
-//! little of the air time.
+//! what would be better by as much hope as little is known of it, as long as such trials that failed
+//! took little of the air time.
 
 mod record;
 
@@ -19,7 +20,7 @@ use windfall_wire_link::ieee80211::header::{FCS_LEN, MAX_BODY};
 use windfall_wire_link::ieee80211::{Code, PhyRate, Report};
 
 use super::{Attempt, AttemptOutcome, RateChoice, RateControl, RateControlKind, Setup};
-use record::Record;
+use record::{CODES, Fate, Record};
 
 /// The least expected air time of a delivered packet.
 pub const JOINT: RateControlKind = RateControlKind {
@@ -41,6 +42,10 @@ const NEARLY: f64 = 0.01;
 const ENOUGH: f64 = 0.95;
 /// The worth of a damaged packet whose owner takes it so.
 const DAMAGED: f64 = 0.5;
+/// Decibels by which each code presumably lowers the signal that a rate needs.
+const GAINS: [f64; CODES] = [0.0, 2.0, 2.7, 3.5, 4.3];
+/// The chance of so many silences by themselves below which the signal is taken to have fallen.
+const DOUBT: f64 = 0.05;
 /// The share of packets that look around.
 const LOOK_AROUND: f64 = 0.1;
 /// Places above the rate in use that are looked at.
@@ -62,7 +67,9 @@ struct Joint {
     /// The signal that was reported last, less one decibel, two, three and so on for each attempt
     /// since then that nothing answered.
     signal: i32,
-    /// Attempts in a row that nothing answered.
+    /// The chance of the silence since then if the signal were still the same.
+    doubt: f64,
+    /// Steps by which the assumed signal has been lowered since then.
     silent: i32,
     /// Seconds that trials may still take.
     credit: f64,
@@ -97,6 +104,7 @@ impl Joint {
             setup: setup.clone(),
             records,
             signal: UNKNOWN,
+            doubt: 1.0,
             silent: 0,
             credit: MOST_WASTE,
             is_trial: false,
@@ -119,10 +127,10 @@ impl Joint {
         sum
     }
 
-    /// The share of uncoded frames that arrive at a rate, by the standard's sensitivity.
-    fn presumed(&self, place: usize) -> f64 {
+    /// The share of frames that arrive at a rate with each code, by the standard's sensitivity.
+    fn presumed(&self, place: usize) -> [f64; CODES] {
         let margin = f64::from(self.signal) - sensitivity(self.setup.rates[place]);
-        1.0 / (1.0 + (-margin).exp())
+        GAINS.map(|gain| 1.0 / (1.0 + (-margin - gain).exp()))
     }
 
     /// Seconds of an attempt with `len` bytes of MAC header and body.
@@ -132,8 +140,7 @@ impl Joint {
         (self.setup.contention + frame + self.setup.answers[place]).as_secs_f64()
     }
 
-    /// Estimates what every rate and code promises; if `hopeful`, as if the next attempt of each
-    /// arrived.
+    /// Estimates what every rate and code promises; if `hopeful`, the less is known the more.
     fn promises(&self, attempt: &Attempt, hopeful: bool) -> Vec<Promise> {
         let fits = |code: &Code| attempt.len + code.overhead(attempt.len) <= MAX_BODY;
         let codes = match attempt.code {
@@ -141,17 +148,18 @@ impl Joint {
             Some(_) => 1 + Code::ALL[1..].iter().filter(|code| fits(code)).count(),
         };
         let mut all = Vec::with_capacity(self.setup.rates.len() * codes);
-        let mut faster = None;
+        let mut faster = [0.0; CODES];
         for place in (0..self.setup.rates.len()).rev() {
             let record = self.around(place);
             // A slower rate succeeds at least as often.
-            let presumed = self.presumed(place).max(faster.unwrap_or(0.0));
-            let success = record.successes(presumed, attempt.len as f64, hopeful);
-            faster = Some(success[0]);
+            let mut presumed = self.presumed(place);
+            presumed.iter_mut().zip(faster).for_each(|(own, faster)| *own = own.max(faster));
+            let shares = record.shares(&presumed, attempt.len as f64, hopeful);
+            faster = shares.whole;
             for code in &Code::ALL[..codes] {
-                let arrives = success[code.index()];
-                let worth = if attempt.accepts_damaged { DAMAGED * record.heard() } else { 0.0 };
-                let success = arrives + (1.0 - arrives) * worth;
+                let worth = if attempt.accepts_damaged { DAMAGED } else { 0.0 };
+                let at = code.index();
+                let success = shares.whole[at] + worth * shares.damaged[at];
                 let coded = attempt.code.map(|_| *code);
                 let seconds = self.seconds(place, coded, attempt.len);
                 let delivers = delivers(attempt, success, seconds);
@@ -227,14 +235,17 @@ impl RateControl for Joint {
         let looks = attempt.number == 1 && self.credit > 0.0;
         if looks && draw.chance(Probability::new(LOOK_AROUND).unwrap_or(Probability::ZERO)) {
             let hopes = self.promises(attempt, true);
-            let within = |it: &&Promise| it.place <= best.place + STEPS;
-            let least = hopes.iter().filter(within).min_by(|a, b| a.cost().total_cmp(&b.cost()));
-            let other = |it: &&Promise| {
-                (it.place, it.code) != (best.place, best.code)
+            let better = |it: &&Promise| {
+                it.place <= best.place + STEPS
+                    && (it.place, it.code) != (best.place, best.code)
                     && it.cost() < best.cost()
                     && it.delivers > 0.0
             };
-            if let Some(trial) = least.filter(other) {
+            let hopes = hopes.iter().filter(better);
+            let least = hopes.clone().min_by(|a, b| a.cost().total_cmp(&b.cost()));
+            // Of its codes the strongest tells the most: of all weaker ones too.
+            let at = |it: &&Promise| Some(it.place) == least.map(|it| it.place);
+            if let Some(trial) = hopes.filter(at).max_by_key(|it| it.code.index()) {
                 self.is_trial = true;
                 return Some(self.choice(trial, attempt));
             }
@@ -247,7 +258,9 @@ impl RateControl for Joint {
         let head = windfall_wire_link::ieee80211::header::DATA_HEADER;
         let cost = |count: &usize| {
             let len = head + whole.saturating_sub(head).div_ceil(*count);
-            let attempt = Attempt { len, ..*first };
+            // Of fragments none is passed up damaged.
+            let accepts_damaged = first.accepts_damaged && *count == 1;
+            let attempt = Attempt { len, accepts_damaged, ..*first };
             let promised = best(&self.promises(&attempt, false), &attempt);
             // The fragments behind the first do not contend.
             let saved = self.setup.contention.as_secs_f64() * (*count as f64 - 1.0);
@@ -269,28 +282,43 @@ impl RateControl for Joint {
             self.credit -= seconds;
         }
         let at = Self::index(self.signal);
-        let needed = arrived.then(|| {
-            let symbols = report.and_then(|it: Report| it.corrected).unwrap_or(0);
-            Code::correcting(symbols.into()).unwrap_or(code).index().min(code.index())
-        });
+        let silence = choice.code.is_some().then(|| self.around(place).missed(code.index() > 0));
+        let fate = match (arrived, report) {
+            (true, _) => {
+                let symbols = report.and_then(|it: Report| it.corrected).unwrap_or(0);
+                let needed = Code::correcting(symbols.into()).unwrap_or(code);
+                Fate::Needed(needed.index().min(code.index()))
+            }
+            (false, None) if choice.code.is_some() => Fate::Missed,
+            (false, _) => Fate::Damaged,
+        };
         for (other, record) in self.records[at].iter_mut().enumerate() {
             if other == place {
-                record.learn(code.index(), needed, report.is_some(), len as f64);
+                record.learn(code.index(), fate, len as f64);
             } else {
                 record.fade();
             }
         }
-        match report {
-            Some(report) => (self.signal, self.silent) = (i32::from(report.signal), 0),
-            None if arrived || choice.code.is_none() => {}
-            None => {
-                self.silent += 1;
-                self.signal = (self.signal - self.silent).max(*SIGNALS.start());
+        match (report, silence) {
+            (Some(report), _) => {
+                (self.signal, self.doubt, self.silent) = (i32::from(report.signal), 1.0, 0);
             }
+            (None, Some(share)) if !arrived => {
+                self.doubt *= share;
+                if self.doubt < DOUBT {
+                    self.silent += 1;
+                    self.signal = (self.signal - self.silent).max(*SIGNALS.start());
+                }
+            }
+            _ => {}
         }
     }
 
     fn tries_until_expiry(&self) -> bool {
+        true
+    }
+
+    fn settles_for_damage(&self) -> bool {
         true
     }
 }

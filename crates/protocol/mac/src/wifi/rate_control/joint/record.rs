@@ -9,12 +9,14 @@ pub(super) const CODES: usize = Code::ALL.len();
 const MEMORY: f64 = 0.975;
 /// The same for each frame of another rate at that signal.
 const FADING: f64 = 0.998;
-/// The share of the frames beyond one code that the next one saves, before anything is known.
-const SAVED: f64 = 0.5;
 /// Frames for which what is presumed counts.
 const PRESUMED: f64 = 1.0;
-/// The share of the frames that stay damaged which the receiver hears, before anything is known.
-const HEARD: f64 = 0.5;
+/// The most that is presumed of the frames beyond one code that the next one saves.
+const SAVED: f64 = 0.5;
+/// Frames of which hope takes what failed for an accident.
+const HOPE: f64 = 2.0;
+/// The share of the frames that nothing answers, before anything is known.
+const MISSED: f64 = 0.02;
 
 /// Frames of one rate by the code that they needed.
 ///
@@ -24,83 +26,111 @@ const HEARD: f64 = 0.5;
 /// of Kaplan and Meier for data that are cut off.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Record {
-    /// Frames that no weaker code would have saved, by code.
+    /// Answered frames that no weaker code would have saved, by code.
     pub(super) tried: [f64; CODES],
     /// Those of them that this code saved or would have.
     pub(super) saved: [f64; CODES],
-    /// Frames, and their bytes.
+    /// Answered frames, and their bytes.
     frames: f64,
     bytes: f64,
-    /// Frames that stayed damaged, and those of them that the receiver reported.
-    failed: f64,
-    heard: f64,
+    /// Frames without and with parity, and those of them that nothing answered.
+    sent: [f64; 2],
+    missed: [f64; 2],
+}
+
+/// The fate of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It arrived, and would have with the code of this number.
+    Needed(usize),
+    /// It stayed damaged.
+    Damaged,
+    /// Nothing answered it.
+    Missed,
+}
+
+/// The shares of frames that arrive with each code, and those that the receiver hears damaged.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Shares {
+    pub(super) whole: [f64; CODES],
+    pub(super) damaged: [f64; CODES],
 }
 
 impl Record {
-    /// Learns that a frame of `len` bytes with the code of number `code` needed that of number
-    /// `needed`, or failed, and whether its receiver reported it.
-    pub(super) fn learn(&mut self, code: usize, needed: Option<usize>, heard: bool, len: f64) {
-        let last = needed.unwrap_or(code);
-        for number in 0..=last {
+    /// Learns the fate of a frame of `len` bytes with the code of number `code`.
+    pub(super) fn learn(&mut self, code: usize, fate: Fate, len: f64) {
+        let coded = usize::from(code > 0);
+        let missed = f64::from(u8::from(fate == Fate::Missed));
+        remember(&mut self.sent[coded], 1.0);
+        remember(&mut self.missed[coded], missed);
+        let needed = match fate {
+            Fate::Needed(number) => Some(number),
+            Fate::Damaged => None,
+            Fate::Missed => return,
+        };
+        for number in 0..=needed.unwrap_or(code) {
             let saved = needed == Some(number);
-            self.tried[number] = MEMORY * self.tried[number] + 1.0;
-            self.saved[number] = MEMORY * self.saved[number] + f64::from(u8::from(saved));
+            remember(&mut self.tried[number], 1.0);
+            remember(&mut self.saved[number], f64::from(u8::from(saved)));
         }
-        self.frames = MEMORY * self.frames + 1.0;
-        self.bytes = MEMORY * self.bytes + len;
-        if needed.is_none() {
-            self.failed = MEMORY * self.failed + 1.0;
-            self.heard = MEMORY * self.heard + f64::from(u8::from(heard));
-        }
+        remember(&mut self.frames, 1.0);
+        remember(&mut self.bytes, len);
     }
 
     /// Gives what is known a little less weight.
     pub(super) fn fade(&mut self) {
-        self.scale(FADING);
+        self.values().for_each(|it| *it *= FADING);
     }
 
-    fn scale(&mut self, by: f64) {
-        self.tried.iter_mut().chain(&mut self.saved).for_each(|it| *it *= by);
-        for it in [&mut self.frames, &mut self.bytes, &mut self.failed, &mut self.heard] {
-            *it *= by;
-        }
+    fn values(&mut self) -> impl Iterator<Item = &mut f64> {
+        let Self { tried, saved, frames, bytes, sent, missed } = self;
+        let sums = [frames, bytes];
+        tried.iter_mut().chain(saved).chain(sent).chain(missed).chain(sums)
     }
 
     /// Adds another record with a weight.
     pub(super) fn add(&mut self, other: &Self, weight: f64) {
         let mut other = *other;
-        other.scale(weight);
-        for (own, other) in self.tried.iter_mut().zip(other.tried) {
-            *own += other;
-        }
-        for (own, other) in self.saved.iter_mut().zip(other.saved) {
-            *own += other;
-        }
-        self.frames += other.frames;
-        self.bytes += other.bytes;
-        self.failed += other.failed;
-        self.heard += other.heard;
+        self.values().zip(other.values()).for_each(|(own, other)| *own += weight * *other);
     }
 
-    /// The share of frames of `len` bytes that arrive with each code, where `presumed` is that of
-    /// the uncoded ones before anything is known; if `hopeful`, as if one more of each arrived.
-    pub(super) fn successes(&self, presumed: f64, len: f64, hopeful: bool) -> [f64; CODES] {
-        let more = f64::from(u8::from(hopeful));
-        // Damage to parts of a frame is independent, about: twice the length has it twice.
+    /// The share of the frames without or with parity that nothing answers.
+    pub(super) fn missed(&self, coded: bool) -> f64 {
+        let share = |at: usize, prior: f64| {
+            (self.missed[at] + PRESUMED * prior) / (self.sent[at] + PRESUMED)
+        };
+        // What is not known of the one is taken to be as with the other.
+        let at = usize::from(coded);
+        share(at, share(1 - at, MISSED))
+    }
+
+    /// The shares of frames of `len` bytes, where `presumed` are those of the answered ones that
+    /// arrive before anything is known; if `hopeful`, the less is known the more of them.
+    pub(super) fn shares(&self, presumed: &[f64; CODES], len: f64, hopeful: bool) -> Shares {
+        // Damage to parts of a frame is independent, about: twice the length has it twice. Whether
+        // the frame is noticed at all does not depend on its length.
         let mean = if self.frames > 0.0 { self.bytes / self.frames } else { len };
         let longer = len / mean.max(1.0);
-        let mut fails = 1.0;
-        core::array::from_fn(|number| {
-            let prior = if number == 0 { presumed } else { SAVED };
-            let saved = self.saved[number] + PRESUMED * prior + more;
-            let tried = self.tried[number] + PRESUMED + more;
-            fails *= 1.0 - saved / tried;
-            (1.0 - fails).max(0.0).powf(longer)
-        })
+        let mut shares = Shares::default();
+        let (mut fails, mut below) = (1.0, 0.0);
+        for (number, presumed) in presumed.iter().enumerate() {
+            // Where frames fail that should not, the signal is not the reason.
+            let most = if number == 0 { 1.0 } else { SAVED };
+            let prior = ((presumed - below) / (1.0 - below).max(1e-9)).clamp(0.0, most);
+            below = *presumed;
+            let tried = self.tried[number];
+            fails *= 1.0 - (self.saved[number] + PRESUMED * prior) / (tried + PRESUMED);
+            let doubted = if hopeful { tried / (tried + HOPE) } else { 1.0 };
+            let noticed = 1.0 - self.missed(number > 0);
+            let whole = (1.0 - fails * doubted).max(0.0).powf(longer);
+            shares.whole[number] = noticed * whole;
+            shares.damaged[number] = noticed * (1.0 - whole);
+        }
+        shares
     }
+}
 
-    /// The share of the frames that stay damaged which the receiver hears.
-    pub(super) fn heard(&self) -> f64 {
-        (self.heard + PRESUMED * HEARD) / (self.failed + PRESUMED)
-    }
+/// Adds to a sum of which what is old weighs less.
+fn remember(sum: &mut f64, value: f64) {
+    *sum = MEMORY * *sum + value;
 }

@@ -1,0 +1,105 @@
+//! The paths, and what may choose rate and code on them.
+
+/// The scenarios of a path that does not move, and of the walk.
+const EDGE: &str = include_str!("../../../../../scenarios/examples/joint-edge.toml");
+const WALK: &str = include_str!("../../../../../scenarios/examples/joint-walk.toml");
+
+/// What the scenarios say of the control, and the path of the first.
+const POLICY: &str = "policy = \"joint\"";
+const LOSS: &str = "path-loss = \"107dB\"";
+
+/// A kind of path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Its loss stays what it is.
+    Constant,
+    /// Its loss stays the same on average.
+    Fading,
+    /// The receiver walks.
+    Walk,
+}
+
+/// A path.
+#[derive(Debug)]
+pub(super) struct Path {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    /// The keys of its air, in place of those of the scenario.
+    air: &'static str,
+}
+
+const fn constant(name: &'static str, air: &'static str) -> Path {
+    Path { name, kind: Kind::Constant, air }
+}
+
+const fn fading(name: &'static str, air: &'static str) -> Path {
+    Path { name, kind: Kind::Fading, air }
+}
+
+/// All paths, from the best to the worst of each kind.
+pub(super) const PATHS: [Path; 12] = [
+    constant("80 dB", "path-loss = \"80dB\""),
+    constant("91 dB", "path-loss = \"91dB\""),
+    constant("93 dB", "path-loss = \"93dB\""),
+    constant("96 dB", "path-loss = \"96dB\""),
+    constant("100 dB", "path-loss = \"100dB\""),
+    constant("103 dB", "path-loss = \"103dB\""),
+    constant("105 dB", "path-loss = \"105dB\""),
+    constant("107 dB, near the edge", "path-loss = \"107dB\""),
+    constant("108.5 dB, at the edge", "path-loss = \"108.5dB\""),
+    fading("90 dB, Rayleigh, 2 Hz", "path-loss = \"90dB\"\nfading = \"rayleigh 2\""),
+    fading("95 dB, Rayleigh, 10 Hz", "path-loss = \"95dB\"\nfading = \"rayleigh 10\""),
+    Path { name: "walk from 5 to 120 m and back", kind: Kind::Walk, air: "" },
+];
+
+/// Those of quick runs.
+pub(super) const QUICK: [usize; 4] = [2, 7, 10, 11];
+
+/// A rate in Mb/s, and symbols of parity in a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pair(pub(super) u32, pub(super) u32);
+
+impl Pair {
+    /// All that 802.11g has.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        let rates = [6, 9, 12, 18, 24, 36, 48, 54];
+        rates.into_iter().flat_map(|rate| [0, 8, 16, 32, 64].map(|parity| Self(rate, parity)))
+    }
+
+    pub(super) fn name(self) -> String {
+        format!("{} Mb/s, {}", self.0, self.1)
+    }
+}
+
+/// What chooses rate and code.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Control {
+    Joint,
+    Minstrel,
+    Fixed(Pair),
+}
+
+impl Path {
+    pub(super) fn moves(&self) -> bool {
+        self.kind == Kind::Walk
+    }
+
+    /// The scenario with a control.
+    pub(super) fn scenario(&self, control: Control) -> String {
+        let text = if self.moves() { WALK.to_owned() } else { EDGE.replace(LOSS, self.air) };
+        match control {
+            Control::Joint => text,
+            Control::Minstrel => {
+                let radio = "[link.radio]\nrate-control = \"minstrel\"";
+                text.replace(POLICY, "").replace("[link.radio]", radio)
+            }
+            Control::Fixed(Pair(rate, 0)) => {
+                text.replace(POLICY, &format!("rate = \"{rate}Mbps\""))
+            }
+            Control::Fixed(Pair(rate, parity)) => {
+                let keys = format!("rate = \"{rate}Mbps\"\npolicy = \"parity-{parity}\"");
+                text.replace(POLICY, &keys)
+            }
+        }
+    }
+}
