@@ -56,7 +56,7 @@ impl Workload {
                 seeds: 2,
                 trials: 1,
                 trial: Duration::from_secs(1),
-                duration: Duration::from_secs(4),
+                duration: Duration::from_secs(3),
                 paths: &paths::QUICK,
                 pairs: vec![Pair(12, 16), Pair(18, 64), Pair(24, 8), Pair(36, 32), Pair(54, 8)],
             },

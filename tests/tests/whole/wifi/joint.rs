@@ -128,7 +128,8 @@ fn an_owner_who_takes_damage_gets_it_in_place_of_repeats() {
     );
     assert_eq!(received(&exact, "marked_damaged"), 0.0);
     assert!(damaged > 10.0 && once < 0.9 * repeated, "{damaged} {once} of {repeated}");
-    assert!(received(&tolerant, "received") >= received(&exact, "received"));
+    // Those whose headers are damaged too are lost to it.
+    assert!(received(&tolerant, "received") > 0.9 * received(&exact, "received"));
     // A damaged copy is the only one.
     assert!(received(&tolerant, "duplicates") < 0.02 * received(&tolerant, "received"));
 }

@@ -53,7 +53,7 @@ pub(super) const PATHS: [Path; 12] = [
 ];
 
 /// Those of quick runs.
-pub(super) const QUICK: [usize; 4] = [2, 7, 10, 11];
+pub(super) const QUICK: [usize; 3] = [2, 7, 10];
 
 /// A rate in Mb/s, and symbols of parity in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
