@@ -2,6 +2,7 @@
 
 mod bianchi;
 mod capture;
+mod combining;
 mod contention;
 mod elf;
 mod equals;
@@ -11,4 +12,5 @@ mod infrastructure;
 mod joint;
 mod ns3;
 mod rate_control;
+mod redundancy;
 mod requests;

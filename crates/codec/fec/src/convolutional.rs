@@ -69,5 +69,54 @@ impl Puncturing {
     }
 }
 
+/// Rate-compatible puncturing: which coded bits each attempt at a block sends.
+///
+/// The first attempt sends what a puncturing lets through, each further one an even share of the
+/// bits that were never sent, and when all were, it begins anew. What a receiver knows of a coded
+/// bit is the sum over all attempts that sent it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Redundancy {
+    first: Puncturing,
+    steps: usize,
+}
+
+impl Redundancy {
+    /// `steps` attempts share what `first` holds back; none if it holds nothing back.
+    #[must_use]
+    pub fn new(first: Puncturing, steps: usize) -> Self {
+        let is_whole = first.0.iter().all(|sent| *sent);
+        Self { first, steps: if is_whole { 0 } else { steps } }
+    }
+
+    /// Tells of each coded bit whether attempt number `attempt` sends it, from 0 on.
+    fn sends(self, attempt: usize) -> impl Iterator<Item = bool> {
+        let part = attempt % (self.steps + 1);
+        let mut held_back = 0;
+        self.first.0.iter().cycle().map(move |sent| {
+            if *sent {
+                return part == 0;
+            }
+            held_back += 1;
+            self.steps > 0 && part == 1 + (held_back - 1) % self.steps
+        })
+    }
+
+    /// Appends the coded bits that attempt number `attempt` sends.
+    pub fn send(self, attempt: usize, coded: &[u8], sent: &mut Vec<u8>) {
+        let all = coded.iter().zip(self.sends(attempt));
+        sent.extend(all.filter(|(_, sends)| *sends).map(|(bit, _)| *bit));
+    }
+
+    /// Adds what was received of attempt number `attempt` to the soft values of all coded bits;
+    /// values that are missing at the end count as not received.
+    pub fn receive(self, attempt: usize, received: &[i8], soft: &mut [i8]) {
+        let places = soft.iter_mut().zip(self.sends(attempt)).filter(|(_, sends)| *sends);
+        places.zip(received).for_each(|((sum, _), value)| {
+            // A decoder takes values from −127 on.
+            *sum = sum.saturating_add(*value).max(-127);
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests;

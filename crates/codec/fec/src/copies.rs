@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use crate::votes::{self, Ballot, Votes};
+
 /// Copies kept at most; the oldest gives way. Nine have a majority for every bit of 1500 bytes
 /// nearly always at a bit error rate of 3e-2.
 const MOST_COPIES: usize = 9;
@@ -13,9 +15,17 @@ const MOST_COPIES: usize = 9;
 const PARTNERS: usize = 2;
 /// The most pieces into which the difference of two copies is cut.
 pub const MOST_PIECES: usize = 8;
+
 /// Damaged copies of the same bytes, all of one length, the oldest first.
 #[derive(Clone, Debug, Default)]
-pub struct Copies(VecDeque<Vec<u8>>);
+pub struct Copies(VecDeque<Kept>);
+
+/// A copy, and how sure each of its bytes is, where that is known.
+#[derive(Clone, Debug)]
+struct Kept {
+    bytes: Vec<u8>,
+    reliability: Option<Vec<u8>>,
+}
 
 impl Copies {
     /// Returns the number of copies kept.
@@ -33,23 +43,28 @@ impl Copies {
     /// Returns the bytes of the copies kept.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.0.iter().map(Vec::len).sum()
+        self.0.iter().map(|copy| copy.bytes.len()).sum()
     }
 
     /// Keeps a copy; copies of another length than the earlier ones are ignored.
     pub fn keep(&mut self, copy: Vec<u8>) {
+        self.keep_as_sure(copy, None);
+    }
+
+    /// As [`keep`](Self::keep), with how sure each byte of it is.
+    pub fn keep_as_sure(&mut self, copy: Vec<u8>, reliability: Option<Vec<u8>>) {
         if !self.is_empty() && !self.fits(&copy) {
             return;
         }
         if self.0.len() == MOST_COPIES {
             self.0.pop_front();
         }
-        self.0.push_back(copy);
+        self.0.push_back(Kept { bytes: copy, reliability });
     }
 
     /// Returns `true` if there are copies of this length.
     fn fits(&self, new: &[u8]) -> bool {
-        self.0.front().is_some_and(|first| first.len() == new.len())
+        self.0.front().is_some_and(|first| first.bytes.len() == new.len())
     }
 
     /// Makes the right bytes from `new` and the copies kept, if `wrong` is zero for them.
@@ -99,7 +114,17 @@ impl Copies {
 
     /// Returns the copies, the newest first.
     pub fn newest_first(&self) -> impl Iterator<Item = &[u8]> {
-        self.0.iter().rev().map(Vec::as_slice)
+        self.0.iter().rev().map(|copy| copy.bytes.as_slice())
+    }
+
+    /// Counts the votes of `new`, with how sure its bytes are, and of the copies kept.
+    #[must_use]
+    pub fn vote(&self, new: &[u8], reliability: Option<&[u8]>) -> Votes {
+        let kept = self.0.iter().rev();
+        let kept =
+            kept.map(|it| Ballot { bytes: &it.bytes, reliability: it.reliability.as_deref() });
+        let all: Vec<_> = [Ballot { bytes: new, reliability }].into_iter().chain(kept).collect();
+        votes::count(&all)
     }
 }
 

@@ -5,7 +5,7 @@
 //! [`ConvolutionalCode`], [`Puncturing`], [`SymbolInterleaver`] and [`Viterbi`] are the chain of
 //! 802.11a/g; [`tch_f96`] is that of GSM's data channel at 9.6 kb/s. [`PacketEncoder`] and
 //! [`PacketDecoder`] code across packets: in blocks, or in a sliding window. [`copies`] makes the
-//! right bytes of damaged copies of them.
+//! right bytes of damaged copies of them, [`votes`] by how sure each byte is.
 //!
 //! ```
 //! use windfall_fec::ReedSolomon;
@@ -31,8 +31,9 @@ mod packets;
 mod reed_solomon;
 pub mod tch_f96;
 mod viterbi;
+pub mod votes;
 
-pub use convolutional::{ConvolutionalCode, Puncturing};
+pub use convolutional::{ConvolutionalCode, Puncturing, Redundancy};
 pub use field::{Field, FieldError};
 pub use interleaver::SymbolInterleaver;
 pub use lanes::Instructions;

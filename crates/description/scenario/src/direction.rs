@@ -244,8 +244,8 @@ settings! {
         }
         /// Make whole packets from damaged copies where frames are retransmitted
         "combine" combine: bool {
-            value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Wire),
-            detail: "[link.md](../link.md#combining-copies) says how.",
+            value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Sender),
+            detail: "On wifi beside a policy. [link.md](../link.md#combining-copies) says how.",
         }
         /// Send parity of packets that arrived damaged in place of other copies of them
         "increments" increments: bool {

@@ -452,17 +452,22 @@ impl Radio {
         *count += 1;
         let (number, stream) = (*count - 1, || stream.at(*count));
         let sent = transmission.sent;
+        let mut sure = None;
         let fate = match self.config.errors {
             Errors::Formula => judge::by_formula(sent, &reception, noise, &mut stream()),
             Errors::Pattern if judge::is_flawless(&self.flawless, sent, &reception, noise) => {
                 FrameFate::Intact
             }
             Errors::Pattern => {
-                let samplers = &mut self.samplers;
-                judge::by_pattern(samplers, sent, &reception, noise, is_for, &mut stream())
+                let (samplers, stream) = (&mut self.samplers, &mut stream());
+                let fate = judge::by_pattern(samplers, sent, &reception, noise, is_for, stream);
+                if self.config.reliability && is_for {
+                    sure = judge::reliability(samplers, (sent, &fate), &reception, noise, stream);
+                }
+                fate
             }
         };
-        let due = transmission.due(&reception, &fate, strength);
+        let due = transmission.due(&reception, (&fate, sure), strength);
         if matches!(due, Input::Frame(..)) {
             self.resting.awaken(port);
         }

@@ -2,6 +2,8 @@
 
 use core::ops::Range;
 
+use bytes::Bytes;
+
 /// The verdict of a check over some bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Check {
@@ -30,6 +32,11 @@ pub struct Damage {
     pub corrected: u32,
     /// Payload bytes that may be wrong, in order; empty while [`Check::Bad`] means "anywhere".
     pub suspect: Vec<Range<u32>>,
+    /// The reliability of each byte of the frame as it arrived, from its header to its trailer: the
+    /// logarithm of the odds that the byte is right, as the radio sees them, in eighths, at most
+    /// 255. Unset where the radio does not know, where the frame check held, and above the link,
+    /// which takes it off the frames that it passes up.
+    pub reliability: Option<Bytes>,
 }
 
 impl Damage {
@@ -41,6 +48,7 @@ impl Damage {
         lost_before: 0,
         corrected: 0,
         suspect: Vec::new(),
+        reliability: None,
     };
 
     /// Returns `true` if any layer found an error that is not corrected.

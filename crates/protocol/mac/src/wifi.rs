@@ -16,6 +16,7 @@ mod access;
 mod assembly;
 mod bss;
 mod coding;
+mod combine;
 mod config;
 mod contention;
 mod event;
@@ -44,6 +45,7 @@ pub use rate_control::{RateControl, RateControlKind};
 use access::Access;
 use assembly::Assembly;
 use bss::{Bss, Order};
+use combine::CopyStore;
 use job::Job;
 use radio::{Airtime, Radio};
 use rate_control::Rates;
@@ -130,6 +132,8 @@ pub struct Dcf {
     owed: Option<(Instant, Response)>,
     sequence: u16,
     assembly: Assembly,
+    /// Damaged frames, where they are combined.
+    copies: CopyStore,
     /// Its part in an infrastructure network.
     bss: Option<Box<Bss>>,
     /// Since when the radio is on; `None` while the station dozes.
@@ -161,6 +165,7 @@ impl Dcf {
             owed: None,
             sequence: first,
             assembly: Assembly::default(),
+            copies: CopyStore::default(),
             bss: Bss::new(&config, &draw).map(Box::new),
             awake_since: Some(Instant::START),
             source_is_empty: false,

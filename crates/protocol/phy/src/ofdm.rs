@@ -5,6 +5,7 @@
 //! channel estimation and the transform between time and carriers are ideal. Bits are bytes of
 //! value 0 or 1 in the order of transmission, which is least significant first within a byte.
 
+mod attempts;
 mod constellation;
 mod effective;
 mod field;
@@ -14,6 +15,7 @@ use windfall_base::Stream;
 use windfall_fec::{ConvolutionalCode, Puncturing, SymbolInterleaver, Viterbi};
 use windfall_wire_link::ieee80211::PhyRate;
 
+pub use attempts::{BlockDelivery, Repetition};
 pub use constellation::Constellation;
 pub use effective::{Gains, effective_ratio, mapped, offsets};
 pub use field::{data_field, psdu_of, signal_field};

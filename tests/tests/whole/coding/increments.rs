@@ -9,7 +9,10 @@ use std::thread;
 
 use windfall_base::{Seed, Stream};
 use windfall_network::ElementId;
+use windfall_report::Estimate;
 use windfall_tests::run::{UPLINK, pair, run};
+
+use windfall_wire_link::pipe::{INCREMENT_LEN, NUMBERED_LEN};
 
 use super::document::{FULL, hold_table};
 
@@ -50,6 +53,8 @@ const BEYOND_PARITY: [&str; 2] = ["bit-gemodel = \"5e-5 1e-4 0.5 0\"", "loss = 0
 struct Effort {
     /// Bytes on the air in both directions for each byte that was delivered; infinite if none was.
     bytes: f64,
+    /// Those of them that the sender sent.
+    sent: f64,
     /// Frames with the packet or its parity for each packet that was delivered.
     attempts: f64,
     /// The share of the frames that repeat a packet.
@@ -65,31 +70,40 @@ fn effort(channel: &str, scheme: &str, seed: u64) -> Effort {
     let ledger = outcome.ledger(UPLINK);
     Effort {
         bytes: (busy[0] + busy[1]) * RATE / 8.0 / ledger.delivered_bytes as f64,
+        sent: busy[0] * RATE / 8.0 / ledger.delivered_bytes as f64,
         attempts: ledger.frames as f64 / ledger.delivered as f64,
         again: ledger.retransmissions as f64 / ledger.frames as f64,
     }
 }
 
-/// The mean efforts of all schemes.
-fn cell(channel: &str, seeds: u64) -> [Effort; SCHEMES.len()] {
-    let mean = |scheme| {
+/// The mean efforts of all schemes, and the mean ratio of the bytes of the last to the first.
+type Cell = ([Effort; SCHEMES.len()], Estimate);
+
+fn cell(channel: &str, seeds: u64) -> Cell {
+    let all = |scheme| -> Vec<Effort> {
         let seed = |n| Stream::new(Seed(n), channel).bits();
-        let all: Vec<Effort> = (0..seeds).map(|n| effort(channel, scheme, seed(n))).collect();
+        (0..seeds).map(|n| effort(channel, scheme, seed(n))).collect()
+    };
+    let runs = thread::scope(|scope| {
+        let runs = SCHEMES.map(|scheme| scope.spawn(move || all(scheme)));
+        runs.map(|run| run.join().expect("a run that ends"))
+    });
+    let ratios = runs[3].iter().zip(&runs[0]).map(|(both, copies)| both.bytes / copies.bytes);
+    let of_copies = Estimate::mean(&ratios.collect::<Vec<_>>());
+    let mean = |all: Vec<Effort>| {
         let mean = |of: fn(&Effort) -> f64| all.iter().map(of).sum::<f64>() / seeds as f64;
         Effort {
             bytes: mean(|it| it.bytes),
+            sent: mean(|it| it.sent),
             attempts: mean(|it| it.attempts),
             again: mean(|it| it.again),
         }
     };
-    thread::scope(|scope| {
-        let runs = SCHEMES.map(|scheme| scope.spawn(move || mean(scheme)));
-        runs.map(|run| run.join().expect("a run that ends"))
-    })
+    (runs.map(mean), of_copies)
 }
 
 /// Fails where parity costs more bytes than copies, or saves too little of many copies.
-fn hold(channel: &str, [copies, combined, parity, both]: [Effort; SCHEMES.len()]) {
+fn hold(channel: &str, ([copies, combined, parity, both], _): Cell) {
     println!("{channel}: {copies:?} {combined:?} {parity:?} {both:?}");
     assert!(parity.bytes <= copies.bytes * 1.005, "{channel}: {parity:?} of {copies:?}");
     // Frames that were lost, or of which bursts leave random bits, need copies in any case.
@@ -116,11 +130,11 @@ fn parity_in_place_of_copies_never_costs_bytes_and_saves_a_third_where_a_third_f
 /// Runs all channels and compares the document with them.
 fn whole() {
     let mut table = String::from(
-        "| channel | frames that repeat | copies | combined | increments | both |\n\
-         |---|---|---|---|---|---|\n",
+        "| channel | frames that repeat | copies | combined | increments | both | of copies |\n\
+         |---|---|---|---|---|---|---|\n",
     );
     let cells = CHANNELS.map(|(channel, _)| (channel, cell(channel, 10)));
-    for (channel, cell) in &cells {
+    for (channel, (cell, of_copies)) in &cells {
         let name = channel.replace('"', "").replace('\n', ", ");
         let share = match cell[0].again {
             again if again.is_finite() && cell[0].bytes.is_finite() => {
@@ -137,8 +151,79 @@ fn whole() {
             };
             let _ = write!(table, " {}, {} |", text(*bytes), text(*attempts));
         }
-        table.push('\n');
+        let Estimate { value, low, high, .. } = of_copies;
+        let _ = if cell[0].bytes.is_finite() {
+            writeln!(table, " {value:.2} ({low:.2} to {high:.2}) |")
+        } else {
+            writeln!(table, " – |")
+        };
     }
     hold_table(BEGIN, END, &table);
     cells.into_iter().for_each(|(channel, cell)| hold(channel, cell));
+}
+
+/// Bytes of packets: those of the spray with the headers of IP and UDP.
+const PACKET: usize = 1500;
+/// Bytes of a frame around a packet, and around parity.
+const AROUND: [usize; 2] = [NUMBERED_LEN + 4, INCREMENT_LEN + 4];
+/// Data symbols of a block at most, and parity symbols after each increment.
+const DATA: usize = 127;
+const LEVELS: [usize; 5] = [8, 16, 32, 64, 128];
+
+/// An independent model: bytes on the air for each packet byte that arrives, at a bit error rate,
+/// where a packet that failed begins with parity level `first`. Nothing is decoded: wrong symbols
+/// are counted, and a block of which *w* symbols are wrong and *e* unknown is right once it has
+/// 2 *w* + *e* parity symbols.
+fn modelled(ber: f64, first: usize, stream: &mut Stream) -> f64 {
+    const PACKETS: u32 = 3000;
+    let symbol = 1.0 - (1.0 - ber).powi(8);
+    let blocks = (PACKET + 4).div_ceil(DATA);
+    let mut sent = 0;
+    for _ in 0..PACKETS {
+        let mut hits = vec![0; blocks];
+        // The air leaves header and trailer alone.
+        sent += PACKET + AROUND[0];
+        (0..PACKET).for_each(|at| hits[at % blocks] += usize::from(stream.unit() < symbol));
+        if hits.iter().all(|hits| *hits == 0) {
+            continue;
+        }
+        let mut before = 0;
+        for level in &LEVELS[first..] {
+            sent += blocks * (level - before) + AROUND[1];
+            for hits in &mut hits {
+                *hits += (before..*level).filter(|_| stream.unit() < symbol).count();
+            }
+            before = *level;
+            // Of the check, which is not sent, four blocks lack a symbol.
+            let needs = |(block, hits): (usize, &usize)| {
+                let unknown = (PACKET..PACKET + 4).filter(|at| at % blocks == block).count();
+                2 * hits + unknown
+            };
+            if hits.iter().enumerate().map(needs).max().unwrap_or(0) <= *level {
+                break;
+            }
+        }
+    }
+    sent as f64 / f64::from(PACKETS) / PACKET as f64
+}
+
+#[test]
+fn bytes_on_the_air_agree_with_an_independent_model() {
+    for ber in [1e-5_f64, 1e-4, 1e-3, 1e-2] {
+        let channel = format!("ber = {ber:e}");
+        let seed = Stream::new(Seed(7), &channel).bits();
+        // Copies alone: each arrives with the chance that none of its bits is wrong.
+        if ber <= 1e-4 {
+            let expected = (1.0 - ber).powi(-8 * PACKET as i32);
+            let copies = effort(&channel, "", seed).attempts;
+            assert!((copies / expected - 1.0).abs() < 0.08, "{channel}: {copies}, not {expected}");
+        }
+        let mut stream = Stream::new(Seed(8), &channel);
+        let best = (0..LEVELS.len()).map(|first| modelled(ber, first, &mut stream));
+        let best = best.fold(f64::INFINITY, f64::min);
+        let found = effort(&channel, "increments = true", seed).sent;
+        println!("{channel}: {found:.3}, modelled {best:.3}");
+        // The sender learns where to begin, and now and then tries a copy.
+        assert!((0.97..1.06).contains(&(found / best)), "{channel}: {found}, modelled {best}");
+    }
 }

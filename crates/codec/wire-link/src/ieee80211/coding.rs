@@ -94,8 +94,11 @@ impl Code {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The symbols that were corrected in the worst block; `None` if the frame stayed damaged, so
-    /// that this is no acknowledgement.
+    /// that this is no acknowledgement unless it is `combined`.
     pub corrected: Option<u8>,
+    /// The frame stayed damaged by itself, and was made whole with earlier copies of it: this is
+    /// an acknowledgement.
+    pub combined: bool,
     /// The strength of the signal in dBm.
     pub signal: i8,
 }
@@ -103,12 +106,15 @@ pub struct Report {
 impl Report {
     /// The number in place of the symbols of a frame that stayed damaged.
     const FAILED: u8 = 0xff;
+    /// The number in place of the symbols of a frame that was made of several copies.
+    const COMBINED: u8 = 0xfe;
 
     /// The two bytes of the report.
     #[must_use]
     pub const fn encode(self) -> [u8; REPORT_LEN] {
         let corrected = match self.corrected {
             Some(corrected) => corrected,
+            None if self.combined => Self::COMBINED,
             None => Self::FAILED,
         };
         [corrected, self.signal as u8]
@@ -117,8 +123,15 @@ impl Report {
     /// Reads the report of two bytes. Any bytes are one.
     #[must_use]
     pub fn parse([corrected, signal]: [u8; REPORT_LEN]) -> Self {
-        let corrected = Some(corrected).filter(|it| *it != Self::FAILED);
-        Self { corrected, signal: signal as i8 }
+        let combined = corrected == Self::COMBINED;
+        let corrected = Some(corrected).filter(|it| *it < Self::COMBINED);
+        Self { corrected, combined, signal: signal as i8 }
+    }
+
+    /// Returns `true` if the receiver has the frame.
+    #[must_use]
+    pub const fn is_acknowledgement(self) -> bool {
+        self.corrected.is_some() || self.combined
     }
 }
 
@@ -166,8 +179,11 @@ mod tests {
     #[test]
     fn reports_read_back_and_any_two_bytes_are_one() {
         for (corrected, signal) in [(Some(0), -95), (Some(32), 20), (None, -128)] {
-            let report = Report { corrected, signal };
-            assert_eq!(Report::parse(report.encode()), report);
+            for combined in [false, corrected.is_none()] {
+                let report = Report { corrected, combined, signal };
+                assert_eq!(Report::parse(report.encode()), report);
+                assert_eq!(report.is_acknowledgement(), corrected.is_some() || combined);
+            }
         }
         for byte in 0..=255 {
             assert_eq!(Report::parse([byte, byte]).encode(), [byte, byte]);

@@ -96,7 +96,6 @@ fn station(
     others: &Direction,
 ) -> Result<wifi::Config, Fault> {
     let radio = &link.radio;
-    let at = link.stations.span();
     let mut mac = wifi::Config::new(address(place), phy);
     if let Some(rate) = &own.rate {
         mac.rate = phy_rate(*rate.get_ref(), phy, rate.span())?;
@@ -126,9 +125,10 @@ fn station(
     mac.backoff = radio.backoff.value().unwrap_or_default();
     mac.eifs = radio.eifs.value().unwrap_or_default();
     mac.wep = radio.wep.value().unwrap_or(false);
+    mac.combine = others.combine.value().unwrap_or(false);
     mac.accept_damaged = takes_damaged(others);
     mac.observe_radio = radio.observe.value().unwrap_or(false);
-    let mut span = at;
+    let mut span = link.stations.span();
     for (own, said) in [
         (&mut mac.rts_threshold, &radio.rts_threshold),
         (&mut mac.fragment_threshold, &radio.fragment_threshold),
@@ -225,6 +225,7 @@ fn medium(link: &Link, phy: Phy, stations: &[&Station]) -> Result<RadioConfig, F
     config.fading = radio.fading.value().map_or(Fading::None, |word| word.0);
     config.delay_spread = delay_spread(radio)?;
     config.distortion = radio.distortion.value();
+    config.reliability = [true, false].iter().any(|up| link.direction(*up).combine.is_some());
     config.errors = radio.errors.value().unwrap_or_default();
     config.thresholds.capture = radio.capture.value();
     if let Some(sinr) = radio.preamble_sinr.value() {

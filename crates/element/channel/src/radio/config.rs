@@ -36,6 +36,8 @@ pub struct RadioConfig {
     /// The distortion of senders and receivers, over the signal, in decibels: −25 is the most that
     /// 802.11 allows at 54 Mb/s (17.3.9.7.4). Nothing if `None`.
     pub distortion: Option<f64>,
+    /// Receivers tell how sure they are of each byte of a damaged frame; by patterns alone.
+    pub reliability: bool,
 }
 
 /// One station of a radio medium.
@@ -142,6 +144,7 @@ impl RadioConfig {
             thresholds: Thresholds::default(),
             errors: Errors::default(),
             distortion: None,
+            reliability: false,
         }
     }
 }

@@ -2,10 +2,12 @@
 
 use core::ops::Range;
 
+use bytes::Bytes;
 use windfall_base::{Duration, Instant, Preamble, Stream};
 use windfall_phy::event::{Sampler, Tables};
 use windfall_phy::formula;
 use windfall_phy::ofdm::{Gains, effective_ratio};
+use windfall_phy::soft::Odds;
 use windfall_wire_link::ieee80211::PhyRate;
 
 use super::config::Errors;
@@ -277,22 +279,53 @@ fn strike(
     stream: &mut Stream,
     hit: impl FnMut(u32, &[u16]) -> bool,
 ) {
-    let (rate, begin, end, bits) = field;
+    let (rate, .., bits) = field;
     let sampler = &mut samplers[rate as usize];
-    let sinr = |interference| noise.sinr(rate, reception.power, interference);
     if let [(_, interference)] = reception.interference[..] {
-        return sampler.strike_events([(bits as u32, sinr(interference))], stream, hit);
+        let sinr = noise.sinr(rate, reception.power, interference);
+        return sampler.strike_events([(bits as u32, sinr)], stream, hit);
     }
+    sampler.strike_events(stretches(field, reception, noise), stream, hit);
+}
+
+/// Draws the reliability of each byte of a damaged frame: of the frame as a whole its receiver
+/// knows what share of the bytes is wrong, and where only as far as chance tells it.
+pub(super) fn reliability(
+    samplers: &mut Samplers,
+    (sent, fate): (Sent, &FrameFate),
+    reception: &Reception,
+    noise: Noise<'_>,
+    stream: &mut Stream,
+) -> Option<Bytes> {
+    let FrameFate::Damaged { inverted, .. } = fate else { return None };
+    let sampler = &mut samplers[sent.rate as usize];
+    let odds = Odds::of(sampler.wrong_bytes(stretches(sent.payload, reception, noise)));
+    let mut wrong = inverted.iter().map(|bit| *bit as usize / 8).peekable();
+    let mut of_byte = |byte| {
+        let is_wrong = wrong.peek() == Some(&byte);
+        while wrong.next_if_eq(&byte).is_some() {}
+        odds.reliability(is_wrong, stream)
+    };
+    Some((0..sent.bytes).map(&mut of_byte).collect())
+}
+
+/// The bits of the pieces of a field, and the ratio of signal to all that disturbs it in each.
+fn stretches(
+    field: Field,
+    reception: &Reception,
+    noise: Noise<'_>,
+) -> impl Iterator<Item = (u32, f64)> {
+    let (rate, begin, end, bits) = field;
+    let power = reception.power;
     let (begin, end) = (reception.began + begin, reception.began + end);
     let length = (end - begin).as_secs_f64();
     let mut before = 0;
-    let stretches = pieces(reception, begin, end).map(|(_, to, interference)| {
+    pieces(reception, begin, end).map(move |(_, to, interference)| {
         let until = ((to - begin).as_secs_f64() / length * bits).round() as u32;
         let count = until - before;
         before = until;
-        (count, sinr(interference))
-    });
-    sampler.strike_events(stretches, stream, hit);
+        (count, noise.sinr(rate, power, interference))
+    })
 }
 
 /// The pieces of constant interference from `begin` to `end`: from, to, milliwatts.

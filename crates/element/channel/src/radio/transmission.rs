@@ -1,5 +1,6 @@
 //! A signal on its way: how strong it is where, whom it is for, and what its receivers are told.
 
+use bytes::Bytes;
 use windfall_base::{Dbm, Failure, Frame, Input, Overheard, Port, Rate, RxVector};
 use windfall_wire_link::ieee80211::MacAddress;
 
@@ -30,7 +31,7 @@ impl Transmission {
     pub(super) fn due(
         &mut self,
         reception: &Reception,
-        fate: &FrameFate,
+        (fate, sure): (&FrameFate, Option<Bytes>),
         strength: Option<Dbm>,
     ) -> Input {
         match fate {
@@ -39,6 +40,9 @@ impl Transmission {
                 let frame = &mut self.frame;
                 let mut frame = if self.is_sole { core::mem::take(frame) } else { frame.clone() };
                 fate.apply(&mut frame);
+                if sure.is_some() {
+                    frame.damage.reliability = sure;
+                }
                 let vector = RxVector { began: reception.began, rate: Some(self.rate()), strength };
                 Input::Frame(frame, vector)
             }

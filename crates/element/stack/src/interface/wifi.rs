@@ -272,6 +272,7 @@ fn take_down(event: DcfEvent, account: &mut InterfaceAccount) {
             account.arrived();
             account.dropped(tag, kept, reason, len);
         }
+        DcfEvent::Combined { tag, copies } => account.link(LinkEvent::Combined { tag, copies }),
         DcfEvent::RequestFailed => account.event(InterfaceEvent::RtsFailed),
         DcfEvent::Control { sent: true, .. } => account.counters.control_sent += 1,
         DcfEvent::Control { sent: false, .. } => account.counters.control_received += 1,

@@ -204,7 +204,15 @@ impl Begun {
             if suspect.is_empty() && check != Check::Bad { Check::Good } else { Check::Bad };
         let mut packet = Frame { tag, ..Frame::packet(stream) };
         let header = Check::Good;
-        packet.damage = Damage { frame, header, missing: 0, lost_before: 0, corrected, suspect };
+        packet.damage = Damage {
+            frame,
+            header,
+            missing: 0,
+            lost_before: 0,
+            corrected,
+            suspect,
+            reliability: None,
+        };
         packet
     }
 }

@@ -53,7 +53,7 @@ impl FromStr for RadioPolicy {
 }
 
 /// The Reed–Solomon code of the blocks; `None` where there is no parity.
-fn blocks_code(code: Code) -> Option<&'static ReedSolomon> {
+pub(super) fn blocks_code(code: Code) -> Option<&'static ReedSolomon> {
     // The tables of a code are pure functions of its parity, so all stations can share them.
     static CODES: [OnceLock<Option<ReedSolomon>>; 5] = [const { OnceLock::new() }; 5];
     CODES[code.index()].get_or_init(|| ReedSolomon::new(code.parity()).ok()).as_ref()
@@ -66,25 +66,41 @@ pub(super) fn append(frame: &mut Frame, code: Code) {
         let [header, head, body, _] = frame.slices();
         let check = frame_check(&[header, head, body]);
         let data = [header, head, body, &check].concat();
-        let blocks = data.len().div_ceil(255 - code.parity());
         tail.extend(check);
-        let from = tail.len();
-        tail.resize(from + blocks * code.parity(), 0);
-        let mut block = Vec::with_capacity(255);
-        for number in 0..blocks {
-            block.clear();
-            block.extend(data.iter().skip(number).step_by(blocks));
-            let data_len = block.len();
-            block.resize(data_len + code.parity(), 0);
-            // The length is legal: at most 255, of which the data are one at least.
-            let _ = rs.encode(&mut block);
-            for (place, byte) in block[data_len..].iter().enumerate() {
-                tail[from + place * blocks + number] = *byte;
-            }
-        }
+        tail.extend(parity_of(rs, &data));
     }
     tail.extend(code.marks());
     frame.payload = Payload::new(frame.payload.to_bytes(), tail.into());
+}
+
+/// The parity of all blocks of `data`, symbol by symbol of all in turn.
+pub(super) fn parity_of(rs: &ReedSolomon, data: &[u8]) -> Vec<u8> {
+    let blocks = data.len().div_ceil(255 - rs.parity());
+    let mut parity = vec![0; blocks * rs.parity()];
+    let mut block = Vec::with_capacity(255);
+    for number in 0..blocks {
+        block.clear();
+        block.extend(data.iter().skip(number).step_by(blocks));
+        let data_len = block.len();
+        block.resize(data_len + rs.parity(), 0);
+        // The length is legal: at most 255, of which the data are one at least.
+        let _ = rs.encode(&mut block);
+        for (place, byte) in block[data_len..].iter().enumerate() {
+            parity[place * blocks + number] = *byte;
+        }
+    }
+    parity
+}
+
+/// The places of the symbols of block `number` of `blocks`, in `all` bytes of which the first
+/// `data` are no parity.
+pub(super) fn places(
+    number: usize,
+    blocks: usize,
+    data: usize,
+    all: usize,
+) -> impl Iterator<Item = usize> + Clone {
+    (number..data).step_by(blocks).chain((data + number..all).step_by(blocks))
 }
 
 /// Corrects a frame whose frame check failed; returns the symbols corrected in its worst block, or
@@ -97,18 +113,24 @@ pub(super) fn repair(frame: &mut Frame) -> Option<u8> {
     let bytes = [header, head, body].concat();
     let marked = Code::marked(&bytes);
     let others = Code::ALL.into_iter().filter(|code| Some(*code) != marked);
-    let (mut fixed, worst) =
-        marked.into_iter().chain(others).find_map(|code| correct(&bytes, code))?;
+    let (fixed, worst) = marked.into_iter().chain(others).find_map(|code| correct(&bytes, code))?;
+    put_right(frame, fixed);
+    Some(worst)
+}
+
+/// Puts corrected bytes in place of those of a frame, with a frame check that holds.
+pub(super) fn put_right(frame: &mut Frame, mut fixed: Vec<u8>) {
+    let [header, head, body, _] = frame.slices();
+    let received = header.iter().chain(head).chain(body);
+    let changed = fixed.iter().zip(received).filter(|(new, old)| new != old).count();
     let split = frame.header.len();
     frame.trailer.clear();
     frame.trailer.extend(frame_check(&[&fixed]));
-    let changed = fixed.iter().zip(&bytes).filter(|(new, old)| new != old).count();
     frame.damage.corrected = changed as u32;
     let payload = fixed.split_off(split);
     frame.header.clear();
     frame.header.extend(fixed);
     frame.payload = payload.into();
-    Some(worst)
 }
 
 /// The frame without the damage that a code corrects, and the symbols corrected in its worst block.
@@ -121,7 +143,7 @@ fn correct(bytes: &[u8], code: Code) -> Option<(Vec<u8>, u8)> {
     let mut worst = 0;
     let mut block = Vec::with_capacity(255);
     for number in 0..blocks {
-        let places = (number..data).step_by(blocks).chain((data + number..all).step_by(blocks));
+        let places = places(number, blocks, data, all);
         block.clear();
         block.extend(places.clone().map(|place| fixed[place]));
         worst = rs.decode(&mut block, &[]).ok()?.errors.max(worst);

@@ -112,6 +112,8 @@ pub struct Config {
     /// Data frames for one station are coded, with this code where the rate control chooses none,
     /// and acknowledgements report what was corrected. All stations of a network say the same.
     pub coding: Option<Code>,
+    /// Keep frames that stay damaged, and make whole ones of several copies; of coded frames.
+    pub combine: bool,
     /// The rates that every station understands; responses and group frames use them.
     pub basic_rates: Vec<PhyRate>,
     /// The form of the preamble at the rates that have two.
@@ -150,6 +152,7 @@ impl Config {
             rate: phy.highest_rate(),
             rate_control: RateControlKind::default(),
             coding: None,
+            combine: false,
             basic_rates: phy.basic_rates().to_vec(),
             preamble: Preamble::Long,
             rts_threshold: NO_THRESHOLD,
@@ -298,6 +301,9 @@ impl Config {
         if self.wep && self.coding.is_some() {
             return Err(ConfigError::CodedWep);
         }
+        if self.combine && self.coding.is_none() {
+            return Err(ConfigError::UncodedCopies);
+        }
         Ok(())
     }
 }
@@ -327,4 +333,10 @@ pub enum ConfigError {
     /// Coded frames have no place for the bytes of WEP.
     #[error("frames with wep are not coded: remove wep or policy")]
     CodedWep,
+    /// Only coded frames are reported and combined.
+    #[error(
+        "combine changes nothing on a wifi link without a policy, by which frames are coded: add \
+         policy = \"parity-16\", or remove it"
+    )]
+    UncodedCopies,
 }

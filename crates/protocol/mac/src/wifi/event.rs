@@ -34,6 +34,13 @@ pub enum DcfEvent {
         /// Bytes of the packet.
         len: usize,
     },
+    /// A packet was made of damaged copies of its frame.
+    Combined {
+        /// The tag of the packet.
+        tag: Option<Tag>,
+        /// Copies that have come, all of them damaged.
+        copies: u32,
+    },
     /// A packet of another station, or one copy of it, was discarded on arrival.
     Discarded {
         /// The tag of the packet.

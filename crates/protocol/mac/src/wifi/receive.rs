@@ -1,5 +1,6 @@
 //! The half of an exchange that receives: whose frame it is, whether it is whole, what it asks.
 
+use bytes::Bytes;
 use windfall_base::{
     Check, DropReason, Duration, Failure, Frame, Instant, Overheard, RxVector, Tag,
 };
@@ -19,13 +20,15 @@ use super::{Dcf, Packet};
 impl Dcf {
     /// A frame has arrived, whole or damaged, for this station or for another.
     pub(super) fn handle_frame(&mut self, now: Instant, frame: &mut Frame, vector: &RxVector) {
+        let reliability =
+            if frame.parts.is_some() { frame.damage.reliability.take() } else { None };
         let mut good = has_good_check(frame);
-        let mut corrected = 0;
+        let mut found = Found { corrected: Some(0), combined: false };
         if !good
             && self.config.coding.is_some()
-            && let Some(worst) = coding::repair(frame)
+            && let Some(made) = self.put_right(frame, reliability.as_ref())
         {
-            (good, corrected) = (true, worst);
+            (good, found) = (true, made);
         }
         self.access.reception(self.keeps_usual_gap(good));
         let header = match Header::parse(&frame.header) {
@@ -37,7 +40,7 @@ impl Dcf {
             self.radio.reception(now, State::Receive);
             self.events.push_back(DcfEvent::Control { sent: false, len: frame.len() });
             return match self.report_in(&header, frame) {
-                Some(report) if report.corrected.is_none() => {
+                Some(report) if !report.is_acknowledgement() => {
                     self.attempt_failed_with(now, Some(report));
                 }
                 report => self.answered(now, report),
@@ -59,7 +62,8 @@ impl Dcf {
         match header.kind {
             Kind::Data => {
                 if ours {
-                    self.owe(now, Kind::Ack, &header, (vector, Some(corrected)));
+                    self.owe(now, Kind::Ack, &header, (vector, found));
+                    self.copies.forget(header.transmitter);
                 }
                 frame.damage.frame = Check::Good;
                 frame.damage.lost_before = self.assembly.lost_before(&header);
@@ -67,12 +71,12 @@ impl Dcf {
             }
             Kind::Rts if ours && !self.access.is_reserved(now) => {
                 self.events.push_back(DcfEvent::Control { sent: false, len: frame.len() });
-                self.owe(now, Kind::Cts, &header, (vector, None));
+                self.owe(now, Kind::Cts, &header, (vector, found));
             }
             kind => {
                 let own = kind.is_management() || matches!(kind, Kind::Null | Kind::PsPoll);
                 if ours && own {
-                    self.owe(now, Kind::Ack, &header, (vector, Some(0)));
+                    self.owe(now, Kind::Ack, &header, (vector, found));
                 }
                 self.events.push_back(DcfEvent::Control { sent: false, len: frame.len() });
                 // A PS-Poll bears no number by which to know it again.
@@ -155,14 +159,29 @@ impl Dcf {
         bytes.try_into().ok().map(Report::parse)
     }
 
-    /// Promises an answer a SIFS after `header`, which came for this station alone; `corrected` is
-    /// the number of symbols in its worst block, or `None` if it stayed damaged.
+    /// Puts a damaged frame right by its code, or with earlier copies of it.
+    fn put_right(&mut self, frame: &mut Frame, sure: Option<&Bytes>) -> Option<Found> {
+        if let Some(worst) = coding::repair(frame) {
+            return Some(Found { corrected: Some(worst), combined: false });
+        }
+        let header = Header::parse(&frame.header).ok()?;
+        let is_ours = header.receiver == self.config.address && header.kind == Kind::Data;
+        if !(self.config.combine && is_ours) {
+            return None;
+        }
+        let copies = self.copies.take((frame, sure), &header, self.config.coding)?;
+        self.events.push_back(DcfEvent::Combined { tag: frame.tag, copies });
+        Some(Found { corrected: None, combined: true })
+    }
+
+    /// Promises an answer a SIFS after `header`, which came for this station alone and of which
+    /// this was found.
     fn owe(
         &mut self,
         now: Instant,
         kind: Kind,
         header: &Header,
-        (vector, corrected): (&RxVector, Option<u8>),
+        (vector, found): (&RxVector, Found),
     ) {
         let asked = self.rate_of(vector);
         let rate = match kind {
@@ -175,7 +194,7 @@ impl Dcf {
         let spent = sifs + self.duration_of(rate, len);
         let reserves = Duration::from_micros(u64::from(header.duration)).saturating_sub(spent);
         let signal = vector.strength.map_or(0.0, |strength| strength.0) as i8;
-        let report = has_report.then_some(Report { corrected, signal });
+        let report = has_report.then_some(found.report(signal));
         let response = Response { kind, to: header.transmitter, reserves, rate, report };
         self.owed = Some((now + sifs, response));
     }
@@ -240,7 +259,7 @@ impl Dcf {
         if ours && header.kind == Kind::Data && self.config.coding.is_some() {
             // Its sender learns that it was heard; how long the medium is wanted, nothing tells.
             let header = Header { duration: 0, ..*header };
-            self.owe(now, Kind::Ack, &header, (vector, None));
+            self.owe(now, Kind::Ack, &header, (vector, Found::default()));
         }
         if !(self.config.accept_damaged && ours && whole) {
             return self.refuse(now, frame, DropReason::FrameCheck);
@@ -282,6 +301,21 @@ impl Dcf {
 
     fn discard(&mut self, tag: Option<Tag>, kept: bool, reason: DropReason, len: usize) {
         self.events.push_back(DcfEvent::Discarded { tag, kept, reason, len });
+    }
+}
+
+/// The content of a report on a frame beside its strength; by default that it stayed damaged.
+#[derive(Clone, Copy, Debug, Default)]
+struct Found {
+    /// The symbols corrected in its worst block.
+    corrected: Option<u8>,
+    /// It was made of several copies.
+    combined: bool,
+}
+
+impl Found {
+    const fn report(self, signal: i8) -> Report {
+        Report { corrected: self.corrected, combined: self.combined, signal }
     }
 }
 

@@ -239,6 +239,8 @@ impl Dcf {
     fn learn(&mut self, arrived: bool, report: Option<Report>) {
         let Some(job) = self.job.as_ref().filter(|job| job.is_packet()) else { return };
         let choice = RateChoice { rate: job.rate, code: job.code };
+        // By itself a frame that was made whole with others did not arrive.
+        let arrived = arrived && !report.is_some_and(|report| report.combined);
         let outcome = AttemptOutcome { choice, len: job.attempted(), arrived, report };
         self.rates.hear(job.to(), &outcome);
     }

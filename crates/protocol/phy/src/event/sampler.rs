@@ -64,6 +64,24 @@ impl<'a> Sampler<'a> {
         high
     }
 
+    /// Returns the mean share of the bytes of consecutive stretches that are wrong, of those frames
+    /// in which any is.
+    pub fn wrong_bytes(&mut self, stretches: impl IntoIterator<Item = (u32, f64)>) -> f64 {
+        let (mut all, mut wrong, mut events) = (0.0, 0.0, 0.0);
+        let word = f64::from(self.word);
+        for (bits, sinr) in stretches {
+            let place = self.at(sinr);
+            let (means, gap) = (place.means(), f64::from(place.law.mean));
+            // A gap and the event behind it with its guard, over and over.
+            let period = (gap + f64::from(self.guard)) * word + means.bits;
+            all += f64::from(bits);
+            wrong += f64::from(bits) / period * means.bytes;
+            events += f64::from(bits) / (gap.max(1e-3) * word);
+        }
+        let damaged = 1.0 - (-events).exp();
+        if damaged > 1e-9 { (8.0 * wrong / all / damaged).min(0.5) } else { 0.0 }
+    }
+
     /// Calls `hit` with each bit error of consecutive stretches, ascending, until it returns false.
     ///
     /// A stretch is the number of its bits and its ratio of powers, not in decibels. The first

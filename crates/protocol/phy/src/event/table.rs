@@ -1,5 +1,7 @@
 //! Descriptions of errors for every rate and ratio.
 
+use std::sync::OnceLock;
+
 use windfall_base::Stream;
 use windfall_wire_link::ieee80211::PhyRate;
 
@@ -14,6 +16,17 @@ pub struct TablePoint {
     offsets: Vec<u16>,
     /// The ends of each event's offsets.
     ends: Vec<u32>,
+    /// The means over events, once they are asked for.
+    means: OnceLock<Means>,
+}
+
+/// The means over the events of a point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Means {
+    /// Damaged bytes of an event.
+    pub(super) bytes: f64,
+    /// Bits from the word in which an event begins to its last wrong one.
+    pub(super) bits: f64,
 }
 
 impl TablePoint {
@@ -31,7 +44,7 @@ impl TablePoint {
         if ends.is_empty() {
             (offsets, ends) = (vec![0], vec![1]);
         }
-        Self { law, offsets, ends }
+        Self { law, offsets, ends, means: OnceLock::new() }
     }
 
     /// The law of the gaps.
@@ -48,6 +61,25 @@ impl TablePoint {
     fn event(&self, index: usize) -> &[u16] {
         let from = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.offsets[from as usize..self.ends[index] as usize]
+    }
+
+    /// The means over its events, which begin at any bit of a byte alike.
+    fn means(&self) -> Means {
+        *self.means.get_or_init(|| {
+            let bytes_of = |event: &[u16]| {
+                let at = |phase: u16| {
+                    let byte = |offset: &u16| offset.saturating_add(phase) / 8;
+                    1 + event.windows(2).filter(|it| byte(&it[0]) != byte(&it[1])).count()
+                };
+                (0..8).map(at).sum::<usize>() as f64 / 8.0
+            };
+            let bits_of = |event: &[u16]| f64::from(*event.last().unwrap_or(&0)) + 1.0;
+            let count = self.ends.len().max(1) as f64;
+            Means {
+                bytes: self.events().map(bytes_of).sum::<f64>() / count,
+                bits: self.events().map(bits_of).sum::<f64>() / count,
+            }
+        })
     }
 
     /// One of its events.
@@ -80,6 +112,13 @@ pub(super) struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
+    /// The means over the events of this place.
+    pub(super) fn means(&self) -> Means {
+        let (lower, upper) = (self.lower.means(), self.upper.means());
+        let between = |low: f64, high: f64| low + self.share * (high - low);
+        Means { bytes: between(lower.bytes, upper.bytes), bits: between(lower.bits, upper.bits) }
+    }
+
     /// The point that stands for this place, drawn by nearness.
     #[inline]
     pub(super) fn point(&self, stream: &mut Stream) -> &'a TablePoint {

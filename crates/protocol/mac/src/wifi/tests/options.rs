@@ -20,6 +20,7 @@ fn values_that_the_standard_lacks_are_refused_by_name() {
     let refused = check(&|config| config.rts_threshold = 2_348);
     assert_eq!(refused, Err(ConfigError::RtsThreshold(2_348)));
     assert_eq!(check(&|config| config.basic_rates.clear()), Err(ConfigError::NoBasicRate));
+    assert_eq!(check(&|config| config.combine = true), Err(ConfigError::UncodedCopies));
 }
 
 #[test]

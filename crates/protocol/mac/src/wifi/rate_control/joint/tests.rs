@@ -35,7 +35,7 @@ fn send(
         let needed = air(choice.rate, draw);
         let correctable = choice.code.map_or(0, |code| code.parity() / 2);
         let corrected = needed.filter(|it| usize::from(*it) <= correctable);
-        let report = signal.map(|signal| Report { corrected, signal });
+        let report = signal.map(|signal| Report { corrected, combined: false, signal });
         let arrived = corrected.is_some();
         joint.hear(&AttemptOutcome { choice, len: 1532, arrived, report });
         if packet >= 2_000 {
@@ -120,8 +120,10 @@ fn attempts_that_nothing_answers_lower_the_signal_and_reports_set_it() {
     let silence = AttemptOutcome { choice, len: 1532, arrived: false, report: None };
     (0..5).for_each(|_| joint.hear(&silence));
     assert_eq!(joint.signal, UNKNOWN - 15);
-    joint
-        .hear(&AttemptOutcome { report: Some(Report { corrected: None, signal: -88 }), ..silence });
+    joint.hear(&AttemptOutcome {
+        report: Some(Report { corrected: None, combined: false, signal: -88 }),
+        ..silence
+    });
     assert_eq!(joint.signal, -88);
     joint.hear(&silence);
     assert_eq!(joint.signal, -89);
