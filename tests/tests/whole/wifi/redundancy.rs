@@ -92,7 +92,8 @@ fn mean(cell: &[[Effort; 3]], of: impl Fn(&[Effort; 3]) -> f64) -> f64 {
     cell.iter().map(of).sum::<f64>() / cell.len() as f64
 }
 
-/// Fails where adding costs anything, or increments save less than 30 % where a third fails.
+/// Fails where adding costs anything, or increments save less than 30 % where a third fails; 15 %
+/// where attempts fade, of which some leave nothing to add to.
 fn hold(row: Row, cell: &[[Effort; 3]]) {
     println!("{row:?}: {cell:?}");
     let [alone, added, increments] = [0, 1, 2].map(|scheme| mean(cell, |it| it[scheme].sent));
@@ -100,7 +101,8 @@ fn hold(row: Row, cell: &[[Effort; 3]]) {
     assert!(increments <= alone * 1.02, "{row:?}: {increments} of {alone}");
     let has_more = row.0 != PhyRate::Ofdm12;
     if mean(cell, |it| it[0].failed) > 1.0 / 3.0 && has_more {
-        assert!(increments < 0.7 * alone, "{row:?}: {increments} of {alone}");
+        let most = if row.2 { 0.85 } else { 0.7 };
+        assert!(increments < most * alone, "{row:?}: {increments} of {alone}");
     }
 }
 
