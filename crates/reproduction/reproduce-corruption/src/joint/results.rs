@@ -12,6 +12,9 @@ const ID: &str = "S0.66";
 const CLEAN: f64 = 0.98;
 const FIXED: f64 = 0.97;
 
+/// A name, and what it carried.
+type Way = (&'static str, fn(&Row) -> &[f64]);
+
 impl Row {
     /// The mean ratio over the seeds.
     fn over(&self, other: &[f64]) -> Estimate {
@@ -49,7 +52,7 @@ pub(super) fn claims(rows: &[Row]) -> Vec<Claim> {
 }
 
 pub(super) fn chart(rows: &[Row]) -> Chart {
-    let ways: [(&str, fn(&Row) -> &[f64]); 3] = [
+    let ways: [Way; 3] = [
         ("joint", |row| &row.joint),
         ("Minstrel", |row| &row.minstrel),
         ("best fixed pair", |row| &row.fixed),
