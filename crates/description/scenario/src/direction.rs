@@ -60,7 +60,7 @@ impl Choice for FramePart {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
         ("header", Self::Header, "the link header"),
         ("trailer", Self::Trailer, "the link trailer"),
-        ("control", Self::Control, "frames that are neither packets nor repairs of them"),
+        ("control", Self::Control, "polls and acknowledgements"),
     ];
 }
 
@@ -218,8 +218,7 @@ settings! {
         /// Parts of a frame that the air may damage besides the packet: header, trailer, control
         "expose" expose: Vec<FramePart> {
             value: "PARTS", example: "header,trailer", unset: "none", particular: Some(Aspect::Air),
-            detail: "The link header, the link trailer, and frames that are neither packets nor \
-                     repairs of them (polls, acknowledgements).",
+            detail: "The link header, the link trailer, and what carries no packet, as an ACK.",
         }
         /// Parity of coded frames: bold, light, robust, flex or best, or a table in a file of one's
         /// own, whose name ends in .toml; on wifi joint, or parity-N of 0, 8, 16, 32 or 64 symbols

@@ -100,10 +100,9 @@ impl FromStr for Queue {
 
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
         let fix = "write a discipline, what keeps it short, packets from 1 to 4294967295, bytes \
-                   with a unit, mark:PACKETS, or several of these: elf, codel, 100, 64kB, \
-                   \"wfq,100,64kB,mark:20\", \"pie,target:20ms,100\"; disciplines are fifo, wrr, \
-                   wfq, priority, airtime, elf and elf-packets; droptail, drophead, codel, pie and \
-                   fq-codel keep it short; infinite has no bound";
+                   with a unit, mark:PACKETS, or several: \"wfq,100,64kB\", \"pie,target:20ms,100\"; \
+                   disciplines are fifo, wrr, wfq, priority, airtime, elf and elf-packets; \
+                   droptail, drophead, codel, pie and fq-codel keep it short; infinite has no bound";
         let refused = || ParseUnitError::new("queue", text, fix);
         let mut queue = Self::default();
         let mut parameters: Vec<&str> = Vec::new();

@@ -29,7 +29,7 @@ pub(crate) const FIGURE: Figure = Figure {
 /// The pairs that are measured with all seeds, of those that carried most in the trials.
 const FINALISTS: usize = 3;
 
-/// How much is run.
+/// The seeds, lengths, paths and pairs of a run.
 struct Workload {
     seeds: usize,
     /// Runs of each pair by which the finalists are chosen, and their length.
@@ -66,7 +66,7 @@ impl Workload {
     }
 }
 
-/// What a path carried, in Mb/s: one value for each seed.
+/// The megabits a second that a path carried: one value for each seed.
 struct Row {
     path: &'static Path,
     joint: Vec<f64>,
@@ -181,9 +181,9 @@ fn method(load: &Workload) -> String {
         "Scenarios joint-edge.toml, with each path's loss and fading, for {} s, and \
          joint-walk.toml for 20 s; {} seeds, the same for all controls. Joint and Minstrel begin \
          without knowledge. The fixed pair is chosen for each path with hindsight: of {} pairs of \
-         rate and parity the {FINALISTS} that carry most in {} of {} s (on the walk a whole one), and \
-         of these, with all seeds and the whole length, the one of the greatest mean. Ratios are \
-         means of the ratios of each seed.",
+         rate and parity the {FINALISTS} that carry most in {} of {} s (on the walk a whole \
+         one), and of these, with all seeds and the whole length, the one of the greatest mean. \
+         Ratios are means of the ratios of each seed.",
         load.duration.as_secs_f64(),
         load.seeds,
         load.pairs.len(),

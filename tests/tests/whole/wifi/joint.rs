@@ -77,7 +77,7 @@ fn each_station_has_the_rate_and_code_of_its_own_path() {
     let alone = [5, 60, 95].map(|metres| received(&[metres], "airtime,100")[0]);
     assert!(alone[2] < 0.65 * alone[0] && alone[2] > 1.0, "{alone:?}");
     // With a third of the air time each has a third of what it has alone: what is known of one
-    // path spoils no other.
+    // path misleads on no other.
     let all = received(&[5, 60, 95], "airtime,100");
     println!("alone {alone:.2?}, together {all:.2?} Mb/s");
     for (alone, share) in alone.iter().zip(&all) {

@@ -4,7 +4,7 @@
 const EDGE: &str = include_str!("../../../../../scenarios/examples/joint-edge.toml");
 const WALK: &str = include_str!("../../../../../scenarios/examples/joint-walk.toml");
 
-/// What the scenarios say of the control, and the path of the first.
+/// The keys of the scenarios for the control, and for the path of the first.
 const POLICY: &str = "policy = \"joint\"";
 const LOSS: &str = "path-loss = \"107dB\"";
 
@@ -19,7 +19,7 @@ pub(super) enum Kind {
     Walk,
 }
 
-/// A path.
+/// The air between the two stations.
 #[derive(Debug)]
 pub(super) struct Path {
     pub(super) name: &'static str,
@@ -71,7 +71,7 @@ impl Pair {
     }
 }
 
-/// What chooses rate and code.
+/// The chooser of rate and code.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Control {
     Joint,

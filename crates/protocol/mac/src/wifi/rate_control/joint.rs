@@ -10,8 +10,8 @@
 //!
 //! The choice has the least expected air time for a delivered packet, among those that deliver it
 //! nearly as surely as any would within its attempts and its lifetime. A tenth of the packets try
-//! what would be better by as much hope as little is known of it, as long as such trials that failed
-//! took little of the air time.
+//! what would be better by as much hope as little is known of it, as long as such trials that
+//! failed took little of the air time.
 
 mod record;
 
@@ -44,7 +44,7 @@ const ENOUGH: f64 = 0.95;
 const DAMAGED: f64 = 0.5;
 /// Decibels by which each code presumably lowers the signal that a rate needs.
 const GAINS: [f64; CODES] = [0.0, 2.0, 2.7, 3.5, 4.3];
-/// The chance of so many silences by themselves below which the signal is taken to have fallen.
+/// The chance of the silences by themselves below which the signal is taken to have fallen.
 const DOUBT: f64 = 0.05;
 /// The share of packets that look around.
 const LOOK_AROUND: f64 = 0.1;

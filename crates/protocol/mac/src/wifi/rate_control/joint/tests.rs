@@ -242,7 +242,7 @@ fn twice_the_length_is_damaged_twice_and_missed_once() {
 fn a_silence_that_is_usual_leaves_the_signal_alone() {
     let mut joint = joint(CODED);
     let choice = RateChoice { rate: PhyRate::Ofdm12, code: Code::of_parity(16) };
-    let heard = Report { corrected: Some(4), signal: -80 };
+    let heard = Report { corrected: Some(4), combined: false, signal: -80 };
     let silence = AttemptOutcome { choice, len: 1532, arrived: false, report: None };
     let arrival = AttemptOutcome { arrived: true, report: Some(heard), ..silence };
     for _ in 0..100 {
