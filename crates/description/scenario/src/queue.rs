@@ -99,10 +99,9 @@ impl FromStr for Queue {
     type Err = ParseUnitError;
 
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        let fix = "write a discipline, what keeps it short, packets from 1 to 4294967295, bytes \
-                   with a unit, mark:PACKETS, or several: \"wfq,100,64kB\", \"pie,target:20ms,100\"; \
-                   disciplines are fifo, wrr, wfq, priority, airtime, elf and elf-packets; \
-                   droptail, drophead, codel, pie and fq-codel keep it short; infinite has no bound";
+        let fix = "write a discipline (fifo, wrr, wfq, priority, airtime, elf, elf-packets), what \
+                   keeps it short (droptail, drophead, codel, pie, fq-codel), packets from 1 to \
+                   4294967295, bytes with a unit, mark:N, infinite, or several: \"wfq,64kB\"";
         let refused = || ParseUnitError::new("queue", text, fix);
         let mut queue = Self::default();
         let mut parameters: Vec<&str> = Vec::new();

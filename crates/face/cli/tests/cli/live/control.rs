@@ -272,7 +272,7 @@ fn the_live_view_is_drawn_in_tmux_and_fits_its_window() {
     // 1042 bytes at 1 Mb/s take more than 8 ms.
     session.done("exec a -- ping -n -c 20 -i 0.1 -s 1000 -W 30 -q 10.77.0.2");
     wait(&|screen| {
-        let parts = ["under-test ", "a-b/a  rate=1Mbps", "  air ", "rate  ", "delay ", "q quits"];
+        let parts = ["under-test ", " rate=1Mbps", "  air ", "rate  ", "delay ", "q quits"];
         parts.iter().all(|part| screen.contains(part)) && screen.contains("\u{2588}")
     });
     ask(&["resize-window", "-x", "40", "-y", "9"]);
