@@ -323,8 +323,7 @@ impl Scenario {
             interface.assist = said.map(StationInterface::assist).unwrap_or_default();
             EndConfig { station, interface }
         });
-        let ends = ends.collect();
-        Ok(LinkConfig { name: link.name(), medium, ends })
+        Ok(LinkConfig { name: link.name(), medium, ends: ends.collect() })
     }
 }
 

@@ -212,8 +212,8 @@ impl Claim {
         match self.recorded {
             Verdict::Reproduced => count(Placement::Outside) == 0,
             Verdict::InPart => {
-                self.undecided
-                    || (count(Placement::Outside) < all && count(Placement::Inside) < all)
+                let is_inside = !self.undecided && count(Placement::Inside) == all;
+                count(Placement::Outside) < all && !is_inside
             }
             Verdict::NotReproduced => self.undecided || count(Placement::Inside) == 0,
             Verdict::NotComparable | Verdict::ByConstruction => all == 0,

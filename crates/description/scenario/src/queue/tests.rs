@@ -38,7 +38,7 @@ fn parameters_without_their_management_are_refused_with_the_fix() {
         ("codel,target:0ms", "use a time from 1ms to 60s"),
         ("fq-codel,flows:0", "use 1 to 16384 queues"),
         ("fq-codel,quantum:65536", "use 1 to 65535 bytes"),
-        ("codel,pie", "write a discipline, what keeps it short"),
+        ("codel,pie", "write a discipline (fifo, wrr"),
     ] {
         let error = text.parse::<Queue>().expect_err(text).to_string();
         assert!(error.contains(fix) && error.contains(text), "{text}: {error}");
