@@ -64,7 +64,8 @@ fn bit_errors_without_repetition_hurt_and_with_it_do_not() {
 #[test]
 fn a_transfer_crosses_a_walk_whose_rate_and_code_are_chosen_together() {
     require!("iperf3");
-    let once = "iperf3 -n 2M -c $WINDFALL_BASE >/dev/null 2>&1 && exit 0";
+    // As long as the walk; what iperf3 has written when it ends need not have crossed.
+    let once = "iperf3 -t 3 -c $WINDFALL_BASE >/dev/null 2>&1 && exit 0";
     let output = windfall("run --json --link wifi-g --distance 13 --policy joint")
         .args(["--walk", "1 100,2 13", "--far", "exec iperf3 -s >/dev/null 2>&1", "--", "sh", "-c"])
         .arg(format!("for i in $(seq 100); do {once}; sleep 0.1; done; exit 1"))
@@ -75,5 +76,5 @@ fn a_transfer_crosses_a_walk_whose_rate_and_code_are_chosen_together() {
     let summary: serde_json::Value = serde_json::from_str(&error).expect(&error);
     let link = &summary["links"][0];
     assert_eq!(link["balances"], true, "{summary}");
-    assert!(link["delivered"].as_u64() >= Some((2 << 20) / 1448), "{summary}");
+    assert!(link["delivered"].as_u64() >= Some(1_000), "{summary}");
 }
