@@ -170,7 +170,7 @@ impl Finder<'_> {
     fn find(&self, words: &[&str]) -> Result<Found, SweepError> {
         match words {
             ["seed"] => Err(self.unknown("the seeds are those of --seeds and --seed")),
-            ["station" | "app" | "flow" | "tcp"] => {
+            ["station" | "app" | "flow"] => {
                 Err(self.unknown("write one such as tcp.mss, station.*.energy, app.1.rate"))
             }
             [word] => self.bare(word),
