@@ -153,6 +153,7 @@ fn no_packet_waits_longer_than_the_delay_of_its_code() {
         for air in ["loss = \"30%\"", "gemodel = \"6% 40%\"", "ber = 1e-3"] {
             let link = format!("rate = \"20Mbps\"\ndelay = \"5ms\"\n{air}\nfec = \"{code}\"");
             let arrivals = carry(&pair(10, &link, ""), (far, STEP), 7);
+            // Of a thousand: at this bit error rate a window whose repairs suffer too saves few.
             assert!(arrivals.len() > 400, "{code}, {air}: {} arrived", arrivals.len());
             let waits = arrivals.iter().map(|(_, sent, at, _)| *at - *sent);
             let longest = waits.max().unwrap_or_default();
