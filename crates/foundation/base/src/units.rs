@@ -48,6 +48,13 @@ impl Rate {
         };
         Duration::from_nanos(nanos)
     }
+
+    /// Returns the whole bits that leave at this rate within a time; at most `u64::MAX`.
+    #[must_use]
+    pub const fn bits_in(self, time: Duration) -> u64 {
+        let bits = time.as_nanos() as u128 * self.as_bps() as u128 / 1_000_000_000;
+        if bits > u64::MAX as u128 { u64::MAX } else { bits as u64 }
+    }
 }
 
 impl fmt::Display for Rate {

@@ -188,10 +188,11 @@ impl RunView {
 /// The rate, the queue, the delays and the losses of a window.
 fn of_window(sample: &Value) -> String {
     let rate = number(sample, "rate_bps") * 1e-6;
-    let dropped: f64 =
-        sample["dropped"].as_object().into_iter().flatten().filter_map(|it| it.1.as_f64()).sum();
+    let reasons = sample["dropped"].as_object().into_iter().flatten();
+    // A sum of nothing is -0.0.
+    let dropped = 0.0 + reasons.filter_map(|it| it.1.as_f64()).sum::<f64>();
     let entered = number(sample, "entered");
-    let loss = if entered > 0.0 { 100.0 * (dropped / entered).min(1.0) } else { 0.0 };
+    let loss = if entered > 0.0 { 100.0 * (dropped / entered).clamp(0.0, 1.0) } else { 0.0 };
     let queue = number(sample, "queue_packets");
     let mut text = format!("  {rate:.2} Mbps  queue {queue}  loss {loss:.1} %");
     if !sample["busy"].is_null() {

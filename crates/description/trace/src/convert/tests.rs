@@ -193,6 +193,7 @@ fn the_matrix_of_wmediumd_is_drawn_path_by_path() {
     near(lost(PROBABILITIES, "1", "2"), 1.0);
     let snr = |links: &str| format!("ifaces = {{ ids = (\"a\", \"b\"); links = ({links}); }}");
     near(lost(&snr("(0, 1, 40)"), "a", "b"), 0.0);
+    near(lost(&(snr("(0, 1, 40)") + " model : { fading_coefficient = 0; };"), "a", "b"), 0.0);
     near(lost(&snr("(0, 1, -10)"), "b", "a"), 1.0);
     let rate = windfall_wire_link::ieee80211::PhyRate::Ofdm54;
     let loss =
@@ -212,8 +213,15 @@ fn what_wmediumd_would_refuse_is_named() {
         (format!("{known} }}; model : {{ type = \"other\"; }};"), "is neither snr nor prob"),
         (
             format!("{known} }}; model : {{ type = \"prob\"; links = ((0, 1, 2.0)); }};"),
-            "a probability 0..1",
+            "(0, 1, 2) is no link of 2 stations: write (FROM, TO, VALUE), numbers from 0 and a \
+             probability 0..1",
         ),
+        (
+            format!("{known} }}; model : {{ type = \"snr\"; fading_coefficient = 6; }};"),
+            "model.fading_coefficient is not used here",
+        ),
+        (format!("{known} enable_interference = true; }};"), "ifaces.enable_interference is not"),
+        (format!("{known} }}; foo = 3;"), "foo is not used here"),
         (format!("{known}\n links = ((0, 1 3)); }};"), "line 2: \"links = ((0, 1 3)); };\" lacks"),
         (known.to_owned(), "ends within a group"),
         ("/* ifaces".to_owned(), "begins a comment without an end"),

@@ -19,6 +19,16 @@ const TREE_PART: usize = 32;
 /// More stations than any medium has.
 const MAX_STATIONS: usize = 4096;
 
+/// The settings of a configuration that are used.
+const KNOWN: [&str; 6] = [
+    "ifaces.count",
+    "ifaces.ids",
+    "ifaces.links",
+    "model.type",
+    "model.default_prob",
+    "model.links",
+];
+
 /// The frames that a trace is made of, which a configuration does not say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MediumFrames {
@@ -74,6 +84,22 @@ fn whole(message: String) -> ConvertError {
     ConvertError::Whole(message)
 }
 
+/// Refuses settings that would change the frames and are not known here.
+fn refuse_unknown(file: &Group) -> Result<(), ConvertError> {
+    // Both are off at 0, the value that wmediumd has without them.
+    let is_off = |path: &str| {
+        ["ifaces.enable_interference", "model.fading_coefficient"].contains(&path)
+            && file.get(path) == Some(&Value::Number(0.0))
+    };
+    let unknown = file.paths().into_iter().find(|it| !KNOWN.contains(&&**it) && !is_off(it));
+    unknown.map_or(Ok(()), |path| {
+        let known = KNOWN.join(", ");
+        Err(whole(format!(
+            "{path} is not used here, and may change what is lost: remove it; used are {known}"
+        )))
+    })
+}
+
 /// The stations of a medium and what is said of the paths between them.
 #[derive(Debug)]
 struct Medium {
@@ -94,7 +120,7 @@ impl Medium {
         };
         let id = |value: &Value| match value {
             Value::Text(text) => Ok(text.to_ascii_lowercase()),
-            other => Err(whole(format!("{other:?} in ifaces.ids is no text"))),
+            other => Err(whole(format!("{other} in ifaces.ids is no text"))),
         };
         let stations = ids.iter().map(id).collect::<Result<Vec<_>, _>>()?;
         if stations.len() > MAX_STATIONS {
@@ -105,7 +131,7 @@ impl Medium {
         let kind = match file.get("model.type").filter(|_| of_ifaces.is_none()) {
             None => "snr",
             Some(Value::Text(kind)) => kind.as_str(),
-            Some(other) => return Err(whole(format!("model.type {other:?} is no text"))),
+            Some(other) => return Err(whole(format!("model.type {other} is no text"))),
         };
         let is_prob = match kind {
             "snr" => false,
@@ -117,6 +143,7 @@ impl Medium {
             }
             other => return Err(whole(format!("model.type {other:?} is neither snr nor prob"))),
         };
+        refuse_unknown(file)?;
         let default = match file.get("model.default_prob").filter(|_| is_prob) {
             Some(Value::Number(number)) => *number,
             _ if is_prob => 0.0,
@@ -152,7 +179,7 @@ impl Medium {
         read.filter(|(_, _, value)| is_good(*value)).ok_or_else(|| {
             let value = if self.is_prob { "probability 0..1" } else { "dB" };
             whole(format!(
-                "{link:?} is no link of {count} stations: write (FROM, TO, VALUE), numbers from 0 \
+                "{link} is no link of {count} stations: write (FROM, TO, VALUE), numbers from 0 \
                  and a {value}"
             ))
         })

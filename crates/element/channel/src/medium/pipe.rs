@@ -252,10 +252,12 @@ impl LineState {
         matches!(self, Self::Trace(progress) if progress.is_over(at))
     }
 
-    /// Continues with the tokens that another has left.
-    fn behind(self, before: &Self) -> Self {
+    /// Continues at `now` with the tokens that another has left.
+    fn behind(self, before: &Self, now: Instant) -> Self {
         match (self, before) {
-            (Self::Bucket(tokens), Self::Bucket(before)) => Self::Bucket(tokens.behind(before)),
+            (Self::Bucket(tokens), Self::Bucket(before)) => {
+                Self::Bucket(tokens.behind(before, now))
+            }
             (other, _) => other,
         }
     }
@@ -293,13 +295,19 @@ impl Path {
     /// Becomes what it is from now on, if that has changed.
     fn change(&mut self, now: Instant) {
         let due = self.changes.partition_point(|(at, _)| *at <= now);
-        let Some((_, config)) = self.changes.drain(..due).next_back() else { return };
+        let mut latest = None;
+        for (at, config) in self.changes.drain(..due) {
+            // Each in turn: what the bucket gains between them depends on their rates.
+            let line = LineState::new(config.line.clone(), config.bucket);
+            self.line = line.behind(&self.line, at);
+            latest = Some(config);
+        }
+        let Some(config) = latest else { return };
         let transit = Transit::new(&config, self.seed, &self.name);
         self.transit = transit.behind(&self.transit);
         let air = Air::new(&config.air, self.seed, &self.name);
         self.air = air.continued_at(self.air.next_number());
         (self.overhead, self.cell) = (config.overhead, config.cell);
-        self.line = LineState::new(config.line, config.bucket).behind(&self.line);
         let fresh = config.onoff.map(|it| outages(it, now, self.seed, &self.name));
         self.outages = fresh.map(|fresh| fresh.behind(self.outages.as_ref()));
     }

@@ -1,6 +1,8 @@
 //! The part of libconfig's syntax that wmediumd's configurations use: settings, groups, lists,
 //! arrays, strings, numbers, and comments of three kinds.
 
+use core::fmt;
+
 use windfall_channel_trace::LineError;
 
 /// Groups and lists within each other beyond which a file is refused.
@@ -20,6 +22,21 @@ pub(super) enum Value {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Group(Vec<(String, Value)>);
 
+impl fmt::Display for Value {
+    /// Writes it as in a file.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => write!(f, "\"{text}\""),
+            Self::List(values) => {
+                let values: Vec<_> = values.iter().map(Self::to_string).collect();
+                write!(f, "({})", values.join(", "))
+            }
+            Self::Group(_) => write!(f, "{{ ... }}"),
+        }
+    }
+}
+
 impl Group {
     /// Reads a file.
     ///
@@ -32,6 +49,15 @@ impl Group {
             None => Ok(group),
             Some(_) => Err(reader.error("closes what was never opened: remove it")),
         }
+    }
+
+    /// Returns the settings of the file and of its groups, such as `model.type`.
+    pub(super) fn paths(&self) -> Vec<String> {
+        let of = |(name, value): &(String, Value)| match value {
+            Value::Group(group) => group.paths().iter().map(|it| format!("{name}.{it}")).collect(),
+            _ => vec![name.clone()],
+        };
+        self.0.iter().flat_map(of).collect()
     }
 
     /// Returns the value of a setting, such as `model.type`.

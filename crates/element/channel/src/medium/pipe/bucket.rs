@@ -58,9 +58,16 @@ impl Tokens {
         Self { rate, bucket, full_at: None }
     }
 
-    /// Takes over the tokens of another bucket, as far as they fit.
-    pub(super) fn behind(self, before: &Self) -> Self {
-        Self { full_at: before.full_at, ..self }
+    /// Takes over, at `now`, the tokens of another bucket, as far as they fit.
+    ///
+    /// Tokens are bytes: what the other lacks is converted from time at its rate to time at this.
+    pub(super) fn behind(self, before: &Self, now: Instant) -> Self {
+        let Some(full_at) = before.full_at else { return self };
+        let lacks = before.rate.bits_in(full_at.saturating_since(now));
+        let [burst, before] = [self, *before].map(|it| it.bucket.burst.0.saturating_mul(8));
+        // As many are there as before, or as this holds.
+        let lacks = (lacks + burst).saturating_sub(before);
+        Self { full_at: Some(now + self.rate.time_of_bits(lacks)), ..self }
     }
 
     /// Returns when a frame of `length` bytes, which may begin at `began`, has left.

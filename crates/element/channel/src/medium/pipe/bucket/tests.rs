@@ -35,6 +35,33 @@ fn a_peak_rate_spreads_the_burst() {
 }
 
 #[test]
+fn a_change_of_the_rate_keeps_the_bytes_that_it_holds() {
+    let with = |rate: &str, bucket: &str| {
+        Tokens::new(rate.parse().expect(rate), bucket.parse().expect(bucket))
+    };
+    for (rate, gap) in [("80Mbps", 100), ("800kbps", 10_000)] {
+        // Empty at 100 us, it stays empty: each frame takes its time at the new rate.
+        let mut before = tokens("5000B");
+        assert_eq!(before.finish(at(100), 5_000), at(100));
+        let mut now = at(100);
+        let mut after = with(rate, "5000B").behind(&before, now);
+        for number in 1..4 {
+            now = after.finish(now, 1_000);
+            assert_eq!(now, at(100 + number * gap), "{rate}");
+        }
+    }
+    // Of 5000 bytes 2000 are left; a larger bucket holds no more of them, a smaller one fewer.
+    for (burst, leave) in [("9000B", 2), ("2000B", 2), ("1000B", 1)] {
+        let mut before = tokens("5000B");
+        before.finish(at(100), 3_000);
+        let mut after = with("80Mbps", burst).behind(&before, at(100));
+        let ends = [(); 3].map(|()| after.finish(at(100), 1_000));
+        let at_once = ends.iter().filter(|end| **end == at(100)).count();
+        assert_eq!(at_once, leave, "{burst}: {ends:?}");
+    }
+}
+
+#[test]
 fn over_a_long_time_it_sends_at_the_rate() {
     let mut tokens = tokens("64kB");
     let mut now = at(0);
