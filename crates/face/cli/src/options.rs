@@ -167,6 +167,13 @@ impl Loaded {
         Ok(self.placed()?.to_toml())
     }
 
+    /// The same for a scenario to which options are yet to be added, from wherever it lies: what
+    /// depends on these stays open.
+    pub(crate) fn base(&self) -> Result<String> {
+        self.topology()?;
+        Ok(self.placed_as_said()?.to_toml())
+    }
+
     /// The scenario of the file, without what the options change.
     pub(crate) fn as_written(&self) -> Result<Scenario> {
         Scenario::parse(&self.file, &self.text).map_err(of_scenario)
@@ -174,7 +181,11 @@ impl Loaded {
 
     /// The scenario with names of files that are the same from everywhere.
     pub(crate) fn placed(&self) -> Result<Scenario> {
-        let mut scenario = self.scenario.clone().spelled_out();
+        Ok(self.placed_as_said()?.spelled_out())
+    }
+
+    fn placed_as_said(&self) -> Result<Scenario> {
+        let mut scenario = self.scenario.clone();
         let directory = self.directory();
         let links = scenario.links.iter_mut().flat_map(Link::directions_mut);
         let changes = scenario.changes.iter_mut().flat_map(Change::directions_mut);

@@ -45,27 +45,45 @@ impl CameraComparison {
     /// If the link does not have a scheme of the user's own, or a run fails.
     pub fn run(&self, progress: &dyn Fn(&str)) -> Result<ComparedSchemes, ExperimentError> {
         let scratch = Scratch::new()?;
-        let scenario = scratch.0.join("scenario.toml");
-        run::write(&scenario, self.scenario.as_bytes())?;
+        let base = scratch.0.join("scenario.toml");
+        run::write(&base, self.scenario.as_bytes())?;
         let mut schemes = Vec::new();
-        for scheme in &self.schemes {
-            let refused = run::refusal(&self.program, &scenario, scheme)?;
-            if let (Some(message), true) = (&refused, scheme.is_own) {
-                let command = format!("windfall run {}", scheme.options.join(" "));
-                return Err(ExperimentError::Run { command, message: message.clone() });
+        for (number, scheme) in self.schemes.iter().enumerate() {
+            let file = scratch.0.join(format!("scheme-{number}.toml"));
+            let scenario = run::described(&self.program, (&base, scheme), &file)?;
+            if let (Err(message), true) = (&scenario, scheme.is_own) {
+                let (command, message) = (run::shown(scheme), message.clone());
+                return Err(ExperimentError::Run { command, message });
             }
-            schemes.push((scheme, refused, Vec::new()));
+            schemes.push(ComparedScheme { scheme: scheme.clone(), scenario, runs: Vec::new() });
         }
         // Neighbours in time share the load of the machine: every scheme once, then the next seed.
         let (first, count) = self.seeds;
         for seed in (0..u64::from(count)).map(|n| Seed(first.0.wrapping_add(n))) {
-            for (scheme, _, runs) in schemes.iter_mut().filter(|(_, refused, _)| refused.is_none())
-            {
-                progress(&format!("{}, seed {}", scheme.name, seed.0));
-                runs.push(run::once(self, (scheme, seed), (&scratch.0, &scenario))?);
+            for (number, of) in schemes.iter_mut().enumerate().filter(|(_, it)| it.is_there()) {
+                progress(&format!("{}, seed {}", of.scheme.name, seed.0));
+                let file = scratch.0.join(format!("scheme-{number}.toml"));
+                of.runs.push(run::once(self, (&of.scheme, seed), (&scratch.0, &file))?);
             }
         }
         Ok(ComparedSchemes::new(self, schemes))
+    }
+}
+
+/// A scheme with its runs.
+#[derive(Clone, Debug)]
+struct ComparedScheme {
+    scheme: CameraScheme,
+    /// The scenario of its runs, with all that its options leave to the program; why the link does
+    /// not have the scheme.
+    scenario: Result<String, String>,
+    runs: Vec<SchemeRun>,
+}
+
+impl ComparedScheme {
+    /// Tells whether the link has the scheme.
+    fn is_there(&self) -> bool {
+        self.scenario.is_ok()
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     let loaded = args.link.load(args.scenario.as_deref(), &RunSettings::unset())?;
-    let scenario = loaded.generated()?;
+    let scenario = loaded.base()?;
     if args.link.generate {
         std::io::stdout().write_all(scenario.as_bytes())?;
         return Ok(Completion::Success);

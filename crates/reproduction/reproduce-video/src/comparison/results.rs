@@ -4,13 +4,12 @@ use serde_json::{Value, json};
 use windfall_experiment::{Extent, Finding, Verdict, VerdictRecord};
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Provenance, Series, Table, number};
 
-use super::{CameraComparison, CameraScheme, SchemeRun};
+use super::{CameraComparison, CameraScheme, ComparedScheme, SchemeRun};
 
 /// The outcomes of all schemes.
 #[derive(Clone, Debug)]
 pub struct ComparedSchemes {
-    /// Each scheme with its runs; why the link does not have it where there are none.
-    schemes: Vec<(CameraScheme, Option<String>, Vec<SchemeRun>)>,
+    schemes: Vec<ComparedScheme>,
     method: String,
     provenance: Provenance,
 }
@@ -33,10 +32,7 @@ const COLUMNS: [Column; 7] = [
 ];
 
 impl ComparedSchemes {
-    pub(super) fn new(
-        of: &CameraComparison,
-        schemes: Vec<(&CameraScheme, Option<String>, Vec<SchemeRun>)>,
-    ) -> Self {
+    pub(super) fn new(of: &CameraComparison, schemes: Vec<ComparedScheme>) -> Self {
         let runs = of.seeds.1;
         let method = format!(
             "{} datagrams in {} s, each picture's at its instant, across windfall run in real \
@@ -48,9 +44,8 @@ impl ComparedSchemes {
             number(1e3 * of.deadline.as_secs_f64()),
         );
         let (version, command) = (of.version.clone(), of.command.clone());
-        let schemes = schemes.into_iter().map(|(scheme, no, runs)| (scheme.clone(), no, runs));
         let provenance = Provenance { version, seed: of.seeds.0, command };
-        Self { schemes: schemes.collect(), method, provenance }
+        Self { schemes, method, provenance }
     }
 
     /// Returns the table: a row for each scheme.
@@ -59,13 +54,13 @@ impl ComparedSchemes {
         let heads = COLUMNS.iter().map(|(head, _)| *head);
         let mut table =
             Table::new(["scheme"].into_iter().chain(heads).chain(["protocol, options"]));
-        for (scheme, refused, runs) in &self.schemes {
-            let cells = COLUMNS.iter().map(|(_, of)| match refused {
-                Some(_) => "–".to_owned(),
-                None => cell(runs, *of),
+        for compared in &self.schemes {
+            let cells = COLUMNS.iter().map(|(_, of)| match compared.is_there() {
+                false => "–".to_owned(),
+                true => cell(&compared.runs, *of),
             });
-            let name = [scheme.name.clone()].into_iter();
-            table.push(name.chain(cells).chain([remark(scheme, refused.as_deref())]));
+            let name = [compared.scheme.name.clone()].into_iter();
+            table.push(name.chain(cells).chain([remark(compared)]));
         }
         table
     }
@@ -73,7 +68,7 @@ impl ComparedSchemes {
     /// Returns schemes, runs and means as JSON.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let schemes = self.schemes.iter().map(|(scheme, refused, runs)| {
+        let schemes = self.schemes.iter().map(|ComparedScheme { scheme, scenario, runs }| {
             let runs = runs.iter().map(|run| {
                 json!({
                     "seed": run.seed.0, "report": run.report, "busy": run.busy,
@@ -82,7 +77,8 @@ impl ComparedSchemes {
             });
             json!({
                 "name": scheme.name, "protocol": scheme.protocol, "options": scheme.options,
-                "refused": refused, "runs": runs.collect::<Vec<_>>(),
+                "scenario": scenario.as_ref().ok(), "refused": scenario.as_ref().err(),
+                "runs": runs.collect::<Vec<_>>(),
             })
         });
         json!({
@@ -110,8 +106,8 @@ impl ComparedSchemes {
 
     /// The schemes that ran.
     fn measured(&self) -> impl Iterator<Item = (&CameraScheme, &[SchemeRun])> {
-        let ran = self.schemes.iter().filter(|(_, refused, _)| refused.is_none());
-        ran.map(|(scheme, _, runs)| (scheme, &**runs))
+        let ran = self.schemes.iter().filter(|it| it.is_there());
+        ran.map(|it| (&it.scheme, &*it.runs))
     }
 
     fn usable(&self) -> Chart {
@@ -170,9 +166,9 @@ fn cell(runs: &[SchemeRun], of: fn(&SchemeRun) -> Option<f64>) -> String {
     }
 }
 
-fn remark(scheme: &CameraScheme, refused: Option<&str>) -> String {
-    match refused {
-        Some(why) => format!("{}: {why}", scheme.shown()),
-        None => scheme.shown(),
+fn remark(compared: &ComparedScheme) -> String {
+    match &compared.scenario {
+        Err(why) => format!("{}: {why}", compared.scheme.shown()),
+        Ok(_) => compared.scheme.shown(),
     }
 }

@@ -40,22 +40,28 @@ impl SchemeRun {
     }
 }
 
-/// Returns why the link does not have a scheme; `None` if it has it.
+/// Writes the scenario that `windfall run` makes of the link at `base` and a scheme's options into
+/// `file`, and returns its text; if the link does not have the scheme, why not.
 ///
 /// # Errors
-/// If the program does not start.
-pub(super) fn refusal(
+/// If the program does not start, or the file cannot be written.
+pub(super) fn described(
     program: &Path,
-    scenario: &Path,
-    scheme: &CameraScheme,
-) -> Result<Option<String>, ExperimentError> {
+    (base, scheme): (&Path, &CameraScheme),
+    file: &Path,
+) -> Result<Result<String, String>, ExperimentError> {
+    let of_file = |source| ExperimentError::File { path: file.to_owned(), source };
     let mut command = Command::new(program);
-    command.arg("run").arg("--scenario").arg(scenario).args(&scheme.options).arg("--generate");
+    command.arg("run").arg("--scenario").arg(base).args(&scheme.options).arg("--generate");
+    command.stdout(fs::File::create(file).map_err(of_file)?);
     let output = watched(command, &shown(scheme), RUN_LIMIT)?;
-    Ok((!output.status.success()).then(|| last_words(&output)))
+    if !output.status.success() {
+        return Ok(Err(last_words(&output)));
+    }
+    fs::read_to_string(file).map(Ok).map_err(of_file)
 }
 
-/// Sends the stream once.
+/// Sends the stream once, across the link of the scheme's `scenario`.
 ///
 /// # Errors
 /// If the run fails; that nothing arrives is no error.
@@ -69,8 +75,7 @@ pub(super) fn once(
     write(&report, b"")?;
     let program = quoted(&comparison.program.to_string_lossy());
     let mut command = Command::new(&comparison.program);
-    command.arg("run").arg("--scenario").arg(scenario).args(&scheme.options);
-    command.arg("--seed").arg(seed.0.to_string());
+    command.arg("run").arg("--scenario").arg(scenario).arg("--seed").arg(seed.0.to_string());
     command.arg("--json").arg("--quiet").arg("--summary").arg(&summary);
     command.arg("--far-output").arg(&report).arg("--far-may-fail").arg("--far").arg(format!(
         "exec {program} camera receive --over {} --port {PORT} --deadline {}ns --json 2>/dev/null",
@@ -80,6 +85,8 @@ pub(super) fn once(
     command.args(["--wait-port", PORT, "--", "sh", "-c"]);
     command.arg("exec \"$0\" camera send \"$WINDFALL_BASE\" \"$@\"").arg(&comparison.program);
     command.args(["--over", &scheme.protocol, "--port", PORT]).args(words(&comparison.plan));
+    // A summary on the standard output is that of the file.
+    command.stdout(Stdio::null());
     let limit = std::time::Duration::from(comparison.plan.length()) + RUN_LIMIT;
     let output = watched(command, &shown(scheme), limit)?;
     // A sender that finds no receiver has sent nothing: the report is empty then.
@@ -114,7 +121,7 @@ fn words(plan: &CameraPlan) -> [String; 4] {
     ]
 }
 
-fn shown(scheme: &CameraScheme) -> String {
+pub(super) fn shown(scheme: &CameraScheme) -> String {
     format!("windfall run {}", scheme.options.join(" "))
 }
 
@@ -135,11 +142,8 @@ fn quoted(word: &str) -> String {
 #[expect(clippy::disallowed_methods, reason = "a program in real time is waited for")]
 fn watched(mut command: Command, shown: &str, limit: Duration) -> Result<Output, ExperimentError> {
     let failed = |source| ExperimentError::Start { command: shown.to_owned(), source };
-    // What is said is a summary and a few lines, so that no pipe fills up; of the text of a
-    // scenario nothing is needed.
-    let is_text = command.get_args().any(|word| word == "--generate");
-    let out = if is_text { Stdio::null() } else { Stdio::piped() };
-    command.stdin(Stdio::null()).stdout(out).stderr(Stdio::piped());
+    // Errors are a few lines, so that the pipe does not fill up.
+    command.stdin(Stdio::null()).stderr(Stdio::piped());
     let mut child = windfall_live::end_with_this_process(&mut command).spawn().map_err(failed)?;
     let began = Instant::now();
     while child.try_wait().map_err(failed)?.is_none() {

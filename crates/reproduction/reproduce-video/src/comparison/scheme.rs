@@ -16,13 +16,14 @@ pub struct CameraScheme {
 /// The protocols, as `windfall camera --over` calls them.
 const PROTOCOLS: [&str; 3] = ["udp", "udplite", "sap"];
 
-/// The schemes: name, protocol, options. Window and blocks spend the same share on repairs.
+/// The schemes: name, protocol, options. Window and blocks spend the same share on repairs. Each
+/// but the radio's own says how it retransmits, so that no link changes what its name stands for.
 const ALL: [(&str, &str, &str); 11] = [
     ("none", "udp", "--arq none"),
     ("arq", "udp", "--arq 6"),
     ("combine", "udp", "--arq 6 --combine"),
     ("increments", "udp", "--arq 6 --increments"),
-    ("coded", "udp", "--policy best"),
+    ("coded", "udp", "--policy best --arq persistent"),
     ("joint", "udp", "--policy joint"),
     ("blocks", "udp", "--arq none --fec 8/12"),
     ("window", "udp", "--arq none --fec window:32:50%:40ms"),

@@ -23,8 +23,11 @@ fn compared(schemes: &[(&CameraScheme, Option<&str>, &[SchemeRun])]) -> Compared
         command: "windfall camera compare".to_owned(),
         version: "1".to_owned(),
     };
-    let schemes =
-        schemes.iter().map(|(scheme, no, runs)| (*scheme, no.map(str::to_owned), runs.to_vec()));
+    let schemes = schemes.iter().map(|(scheme, no, runs)| ComparedScheme {
+        scheme: (*scheme).clone(),
+        scenario: no.map_or(Ok("format = 1".to_owned()), |why| Err(why.to_owned())),
+        runs: runs.to_vec(),
+    });
     ComparedSchemes::new(&comparison, schemes.collect())
 }
 

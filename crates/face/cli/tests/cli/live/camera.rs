@@ -47,6 +47,48 @@ fn schemes_have_what_the_link_leaves_them() {
 }
 
 #[test]
+fn a_scheme_is_run_as_windfall_run_would_run_it_by_its_options() {
+    require!();
+    let folder = Folder::new("camera-schemes");
+    // Sixty of a hundred datagrams have a bit error: whatever is not repeated is lost.
+    let link = "--rate 20Mbps --ber 1e-4";
+    let options = "--time 400ms --deadline 60s --scheme coded --scheme none --scheme arq";
+    let compared = compared(&format!("{link} {options}"), &folder);
+    let usable = |name: &str| {
+        let [report] = reports(&compared, name)[..] else { panic!("one run of {name}") };
+        report["usable"].as_f64().expect("a number")
+    };
+    assert!(usable("coded") > 0.999 && usable("none") < 0.7, "{compared}");
+    for (name, options) in [
+        ("coded", "--policy best --arq persistent"),
+        // What the policy alone means on such a link.
+        ("coded", "--policy best"),
+        ("none", "--arq none"),
+        ("arq", "--arq 6"),
+    ] {
+        let output = windfall(&format!("run {link} {options} --generate")).output();
+        let expected = text(&output.expect("it runs"));
+        let mut schemes = compared["schemes"].as_array().expect("a list").iter();
+        let scheme = schemes.find(|it| it["name"] == name).expect("a scheme");
+        assert_eq!(scheme["scenario"], expected, "{name}");
+    }
+}
+
+#[test]
+fn options_of_ones_own_scheme_leave_the_rest_as_windfall_run_has_it() {
+    require!();
+    let folder = Folder::new("camera-own");
+    let mut command = windfall("camera compare --json --rate 20Mbps --ber 1e-4 --time 200ms");
+    command.args(["--deadline=60s", "--scheme=mine=udp --policy flex"]);
+    let output = command.arg("--out").arg(folder.path().join("camera")).output();
+    let compared: Value = serde_json::from_str(&text(&output.expect("it runs"))).expect("JSON");
+    let scenario = compared["schemes"][0]["scenario"].as_str().expect("a text");
+    assert!(scenario.contains("arq = \"persistent\""), "{scenario}");
+    let [report] = reports(&compared, "mine")[..] else { panic!("one run") };
+    assert_eq!(report["arrived"], report["sent"], "{compared}");
+}
+
+#[test]
 fn a_radio_says_which_schemes_it_does_not_have_and_a_bad_scheme_is_refused() {
     require!();
     let folder = Folder::new("camera-radio");
