@@ -17,6 +17,7 @@ use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessa
 use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
 };
+use netlink_packet_route::neighbour::{NeighbourAttribute, NeighbourMessage, NeighbourState};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
@@ -191,8 +192,8 @@ impl Netlink {
         Ok(all.into_iter().filter_map(of_link).collect())
     }
 
-    /// The routes over the link in the main table, but for those that its addresses bring along;
-    /// those by way of a gateway come last.
+    /// The routes over the link in all tables, but for those that its addresses bring along; those
+    /// by way of a gateway come last, and of those the ones by way of several.
     ///
     /// # Errors
     /// If the kernel refuses, or there is no such thing.
@@ -203,15 +204,55 @@ impl Netlink {
             _ => None,
         };
         let mut routes: Vec<_> = all.into_iter().filter_map(of_link).collect();
+        let leads_over = |it: &RouteAttribute| match it {
+            RouteAttribute::Oif(over) => *over == index,
+            RouteAttribute::MultiPath(hops) => hops.iter().any(|hop| hop.interface_index == index),
+            _ => false,
+        };
         routes.retain(|it| {
-            it.header.table == RouteHeader::RT_TABLE_MAIN
-                && it.header.kind == RouteType::Unicast
+            it.header.kind == RouteType::Unicast
                 && it.header.protocol != RouteProtocol::Kernel
-                && it.attributes.contains(&RouteAttribute::Oif(index))
+                && it.attributes.iter().any(leads_over)
         });
-        let has_gateway = |it: &RouteAttribute| matches!(it, RouteAttribute::Gateway(_));
-        routes.sort_by_key(|it| it.attributes.iter().any(has_gateway));
+        let ways = |it: &RouteAttribute| match it {
+            RouteAttribute::Gateway(_) | RouteAttribute::Via(_) => 1,
+            RouteAttribute::MultiPath(_) => 2,
+            _ => 0,
+        };
+        routes.sort_by_key(|it| it.attributes.iter().map(ways).max());
         Ok(routes)
+    }
+
+    /// The neighbours of the link that somebody has entered for good.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn permanent_neighbours(&mut self, index: u32) -> io::Result<Vec<NeighbourMessage>> {
+        let all = self.list(RouteNetlinkMessage::GetNeighbour(NeighbourMessage::default()))?;
+        let of_link = |message| match message {
+            RouteNetlinkMessage::NewNeighbour(it) if it.header.ifindex == index => Some(it),
+            _ => None,
+        };
+        let mut neighbours: Vec<_> = all.into_iter().filter_map(of_link).collect();
+        neighbours.retain(|it| it.header.state == NeighbourState::Permanent);
+        Ok(neighbours)
+    }
+
+    /// Enters a neighbour of the link that the kernel has described, unless it is there.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there is no such thing.
+    pub fn put_neighbour(&mut self, index: u32, mut message: NeighbourMessage) -> io::Result<()> {
+        message.header.ifindex = index;
+        let is_said = |it: &NeighbourAttribute| {
+            matches!(
+                it,
+                NeighbourAttribute::Destination(_) | NeighbourAttribute::LinkLayerAddress(_)
+            )
+        };
+        message.attributes.retain(is_said);
+        let added = RouteNetlinkMessage::NewNeighbour(message);
+        unless_there(self.tell(added, NLM_F_CREATE | NLM_F_EXCL))
     }
 
     /// Gives the link an address that the kernel has described, unless it has it.
@@ -224,7 +265,8 @@ impl Netlink {
         unless_there(self.tell(added, NLM_F_CREATE | NLM_F_EXCL))
     }
 
-    /// Lets a route that the kernel has described lead over the link, unless it does.
+    /// Lets a route that the kernel has described lead over the link, unless it does; one by way of
+    /// several gateways replaces what is there.
     ///
     /// # Errors
     /// If the kernel refuses, or there is no such thing.
@@ -232,9 +274,15 @@ impl Netlink {
         message
             .attributes
             .retain(|it| !matches!(it, RouteAttribute::Oif(_) | RouteAttribute::CacheInfo(_)));
-        message.attributes.push(RouteAttribute::Oif(index));
+        // Of several ways one may be left, where it leads over another link.
+        let has_several =
+            message.attributes.iter().any(|it| matches!(it, RouteAttribute::MultiPath(_)));
+        if !has_several {
+            message.attributes.push(RouteAttribute::Oif(index));
+        }
         let added = RouteNetlinkMessage::NewRoute(message);
-        unless_there(self.tell(added, NLM_F_CREATE | NLM_F_EXCL))
+        let flag = if has_several { NLM_F_REPLACE } else { NLM_F_EXCL };
+        unless_there(self.tell(added, NLM_F_CREATE | flag))
     }
 
     /// Gives the link an address, usable at once.

@@ -1,14 +1,16 @@
 //! An interface that moves to another namespace and back.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags};
-use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage};
+use netlink_packet_route::neighbour::NeighbourMessage;
+use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteHeader, RouteMessage};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::Netlink;
@@ -17,9 +19,13 @@ use crate::Netlink;
 #[derive(Clone, Debug)]
 pub struct RealInterface {
     name: String,
+    index: u32,
     is_up: bool,
     addresses: Vec<AddressMessage>,
     routes: Vec<RouteMessage>,
+    neighbours: Vec<NeighbourMessage>,
+    /// The kernel's parameters of it, files below `/proc/sys`, with their values.
+    parameters: Vec<(PathBuf, String)>,
     /// The namespace in which it was.
     home: Arc<File>,
 }
@@ -42,9 +48,12 @@ impl RealInterface {
         let index = link.header.index;
         Ok(Self {
             name: name.to_owned(),
+            index,
             is_up: link.header.flags.contains(LinkFlags::Up),
             addresses: netlink.addresses(index)?,
             routes: netlink.routes(index)?,
+            neighbours: netlink.permanent_neighbours(index)?,
+            parameters: parameters(name),
             home: Arc::new(File::open("/proc/self/ns/net")?),
         })
     }
@@ -65,7 +74,7 @@ impl RealInterface {
             })?;
             network(&(local, message.header.prefix_len))
         });
-        let beyond = self.routes.iter().filter_map(|message| {
+        let beyond = self.main_routes().filter_map(|message| {
             let destination = message.attributes.iter().find_map(|it| match it {
                 RouteAttribute::Destination(RouteAddress::Inet(address)) => Some((*address).into()),
                 RouteAttribute::Destination(RouteAddress::Inet6(address)) => {
@@ -86,23 +95,42 @@ impl RealInterface {
         networks
     }
 
-    /// Moves it into a namespace, with its addresses and routes, and brings it up.
+    /// Moves it into a namespace, with its addresses and the routes of the main table that lead
+    /// over it alone, and brings it up.
     ///
     /// # Errors
     /// If it cannot move or is not there; it may have come half the way then.
     pub fn move_in(&self, namespace: BorrowedFd<'_>) -> io::Result<()> {
-        self.carry(self.home.as_fd(), namespace, true)
+        let (mut netlink, index) = self.carry(self.home.as_fd(), namespace)?;
+        self.put_addresses(&mut netlink, index)?;
+        netlink.up(index)?;
+        self.main_routes().try_for_each(|route| self.put_route(&mut netlink, index, route))
     }
 
-    /// Moves it back from a namespace and makes it what it was.
+    /// Moves it back from a namespace and makes it what it was, with its addresses, its routes in
+    /// all tables, its permanent neighbours and its parameters.
     ///
     /// # Errors
     /// If it is not there, or does not become what it was.
     pub fn move_back(&self, namespace: BorrowedFd<'_>) -> io::Result<()> {
-        self.carry(namespace, self.home.as_fd(), self.is_up)
+        let (mut netlink, index) = self.carry(namespace, self.home.as_fd())?;
+        // Some decide what becomes of its addresses.
+        let restored = self.put_parameters();
+        self.put_addresses(&mut netlink, index)?;
+        if self.is_up {
+            netlink.up(index)?;
+            for route in &self.routes {
+                self.put_route(&mut netlink, index, route)?;
+            }
+        }
+        for neighbour in &self.neighbours {
+            netlink.put_neighbour(index, neighbour.clone())?;
+        }
+        restored
     }
 
-    fn carry(&self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, up: bool) -> io::Result<()> {
+    /// Moves it, and returns its index there.
+    fn carry(&self, from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<(Netlink, u32)> {
         enter(from)?;
         let mut netlink = Netlink::open()?;
         let index = netlink.index(&self.name)?;
@@ -110,18 +138,58 @@ impl RealInterface {
         enter(to)?;
         let mut netlink = Netlink::open()?;
         let index = netlink.index(&self.name)?;
-        for address in &self.addresses {
-            netlink.put_address(index, address.clone())?;
-        }
-        if up {
-            netlink.up(index)?;
-            // Routes need a device that is up; those by way of a gateway come after the others.
-            for route in &self.routes {
-                netlink.put_route(index, route.clone())?;
+        Ok((netlink, index))
+    }
+
+    /// The routes that a station can have too: those of the main table over no other interface.
+    fn main_routes(&self) -> impl Iterator<Item = &RouteMessage> {
+        let is_own = |it: &RouteAttribute| match it {
+            RouteAttribute::MultiPath(hops) => {
+                hops.iter().all(|hop| hop.interface_index == self.index)
+            }
+            _ => true,
+        };
+        let main = RouteHeader::RT_TABLE_MAIN;
+        self.routes
+            .iter()
+            .filter(move |it| it.header.table == main && it.attributes.iter().all(is_own))
+    }
+
+    fn put_addresses(&self, netlink: &mut Netlink, index: u32) -> io::Result<()> {
+        self.addresses.iter().try_for_each(|it| netlink.put_address(index, it.clone()))
+    }
+
+    /// Routes need a device that is up; those by way of a gateway come after the others.
+    fn put_route(&self, netlink: &mut Netlink, index: u32, route: &RouteMessage) -> io::Result<()> {
+        let mut route = route.clone();
+        for attribute in &mut route.attributes {
+            if let RouteAttribute::MultiPath(hops) = attribute {
+                let own = hops.iter_mut().filter(|hop| hop.interface_index == self.index);
+                own.for_each(|hop| hop.interface_index = index);
             }
         }
-        Ok(())
+        netlink.put_route(index, route)
     }
+
+    fn put_parameters(&self) -> io::Result<()> {
+        let mut done = Ok(());
+        for (path, value) in &self.parameters {
+            let is_so = fs::read_to_string(path).is_ok_and(|now| now == *value);
+            if let Err(error) = if is_so { Ok(()) } else { fs::write(path, value) } {
+                done = Err(io::Error::new(error.kind(), format!("{}: {error}", path.display())));
+            }
+        }
+        done
+    }
+}
+
+/// Reads the kernel's parameters of an interface in this namespace; those that cannot be read
+/// cannot be restored.
+fn parameters(name: &str) -> Vec<(PathBuf, String)> {
+    let kinds = ["ipv4/conf", "ipv4/neigh", "ipv6/conf", "ipv6/neigh"];
+    let folders = kinds.iter().map(|kind| PathBuf::from(format!("/proc/sys/net/{kind}/{name}")));
+    let files = folders.filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+    files.filter_map(|it| Some((it.path(), fs::read_to_string(it.path()).ok()?))).collect()
 }
 
 /// The network of an address.

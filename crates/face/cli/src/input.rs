@@ -31,7 +31,15 @@ pub(crate) fn read(path: &Path, budget: &mut MemoryBudget) -> io::Result<Vec<u8>
 }
 
 /// Reads a file that a scenario names, with a copy of the budget.
+///
+/// It is read when the scenario is checked, when it runs and when it is recorded: a pipe would
+/// give nothing the second time, or wait for ever.
 pub(crate) fn read_named(path: &Path, budget: &MemoryBudget) -> io::Result<Vec<u8>> {
+    let found = path.metadata()?;
+    if !(found.is_file() || found.is_dir()) {
+        let message = "it is read more than once: give a plain file, not a pipe or a device";
+        return Err(io::Error::other(message));
+    }
     budget.clone().read(File::open(path)?, DATA_PART)
 }
 

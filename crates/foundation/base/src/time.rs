@@ -274,10 +274,14 @@ impl FromStr for Duration {
             ("h", 3.6e12),
         ];
         let nanos = parse_quantity(text, "time", &units, 1e6, "5ms")?;
-        if nanos < 0.0 || nanos > u64::MAX as f64 {
-            return Err(ParseUnitError::new("time", text, "use a time of 0 or more, such as 5ms"));
-        }
-        Ok(Self(nanos.round() as u64))
+        let fix = if nanos < 0.0 {
+            "use a time of 0 or more, such as 5ms"
+        } else if nanos > u64::MAX as f64 {
+            "the longest time is 5124095h, some 584 years: use a shorter one, such as 5ms"
+        } else {
+            return Ok(Self(nanos.round() as u64));
+        };
+        Err(ParseUnitError::new("time", text, fix))
     }
 }
 

@@ -110,6 +110,9 @@ fn say(change: &mut Change, uplink: Option<bool>, name: &str, value: &Value) -> 
 
 /// Says that a change has no such setting.
 fn unknown(name: &str) -> String {
+    if ["over", "link"].contains(&name) {
+        return format!("{name} is of the whole change: write it beside uplink and downlink");
+    }
     let names: Vec<&str> = Change::names().chain(["over", "link"]).collect();
     let fix = nearest(name, names.iter().copied()).map_or_else(
         || format!("use one of {}", names.join(", ")),

@@ -32,7 +32,7 @@ fn requests_that_make_no_sense_are_refused_with_the_fix() {
         (r#"{"do":"set","change":{"loss":[1]}}"#, "loss: write its value as text"),
         (r#"{"do":"set","change":{"at":"5s"}}"#, "at cannot change while a link runs"),
         (r#"{"do":"set","change":{"queue":"9"}}"#, "queue cannot change while a link runs"),
-        (r#"{"do":"set","change":{"uplink":{"over":"1s"}}}"#, "over cannot change"),
+        (r#"{"do":"set","change":{"uplink":{"over":"1s"}}}"#, "over is of the whole change"),
         (r#"{"do":"fault"}"#, "add \"fault\": "),
         (r#"{"do":"fault","fault":"far:80 dance"}"#, "is no fault: write STATION:PORT"),
         (r#"{"do":"set","do":"status"}"#, "\"do\" stands twice"),

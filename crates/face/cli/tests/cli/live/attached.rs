@@ -96,8 +96,14 @@ const DEVICE: &str = "unshare --net sleep 600 & P=$!\n\
     ip link set out up\n\
     in_device ip address add 192.0.2.2/24 dev in; in_device ip link set in up\n\
     ip route add 198.51.100.0/24 via 192.0.2.2\n\
+    ip route add 203.0.113.0/24 nexthop via 192.0.2.2 dev out nexthop via 192.0.2.3 dev out\n\
+    ip route add default via 192.0.2.2 table 99\n\
+    ip neigh add 192.0.2.9 lladdr 02:00:00:00:00:09 dev out nud permanent\n\
+    echo 2 >/proc/sys/net/ipv4/conf/out/rp_filter\n\
     in_device ip route add default via 192.0.2.1\n\
-    state() { ip -o address show dev out | sed 's/^[0-9]*//'; ip route; ip -6 route; }\n";
+    state() { ip -o address show dev out | sed 's/^[0-9]*//'; ip route; ip -6 route\n\
+    ip route show table 99; ip neigh show nud permanent; \
+    cat /proc/sys/net/ipv4/conf/out/rp_filter; }\n";
 
 #[test]
 fn a_processs_namespace_is_an_end_of_a_link_and_then_what_it_was() {

@@ -201,3 +201,31 @@ fn what_starts_runs_of_its_own_leaves_none_of_them() {
         }
     }
 }
+
+#[test]
+fn a_socket_that_does_not_listen_yet_is_not_taken_for_that_of_a_killed_run() {
+    let folder = Folder::new("not-yet");
+    let runs = folder.path().join("run/windfall");
+    std::fs::create_dir_all(&runs).expect("a folder");
+    for made in [runs.parent().expect("a folder"), &runs] {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        std::fs::set_permissions(made, mode).expect("its own");
+    }
+    let path = runs.join("beginning");
+    let family = rustix::net::AddressFamily::UNIX;
+    let socket = rustix::net::socket(family, rustix::net::SocketType::STREAM, None);
+    let address = rustix::net::SocketAddrUnix::new(&path).expect("a short path");
+    rustix::net::bind(socket.expect("a socket"), &address).expect("it is free");
+    let list = || {
+        let mut command = windfall("ls");
+        command.env("XDG_RUNTIME_DIR", runs.parent().expect("a folder"));
+        assert!(command.output().expect("it runs").status.success());
+        path.exists()
+    };
+    // A run that begins holds the folder until it listens.
+    let held = std::fs::File::open(&runs).expect("it is there");
+    rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).expect("it is free");
+    assert!(list());
+    drop(held);
+    assert!(!list());
+}
