@@ -6,7 +6,7 @@ mod compare;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use windfall_base::{Duration, Rate};
-use windfall_camera::{CameraPlan, CameraProtocol};
+use windfall_camera::{CameraListening, CameraNews, CameraPlan, CameraProtocol};
 
 use crate::exchange::completed;
 use crate::exit::{CliError, Completion, Result, tell};
@@ -57,6 +57,9 @@ struct Send {
     /// Protocol of the stream: udp, udplite (in UDP) or sap, as approximate messages
     #[arg(long, value_name = "PROTOCOL", default_value = "udp")]
     over: CameraProtocol,
+    /// Time to stay after the last picture, longer than the link delays; a bare number is in ms
+    #[arg(long, value_name = "TIME", default_value = "1500ms")]
+    wait: Duration,
     #[command(flatten)]
     stream: StreamOptions,
 }
@@ -76,6 +79,9 @@ struct Receive {
     /// Age from which on a datagram is of no use; a bare number is in ms
     #[arg(long, value_name = "TIME", default_value = "100ms")]
     deadline: Duration,
+    /// End when nothing has come for so long after the last picture; a bare number is in ms
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    wait: Duration,
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
@@ -100,7 +106,7 @@ impl StreamOptions {
 impl Send {
     fn run(&self) -> Result {
         let to = SocketAddr::new(self.to, self.port);
-        windfall_camera::send(self.over, &self.stream.plan()?, to)?;
+        windfall_camera::send(self.over, &self.stream.plan()?, to, self.wait)?;
         Ok(Completion::Success)
     }
 }
@@ -108,8 +114,12 @@ impl Send {
 impl Receive {
     fn run(&self) -> Result {
         let on = SocketAddr::new(self.on, self.port);
-        let announce = |at| tell(format!("waiting on {at}"));
-        let report = windfall_camera::receive(self.over, on, self.deadline, announce)?;
+        let (protocol, deadline, wait) = (self.over, self.deadline, self.wait);
+        let listening = CameraListening { protocol, on, deadline, wait };
+        let report = windfall_camera::receive(&listening, &mut |news| match news {
+            CameraNews::Waiting(at) => tell(format!("waiting on {at}")),
+            CameraNews::Begun(count) => tell(format!("a stream of {count} datagrams has begun")),
+        })?;
         let text = report.to_text(self.deadline);
         json::print(self.json, json::CAMERA, report.to_json(), &text)?;
         Ok(completed(Completion::Success))

@@ -1,10 +1,21 @@
 //! The datagrams that arrived, compared with those that were sent.
 
+use core::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use windfall_base::Duration;
 
+use crate::error::CameraError;
 use crate::plan::{CameraHeader, CameraPlan};
+
+mod clocks;
+
+use clocks::ClockCheck;
+
+/// The most streams of which arrivals are kept; the one with the least gives way to another.
+const MOST_STREAMS: usize = 8;
+/// The time for which a stream that has not ended may bring nothing.
+const LONGEST_SILENCE: Duration = Duration::from_secs(60);
 
 /// A datagram as it arrived.
 #[derive(Clone, Copy, Debug)]
@@ -19,13 +30,66 @@ struct Arrival {
 
 /// The datagrams of one stream, the best copy of each.
 #[derive(Clone, Debug)]
+struct Stream {
+    plan: CameraPlan,
+    began: u64,
+    arrived: BTreeMap<u32, Arrival>,
+    /// Those of which a copy is whole.
+    whole: u32,
+    copies: u64,
+    /// When the latest datagram came that was no copy.
+    latest: u64,
+}
+
+impl Stream {
+    fn of(header: &CameraHeader) -> Self {
+        let (plan, began) = (header.plan, header.began);
+        Self { plan, began, arrived: BTreeMap::new(), whole: 0, copies: 0, latest: 0 }
+    }
+
+    fn end(&self) -> u64 {
+        self.began.saturating_add(self.plan.length().as_nanos())
+    }
+
+    /// All that came of it, copies too.
+    fn datagrams(&self) -> u64 {
+        self.arrived.len() as u64 + self.copies
+    }
+}
+
+/// The streams of which something came. That of which the most came counts: a stranger's datagram
+/// that comes first must not decide for which stream a receiver waits, and how long.
+#[derive(Clone, Debug)]
 pub struct CameraArrivals {
     deadline: Duration,
-    /// The plan of the stream and its start.
-    stream: Option<(CameraPlan, u64)>,
-    arrived: BTreeMap<u32, Arrival>,
-    copies: u64,
+    wait: Duration,
+    streams: Vec<Stream>,
+    clocks: ClockCheck,
     foreign: u64,
+}
+
+/// Why a receiver ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CameraEnd {
+    /// Every datagram has arrived right.
+    Complete,
+    /// Nothing more came.
+    Silence,
+    /// The sender closed the connection.
+    Closed,
+    /// A signal.
+    Signal,
+}
+
+impl CameraEnd {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Silence => "silence",
+            Self::Closed => "closed",
+            Self::Signal => "signal",
+        }
+    }
 }
 
 /// The outcome of a stream at its receiver.
@@ -56,50 +120,121 @@ pub struct CameraReport {
     /// Seconds from the instant of a picture to the arrival of its datagrams: the median, and what
     /// 95 and 99 % of those that arrived were not later than.
     pub delay: [f64; 3],
+    /// Why the receiver ended.
+    pub ended: CameraEnd,
 }
 
 impl CameraArrivals {
-    /// No arrivals yet of a stream whose datagrams are of no use after `deadline`.
+    /// No arrivals yet. Datagrams are of no use after `deadline`, and a stream is over when `wait`
+    /// has passed since its end and since the latest of its datagrams.
     #[must_use]
-    pub fn new(deadline: Duration) -> Self {
-        Self { deadline, stream: None, arrived: BTreeMap::new(), copies: 0, foreign: 0 }
+    pub fn new(deadline: Duration, wait: Duration) -> Self {
+        let clocks = ClockCheck::new(LONGEST_SILENCE.saturating_add(wait));
+        Self { deadline, wait, streams: Vec::new(), clocks, foreign: 0 }
     }
 
-    /// Returns the end of the stream, in nanoseconds since 1970, once something of it has come.
-    #[must_use]
-    pub fn end(&self) -> Option<u64> {
-        let (plan, began) = self.stream?;
-        Some(began.saturating_add(plan.length().as_nanos()))
+    /// Returns the stream of which the most came; of several with as much, the first to end.
+    fn stream(&self) -> Option<&Stream> {
+        self.streams.iter().max_by_key(|it| (it.arrived.len(), Reverse(it.end())))
     }
 
-    /// Takes a datagram that arrived `now`, in nanoseconds since 1970.
-    pub fn take(&mut self, now: u64, datagram: &[u8]) {
+    /// Returns the number of datagrams of the stream, once something of it has come.
+    #[must_use]
+    pub fn announced(&self) -> Option<u32> {
+        Some(self.stream()?.plan.stream.count)
+    }
+
+    /// Tells why nothing more is to be waited for at `now`, if so.
+    #[must_use]
+    pub fn ended(&self, now: u64) -> Option<CameraEnd> {
+        let stream = self.stream()?;
+        let wait = if now >= stream.end() { self.wait } else { self.wait.max(LONGEST_SILENCE) };
+        let since =
+            if now >= stream.end() { stream.latest.max(stream.end()) } else { stream.latest };
+        if stream.whole == stream.plan.stream.count {
+            return Some(CameraEnd::Complete);
+        }
+        (now >= since.saturating_add(wait.as_nanos())).then_some(CameraEnd::Silence)
+    }
+
+    /// Takes a datagram that arrived `now`, in nanoseconds since 1970, and tells whether it is one
+    /// of a stream that had not come yet.
+    ///
+    /// # Errors
+    /// If several datagrams of a stream show that the sender's clock is another.
+    pub fn take(&mut self, now: u64, datagram: &[u8]) -> Result<bool, CameraError> {
         let Some((header, data)) = CameraHeader::parse(datagram) else {
             self.foreign += 1;
-            return;
+            return Ok(false);
         };
-        if *self.stream.get_or_insert((header.plan, header.began)) != (header.plan, header.began) {
-            self.foreign += 1;
-            return;
+        let is_of = |it: &Stream| (it.plan, it.began) == (header.plan, header.began);
+        let place = match self.streams.iter().position(is_of) {
+            Some(place) => place,
+            None if !self.clocks.agree(now, &header)? => {
+                self.foreign += 1;
+                return Ok(false);
+            }
+            None => {
+                self.make_room();
+                self.streams.push(Stream::of(&header));
+                self.streams.len() - 1
+            }
+        };
+        Ok(self.streams[place].take(now, (&header, data), self.deadline))
+    }
+
+    fn make_room(&mut self) {
+        let least = (0..self.streams.len()).min_by_key(|place| self.streams[*place].arrived.len());
+        if let Some(place) = least.filter(|_| self.streams.len() >= MOST_STREAMS) {
+            self.foreign += self.streams.remove(place).datagrams();
         }
-        let sent = header.plan.stream.datagram(header.number);
-        let right = sent.iter().zip(data).filter(|(sent, got)| sent == got).count() as u32;
-        let due = header.began.saturating_add(header.plan.due(header.number).as_nanos());
-        let delay = now.saturating_sub(due);
-        let is_in_time = delay <= self.deadline.as_nanos();
-        self.copies += u64::from(self.arrived.contains_key(&header.number));
-        let arrival = Arrival { delay, usable: 0, right: 0 };
-        let arrival = self.arrived.entry(header.number).or_insert(arrival);
-        arrival.right = arrival.right.max(right);
-        arrival.usable = arrival.usable.max(if is_in_time { right } else { 0 });
+    }
+
+    /// Returns why there is no report.
+    #[must_use]
+    pub fn failure(&self) -> CameraError {
+        self.clocks.failure().unwrap_or(CameraError::Nothing)
     }
 
     /// Returns the outcome; `None` if nothing of a stream has come.
     #[must_use]
-    pub fn report(&self) -> Option<CameraReport> {
-        let (plan, _) = self.stream?;
+    pub fn report(&self, ended: CameraEnd) -> Option<CameraReport> {
+        let stream = self.stream()?;
+        let all: u64 = self.streams.iter().map(Stream::datagrams).sum();
+        let foreign = self.foreign + all - stream.datagrams();
+        Some(stream.report(self.deadline, ended, foreign))
+    }
+}
+
+impl Stream {
+    /// Takes a datagram; tells whether it is no copy.
+    fn take(
+        &mut self,
+        now: u64,
+        (header, data): (&CameraHeader, &[u8]),
+        deadline: Duration,
+    ) -> bool {
+        let size = header.plan.stream.size;
+        let sent = header.plan.stream.datagram(header.number);
+        let right = sent.iter().zip(data).filter(|(sent, got)| sent == got).count() as u32;
+        let due = header.began.saturating_add(header.plan.due(header.number).as_nanos());
+        let delay = now.saturating_sub(due);
+        let is_in_time = delay <= deadline.as_nanos();
+        let is_new = !self.arrived.contains_key(&header.number);
+        self.copies += u64::from(!is_new);
+        self.latest = if is_new { self.latest.max(now) } else { self.latest };
+        let arrival = Arrival { delay, usable: 0, right: 0 };
+        let arrival = self.arrived.entry(header.number).or_insert(arrival);
+        self.whole += u32::from(right == size && arrival.right < size);
+        arrival.right = arrival.right.max(right);
+        arrival.usable = arrival.usable.max(if is_in_time { right } else { 0 });
+        is_new
+    }
+
+    fn report(&self, deadline: Duration, ended: CameraEnd, foreign: u64) -> CameraReport {
+        let plan = self.plan;
         let (size, sent) = (plan.stream.size, u64::from(plan.stream.count));
-        let deadline = self.deadline.as_nanos();
+        let deadline = deadline.as_nanos();
         let count = |is: &dyn Fn(&Arrival) -> bool| {
             self.arrived.values().filter(|arrival| is(arrival)).count() as u64
         };
@@ -117,20 +252,21 @@ impl CameraArrivals {
         let is_whole = |(picture, count): &(&u32, &u64)| **count == of_picture(**picture);
         let mut delays: Vec<u64> = self.arrived.values().map(|it| it.delay).collect();
         delays.sort_unstable();
-        Some(CameraReport {
+        CameraReport {
             sent,
             arrived: self.arrived.len() as u64,
             damaged: count(&|it| it.right < size),
             late: count(&|it| it.delay > deadline),
             copies: self.copies,
-            foreign: self.foreign,
+            foreign,
             bytes: sent * u64::from(size),
             usable_bytes: sum(&|it| it.usable),
             wrong_bytes: sum(&wrong),
             pictures,
             whole_pictures: whole.iter().filter(is_whole).count() as u64,
             delay: [0.5, 0.95, 0.99].map(|share| quantile(&delays, share)),
-        })
+            ended,
+        }
     }
 }
 
@@ -155,7 +291,7 @@ impl CameraReport {
             "{} of {} datagrams arrived, {} of them damaged, {} late\n\
              {:.2} % of the bytes are usable: right, within {deadline}; {} of {} pictures are \
              whole\ndelay {median:.1} ms in the median, {most:.1} ms of 95 %, {nearly_all:.1} ms \
-             of 99 %\n",
+             of 99 %; ended by {}\n",
             self.arrived,
             self.sent,
             self.damaged,
@@ -163,6 +299,7 @@ impl CameraReport {
             100.0 * self.usable(),
             self.whole_pictures,
             self.pictures,
+            self.ended.name(),
         )
     }
 
@@ -177,7 +314,7 @@ impl CameraReport {
             "wrong_bytes": self.wrong_bytes, "usable": self.usable(),
             "pictures": self.pictures, "whole_pictures": self.whole_pictures,
             "delay_median_seconds": median, "delay_95_seconds": most,
-            "delay_99_seconds": nearly_all,
+            "delay_99_seconds": nearly_all, "ended": self.ended.name(),
         })
     }
 }

@@ -16,21 +16,22 @@ use std::time::{Instant, SystemTime};
 use windfall_base::Duration;
 use windfall_live::interrupt;
 
-pub use arrivals::{CameraArrivals, CameraReport};
+pub use arrivals::{CameraArrivals, CameraEnd, CameraReport};
 pub use error::CameraError;
 pub use plan::{CameraHeader, CameraPlan};
 pub use socket::CameraProtocol;
 
 use socket::{CameraReceiver, CameraSender};
 
-/// The time after the last picture for which a receiver takes late datagrams.
-const LATE: Duration = Duration::from_millis(1_000);
-/// The time after the last picture after which a sender ends: the receiver has reported by then.
-const LINGER: Duration = Duration::from_millis(1_500);
+/// The most datagrams that are read once a receiver could end: strangers must not keep it.
+const MOST_WAITING: usize = 100_000;
+/// The time in which a socket hands over what it holds.
+const AT_ONCE: Duration = Duration::from_millis(1);
 /// The time between two checks for a signal while a receiver waits.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Sends all pictures of a plan at their times, and waits until a receiver has taken late ones.
+/// Sends all pictures of a plan at their times, and stays for `wait` after the last: a link that
+/// ends with this program delivers late ones meanwhile.
 ///
 /// # Errors
 /// If the socket cannot be opened or fails.
@@ -38,6 +39,7 @@ pub fn send(
     protocol: CameraProtocol,
     plan: &CameraPlan,
     to: SocketAddr,
+    wait: Duration,
 ) -> Result<(), CameraError> {
     let mut sender = CameraSender::connect(protocol, to)?;
     let (began, of_day) = (Instant::now(), nanos_of_day());
@@ -51,39 +53,75 @@ pub fn send(
         let header = CameraHeader { plan: *plan, began: of_day, number };
         sender.send(&header.datagram())?;
     }
-    wait_until(plan.length() + LINGER);
+    wait_until(plan.length().saturating_add(wait));
     sender.close();
     Ok(())
 }
 
-/// Receives one stream until a second after its last picture, its end, or a signal, and reports.
-///
-/// `deadline` is the age from which on a datagram is of no use; `announce` is called with the
-/// address when the receiver waits there.
+/// What a receiver listens to, and how long.
+#[derive(Clone, Copy, Debug)]
+pub struct CameraListening {
+    /// The protocol of the stream.
+    pub protocol: CameraProtocol,
+    /// The address to listen on.
+    pub on: SocketAddr,
+    /// The age from which on a datagram is of no use.
+    pub deadline: Duration,
+    /// The time without another datagram, after the last picture was due, after which it ends.
+    pub wait: Duration,
+}
+
+/// What a receiver says before its report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CameraNews {
+    /// It waits at this address.
+    Waiting(SocketAddr),
+    /// The first datagram has come, of a stream of so many.
+    Begun(u32),
+}
+
+/// Receives one stream until all of it has come, nothing more comes, its end, or a signal, and
+/// reports.
 ///
 /// # Errors
-/// If the socket cannot be opened or fails, or nothing of a stream arrived.
+/// If the socket cannot be opened or fails, the clock of the sender is another, or nothing of a
+/// stream arrived.
 pub fn receive(
-    protocol: CameraProtocol,
-    on: SocketAddr,
-    deadline: Duration,
-    announce: impl FnOnce(SocketAddr),
+    listening: &CameraListening,
+    announce: &mut dyn FnMut(CameraNews),
 ) -> Result<CameraReport, CameraError> {
     interrupt::note_requests().map_err(CameraError::Socket)?;
-    let mut receiver = CameraReceiver::listen(protocol, on)?;
-    announce(receiver.local_addr()?);
-    let (mut arrivals, mut datagrams) = (CameraArrivals::new(deadline), Vec::new());
-    while interrupt::noted().is_none() {
-        let goes_on = receiver.receive(POLL, &mut datagrams)?;
-        let now = nanos_of_day();
+    let mut receiver = CameraReceiver::listen(listening.protocol, listening.on)?;
+    announce(CameraNews::Waiting(receiver.local_addr()?));
+    let mut arrivals = CameraArrivals::new(listening.deadline, listening.wait);
+    let (mut datagrams, mut read) = (Vec::new(), 0);
+    let ended = loop {
+        let is_stopped = interrupt::noted().is_some();
+        let span = if is_stopped { AT_ONCE } else { POLL };
+        let goes_on = receiver.receive(span, &mut datagrams)?;
+        let (now, had_begun) = (nanos_of_day(), arrivals.announced().is_some());
+        let (is_idle, mut is_news) = (datagrams.is_empty(), false);
+        read += datagrams.len();
         for datagram in datagrams.drain(..) {
-            arrivals.take(now, &datagram);
+            is_news |= arrivals.take(now, &datagram)?;
         }
-        if !goes_on || arrivals.end().is_some_and(|end| now >= end + LATE.as_nanos()) {
-            break;
+        if let Some(count) = arrivals.announced().filter(|_| !had_begun) {
+            announce(CameraNews::Begun(count));
         }
-    }
-    arrivals.report().ok_or(CameraError::Nothing)
+        let ended = match (goes_on, is_stopped) {
+            (false, _) => break CameraEnd::Closed,
+            (true, true) => Some(CameraEnd::Signal),
+            (true, false) => arrivals.ended(now),
+        };
+        if ended.is_none() || is_news && !is_stopped {
+            read = 0;
+        }
+        // What waits in the socket has arrived, and is read first.
+        if let Some(ended) = ended.filter(|_| is_idle || read > MOST_WAITING) {
+            break ended;
+        }
+    };
+    arrivals.report(ended).ok_or_else(|| arrivals.failure())
 }
 
 /// Returns the nanoseconds since 1970 by the clock of the system.
