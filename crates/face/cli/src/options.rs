@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use windfall_base::Seed;
+use windfall_base::{Duration, Seed};
 use windfall_files::UsedFiles;
 use windfall_scenario::wifi::Radio;
 use windfall_scenario::{
@@ -197,6 +197,15 @@ impl Loaded {
             place_model(model, &directory)?;
         }
         Ok(scenario)
+    }
+
+    /// The longest delay of a link, changes included.
+    pub(crate) fn delay(&self) -> Duration {
+        let mut scenario = self.scenario.clone();
+        let links = scenario.links.iter_mut().flat_map(Link::directions_mut);
+        let changes = scenario.changes.iter_mut().flat_map(Change::directions_mut);
+        let delays = links.chain(changes).filter_map(|direction| direction.delay.value());
+        delays.max().unwrap_or(Duration::ZERO)
     }
 
     /// The folder in which the scenario lies.

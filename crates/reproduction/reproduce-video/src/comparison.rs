@@ -25,6 +25,8 @@ pub struct CameraComparison {
     pub plan: CameraPlan,
     /// The age from which on a datagram is of no use.
     pub deadline: Duration,
+    /// The time without another datagram, after the last picture, after which a stream is over.
+    pub wait: Duration,
     /// The schemes, in the order of the table.
     pub schemes: Vec<CameraScheme>,
     /// The first seed, and the number of seeds, each of which every scheme has once.

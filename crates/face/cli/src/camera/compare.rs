@@ -16,6 +16,9 @@ use crate::reproduce::{make, write_all};
 use crate::usage::whole;
 use crate::{VERSION, json, progress};
 
+/// The time without another datagram after which a stream is over, beside the delay of the link.
+const WAIT: Duration = Duration::from_secs(1);
+
 /// Send the stream across `windfall run` by each scheme of error control: a table and a page
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit codes: 0 every stream was sent, 1 one could not be.")]
@@ -33,6 +36,10 @@ pub(crate) struct Args {
     /// Age from which on a datagram is of no use; a bare number is in ms
     #[arg(long, value_name = "TIME", default_value = "100ms", help_heading = "Comparison")]
     deadline: Duration,
+    /// End when nothing has come for so long after the last picture; a bare number is in ms
+    /// [default: 1 s more than the delay of the link]
+    #[arg(long, value_name = "TIME", help_heading = "Comparison")]
+    wait: Option<Duration>,
     /// Write the page, charts and values into this directory
     #[arg(long, value_name = "DIR", default_value = "out/camera", help_heading = "Comparison")]
     out: PathBuf,
@@ -61,6 +68,7 @@ pub(crate) fn run(args: &Args) -> Result {
         scenario,
         plan: args.stream.plan()?,
         deadline: args.deadline,
+        wait: args.wait.unwrap_or_else(|| loaded.delay().saturating_add(WAIT)),
         schemes: all,
         seeds: (loaded.seed(), args.seeds),
         command: command_line(),

@@ -38,10 +38,12 @@ impl ComparedSchemes {
             "{} datagrams in {} s, each picture's at its instant, across windfall run in real \
              time, {runs} time(s) by each scheme with the same seeds. Usable are bytes that arrive \
              right, in datagrams marked as damaged too, within {} ms of the instant of their \
-             picture. Delays are those of datagrams that arrive, from that instant on.",
+             picture. Delays are those of datagrams that arrive, from that instant on, until none \
+             has come for {} s after the last picture.",
             of.plan.stream.count,
             number(of.plan.length().as_secs_f64()),
             number(1e3 * of.deadline.as_secs_f64()),
+            number(of.wait.as_secs_f64()),
         );
         let (version, command) = (of.version.clone(), of.command.clone());
         let provenance = Provenance { version, seed: of.seeds.0, command };

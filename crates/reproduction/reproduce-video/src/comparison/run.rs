@@ -14,6 +14,8 @@ use super::{CameraComparison, CameraScheme};
 
 /// The time limit of a run beside its stream.
 const RUN_LIMIT: Duration = Duration::from_secs(60);
+/// The time for which a stream that has begun to arrive may still come after its last picture.
+const DRAIN_LIMIT: Duration = Duration::from_secs(60);
 /// The interval at which a run is looked at.
 const TICK: Duration = Duration::from_millis(50);
 /// The port of the receiver.
@@ -54,7 +56,7 @@ pub(super) fn described(
     let mut command = Command::new(program);
     command.arg("run").arg("--scenario").arg(base).args(&scheme.options).arg("--generate");
     command.stdout(fs::File::create(file).map_err(of_file)?);
-    let output = watched(command, &shown(scheme), RUN_LIMIT)?;
+    let output = watched(command, &shown(scheme), (RUN_LIMIT, None))?;
     if !output.status.success() {
         return Ok(Err(last_words(&output)));
     }
@@ -70,31 +72,40 @@ pub(super) fn once(
     (scheme, seed): (&CameraScheme, Seed),
     (scratch, scenario): (&Path, &Path),
 ) -> Result<SchemeRun, ExperimentError> {
-    let [summary, report] = ["summary.json", "report.json"].map(|name| scratch.join(name));
+    let [summary, report, sent] =
+        ["summary.json", "report.json", "sent"].map(|name| scratch.join(name));
     // A run that leaves no report must not show that of the run before.
-    write(&report, b"")?;
+    for file in [&report, &summary] {
+        write(file, b"")?;
+    }
     let program = quoted(&comparison.program.to_string_lossy());
     let mut command = Command::new(&comparison.program);
     command.arg("run").arg("--scenario").arg(scenario).arg("--seed").arg(seed.0.to_string());
     command.arg("--json").arg("--quiet").arg("--summary").arg(&summary);
     command.arg("--far-output").arg(&report).arg("--far-may-fail").arg("--far").arg(format!(
-        "exec {program} camera receive --over {} --port {PORT} --deadline {}ns --json 2>/dev/null",
+        "exec {program} camera receive --over {} --port {PORT} --deadline {}ns --wait {}ns --json",
         scheme.protocol,
-        comparison.deadline.as_nanos()
+        comparison.deadline.as_nanos(),
+        comparison.wait.as_nanos()
     ));
     command.args(["--wait-port", PORT, "--", "sh", "-c"]);
-    command.arg("exec \"$0\" camera send \"$WINDFALL_BASE\" \"$@\"").arg(&comparison.program);
+    // The link stays until the standard input ends: the receiver says when all has come.
+    let line =
+        "\"$0\" camera send \"$WINDFALL_BASE\" \"$@\" || exit; echo sent; exec cat >/dev/null";
+    command.arg(line).arg(&comparison.program).args(["--wait", "0s"]);
     command.args(["--over", &scheme.protocol, "--port", PORT]).args(words(&comparison.plan));
-    // A summary on the standard output is that of the file.
-    command.stdout(Stdio::null());
-    let limit = std::time::Duration::from(comparison.plan.length()) + RUN_LIMIT;
-    let output = watched(command, &shown(scheme), limit)?;
+    let file = fs::File::create(&sent);
+    command.stdout(file.map_err(|source| ExperimentError::File { path: sent.clone(), source })?);
+    let wait = Duration::from(comparison.wait);
+    let limit = Duration::from(comparison.plan.length()) + wait + DRAIN_LIMIT + RUN_LIMIT;
+    let is_over = Some(Over { sent: &sent, report: &report, wait, since: None });
+    let output = watched(command, &shown(scheme), (limit, is_over))?;
     // A sender that finds no receiver has sent nothing: the report is empty then.
     if output.status.code().is_none_or(|code| code >= 125 || code == 2) {
         let message = last_words(&output);
         return Err(ExperimentError::Run { command: shown(scheme), message });
     }
-    let report = serde_json::from_slice(&read(&report)?).unwrap_or(Value::Null);
+    let report = reported(&read(&report)?).unwrap_or(Value::Null);
     let summary: Value = serde_json::from_slice(&read(&summary)?).unwrap_or(Value::Null);
     let busy = summary["links"][0]["busy_seconds"].as_f64();
     let late = |late: &str, of: &str| {
@@ -138,18 +149,59 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Runs a command to its end or for `limit`.
+/// Returns the report among the lines that a receiver printed.
+fn reported(printed: &[u8]) -> Option<Value> {
+    let mut lines = printed.split(|byte| *byte == b'\n');
+    lines.find(|line| line.starts_with(b"{")).and_then(|line| serde_json::from_slice(line).ok())
+}
+
+/// Whether nothing more is to be waited for in a run.
+struct Over<'a> {
+    /// What the run prints: a line once everything is sent.
+    sent: &'a Path,
+    /// What the receiver prints.
+    report: &'a Path,
+    wait: Duration,
+    /// When everything was sent.
+    since: Option<Instant>,
+}
+
+impl Over<'_> {
+    #[expect(clippy::disallowed_methods, reason = "a program in real time is waited for")]
+    fn is_over(&mut self) -> bool {
+        let printed = fs::read(self.report).unwrap_or_default();
+        if fs::metadata(self.sent).is_ok_and(|it| it.len() > 0) {
+            self.since.get_or_insert_with(Instant::now);
+        }
+        // A receiver of which something has come ends by itself.
+        let has_begun = printed.windows(9).any(|it| it == b"has begun");
+        let limit = if has_begun { self.wait + DRAIN_LIMIT } else { self.wait };
+        let is_late = self.since.is_some_and(|since| since.elapsed() > limit);
+        is_late || self.since.is_some() && reported(&printed).is_some()
+    }
+}
+
+/// Runs a command to its end or for `limit`; its standard input ends when the run is over.
 #[expect(clippy::disallowed_methods, reason = "a program in real time is waited for")]
-fn watched(mut command: Command, shown: &str, limit: Duration) -> Result<Output, ExperimentError> {
+fn watched(
+    mut command: Command,
+    shown: &str,
+    (limit, mut over): (Duration, Option<Over<'_>>),
+) -> Result<Output, ExperimentError> {
     let failed = |source| ExperimentError::Start { command: shown.to_owned(), source };
     // Errors are a few lines, so that the pipe does not fill up.
-    command.stdin(Stdio::null()).stderr(Stdio::piped());
+    let input = if over.is_some() { Stdio::piped() } else { Stdio::null() };
+    command.stdin(input).stderr(Stdio::piped());
     let mut child = windfall_live::end_with_this_process(&mut command).spawn().map_err(failed)?;
     let began = Instant::now();
+    // `try_wait` leaves the standard input open.
     while child.try_wait().map_err(failed)?.is_none() {
         if began.elapsed() > limit {
             // The stations end with it.
             let _ = child.kill();
+        }
+        if over.as_mut().is_some_and(Over::is_over) {
+            child.stdin = None;
         }
         std::thread::sleep(TICK);
     }

@@ -18,6 +18,7 @@ fn compared(schemes: &[(&CameraScheme, Option<&str>, &[SchemeRun])]) -> Compared
         scenario: String::new(),
         plan: CameraPlan::of_rate(10.0, 1e6, Duration::from_secs(1), 1_000).expect("a plan"),
         deadline: Duration::from_millis(100),
+        wait: Duration::from_secs(1),
         schemes: Vec::new(),
         seeds: (Seed(1), 2),
         command: "windfall camera compare".to_owned(),

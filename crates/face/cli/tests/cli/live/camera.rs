@@ -75,6 +75,22 @@ fn a_scheme_is_run_as_windfall_run_would_run_it_by_its_options() {
 }
 
 #[test]
+fn a_stream_that_comes_late_is_measured_to_its_end() {
+    require!();
+    let folder = Folder::new("camera-late");
+    // Two seconds on the way, and four times as long on the link as at the camera.
+    let options = "--rate 1Mbps --delay 2s --time 500ms --scheme none";
+    let compared = compared(options, &folder);
+    let [report] = reports(&compared, "none")[..] else { panic!("one run") };
+    assert_eq!((&report["arrived"], &report["late"]), (&report["sent"], &report["sent"]));
+    assert_eq!(report["ended"], "complete", "{compared}");
+    assert!(report["delay_99_seconds"].as_f64() > Some(3.0), "{compared}");
+    // What never comes is nothing.
+    let compared = self::compared("--loss 100% --time 200ms --wait 200ms --scheme none", &folder);
+    assert!(reports(&compared, "none")[0].is_null(), "{compared}");
+}
+
+#[test]
 fn options_of_ones_own_scheme_leave_the_rest_as_windfall_run_has_it() {
     require!();
     let folder = Folder::new("camera-own");
