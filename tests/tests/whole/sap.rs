@@ -140,6 +140,67 @@ fn reports_that_collide_with_what_they_report_do_not_slow_a_transfer() {
     }
 }
 
+/// The office of paper 000 at this distance, in which the moving station sends to the fixed one.
+fn office(metres: f64, app: &str) -> String {
+    let text = include_str!("../../../scenarios/examples/sap-office.toml");
+    let (stations, rest) = text.split_once("# The streamer").expect("there is one");
+    let (_, others) = rest.split_once("# What the others send").expect("they do");
+    let stations = stations
+        .replace("duration = \"5s\"", "duration = \"4s\"")
+        .replace("[12.2, 0.0]", &format!("[{metres:?}, 0.0]"))
+        .replace("mtu = 2296", "mtu = 1500")
+        .replace("queue = 64", "queue = 2500")
+        .replace("\"24Mbps\"", "\"54Mbps\"");
+    format!(
+        "{stations}[[app]]\nstation = \"moving\"\nto = \"fixed\"\nbytes = \"4MB\"\n{app}\n#{others}"
+    )
+}
+
+//= S0.45
+#[test]
+fn fades_do_not_make_approximate_messages_slower_than_tcp() {
+    let sap = "kind = \"sap-bulk\"\nmode = \"approximate\"\nsize = 16000";
+    for metres in [2.0, 10.0] {
+        let mut ratios: Vec<f64> = (1..=10)
+            .map(|seed| {
+                let run = |app: &str| run(&office(metres, app), seed);
+                let tcp = run("kind = \"bulk\"").report("bulk-sink")["seconds"];
+                run(sap).report("sap-bulk")["transfer_mean_seconds"] / tcp
+            })
+            .collect();
+        ratios.sort_by(f64::total_cmp);
+        assert!(ratios[9] < 1.03 && ratios[5] < 1.0, "{metres} m: {ratios:.3?}");
+    }
+}
+
+/// What SAP and TCP deliver beside each other in 20 s, in bytes.
+fn beside(link: &str, mode: &str, seed: u64) -> [f64; 2] {
+    let apps = format!(
+        "[[app]]\nkind = \"bulk\"\nstation = \"near\"\nto = \"far\"\n\
+         [[app]]\nkind = \"sap-bulk\"\nstation = \"near\"\nto = \"far\"\nmode = \"{mode}\"\n\
+         size = 16000\nport = 2\n"
+    );
+    let outcome = run(&pair(20, link, &apps), seed);
+    [outcome.report("sap-sink")["received_bytes"], outcome.report("bulk-sink")["received_bytes"]]
+}
+
+#[test]
+fn sap_leaves_tcp_its_share_of_a_full_queue() {
+    let queues = ["fifo,30", "fifo,100", "fifo,100,codel"];
+    for queue in queues {
+        let link = format!("rate = \"20Mbps\"\ndelay = \"10ms\"\nqueue = \"{queue}\"");
+        for mode in ["precise", "approximate"] {
+            let share = |seed| {
+                let [sap, tcp] = beside(&link, mode, seed);
+                sap / (sap + tcp)
+            };
+            let shares: Vec<f64> = (1..=10).map(share).collect();
+            let mean = shares.iter().sum::<f64>() / 10.0;
+            assert!((0.3..0.7).contains(&mean), "{queue}, {mode}: {shares:.2?}");
+        }
+    }
+}
+
 /// An hour of voice in both modes over radios.
 fn hour(link: &str, seconds: u64) {
     let stream = |port: u16, keys: &str| {

@@ -83,7 +83,8 @@ impl Connection {
         let urgent = packet.header.flags & flags::URGENT != 0;
         let approximate = packet.header.flags & flags::APPROXIMATE != 0;
         if approximate && packet.header.kind == SapKind::Data {
-            self.expect_report(now, urgent);
+            // What is missing may have been urgent, and its sender waits for the report.
+            self.expect_report(now, urgent || !in_turn);
         } else {
             self.expect_ack(now, packet, urgent || !in_turn);
         }

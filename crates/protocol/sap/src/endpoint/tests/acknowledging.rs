@@ -49,6 +49,21 @@ fn an_approximate_message_is_reported_after_twice_the_delay() {
     assert_eq!(acks(&network), 1);
 }
 
+/// The lost one may be the one whose report its sender waits for.
+#[test]
+fn an_approximate_message_behind_a_lost_one_is_reported_at_once() {
+    let (mut network, a) = quiet();
+    network.impairments = Impairments { loss: 1.0, ..CLEAN };
+    network.send(A, a, Mode::Approximate { protected: 0 }, b"lost");
+    network.impairments = CLEAN;
+    network.send(A, a, Mode::Approximate { protected: 0 }, b"two");
+    network.run(DELAY);
+    assert_eq!(acks(&network), 1);
+    network.send(A, a, Mode::Approximate { protected: 0 }, b"three");
+    network.run(DELAY);
+    assert_eq!(acks(&network), 1, "nothing is missing before it");
+}
+
 #[test]
 fn reports_of_approximate_messages_in_bulk_are_rare_up_to_the_end() {
     let (mut network, a) = quiet();

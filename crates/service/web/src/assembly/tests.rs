@@ -1,0 +1,156 @@
+use super::*;
+
+const TOKEN: TransferToken = [3; 16];
+
+/// A list of one range.
+fn only(range: Range<usize>) -> Vec<Range<usize>> {
+    core::iter::once(range).collect()
+}
+
+fn body() -> Vec<u8> {
+    (1..=100).collect()
+}
+
+fn message(number: u32, data: &[u8]) -> Received {
+    Received {
+        stream: 1,
+        kind: MessageKind::Approximate,
+        number,
+        data: Bytes::copy_from_slice(data),
+        exact: Vec::new(),
+        integrity: Integrity::Intact,
+        missing: Vec::new(),
+    }
+}
+
+fn plan() -> Control {
+    Control::Plan(Plan { token: TOKEN, piece: 30, length: 100, exact: vec![0..10, 50..55] })
+}
+
+/// The bytes that are not exact, in pieces of 30.
+fn pieces() -> Vec<Received> {
+    let body = body();
+    let joined = [&body[10..50], &body[55..]].concat();
+    joined.chunks(30).zip(0..).map(|(data, number)| message(number, data)).collect()
+}
+
+fn exact(range: Range<usize>) -> Control {
+    Control::Exact(Bytes::from(body()[range].to_vec()))
+}
+
+#[test]
+fn a_body_is_put_together_in_any_order() {
+    let mut assembler = Assembler::new(TOKEN, false);
+    let [first, second, third] = pieces().try_into().expect("three");
+    assembler.piece(third);
+    assembler.control(plan());
+    assembler.control(exact(0..4));
+    assembler.piece(first.clone());
+    assembler.piece(first);
+    assembler.control(Control::Exact([&body()[4..10], &body()[50..55]].concat().into()));
+    assembler.control(Control::End(End { is_last: true }));
+    assert!(!assembler.is_complete() && assembler.end().is_some());
+    assembler.piece(second);
+    assert!(assembler.is_complete());
+    let delivered = assembler.finish().expect("a body");
+    assert_eq!(delivered.bytes, body());
+    assert!(delivered.damage.is_none() && delivered.ended);
+}
+
+#[test]
+fn loss_and_damage_are_ranges_of_the_body() {
+    let mut assembler = Assembler::new(TOKEN, false);
+    assembler.control(plan());
+    assembler.control(exact(0..10));
+    let [first, _, third] = &mut pieces()[..] else { panic!("three") };
+    first.integrity = Integrity::Suspect(vec![0..5, 20..30]);
+    third.missing = only(0..4);
+    third.integrity = Integrity::Unknown;
+    assembler.piece(first.clone());
+    assembler.piece(third.clone());
+    let delivered = assembler.finish().expect("a body");
+    let mut damage = delivered.damage;
+    assert!(!delivered.ended);
+    // The second piece covers 40 to 50 and 55 to 75; the exact bytes between did not come.
+    assert_eq!(damage.missing, only(40..79));
+    assert_eq!(damage.suspect, [10..15, 30..40]);
+    assert_eq!(damage.unchecked, 21);
+    assert_eq!(damage.bytes(), (39, 15));
+    assert_eq!(damage.ranges(), [10..15, 30..79]);
+    damage.repaired(&(12..60));
+    assert_eq!((damage.missing, damage.suspect), (only(60..79), only(10..12)));
+}
+
+#[test]
+fn what_does_not_belong_to_the_transfer_is_refused() {
+    let mut other = Assembler::new([4; 16], false);
+    other.control(plan());
+    assert!(other.is_complete() && other.finish().is_none());
+    let mut assembler = Assembler::new(TOKEN, false);
+    assembler.control(plan());
+    assembler.piece(message(0, &[1; 29]));
+    assembler.piece(message(3, &[1; 30]));
+    assembler.piece(message(u32::MAX, &[1; 30]));
+    assembler.control(Control::Exact(vec![1; 16].into()));
+    assert!(assembler.is_complete());
+    let delivered = assembler.finish().expect("a body");
+    assert!(!delivered.ended && delivered.bytes.iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn a_last_end_waits_for_no_piece_that_two_later_ones_have_passed() {
+    let is_complete = |numbers: &[u32], is_last| {
+        let mut assembler = Assembler::new(TOKEN, false);
+        let plan = Plan { token: TOKEN, piece: 10, length: 60, exact: Vec::new() };
+        assembler.control(Control::Plan(plan));
+        numbers.iter().for_each(|&number| assembler.piece(message(number, &[1; 10])));
+        assembler.control(Control::End(End { is_last }));
+        assembler.is_complete()
+    };
+    for lost in 0..4 {
+        let numbers: Vec<u32> = (0..6).filter(|number| *number != lost).collect();
+        assert!(is_complete(&numbers, true), "{lost}");
+        assert!(!is_complete(&numbers, false), "more may follow");
+    }
+    for lost in 4..6 {
+        let numbers: Vec<u32> = (0..6).filter(|number| *number != lost).collect();
+        assert!(!is_complete(&numbers, true), "{lost} may be late");
+    }
+    assert!(!is_complete(&[1, 0, 3, 4, 5], true), "the path changes the order");
+    assert!(is_complete(&[1, 0, 2, 3, 4, 5], true));
+}
+
+#[test]
+fn a_precise_body_is_read_as_it_arrives() {
+    let mut assembler = Assembler::new(TOKEN, true);
+    let whole =
+        Plan { token: TOKEN, piece: 30, length: 100, exact: core::iter::once(0..100).collect() };
+    assembler.control(Control::Plan(whole));
+    let mut reader = assembler.take_begun().expect("it has begun");
+    assert_eq!((reader.length(), assembler.take_begun().is_some()), (100, false));
+    assembler.control(exact(0..60));
+    let read = |reader: &mut ArrivingBody| value_now(reader.next());
+    assert_eq!(read(&mut reader).expect("the first bytes"), body()[..60]);
+    assembler.control(exact(60..100));
+    assembler.control(Control::End(End { is_last: true }));
+    assert!(assembler.is_complete() && !assembler.is_abandoned());
+    drop(assembler);
+    assert_eq!(read(&mut reader).expect("the rest"), body()[60..]);
+    assert_eq!((read(&mut reader), reader.taken()), (None, 100));
+    // An approximate body is put together, whatever was asked for.
+    let mut assembler = Assembler::new(TOKEN, true);
+    assembler.control(plan());
+    assert!(assembler.take_begun().is_none());
+    assembler.control(exact(0..10));
+    assert_eq!(assembler.finish().expect("a body").bytes[..10], body()[..10]);
+}
+
+/// Returns the value of a future that has one at once.
+fn value_now<T>(future: impl Future<Output = T>) -> T {
+    use core::task::{Context, Poll, Waker};
+    let future = core::pin::pin!(future);
+    match future.poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("it waits"),
+    }
+}
