@@ -194,7 +194,8 @@ fn worse(random: &[Outcome], bursty: &[Outcome]) -> Claim {
         "losses in bursts leave more over than independent ones, at every loss and number of \
          retransmissions",
     );
-    let claim = claim.recorded(Verdict::InPart).because(
+    // The many packets of a full run show it there, too.
+    let claim = claim.recorded(Verdict::InPart).left_open().because(
         "at 90 % with one retransmission the closed forms are half a per cent apart, which the \
          packets do not show; everywhere else it is shown",
     );
