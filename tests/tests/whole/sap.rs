@@ -173,7 +173,7 @@ fn fades_do_not_make_approximate_messages_slower_than_tcp() {
     }
 }
 
-/// What SAP and TCP deliver beside each other in 20 s, in bytes.
+/// Returns the bytes that SAP and TCP deliver beside each other in 20 s.
 fn beside(link: &str, mode: &str, seed: u64) -> [f64; 2] {
     let apps = format!(
         "[[app]]\nkind = \"bulk\"\nstation = \"near\"\nto = \"far\"\n\
