@@ -57,9 +57,8 @@ impl ComparedSchemes {
         let mut table =
             Table::new(["scheme"].into_iter().chain(heads).chain(["protocol, options"]));
         for compared in &self.schemes {
-            let cells = COLUMNS.iter().map(|(_, of)| match compared.is_there() {
-                false => "–".to_owned(),
-                true => cell(&compared.runs, *of),
+            let cells = COLUMNS.iter().map(|(_, of)| {
+                if compared.is_there() { cell(&compared.runs, *of) } else { "–".to_owned() }
             });
             let name = [compared.scheme.name.clone()].into_iter();
             table.push(name.chain(cells).chain([remark(compared)]));
