@@ -56,6 +56,8 @@ pub struct LinkLedger {
     pub repaired: u64,
     /// Frames with packets that were put on the medium, repetitions included.
     pub frames: u64,
+    /// The bytes of these frames.
+    pub frame_bytes: u64,
     /// Frames that repeated a packet.
     pub retransmissions: u64,
     /// Frames without a packet: polls, acknowledgements, blocks of a circuit in which none ends.
@@ -107,9 +109,11 @@ impl LinkLedger {
         self.entered - 1
     }
 
-    /// Notes that a frame with a packet was put on the medium, as attempt number `attempt`.
-    pub(crate) fn note_frame(&mut self, attempt: u32) {
+    /// Notes that a frame with a packet was put on the medium, as attempt number `attempt`,
+    /// with `len` bytes in all.
+    pub(crate) fn note_frame(&mut self, attempt: u32, len: usize) {
         self.frames += 1;
+        self.frame_bytes += len as u64;
         self.retransmissions += u64::from(attempt > 1);
     }
 

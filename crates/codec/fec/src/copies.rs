@@ -112,6 +112,11 @@ impl Copies {
         Some(made)
     }
 
+    /// Takes the newest copy out, with how sure each of its bytes is.
+    pub fn take_newest(&mut self) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
+        self.0.pop_back().map(|copy| (copy.bytes, copy.reliability))
+    }
+
     /// Returns the copies, the newest first.
     pub fn newest_first(&self) -> impl Iterator<Item = &[u8]> {
         self.0.iter().rev().map(|copy| copy.bytes.as_slice())

@@ -69,14 +69,17 @@ pub fn count(ballots: &[Ballot<'_>]) -> Votes {
 /// Corrects a block whose symbols have these margins; `others` are further guesses at it.
 ///
 /// Of all codewords that come out it takes the one that goes against the least margin in all.
+/// Symbols that have not come are those `missing`; their margins are to be zero.
 pub fn correct(
     code: &ReedSolomon,
     block: &mut [u8],
-    margins: &[u16],
+    (margins, missing): (&[u16], &[u8]),
     others: impl Iterator<Item = Vec<u8>>,
 ) -> Option<Corrected> {
-    let mut order: Vec<u8> = (0..block.len().min(margins.len())).map(|at| at as u8).collect();
+    let known = (0..block.len().min(margins.len())).map(|at| at as u8);
+    let mut order: Vec<u8> = known.filter(|at| !missing.contains(at)).collect();
     order.sort_by_key(|at| margins[usize::from(*at)]);
+    let room = code.parity().saturating_sub(missing.len());
     let cost = |made: &[u8]| -> u64 {
         let changed = made.iter().zip(&*block).zip(margins).filter(|((new, old), _)| new != old);
         changed.map(|(_, margin)| u64::from(*margin)).sum()
@@ -88,15 +91,15 @@ pub fn correct(
         if best.as_ref().is_none_or(|(least, _)| cost < *least) {
             best = Some((cost, guess));
         }
-        Some(corrected.errors + corrected.erasures)
+        Some(corrected.errors)
     };
     // A codeword as it stands needs no second thought.
-    if try_one(block.to_vec(), &[]) != Some(0) {
-        let step = code.parity().div_ceil(TRIALS).max(2);
-        for count in (step..=code.parity().min(order.len())).step_by(step) {
-            try_one(block.to_vec(), &order[..count]);
+    if try_one(block.to_vec(), missing) != Some(0) {
+        let step = room.div_ceil(TRIALS).max(2);
+        for count in (step..=room.min(order.len())).step_by(step) {
+            try_one(block.to_vec(), &[missing, &order[..count]].concat());
         }
-        others.for_each(|guess| _ = try_one(guess, &[]));
+        others.for_each(|guess| _ = try_one(guess, missing));
     }
     let (_, made) = best?;
     let errors = made.iter().zip(&*block).filter(|(new, old)| new != old).count();

@@ -18,7 +18,7 @@ pub mod snap;
 pub mod timing;
 
 pub use address::MacAddress;
-pub use coding::{Code, Report};
+pub use coding::{Code, Increment, Report};
 pub use header::{Flags, Header, Kind};
 pub use radiotap::Radiotap;
 pub use rate::{Modulation, PhyRate};

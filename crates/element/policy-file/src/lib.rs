@@ -60,9 +60,27 @@ pub fn parse_policy(file: &str, bytes: &[u8]) -> Result<PolicyTable, PolicyFileE
     let Ok(content) = str::from_utf8(bytes) else { return refused("it is no text".to_owned()) };
     let read = toml::from_str(content).map_err(|error| {
         let message = error.message().lines().collect::<Vec<_>>().join("; ");
-        Fault::at(error.span().unwrap_or_default(), message)
+        let span = error.span().unwrap_or_default();
+        let message = match message.strip_suffix("expected u8") {
+            None => message,
+            Some(found) => format!(
+                "{}{}write a whole number from 0 to 255",
+                key_before(content, span.start),
+                found.trim_end().trim_end_matches(',').to_owned() + ": "
+            ),
+        };
+        Fault::at(span, message)
     });
     read.and_then(|it: PolicyFile| it.table()).map_err(|fault| fault.in_file(file, content))
+}
+
+/// Returns the key of the value at this place, for a message; nothing if there is none in its line.
+fn key_before(content: &str, at: usize) -> String {
+    let line = content.get(..at).and_then(|before| before.lines().next_back()).unwrap_or_default();
+    let key = line.rsplit_once('=').map_or("", |(before, _)| before.trim_end());
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+    let key = key.rsplit(|letter| !is_part(letter)).next().unwrap_or_default();
+    if key.is_empty() { String::new() } else { format!("{key}: ") }
 }
 
 /// The file as it stands.

@@ -65,7 +65,16 @@ fn errors_name_line_and_key() {
             "bloks = 3",
             "p.toml:7: unknown field `bloks`, expected one of `name`, `blocks`",
         ),
-        ("blocks = 3", "blocks = \"x\"", "p.toml:7: invalid type: string \"x\", expected u8"),
+        (
+            "blocks = 3",
+            "blocks = \"x\"",
+            "p.toml:7: blocks: invalid type: string \"x\": write a whole number from 0 to 255",
+        ),
+        (
+            "parity = 26",
+            "parity = nan",
+            "p.toml:8: parity: invalid type: floating point `nan`: write a whole number",
+        ),
         ("blocks = 3", "uncoded = true", "p.toml:8: state \"coded\", parity: an uncoded frame"),
         ("name = \"strong\"", "name = \"good\"", "p.toml:10: last \"strong\": there is no state"),
         ("\"frame\"", "\"all\"", "p.toml:9: unknown variant `all`, expected `blocks` or `frame`"),

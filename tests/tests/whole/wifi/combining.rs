@@ -67,16 +67,13 @@ fn effort((parity, rate, path, _): Channel, combine: bool, seed: u64) -> Effort 
     let ledger = outcome.ledger(UPLINK);
     let acks = outcome.ledger(ElementId(1)).control_frames;
     let (frames, delivered) = (ledger.frames as f64, ledger.delivered as f64);
-    let body = 1500 + 32;
-    let blocks = (body + 4_u32).div_ceil(255 - parity);
-    let behind = if parity == 0 { 3 } else { 4 + blocks * parity + 3 };
-    let len = f64::from(body + behind + 4);
+    let sent = ledger.frame_bytes as f64;
     Effort {
-        bytes: (frames * len + acks as f64 * 16.0) / ledger.delivered_bytes as f64,
+        bytes: (sent + acks as f64 * 16.0) / ledger.delivered_bytes as f64,
         attempts: frames / delivered,
         delivered: ledger.delivered_bytes as f64,
         failed: 1.0 - delivered / frames,
-        wrong: ledger.bits_inverted as f64 / (frames * len * 8.0),
+        wrong: ledger.bits_inverted as f64 / (sent * 8.0),
     }
 }
 
@@ -90,16 +87,26 @@ fn mean(cell: &[[Effort; 2]], of: impl Fn(&[Effort; 2]) -> f64) -> f64 {
     cell.iter().map(of).sum::<f64>() / cell.len() as f64
 }
 
-/// Fails where combining costs bytes. Where the path fades, frames that arrive sooner keep the
-/// window short, and more of them go into the fade: there more must arrive.
+/// The share of the bytes of repetition that no receiver does without, where this share of the
+/// attempts fails: repetition sends 1 / (1 - p) copies of each packet, and one must be sent.
+fn bound(failed: f64) -> f64 {
+    1.0 - failed
+}
+
+/// Fails where combining costs bytes, or saves less than 30 % of them where more than a third of
+/// the attempts fail. What costs less than the bound is not counted as it should be.
 fn hold(channel: Channel, cell: &[[Effort; 2]]) {
     println!("{channel:?}: {cell:?}");
     let [without, with] = [0, 1].map(|scheme| mean(cell, |it| it[scheme].bytes));
-    if !channel.2.contains("fading") {
-        return assert!(with <= without * 1.01, "{channel:?}: {with} of {without}");
+    let failed = mean(cell, |it| it[0].failed);
+    let most = if failed > 1.0 / 3.0 { 0.7 } else { 1.001 };
+    assert!(with <= without * most, "{channel:?}: {with} of {without}");
+    // Frames and packets of one run are not the same, so that p is known to a few per cent.
+    if without.is_finite() {
+        assert!(with >= without * 0.9 * bound(failed), "{channel:?}: {with} of {without}");
     }
     let [before, after] = [0, 1].map(|scheme| mean(cell, |it| it[scheme].delivered));
-    assert!(after > before, "{channel:?}: {after} of {before}");
+    assert!(after >= 0.999 * before, "{channel:?}: {after} of {before}");
 }
 
 #[test]
@@ -116,8 +123,8 @@ fn combining_copies_on_a_radio_never_costs_bytes() {
 fn whole() {
     let mut table = String::from(
         "| parity, rate, path | bits wrong | attempts that fail | repeated | combined | \
-         bytes, of repeated | delivered |\n\
-         |---|---|---|---|---|---|---|\n",
+         bytes, of repeated | 1 − p | delivered |\n\
+         |---|---|---|---|---|---|---|---|\n",
     );
     let (left, right) = CHANNELS.split_at(CHANNELS.len() / 2);
     let cells = thread::scope(|scope| {
@@ -147,13 +154,14 @@ fn whole() {
         };
         let _ = writeln!(
             table,
-            "| {}, {} Mb/s, {path} | {:.0e} | {:.0} % | {} | {} | {of_copies} | {more} |",
+            "| {}, {} Mb/s, {path} | {:.0e} | {:.0} % | {} | {} | {of_copies} | {:.2} | {more} |",
             channel.0,
             channel.1,
             mean(cell, |it| it[0].wrong),
             100.0 * mean(cell, |it| it[0].failed),
             cost(0),
             cost(1),
+            bound(mean(cell, |it| it[0].failed)),
         );
     }
     println!("{table}");

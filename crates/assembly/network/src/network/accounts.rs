@@ -10,8 +10,8 @@ impl Network {
     /// Enters what an interface reports into the ledgers.
     pub(super) fn account_interface(&mut self, index: usize, event: &InterfaceEvent) {
         match event {
-            InterfaceEvent::Sent { tag: Some(_), attempt, .. } => {
-                self.interfaces[index].ledger.note_frame(*attempt);
+            InterfaceEvent::Sent { tag: Some(_), attempt, len, .. } => {
+                self.interfaces[index].ledger.note_frame(*attempt, *len);
             }
             InterfaceEvent::Marked { tag: Some(_) } => self.interfaces[index].ledger.marked += 1,
             InterfaceEvent::Combined { tag: Some(tag), .. } => {

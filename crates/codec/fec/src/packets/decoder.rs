@@ -10,6 +10,9 @@ use crate::lanes::{Instructions, LANES};
 /// Repairs kept at most, all of those that a block has; the oldest gives way. This bounds the work
 /// that a repair can cause.
 const MOST_REPAIRS: usize = 128;
+/// Sums of equations at most by which columns are examined, the newest: three say which two bytes
+/// of a column are wrong, and the others confirm it.
+const MOST_ROWS: usize = 32;
 /// The longest packet, in bytes.
 const LONGEST: usize = 1 << 17;
 
@@ -27,8 +30,6 @@ pub(super) enum Packet {
 /// A repair that may still be of use.
 #[derive(Clone, Debug)]
 pub(super) struct Repair {
-    /// The packets that it was made of; unset once another repair was added to it.
-    cover: Option<Cover>,
     /// The repair, less the products of the packets that were right when this was last of use.
     sum: Vec<u8>,
     /// The packets that are not subtracted from the sum, in their order, and their coefficients.
@@ -111,8 +112,8 @@ impl PacketDecoder {
             self.repairs.pop_front();
         }
         let open = cover.numbers().map(|number| (number, cover.coefficient(number))).collect();
-        let (cover, sum) = (Some(cover), pad(repair.to_vec()));
-        self.repairs.push_back(Repair { cover, sum, open, is_damaged });
+        let sum = pad(repair.to_vec());
+        self.repairs.push_back(Repair { sum, open, is_damaged });
         true
     }
 
@@ -146,7 +147,7 @@ impl PacketDecoder {
         let equations: Vec<usize> =
             (0..self.repairs.len()).filter(|place| !self.repairs[*place].is_damaged).collect();
         let unknown = self.unknown(&equations, |packet| !matches!(packet, Packet::Good(_)));
-        if unknown.is_empty() || (equations.len() < unknown.len() && self.is_block(&equations)) {
+        if unknown.is_empty() || !self.are_enough(&equations, &unknown, 0) {
             return;
         }
         let mut matrix = Matrix::new(self.coefficients(&equations, &unknown));
@@ -174,18 +175,20 @@ impl PacketDecoder {
             return;
         }
         let missing = self.unknown(&equations, |packet| matches!(packet, Packet::Missing));
-        if equations.len() <= missing.len() && self.is_block(&equations) {
+        if !self.are_enough(&equations, &missing, 1) {
             return;
         }
         let mut matrix = Matrix::new(self.coefficients(&equations, &missing));
         let rank = matrix.reduce(missing.len());
         let rows = &matrix.rows()[rank..];
+        let rows = &rows[rows.len().saturating_sub(MOST_ROWS)..];
         if rows.is_empty() {
             return;
         }
         equations.iter().for_each(|place| self.subtract(*place));
-        let left = self.left_over(&equations, &damaged, rows);
-        let suspects = self.suspects(&equations, &damaged, rows);
+        let factors = self.factors_of(&equations, rows, &damaged);
+        let left = self.left_over(&equations, &damaged, (rows, &factors));
+        let suspects = self.suspects(&equations, damaged.len(), (rows, &factors));
         for (number, packet) in self.corrected(&damaged, &left, &suspects) {
             if is_right(&packet) {
                 self.settle(number, packet, made);
@@ -193,27 +196,54 @@ impl PacketDecoder {
         }
     }
 
-    /// The sums of equations that would be zero if no damaged packet were wrong.
-    fn left_over(&self, equations: &[usize], damaged: &[u32], rows: &[Row]) -> Vec<Vec<u8>> {
+    /// The coefficient of each packet in each row.
+    fn factors_of(&self, equations: &[usize], rows: &[Row], numbers: &[u32]) -> Vec<Vec<u8>> {
+        let own = self.coefficients(equations, numbers);
+        let field = super::field();
         let of_row = |row: &Row| {
-            let mut sum = self.sum_of(equations, row);
-            for number in damaged {
-                if let Some(Packet::Damaged(bytes)) = self.packet(*number) {
-                    let factor = self.factor_of(equations, row, *number);
-                    widen(&mut sum, bytes.len());
-                    add_products(self.instructions, &mut sum, &[(factor, bytes)]);
-                }
+            let mut sums = vec![0; numbers.len()];
+            for (factor, own) in row.factors.iter().zip(&own).filter(|(factor, _)| **factor != 0) {
+                sums.iter_mut().zip(own).for_each(|(sum, it)| *sum ^= field.mul(*factor, *it));
             }
-            sum
+            sums
         };
         rows.iter().map(of_row).collect()
     }
 
+    /// The sums of equations that would be zero if no damaged packet were wrong.
+    fn left_over(
+        &self,
+        equations: &[usize],
+        damaged: &[u32],
+        (rows, factors): (&[Row], &[Vec<u8>]),
+    ) -> Vec<Vec<u8>> {
+        let packets: Vec<&[u8]> = damaged
+            .iter()
+            .map(|number| match self.packet(*number) {
+                Some(Packet::Damaged(bytes)) => &bytes[..],
+                _ => &[],
+            })
+            .collect();
+        let longest = packets.iter().map(|bytes| bytes.len()).max().unwrap_or(0);
+        let of_row = |(row, factors): (&Row, &Vec<u8>)| {
+            let mut sum = self.sum_of(equations, row);
+            widen(&mut sum, longest);
+            let terms = factors.iter().copied().zip(packets.iter().copied());
+            let terms: Vec<(u8, &[u8])> = terms.filter(|(factor, _)| *factor != 0).collect();
+            add_products(self.instructions, &mut sum, &terms);
+            sum
+        };
+        rows.iter().zip(factors).map(of_row).collect()
+    }
+
     /// The coefficients of damaged packets, and behind them of damaged repairs, in each row.
-    fn suspects(&self, equations: &[usize], damaged: &[u32], rows: &[Row]) -> Vec<Vec<u8>> {
-        let packets = damaged.iter().map(|number| {
-            rows.iter().map(|row| self.factor_of(equations, row, *number)).collect::<Vec<u8>>()
-        });
+    fn suspects(
+        &self,
+        equations: &[usize],
+        damaged: usize,
+        (rows, factors): (&[Row], &[Vec<u8>]),
+    ) -> Vec<Vec<u8>> {
+        let packets = (0..damaged).map(|at| factors.iter().map(|row| row[at]).collect());
         let is_damaged = |place: &usize| self.repairs[equations[*place]].is_damaged;
         let repairs = (0..equations.len()).filter(is_damaged);
         let repairs = repairs.map(|place| rows.iter().map(|row| row.factors[place]).collect());
@@ -255,13 +285,35 @@ impl PacketDecoder {
         }
     }
 
-    /// Returns `true` if all equations are of one block, so that they tell nothing of its packets
-    /// as long as they are fewer than those that are unknown.
-    fn is_block(&self, equations: &[usize]) -> bool {
-        let covers = equations.iter().map(|place| self.repairs[*place].cover);
-        let mut blocks = covers.map(|cover| cover.map(|it| (it.first, it.count)));
-        let first = blocks.next().flatten();
-        first.is_some() && blocks.all(|block| block == first)
+    /// Tells whether among the unknown packets there are some in a row which as many equations
+    /// are about, and no others, `more` than the packets. Where there are none, no sum of equations
+    /// has fewer than two unknowns, but for a chance of coefficients that occurs once in some
+    /// hundred: elimination, whose work grows with the cube of their number, would bring nothing.
+    fn are_enough(&self, equations: &[usize], unknown: &[u32], more: usize) -> bool {
+        let at = |number: u32| number.wrapping_sub(self.first);
+        let mut places = vec![usize::MAX; self.packets.len()];
+        for (place, number) in unknown.iter().enumerate() {
+            if let Some(known) = places.get_mut(at(*number) as usize) {
+                *known = place;
+            }
+        }
+        // The first and the last unknown of each equation; an equation without any is about none.
+        let mut spans: Vec<(usize, usize)> = Vec::with_capacity(equations.len());
+        for place in equations {
+            let open = &self.repairs[*place].open;
+            let unknowns = open.iter().map(|(number, _)| places.get(at(*number) as usize));
+            let mut unknowns = unknowns.flatten().filter(|place| **place != usize::MAX);
+            match unknowns.next() {
+                Some(first) => spans.push((*first, *unknowns.next_back().unwrap_or(first))),
+                None if more > 0 => return true,
+                None => {}
+            }
+        }
+        spans.sort_unstable_by_key(|(_, last)| *last);
+        spans.iter().any(|(begin, _)| {
+            let within = spans.iter().filter(|(first, _)| first >= begin);
+            (1..).zip(within).any(|(count, (_, end))| *end + 1 + more <= begin + count)
+        })
     }
 
     /// Subtracts from a repair the packets that are known.
@@ -281,11 +333,15 @@ impl PacketDecoder {
 
     /// The numbers of the packets that the equations cover and `chosen` chooses, in order.
     fn unknown(&self, equations: &[usize], chosen: impl Fn(&Packet) -> bool) -> Vec<u32> {
-        let numbers = (0..self.packets.len()).filter(|place| chosen(&self.packets[*place]));
-        let numbers = numbers.map(|place| self.first.wrapping_add(place as u32));
-        let is_covered =
-            |number: &u32| equations.iter().any(|place| self.coefficient(*place, *number) != 0);
-        numbers.filter(is_covered).collect()
+        let mut is_covered = vec![false; self.packets.len()];
+        for (number, _) in equations.iter().flat_map(|place| &self.repairs[*place].open) {
+            if let Some(place) = self.place(*number) {
+                is_covered[place] = true;
+            }
+        }
+        let places = (0..self.packets.len())
+            .filter(|place| is_covered[*place] && chosen(&self.packets[*place]));
+        places.map(|place| self.first.wrapping_add(place as u32)).collect()
     }
 
     /// The coefficients of unknown packets in each equation.
@@ -297,14 +353,6 @@ impl PacketDecoder {
     /// The coefficient of a packet in the equation of a repair; zero if it does not cover it.
     fn coefficient(&self, place: usize, number: u32) -> u8 {
         self.repairs[place].coefficient(number, self.first)
-    }
-
-    /// The coefficient of a packet in a sum of equations.
-    fn factor_of(&self, equations: &[usize], row: &Row, number: u32) -> u8 {
-        let terms = equations.iter().zip(&row.factors);
-        terms.fold(0, |sum, (place, factor)| {
-            sum ^ super::field().mul(*factor, self.coefficient(*place, number))
-        })
     }
 
     /// The sum of the repairs by the factors of a row.
@@ -401,7 +449,7 @@ impl Repair {
             place.1 ^= super::field().mul(factor, *its);
         }
         self.open = open.into_values().filter(|(_, factor)| *factor != 0).collect();
-        (self.cover, self.is_damaged) = (None, self.is_damaged | other.is_damaged);
+        self.is_damaged |= other.is_damaged;
     }
 }
 

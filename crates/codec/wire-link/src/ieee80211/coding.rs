@@ -10,6 +10,9 @@
 //!
 //! The blocks take turns over the MAC header, the body and the CRC-32, so that a burst hits all
 //! alike. An acknowledgement has two bytes more before its frame check: a [`Report`].
+//!
+//! Where its receiver holds a damaged copy and asks for it, an [`Increment`] follows in place of
+//! another copy: behind the same MAC header further parity, and its number three times.
 
 /// Bytes of the CRC-32 under the code.
 const CHECK_LEN: usize = 4;
@@ -21,6 +24,8 @@ pub const REPORT_LEN: usize = 2;
 const MAX_BLOCK: usize = 255;
 /// Parity symbols of each code.
 const PARITY: [u8; 5] = [0, 8, 16, 32, 64];
+/// Symbols of further parity of each block up to the end of each increment.
+pub const LEVELS: [usize; 6] = [0, 4, 8, 16, 32, 64];
 
 /// The code of a data frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -90,6 +95,50 @@ impl Code {
     }
 }
 
+/// Further parity of a frame of which the receiver holds a damaged copy.
+///
+/// A second code, over all that such a frame has before its marks (its check too), is dealt out to
+/// blocks as the first is; the retry flag and the duration count as zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Increment {
+    /// The code of the copy.
+    pub code: Code,
+    /// The place in [`LEVELS`] from which on the symbols are sent.
+    pub first: u8,
+    /// The place up to which they are: a later one.
+    pub last: u8,
+}
+
+impl Increment {
+    /// The bit that tells its number from that of a code.
+    const MARK: u8 = 0x80;
+
+    /// Returns the marks of a frame that carries it.
+    #[must_use]
+    pub const fn marks(self) -> [u8; MARK_LEN] {
+        // Of each last place there are as many first ones.
+        let pair = self.last * (self.last - 1) / 2 + self.first;
+        [Self::MARK | self.code.0 << 4 | pair; MARK_LEN]
+    }
+
+    /// Returns the increment that most of the marks at the end of a frame agree on.
+    #[must_use]
+    pub fn marked(bytes: &[u8]) -> Option<Self> {
+        let [a, b, c] = *bytes.last_chunk::<MARK_LEN>()?;
+        let number = a & b | a & c | b & c;
+        let code = *Code::ALL.get(usize::from((number ^ Self::MARK) >> 4))?;
+        let all = (1..LEVELS.len() as u8)
+            .flat_map(|last| (0..last).map(move |first| Self { code, first, last }));
+        all.into_iter().find(|it| it.marks() == [number; MARK_LEN])
+    }
+
+    /// Returns the symbols of each block that it carries, of all further ones.
+    #[must_use]
+    pub const fn symbols(self) -> core::ops::Range<usize> {
+        LEVELS[self.first as usize]..LEVELS[self.last as usize]
+    }
+}
+
 /// The report of a receiver on a data frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
@@ -99,6 +148,9 @@ pub struct Report {
     /// The frame stayed damaged by itself, and was made whole with earlier copies of it: this is
     /// an acknowledgement.
     pub combined: bool,
+    /// The receiver holds the frame damaged, and further parity up to this place in [`LEVELS`]
+    /// should make it whole.
+    pub wanted: Option<u8>,
     /// The strength of the signal in dBm.
     pub signal: i8,
 }
@@ -108,6 +160,9 @@ impl Report {
     const FAILED: u8 = 0xff;
     /// The number in place of the symbols of a frame that was made of several copies.
     const COMBINED: u8 = 0xfe;
+    /// The number above which those count that stand for a frame that is held: the place up to
+    /// which it wants further parity.
+    const HELD: u8 = 0xf8;
 
     /// The two bytes of the report.
     #[must_use]
@@ -115,7 +170,10 @@ impl Report {
         let corrected = match self.corrected {
             Some(corrected) => corrected,
             None if self.combined => Self::COMBINED,
-            None => Self::FAILED,
+            None => match self.wanted {
+                Some(place) => Self::HELD + place,
+                None => Self::FAILED,
+            },
         };
         [corrected, self.signal as u8]
     }
@@ -124,8 +182,10 @@ impl Report {
     #[must_use]
     pub fn parse([corrected, signal]: [u8; REPORT_LEN]) -> Self {
         let combined = corrected == Self::COMBINED;
-        let corrected = Some(corrected).filter(|it| *it < Self::COMBINED);
-        Self { corrected, combined, signal: signal as i8 }
+        let wanted = corrected.checked_sub(Self::HELD);
+        let wanted = wanted.filter(|it| (1..LEVELS.len()).contains(&usize::from(*it)));
+        let corrected = Some(corrected).filter(|it| *it <= Self::HELD);
+        Self { corrected, combined, wanted, signal: signal as i8 }
     }
 
     /// Returns `true` if the receiver has the frame.
@@ -180,7 +240,7 @@ mod tests {
     fn reports_read_back_and_any_two_bytes_are_one() {
         for (corrected, signal) in [(Some(0), -95), (Some(32), 20), (None, -128)] {
             for combined in [false, corrected.is_none()] {
-                let report = Report { corrected, combined, signal };
+                let report = Report { corrected, combined, wanted: None, signal };
                 assert_eq!(Report::parse(report.encode()), report);
                 assert_eq!(report.is_acknowledgement(), corrected.is_some() || combined);
             }
@@ -188,5 +248,32 @@ mod tests {
         for byte in 0..=255 {
             assert_eq!(Report::parse([byte, byte]).encode(), [byte, byte]);
         }
+        for place in 1..LEVELS.len() as u8 {
+            let report =
+                Report { corrected: None, combined: false, wanted: Some(place), signal: -70 };
+            assert_eq!(Report::parse(report.encode()), report);
+            assert!(!report.is_acknowledgement());
+        }
+    }
+
+    #[test]
+    fn increments_read_back_from_two_marks_of_three_and_are_no_codes() {
+        let mut all = std::collections::BTreeSet::new();
+        for code in Code::ALL {
+            for last in 1..LEVELS.len() as u8 {
+                for first in 0..last {
+                    let increment = Increment { code, first, last };
+                    let mut marks = increment.marks();
+                    marks[1] ^= 0x5a;
+                    assert_eq!(Increment::marked(&marks), Some(increment));
+                    assert_eq!(Code::marked(&increment.marks()), None);
+                    all.insert(increment.marks());
+                }
+            }
+            assert_eq!(Increment::marked(&code.marks()), None);
+        }
+        assert_eq!(all.len(), 5 * 15);
+        assert_eq!(Increment::marked(&[0xff; 3]), None);
+        assert_eq!(Increment::marked(&[0x8f; 3]), None);
     }
 }

@@ -28,9 +28,57 @@ pub(super) struct Packet {
     pub(super) unsent: RangeSet<usize>,
     /// The end of what was sent at least once: it goes out from the front.
     sent_to: usize,
-    /// Frames in a row of which the receiver did not take everything.
+    /// Attempts in a row of which the receiver did not take everything.
     pub(super) tries: u32,
     limit: Option<u32>,
+}
+
+/// A frame whose fate is open.
+#[derive(Debug)]
+pub(super) struct Flight {
+    pub(super) head: Head,
+    pub(super) plan: Plan,
+    /// Attempts before it of which the receiver did not take everything; none before the first one
+    /// at a part.
+    before: u32,
+    /// Its parity is weaker than the policy says.
+    is_soft: bool,
+}
+
+/// Tells whether weaker parity pays for packets whose owner takes damage and which are repeated
+/// all the same: as long as their blocks pass. Each frame that shows that they do not makes the
+/// next trial later.
+#[derive(Debug, Default)]
+pub(super) struct Softness {
+    /// Frames of full strength after a failure.
+    pause: u32,
+    /// Those of them that are left.
+    left: u32,
+}
+
+impl Softness {
+    /// The least and the most frames of full strength after a failure.
+    const PAUSES: [u32; 2] = [16, 1_024];
+
+    /// Tells whether the next frame may be softer.
+    fn allows(&mut self) -> bool {
+        let allows = self.left == 0;
+        self.left = self.left.saturating_sub(1);
+        allows
+    }
+
+    /// Learns the fate of the blocks of a frame.
+    pub(super) fn hear(&mut self, flight: &Flight, fates: &[Fate]) {
+        let [least, most] = Self::PAUSES;
+        match fates.iter().all(|fate| fate.is_taken()) {
+            _ if !flight.is_soft || fates.is_empty() => {}
+            true => self.pause /= 2,
+            false => {
+                self.pause = (2 * self.pause).clamp(least, most);
+                self.left = self.pause;
+            }
+        }
+    }
 }
 
 impl Packet {
@@ -92,7 +140,13 @@ impl Packet {
     /// Plans the next frame; `None` if the packet is worthless, or not worth a frame.
     //= S3.16
     //= S3.45
-    pub(super) fn plan(&self, now: Instant, policy: &mut dyn Policy, padded: bool) -> Option<Plan> {
+    pub(super) fn plan(
+        &self,
+        now: Instant,
+        policy: &mut dyn Policy,
+        softness: &mut Softness,
+        padded: bool,
+    ) -> Option<(Plan, bool)> {
         if self.has_expired(now) {
             return None;
         }
@@ -106,22 +160,27 @@ impl Packet {
             may_be_uncoded: !padded && !welcomes_damage && self.unsent.len() == 1,
         })?;
         //= S0.63
-        if welcomes_damage {
+        // What has failed once, or would only be sent again, is coded as for any other owner.
+        let is_only = self.limit == Some(1);
+        let is_soft = welcomes_damage && self.tries == 0 && (is_only || softness.allows());
+        if is_soft {
             plan.level = plan.level.weaker().weaker();
         }
-        Some(plan)
+        Some((plan, is_soft))
     }
 
     /// The next frame: its blocks hold what was not sent, from the front. Reports it.
     pub(super) fn frame(
         &mut self,
         number: Number,
-        plan: Plan,
+        (plan, is_soft): (Plan, bool),
         padded: bool,
         events: &mut VecDeque<LinkEvent>,
-    ) -> (Head, Frame) {
-        let head = self.head(number, plan, padded);
+    ) -> (Flight, Frame) {
+        let mut head = self.head(number, plan, padded);
         let attempt = self.attempt(&head);
+        // The first attempt at a part is not the last, whatever happened to the other parts.
+        head.wish.last &= attempt > 1 || self.limit == Some(1);
         for range in joined(&head.stretches) {
             self.sent_to = self.sent_to.max(range.end);
             self.unsent.remove(range);
@@ -139,7 +198,8 @@ impl Packet {
             parts: Some(Box::new(parts)),
         };
         events.push_back(LinkEvent::Sent { tag: self.tag, attempt, len: frame.len(), kept: true });
-        (head, frame)
+        let before = if attempt == 1 { 0 } else { self.tries };
+        (Flight { head, plan, before, is_soft }, frame)
     }
 
     /// The number of the attempt that a frame with this header is: the first for one that holds
@@ -182,10 +242,12 @@ impl Packet {
         head
     }
 
-    /// Draws the consequences of the fate of a frame with this header; none if it was lost.
-    pub(super) fn settle(&mut self, head: &Head, fates: &[Fate]) {
+    /// Draws the consequences of the fate of a frame; none if it was lost.
+    ///
+    /// Frames that were under way together, each with a part of its own, are one attempt.
+    pub(super) fn settle(&mut self, Flight { head, before, .. }: &Flight, fates: &[Fate]) {
         let all = fates.len() == head.stretches.len() && fates.iter().all(|fate| fate.is_taken());
-        self.tries = if all { 0 } else { self.tries + 1 };
+        self.tries = if all { 0 } else { self.tries.max(*before + 1) };
         if all {
             return joined(&head.stretches).for_each(|range| self.missing.remove(range));
         }

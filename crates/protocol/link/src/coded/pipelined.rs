@@ -15,7 +15,7 @@ use windfall_wire_link::coded::{
 use windfall_wire_link::pipe::Header;
 
 use super::begun::Begun;
-use super::packet::Packet;
+use super::packet::{Flight, Packet, Softness};
 use super::{codes, dropped, received};
 use crate::arq::flow_order::{FlowNumbers, OwnFlow};
 use crate::arq::framer::{Fate, Framer, Reported};
@@ -24,7 +24,7 @@ use crate::arq::sender::Sender;
 use crate::event::{Arrival, LinkEvent};
 use crate::output::Output;
 use crate::persistence::Arq;
-use crate::policy::{Cost, Outcome, Plan, Policy, PolicyChoice};
+use crate::policy::{Cost, Outcome, Policy, PolicyChoice};
 use crate::window::{Pulled, Window};
 
 /// Records behind one ACK at most; older ones give way.
@@ -65,7 +65,8 @@ impl Pipelined {
         let Coding { policy, padded, cost } = coding;
         let policy = policy.build(cost);
         let (flows, reported) = (FlowNumbers::default(), VecDeque::new());
-        let coder = Coder { policy, arq, padded, flows, reported };
+        let softness = Softness::default();
+        let coder = Coder { policy, softness, arq, padded, flows, reported };
         Self {
             sender: Sender::new(coder, window),
             receiver: Receiver::new(accept_damaged, [false, false], window),
@@ -197,6 +198,7 @@ impl Pipelined {
 #[derive(Debug)]
 pub(crate) struct Coder {
     policy: Box<dyn Policy>,
+    softness: Softness,
     arq: Arq,
     padded: bool,
     flows: FlowNumbers,
@@ -209,7 +211,7 @@ pub(crate) struct Coder {
 pub(crate) struct Open {
     packet: Packet,
     own: OwnFlow,
-    flights: VecDeque<(Seq32, Head, Plan)>,
+    flights: VecDeque<(Seq32, Flight)>,
 }
 
 impl Framer for Coder {
@@ -228,7 +230,8 @@ impl Framer for Coder {
         place: WindowNumber,
         events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
-        let Some(plan) = packet.plan(now, &mut *self.policy, self.padded) else {
+        let (policy, softness) = (&mut *self.policy, &mut self.softness);
+        let Some(plan) = packet.plan(now, policy, softness, self.padded) else {
             self.flows.finish(own);
             return None;
         };
@@ -236,42 +239,44 @@ impl Framer for Coder {
             Some(flow) => Number::Flow(place, flow),
             None => Number::Window(place),
         };
-        let (head, frame) = packet.frame(number, plan, self.padded, events);
+        let (flight, frame) = packet.frame(number, plan, self.padded, events);
         if packet.is_sent_for_good() {
             self.flows.finish(own);
         }
-        flights.push_back((place.order, head, plan));
+        flights.push_back((place.order, flight));
         Some(frame)
     }
 
     fn settle(&mut self, open: &mut Open, order: Seq32, reported: Reported) -> Fate {
         let arrived = reported == Reported::Whole;
         let Open { packet, own, flights } = open;
-        let Some(at) = flights.iter().position(|(flight, ..)| *flight == order) else {
+        let Some(at) = flights.iter().position(|(number, _)| *number == order) else {
             return Fate::Open;
         };
-        let Some((_, head, plan)) = flights.remove(at) else { return Fate::Open };
+        let Some((_, flight)) = flights.remove(at) else { return Fate::Open };
+        let (plan, carried) = (flight.plan, flight.head.carried());
         // Of a transmission that arrived twice the last report counts.
         let told = self.reported.iter().rposition(|record| record.order == order);
         let record = told.and_then(|at| self.reported.remove(at));
         match &record {
             Some(record) => {
                 let fates = received(&record.fates);
-                self.policy.learn(plan, head.carried(), Outcome::Report(&fates));
+                self.policy.learn(plan, carried, Outcome::Report(&fates));
+                self.softness.hear(&flight, &record.fates);
             }
             // Taken whole, but how much had to be corrected was not heard.
             None if arrived => {}
-            None => self.policy.learn(plan, head.carried(), Outcome::Silence),
+            None => self.policy.learn(plan, carried, Outcome::Silence),
         }
         let whole = [windfall_wire_link::coded::Fate::Good(0); MAX_BLOCKS];
         match &record {
             Some(Record { again: true, .. }) => {
-                packet.settle(&head, &[]);
+                packet.settle(&flight, &[]);
                 packet.restart();
             }
-            _ if arrived => packet.settle(&head, &whole[..head.stretches.len()]),
-            Some(record) => packet.settle(&head, &record.fates),
-            None => packet.settle(&head, &[]),
+            _ if arrived => packet.settle(&flight, &whole[..flight.head.stretches.len()]),
+            Some(record) => packet.settle(&flight, &record.fates),
+            None => packet.settle(&flight, &[]),
         }
         let fate = match packet {
             _ if packet.is_complete() => Fate::Done,

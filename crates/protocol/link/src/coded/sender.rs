@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 
 use windfall_base::seq::Seq16;
 use windfall_base::{DropReason, Frame, Instant};
-use windfall_wire_link::coded::{Head, Number, Progress, Report};
+use windfall_wire_link::coded::{Number, Progress, Report};
 
-use super::packet::Packet;
+use super::packet::{Flight, Packet, Softness};
 use super::{CodedConfig, received};
 use crate::event::LinkEvent;
 use crate::persistence::Arq;
-use crate::policy::{Outcome, Plan, Policy};
+use crate::policy::{Outcome, Policy};
 use crate::window::Pulled;
 
 #[derive(Debug)]
@@ -21,7 +21,8 @@ pub(super) struct Sender {
     padded: bool,
     current: Option<Packet>,
     /// The frame whose fate is open.
-    flight: Option<(Head, Plan)>,
+    flight: Option<Flight>,
+    softness: Softness,
     /// The number of the packet under way, or of the last.
     seq: Seq16,
 }
@@ -34,6 +35,7 @@ impl Sender {
             padded: config.padded,
             current: None,
             flight: None,
+            softness: Softness::default(),
             seq: Seq16(0),
         }
     }
@@ -55,15 +57,16 @@ impl Sender {
             }
             let current = self.current.as_mut()?;
             // An outcome that was not reported is a loss.
-            if let Some((head, _)) = self.flight.take() {
-                current.settle(&head, &[]);
+            if let Some(flight) = self.flight.take() {
+                current.settle(&flight, &[]);
             }
-            let Some(plan) = current.plan(now, &mut *self.policy, self.padded) else {
+            let (policy, softness) = (&mut *self.policy, &mut self.softness);
+            let Some(plan) = current.plan(now, policy, softness, self.padded) else {
                 self.give_up(DropReason::Expired, events);
                 continue;
             };
-            let (head, unit) = current.frame(Number::Unit(self.seq), plan, self.padded, events);
-            self.flight = Some((head, plan));
+            let (flight, unit) = current.frame(Number::Unit(self.seq), plan, self.padded, events);
+            self.flight = Some(flight);
             return Some(unit);
         }
     }
@@ -75,12 +78,13 @@ impl Sender {
     ) {
         let seq = self.seq;
         let Some(current) = &mut self.current else { return };
-        let Some((head, plan)) = self.flight.take() else { return };
+        let Some(flight) = self.flight.take() else { return };
         let report = report.filter(|report| report.seq == seq);
         let fates = report.map(|report| &report.fates[..]);
         let told = fates.map(received);
         let outcome = told.as_ref().map_or(Outcome::Silence, |told| Outcome::Report(told));
-        self.policy.learn(plan, head.carried(), outcome);
+        self.policy.learn(flight.plan, flight.head.carried(), outcome);
+        self.softness.hear(&flight, fates.unwrap_or_default());
         if report.is_some_and(|report| report.progress == Progress::Complete) {
             events.push_back(current.acknowledged());
             self.current = None;
@@ -88,7 +92,7 @@ impl Sender {
         }
         let again = report.is_some_and(|report| report.progress == Progress::Again);
         // Who wants everything again has taken nothing.
-        current.settle(&head, if again { &[] } else { fates.unwrap_or_default() });
+        current.settle(&flight, if again { &[] } else { fates.unwrap_or_default() });
         if again {
             current.restart();
         }

@@ -82,6 +82,7 @@ pub struct ParseRepairError {
 const FORMS: &str = "write packets/all of a block as 8/12, 8/12:40ms or 8/12,interleave:4, or \
                      window:packets:share:delay as window:32:25%:40ms";
 const DEPTH: &str = "2, 4, 8 or 16 blocks take turns: 8/12,interleave:4";
+const TURNS: &str = "the delay stands before the comma: 8/12:160ms,interleave:4";
 const SPREAD: &str = "a window spreads its repairs by itself: interleave a block, as 8/12";
 const PACKETS: &str = "a repair covers 1 to 128 packets";
 const ALL: &str = "a block has more frames than packets, by 1 to 128 repairs: 8/12 adds 4 to 8";
@@ -93,7 +94,13 @@ impl FromStr for RepairConfig {
 
     fn from_str(text: &str) -> Result<Self, ParseRepairError> {
         let fail = |fix| ParseRepairError { text: text.to_owned(), fix };
+        // What is no number is no such form; what is too large for one is beyond its limits.
+        let is_number =
+            |text: &str| !text.is_empty() && text.bytes().all(|letter| letter.is_ascii_digit());
         let packets = |text: &str| {
+            if !is_number(text) {
+                return Err(fail(FORMS));
+            }
             let number = text.parse::<u8>().ok();
             let fits = |number: &u8| (1..=MOST_COVERED).contains(&usize::from(*number));
             number.filter(fits).ok_or(fail(PACKETS))
@@ -107,6 +114,9 @@ impl FromStr for RepairConfig {
             None => (text.trim(), 1),
             Some((code, turns)) => {
                 let depth = turns.trim().strip_prefix("interleave:").ok_or(fail(FORMS))?;
+                if turns.matches(':').count() > 1 {
+                    return Err(fail(TURNS));
+                }
                 let fits = |depth: &u8| depth.is_power_of_two() && (2..=DEEPEST).contains(depth);
                 (code, depth.parse().ok().filter(fits).ok_or(fail(DEPTH))?)
             }
@@ -129,6 +139,9 @@ impl FromStr for RepairConfig {
         };
         let (count, all) = block.split_once('/').ok_or(fail(FORMS))?;
         let packets = packets(count)?;
+        if !is_number(all) {
+            return Err(fail(FORMS));
+        }
         let all = all.parse::<u16>().map_err(|_| fail(ALL))?;
         let repairs = all.checked_sub(packets.into()).filter(|it| (1..=128).contains(it));
         let repairs = repairs.ok_or(fail(ALL))? as u8;

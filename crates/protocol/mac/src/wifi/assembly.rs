@@ -50,6 +50,11 @@ impl Assembly {
         header.flags.has(Flags::RETRY) && before == Some(number)
     }
 
+    /// Returns `true` if a frame is the last one of its sender that was whole.
+    pub(super) fn has_come(&self, header: &Header) -> bool {
+        self.last.get(&header.transmitter) == Some(&(header.sequence, header.fragment))
+    }
+
     /// Returns the number of frames of its sender between the last one that was whole and this one;
     /// 0 if none of it has come, or if it is one of those before.
     //= S4.27

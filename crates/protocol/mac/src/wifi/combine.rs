@@ -4,6 +4,8 @@
 //! and parity are sums over the bits, so what these fields change in them is taken off each copy,
 //! and all are alike but for damage. The check has the last word.
 
+mod increments;
+
 use std::collections::VecDeque;
 
 use bytes::Bytes;
@@ -13,10 +15,13 @@ use windfall_fec::copies::{Copies, MOST_PIECES, mixtures};
 use windfall_fec::votes::{self, Votes};
 use windfall_wire_link::check::frame_check;
 use windfall_wire_link::ieee80211::coding::MARK_LEN;
-use windfall_wire_link::ieee80211::header::FCS_LEN;
-use windfall_wire_link::ieee80211::{Code, Flags, Header, MacAddress};
+use windfall_wire_link::ieee80211::header::{DATA_HEADER, FCS_LEN};
+use windfall_wire_link::ieee80211::{Code, Flags, Header, Increment, MacAddress};
 
 use super::coding::{blocks_code, parity_of, places, put_right};
+use increments::Parity;
+
+pub(super) use increments::len_of;
 
 /// Frames of which copies are kept; a sender has one at a time on its way to a receiver.
 const MOST_FRAMES: usize = 8;
@@ -31,39 +36,114 @@ const CHECK_LEN: usize = 4;
 /// A frame as its sender numbers it, and its code.
 type Name = (MacAddress, u16, u8, Code);
 
+/// The copies and the parity of a frame that has not come whole.
+#[derive(Clone, Debug, Default)]
+struct Held {
+    /// The newest copy as it came.
+    frame: Frame,
+    copies: Copies,
+    parity: Parity,
+    /// Copies and increments that have come.
+    count: u32,
+}
+
+/// The outcome of a damaged frame, or of further parity of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// The frame is whole now, of this number of copies and increments.
+    Made(u32),
+    /// It is kept, and wants further parity up to this place, or another copy.
+    Kept(Option<u8>),
+}
+
 /// The damaged frames of a station's senders.
 #[derive(Clone, Debug, Default)]
-pub(super) struct CopyStore(VecDeque<(Name, Copies)>);
+pub(super) struct CopyStore(VecDeque<(Name, Held)>);
 
 impl CopyStore {
-    /// Makes a damaged data frame whole if its copies allow it, and tells of how many; else keeps
-    /// it as one more of them. `sure` is how sure the radio is of each of its bytes, if it knows;
-    /// where the marks of the frame are lost, `usual` is its code.
+    /// Makes a damaged data frame whole if its copies allow it; else keeps it as one more of them.
+    /// `sure` is how sure the radio is of each of its bytes, if it knows; where the marks of the
+    /// frame are lost, `usual` is its code. `None` of a frame that could not be combined.
     pub(super) fn take(
         &mut self,
         (frame, sure): (&mut Frame, Option<&Bytes>),
         header: &Header,
         usual: Option<Code>,
-    ) -> Option<u32> {
+    ) -> Option<Taken> {
         let [head, first, second, _] = frame.slices();
         let bytes = [head, first, second].concat();
         let code = Code::marked(&bytes).or(usual)?;
         let word = Word::read(bytes, &frame.trailer, sure, code)?;
         let name = (header.transmitter, header.sequence, header.fragment, code);
-        let place = self.0.iter().position(|(known, _)| *known == name);
-        let (_, mut copies) = place
-            .and_then(|place| self.0.remove(place))
-            .unwrap_or_else(|| (name, Copies::default()));
-        if let Some(made) = word.combine(&copies) {
-            put_right(frame, made);
-            return Some(copies.len() as u32 + 1);
+        let mut held = self.remove(&name).unwrap_or_default();
+        // Further parity of which even the marks are lost looks like a short copy of such a name.
+        let len = held.copies.newest_first().next().map(<[u8]>::len);
+        if len.is_some_and(|len| len > word.bytes.len()) {
+            self.keep(name, held);
+            return Some(Taken::Kept(None));
         }
-        copies.keep_as_sure(word.bytes, word.sure);
+        if len.is_some_and(|len| len < word.bytes.len()) {
+            held = Held::default();
+        }
+        held.count += 1;
+        if let Some(made) = word.combine(&held) {
+            put_right(frame, made);
+            return Some(Taken::Made(held.count));
+        }
+        let wanted = word.wanted(&held);
+        held.copies.keep_as_sure(word.bytes, word.sure);
+        held.frame = frame.clone();
+        self.keep(name, held);
+        Some(Taken::Kept(wanted))
+    }
+
+    /// Makes a frame whole by further parity, whose own check holds or not, and puts it in place of
+    /// the increment; `None` if nothing of this length is held of it.
+    pub(super) fn take_increment(
+        &mut self,
+        (frame, sure): (&mut Frame, Option<&Bytes>),
+        header: &Header,
+        increment: Increment,
+        is_good: bool,
+    ) -> Option<Taken> {
+        let name = (header.transmitter, header.sequence, header.fragment, increment.code);
+        let [head, first, second, _] = frame.slices();
+        let all = [head, first, second].concat();
+        let symbols = DATA_HEADER..all.len().checked_sub(MARK_LEN)?;
+        let sure = sure.and_then(|sure| sure.get(symbols.clone()));
+        let symbols = all.get(symbols)?;
+        let held = self.0.iter().find(|(known, _)| *known == name);
+        let len = held.and_then(|(_, held)| held.copies.newest_first().next()).map(<[u8]>::len)?;
+        if symbols.len() != len_of(increment, len) {
+            return None;
+        }
+        let mut held = self.remove(&name)?;
+        let (bytes, of_bytes) = held.copies.take_newest()?;
+        let word = Word::of(bytes, of_bytes, increment.code)?;
+        held.count += 1;
+        held.parity.take(increment, (symbols, sure), is_good, len);
+        if let Some(made) = word.combine(&held) {
+            let (tag, kept) = (frame.tag, frame.kept);
+            *frame = Frame { tag, kept, ..held.frame };
+            put_right(frame, made);
+            return Some(Taken::Made(held.count));
+        }
+        let wanted = word.wanted(&held);
+        held.copies.keep_as_sure(word.bytes, word.sure);
+        self.keep(name, held);
+        Some(Taken::Kept(wanted))
+    }
+
+    fn remove(&mut self, name: &Name) -> Option<Held> {
+        let place = self.0.iter().position(|(known, _)| known == name)?;
+        self.0.remove(place).map(|(_, held)| held)
+    }
+
+    fn keep(&mut self, name: Name, held: Held) {
         if self.0.len() == MOST_FRAMES {
             self.0.pop_front();
         }
-        self.0.push_back((name, copies));
-        None
+        self.0.push_back((name, held));
     }
 
     /// Forgets the copies of a sender, of which a whole frame has come.
@@ -72,6 +152,14 @@ impl CopyStore {
             self.0.retain(|((from, ..), _)| *from != sender);
         }
     }
+}
+
+/// Returns the further parity of a frame that has this code, of which its sender has all bytes.
+pub(super) fn symbols_of(increment: Increment, frame: &Frame) -> Vec<u8> {
+    let [head, first, second, _] = frame.slices();
+    let bytes = [head, first, second].concat();
+    let word = Word::read(bytes, &frame.trailer, None, increment.code);
+    word.map(|word| increments::symbols_of(increment, &word.bytes)).unwrap_or_default()
 }
 
 /// The bytes that all copies of a frame have in common: header, body, check and parity. Of a frame
@@ -90,7 +178,6 @@ impl Word {
     /// Reads a frame with this code; `None` if none has its length.
     fn read(mut bytes: Vec<u8>, trailer: &[u8], sure: Option<&Bytes>, code: Code) -> Option<Self> {
         let all = bytes.len().checked_sub(MARK_LEN)?;
-        let blocks = code.blocks(all)?;
         let mut sure = sure.filter(|it| it.len() == bytes.len() + FCS_LEN).map(|it| it.to_vec());
         if let Some(sure) = &mut sure {
             sure.drain(all..all + MARK_LEN);
@@ -99,13 +186,17 @@ impl Word {
         if code == Code::NONE {
             bytes.extend(<[u8; FCS_LEN]>::try_from(trailer).ok()?);
         }
-        let data = bytes.len() - blocks * code.parity();
-        if data < DURATION.end + CHECK_LEN {
-            return None;
-        }
-        let mut word = Self { bytes, sure, code, data, blocks };
+        let mut word = Self::of(bytes, sure, code)?;
         word.take_off_attempt();
         Some(word)
+    }
+
+    /// The same of bytes that all copies have in common.
+    fn of(bytes: Vec<u8>, sure: Option<Vec<u8>>, code: Code) -> Option<Self> {
+        let behind = if code == Code::NONE { CHECK_LEN } else { 0 };
+        let blocks = code.blocks(bytes.len().checked_sub(behind)?)?;
+        let data = bytes.len() - blocks * code.parity();
+        (data >= DURATION.end + CHECK_LEN).then_some(Self { bytes, sure, code, data, blocks })
     }
 
     /// Takes off the copy what its number among the attempts changes in header, check and parity.
@@ -136,18 +227,54 @@ impl Word {
         u32::from_le_bytes(core::array::from_fn(|at| check[at] ^ wanted[at]))
     }
 
-    /// Makes the frame of this copy and others, as a further attempt of which nothing follows.
-    fn combine(&self, copies: &Copies) -> Option<Vec<u8>> {
-        let mut made = match blocks_code(self.code) {
-            None => self.choose(copies)?,
-            Some(rs) => self.decode(rs, copies)?,
-        };
+    /// Makes the frame of this copy and what is held, as an attempt of which nothing follows.
+    fn combine(&self, held: &Held) -> Option<Vec<u8>> {
+        let copies = &held.copies;
+        let mut made = self.correct(held).or_else(|| match blocks_code(self.code) {
+            None => self.choose(copies),
+            Some(rs) => self.decode(rs, copies),
+        })?;
         if self.code == Code::NONE {
             made.truncate(self.data - CHECK_LEN);
         }
         made[FLAGS] |= Flags::RETRY.0;
         made.extend(self.code.marks());
         Some(made)
+    }
+
+    /// Corrects what most copies say by further parity, and then by the code of the frame itself,
+    /// which may be enough for what is left.
+    fn correct(&self, held: &Held) -> Option<Vec<u8>> {
+        let mut votes = held.copies.vote(&self.bytes, self.sure.as_deref());
+        let all = held.parity.correct(&mut votes);
+        let is_whole = |votes: &Votes| self.mismatch(&votes.bytes) == 0;
+        if all && is_whole(&votes) {
+            return Some(votes.bytes);
+        }
+        self.settle(&mut votes);
+        (is_whole(&votes) || held.parity.correct(&mut votes) && is_whole(&votes))
+            .then_some(votes.bytes)
+    }
+
+    /// Corrects the blocks of the frame's own code for which it suffices, which are sure then.
+    fn settle(&self, votes: &mut Votes) {
+        let Some(rs) = blocks_code(self.code) else { return };
+        for number in 0..self.blocks {
+            let places = places(number, self.blocks, self.data, self.bytes.len());
+            let mut block: Vec<u8> = places.clone().map(|at| votes.bytes[at]).collect();
+            if rs.decode(&mut block, &[]).is_ok() {
+                for (place, byte) in places.zip(block) {
+                    (votes.bytes[place], votes.margins[place]) = (byte, u16::MAX);
+                }
+            }
+        }
+    }
+
+    /// Returns the place up to which further parity should make the frame whole.
+    fn wanted(&self, held: &Held) -> Option<u8> {
+        let mut votes = held.copies.vote(&self.bytes, self.sure.as_deref());
+        self.settle(&mut votes);
+        held.parity.wanted(&votes, self.sure.is_some())
     }
 
     /// Takes of a frame without parity what most copies say, or pieces of either of two.
@@ -175,7 +302,7 @@ impl Word {
             let mut block = pick(&votes.bytes);
             let margins: Vec<u16> = places.clone().map(|at| votes.margins[at]).collect();
             let others = mixtures(&new, &old, PIECES_OF_BLOCK);
-            votes::correct(rs, &mut block, &margins, others)?;
+            votes::correct(rs, &mut block, (&margins, &[]), others)?;
             places.zip(block).for_each(|(place, byte)| votes.bytes[place] = byte);
         }
         (self.mismatch(&votes.bytes) == 0).then_some(votes.bytes)

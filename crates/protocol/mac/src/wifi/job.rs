@@ -5,12 +5,16 @@ use core::num::NonZeroU8;
 use arrayvec::ArrayVec;
 use windfall_base::{Check, Duration, Frame, Instant, Payload};
 use windfall_wire_link::check::frame_check;
+use windfall_wire_link::ieee80211::coding::MARK_LEN;
 use windfall_wire_link::ieee80211::header::{DATA_HEADER, FCS_LEN, MAX_FRAGMENT};
-use windfall_wire_link::ieee80211::{Code, Flags, Header, Kind, MacAddress, PhyRate, snap};
+use windfall_wire_link::ieee80211::{
+    Code, Flags, Header, Increment, Kind, MacAddress, PhyRate, Report, snap,
+};
 
 use super::Packet;
 use super::bss::Order;
 use super::coding;
+use super::combine;
 use super::config::{Config, LEAST_FRAGMENT, WEP};
 use super::rate_control::Attempt;
 
@@ -48,6 +52,10 @@ pub(super) struct Job {
     pub(super) rate: PhyRate,
     /// The code of the exchange under way; `None` where frames are not coded.
     pub(super) code: Option<Code>,
+    /// Further parity that its receiver wants in place of another copy.
+    increment: Option<Increment>,
+    /// The place up to which it has further parity, as far as it said.
+    given: u8,
     /// The station has handed the packet to the air for good, and keeps it only to see what comes.
     pub(super) given_away: bool,
 }
@@ -99,6 +107,8 @@ impl Job {
             air: Duration::ZERO,
             rate,
             code,
+            increment: None,
+            given: 0,
             given_away: false,
         }
     }
@@ -192,6 +202,39 @@ impl Job {
         self.packet.class.accept_damaged == Some(true) && self.is_whole()
     }
 
+    /// Returns the further parity that the next attempt carries; `None` if it carries a copy.
+    pub(super) fn increment(&self) -> Option<Increment> {
+        let copy = self.frame_len(self.fragment);
+        // Less than half of a copy: what is much longer hardly costs less than a copy, and brings
+        // less than one where the receiver was too hopeful.
+        self.increment.filter(|it| 2 * self.increment_len(*it) <= copy)
+    }
+
+    /// Bytes of the frame of an increment.
+    fn increment_len(&self, increment: Increment) -> usize {
+        let behind = if increment.code == Code::NONE { FCS_LEN } else { 0 };
+        let copy = self.frame_len(self.fragment) - FCS_LEN - MARK_LEN + behind;
+        self.header.kind.header_len() + combine::len_of(increment, copy) + MARK_LEN + FCS_LEN
+    }
+
+    /// Takes note of what the receiver says of an attempt that did not make the packet whole.
+    pub(super) fn heard(&mut self, report: Report) {
+        match self.increment() {
+            Some(sent) => self.given = sent.last,
+            None if self.increment.is_some_and(|it| Some(it.code) != self.code) => self.given = 0,
+            None => {}
+        }
+        let first = |wanted: u8| if wanted > self.given { self.given } else { 0 };
+        self.increment = report.wanted.zip(self.code).map(|(wanted, code)| Increment {
+            code,
+            first: first(wanted),
+            last: wanted,
+        });
+        if self.increment.is_none() {
+            self.given = 0;
+        }
+    }
+
     /// Returns what a rate control is to know of the next attempt.
     pub(super) fn attempt(&self, now: Instant, config: &Config) -> Attempt {
         let left = match self.limit {
@@ -199,19 +242,23 @@ impl Job {
             None if self.expires.is_some() => u32::MAX,
             None => u32::from(config.retries.short.get().saturating_sub(self.short)),
         };
+        let increment = self.increment();
         Attempt {
             number: self.sent + 1,
-            len: self.uncoded_len(self.fragment),
+            len: self.attempted(),
             left: left.max(1),
             time: self.expires.map(|expires| expires.saturating_since(now)),
-            accepts_damaged: self.accepts_damaged(),
-            code: config.coding.filter(|_| self.code.is_some()),
+            accepts_damaged: self.accepts_damaged() && increment.is_none(),
+            code: config.coding.filter(|_| self.code.is_some() && increment.is_none()),
         }
     }
 
     /// Returns what a rate control is to know of the attempt that has been made.
     pub(super) fn attempted(&self) -> usize {
-        self.uncoded_len(self.fragment)
+        match self.increment() {
+            None => self.uncoded_len(self.fragment),
+            Some(increment) => self.increment_len(increment) - FCS_LEN,
+        }
     }
 
     /// Cuts a packet of which nothing was sent into `count` fragments of about equal length, unless
@@ -234,9 +281,10 @@ impl Job {
         (0..count as u8).map(|fragment| self.frame_len(fragment))
     }
 
-    /// Bytes of the frame of the fragment under way.
+    /// Bytes of the next frame of the fragment under way: a copy, or further parity.
     pub(super) fn len(&self) -> usize {
-        self.frame_len(self.fragment)
+        let increment = self.increment().map(|increment| self.increment_len(increment));
+        increment.unwrap_or_else(|| self.frame_len(self.fragment))
     }
 
     /// Bytes of the frame after it, if there is one.
@@ -283,6 +331,11 @@ impl Job {
         }
         let [a, b, c, d] = frame.slices();
         let check = frame_check(&[a, b, c, d]);
+        if let Some(increment) = self.increment() {
+            frame.trailer.extend(check);
+            self.put_parity(&mut frame, increment);
+            return frame;
+        }
         // A right check would vouch for the damage: a wrong one tells the next receiver of it.
         let wrong = if self.is_damaged() { 0xff } else { 0 };
         frame.trailer.extend(check.map(|byte| byte ^ wrong));
@@ -303,6 +356,18 @@ impl Job {
         frame.payload = Payload::from(self.packet.payload.slice(begin..end));
     }
 
+    /// Puts further parity of a copy in its place, behind its MAC header.
+    fn put_parity(&self, copy: &mut Frame, increment: Increment) {
+        let mut body = combine::symbols_of(increment, copy);
+        body.extend(increment.marks());
+        copy.header.truncate(self.header.kind.header_len());
+        copy.payload = body.into();
+        copy.trailer.clear();
+        let [a, b, c, _] = copy.slices();
+        let check = frame_check(&[a, b, c]);
+        copy.trailer.extend(check);
+    }
+
     /// The fragment under way has arrived; tells whether another one follows.
     pub(super) fn advance(&mut self) -> bool {
         let more = self.has_more();
@@ -310,6 +375,7 @@ impl Job {
             self.fragment += 1;
             self.failed_before += u32::from(self.failed);
             (self.short, self.long, self.failed) = (0, 0, 0);
+            (self.increment, self.given) = (None, 0);
             self.sent = 0;
         }
         more

@@ -5,12 +5,14 @@ use windfall_base::{
     Check, DropReason, Duration, Failure, Frame, Instant, Overheard, RxVector, Tag,
 };
 use windfall_wire_link::check::frame_check;
+use windfall_wire_link::ieee80211::coding::MARK_LEN;
 use windfall_wire_link::ieee80211::header::FCS_LEN;
 use windfall_wire_link::ieee80211::timing::ACK_LEN;
-use windfall_wire_link::ieee80211::{Flags, Header, Kind, PhyRate, Report, snap};
+use windfall_wire_link::ieee80211::{Flags, Header, Increment, Kind, PhyRate, Report, snap};
 
 use super::bss::Use;
 use super::coding;
+use super::combine::Taken;
 use super::config::{EifsPolicy, WEP};
 use super::event::DcfEvent;
 use super::radio::State;
@@ -23,12 +25,11 @@ impl Dcf {
         let reliability =
             if frame.parts.is_some() { frame.damage.reliability.take() } else { None };
         let mut good = has_good_check(frame);
-        let mut found = Found { corrected: Some(0), combined: false };
-        if !good
-            && self.config.coding.is_some()
-            && let Some(made) = self.put_right(frame, reliability.as_ref())
-        {
-            (good, found) = (true, made);
+        let mut found = Found { corrected: Some(0), ..Found::default() };
+        let mut increment = self.increment_in(frame);
+        if self.config.coding.is_some() && (!good || increment.is_some()) {
+            (found, increment) = self.put_right(frame, reliability.as_ref(), (increment, good));
+            good = found.is_whole();
         }
         self.access.reception(self.keeps_usual_gap(good));
         let header = match Header::parse(&frame.header) {
@@ -57,7 +58,7 @@ impl Dcf {
         self.radio.reception(now, State::Receive);
         self.end_of_reception(now);
         if !good {
-            return self.take_damaged(now, frame, &header, vector);
+            return self.take_damaged(now, frame, &header, (vector, found), increment);
         }
         match header.kind {
             Kind::Data => {
@@ -67,7 +68,8 @@ impl Dcf {
                 }
                 frame.damage.frame = Check::Good;
                 frame.damage.lost_before = self.assembly.lost_before(&header);
-                self.take_data(now, frame, &header);
+                let has_come = increment.is_some() && !found.combined;
+                self.take_data(now, frame, &header, has_come);
             }
             Kind::Rts if ours && !self.access.is_reserved(now) => {
                 self.events.push_back(DcfEvent::Control { sent: false, len: frame.len() });
@@ -159,19 +161,58 @@ impl Dcf {
         bytes.try_into().ok().map(Report::parse)
     }
 
-    /// Puts a damaged frame right by its code, or with earlier copies of it.
-    fn put_right(&mut self, frame: &mut Frame, sure: Option<&Bytes>) -> Option<Found> {
-        if let Some(worst) = coding::repair(frame) {
-            return Some(Found { corrected: Some(worst), combined: false });
-        }
-        let header = Header::parse(&frame.header).ok()?;
-        let is_ours = header.receiver == self.config.address && header.kind == Kind::Data;
-        if !(self.config.combine && is_ours) {
+    /// Returns the increment that a frame for this station carries, if it is one.
+    fn increment_in(&self, frame: &Frame) -> Option<Increment> {
+        if !self.config.combine {
             return None;
         }
-        let copies = self.copies.take((frame, sure), &header, self.config.coding)?;
-        self.events.push_back(DcfEvent::Combined { tag: frame.tag, copies });
-        Some(Found { corrected: None, combined: true })
+        let [_, first, second, _] = frame.slices();
+        let end = if second.len() < MARK_LEN { first } else { second };
+        let increment = Increment::marked(end)?;
+        let header = Header::parse(&frame.header).ok()?;
+        (header.receiver == self.config.address && header.kind == Kind::Data).then_some(increment)
+    }
+
+    /// Puts a damaged frame right by its code, with earlier copies of it, or with the further
+    /// parity that this one carries; tells the outcome, and which parity that was.
+    fn put_right(
+        &mut self,
+        frame: &mut Frame,
+        sure: Option<&Bytes>,
+        (increment, good): (Option<Increment>, bool),
+    ) -> (Found, Option<Increment>) {
+        // Damage may make the marks of a frame those of an increment.
+        if !good && let Some(worst) = coding::repair(frame) {
+            return (Found { corrected: Some(worst), ..Found::default() }, None);
+        }
+        let Ok(header) = Header::parse(&frame.header) else { return (Found::default(), None) };
+        let is_ours = header.receiver == self.config.address && header.kind == Kind::Data;
+        if !(self.config.combine && is_ours) {
+            return (Found::default(), None);
+        }
+        let by_parity = increment.and_then(|increment| {
+            self.copies.take_increment((frame, sure), &header, increment, good)
+        });
+        let is_parity = by_parity.is_some() || good;
+        let taken = match by_parity {
+            None if increment.is_none() => {
+                self.copies.take((frame, sure), &header, self.config.coding)
+            }
+            taken => taken,
+        };
+        let found = match taken {
+            Some(Taken::Made(copies)) => {
+                self.events.push_back(DcfEvent::Combined { tag: frame.tag, copies });
+                Found { combined: true, ..Found::default() }
+            }
+            Some(Taken::Kept(wanted)) => Found { wanted, ..Found::default() },
+            // Its packet has come, and the answer was lost.
+            None if good && self.assembly.has_come(&header) => {
+                Found { corrected: Some(0), ..Found::default() }
+            }
+            None => Found::default(),
+        };
+        (found, increment.filter(|_| is_parity))
     }
 
     /// Promises an answer a SIFS after `header`, which came for this station alone and of which
@@ -199,8 +240,13 @@ impl Dcf {
         self.owed = Some((now + sifs, response));
     }
 
-    fn take_data(&mut self, now: Instant, frame: &mut Frame, header: &Header) {
+    /// Takes a data frame that is whole; one that is further parity of a packet that `has_come` is
+    /// its duplicate.
+    fn take_data(&mut self, now: Instant, frame: &mut Frame, header: &Header, has_come: bool) {
         let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
+        if has_come {
+            return self.discard(tag, kept, DropReason::Duplicate, len);
+        }
         if !(strip(frame, header) && self.take_off_code(frame, header)) {
             return self.discard(tag, kept, DropReason::Malformed, len);
         }
@@ -249,7 +295,8 @@ impl Dcf {
         now: Instant,
         frame: &mut Frame,
         header: &Header,
-        vector: &RxVector,
+        (vector, found): (&RxVector, Found),
+        increment: Option<Increment>,
     ) {
         let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
         let ours = header.receiver == self.config.address;
@@ -259,9 +306,9 @@ impl Dcf {
         if ours && header.kind == Kind::Data && self.config.coding.is_some() {
             // Its sender learns that it was heard; how long the medium is wanted, nothing tells.
             let header = Header { duration: 0, ..*header };
-            self.owe(now, Kind::Ack, &header, (vector, Found::default()));
+            self.owe(now, Kind::Ack, &header, (vector, found));
         }
-        if !(self.config.accept_damaged && ours && whole) {
+        if !(self.config.accept_damaged && ours && whole && increment.is_none()) {
             return self.refuse(now, frame, DropReason::FrameCheck);
         }
         if self.assembly.has_damage_before(header) {
@@ -309,13 +356,20 @@ impl Dcf {
 struct Found {
     /// The symbols corrected in its worst block.
     corrected: Option<u8>,
-    /// It was made of several copies.
+    /// It was made of several copies, or with further parity.
     combined: bool,
+    /// It is kept, and further parity up to this place should make it whole.
+    wanted: Option<u8>,
 }
 
 impl Found {
+    const fn is_whole(self) -> bool {
+        self.corrected.is_some() || self.combined
+    }
+
     const fn report(self, signal: i8) -> Report {
-        Report { corrected: self.corrected, combined: self.combined, signal }
+        let Self { corrected, combined, wanted } = self;
+        Report { corrected, combined, wanted, signal }
     }
 }
 

@@ -82,7 +82,8 @@ impl Dcf {
                     return self.forgo();
                 };
                 job.rate = choice.rate;
-                if !job.is_unanswered() {
+                // Further parity is that of the copies which the receiver holds.
+                if !job.is_unanswered() && job.increment().is_none() {
                     job.code = choice.code;
                 }
             }
@@ -238,6 +239,10 @@ impl Dcf {
     /// The answer to an attempt has come, or none: the rate control learns it.
     fn learn(&mut self, arrived: bool, report: Option<Report>) {
         let Some(job) = self.job.as_ref().filter(|job| job.is_packet()) else { return };
+        // Parity that comes does not tell the chances of a frame.
+        if job.increment().is_some() && (arrived || report.is_some()) {
+            return;
+        }
         let choice = RateChoice { rate: job.rate, code: job.code };
         // By itself a frame that was made whole with others did not arrive.
         let arrived = arrived && !report.is_some_and(|report| report.combined);
@@ -292,6 +297,9 @@ impl Dcf {
         let len = if request { RTS_LEN.min(self.config.rts_threshold) } else { job.len() };
         let until_expiry = job.has_lifetime() && self.rates.tries_until_expiry(job.to());
         let last = job.fail(len, &self.config) && !until_expiry;
+        if let Some(report) = report {
+            job.heard(report);
+        }
         self.window.grow(len > self.config.rts_threshold);
         let expired = job.is_expired(now);
         if !last && !expired {

@@ -41,8 +41,9 @@ fn attempts(code: Code, rarity: u64, most: u16, stream: &mut Stream) -> Option<u
     (0..most).find(|number| {
         let (whole, header) = attempt(*number, 1400, code);
         let mut frame = hit(&whole, rarity, stream);
-        let copies = store.take((&mut frame, None), &header, Some(code));
-        if copies.is_some() {
+        let taken = store.take((&mut frame, None), &header, Some(code));
+        let made = matches!(taken, Some(Taken::Made(_)));
+        if made {
             let [expected, made] = [&whole, &frame].map(|it| it.payload.to_bytes());
             let body = ..expected.len() - MARK_LEN;
             if code == Code::NONE {
@@ -50,9 +51,9 @@ fn attempts(code: Code, rarity: u64, most: u16, stream: &mut Stream) -> Option<u
             }
             assert_eq!(made[..1400], expected[..1400]);
             // A copy whose marks name another code stands alone.
-            assert!(copies.is_some_and(|it| it <= u32::from(*number) + 1));
+            assert!(matches!(taken, Some(Taken::Made(it)) if it <= u32::from(*number) + 1));
         }
-        copies.is_some()
+        made
     })
 }
 
@@ -100,14 +101,150 @@ fn frames_of_other_numbers_are_not_mixed_and_what_is_kept_is_bounded() {
         let (whole, header) = attempt(0, 300, Code::ALL[1]);
         let mut frame = hit(&whole, 4, &mut stream);
         let header = Header { sequence, ..header };
-        assert_eq!(store.take((&mut frame, None), &header, None), None);
+        let taken = store.take((&mut frame, None), &header, None);
+        assert!(!matches!(taken, Some(Taken::Made(_))), "{taken:?}");
         assert!(store.0.len() <= MOST_FRAMES);
     }
     store.forget(MacAddress::of_station(1));
     assert!(store.0.is_empty());
 }
 
+/// The frame that carries an increment of attempt `number`, as its sender makes it.
+fn further(number: u16, len: usize, increment: Increment) -> Frame {
+    let (mut frame, _) = attempt(number, len, increment.code);
+    let symbols = symbols_of(increment, &frame);
+    frame.payload = [symbols, increment.marks().to_vec()].concat().into();
+    frame
+}
+
+/// Without odds eight symbols are asked for first, then twice as many each time; what is known to
+/// be wrong by the odds decides where they are known.
+#[test]
+fn further_parity_makes_a_frame_whole_that_came_once() {
+    let mut stream = Stream::new(Seed(3), "damage");
+    for code in Code::ALL {
+        let mut store = CopyStore::default();
+        let (whole, header) = attempt(0, 1400, code);
+        let mut frame = hit(&whole, 60, &mut stream);
+        if coding::repair(&mut frame).is_some() {
+            continue;
+        }
+        let mut taken = store.take((&mut frame, None), &header, Some(code));
+        let (mut given, mut sent) = (0, 0);
+        while let Some(Taken::Kept(Some(wanted))) = taken {
+            assert!(wanted > given, "{code:?}: {wanted} after {given}");
+            let increment = Increment { code, first: given, last: wanted };
+            frame = further(sent + 1, 1400, increment);
+            sent += 1;
+            taken = store.take_increment((&mut frame, None), &header, increment, true);
+            given = wanted;
+        }
+        assert_eq!(taken, Some(Taken::Made(u32::from(sent) + 1)), "{code:?}");
+        assert!(sent <= 4);
+        assert_eq!(frame.payload.to_bytes()[..1400], whole.payload.to_bytes()[..1400]);
+        assert_eq!(frame.trailer[..], frame_check(&[&frame.header, &frame.payload.to_bytes()]));
+        assert!(frame.damage.corrected > 8, "{}", frame.damage.corrected);
+    }
+}
+
+#[test]
+fn odds_that_are_known_decide_how_much_parity_is_asked_for() {
+    let wanted = |odds: u8, wrong: usize| {
+        let mut store = CopyStore::default();
+        let (whole, header) = attempt(0, 1400, Code::NONE);
+        let mut body = whole.payload.to_bytes().to_vec();
+        let mut sure = vec![odds; whole.len()];
+        for place in (0..wrong).map(|number| number * 97 % 1400) {
+            body[place] ^= 0x11;
+            sure[whole.header.len() + place] = 3;
+        }
+        let mut frame = Frame { payload: body.into(), ..whole };
+        store.take((&mut frame, Some(&sure.into())), &header, None)
+    };
+    // Nearly all bytes are sure: seven are doubtful, at most one of a block.
+    assert_eq!(wanted(120, 7), Some(Taken::Kept(Some(1))));
+    // One byte in eight is wrong, which no further parity mends as cheaply as a copy.
+    assert_eq!(wanted(16, 180), Some(Taken::Kept(None)));
+    let middle = wanted(40, 30);
+    assert!(matches!(middle, Some(Taken::Kept(Some(2..=4)))), "{middle:?}");
+}
+
+#[test]
+fn further_parity_that_is_damaged_too_still_helps() {
+    let mut stream = Stream::new(Seed(8), "damage");
+    let made = (0..20).filter(|_| {
+        let mut store = CopyStore::default();
+        let (whole, header) = attempt(0, 1400, Code::NONE);
+        let mut frame = hit(&whole, 100, &mut stream);
+        store.take((&mut frame, None), &header, None);
+        // 32 symbols for each block of 176, of which two are wrong about, and of the parity one.
+        let increment = Increment { code: Code::NONE, first: 0, last: 4 };
+        let mut frame = hit(&further(1, 1400, increment), 100, &mut stream);
+        let taken = store.take_increment((&mut frame, None), &header, increment, false);
+        matches!(taken, Some(Taken::Made(2)))
+    });
+    assert!(made.count() >= 18);
+}
+
+/// It comes before the copies of the name that it bears, or after them.
+#[test]
+fn parity_whose_marks_are_lost_does_not_keep_copies_from_being_combined() {
+    let mut stream = Stream::new(Seed(5), "damage");
+    for first in [false, true] {
+        let mut store = CopyStore::default();
+        let (whole, header) = attempt(0, 1400, Code::NONE);
+        let mut parity = further(1, 1400, Increment { code: Code::NONE, first: 0, last: 4 });
+        let mut body = parity.payload.to_bytes().to_vec();
+        let end = body.len() - MARK_LEN;
+        body[end..].copy_from_slice(&[0x5a; MARK_LEN]);
+        parity.payload = body.into();
+        let made = (0..9).find(|number| {
+            if first == (*number == 0) {
+                let taken = store.take((&mut parity.clone(), None), &header, Some(Code::NONE));
+                assert!(matches!(taken, Some(Taken::Kept(_))), "{taken:?}");
+            }
+            let mut copy = hit(&whole, 300, &mut stream);
+            let taken = store.take((&mut copy, None), &header, Some(Code::NONE));
+            matches!(taken, Some(Taken::Made(_)))
+        });
+        assert!(made.is_some_and(|number| number <= 4), "{made:?}");
+    }
+}
+
+#[test]
+fn parity_of_what_is_not_held_or_has_another_length_is_of_no_use() {
+    let mut store = CopyStore::default();
+    let (whole, header) = attempt(0, 900, Code::NONE);
+    let increment = Increment { code: Code::NONE, first: 0, last: 1 };
+    let mut frame = further(1, 900, increment);
+    assert_eq!(store.take_increment((&mut frame, None), &header, increment, true), None);
+    let mut copy = hit(&whole, 90, &mut Stream::new(Seed(2), "damage"));
+    store.take((&mut copy, None), &header, None);
+    let mut other = further(1, 300, increment);
+    let taken = store.take_increment((&mut other, None), &header, increment, true);
+    assert_eq!(taken, None);
+    // The copy is still held.
+    let mut right = further(1, 900, Increment { last: 3, ..increment });
+    let increment = Increment { last: 3, ..increment };
+    let taken = store.take_increment((&mut right, None), &header, increment, true);
+    assert_eq!(taken, Some(Taken::Made(2)));
+}
+
 proptest::proptest! {
+    #[test]
+    fn any_increments_are_taken_without_a_panic(
+        bytes in vec(proptest::num::u8::ANY, 0..900), len in 0_usize..400,
+        first in 0_u8..5, more in 1_u8..5, good in proptest::bool::ANY,
+    ) {
+        let mut store = CopyStore::default();
+        let (mut copy, header) = attempt(0, len, Code::NONE);
+        copy.trailer[0] ^= 1;
+        store.take((&mut copy, None), &header, None);
+        let increment = Increment { code: Code::NONE, first, last: (first + more).min(5) };
+        let mut frame = Frame::packet(bytes);
+        let _ = store.take_increment((&mut frame, None), &header, increment, good);
+    }
+
     #[test]
     fn any_frames_are_taken_without_a_panic(
         frames in vec(vec(proptest::num::u8::ANY, 0..900), 1..4),

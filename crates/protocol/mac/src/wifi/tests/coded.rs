@@ -62,6 +62,51 @@ fn what_stays_damaged_loses_its_code_before_it_is_passed_up() {
     assert_eq!(lines(&cell, "packet len=988"), 2);
 }
 
+/// Two stations that combine, of whose first frames these are damaged.
+fn combining(damaged: &[usize]) -> Cell<Station> {
+    let mut cell = cell(2, Phy::G, 1, |config| {
+        (config.coding, config.combine) = (Some(Code::NONE), true);
+        config.accept_damaged = true;
+    });
+    cell.run_until(micros(1_000));
+    cell.damaged = damaged.to_vec();
+    cell.packet(0, kilobyte(7));
+    cell.packet(0, kilobyte(8));
+    cell.run_until(micros(20_000));
+    for station in &cell.stations {
+        assert!(station.ledger().balances(), "{:?}", station.ledger());
+    }
+    cell
+}
+
+/// 1024 bytes are six blocks; eight symbols of each follow behind the MAC header of 24 bytes.
+const INCREMENT: usize = 24 + 6 * 8 + 3 + 4;
+
+#[test]
+fn further_parity_follows_a_damaged_frame_in_place_of_a_copy() {
+    let cell = combining(&[0]);
+    assert_eq!(cell.stations[0].sent(), 3);
+    assert_eq!(lines(&cell, &format!("to 1 len={INCREMENT}")), 2);
+    // The first copy is passed up at once to an owner who takes damage, its parity never is.
+    assert_eq!(lines(&cell, "packet len=988 damaged"), 1);
+    assert_eq!(lines(&cell, "packet len=988"), 3);
+    let combined = |event: &DcfEvent| matches!(event, DcfEvent::Combined { copies: 2, .. });
+    assert_eq!(cell.stations[1].events.iter().filter(|event| combined(event)).count(), 1);
+}
+
+/// The second frame on the air is the answer to the first, the fourth that to its parity.
+#[test]
+fn parity_is_sent_again_if_its_answer_is_lost_and_then_known_by_its_number() {
+    let cell = combining(&[0, 3]);
+    assert_eq!(cell.stations[0].sent(), 4);
+    assert_eq!(lines(&cell, &format!("to 1 len={INCREMENT}")), 4);
+    assert_eq!(lines(&cell, "packet len=988"), 3);
+    let again = |event: &DcfEvent| {
+        matches!(event, DcfEvent::Discarded { reason: DropReason::Duplicate, .. })
+    };
+    assert_eq!(cell.stations[1].events.iter().filter(|event| again(event)).count(), 1);
+}
+
 #[test]
 fn fragments_are_coded_one_by_one() {
     let mut cell = cell(2, Phy::G, 1, |config| {

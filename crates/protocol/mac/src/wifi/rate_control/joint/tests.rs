@@ -35,7 +35,8 @@ fn send(
         let needed = air(choice.rate, draw);
         let correctable = choice.code.map_or(0, |code| code.parity() / 2);
         let corrected = needed.filter(|it| usize::from(*it) <= correctable);
-        let report = signal.map(|signal| Report { corrected, combined: false, signal });
+        let report =
+            signal.map(|signal| Report { corrected, combined: false, wanted: None, signal });
         let arrived = corrected.is_some();
         joint.hear(&AttemptOutcome { choice, len: 1532, arrived, report });
         if packet >= 2_000 {
@@ -121,7 +122,7 @@ fn attempts_that_nothing_answers_lower_the_signal_and_reports_set_it() {
     (0..5).for_each(|_| joint.hear(&silence));
     assert_eq!(joint.signal, UNKNOWN - 15);
     joint.hear(&AttemptOutcome {
-        report: Some(Report { corrected: None, combined: false, signal: -88 }),
+        report: Some(Report { corrected: None, combined: false, wanted: None, signal: -88 }),
         ..silence
     });
     assert_eq!(joint.signal, -88);
@@ -242,7 +243,7 @@ fn twice_the_length_is_damaged_twice_and_missed_once() {
 fn a_silence_that_is_usual_leaves_the_signal_alone() {
     let mut joint = joint(CODED);
     let choice = RateChoice { rate: PhyRate::Ofdm12, code: Code::of_parity(16) };
-    let heard = Report { corrected: Some(4), combined: false, signal: -80 };
+    let heard = Report { corrected: Some(4), combined: false, wanted: None, signal: -80 };
     let silence = AttemptOutcome { choice, len: 1532, arrived: false, report: None };
     let arrival = AttemptOutcome { arrived: true, report: Some(heard), ..silence };
     for _ in 0..100 {

@@ -1,0 +1,146 @@
+//! Further parity of a damaged frame, in place of another copy of it.
+//!
+//! A second code covers what all copies of a frame have in common, its own parity among it, in
+//! blocks of their own that take turns over it as those of a frame do. What was not sent is an
+//! erasure. The receiver says up to where it wants parity: it knows how sure the bytes are that it
+//! has, and so how many of a block are wrong about.
+
+use std::sync::OnceLock;
+
+use windfall_fec::ReedSolomon;
+use windfall_fec::votes::{self, UNKNOWN, Votes};
+use windfall_wire_link::ieee80211::Increment;
+use windfall_wire_link::ieee80211::coding::LEVELS;
+
+use super::super::coding;
+
+/// Parity symbols of the second code.
+const PARITY: usize = LEVELS[LEVELS.len() - 1];
+/// Data symbols of a block at most.
+const DATA: usize = 255 - PARITY;
+/// The margin of a symbol that a frame check vouches for.
+const SURE: u16 = 255;
+/// Steps of a margin for each unit of the logarithm of odds.
+const STEPS: f64 = 8.0;
+/// Standard deviations above the mean number of wrong symbols that parity is asked for.
+const CAUTION: f64 = 1.5;
+/// The place of the first increment where nothing is known of the damage.
+const FIRST_UNKNOWN: u8 = 2;
+
+/// The second code; `None` never happens, since its parity is legal.
+fn code() -> Option<&'static ReedSolomon> {
+    static CODE: OnceLock<Option<ReedSolomon>> = OnceLock::new();
+    CODE.get_or_init(|| ReedSolomon::new(PARITY).ok()).as_ref()
+}
+
+/// Returns the blocks of `len` bytes.
+const fn blocks(len: usize) -> usize {
+    len.div_ceil(DATA)
+}
+
+/// Returns the bytes of an increment for a frame with `len` bytes before its marks.
+pub(in super::super) fn len_of(increment: Increment, len: usize) -> usize {
+    increment.symbols().len() * blocks(len)
+}
+
+/// Returns the symbols of an increment, those of one place of all blocks side by side.
+pub(in super::super) fn symbols_of(increment: Increment, word: &[u8]) -> Vec<u8> {
+    let Some(code) = code() else { return Vec::new() };
+    let (all, blocks, symbols) =
+        (coding::parity_of(code, word), blocks(word.len()), increment.symbols());
+    all[symbols.start * blocks..symbols.end * blocks].to_vec()
+}
+
+/// The further parity of a frame that has come.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Parity {
+    /// All symbols; empty before the first has come.
+    symbols: Vec<u8>,
+    /// The margin of each of them; zero of those that have not come.
+    margins: Vec<u16>,
+    /// The place up to which parity has come.
+    level: u8,
+}
+
+impl Parity {
+    /// Takes the symbols of an increment for a frame of `len` bytes, which its frame check vouches
+    /// for or not; there are as many as such an increment has.
+    pub(super) fn take(
+        &mut self,
+        increment: Increment,
+        (symbols, sure): (&[u8], Option<&[u8]>),
+        is_good: bool,
+        len: usize,
+    ) {
+        self.symbols.resize(blocks(len) * PARITY, 0);
+        self.margins.resize(blocks(len) * PARITY, 0);
+        let first = increment.symbols().start * blocks(len);
+        self.symbols[first..][..symbols.len()].copy_from_slice(symbols);
+        let margin = |at: usize| match sure.and_then(|sure| sure.get(at)) {
+            _ if is_good => SURE,
+            Some(known) => u16::from(*known).max(1),
+            None => UNKNOWN.into(),
+        };
+        let margins = &mut self.margins[first..][..symbols.len()];
+        margins.iter_mut().enumerate().for_each(|(at, it)| *it = margin(at));
+        self.level = self.level.max(increment.last);
+    }
+
+    /// Puts right what it can of the bytes of a frame, and tells whether that was all of them.
+    pub(super) fn correct(&self, votes: &mut Votes) -> bool {
+        let Some(code) = code().filter(|_| !self.symbols.is_empty()) else { return false };
+        let len = votes.bytes.len();
+        let count = blocks(len);
+        let mut all = true;
+        for number in 0..count {
+            let own = (number..self.symbols.len()).step_by(count);
+            let data = (number..len).step_by(count);
+            let pick = |from: &[u8]| data.clone().map(|at| from[at]).collect::<Vec<_>>();
+            let mut block = pick(&votes.bytes);
+            let mut margins: Vec<u16> = data.clone().map(|at| votes.margins[at]).collect();
+            let known = block.len();
+            block.extend(own.clone().map(|at| self.symbols[at]));
+            margins.extend(own.map(|at| self.margins[at]));
+            let missing: Vec<u8> =
+                (known..block.len()).filter(|at| margins[*at] == 0).map(|at| at as u8).collect();
+            let others = core::iter::empty();
+            if votes::correct(code, &mut block, (&margins, &missing), others).is_none() {
+                all = false;
+                continue;
+            }
+            for (at, byte) in data.zip(block) {
+                votes.bytes[at] = byte;
+            }
+        }
+        all
+    }
+
+    /// Returns the place up to which parity should make a frame whole of which this is known;
+    /// `None` if none should. Where `is_known` is not set, the margins tell nothing.
+    pub(super) fn wanted(&self, votes: &Votes, is_known: bool) -> Option<u8> {
+        let places = self.level + 1..LEVELS.len() as u8;
+        if !is_known {
+            return places.into_iter().find(|place| *place >= FIRST_UNKNOWN);
+        }
+        let count = blocks(votes.bytes.len());
+        let mut most = 0.0_f64;
+        let mut shares = 0.0;
+        for number in 0..count {
+            let (mut mean, mut variance) = (0.0, 0.0);
+            for margin in votes.margins.iter().skip(number).step_by(count) {
+                let wrong = 1.0 / (1.0 + (f64::from(*margin) / STEPS).exp());
+                mean += wrong;
+                variance += wrong * (1.0 - wrong);
+            }
+            most = most.max(mean + CAUTION * variance.sqrt());
+            shares += mean;
+        }
+        // Parity that comes is as often wrong.
+        let share = (shares / votes.bytes.len().max(1) as f64).min(0.4);
+        let least = 2.0 * most / (1.0 - 2.0 * share);
+        places.into_iter().find(|place| LEVELS[usize::from(*place)] as f64 >= least)
+    }
+}
+
+#[cfg(test)]
+mod tests;
