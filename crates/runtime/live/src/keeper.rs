@@ -58,13 +58,7 @@ impl Keeper {
             }
         }
         let mut made = Kept::default();
-        let locks = match names::claim(plan, &mut made) {
-            Ok(locks) => locks,
-            Err(error) => {
-                made.take_back();
-                return Err(error);
-            }
-        };
+        let locks = names::claim(plan, &mut made);
         let keep = |control: &Control| {
             // What a terminal or a killed group gets is not for this process, and of all processes
             // of a run, the one that puts the machine right is the last to be ended for memory.
@@ -73,15 +67,12 @@ impl Keeper {
             made.clone().serve(plan, control);
             0
         };
-        match namespace::spawn(CloneFlags::empty(), keep) {
-            Ok((process, control)) => {
-                Ok(Some(Self { control: Some(control), process, made, _locks: locks }))
-            }
-            Err(error) => {
-                made.take_back();
-                Err(error).context(|| "start the keeper of the names".into())
-            }
-        }
+        let started = locks.and_then(|locks| {
+            let started = namespace::spawn(CloneFlags::empty(), keep);
+            Ok((locks, started.context(|| "start the keeper of the names".into())?))
+        });
+        let (_locks, (process, control)) = started.inspect_err(|_| made.take_back())?;
+        Ok(Some(Self { control: Some(control), process, made, _locks }))
     }
 
     /// Gives these stations of a plan their names, and moves interfaces into those of these

@@ -32,15 +32,12 @@ pub(super) fn claim(plan: &LivePlan, made: &mut Kept) -> Result<Vec<File>> {
         let path = folder.join(&station.name);
         let shown = path.display();
         let mut file = create(&path);
-        let exists = |file: &io::Result<File>| {
-            file.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
-        };
-        if exists(&file) && remove_dead(folder, &station.name) {
+        if file.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
+            if !remove_dead(folder, &station.name) {
+                return Err(LiveError::NameTaken { path: shown.to_string() });
+            }
             complain(&format_args!("{shown} was left by a run that was killed: replacing it"));
             file = create(&path);
-        }
-        if exists(&file) {
-            return Err(LiveError::NameTaken { path: shown.to_string() });
         }
         let mut file = file.context(|| format!("make {shown}"))?;
         made.names.push(path.clone());
