@@ -90,3 +90,49 @@ fn a_queue_that_does_not_mark_is_the_same_to_who_understands_marks() {
     assert_eq!((off.marks, on.marks), (0, 0));
     assert!(on.drops > 0 && (on.wait / off.wait - 1.0).abs() < 0.1, "{off:?} {on:?}");
 }
+
+/// One stream of TCP across a link that loses packets, or marks them, on its way up.
+const LOSSES: &str = r#"
+format = 1
+seed = 1
+duration = "6s"
+[[station]]
+name = "near"
+tcp = "cubic, ecn=on"
+[[station]]
+name = "far"
+tcp = "ecn=on"
+[[link]]
+stations = ["near", "far"]
+rate = "20Mbps"
+delay = "10ms"
+uplink.loss = 0.005
+uplink.loss-ecn = true
+[[app]]
+kind = "bulk"
+station = "near"
+to = "far"
+start = "100ms"
+stop = "5s"
+"#;
+
+#[test]
+fn a_link_marks_what_it_would_lose_where_the_sender_understands_it() {
+    for seed in 1..=10 {
+        let measure = |text: &str| {
+            let outcome = run(text, seed);
+            let ledger = outcome.ledger(UPLINK);
+            let near = outcome.simulation.network().station(0);
+            let operations = near.map(SimulatedStation::tcp_operations).unwrap_or_default();
+            (ledger.marked, ledger.drops.of(DropReason::Lost), operations.retransmissions)
+        };
+        let (marked, lost, again) = measure(LOSSES);
+        assert!(marked > 5, "seed {seed}: {marked}");
+        // Only what opens and closes the connection cannot be marked.
+        assert!(lost <= 2 && again <= lost, "seed {seed}: {lost} lost, {again} repeated");
+        let (marked, lost, again) = measure(&LOSSES.replace("ecn=on", "ecn=off"));
+        assert!(marked == 0 && lost > 5 && again >= lost / 2, "seed {seed}: {lost}, {again}");
+        let plain = measure(&LOSSES.replace("uplink.loss-ecn = true", ""));
+        assert!(plain.0 == 0 && plain.1 > 5, "seed {seed}: {plain:?}");
+    }
+}

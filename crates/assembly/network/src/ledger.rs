@@ -48,7 +48,7 @@ pub struct LinkLedger {
     pub copies: u64,
     /// Packets discarded, by reason.
     pub drops: Drops,
-    /// Packets that the queue marked.
+    /// Packets that the queue, or the medium in place of losing them, marked.
     pub marked: u64,
     /// Packets that their receiver made whole from damaged copies.
     pub combined: u64,

@@ -300,7 +300,7 @@ impl RunRecorder {
                 Some(log) => log.delivered(event.at, *tag, *len),
                 None => Ok(()),
             },
-            // What a queue has marked is no damage.
+            // What a queue or the medium has marked is no damage.
             InterfaceEvent::Marked { tag: Some(tag) } => {
                 if let Some(payload) = self.under_way.get_mut(tag)
                     && let Some(marked) = mark_congestion(payload)

@@ -82,7 +82,7 @@ pub struct LinkSummary {
     /// Further deliveries of packets that had been delivered before.
     #[serde(skip_serializing_if = "is_zero")]
     pub copies: u64,
-    /// Packets that the queue marked (ECN).
+    /// Packets that the queue, or the link in place of losing them, marked (ECN).
     #[serde(skip_serializing_if = "is_zero")]
     pub marked: u64,
     /// Packets that were made whole from damaged copies.

@@ -131,6 +131,11 @@ settings! {
         "slots" slots: Slotting {
             value: "SLOT", example: "20ms 40ms", unset: "none", particular: Some(Aspect::Pipe),
         }
+        /// Table of the distribution of the times between slots, in netem's format
+        "slots-table" slots_table: String {
+            value: "FILE", example: "gaps.dist", is_file: true,
+            particular: Some(Aspect::Pipe), unset: "the distribution that slots names",
+        }
         /// Bytes that a packet takes on the line beside its own, in place of those of its frame: 0
         /// for none, 18 for Ethernet
         "overhead" overhead: u32 [0..=10_000] {
@@ -165,6 +170,11 @@ settings! {
         "gemodel" gemodel: GilbertElliott {
             value: "MODEL", example: "1% 10% 70% 0.1%", unset: "none",
             particular: Some(Aspect::Errors(|it| it.gemodel.value().map(Model::FrameBursts))),
+        }
+        /// Mark packets whose senders understand it (ECN) in place of losing them by burst, loss,
+        /// loss-state or gemodel
+        "loss-ecn" loss_ecn: bool {
+            value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Pipe),
         }
         /// Probability that a bit is inverted
         "ber" ber: Probability {

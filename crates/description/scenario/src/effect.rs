@@ -1,5 +1,7 @@
 //! Settings that change nothing by themselves: they are refused where what they need is missing.
 
+use core::ops::Range;
+
 use toml::Spanned;
 use windfall_link::Arq;
 use windfall_sap::Profile;
@@ -99,47 +101,50 @@ fn fault<T: Settings>(setting: &Setting<T>, object: &T, why: &str) -> Fault {
     Fault::at(span, format!("{} changes nothing here, since {why}, or remove it", setting.name))
 }
 
-/// Checks that what directions say of their wire changes when frames arrive.
+/// Settings of the wire that change nothing without another one: the key, whether a direction has
+/// what it needs, and how that is written.
+const NEEDS: &[(&str, fn(&Direction) -> bool, &str)] = &[
+    ("jitter-table", |it| it.jitter.is_some(), "jitter = \"10ms\""),
+    ("slots-table", has_gaps, "slots = \"distribution normal 20ms 5ms\""),
+    ("reorder", Direction::has_delay, "delay = \"10ms\" or a jitter"),
+    ("bucket", |it| it.rate.is_some(), "rate = \"1Mbps\", at which it fills"),
+    ("once", |it| it.rate_trace.is_some(), "rate-trace = \"FILE\""),
+    ("overhead", Direction::has_rate, "rate = \"1Mbps\""),
+    ("cell", Direction::has_rate, "rate = \"1Mbps\""),
+    ("loss-ecn", can_mark, "loss = \"1%\" and no policy"),
+];
+
+/// Tells whether the times between slots have a distribution.
+fn has_gaps(direction: &Direction) -> bool {
+    direction.slots.value().is_some_and(|slots| slots.has_distribution())
+}
+
+/// Tells whether packets are lost that can be marked; those in coded frames cannot.
+fn can_mark(direction: &Direction) -> bool {
+    let loses = direction.models().any(|setting| LOSSES.contains(&setting.name));
+    loses && direction.policy.is_none()
+}
+
+/// Refuses the first setting of the wire in `said` that needs what none of `whole` has; `place` is
+/// where that is said, if not where the setting stands. A switch that is off needs nothing.
+pub(crate) fn needs(said: &Direction, whole: &[Direction], place: Option<Range<usize>>) -> Checked {
+    let off = [("once", said.once.value()), ("loss-ecn", said.loss_ecn.value())];
+    let on = NEEDS.iter().filter(|it| !off.contains(&(it.0, Some(false))));
+    let idle = on.filter(|it| !whole.iter().any(it.1)).find_map(|&(key, _, needed)| {
+        let setting = Direction::TABLE.iter().find(|it| it.name == key && it.is_set(said))?;
+        let why = format!("{key} changes nothing here without {needed}: add it, or remove {key}");
+        Some(Fault::at(place.clone().or_else(|| (setting.field)(said).span())?, why))
+    });
+    idle.map_or(Ok(()), Err)
+}
+
+/// Checks that what directions say of their wire has an effect.
 fn check_wire(link: &Link) -> Checked {
-    let directions = [&link.uplink, &link.downlink, &link.both];
     let whole = [link.direction(true), link.direction(false)];
-    let has = |is_so: fn(&Direction) -> bool| whole.iter().any(is_so);
-    let (has_delay, has_rate) = (has(Direction::has_delay), has(Direction::has_rate));
     whole.iter().try_for_each(|direction| check_bucket(direction, link.mtu()))?;
-    let has_jitter = has(|it| it.jitter.is_some());
-    directions.into_iter().try_for_each(|said| {
-        if let Some(table) = said.jitter_table.as_ref().filter(|_| !has_jitter) {
-            let message = "jitter-table changes nothing here, since the delay is always the \
-                           same: add jitter = \"10ms\", or remove it";
-            return Err(Fault::at(table.span(), message));
-        }
-        if let Some(reorder) = said.reorder.as_ref().filter(|_| !has_delay) {
-            let message = "reorder changes nothing here, since frames take no delay that others \
-                           could be spared: add delay = \"10ms\" or a jitter, or remove it";
-            return Err(Fault::at(reorder.span(), message));
-        }
-        let has_rate_alone = has(|it| it.rate.is_some());
-        if let Some(bucket) = said.bucket.as_ref().filter(|_| !has_rate_alone) {
-            let message = "a bucket changes nothing here, since it fills at a constant rate: add \
-                           rate = \"1Mbps\", or remove it";
-            return Err(Fault::at(bucket.span(), message));
-        }
-        let has_trace = has(|it| it.rate_trace.is_some());
-        if let Some(once) = said.once.as_ref().filter(|it| *it.get_ref() && !has_trace) {
-            let message = "once changes nothing here without a rate-trace: add it, or remove once";
-            return Err(Fault::at(once.span(), message));
-        }
-        let spans =
-            [said.overhead.as_ref().map(Spanned::span), said.cell.as_ref().map(Spanned::span)];
-        match spans.into_iter().flatten().next().filter(|_| !has_rate) {
-            Some(span) => {
-                let message = "overhead and cell change nothing here, since bytes take no time: \
-                               add a rate, or remove them";
-                Err(Fault::at(span, message))
-            }
-            None => Ok(()),
-        }
-    })
+    // A link may say for both what one of them needs.
+    let directions = [&link.uplink, &link.downlink, &link.both];
+    directions.into_iter().try_for_each(|said| needs(said, &whole, None))
 }
 
 /// Checks that a bucket lets bursts pass: that it holds a packet of `mtu` bytes, and that its peak

@@ -8,11 +8,12 @@ pub(crate) mod wifi;
 use core::num::NonZeroU32;
 use std::sync::Arc;
 
+use toml::Spanned;
 use windfall_base::{Duration, Probability, Rate, Seed};
 use windfall_channel::environment::ENVIRONMENT_FRAMES;
 use windfall_channel::{
-    AirConfig, Exposure, Jitter, Line, MediumConfig, Model, PathConfig, PipeMediumConfig,
-    Surroundings,
+    AirConfig, Exposure, Jitter, Line, MediumConfig, Model, ParseModelError, PathConfig,
+    PipeMediumConfig, Slotting, Surroundings,
 };
 use windfall_channel_trace::error_trace::{Counted, Origin};
 use windfall_channel_trace::{ErrorTrace, RateTrace};
@@ -207,13 +208,16 @@ pub(crate) fn path(
         }
         (None, None) => Line::Instant,
     };
+    let (slots, jitter) = (direction.slots.value(), direction.jitter.value());
+    let slot = tabled(slots, &direction.slots_table, files, Slotting::with_table)?;
+    let jitter = tabled(jitter, &direction.jitter_table, files, Jitter::with_table)?;
     Ok(PathConfig {
         line,
         bucket: direction.bucket.value(),
         onoff: direction.onoff.value(),
-        slot: direction.slots.value(),
+        slot,
         delay: direction.delay.value().unwrap_or(Duration::ZERO),
-        jitter: jitter(direction, files)?,
+        jitter,
         reorder: direction.reorder.value(),
         duplicate: direction.duplicate.value().filter(|it| it.probability != Probability::ZERO),
         overhead: direction.overhead.value(),
@@ -223,16 +227,20 @@ pub(crate) fn path(
     })
 }
 
-/// The jitter of one direction, with the distribution of its table if it has one.
-fn jitter(direction: &Direction, files: &mut Files<'_, '_>) -> Result<Option<Jitter>, Fault> {
-    let Some(jitter) = direction.jitter.value() else { return Ok(None) };
-    let Some(table) = &direction.jitter_table else { return Ok(Some(jitter)) };
+/// Returns `value` with the distribution of a table, if there is one.
+fn tabled<T: Clone>(
+    value: Option<T>,
+    table: &Option<Spanned<String>>,
+    files: &mut Files<'_, '_>,
+    with_table: fn(T, &str) -> Result<T, ParseModelError>,
+) -> Result<Option<T>, Fault> {
+    let (Some(named), Some(table)) = (value.clone(), table) else { return Ok(value) };
     let name = table.get_ref();
     let fault = |message: String| Fault::at(table.span(), message);
     let bytes = files.read(name).map_err(fault)?;
     files.budget.give_back(bytes.len());
-    let jitter = jitter.with_table(&String::from_utf8_lossy(&bytes));
-    Ok(Some(jitter.map_err(|e| fault(format!("{name}: {e}")))?))
+    let value = with_table(named, &String::from_utf8_lossy(&bytes));
+    Ok(Some(value.map_err(|e| fault(format!("{name}: {e}")))?))
 }
 
 /// The air of one direction: losses first, then what happens to the bits of the rest; `place` tells
@@ -272,5 +280,6 @@ pub(crate) fn air(
         }
         Surroundings::Gsm(environment) => Model::Gsm(environment.config()),
     }));
-    Ok(AirConfig { models, exposure, range })
+    let marks = direction.loss_ecn.value() == Some(true);
+    Ok(AirConfig { models, exposure, range, marks })
 }

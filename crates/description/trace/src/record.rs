@@ -1,5 +1,7 @@
 //! Traces from captures: what arrived beside what was sent, or must have been sent.
 
+mod likeness;
+
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
@@ -8,15 +10,12 @@ use windfall_base::{Seed, Tag};
 use windfall_channel_trace::ErrorTrace;
 use windfall_channel_trace::error_trace::{BitOrder, Fault, TraceHeader};
 
+use likeness::by_likeness;
 use windfall_pcapng::Seen;
 use windfall_pcapng::read::CapturedPacket;
 
-/// The number of sent packets among which a received one without a name is looked for.
-const WINDOW: usize = 256;
 /// Fewer bytes of a payload than this do not tell which datagram it is.
 const LEAST: usize = 16;
-/// A packet of which more than one bit in this many differs is another packet.
-const LIKENESS: u64 = 4;
 
 /// Why two captures give no trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,9 +33,10 @@ pub enum RecordError {
 
 /// Compares the captures of both ends of a direction.
 ///
-/// Packets are matched by the names that `--pcap` gives them, else by their likeness: each received
-/// packet belongs to the first sent one, after the one before, that differs in at most a quarter of
-/// its bits. A sent packet without a match was lost.
+/// Packets are matched by the names that `--pcap` gives them, else by their likeness: a received
+/// packet belongs to the sent one that is the same, and one that is the same as none to that
+/// between its neighbours from which it differs in the fewest bits, a quarter of them at most. A
+/// sent packet without a match was lost.
 ///
 /// # Errors
 /// If nothing was sent, or nothing matches.
@@ -140,28 +140,6 @@ fn by_name(sent: &[&CapturedPacket], received: &[&CapturedPacket]) -> Option<Vec
         received.iter().rev().filter_map(|p| Some((p.tag?, &p.data))).collect();
     let arrivals = names.iter().map(|name| arrived.get(name).map(|&data| data.clone()));
     Some(arrivals.collect())
-}
-
-/// Matches arrivals with sent packets by order and likeness.
-fn by_likeness(sent: &[&CapturedPacket], received: &[&CapturedPacket]) -> Vec<Option<Bytes>> {
-    let mut arrivals = vec![None; sent.len()];
-    let mut next = 0;
-    for packet in received {
-        let end = sent.len().min(next + WINDOW);
-        let found = (next..end).find(|&i| is_like(&sent[i].data, &packet.data));
-        if let Some(i) = found {
-            arrivals[i] = Some(packet.data.clone());
-            next = i + 1;
-        }
-    }
-    arrivals
-}
-
-/// Tells whether `received` may be a damaged copy of `sent`.
-fn is_like(sent: &[u8], received: &[u8]) -> bool {
-    let common = sent.len().min(received.len());
-    let wrong: u64 = sent.iter().zip(received).map(|(a, b)| u64::from((a ^ b).count_ones())).sum();
-    received.len() <= sent.len() && common > 0 && wrong * LIKENESS <= common as u64 * 8
 }
 
 /// The fault that made `received` out of `sent`, which begins at bit `origin` of the packet.

@@ -13,7 +13,7 @@ mod replay;
 
 use core::ops::Range;
 
-use windfall_base::{Frame, Seed, Stream};
+use windfall_base::{Congestion, Frame, Seed, Stream};
 
 pub use bits::Gaps;
 pub use burst::{BurstWindow, Truncation};
@@ -38,6 +38,8 @@ pub struct AirConfig {
     pub exposure: Exposure,
     /// Bit errors strike only these bytes of the payload; all of it if `None`.
     pub range: Option<Range<u32>>,
+    /// Frames that may be marked are, where a model of losses would lose them, as netem's `ecn`.
+    pub marks: bool,
 }
 
 impl AirConfig {
@@ -61,6 +63,9 @@ pub struct Air {
     exposure: Exposure,
     range: Option<Range<u32>>,
     number: u64,
+    marks: bool,
+    /// The last frame that was judged is to be marked.
+    has_marked: bool,
     /// Positions among the exposed bits; kept only for its memory.
     scratch: Vec<u32>,
 }
@@ -80,6 +85,8 @@ impl Air {
             exposure: config.exposure,
             range: config.range.clone(),
             number: 0,
+            marks: config.marks,
+            has_marked: false,
             scratch: Vec::new(),
         }
     }
@@ -96,11 +103,17 @@ impl Air {
         self.number
     }
 
+    /// Tells whether the frame that was judged last, had it not been markable, would be lost.
+    pub(crate) const fn has_marked(&self) -> bool {
+        self.has_marked
+    }
+
     /// Decides what happens to `frame`, the next one in this direction.
     ///
     /// Gives its number too; `None` for a frame that is neither a packet nor a repair of some,
     /// which the air spares.
     pub fn judge(&mut self, frame: &Frame) -> (Option<u64>, FrameFate) {
+        self.has_marked = false;
         // A repair is made of packets, and fares as they do.
         let is_of_packets = frame.tag.is_some() || frame.covers.is_some();
         if !is_of_packets && !self.exposure.control {
@@ -112,15 +125,19 @@ impl Air {
             return (Some(number), FrameFate::Intact);
         }
         let target = Target::of(frame, self.exposure, self.range.as_ref());
-        let fate = self.draw(number, &target);
+        let may_mark = self.marks && frame.congestion != Congestion::Unmarkable;
+        let fate = self.draw(number, &target, may_mark);
         (Some(number), fate)
     }
 
-    fn draw(&mut self, number: u64, target: &Target) -> FrameFate {
+    fn draw(&mut self, number: u64, target: &Target, may_mark: bool) -> FrameFate {
         let mut blow = Blow { positions: core::mem::take(&mut self.scratch), ..Blow::default() };
         blow.positions.clear();
         for (state, stream) in &mut self.layers {
             state.strike(number, stream, target, &mut blow);
+            if blow.lost && may_mark && state.only_loses() {
+                (blow.lost, self.has_marked) = (false, true);
+            }
         }
         let fate = blow.fate(target);
         self.scratch = blow.positions;

@@ -12,7 +12,8 @@ pub mod wavelan;
 pub mod wifi;
 
 use windfall_base::{
-    DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, Stream, earlier,
+    Congestion, DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, Stream,
+    earlier,
 };
 use windfall_link::{PipeConfig, RepairSender};
 use windfall_mac::wifi::radio::Airtime;
@@ -25,7 +26,7 @@ pub use repairs::RepairsConfig;
 use crate::event::InterfaceEvent;
 use account::InterfaceAccount;
 use assist::{Assist, AssistConfig};
-use classify::{Classifier, Rule};
+use classify::{Classifier, Rule, note_markable};
 use flows::{FlowAccount, QueueConfig, ScheduledFlow};
 use gsm::{GsmLink, GsmLinkConfig};
 use link::Link;
@@ -198,6 +199,7 @@ impl Interface {
         self.account.taken += 1;
         self.account.counters.from_device += 1;
         self.classifier.classify(&mut frame);
+        note_markable(&mut frame);
         let (tag, flow, len) = (frame.tag, frame.class.flow, frame.len());
         if len > self.mtu.min(MAX_MTU) {
             return self.account.dropped(tag, false, DropReason::TooBig, len);
@@ -249,6 +251,9 @@ impl Interface {
     fn poll_delivery(&mut self, now: Instant) -> Option<Frame> {
         loop {
             let mut frame = self.next_received(now)?;
+            if frame.congestion == Congestion::Marked {
+                self.account.mark(&mut frame);
+            }
             let fate = self.assist.handle_delivery(now, &mut frame);
             self.repeat(now);
             match fate {

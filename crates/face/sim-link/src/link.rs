@@ -52,7 +52,7 @@ pub struct SimCounts {
     pub delivered: u64,
     /// Packets of those that arrived damaged.
     pub damaged: u64,
-    /// Packets that the queue marked (ECN).
+    /// Packets that the queue, or the link in place of losing them, marked (ECN).
     pub marked: u64,
     /// Packets that were dropped, by reason; reasons that dropped none are left out.
     pub dropped: Vec<(&'static str, u64)>,

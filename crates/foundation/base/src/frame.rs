@@ -201,6 +201,21 @@ impl From<Vec<u8>> for Payload {
     }
 }
 
+/// The mark of congestion (ECN) that a frame brings or may be given.
+///
+/// A medium knows no headers: whoever sends the frame tells it that the packet may be marked, and
+/// whoever receives it writes the mark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Congestion {
+    /// Its packet cannot be marked, or nothing was asked.
+    #[default]
+    Unmarkable,
+    /// Its packet can be marked.
+    Markable,
+    /// Its packet is to be marked.
+    Marked,
+}
+
 /// Bytes on their way between nodes: link header, payload, link trailer.
 ///
 /// On a device port the header and the trailer are empty and the payload is a bare IP packet. A
@@ -216,6 +231,8 @@ pub struct Frame {
     pub kept: bool,
     /// The frame carries nothing of the packet `tag`, whose name it only repeats to the receiver.
     pub names_only: bool,
+    /// Tells whether its packet is to be marked, or could be.
+    pub congestion: Congestion,
     /// The fields that a bare packet leaves at their defaults; `None` if all are.
     pub parts: Option<Box<FrameParts>>,
 }
@@ -264,7 +281,7 @@ impl DerefMut for Frame {
 impl PartialEq for Frame {
     /// Parts at their defaults are equal, stored or not.
     fn eq(&self, other: &Self) -> bool {
-        let all = |frame: &Self| (frame.tag, frame.kept, frame.names_only);
+        let all = |frame: &Self| (frame.tag, frame.kept, frame.names_only, frame.congestion);
         all(self) == all(other) && self.payload == other.payload && **self == **other
     }
 }

@@ -25,7 +25,7 @@ pub mod units;
 
 pub use bits::Bits;
 pub use damage::{Check, Damage};
-pub use frame::{Class, FlowId, Frame, FrameParts, Payload, Tag};
+pub use frame::{Class, Congestion, FlowId, Frame, FrameParts, Payload, Tag};
 pub use ledger::{DropReason, Drops, Ledger};
 pub use memory::{MEMORY_VARIABLE, MemoryBudget, OverBudget};
 pub use node::{

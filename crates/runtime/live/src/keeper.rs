@@ -3,19 +3,22 @@
 //! The keeper is a child of the run which makes names for the stations' network namespaces in a
 //! folder, as `ip netns` has them, and moves interfaces into stations. It takes all of that back
 //! when the run is gone, however that ended: then its connection closes. So it survives what kills
-//! the run alone.
+//! the run alone; if it is killed itself, the run takes everything back at its end. Names that are
+//! left when both were killed are recognised by the next run that wants them.
+
+mod names;
 
 use std::fmt::Display;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::CloneFlags;
-use nix::sys::wait::waitpid;
+use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, setsid};
 use windfall_netlink::RealInterface;
 
@@ -31,6 +34,10 @@ pub(crate) struct Keeper {
     /// `None` when this is being dropped.
     control: Option<Control>,
     process: Pid,
+    /// Names and moved interfaces, in case that it is killed.
+    made: Kept,
+    /// The files below the names, whose locks say that the run is there.
+    _locks: Vec<File>,
 }
 
 impl Keeper {
@@ -50,27 +57,40 @@ impl Keeper {
                 return Err(LiveError::NoFileName(name.to_owned()));
             }
         }
+        let mut made = Kept::default();
+        let locks = names::claim(plan, &mut made);
         let keep = |control: &Control| {
-            // What a terminal or a killed group gets is not for this process.
+            // What a terminal or a killed group gets is not for this process, and of all processes
+            // of a run, the one that puts the machine right is the last to be ended for memory.
             let _ = setsid();
-            Kept::new(plan).serve(control);
+            let _ = fs::write("/proc/self/oom_score_adj", "-1000");
+            made.clone().serve(plan, control);
             0
         };
-        let (process, control) = namespace::spawn(CloneFlags::empty(), keep)
-            .context(|| "start the keeper of the names".into())?;
-        Ok(Some(Self { control: Some(control), process }))
+        let started = locks.and_then(|locks| {
+            let started = namespace::spawn(CloneFlags::empty(), keep);
+            Ok((locks, started.context(|| "start the keeper of the names".into())?))
+        });
+        let (_locks, (process, control)) = started.inspect_err(|_| made.take_back())?;
+        Ok(Some(Self { control: Some(control), process, made, _locks }))
     }
 
     /// Gives these stations of a plan their names, and moves interfaces into those of these
     /// numbers.
-    pub(crate) fn arrange(&self, stations: &[(String, OwnedFd)], numbers: &[usize]) -> Result<()> {
+    pub(crate) fn arrange(
+        &mut self,
+        stations: &[(String, OwnedFd)],
+        interfaces: &[(usize, RealInterface)],
+    ) -> Result<()> {
         let copy =
             |namespace: &OwnedFd| namespace.try_clone().context(|| "copy a descriptor".into());
         for (name, namespace) in stations {
             self.ask(&Message::Station(name.clone(), copy(namespace)?))?;
         }
-        for (interface, &station) in numbers.iter().enumerate() {
-            self.ask(&Message::Interface(interface as u16, copy(&stations[station].1)?))?;
+        for (number, (station, interface)) in interfaces.iter().enumerate() {
+            let namespace = copy(&stations[*station].1)?;
+            self.made.moved.push((interface.clone(), Arc::new(copy(&namespace)?)));
+            self.ask(&Message::Interface(number as u16, namespace))?;
         }
         Ok(())
     }
@@ -90,31 +110,36 @@ impl Drop for Keeper {
     fn drop(&mut self) {
         // It takes everything back when it reads the end.
         drop(self.control.take());
-        let _ = system::retry(|| waitpid(self.process, None));
+        let ended = system::retry(|| waitpid(self.process, None));
+        if let Ok(WaitStatus::Signaled(process, signal, _)) = ended {
+            complain(&format_args!(
+                "the process {process}, which takes names and interfaces back, was ended by \
+                 {signal}: taking them back without it"
+            ));
+            self.made.take_back();
+        }
     }
 }
 
-/// All that the keeper has made.
-struct Kept<'a> {
-    plan: &'a LivePlan,
-    /// The folder of the names is the keeper's own.
-    is_own: bool,
+/// Names and moved interfaces outside the stations.
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    /// The folder of the names, if it was made for them.
+    folder: Option<PathBuf>,
     names: Vec<PathBuf>,
     /// The interfaces that were moved, each with where it is.
-    moved: Vec<(&'a RealInterface, OwnedFd)>,
+    moved: Vec<(RealInterface, Arc<OwnedFd>)>,
 }
 
-impl<'a> Kept<'a> {
-    fn new(plan: &'a LivePlan) -> Self {
-        Self { plan, is_own: false, names: Vec::new(), moved: Vec::new() }
-    }
-
+impl Kept {
     /// Does what the run asks for until the run is gone, and takes it back.
-    fn serve(mut self, control: &Control) {
+    fn serve(mut self, plan: &LivePlan, control: &Control) {
         while let Ok(Some(message)) = control.receive() {
             let done = match message {
-                Message::Station(name, namespace) => self.name(&name, &namespace),
-                Message::Interface(number, station) => self.move_in(number.into(), station),
+                Message::Station(name, namespace) => mount_name(plan, &name, &namespace),
+                Message::Interface(number, station) => {
+                    self.move_in(&plan.interfaces[usize::from(number)].1, station)
+                }
                 _ => Ok(()),
             };
             let answer = match done {
@@ -126,36 +151,10 @@ impl<'a> Kept<'a> {
         self.take_back();
     }
 
-    fn name(&mut self, name: &str, namespace: &OwnedFd) -> Result<()> {
-        let Some(folder) = &self.plan.names else { return Ok(()) };
-        let path = folder.join(name);
-        if !folder.is_dir() {
-            DirBuilder::new().recursive(true).mode(0o755).create(folder).context(|| {
-                format!("make the folder {} of the stations' namespaces", folder.display())
-            })?;
-            self.is_own = true;
-        }
-        let shown = path.display();
-        match OpenOptions::new().write(true).create_new(true).mode(0o444).open(&path) {
-            Ok(_) => {}
-            // What a machine that stopped has left: a file over which nothing is mounted.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_empty(&path) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(LiveError::NameTaken { path: shown.to_string() });
-            }
-            Err(error) => return Err(error).context(|| format!("make {shown}")),
-        }
-        let bound = bind(namespace, &path);
-        // Noted first, so that the file goes in any case.
-        self.names.push(path.clone());
-        bound.context(|| format!("give the network namespace of {name} the name {shown}"))
-    }
-
-    fn move_in(&mut self, number: usize, station: OwnedFd) -> Result<()> {
-        let (_, interface) = &self.plan.interfaces[number];
+    fn move_in(&mut self, interface: &RealInterface, station: OwnedFd) -> Result<()> {
         let moved = interface.move_in(station.as_fd());
         // Noted in any case, since it may have come half the way.
-        self.moved.push((interface, station));
+        self.moved.push((interface.clone(), Arc::new(station)));
         moved.context(|| format!("move the interface {} into the station", interface.name()))
     }
 
@@ -175,11 +174,19 @@ impl<'a> Kept<'a> {
                 complain(&format_args!("cannot remove {}: {error}", path.display()));
             }
         }
-        if let (Some(folder), true) = (&self.plan.names, self.is_own) {
+        if let Some(folder) = &self.folder {
             // Others may have put something there.
             let _ = fs::remove_dir(folder);
         }
     }
+}
+
+/// Mounts the namespace of a station over its name, if it has one.
+fn mount_name(plan: &LivePlan, name: &str, namespace: &OwnedFd) -> Result<()> {
+    let Some(folder) = &plan.names else { return Ok(()) };
+    let path = folder.join(name);
+    bind(namespace, &path)
+        .context(|| format!("give the network namespace of {name} the name {}", path.display()))
 }
 
 /// Says what went wrong: nothing else hears it.
@@ -197,12 +204,4 @@ fn bind(namespace: &OwnedFd, path: &Path) -> nix::Result<()> {
     let none = None::<&str>;
     let source = format!("/proc/self/fd/{}", namespace.as_raw_fd());
     mount(Some(&*source), path, none, MsFlags::MS_BIND, none)
-}
-
-/// Tells whether a path is a plain file without contents.
-fn is_empty(path: &Path) -> bool {
-    // A namespace has no length either, and is on a device of its own.
-    let (file, folder) = (fs::symlink_metadata(path), path.parent().map(fs::symlink_metadata));
-    let (Ok(file), Some(Ok(folder))) = (file, folder) else { return false };
-    file.is_file() && file.len() == 0 && file.dev() == folder.dev()
 }

@@ -72,7 +72,7 @@ impl Stations {
         });
         let names = names.collect();
         let neighbours = plan.stations.iter().map(|station| station.neighbour).collect();
-        let moving: Vec<_> = plan.interfaces.iter().map(|(station, _)| *station).collect();
+        let moving = plan.interfaces.clone();
         let keeper = Keeper::start(&plan)?;
         let mut work = Work { plan, others, command, own_user: true, identity };
         let (supervisor, control) = spawn(&mut work)?;
@@ -90,7 +90,7 @@ impl Stations {
         };
         built.send(&Message::Go)?;
         while !built.take_message()? {}
-        if let Some(keeper) = &built.keeper {
+        if let Some(keeper) = &mut built.keeper {
             keeper.arrange(&built.stations, &moving)?;
         }
         Ok(built)

@@ -13,7 +13,10 @@ impl Network {
             InterfaceEvent::Sent { tag: Some(_), attempt, len, .. } => {
                 self.interfaces[index].ledger.note_frame(*attempt, *len);
             }
-            InterfaceEvent::Marked { tag: Some(_) } => self.interfaces[index].ledger.marked += 1,
+            InterfaceEvent::Marked { tag: Some(tag) } => {
+                let sender = self.interfaces.get_mut(direction_of(*tag));
+                sender.into_iter().for_each(|it| it.ledger.marked += 1);
+            }
             InterfaceEvent::Combined { tag: Some(tag), .. } => {
                 let sender = self.interfaces.get_mut(direction_of(*tag));
                 sender.into_iter().for_each(|it| it.ledger.combined += 1);

@@ -100,7 +100,9 @@ fn what_cannot_change_is_refused_with_the_fix() {
         ("at = \"1s\"\nlink = \"airs\"\nrate = \"1Mbps\"", "did you mean \"air\"?"),
         ("at = \"1s\"\nloss = 0.1\nover = \"1s\"", "add one of them"),
         ("at = \"1s\"\nrate = \"1Mbps\"\nover = \"2000s\"", "use several"),
-        ("at = \"1s\"\njitter-table = \"x\"", "without a jitter"),
+        ("at = \"1s\"\njitter-table = \"x\"", "without jitter"),
+        ("at = \"1s\"\nslots-table = \"x\"", "without slots"),
+        ("at = \"1s\"\nloss-ecn = true", "without loss"),
         ("rate = \"1Mbps\"", "at"),
     ] {
         let error = topology(&format!("[[change]]\n{change}\n")).expect_err(change);

@@ -93,20 +93,11 @@ fn check(
     had_rate: bool,
 ) -> Result<(), Fault> {
     crate::effect::check_bucket(direction, mtu)?;
-    let (has_delay, has_rate) = (direction.has_delay(), direction.has_rate());
-    let moves_from_none = change.over.is_some() && said.rate.is_some() && !had_rate;
-    let useless = [
-        (moves_from_none, "over", "a rate before"),
-        (said.jitter_table.is_some() && direction.jitter.is_none(), "jitter-table", "a jitter"),
-        (said.reorder.is_some() && !has_delay, "reorder", "a delay or a jitter"),
-        (said.bucket.is_some() && direction.rate.is_none(), "bucket", "a rate"),
-        (said.once.is_some() && direction.rate_trace.is_none(), "once", "a rate-trace"),
-        (said.overhead.is_some() && !has_rate, "overhead", "a rate"),
-        (said.cell.is_some() && !has_rate, "cell", "a rate"),
-    ];
-    let Some((_, key, needed)) = useless.into_iter().find(|it| it.0) else { return Ok(()) };
-    let message = format!("{key} changes nothing here without {needed}: add it, or remove {key}");
-    Err(Fault::at(change.at.span(), message))
+    if change.over.is_some() && said.rate.is_some() && !had_rate {
+        let message = "over changes nothing here without a rate before: add it, or remove over";
+        return Err(Fault::at(change.at.span(), message));
+    }
+    crate::effect::needs(said, core::slice::from_ref(direction), Some(change.at.span()))
 }
 
 /// Returns a path on its way from one state to the next, of which all but rate and delay counts.

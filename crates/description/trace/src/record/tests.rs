@@ -68,6 +68,63 @@ fn captures_give_the_trace_of_the_air() {
     assert_eq!(by_likeness, by_name);
 }
 
+/// Packets of a ping: a header with a number, and the same payload in each.
+fn ping(number: u16) -> Bytes {
+    let mut data = vec![0x5a; 200];
+    data[..2].copy_from_slice(&number.to_be_bytes());
+    data[2..4].copy_from_slice(&(!number).to_be_bytes());
+    data.into()
+}
+
+#[test]
+fn neighbours_that_are_alike_are_told_apart() {
+    for seed in 1..=10 {
+        let mut stream = Stream::new(Seed(seed), "pings");
+        let sent: Vec<_> = (0..300).map(|i| packet(i, Seen::Sent, ping(i as u16))).collect();
+        let mut received = Vec::new();
+        for packet in &sent {
+            let mut data = packet.data.to_vec();
+            match stream.below(10) {
+                0 => continue,
+                1 | 2 => (0..3).for_each(|_| data[stream.below(196) as usize + 4] ^= 1),
+                _ => {}
+            }
+            received.push(CapturedPacket {
+                data: data.into(),
+                seen: Seen::Arrived,
+                ..packet.clone()
+            });
+        }
+        let named = record(&sent, &received, TraceHeader::default()).expect("a trace");
+        assert!(named.entries().len() > 50, "seed {seed}");
+        let nameless = |packets: &[CapturedPacket]| -> Vec<_> {
+            packets.iter().map(|it| CapturedPacket { tag: None, ..it.clone() }).collect()
+        };
+        let found = record(&nameless(&sent), &nameless(&received), TraceHeader::default());
+        assert_eq!(found, Ok(named), "seed {seed}");
+    }
+}
+
+#[test]
+fn packets_that_are_overtaken_or_come_twice_are_found() {
+    let numbers = |all: &[u64], seen| -> Vec<_> {
+        all.iter()
+            .map(|i| CapturedPacket { tag: None, ..packet(0, seen, ping(*i as u16)) })
+            .collect()
+    };
+    let sent = numbers(&[0, 1, 2, 3, 4, 5], Seen::Sent);
+    let received = numbers(&[0, 3, 3, 1, 5], Seen::Arrived);
+    let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
+    let lost: Vec<_> =
+        trace.entries().iter().map(|entry| (entry.at, entry.fault.clone())).collect();
+    assert_eq!(lost, [(2, Fault::Lost), (4, Fault::Lost)]);
+    // Packets that are all the same say nothing of which were lost: the last ones.
+    let sent = numbers(&[7; 6], Seen::Sent);
+    let trace = record(&sent, &numbers(&[7; 4], Seen::Arrived), TraceHeader::default());
+    let trace = trace.expect("a trace");
+    assert_eq!(trace.entries().iter().map(|entry| entry.at).collect::<Vec<_>>(), [4]);
+}
+
 #[test]
 fn captures_of_different_runs_are_refused() {
     let (sent, mut received, _) = run();

@@ -179,6 +179,18 @@ impl State {
         }
     }
 
+    /// Tells whether it is a model of losses, which leaves the bits of other frames alone.
+    pub(super) const fn only_loses(&self) -> bool {
+        matches!(
+            self,
+            Self::Loss(_)
+                | Self::CorrelatedLoss(_)
+                | Self::LossStates(_)
+                | Self::LossPattern(_)
+                | Self::FrameBursts(_)
+        )
+    }
+
     /// Acts on the frame of this number.
     pub(super) fn strike(&mut self, number: u64, base: &Stream, target: &Target, blow: &mut Blow) {
         match self {

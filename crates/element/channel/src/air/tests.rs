@@ -46,6 +46,38 @@ fn a_pattern_may_begin_anywhere_in_the_window() {
 }
 
 #[test]
+fn what_would_be_lost_is_marked_where_it_can_be() {
+    let markable = Frame { congestion: Congestion::Markable, ..packet(100) };
+    for (seed, text) in (1..=10).flat_map(|seed| [(seed, "loss"), (seed, "gemodel")]) {
+        let model = match text {
+            "loss" => Model::Loss(p(0.1)),
+            _ => Model::FrameBursts("5% 30%".parse().expect("a chain")),
+        };
+        let made = |marks: bool| {
+            let config = AirConfig { marks, ..AirConfig::of(model.clone()) };
+            Air::new(&config, Seed(seed), "link/0-1")
+        };
+        let [mut loses, mut marks, mut cannot] = [made(false), made(true), made(true)];
+        let mut marked = 0;
+        for _ in 0..1_000 {
+            let is_lost = !loses.judge(&markable).1.arrives();
+            assert!(!loses.has_marked());
+            assert_eq!(marks.judge(&markable).1, FrameFate::Intact, "{text}, seed {seed}");
+            assert_eq!(marks.has_marked(), is_lost, "{text}, seed {seed}");
+            assert_eq!(!cannot.judge(&packet(100)).1.arrives(), is_lost);
+            assert!(!cannot.has_marked());
+            marked += u64::from(is_lost);
+        }
+        assert!(marked > 20, "{text}, seed {seed}: {marked}");
+    }
+    // Damage is none that a mark could stand for.
+    let models = vec![Model::Truncation(Truncation { probability: p(1.0), least: 0 })];
+    let mut air =
+        Air::new(&AirConfig { models, marks: true, ..AirConfig::default() }, Seed(1), "a");
+    assert!(matches!(air.judge(&markable).1, FrameFate::Damaged { .. }) && !air.has_marked());
+}
+
+#[test]
 fn impossible_models_are_refused_with_the_fix() {
     let pattern = "7/6".parse::<LossPattern>().expect_err("too long").to_string();
     assert!(pattern.contains("\"7/6\" is not a burst pattern: the burst must fit"), "{pattern}");
@@ -161,6 +193,7 @@ fn config() -> impl Strategy<Value = AirConfig> {
         models,
         exposure,
         range,
+        marks: false,
     })
 }
 
@@ -204,7 +237,7 @@ proptest! {
         prop_assume!(!trace.is_empty());
         let trace = ErrorTrace::from_bytes(&trace.to_gzip()).expect("what is written is read");
         let models = vec![Model::Replay(Arc::new(trace))];
-        let config = AirConfig { models, exposure: config.exposure, range: None };
+        let config = AirConfig { models, exposure: config.exposure, range: None, marks: false };
         let mut replay = Air::new(&config, Seed(0), "b");
         for (frame, arrived) in frames.iter().zip(arrived) {
             prop_assert_eq!(carry(&mut replay, frame).2, arrived);

@@ -12,7 +12,7 @@ use core::str::FromStr;
 use std::collections::VecDeque;
 
 use windfall_base::{
-    Duration, Frame, Input, Instant, Outgoing, Port, Rate, RxVector, Seed, Stream,
+    Congestion, Duration, Frame, Input, Instant, Outgoing, Port, Rate, RxVector, Seed, Stream,
 };
 
 use crate::air::{Air, AirConfig, Chance, ParseModelError};
@@ -332,6 +332,9 @@ impl Path {
             judged.1 = FrameFate::Lost;
         }
         judged.1.apply(&mut frame);
+        if self.air.has_marked() {
+            frame.congestion = Congestion::Marked;
+        }
         let path = (from, Port(1 - from.0));
         let event = MediumEvent::new(facts, path, (began, ended), judged);
         let frame = event.fate.arrives().then_some(frame);

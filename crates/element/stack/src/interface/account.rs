@@ -35,7 +35,7 @@ pub struct Counters {
     pub from_medium: u64,
     /// Control frames that the medium brought.
     pub control_received: u64,
-    /// Packets that were marked, since the queue was long when they joined it.
+    /// Packets that were marked, since the queue was long or the medium would have lost them.
     pub marked: u64,
     /// Packets that were made whole from damaged copies.
     pub combined: u64,
@@ -134,7 +134,7 @@ impl InterfaceAccount {
     }
 
     /// Marks a packet that met congestion here, if its sender understands that.
-    fn mark(&mut self, frame: &mut Frame) {
+    pub(super) fn mark(&mut self, frame: &mut Frame) {
         let Some(marked) = mark_congestion(&frame.payload) else { return };
         frame.payload = marked;
         self.counters.marked += 1;

@@ -9,7 +9,7 @@ use core::num::NonZeroU8;
 use core::ops::RangeInclusive;
 
 use ipnet::IpNet;
-use windfall_base::{Class, FlowId, Frame, Payload};
+use windfall_base::{Class, Congestion, FlowId, Frame, Payload};
 use windfall_queue::Inspection;
 use windfall_wire_net::{CarrierPacket, Ecn, IpPacket, Protocol, UdpLitePacket, udp};
 
@@ -146,6 +146,19 @@ impl Classifier {
 pub(super) fn destination(packet: &Payload) -> Option<IpAddr> {
     let start = packet.prefix(LOOKED_AT);
     IpPacket::new(&start).ok().map(|packet| packet.addresses().dst())
+}
+
+/// Notes on a frame whether its packet can be marked. One that is marked already can: its sender
+/// understands it.
+pub(super) fn note_markable(frame: &mut Frame) {
+    let class = match frame.payload.slices()[0] {
+        [first, second, ..] if first >> 4 == 4 => *second,
+        [first, second, ..] if first >> 4 == 6 => second >> 4,
+        _ => return,
+    };
+    if Ecn::from_bits(class) != Ecn::NotCapable {
+        frame.congestion = Congestion::Markable;
+    }
 }
 
 /// Tells a queue what it may know of a packet: which transport flow it belongs to, by addresses,

@@ -80,13 +80,7 @@ fn fields_that_leave(flows: Vec<ScheduledFlow>) -> (Vec<u8>, Interface) {
     let mut near = observed(InterfaceConfig { queue, flows, ..InterfaceConfig::default() });
     // The third finds two waiting, the fourth says that it does not understand marks.
     for (tag, class) in [2, 1, 2, 0, 1, 2].into_iter().enumerate() {
-        let mut repr = Ipv4Repr::new(Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, Protocol::UDP, 0)
-            .expect("fits");
-        repr.tos = class;
-        let mut bytes = vec![0; 20];
-        repr.emit(&mut bytes);
-        let frame = Frame { tag: Some(Tag(tag as u64)), ..Frame::packet(bytes) };
-        near.handle_input(now, DEVICE, Input::Frame(frame, RxVector::wired(now)));
+        near.handle_input(now, DEVICE, of_class(tag as u64, class));
     }
     let left = core::iter::from_fn(|| {
         let frame = near.poll_transmit(now)?.1.frame;
@@ -114,6 +108,42 @@ fn packets_that_join_a_long_queue_are_marked_and_none_is_dropped_for_it() {
             .collect::<Vec<_>>();
         assert_eq!(marked, [2, 4]);
     }
+}
+
+#[test]
+fn a_frame_that_the_medium_marked_brings_its_packet_marked() {
+    let now = Instant::START;
+    for (class, expected) in [
+        (0, Congestion::Unmarkable),
+        (1, Congestion::Markable),
+        (2, Congestion::Markable),
+        (3, Congestion::Markable),
+    ] {
+        let [mut near, mut far] = core::array::from_fn(|_| observed(InterfaceConfig::default()));
+        near.handle_input(now, DEVICE, of_class(1, class));
+        let mut frame = near.poll_transmit(now).expect("the packet").1.frame;
+        assert_eq!(frame.congestion, expected, "{class}");
+        frame.congestion = Congestion::Marked;
+        far.handle_input(now, MEDIUM, Input::Frame(frame, RxVector::wired(now)));
+        let bytes = far.poll_transmit(now).expect("the packet").1.frame.payload.to_bytes();
+        let marked = u64::from(matches!(class, 1 | 2));
+        assert_eq!(bytes[1], if class == 0 { 0 } else { 3 }, "{class}");
+        assert_eq!(far.counters().marked, marked, "{class}");
+        let events = core::iter::from_fn(|| far.poll_event());
+        let marks = events.filter(|event| matches!(event, InterfaceEvent::Marked { .. })).count();
+        assert_eq!(marks as u64, marked, "{class}");
+    }
+}
+
+/// A packet of this name from the device, of this traffic class.
+fn of_class(tag: u64, class: u8) -> Input {
+    let mut repr =
+        Ipv4Repr::new(Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, Protocol::UDP, 0).expect("fits");
+    repr.tos = class;
+    let mut bytes = vec![0; 20];
+    repr.emit(&mut bytes);
+    let frame = Frame { tag: Some(Tag(tag)), ..Frame::packet(bytes) };
+    Input::Frame(frame, RxVector::wired(Instant::START))
 }
 
 /// A pipe interface under the laws, with another one at the far end of its medium.

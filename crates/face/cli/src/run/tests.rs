@@ -90,6 +90,8 @@ fn sample(option: &str, folder: &Folder) -> Sample {
         "combine" | "increments" => &["--arq=3"],
         "modem" => &["--link=gsm"],
         "jitter-table" => &["--jitter=2ms"],
+        "slots-table" => &["--slots=distribution normal 20ms 5ms"],
+        "loss-ecn" => &["--loss=1%"],
         "reorder" => &["--delay=10ms"],
         "overhead" | "cell" | "bucket" => &["--rate=1Mbps"],
         "range" | "expose" => &["--ber=1e-5"],
@@ -105,7 +107,7 @@ fn sample(option: &str, folder: &Folder) -> Sample {
             (value, base)
         }
         "error-trace" => (folder.write("error.trace", WHOLE_TRACE), base),
-        "jitter-table" => (folder.write("jitter.dist", "-8192 0 8192\n"), base),
+        "jitter-table" | "slots-table" => (folder.write("jitter.dist", "-8192 0 8192\n"), base),
         "changes" => (folder.write("changes.txt", "10s: loss 5%\n"), base),
         _ => (value, base),
     }

@@ -55,6 +55,8 @@ fn beside(name: &str) -> &'static [&'static str] {
         "combine" | "increments" => &["--arq=3"],
         "modem" => &["--link=gsm"],
         "jitter-table" => &["--jitter=2ms"],
+        "slots-table" => &["--slots=distribution normal 20ms 5ms"],
+        "loss-ecn" => &["--loss=1%"],
         "reorder" => &["--delay=10ms"],
         "overhead" | "cell" | "bucket" => &["--rate=10Mbps"],
         "range" | "expose" => &["--ber=1e-5"],

@@ -82,7 +82,7 @@ const WRONG: &[(&[&str], &str)] = &[
     (&["run", "--duplicate", "1% 2% 3%", "--", "true"], "such as 1% or 1% 25%"),
     (&["run", "--reorder", "25% gap 0", "--delay", "1ms", "--", "true"], "a gap is a whole number"),
     (&["run", "--reorder", "25%", "--", "true"], "reorder changes nothing here"),
-    (&["run", "--overhead", "18", "--", "true"], "overhead and cell change nothing here"),
+    (&["run", "--overhead", "18", "--", "true"], "overhead changes nothing here"),
     (&["run", "--cell", "48", "--rate", "1", "--", "true"], "such as 48+5"),
     (&["run", "--loss-state", "60% 10% 0 1 50%", "--", "true"], "p13 + p14 is 1.1"),
     (&["run", "--link", "wifi-g", "--jitter", "5ms", "--", "true"], "a wifi link has no jitter"),

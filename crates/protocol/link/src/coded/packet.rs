@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::collections::VecDeque;
 
-use windfall_base::{Class, DropReason, Frame, FrameParts, Instant, RangeSet, Tag};
+use windfall_base::{Class, Congestion, DropReason, Frame, FrameParts, Instant, RangeSet, Tag};
 use windfall_wire_link::check::FCS_LEN;
 use windfall_wire_link::coded::{Fate, Head, MAX_BLOCKS, Number, Stretch};
 use windfall_wire_link::pipe::Wish;
@@ -195,6 +195,7 @@ impl Packet {
             tag: self.tag,
             kept: true,
             names_only: false,
+            congestion: Congestion::Unmarkable,
             parts: Some(Box::new(parts)),
         };
         events.push_back(LinkEvent::Sent { tag: self.tag, attempt, len: frame.len(), kept: true });

@@ -31,6 +31,27 @@ enum Gap {
     Around(Duration, Jitter),
 }
 
+impl Slotting {
+    /// Tells whether its gaps have a distribution around a mean.
+    #[must_use]
+    pub const fn has_distribution(&self) -> bool {
+        matches!(self.gap, Gap::Around(..))
+    }
+
+    /// The same with the distribution of a [table](super::Distribution::from_table), if its gaps
+    /// have one.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn with_table(self, text: &str) -> Result<Self, ParseModelError> {
+        let gap = match self.gap {
+            Gap::Around(mean, jitter) => Gap::Around(mean, jitter.with_table(text)?),
+            even @ Gap::Even(..) => even,
+        };
+        Ok(Self { gap, ..self })
+    }
+}
+
 impl fmt::Display for Slotting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.gap {
@@ -119,9 +140,14 @@ impl Slots {
         Self { slot, stream, around, number: 0, at, carried: (0, 0), left }
     }
 
-    /// The same slots go on, if these are the same.
+    /// The same slots go on, if these are the same; others begin behind the frames that wait for
+    /// one of those before.
     pub(super) fn behind(self, before: Option<&Self>) -> Self {
-        before.filter(|before| before.slot == self.slot).cloned().unwrap_or(self)
+        match before {
+            Some(before) if before.slot == self.slot => before.clone(),
+            Some(before) => Self { left: before.left, ..self },
+            None => self,
+        }
     }
 
     /// Returns when a frame of `length` bytes leaves that came at `came` and could leave at `due`.

@@ -61,6 +61,44 @@ fn gaps_have_their_distribution() {
 }
 
 #[test]
+fn gaps_have_the_distribution_of_a_table() {
+    // One jitter below the mean, or above: nothing in between.
+    let slot = "distribution normal 20ms 5ms packets 1".parse::<Slotting>().expect("slots");
+    let slot = slot.with_table("# two entries\n-8192\n8192\n").expect("a table");
+    assert!(slot.has_distribution());
+    let mut slots = Slots::new(slot.clone(), Seed(7), "pipe");
+    let left: Vec<_> = (0..2_001).map(|_| slots.leave(at(0), at(0), 1000)).collect();
+    let gaps: Vec<_> = left.windows(2).map(|it| (it[1] - it[0]).as_nanos() / 1_000_000).collect();
+    let short = gaps.iter().filter(|gap| **gap == 15).count();
+    assert_eq!(short + gaps.iter().filter(|gap| **gap == 25).count(), 2_000);
+    // The deviation of the count is 22.
+    assert!((900..1_100).contains(&short), "{short}");
+    assert!(slot.with_table("none").is_err());
+    let even = "20ms 40ms".parse::<Slotting>().expect("slots");
+    assert!(!even.has_distribution());
+    assert_eq!(even.clone().with_table("8192"), Ok(even));
+}
+
+#[test]
+fn other_slots_begin_behind_the_frames_that_wait_for_those_before() {
+    for seed in 1..=10 {
+        let made = |text: &str| Slots::new(text.parse().expect(text), Seed(seed), "pipe");
+        let mut slots = made("20ms 40ms packets 5");
+        let mut last = Instant::START;
+        for number in 0..1_000_u64 {
+            if number == 500 {
+                slots = made("5ms").behind(Some(&slots));
+            }
+            let left = slots.leave(at(number * 2_000), at(number * 2_000), 1000);
+            assert!(left >= last, "seed {seed}, frame {number}: {left:?} before {last:?}");
+            last = left;
+        }
+        // The new slots take what comes, once those before are through with what waited.
+        assert!(last - at(999 * 2_000) < Duration::from_secs(2), "seed {seed}: {last:?}");
+    }
+}
+
+#[test]
 fn a_seed_repeats_the_slots() {
     let times = || left("1ms 9ms packets 3", 0, (0..300).map(|it| it * 200));
     assert_eq!(times(), times());

@@ -1,0 +1,85 @@
+//! Which sent packet a received one is, where neither has a name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use windfall_pcapng::read::CapturedPacket;
+
+/// The number of sent packets, before and behind where it is expected, among which a received one
+/// is looked for.
+const WINDOW: usize = 256;
+/// A packet of which more than one bit in this many differs is another packet.
+const LIKENESS: u64 = 4;
+
+/// Matches arrivals with sent packets: first those that are the same, then each of the others with
+/// the one that is most like it among those that were sent between its neighbours.
+///
+/// Packets of one flow are so alike that a damaged one cannot be told from the next one by
+/// likeness alone: what arrived whole says between which of them it was.
+pub(super) fn by_likeness(
+    sent: &[&CapturedPacket],
+    received: &[&CapturedPacket],
+) -> Vec<Option<Bytes>> {
+    let mut arrivals = vec![None; sent.len()];
+    let mut places = same(sent, received, &mut arrivals);
+    let known: BTreeSet<&Bytes> = sent.iter().map(|packet| &packet.data).collect();
+    let mut next = 0;
+    for at in 0..received.len() {
+        let data = &received[at].data;
+        if let Some(place) = places[at] {
+            next = place + 1;
+            continue;
+        }
+        // A second copy of what has arrived already is no damaged neighbour of it.
+        if known.contains(data) {
+            continue;
+        }
+        let behind = places[at..].iter().flatten().copied().next().filter(|it| *it >= next);
+        let end = behind.unwrap_or(sent.len()).min(next + WINDOW);
+        let open = (next..end).filter(|place| arrivals[*place].is_none());
+        let likely = open.filter_map(|place| Some((distance(&sent[place].data, data)?, place)));
+        if let Some((_, place)) = likely.min() {
+            arrivals[place] = Some(data.clone());
+            places[at] = Some(place);
+            next = place + 1;
+        }
+    }
+    arrivals
+}
+
+/// Matches arrivals with sent packets that are the same bit for bit; of several, with the first
+/// behind the latest match, or else, of a packet that others have overtaken, with the last before.
+fn same(
+    sent: &[&CapturedPacket],
+    received: &[&CapturedPacket],
+    arrivals: &mut [Option<Bytes>],
+) -> Vec<Option<usize>> {
+    let mut places = BTreeMap::<&Bytes, Vec<usize>>::new();
+    for (place, packet) in sent.iter().enumerate() {
+        places.entry(&packet.data).or_default().push(place);
+    }
+    let mut next = 0;
+    let mut find = |packet: &&CapturedPacket| {
+        let open = places.get_mut(&packet.data)?;
+        let split = open.partition_point(|place| *place < next);
+        let ahead = open.get(split).filter(|place| **place < next + WINDOW).map(|_| split);
+        let at = ahead.or_else(|| {
+            let before = split.checked_sub(1)?;
+            (open[before] + WINDOW >= next).then_some(before)
+        })?;
+        let place = open.remove(at);
+        arrivals[place] = Some(packet.data.clone());
+        next = next.max(place + 1);
+        Some(place)
+    };
+    received.iter().map(&mut find).collect()
+}
+
+/// Counts the bits in which `received` differs from `sent`, if it may be a damaged copy of it.
+fn distance(sent: &[u8], received: &[u8]) -> Option<u64> {
+    let common = sent.len().min(received.len());
+    let wrong: u64 = sent.iter().zip(received).map(|(a, b)| u64::from((a ^ b).count_ones())).sum();
+    let is_like =
+        received.len() <= sent.len() && common > 0 && wrong * LIKENESS <= common as u64 * 8;
+    is_like.then(|| wrong + (sent.len() - common) as u64 * 8)
+}
