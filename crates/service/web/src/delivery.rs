@@ -164,7 +164,8 @@ impl BodyDelivery {
             return false;
         }
         let headers = reply.headers_mut();
-        let outcome = if offer.is_precise || !forbids_change(headers) {
+        let forbids_change = offer.forbids_change || offer::forbids_change(headers);
+        let outcome = if offer.is_precise || !forbids_change {
             self.start_transfer(offer, peer, source).await
         } else {
             Err("no-transform")
@@ -391,13 +392,6 @@ pub fn send_file(
         Ok(content) => send(socket, transfer, &Parcel { token, content, is_precise }),
         Err(_) => refuse(socket, transfer),
     }
-}
-
-/// Tells whether a resource must arrive as it is (RFC 9110 section 7.7).
-fn forbids_change(headers: &HeaderMap) -> bool {
-    let directives = headers.get_all(CACHE_CONTROL).iter().filter_map(|it| it.to_str().ok());
-    let mut directives = directives.flat_map(|it| it.split(','));
-    directives.any(|it| it.trim().eq_ignore_ascii_case("no-transform"))
 }
 
 /// Tells whether an address is one of this host's own.

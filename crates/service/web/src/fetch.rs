@@ -272,7 +272,7 @@ impl Fetcher {
         };
         let (types, is_precise) = (self.settings.types.clone(), self.settings.is_precise);
         let mut asking = headers.clone();
-        SapOffer { types, is_precise, opener }.write(&mut asking);
+        SapOffer { types, is_precise, opener, forbids_change: false }.write(&mut asking);
         let reply = self.send(uri, &asking).await?;
         let Some((token, length)) = named(reply.headers()).map_err(FetchError::Contradicts)? else {
             return of_tcp(reply);

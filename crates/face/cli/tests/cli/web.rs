@@ -25,7 +25,7 @@ fn server(reply: &'static str) -> SocketAddr {
 }
 
 /// A server of this program, killed when dropped, and where it is.
-fn started(folder: &Folder, arguments: &[&str]) -> (Running, String) {
+pub(crate) fn started(folder: &Folder, arguments: &[&str]) -> (Running, String) {
     let (command, rest) = arguments.split_first().expect("a command");
     let own = [command, "--on", "127.0.0.1", "--port", "0", "-q"];
     let mut server = folder.windfall(&[&own, rest].concat());
@@ -37,7 +37,7 @@ fn started(folder: &Folder, arguments: &[&str]) -> (Running, String) {
     (server, format!("http://{at}"))
 }
 
-struct Running(Child);
+pub(crate) struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
