@@ -36,7 +36,7 @@ fn lighttpd(folder: &Folder) -> Lighttpd {
 /// `windfall serve`, and where it is.
 fn serving(folder: &Folder) -> (impl Drop, SocketAddr) {
     let (server, at) = started(folder, &["serve", "site"]);
-    (server, at.trim_start_matches("http://").parse().expect("an address"))
+    (server, at.trim_start_matches("http://").trim_end_matches('/').parse().expect("an address"))
 }
 
 /// The head of a reply.
@@ -127,7 +127,7 @@ fn serve_and_lighttpd_take_the_same_offers() {
     let folder = folder("offers-same", built_module!());
     let lighttpd = lighttpd(&folder);
     let (_serve, serve) = serving(&folder);
-    // Nobody answers there, which is said of an offer alone.
+    // No program answers there, which is said of an offer alone.
     let closed = free_port().to_string();
     for (headers, is_offer) in offers() {
         let lines = headers.replace("PORT", &closed);
@@ -147,9 +147,8 @@ fn serve_and_lighttpd_damage_nothing_that_must_arrive_as_it_is() {
     let site = folder.path().join("site");
     std::fs::copy(site.join("a.jpg"), site.join("kept.jpg")).expect("a file");
     let kept = "max-age=5, No-Transform";
-    let header = format!(
-        "$HTTP[\"url\"] =^ \"/kept\" {{ setenv.set-response-header = ( \"Cache-Control\" => \"{kept}\" ) }}\n"
-    );
+    let set = format!("setenv.set-response-header = ( \"Cache-Control\" => \"{kept}\" )");
+    let header = format!("$HTTP[\"url\"] =^ \"/kept\" {{ {set} }}\n");
     let before = CONFIGURATION.replace("( \"mod_sap\" )", "( \"mod_setenv\", \"mod_sap\" )");
     let port = free_port();
     let listen = format!("sap.listen = \"127.0.0.1:{port}\"\n");
@@ -221,7 +220,7 @@ fn gives_each_body_once(server: SocketAddr) {
     let connect = || Opened(SapSocket::connect((HERE, port)).expect("it listens"));
     let own = connect();
     own.ask(7, &"09".repeat(16));
-    assert_eq!(own.ending(7), UNKNOWN, "a token of nobody's");
+    assert_eq!(own.ending(7), UNKNOWN, "a token that was never given");
     own.ask(8, &first);
     assert_eq!(own.ending(8), END);
     own.ask(9, &first);
