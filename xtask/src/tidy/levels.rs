@@ -6,7 +6,7 @@ use super::Breach;
 use crate::workspace::{Package, Workspace};
 
 /// The floors below `crates/`, lowest first; a crate imports only from strictly lower floors.
-const FLOORS: [&str; 11] = [
+const FLOORS: [&str; 12] = [
     "foundation",
     "codec",
     "protocol",
@@ -14,6 +14,7 @@ const FLOORS: [&str; 11] = [
     "assembly",
     "description",
     "runtime",
+    "exchange",
     "service",
     "experiment",
     "reproduction",
@@ -21,12 +22,13 @@ const FLOORS: [&str; 11] = [
 ];
 
 /// Crates that must not reach another, even by way of a third, and why.
-const NEVER_REACH: [(&str, &str, &str); 5] = [
+const NEVER_REACH: [(&str, &str, &str); 6] = [
     ("windfall-link", "windfall-wire-net", "the link does not parse what it carries (S3.4)"),
     ("windfall-mac", "windfall-wire-net", "the link does not parse what it carries (S3.4)"),
     ("windfall-queue", "windfall-wire-net", "the link does not parse what it carries (S3.4)"),
     ("windfall-tcp", "windfall-wire-link", "a transport does not know the link"),
     ("windfall-sap", "windfall-wire-link", "a transport does not know the link"),
+    ("windfall-ffi-c", "windfall-web", "libsap sends bodies, and needs no HTTP for it"),
 ];
 
 /// The crates that may import the air directly; no machine may know it.

@@ -42,6 +42,7 @@ enum {
     CLIENTS = 64        /* connections that clients have opened, at the same time */
 };
 enum { KIND_ASK = 1, KIND_UNKNOWN = 2 };
+enum verdict { UNDECIDED, SENT, DROPPED };
 
 /* A connection that a client has opened, which its thread and the bodies on their way hold. */
 struct client {
@@ -56,6 +57,7 @@ struct client {
 /* A body on its way, which the event loop and the thread that sends it hold together. */
 struct transfer {
     request_st *r;       /* the event loop's; NULL once the request has ended */
+    enum verdict verdict; /* on the body of a call, guarded by the lock */
     int is_reported;     /* the event loop's */
     int is_counted;      /* its memory is */
     const char *refusal; /* why the body goes over TCP, if it does; set before the report */
@@ -103,6 +105,7 @@ static atomic_long threads, clients, memory; /* memory in KiB */
 
 /* The bodies that clients may come for, their connections, and where they call. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t decided = PTHREAD_COND_INITIALIZER;
 static struct transfer *waiting;
 static struct client *named;
 static sap_sock_t *listener; /* of the process: it outlives a restart of the server */
@@ -126,23 +129,41 @@ static void leave(struct client *client)
     clients--;
 }
 
-/* Sends a body on the connection of its client, or calls the client, and reports before. */
+/* Says whether the body of a call goes over SAP. */
+static void decide(struct transfer *t, enum verdict verdict)
+{
+    pthread_mutex_lock(&lock);
+    t->verdict = verdict;
+    pthread_cond_broadcast(&decided);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Calls the client, reports, and tells whether it is to have the body, which the event loop decides
+ * once all modules have written into the reply. */
+static int call(struct transfer *t, sap_sock_t *sock)
+{
+    if (!sock)
+        t->refusal = "busy";
+    else if (sap_set_profile(sock, t->profile) || sap_set_key(sock, t->key)
+             || sap_set_timeout(sock, ANSWER) || sap_connect(sock, t->peer, t->port))
+        t->refusal = errno == EKEYREJECTED ? "keys-differ" : "no-answer";
+    sap_set_timeout(sock, PROGRESS);
+    sap_set_linger(sock, PROGRESS);
+    while (write(t->report, &t, sizeof t) < 0 && errno == EINTR) { }
+    pthread_mutex_lock(&lock);
+    while (t->verdict == UNDECIDED) pthread_cond_wait(&decided, &lock);
+    int is_sent = t->verdict == SENT;
+    pthread_mutex_unlock(&lock);
+    return is_sent;
+}
+
+/* Sends a body on the connection of its client, or calls the client before. */
 static void *run(void *of)
 {
     struct transfer *t = of;
     sap_sock_t *sock = t->client ? t->client->sock : sap_socket();
-    if (!t->client) {
-        if (!sock)
-            t->refusal = "busy";
-        else if (sap_set_profile(sock, t->profile) || sap_set_key(sock, t->key)
-                 || sap_set_timeout(sock, ANSWER) || sap_connect(sock, t->peer, t->port))
-            t->refusal = "no-answer";
-        sap_set_timeout(sock, PROGRESS);
-        sap_set_linger(sock, PROGRESS);
-    }
-    int is_refused = t->refusal != NULL;
-    while (!t->client && write(t->report, &t, sizeof t) < 0 && errno == EINTR) { }
-    if (!is_refused) sap_send_body(sock, t->number, t->token, t->fd, t->len, t->mode);
+    if (t->client || call(t, sock))
+        sap_send_body(sock, t->number, t->token, t->fd, t->len, t->mode);
     if (t->client)
         leave(t->client);
     else
@@ -295,6 +316,22 @@ static const buffer *header(const request_st *r, const char *name)
     return http_header_request_get(r, HTTP_HEADER_OTHER, name, (uint32_t)strlen(name));
 }
 
+/* Tells whether a header is there and no text, or has one of these: two of one name are joined by a
+ * comma, and those without a value are not there. */
+static int is_wrong(const buffer *text, const char *others)
+{
+    for (const char *at = text ? text->ptr : ""; *at; at++)
+        if (((signed char)*at < ' ' && *at != '\t') || *at == 127 || strchr(others, *at)) return 1;
+    return 0;
+}
+
+/* Tells whether a message must arrive as it is (RFC 9110, section 7.7). */
+static int forbids_change(const buffer *cache_control)
+{
+    return cache_control && http_header_str_contains_token(BUF_PTR_LEN(cache_control),
+                                                           CONST_STR_LEN("no-transform"));
+}
+
 /* Reads twice as many hexadecimal digits as bytes, which are that. */
 static void read_hex(const char *text, uint8_t *bytes, size_t len)
 {
@@ -381,6 +418,7 @@ static int read_offer(const request_st *r, const plugin_config *conf, struct tra
                      && strcasecmp(force->ptr, "false");
     t->mode = is_precise ? SAP_PRECISE : SAP_APPROX;
     if (!len || (!types && !is_precise)) return 0;
+    if (is_wrong(types, "") || is_wrong(force, ",")) return 0;
     if (types && list_matches(types, type->ptr, len) <= 0) return 0;
     int opens = client_opens(r, t);
     t->port = opens ? 0 : port_of(r, conf);
@@ -405,6 +443,21 @@ static int read_peer(const request_st *r, struct transfer *t)
     if (!strncmp(t->peer, "::ffff:", 7) && strchr(t->peer, '.'))
         memmove(t->peer, t->peer + 7, strlen(t->peer + 7) + 1);
     return 1;
+}
+
+/* Tells whether a call would reach this server itself, which would take the body for delivered. */
+static int is_own_port(const request_st *r, const struct transfer *t)
+{
+    struct sockaddr_storage from;
+    struct sockaddr *addr = (struct sockaddr *)&from;
+    socklen_t len = sizeof from;
+    if (!listener || t->port != sap_port(listener) || getpeername(r->con->fd, addr, &len)) return 0;
+    /* Only an address of this host can be bound. The port is at one place in both families. */
+    ((struct sockaddr_in *)addr)->sin_port = 0;
+    int fd = socket(addr->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int is_own = fd >= 0 && !bind(fd, addr, len);
+    if (fd >= 0) close(fd);
+    return is_own;
 }
 
 /* Returns the account of an address, an empty one if it has none, or NULL if there is no room. */
@@ -441,10 +494,12 @@ static handler_t handle_report(void *of, int events)
             strcpy(account->peer, t->peer);
         }
         t->is_reported = 1;
-        if (t->r)
+        if (t->r) {
             joblist_append(t->r->con);
-        else
+        } else {
+            decide(t, DROPPED);
             release(t);
+        }
     }
     return HANDLER_GO_ON;
 }
@@ -511,55 +566,75 @@ static int take_offer(request_st *r, plugin_data *p)
     if (!t) return 0;
     t->fd = t->report = -1;
     t->holders = 1;
-    if (read_offer(r, &p->conf, t) && read_peer(r, t)) {
-        t->r = t->port ? r : NULL;
-        t->profile = p->conf.profile;
-        t->key = p->conf.key;
-        t->len = (uint32_t)sce->st.st_size;
-        if (sce->st.st_size > (off_t)p->conf.max_size << 10)
-            t->refusal = "too-long";
-        else if ((t->fd = fdevent_dup_cloexec(sce->fd)) < 0)
-            t->refusal = "busy";
-        else if (!(t->refusal = start(t, p))) {
-            if (!t->port) {
-                announce(r, t);
-                release(t);
-                return 0;
-            }
-            r->plugin_ctx[p->id] = t;
-            r->handler_module = p->self;
-            r->resp_body_finished = 0;
-            return 1;
-        }
-        set_header(r, "X-SAP-Fallback", t->refusal);
+    if (!read_offer(r, &p->conf, t) || !read_peer(r, t)) {
+        release(t);
+        return 0;
     }
-    release(t);
-    return 0;
+    t->profile = p->conf.profile;
+    t->key = p->conf.key;
+    t->len = (uint32_t)sce->st.st_size;
+    if (t->mode == SAP_APPROX
+        && forbids_change(http_header_request_get(r, HTTP_HEADER_CACHE_CONTROL,
+                                                  CONST_STR_LEN("Cache-Control"))))
+        t->refusal = "no-transform";
+    else if (sce->st.st_size > (off_t)p->conf.max_size << 10)
+        t->refusal = "too-long";
+    else if ((t->fd = fdevent_dup_cloexec(sce->fd)) < 0)
+        t->refusal = "busy";
+    else if (t->port)
+        t->refusal = is_own_port(r, t) ? "no-answer" : start(t, p);
+    r->plugin_ctx[p->id] = t;
+    t->is_reported = !t->port || t->refusal;
+    if (t->is_reported) return 0;
+    t->r = r;
+    r->handler_module = p->self;
+    r->resp_body_finished = 0;
+    return 1;
 }
 
 SUBREQUEST_FUNC(mod_sap_subrequest)
 {
+    const struct transfer *t = r->plugin_ctx[((plugin_data *)p_d)->id];
+    if (!t->is_reported) return HANDLER_WAIT_FOR_EVENT;
+    r->resp_body_finished = 1;
+    return HANDLER_FINISHED;
+}
+
+/* Makes the reply one of SAP, or says why it is none, after what other modules wrote into it. */
+REQUEST_FUNC(mod_sap_response_start)
+{
     plugin_data *p = p_d;
     struct transfer *t = r->plugin_ctx[p->id];
-    if (!t->is_reported) return HANDLER_WAIT_FOR_EVENT;
-    if (t->refusal)
-        set_header(r, "X-SAP-Fallback", t->refusal);
-    else
-        announce(r, t);
-    r->resp_body_finished = 1;
+    if (!t) return HANDLER_GO_ON;
     r->plugin_ctx[p->id] = NULL;
+    const buffer *cache_control = http_header_response_get(r, HTTP_HEADER_CACHE_CONTROL,
+                                                           CONST_STR_LEN("Cache-Control"));
+    /* What another module has put in the place of the file goes as it is. */
+    int is_file = r->http_status == 200 && r->resp_body_finished
+                  && !light_btst(r->resp_htags, HTTP_HEADER_CONTENT_ENCODING);
+    if (is_file && !t->refusal && t->mode == SAP_APPROX && forbids_change(cache_control))
+        t->refusal = "no-transform";
+    if (is_file && !t->refusal && !t->port) t->refusal = start(t, p);
+    int is_sent = is_file && !t->refusal;
+    if (is_sent)
+        announce(r, t);
+    else if (is_file)
+        set_header(r, "X-SAP-Fallback", t->refusal);
+    decide(t, is_sent ? SENT : DROPPED);
     release(t);
-    return HANDLER_FINISHED;
+    return HANDLER_GO_ON;
 }
 
 REQUESTDONE_FUNC(mod_sap_reset)
 {
     struct transfer *t = r->plugin_ctx[((plugin_data *)p_d)->id];
     r->plugin_ctx[((plugin_data *)p_d)->id] = NULL;
-    if (t && t->is_reported)
+    if (t && t->is_reported) {
+        decide(t, DROPPED);
         release(t);
-    else if (t)
+    } else if (t) {
         t->r = NULL;
+    }
     return HANDLER_GO_ON;
 }
 
@@ -647,6 +722,19 @@ static const char *read_value(config_plugin_value_t *value)
     return NULL;
 }
 
+/* Warns of modules that write into a reply after this one has looked at it. */
+static void warn_of_order(const server *srv, const plugin *self)
+{
+    plugin *const *all = srv->plugins.ptr;
+    uint32_t i = 0;
+    while (i < srv->plugins.used && all[i] != self) i++;
+    for (i++; i < srv->plugins.used; i++)
+        if (all[i]->handle_response_start && strcmp(all[i]->name, "deflate"))
+            log_error(srv->errh, __FILE__, __LINE__,
+                      "mod_sap does not see what mod_%s writes into Cache-Control: let mod_sap come"
+                      " after it in server.modules", all[i]->name);
+}
+
 SETDEFAULTS_FUNC(mod_sap_set_defaults)
 {
     /* Files that mod_staticfile would not send are not sent here either. */
@@ -675,6 +763,7 @@ SETDEFAULTS_FUNC(mod_sap_set_defaults)
     p->defaults = (plugin_config){.ports = 1024u << 16 | 65535, .max_size = 256 << 10, .etags = 1};
     if (p->nconfig > 0 && p->cvlist->v.u2[1])
         merge(&p->defaults, p->cvlist + p->cvlist->v.u2[0]);
+    warn_of_order(srv, p->self);
     return HANDLER_GO_ON;
 }
 
@@ -754,6 +843,7 @@ int mod_sap_plugin_init(plugin *p)
     p->cleanup = mod_sap_cleanup;
     p->handle_subrequest_start = mod_sap_start;
     p->handle_subrequest = mod_sap_subrequest;
+    p->handle_response_start = mod_sap_response_start;
     p->handle_request_reset = mod_sap_reset;
     return 0;
 }

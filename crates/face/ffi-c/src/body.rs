@@ -4,8 +4,8 @@ use std::ffi::c_int;
 use std::fs::File;
 use std::os::fd::BorrowedFd;
 
+use windfall_bodies::send_file;
 use windfall_socket::Mode;
-use windfall_web::send_file;
 
 use crate::failure::{CallResult, Failure};
 use crate::options::mode_of;

@@ -5,7 +5,7 @@ use std::ffi::{CString, c_char, c_int};
 use std::io::{self, ErrorKind};
 use std::sync::{Mutex, PoisonError};
 
-use windfall_socket::{CloseReason, SapError, SapSendError, UnfinishedReason};
+use windfall_socket::{CloseReason, Reason, SapError, SapSendError, UnfinishedReason};
 
 thread_local! {
     /// The last text that a function returned to this thread; no other thread can free it.
@@ -64,6 +64,8 @@ fn errno_of(error: &SapError, ended: Option<CloseReason>) -> c_int {
         SapError::Send(SapSendError::NotOpen) => libc::ENOTCONN,
         SapError::Send(_) | SapError::Address(_) => libc::EINVAL,
         SapError::Closed(_) | SapError::TimedOut | SapError::Unfinished { .. } => match ended {
+            // The end that has another key can then be told from one that is not there.
+            Some(CloseReason::Refused(Reason::Key)) => libc::EKEYREJECTED,
             Some(CloseReason::Refused(_) | CloseReason::PortClosed) => libc::ECONNREFUSED,
             Some(CloseReason::Unreachable) => libc::EHOSTUNREACH,
             Some(CloseReason::Closed | CloseReason::ClosedByPeer) => libc::ECONNRESET,

@@ -1,5 +1,5 @@
 //! libsap: the functions of `sap.h`, a thin layer over [`windfall_socket`], and over
-//! [`windfall_web`] for the bodies of HTTP.
+//! [`windfall_bodies`] for the bodies of HTTP.
 //!
 //! `sap.h` documents each function. Every pointer argument is one that a function of `sap.h`
 //! returned, or memory of the caller with the stated length.

@@ -119,7 +119,7 @@ static int failures(void)
     uint8_t key[32] = {1};
     listener = sap_socket();
     CHECK(!sap_set_key(listener, key) && !sap_bind(listener, "127.0.0.1", 0));
-    CHECK(sap_connect(sock, "127.0.0.1", sap_port(listener)) && errno == ECONNREFUSED);
+    CHECK(sap_connect(sock, "127.0.0.1", sap_port(listener)) && errno == EKEYREJECTED);
     CHECK(sap_close_reason(sock) == SAP_REFUSED);
     sap_close(sock);
     return sap_close(listener);

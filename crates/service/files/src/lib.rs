@@ -13,11 +13,12 @@ mod used_files;
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{MetadataExt as _, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
 use rustix::io::Errno;
 
 pub use evidence::Evidence;
@@ -52,12 +53,17 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// A file that is written beside another one, and takes its place when it is whole.
+///
+/// Until then it has no name, so that a program that is killed leaves nothing; where the file
+/// system makes none without a name, it stands there as `.NAME.PID`.
 #[derive(Debug)]
 pub struct Replacement {
     file: File,
     path: PathBuf,
     /// The file beside, and what it replaces; unset where the file is written as it stands.
     beside: Option<(PathBuf, Option<fs::Metadata>)>,
+    /// The file has its name beside.
+    is_named: bool,
 }
 
 impl Replacement {
@@ -75,16 +81,20 @@ impl Replacement {
         };
         let name = format!(".{}.{}", name.to_string_lossy(), std::process::id());
         let beside = path.with_file_name(name);
-        match File::create_new(&beside) {
+        let (file, is_named) = match nameless(&path) {
+            Some(file) => (Ok(file), false),
+            None => (File::create_new(&beside), true),
+        };
+        match file {
             // A user may be allowed to write this file and yet to make none in its folder.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Self::in_place(path),
-            file => Ok(Self { file: file?, path, beside: Some((beside, old)) }),
+            file => Ok(Self { file: file?, path, beside: Some((beside, old)), is_named }),
         }
     }
 
     fn in_place(path: PathBuf) -> io::Result<Self> {
         let file = File::create(&path)?;
-        Ok(Self { file, path, beside: None })
+        Ok(Self { file, path, beside: None, is_named: false })
     }
 
     /// Returns the open file, to which others may write before it is placed.
@@ -115,6 +125,10 @@ impl Replacement {
                 self.file.set_permissions(old.permissions())?;
             }
         }
+        if !self.is_named {
+            name(&self.file, beside)?;
+            self.is_named = true;
+        }
         fs::rename(beside, &self.path)?;
         self.beside = None;
         Ok(())
@@ -123,9 +137,33 @@ impl Replacement {
 
 impl Drop for Replacement {
     fn drop(&mut self) {
-        if let Some((beside, _)) = &self.beside {
+        if let Some((beside, _)) = self.beside.as_ref().filter(|_| self.is_named) {
             let _ = fs::remove_file(beside);
         }
+    }
+}
+
+/// The folder by which the files that this process has open can be named.
+const OPEN_FILES: &str = "/proc/self/fd";
+
+/// Makes a file in the folder of `path` that vanishes with this process unless it gets a name;
+/// `None` where that cannot be done.
+fn nameless(path: &Path) -> Option<File> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let mode = Mode::from_raw_mode(0o666);
+    let file = rustix::fs::open(folder.unwrap_or(Path::new(".")), flags, mode).ok()?;
+    Path::new(OPEN_FILES).exists().then(|| file.into())
+}
+
+/// Gives a name to a file that has none. What has this name was left by a process with the number
+/// of this one, which has ended.
+fn name(file: &File, name: &Path) -> io::Result<()> {
+    let open = format!("{OPEN_FILES}/{}", file.as_raw_fd());
+    let link = || linkat(CWD, open.as_str(), CWD, name, AtFlags::SYMLINK_FOLLOW);
+    match link() {
+        Err(Errno::EXIST) => fs::remove_file(name).and_then(|()| Ok(link()?)),
+        linked => Ok(linked?),
     }
 }
 

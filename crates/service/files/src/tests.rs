@@ -22,6 +22,26 @@ fn a_link_to_nothing_is_followed_and_stays() {
 }
 
 #[test]
+fn a_file_has_no_name_before_it_is_whole() {
+    let folder = Folder::new("files-nameless");
+    let file = folder.path().join("file");
+    let count = || fs::read_dir(folder.path()).expect("a folder").count();
+    let mut replacement = Replacement::begin(&file).expect("it is made");
+    replacement.write_all(b"whole").expect("room");
+    if replacement.is_named {
+        windfall_testkit::skip!("this file system makes no file without a name");
+    }
+    assert_eq!(count(), 0);
+    // A program that had this number and was killed as it named its file.
+    let left = folder.path().join(format!(".file.{}", std::process::id()));
+    fs::write(&left, "a part").expect("a file");
+    replacement.place().expect("it takes its place");
+    assert_eq!((fs::read(&file).expect("it is there"), count()), (b"whole".to_vec(), 1));
+    drop(Replacement::begin(&file).expect("it is made"));
+    assert_eq!((fs::read(&file).expect("it stays"), count()), (b"whole".to_vec(), 1));
+}
+
+#[test]
 fn the_name_of_the_standard_output_is_no_file() {
     let dash = Path::new("-");
     for error in [write(dash, b"").err(), replace(dash, b"").err(), make_folder(dash).err()] {

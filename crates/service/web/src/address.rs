@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use hyper::Uri;
 
 use crate::fetch_error::check_authority;
+use crate::userinfo::without_user;
 
 /// The name of a file whose address ends in a slash.
 const INDEX: &str = "index.html";
@@ -27,7 +28,8 @@ pub fn file_name(url: &Uri) -> OsString {
 /// If it has no scheme or another one, or is none: says how to write it.
 pub fn parse_address(text: &str) -> Result<Uri, String> {
     let Some((scheme, _)) = text.split_once("://") else {
-        return Err(format!("an address begins with its scheme: http://{text}"));
+        let whole = without_user(&format!("http://{text}"));
+        return Err(format!("an address begins with its scheme: {whole}"));
     };
     if scheme.eq_ignore_ascii_case("https") {
         return Err(

@@ -8,7 +8,7 @@ use windfall_base::RangeSet;
 use windfall_socket::{Integrity, MessageKind, Received};
 
 use crate::arriving::ArrivingBody;
-use crate::control::{Control, End, Plan, TransferToken};
+use windfall_bodies::{BodyPlan, Control, End, TransferToken};
 
 /// The damage of a body; ranges are in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl Lane {
 /// A body as far as its plan is known.
 #[derive(Debug)]
 struct Partial {
-    plan: Plan,
+    plan: BodyPlan,
     exact: Lane,
     approximate: Lane,
     bytes: Vec<u8>,
@@ -251,7 +251,7 @@ impl Assembler {
 }
 
 impl Partial {
-    fn new(plan: Plan) -> Self {
+    fn new(plan: BodyPlan) -> Self {
         Self {
             exact: Lane::new(plan.exact.iter().cloned()),
             approximate: Lane::new(plan.gaps().into_iter()),

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -16,12 +15,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 use windfall_socket::{Duration, SapError, SapListener, SapOptions, SapSocket};
 
-use crate::control::{CONTROL_STREAM, Control, LONGEST_BODY, TransferToken};
 use crate::links::{NO_ANSWER, reason_of};
 use crate::offer::{self, Opener, SapOffer};
 use crate::quota::{CallQuota, real_time};
-use crate::sending::{Content, Parcel, refuse, send};
 use crate::server::{Reply, WayNote, empty};
+use windfall_bodies::{CONTROL_STREAM, Control, LONGEST_BODY, TransferToken};
+use windfall_bodies::{Content, Parcel, refuse, send};
 
 /// The memory for all bodies on their way, in KiB.
 const MEMORY: usize = 512 << 10;
@@ -66,12 +65,7 @@ impl BodySource {
     fn content(self, as_it_is_sent: bool) -> io::Result<Content> {
         match self {
             Self::Memory(bytes) => Ok(Content::Memory(bytes)),
-            Self::File(file, length) if as_it_is_sent => Ok(Content::File(file, length as usize)),
-            Self::File(file, length) => {
-                let mut bytes = vec![0; length as usize];
-                file.read_exact_at(&mut bytes, 0)?;
-                Ok(Content::Memory(bytes.into()))
-            }
+            Self::File(file, length) => Content::of_file(file, length as usize, as_it_is_sent),
         }
     }
 }
@@ -164,7 +158,8 @@ impl BodyDelivery {
             return false;
         }
         let headers = reply.headers_mut();
-        let outcome = if offer.is_precise || !forbids_change(headers) {
+        let forbids_change = offer.forbids_change || offer::forbids_change(headers);
+        let outcome = if offer.is_precise || !forbids_change {
             self.start_transfer(offer, peer, source).await
         } else {
             Err("no-transform")
@@ -374,30 +369,6 @@ impl OpenTransfer {
         let _ = send(&self.socket, self.transfer, &waiting.parcel);
         drop(waiting);
     }
-}
-
-/// Sends the first bytes of a file as a body on a connected socket, as the transfer of this number
-/// and token, for servers that read the offer and write the reply themselves.
-///
-/// # Errors
-/// If the connection ends before all is sent.
-pub fn send_file(
-    socket: &SapSocket,
-    (transfer, token): (u16, [u8; 16]),
-    (file, length): (File, usize),
-    is_precise: bool,
-) -> Result<(), SapError> {
-    match BodySource::File(Arc::new(file), length as u64).content(is_precise) {
-        Ok(content) => send(socket, transfer, &Parcel { token, content, is_precise }),
-        Err(_) => refuse(socket, transfer),
-    }
-}
-
-/// Tells whether a resource must arrive as it is (RFC 9110 section 7.7).
-fn forbids_change(headers: &HeaderMap) -> bool {
-    let directives = headers.get_all(CACHE_CONTROL).iter().filter_map(|it| it.to_str().ok());
-    let mut directives = directives.flat_map(|it| it.split(','));
-    directives.any(|it| it.trim().eq_ignore_ascii_case("no-transform"))
 }
 
 /// Tells whether an address is one of this host's own.

@@ -11,8 +11,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, IF_RANGE,
-    LAST_MODIFIED, RANGE,
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderValue, IF_RANGE, LAST_MODIFIED, RANGE,
 };
 use hyper::http::response;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri};
@@ -25,16 +24,16 @@ use windfall_socket::SapOptions;
 use crate::arriving::ArrivingBody;
 use crate::assembly::{BodyDamage, DeliveredBody};
 use crate::calls::{CallPort, CallPorts};
-use crate::control::TransferToken;
 use crate::fetch_error::{BODY, FetchError, check_authority};
 use crate::links::{KEYS_DIFFER, Links, NO_ANSWER};
-use crate::media_types::TypeList;
+use crate::media_types::{TypeList, media_type};
 use crate::offer::{self, Opener, SapOffer};
 use crate::receiving::{Delivery, Expected, Link};
 use crate::redirection::redirection;
 use crate::repair::{Repair, is_part_of, is_range_of, strong_version, wanted};
-use crate::reply::{again, expected, has_ended, named};
+use crate::reply::{again, expected, has_ended, named, one_length};
 use crate::server::{MessageBody, empty};
+use windfall_bodies::TransferToken;
 
 /// The time in which a server answers the connection, and then the request.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -157,8 +156,7 @@ impl Fetched {
     /// Returns the media type, as the server says it.
     #[must_use]
     pub fn media_type(&self) -> String {
-        let media_type = self.head.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
-        media_type.unwrap_or_default().to_owned()
+        media_type(&self.head.headers)
     }
 
     /// Checks that this is the file that was asked for, by a way that a client with a key permits.
@@ -272,7 +270,7 @@ impl Fetcher {
         };
         let (types, is_precise) = (self.settings.types.clone(), self.settings.is_precise);
         let mut asking = headers.clone();
-        SapOffer { types, is_precise, opener }.write(&mut asking);
+        SapOffer { types, is_precise, opener, forbids_change: false }.write(&mut asking);
         let reply = self.send(uri, &asking).await?;
         let Some((token, length)) = named(reply.headers()).map_err(FetchError::Contradicts)? else {
             return of_tcp(reply);
@@ -316,7 +314,7 @@ impl Fetcher {
     ) -> Result<Response<Incoming>, FetchError> {
         check_authority(request.uri())?;
         let again = again(&request);
-        let reply = match (self.ask(request).await, again) {
+        let mut reply = match (self.ask(request).await, again) {
             // The server may have ended a connection that was kept, while the request was on it.
             (Err(FetchError::Request(error)), Some(again)) if has_ended(&error) => {
                 self.ask(again).await?
@@ -324,6 +322,7 @@ impl Fetcher {
             (reply, _) => reply?,
         };
         expected(&reply).map_err(FetchError::Unasked)?;
+        one_length(reply.headers_mut()).map_err(FetchError::Unasked)?;
         Ok(reply)
     }
 

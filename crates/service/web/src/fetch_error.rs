@@ -5,6 +5,7 @@ use std::time::Duration;
 use hyper::{StatusCode, Uri};
 
 use crate::server::port_of;
+use crate::userinfo::without_user;
 
 /// The time in which the next bytes of a body come over TCP.
 pub(crate) const BODY: Duration = Duration::from_secs(30);
@@ -49,22 +50,30 @@ pub enum FetchError {
     #[error("the damage cannot be repaired; asked for {0} times, it comes with: {1}")]
     Repair(usize, #[source] Box<Self>),
     /// The address is not one of HTTP.
-    #[error("{0} is no address of HTTP such as http://host:8080/picture.jpg")]
+    #[error("{} is no address of HTTP such as http://host:8080/picture.jpg", shown(.0))]
     Address(Uri),
     /// The port in the address is none.
-    #[error("the port in {0} is none from 1 to 65535")]
+    #[error("the port in {} is none from 1 to 65535", shown(.0))]
     Port(Uri),
     /// The address names a user.
     #[error(
-        "{0} names a user, and no name or password is sent: leave out what stands before the @"
+        "{} names a user, and no name or password is sent: leave out what stands before the @",
+        shown(.0)
     )]
     User(Uri),
     /// The server names another place that cannot be followed.
-    #[error("the server answers {0} and names {1:?}, which cannot be followed: {2}")]
+    #[error(
+        "the server answers {status} and names {place:?}, which cannot be followed: {why}",
+        status = .0, place = without_user(.1), why = .2
+    )]
     Redirection(StatusCode, String, &'static str),
     /// The reply is one that nothing has asked for.
     #[error("the server answers with {0}, which was not asked for")]
     Unasked(String),
+}
+
+fn shown(uri: &Uri) -> String {
+    without_user(&uri.to_string())
 }
 
 impl FetchError {
@@ -101,6 +110,8 @@ mod tests {
         let check = |text: &'static str| check_authority(&Uri::from_static(text));
         assert!(check("http://host/a").is_ok() && check("http://[::1]:80/a@b").is_ok());
         assert!(matches!(check("http://host:99999/"), Err(FetchError::Port(_))));
-        assert!(matches!(check("http://me:secret@host/"), Err(FetchError::User(_))));
+        let named = check("http://me:secret@host/").expect_err("a user");
+        assert!(matches!(named, FetchError::User(_)));
+        assert!(!named.to_string().contains("secret"), "{named}");
     }
 }

@@ -1,10 +1,10 @@
 //! Passing messages on from one connection to another (RFC 9110, section 7.6).
 
-use core::error::Error as _;
+use core::error::Error;
 use std::time::Duration;
 
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::header::{
     ALLOW, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, MAX_FORWARDS, PROXY_AUTHENTICATE,
     PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA,
@@ -12,7 +12,7 @@ use hyper::header::{
 use hyper::{HeaderMap, Method, Response, StatusCode, Version};
 
 use crate::fetch_error::FetchError;
-use crate::server::{MessageBody, Reply, plain};
+use crate::server::{MessageBody, Reply, empty, plain};
 use crate::timely::Timely;
 
 /// The headers that concern one connection only.
@@ -30,6 +30,8 @@ const OF_CONNECTION: [HeaderName; 9] = [
 
 /// The time for which the sender of a body that is passed on may be silent.
 const SILENCE: Duration = Duration::from_secs(60);
+/// The time for which a head waits for the first bytes of its body.
+const BEGIN: Duration = Duration::from_millis(100);
 
 /// Removes the headers that concern the connection on which a message came.
 pub(crate) fn strip(headers: &mut HeaderMap) {
@@ -85,9 +87,30 @@ pub(crate) fn last_stop(method: &Method, headers: &mut HeaderMap) -> Option<Repl
     None
 }
 
+/// The body of a reply once its first bytes have come, or some time has passed.
+///
+/// # Errors
+/// If it breaks off before them: the reply can still say so then, in place of a connection that
+/// ends without a word.
+async fn begun(mut body: Incoming) -> Result<MessageBody, FetchError> {
+    if body.is_end_stream() {
+        return Ok(empty());
+    }
+    match tokio::time::timeout(BEGIN, body.frame()).await {
+        Err(_) => Ok(Timely::new(body, SILENCE).boxed()),
+        Ok(None) => Ok(empty()),
+        Ok(Some(Ok(first))) => Ok(Timely::begun(first, body, SILENCE).boxed()),
+        Ok(Some(Err(error))) => Err(FetchError::Body(with_causes(&error).into())),
+    }
+}
+
 /// A reply that the program of this name passes on as it comes.
-pub(crate) fn reply(reply: Response<Incoming>, name: &str) -> Reply {
-    let mut reply = reply.map(body);
+///
+/// # Errors
+/// If its body breaks off before the first byte.
+pub(crate) async fn reply(reply: Response<Incoming>, name: &str) -> Result<Reply, FetchError> {
+    let (head, body) = reply.into_parts();
+    let mut reply = Response::from_parts(head, begun(body).await?);
     // The encoding decides where there are both (RFC 9112 section 6.3), and is no business of the
     // next connection.
     if reply.headers().contains_key(TRANSFER_ENCODING) {
@@ -98,7 +121,7 @@ pub(crate) fn reply(reply: Response<Incoming>, name: &str) -> Reply {
     let _ = sign(reply.headers_mut(), version, name);
     // Each connection has a version of its own (RFC 9110, section 2.5).
     *reply.version_mut() = Version::HTTP_11;
-    reply
+    Ok(reply)
 }
 
 /// The reply to a request that the server behind has not answered.
@@ -110,13 +133,18 @@ pub(crate) fn failure(error: &FetchError) -> Reply {
         }
         _ => StatusCode::BAD_GATEWAY,
     };
+    plain(status, &with_causes(error))
+}
+
+/// Returns the text of an error and of what caused it.
+fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(reason) = cause {
         text += &format!(": {reason}");
         cause = reason.source();
     }
-    plain(status, &text)
+    text
 }
 
 #[cfg(test)]

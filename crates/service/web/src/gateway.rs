@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, SET_COOKIE};
+use hyper::header::{CONTENT_ENCODING, HeaderName, HeaderValue, SET_COOKIE};
 use hyper::http::uri::{Authority, PathAndQuery, Scheme};
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 
-use crate::control::LONGEST_BODY;
 use crate::delivery::{BodyDelivery, BodySource};
 use crate::fetch::{Fetcher, FetcherSettings, Way};
 use crate::fetch_error::{FetchError, check_authority};
 use crate::forward;
+use crate::media_types::media_type;
 use crate::offer::{self, SapOffer};
 use crate::server::{MessageBody, Reply, WebService, empty, plain, whole};
+use windfall_bodies::LONGEST_BODY;
 
 /// The clients that a request came from.
 const FORWARDED: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -58,16 +59,17 @@ impl Gateway {
         from: SocketAddr,
         reply: Response<Incoming>,
     ) -> Result<Reply, FetchError> {
-        let media_type = reply.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
-        let media_type = media_type.unwrap_or_default().to_owned();
+        let media_type = media_type(reply.headers());
         // An encoded body would not survive damage, and cookies belong to the reply alone.
         let is_plain = !reply.headers().contains_key(CONTENT_ENCODING)
             && !reply.headers().contains_key(SET_COOKIE);
         let length = reply.body().size_hint().exact();
         let is_short = length.is_some_and(|length| length > 0 && length <= LONGEST_BODY);
-        let is_taken = reply.status() == StatusCode::OK && offer.takes(&media_type);
+        // The damage of a type that is unknown is tolerated by no client, whatever the wildcards.
+        let is_known = offer.is_precise || !media_type.is_empty();
+        let is_taken = reply.status() == StatusCode::OK && is_known && offer.takes(&media_type);
         if !(is_plain && is_short && is_taken) {
-            return Ok(forward::reply(reply, &self.name));
+            return forward::reply(reply, &self.name).await;
         }
         let (mut head, body) = reply.into_parts();
         let bytes = Limited::new(body, LONGEST_BODY as usize).collect().await;
@@ -112,7 +114,7 @@ impl Gateway {
         }
         let reply = match (reply, offer) {
             (Ok(reply), Some(offer)) => self.deliver(&offer, from, reply).await,
-            (Ok(reply), None) => Ok(forward::reply(reply, &self.name)),
+            (Ok(reply), None) => forward::reply(reply, &self.name).await,
             (Err(error), _) => Err(error),
         };
         reply.unwrap_or_else(|error| forward::failure(&error))

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use tokio::task::spawn_blocking;
 use windfall_socket::{CloseReason, Reason, SapError, SapOptions};
 
-use crate::control::TransferToken;
 use crate::quota::real_time;
 use crate::receiving::{Expected, Link};
+use windfall_bodies::TransferToken;
 
 /// The reason of a body that came over TCP since the two ends have different keys of SAP, or one
 /// of them none.

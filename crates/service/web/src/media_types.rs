@@ -4,6 +4,9 @@ use core::fmt;
 use core::str::FromStr;
 use std::path::Path;
 
+use hyper::HeaderMap;
+use hyper::header::CONTENT_TYPE;
+
 /// The most types of a list; a longer one is not believed.
 const MOST: usize = 64;
 /// The longest text of a list.
@@ -79,6 +82,13 @@ fn is_pattern(text: &str) -> bool {
     }
 }
 
+/// Returns the media type that the headers of a reply name; none if they name several.
+pub(crate) fn media_type(headers: &HeaderMap) -> String {
+    let mut values = headers.get_all(CONTENT_TYPE).iter();
+    let first = values.next().filter(|first| values.all(|other| other == *first));
+    first.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
+}
+
 /// Returns the media type of a file by the ending of its name.
 pub(crate) fn of_file(path: &Path) -> String {
     let ending = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
@@ -123,6 +133,21 @@ mod tests {
         let long = format!("a/{}", "b".repeat(LONGEST));
         for text in ["", ",", "image", "*", "*/jpeg", "a/b/c", "a b/c", "a/b c/d", &many, &long] {
             assert!(text.parse::<TypeList>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_reply_has_one_type_or_none() {
+        for (values, expected) in [
+            (&["image/jpeg"][..], "image/jpeg"),
+            (&["image/jpeg", "image/jpeg"], "image/jpeg"),
+            (&["image/jpeg", "text/html"], ""),
+            (&[], ""),
+        ] {
+            let lines = values.iter().map(|it| (CONTENT_TYPE, it.parse().expect("a value")));
+            let mut headers = HeaderMap::new();
+            lines.for_each(|(name, value)| _ = headers.append(name, value));
+            assert_eq!(media_type(&headers), expected, "{values:?}");
         }
     }
 

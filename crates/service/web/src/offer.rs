@@ -1,7 +1,7 @@
 //! The headers with which a client offers to receive a body over SAP.
 
 use hyper::HeaderMap;
-use hyper::header::{HeaderName, HeaderValue};
+use hyper::header::{self, HeaderName, HeaderValue};
 
 use crate::media_types::TypeList;
 
@@ -30,6 +30,8 @@ pub(crate) const ALL: [HeaderName; 9] =
 
 /// The ports that a server may be asked to call; those below belong to services.
 const PORTS: core::ops::RangeInclusive<u16> = 1_024..=u16::MAX;
+/// The most digits of a port or of the number of a transfer.
+const DIGITS: usize = 5;
 
 /// The end that opens the SAP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,10 +57,15 @@ impl Opener {
             return Some(Some(Self::Client { open: None }));
         }
         let (first, number) = text.split_once(' ')?;
-        let number = number.bytes().all(|digit| digit.is_ascii_digit()).then_some(number)?;
-        let number = number.parse().ok().filter(|number| *number > 0)?;
+        let number = number_of(number).filter(|number| *number > 0)?;
         Some(Some(Self::Client { open: Some((token_from_hex(first)?, number)) }))
     }
+}
+
+/// Reads a port or the number of a transfer.
+fn number_of(text: &str) -> Option<u16> {
+    let is_number = text.len() <= DIGITS && text.bytes().all(|digit| digit.is_ascii_digit());
+    text.parse().ok().filter(|_| is_number)
 }
 
 /// Returns a token in hexadecimal digits.
@@ -87,6 +94,8 @@ pub struct SapOffer {
     pub is_precise: bool,
     /// The end that opens the connection.
     pub opener: Opener,
+    /// The request itself forbids that its reply is changed on the way, `no-transform`.
+    pub forbids_change: bool,
 }
 
 impl SapOffer {
@@ -94,30 +103,29 @@ impl SapOffer {
     //= S0.40
     //= S0.41
     /// Reads the offer of a request; `None` if there is none, or one that cannot be taken: a list
-    /// that is none, a port that is missing, no number or below 1024, a header that comes twice.
+    /// that is none, a port that is missing, no number or below 1024, a header other than the list
+    /// that comes twice. Headers without a value have no meaning, as for servers that drop them.
     #[must_use]
     pub fn from_headers(headers: &HeaderMap) -> Option<Self> {
-        let is_precise = is_set(single(headers, &FORCE_PRECISE)?);
-        let types = match single(headers, &APPROX)? {
+        let is_precise = is_set(single(headers, &FORCE_PRECISE)?.as_deref());
+        let types = match list(headers, &APPROX)? {
             Some(text) => Some(text.parse::<TypeList>().ok()?),
             None if is_precise => None,
             None => return None,
         };
         let port = single(headers, &PORT)?;
         let client = match single(headers, &CLIENT_OPENS)? {
-            Some(text) => Opener::client(text)?,
+            Some(text) => Opener::client(&text)?,
             None => None,
         };
         let opener = match (client, port) {
             (Some(client), None) => client,
             (None, Some(port)) => {
-                let is_number = port.bytes().all(|digit| digit.is_ascii_digit());
-                let port = port.parse().ok().filter(|port| is_number && PORTS.contains(port));
-                Opener::Server(port?)
+                Opener::Server(number_of(&port).filter(|port| PORTS.contains(port))?)
             }
             _ => return None,
         };
-        Some(Self { types, is_precise, opener })
+        Some(Self { types, is_precise, opener, forbids_change: forbids_change(headers) })
     }
 
     /// Adds the headers of this offer to a request.
@@ -147,15 +155,30 @@ impl SapOffer {
     }
 }
 
-/// Returns the trimmed text of a header that may come once at most; outer `None`: it is wrong.
+/// Returns the text of a header that may come once at most; outer `None`: it is wrong. One with a
+/// comma is what a server or a proxy makes of two (RFC 9110, section 5.3).
 #[expect(clippy::option_option, reason = "absent and wrong are answered differently")]
-fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Option<&'a str>> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next(), values.next()) {
-        (None, _) => Some(None),
-        (Some(value), None) => value.to_str().ok().map(|text| Some(text.trim())),
-        (Some(_), Some(_)) => None,
-    }
+fn single(headers: &HeaderMap, name: &HeaderName) -> Option<Option<String>> {
+    let text = list(headers, name)?;
+    if text.as_ref().is_some_and(|text| text.contains(',')) { None } else { Some(text) }
+}
+
+/// Returns the text of a header that may come several times, which is one list then; outer `None`:
+/// it is no text.
+#[expect(clippy::option_option, reason = "absent and wrong are answered differently")]
+fn list(headers: &HeaderMap, name: &HeaderName) -> Option<Option<String>> {
+    let values = headers.get_all(name).iter();
+    let values: Option<Vec<&str>> = values.map(|value| value.to_str().ok()).collect();
+    let values = values?.into_iter().map(str::trim).filter(|text| !text.is_empty());
+    let text = values.collect::<Vec<_>>().join(", ");
+    Some(Some(text).filter(|text| !text.is_empty()))
+}
+
+/// Tells whether a message must arrive as it is (RFC 9110, section 7.7).
+pub(crate) fn forbids_change(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::CACHE_CONTROL).iter();
+    let mut directives = values.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    directives.any(|it| it.trim_ascii().eq_ignore_ascii_case(b"no-transform"))
 }
 
 /// Tells whether a header says yes: it is there, and is not a form of no.
@@ -198,7 +221,9 @@ mod tests {
     #[test]
     fn missing_and_bad_headers_make_no_offer() {
         let types = ("x-sap-approx", "image/jpeg");
-        for port in ["", "0", "80", "1023", "65536", "+5004", "5004x", "-1", "1e4", "5004,5005"] {
+        for port in
+            ["", "0", "80", "1023", "65536", "+5004", "5004x", "-1", "1e4", "5004,5005", "005004"]
+        {
             assert_eq!(offer(&[types, ("x-sap-port", port)]), None, "{port:?}");
         }
         let port = ("x-sap-port", "5004");
@@ -206,7 +231,8 @@ mod tests {
             assert_eq!(offer(&[("x-sap-approx", bad), port]), None, "{bad:?}");
         }
         let token = "00112233445566778899aabbccddeeff";
-        let numbers = ["0", "+7", "65536", "7 8"].map(|number| format!("{token} {number}"));
+        let numbers =
+            ["0", "+7", "65536", "7 8", "000007"].map(|number| format!("{token} {number}"));
         for bad in
             ["", "12", "12 7", "00 11 22", "perhaps"].into_iter().map(str::to_owned).chain(numbers)
         {
@@ -216,9 +242,35 @@ mod tests {
         assert_eq!(offer(&[types]), None);
         assert_eq!(offer(&[port]), None);
         assert_eq!(offer(&[types, port, port]), None);
-        assert_eq!(offer(&[types, types, port]), None);
         assert_eq!(offer(&[types, port, ("x-sap-client-opens", "1")]), None);
         assert_eq!(offer(&[port, ("x-sap-force-precise", "0")]), None);
+    }
+
+    /// Whoever passes a request on may join headers of one name, and drop those without a value.
+    #[test]
+    fn an_offer_is_the_same_whichever_way_its_headers_travel() {
+        let port = ("x-sap-port", "5004");
+        let lines = [("x-sap-approx", "image/jpeg"), ("x-sap-approx", "audio/*"), port];
+        let joined = offer(&[("x-sap-approx", "image/jpeg, audio/*"), port]);
+        assert!(joined.is_some());
+        assert_eq!(offer(&lines), joined);
+        let blank = ["x-sap-force-precise", "x-sap-client-opens", "x-sap-approx"];
+        let blank = blank.map(|name| (name, ""));
+        assert_eq!(offer(&[&lines[..], &blank].concat()), joined);
+        for twice in ["1, 1", "0, 0", "1,"] {
+            assert_eq!(offer(&[&lines[..], &[("x-sap-force-precise", twice)]].concat()), None);
+        }
+    }
+
+    #[test]
+    fn a_request_can_forbid_a_change() {
+        let lines = [("x-sap-approx", "*/*"), ("x-sap-port", "5004")];
+        for (value, forbids) in
+            [("max-age=0, No-Transform", true), ("no-transform", true), ("no-transforms", false)]
+        {
+            let found = offer(&[&lines[..], &[("cache-control", value)]].concat());
+            assert_eq!(found.expect("an offer").forbids_change, forbids, "{value}");
+        }
     }
 
     #[test]
@@ -228,7 +280,7 @@ mod tests {
         for opener in clients.into_iter().chain([Opener::Server(50_000)]) {
             for is_precise in [false, true] {
                 let types = "image/jpeg, audio/*".parse().ok();
-                let offer = SapOffer { types, is_precise, opener };
+                let offer = SapOffer { types, is_precise, opener, forbids_change: false };
                 let mut headers = HeaderMap::new();
                 offer.write(&mut headers);
                 assert_eq!(SapOffer::from_headers(&headers), Some(offer));

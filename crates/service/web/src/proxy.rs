@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, HeaderValue};
+use hyper::header::{CACHE_CONTROL, ETAG, HOST, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::http::uri::Scheme;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
@@ -17,7 +17,7 @@ use crate::assembly::{BodyDamage, DeliveredBody};
 use crate::fetch::{Fetched, FetchedBody, Fetcher, FetcherSettings};
 use crate::fetch_error::FetchError;
 use crate::forward;
-use crate::media_types::essence;
+use crate::media_types::{essence, media_type};
 use crate::offer;
 use crate::rules::DeliveryRules;
 use crate::server::{MessageBody, Reply, WayNote, WebService, empty, plain, whole};
@@ -57,14 +57,15 @@ impl Proxy {
         head.version = Version::HTTP_11;
         if head.method != Method::GET || !body.is_end_stream() {
             let request = Request::from_parts(head, forward::body(body));
-            return self.fetcher.pass_on(request).await.map(|it| forward::reply(it, &self.name));
+            return forward::reply(self.fetcher.pass_on(request).await?, &self.name).await;
         }
         let progress = Arc::new(AtomicU64::new(0));
         let fetched = self.fetcher.get(&head.uri, &head.headers, &progress).await?;
         let Fetched { head: reply, body, fallback } = fetched;
         match body {
             FetchedBody::Tcp(body) => {
-                let mut reply = forward::reply(Response::from_parts(reply, body), &self.name);
+                let reply = Response::from_parts(reply, body);
+                let mut reply = forward::reply(reply, &self.name).await?;
                 let note = fallback.map(|reason| WayNote(format!("tcp: {reason}")));
                 note.into_iter().for_each(|note| _ = reply.extensions_mut().insert(note));
                 Ok(reply)
@@ -72,8 +73,7 @@ impl Proxy {
             // Nothing of this proxy is precise over SAP.
             FetchedBody::Arriving(_) => self.over_tcp(head.uri, head.headers).await,
             FetchedBody::Sap(mut body) => {
-                let media_type = reply.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
-                let repair = self.rules.repair(&essence(media_type.unwrap_or_default()));
+                let repair = self.rules.repair(&essence(&media_type(&reply.headers)));
                 let heads = (&head.headers, &reply);
                 let repaired = self.fetcher.repair(repair, &head.uri, heads, &mut body).await;
                 match repaired {
@@ -100,7 +100,7 @@ impl Proxy {
         let mut request = Request::new(empty());
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
-        self.fetcher.pass_on(request).await.map(|it| forward::reply(it, &self.name))
+        forward::reply(self.fetcher.pass_on(request).await?, &self.name).await
     }
 
     /// Joins the client to the host that it names, and passes bytes on without a look at them.

@@ -12,8 +12,8 @@ use windfall_socket::{Message, MessageKind, Mode, Received, SapError, SapSocket}
 
 use crate::arriving::ArrivingBody;
 use crate::assembly::{Assembler, DeliveredBody};
-use crate::control::{CONTROL_STREAM, Control, End, TransferToken};
 use crate::quota::real_time;
+use windfall_bodies::{CONTROL_STREAM, Control, End, TransferToken};
 
 /// The time without a message after which a body is given up.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -4,8 +4,22 @@ use fluent_uri::UriRef;
 use hyper::header::LOCATION;
 use hyper::http::response::Parts;
 use hyper::{StatusCode, Uri};
+use percent_encoding::{AsciiSet, CONTROLS};
 
 use crate::fetch_error::{FetchError, check_authority};
+
+/// The characters that no address may hold (RFC 3986, section 2).
+const FOREIGN: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
 
 /// Returns the address that a reply names for what was asked for at `asked`, if it names one.
 pub(crate) fn redirection(asked: &Uri, head: &Parts) -> Result<Option<Uri>, FetchError> {
@@ -20,7 +34,7 @@ pub(crate) fn redirection(asked: &Uri, head: &Parts) -> Result<Option<Uri>, Fetc
     let Some(location) = head.headers.get(LOCATION).filter(|_| is_redirection) else {
         return Ok(None);
     };
-    let text = String::from_utf8_lossy(location.as_bytes()).into_owned();
+    let text = escaped(location.as_bytes());
     let wrong = |why| FetchError::Redirection(head.status, text.clone(), why);
     let to = resolved(asked, &text).ok_or_else(|| wrong("it is no address"))?;
     match to.scheme_str() {
@@ -30,6 +44,12 @@ pub(crate) fn redirection(asked: &Uri, head: &Parts) -> Result<Option<Uri>, Fetc
     }
     check_authority(&to)?;
     Ok(Some(to))
+}
+
+/// Writes bytes that no address may hold as escapes, as browsers do: servers send names of files as
+/// they are.
+fn escaped(location: &[u8]) -> String {
+    percent_encoding::percent_encode(location, FOREIGN).to_string()
 }
 
 /// Resolves a reference against the address where it was found (RFC 3986, section 5.2).
@@ -47,7 +67,8 @@ mod tests {
     use hyper::Response;
 
     fn to(status: StatusCode, location: &str) -> Result<Option<Uri>, FetchError> {
-        let reply = Response::builder().status(status).header(LOCATION, location).body(());
+        let value = hyper::header::HeaderValue::from_bytes(location.as_bytes()).expect("a value");
+        let reply = Response::builder().status(status).header(LOCATION, value).body(());
         let asked = "http://host:8080/a/b?c=d".parse().expect("an address");
         redirection(&asked, &reply.expect("a reply").into_parts().0)
     }
@@ -61,6 +82,7 @@ mod tests {
             ("?f", "http://host:8080/a/b?f"),
             ("//other/e", "http://other/e"),
             ("http://other:81/e#part", "http://other:81/e"),
+            ("a b/é.jpg?\"c%20d\"", "http://host:8080/a/a%20b/%C3%A9.jpg?%22c%20d%22"),
         ] {
             let found = to(StatusCode::FOUND, location).expect(location).expect(location);
             assert_eq!(found, expected.parse::<Uri>().expect("an address"), "{location}");
@@ -75,10 +97,12 @@ mod tests {
             ("https://host/e", "encrypted"),
             ("ftp://host/e", "none of http"),
             ("http://host:99999/e", "99999"),
-            ("a b", "no address"),
+            ("http://a b/", "no address"),
+            ("http://me:secret@host/", "names a user"),
+            ("ftp://me:secret@host/", "none of http"),
         ] {
             let error = to(StatusCode::FOUND, location).expect_err(location).to_string();
-            assert!(error.contains(part), "{location}: {error}");
+            assert!(error.contains(part) && !error.contains("secret"), "{location}: {error}");
         }
     }
 }

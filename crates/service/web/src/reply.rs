@@ -3,12 +3,12 @@
 use std::io;
 
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{HeaderValue, TRANSFER_ENCODING};
+use hyper::header::{CONTENT_LENGTH, HeaderValue, TRANSFER_ENCODING};
 use hyper::{HeaderMap, Request, Response, StatusCode};
 
-use crate::control::TransferToken;
 use crate::offer;
 use crate::server::{MessageBody, empty};
+use windfall_bodies::TransferToken;
 
 /// Returns a copy of a request that may be repeated: one that changes nothing and has no body
 /// (RFC 9110, section 9.2.2).
@@ -55,6 +55,23 @@ pub(crate) fn expected(reply: &Response<Incoming>) -> Result<(), String> {
             Err(format!("Transfer-Encoding {other}"))
         }
     }
+}
+
+/// Makes several equal lengths one, as a list or as headers (RFC 9110, section 8.6): whoever reads
+/// the reply next may take another one of them.
+///
+/// # Errors
+/// If they differ.
+pub(crate) fn one_length(headers: &mut HeaderMap) -> Result<(), String> {
+    let values = headers.get_all(CONTENT_LENGTH).iter();
+    let mut lengths = values.flat_map(|it| it.as_bytes().split(|byte| *byte == b','));
+    let Some(first) = lengths.next().map(<[u8]>::trim_ascii) else { return Ok(()) };
+    if lengths.any(|other| other.trim_ascii() != first) {
+        return Err("several lengths".to_owned());
+    }
+    let value = HeaderValue::from_bytes(first).map_err(|_| "a length that is none".to_owned())?;
+    headers.insert(CONTENT_LENGTH, value);
+    Ok(())
 }
 
 /// Reads the token and the length of the body that a reply announces over SAP, if it does.

@@ -21,6 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::log::{Access, AccessLog};
 use crate::places::{Place, Places};
+use crate::userinfo::without_user;
 
 /// The body of a reply or of a request that is passed on.
 pub(crate) type MessageBody = BoxBody<Bytes, io::Error>;
@@ -109,7 +110,8 @@ async fn connection<S: WebService>(
         let (service, work) = (Arc::clone(&service), place.work());
         async move {
             let is_head = request.method() == Method::HEAD;
-            let line = format!("{} {} {:?}", request.method(), request.uri(), request.version());
+            let target = without_user(&request.uri().to_string());
+            let line = format!("{} {target} {:?}", request.method(), request.version());
             let reply = match host_of(&request) {
                 _ if head_len(&request) > HEAD => {
                     plain(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the head is too long")
@@ -121,7 +123,7 @@ async fn connection<S: WebService>(
             Ok::<_, Infallible>(reply.map(|body| work.with(body).boxed()))
         }
     });
-    hyper::server::conn::http1::Builder::new()
+    let served = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head)
         .max_headers(HEADERS)
@@ -130,7 +132,23 @@ async fn connection<S: WebService>(
         .half_close(true)
         .serve_connection(TokioIo::new(stream), answer)
         .with_upgrades()
-        .await
+        .await;
+    if let Some(status) = served.as_ref().err().and_then(refused) {
+        let (status, length) = (status.as_u16(), Some(0));
+        log.write(&Access { from: from.ip(), request: "-", status, length, way: "tcp" });
+    }
+    served
+}
+
+/// Returns the status with which a head was answered that could not be read, so that there was no
+/// request.
+fn refused(error: &hyper::Error) -> Option<StatusCode> {
+    if error.is_parse_too_large() {
+        let is_address = error.to_string().contains("URI");
+        let of_fields = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+        return Some(if is_address { StatusCode::URI_TOO_LONG } else { of_fields });
+    }
+    error.is_parse().then_some(StatusCode::BAD_REQUEST)
 }
 
 /// Permits this process as many open descriptors as it may have: each connection has one, each file

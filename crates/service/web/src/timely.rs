@@ -18,11 +18,18 @@ pub(crate) struct Timely<B> {
     end: Pin<Box<Sleep>>,
     /// The next bytes are awaited, and the time runs.
     waits: bool,
+    /// The bytes that have come already.
+    first: Option<Frame<Bytes>>,
 }
 
 impl<B> Timely<B> {
     pub(crate) fn new(body: B, patience: Duration) -> Self {
-        Self { body, patience, end: Box::pin(sleep(patience)), waits: false }
+        Self { body, patience, end: Box::pin(sleep(patience)), waits: false, first: None }
+    }
+
+    /// A body whose first bytes have come.
+    pub(crate) fn begun(first: Frame<Bytes>, rest: B, patience: Duration) -> Self {
+        Self { first: Some(first), ..Self::new(rest, patience) }
     }
 }
 
@@ -38,6 +45,9 @@ where
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(first)));
+        }
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
             self.waits = false;
             return Poll::Ready(frame.map(|frame| frame.map_err(io::Error::other)));
@@ -55,11 +65,17 @@ where
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.first.is_none() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let rest = self.body.size_hint();
+        let first = self.first.as_ref().and_then(|frame| frame.data_ref());
+        let first = first.map_or(0, |bytes| bytes.len() as u64);
+        let mut whole = SizeHint::default();
+        whole.set_lower(rest.lower() + first);
+        rest.upper().into_iter().for_each(|upper| whole.set_upper(upper + first));
+        whole
     }
 }
 
@@ -83,6 +99,17 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert_eq!(began.elapsed().as_secs(), 30);
         drop(sender);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_come_already_is_a_part_of_the_body() {
+        let (mut sender, rest) = Channel::<Bytes, io::Error>::new(4);
+        sender.send_data(Bytes::from_static(b"rest")).await.expect("room");
+        drop(sender);
+        let first = Frame::data(Bytes::from_static(b"first, "));
+        let body = Timely::begun(first, rest, PATIENCE);
+        assert_eq!((body.is_end_stream(), body.size_hint().lower()), (false, 7));
+        assert_eq!(body.collect().await.expect("all").to_bytes(), "first, rest");
     }
 
     #[tokio::test(start_paused = true)]

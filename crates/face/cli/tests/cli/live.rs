@@ -28,6 +28,7 @@ mod json;
 mod lighttpd;
 mod line;
 mod namesakes;
+mod offers;
 mod office;
 mod outside;
 mod ports;

@@ -25,7 +25,7 @@ fn server(reply: &'static str) -> SocketAddr {
 }
 
 /// A server of this program, killed when dropped, and where it is.
-fn started(folder: &Folder, arguments: &[&str]) -> (Running, String) {
+pub(crate) fn started(folder: &Folder, arguments: &[&str]) -> (Running, String) {
     let (command, rest) = arguments.split_first().expect("a command");
     let own = [command, "--on", "127.0.0.1", "--port", "0", "-q"];
     let mut server = folder.windfall(&[&own, rest].concat());
@@ -37,7 +37,7 @@ fn started(folder: &Folder, arguments: &[&str]) -> (Running, String) {
     (server, format!("http://{at}"))
 }
 
-struct Running(Child);
+pub(crate) struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -56,6 +56,7 @@ fn get(folder: &Folder, arguments: &[&str]) -> (Option<i32>, String) {
 fn addresses_that_cannot_be_fetched_are_named_with_what_is_wrong() {
     let folder = Folder::new("get-addresses");
     for (address, part) in [
+        ("me:secret@localhost/a.jpg", "http://...@localhost/a.jpg"),
         ("https://localhost/a.jpg", "https is encrypted"),
         ("localhost:8080/a.jpg", "http://localhost:8080/a.jpg"),
         ("a.jpg", "http://a.jpg"),
@@ -132,8 +133,14 @@ fn a_file_stays_when_what_replaces_it_does_not_come_whole() {
 }
 
 #[test]
+fn a_fetch_that_is_interrupted_or_killed_leaves_nothing() {
+    for (signal, code) in [("TERM", Some(128 + 15)), ("KILL", None)] {
+        fetch_until(signal, code);
+    }
+}
+
 #[expect(clippy::disallowed_methods, reason = "it waits for another program")]
-fn a_fetch_that_is_interrupted_leaves_nothing() {
+fn fetch_until(signal: &str, code: Option<i32>) {
     let folder = Folder::new("get-interrupted");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let url = format!("http://{}/a", listener.local_addr().expect("it is bound"));
@@ -145,13 +152,21 @@ fn a_fetch_that_is_interrupted_leaves_nothing() {
     assert!(lines.count() > 0, "it asks");
     stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this").expect("it reads");
     let count = || std::fs::read_dir(folder.path()).expect("a folder").count();
-    while count() == 0 {
+    // The file has no name yet.
+    let files = format!("/proc/{}/fd", child.id());
+    let is_ours = |file: std::path::PathBuf| file.starts_with(folder.path());
+    let open = || {
+        let files = std::fs::read_dir(&files).into_iter().flatten().flatten();
+        files.filter_map(|file| std::fs::read_link(file.path()).ok()).any(is_ours)
+    };
+    while !open() {
         assert_eq!(child.try_wait().expect("it is ours"), None, "it has ended");
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    let kill = Command::new("sh").args(["-c", "kill -TERM $0", &child.id().to_string()]).status();
+    let kill =
+        Command::new("sh").args(["-c", "kill -$0 $1", signal, &child.id().to_string()]).status();
     assert!(kill.expect("it runs").success());
-    assert_eq!(child.wait().expect("it ends").code(), Some(128 + 15));
+    assert_eq!(child.wait().expect("it ends").code(), code, "{signal}");
     assert_eq!(count(), 0);
 }
 

@@ -24,7 +24,7 @@ fn message(number: u32, data: &[u8]) -> Received {
 }
 
 fn plan() -> Control {
-    Control::Plan(Plan { token: TOKEN, piece: 30, length: 100, exact: vec![0..10, 50..55] })
+    Control::Plan(BodyPlan { token: TOKEN, piece: 30, length: 100, exact: vec![0..10, 50..55] })
 }
 
 /// The bytes that are not exact, in pieces of 30.
@@ -101,7 +101,7 @@ fn what_does_not_belong_to_the_transfer_is_refused() {
 fn a_last_end_waits_for_no_piece_that_two_later_ones_have_passed() {
     let is_complete = |numbers: &[u32], is_last| {
         let mut assembler = Assembler::new(TOKEN, false);
-        let plan = Plan { token: TOKEN, piece: 10, length: 60, exact: Vec::new() };
+        let plan = BodyPlan { token: TOKEN, piece: 10, length: 60, exact: Vec::new() };
         assembler.control(Control::Plan(plan));
         numbers.iter().for_each(|&number| assembler.piece(message(number, &[1; 10])));
         assembler.control(Control::End(End { is_last }));
@@ -123,8 +123,12 @@ fn a_last_end_waits_for_no_piece_that_two_later_ones_have_passed() {
 #[test]
 fn a_precise_body_is_read_as_it_arrives() {
     let mut assembler = Assembler::new(TOKEN, true);
-    let whole =
-        Plan { token: TOKEN, piece: 30, length: 100, exact: core::iter::once(0..100).collect() };
+    let whole = BodyPlan {
+        token: TOKEN,
+        piece: 30,
+        length: 100,
+        exact: core::iter::once(0..100).collect(),
+    };
     assembler.control(Control::Plan(whole));
     let mut reader = assembler.take_begun().expect("it has begun");
     assert_eq!((reader.length(), assembler.take_begun().is_some()), (100, false));

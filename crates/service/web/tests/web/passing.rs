@@ -273,3 +273,62 @@ fn a_body_that_waits_for_leave_is_passed_on() {
         seen.join().expect("the server ends");
     }
 }
+
+/// A proxy and a gateway before this server, and what to ask of each for its file.
+fn both_before(origin: &Running) -> [(Running, String); 2] {
+    let gateway = Running::start(|_| Gateway::new(&origin.uri("/"), delivery()).expect("HTTP"));
+    [(proxy(Way::ClientOpens), origin.uri("/a").to_string()), (gateway, "/a".to_owned())]
+}
+
+#[test]
+fn a_reply_that_breaks_off_before_its_body_is_an_error_with_its_cause() {
+    for length in ["Transfer-Encoding: chunked", "Content-Length: 5"] {
+        let origin = answering(format!("HTTP/1.1 200 OK\r\n{length}\r\n\r\n").into_bytes());
+        for (before, path) in both_before(&origin) {
+            let reply = get(before.at, &path, &[]);
+            let said = String::from_utf8_lossy(&reply.body).into_owned();
+            assert!(reply.status() == 502 && said.contains("the body broke off: "), "{said}");
+        }
+    }
+    // One that has begun can only be cut.
+    let origin = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n";
+    let origin = answering(origin.as_bytes().to_vec());
+    for (before, path) in both_before(&origin) {
+        let reply = get(before.at, &path, &[]);
+        assert!(reply.status() == 200 && !reply.body.ends_with(b"0\r\n\r\n"), "{:?}", reply.body);
+    }
+}
+
+//= S0.42
+#[test]
+fn equal_lengths_are_one_and_others_are_none() {
+    for (length, is_one) in
+        [("5, 5", true), ("5\r\nContent-Length: 5", true), ("5, 6", false), ("5,", false)]
+    {
+        let reply = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\nthere");
+        let origin = answering(reply.into_bytes());
+        for (before, path) in both_before(&origin) {
+            let reply = get(before.at, &path, &[]);
+            assert_eq!(reply.status(), if is_one { 200 } else { 502 }, "{length}: {}", reply.head);
+            if is_one {
+                assert_eq!(
+                    (reply.header("content-length"), &reply.body[..]),
+                    (Some("5"), &b"there"[..])
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_body_of_two_types_is_not_damaged() {
+    let types = "Content-Type: image/jpeg\r\nContent-Type: text/html";
+    let reply = format!("HTTP/1.1 200 OK\r\n{types}\r\nContent-Length: 5\r\n\r\nthere");
+    let origin = answering(reply.into_bytes());
+    let gateway = Running::start(|_| Gateway::new(&origin.uri("/"), delivery()).expect("HTTP"));
+    for types in ["image/jpeg", "*/*", "text/html"] {
+        let offer = [&format!("X-SAP-Approx: {types}"), "X-SAP-Client-Opens: 1"];
+        let reply = get(gateway.at, "/a", &offer);
+        assert!(reply.body == b"there" && !reply.head.contains("x-sap"), "{}", reply.head);
+    }
+}

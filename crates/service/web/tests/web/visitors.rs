@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 
 use windfall_testkit::folder::Folder;
-use windfall_web::{AccessLog, Site};
+use windfall_web::{AccessLog, DeliveryRules, FetcherSettings, Proxy, Site, Way};
 
 use crate::support::{LONG, Running, delivery, get, noise, put, raw, site};
 
@@ -184,6 +184,45 @@ fn the_log_tells_the_bytes_that_were_sent() {
     assert!(head.ends_with("\"HEAD /a HTTP/1.1\" 200 0 \"tcp\""), "{head}");
     assert!(whole.ends_with("\"GET /a HTTP/1.1\" 200 5000 \"tcp\""), "{whole}");
     assert!(long.contains("b...[cut, 20014 bytes]\" 404 "), "{long}");
+}
+
+#[test]
+fn the_log_tells_what_was_no_request_and_no_password() {
+    let lines = Lines::default();
+    let options = windfall_socket::SapOptions::default();
+    let settings = FetcherSettings { options, types: None, is_precise: false, way: Way::Tcp };
+    let proxy = Running::logging(AccessLog::new(lines.clone()), |_| {
+        Proxy::new(settings, DeliveryRules::default())
+    });
+    let end = "HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    let long = format!("GET /a HTTP/1.1\r\nX: {}\r\nX: ", "x".repeat(1 << 17));
+    for (request, status, logged) in [
+        ("GET http://me:secret@127.0.0.1:1/a ", 400, "GET http://...@127.0.0.1:1/a HTTP/1.1"),
+        ("POST http://secret@127.0.0.1:1/a ", 400, "POST http://...@127.0.0.1:1/a HTTP/1.1"),
+        ("CONNECT me:secret@127.0.0.1:1 ", 502, "CONNECT ...@127.0.0.1:1 HTTP/1.1"),
+        ("GET http://me:secret@host:99999/a ", 400, "GET http://...@host:99999/a HTTP/1.1"),
+        ("GET /a HTTP/9.9", 400, "-"),
+        ("G(T /secret ", 400, "-"),
+        ("GET /a HTTP/1.1\r\nContent-Length: 5, 6\r\nX: ", 400, "-"),
+        (&long, 431, "-"),
+    ] {
+        let reply = raw(proxy.at, &format!("{request}{end}"));
+        let said = String::from_utf8_lossy(&reply.body).into_owned();
+        assert_eq!(reply.status(), status, "{request:.80}");
+        assert!(!said.contains("secret"), "{said}");
+        // The line of what was no request is written once its connection has ended.
+        let mut last = String::new();
+        for _ in 0..1_000 {
+            let bytes = core::mem::take(&mut *lines.0.lock().expect("whole"));
+            last = String::from_utf8(bytes).expect("text");
+            if !last.is_empty() {
+                break;
+            }
+            wait();
+        }
+        let end = format!("\"{logged}\" {status} {} \"tcp\"\n", reply.body.len());
+        assert!(last.ends_with(&end), "{last}");
+    }
 }
 
 /// The descriptors of this process.

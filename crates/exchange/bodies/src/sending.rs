@@ -10,8 +10,9 @@ use bytes::{Bytes, BytesMut};
 use windfall_media::exact_ranges;
 use windfall_socket::{Duration, Message, Mode, SapError, SapSocket};
 
-use crate::control::{
-    Control, EXACT_HEADER, End, Plan, TransferToken, control_stream, exact_header, ranges_of_plan,
+use crate::messages::{
+    BodyPlan, Control, EXACT_HEADER, End, TransferToken, control_stream, exact_header,
+    ranges_of_plan,
 };
 
 /// The longest approximate message. They are as long as the path's datagrams, so that a lost one
@@ -27,18 +28,41 @@ const FIRST_EXACT: usize = 16 << 10;
 const BATCH: usize = 256;
 
 /// The bytes of a body, or of a part of it.
-pub(crate) enum Content {
+#[derive(Debug)]
+pub enum Content {
+    /// Bytes in memory.
     Memory(Bytes),
     /// A file of this length, which is read as it is sent.
     File(Arc<File>, usize),
 }
 
 impl Content {
-    pub(crate) fn len(&self) -> usize {
+    /// The first bytes of a file, read now or as they are sent.
+    ///
+    /// # Errors
+    /// If it cannot be read, or has become shorter.
+    pub fn of_file(file: Arc<File>, length: usize, as_it_is_sent: bool) -> io::Result<Self> {
+        if as_it_is_sent {
+            return Ok(Self::File(file, length));
+        }
+        let mut bytes = vec![0; length];
+        file.read_exact_at(&mut bytes, 0)?;
+        Ok(Self::Memory(bytes.into()))
+    }
+
+    /// Returns the number of bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
         match self {
             Self::Memory(bytes) => bytes.len(),
             Self::File(_, length) => *length,
         }
+    }
+
+    /// Tells whether there is no byte.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Reads bytes from a position on; a file that has become shorter is an error.
@@ -52,15 +76,38 @@ impl Content {
 }
 
 /// A body on its way to a client.
-pub(crate) struct Parcel {
-    pub(crate) token: TransferToken,
+#[derive(Debug)]
+pub struct Parcel {
+    /// The name that the client knows it by.
+    pub token: TransferToken,
     /// In memory unless it is precise.
-    pub(crate) content: Content,
-    pub(crate) is_precise: bool,
+    pub content: Content,
+    /// All of it travels as precise messages.
+    pub is_precise: bool,
+}
+
+/// Sends the first bytes of a file as the transfer of this number and token; the socket stays open.
+/// A file that cannot be read is refused.
+///
+/// # Errors
+/// If the connection ends before all is sent.
+pub fn send_file(
+    socket: &SapSocket,
+    (transfer, token): (u16, TransferToken),
+    (file, length): (File, usize),
+    is_precise: bool,
+) -> Result<(), SapError> {
+    match Content::of_file(Arc::new(file), length, is_precise) {
+        Ok(content) => send(socket, transfer, &Parcel { token, content, is_precise }),
+        Err(_) => refuse(socket, transfer),
+    }
 }
 
 /// Sends a parcel as the transfer of this number; the socket stays open.
-pub(crate) fn send(socket: &SapSocket, transfer: u16, parcel: &Parcel) -> Result<(), SapError> {
+///
+/// # Errors
+/// If the connection ends before all is sent.
+pub fn send(socket: &SapSocket, transfer: u16, parcel: &Parcel) -> Result<(), SapError> {
     let longest = socket.max_message();
     let Parcel { token, content, is_precise } = parcel;
     let whole = 0..content.len() as u32;
@@ -76,7 +123,7 @@ pub(crate) fn send(socket: &SapSocket, transfer: u16, parcel: &Parcel) -> Result
         socket.settle_path(SETTLE);
     }
     let piece = socket.max_whole().clamp(1, PIECE) as u32;
-    let plan = Plan { token: *token, piece, length: whole.end, exact };
+    let plan = BodyPlan { token: *token, piece, length: whole.end, exact };
     send_control(socket, transfer, &Control::Plan(plan.clone()))?;
     let ranges: &[Range<u32>] = if *is_precise { &[] } else { &plan.exact };
     let gathered = Content::Memory(joined(&bytes, ranges));
@@ -98,7 +145,10 @@ pub(crate) fn send(socket: &SapSocket, transfer: u16, parcel: &Parcel) -> Result
 }
 
 /// Tells the client that there is nothing of a transfer, or nothing more.
-pub(crate) fn refuse(socket: &SapSocket, transfer: u16) -> Result<(), SapError> {
+///
+/// # Errors
+/// If the connection has ended.
+pub fn refuse(socket: &SapSocket, transfer: u16) -> Result<(), SapError> {
     send_control(socket, transfer, &Control::Unknown)
 }
 

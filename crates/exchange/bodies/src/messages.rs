@@ -8,40 +8,43 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 /// The stream of a client's control messages; approximate messages go on the stream of their
 /// transfer.
-pub(crate) const CONTROL_STREAM: u16 = 0;
+pub const CONTROL_STREAM: u16 = 0;
 /// The streams of a server's control messages: a transfer waits for lost ones of few others.
 const CONTROL_STREAMS: u16 = 32;
 /// The longest body that a transfer carries, in bytes.
-pub(crate) const LONGEST_BODY: u64 = 256 << 20;
+pub const LONGEST_BODY: u64 = 256 << 20;
 /// The longest approximate message that a plan may announce.
 const LONGEST_PIECE: u32 = 1 << 20;
 
 /// A random value that only the two ends of a request know.
-pub(crate) type TransferToken = [u8; 16];
+pub type TransferToken = [u8; 16];
 
 /// The description of a body: its exact ranges travel as control messages, the bytes between them,
 /// joined, as approximate messages of one length.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Plan {
-    pub(crate) token: TransferToken,
-    /// The length of each approximate message but the last.
-    pub(crate) piece: u32,
-    /// The length of the body.
-    pub(crate) length: u32,
+pub struct BodyPlan {
+    /// The name of the body.
+    pub token: TransferToken,
+    /// The length of each approximate message but the last, in bytes.
+    pub piece: u32,
+    /// The length of the body, in bytes.
+    pub length: u32,
     /// The exact ranges, in order and not touching.
-    pub(crate) exact: Vec<Range<u32>>,
+    pub exact: Vec<Range<u32>>,
 }
 
-impl Plan {
+impl BodyPlan {
     /// Returns the ranges between the exact ones.
-    pub(crate) fn gaps(&self) -> Vec<Range<u32>> {
+    #[must_use]
+    pub fn gaps(&self) -> Vec<Range<u32>> {
         let starts = core::iter::once(0).chain(self.exact.iter().map(|range| range.end));
         let ends = self.exact.iter().map(|range| range.start).chain([self.length]);
         starts.zip(ends).map(|(start, end)| start..end).filter(|range| !range.is_empty()).collect()
     }
 
     /// Returns the number of approximate messages.
-    pub(crate) fn pieces(&self) -> u32 {
+    #[must_use]
+    pub fn pieces(&self) -> u32 {
         let approximate: u32 = self.gaps().iter().map(|gap| gap.end - gap.start).sum();
         approximate.div_ceil(self.piece)
     }
@@ -49,13 +52,13 @@ impl Plan {
 
 /// A control message of one transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Control {
+pub enum Control {
     /// The client asks for the body of this token.
     Ask(TransferToken),
     /// The server has no body of this token.
     Unknown,
     /// The server describes the body.
-    Plan(Plan),
+    Plan(BodyPlan),
     /// The next bytes of the exact ranges.
     Exact(Bytes),
     /// Everything was sent, or is about to be.
@@ -64,10 +67,10 @@ pub(crate) enum Control {
 
 /// The end of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct End {
+pub struct End {
     /// All approximate messages of the transfer were sent before, so that those that have not
     /// arrived are lost, or behind only as far as the path changes the order.
-    pub(crate) is_last: bool,
+    pub is_last: bool,
 }
 
 const ASK: u8 = 1;
@@ -99,7 +102,9 @@ pub(crate) fn ranges_of_plan(len: usize) -> usize {
 }
 
 impl Control {
-    pub(crate) fn encode(&self, transfer: u16) -> Bytes {
+    /// Returns the bytes of a message of this transfer.
+    #[must_use]
+    pub fn encode(&self, transfer: u16) -> Bytes {
         let mut out = BytesMut::new();
         let kind = match self {
             Self::Ask(_) => ASK,
@@ -130,7 +135,8 @@ impl Control {
 
     /// Reads a message and its transfer; `None` if it is malformed. Bytes after the fields of a
     /// message other than a plan and exact bytes are ignored.
-    pub(crate) fn decode(mut bytes: Bytes) -> Option<(u16, Self)> {
+    #[must_use]
+    pub fn decode(mut bytes: Bytes) -> Option<(u16, Self)> {
         let kind = bytes.try_get_u8().ok()?;
         let transfer = bytes.try_get_u16().ok()?;
         let control = match kind {
@@ -152,7 +158,7 @@ fn token(bytes: &mut Bytes) -> Option<TransferToken> {
     Some(token)
 }
 
-fn plan(mut bytes: Bytes) -> Option<Plan> {
+fn plan(mut bytes: Bytes) -> Option<BodyPlan> {
     let token = token(&mut bytes)?;
     let (piece, length) = (bytes.try_get_u32().ok()?, bytes.try_get_u32().ok()?);
     let ranges = bytes.chunks_exact(PLAN_RANGE);
@@ -166,7 +172,12 @@ fn plan(mut bytes: Bytes) -> Option<Plan> {
         follows && range.start < range.end && range.end <= length
     });
     let is_sound = is_whole && in_order && (1..=LONGEST_PIECE).contains(&piece);
-    (is_sound && u64::from(length) <= LONGEST_BODY).then_some(Plan { token, piece, length, exact })
+    (is_sound && u64::from(length) <= LONGEST_BODY).then_some(BodyPlan {
+        token,
+        piece,
+        length,
+        exact,
+    })
 }
 
 #[cfg(test)]
@@ -178,8 +189,8 @@ mod tests {
         core::iter::once(range).collect()
     }
 
-    fn plan(exact: Vec<Range<u32>>) -> Plan {
-        Plan { token: [7; 16], piece: 10, length: 100, exact }
+    fn plan(exact: Vec<Range<u32>>) -> BodyPlan {
+        BodyPlan { token: [7; 16], piece: 10, length: 100, exact }
     }
 
     #[test]
@@ -209,7 +220,7 @@ mod tests {
             assert_eq!(Control::decode(bytes), None, "{exact:?}");
         }
         for piece in [0, LONGEST_PIECE + 1] {
-            let bytes = Control::Plan(Plan { piece, ..plan(Vec::new()) }).encode(1);
+            let bytes = Control::Plan(BodyPlan { piece, ..plan(Vec::new()) }).encode(1);
             assert_eq!(Control::decode(bytes), None);
         }
         assert_eq!(Control::decode(Bytes::from_static(&[9, 0, 1])), None);
