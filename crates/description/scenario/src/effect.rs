@@ -101,9 +101,11 @@ fn fault<T: Settings>(setting: &Setting<T>, object: &T, why: &str) -> Fault {
     Fault::at(span, format!("{} changes nothing here, since {why}, or remove it", setting.name))
 }
 
-/// Settings of the wire that change nothing without another one: the key, whether a direction has
-/// what it needs, and how that is written.
-const NEEDS: &[(&str, fn(&Direction) -> bool, &str)] = &[
+/// The key of a setting, whether a direction has what it needs, and how that is written.
+type Need = (&'static str, fn(&Direction) -> bool, &'static str);
+
+/// Settings of the wire that change nothing without another one.
+const NEEDS: &[Need] = &[
     ("jitter-table", |it| it.jitter.is_some(), "jitter = \"10ms\""),
     ("slots-table", has_gaps, "slots = \"distribution normal 20ms 5ms\""),
     ("reorder", Direction::has_delay, "delay = \"10ms\" or a jitter"),
@@ -121,19 +123,18 @@ fn has_gaps(direction: &Direction) -> bool {
 
 /// Tells whether packets are lost that can be marked; those in coded frames cannot.
 fn can_mark(direction: &Direction) -> bool {
-    let loses = direction.models().any(|setting| LOSSES.contains(&setting.name));
-    loses && direction.policy.is_none()
+    direction.policy.is_none() && direction.models().any(|it| LOSSES.contains(&it.name))
 }
 
-/// Refuses the first setting of the wire in `said` that needs what none of `whole` has; `place` is
+/// Refuses the first setting of the wire in `said` that needs what none of `whole` has; `at` is
 /// where that is said, if not where the setting stands. A switch that is off needs nothing.
-pub(crate) fn needs(said: &Direction, whole: &[Direction], place: Option<Range<usize>>) -> Checked {
+pub(crate) fn needs(said: &Direction, whole: &[Direction], at: Option<&Range<usize>>) -> Checked {
     let off = [("once", said.once.value()), ("loss-ecn", said.loss_ecn.value())];
     let on = NEEDS.iter().filter(|it| !off.contains(&(it.0, Some(false))));
     let idle = on.filter(|it| !whole.iter().any(it.1)).find_map(|&(key, _, needed)| {
         let setting = Direction::TABLE.iter().find(|it| it.name == key && it.is_set(said))?;
         let why = format!("{key} changes nothing here without {needed}: add it, or remove {key}");
-        Some(Fault::at(place.clone().or_else(|| (setting.field)(said).span())?, why))
+        Some(Fault::at(at.cloned().or_else(|| (setting.field)(said).span())?, why))
     });
     idle.map_or(Ok(()), Err)
 }
@@ -161,16 +162,13 @@ pub(crate) fn check_bucket(direction: &Direction, mtu: u16) -> Checked {
         );
         return Err(Fault::at(bucket.span(), message));
     }
-    match bucket.get_ref().peak {
-        Some(peak) if peak <= rate => {
-            let message = format!(
-                "a bucket with a peak rate of {peak} lets no burst pass at a rate of {rate}: give \
-                 it a higher one, or none"
-            );
-            Err(Fault::at(bucket.span(), message))
-        }
-        _ => Ok(()),
-    }
+    let peak = bucket.get_ref().peak.filter(|peak| *peak <= rate);
+    peak.map_or(Ok(()), |peak| {
+        let message = format!(
+            "a bucket with a peak of {peak} lets no burst pass at {rate}: give it more, or none"
+        );
+        Err(Fault::at(bucket.span(), message))
+    })
 }
 
 impl Direction {

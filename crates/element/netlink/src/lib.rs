@@ -223,7 +223,7 @@ impl Netlink {
         Ok(routes)
     }
 
-    /// The neighbours of the link that somebody has entered for good.
+    /// The neighbours of the link that were entered for good.
     ///
     /// # Errors
     /// If the kernel refuses, or there is no such thing.

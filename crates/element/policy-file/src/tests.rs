@@ -73,7 +73,7 @@ fn errors_name_line_and_key() {
         (
             "parity = 26",
             "parity = nan",
-            "p.toml:8: parity: invalid type: floating point `nan`: write a whole number",
+            "p.toml:8: parity: invalid type: floating point `NaN`: write a whole number",
         ),
         ("blocks = 3", "uncoded = true", "p.toml:8: state \"coded\", parity: an uncoded frame"),
         ("name = \"strong\"", "name = \"good\"", "p.toml:10: last \"strong\": there is no state"),

@@ -77,7 +77,7 @@ pub enum CameraEnd {
     Silence,
     /// The sender closed the connection.
     Closed,
-    /// A signal.
+    /// It was told to end by a signal.
     Signal,
 }
 

@@ -58,7 +58,7 @@ pub fn send(
     Ok(())
 }
 
-/// What a receiver listens to, and how long.
+/// The stream that a receiver listens to, and the time for which it does.
 #[derive(Clone, Copy, Debug)]
 pub struct CameraListening {
     /// The protocol of the stream.
@@ -71,12 +71,12 @@ pub struct CameraListening {
     pub wait: Duration,
 }
 
-/// What a receiver says before its report.
+/// The events that a receiver tells of before its report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CameraNews {
     /// It waits at this address.
     Waiting(SocketAddr),
-    /// The first datagram has come, of a stream of so many.
+    /// The first datagram has come, of a stream of this number.
     Begun(u32),
 }
 

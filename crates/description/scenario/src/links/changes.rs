@@ -97,7 +97,7 @@ fn check(
         let message = "over changes nothing here without a rate before: add it, or remove over";
         return Err(Fault::at(change.at.span(), message));
     }
-    crate::effect::needs(said, core::slice::from_ref(direction), Some(change.at.span()))
+    crate::effect::needs(said, core::slice::from_ref(direction), Some(&change.at.span()))
 }
 
 /// Returns a path on its way from one state to the next, of which all but rate and delay counts.

@@ -353,7 +353,7 @@ fn texts_are_read_and_written() {
         ("8/12,interleave:32", "2, 4, 8 or 16"),
         ("8/12,interleave:many", "2, 4, 8 or 16"),
         ("8/12,deep:4", "write packets/all"),
-        ("8/12,interleave:4:40ms", "2, 4, 8 or 16"),
+        ("8/12,interleave:4:40ms", "before the comma"),
         ("window:32:25%:40ms,interleave:4", "interleave a block"),
         ("", "write packets/all"),
         ("8", "write packets/all"),
@@ -370,6 +370,8 @@ fn texts_are_read_and_written() {
         ("window:32:0%:40ms", "0.1% to 100%"),
         ("window:32:many:40ms", "0.1% to 100%"),
         ("8/12:1s:1s", "write packets/all"),
+        ("8 / 12", "write packets/all"),
+        ("8/12x", "write packets/all"),
     ] {
         let error = text.parse::<RepairConfig>().expect_err(text).to_string();
         assert!(error.contains(fix) && error.contains(&format!("\"{text}\"")), "{error}");

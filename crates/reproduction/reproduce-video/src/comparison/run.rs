@@ -155,11 +155,11 @@ fn reported(printed: &[u8]) -> Option<Value> {
     lines.find(|line| line.starts_with(b"{")).and_then(|line| serde_json::from_slice(line).ok())
 }
 
-/// Whether nothing more is to be waited for in a run.
+/// The end of a run: nothing more is to be waited for.
 struct Over<'a> {
-    /// What the run prints: a line once everything is sent.
+    /// The output of the run: a line once everything is sent.
     sent: &'a Path,
-    /// What the receiver prints.
+    /// The output of the receiver.
     report: &'a Path,
     wait: Duration,
     /// When everything was sent.

@@ -5,7 +5,8 @@ use windfall_base::Duration;
 use crate::error::CameraError;
 use crate::plan::CameraHeader;
 
-/// How far a datagram may come before its picture: what clocks that follow a time server differ by.
+/// The time by which a datagram may come before its picture: clocks that follow a time server
+/// differ by less.
 const AHEAD: Duration = Duration::from_millis(100);
 /// The datagrams of one stream that show that its clock is wrong: fewer are a stranger's, or stale.
 const ENOUGH: u32 = 10;
@@ -13,7 +14,7 @@ const ENOUGH: u32 = 10;
 /// The datagrams of the latest stream whose clock is not that of the receiver.
 #[derive(Clone, Debug)]
 pub(super) struct ClockCheck {
-    /// How long after its picture the first datagram of a stream may come.
+    /// The longest time after its picture at which the first datagram of a stream may come.
     behind: Duration,
     refused: Option<(CameraHeader, u32, i128)>,
 }
@@ -26,7 +27,7 @@ impl ClockCheck {
     /// Tells whether the first datagram of a stream comes when it can come.
     ///
     /// # Errors
-    /// If so many of that stream do not that its clock must be wrong.
+    /// If ten of that stream do not: its clock must be wrong.
     pub(super) fn agree(&mut self, now: u64, header: &CameraHeader) -> Result<bool, CameraError> {
         let due = header.began.saturating_add(header.plan.due(header.number).as_nanos());
         let late = i128::from(now) - i128::from(due);
