@@ -236,7 +236,7 @@ fn switches_are_on_or_off_in_text_and_true_or_false_in_a_scenario() {
     let of_radios = check_switches::<wifi::Radio>() + check_switches::<wifi::StationRadio>();
     let others =
         check_switches::<Flow>() + check_switches::<App>() + check_switches::<RunSettings>();
-    assert_eq!(of_links + of_stations + of_radios + others, 19);
+    assert_eq!(of_links + of_stations + of_radios + others, 20);
     for setting in &crate::TCP_SETTINGS {
         let takes = |word| format!("{}={word}", setting.name).parse::<TcpSettings>().is_ok();
         assert!(!takes("true") && !takes("false") && !takes("yes"), "{}", setting.name);

@@ -86,7 +86,7 @@ fn names_of_a_run_that_was_killed_with_its_keeper_are_replaced() {
          ls names; until nsenter --net=names/b ip link show wf0 2>&1 | grep -q 'not exist'; do\n\
          sleep 0.01; done\n\
          windfall run -q --netns-dir names -- true 2>&1; ls names; echo others\n\
-         windfall up -q -d link.toml --netns-dir names 2>&1\n\
+         windfall up -q -d link.toml --netns-dir names --output log; cat log\n\
          ip netns exec b true; nsenter --net=names/b ip -o link show wf0 | grep -o wf0\n\
          windfall up -q link.toml --name second --netns-dir names 2>&1 || echo \"ended $?\"\n\
          windfall up -q link.toml --name third --netns-dir /run/netns 2>&1 || echo \"ended $?\"\n\
