@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use windfall_base::{ByteCount, MEMORY_VARIABLE, MemoryBudget};
@@ -35,10 +36,8 @@ pub(crate) fn read(path: &Path, budget: &mut MemoryBudget) -> io::Result<Vec<u8>
 /// It is read when the scenario is checked, when it runs and when it is recorded: a pipe would
 /// give nothing the second time, or wait for ever.
 pub(crate) fn read_named(path: &Path, budget: &MemoryBudget) -> io::Result<Vec<u8>> {
-    let found = path.metadata()?;
-    if !(found.is_file() || found.is_dir()) {
-        let message = "it is read more than once: give a plain file, not a pipe or a device";
-        return Err(io::Error::other(message));
+    if path.metadata()?.file_type().is_fifo() {
+        return Err(io::Error::other("it is read more than once: give a plain file, not a pipe"));
     }
     budget.clone().read(File::open(path)?, DATA_PART)
 }

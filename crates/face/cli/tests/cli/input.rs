@@ -69,3 +69,16 @@ fn endless_files_and_bombs_are_refused_in_bounded_memory() {
     let (code, said) = in_little_memory("128MB", &key);
     assert!(code == Some(2) && said.contains("longer than 4096 bytes"), "{said}");
 }
+
+#[test]
+fn a_pipe_in_place_of_a_file_that_is_read_more_than_once_is_refused() {
+    let folder = Folder::new("pipes");
+    let pipe = folder.file("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo is there").success());
+    for option in ["--rate-trace", "--error-trace"] {
+        let (code, said) = in_little_memory("128MB", &["run", option, &pipe, "--", "true"]);
+        let is_said = said.contains("it is read more than once: give a plain file, not a pipe");
+        assert!(code == Some(2) && is_said, "{said}");
+    }
+}

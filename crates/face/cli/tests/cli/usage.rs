@@ -23,10 +23,6 @@ fn complaint(arguments: &[&str]) -> (i32, String) {
 const WRONG: &[(&[&str], &str)] = &[
     (&["run", "--delay", "-5ms", "--", "true"], "\"-5ms\" is not a time: use a time of 0 or more"),
     (&["run", "--jitter", "99999999h", "--", "true"], "the longest time is 5124095h"),
-    (
-        &["run", "--rate-trace", "/dev/null", "--", "true"],
-        "it is read more than once: give a plain",
-    ),
     (&["run", "--loss", "-1%", "--", "true"], "\"-1%\" is not a probability"),
     (&["run", "--rate", "-1", "--", "true"], "\"-1\" is not a rate"),
     (

@@ -166,7 +166,7 @@ fn bodies_that_the_server_calls_for_take_no_socket_each() {
     let server = site(&folder);
     run(async {
         let client = fetcher("image/jpeg", true, Way::ServerCalls(0));
-        let (sockets, bodies) = (udp_sockets(), 300);
+        let (sockets, bodies) = (udp_sockets(), 1_000);
         for number in 0..bodies {
             let got = fetch(&client, &server.uri("/a.jpg")).await;
             assert!(got.over_sap, "{number}: {:?}", got.fallback);

@@ -174,16 +174,59 @@ fn undated(reply: &[u8]) -> Vec<u8> {
     lines.filter(|line| !line.starts_with(b"Date: ")).flatten().copied().collect()
 }
 
+/// The same configuration without the module.
+fn plain() -> String {
+    let lines = CONFIGURATION.lines().filter(|line| !line.contains("sap"));
+    lines.map(|it| format!("{it}\n")).collect()
+}
+
+/// A page that shows the SHA-256 of files as a browser gets them.
+const HASHES: &str = r#"<!doctype html><body><script>(async () => {
+  for (const name of ["a.jpg", "a.bin", "long.jpg"]) {
+    const bytes = await (await fetch("/" + name)).arrayBuffer();
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    const digits = [...hash].map(it => it.toString(16).padStart(2, "0")).join("");
+    document.body.append(`${digits}  site/${name}\n`);
+  }
+})();</script>"#;
+
+#[test]
+fn curl_wget_and_a_browser_get_the_same_bytes_with_and_without_the_module() {
+    require!("curl", "wget", "chromium");
+    let folder = folder("lighttpd-clients", built_module!());
+    std::fs::write(folder.path().join("site/hashes.html"), HASHES).expect("a file");
+    let run = |script: &str, server: &Lighttpd| {
+        let mut command = Command::new("sh");
+        command.args(["-ec", script, "sh", &format!("http://{}", server.at())]);
+        let output = command.current_dir(folder.path()).stdin(Stdio::null()).output();
+        let output = output.expect("a shell");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    for configuration in [CONFIGURATION, &plain()] {
+        let server = Lighttpd::start(&folder, configuration);
+        run(
+            "for f in a.jpg a.bin a.html long.jpg empty.jpg; do
+                 curl -sS -o curl $1/$f; cmp curl site/$f; wget -q -O wget $1/$f; cmp wget site/$f
+             done",
+            &server,
+        );
+        let shown = run(
+            "chromium --headless=new --no-sandbox --disable-gpu --user-data-dir=browser \
+             --virtual-time-budget=60000 --dump-dom $1/hashes.html",
+            &server,
+        );
+        for line in run("sha256sum site/a.jpg site/a.bin site/long.jpg", &server).lines() {
+            assert!(shown.contains(line), "{line} is not in {shown}");
+        }
+    }
+}
+
 #[test]
 fn lighttpd_with_the_module_answers_ordinary_requests_as_without() {
     let folder = folder("lighttpd-plain", built_module!());
     let with = Lighttpd::start(&folder, CONFIGURATION);
-    let plain: String = CONFIGURATION
-        .lines()
-        .filter(|line| !line.contains("sap"))
-        .map(|it| format!("{it}\n"))
-        .collect();
-    let without = Lighttpd::start(&folder, &plain);
+    let without = Lighttpd::start(&folder, &plain());
     let approx = "X-SAP-Approx: image/*\r\nX-SAP-Port: 5004\r\n";
     for (method, path, headers) in [
         ("GET", "/a.jpg", ""),
