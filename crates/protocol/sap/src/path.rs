@@ -12,6 +12,10 @@ const TRIALS: u8 = 3;
 /// The minimum interval between probes of one size.
 const BETWEEN: Duration = Duration::from_millis(100);
 
+/// The least time for which an answer to a probe is waited for. A probe takes the medium for longer
+/// than the short datagrams from which the round trip is known, and may stand behind the peer's.
+const ANSWER: Duration = Duration::from_millis(10);
+
 /// The path MTU and the search for it. Sizes are bytes of SAP datagrams.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathSize {
@@ -65,7 +69,7 @@ impl PathSize {
         match (self.due, self.trials) {
             (None, _) => Some(Instant::START),
             (Some(_), 0) => None,
-            (Some(_), _) => Some(self.asked + round_trip * 2),
+            (Some(_), _) => Some(self.asked + (round_trip * 2).max(ANSWER)),
         }
     }
 
@@ -167,7 +171,8 @@ mod tests {
         path.search(now);
         assert_eq!(path.settles_at(round), None);
         let size = path.try_now(now, Duration::ZERO).expect("a probe");
-        assert_eq!(path.settles_at(round), Some(now + round * 2));
+        assert_eq!(path.settles_at(round), Some(now + ANSWER));
+        assert_eq!(path.settles_at(round * 10), Some(now + round * 20));
         path.arrived(now, size);
         assert_eq!(path.settles_at(round), None, "the next size");
         path.try_now(now, Duration::ZERO).expect("a probe");
