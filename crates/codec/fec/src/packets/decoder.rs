@@ -30,6 +30,8 @@ pub(super) enum Packet {
 /// A repair that may still be of use.
 #[derive(Clone, Debug)]
 pub(super) struct Repair {
+    /// The packets that it was made of; unset once another repair was added to it.
+    cover: Option<Cover>,
     /// The repair, less the products of the packets that were right when this was last of use.
     sum: Vec<u8>,
     /// The packets that are not subtracted from the sum, in their order, and their coefficients.
@@ -112,8 +114,8 @@ impl PacketDecoder {
             self.repairs.pop_front();
         }
         let open = cover.numbers().map(|number| (number, cover.coefficient(number))).collect();
-        let sum = pad(repair.to_vec());
-        self.repairs.push_back(Repair { sum, open, is_damaged });
+        let (cover, sum) = (Some(cover), pad(repair.to_vec()));
+        self.repairs.push_back(Repair { cover, sum, open, is_damaged });
         true
     }
 
@@ -147,7 +149,8 @@ impl PacketDecoder {
         let equations: Vec<usize> =
             (0..self.repairs.len()).filter(|place| !self.repairs[*place].is_damaged).collect();
         let unknown = self.unknown(&equations, |packet| !matches!(packet, Packet::Good(_)));
-        if unknown.is_empty() || !self.are_enough(&equations, &unknown, 0) {
+        // Of a window even a few may determine one: no shorter look than elimination is exact.
+        if unknown.is_empty() || (equations.len() < unknown.len() && self.is_block(&equations)) {
             return;
         }
         let mut matrix = Matrix::new(self.coefficients(&equations, &unknown));
@@ -175,7 +178,7 @@ impl PacketDecoder {
             return;
         }
         let missing = self.unknown(&equations, |packet| matches!(packet, Packet::Missing));
-        if !self.are_enough(&equations, &missing, 1) {
+        if !self.may_confirm(&equations, &missing) {
             return;
         }
         let mut matrix = Matrix::new(self.coefficients(&equations, &missing));
@@ -285,34 +288,41 @@ impl PacketDecoder {
         }
     }
 
-    /// Tells whether among the unknown packets there are some in a row which as many equations
-    /// are about, and no others, `more` than the packets. Where there are none, no sum of equations
-    /// has fewer than two unknowns, but for a chance of coefficients that occurs once in some
-    /// hundred: elimination, whose work grows with the cube of their number, would bring nothing.
-    fn are_enough(&self, equations: &[usize], unknown: &[u32], more: usize) -> bool {
+    /// Returns `true` if all equations are of one block, so that they tell nothing of its packets
+    /// as long as they are fewer than those that are unknown.
+    fn is_block(&self, equations: &[usize]) -> bool {
+        let covers = equations.iter().map(|place| self.repairs[*place].cover);
+        let mut blocks = covers.map(|cover| cover.map(|it| (it.first, it.count)));
+        let first = blocks.next().flatten();
+        first.is_some() && blocks.all(|block| block == first)
+    }
+
+    /// Tells whether among the missing packets there are some in a row which more equations are
+    /// about, and no others, or an equation is about none. Where there are none, no sum of
+    /// equations is free of missing packets, but for a chance of coefficients that occurs once in
+    /// some hundred: elimination, whose work grows with the cube of their number, is not worth it
+    /// for packets of which a damaged copy is there.
+    fn may_confirm(&self, equations: &[usize], missing: &[u32]) -> bool {
         let at = |number: u32| number.wrapping_sub(self.first);
         let mut places = vec![usize::MAX; self.packets.len()];
-        for (place, number) in unknown.iter().enumerate() {
+        for (place, number) in missing.iter().enumerate() {
             if let Some(known) = places.get_mut(at(*number) as usize) {
                 *known = place;
             }
         }
-        // The first and the last unknown of each equation; an equation without any is about none.
+        // The first and the last missing packet of each equation.
         let mut spans: Vec<(usize, usize)> = Vec::with_capacity(equations.len());
         for place in equations {
             let open = &self.repairs[*place].open;
-            let unknowns = open.iter().map(|(number, _)| places.get(at(*number) as usize));
-            let mut unknowns = unknowns.flatten().filter(|place| **place != usize::MAX);
-            match unknowns.next() {
-                Some(first) => spans.push((*first, *unknowns.next_back().unwrap_or(first))),
-                None if more > 0 => return true,
-                None => {}
-            }
+            let about = open.iter().map(|(number, _)| places.get(at(*number) as usize));
+            let mut about = about.flatten().filter(|place| **place != usize::MAX);
+            let Some(first) = about.next() else { return true };
+            spans.push((*first, *about.next_back().unwrap_or(first)));
         }
         spans.sort_unstable_by_key(|(_, last)| *last);
         spans.iter().any(|(begin, _)| {
             let within = spans.iter().filter(|(first, _)| first >= begin);
-            (1..).zip(within).any(|(count, (_, end))| *end + 1 + more <= begin + count)
+            (1..).zip(within).any(|(count, (_, end))| *end + 2 <= begin + count)
         })
     }
 
@@ -449,7 +459,7 @@ impl Repair {
             place.1 ^= super::field().mul(factor, *its);
         }
         self.open = open.into_values().filter(|(_, factor)| *factor != 0).collect();
-        self.is_damaged |= other.is_damaged;
+        (self.cover, self.is_damaged) = (None, self.is_damaged | other.is_damaged);
     }
 }
 
