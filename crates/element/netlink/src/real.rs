@@ -173,9 +173,11 @@ impl RealInterface {
 
     fn put_parameters(&self) -> io::Result<()> {
         let mut done = Ok(());
-        for (path, value) in &self.parameters {
-            let is_so = fs::read_to_string(path).is_ok_and(|now| now == *value);
-            if let Err(error) = if is_so { Ok(()) } else { fs::write(path, value) } {
+        let is_other = |(path, value): &&(PathBuf, String)| {
+            fs::read_to_string(path).map_or(true, |now| now != *value)
+        };
+        for (path, value) in self.parameters.iter().filter(is_other) {
+            if let Err(error) = fs::write(path, value) {
                 done = Err(io::Error::new(error.kind(), format!("{}: {error}", path.display())));
             }
         }

@@ -63,11 +63,11 @@ pub fn parse_policy(file: &str, bytes: &[u8]) -> Result<PolicyTable, PolicyFileE
         let span = error.span().unwrap_or_default();
         let message = match message.strip_suffix("expected u8") {
             None => message,
-            Some(found) => format!(
-                "{}{}write a whole number from 0 to 255",
-                key_before(content, span.start),
-                found.trim_end().trim_end_matches(',').to_owned() + ": "
-            ),
+            Some(found) => {
+                let found = found.trim_end().trim_end_matches(',');
+                let key = key_before(content, span.start);
+                format!("{key}{found}: write a whole number from 0 to 255")
+            }
         };
         Fault::at(span, message)
     });

@@ -118,9 +118,7 @@ impl LinkOptions {
         file.iter().for_each(|path| used.read("the scenario", path));
         self.changes_file.iter().for_each(|path| used.read("--changes", path));
         let mut scenario = loaded.placed()?;
-        let links = scenario.links.iter_mut().flat_map(Link::directions_mut);
-        let changes = scenario.changes.iter_mut().flat_map(Change::directions_mut);
-        for direction in links.chain(changes) {
+        for direction in directions_mut(&mut scenario) {
             for setting in Direction::TABLE {
                 let name = setting.text(direction).filter(|text| setting.names_file(text));
                 name.iter().for_each(|path| used.read(setting.name, Path::new(path)));
@@ -187,9 +185,7 @@ impl Loaded {
     fn placed_as_said(&self) -> Result<Scenario> {
         let mut scenario = self.scenario.clone();
         let directory = self.directory();
-        let links = scenario.links.iter_mut().flat_map(Link::directions_mut);
-        let changes = scenario.changes.iter_mut().flat_map(Change::directions_mut);
-        for direction in links.chain(changes) {
+        for direction in directions_mut(&mut scenario) {
             place_files(direction, &directory)?;
         }
         let stations = scenario.stations.iter_mut().map(|station| &mut station.energy);
@@ -202,9 +198,7 @@ impl Loaded {
     /// The longest delay of a link, changes included.
     pub(crate) fn delay(&self) -> Duration {
         let mut scenario = self.scenario.clone();
-        let links = scenario.links.iter_mut().flat_map(Link::directions_mut);
-        let changes = scenario.changes.iter_mut().flat_map(Change::directions_mut);
-        let delays = links.chain(changes).filter_map(|direction| direction.delay.value());
+        let delays = directions_mut(&mut scenario).filter_map(|direction| direction.delay.value());
         delays.max().unwrap_or(Duration::ZERO)
     }
 
@@ -265,6 +259,12 @@ pub(crate) fn with_and_without_traffic(path: &Path) -> Result<[Topology; 2]> {
     let mut idle = sending.scenario.clone();
     idle.apps.clear();
     Ok([sending.varied(&idle).topology()?, sending.topology()?])
+}
+
+/// All that a scenario says of directions: its links, and its changes.
+fn directions_mut(scenario: &mut Scenario) -> impl Iterator<Item = &mut Direction> {
+    let links = scenario.links.iter_mut().flat_map(Link::directions_mut);
+    links.chain(scenario.changes.iter_mut().flat_map(Change::directions_mut))
 }
 
 /// Makes the names of files absolute that count from `directory`.

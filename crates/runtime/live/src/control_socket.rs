@@ -245,8 +245,7 @@ pub fn distrusted() -> Option<PathBuf> {
 #[must_use]
 pub fn find() -> Vec<RunSocket> {
     let mut runs = Vec::new();
-    let folder = folder(false);
-    let entries = folder.as_ref().and_then(|folder| fs::read_dir(folder).ok());
+    let entries = folder(false).and_then(|folder| fs::read_dir(folder).ok());
     for entry in entries.into_iter().flatten().flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
         match UnixAddr::new(&entry.path()).and_then(|address| connect(&address)) {
@@ -254,7 +253,7 @@ pub fn find() -> Vec<RunSocket> {
                 let address = entry.path().display().to_string();
                 runs.extend(RunSocket::new(&name, address, socket));
             }
-            Err(Errno::ECONNREFUSED) => remove_left_behind(folder.as_deref(), &entry.path()),
+            Err(Errno::ECONNREFUSED) => remove_left_behind(&entry.path()),
             _ => {}
         }
     }
@@ -282,8 +281,8 @@ pub fn find() -> Vec<RunSocket> {
 ///
 /// One that was just bound and does not listen yet refuses clients, too, and a new one may have
 /// taken the place of a dead one since. So nothing is removed while a run opens its own.
-fn remove_left_behind(folder: Option<&Path>, path: &Path) {
-    let lock = folder.and_then(|folder| fs::File::open(folder).ok());
+fn remove_left_behind(path: &Path) {
+    let lock = path.parent().and_then(|folder| fs::File::open(folder).ok());
     let lock = lock.and_then(|it| Flock::lock(it, FlockArg::LockExclusiveNonblock).ok());
     let is_dead = || {
         let connected = UnixAddr::new(path).and_then(|address| connect(&address));

@@ -148,9 +148,12 @@ impl CameraArrivals {
     #[must_use]
     pub fn ended(&self, now: u64) -> Option<CameraEnd> {
         let stream = self.stream()?;
-        let wait = if now >= stream.end() { self.wait } else { self.wait.max(LONGEST_SILENCE) };
-        let since =
-            if now >= stream.end() { stream.latest.max(stream.end()) } else { stream.latest };
+        let end = stream.end();
+        let (since, wait) = if now >= end {
+            (stream.latest.max(end), self.wait)
+        } else {
+            (stream.latest, self.wait.max(LONGEST_SILENCE))
+        };
         if stream.whole == stream.plan.stream.count {
             return Some(CameraEnd::Complete);
         }

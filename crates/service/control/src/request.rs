@@ -108,12 +108,15 @@ fn say(change: &mut Change, uplink: Option<bool>, name: &str, value: &Value) -> 
     })
 }
 
+/// The members of a change that are about all of it.
+const OF_WHOLE: [&str; 2] = ["over", "link"];
+
 /// Says that a change has no such setting.
 fn unknown(name: &str) -> String {
-    if ["over", "link"].contains(&name) {
+    if OF_WHOLE.contains(&name) {
         return format!("{name} is of the whole change: write it beside uplink and downlink");
     }
-    let names: Vec<&str> = Change::names().chain(["over", "link"]).collect();
+    let names: Vec<&str> = Change::names().chain(OF_WHOLE).collect();
     let fix = nearest(name, names.iter().copied()).map_or_else(
         || format!("use one of {}", names.join(", ")),
         |it| format!("did you mean {it}?"),

@@ -19,8 +19,9 @@ use crate::links::{NO_ANSWER, reason_of};
 use crate::offer::{self, Opener, SapOffer};
 use crate::quota::{CallQuota, real_time};
 use crate::server::{Reply, WayNote, empty};
-use windfall_bodies::{CONTROL_STREAM, Control, LONGEST_BODY, TransferToken};
-use windfall_bodies::{Content, Parcel, refuse, send};
+use windfall_bodies::{
+    CONTROL_STREAM, Content, Control, LONGEST_BODY, Parcel, TransferToken, refuse, send,
+};
 
 /// The memory for all bodies on their way, in KiB.
 const MEMORY: usize = 512 << 10;

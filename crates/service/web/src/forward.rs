@@ -92,14 +92,14 @@ pub(crate) fn last_stop(method: &Method, headers: &mut HeaderMap) -> Option<Repl
 /// # Errors
 /// If it breaks off before them: the reply can still say so then, in place of a connection that
 /// ends without a word.
-async fn begun(mut body: Incoming) -> Result<MessageBody, FetchError> {
-    if body.is_end_stream() {
+async fn begun(mut rest: Incoming) -> Result<MessageBody, FetchError> {
+    if rest.is_end_stream() {
         return Ok(empty());
     }
-    match tokio::time::timeout(BEGIN, body.frame()).await {
-        Err(_) => Ok(Timely::new(body, SILENCE).boxed()),
+    match tokio::time::timeout(BEGIN, rest.frame()).await {
+        Err(_) => Ok(body(rest)),
         Ok(None) => Ok(empty()),
-        Ok(Some(Ok(first))) => Ok(Timely::begun(first, body, SILENCE).boxed()),
+        Ok(Some(Ok(first))) => Ok(Timely::begun(first, rest, SILENCE).boxed()),
         Ok(Some(Err(error))) => Err(FetchError::Body(with_causes(&error).into())),
     }
 }

@@ -55,12 +55,10 @@ fn create(path: &Path) -> io::Result<File> {
 /// Removes a name in a folder if it was left by a run whose processes are all gone; tells whether.
 fn remove_dead(folder: &Path, name: &str) -> bool {
     let path = folder.join(name);
-    let is_mounted = match (fs::symlink_metadata(&path), fs::symlink_metadata(folder)) {
-        (Ok(file), Ok(folder)) => file.dev() != folder.dev(),
-        _ => return false,
-    };
-    let is_file = fs::symlink_metadata(&path).is_ok_and(|it| it.is_file());
-    let below = match (is_mounted, is_file) {
+    let found = [path.as_path(), folder].map(fs::symlink_metadata);
+    let [Ok(found), Ok(around)] = found else { return false };
+    let is_mounted = found.dev() != around.dev();
+    let below = match (is_mounted, found.is_file()) {
         (true, _) => beneath(folder, name),
         (false, true) => File::open(&path),
         _ => return false,

@@ -89,15 +89,19 @@ fn another_stream_is_foreign() {
     assert_eq!((report.arrived, report.foreign), (1, 2));
 }
 
+/// The first datagram of a stream that takes weeks.
+fn endless() -> CameraHeader {
+    let mut plan = header(0).plan;
+    (plan.interval, plan.stream.count) = (Duration::from_secs(10), 1_000_000);
+    CameraHeader { plan, began: BEGAN, number: 0 }
+}
+
 #[test]
 fn one_datagram_of_a_stranger_neither_ends_a_stream_nor_keeps_the_receiver() {
     let mut arrivals = CameraArrivals::new(DEADLINE, WAIT);
     // A stream of weeks, and one of ten minutes ago.
-    let mut plan = header(0).plan;
-    (plan.interval, plan.stream.count) = (Duration::from_secs(10), 1_000_000);
-    let endless = CameraHeader { plan, began: BEGAN, number: 0 };
     let stale = CameraHeader { began: BEGAN - 600_000_000_000, ..header(0) };
-    for stranger in [endless, stale] {
+    for stranger in [endless(), stale] {
         arrivals.take(BEGAN, &stranger.datagram()).expect("a stranger's");
     }
     for number in 0..49 {
@@ -126,10 +130,7 @@ fn a_stream_that_comes_late_is_waited_for_as_long_as_it_comes() {
 #[test]
 fn a_stream_that_falls_silent_before_its_end_is_given_up() {
     let mut arrivals = CameraArrivals::new(DEADLINE, WAIT);
-    let mut plan = header(0).plan;
-    (plan.interval, plan.stream.count) = (Duration::from_secs(10), 1_000_000);
-    let endless = CameraHeader { plan, began: BEGAN, number: 0 };
-    arrivals.take(BEGAN, &endless.datagram()).expect("clocks that agree");
+    arrivals.take(BEGAN, &endless().datagram()).expect("clocks that agree");
     assert_eq!(arrivals.ended(BEGAN + 59_999_999_999), None);
     assert_eq!(arrivals.ended(BEGAN + 60_000_000_000), Some(CameraEnd::Silence));
 }
