@@ -110,11 +110,6 @@ fn standard(times: &[Times]) -> [Claim; 2] {
         ratio(times, [TCP, STANDARD], TABLE.len()),
         Band::above(1.0, "less"),
     );
-    let level = level.recorded(Verdict::InPart).because(
-        "approximate SAP took 4 % longer at 10 m in the run on record, which is older than the \
-         wait for the answer to the probe of the path; since then 14 transfers by each way took \
-         0.83 to 0.86 of TCP's time from 2 to 10 m",
-    );
     [level, ahead]
 }
 
