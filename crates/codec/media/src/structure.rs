@@ -6,19 +6,23 @@
 
 use core::ops::Range;
 
+mod bmp;
 mod jpeg;
 mod mp4;
 mod npy;
 mod ogg;
+mod pnm;
 mod wav;
 
 /// A kind of file whose structure is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileKind {
+    Bmp,
     Jpeg,
     Mp4,
     Npy,
     Ogg,
+    Pnm,
     Wav,
 }
 
@@ -31,6 +35,8 @@ fn kind(bytes: &[u8]) -> Option<FileKind> {
         () if at(4, b"ftyp") => Some(FileKind::Mp4),
         () if at(0, b"\x93NUMPY") => Some(FileKind::Npy),
         () if at(0, b"OggS") => Some(FileKind::Ogg),
+        () if bmp::is_bmp(bytes) => Some(FileKind::Bmp),
+        () if pnm::is_pnm(bytes) => Some(FileKind::Pnm),
         () if at(0, b"RIFF") && at(8, b"WAVE") => Some(FileKind::Wav),
         () => None,
     }
@@ -42,14 +48,17 @@ fn kind(bytes: &[u8]) -> Option<FileKind> {
 ///
 /// They are the headers and tables of a JPEG and its markers, the headers of a WAV file, the
 /// headers of the pages of an Ogg file and the pages that describe its streams, the boxes of an
-/// MP4 file except its samples, and the header of a NumPy array.
+/// MP4 file except its samples, what stands before the pixels of BMP, PPM and PGM pictures, and
+/// the header of a NumPy array.
 #[must_use]
 pub fn exact_ranges(bytes: &[u8], most: usize) -> Vec<Range<usize>> {
     let found = match kind(bytes) {
+        Some(FileKind::Bmp) => bmp::exact(bytes),
         Some(FileKind::Jpeg) => jpeg::exact(bytes, most),
         Some(FileKind::Mp4) => mp4::exact(bytes),
         Some(FileKind::Npy) => npy::exact(bytes),
         Some(FileKind::Ogg) => ogg::exact(bytes),
+        Some(FileKind::Pnm) => pnm::exact(bytes),
         Some(FileKind::Wav) => wav::exact(bytes),
         None => Vec::new(),
     };

@@ -63,6 +63,12 @@ impl CliError {
         Self { status: Some(CANNOT_RUN), ..Self::new(message) }
     }
 
+    /// The same error, of this file or address.
+    #[must_use]
+    pub(crate) fn of(self, what: &impl core::fmt::Display) -> Self {
+        Self { message: format!("{what}: {}", self.message), ..self }
+    }
+
     /// The same error as one of usage: of arguments, or of files that they name.
     #[must_use]
     pub(crate) fn into_usage(self) -> Self {

@@ -113,7 +113,7 @@ fn deliver(listener: &TcpListener, sap: &SapTransport) -> Result<Arc<BodyDeliver
     Ok(BodyDelivery::start(settings)?)
 }
 
-/// Says where a server listens, and answers requests until the process ends.
+/// Says where a server listens, and answers requests until a signal tells it to end.
 async fn run_server<S: WebService>(
     listener: TcpListener,
     what: &str,
@@ -121,9 +121,11 @@ async fn run_server<S: WebService>(
     log: Arc<AccessLog>,
 ) -> Result {
     let at = listener.local_addr()?;
+    let mut signals = Signals::take_over()?;
     let _ = writeln!(std::io::stderr(), "windfall: {what} on http://{at}/");
     let limits = ServerLimits::default();
-    match windfall_web::serve(listener, Arc::new(service), limits, log).await {}
-    #[expect(unreachable_code, reason = "the server never ends")]
-    Ok(Completion::Success)
+    tokio::select! {
+        never = windfall_web::serve(listener, Arc::new(service), limits, log) => match never {},
+        _ = signals.next() => Ok(Completion::Success),
+    }
 }

@@ -64,8 +64,11 @@ fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     (!values.is_empty()).then(|| values.join(","))
 }
 
+/// Returns the date of a header; several have no meaning (RFC 9110, sections 13.1.3 and 13.1.4).
 fn date(headers: &HeaderMap, name: &HeaderName) -> Option<SystemTime> {
-    httpdate::parse_http_date(headers.get(name)?.to_str().ok()?).ok()
+    let mut values = headers.get_all(name).iter();
+    let only = values.next().filter(|_| values.next().is_none())?;
+    httpdate::parse_http_date(only.to_str().ok()?).ok()
 }
 
 /// Tells whether a list of entity tags holds `tag`; weak tags count unless `strong`.
@@ -129,6 +132,11 @@ mod tests {
         let before = "Sun, 06 Nov 1994 08:49:36 GMT";
         assert_eq!(answer(&[(IF_MODIFIED_SINCE, before)]), Selection::Whole);
         assert_eq!(answer(&[(IF_MODIFIED_SINCE, "yesterday")]), Selection::Whole);
+        for twice in [IF_MODIFIED_SINCE, IF_UNMODIFIED_SINCE] {
+            let twice = [(twice.clone(), TIME), (twice, before)];
+            assert_eq!(answer(&twice), Selection::Whole);
+            assert_eq!(answer(&[twice[1].clone(), twice[0].clone()]), Selection::Whole);
+        }
         // A tag that does not match decides, whatever the date says.
         let both = [(IF_NONE_MATCH, "\"b\""), (IF_MODIFIED_SINCE, TIME)];
         assert_eq!(answer(&both), Selection::Whole);

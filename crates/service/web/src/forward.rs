@@ -111,6 +111,11 @@ async fn begun(mut rest: Incoming) -> Result<MessageBody, FetchError> {
 pub(crate) async fn reply(reply: Response<Incoming>, name: &str) -> Result<Reply, FetchError> {
     let (head, body) = reply.into_parts();
     let mut reply = Response::from_parts(head, begun(body).await?);
+    // It has no content (RFC 9110, section 15.3.6), whatever its sender thinks.
+    if reply.status() == StatusCode::RESET_CONTENT {
+        *reply.body_mut() = empty();
+        reply.headers_mut().insert(CONTENT_LENGTH, 0.into());
+    }
     // The encoding decides where there are both (RFC 9112 section 6.3), and is no business of the
     // next connection.
     if reply.headers().contains_key(TRANSFER_ENCODING) {

@@ -74,7 +74,8 @@ impl Site {
     fn find(&self, path: &Path, has_slash: bool) -> io::Result<Found> {
         let file = match self.open(path) {
             Ok(file) => file,
-            Err(Errno::ACCESS | Errno::PERM | Errno::XDEV | Errno::LOOP) => {
+            // A socket cannot be opened at all (ENXIO).
+            Err(Errno::ACCESS | Errno::PERM | Errno::XDEV | Errno::LOOP | Errno::NXIO) => {
                 return Ok(Found::Refused(StatusCode::FORBIDDEN));
             }
             Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::INVAL) => {

@@ -81,6 +81,34 @@ fn the_header_of_an_array_is_exact() {
 }
 
 #[test]
+fn what_stands_before_the_pixels_of_a_bitmap_is_exact() {
+    let mut bytes = b"BM\0\0\0\0\0\0\0\0\x3e\0\0\0\x28\0\0\0".to_vec();
+    bytes.resize(400, 0xff);
+    assert_eq!(exact_ranges(&bytes, 9), only(0..62));
+    bytes[10] = 20;
+    assert_eq!(exact_ranges(&bytes, 9), only(0..54), "pixels within the headers");
+    bytes[14] = 41;
+    assert_eq!(exact_ranges(&bytes, 9), [], "a text that begins with BM");
+}
+
+#[test]
+fn the_header_of_a_pixmap_is_exact() {
+    for (head, is_one) in [
+        ("P6 3 2 255\n", true),
+        ("P5\n# 1 2\n3\n#\n 2\t65535 ", true),
+        ("P6 3 2 255", false),
+        ("P6 3 2\n", false),
+        ("P63 2 255\n", false),
+        ("P3 3 2 255\n", false),
+        ("P6 3 -2 255\n", false),
+    ] {
+        let bytes = [head.as_bytes(), &[0xff; 64]].concat();
+        let exact = if is_one { only(0..head.len()).to_vec() } else { Vec::new() };
+        assert_eq!(exact_ranges(&bytes, 9), exact, "{head:?}");
+    }
+}
+
+#[test]
 fn the_boxes_of_a_film_are_exact_but_for_its_samples() {
     let mut bytes = b"\0\0\0\x0cftypisom\0\0\0\x0amoovab\0\0\0\x28mdat".to_vec();
     let samples = bytes.len()..bytes.len() + 32;
@@ -135,6 +163,11 @@ fn too_many_ranges_are_joined_where_they_are_closest() {
 #[test]
 fn no_bytes_make_the_structure_panic() {
     cut_everywhere(&[b"RIFF\0\0\0\0WAVEdata\xff\xff\xff\xff", b"OggS", b"\x93NUMPY"]);
+    cut_everywhere(&[
+        b"BM\0\0\0\0\0\0\0\0\xff\xff\xff\xff\x28\0\0\0",
+        b"P6 # a\n1 1 255\n",
+        b"P5#",
+    ]);
     let film = [b"\0\0\0\x01ftyp".as_slice(), &[0xff; 8]].concat();
     cut_everywhere(&[&film, &[0xff, 0xd8, 0xff], &[0xff, 0xd8, 0xff, 0xda, 0xff, 0xff]]);
 }
@@ -158,6 +191,7 @@ proptest! {
     fn any_bytes_have_a_structure(
         magic in prop::sample::select(vec![
             &b"\xff\xd8\xff"[..], b"\0\0\0\x10ftyp", b"\x93NUMPY\x02\0", b"OggS", b"RIFFxxxxWAVE",
+            b"P6 ", b"BM\0\0\0\0\0\0\0\0\xff\xff\xff\xff\x28\0\0\0",
         ]),
         rest in prop::collection::vec(any::<u8>(), 0..200),
         cut in 0..200_usize,

@@ -231,7 +231,7 @@ async fn fetch(
 ) -> Result<FetchedFile> {
     let began = Instant::now();
     let (headers, counter) = (HeaderMap::new(), Arc::new(AtomicU64::new(0)));
-    let named = |error: CliError| CliError::new(format!("{url}: {error}"));
+    let named = |error: CliError| error.of(&url);
     let get = fetcher.follow(&url, &headers, &counter);
     let fetched = watched(get, &counter, &url, &bar).await;
     let (found, mut fetched) = fetched.map_err(|error| named(error.into()))?;

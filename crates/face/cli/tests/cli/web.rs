@@ -231,6 +231,34 @@ fn redbot_finds_replies_in_order() {
 }
 
 #[test]
+fn servers_that_are_told_to_end_have_done_their_work() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let folder = Folder::new("servers-end");
+    for (command, argument) in [("serve", "."), ("proxy", ""), ("gateway", "http://127.0.0.1:9")] {
+        for signal in [Signal::INT, Signal::TERM] {
+            let argument = (!argument.is_empty()).then_some(argument);
+            let all: Vec<&str> = core::iter::once(command).chain(argument).collect();
+            let (mut server, _) = started(&folder, &all);
+            kill_process(Pid::from_child(&server.0), signal).expect("it runs");
+            let status = server.0.wait().expect("it ends");
+            assert_eq!(status.code(), Some(0), "{command} after {signal:?}");
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_a_fetch_silently() {
+    let folder = Folder::new("get-reader");
+    std::fs::write(folder.path().join("a"), vec![7; 4_000_000]).expect("a file");
+    let (_server, root) = started(&folder, &["serve", "."]);
+    let mut get = folder.windfall(&["get", "-o", "-", &format!("{root}a")]);
+    let mut get = get.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+    drop(get.stdout.take());
+    let output = get.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), &output.stderr[..]), (Some(141), &b""[..]));
+}
+
+#[test]
 fn a_proxy_that_is_open_to_others_says_so() {
     for (on, warns) in [("0.0.0.0", true), ("127.0.0.1", false)] {
         let mut child = Command::new(WINDFALL)

@@ -275,7 +275,11 @@ fn every_link_of_a_list_leads_somewhere() {
     }
     let pipe = std::process::Command::new("mkfifo").arg(folder.path().join("pipe")).status();
     assert!(pipe.expect("it runs").success());
+    let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("socket"));
     let server = site(&folder);
+    for not_served in ["/pipe", "/socket", "/outside"] {
+        assert_eq!(get(server.at, not_served, &[]).status(), 403, "{not_served}");
+    }
     let page = String::from_utf8(get(server.at, "/", &[]).body).expect("text");
     let links: Vec<&str> =
         page.split("href=\"./").skip(1).filter_map(|it| it.split('"').next()).collect();

@@ -321,6 +321,16 @@ fn equal_lengths_are_one_and_others_are_none() {
 }
 
 #[test]
+fn a_reply_that_has_no_content_by_its_status_gets_none() {
+    let origin = answering(b"HTTP/1.1 205 Reset\r\nContent-Length: 5\r\n\r\nthere".to_vec());
+    for (before, path) in both_before(&origin) {
+        let reply = get(before.at, &path, &[]);
+        assert_eq!((reply.status(), &reply.body[..]), (205, &b""[..]), "{}", reply.head);
+        assert_eq!(reply.header("content-length"), Some("0"), "{}", reply.head);
+    }
+}
+
+#[test]
 fn a_body_of_two_types_is_not_damaged() {
     let types = "Content-Type: image/jpeg\r\nContent-Type: text/html";
     let reply = format!("HTTP/1.1 200 OK\r\n{types}\r\nContent-Length: 5\r\n\r\nthere");
