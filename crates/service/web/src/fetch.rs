@@ -281,10 +281,9 @@ impl Fetcher {
         let port = number(reply.headers(), &offer::PORT).unwrap_or(server.port());
         let received = match (listener, open.filter(|open| open.token == token)) {
             (Some(listener), _) => {
-                let body = self.called(listener, server.ip(), token, progress).await;
-                body.ok_or(NO_ANSWER)
+                self.called(listener, server.ip(), token, progress).await
             }
-            (None, Some(open)) => open.body.await.ok().flatten().ok_or(NO_ANSWER),
+            (None, Some(open)) => open.body.come().await,
             (None, None) => {
                 // The server does not know the connection that was named: it has ended.
                 if let Some(named) = named_connection {
@@ -300,7 +299,7 @@ impl Fetcher {
                 Ok(of_sap(reply.into_parts().0, body))
             }
             // The reply came without the body, which only a new request can bring.
-            Err(reason) => self.instead(uri, headers, reason).await,
+            Err(reason) => self.instead(uri, headers, &reason).await,
         }
     }
 
@@ -375,15 +374,16 @@ impl Fetcher {
         server: IpAddr,
         token: TransferToken,
         progress: &Arc<AtomicU64>,
-    ) -> Option<Delivery> {
+    ) -> Result<Delivery, String> {
         let accept = move || (listener.accept(server), listener);
         // The port is this body's until it has come.
-        let (socket, _listener) = spawn_blocking(accept).await.ok()?;
-        let link = Link::new(socket?);
+        let (socket, _listener) = spawn_blocking(accept).await.map_err(|_| NO_ANSWER)?;
+        let link = Link::new(socket.ok_or(NO_ANSWER)?);
         let precise = self.settings.is_precise;
-        let (_, body) = link.expect(token, precise, Arc::clone(progress))?;
+        let expected = link.expect(token, precise, Arc::clone(progress));
+        let (_, body) = expected.ok_or(NO_ANSWER)?;
         link.start();
-        body.await.ok()?
+        body.come().await
     }
 
     /// Expects a body on the connection to the server that is open, if there is one.
@@ -402,16 +402,16 @@ impl Fetcher {
         server: SocketAddr,
         token: TransferToken,
         progress: &Arc<AtomicU64>,
-    ) -> Result<Delivery, &'static str> {
+    ) -> Result<Delivery, String> {
         let name = uri.authority().ok_or(NO_ANSWER)?.as_str();
         let FetcherSettings { options, is_precise, .. } = self.settings;
         let asked = self.links.ask(name, server, options, (token, is_precise), progress);
         let (link, body) = asked.await?;
-        let body = body.await.ok().flatten();
-        if body.is_none() {
+        let body = body.come().await;
+        if body.is_err() {
             self.links.forget(&link);
         }
-        body.ok_or(NO_ANSWER)
+        body
     }
 
     /// Repairs a file as [`Fetcher::repair`] does, if it comes over SAP; where that fails, since
