@@ -166,9 +166,7 @@ impl Assembler {
     /// Takes a control message of this transfer.
     pub(crate) fn control(&mut self, control: Control) {
         match control {
-            Control::Plan(plan, first)
-                if self.partial.is_none() && plan.token == self.token =>
-            {
+            Control::Plan(plan, first) if self.partial.is_none() && plan.token == self.token => {
                 let mut partial = Partial::new(plan);
                 if self.as_it_arrives && partial.approximate.total == 0 {
                     let (sink, body) = ArrivingBody::new(partial.exact.total);

@@ -280,9 +280,7 @@ impl Fetcher {
         let server = server.ok_or_else(|| FetchError::Address(uri.clone()))?;
         let port = number(reply.headers(), &offer::PORT).unwrap_or(server.port());
         let received = match (listener, open.filter(|open| open.token == token)) {
-            (Some(listener), _) => {
-                self.called(listener, server.ip(), token, progress).await
-            }
+            (Some(listener), _) => self.called(listener, server.ip(), token, progress).await,
             (None, Some(open)) => open.body.come().await,
             (None, None) => {
                 // The server does not know the connection that was named: it has ended.

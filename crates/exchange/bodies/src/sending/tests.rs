@@ -46,7 +46,8 @@ fn a_short_end_is_exact_where_the_plan_has_room() {
             (ranges, exact - 112, plan.pieces())
         })
         .collect();
-    let expected = [(2, 0, 1), (2, 400, 1), (2, 0, 2), (2, 1, 2), (2, 512, 2), (2, 0, 3), (2, 0, 3)];
+    let expected =
+        [(2, 0, 1), (2, 400, 1), (2, 0, 2), (2, 1, 2), (2, 512, 2), (2, 0, 3), (2, 0, 3)];
     assert_eq!(ends, expected);
     // All of a short body, which is one range then; none of one whose plan is full.
     let short = plan(&picture(100, 300), 1_000);

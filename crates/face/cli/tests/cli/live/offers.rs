@@ -7,9 +7,9 @@ use windfall_socket::{Duration, Message, MessageKind, Mode, SapListener, SapSock
 
 use crate::live::lighttpd::{CONFIGURATION, Lighttpd, built_module, folder};
 use crate::live::{Folder, LONG};
-use crate::web::started;
+use crate::web::{Running, started};
 
-const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
+pub(super) const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
 /// Another address of this machine, as of another client.
 const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
@@ -21,7 +21,7 @@ const END: u8 = 5;
 /// Longer than a call takes.
 const LONG_CALL: Duration = Duration::from_secs(60);
 
-fn free_port() -> u16 {
+pub(super) fn free_port() -> u16 {
     let free = UdpSocket::bind((HERE, 0)).expect("a free port");
     free.local_addr().expect("its address").port()
 }
@@ -34,16 +34,16 @@ fn lighttpd(folder: &Folder) -> Lighttpd {
 }
 
 /// `windfall serve`, and where it is.
-fn serving(folder: &Folder) -> (impl Drop, SocketAddr) {
+pub(super) fn serving(folder: &Folder) -> (Running, SocketAddr) {
     let (server, at) = started(folder, &["serve", "site"]);
     (server, at.trim_start_matches("http://").trim_end_matches('/').parse().expect("an address"))
 }
 
 /// The head of a reply.
-struct Head(String);
+pub(super) struct Head(String);
 
 impl Head {
-    fn get(&self, name: &str) -> Option<&str> {
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
         let mut lines = self.0.lines().filter_map(|line| line.split_once(": "));
         lines.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
@@ -56,7 +56,7 @@ impl Head {
 }
 
 /// Asks for a file from this address, with these lines of headers.
-fn ask(server: SocketAddr, from: Ipv4Addr, file: &str, headers: &str) -> Head {
+pub(super) fn ask(server: SocketAddr, from: Ipv4Addr, file: &str, headers: &str) -> Head {
     let connecting = async {
         let socket = tokio::net::TcpSocket::new_v4()?;
         socket.bind((from, 0).into())?;
@@ -181,11 +181,11 @@ fn serve_and_lighttpd_damage_nothing_that_must_arrive_as_it_is() {
 }
 
 /// A connection that this client has opened, and the bodies that come on it.
-struct Opened(SapSocket);
+pub(super) struct Opened(pub(super) SapSocket);
 
 impl Opened {
     /// Asks for the body of a token as the transfer of this number.
-    fn ask(&self, number: u8, token: &str) {
+    pub(super) fn ask(&self, number: u8, token: &str) {
         let digit = |at: usize| u8::from_str_radix(&token[at..at + 2], 16).expect("hexadecimal");
         let token: Vec<u8> = (0..16).map(|at| digit(2 * at)).collect();
         let data = [&[ASK, 0, number], &token[..]].concat();
