@@ -316,6 +316,9 @@ impl Connection {
     /// Notes that a datagram came from the peer whose header is damaged.
     pub(crate) fn note_damage(&mut self) {
         self.trust.on_damage();
+        if !self.is_paper() {
+            self.seen.note_nameless();
+        }
     }
 
     /// Returns whether the connection is open.

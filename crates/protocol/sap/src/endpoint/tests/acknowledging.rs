@@ -191,3 +191,53 @@ fn nothing_is_reported_in_the_paper_profile() {
     assert_eq!(network.ends[A].report_within(a), None);
     assert_eq!(network.ends[A].tail_arrived(a, 0, 0), None);
 }
+
+/// Returns how long 900 datagrams take to be sent, acknowledged if they are precise, over a path
+/// that inverts some bits of a share of all datagrams; and how many messages arrive.
+fn crossing(mode: &Mode, damage: f64) -> (Duration, usize) {
+    let config = SapConfig { max_datagram: 2_240, ..SapConfig::standard() };
+    let (mut network, [a, b]) = Network::connected(config, CLEAN, 3);
+    network.run(SECOND);
+    network.impairments = Impairments { damage, ..CLEAN };
+    let (begin, mut arrived, mut left) = (network.now, 0, 900);
+    while left > 0 || !network.ends[A].is_flushed(a) {
+        let message = Message::new(mode.clone(), vec![7; 2_200]);
+        while left > 0 && network.ends[A].send(a, &message).is_ok() {
+            left -= 1;
+        }
+        network.run(MS);
+        arrived += network.receive(B, b).len();
+    }
+    let span = network.now.saturating_since(begin);
+    network.run(SECOND);
+    (span, arrived + network.receive(B, b).len())
+}
+
+/// Of 2240 bytes the header has 20, so that one in thirty datagrams loses its number, and one in
+/// twenty is damaged elsewhere where it must be exact.
+#[test]
+fn damage_does_not_count_as_congestion_wherever_it_is() {
+    for (mode, most) in [(Mode::Approximate { protected: 0 }, 1.2), (Mode::Precise, 5.0)] {
+        let [(clean, all), (damaged, arrived)] = [0.0, 0.3].map(|damage| crossing(&mode, damage));
+        assert_eq!(all, 900, "{mode:?}");
+        let ratio = damaged.as_secs_f64() / clean.as_secs_f64();
+        assert!(ratio < most, "{mode:?}: {ratio} times as long");
+        assert!(arrived > 800 && (arrived == 900 || mode != Mode::Precise), "{mode:?}: {arrived}");
+    }
+}
+
+#[test]
+fn what_arrived_damaged_is_reported_once_a_later_one_has_arrived() {
+    let (mut network, a) = quiet();
+    network.impairments = Impairments { damage: 1.0, intact_prefix: 20, ..CLEAN };
+    network.send(A, a, Mode::Precise, &[7; 1_000]);
+    network.impairments = CLEAN;
+    network.run(DELAY);
+    assert_eq!(acks(&network), 0, "the link may repeat it");
+    network.send(A, a, Mode::Precise, b"later");
+    network.run(DELAY);
+    let sent = network.sent(B, SapKind::Ack);
+    let packet = SapPacket::parse(&sent[0].to_bytes()).expect("sound");
+    let ack = windfall_wire_net::sap::SapAck::parse(&packet.exact()).expect("sound");
+    assert_eq!((sent.len(), ack.damaged), (1, vec![1]));
+}
