@@ -60,7 +60,7 @@ pub use reports::reports;
 pub use rtp::rtp;
 pub use serial::ppp;
 pub use tcp_state::tcp_state;
-pub use web::sap_offer;
+pub use web::{body_control, sap_offer};
 
 /// The longest input that makes sense to try: the longest IP packet.
 pub const LONGEST: usize = 65_535;
@@ -69,7 +69,7 @@ pub const LONGEST: usize = 65_535;
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// Every entry, by the name of its fuzz target and of its folder in the corpus.
-pub const ENTRIES: [Entry; 35] = [
+pub const ENTRIES: [Entry; 36] = [
     ("ip", ip),
     ("tcp", tcp),
     ("udp", udp),
@@ -100,6 +100,7 @@ pub const ENTRIES: [Entry; 35] = [
     ("mnp", mnp),
     ("ppp", ppp),
     ("sap_offer", sap_offer),
+    ("body_control", body_control),
     ("repairs", repairs),
     ("reports", reports),
     ("protected", protected),

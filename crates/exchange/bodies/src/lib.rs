@@ -1,4 +1,4 @@
-//! Bodies of HTTP as messages of SAP: a plan, exact bytes, pieces that may be damaged, and an end.
+//! Bodies of HTTP as messages of SAP: a plan, exact bytes, and pieces that may be damaged.
 //!
 //! The messages are specified in `docs/web.md`. Whoever reads offers and writes replies sends with
 //! this crate: `windfall serve`, and libsap for web servers in C.
@@ -6,5 +6,5 @@
 mod messages;
 mod sending;
 
-pub use messages::{BodyPlan, CONTROL_STREAM, Control, End, LONGEST_BODY, TransferToken};
+pub use messages::{BodyPlan, CONTROL_STREAM, Control, ControlError, LONGEST_BODY, TransferToken};
 pub use sending::{Content, Parcel, refuse, send, send_file};

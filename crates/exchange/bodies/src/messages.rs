@@ -1,10 +1,11 @@
-//! The control messages of a transfer: precise messages on stream 0.
+//! The control messages of a transfer: precise messages.
 //!
 //! Numbers are in network byte order. The first byte is the kind, the next two are the transfer.
 
 use core::ops::Range;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use thiserror::Error;
 
 /// The stream of a client's control messages; approximate messages go on the stream of their
 /// transfer.
@@ -57,20 +58,41 @@ pub enum Control {
     Ask(TransferToken),
     /// The server has no body of this token.
     Unknown,
-    /// The server describes the body.
-    Plan(BodyPlan),
+    /// The server describes the body; with it come the first bytes of the exact ranges.
+    Plan(BodyPlan, Bytes),
     /// The next bytes of the exact ranges.
     Exact(Bytes),
-    /// Everything was sent, or is about to be.
-    End(End),
+    /// All approximate messages of the transfer were sent before, so that those that have not
+    /// arrived are lost, or behind only as far as the path changes the order. It is sent where the
+    /// last of them may not have arrived, which says the same.
+    End,
 }
 
-/// The end of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct End {
-    /// All approximate messages of the transfer were sent before, so that those that have not
-    /// arrived are lost, or behind only as far as the path changes the order.
-    pub is_last: bool,
+/// The reason for which a control message cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ControlError {
+    /// It has this number of bytes.
+    #[error("{0} bytes are too few for a message of its kind")]
+    Short(usize),
+    /// No message has this kind.
+    #[error("its kind {0} is none of {ASK} to {END}")]
+    Kind(u8),
+    /// So many bytes follow its last field.
+    #[error("{0} bytes follow its last field")]
+    Excess(usize),
+    /// The approximate messages of its plan would have this length.
+    #[error("its pieces of {0} bytes are not of 1 to {LONGEST_PIECE} bytes")]
+    Piece(u32),
+    /// The body of its plan would have this length.
+    #[error("its body of {0} bytes is longer than {LONGEST_BODY} bytes")]
+    Length(u32),
+    /// The first and the last boundary of an exact range.
+    #[error("its exact range {0} to {1} is empty, outside the body or out of order")]
+    Range(u32, u32),
+    /// So many exact bytes come with it, and so many are in its ranges.
+    #[error("{0} exact bytes come with it, but its ranges have {1}")]
+    Exact(usize, u32),
 }
 
 const ASK: u8 = 1;
@@ -81,8 +103,8 @@ const END: u8 = 5;
 
 /// The bytes before those of [`Control::Exact`].
 pub(crate) const EXACT_HEADER: usize = 3;
-/// The bytes of a plan without ranges, and of each range.
-const PLAN_FIXED: usize = 3 + 16 + 4 + 4;
+/// The bytes of a plan without ranges and exact bytes, and of each range.
+const PLAN_FIXED: usize = 3 + 16 + 4 + 4 + 2;
 const PLAN_RANGE: usize = 8;
 
 /// Returns the bytes before those of [`Control::Exact`].
@@ -98,7 +120,13 @@ pub(crate) fn control_stream(transfer: u16) -> u16 {
 
 /// Returns the number of exact ranges that a plan in one message of `len` bytes can name.
 pub(crate) fn ranges_of_plan(len: usize) -> usize {
-    len.saturating_sub(PLAN_FIXED) / PLAN_RANGE
+    (len.saturating_sub(PLAN_FIXED) / PLAN_RANGE).min(u16::MAX.into())
+}
+
+/// Returns the number of exact bytes that a plan with so many ranges has room for, in one message of
+/// `len` bytes.
+pub(crate) fn bytes_of_plan(len: usize, ranges: usize) -> usize {
+    len.saturating_sub(PLAN_FIXED + ranges * PLAN_RANGE)
 }
 
 impl Control {
@@ -109,46 +137,57 @@ impl Control {
         let kind = match self {
             Self::Ask(_) => ASK,
             Self::Unknown => UNKNOWN,
-            Self::Plan(_) => PLAN,
+            Self::Plan(..) => PLAN,
             Self::Exact(_) => EXACT,
-            Self::End(_) => END,
+            Self::End => END,
         };
         out.put_u8(kind);
         out.put_u16(transfer);
         match self {
             Self::Ask(token) => out.put_slice(token),
-            Self::Plan(plan) => {
+            Self::Plan(plan, exact) => {
                 out.put_slice(&plan.token);
                 out.put_u32(plan.piece);
                 out.put_u32(plan.length);
+                out.put_u16(plan.exact.len() as u16);
                 for range in &plan.exact {
                     out.put_u32(range.start);
                     out.put_u32(range.end);
                 }
+                out.put_slice(exact);
             }
             Self::Exact(data) => out.put_slice(data),
-            Self::End(end) => out.put_u8(end.is_last.into()),
-            Self::Unknown => {}
+            Self::Unknown | Self::End => {}
         }
         out.freeze()
     }
 
-    /// Reads a message and its transfer; `None` if it is malformed. Bytes after the fields of a
-    /// message other than a plan and exact bytes are ignored.
-    #[must_use]
-    pub fn decode(mut bytes: Bytes) -> Option<(u16, Self)> {
-        let kind = bytes.try_get_u8().ok()?;
-        let transfer = bytes.try_get_u16().ok()?;
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// If it is malformed.
+    pub fn decode(mut bytes: Bytes) -> Result<(u16, Self), ControlError> {
+        let short = ControlError::Short(bytes.len());
+        let kind = bytes.try_get_u8().map_err(|_| short)?;
+        let transfer = bytes.try_get_u16().map_err(|_| short)?;
         let control = match kind {
-            ASK => Self::Ask(token(&mut bytes)?),
+            ASK => Self::Ask(token(&mut bytes).ok_or(short)?),
             UNKNOWN => Self::Unknown,
-            PLAN => Self::Plan(plan(bytes)?),
-            EXACT => Self::Exact(bytes),
-            // Senders that do not say so may be about to send more.
-            END => Self::End(End { is_last: bytes.try_get_u8().is_ok_and(|it| it == 1) }),
-            _ => return None,
+            PLAN => return Ok((transfer, plan(bytes, short)?)),
+            EXACT => return Ok((transfer, Self::Exact(bytes))),
+            END => Self::End,
+            _ => return Err(ControlError::Kind(kind)),
         };
-        Some((transfer, control))
+        match bytes.len() {
+            0 => Ok((transfer, control)),
+            more => Err(ControlError::Excess(more)),
+        }
+    }
+
+    /// Returns the transfer of a message, also of one that is otherwise malformed.
+    #[must_use]
+    pub fn transfer_of(bytes: &[u8]) -> Option<u16> {
+        bytes.get(1..)?.first_chunk().copied().map(u16::from_be_bytes)
     }
 }
 
@@ -158,83 +197,38 @@ fn token(bytes: &mut Bytes) -> Option<TransferToken> {
     Some(token)
 }
 
-fn plan(mut bytes: Bytes) -> Option<BodyPlan> {
-    let token = token(&mut bytes)?;
-    let (piece, length) = (bytes.try_get_u32().ok()?, bytes.try_get_u32().ok()?);
-    let ranges = bytes.chunks_exact(PLAN_RANGE);
-    let is_whole = ranges.remainder().is_empty();
-    let number = |field: &[u8]| u32::from_be_bytes([field[0], field[1], field[2], field[3]]);
-    let exact: Vec<Range<u32>> =
-        ranges.map(|field| number(&field[..4])..number(&field[4..])).collect();
-    let mut before = None;
-    let in_order = exact.iter().all(|range| {
-        let follows = before.replace(range.end).is_none_or(|end| end < range.start);
-        follows && range.start < range.end && range.end <= length
-    });
-    let is_sound = is_whole && in_order && (1..=LONGEST_PIECE).contains(&piece);
-    (is_sound && u64::from(length) <= LONGEST_BODY).then_some(BodyPlan {
-        token,
-        piece,
-        length,
-        exact,
-    })
+/// Reads the fields of a plan, and takes the rest for exact bytes.
+fn plan(mut bytes: Bytes, short: ControlError) -> Result<Control, ControlError> {
+    let token = token(&mut bytes).ok_or(short)?;
+    let mut number = || bytes.try_get_u32().map_err(|_| short);
+    let (piece, length) = (number()?, number()?);
+    let count = usize::from(bytes.try_get_u16().map_err(|_| short)?);
+    if !(1..=LONGEST_PIECE).contains(&piece) {
+        return Err(ControlError::Piece(piece));
+    }
+    if u64::from(length) > LONGEST_BODY {
+        return Err(ControlError::Length(length));
+    }
+    // Nothing is reserved for ranges that are not there.
+    if bytes.len() < count * PLAN_RANGE {
+        return Err(short);
+    }
+    let (mut exact, mut most) = (Vec::<Range<u32>>::with_capacity(count), 0);
+    for _ in 0..count {
+        let (start, end) = (bytes.get_u32(), bytes.get_u32());
+        let follows = exact.last().is_none_or(|before| before.end < start);
+        if !follows || start >= end || end > length {
+            return Err(ControlError::Range(start, end));
+        }
+        most += end - start;
+        exact.push(start..end);
+    }
+    let found = bytes.len();
+    if found > most as usize {
+        return Err(ControlError::Exact(found, most));
+    }
+    Ok(Control::Plan(BodyPlan { token, piece, length, exact }, bytes))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A list of one range.
-    fn only(range: Range<u32>) -> Vec<Range<u32>> {
-        core::iter::once(range).collect()
-    }
-
-    fn plan(exact: Vec<Range<u32>>) -> BodyPlan {
-        BodyPlan { token: [7; 16], piece: 10, length: 100, exact }
-    }
-
-    #[test]
-    fn messages_are_read_as_they_were_written() {
-        let exact = Control::Exact(Bytes::from_static(b"abc"));
-        assert_eq!(exact.encode(515)[..EXACT_HEADER], exact_header(515));
-        assert_eq!(exact.encode(1).len(), 3 + EXACT_HEADER);
-        let described = Control::Plan(plan(vec![0..5, 7..100]));
-        assert_eq!(ranges_of_plan(described.encode(1).len()), 2);
-        let [early, last] = [false, true].map(|is_last| Control::End(End { is_last }));
-        for control in [exact, described, Control::Ask([9; 16]), Control::Unknown, early, last] {
-            assert_eq!(Control::decode(control.encode(515)), Some((515, control)));
-        }
-    }
-
-    #[test]
-    fn malformed_messages_are_refused() {
-        let whole = Control::Plan(plan(vec![0..5, 7..100])).encode(1);
-        assert_eq!(Control::decode(whole.slice(..whole.len() - 1)), None);
-        for end in 0..PLAN_FIXED {
-            assert_eq!(Control::decode(whole.slice(..end)), None, "{end}");
-        }
-        let backwards = Range { start: 9, end: 3 };
-        let several = [vec![0..5, 5..9], vec![7..9, 0..5]];
-        for exact in several.into_iter().chain([5..5, 0..101, backwards].map(only)) {
-            let bytes = Control::Plan(plan(exact.clone())).encode(1);
-            assert_eq!(Control::decode(bytes), None, "{exact:?}");
-        }
-        for piece in [0, LONGEST_PIECE + 1] {
-            let bytes = Control::Plan(BodyPlan { piece, ..plan(Vec::new()) }).encode(1);
-            assert_eq!(Control::decode(bytes), None);
-        }
-        assert_eq!(Control::decode(Bytes::from_static(&[9, 0, 1])), None);
-        assert_eq!(Control::decode(Bytes::from_static(&[ASK, 0, 1, 5])), None);
-        let early = Control::End(End { is_last: false });
-        assert_eq!(Control::decode(Bytes::from_static(&[END, 0, 7])), Some((7, early)));
-    }
-
-    #[test]
-    fn gaps_are_what_is_between_exact_ranges() {
-        assert_eq!(plan(vec![0..5, 7..100]).gaps(), only(5..7));
-        assert_eq!(plan(only(3..5)).gaps(), [0..3, 5..100]);
-        assert_eq!(plan(only(3..5)).pieces(), 10);
-        assert_eq!(plan(Vec::new()).pieces(), 10);
-        assert_eq!(plan(only(0..100)).pieces(), 0);
-    }
-}
+mod tests;

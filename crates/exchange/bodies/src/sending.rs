@@ -11,7 +11,7 @@ use windfall_media::exact_ranges;
 use windfall_socket::{Duration, Message, Mode, SapError, SapSocket};
 
 use crate::messages::{
-    BodyPlan, Control, EXACT_HEADER, End, TransferToken, control_stream, exact_header,
+    BodyPlan, Control, EXACT_HEADER, TransferToken, bytes_of_plan, control_stream, exact_header,
     ranges_of_plan,
 };
 
@@ -20,6 +20,9 @@ use crate::messages::{
 const PIECE: usize = 32 << 10;
 /// The longest time for which a body waits until the size of the path is known.
 const SETTLE: Duration = Duration::from_millis(50);
+/// The longest end of the approximate bytes that travels in the plan in place of a piece of its own,
+/// if there is room: a short datagram keeps a radio busy for about as long.
+const SHORT: u32 = 512;
 /// The longest precise message; the first one is shorter, since messages are cut for the path when
 /// they are queued, and its size is not known then.
 const EXACT: usize = 256 << 10;
@@ -108,40 +111,94 @@ pub fn send_file(
 /// # Errors
 /// If the connection ends before all is sent.
 pub fn send(socket: &SapSocket, transfer: u16, parcel: &Parcel) -> Result<(), SapError> {
-    let longest = socket.max_message();
-    let Parcel { token, content, is_precise } = parcel;
-    let whole = 0..content.len() as u32;
-    let (bytes, exact) = match content {
-        Content::Memory(bytes) if !is_precise => {
-            let exact = exact_ranges(bytes, ranges_of_plan(longest.min(PIECE)));
-            let narrow = |range: Range<usize>| range.start as u32..range.end as u32;
-            (bytes.clone(), exact.into_iter().map(narrow).collect())
-        }
-        _ => (Bytes::new(), Vec::from_iter(Some(whole.clone()).filter(|all| !all.is_empty()))),
-    };
+    let Parcel { content, is_precise, .. } = parcel;
     if !is_precise {
         socket.settle_path(SETTLE);
     }
-    let piece = socket.max_whole().clamp(1, PIECE) as u32;
-    let plan = BodyPlan { token: *token, piece, length: whole.end, exact };
-    send_control(socket, transfer, &Control::Plan(plan.clone()))?;
-    let ranges: &[Range<u32>] = if *is_precise { &[] } else { &plan.exact };
-    let gathered = Content::Memory(joined(&bytes, ranges));
-    let exact = if *is_precise { content } else { &gathered };
-    if !send_exact(socket, transfer, exact, longest)? {
+    let datagram = socket.max_whole().clamp(1, PIECE);
+    let most = ranges_of_plan(socket.max_message().min(PIECE));
+    let (plan, bytes) = plan_of(parcel, datagram, most);
+    let gathered = bytes.as_ref().map(|bytes| Content::Memory(joined(bytes, &plan.exact)));
+    let exact = gathered.as_ref().unwrap_or(content);
+    // What fits into the datagram of the plan needs no other.
+    let first = bytes_of_plan(datagram, plan.exact.len()).min(exact.len());
+    let mut begin = vec![0; first];
+    if exact.read(0, &mut begin).is_err() {
         return refuse(socket, transfer);
     }
-    let approximate = if *is_precise { Bytes::new() } else { joined(&bytes, &plan.gaps()) };
+    send_control(socket, transfer, &Control::Plan(plan.clone(), begin.into()))?;
+    if !send_exact(socket, transfer, exact, first)? {
+        return refuse(socket, transfer);
+    }
+    let approximate = bytes.map(|bytes| joined(&bytes, &plan.gaps())).unwrap_or_default();
+    send_pieces(socket, transfer, &approximate, plan.piece)
+}
+
+/// Returns the description of a body, with at most `most` exact ranges, for a path with datagrams of
+/// this length; and its bytes, unless it is exact as a whole.
+fn plan_of(parcel: &Parcel, datagram: usize, most: usize) -> (BodyPlan, Option<Bytes>) {
+    let (token, piece) = (parcel.token, datagram as u32);
+    let length = parcel.content.len() as u32;
+    let whole = Vec::from_iter(Some(0..length).filter(|all| !all.is_empty()));
+    match &parcel.content {
+        Content::Memory(bytes) if !parcel.is_precise => {
+            let exact = exact_ranges(bytes, most);
+            let narrow = |range: Range<usize>| range.start as u32..range.end as u32;
+            let exact = exact.into_iter().map(narrow).collect();
+            let mut plan = BodyPlan { token, piece, length, exact };
+            shorten(&mut plan, datagram);
+            (plan, Some(bytes.clone()))
+        }
+        _ => (BodyPlan { token, piece, length, exact: whole }, None),
+    }
+}
+
+/// Makes the end of the approximate bytes exact that would be a short piece, if the datagram of the
+/// plan has room for it.
+fn shorten(plan: &mut BodyPlan, datagram: usize) {
+    let gaps = plan.gaps();
+    let Some(last) = gaps.last() else { return };
+    let approximate: u32 = gaps.iter().map(|gap| gap.end - gap.start).sum();
+    let end = approximate % plan.piece;
+    let exact = (plan.length - approximate + end) as usize;
+    // There may be a range more than before.
+    let room = bytes_of_plan(datagram, plan.exact.len() + 1);
+    if end == 0 || end > SHORT.min(last.end - last.start) || exact > room {
+        return;
+    }
+    let more = last.end - end..last.end;
+    let at = plan.exact.partition_point(|range| range.start < more.start);
+    match plan.exact.get_mut(at).filter(|next| next.start == more.end) {
+        Some(next) => next.start = more.start,
+        None => plan.exact.insert(at, more.clone()),
+    }
+    if at > 0 && plan.exact[at - 1].end == more.start {
+        plan.exact[at - 1].end = plan.exact.remove(at).end;
+    }
+}
+
+/// Sends approximate bytes, cut into pieces, and the end unless the last piece has arrived, which
+/// says the same.
+fn send_pieces(
+    socket: &SapSocket,
+    transfer: u16,
+    approximate: &Bytes,
+    piece: u32,
+) -> Result<(), SapError> {
     let mode = Mode::Approximate { protected: 0 };
-    let pieces = cut(&approximate, piece as usize);
+    let pieces = cut(approximate, piece as usize);
     let messages: Vec<_> =
         pieces.map(|data| Message { stream: transfer, mode: mode.clone(), data }).collect();
+    let Some(last) = messages.len().checked_sub(1) else { return Ok(()) };
     for batch in messages.chunks(BATCH) {
         socket.send_messages(batch)?;
     }
-    // The receiver need not wait for what it lacks when the end has come.
     socket.wait_until_sent()?;
-    send_control(socket, transfer, &Control::End(End { is_last: true }))
+    if socket.wait_until_reported(transfer, last as u32)? {
+        return Ok(());
+    }
+    // The receiver need not wait for what it lacks when the end has come.
+    send_control(socket, transfer, &Control::End)
 }
 
 /// Tells the client that there is nothing of a transfer, or nothing more.
@@ -161,15 +218,16 @@ fn send_precise(socket: &SapSocket, transfer: u16, data: Bytes) -> Result<(), Sa
     socket.send_message(&Message { stream, mode: Mode::Precise, data })
 }
 
-/// Sends exact bytes; returns whether all could be read.
+/// Sends exact bytes from the position `first` on; returns whether all could be read.
 fn send_exact(
     socket: &SapSocket,
     transfer: u16,
     exact: &Content,
-    longest: usize,
+    first: usize,
 ) -> Result<bool, SapError> {
     let (buffers, header) = (Buffers::default(), exact_header(transfer));
-    let (mut at, mut room) = (0, longest.min(FIRST_EXACT) - EXACT_HEADER);
+    let longest = socket.max_message();
+    let (mut at, mut room) = (first, longest.min(FIRST_EXACT) - EXACT_HEADER);
     while at < exact.len() {
         let end = (at + room).min(exact.len());
         let mut buffer = buffers.take();
@@ -179,7 +237,7 @@ fn send_exact(
             return Ok(false);
         }
         send_precise(socket, transfer, buffers.lend(buffer).slice(..length))?;
-        if at == 0 && end < exact.len() {
+        if at == first && end < exact.len() {
             socket.settle_path(SETTLE);
         }
         // A message that is one long datagram is put together by neither end.
@@ -245,3 +303,6 @@ fn cut(bytes: &Bytes, length: usize) -> impl Iterator<Item = Bytes> + '_ {
     let starts = (0..bytes.len()).step_by(length);
     starts.map(move |start| bytes.slice(start..(start + length).min(bytes.len())))
 }
+
+#[cfg(test)]
+mod tests;

@@ -227,7 +227,7 @@ impl Connection {
             pacer: Pacer::default(),
             unhurried: 0,
             collisions: Collisions::default(),
-            path: PathSize::new(config.base_datagram, config.max_datagram),
+            path: PathSize::new(peer.ip(), config.base_datagram, config.max_datagram),
             peer_room: config.base_datagram * 16,
             sending: FinState::Open,
             peer_finished: false,
@@ -295,7 +295,7 @@ impl Connection {
         self.peer_id = peer.id;
         self.takes_parts = peer.features & features::PARTS != 0;
         let most = self.config.max_datagram.min(usize::from(peer.max_datagram));
-        self.path = PathSize::new(self.config.base_datagram, most);
+        self.path = PathSize::new(self.peer.ip(), self.config.base_datagram, most);
         if self.config.path_discovery {
             self.path.search(now);
         }
@@ -316,6 +316,9 @@ impl Connection {
     /// Notes that a datagram came from the peer whose header is damaged.
     pub(crate) fn note_damage(&mut self) {
         self.trust.on_damage();
+        if !self.is_paper() {
+            self.seen.note_nameless();
+        }
     }
 
     /// Returns whether the connection is open.

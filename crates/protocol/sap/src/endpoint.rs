@@ -465,6 +465,20 @@ impl SapEndpoint {
         self.connections.get(&id.0).map_or((0, 0), Connection::approximate_progress)
     }
 
+    /// Returns whether the last datagram of an approximate message arrived, as the peer reports;
+    /// `None` while that is not known, or once it is known of a later message of the stream.
+    #[must_use]
+    pub fn tail_arrived(&self, id: ConnectionId, stream: u16, number: u32) -> Option<bool> {
+        self.connections.get(&id.0)?.tail_arrived(stream, number)
+    }
+
+    /// Returns the time within which the peer's report of an approximate message usually comes;
+    /// `None` if it sends none, as in the paper profile.
+    #[must_use]
+    pub fn report_within(&self, id: ConnectionId) -> Option<Duration> {
+        self.connections.get(&id.0)?.report_within()
+    }
+
     /// Returns whether the peer has acknowledged the end of this direction.
     #[must_use]
     pub fn is_finished(&self, id: ConnectionId) -> bool {

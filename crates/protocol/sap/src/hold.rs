@@ -84,9 +84,11 @@ impl Hold {
         self.packets.iter().map(|packet| packet.due).filter(|due| *due > now).min()
     }
 
-    /// Returns the packets to report at `now`.
-    pub(crate) fn reported(&self, now: Instant) -> impl Iterator<Item = u64> {
-        self.packets.iter().filter(move |packet| packet.due <= now).map(|packet| packet.number)
+    /// Returns the packets to report at `now`, where those from `next` on have not arrived intact:
+    /// their time is over, or the link has gone on to a later one.
+    pub(crate) fn reported(&self, now: Instant, next: u64) -> impl Iterator<Item = u64> {
+        let is_due = move |packet: &&Damaged| packet.due <= now || packet.number < next;
+        self.packets.iter().filter(is_due).map(|packet| packet.number)
     }
 }
 
@@ -97,7 +99,7 @@ mod tests {
     const MS: fn(u64) -> Instant = |ms| Instant::START + Duration::from_millis(ms);
 
     fn reported(hold: &Hold, now: Instant) -> Vec<u64> {
-        hold.reported(now).collect()
+        hold.reported(now, 0).collect()
     }
 
     #[test]

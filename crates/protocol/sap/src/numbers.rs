@@ -18,6 +18,8 @@ pub(crate) struct Numbers {
     /// received, so that their sender counts them as lost if this report of them is lost.
     damaged: Hold,
     largest_at: Option<Instant>,
+    /// The packets since the largest one whose header was damaged too, so that they have no number.
+    nameless: usize,
 }
 
 impl Numbers {
@@ -44,6 +46,19 @@ impl Numbers {
         self.damaged.insert(now, number, may_wait)
     }
 
+    /// Records the arrival of a packet with a damaged header.
+    pub(crate) fn note_nameless(&mut self) {
+        self.nameless = (self.nameless + 1).min(ack::MAX_DAMAGED);
+    }
+
+    /// Records that the numbers up to `number` were passed: as many of them as have come with a
+    /// damaged header have arrived damaged, whichever they are.
+    fn pass(&mut self, now: Instant, number: u64) {
+        let nameless = core::mem::take(&mut self.nameless);
+        let missing = (self.next()..number).take(nameless);
+        missing.for_each(|number| _ = self.damaged.insert(now, number, false));
+    }
+
     /// Returns the time of the next report of a damaged packet after `now`.
     pub(crate) fn next_report(&mut self, now: Instant) -> Option<Instant> {
         self.damaged.expire(now)
@@ -52,6 +67,9 @@ impl Numbers {
     /// Records the arrival of `number`.
     pub(crate) fn insert(&mut self, now: Instant, number: u64) {
         let end = self.received.end();
+        if number >= self.next() {
+            self.pass(now, number);
+        }
         if number < self.floor || self.received.insert(number..number + 1) == 0 {
             return;
         }
@@ -77,7 +95,7 @@ impl Numbers {
         trust_damaged: bool,
     ) -> Option<SapAck> {
         let arrived = self.received.end().map(|end| end - 1);
-        let damaged = self.damaged.reported(now).max().filter(|_| trust_damaged);
+        let damaged = self.damaged.reported(now, self.next()).max().filter(|_| trust_damaged);
         let largest = arrived.max(damaged)?;
         let waited = self.largest_at.map_or(0, |at| now.saturating_since(at).as_micros());
         let short = |count| u16::try_from(count).unwrap_or(u16::MAX);
@@ -98,7 +116,7 @@ impl Numbers {
             delay: u32::try_from(waited).unwrap_or(u32::MAX),
             room: u32::try_from(room).unwrap_or(u32::MAX),
             runs,
-            damaged: self.damaged.reported(now).filter_map(below).collect(),
+            damaged: self.damaged.reported(now, self.next()).filter_map(below).collect(),
         })
     }
 }
@@ -179,5 +197,32 @@ mod tests {
         numbers.insert(Instant::START, 4);
         let ack = numbers.acknowledge(Instant::START, 0, true).expect("something arrived");
         assert_eq!((ack.largest, &ack.runs[..], &ack.damaged[..]), (4, &[(0, 2)][..], &[][..]));
+    }
+
+    #[test]
+    fn packets_without_a_number_are_those_that_are_missing_next() {
+        let mut numbers = Numbers::default();
+        let damaged = |numbers: &Numbers| {
+            let ack = numbers.acknowledge(Instant::START, 0, true).expect("something arrived");
+            (ack.largest, ack.damaged)
+        };
+        numbers.insert(Instant::START, 0);
+        numbers.note_nameless();
+        assert_eq!(damaged(&numbers), (0, vec![]), "its number is not known yet");
+        numbers.insert(Instant::START, 3);
+        assert_eq!(damaged(&numbers), (3, vec![2]), "the other one is lost");
+        // A copy that the link has repeated intact was the one.
+        numbers.note_nameless();
+        numbers.insert(Instant::START, 4);
+        numbers.insert(Instant::START, 6);
+        assert_eq!(damaged(&numbers), (6, vec![5]));
+        // Those that come late have been passed before.
+        numbers.note_nameless();
+        numbers.insert(Instant::START, 5);
+        numbers.insert(Instant::START, 8);
+        assert_eq!(damaged(&numbers), (8, vec![7, 1]));
+        (0..1_000).for_each(|_| numbers.note_nameless());
+        numbers.insert(Instant::START, 2_000);
+        assert_eq!(damaged(&numbers).1.len(), ack::MAX_DAMAGED);
     }
 }

@@ -1,12 +1,16 @@
 //! Packetization-layer path MTU discovery, after RFC 8899.
 
+use core::net::IpAddr;
+
 use windfall_base::{Duration, Instant};
 
-/// Common sizes: Ethernet, 802.11, jumbo frames, loopback.
+/// Common sizes inside UDP and IPv6: Ethernet, 802.11, jumbo frames, loopback.
 const STEPS: [usize; 7] = [1372, 1444, 2240, 4052, 8924, 16_356, 65_400];
 /// The size that is probed first. An interface refuses a longer one than it carries at once, so
 /// that this takes no longer than to begin with the least one.
 const FIRST: usize = 2240;
+/// The bytes by which the header of IPv4 is shorter than that of IPv6, which datagrams have more.
+const SHORTER_V4: usize = 20;
 /// The number of probes of one size before it counts as too large.
 const TRIALS: u8 = 3;
 /// The minimum interval between probes of one size.
@@ -22,6 +26,8 @@ pub(crate) struct PathSize {
     base: usize,
     now: usize,
     most: usize,
+    /// Added to each of the common sizes.
+    more: usize,
     /// The least size that has failed.
     failed: usize,
     trials: u8,
@@ -32,12 +38,13 @@ pub(crate) struct PathSize {
 }
 
 impl PathSize {
-    /// Creates a path that carries `base` and may carry up to `most`.
-    pub(crate) fn new(base: usize, most: usize) -> Self {
+    /// Creates a path to `peer` that carries `base` and may carry up to `most`.
+    pub(crate) fn new(peer: IpAddr, base: usize, most: usize) -> Self {
         Self {
             base,
             now: base.min(most),
             most,
+            more: if peer.to_canonical().is_ipv4() { SHORTER_V4 } else { 0 },
             failed: usize::MAX,
             trials: 0,
             due: None,
@@ -50,9 +57,9 @@ impl PathSize {
         self.now
     }
 
-    /// Begins anew on another path, with a search if there was one.
-    pub(crate) fn restart(&mut self, now: Instant, searches: bool) {
-        *self = Self::new(self.base, self.most);
+    /// Begins anew on another path, to `peer`, with a search if there was one.
+    pub(crate) fn restart(&mut self, now: Instant, peer: IpAddr, searches: bool) {
+        *self = Self::new(peer, self.base, self.most);
         if searches {
             self.search(now);
         }
@@ -131,10 +138,11 @@ impl PathSize {
     /// Returns the next size to probe: the least one from the first on, or else the greatest one
     /// below it.
     fn candidate(&self) -> Option<usize> {
-        let open = STEPS.map(|step| step.min(self.most)).into_iter();
+        let first = FIRST + self.more;
+        let open = STEPS.map(|step| (step + self.more).min(self.most)).into_iter();
         let mut open = open.filter(|size| (self.now + 1..self.failed).contains(size));
-        let below = open.clone().rfind(|size| *size < FIRST);
-        open.find(|size| *size >= FIRST).or(below)
+        let below = open.clone().rfind(|size| *size < first);
+        open.find(|size| *size >= first).or(below)
     }
 }
 
@@ -142,10 +150,14 @@ impl PathSize {
 mod tests {
     use super::*;
 
+    /// A peer of each family.
+    const V4: IpAddr = IpAddr::V4(core::net::Ipv4Addr::LOCALHOST);
+    const V6: IpAddr = IpAddr::V6(core::net::Ipv6Addr::LOCALHOST);
+
     /// Returns the size that the search finds on a path that carries `real`, and the number of
     /// probes.
-    fn found(real: usize, most: usize) -> (usize, usize) {
-        let mut path = PathSize::new(1232, most);
+    fn found(peer: IpAddr, real: usize, most: usize) -> (usize, usize) {
+        let mut path = PathSize::new(peer, 1232, most);
         let mut now = Instant::START;
         let mut trials = 0;
         path.search(now);
@@ -166,7 +178,7 @@ mod tests {
     fn a_size_settles_when_an_answer_would_have_come() {
         let round = Duration::from_millis(5);
         let now = Instant::START + Duration::from_secs(1);
-        let mut path = PathSize::new(1232, 65_400);
+        let mut path = PathSize::new(V6, 1232, 65_400);
         assert_eq!(path.settles_at(round), Some(Instant::START), "nothing is sought");
         path.search(now);
         assert_eq!(path.settles_at(round), None);
@@ -183,28 +195,45 @@ mod tests {
 
     #[test]
     fn a_size_that_the_interface_refuses_is_followed_by_a_smaller_one_at_once() {
-        let mut path = PathSize::new(1232, 65_400);
-        path.search(Instant::START);
-        let mut sizes = Vec::new();
-        while let Some(size) = path.try_now(Instant::START, Duration::ZERO) {
-            sizes.push(size);
-            if size > 1472 {
-                assert!(path.refuse(size) && path.due().is_some(), "smaller ones are left");
-            } else {
-                path.arrived(Instant::START, size);
+        // Of 1500 bytes the headers of UDP and UDP-Lite take 16.
+        for (peer, most, expected) in [(V6, 1444, [2240, 1444]), (V4, 1464, [2260, 1464])] {
+            let mut path = PathSize::new(peer, 1232, 65_400);
+            path.search(Instant::START);
+            let mut sizes = Vec::new();
+            while let Some(size) = path.try_now(Instant::START, Duration::ZERO) {
+                sizes.push(size);
+                if size > most {
+                    assert!(path.refuse(size) && path.due().is_some(), "smaller ones are left");
+                } else {
+                    path.arrived(Instant::START, size);
+                }
             }
+            assert_eq!((sizes, path.due()), (expected.to_vec(), None), "{peer}");
         }
-        assert_eq!((sizes, path.due()), (vec![2240, 1444], None));
     }
 
     #[test]
     fn the_search_finds_the_largest_size_that_arrives() {
-        assert_eq!(found(1444, 65_400), (1444, 4));
-        assert_eq!(found(1380, 65_400), (1372, 7));
-        assert_eq!(found(1231, 65_400), (1232, 9));
-        assert_eq!(found(2248, 65_400), (2240, 4));
-        assert_eq!(found(70_000, 65_400), (65_400, 5));
-        assert_eq!(found(70_000, 2000), (2000, 1));
-        assert_eq!(found(70_000, 1052), (1052, 0));
+        assert_eq!(found(V6, 1444, 65_400), (1444, 4));
+        assert_eq!(found(V6, 1380, 65_400), (1372, 7));
+        assert_eq!(found(V6, 1231, 65_400), (1232, 9));
+        assert_eq!(found(V6, 2248, 65_400), (2240, 4));
+        assert_eq!(found(V6, 70_000, 65_400), (65_400, 5));
+        assert_eq!(found(V6, 70_000, 2000), (2000, 1));
+        assert_eq!(found(V6, 70_000, 1052), (1052, 0));
+    }
+
+    /// Paths of 1428, 1500, 2296 and 9000 bytes, less the headers of IPv4, UDP and
+    /// UDP-Lite.
+    #[test]
+    fn over_ipv4_the_sizes_are_those_that_fit() {
+        let fits = |mtu: usize| mtu - 20 - 8 - 8;
+        assert_eq!(found(V4, fits(1_428), 65_400).0, fits(1_428));
+        assert_eq!(found(V4, fits(1_500), 65_400).0, fits(1_500));
+        assert_eq!(found(V4, fits(2_296), 65_400).0, fits(2_296));
+        assert_eq!(found(V4, fits(9_000), 65_400).0, 8944);
+        assert_eq!(found(V4, 70_000, 65_400).0, 65_400);
+        let mapped = "::ffff:10.77.0.1".parse().expect("an address");
+        assert_eq!(found(mapped, fits(1_500), 65_400).0, fits(1_500));
     }
 }

@@ -8,7 +8,7 @@ use windfall_base::RangeSet;
 use windfall_socket::{Integrity, MessageKind, Received};
 
 use crate::arriving::ArrivingBody;
-use windfall_bodies::{BodyPlan, Control, End, TransferToken};
+use windfall_bodies::{BodyPlan, Control, ControlError, TransferToken};
 
 /// The damage of a body; ranges are in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,18 +131,19 @@ pub(crate) struct Assembler {
     /// Approximate messages that arrived before the plan.
     early: Vec<Received>,
     early_bytes: usize,
-    end: Option<End>,
+    /// The sender has said that all pieces were sent.
+    has_end: bool,
     failed: bool,
+    /// The sender breaks the protocol, and nothing of the body counts.
+    malformed: Option<ControlError>,
     /// A precise body is passed on as it arrives, once it was begun.
     as_it_arrives: bool,
     begun: Option<ArrivingBody>,
 }
 
-/// The number of last pieces of which one tells that the body is at its end.
-const LAST: u64 = 4;
-/// The number of pieces behind a missing one that with the end make three messages, as many as
-/// behind which SAP counts a datagram as lost.
-const BEHIND: u64 = 2;
+/// The number of messages behind a missing piece, its end included, after which it is lost: as many
+/// as behind which SAP counts a datagram as lost.
+const BEHIND: u64 = 3;
 /// The bytes that may wait for their plan.
 const EARLY: usize = 8 << 20;
 
@@ -154,8 +155,9 @@ impl Assembler {
             partial: None,
             early,
             early_bytes: 0,
-            end: None,
+            has_end: false,
             failed: false,
+            malformed: None,
             as_it_arrives,
             begun: None,
         }
@@ -164,7 +166,7 @@ impl Assembler {
     /// Takes a control message of this transfer.
     pub(crate) fn control(&mut self, control: Control) {
         match control {
-            Control::Plan(plan) if self.partial.is_none() && plan.token == self.token => {
+            Control::Plan(plan, first) if self.partial.is_none() && plan.token == self.token => {
                 let mut partial = Partial::new(plan);
                 if self.as_it_arrives && partial.approximate.total == 0 {
                     let (sink, body) = ArrivingBody::new(partial.exact.total);
@@ -173,17 +175,39 @@ impl Assembler {
                     partial.bytes = vec![0; partial.plan.length as usize];
                 }
                 self.partial = Some(partial);
+                self.exact(first);
                 for message in core::mem::take(&mut self.early) {
                     self.piece(message);
                 }
             }
-            Control::Exact(data) => {
-                let taken = self.partial.as_mut().is_some_and(|partial| partial.exact(data));
-                self.failed |= !taken;
+            Control::Exact(data) => self.exact(data),
+            // Exact bytes are in order before it.
+            Control::End if self.partial.as_ref().is_some_and(Partial::has_all_exact) => {
+                self.has_end = true;
             }
-            Control::End(end) => self.end = Some(end),
-            Control::Plan(_) | Control::Unknown | Control::Ask(_) => self.failed = true,
+            Control::End | Control::Plan(..) | Control::Unknown | Control::Ask(_) => {
+                self.failed = true;
+            }
         }
+    }
+
+    /// Takes the next exact bytes.
+    fn exact(&mut self, data: Bytes) {
+        let taken = self.partial.as_mut().is_some_and(|partial| partial.exact(data));
+        self.failed |= !taken;
+    }
+
+    /// Ends the transfer since its sender breaks the protocol.
+    pub(crate) fn refuse(&mut self, why: ControlError) {
+        self.malformed = Some(why);
+        self.failed = true;
+        // Its reader finds that it breaks off.
+        self.partial = None;
+    }
+
+    /// Returns what of the protocol the sender has broken.
+    pub(crate) fn malformed(&self) -> Option<ControlError> {
+        self.malformed
     }
 
     /// Takes an approximate message of this transfer.
@@ -200,18 +224,20 @@ impl Assembler {
 
     /// Tells whether nothing more can arrive that would change the body.
     pub(crate) fn is_complete(&self) -> bool {
-        let ended_with = |complete: fn(&Partial) -> bool| {
-            self.end.is_some() && self.partial.as_ref().is_some_and(complete)
-        };
-        let is_last = self.end.is_some_and(|end| end.is_last);
+        let behind = BEHIND - u64::from(self.has_end);
         self.failed
-            || ended_with(Partial::has_all_pieces)
-            || is_last && ended_with(Partial::lacks_what_is_lost)
+            || self.partial.as_ref().is_some_and(|partial| {
+                partial.has_all_exact()
+                    && (partial.has_all_pieces() || partial.lacks_what_is_lost(behind))
+            })
     }
 
-    /// Returns the end that the sender has announced.
-    pub(crate) fn end(&self) -> Option<End> {
-        self.end
+    /// Tells whether all was sent, so that what is missing is lost, or behind only as far as the
+    /// path changes the order.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.partial.as_ref().is_some_and(|partial| {
+            partial.has_all_exact() && (self.has_end || partial.has_last_piece())
+        })
     }
 
     /// Returns a precise body that has begun, and that is read as it arrives; once.
@@ -234,18 +260,9 @@ impl Assembler {
         self.token
     }
 
-    /// Tells whether one of the last pieces has arrived, so that those before it are lost if they
-    /// have not.
-    pub(crate) fn is_at_its_end(&self) -> bool {
-        self.partial.as_ref().is_some_and(|partial| {
-            let last = partial.pieces.iter().next_back();
-            last.is_some_and(|it| it.end + LAST > u64::from(partial.plan.pieces()))
-        })
-    }
-
     /// Returns the body as it is; `None` if its description never came.
     pub(crate) fn finish(self) -> Option<DeliveredBody> {
-        let ended = self.end.is_some() && !self.failed;
+        let ended = self.has_ended() && !self.failed;
         self.partial.map(|partial| partial.finish(ended))
     }
 }
@@ -272,6 +289,9 @@ impl Partial {
         let span = self.exact_len..self.exact_len + data.len();
         if span.end > self.exact.total {
             return false;
+        }
+        if data.is_empty() {
+            return true;
         }
         self.exact_len = span.end;
         if let Some(sink) = &self.sink {
@@ -331,18 +351,28 @@ impl Partial {
         }
     }
 
+    fn has_all_exact(&self) -> bool {
+        self.exact_len == self.exact.total
+    }
+
     fn has_all_pieces(&self) -> bool {
         self.pieces.total() >= u64::from(self.plan.pieces())
     }
 
-    /// Tells whether the pieces behind which no more come are there, so that those that are missing
-    /// are lost, unless the path changes the order.
-    fn lacks_what_is_lost(&self) -> bool {
+    /// Tells whether the last piece is there, before which all others were sent, or there is none.
+    fn has_last_piece(&self) -> bool {
+        let all = u64::from(self.plan.pieces());
+        self.pieces.iter().next_back().map_or(all == 0, |last| last.end == all)
+    }
+
+    /// Tells whether the last pieces are there, of this number, behind which no more come, so that
+    /// those that are missing are lost, unless the path changes the order.
+    fn lacks_what_is_lost(&self, behind: u64) -> bool {
         let all = u64::from(self.plan.pieces());
         let last = self.pieces.iter().next_back();
-        all > BEHIND
+        all > behind
             && !self.is_reordered
-            && last.is_some_and(|it| it.end == all && it.end - it.start >= BEHIND)
+            && last.is_some_and(|it| it.end == all && it.end - it.start >= behind)
     }
 
     fn finish(self, ended: bool) -> DeliveredBody {

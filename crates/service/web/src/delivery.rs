@@ -328,7 +328,7 @@ impl BodyDelivery {
         let mut first = None;
         while let Ok(Some(message)) = socket.recv() {
             let asked = Control::decode(message.data);
-            let Some((transfer, Control::Ask(token))) = asked else { break };
+            let Ok((transfer, Control::Ask(token))) = asked else { break };
             let place = Arc::clone(&places).try_acquire_owned().ok();
             let waiting = self.waiting().remove(&token);
             let client = waiting.as_ref().map(|waiting| Client {

@@ -30,7 +30,7 @@ use crate::media_types::{TypeList, media_type};
 use crate::offer::{self, Opener, SapOffer};
 use crate::receiving::{Delivery, Expected, Link};
 use crate::redirection::redirection;
-use crate::repair::{Repair, is_part_of, is_range_of, strong_version, wanted};
+use crate::repair::{Repair, exceeds_whole, is_part_of, is_range_of, strong_version, wanted};
 use crate::reply::{again, expected, has_ended, named, one_length};
 use crate::server::{MessageBody, empty};
 use windfall_bodies::TransferToken;
@@ -240,6 +240,16 @@ impl Fetcher {
         headers: &HeaderMap,
         progress: &Arc<AtomicU64>,
     ) -> Result<Fetched, FetchError> {
+        self.get_as(self.settings.is_precise, uri, headers, progress).await
+    }
+
+    async fn get_as(
+        &self,
+        is_precise: bool,
+        uri: &Uri,
+        headers: &HeaderMap,
+        progress: &Arc<AtomicU64>,
+    ) -> Result<Fetched, FetchError> {
         // A part of a file is asked for to repair it, and is precise.
         if self.settings.way == Way::Tcp || headers.contains_key(RANGE) {
             return self.over_tcp(uri, headers).await;
@@ -261,14 +271,14 @@ impl Fetcher {
             }
         };
         let open = match &listener {
-            None => self.open_connection(uri, progress),
+            None => self.open_connection(uri, is_precise, progress),
             Some(_) => None,
         };
         let opener = match &listener {
             Some(listener) => Opener::Server(listener.local_addr()?.port()),
             None => Opener::Client { open: open.as_ref().map(|open| (open.token, open.transfer)) },
         };
-        let (types, is_precise) = (self.settings.types.clone(), self.settings.is_precise);
+        let types = self.settings.types.clone();
         let mut asking = headers.clone();
         SapOffer { types, is_precise, opener, forbids_change: false }.write(&mut asking);
         let reply = self.send(uri, &asking).await?;
@@ -281,17 +291,16 @@ impl Fetcher {
         let port = number(reply.headers(), &offer::PORT).unwrap_or(server.port());
         let received = match (listener, open.filter(|open| open.token == token)) {
             (Some(listener), _) => {
-                let body = self.called(listener, server.ip(), token, progress).await;
-                body.ok_or(NO_ANSWER)
+                self.called(listener, server.ip(), (token, is_precise), progress).await
             }
-            (None, Some(open)) => open.body.await.ok().flatten().ok_or(NO_ANSWER),
+            (None, Some(open)) => open.body.come().await,
             (None, None) => {
                 // The server does not know the connection that was named: it has ended.
                 if let Some(named) = named_connection {
                     self.links.forget_named(named);
                 }
                 let server = SocketAddr::new(server.ip(), port);
-                self.opened(uri, server, token, progress).await
+                self.opened(uri, server, (token, is_precise), progress).await
             }
         };
         match received {
@@ -300,7 +309,7 @@ impl Fetcher {
                 Ok(of_sap(reply.into_parts().0, body))
             }
             // The reply came without the body, which only a new request can bring.
-            Err(reason) => self.instead(uri, headers, reason).await,
+            Err(reason) => self.instead(uri, headers, &reason).await,
         }
     }
 
@@ -373,25 +382,29 @@ impl Fetcher {
         &self,
         listener: CallPort,
         server: IpAddr,
-        token: TransferToken,
+        (token, is_precise): (TransferToken, bool),
         progress: &Arc<AtomicU64>,
-    ) -> Option<Delivery> {
+    ) -> Result<Delivery, String> {
         let accept = move || (listener.accept(server), listener);
         // The port is this body's until it has come.
-        let (socket, _listener) = spawn_blocking(accept).await.ok()?;
-        let link = Link::new(socket?);
-        let precise = self.settings.is_precise;
-        let (_, body) = link.expect(token, precise, Arc::clone(progress))?;
+        let (socket, _listener) = spawn_blocking(accept).await.map_err(|_| NO_ANSWER)?;
+        let link = Link::new(socket.ok_or(NO_ANSWER)?);
+        let expected = link.expect(token, is_precise, Arc::clone(progress));
+        let (_, body) = expected.ok_or(NO_ANSWER)?;
         link.start();
-        body.await.ok()?
+        body.come().await
     }
 
     /// Expects a body on the connection to the server that is open, if there is one.
-    fn open_connection(&self, uri: &Uri, progress: &Arc<AtomicU64>) -> Option<OpenConnection> {
+    fn open_connection(
+        &self,
+        uri: &Uri,
+        is_precise: bool,
+        progress: &Arc<AtomicU64>,
+    ) -> Option<OpenConnection> {
         let link = self.links.known(uri.authority()?.as_str())?;
         let token = link.name()?;
-        let precise = self.settings.is_precise;
-        let (transfer, body) = link.expect(token, precise, Arc::clone(progress))?;
+        let (transfer, body) = link.expect(token, is_precise, Arc::clone(progress))?;
         Some(OpenConnection { token, transfer, body })
     }
 
@@ -400,18 +413,17 @@ impl Fetcher {
         &self,
         uri: &Uri,
         server: SocketAddr,
-        token: TransferToken,
+        asked_for: (TransferToken, bool),
         progress: &Arc<AtomicU64>,
-    ) -> Result<Delivery, &'static str> {
+    ) -> Result<Delivery, String> {
         let name = uri.authority().ok_or(NO_ANSWER)?.as_str();
-        let FetcherSettings { options, is_precise, .. } = self.settings;
-        let asked = self.links.ask(name, server, options, (token, is_precise), progress);
+        let asked = self.links.ask(name, server, self.settings.options, asked_for, progress);
         let (link, body) = asked.await?;
-        let body = body.await.ok().flatten();
-        if body.is_none() {
+        let body = body.come().await;
+        if body.is_err() {
             self.links.forget(&link);
         }
-        body.ok_or(NO_ANSWER)
+        body
     }
 
     /// Repairs a file as [`Fetcher::repair`] does, if it comes over SAP; where that fails, since
@@ -460,6 +472,13 @@ impl Fetcher {
             if ranges.is_empty() {
                 break;
             }
+            if exceeds_whole(&ranges, body.bytes.len())
+                && let Some(whole) = self.whole_again(uri, (headers, head), body.bytes.len()).await
+            {
+                repaired += whole.len() as u64;
+                *body = DeliveredBody { bytes: whole, damage: BodyDamage::default(), ended: true };
+                break;
+            }
             let mut bytes = BytesMut::from(&body.bytes[..]);
             for range in ranges {
                 let part = self.part_again(uri, (headers, head), &range, bytes.len());
@@ -476,6 +495,27 @@ impl Fetcher {
             body.ended = true;
         }
         Ok(repaired)
+    }
+
+    /// Asks for the whole of the same version of a body over precise SAP, whose check lets fewer
+    /// errors through than that of TCP and which does not slow down where packets arrive damaged;
+    /// `None` if it does not come that way.
+    async fn whole_again(
+        &self,
+        uri: &Uri,
+        (headers, head): (&HeaderMap, &response::Parts),
+        length: usize,
+    ) -> Option<Bytes> {
+        let progress = Arc::new(AtomicU64::new(0));
+        let again = self.get_as(true, uri, headers, &progress).await.ok()?;
+        let is_same = strong_version(&head.headers).is_some()
+            && is_part_of(&again.head.headers, &head.headers);
+        let FetchedBody::Arriving(mut body) = again.body else { return None };
+        let mut bytes = BytesMut::new();
+        while is_same && let Some(more) = body.next().await {
+            bytes.extend_from_slice(&more);
+        }
+        Some(bytes.freeze()).filter(|bytes| bytes.len() == length)
     }
 
     /// Returns the next bytes of a body as [`FetchedBody::next`] does, and over TCP what is left of

@@ -12,18 +12,15 @@ use windfall_socket::{Message, MessageKind, Mode, Received, SapError, SapSocket}
 
 use crate::arriving::ArrivingBody;
 use crate::assembly::{Assembler, DeliveredBody};
+use crate::links::NO_ANSWER;
 use crate::quota::real_time;
-use windfall_bodies::{CONTROL_STREAM, Control, End, TransferToken};
+use windfall_bodies::{CONTROL_STREAM, Control, TransferToken};
 
 /// The time without a message after which a body is given up.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The time without a message after which a body is whole whose sender has ended, though pieces of
-/// it are missing.
-const QUIET: Duration = Duration::from_millis(500);
-/// The same time if one of its last pieces has arrived.
-const AT_ITS_END: Duration = Duration::from_millis(100);
-/// The same time if everything was sent before the end, at least and at most: for the order that a
-/// path may change, as in TCP's RACK a quarter of the round trip (RFC 8985, section 7.1).
+/// it are missing, at least and at most: for the order that a path may change, as in TCP's RACK a
+/// quarter of the round trip (RFC 8985, section 7.1).
 const REORDERING: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(100));
 /// The time between two looks at the clock while something arrives, and while nothing does.
 const TURN: Duration = Duration::from_millis(5);
@@ -55,7 +52,7 @@ struct Arriving {
     assembler: Assembler,
     last: Instant,
     /// Present until the body has come, or begun where it is read as it arrives.
-    done: Option<oneshot::Sender<Option<Delivery>>>,
+    done: Option<oneshot::Sender<Result<Delivery, String>>>,
     progress: Arc<AtomicU64>,
 }
 
@@ -67,14 +64,26 @@ impl Arriving {
 
     /// Passes on what has come.
     fn finish(self) {
-        if let Some(done) = self.done {
-            let _ = done.send(self.assembler.finish().map(Delivery::Whole));
-        }
+        let Some(done) = self.done else { return };
+        let malformed = self.assembler.malformed();
+        let reason = || malformed.map_or(NO_ANSWER.to_owned(), |why| format!("malformed: {why}"));
+        let body = self.assembler.finish().map(Delivery::Whole);
+        let _ = done.send(body.ok_or_else(reason));
     }
 }
 
 /// A body that is expected on a connection.
-pub(crate) type Expected = oneshot::Receiver<Option<Delivery>>;
+pub(crate) struct Expected(oneshot::Receiver<Result<Delivery, String>>);
+
+impl Expected {
+    /// Waits for the body.
+    ///
+    /// # Errors
+    /// The reason for which it must come over TCP.
+    pub(crate) async fn come(self) -> Result<Delivery, String> {
+        self.0.await.unwrap_or_else(|_| Err(NO_ANSWER.to_owned()))
+    }
+}
 
 #[derive(Default)]
 struct State {
@@ -129,7 +138,7 @@ impl Link {
         let done = Some(done);
         let number = state.number;
         state.arriving.insert(number, Arriving { assembler, last, done, progress });
-        Some((number, body))
+        Some((number, Expected(body)))
     }
 
     /// Asks the server for the body of a token that is expected.
@@ -177,8 +186,11 @@ impl Link {
         let mut state = self.state();
         let (transfer, control) = match message.kind {
             MessageKind::Precise => match Control::decode(message.data.clone()) {
-                Some((transfer, control)) => (transfer, Some(control)),
-                None => return,
+                Ok((transfer, control)) => (transfer, Some(Ok(control))),
+                Err(why) => match Control::transfer_of(&message.data) {
+                    Some(transfer) => (transfer, Some(Err(why))),
+                    None => return,
+                },
             },
             _ => (message.stream, None),
         };
@@ -186,12 +198,13 @@ impl Link {
         arriving.last = real_time();
         arriving.progress.fetch_add(length, Ordering::Relaxed);
         match control {
-            Some(control) => arriving.assembler.control(control),
+            Some(Ok(control)) => arriving.assembler.control(control),
+            Some(Err(why)) => arriving.assembler.refuse(why),
             None => arriving.assembler.piece(message),
         }
         if let Some(body) = arriving.assembler.take_begun() {
             let done = arriving.done.take();
-            let _ = done.map(|done| done.send(Some(Delivery::Arriving(body))));
+            let _ = done.map(|done| done.send(Ok(Delivery::Arriving(body))));
         }
         if transfer == FIRST && arriving.assembler.has_begun() {
             self.name.get_or_init(|| arriving.assembler.token());
@@ -220,15 +233,11 @@ impl Link {
 /// Returns the time without a message after which nothing more of a body is expected, on a path of
 /// this round trip.
 fn patience(body: &Assembler, round: Option<Duration>) -> Duration {
-    match body.end() {
-        None => PATIENCE,
-        Some(End { is_last: true }) => {
-            let (least, most) = REORDERING;
-            round.map_or(2 * least, |round| (round / 4).clamp(least, most))
-        }
-        Some(_) if body.is_at_its_end() => AT_ITS_END,
-        Some(_) => QUIET,
+    if !body.has_ended() {
+        return PATIENCE;
     }
+    let (least, most) = REORDERING;
+    round.map_or(2 * least, |round| (round / 4).clamp(least, most))
 }
 
 fn finish(state: &mut State, transfer: u16) {
@@ -237,22 +246,24 @@ fn finish(state: &mut State, transfer: u16) {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+    use windfall_bodies::BodyPlan;
+
     use super::*;
 
-    fn ended(is_last: bool) -> Assembler {
-        let mut body = Assembler::new(TransferToken::default(), false);
-        body.control(Control::End(End { is_last }));
-        body
-    }
-
     #[test]
-    fn an_end_behind_all_pieces_is_waited_for_no_longer_than_the_path_reorders() {
+    fn a_body_that_has_ended_is_waited_for_no_longer_than_the_path_reorders() {
         let millis = |number| Some(Duration::from_millis(number));
-        assert_eq!(patience(&Assembler::new(TransferToken::default(), false), millis(8)), PATIENCE);
-        assert_eq!(patience(&ended(false), millis(8)), QUIET);
+        let token = TransferToken::default();
+        let mut body = Assembler::new(token, false);
+        assert_eq!(patience(&body, millis(8)), PATIENCE);
+        let plan = BodyPlan { token, piece: 10, length: 20, exact: Vec::new() };
+        body.control(Control::Plan(plan, Bytes::new()));
+        assert_eq!(patience(&body, millis(8)), PATIENCE);
+        body.control(Control::End);
         for (round, waits) in [(8, 10), (100, 25), (2_000, 100)] {
-            assert_eq!(Some(patience(&ended(true), millis(round))), millis(waits));
+            assert_eq!(Some(patience(&body, millis(round))), millis(waits));
         }
-        assert!(patience(&ended(true), None) < AT_ITS_END);
+        assert_eq!(Some(patience(&body, None)), millis(20));
     }
 }

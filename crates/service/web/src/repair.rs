@@ -27,6 +27,10 @@ pub enum Repair {
 const SETTLED: Duration = Duration::from_secs(1);
 /// Ranges that lie closer than this are asked for together.
 const CLOSE: u64 = 1_024;
+/// The most ranges that are always asked for one by one.
+const FEW: usize = 4;
+/// The bytes of a body that come in the time that one more request takes.
+const REQUEST_COST: usize = 16_384;
 
 /// Returns the ranges of a body to ask for again.
 pub(crate) fn wanted(repair: Repair, body: &DeliveredBody) -> Vec<Range<usize>> {
@@ -41,6 +45,13 @@ pub(crate) fn wanted(repair: Repair, body: &DeliveredBody) -> Vec<Range<usize>> 
         wanted.extend(body.damage.missing.iter().cloned());
     }
     joined(&wanted)
+}
+
+/// Tells whether to ask for these ranges one after the other takes longer than to ask for the whole
+/// body of this length.
+pub(crate) fn exceeds_whole(ranges: &[Range<usize>], length: usize) -> bool {
+    let bytes: usize = ranges.iter().map(|range| range.len() + REQUEST_COST).sum();
+    ranges.len() > FEW && bytes >= length
 }
 
 /// Returns what tells a version of a file from every other (RFC 9110 section 8.8): a strong tag,
@@ -112,6 +123,18 @@ mod tests {
         assert_eq!(wanted(Repair::All, &body(true)), [100..1_256, 5_000..6_000]);
         let missing = body(false).damage.missing;
         assert_eq!(wanted(Repair::None, &body(false)), missing);
+    }
+
+    #[test]
+    fn many_ranges_cost_more_than_the_whole() {
+        let ranges = |count: usize| (0..count).map(|at| at * 9_000..at * 9_000 + 500).collect();
+        let exceeds = |count: usize, length| {
+            let ranges: Vec<_> = ranges(count);
+            exceeds_whole(&ranges, length)
+        };
+        assert!(!exceeds(4, 36_000), "few");
+        assert!(exceeds(5, 84_420) && !exceeds(5, 84_421));
+        assert!(exceeds(200, 2_000_000));
     }
 
     fn head(of: &[(&'static str, &'static str)]) -> HeaderMap {

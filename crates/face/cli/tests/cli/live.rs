@@ -38,6 +38,7 @@ mod recovery;
 mod remains;
 mod screen;
 mod several;
+mod slow;
 mod tcp;
 mod terminal;
 mod throughput;

@@ -39,6 +39,12 @@ pub(crate) fn started(folder: &Folder, arguments: &[&str]) -> (Running, String) 
 
 pub(crate) struct Running(Child);
 
+impl Running {
+    pub(crate) fn process(&self) -> u32 {
+        self.0.id()
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.0.kill();

@@ -362,7 +362,8 @@ impl Connection {
                 self.congestion.set_size(self.path.size());
                 self.events.push_back(SapEvent::PathSize);
             }
-            Load::Approximate | Load::Probe => {}
+            Load::Approximate(tail) => self.outbox.settle_tail(tail, true),
+            Load::Probe => {}
         }
     }
 
@@ -405,7 +406,8 @@ impl Connection {
             Load::Request(name) => self.outbox.requests_due.push_back(name),
             Load::Fin if self.sending == FinState::Sent => self.sending = FinState::Pending,
             Load::Probe if self.sent.is_empty() => self.probe_due = true,
-            Load::Fin | Load::Probe | Load::Approximate | Load::Trial(_) => {}
+            Load::Approximate(tail) => self.outbox.settle_tail(tail, false),
+            Load::Fin | Load::Probe | Load::Trial(_) => {}
         }
     }
 }

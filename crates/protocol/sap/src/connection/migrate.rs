@@ -157,7 +157,7 @@ impl Connection {
         self.timeouts = 0;
         if !same_host {
             self.rtt = Rtt::default();
-            self.path.restart(now, self.config.path_discovery);
+            self.path.restart(now, self.peer.ip(), self.config.path_discovery);
             self.congestion = Congestion::new(self.path.size());
             self.recut();
         }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
+use windfall_base::Duration;
 use windfall_wire_net::sap::{SapRepair, flags};
 
 use super::{Connection, FinState, State, weight};
@@ -10,6 +11,7 @@ use crate::encode::{Encoded, Origin, encode, encode_parts, overhead, recut};
 use crate::error::SapSendError;
 use crate::message::{Message, Mode};
 use crate::ring::Ring;
+use crate::sent::Tail;
 
 /// Messages to send or to retransmit.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +45,9 @@ pub(super) struct Outbox {
     pub(super) numbers: BTreeMap<u16, (u32, u32)>,
     /// The number of approximate messages sent.
     pub(super) approximates: u32,
+    /// The newest approximate message of each stream whose last packet arrived or counts as lost,
+    /// and whether it arrived.
+    pub(super) tails: BTreeMap<u16, (u32, bool)>,
     /// The application was told that the buffer is full.
     pub(super) was_full: bool,
     /// Alternates between the two kinds of message: `true` sends a precise one next.
@@ -107,6 +112,19 @@ impl Connection {
     pub(crate) fn approximate_progress(&self) -> (u64, u64) {
         let queued = self.outbox.approximate_queued;
         (queued, queued - self.outbox.approximate_bytes as u64)
+    }
+
+    /// Returns whether the last packet of an approximate message arrived; `None` while that is not
+    /// known, and once it is known of a later one.
+    pub(crate) fn tail_arrived(&self, stream: u16, number: u32) -> Option<bool> {
+        let (known, arrived) = self.outbox.tails.get(&stream)?;
+        (*known == number).then_some(*arrived)
+    }
+
+    /// Returns the time within which the report of an approximate message usually comes; `None` if
+    /// none is sent.
+    pub(crate) fn report_within(&self) -> Option<Duration> {
+        self.config.congestion_control.then(|| self.timeout() + self.config.ack_delay)
     }
 
     /// Encodes a message, in parts if it is longer than a datagram.
@@ -178,6 +196,15 @@ impl Outbox {
     pub(super) fn next_name(&mut self) -> u64 {
         self.name += 1;
         self.name
+    }
+
+    /// Notes whether the end of an approximate message arrived.
+    pub(super) fn settle_tail(&mut self, tail: Option<Tail>, arrived: bool) {
+        let Some(Tail { stream, number }) = tail else { return };
+        let newest = self.tails.entry(stream).or_insert((number, arrived));
+        if number.wrapping_sub(newest.0) < 1 << 31 {
+            *newest = (number, arrived);
+        }
     }
 
     pub(super) fn push_precise(&mut self, encoded: Encoded) {

@@ -44,8 +44,11 @@ impl Connection {
     /// Returns the time at which unacknowledged packets are retransmitted.
     fn retransmission(&self) -> Option<Instant> {
         let doublings = if self.config.adaptive_timeout { self.timeouts.min(DOUBLINGS) } else { 0 };
-        let wait = (self.timeout() * (1 << doublings)).min(LONGEST);
-        Some(self.sent.last_at()? + wait)
+        let last = self.sent.last_at()?;
+        // The peer reports an approximate message later than it acknowledges a precise one.
+        let usual = self.report_within().filter(|_| self.sent.is_last_approximate());
+        let wait = usual.unwrap_or(self.timeout()) * (1 << doublings);
+        Some(last + wait.min(LONGEST))
     }
 
     fn keepalive(&self) -> Option<Instant> {

@@ -8,7 +8,7 @@ use super::{AckState, Connection, FinState, State};
 use crate::datagram::{LONGEST_FRAME, OutgoingDatagram};
 use crate::encode::Encoded;
 use crate::event::SapEvent;
-use crate::sent::Load;
+use crate::sent::{Load, Tail};
 
 /// The body of a datagram: two exact slices, and one that may be damaged.
 pub(super) struct Body {
@@ -153,7 +153,10 @@ impl Connection {
         self.outbox.approximates = self.outbox.approximates.wrapping_add(first);
         self.tell_writable();
         self.note_progress(now);
-        let load = self.config.congestion_control.then_some(Load::Approximate);
+        let of = encoded.of;
+        let is_tail = of.offset + encoded.exact.len() + encoded.rest.len() >= of.total;
+        let tail = is_tail.then_some(Tail { stream: of.stream, number: of.number });
+        let load = self.config.congestion_control.then_some(Load::Approximate(tail));
         Some(self.datagram(now, SapKind::Data, Body::message(encoded), load))
     }
 
@@ -223,7 +226,7 @@ impl Connection {
         let Body { mut exact, mut rest, flags: set } = body;
         let number = self.sent.next();
         let size = self.around + exact[0].len() + exact[1].len() + rest.len();
-        let reported = matches!(load, Some(Load::Approximate));
+        let reported = matches!(load, Some(Load::Approximate(_)));
         let urgent = self.config.congestion_control
             && kind == SapKind::Data
             && self.is_urgent(size, reported);

@@ -23,8 +23,14 @@ fn message(number: u32, data: &[u8]) -> Received {
     }
 }
 
+/// A plan, and the first of its exact bytes.
+fn plan_with(first: Range<usize>) -> Control {
+    let plan = BodyPlan { token: TOKEN, piece: 30, length: 100, exact: vec![0..10, 50..55] };
+    Control::Plan(plan, body()[first].to_vec().into())
+}
+
 fn plan() -> Control {
-    Control::Plan(BodyPlan { token: TOKEN, piece: 30, length: 100, exact: vec![0..10, 50..55] })
+    plan_with(0..0)
 }
 
 /// The bytes that are not exact, in pieces of 30.
@@ -43,13 +49,12 @@ fn a_body_is_put_together_in_any_order() {
     let mut assembler = Assembler::new(TOKEN, false);
     let [first, second, third] = pieces().try_into().expect("three");
     assembler.piece(third);
-    assembler.control(plan());
-    assembler.control(exact(0..4));
+    assembler.control(plan_with(0..4));
     assembler.piece(first.clone());
     assembler.piece(first);
+    assert!(!assembler.has_ended(), "exact bytes are on their way");
     assembler.control(Control::Exact([&body()[4..10], &body()[50..55]].concat().into()));
-    assembler.control(Control::End(End { is_last: true }));
-    assert!(!assembler.is_complete() && assembler.end().is_some());
+    assert!(!assembler.is_complete() && assembler.has_ended(), "the last piece is there");
     assembler.piece(second);
     assert!(assembler.is_complete());
     let delivered = assembler.finish().expect("a body");
@@ -60,8 +65,7 @@ fn a_body_is_put_together_in_any_order() {
 #[test]
 fn loss_and_damage_are_ranges_of_the_body() {
     let mut assembler = Assembler::new(TOKEN, false);
-    assembler.control(plan());
-    assembler.control(exact(0..10));
+    assembler.control(plan_with(0..10));
     let [first, _, third] = &mut pieces()[..] else { panic!("three") };
     first.integrity = Integrity::Suspect(vec![0..5, 20..30]);
     third.missing = only(0..4);
@@ -98,26 +102,46 @@ fn what_does_not_belong_to_the_transfer_is_refused() {
 }
 
 #[test]
-fn a_last_end_waits_for_no_piece_that_two_later_ones_have_passed() {
-    let is_complete = |numbers: &[u32], is_last| {
-        let mut assembler = Assembler::new(TOKEN, false);
-        let plan = BodyPlan { token: TOKEN, piece: 10, length: 60, exact: Vec::new() };
-        assembler.control(Control::Plan(plan));
-        numbers.iter().for_each(|&number| assembler.piece(message(number, &[1; 10])));
-        assembler.control(Control::End(End { is_last }));
-        assembler.is_complete()
-    };
-    for lost in 0..4 {
-        let numbers: Vec<u32> = (0..6).filter(|number| *number != lost).collect();
-        assert!(is_complete(&numbers, true), "{lost}");
-        assert!(!is_complete(&numbers, false), "more may follow");
+fn an_end_before_the_exact_bytes_and_what_is_malformed_end_a_transfer() {
+    let mut assembler = Assembler::new(TOKEN, false);
+    assembler.control(plan_with(0..10));
+    assembler.control(Control::End);
+    assert!(assembler.is_complete());
+    assert!(!assembler.finish().expect("what there is").ended);
+    let mut assembler = Assembler::new(TOKEN, false);
+    assembler.control(plan());
+    assembler.refuse(ControlError::Kind(9));
+    assert!(assembler.is_complete());
+    assert_eq!(assembler.malformed(), Some(ControlError::Kind(9)));
+    assert!(assembler.finish().is_none());
+}
+
+/// Takes pieces of ten bytes of sixty, and an end if there is one.
+fn of_six(numbers: &[u32], has_end: bool) -> Assembler {
+    let mut assembler = Assembler::new(TOKEN, false);
+    let plan = BodyPlan { token: TOKEN, piece: 10, length: 60, exact: Vec::new() };
+    assembler.control(Control::Plan(plan, Bytes::new()));
+    numbers.iter().for_each(|&number| assembler.piece(message(number, &[1; 10])));
+    if has_end {
+        assembler.control(Control::End);
     }
-    for lost in 4..6 {
+    assembler
+}
+
+#[test]
+fn no_piece_is_waited_for_that_three_later_messages_have_passed() {
+    for lost in 0..6 {
         let numbers: Vec<u32> = (0..6).filter(|number| *number != lost).collect();
-        assert!(!is_complete(&numbers, true), "{lost} may be late");
+        let [without, with] = [false, true].map(|has_end| of_six(&numbers, has_end));
+        // Of three one is the end, if there is one; what is close to the end may be late.
+        assert_eq!((without.is_complete(), with.is_complete()), (lost < 3, lost < 4), "{lost}");
+        assert_eq!((without.has_ended(), with.has_ended()), (lost < 5, true), "{lost}");
     }
-    assert!(!is_complete(&[1, 0, 3, 4, 5], true), "the path changes the order");
-    assert!(is_complete(&[1, 0, 2, 3, 4, 5], true));
+    for has_end in [false, true] {
+        let reordered = of_six(&[1, 0, 3, 4, 5], has_end);
+        assert!(!reordered.is_complete(), "the path changes the order");
+        assert!(of_six(&[1, 0, 2, 3, 4, 5], has_end).is_complete());
+    }
 }
 
 #[test]
@@ -129,14 +153,14 @@ fn a_precise_body_is_read_as_it_arrives() {
         length: 100,
         exact: core::iter::once(0..100).collect(),
     };
-    assembler.control(Control::Plan(whole));
+    assembler.control(Control::Plan(whole, body()[..20].to_vec().into()));
     let mut reader = assembler.take_begun().expect("it has begun");
     assert_eq!((reader.length(), assembler.take_begun().is_some()), (100, false));
-    assembler.control(exact(0..60));
+    assert_eq!(value_now(reader.next()).expect("those of the plan"), body()[..20]);
+    assembler.control(exact(20..60));
     let read = |reader: &mut ArrivingBody| value_now(reader.next());
-    assert_eq!(read(&mut reader).expect("the first bytes"), body()[..60]);
+    assert_eq!(read(&mut reader).expect("the next ones"), body()[20..60]);
     assembler.control(exact(60..100));
-    assembler.control(Control::End(End { is_last: true }));
     assert!(assembler.is_complete() && !assembler.is_abandoned());
     drop(assembler);
     assert_eq!(read(&mut reader).expect("the rest"), body()[60..]);

@@ -129,6 +129,10 @@ impl Lighttpd {
         panic!("{:?}", std::fs::read_to_string(folder.path().join("error.log")));
     }
 
+    pub(super) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(super) fn at(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.port).into()
     }

@@ -7,9 +7,9 @@ use windfall_socket::{Duration, Message, MessageKind, Mode, SapListener, SapSock
 
 use crate::live::lighttpd::{CONFIGURATION, Lighttpd, built_module, folder};
 use crate::live::{Folder, LONG};
-use crate::web::started;
+use crate::web::{Running, started};
 
-const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
+pub(super) const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
 /// Another address of this machine, as of another client.
 const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
@@ -21,7 +21,7 @@ const END: u8 = 5;
 /// Longer than a call takes.
 const LONG_CALL: Duration = Duration::from_secs(60);
 
-fn free_port() -> u16 {
+pub(super) fn free_port() -> u16 {
     let free = UdpSocket::bind((HERE, 0)).expect("a free port");
     free.local_addr().expect("its address").port()
 }
@@ -34,16 +34,16 @@ fn lighttpd(folder: &Folder) -> Lighttpd {
 }
 
 /// `windfall serve`, and where it is.
-fn serving(folder: &Folder) -> (impl Drop, SocketAddr) {
+pub(super) fn serving(folder: &Folder) -> (Running, SocketAddr) {
     let (server, at) = started(folder, &["serve", "site"]);
     (server, at.trim_start_matches("http://").trim_end_matches('/').parse().expect("an address"))
 }
 
 /// The head of a reply.
-struct Head(String);
+pub(super) struct Head(String);
 
 impl Head {
-    fn get(&self, name: &str) -> Option<&str> {
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
         let mut lines = self.0.lines().filter_map(|line| line.split_once(": "));
         lines.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
@@ -56,7 +56,7 @@ impl Head {
 }
 
 /// Asks for a file from this address, with these lines of headers.
-fn ask(server: SocketAddr, from: Ipv4Addr, file: &str, headers: &str) -> Head {
+pub(super) fn ask(server: SocketAddr, from: Ipv4Addr, file: &str, headers: &str) -> Head {
     let connecting = async {
         let socket = tokio::net::TcpSocket::new_v4()?;
         socket.bind((from, 0).into())?;
@@ -181,31 +181,53 @@ fn serve_and_lighttpd_damage_nothing_that_must_arrive_as_it_is() {
 }
 
 /// A connection that this client has opened, and the bodies that come on it.
-struct Opened(SapSocket);
+pub(super) struct Opened(pub(super) SapSocket);
 
 impl Opened {
     /// Asks for the body of a token as the transfer of this number.
-    fn ask(&self, number: u8, token: &str) {
+    pub(super) fn ask(&self, number: u8, token: &str) {
         let digit = |at: usize| u8::from_str_radix(&token[at..at + 2], 16).expect("hexadecimal");
         let token: Vec<u8> = (0..16).map(|at| digit(2 * at)).collect();
         let data = [&[ASK, 0, number], &token[..]].concat();
         self.0.send_message(&Message::new(Mode::Precise, data)).expect("it is open");
     }
 
-    /// Returns the kind of message that ends a transfer, before which nothing of another comes.
-    fn ending(&self, number: u8) -> u8 {
+    /// Returns the kind of message that begins a transfer, once the transfer has ended; nothing of
+    /// another comes before but an end, which may follow though it is not needed.
+    fn outcome(&self, number: u8) -> u8 {
+        let (mut begun, mut left) = (false, 0);
         loop {
             let message = self.0.recv().expect("it is open").expect("it has not ended");
-            if message.kind == MessageKind::Precise {
-                assert_eq!(message.data[1..3], [0, number], "of another transfer");
-            } else {
+            let data = &message.data;
+            if message.kind != MessageKind::Precise {
                 assert_eq!(message.stream, u16::from(number), "of another transfer");
+                left -= 1;
+            } else if data[0] != END {
+                assert_eq!(data[1..3], [0, number], "of another transfer");
+                match data[0] {
+                    PLAN => (begun, left) = (true, left + pieces(data)),
+                    UNKNOWN => return UNKNOWN,
+                    _ => {}
+                }
             }
-            if message.kind == MessageKind::Precise && [UNKNOWN, END].contains(&message.data[0]) {
-                return message.data[0];
+            let has_end = message.kind == MessageKind::Precise && data[..3] == [END, 0, number];
+            if has_end || begun && left == 0 {
+                return PLAN;
             }
         }
     }
+}
+
+/// Returns the number of pieces that a plan announces.
+fn pieces(plan: &[u8]) -> i64 {
+    let number = |at: usize| {
+        let bytes = plan[at..at + 4].try_into().expect("four bytes");
+        i64::from(u32::from_be_bytes(bytes))
+    };
+    let ranges = usize::from(plan[27]) << 8 | usize::from(plan[28]);
+    let exact: i64 = (0..ranges).map(|it| number(33 + 8 * it) - number(29 + 8 * it)).sum();
+    let (piece, length) = (number(19), number(23));
+    (length - exact + piece - 1) / piece
 }
 
 /// Checks that a server gives each body to the client that asked for it, and once.
@@ -220,22 +242,22 @@ fn gives_each_body_once(server: SocketAddr) {
     let connect = || Opened(SapSocket::connect((HERE, port)).expect("it listens"));
     let own = connect();
     own.ask(7, &"09".repeat(16));
-    assert_eq!(own.ending(7), UNKNOWN, "a token that was never given");
+    assert_eq!(own.outcome(7), UNKNOWN, "a token that was never given");
     own.ask(8, &first);
-    assert_eq!(own.ending(8), END);
+    assert_eq!(own.outcome(8), PLAN);
     own.ask(9, &first);
-    assert_eq!(own.ending(9), UNKNOWN, "a token that was used");
+    assert_eq!(own.outcome(9), UNKNOWN, "a token that was used");
     let another = connect();
     another.ask(1, &first);
-    assert_eq!(another.ending(1), UNKNOWN, "a token that was used on another connection");
+    assert_eq!(another.outcome(1), UNKNOWN, "a token that was used on another connection");
     // The connection has the name of its first transfer, and the next body comes unasked.
     assert_eq!(named(HERE, &format!("{first} 10")).0, first);
-    assert_eq!(own.ending(10), END);
+    assert_eq!(own.outcome(10), PLAN);
     for number in [8, 10] {
         let (token, _) = named(HERE, &format!("{first} {number}"));
         assert_ne!(token, first, "the number {number} was used");
         own.ask(number, &token);
-        assert_eq!(own.ending(number), UNKNOWN, "the number {number} was used");
+        assert_eq!(own.outcome(number), UNKNOWN, "the number {number} was used");
     }
     // Another client that has read the name gets nothing on the connection, nor does it use up a
     // number; a name that is none is no connection.
@@ -243,11 +265,11 @@ fn gives_each_body_once(server: SocketAddr) {
         assert_ne!(&named(from, &format!("{name} 12")).0, name, "{from}");
     }
     assert_eq!(named(HERE, &format!("{first} 12")).0, first);
-    assert_eq!(own.ending(12), END);
+    assert_eq!(own.outcome(12), PLAN);
     // A body that this client has asked for is not lost by what the others did.
     let (token, _) = named(HERE, "1");
     own.ask(13, &token);
-    assert_eq!(own.ending(13), END);
+    assert_eq!(own.outcome(13), PLAN);
     drop(own);
 }
 

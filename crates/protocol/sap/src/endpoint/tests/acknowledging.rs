@@ -156,3 +156,88 @@ fn what_waits_in_a_long_queue_is_not_sent_again() {
         assert!(sent < 550, "{sent} datagrams for 500 messages, seed {seed}");
     }
 }
+
+/// A lone approximate message, as the last piece of a body.
+#[test]
+fn the_fate_of_the_end_of_an_approximate_message_is_known_without_a_probe() {
+    let (mut network, a) = quiet();
+    let approximate = || Mode::Approximate { protected: 0 };
+    let fate = |network: &Network, number| network.ends[A].tail_arrived(a, 0, number);
+    let within = network.ends[A].report_within(a).expect("messages are reported");
+    network.send(A, a, approximate(), b"perhaps");
+    network.run(within);
+    assert_eq!((fate(&network, 0), fate(&network, 1)), (Some(true), None));
+    // One that is longer than a datagram has ended with its last part.
+    let parts = vec![7; 150_000];
+    network.send(A, a, approximate(), &parts);
+    network.run(within * 2);
+    assert_eq!((fate(&network, 0), fate(&network, 1)), (None, Some(true)));
+    network.run(SECOND);
+    assert_eq!(network.sent(A, SapKind::Probe).len(), 0, "the report came in time");
+    network.impairments = Impairments { loss: 1.0, ..CLEAN };
+    network.send(A, a, approximate(), b"lost");
+    assert_eq!(fate(&network, 2), None);
+    network.impairments = CLEAN;
+    network.run(within * 2);
+    assert_eq!(fate(&network, 2), Some(false));
+    assert_eq!(network.ends[A].tail_arrived(a, 1, 2), None, "another stream");
+}
+
+#[test]
+fn nothing_is_reported_in_the_paper_profile() {
+    let (mut network, [a, _]) = Network::connected(SapConfig::paper(), CLEAN, 1);
+    network.send(A, a, Mode::Approximate { protected: 0 }, b"perhaps");
+    network.run(SECOND);
+    assert_eq!(network.ends[A].report_within(a), None);
+    assert_eq!(network.ends[A].tail_arrived(a, 0, 0), None);
+}
+
+/// Returns how long 900 datagrams take to be sent, acknowledged if they are precise, over a path
+/// that inverts some bits of a share of all datagrams; and how many messages arrive.
+fn crossing(mode: &Mode, damage: f64) -> (Duration, usize) {
+    let config = SapConfig { max_datagram: 2_240, ..SapConfig::standard() };
+    let (mut network, [a, b]) = Network::connected(config, CLEAN, 3);
+    network.run(SECOND);
+    network.impairments = Impairments { damage, ..CLEAN };
+    let (begin, mut arrived, mut left) = (network.now, 0, 900);
+    while left > 0 || !network.ends[A].is_flushed(a) {
+        let message = Message::new(mode.clone(), vec![7; 2_200]);
+        while left > 0 && network.ends[A].send(a, &message).is_ok() {
+            left -= 1;
+        }
+        network.run(MS);
+        arrived += network.receive(B, b).len();
+    }
+    let span = network.now.saturating_since(begin);
+    network.run(SECOND);
+    (span, arrived + network.receive(B, b).len())
+}
+
+/// Of 2240 bytes the header has 20, so that one in thirty datagrams loses its number, and one in
+/// twenty is damaged elsewhere where it must be exact.
+#[test]
+fn damage_does_not_count_as_congestion_wherever_it_is() {
+    for (mode, most) in [(Mode::Approximate { protected: 0 }, 1.2), (Mode::Precise, 5.0)] {
+        let [(clean, all), (damaged, arrived)] = [0.0, 0.3].map(|damage| crossing(&mode, damage));
+        assert_eq!(all, 900, "{mode:?}");
+        let ratio = damaged.as_secs_f64() / clean.as_secs_f64();
+        assert!(ratio < most, "{mode:?}: {ratio} times as long");
+        assert!(arrived > 800 && (arrived == 900 || mode != Mode::Precise), "{mode:?}: {arrived}");
+    }
+}
+
+#[test]
+fn what_arrived_damaged_is_reported_once_a_later_one_has_arrived() {
+    let (mut network, a) = quiet();
+    network.impairments = Impairments { damage: 1.0, intact_prefix: 20, ..CLEAN };
+    network.send(A, a, Mode::Precise, &[7; 1_000]);
+    network.impairments = CLEAN;
+    network.run(DELAY);
+    assert_eq!(acks(&network), 0, "the link may repeat it");
+    network.send(A, a, Mode::Precise, b"later");
+    network.run(DELAY);
+    let sent = network.sent(B, SapKind::Ack);
+    let packet = SapPacket::parse(&sent[0].to_bytes()).expect("sound");
+    let ack = windfall_wire_net::sap::SapAck::parse(&packet.exact()).expect("sound");
+    assert_eq!((sent.len(), ack.damaged), (1, vec![1]));
+}

@@ -280,16 +280,16 @@ fn a_stream_too_many_is_an_error_and_the_others_go_on() {
 
 #[test]
 fn messages_to_a_peer_that_predates_parts_grow_as_far_as_the_path_allows() {
-    let impairments = Impairments { mtu: 1460, ..CLEAN };
+    let impairments = Impairments { mtu: 1464, ..CLEAN };
     let mut network = Network::new(SapConfig::standard(), impairments, 1);
     let a = network.ends[A].connect(network.now, address(B));
     network.run(Duration::from_secs(3));
     let b = network.accepted().expect("it was accepted");
     network.send_whole_messages([a, b]);
     let most = network.ends[A].max_message(a);
-    assert!(most > 1380 && most < 1460, "{most}");
-    let error = network.ends[A].send(a, &Message::new(Mode::Precise, vec![0; 1461]));
-    assert!(matches!(error, Err(SapSendError::TooLong { len: 1461, .. })), "{error:?}");
+    assert!(most > 1400 && most < 1464, "{most}");
+    let error = network.ends[A].send(a, &Message::new(Mode::Precise, vec![0; 1465]));
+    assert!(matches!(error, Err(SapSendError::TooLong { len: 1465, .. })), "{error:?}");
     network.send(A, a, Mode::Approximate { protected: 0 }, &vec![1; most]);
     network.run(SECOND);
     assert_eq!(network.receive(B, b)[0].data.len(), most);
