@@ -265,8 +265,8 @@ static void forget_client(const struct client *client)
     pthread_mutex_unlock(&lock);
 }
 
-/* Receives what a client asks for; tells whether it is a body. The time that a call waits is also that
- * of the threads that send, which give a client up that takes nothing sooner than one that asks for
+/* Receives what a client asks for; tells whether it is a body. The threads that send wait as long
+ * as a call does here, and give a client up that takes nothing sooner than one that asks for
  * nothing. */
 static int receive_ask(const struct client *client, uint8_t *ask, size_t len)
 {
