@@ -265,15 +265,27 @@ static void forget_client(const struct client *client)
     pthread_mutex_unlock(&lock);
 }
 
+/* Receives what a client asks for; tells whether it is a body. The threads that send wait as long
+ * as a call does here, and give a client up that takes nothing sooner than one that asks for
+ * nothing. */
+static int receive_ask(const struct client *client, uint8_t *ask, size_t len)
+{
+    long got = -1;
+    errno = ETIMEDOUT;
+    for (int waited = 0; got < 0 && errno == ETIMEDOUT && waited < IDLE; waited += PROGRESS)
+        got = sap_recv(client->sock, ask, len, NULL);
+    return got >= (long)len && ask[0] == KIND_ASK;
+}
+
 /* Sends the bodies that a client asks for on the connection that it has opened. */
 static void *serve_client(void *of)
 {
     struct client *client = of;
     int is_named = 0;
     uint8_t ask[19];
-    sap_set_timeout(client->sock, IDLE);
+    sap_set_timeout(client->sock, PROGRESS);
     sap_set_linger(client->sock, PROGRESS);
-    while (sap_recv(client->sock, ask, sizeof ask, NULL) >= 19 && ask[0] == KIND_ASK) {
+    while (receive_ask(client, ask, sizeof ask)) {
         struct transfer *t = take_waiting(ask + 3);
         uint16_t number = (uint16_t)(ask[1] << 8 | ask[2]);
         pthread_mutex_lock(&lock);

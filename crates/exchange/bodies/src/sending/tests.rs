@@ -8,7 +8,7 @@ use super::*;
 
 /// The longest datagram of SAP in these tests: that of 802.11.
 const DATAGRAM: usize = 2240;
-/// The length of the kind of a datagram, and of one with a message in it.
+/// The kind of a datagram with a message in it.
 const DATA: u8 = 5;
 
 /// A JPEG in all that its structure needs: a head, entropy-coded bytes, an end.
@@ -17,7 +17,7 @@ fn picture(head: usize, coded: usize) -> Bytes {
     bytes.extend((head as u16).to_be_bytes());
     bytes.resize(4 + head, b'a');
     bytes.extend([0xff, 0xda, 0, 4, 1, 2]);
-    bytes.extend((0..coded).map(|at| (at * at >> 3) as u8 & 0x7f));
+    bytes.extend((0..coded).map(|at| ((at * at) >> 3) as u8 & 0x7f));
     bytes.extend([0xff, 0xd9]);
     bytes.into()
 }
@@ -167,12 +167,10 @@ fn a_last_piece_that_is_lost_is_followed_by_an_end() {
     // The plan and 14 pieces.
     let (client, server, _) = pair(|number| number == 14);
     let bytes = picture(600, 30_000);
-    let began = std::time::Instant::now();
     thread::scope(|scope| {
         scope.spawn(|| send(&server, 1, &parcel(&bytes)).expect("open"));
         assert_eq!(received(&client, 1), (vec![3, 5], (0..13).collect()));
     });
-    assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
 }
 
 #[test]

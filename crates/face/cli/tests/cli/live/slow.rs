@@ -11,10 +11,10 @@ use crate::live::{Folder, LONG, windfall};
 
 /// The clients that do not read, and the length of the body that each asks for, in bytes.
 const SLOW: usize = 8;
-const LENGTH: u64 = 32 << 20;
-/// The memory that a server may hold for each of them: the messages that wait for its answer, 4 MB,
-/// and their buffers.
-const EACH: u64 = 8 << 20;
+const LENGTH: u64 = 48 << 20;
+/// The memory that a server may hold for each of them: 4 MB of messages that wait for its answer,
+/// in buffers of which a datagram of loopback, 64 KB, fills no more than a quarter.
+const EACH: u64 = 16 << 20;
 
 /// Returns a field of the kernel's account of a process: memory in KiB, or a number.
 fn field(process: u32, name: &str) -> u64 {
