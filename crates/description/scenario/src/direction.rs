@@ -2,14 +2,14 @@
 
 use windfall_base::{Duration, Probability, Rate};
 use windfall_channel::{
-    AirConfig, Bucket, BurstWindow, Cell, Chance, GilbertElliott, Jitter, LossPattern, LossStates,
-    Model, OnOff, Reorder, Slotting, Surroundings, Truncation,
+    AirConfig, Bucket, BurstWindow, ByteRange, Cell, Chance, GilbertElliott, Jitter, LossPattern,
+    LossStates, Model, OnOff, Reorder, Slotting, Surroundings, Truncation,
 };
 
 use crate::queue::Queue;
 use crate::settings::{Particular, Settings, settings};
 use crate::value::Choice;
-use crate::values::{ByteRange, Get};
+use crate::values::Get;
 use windfall_link::{Arq, RepairConfig};
 use windfall_policy_file::PolicyName;
 
@@ -108,7 +108,7 @@ settings! {
         /// Probability that a frame takes no delay and overtakes others, and perhaps its
         /// correlation and the distance of two such frames: "25% 50% gap 5"; 0 lets only jitter
         /// reorder them
-        "reorder" reorder: Reorder {
+        "reorder" reorder: Option<Reorder> {
             value: "REORDER", example: "25% gap 5", unset: "frames keep their order",
             particular: Some(Aspect::Pipe),
         }
@@ -118,18 +118,20 @@ settings! {
         }
         /// Bytes that leave at once after an idle time, and perhaps the rate at which they do: a
         /// token bucket as tc's tbf, "20kB 100Mbps", that fills at the rate
-        "bucket" bucket: Bucket {
+        "bucket" bucket: Option<Bucket> {
             value: "BYTES", example: "20kB 100Mbps", unset: "none",
             particular: Some(Aspect::Pipe),
         }
         /// Mean times for which frames pass and for which all are lost, at random: "5s 500ms"
-        "onoff" onoff: OnOff {
+        "onoff" onoff: Option<OnOff> {
             value: "TIMES", example: "5s 500ms", unset: "none", particular: Some(Aspect::Pipe),
         }
         /// Times from one moment to the next at which frames leave, and perhaps how many packets or
         /// bytes then: "20ms 40ms packets 32", "distribution normal 20ms 5ms"
-        "slots" slots: Slotting {
+        "slots" slots: Option<Slotting> {
             value: "SLOT", example: "20ms 40ms", unset: "none", particular: Some(Aspect::Pipe),
+            detail: "`none` in a change takes them away: frames that wait for one arrive in it, \
+                     and none overtakes them.",
         }
         /// Table of the distribution of the times between slots, in netem's format
         "slots-table" slots_table: String {
@@ -143,7 +145,7 @@ settings! {
             particular: Some(Aspect::Pipe),
         }
         /// Cells into which the line cuts what it carries: "PAYLOAD+HEADER" in bytes, 48+5 for ATM
-        "cell" cell: Cell {
+        "cell" cell: Option<Cell> {
             value: "CELL", example: "48+5", unset: "none", particular: Some(Aspect::Pipe),
             detail: "The last cell is filled up.",
         }

@@ -3,6 +3,7 @@
 use core::ops::Range;
 
 use toml::Spanned;
+use windfall_channel::Bucket;
 use windfall_link::Arq;
 use windfall_sap::Profile;
 
@@ -118,7 +119,7 @@ const NEEDS: &[Need] = &[
 
 /// Tells whether the times between slots have a distribution.
 fn has_gaps(direction: &Direction) -> bool {
-    direction.slots.value().is_some_and(|slots| slots.has_distribution())
+    direction.slots.value().flatten().is_some_and(|slots| slots.has_distribution())
 }
 
 /// Tells whether packets are lost that can be marked; those in coded frames cannot.
@@ -127,12 +128,11 @@ fn can_mark(direction: &Direction) -> bool {
 }
 
 /// Refuses the first setting of the wire in `said` that needs what none of `whole` has; `at` is
-/// where that is said, if not where the setting stands. A switch that is off needs nothing.
+/// where that is said, if not where the setting stands. What is off or none needs nothing.
 pub(crate) fn needs(said: &Direction, whole: &[Direction], at: Option<&Range<usize>>) -> Checked {
-    let off = [("once", said.once.value()), ("loss-ecn", said.loss_ecn.value())];
-    let on = NEEDS.iter().filter(|it| !off.contains(&(it.0, Some(false))));
-    let idle = on.filter(|it| !whole.iter().any(it.1)).find_map(|&(key, _, needed)| {
+    let idle = NEEDS.iter().filter(|it| !whole.iter().any(it.1)).find_map(|&(key, _, needed)| {
         let setting = Direction::TABLE.iter().find(|it| it.name == key && it.is_set(said))?;
+        setting.text(said).filter(|text| !["none", "off"].contains(&text.as_str()))?;
         let why = format!("{key} changes nothing here without {needed}: add it, or remove {key}");
         Some(Fault::at(at.cloned().or_else(|| (setting.field)(said).span())?, why))
     });
@@ -151,10 +151,9 @@ fn check_wire(link: &Link) -> Checked {
 /// Checks that a bucket lets bursts pass: that it holds a packet of `mtu` bytes, and that its peak
 /// rate is higher than the rate.
 pub(crate) fn check_bucket(direction: &Direction, mtu: u16) -> Checked {
-    let Some((bucket, rate)) = direction.bucket.as_ref().zip(direction.rate.value()) else {
-        return Ok(());
-    };
-    let burst = bucket.get_ref().burst;
+    let said = direction.bucket.as_ref().zip(direction.rate.value());
+    let Some((bucket, rate)) = said else { return Ok(()) };
+    let Some(Bucket { burst, peak }) = *bucket.get_ref() else { return Ok(()) };
     if burst.0 < u64::from(mtu) {
         let message = format!(
             "a bucket of {burst} holds no packet of the link, which has {mtu} bytes: give it at \
@@ -162,8 +161,7 @@ pub(crate) fn check_bucket(direction: &Direction, mtu: u16) -> Checked {
         );
         return Err(Fault::at(bucket.span(), message));
     }
-    let peak = bucket.get_ref().peak.filter(|peak| *peak <= rate);
-    peak.map_or(Ok(()), |peak| {
+    peak.filter(|peak| *peak <= rate).map_or(Ok(()), |peak| {
         let message = format!(
             "a bucket with a peak of {peak} lets no burst pass at {rate}: give it more, or none"
         );

@@ -4,6 +4,7 @@ use toml::Spanned;
 
 use crate::app::{App, AppKind};
 use crate::change::Change;
+use crate::check;
 use crate::error::ScenarioError;
 use crate::flows::Flow;
 use crate::link::Link;
@@ -19,6 +20,9 @@ pub const FAR: &str = "far";
 
 /// The name of the station to which contenders send.
 const RECEIVER: &str = "contender-sink";
+
+/// The file in which a scenario was read, and its text, for messages; both empty if in none.
+type Place<'a> = (&'a str, &'a str);
 
 /// The options of the command line that describe a scenario; what is unset changes nothing.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,18 +70,19 @@ impl ScenarioOptions {
         scenario
     }
 
-    /// Changes `scenario` as the options say; they win over what the file says.
+    /// Changes `scenario` as the options say, which win over what the file says, and checks that
+    /// everything in it then can be.
     ///
     /// # Errors
-    /// If options describe a link and the scenario has not exactly one.
-    pub fn apply(&self, scenario: &mut Scenario) -> Result<(), ScenarioError> {
+    /// If options describe a link and the scenario has not exactly one. Otherwise names the value
+    /// and the fix of the first thing that is wrong, with its line if it stands in the file.
+    pub fn apply(&self, scenario: &mut Scenario, place: Place<'_>) -> Result<(), ScenarioError> {
         scenario.run.extend(&self.run);
         scenario.flows.extend(self.flows.iter().cloned());
         scenario.changes.extend(self.changes.iter().cloned());
-        if self.contenders == 0 && self.link.is_unset() {
-            return scenario.check();
-        }
+        let is_of_link = self.contenders > 0 || !self.link.is_unset();
         match scenario.links.as_mut_slice() {
+            _ if !is_of_link => {}
             [link] => {
                 self.apply_to(link);
                 self.crowd(scenario);
@@ -90,7 +95,7 @@ impl ScenarioOptions {
                 )));
             }
         }
-        scenario.check()
+        check::scenario(scenario).map_err(|fault| fault.in_file_or_options(place.0, place.1))
     }
 
     /// Adds the contenders to the only link: each always has a packet for a station that never

@@ -53,7 +53,7 @@ pub use station::{Route, Station, StationInterface};
 pub use stations::{InterfacePlan, StationPlan, StationRoute};
 pub use toml::Spanned;
 pub use value::{Choice, Value};
-pub use values::{ByteRange, Get, Prefix, Sysctl, Sysctls, Target};
+pub use values::{Get, Prefix, Sysctl, Sysctls, Target};
 pub use windfall_channel::environment::{Arrangement, ENVIRONMENT_FRAMES, Environment};
 pub use windfall_channel::{
     BurstWindow, GilbertElliott, GsmEnvironment, LossPattern, Surroundings,

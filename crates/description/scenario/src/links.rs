@@ -63,7 +63,8 @@ pub(crate) fn pipe(
         let of_packets = |bytes: usize| {
             let around = own.overhead.value().map_or(FRAMING, |overhead| overhead as usize);
             let on_the_line = bytes + around;
-            let on_the_line = own.cell.value().map_or(on_the_line, |it| it.bytes_of(on_the_line));
+            let on_the_line =
+                own.cell.value().flatten().map_or(on_the_line, |it| it.bytes_of(on_the_line));
             let share = bytes as f64 / on_the_line as f64;
             Rate::from_bps((rate?.as_bps() as f64 * share).round() as u64)
         };
@@ -208,20 +209,20 @@ pub(crate) fn path(
         }
         (None, None) => Line::Instant,
     };
-    let (slots, jitter) = (direction.slots.value(), direction.jitter.value());
+    let (slots, jitter) = (direction.slots.value().flatten(), direction.jitter.value());
     let slot = tabled(slots, &direction.slots_table, files, Slotting::with_table)?;
     let jitter = tabled(jitter, &direction.jitter_table, files, Jitter::with_table)?;
     Ok(PathConfig {
         line,
-        bucket: direction.bucket.value(),
-        onoff: direction.onoff.value(),
+        bucket: direction.bucket.value().flatten(),
+        onoff: direction.onoff.value().flatten(),
         slot,
         delay: direction.delay.value().unwrap_or(Duration::ZERO),
         jitter,
-        reorder: direction.reorder.value(),
+        reorder: direction.reorder.value().flatten(),
         duplicate: direction.duplicate.value().filter(|it| it.probability != Probability::ZERO),
         overhead: direction.overhead.value(),
-        cell: direction.cell.value(),
+        cell: direction.cell.value().flatten(),
         air: air(direction, files, place)?,
         changes: Vec::new(),
     })

@@ -20,10 +20,17 @@ impl Scenario {
     /// # Errors
     /// Names the file, the line, the value and the fix of the first thing that is wrong.
     pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioError> {
-        let scenario: Self =
-            toml::from_str(text).map_err(|error| fault_of(&error, text).in_file(file, text))?;
+        let scenario = Self::read(file, text)?;
         check::scenario(&scenario).map_err(|fault| fault.in_file(file, text))?;
         Ok(scenario)
+    }
+
+    /// Reads the same, of which options may yet change what cannot be: checks the form alone.
+    ///
+    /// # Errors
+    /// Names the file, the line, the value and the fix of the first value that is none.
+    pub fn read(file: &str, text: &str) -> Result<Self, ScenarioError> {
+        toml::from_str(text).map_err(|error| fault_of(&error, text).in_file(file, text))
     }
 
     /// Checks a scenario that comes from no file.

@@ -11,14 +11,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Spanned;
 use windfall_base::{ByteCount, Dbm, Duration, Metres, Probability, Rate, Seed};
 use windfall_channel::{
-    Bucket, BurstWindow, Cell, Chance, GilbertElliott, Jitter, LossPattern, LossStates, OnOff,
-    Reorder, Slotting, Surroundings,
+    Bucket, BurstWindow, ByteRange, Cell, Chance, GilbertElliott, Jitter, LossPattern, LossStates,
+    OnOff, Reorder, Slotting, Surroundings,
 };
 use windfall_link::{Arq, RepairConfig};
 use windfall_policy_file::PolicyName;
 
 use crate::queue::Queue;
-use crate::values::{ByteRange, Prefix, SWITCH, Sysctl, Sysctls, Target, brief};
+use crate::values::{Prefix, SWITCH, Sysctl, Sysctls, Target, brief};
 use windfall_tcp_settings::TcpSettings;
 
 /// A type of values that settings can have.
@@ -342,6 +342,28 @@ impl<T: Value> Value for Vec<T> {
 
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter().map(InFileRef))
+    }
+}
+
+/// A part that a link may have, or the word `none`, by which a change takes it away.
+impl<T: Value> Value for Option<T> {
+    const KIND: &'static str = T::KIND;
+
+    fn parse(text: &str) -> Result<Self, String> {
+        if text.trim() == "none" { Ok(None) } else { T::parse(text).map(Some) }
+    }
+
+    fn text(&self) -> String {
+        self.as_ref().map_or_else(|| "none".to_owned(), T::text)
+    }
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text: String = crate::values::by_text::parse(deserializer)?;
+        Self::parse(&text).map_err(D::Error::custom)
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text())
     }
 }
 

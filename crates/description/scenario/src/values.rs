@@ -2,7 +2,6 @@
 
 use core::fmt;
 use core::net::IpAddr;
-use core::ops::Range;
 use core::str::FromStr;
 
 use ipnet::IpNet;
@@ -155,31 +154,6 @@ impl FromStr for Sysctls {
     }
 }
 
-/// Bytes of a packet, first to last but one, counted from 0: `0..40`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ByteRange(pub Range<u32>);
-
-impl fmt::Display for ByteRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}..{}", self.0.start, self.0.end)
-    }
-}
-
-impl FromStr for ByteRange {
-    type Err = ParseUnitError;
-
-    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        let range = text.split_once("..").and_then(|(start, end)| {
-            let range = start.trim().parse().ok()?..end.trim().parse().ok()?;
-            (range.start < range.end).then_some(range)
-        });
-        range.map(Self).ok_or_else(|| {
-            let fix = "write the first byte and the first byte after it, such as 28..1500";
-            ParseUnitError::new("range of bytes", text, fix)
-        })
-    }
-}
-
 /// An address of an interface with the length of its network's prefix: `10.77.0.1/24`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Prefix {
@@ -256,4 +230,4 @@ impl FromStr for Target {
     }
 }
 
-serde_by_text!(Queue, ByteRange, Prefix, Sysctl, Target);
+serde_by_text!(Queue, Prefix, Sysctl, Target);

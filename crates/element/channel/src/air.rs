@@ -2,6 +2,7 @@
 
 mod bits;
 mod burst;
+mod byte_range;
 mod chance;
 mod error;
 mod exponential;
@@ -17,6 +18,7 @@ use windfall_base::{Congestion, Frame, Seed, Stream};
 
 pub use bits::Gaps;
 pub use burst::{BurstWindow, Truncation};
+pub use byte_range::ByteRange;
 pub use chance::Chance;
 pub(crate) use chance::Chances;
 pub use error::ParseModelError;

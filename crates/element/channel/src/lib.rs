@@ -19,7 +19,7 @@ mod recorder;
 mod surroundings;
 
 pub use air::{
-    Air, AirConfig, BurstWindow, Chance, Gaps, GilbertElliott, GsmBlocks, GsmConfig,
+    Air, AirConfig, BurstWindow, ByteRange, Chance, Gaps, GilbertElliott, GsmBlocks, GsmConfig,
     GsmEnvironment, LossPattern, LossStates, Model, ParseModelError, SignalQuality, Truncation,
 };
 pub use event::{FrameFacts, MediumEvent};

@@ -1,5 +1,7 @@
 //! What the kernel counts in a station's namespace, and what of it was dropped.
 
+pub mod account;
+
 use std::collections::BTreeMap;
 
 use windfall_base::{DropReason, Drops};

@@ -21,6 +21,6 @@ pub fn with(
     let link = Link { uplink, ..Link::unset() };
     let run = RunSettings { duration: duration.map(unplaced), ..RunSettings::unset() };
     let flags = ScenarioOptions { link, run, ..ScenarioOptions::default() };
-    flags.apply(&mut scenario).map_err(|error| failed(error.to_string()))?;
+    flags.apply(&mut scenario, ("", "")).map_err(|error| failed(error.to_string()))?;
     Ok(scenario)
 }

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use windfall_base::{Duration, Seed};
 use windfall_live::line::LineRecord;
-use windfall_live::{LineAddress, ModemCall, Signals};
+use windfall_live::{LineAddress, Signals};
 use windfall_scenario::{Direction, ScenarioOptions, Setting, Settings as _};
-use windfall_serial_link::{LineFraming, LineOutcome, LinePlan, LineReport};
+use windfall_serial_link::{LineFraming, LineOutcome, LinePlan, LineReport, ModemCall};
 
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::face::{Face, Options};

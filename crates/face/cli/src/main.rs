@@ -162,7 +162,8 @@ impl Command {
     /// Returns the exit status for a failure of the command.
     fn status_of_failure(&self) -> u8 {
         match self {
-            Self::Run(_) | Self::Exec(_) | Self::Udplite(_) | Self::Link(_) => exit::WRAPPER_FAILED,
+            Self::Run(_) | Self::Up(_) | Self::Exec(_) => exit::WRAPPER_FAILED,
+            Self::Udplite(_) | Self::Link(_) => exit::WRAPPER_FAILED,
             Self::Tcp(args) if args.is_wrapper() => exit::WRAPPER_FAILED,
             Self::Stream(_) | Self::Track(_) | Self::Image(_) => exit::FAILED,
             Self::Get(_) | Self::Video(_) | Self::Camera(_) => exit::FAILED,

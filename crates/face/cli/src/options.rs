@@ -94,14 +94,14 @@ impl LinkOptions {
         };
         let file = path.display().to_string();
         let text = input::read_tree(path, "scenario")?;
-        let mut scenario = Scenario::parse(&file, &text).map_err(of_scenario)?;
+        let mut scenario = Scenario::read(&file, &text).map_err(of_scenario)?;
         // A scenario names files from where it lies itself, the options from where the user is.
         let changes = flags.changes.iter_mut().flat_map(Change::directions_mut);
         for direction in flags.link.directions_mut().chain(changes) {
             place_files(direction, Path::new(""))?;
         }
         place_model(&mut flags.run.energy, Path::new(""))?;
-        flags.apply(&mut scenario).map_err(of_scenario)?;
+        flags.apply(&mut scenario, (&file, &text)).map_err(of_scenario)?;
         Ok(Loaded { scenario, file, text })
     }
 

@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use windfall_live::{Attachment, LivePlan};
-use windfall_relay::{OpenPorts, PortError, Published, Reached, SocketKind};
+use windfall_live::{Attachment, LivePlan, Stations, end_with_this_process};
+use windfall_relay::{OpenPorts, PortError, Published, Reached, RelayHelpers, SocketKind};
 use windfall_scenario::Topology;
 
 use crate::exit::{CliError, Completion, Result};
@@ -38,8 +38,8 @@ impl PortOptions {
         Ok(plan.attach(&self.attach, default)?)
     }
 
-    /// Takes the ports of this machine, before anything runs.
-    pub(crate) fn open(&self, topology: &Topology) -> Result<OpenPorts> {
+    /// Takes the ports of this machine, before anything runs, and plans those of stations.
+    pub(crate) fn open(&self, topology: &Topology, plan: &mut LivePlan) -> Result<OpenPorts> {
         let stations = topology.stations.iter().filter(|it| !it.simulated).map(|station| {
             let addresses = station.interfaces.iter().flat_map(|interface| &interface.addresses);
             let addresses = addresses.map(|it| it.address).filter(std::net::IpAddr::is_ipv4);
@@ -47,13 +47,30 @@ impl PortOptions {
         });
         let stations: Vec<_> = stations.collect();
         let names: Vec<_> = topology.stations.iter().map(|it| it.name.as_str()).collect();
-        OpenPorts::open(&self.publish, &self.reach, &stations, &names).map_err(
-            |error| match error {
-                PortError::Station(text) | PortError::Host(text) => CliError::usage(text),
-                PortError::Taken(text) => CliError::new(text),
-            },
-        )
+        let open = OpenPorts::open(&self.publish, &self.reach, &stations, &names);
+        let open = open.map_err(|error| match error {
+            PortError::Station(text) | PortError::Host(text) => CliError::usage(text),
+            PortError::Taken(text) => CliError::new(text),
+        })?;
+        for (station, port) in open.wanted() {
+            plan.listening.extend(plan.station(station).map(|station| (station, port)));
+        }
+        Ok(open)
     }
+}
+
+/// Starts the helpers that carry the connections of a run.
+pub(crate) fn serve(ports: OpenPorts, stations: &mut Stations) -> Result<RelayHelpers> {
+    let listeners = stations.take_listeners();
+    ports.serve(listeners, |station, words| match station {
+        Some(station) => Ok(stations.helper(station, words)?),
+        None => {
+            let mut command = std::process::Command::new(&words[0]);
+            command.args(&words[1..]);
+            end_with_this_process(&mut command);
+            Ok(command)
+        }
+    })
 }
 
 /// Carry connections between this machine and a station; the standard input is a socket
@@ -66,14 +83,9 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Side {
     /// Carry connections of the standard input, which listens, to the first of these that answers
-    Published {
+    Serve {
         /// Addresses with ports
         targets: Vec<String>,
-    },
-    /// Listen in this station, and hand connections over the standard input
-    Station {
-        /// Port of the station
-        port: u16,
     },
     /// Make a socket in this station, and hand it over the standard input
     Socket {
@@ -82,20 +94,11 @@ enum Side {
         /// An address or a name, and a port
         address: String,
     },
-    /// Carry connections that come over the standard input
-    Host {
-        /// An address or a name, and a port
-        target: String,
-    },
 }
 
 pub(crate) fn run(args: &Args) -> Result {
     match &args.side {
-        Side::Published { targets } => windfall_relay::serve_published(targets)?,
-        Side::Station { port } => windfall_relay::serve_station(*port).map_err(|error| {
-            CliError::new(format!("cannot serve port {port} of the station: {error}"))
-        })?,
-        Side::Host { target } => windfall_relay::serve_host(target)?,
+        Side::Serve { targets } => windfall_relay::serve(targets)?,
         Side::Socket { kind, address } => windfall_relay::hand_socket(*kind, address)
             .map_err(|error| CliError::new(format!("{address}: {error}")))?,
     }

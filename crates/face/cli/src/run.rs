@@ -23,7 +23,7 @@ use crate::record::RecordOptions;
 use crate::relay::PortOptions;
 use crate::usage::{shell_quoted, whole};
 use crate::watch::{LiveOptions, Watcher, epoch};
-use crate::{apply, control};
+use crate::{apply, control, relay};
 
 /// Run a program over the link, in a network namespace of its own
 ///
@@ -112,20 +112,21 @@ pub(crate) fn run(args: &Args) -> Result {
     let mut watcher =
         Watcher::new(recorder, quiet, &topology.flows, (control, args.live.late_limit()));
     let network = args.live.with_faults(network, &topology, seed)?;
-    let ports = args.ports.open(&topology)?;
+    let ports = args.ports.open(&topology, &mut plan)?;
+    ControlSocket::plan(&name, &mut plan);
     let signals = Signals::take_over()?;
-    let stations = Stations::build(plan, Some(command), others)?;
+    let mut stations = Stations::build(plan, Some(command), others)?;
     // A file that cannot be emptied is written over.
     let _ = far_output.as_ref().map(PendingFile::begin);
     let gateway = args.net.then(|| NatGateway::open(&stations, far, args.net_host_loopback));
     let gateway = gateway.transpose()?;
     // The stations' processes must not hold it open when this one is gone. A run that has no name
     // of its own does without it where there is no place for it.
-    let control_socket = match ControlSocket::open(&name) {
+    let control_socket = match ControlSocket::open(&name, &mut stations) {
         Err(error) if args.name.is_some() => return Err(error.into()),
         opened => opened.ok(),
     };
-    let helpers = ports.serve(&name)?;
+    let helpers = relay::serve(ports, &mut stations)?;
     let (socket, ending) = (control_socket.as_ref(), Ending::WithCommand);
     let (outcome, network) =
         session::run(stations, &signals, socket, ending, network, &mut watcher)?;
@@ -137,7 +138,7 @@ pub(crate) fn run(args: &Args) -> Result {
         summary.failed.iter().for_each(tell);
     }
     if outcome.status == 0 {
-        args.live.check_lateness(&outcome.lateness)?;
+        args.live.check_outcome(&outcome)?;
     }
     let beside = summary.failed.first().filter(|_| !args.far_may_fail).map(|it| it.status);
     Ok(Completion::Program(match outcome.status {

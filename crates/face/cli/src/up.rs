@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use windfall_base::text::visible;
-use windfall_control::lifeline::Release;
-use windfall_control::{detach, lifeline};
+use windfall_control::detach;
+use windfall_control::lifeline::Lifeline;
 use windfall_files::Replacement;
 use windfall_live::{ControlSocket, Ending, Signals, Stations, control_socket, session};
 use windfall_network::Network;
@@ -15,7 +15,7 @@ use crate::options::{LinkOptions, Loaded};
 use crate::record::RecordOptions;
 use crate::relay::PortOptions;
 use crate::watch::{LiveOptions, Watcher, epoch};
-use crate::{apply, control};
+use crate::{apply, control, relay};
 
 /// Bring up the stations of a scenario, until interrupted
 ///
@@ -60,6 +60,15 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
+    let result = args.lifelines().and_then(|lifelines| bring_up(args, lifelines));
+    if let (true, Err(error)) = (args.is_detached, &result) {
+        // Whoever has started it waits for it.
+        detach::report(&error.to_string());
+    }
+    result
+}
+
+fn bring_up(args: &Args, lifelines: Vec<Lifeline>) -> Result {
     let loaded = args.load()?;
     if args.link.generate {
         std::io::stdout().write_all(loaded.generated()?.as_bytes())?;
@@ -104,15 +113,19 @@ pub(crate) fn run(args: &Args) -> Result {
     let mut watcher =
         Watcher::new(recorder, args.live.quiet, &topology.flows, (control, args.live.late_limit()));
     let network = args.live.with_faults(network, &topology, seed)?;
-    let ports = args.ports.open(&topology)?;
+    let ports = args.ports.open(&topology, &mut plan)?;
+    ControlSocket::plan(&name, &mut plan);
     let signals = Signals::take_over()?;
-    let stations = Stations::build(plan, None, Vec::new())?;
-    args.tie_life()?;
+    let mut stations = Stations::build(plan, None, Vec::new())?;
+    lifelines.into_iter().try_for_each(Lifeline::watch)?;
     // The stations' processes must not hold it open when this one is gone.
-    let control_socket = ControlSocket::open(&name)?;
-    let helpers = ports.serve(&name)?;
+    let control_socket = ControlSocket::open(&name, &mut stations)?;
+    let helpers = relay::serve(ports, &mut stations)?;
     if !args.live.quiet {
-        announce(&name, &topology);
+        let announced = announce(&name, &topology);
+        // A standard error that is closed is ignored, unless it was made for this run.
+        announced
+            .or_else(|error| if args.is_detached { Err(args.unwritten(&error)) } else { Ok(()) })?;
     }
     let ending = Ending::OnSignal;
     let (outcome, network) =
@@ -121,31 +134,39 @@ pub(crate) fn run(args: &Args) -> Result {
     drop((helpers, control_socket));
     let summary = applied.noted(watcher.finish(&topology, seed, &outcome, &network));
     args.live.publish_alone(&summary, args.record.json)?;
-    args.live.check_lateness(&outcome.lateness)?;
+    args.live.check_outcome(&outcome)?;
     Ok(Completion::Success)
 }
 
 impl Args {
-    /// Lets the run end with whoever has started it, where it is to.
-    fn tie_life(&self) -> Result<()> {
+    /// Takes what says when whoever has started the run is gone. No other descriptor is open yet.
+    fn lifelines(&self) -> Result<Vec<Lifeline>> {
+        let mut lifelines = Vec::new();
         if self.is_detached {
-            lifeline::end_with(0, Release::ByAnyByte)?;
+            lifelines.push(Lifeline::standard_input()?);
         }
-        let Some(descriptor) = self.lifeline else { return Ok(()) };
-        lifeline::end_with(descriptor, Release::Never).map_err(|error| {
-            CliError::usage(format!("--lifeline {descriptor}: no such descriptor: {error}"))
-        })
+        if let Some(descriptor) = self.lifeline {
+            let refused = |why: String| CliError::usage(format!("--lifeline {descriptor}: {why}"));
+            lifelines.push(Lifeline::at(descriptor).map_err(refused)?);
+        }
+        Ok(lifelines)
+    }
+
+    /// The error of a detached run that cannot write what it prints.
+    fn unwritten(&self, error: &io::Error) -> CliError {
+        let output = self.output.as_ref().map(|output| output.display().to_string());
+        let output = output.unwrap_or_else(|| "its output".to_owned());
+        CliError::usage(format!("cannot write what the run prints to {output}: {error}"))
     }
 }
 
 /// Says what is there and how to get in.
-fn announce(name: &str, topology: &windfall_scenario::Topology) {
+fn announce(name: &str, topology: &windfall_scenario::Topology) -> io::Result<()> {
     let mut err = std::io::stderr().lock();
     for station in &topology.stations {
         let addresses = station.interfaces.iter().flat_map(|interface| &interface.addresses);
         let addresses: Vec<_> = addresses.map(|prefix| prefix.address.to_string()).collect();
-        // A standard error that is closed is ignored.
-        let _ = writeln!(err, "{}: {}", visible(&station.name), addresses.join(" "));
+        writeln!(err, "{}: {}", visible(&station.name), addresses.join(" "))?;
     }
-    let _ = writeln!(err, "{name} is up: windfall exec STATION -- COMMAND; end with Ctrl-C");
+    writeln!(err, "{name} is up: windfall exec STATION -- COMMAND; end with Ctrl-C")
 }

@@ -9,7 +9,7 @@ use windfall_control::{LateLimit, RunControl};
 use windfall_display::Status;
 use windfall_fault::{Faulty, PortFaults};
 use windfall_files::UsedFiles;
-use windfall_live::{Lateness, Observer, Reply};
+use windfall_live::{Lateness, Observer, Reply, RunOutcome};
 use windfall_network::{Network, Recording};
 use windfall_run_output::recorder::RunRecorder;
 use windfall_run_output::summary::Summary;
@@ -137,9 +137,15 @@ impl LiveOptions {
         self.max_late.map(LateLimit::delay)
     }
 
-    /// Refuses a run of which too many packets were late.
-    pub(crate) fn check_lateness(&self, lateness: &Lateness) -> Result<()> {
-        let limit = self.max_late.map_or(Ok(()), |limit| limit.check(lateness));
+    /// Refuses a run of which too many packets were late, or whose keeper was killed.
+    pub(crate) fn check_outcome(&self, outcome: &RunOutcome) -> Result<()> {
+        if outcome.has_lost_keeper {
+            let message = "the process that takes names and interfaces back was killed, and the \
+                           run has taken them back itself: had it been killed too, they would \
+                           have stayed";
+            return Err(CliError::new(message));
+        }
+        let limit = self.max_late.map_or(Ok(()), |limit| limit.check(&outcome.lateness));
         limit.map_err(CliError::new)
     }
 }
@@ -183,7 +189,7 @@ impl Watcher {
         mut self,
         topology: &Topology,
         seed: Seed,
-        outcome: &windfall_live::RunOutcome,
+        outcome: &RunOutcome,
         network: &Network,
     ) -> Summary {
         if let Some(status) = &mut self.status {
@@ -247,13 +253,17 @@ impl Observer<Faulty<Network>> for Watcher {
     }
 
     fn lost(&mut self, station: &str, device: &str) {
-        if let Some(status) = &mut self.status {
-            status.clear();
-        }
-        tell(format_args!(
+        self.warn(&format!(
             "the device {device} of station {station} is gone; the run goes on without it, and \
              drops what comes for it"
         ));
+    }
+
+    fn warn(&mut self, text: &str) {
+        if let Some(status) = &mut self.status {
+            status.clear();
+        }
+        tell(text);
     }
 
     fn suspend(&mut self) {

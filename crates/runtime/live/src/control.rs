@@ -33,6 +33,10 @@ pub(crate) enum Message {
     Neighbour(IpAddr),
     /// To the run: where the programs of the next station ask for hints of damage.
     Hints(OwnedFd),
+    /// To the run: a socket that listens at the next port of those that the plan wants.
+    Listener(OwnedFd),
+    /// To the run: a socket that listens in the next station under the name of the plan's door.
+    Door(OwnedFd),
     /// To the run: the user (if it is a new one), mount and process namespaces.
     Namespaces(Vec<OwnedFd>),
     /// To the run: everything stands, with devices of this kind; the programs wait for a word.
@@ -158,6 +162,8 @@ fn encode(message: &Message) -> ([u8; 1], Vec<u8>, Vec<BorrowedFd<'_>>) {
         Message::Idle => (13, none(), Vec::new()),
         Message::Count => (14, none(), Vec::new()),
         Message::Hints(hints) => (11, none(), vec![hints.as_fd()]),
+        Message::Listener(socket) => (17, none(), vec![socket.as_fd()]),
+        Message::Door(socket) => (18, none(), vec![socket.as_fd()]),
         Message::Failure(status, station, line) => {
             let [low, high] = station.to_le_bytes();
             (12, [&[*status, low, high], line.as_bytes()].concat(), Vec::new())
@@ -189,6 +195,8 @@ fn decode(kind: u8, body: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Messag
         13 => Message::Idle,
         14 => Message::Count,
         11 => Message::Hints(descriptors.pop()?),
+        17 => Message::Listener(descriptors.pop()?),
+        18 => Message::Door(descriptors.pop()?),
         12 => {
             let ([status, low, high], line) = body.split_first_chunk()?;
             Message::Failure(*status, u16::from_le_bytes([*low, *high]), text(line))

@@ -8,26 +8,23 @@
 //! there is removed by the next process that looks. Where there is no such directory, or the path
 //! is too long for the address of a socket, it is an abstract one, with a number after its name so
 //! that no other process can have taken it before. A process that enters checks the owner of the
-//! socket.
+//! socket. An abstract name is one of a network namespace, so that the run listens under it in each
+//! of its stations as well.
 
-use std::ffi::OsString;
+mod enter;
+
 use std::fs;
-use std::io::{IoSliceMut, Write as _};
-use std::net::IpAddr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, Flock, FlockArg, OFlag, fcntl};
-use nix::sched::CloneFlags;
-use nix::sys::prctl::set_pdeathsig;
-use nix::sys::signal::{SigSet, Signal};
 use nix::sys::socket::{
-    AddressFamily, Backlog, ControlMessageOwned, MsgFlags, SockFlag, SockType, UnixAddr, accept4,
-    bind, getsockopt, listen, recvmsg, setsockopt,
+    AddressFamily, Backlog, SockFlag, SockType, UnixAddr, accept4, bind, getsockopt, listen,
+    setsockopt,
     sockopt::{PeerCredentials, SendTimeout},
 };
 use nix::sys::time::{TimeVal, TimeValLike as _};
@@ -35,12 +32,11 @@ use nix::time::ClockId;
 
 use crate::control::{Control, Message};
 use crate::error::{ErrorContext, LiveError, Result};
-use crate::identity::Identity;
-use crate::plan::{Program, ProgramOutput, neighbour_variables};
-use crate::program;
+use crate::plan::LivePlan;
 use crate::stations::Stations;
 use crate::system;
-use crate::terminal::Terminal;
+
+pub use enter::enter;
 
 /// The beginning of every abstract name.
 const PREFIX: &str = "windfall/";
@@ -50,6 +46,9 @@ const FOLDER: &str = "windfall";
 const UNNAMED: &str = "run-";
 /// The folder of everybody's temporary files.
 const TEMPORARY: &str = "/tmp";
+/// Why a process in a run may not find the run.
+const NOT_SEEN: &str = "the run around this program is another user's, or XDG_RUNTIME_DIR was \
+                        another when it began; ask from a shell outside, or unset that variable";
 /// The longest name of a run.
 pub const LONGEST: usize = 60;
 /// The names that runs may have, in words.
@@ -67,14 +66,17 @@ pub struct ControlSocket {
     /// The socket's file, if it is none of the abstract ones.
     path: Option<PathBuf>,
     abstract_name: String,
+    /// The sockets of the same abstract name in the stations.
+    doors: Vec<OwnedFd>,
 }
 
 impl ControlSocket {
-    /// Opens a control socket under a name of which there is only one at a time for each user.
+    /// Opens a control socket under a name of which there is only one at a time for each user; it
+    /// counts in the stations too, if they were built for that by [`plan`](Self::plan).
     ///
     /// # Errors
     /// If the name is taken or not allowed.
-    pub fn open(name: &str) -> Result<Self> {
+    pub fn open(name: &str, stations: &mut Stations) -> Result<Self> {
         check_name(name)?;
         let doing = || format!("announce the run as \"{name}\"");
         let taken = || {
@@ -82,16 +84,14 @@ impl ControlSocket {
             Err(LiveError::NoSuchRun(why))
         };
         let socket = socket(SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK).context(doing)?;
-        let fits = |folder: &PathBuf| UnixAddr::new(&folder.join(name)).is_ok();
-        let Some(folder) = folder(true).filter(fits) else {
+        let Some(folder) = folder_for(name) else {
             if find().iter().any(|run| run.name == name) {
                 return taken();
             }
-            let user = nix::unistd::geteuid();
-            let number = system::nanos(ClockId::CLOCK_MONOTONIC) % 1_000_000_000;
-            let full = format!("{PREFIX}{user}/{name}/{}-{number}", std::process::id());
+            let full = abstract_name(name);
             listen_at(&socket, UnixAddr::new_abstract(full.as_bytes())).context(doing)?;
-            return Ok(Self { socket, path: None, abstract_name: full });
+            let doors = stations.take_doors();
+            return Ok(Self { socket, path: None, abstract_name: full, doors });
         };
         // Two that begin at once must not take each other's socket for one that was left behind.
         let lock = fs::File::open(&folder).context(doing)?;
@@ -104,17 +104,30 @@ impl ControlSocket {
         let path = folder.join(name);
         let _ = fs::remove_file(&path);
         listen_at(&socket, UnixAddr::new(&path)).context(doing)?;
-        Ok(Self { socket, path: Some(path), abstract_name: String::new() })
+        Ok(Self { socket, path: Some(path), abstract_name: String::new(), doors: Vec::new() })
+    }
+
+    /// Lets a run of this name listen in its stations too, where programs in them would not find
+    /// its socket otherwise.
+    pub fn plan(name: &str, plan: &mut LivePlan) {
+        plan.door = folder_for(name).is_none().then(|| abstract_name(name));
+    }
+
+    /// All sockets at which clients connect.
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        core::iter::once(&self.socket).chain(&self.doors).map(AsFd::as_fd)
     }
 
     /// Takes the next client that waits; those of other users but root are sent away.
     pub(crate) fn accept(&self) -> Option<OwnedFd> {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-        while let Ok(client) = accept4(self.socket.as_raw_fd(), flags) {
-            // SAFETY: the descriptor was just opened, and nothing else holds it.
-            let client = unsafe { OwnedFd::from_raw_fd(client) };
-            if may_enter(&client) {
-                return Some(client);
+        for socket in self.sockets() {
+            while let Ok(client) = accept4(socket.as_raw_fd(), flags) {
+                // SAFETY: the descriptor was just opened, and nothing else holds it.
+                let client = unsafe { OwnedFd::from_raw_fd(client) };
+                if may_enter(&client) {
+                    return Some(client);
+                }
             }
         }
         None
@@ -130,18 +143,24 @@ impl ControlSocket {
     }
 }
 
-impl AsFd for ControlSocket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
-    }
-}
-
 impl Drop for ControlSocket {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
             let _ = fs::remove_file(path);
         }
     }
+}
+
+/// The directory for the socket of a run of this name, if there is one that fits.
+fn folder_for(name: &str) -> Option<PathBuf> {
+    folder(true).filter(|folder| UnixAddr::new(&folder.join(name)).is_ok())
+}
+
+/// The abstract name of the socket of a run of this process.
+fn abstract_name(name: &str) -> String {
+    static NUMBER: OnceLock<i64> = OnceLock::new();
+    let number = NUMBER.get_or_init(|| system::nanos(ClockId::CLOCK_MONOTONIC) % 1_000_000_000);
+    format!("{PREFIX}{}/{name}/{}-{number}", nix::unistd::geteuid(), std::process::id())
 }
 
 /// Binds a socket to an address, if there is one, and listens there.
@@ -306,71 +325,6 @@ fn is_own(socket: &OwnedFd) -> bool {
     other.is_ok_and(|other| other.uid() == nix::unistd::geteuid().as_raw())
 }
 
-/// Runs a program in a station of a run of `windfall up`; returns the program's exit status.
-///
-/// It runs as the user who called through sudo, if there is one, unless it is to run `as_root`.
-///
-/// # Errors
-/// If there is no such run or station, or the program cannot be started.
-pub fn enter(
-    run: Option<&str>,
-    station: &str,
-    arguments: Vec<OsString>,
-    interactive: bool,
-    as_root: bool,
-) -> Result<u8> {
-    let run = choose(run)?;
-    let identity = Identity::of_caller(as_root)?;
-    let name = &run.name;
-    let (shared, stations) = ask(&run)?;
-    let names = || stations.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
-    let Some(found) = stations.iter().find(|it| it.name == station) else {
-        let why = format!("run \"{name}\" has no station \"{station}\"; it has {}", names());
-        return Err(LiveError::NoSuchRun(why));
-    };
-    let directory = std::env::current_dir();
-    let move_to = |namespace: &OwnedFd, kind| match nix::sched::setns(namespace, kind) {
-        // What lies around a namespace cannot be entered from it, nor what needs rights.
-        Err(Errno::EINVAL | Errno::EPERM) if std::env::var_os("WINDFALL_BASE").is_some() => {
-            let why = "cannot be entered from inside a run: do it from a shell outside";
-            Err(LiveError::NoSuchRun(format!("station {station} of \"{name}\" {why}")))
-        }
-        outcome => outcome.context(|| format!("enter station {station}")),
-    };
-    // The user namespace comes last in the list and first here: it gives the right to the others.
-    for (namespace, kind) in shared.iter().zip(KINDS).rev() {
-        move_to(namespace, kind)?;
-    }
-    move_to(&found.network, CloneFlags::CLONE_NEWNET)?;
-    let mut environment = vec![("WINDFALL_STATION".into(), station.into())];
-    environment.extend(found.neighbour.into_iter().flat_map(|it| neighbour_variables(Some(it))));
-    let output = ProgramOutput::Inherit;
-    let program = Program { station: 0, arguments, environment, interactive, output };
-    let mut command =
-        program::prepare(&program, None, identity.as_ref(), shared.len() == KINDS.len());
-    if let Ok(directory) = directory {
-        // Entering a mount namespace moves to its root.
-        command.current_dir(directory);
-    }
-    let die_with_us = || Ok(set_pdeathsig(Signal::SIGKILL)?);
-    // SAFETY: the closure makes one system call; the process has a single thread.
-    unsafe { command.pre_exec(die_with_us) };
-    // Signals of a terminal go to the program as well, which decides.
-    let signals = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTTOU];
-    let _ = signals.into_iter().collect::<SigSet>().thread_block();
-    let terminal = Terminal::of_this_process();
-    let spawned = command.status();
-    terminal.restore();
-    let name = program.arguments.first().map(|name| name.to_string_lossy().into_owned());
-    let status =
-        spawned.map_err(|source| LiveError::Spawn { program: name.unwrap_or_default(), source })?;
-    Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)) as u8)
-}
-
-/// The kinds of the namespaces that a control socket sends, in their order.
-const KINDS: [CloneFlags; 3] =
-    [CloneFlags::CLONE_NEWNS, CloneFlags::CLONE_NEWPID, CloneFlags::CLONE_NEWUSER];
-
 /// Returns the run of this name; without one the only run, where runs that were given no name of
 /// their own count only if no other is there.
 ///
@@ -391,8 +345,9 @@ pub fn choose(run: Option<&str>) -> Result<RunSocket> {
         (_, Some(place)) => Ok(runs.swap_remove(place)),
         _ if runs.is_empty() => {
             let why = match distrusted() {
-                None => "start one with `windfall up` or `windfall run`".to_owned(),
                 Some(folder) => not_searched(&folder),
+                None if is_inside() => NOT_SEEN.to_owned(),
+                None => "start one with `windfall up` or `windfall run`".to_owned(),
             };
             Err(LiveError::NoSuchRun(format!("no run of yours is there: {why}")))
         }
@@ -405,57 +360,16 @@ pub fn choose(run: Option<&str>) -> Result<RunSocket> {
     }
 }
 
+/// Tells whether this process is in a run.
+fn is_inside() -> bool {
+    std::env::var_os("WINDFALL_BASE").is_some()
+}
+
 /// Says why a directory is not looked into.
 #[must_use]
 pub fn not_searched(folder: &Path) -> String {
     let folder = folder.display();
     format!("{folder} is not looked into, since others may enter it: chmod 700 {folder}")
-}
-
-/// A station of a run that can be entered.
-struct OpenStation {
-    name: String,
-    network: OwnedFd,
-    neighbour: Option<IpAddr>,
-}
-
-/// Asks a run for the namespaces that all stations share, and for its stations.
-fn ask(run: &RunSocket) -> Result<(Vec<OwnedFd>, Vec<OpenStation>)> {
-    let doing = || format!("enter the run \"{}\"", run.name);
-    let control = Control::new(ask_for_stations(&run.socket).context(doing)?);
-    let mut shared = Vec::new();
-    let (mut stations, mut neighbour) = (Vec::new(), None);
-    while let Some(message) = control.receive().context(doing)? {
-        match message {
-            Message::Namespaces(namespaces) => shared = namespaces,
-            Message::Neighbour(address) => neighbour = Some(address),
-            Message::Station(name, network) => {
-                stations.push(OpenStation { name, network, neighbour: neighbour.take() });
-            }
-            _ => {}
-        }
-    }
-    Ok((shared, stations))
-}
-
-/// Asks for the descriptor at which the run says what its stations are.
-fn ask_for_stations(socket: &UnixStream) -> std::io::Result<OwnedFd> {
-    let mut out = socket;
-    out.write_all(b"{\"do\":\"enter\"}\n")?;
-    let mut line = [0; 4096];
-    let mut space = nix::cmsg_space!([RawFd; 1]);
-    let mut parts = [IoSliceMut::new(&mut line)];
-    let flags = MsgFlags::MSG_CMSG_CLOEXEC;
-    let received = recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut space), flags)?;
-    for message in received.cmsgs()? {
-        if let ControlMessageOwned::ScmRights(rights) = message
-            && let Some(descriptor) = rights.first()
-        {
-            // SAFETY: the kernel has just opened this descriptor for this process.
-            return Ok(unsafe { OwnedFd::from_raw_fd(*descriptor) });
-        }
-    }
-    Err(std::io::Error::other("it lets no program in now"))
 }
 
 /// Returns a descriptor at which another process learns what the stations of a run are.

@@ -3,7 +3,8 @@
 //! The keeper is a child of the run which makes names for the stations' network namespaces in a
 //! folder, as `ip netns` has them, and moves interfaces into stations. It takes all of that back
 //! when the run is gone, however that ended: then its connection closes. So it survives what kills
-//! the run alone; if it is killed itself, the run takes everything back at its end. Names that are
+//! the run alone; if it is killed itself, the run says so and takes everything back
+//! at its end. Names that are
 //! left when both were killed are recognised by the next run that wants them.
 
 mod names;
@@ -11,7 +12,7 @@ mod names;
 use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ use crate::system;
 /// The process that keeps what a run has outside; when this is dropped, all of it is taken back.
 #[derive(Debug)]
 pub(crate) struct Keeper {
-    /// `None` when this is being dropped.
+    /// `None` when it is gone, or told to go.
     control: Option<Control>,
     process: Pid,
     /// Names and moved interfaces, in case that it is killed.
@@ -95,6 +96,22 @@ impl Keeper {
         Ok(())
     }
 
+    /// The socket at which it is seen that the keeper is gone.
+    pub(crate) fn socket(&self) -> Option<BorrowedFd<'_>> {
+        self.control.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Notes that the keeper is gone, and says how it ended; its work is then done when this is
+    /// dropped.
+    pub(crate) fn note_end(&mut self) -> String {
+        drop(self.control.take());
+        let ended = match system::retry(|| waitpid(self.process, None)) {
+            Ok(WaitStatus::Signaled(_, signal, _)) => format!("was ended by {signal}"),
+            _ => "has ended".to_owned(),
+        };
+        format!("the process {}, which takes names and interfaces back, {ended}", self.process)
+    }
+
     fn ask(&self, message: &Message) -> Result<()> {
         let Some(control) = &self.control else { return Ok(()) };
         control.send(message).map_err(|_| LiveError::Killed)?;
@@ -109,13 +126,15 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         // It takes everything back when it reads the end.
-        drop(self.control.take());
-        let ended = system::retry(|| waitpid(self.process, None));
-        if let Ok(WaitStatus::Signaled(process, signal, _)) = ended {
+        let was_there = self.control.take().is_some();
+        let ended = was_there.then(|| system::retry(|| waitpid(self.process, None)));
+        if let Some(Ok(WaitStatus::Signaled(process, signal, _))) = ended {
             complain(&format_args!(
                 "the process {process}, which takes names and interfaces back, was ended by \
                  {signal}: taking them back without it"
             ));
+        }
+        if matches!(ended, None | Some(Ok(WaitStatus::Signaled(..)))) {
             self.made.take_back();
         }
     }

@@ -21,7 +21,6 @@
     reason = "devices, namespaces and the start of processes have no safe interface for all of it"
 )]
 
-pub mod account;
 pub mod attach;
 pub mod clock;
 pub mod control_socket;
@@ -55,7 +54,6 @@ mod supervisor;
 mod system;
 mod terminal;
 
-pub use account::StationDrops;
 pub use attach::Attachment;
 pub use clock::SystemClock;
 pub use control_socket::ControlSocket;
@@ -64,7 +62,7 @@ pub use driver::{Clock, Device, EventLoop, Lateness};
 pub use error::{ErrorContext, LiveError, Result};
 pub use identity::caller;
 pub use lifetime::end_with_this_process;
-pub use line::{LineAddress, ModemCall};
+pub use line::LineAddress;
 pub use nat::NatGateway;
 pub use plan::{
     DeviceKind, DevicePlan, LivePlan, LiveStationPlan, Program, ProgramOutput, RoutePlan,
@@ -73,3 +71,4 @@ pub use plan::{
 pub use requests::{LONGEST_REQUEST, Reply};
 pub use session::{Ending, Observer, ProgramFailure, RunOutcome, Signals};
 pub use stations::Stations;
+pub use windfall_kernel_counters::account::StationDrops;

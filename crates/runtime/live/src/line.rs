@@ -2,18 +2,15 @@
 //!
 //! - [`LineAddress`]: which line.
 //! - [`OpenLine`]: one that is open.
-//! - [`ModemCall`]: a call by a modem before.
 //! - [`LinePump`]: carries its bytes while a run goes on, and opens it again when it was gone.
 
 mod address;
 mod device;
-mod modem;
 mod open;
 mod pump;
 
 pub use address::LineAddress;
 pub use device::LineDevice;
-pub use modem::{ModemCall, ModemError};
 pub use open::OpenLine;
 pub use pump::{LineNotice, LinePump, LineRecord};
 

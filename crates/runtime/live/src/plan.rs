@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use windfall_kernel_counters::account::DeviceKind;
 use windfall_netlink::RealInterface;
 use windfall_scenario::{Topology, engine_beside};
 use windfall_tcp_settings::{KernelWay, RouteMetric};
@@ -27,6 +28,10 @@ pub struct LivePlan {
     pub interfaces: Vec<(usize, RealInterface)>,
     /// Ports on which a station must listen before the command starts.
     pub awaited: Vec<(usize, u16)>,
+    /// Ports of TCP at which the run itself listens in a station, before any program starts there.
+    pub listening: Vec<(usize, u16)>,
+    /// The abstract name of a socket at which the run listens in every station that is its own.
+    pub door: Option<String>,
 }
 
 impl LivePlan {
@@ -51,6 +56,8 @@ impl LivePlan {
             names: None,
             interfaces: Vec::new(),
             awaited: Vec::new(),
+            listening: Vec::new(),
+            door: None,
         }
     }
 
@@ -216,15 +223,6 @@ pub struct RoutePlan {
     pub gateway: Option<IpAddr>,
     /// Which of the station's devices to use.
     pub device: usize,
-}
-
-/// The kind of the stations' devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeviceKind {
-    /// TUN devices, which carry bare IP packets.
-    Tun,
-    /// Virtual Ethernet devices with packet sockets at their peers.
-    Packet,
 }
 
 /// A program to run in a station.

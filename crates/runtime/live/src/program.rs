@@ -30,7 +30,8 @@ pub(crate) fn start(
     input: Stdio,
 ) -> Result<(Pid, Option<Lines>)> {
     let station = station.try_clone_to_owned().map_err(|source| failed(program, source))?;
-    let mut command = prepare(program, Some(station), identity, rights);
+    let namespaces = vec![(station, CloneFlags::CLONE_NEWNET)];
+    let mut command = prepare(program, namespaces, identity, rights);
     command.stdin(input);
     let lines = match &program.output {
         ProgramOutput::Inherit => None,
@@ -51,14 +52,14 @@ pub(crate) fn start(
     Ok((Pid::from_raw(child.id() as i32), lines))
 }
 
-/// A command that becomes the program, in the network namespace `station` or where the process is,
-/// as `identity` or as the process's own user.
+/// A command that becomes the program, in these namespaces and otherwise where the process is, as
+/// `identity` or as the process's own user.
 ///
 /// It may have `rights` of its own only in a user namespace around the stations: those of another
 /// hold for the host's network as well, wherever the program gets hold of it.
 pub(crate) fn prepare(
     program: &Program,
-    station: Option<OwnedFd>,
+    namespaces: Vec<(OwnedFd, CloneFlags)>,
     identity: Option<&Identity>,
     rights: bool,
 ) -> Command {
@@ -79,8 +80,8 @@ pub(crate) fn prepare(
         if interactive {
             take_terminal();
         }
-        if let Some(station) = &station {
-            nix::sched::setns(station, CloneFlags::CLONE_NEWNET)?;
+        for (namespace, kind) in &namespaces {
+            nix::sched::setns(namespace, *kind)?;
         }
         if let Some(identity) = &identity {
             identity.assume()?;

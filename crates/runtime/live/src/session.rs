@@ -7,14 +7,15 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use windfall_base::{Duration, Frame, Instant, Node, Payload, Port};
 use windfall_kernel_counters::KernelCounters;
+use windfall_kernel_counters::account::{self, DeviceAccount, StationDrops};
 
-use crate::account::{self, DeviceAccount, StationDrops};
 use crate::clock::SystemClock;
 use crate::control::Message;
 use crate::control_socket::{self, ControlSocket};
 use crate::device::StationDevice;
 use crate::driver::{Clock, Device, EventLoop, Lateness};
 use crate::error::{ErrorContext, LiveError, Result};
+use crate::keeper::Keeper;
 use crate::line::LineDevice;
 use crate::requests::{self, Clients, Reply};
 use crate::stations::Stations;
@@ -25,6 +26,7 @@ use crate::terminal::Terminal;
 const STATIONS: u32 = 0;
 const SIGNALS: u32 = 1;
 const CONTROL_SOCKET: u32 = 2;
+const KEEPER: u32 = 3;
 /// The first of the names of clients at the control socket.
 const CLIENTS: u32 = 16;
 
@@ -52,6 +54,8 @@ pub struct RunOutcome {
     pub drops: Vec<StationDrops>,
     /// The programs beside the command that failed before they were told to end.
     pub failed: Vec<ProgramFailure>,
+    /// The process that takes back what is outside was killed: the run has done it itself.
+    pub has_lost_keeper: bool,
 }
 
 /// A program beside the command that ended with another status than 0.
@@ -89,6 +93,9 @@ pub trait Observer<N> {
 
     /// Called when a program has deleted a device of a station; the run goes on without it.
     fn lost(&mut self, _station: &str, _device: &str) {}
+
+    /// Called when something has happened of which the user should know at once.
+    fn warn(&mut self, _text: &str) {}
 
     /// Called before the terminal stops the run; the terminal is to be left as it was found.
     fn suspend(&mut self) {}
@@ -215,8 +222,11 @@ fn run_on<N: Node>(
     }
     watch(clock.watch_other(STATIONS, &stations))?;
     watch(clock.watch_other(SIGNALS, signals.0.as_fd()))?;
-    if let Some(control_socket) = control_socket {
-        watch(clock.watch_other(CONTROL_SOCKET, control_socket))?;
+    for socket in control_socket.iter().flat_map(|it| it.sockets()) {
+        watch(clock.watch_other(CONTROL_SOCKET, socket))?;
+    }
+    if let Some(keeper) = stations.keeper().and_then(Keeper::socket) {
+        watch(clock.watch_other(KEEPER, keeper))?;
     }
     let mut run = Run {
         driver: EventLoop::new(node, clock, devices),
@@ -225,6 +235,7 @@ fn run_on<N: Node>(
         status: 0,
         counters: Vec::new(),
         failed: Vec::new(),
+        has_lost_keeper: false,
         finished: false,
     };
     if let Some(limit) = observer.late_limit() {
@@ -243,11 +254,10 @@ fn run_on<N: Node>(
     let drops = result?;
     let lateness = run.driver.lateness();
     observer.observe(Instant::START + duration, run.driver.node_mut());
-    let Run { status, counters, failed, .. } = &mut run;
-    let counters = std::mem::take(counters);
-    let failed = std::mem::take(failed);
-    let outcome = RunOutcome { status: *status, duration, lateness, counters, drops, failed };
-    Ok((outcome, run.driver.into_node()))
+    let Run { driver, status, counters, failed, has_lost_keeper, .. } = run;
+    let outcome =
+        RunOutcome { status, duration, lateness, counters, drops, failed, has_lost_keeper };
+    Ok((outcome, driver.into_node()))
 }
 
 /// Carries packets between a device of the own namespace and a line until a signal asks for the
@@ -343,6 +353,7 @@ struct Run<N> {
     status: u8,
     counters: Vec<KernelCounters>,
     failed: Vec<ProgramFailure>,
+    has_lost_keeper: bool,
     finished: bool,
 }
 
@@ -366,6 +377,7 @@ impl<N: Node> Run<N> {
                 match other {
                     STATIONS => self.handle_message()?,
                     SIGNALS => self.handle_signals(signals, observer),
+                    KEEPER => self.note_lost_keeper(observer)?,
                     CONTROL_SOCKET => {
                         while let Some(client) = control_socket.and_then(ControlSocket::accept) {
                             clients.add(client, self.driver.parts().0);
@@ -426,6 +438,19 @@ impl<N: Node> Run<N> {
             clock.unwatch(&devices[port]).context(|| "watch a device no more".into())?;
             let (_, station, device) = self.stations.device(port);
             observer.lost(station, device);
+        }
+        Ok(())
+    }
+
+    /// Goes on without the keeper, and says so.
+    fn note_lost_keeper(&mut self, observer: &mut impl Observer<N>) -> Result<()> {
+        let clock = self.driver.parts().0;
+        let Some(keeper) = self.stations.keeper_mut() else { return Ok(()) };
+        if let Some(socket) = keeper.socket() {
+            clock.unwatch(socket).context(|| "watch the keeper no more".into())?;
+            let how = keeper.note_end();
+            observer.warn(&format!("{how}: the run takes them back itself at its end"));
+            self.has_lost_keeper = true;
         }
         Ok(())
     }

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::io;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 
 use nix::sched::CloneFlags;
@@ -52,6 +54,20 @@ pub(crate) fn build_all(plan: &LivePlan) -> Result<(Vec<Station>, DeviceKind)> {
     }
     enter(hub.as_fd())?;
     Ok((stations, kind))
+}
+
+/// Listens at a port of the station that the process is in, whose name is `station`.
+pub(crate) fn listen(station: &str, port: u16) -> Result<OwnedFd> {
+    // One socket of IPv6 takes connections of IPv4 as well.
+    let socket = TcpListener::bind(("::", port)).or_else(|_| TcpListener::bind(("0.0.0.0", port)));
+    Ok(socket.context(|| format!("listen at port {port} of station {station}"))?.into())
+}
+
+/// Listens under an abstract name in the station that the process is in.
+pub(crate) fn listen_as(name: &str) -> io::Result<OwnedFd> {
+    let socket = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
 }
 
 /// Moves the process into a network namespace.

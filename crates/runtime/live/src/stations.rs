@@ -1,9 +1,12 @@
 //! The stations as the run sees them: devices to carry packets, and a supervisor to talk to.
 
+use std::ffi::OsString;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
+use nix::sched::CloneFlags;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
@@ -16,8 +19,10 @@ use crate::error::{ErrorContext, LiveError, Result};
 use crate::hints::Hints;
 use crate::identity::Identity;
 use crate::keeper::Keeper;
+use crate::lifetime::end_with_this_process;
 use crate::namespace;
-use crate::plan::{DeviceKind, LivePlan, Program};
+use crate::plan::{DeviceKind, LivePlan, Program, ProgramOutput};
+use crate::program;
 use crate::supervisor::{self, Work};
 
 /// Stations that were built, whose programs wait for [`begin`](Self::begin).
@@ -40,6 +45,10 @@ pub struct Stations {
     neighbours: Vec<Option<IpAddr>>,
     /// The namespaces that all stations share.
     shared: Vec<OwnedFd>,
+    /// The sockets that listen at the ports of the plan.
+    listeners: Vec<OwnedFd>,
+    /// The sockets that listen under the name of the plan's door, one in each station.
+    doors: Vec<OwnedFd>,
     /// It takes back what is outside, after the programs inside have ended.
     keeper: Option<Keeper>,
 }
@@ -86,6 +95,8 @@ impl Stations {
             stations: Vec::new(),
             neighbours,
             shared: Vec::new(),
+            listeners: Vec::new(),
+            doors: Vec::new(),
             keeper,
         };
         built.send(&Message::Go)?;
@@ -103,6 +114,8 @@ impl Stations {
             Message::Station(name, namespace) => self.stations.push((name, namespace)),
             Message::Hints(hints) => self.hints.push(Arc::new(Mutex::new(Hints::new(hints)))),
             Message::Namespaces(shared) => self.shared = shared,
+            Message::Listener(socket) => self.listeners.push(socket),
+            Message::Door(socket) => self.doors.push(socket),
             Message::Ready(kind) => {
                 self.kind = kind;
                 return Ok(true);
@@ -130,6 +143,43 @@ impl Stations {
             }
         };
         devices.into_iter().map(device).collect()
+    }
+
+    /// Takes out the sockets that listen at the ports of the plan, in its order.
+    pub fn take_listeners(&mut self) -> Vec<OwnedFd> {
+        std::mem::take(&mut self.listeners)
+    }
+
+    /// Takes out the sockets that listen in the stations under the name of the plan's door.
+    pub(crate) fn take_doors(&mut self) -> Vec<OwnedFd> {
+        std::mem::take(&mut self.doors)
+    }
+
+    /// A command that runs a program of the run's own in a station, beside the programs there and
+    /// out of their sight: as the user who called through sudo, if there is one. It ends with this
+    /// process.
+    ///
+    /// # Errors
+    /// If there is no such station, or the system has no descriptors left.
+    pub fn helper(&self, station: &str, arguments: Vec<OsString>) -> Result<Command> {
+        let found = self.stations.iter().find(|(name, _)| name == station);
+        let (_, network) = found
+            .ok_or_else(|| LiveError::NoSuchRun(format!("the run has no station \"{station}\"")))?;
+        // The user namespace gives the right to the others; names resolve by the mounts.
+        let [mounts, user] = [0, 2].map(|place| self.shared.get(place));
+        let [of_user, of_mounts] = [CloneFlags::CLONE_NEWUSER, CloneFlags::CLONE_NEWNS];
+        let all = user.map(|it| (it, of_user)).into_iter().chain(mounts.map(|it| (it, of_mounts)));
+        let copy = |(namespace, kind): (&OwnedFd, CloneFlags)| Ok((namespace.try_clone()?, kind));
+        let namespaces: std::io::Result<Vec<_>> =
+            all.chain([(network, CloneFlags::CLONE_NEWNET)]).map(copy).collect();
+        let namespaces = namespaces.context(|| "copy a descriptor".into())?;
+        let identity = Identity::of_caller(false)?;
+        let output = ProgramOutput::Inherit;
+        let environment = Vec::new();
+        let program = Program { station: 0, arguments, environment, interactive: false, output };
+        let mut command = program::prepare(&program, namespaces, identity.as_ref(), user.is_some());
+        end_with_this_process(&mut command);
+        Ok(command)
     }
 
     /// Returns the number and the name of the station, and the name of the device, at a port of the
@@ -165,6 +215,16 @@ impl Stations {
     /// Returns the user namespace of all stations, if they have one of their own.
     pub(crate) fn user_namespace(&self) -> Option<&OwnedFd> {
         self.shared.get(2)
+    }
+
+    /// Returns the process that takes back what is outside, if there is one.
+    pub(crate) fn keeper(&self) -> Option<&Keeper> {
+        self.keeper.as_ref()
+    }
+
+    /// The same, to note its end.
+    pub(crate) fn keeper_mut(&mut self) -> Option<&mut Keeper> {
+        self.keeper.as_mut()
     }
 
     /// Sends a message to the supervisor.

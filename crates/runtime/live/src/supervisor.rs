@@ -145,6 +145,16 @@ impl<'a> Supervisor<'a> {
             let ours = copy(&stations[station].devices[device])?;
             send(Message::Device(station as u16, ours))?;
         }
+        for &(station, port) in &work.plan.listening {
+            setup::enter(stations[station].namespace.as_fd())?;
+            send(Message::Listener(setup::listen(&work.plan.stations[station].name, port)?))?;
+        }
+        let own = stations.iter().filter(|station| !station.is_shared);
+        for (station, name) in own.zip(work.plan.door.iter().cycle()) {
+            setup::enter(station.namespace.as_fd())?;
+            let door = setup::listen_as(name);
+            send(Message::Door(door.context(|| "open the control socket in a station".into())?))?;
+        }
         for (station, plan) in stations.iter().zip(&work.plan.stations) {
             send(Message::Station(plan.name.clone(), copy(&station.namespace)?))?;
             send(Message::Hints(copy(&station.hints)?))?;
@@ -237,6 +247,9 @@ impl<'a> Supervisor<'a> {
         let mut wanted = BTreeMap::<usize, usize>::new();
         for program in &work.others {
             *wanted.entry(program.station).or_default() += 1;
+        }
+        for (station, _) in &work.plan.listening {
+            wanted.entry(*station).and_modify(|count| *count += 1);
         }
         wanted.retain(|station, _| work.plan.awaited.iter().all(|(known, _)| known != station));
         let mut grace = GracePeriod::new(now(), LISTEN_GRACE, MAX_LISTEN_GRACE);

@@ -2,9 +2,11 @@
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::fd::AsRawFd as _;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -84,24 +86,26 @@ pub fn detach(name: &str, output: &File, scenario: &Path) -> Result<(), ControlE
     let mut words = std::env::args_os().skip(1);
     let mut command = Command::new(std::env::current_exe().map_err(failed("find this program"))?);
     command.args(words.next()).arg(OPTION).args(words);
-    command.stdin(Stdio::piped());
+    let (mut lifeline, theirs) = UnixStream::pair().map_err(failed("make a socket"))?;
+    command.stdin(Stdio::from(OwnedFd::from(theirs)));
     command.stdout(append()?).stderr(append()?);
     let mut child = command.spawn().map_err(failed("start this program again"))?;
-    let lifeline = child.stdin.take();
     loop {
         if let Some(status) = child.try_wait().map_err(failed("wait for the run"))? {
-            let code = status.code().unwrap_or(1);
-            let said = text(&open);
-            let line = said.lines().last().unwrap_or("it ended at once");
-            let line = line.strip_prefix("windfall: ").unwrap_or(line).to_owned();
+            let signal = status.signal();
+            let code = status.code().or_else(|| signal.map(|signal| 128 + signal)).unwrap_or(1);
+            let line = reported(&mut lifeline).or_else(|| last_line(&open));
+            let line = line.unwrap_or_else(|| match signal {
+                Some(signal) => format!("the run was ended by signal {signal} before it was up"),
+                None => "the run ended before it was up".to_owned(),
+            });
             return Err(ControlError::Ended { code: code as u8, line });
         }
         if let Ok(mut run) = ControlClient::connect(Some(name))
             && let Ok(status) = run.ask(&json!({ "do": "status" }))
             && status["pid"] == child.id()
         {
-            let released = lifeline.map_or(Ok(()), |mut it| it.write_all(b"\n"));
-            return released.map_err(failed("let the run go on"));
+            return lifeline.write_all(b"\n").map_err(failed("let the run go on"));
         }
         wait();
     }
@@ -112,11 +116,29 @@ fn through(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// Reads what was printed to a file; a pipe or a terminal is not read.
-fn text(path: &Path) -> String {
+/// Tells whoever has started this process by [`detach`] why it cannot run; what it prints may go
+/// where no user looks, or to a disk that is full.
+pub fn report(error: &str) {
+    if let Ok(socket) = io::stdin().as_fd().try_clone_to_owned() {
+        let _ = UnixStream::from(socket).write_all(error.as_bytes());
+    }
+}
+
+/// Returns the report of the process that has ended.
+fn reported(lifeline: &mut UnixStream) -> Option<String> {
+    let mut said = Vec::new();
+    // Others may have its end of the socket still.
+    let _ = lifeline.set_nonblocking(true).and_then(|()| lifeline.read_to_end(&mut said));
+    Some(String::from_utf8_lossy(&said).into_owned()).filter(|said| !said.is_empty())
+}
+
+/// The last line that was printed to a file; a pipe or a terminal is not read.
+fn last_line(path: &Path) -> Option<String> {
     let is_plain = std::fs::metadata(path).is_ok_and(|found| found.is_file());
     let bytes = if is_plain { std::fs::read(path).unwrap_or_default() } else { Vec::new() };
-    String::from_utf8_lossy(&bytes).into_owned()
+    let text = String::from_utf8_lossy(&bytes);
+    let line = text.lines().last()?;
+    Some(line.strip_prefix("windfall: ").unwrap_or(line).to_owned())
 }
 
 #[expect(clippy::disallowed_methods, reason = "another process comes up in real time")]

@@ -1,10 +1,10 @@
 //! Ports of the host that lead into a run, and ports of its stations that lead out of it.
 //!
 //! A socket belongs to the namespace in which it was made, whoever holds it. So a helper in a
-//! station accepts connections from a socket that was made on the host ([`Published`]), and hands
-//! what it accepts in the station to a helper on the host ([`Reached`]). Each helper is a program
-//! whose standard input is the socket: [`serve_published`], [`serve_station`], [`serve_host`];
-//! [`hand_socket`] makes a single socket in a station for a program outside.
+//! station accepts connections from a socket that was made on the host ([`Published`]), and one on
+//! the host those from a socket that was made in a station ([`Reached`]). Each helper is a program
+//! whose standard input is the socket, by [`serve`]; [`hand_socket`] makes a single socket in a
+//! station for a program outside.
 
 mod copy;
 mod handover;
@@ -17,7 +17,6 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 use copy::Connections;
 
-pub use handover::pair;
 pub use ports::{OpenPorts, PortError, RelayHelpers};
 pub use rule::{Published, Reached};
 
@@ -26,7 +25,7 @@ pub use rule::{Published, Reached};
 ///
 /// # Errors
 /// If the standard input is no socket that listens.
-pub fn serve_published(targets: &[String]) -> io::Result<()> {
+pub fn serve(targets: &[String]) -> io::Result<()> {
     let listener = TcpListener::from(standard_input()?);
     let connections = Connections::default();
     loop {
@@ -34,38 +33,6 @@ pub fn serve_published(targets: &[String]) -> io::Result<()> {
         let targets = targets.to_vec();
         connections.carry(client, move || connect(&targets));
     }
-}
-
-/// Listens at a port of the station in which this runs, and hands what comes over the socket at the
-/// standard input; it only returns if that fails.
-///
-/// # Errors
-/// If the port is taken, or the helper on the host is gone.
-pub fn serve_station(port: u16) -> io::Result<()> {
-    let host = standard_input()?;
-    // One socket of IPv6 takes connections of IPv4 as well.
-    let listener =
-        TcpListener::bind(("::", port)).or_else(|_| TcpListener::bind(("0.0.0.0", port)));
-    let listener = listener?;
-    loop {
-        let (client, _) = accept(&listener)?;
-        handover::send(&host, &client)?;
-    }
-}
-
-/// Carries the connections that come over the socket at the standard input to `target`, until the
-/// helper in the station is gone.
-///
-/// # Errors
-/// If the standard input is no such socket.
-pub fn serve_host(target: &str) -> io::Result<()> {
-    let station = standard_input()?;
-    let connections = Connections::default();
-    while let Some(client) = handover::receive(&station)? {
-        let targets = vec![target.to_owned()];
-        connections.carry(TcpStream::from(client), move || connect(&targets));
-    }
-    Ok(())
 }
 
 /// The kind of a socket that a process in a station makes for one outside.

@@ -6,7 +6,8 @@ use std::net::{TcpListener, ToSocketAddrs as _};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 
-use crate::{Published, Reached, pair};
+use crate::rule::target;
+use crate::{Published, Reached};
 
 /// Why ports cannot be served.
 #[derive(Debug)]
@@ -64,7 +65,7 @@ impl OpenPorts {
                 // A server may listen at either.
                 None => [vec!["127.0.0.1".to_owned()], own].concat(),
             };
-            let targets = hosts.iter().map(|host| format!("{host}:{}", it.port)).collect();
+            let targets = hosts.iter().map(|host| target(host, it.port)).collect();
             let listener = TcpListener::bind(it.listen).map_err(|error| {
                 PortError::Taken(format!("cannot publish port {}: {error}", it.listen))
             })?;
@@ -73,7 +74,7 @@ impl OpenPorts {
         for (number, it) in reached.iter().enumerate() {
             addresses(&it.station)?;
             let host = it.target.rsplit_once(':').map_or("", |(host, _)| host);
-            known_host(host, &[])?;
+            known_host(host.trim_matches(['[', ']']), &[])?;
             let (station, port) = (&it.station, it.port);
             if reached[..number].iter().any(|it| (&it.station, it.port) == (station, port)) {
                 let text = format!("port {port} of {station} leads out already: use another port");
@@ -83,23 +84,36 @@ impl OpenPorts {
         Ok(open)
     }
 
-    /// Starts the helpers of a run that can be entered under this name, by `windfall exec` and
-    /// `windfall relay` of this program.
+    /// The ports of stations that lead out: the run is to listen there before anything else does.
+    pub fn wanted(&self) -> impl Iterator<Item = (&str, u16)> {
+        self.reached.iter().map(|it| (it.station.as_str(), it.port))
+    }
+
+    /// Starts the helpers, as `windfall relay` of this program. `listeners` are sockets that listen
+    /// at the [wanted](Self::wanted) ports, in their order. `command` makes the command line of a
+    /// program in a station, or on the host where none is named, that ends with this process.
     ///
     /// # Errors
     /// If one cannot be started.
-    pub fn serve(self, run: &str) -> io::Result<RelayHelpers> {
+    pub fn serve<E: From<io::Error>>(
+        self,
+        listeners: Vec<OwnedFd>,
+        command: impl Fn(Option<&str>, Vec<OsString>) -> Result<Command, E>,
+    ) -> Result<RelayHelpers, E> {
         let mut helpers = RelayHelpers::default();
-        for (listener, station, targets) in self.published {
-            let words = [vec!["published".to_owned()], targets].concat();
-            helpers.enter(run, &station, OwnedFd::from(listener), &words)?;
-        }
-        for it in self.reached {
-            let (inside, outside) = pair()?;
-            let words = ["station".to_owned(), it.port.to_string()];
-            helpers.enter(run, &it.station, inside, &words)?;
-            let words = ["relay", "host", &it.target].map(OsString::from);
-            helpers.start(&words, outside)?;
+        let published = self
+            .published
+            .into_iter()
+            .map(|(listener, station, targets)| (OwnedFd::from(listener), Some(station), targets));
+        let reached = listeners.into_iter().zip(self.reached);
+        let reached = reached.map(|(listener, it)| (listener, None, vec![it.target]));
+        for (listener, station, targets) in published.chain(reached) {
+            let mut words: Vec<OsString> = vec![std::env::current_exe()?.into(), "relay".into()];
+            words.push("serve".into());
+            words.extend(targets.into_iter().map(OsString::from));
+            let mut command = command(station.as_deref(), words)?;
+            command.stdin(Stdio::from(listener)).stdout(Stdio::null());
+            helpers.0.push(command.spawn()?);
         }
         Ok(helpers)
     }
@@ -113,30 +127,6 @@ fn known_host(host: &str, stations: &[&str]) -> Result<(), PortError> {
     }
     let names = [stations, &["an address, or a name that this machine knows"]].concat().join(", ");
     Err(PortError::Host(format!("no host is called \"{host}\": use {names}")))
-}
-
-impl RelayHelpers {
-    /// Starts a helper in a station.
-    fn enter(
-        &mut self,
-        run: &str,
-        station: &str,
-        input: OwnedFd,
-        words: &[String],
-    ) -> io::Result<()> {
-        let program = std::env::current_exe()?;
-        let mut all: Vec<OsString> = ["exec", station, "--run", run, "--"].map(Into::into).into();
-        all.extend([program.into(), "relay".into()]);
-        all.extend(words.iter().map(Into::into));
-        self.start(&all, input)
-    }
-
-    fn start(&mut self, words: &[OsString], input: OwnedFd) -> io::Result<()> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.args(words).stdin(Stdio::from(input)).stdout(Stdio::null());
-        self.0.push(command.spawn()?);
-        Ok(())
-    }
 }
 
 impl Drop for RelayHelpers {
@@ -166,5 +156,6 @@ mod tests {
         let refusal = open(&[], &["far:80:no-such-host.invalid:80"]).expect_err("no such host");
         assert!(matches!(refusal, PortError::Host(_)), "{refusal:?}");
         open(&[], &["far:80:localhost:80", "far:81:80", "near:80:192.0.2.1:80"]).expect("hosts");
+        open(&[], &["far:80:[2001:db8::1]:80"]).expect("an address");
     }
 }

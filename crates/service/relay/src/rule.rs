@@ -2,7 +2,7 @@
 
 use core::num::NonZeroU16;
 use core::str::FromStr;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// A port of the host whose connections begin in a station: `8080:near:80`,
 /// `8080:near:far:80`, `0.0.0.0:8080:near:80`.
@@ -35,7 +35,7 @@ impl FromStr for Published {
     fn from_str(text: &str) -> Result<Self, String> {
         let fix = "write PORT:STATION:PORT, such as 8080:near:80, or PORT:STATION:HOST:PORT; an \
                    address of this machine may stand before";
-        let parts: Vec<&str> = text.split(':').collect();
+        let parts = parts(text).ok_or(fix)?;
         let (address, rest) = match parts.first().and_then(|it| it.parse::<IpAddr>().ok()) {
             Some(address) => (address, &parts[1..]),
             None => (IpAddr::V4(Ipv4Addr::LOCALHOST), &parts[..]),
@@ -62,7 +62,7 @@ impl FromStr for Reached {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let fix = "write STATION:PORT:PORT, such as far:80:8000, or STATION:PORT:HOST:PORT";
-        let (station, own, host, to) = match text.split(':').collect::<Vec<_>>()[..] {
+        let (station, own, host, to) = match parts(text).ok_or(fix)?[..] {
             [station, own, to] => (station, own, "127.0.0.1", to),
             [station, own, host, to] => (station, own, host, to),
             _ => return Err(fix.to_owned()),
@@ -70,9 +70,30 @@ impl FromStr for Reached {
         if station.is_empty() || host.is_empty() {
             return Err(fix.to_owned());
         }
-        let target = format!("{host}:{}", port(to).ok_or(fix)?);
+        let target = target(host, port(to).ok_or(fix)?);
         Ok(Self { station: station.to_owned(), port: port(own).ok_or(fix)?, target })
     }
+}
+
+/// The parts of a text between its colons; an address of IPv6 stands in brackets.
+fn parts(text: &str) -> Option<Vec<&str>> {
+    let (mut parts, mut rest) = (Vec::new(), text);
+    loop {
+        let (part, behind) = match rest.strip_prefix('[') {
+            Some(inside) => inside.split_once(']').filter(|it| it.0.parse::<Ipv6Addr>().is_ok())?,
+            None => rest.split_at(rest.find(':').unwrap_or(rest.len())),
+        };
+        parts.push(part);
+        match behind.strip_prefix(':') {
+            Some(next) => rest = next,
+            None => return behind.is_empty().then_some(parts),
+        }
+    }
+}
+
+/// The text of an address or a name, and a port.
+pub(crate) fn target(host: &str, port: u16) -> String {
+    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
 fn port(text: &str) -> Option<u16> {
@@ -97,9 +118,23 @@ mod tests {
         assert_eq!(reached.target, "127.0.0.1:8000");
         let elsewhere = "far:80:db.example:5432".parse::<Reached>().expect("one");
         assert_eq!(elsewhere.target, "db.example:5432");
-        for wrong in
-            ["", "8080", "8080:near", "0:near:80", "8080::80", "8080:near:x", "a:b:c:d:e:f"]
-        {
+        let six = published("[::1]:8080:near:[fd77::2]:80").expect("one");
+        assert_eq!(six.listen.to_string(), "[::1]:8080");
+        assert_eq!((six.host.as_deref(), six.port), (Some("fd77::2"), 80));
+        let six = "far:80:[2001:db8::1]:443".parse::<Reached>().expect("one");
+        assert_eq!(six.target, "[2001:db8::1]:443");
+        for wrong in [
+            "",
+            "8080",
+            "8080:near",
+            "0:near:80",
+            "8080::80",
+            "8080:near:x",
+            "a:b:c:d:e:f",
+            "[::1]",
+            "[x]:1:near:80",
+            "[::1]8080:near:80",
+        ] {
             published(wrong).expect_err(wrong);
         }
         for wrong in ["", "far:80", "far:0:80", ":80:80", "far:80::80", "far:80:x", "a:1:b:2:3"] {

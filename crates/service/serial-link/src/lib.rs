@@ -2,6 +2,8 @@
 //!
 //! [`run`] opens the line, calls and negotiates, and carries packets until it is over.
 
+mod modem;
 mod serial_link;
 
+pub use modem::{ModemCall, ModemError};
 pub use serial_link::{LineFraming, LineOutcome, LinePlan, LineReport, run};

@@ -17,8 +17,9 @@ use windfall_stack::{
     InterfaceConfig, SerialConfig, SerialCounters, SerialEnd, SerialEvent, SerialFraming,
 };
 
+use crate::modem::ModemCall;
 use negotiate::{Negotiated, close, dial, negotiate};
-use windfall_live::line::{LineAddress, LineNotice, LinePump, LineRecord, ModemCall, OpenLine};
+use windfall_live::line::{LineAddress, LineNotice, LinePump, LineRecord, OpenLine};
 use windfall_live::session::{self, Observer, Signals};
 use windfall_live::setup::open_here;
 use windfall_live::{

@@ -76,6 +76,24 @@ fn a_rate_moves_from_a_rate_and_not_from_none() {
 }
 
 #[test]
+fn a_change_takes_parts_away() {
+    let parts = ["slots", "reorder", "bucket", "cell", "onoff"];
+    let link = "rate = \"10Mbps\"\nslots = \"20ms\"\nreorder = \"5%\"\nbucket = \"20kB\"\n\
+                cell = \"48+5\"\nonoff = \"5s 500ms\"";
+
+    let change: Vec<String> = parts.iter().map(|name| format!("{name} = \"none\"\n")).collect();
+    let topology = of_link(link, &format!("[[change]]\nat = \"1s\"\n{}", change.concat()));
+    let topology = topology.expect("it is legal");
+    let MediumConfig::Pipe(pipe) = &topology.network.links[0].medium else { panic!("a pipe") };
+    let PathConfig { line, delay, changes, .. } = &pipe.forward;
+    assert!(pipe.forward.slot.is_some() && pipe.forward.cell.is_some());
+    let plain = PathConfig { line: line.clone(), delay: *delay, ..PathConfig::default() };
+    assert_eq!(changes[..], [(Instant::START + Duration::from_secs(1), plain)]);
+    // What is not there needs nothing.
+    of_link("bucket = \"none\"\nreorder = \"none\"\ncell = \"none\"", "").expect("nothing");
+}
+
+#[test]
 fn text_says_the_same_as_a_file() {
     let text = "10s: rate 1Mbps, uplink loss 5% 25%, downlink delay 7ms, over 2s, link air";
     let change: Change = text.parse().expect("a change");

@@ -3,13 +3,13 @@ use core::num::NonZeroU8;
 use proptest::option::of;
 use proptest::prelude::*;
 use windfall_base::{ByteCount, Duration, Probability, Rate, Seed};
-use windfall_channel::{BurstWindow, GilbertElliott, LossPattern};
+use windfall_channel::{BurstWindow, ByteRange, GilbertElliott, LossPattern};
 
 use super::{ScenarioOptions, unplaced};
 use crate::wifi::Radio;
 use crate::{
-    Arq, ByteRange, Direction, Discipline, FramePart, Link, LinkKind, Queue, QueueLength,
-    RunSettings, Scenario, Settings,
+    Arq, Direction, Discipline, FramePart, Link, LinkKind, Queue, QueueLength, RunSettings,
+    Scenario, Settings,
 };
 
 fn probability() -> impl Strategy<Value = Probability> {
@@ -161,7 +161,7 @@ fn an_option_for_both_directions_wins_over_the_file() {
     let mut flags = with(arq(Arq::Persistent));
     flags.link.uplink = arq(Arq::None);
     let mut scenario = flags.scenario();
-    with(arq(Arq::after(3))).apply(&mut scenario).expect("one link");
+    with(arq(Arq::after(3))).apply(&mut scenario, ("", "")).expect("one link");
     for is_uplink in [true, false] {
         let direction = scenario.links[0].direction(is_uplink);
         assert_eq!(direction.arq, Some(unplaced(Arq::after(3))));
@@ -173,7 +173,7 @@ fn a_rate_replaces_a_rate_trace() {
     let trace = Direction { rate_trace: Some(unplaced("a".to_owned())), ..Direction::default() };
     let rate = Direction { rate: Rate::from_mbps(1).map(unplaced), ..Direction::default() };
     let mut scenario = with(trace).scenario();
-    with(rate.clone()).apply(&mut scenario).expect("one link");
+    with(rate.clone()).apply(&mut scenario, ("", "")).expect("one link");
     assert_eq!(scenario.links[0].direction(true), rate);
 }
 
@@ -182,10 +182,14 @@ fn options_for_a_link_need_one_link() {
     let mut scenario = ScenarioOptions::default().scenario();
     scenario.links.clear();
     let run = RunSettings { seed: Some(unplaced(Seed(1))), ..RunSettings::unset() };
-    assert!(ScenarioOptions { run, ..ScenarioOptions::default() }.apply(&mut scenario).is_ok());
+    assert!(
+        ScenarioOptions { run, ..ScenarioOptions::default() }
+            .apply(&mut scenario, ("", ""))
+            .is_ok()
+    );
     let mut flags = ScenarioOptions::default();
     flags.link.mtu = Some(unplaced(1_000));
-    let error = flags.apply(&mut scenario).expect_err("no link");
+    let error = flags.apply(&mut scenario, ("", "")).expect_err("no link");
     assert!(error.to_string().contains("the scenario has 0"), "{error}");
 }
 
@@ -201,8 +205,27 @@ fn an_option_for_attempts_wins_over_the_other_one_of_a_file() {
     let radio = Link { kind: kind(), radio: by_radio, ..Link::unset() };
     let radio = ScenarioOptions { link: radio, ..ScenarioOptions::default() };
     let mut scenario = arq.scenario();
-    radio.apply(&mut scenario).expect("attempts of the radio alone");
+    radio.apply(&mut scenario, ("", "")).expect("attempts of the radio alone");
     assert_eq!(scenario.links[0].both.arq, None);
-    arq.apply(&mut scenario).expect("arq alone");
+    arq.apply(&mut scenario, ("", "")).expect("arq alone");
     assert_eq!(scenario.links[0].radio.attempts, None);
+}
+
+#[test]
+fn what_a_file_lacks_may_come_from_an_option() {
+    let rate = Direction { rate: Rate::from_mbps(1).map(unplaced), ..Direction::default() };
+    let text = "format = 1\nstation = [{ name = \"near\" }, { name = \"far\" }]\n[[link]]\n\
+                stations = [\"near\", \"far\"]\noverhead = 18\n";
+    let applied = |options: &ScenarioOptions, text: &str| {
+        let mut scenario = Scenario::read("a.toml", text).expect("the form of one");
+        options.apply(&mut scenario, ("a.toml", text)).map_err(|error| error.to_string())
+    };
+    assert_eq!(applied(&with(rate.clone()), text), Ok(()));
+    let lacking = "a.toml:5: overhead changes nothing here without rate = \"1Mbps\": add it";
+    let error = applied(&ScenarioOptions::default(), text).expect_err("no rate");
+    assert!(error.starts_with(lacking), "{error}");
+    // A fault of an option stands in no file.
+    let bucket = Some(unplaced("9B".parse().expect("a bucket")));
+    let error = applied(&with(Direction { bucket, ..rate }), text).expect_err("too small");
+    assert!(error.starts_with("a bucket of 9B holds no packet"), "{error}");
 }

@@ -116,6 +116,25 @@ fn a_rate_trace_drives_a_pipe() {
 }
 
 #[test]
+fn frames_behind_a_rate_trace_and_its_slots_keep_their_order_and_none_is_lost() {
+    let after = PathConfig { line: Line::Rate(rate(MBPS_8)), ..PathConfig::default() };
+    let forward = PathConfig {
+        line: Line::Trace("1\n20\n".parse().expect("a trace")),
+        slot: Some("50ms".parse().expect("slots")),
+        changes: vec![(micros(10_000), after)],
+        ..PathConfig::default()
+    };
+    let sends: Vec<_> = (0..12).map(|it| (it * 3_000, 0, 1000 + it as usize)).collect();
+    let mut medium = pipe(forward);
+    let lines = timeline(&mut medium, &sends);
+    let arrived = lines.iter().filter_map(|line| line.split_once("frame of "));
+    let lengths = arrived.filter_map(|(_, rest)| rest.split(' ').next()?.parse::<usize>().ok());
+    assert_eq!(lengths.collect::<Vec<_>>(), (1000..1012).collect::<Vec<_>>(), "{lines:?}");
+    let done = lines.iter().filter(|line| line.ends_with("done")).count();
+    assert_eq!((done, medium.held()), (12, 0), "{lines:?}");
+}
+
+#[test]
 fn nothing_arrives_after_the_end_of_a_trace_that_is_used_once() {
     let trace: RateTrace = "1\n2\n4\n".parse().expect("a trace");
     let mut medium = pipe(PathConfig { line: Line::Trace(trace.once()), ..PathConfig::default() });

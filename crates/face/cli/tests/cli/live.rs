@@ -16,6 +16,7 @@ mod control;
 mod damage;
 mod dashboard;
 mod demo;
+mod detached;
 mod disturbed;
 mod door;
 mod drops;

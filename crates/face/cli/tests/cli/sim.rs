@@ -45,6 +45,19 @@ fn good(output: &Output) -> String {
     text(&output.stdout)
 }
 
+#[test]
+fn an_option_may_say_what_a_setting_of_the_file_needs() {
+    let folder = Folder::new("sim-needs");
+    let lacking = SCENARIO.replace("rate = \"2Mbps\"", "overhead = 18");
+    let refused = folder.sim(&lacking, &[]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = text(&refused.stderr);
+    assert!(said.contains("a.toml:14: overhead changes nothing here without rate"), "{said}");
+    let generated = good(&folder.sim(&lacking, &["--rate", "1Mbps", "--generate"]));
+    assert!(generated.contains("overhead = 18") && generated.contains("1Mbps"), "{generated}");
+    good(&folder.sim(&lacking, &["--rate", "1Mbps"]));
+}
+
 //= S2.27
 //= S2.28
 #[test]

@@ -274,7 +274,7 @@ fn build(
     let link = Link { both: both.clone(), ..Link::unset() };
     let run = RunSettings { duration: Some(unplaced(duration)), ..RunSettings::unset() };
     let flags = ScenarioOptions { link, run, ..ScenarioOptions::default() };
-    flags.apply(&mut scenario).map_err(|error| failed(error.to_string()))?;
+    flags.apply(&mut scenario, ("", "")).map_err(|error| failed(error.to_string()))?;
     let topology = scenario
         .topology(0, (figure, &text), &mut |name| Ok(air.read(name)))
         .map_err(|error| failed(error.to_string()))?;

@@ -499,7 +499,7 @@ impl HelperProcess {
         };
         let name = || program.arguments[0].to_string_lossy().into_owned();
         let identity = Identity::of_caller(as_root)?;
-        let child = crate::program::prepare(&program, None, identity.as_ref(), false).spawn();
+        let child = crate::program::prepare(&program, Vec::new(), identity.as_ref(), false).spawn();
         let child = child.map_err(|source| LiveError::Spawn { program: name(), source })?;
         let doing = || "watch the command".into();
         let process = system::pidfd_open(Pid::from_raw(child.id() as i32)).context(doing)?;

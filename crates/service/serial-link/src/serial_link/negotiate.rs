@@ -9,7 +9,9 @@ use windfall_base::{Duration, Frame, Input, Instant, Node as _, RxVector};
 use windfall_ppp::PppEvent;
 use windfall_stack::{DEVICE, MEDIUM, SerialEnd, SerialEvent};
 
-use windfall_live::line::{ModemCall, OpenLine, READ};
+use windfall_live::line::{OpenLine, READ};
+
+use crate::modem::ModemCall;
 use windfall_live::{Clock as _, Signals, SystemClock};
 
 /// Looks at the clock at least this often, in milliseconds.

@@ -20,7 +20,8 @@ pub(super) struct Transit {
     slots: Option<Slots>,
     /// The number of the next frame.
     number: u64,
-    /// The latest arrival so far, before which none may come that keeps its place.
+    /// The latest departure so far, out of a slot where there are any, before which none may leave
+    /// that keeps its place.
     latest: Option<Instant>,
 }
 
@@ -57,31 +58,24 @@ impl Transit {
         self.number += 1;
         let overtakes = self.overtaking.as_mut().is_some_and(|it| it.next(number));
         let way = delay(self.jitters.as_mut(), self.delay, number);
-        let due = self.in_order(ended + if overtakes { Duration::ZERO } else { way });
-        let at = self.in_slot(began, due, length);
+        let way = if overtakes { Duration::ZERO } else { way };
+        let at = self.leave((began, ended + way), length);
         let duplicates = self.duplicates.as_mut();
         let is_duplicated =
             duplicates.is_some_and(|(chances, stream)| chances.next(stream, number));
         let way = delay(self.copies.as_mut(), self.delay, number);
-        let copied = is_duplicated.then(|| {
-            let due = self.in_order(ended + way);
-            self.in_slot(began, due, length)
-        });
+        let copied = is_duplicated.then(|| self.leave((began, ended + way), length));
         (at, copied)
     }
 
-    /// Returns when what is due leaves, in a slot if there are any.
-    fn in_slot(&mut self, came: Instant, due: Instant, length: usize) -> Instant {
-        self.slots.as_mut().map_or(due, |slots| slots.leave(came, due, length))
-    }
-
-    /// Returns the arrival that keeps the order of sending, unless frames may overtake.
-    fn in_order(&mut self, at: Instant) -> Instant {
-        if self.overtaking.is_some() {
-            return at;
-        }
-        let at = self.latest.map_or(at, |latest| latest.max(at));
-        self.latest = Some(at);
+    /// Returns when what came at `came` and is due at `due` leaves: in the order of sending unless
+    /// frames may overtake, and in a slot if there are any.
+    fn leave(&mut self, (came, due): (Instant, Instant), length: usize) -> Instant {
+        let before = self.latest.filter(|_| self.overtaking.is_none());
+        let due = before.map_or(due, |before| before.max(due));
+        let at = self.slots.as_mut().map_or(due, |slots| slots.leave(came, due, length));
+        // Noted in any case: after a change there may be neither slots nor overtaking.
+        self.latest = self.latest.max(Some(at));
         at
     }
 }
@@ -89,3 +83,6 @@ impl Transit {
 fn delay(jitters: Option<&mut Jitters>, mean: Duration, number: u64) -> Duration {
     jitters.map_or(mean, |jitters| jitters.delay(mean, number))
 }
+
+#[cfg(test)]
+mod tests;

@@ -113,12 +113,24 @@ fn a_run_whose_keeper_is_killed_takes_everything_back_itself() {
         "{DEVICE}state >before\n\
          windfall up -q link.toml --attach b:out --netns-dir names 2>errors & RUN=$!; {up}\n\
          until ! ip link show out 2>/dev/null; do sleep 0.01; done\n\
-         {KEEPER}kill -9 $KEEPER; kill -INT $RUN; wait $RUN || true\n\
-         test ! -e names; state | cmp - before; cat errors",
+         {KEEPER}kill -9 $KEEPER\n\
+         until grep -q 'was ended by SIGKILL: the run takes them back' errors; do\n\
+         sleep 0.01; done; ls names\n\
+         kill -INT $RUN; wait $RUN || echo \"ended $?\"\n\
+         test ! -e names; state | cmp - before; cat errors\n\
+         windfall run -q --netns-dir names -- sh -c 'sleep 1; exit 3' 2>errors & RUN=$!\n\
+         until nsenter --net=names/near true 2>/dev/null; do\n\
+         sleep 0.01; done\n\
+         {KEEPER}kill -9 $KEEPER; wait $RUN || echo \"ended $?\"\n\
+         wc -l <errors; test ! -e names && echo gone",
         up = "until nsenter --net=names/b ip link show wf0 >/dev/null 2>&1; do sleep 0.01; done",
     );
     let said = said(&folder, &script);
-    assert!(said.contains("was ended by SIGKILL: taking them back without it"), "{said}");
+    // At once, while it goes on; the exit status says so if the command has none of its own.
+    let expected = "a\nb\nended 125\nwindfall: the process ";
+    assert!(said.starts_with(expected), "{said}");
+    assert!(said.contains("the run has taken them back itself"), "{said}");
+    assert!(said.ends_with("\nended 3\n1\ngone\n"), "{said}");
 }
 
 #[test]

@@ -286,7 +286,7 @@ fn the_live_view_is_drawn_in_tmux_and_fits_its_window() {
 
 #[test]
 fn a_detached_run_is_up_when_the_command_returns_and_its_stations_have_names() {
-    require!();
+    require!("ping");
     use std::os::unix::fs::DirBuilderExt;
     let folder = Folder::new("detached");
     let session = folder.path().join("run");
@@ -336,7 +336,7 @@ fn a_detached_run_is_up_when_the_command_returns_and_its_stations_have_names() {
 
 #[test]
 fn a_run_with_packets_that_are_too_late_fails() {
-    require!();
+    require!("ping");
     let run = |limit: &str| {
         let words = format!("run -q --max-late {limit} -- ping -n -c 2 -i 0.2 -W 30 10.77.0.2");
         windfall(&words).stdout(Stdio::null()).output().expect("it runs")

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::live::several::Up;
-use crate::live::users::{STRANGER, as_user, stranger_obstacle};
-use crate::live::{Folder, WINDFALL, first_line, pair, require, skip_to, windfall};
+use crate::live::users::{STRANGER, as_user, open_copy, program_of, stranger_obstacle};
+use crate::live::{Folder, WINDFALL, first_line, pair, require, skip_to, text, windfall};
 
 /// Listens under abstract names until it is killed.
 fn squat(names: &[String], user: u32) -> Child {
@@ -126,7 +126,60 @@ fn a_station_that_cannot_be_entered_from_inside_a_run_is_refused_in_words() {
     let output = command.output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(said.starts_with("0\n") && said.ends_with("2\n"), "{said}");
-    assert!(said.contains("from inside a run: do it from a shell outside"), "{said}");
+    assert!(said.contains("from inside a run: Linux lets no process out"), "{said}");
+}
+
+#[test]
+fn programs_in_an_ordinary_users_run_control_it_and_hear_why_they_cannot_leave_their_station() {
+    require!("ip");
+    let folder = Folder::new("inside");
+    if let Some(obstacle) = stranger_obstacle(&folder) {
+        windfall_testkit::skip!("{obstacle}");
+    }
+    let program = open_copy(&folder).display().to_string();
+    let line = "cd /; w() { PROGRAM \"$@\"; }; w set delay=7ms && w status | grep -o delay=7ms\n\
+                w exec far -- true 2>&1 || echo \"ended $?\"\n\
+                XDG_RUNTIME_DIR=/nowhere w status 2>&1 || echo \"ended $?\"";
+    let line = line.replace("PROGRAM", &program);
+    let run = |variable: &str| {
+        let mut command = program_of(&folder, STRANGER + 1);
+        command.args(["run", "-q", "--name", "within", "--", "sh", "-c", &line]);
+        command.env_remove("XDG_RUNTIME_DIR");
+        // No folder of the user's own: the socket has an abstract name, also in the stations.
+        command.envs((!variable.is_empty()).then_some(("XDG_RUNTIME_DIR", variable)));
+        text(&command.output().expect("it runs"))
+    };
+    let refused = "windfall: station far of \"within\" cannot be entered from inside a run: Linux \
+                   lets only processes with CAP_SYS_ADMIN change their network namespace, and an \
+                   ordinary user's programs in a run have none; do it from a shell outside, or \
+                   start the program by --far\nended 2\n";
+    let expected = format!("delay=7ms\ndelay=7ms\n{refused}");
+    let named = run("");
+    let rest = named.strip_prefix(&expected).unwrap_or_else(|| panic!("{named}"));
+    assert!(rest.contains("no run of yours is there: the run around this program is"), "{rest}");
+    assert!(rest.ends_with("ended 2\n"), "{rest}");
+    let hidden = run("/nowhere");
+    let rest = hidden.strip_prefix(&expected).unwrap_or_else(|| panic!("{hidden}"));
+    assert!(rest.starts_with("within: ") && !rest.contains("ended"), "{rest}");
+}
+
+#[test]
+fn root_enters_the_stations_of_its_run_from_inside_whatever_the_socket_is() {
+    require!("ip");
+    if !rustix::process::geteuid().is_root() {
+        windfall_testkit::skip!("only root enters a station from another one");
+    }
+    let name = format!("inner-{}", std::process::id());
+    // Abstract names are shared with other tests, which a run without a name does not disturb.
+    let named = (vec!["--name", &name], vec!["--run", &name]);
+    for (session, (own, chosen)) in [("", named), ("/nowhere", (vec![], vec![]))] {
+        let mut command = windfall("run -q");
+        command.args(own).args(["--", WINDFALL, "exec", "far"]).args(chosen);
+        command.args(["--", "sh", "-c"]);
+        command.arg("echo $WINDFALL_STATION; ip -o -4 address show wf0 | grep -o 10.77.0.2");
+        command.envs((!session.is_empty()).then_some(("XDG_RUNTIME_DIR", session)));
+        assert_eq!(text(&command.output().expect("it runs")), "far\n10.77.0.2\n");
+    }
 }
 
 #[test]

@@ -110,6 +110,38 @@ fn ports_lead_into_a_run_across_its_link_and_out_of_it() {
 }
 
 #[test]
+fn ports_are_there_before_the_command_and_end_with_it_in_silence() {
+    require!("python3");
+    let host = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let outside = host.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for mut client in host.incoming().flatten() {
+            let _ = client.write_all(b"hello from outside");
+        }
+    });
+    let fetch = "import socket, sys\n\
+        got = socket.create_connection(('10.77.0.2', 80), 30).recv(99)\n\
+        sys.stdout.write(got.decode())";
+    let (reach, publish) = (format!("far:80:{outside}"), format!("{}:far:81", free_port()));
+    let run = |options: &[&str], command: &[&str]| {
+        let mut line = windfall("run -q --reach");
+        line.arg(&reach).args(options).arg("--").args(command);
+        let output = line.output().expect("it runs");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        crate::live::text(&output)
+    };
+    for _ in 0..8 {
+        assert_eq!(run(&[], &["python3", "-c", fetch]), "hello from outside");
+        assert_eq!(run(&["--publish", &publish], &["true"]), "");
+    }
+    // What the run itself listens at is not taken for a program's.
+    let far = "sleep 0.3; exec python3 -c 'import socket, time\n\
+        s = socket.create_server((\"\", 82)); time.sleep(60)'";
+    let there = "import socket; socket.create_connection(('10.77.0.2', 82), 30)";
+    assert_eq!(run(&["--far", far], &["python3", "-c", there]), "");
+}
+
+#[test]
 fn ports_that_cannot_be_served_are_refused_before_anything_runs() {
     require!();
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -132,3 +132,6 @@ impl fmt::Display for ModemCall {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,9 +4,17 @@
 //! *delivered by its links = dropped after + received and forwarded by the station*.
 
 use windfall_base::{DropReason, Drops};
-use windfall_kernel_counters::KernelCounters;
 
-use crate::plan::DeviceKind;
+use crate::KernelCounters;
+
+/// The kind of the stations' devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceKind {
+    /// TUN devices, which carry bare IP packets.
+    Tun,
+    /// Virtual Ethernet devices with packet sockets at their peers.
+    Packet,
+}
 
 /// Packets dropped between the kernel of a station and the link, at one device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +33,8 @@ pub struct DeviceDrops {
 
 impl DeviceDrops {
     /// Nothing dropped yet at a device of this kind.
-    pub(crate) fn new(kind: DeviceKind) -> Self {
+    #[must_use]
+    pub fn new(kind: DeviceKind) -> Self {
         let before = Drops::default();
         let after = Drops::default();
         Self { before, after, kind, taken: 0, refused: 0 }
@@ -62,22 +71,20 @@ pub struct StationDrops {
 
 /// The share of one device in the account of its station.
 #[derive(Clone, Debug)]
-pub(crate) struct DeviceAccount {
+pub struct DeviceAccount {
     /// The number of the station.
-    pub(crate) station: usize,
+    pub station: usize,
     /// The name of the device in the station.
-    pub(crate) device: String,
+    pub device: String,
     /// The packets dropped at it.
-    pub(crate) drops: DeviceDrops,
+    pub drops: DeviceDrops,
     /// Packets that still wait on it.
-    pub(crate) waiting: u64,
+    pub waiting: u64,
 }
 
 /// Adds up what each station dropped, from its kernel's counters and its devices.
-pub(crate) fn stations(
-    counters: &[KernelCounters],
-    devices: &[DeviceAccount],
-) -> Vec<StationDrops> {
+#[must_use]
+pub fn stations(counters: &[KernelCounters], devices: &[DeviceAccount]) -> Vec<StationDrops> {
     let of_kernel = |counters: &KernelCounters| StationDrops {
         before: counters.drops_before(),
         after: counters.drops_after(),
