@@ -118,7 +118,8 @@ impl PacketDecoder {
     }
 
     /// Makes what can be made of the packets that are missing or damaged; returns each that
-    /// `is_right`, with its number and zeros behind it. A call that follows on no news costs nothing.
+    /// `is_right`, with its number and zeros behind it. A call that follows on no news costs
+    /// nothing.
     pub fn solve(&mut self, is_right: impl Fn(&[u8]) -> bool) -> Vec<(u32, Vec<u8>)> {
         let mut made = Vec::new();
         while self.equations.is_changed() {
