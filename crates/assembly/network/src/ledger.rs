@@ -156,6 +156,15 @@ impl LinkLedger {
         self.drops.count(reason);
     }
 
+    /// Notes that a packet which was discarded may be made from repairs yet; `false` of any other.
+    pub(crate) fn reopen(&mut self, tag: Tag) -> bool {
+        let Some(fate) = self.fate(tag) else { return false };
+        let Fate::Dropped(reason) = *fate else { return false };
+        *fate = Fate::InFlight;
+        self.drops.uncount(reason);
+        true
+    }
+
     fn fate(&mut self, tag: Tag) -> Option<&mut Fate> {
         let number = tag.0 & ((1 << NUMBER_BITS) - 1);
         self.fates.get_mut(usize::try_from(number.checked_sub(self.base)?).ok()?)

@@ -14,7 +14,7 @@ use crate::ElementId;
 use crate::agenda::Agenda;
 use crate::config::{BuildError, EndConfig, LinkConfig, NetworkConfig, StationConfig};
 use crate::event::{NetworkEvent, Passage, Recording, What};
-use crate::ledger::{LinkLedger, tag_of};
+use crate::ledger::{LinkLedger, direction_of, tag_of};
 use crate::station::SimulatedStation;
 use crate::watchdog::{Stall, Watchdog};
 use contention::Contenders;
@@ -256,6 +256,20 @@ impl Network {
     #[must_use]
     pub fn ledger(&self, interface: ElementId) -> &LinkLedger {
         &self.interfaces[interface.0 as usize].ledger
+    }
+
+    /// Returns the fates of the packets that an interface took from its device as they are while
+    /// receivers wait for repairs: what one may make yet is not lost. The second is their number.
+    ///
+    /// # Panics
+    /// If the element is no interface.
+    #[must_use]
+    pub fn open_ledger(&self, interface: ElementId) -> (LinkLedger, u64) {
+        let mut ledger = self.ledger(interface).clone();
+        let awaited = self.interfaces.iter().flat_map(|it| it.interface.awaited());
+        let own = awaited.filter(|tag| direction_of(*tag) == interface.0 as usize);
+        let open = own.filter(|tag| ledger.reopen(*tag)).count();
+        (ledger, open as u64)
     }
 
     /// The station of a place in the configuration, if it has a host.

@@ -14,7 +14,7 @@
 mod columns;
 mod decoder;
 mod encoder;
-mod matrix;
+mod equations;
 
 use std::sync::OnceLock;
 

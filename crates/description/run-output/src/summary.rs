@@ -95,6 +95,9 @@ pub struct LinkSummary {
     pub dropped: BTreeMap<&'static str, u64>,
     /// Packets on their way when the run ended.
     pub in_flight: u64,
+    /// Of those, packets that have not come, and that a receiver may make from repairs yet.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub awaiting_repair: u64,
     /// Frames with packets put on the medium, retransmissions included.
     pub frames: u64,
     /// Frames that retransmitted a packet.
@@ -496,6 +499,9 @@ impl Summary {
             });
         }
         row("  in flight", &|link| link.in_flight.to_string());
+        if links.iter().any(|link| link.awaiting_repair > 0) {
+            row("    await repair", &|link| link.awaiting_repair.to_string());
+        }
         row("frames", &|link| (link.frames + link.control_frames).to_string());
         row("  retransmitted", &|link| link.retransmitted.to_string());
         if links.iter().any(|link| link.control_frames > 0) {
@@ -539,6 +545,7 @@ impl LinkSummary {
             repaired: ledger.repaired,
             dropped: named(&ledger.drops),
             in_flight: ledger.in_flight(),
+            awaiting_repair: 0,
             frames: ledger.frames,
             retransmitted: ledger.retransmissions,
             control_frames: ledger.control_frames,

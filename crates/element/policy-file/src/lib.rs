@@ -171,6 +171,12 @@ impl PolicyFile {
             return Err(Fault::at(name.span(), message));
         }
         let uncoded = state.uncoded.as_ref().is_some_and(|it| *it.get_ref());
+        // Even parity = 0 would be blocks without parity, which is something else.
+        if let Some(parity) = state.parity.as_ref().filter(|_| uncoded) {
+            let message = "parity: an uncoded frame has no parity: remove one of them";
+            let message = format!("state \"{}\", {message}", name.get_ref());
+            return Err(Fault::at(parity.span(), message));
+        }
         let blocks = if uncoded { 1 } else { MAX_BLOCKS as u8 };
         let blocks = state.blocks.as_ref().map_or(blocks, |it| *it.get_ref());
         let level = state.parity.as_ref().map_or(Ok(Level::NONE), level)?;

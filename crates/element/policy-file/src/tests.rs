@@ -76,6 +76,11 @@ fn errors_name_line_and_key() {
             "p.toml:8: parity: invalid type: floating point `NaN`: write a whole number",
         ),
         ("blocks = 3", "uncoded = true", "p.toml:8: state \"coded\", parity: an uncoded frame"),
+        (
+            "blocks = 3\nparity = 26",
+            "uncoded = true\nparity = 0",
+            "p.toml:8: state \"coded\", parity",
+        ),
         ("name = \"strong\"", "name = \"good\"", "p.toml:10: last \"strong\": there is no state"),
         ("\"frame\"", "\"all\"", "p.toml:9: unknown variant `all`, expected `blocks` or `frame`"),
         ("last = \"strong\"", "last = \"none\"", "p.toml:10: last \"none\": there is no state"),

@@ -12,7 +12,7 @@ pub mod wavelan;
 pub mod wifi;
 
 use windfall_base::{
-    Congestion, DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, Stream,
+    Congestion, DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, Stream, Tag,
     earlier,
 };
 use windfall_link::{PipeConfig, RepairSender};
@@ -159,6 +159,11 @@ impl Interface {
     #[must_use]
     pub fn ledger(&self) -> Ledger {
         self.account.ledger(self.link.held() + self.repairs.held())
+    }
+
+    /// Returns the packets that have not come, and that a repair which has come may make yet.
+    pub fn awaited(&self) -> impl Iterator<Item = Tag> + '_ {
+        self.repairs.awaited()
     }
 
     /// Returns the counts of the interface so far.

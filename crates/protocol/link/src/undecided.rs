@@ -69,6 +69,16 @@ impl Undecided {
         self.limit.is_some_and(|limit| self.attempts >= limit)
     }
 
+    /// Returns `true` if attempts are not without end.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limit.is_some()
+    }
+
+    /// Returns `true` if one attempt is left.
+    pub(crate) fn is_last_attempt(&self) -> bool {
+        self.limit.is_some_and(|limit| self.attempts + 1 >= limit)
+    }
+
     /// Makes the frame of one more attempt; a packet with one attempt in all is not kept.
     pub(crate) fn attempt(&mut self, number: Number, events: &mut VecDeque<LinkEvent>) -> Frame {
         self.attempt_with(number, self.payload.clone(), events)

@@ -50,7 +50,9 @@ pub fn of_network(
     let mut summary = Summary::new(seed, command, duration);
     summary.add_overcommitted(&topology.overcommitted);
     for interface in network.interfaces() {
-        let mut link = LinkSummary::new(network.name(interface), network.ledger(interface));
+        let (ledger, awaited) = network.open_ledger(interface);
+        let mut link = LinkSummary::new(network.name(interface), &ledger);
+        link.awaiting_repair = awaited;
         let station = topology.stations.get(network.station_of(interface));
         let model = station.and_then(|station| station.energy.as_ref());
         let card = model.map_or(Card::WAVELAN, |model| model.card);

@@ -193,3 +193,22 @@ fn a_code_across_packets_leaves_what_the_binomial_distribution_says() {
         assert!((share - expected).abs() < 4.0 * error, "{k}/{n}: {share} for {expected}");
     }
 }
+
+/// A code of long blocks whose end comes after that of the run: what is lost of the last one is not
+/// lost for good.
+#[test]
+fn what_a_decoder_waits_for_is_in_flight_by_name() {
+    let text = scenario("pipe")
+        .replace("rate = \"2Mbps\"", "rate = \"2Mbps\"\nfec = \"window:64:10%:9s\"");
+    let summary = run(&text, Seed(7));
+    let link = &summary.links[0];
+    let waiting = link.awaiting_repair;
+    assert!(waiting > 0 && link.in_flight > waiting, "{link:?}");
+    assert!(summary.balances());
+    let dropped: u64 = link.dropped.values().sum();
+    assert_eq!(link.entered, link.delivered + dropped + link.in_flight);
+    // Of 50 packets some ten are lost; those behind the last repair nobody can know of.
+    assert!(dropped < waiting, "{link:?}");
+    assert!(summary.to_text().contains("await repair"), "{}", summary.to_text());
+    assert_eq!(run(&scenario("pipe"), Seed(7)).links[0].awaiting_repair, 0);
+}

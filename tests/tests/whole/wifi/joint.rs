@@ -1,10 +1,14 @@
 //! Rate, code and fragments chosen together: against Minstrel, for several stations, within a
 //! lifetime, and for owners who take damage. `windfall reproduce ours.joint` has the measurements.
 
+use std::thread;
+
 use windfall_base::{Seed, Stream};
+use windfall_report::Estimate;
 use windfall_tests::run::{Outcome, UPLINK, pair, run};
 
 use super::examples::{read, reported};
+use crate::coding::document::{FULL, hold_table};
 
 const JOINT: &str = "policy = \"joint\"";
 const MINSTREL: &str = "radio.rate-control = \"minstrel\"";
@@ -34,6 +38,21 @@ fn joint_carries_more_than_minstrel_near_the_edge_and_where_the_signal_fades() {
     }
 }
 
+/// Where packets have two attempts, those before the first report are not lost: the path is taken
+/// for a long one until then. Of the first twenty packets one may be lost in all runs.
+#[test]
+fn joint_loses_no_first_packets_near_the_edge() {
+    let apps = "[[app]]\nkind = \"cbr\"\nstation = \"near\"\nto = \"far\"\nsize = 1400\n\
+                rate = \"224kbps\"\n[[flow]]\nname = \"few\"\nprotocol = \"udp\"\nattempts = 2\n";
+    for air in ["radio.path-loss = \"105dB\"", "radio.path-loss = \"107dB\""] {
+        let text = pair(1, &format!("kind = \"wifi-g\"\n{JOINT}\n{air}"), apps);
+        let lost = (0..8).map(|n| run(&text, seed(air, n)).ledger(UPLINK).drops.total());
+        let lost: Vec<u64> = lost.collect();
+        println!("{air}: {lost:?}");
+        assert!(lost.iter().sum::<u64>() <= 1, "{air}: {lost:?}");
+    }
+}
+
 #[test]
 fn the_examples_carry_what_their_comments_say() {
     let carried = |name: &str, seconds: u64| {
@@ -43,6 +62,87 @@ fn the_examples_carry_what_their_comments_say() {
     assert!((6.5..8.5).contains(&edge), "{edge} Mb/s");
     let walk = carried("joint-walk.toml", 20);
     assert!((20.0..27.0).contains(&walk), "{walk} Mb/s");
+}
+
+/// The marks around the table of `--combine` in the document.
+const BEGIN: &str = "<!-- joint-combining -->\n";
+const END: &str = "<!-- end of joint-combining -->\n";
+
+/// Their scenarios, at one distance and on the walk.
+const EDGE: &str = include_str!("../../../../scenarios/examples/joint-edge.toml");
+const WALK: &str = include_str!("../../../../scenarios/examples/joint-walk.toml");
+
+/// The paths of `windfall reproduce ours.joint`, and whether every run tries them.
+const PATHS: [(&str, &str, bool); 12] = [
+    ("80 dB", "80dB", false),
+    ("91 dB", "91dB", false),
+    ("93 dB", "93dB", true),
+    ("96 dB", "96dB", false),
+    ("100 dB", "100dB", false),
+    ("103 dB", "103dB", false),
+    ("105 dB", "105dB", false),
+    ("107 dB, near the edge", "107dB", true),
+    ("108.5 dB, at the edge", "108.5dB", false),
+    ("90 dB, Rayleigh, 2 Hz", "90dB\"\nfading = \"rayleigh 2", false),
+    ("95 dB, Rayleigh, 10 Hz", "95dB\"\nfading = \"rayleigh 10", true),
+    ("walk from 5 to 120 m and back", "", false),
+];
+
+/// Megabits a second that `joint` carries over a path alone, and with copies combined.
+fn with_and_without_copies(path: &str, seconds: u64, seeds: u64) -> Vec<[f64; 2]> {
+    let (text, seconds) = match path {
+        "" => (WALK.to_owned(), 20),
+        path => (EDGE.replace("107dB", path), seconds),
+    };
+    let text = text.replace("duration = \"10s\"", &format!("duration = \"{seconds}s\""));
+    let one = |n| {
+        [JOINT.to_owned(), format!("{JOINT}\ncombine = true")].map(|control| {
+            let outcome = run(&text.replace(JOINT, &control), seed(path, n));
+            outcome.ledger(UPLINK).delivered_bytes as f64 * 8e-6 / seconds as f64
+        })
+    };
+    (0..seeds).map(one).collect()
+}
+
+/// Where frames fail now and then copies that are combined save some; elsewhere they cost nothing.
+#[test]
+fn joint_loses_nothing_by_combining_copies() {
+    if std::env::var_os(FULL).is_some() {
+        return whole();
+    }
+    for (name, path, _) in PATHS.into_iter().filter(|(_, _, always)| *always) {
+        let [alone, combined] = with_and_without_copies(path, 2, 1)[0];
+        println!("{name}: {alone:.2}, combined {combined:.2} Mb/s");
+        assert!(combined > 0.98 * alone, "{name}: {combined} of {alone}");
+    }
+}
+
+/// Runs all paths with ten seeds and compares the document with them.
+fn whole() {
+    let mut table =
+        String::from("| path | joint | with `--combine` | of joint |\n|---|---|---|---|\n");
+    let (left, right) = PATHS.split_at(PATHS.len() / 2);
+    let all = |paths: &[(&str, &str, bool)]| -> Vec<Vec<[f64; 2]>> {
+        paths.iter().map(|(_, path, _)| with_and_without_copies(path, 5, 10)).collect()
+    };
+    let cells = thread::scope(|scope| {
+        let other = scope.spawn(move || all(right));
+        let mut cells = all(left);
+        cells.extend(other.join().expect("runs that end"));
+        cells
+    });
+    for ((name, _, _), cell) in PATHS.iter().zip(&cells) {
+        let mean = |of: usize| cell.iter().map(|it| it[of]).sum::<f64>() / cell.len() as f64;
+        let ratios: Vec<f64> = cell.iter().map(|[alone, combined]| combined / alone).collect();
+        let Estimate { value, low, high, .. } = Estimate::mean(&ratios);
+        table += &format!(
+            "| {name} | {:.2} | {:.2} | {value:.3} ({low:.3} to {high:.3}) |\n",
+            mean(0),
+            mean(1)
+        );
+    }
+    println!("{table}");
+    hold_table(BEGIN, END, &table);
 }
 
 /// An access point that sprays stations at these distances, and the share of the air that it is

@@ -108,6 +108,52 @@ fn determined(mut rows: Vec<Vec<u8>>, unknowns: usize) -> Vec<bool> {
     known
 }
 
+/// Two blocks of 128 packets, of which nothing comes but repairs by turns: each needs all of its.
+#[test]
+fn a_window_keeps_as_many_repairs_as_it_lacks_packets() {
+    let mut encoder = PacketEncoder::new(128);
+    let packets: Vec<_> = (0..256).map(|n| packet(n, 20)).collect();
+    let mut blocks = packets.chunks(128).map(|block| {
+        encoder.begin();
+        block.iter().for_each(|packet| _ = encoder.push(packet));
+        (0..128).map(|_| encoder.repair().expect("packets")).collect::<Vec<Repair>>()
+    });
+    let (first, second) = (blocks.next().expect("a block"), blocks.next().expect("another"));
+    let mut decoder = PacketDecoder::new(256);
+    let mut made = Vec::new();
+    for (cover, repair) in first.iter().zip(&second).flat_map(|(a, b)| [a, b]) {
+        assert!(made.is_empty() || made.len() == 128, "no packet before the last repair of all");
+        assert!(decoder.take_repair(*cover, repair, false));
+        made.extend(decoder.solve(is_right));
+    }
+    assert_eq!(made.len(), 256);
+    assert!(made.iter().all(|(number, made)| same(made, &packets[*number as usize])));
+}
+
+/// A repair that follows from those that came, and calls on no news, are of no use.
+#[test]
+fn what_is_known_is_not_looked_for_again() {
+    let (packets, repairs) = block(8, 4, 300);
+    let mut decoder = PacketDecoder::new(16);
+    (0..).zip(&packets).skip(4).for_each(|(n, it)| decoder.take_packet(n, it, false));
+    let take = |decoder: &mut PacketDecoder, n: usize| {
+        let (cover, repair): &Repair = &repairs[n];
+        decoder.take_repair(*cover, repair, false)
+    };
+    assert!(take(&mut decoder, 0) && take(&mut decoder, 1));
+    assert!(!take(&mut decoder, 0), "it is there already");
+    let asked = core::cell::Cell::new(0);
+    let never = |_: &[u8]| {
+        asked.set(asked.get() + 1);
+        false
+    };
+    assert!(take(&mut decoder, 2) && take(&mut decoder, 3));
+    assert!(decoder.solve(never).is_empty());
+    assert_eq!(asked.get(), 4, "four packets follow from four repairs");
+    assert!(decoder.solve(never).is_empty());
+    assert_eq!(asked.get(), 4);
+}
+
 #[test]
 fn damaged_packets_are_put_right_where_missing_ones_could_not_be_made() {
     let (packets, repairs) = block(8, 4, 1_200);
@@ -251,6 +297,67 @@ proptest! {
         }
     }
 
+    /// Packets that come late or damaged and repairs that do change nothing of that: with damage
+    /// at every place of a packet or repair only elimination makes anything.
+    #[test]
+    fn late_and_damaged_packets_leave_what_repairs_determine(
+        covered in 1_usize..40,
+        fates in vec((0_u8..6, 0_u8..4, 0_u32..30), 1..120),
+    ) {
+        let mut encoder = PacketEncoder::new(covered);
+        let mut decoder = PacketDecoder::new(256);
+        let (mut lost, mut equations) = (Vec::new(), Vec::<Cover>::new());
+        // Each byte by another value: equal ones may cancel in a sum.
+        let mut seed = 1_000;
+        let mut spoilt = |bytes: &[u8]| {
+            seed += 1;
+            let errors = packet(seed, bytes.len()).into_iter().skip(2);
+            bytes.iter().zip(errors).map(|(it, error)| it ^ error.max(1)).collect::<Vec<u8>>()
+        };
+        for (number, (fate, repair, back)) in (0_u32..).zip(fates) {
+            let sent = packet(number.into(), 10);
+            encoder.push(&sent);
+            match fate {
+                0 => decoder.take_packet(number, &sent, false),
+                1 => decoder.take_packet(number, &spoilt(&sent), true),
+                _ => {}
+            }
+            if fate > 0 {
+                lost.push(number);
+            }
+            // A packet of some time ago comes once more, right or damaged.
+            if let Some(late) = number.checked_sub(back).filter(|_| fate > 3) {
+                let bytes = packet(late.into(), 10);
+                if fate == 4 {
+                    decoder.take_packet(late, &bytes, false);
+                    lost.retain(|it| *it != late);
+                } else if !decoder.has(late) {
+                    decoder.take_packet(late, &spoilt(&bytes), true);
+                }
+            }
+            if repair < 3 {
+                let (cover, bytes) = encoder.repair().expect("it has packets");
+                match repair {
+                    0 | 1 => {
+                        decoder.take_repair(cover, &bytes, false);
+                        equations.push(cover);
+                    }
+                    _ => _ = decoder.take_repair(cover, &spoilt(&bytes), true),
+                }
+            }
+            decoder.solve(is_right);
+            let row = |cover: &Cover| {
+                let covers = |it: u32| it.wrapping_sub(cover.first) < u32::from(cover.count);
+                let of = |it: &u32| if covers(*it) { cover.coefficient(*it) } else { 0 };
+                lost.iter().map(of).collect::<Vec<u8>>()
+            };
+            let known = determined(equations.iter().map(row).collect(), lost.len());
+            for (number, is_known) in lost.iter().zip(known) {
+                prop_assert_eq!(decoder.has(*number), is_known, "packet {}", number);
+            }
+        }
+    }
+
     #[test]
     fn any_losses_up_to_the_repairs_are_made_good(
         count in 1..=40_usize,
@@ -326,7 +433,7 @@ proptest! {
             }
             let _ = decoder.solve(|bytes| bytes.first() == Some(&7));
             prop_assert!(decoder.packets.len() <= window.max(1));
-            prop_assert!(decoder.repairs.len() <= 128);
+            prop_assert!(decoder.equations.len() <= window.max(1) + 128);
         }
     }
 }

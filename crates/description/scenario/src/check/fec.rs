@@ -40,11 +40,10 @@ pub(super) fn check_lifetimes(scenario: &Scenario) -> Checked {
     for fec in scenario.links.iter().flat_map(ends).filter_map(|direction| direction.fec) {
         let RepairConfig { delay, .. } = *fec.get_ref();
         if delay > lifetime {
-            let (name, fitting) =
-                (name.get_ref(), RepairConfig { delay: lifetime, ..*fec.get_ref() });
+            let (name, fix) = (name.get_ref(), fec.get_ref().within(lifetime));
             let message = format!(
                 "fec waits {delay} for repairs, longer than the lifetime of flow \"{name}\", \
-                 {lifetime}: write \"{fitting}\" or less"
+                 {lifetime}: {fix}"
             );
             return Err(Fault::at(fec.span(), message));
         }

@@ -23,6 +23,8 @@ pub struct Counters {
     pub damaged_to_device: u64,
     /// Bytes of the packets handed to the device.
     pub bytes_to_device: u64,
+    /// Packets of the device that the link took from its queue to send them.
+    pub taken_up: u64,
     /// Frames with packets given to the medium, repetitions included.
     pub sent: u64,
     /// Of these, repetitions.
@@ -113,6 +115,8 @@ impl InterfaceAccount {
         if verdict == QueueVerdict::Mark {
             self.mark(&mut frame);
         }
+        // A repair is no packet of the device.
+        self.counters.taken_up += u64::from(frame.covers.is_none());
         Some(Pulled { frame, expires })
     }
 

@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 
-use windfall_base::{Frame, Instant, Payload, earlier};
+use windfall_base::{Frame, Instant, Payload, Tag, earlier};
 use windfall_link::{Arrival, RepairConfig, RepairReceiver, RepairSender};
 use windfall_wire_link::check::frame_check;
 
@@ -90,6 +90,11 @@ impl Repairs {
     pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         let sending = self.sender.as_ref().and_then(RepairSender::poll_timeout);
         earlier(sending, self.receiver.as_ref().and_then(RepairReceiver::poll_timeout))
+    }
+
+    /// The packets that have not come, and that a repair which has come may make yet.
+    pub(super) fn awaited(&self) -> impl Iterator<Item = Tag> + '_ {
+        self.receiver.iter().flat_map(RepairReceiver::awaited)
     }
 
     /// Packets that wait for a repair.

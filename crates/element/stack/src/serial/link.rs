@@ -92,8 +92,7 @@ impl Body for FramedLink {
     }
 
     fn sent(&self) -> u64 {
-        let counters = self.interface.counters();
-        counters.sent - counters.repeated
+        self.interface.counters().taken_up
     }
 }
 

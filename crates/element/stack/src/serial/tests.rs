@@ -1,13 +1,14 @@
 use core::net::Ipv4Addr;
 
 use windfall_base::RxVector;
-use windfall_link::{Arq, PipeConfig};
+use windfall_link::policy::{Cost, PolicyChoice, PolicyKind};
+use windfall_link::{Arq, Coding, PipeConfig};
 use windfall_ppp::FrameMode;
 use windfall_rlp::RlpRole;
 use windfall_testkit::laws;
 
 use super::*;
-use crate::interface::LinkLayerConfig;
+use crate::interface::{LinkLayerConfig, RepairsConfig};
 
 const NEAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 const FAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
@@ -38,6 +39,24 @@ fn repeating(_near: bool) -> SerialFraming {
     let arq = Arq::Attempts(core::num::NonZeroU8::new(8).expect("not zero"));
     let link = LinkLayerConfig::Pipe(PipeConfig { arq, ..PipeConfig::default() });
     SerialFraming::Link(Box::new(InterfaceConfig { link, ..InterfaceConfig::default() }))
+}
+
+/// Packets in coded frames, of which a long one takes several.
+fn coded(_near: bool) -> SerialFraming {
+    let (per_frame, per_byte) = (Duration::from_micros(5), Duration::from_micros(800));
+    let policy = PolicyChoice::Named(PolicyKind::Robust);
+    let coding = Coding { policy, padded: false, cost: Cost { per_frame, per_byte } };
+    let arq = Arq::Persistent;
+    let config = PipeConfig { arq, coding: Some(coding), ..PipeConfig::default() };
+    let link = LinkLayerConfig::Pipe(config);
+    SerialFraming::Link(Box::new(InterfaceConfig { link, ..InterfaceConfig::default() }))
+}
+
+/// Packets with a repair behind each fourth.
+fn with_repairs(_near: bool) -> SerialFraming {
+    let code = Some("4/5".parse().expect("a code"));
+    let repairs = RepairsConfig { send: code, receive: code, ..RepairsConfig::default() };
+    SerialFraming::Link(Box::new(InterfaceConfig { repairs, ..InterfaceConfig::default() }))
 }
 
 fn end(framing: SerialFraming, seed: Seed) -> SerialEnd {
@@ -121,7 +140,7 @@ fn packet(number: u8, len: usize) -> Vec<u8> {
 //= S1.11
 #[test]
 fn each_framing_carries_packets_over_a_clean_line() {
-    for choose in [strict as Choose, lite, over_rlp, repeating] {
+    for choose in [strict as Choose, lite, over_rlp, repeating, coded, with_repairs] {
         let mut pair = Pair::new(choose, 0.0, 3);
         pair.run(Duration::from_secs(10));
         (1..=50).for_each(|number| pair.send(packet(number, 300)));

@@ -1,6 +1,7 @@
 //! How the packets of a window become frames.
 
 use core::fmt;
+use core::ops::Range;
 use std::collections::VecDeque;
 
 use windfall_base::seq::Seq32;
@@ -9,7 +10,7 @@ use windfall_wire_link::coded::WindowNumber;
 use windfall_wire_link::pipe::{IncrementPart, Number};
 
 use super::flow_order::{FlowNumbers, OwnFlow};
-use super::increments::{Choice, LEVELS, blocks, fits, parity_of};
+use super::increments::{Choice, LEVELS, PARITY, blocks, enough_alone, fits, parity_of};
 use crate::event::LinkEvent;
 use crate::persistence::Arq;
 use crate::undecided::Undecided;
@@ -110,6 +111,8 @@ enum Repetition {
     Undecided,
     /// By its parity, of which this level was sent last.
     Parity { level: usize, parity: Vec<u8> },
+    /// By parity that is enough by itself, after this level was not; then by copies.
+    Alone { after: Option<usize> },
     /// As a copy: parity is not worth its bytes, or was not enough.
     Exhausted,
 }
@@ -123,16 +126,24 @@ impl Whole {
         place: WindowNumber,
         events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
+        if packet.packet.is_last_attempt() {
+            return Self::increment_alone(packet, place, events);
+        }
         let len = packet.packet.len();
+        // Where attempts are few, each is to be worth what a copy is.
+        let least = if packet.packet.is_limited() { self.choice.copies() } else { 0.0 };
         let next = match &packet.repetition {
-            Repetition::Copy | Repetition::Exhausted => return None,
-            Repetition::Undecided => self.choice.first(len).map(|level| (0, level)),
+            Repetition::Copy | Repetition::Exhausted | Repetition::Alone { .. } => return None,
+            Repetition::Undecided => self.choice.first(len, least).map(|level| (0, level)),
             Repetition::Parity { level, .. } => {
-                let sent = LEVELS[*level];
-                let next = level + 1;
-                LEVELS.get(next).filter(|more| fits(len, sent, **more)).map(|_| (sent, next))
+                let (sent, next) = (LEVELS[*level], level + 1);
+                let more = LEVELS.get(next).filter(|more| fits(len, sent, **more));
+                more.filter(|_| self.choice.reaches(next, next) >= least).map(|_| (sent, next))
             }
         };
+        if next.is_none() && packet.packet.is_limited() {
+            return Self::increment_alone(packet, place, events);
+        }
         let old = core::mem::replace(&mut packet.repetition, Repetition::Exhausted);
         let Some((sent, level)) = next else {
             if matches!(old, Repetition::Parity { .. }) {
@@ -144,14 +155,30 @@ impl Whole {
             Repetition::Parity { parity, .. } => parity,
             _ => parity_of(packet.packet.payload()),
         };
-        let (first, count) = (sent as u8, (LEVELS[level] - sent) as u8);
-        let WindowNumber { seq, order, settled } = place;
-        let part = IncrementPart { packet: len as u16, first, count };
-        let number = Number::Increment { seq, order, settled, part };
-        let blocks = blocks(len);
-        let contents = parity[sent * blocks..LEVELS[level] * blocks].to_vec();
+        let frame = part_of(packet, (&parity, sent..LEVELS[level]), place, events);
         packet.repetition = Repetition::Parity { level, parity };
-        Some(packet.packet.attempt_with(number, contents.into(), events))
+        Some(frame)
+    }
+
+    /// Makes an attempt at a packet that its receiver keeps damaged which is never less than a copy:
+    /// as much parity as makes the packet whatever is wrong with what is kept.
+    fn increment_alone(
+        packet: &mut WholePacket,
+        place: WindowNumber,
+        events: &mut VecDeque<LinkEvent>,
+    ) -> Option<Frame> {
+        let (parity, after) = match core::mem::take(&mut packet.repetition) {
+            Repetition::Undecided => (parity_of(packet.packet.payload()), None),
+            Repetition::Parity { level, parity } => (parity, Some(level)),
+            other => {
+                packet.repetition = other;
+                return None;
+            }
+        };
+        // The last symbols: what was sent before are others as far as can be.
+        let symbols = PARITY - enough_alone(packet.packet.len())..PARITY;
+        packet.repetition = Repetition::Alone { after };
+        Some(part_of(packet, (&parity, symbols), place, events))
     }
 
     fn number(&mut self, now: Instant, packet: &mut WholePacket, place: WindowNumber) -> Number {
@@ -161,6 +188,21 @@ impl Whole {
             None => Number::Window { seq, order, settled },
         }
     }
+}
+
+/// Makes the frame with these symbols of each block of a packet's parity.
+fn part_of(
+    packet: &mut WholePacket,
+    (parity, symbols): (&[u8], Range<usize>),
+    WindowNumber { seq, order, settled }: WindowNumber,
+    events: &mut VecDeque<LinkEvent>,
+) -> Frame {
+    let len = packet.packet.len();
+    let (first, count) = (symbols.start as u8, symbols.len() as u8);
+    let part = IncrementPart { packet: len as u16, first, count };
+    let number = Number::Increment { seq, order, settled, part };
+    let contents = parity[symbols.start * blocks(len)..symbols.end * blocks(len)].to_vec();
+    packet.packet.attempt_with(number, contents.into(), events)
 }
 
 impl Framer for Whole {
@@ -204,7 +246,14 @@ impl Framer for Whole {
             (Repetition::Parity { level, .. }, Reported::Whole) => {
                 self.choice.note_enough(Some(*level));
             }
-            (Repetition::Parity { .. }, _) => {}
+            // It needed more than went before.
+            (Repetition::Alone { after: Some(level) }, Reported::Whole) => {
+                self.choice.note_enough(Some((level + 1).min(LEVELS.len() - 1)));
+            }
+            (Repetition::Alone { after: Some(_) }, _) if packet.last == Some(order) => {
+                self.choice.note_enough(None);
+            }
+            (Repetition::Parity { .. } | Repetition::Alone { .. }, _) => {}
             (Repetition::Copy, Reported::Kept) => {
                 self.choice.note_copy(false);
                 packet.repetition = Repetition::Undecided;

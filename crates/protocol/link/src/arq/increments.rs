@@ -41,6 +41,11 @@ const fn data_len(len: usize, block: usize) -> usize {
     (len + CHECK_LEN - block).div_ceil(blocks(len))
 }
 
+/// Symbols of the parity of each block that make a packet of `len` bytes without any copy of it.
+pub(super) const fn enough_alone(len: usize) -> usize {
+    data_len(len, 0)
+}
+
 /// Returns all parity of a packet: the symbols of a place of all blocks, one place after the other.
 pub(super) fn parity_of(packet: &Payload) -> Vec<u8> {
     let [head, body] = packet.slices();
@@ -71,8 +76,9 @@ fn decode(copy: &[u8], earlier: Option<&[u8]>, parity: &[Option<u8>]) -> Option<
     let mut stream = vec![0; copy.len() + CHECK_LEN];
     for block in 0..blocks {
         let corrected = earlier
-            .and_then(|earlier| decode_block(copy, Some(earlier), parity, block))
-            .or_else(|| decode_block(copy, None, parity, block))?;
+            .and_then(|earlier| decode_block(copy, Kept::BesideEarlier(earlier), parity, block))
+            .or_else(|| decode_block(copy, Kept::Alone, parity, block))
+            .or_else(|| decode_block(copy, Kept::Nothing, parity, block))?;
         let places = stream.iter_mut().skip(block).step_by(blocks);
         places.zip(corrected).for_each(|(place, symbol)| *place = symbol);
     }
@@ -80,10 +86,21 @@ fn decode(copy: &[u8], earlier: Option<&[u8]>, parity: &[Option<u8>]) -> Option<
     (frame_check(&[&stream])[..] == check[..]).then_some(stream)
 }
 
-/// Corrects one block; the places at which the copies differ are erasures.
+/// The symbols of a damaged copy that are taken for erasures.
+#[derive(Clone, Copy)]
+enum Kept<'a> {
+    /// Those in which an earlier copy differs.
+    BesideEarlier(&'a [u8]),
+    /// None that came.
+    Alone,
+    /// All: the parity is enough by itself.
+    Nothing,
+}
+
+/// Corrects one block.
 fn decode_block(
     copy: &[u8],
-    earlier: Option<&[u8]>,
+    kept: Kept<'_>,
     parity: &[Option<u8>],
     block: usize,
 ) -> Option<Vec<u8>> {
@@ -93,8 +110,12 @@ fn decode_block(
     let mut erased = Vec::new();
     for at in (0..data).map(|at| block + at * blocks) {
         let known = copy.get(at).copied();
-        let differs = earlier.is_some_and(|earlier| earlier.get(at).copied() != known);
-        if known.is_none() || differs {
+        let is_erased = match kept {
+            Kept::BesideEarlier(earlier) => earlier.get(at).copied() != known,
+            Kept::Alone => false,
+            Kept::Nothing => true,
+        };
+        if known.is_none() || is_erased {
             erased.push(symbols.len() as u8);
         }
         symbols.push(known.unwrap_or(0));

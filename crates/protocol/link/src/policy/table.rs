@@ -108,7 +108,7 @@ pub struct PolicyTableError {
     pub problem: String,
 }
 
-/// A table that was checked: each state can be reached, and each rule can hold.
+/// A table that was checked: each state can be reached, and each rule can be taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyTable {
     states: Vec<TableState>,
@@ -158,8 +158,11 @@ fn check_state(state: &TableState, place: usize, count: usize) -> Result<(), Pol
     if state.rules.len() > MOST_RULES {
         return fault("rules", format!("a state has up to {MOST_RULES} rules"));
     }
-    for (at, rule) in state.rules.iter().enumerate() {
-        let found = fault_of(rule, &state.rules[..at], (level, place, count));
+    // What a rule compares with must be legal itself, so all numbers are looked at first.
+    let numbers = |at| fault_of_numbers(&state.rules[at], (level, place, count));
+    let ways = |at| fault_of_way(&state.rules, at, level);
+    let all = 0..state.rules.len();
+    for (at, found) in all.clone().map(|at| (at, numbers(at))).chain(all.map(|at| (at, ways(at)))) {
         if let Some((key, problem)) = found {
             return Err(PolicyTableError { state: place, rule: Some(at), key, problem });
         }
@@ -167,10 +170,9 @@ fn check_state(state: &TableState, place: usize, count: usize) -> Result<(), Pol
     Ok(())
 }
 
-/// Returns the fault of a rule that comes after others of its state.
-fn fault_of(
+/// Returns the fault of a rule by itself.
+fn fault_of_numbers(
     rule: &TableRule,
-    before: &[TableRule],
     (level, place, count): (Level, usize, usize),
 ) -> Option<(&'static str, String)> {
     let TableRule { when, at_least, of, to } = *rule;
@@ -183,42 +185,78 @@ fn fault_of(
     if !(1..=of).contains(&at_least) {
         return Some(("at-least", format!("of {of} frames there are 1 to {of}")));
     }
-    if let Some(problem) = when.fault_at(level) {
-        return Some(("symbols", problem));
-    }
-    let hides = |other: &TableRule| {
-        when.implies(other.when) && other.at_least <= at_least && other.of >= of
-    };
-    if let Some(at) = before.iter().position(hides) {
-        let problem = format!("rule {} of the state holds whenever this one does", at + 1);
-        return Some(("when", problem + ": remove one, or change their order"));
-    }
-    let at_once = |sight: Sight| before.iter().any(|it| it.when == sight && it.at_least == 1);
-    if at_once(Sight::Bad) && at_once(Sight::Good) {
-        let problem = "every frame is good or bad, and the rules before lead away after one";
-        return Some(("when", format!("{problem}: remove this rule")));
-    }
-    None
+    when.fault_at(level).map(|problem| ("symbols", problem))
 }
 
-/// Checks that a way leads from the first state to every other.
+/// Says why the other rules of its state keep a rule from ever being taken.
+fn fault_of_way(rules: &[TableRule], at: usize, level: Level) -> Option<(&'static str, String)> {
+    let rule = &rules[at];
+    let TableRule { when, at_least, .. } = *rule;
+    let (before, behind) = (&rules[..at], &rules[at + 1..]);
+    if let Some(other) = before.iter().position(|other| holds_first(other, rule, true)) {
+        let problem = format!("rule {} of the state holds whenever this one does", other + 1);
+        return Some(("when", problem + ": remove one, or change their order"));
+    }
+    if let Some(other) = behind.iter().position(|other| holds_first(other, rule, false)) {
+        let other = at + other + 2;
+        let problem = format!("rule {other} of the state leads away before this one can hold");
+        return Some(("when", problem + ": remove one, or change their numbers of frames"));
+    }
+    let at_once = |rules: &[TableRule], seen: &Seen| {
+        rules.iter().any(|it| it.at_least == 1 && seen.is(it.when))
+    };
+    let counted: Vec<Seen> = Seen::all(level).filter(|seen| seen.is(when)).collect();
+    let none_last = counted.iter().all(|seen| at_once(before, seen));
+    let none_before = at_least > 1 && counted.iter().all(|seen| at_once(rules, seen));
+    (none_last || none_before).then(|| {
+        let problem = "after each frame that it counts another rule leads away at once";
+        ("when", format!("{problem}: remove this rule"))
+    })
+}
+
+/// Tells whether one rule of a state holds whenever another would, at the same frame if it
+/// `is_before` that one, or earlier.
+fn holds_first(first: &TableRule, other: &TableRule, is_before: bool) -> bool {
+    // Where both hold at one frame the order decides.
+    let last = u8::from(!is_before);
+    let (frames, among) = (other.at_least - last, other.of - last);
+    if !other.when.implies(first.when) || first.at_least > frames {
+        return false;
+    }
+    // However the frames lie, that many of them in a row lie as close as this somewhere.
+    let others = first.at_least - 1;
+    others == 0 || (among - 1) / ((frames - 1) / others) < first.of
+}
+
+/// Checks that a way leads from the first state to every other, and to each with ways of its own
+/// by rules.
 fn check_reached(states: &[TableState]) -> Result<(), PolicyTableError> {
-    let mut is_reached = vec![false; states.len()];
+    let mut is_entered = vec![false; states.len()];
     let mut open = vec![0];
     while let Some(place) = open.pop() {
-        if core::mem::replace(&mut is_reached[place], true) {
-            continue;
+        if !core::mem::replace(&mut is_entered[place], true) {
+            open.extend(states[place].rules.iter().map(|rule| rule.to));
         }
-        let TableState { last, rules, .. } = &states[place];
-        open.extend(rules.iter().map(|rule| rule.to).chain(*last));
     }
-    match is_reached.iter().position(|it| !it) {
-        None => Ok(()),
-        Some(state) => {
+    let entered = || states.iter().zip(&is_entered).filter(|(_, it)| **it);
+    for (state, place) in states.iter().zip(0..).filter(|(_, place)| !is_entered[*place]) {
+        let fault = |rule, key, problem: &str| {
+            Err(PolicyTableError { state: place, rule, key, problem: problem.to_owned() })
+        };
+        if !entered().any(|(it, _)| it.last == Some(place)) {
             let problem = "no rule leads here from the first state: add one, or remove the state";
-            Err(PolicyTableError { state, rule: None, key: "name", problem: problem.to_owned() })
+            return fault(None, "name", problem);
+        }
+        let problem = "only last attempts have this state, so it is never left: remove this, or \
+                       add a rule that leads here";
+        if !state.rules.is_empty() {
+            return fault(Some(0), "when", problem);
+        }
+        if state.last.is_some() {
+            return fault(None, "last", problem);
         }
     }
+    Ok(())
 }
 
 /// The outcome of a frame.
@@ -232,6 +270,16 @@ struct Seen {
 }
 
 impl Seen {
+    /// All that may be seen of a frame with this parity.
+    fn all(level: Level) -> impl Iterator<Item = Self> {
+        let lost = Self { is_lost: true, is_cut: false, has_failed: false, symbols: 0 };
+        let reported = (0..=level.correctable() as u8).flat_map(|symbols| {
+            [(false, false), (false, true), (true, false), (true, true)]
+                .map(|(is_cut, has_failed)| Self { is_lost: false, is_cut, has_failed, symbols })
+        });
+        core::iter::once(lost).chain(reported)
+    }
+
     fn of(outcome: Outcome<'_>) -> Option<Self> {
         let none = Self { is_lost: false, is_cut: false, has_failed: false, symbols: 0 };
         let fates = match outcome {

@@ -9,6 +9,8 @@ use windfall_fec::MOST_COVERED;
 /// The time that a receiver waits for repairs where the text does not say, for each of the blocks
 /// that take turns.
 const DELAY: Duration = Duration::from_millis(40);
+/// The shortest that it may wait: an idle sender completes its repairs in half of it.
+const SHORTEST_DELAY: Duration = Duration::from_nanos(2);
 /// The longest that it may wait.
 const LONGEST_DELAY: Duration = Duration::from_secs(10);
 /// Blocks that take turns at most.
@@ -52,6 +54,20 @@ pub enum RepairCode {
     },
 }
 
+impl RepairConfig {
+    /// Returns the advice to who would have packets wait no longer than their `lifetime`, which is
+    /// shorter than the delay.
+    #[must_use]
+    pub fn within(self, lifetime: Duration) -> String {
+        if lifetime < SHORTEST_DELAY {
+            let delay = self.delay;
+            return format!("no code is that fast, so give the flow more, such as {delay}");
+        }
+        let fitting = Self { delay: lifetime, ..self };
+        format!("write \"{fitting}\" or less")
+    }
+}
+
 impl RepairCode {
     /// Returns the number of packets that a repair covers at most.
     #[must_use]
@@ -87,7 +103,7 @@ const SPREAD: &str = "a window spreads its repairs by itself: interleave a block
 const PACKETS: &str = "a repair covers 1 to 128 packets";
 const ALL: &str = "a block has more frames than packets, by 1 to 128 repairs: 8/12 adds 4 to 8";
 const SHARE: &str = "the share of repairs is 0.1% to 100% of the packets";
-const WAIT: &str = "the delay is a time up to 10s, such as 40ms";
+const WAIT: &str = "the delay is a time from 2ns up to 10s, such as 40ms";
 
 impl FromStr for RepairConfig {
     type Err = ParseRepairError;
@@ -107,7 +123,7 @@ impl FromStr for RepairConfig {
         };
         let delay = |text: &str| {
             let time = text.parse::<Duration>().ok();
-            let fits = |time: &Duration| (Duration::from_nanos(2)..=LONGEST_DELAY).contains(time);
+            let fits = |time: &Duration| (SHORTEST_DELAY..=LONGEST_DELAY).contains(time);
             time.filter(fits).ok_or(fail(WAIT))
         };
         let (code, depth) = match text.trim().split_once(',') {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use windfall_base::{Check, DropReason, Frame, Instant};
+use windfall_base::{Check, DropReason, Frame, Instant, Tag};
 use windfall_fec::Cover;
 use windfall_wire_link::repair::{Covered, RepairTrailer};
 
@@ -89,6 +89,11 @@ impl RepairReceiver {
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         let due = self.streams.iter().filter_map(ReceivingStream::due).min();
         due.map(|due| (due, "a packet that waits for a repair"))
+    }
+
+    /// The packets that have not come, and that a repair which has come may make yet.
+    pub fn awaited(&self) -> impl Iterator<Item = Tag> + '_ {
+        self.streams.iter().flat_map(ReceivingStream::awaited)
     }
 
     /// Packets that wait here.

@@ -64,6 +64,14 @@ impl ReceivingStream {
         self.waiting.iter().filter(|it| !matches!(it.what, What::Missing(_))).count()
     }
 
+    /// The packets that have not come, and that a repair which has come may make yet.
+    pub(super) fn awaited(&self) -> impl Iterator<Item = Tag> + '_ {
+        self.waiting.iter().filter_map(|it| match it.what {
+            What::Missing(tag) => tag,
+            _ => None,
+        })
+    }
+
     /// Takes a packet with this number and CRC-32.
     pub(super) fn take_packet(
         &mut self,

@@ -363,6 +363,7 @@ fn texts_are_read_and_written() {
         ("8/7", "more frames than packets"),
         ("8/200", "more frames than packets"),
         ("8/12:0s", "up to 10s"),
+        ("8/12:1ns", "from 2ns"),
         ("8/12:11s", "up to 10s"),
         ("8/12:soon", "up to 10s"),
         ("window:32:25%", "write packets/all"),

@@ -86,11 +86,12 @@ impl CopyStore {
             held = Held::default();
         }
         held.count += 1;
-        if let Some(made) = word.combine(&held) {
+        let votes = word.votes(&held);
+        if let Some(made) = word.combine(&held, &votes) {
             put_right(frame, made);
             return Some(Taken::Made(held.count));
         }
-        let wanted = word.wanted(&held);
+        let wanted = word.wanted(&held, votes);
         held.copies.keep_as_sure(word.bytes, word.sure);
         held.frame = frame.clone();
         self.keep(name, held);
@@ -122,13 +123,14 @@ impl CopyStore {
         let word = Word::of(bytes, of_bytes, increment.code)?;
         held.count += 1;
         held.parity.take(increment, (symbols, sure), is_good, len);
-        if let Some(made) = word.combine(&held) {
+        let votes = word.votes(&held);
+        if let Some(made) = word.combine(&held, &votes) {
             let (tag, kept) = (frame.tag, frame.kept);
             *frame = Frame { tag, kept, ..held.frame };
             put_right(frame, made);
             return Some(Taken::Made(held.count));
         }
-        let wanted = word.wanted(&held);
+        let wanted = word.wanted(&held, votes);
         held.copies.keep_as_sure(word.bytes, word.sure);
         self.keep(name, held);
         Some(Taken::Kept(wanted))
@@ -227,13 +229,21 @@ impl Word {
         u32::from_le_bytes(core::array::from_fn(|at| check[at] ^ wanted[at]))
     }
 
+    /// Counts the votes of this copy and of those that are held, once for all that is made of them.
+    fn votes(&self, held: &Held) -> Votes {
+        #[cfg(test)]
+        tests::COUNTS.with(|counts| counts.set(counts.get() + 1));
+        held.copies.vote(&self.bytes, self.sure.as_deref())
+    }
+
     /// Makes the frame of this copy and what is held, as an attempt of which nothing follows.
-    fn combine(&self, held: &Held) -> Option<Vec<u8>> {
+    fn combine(&self, held: &Held, votes: &Votes) -> Option<Vec<u8>> {
         let copies = &held.copies;
-        let mut made = self.correct(held).or_else(|| match blocks_code(self.code) {
-            None => self.choose(copies),
-            Some(rs) => self.decode(rs, copies),
-        })?;
+        let mut made =
+            self.correct(held, votes.clone()).or_else(|| match blocks_code(self.code) {
+                None => self.choose(copies, votes),
+                Some(rs) => self.decode(rs, copies, votes.clone()),
+            })?;
         if self.code == Code::NONE {
             made.truncate(self.data - CHECK_LEN);
         }
@@ -244,8 +254,7 @@ impl Word {
 
     /// Corrects what most copies say by further parity, and then by the code of the frame itself,
     /// which may be enough for what is left.
-    fn correct(&self, held: &Held) -> Option<Vec<u8>> {
-        let mut votes = held.copies.vote(&self.bytes, self.sure.as_deref());
+    fn correct(&self, held: &Held, mut votes: Votes) -> Option<Vec<u8>> {
         let all = held.parity.correct(&mut votes);
         let is_whole = |votes: &Votes| self.mismatch(&votes.bytes) == 0;
         if all && is_whole(&votes) {
@@ -271,29 +280,24 @@ impl Word {
     }
 
     /// Returns the place up to which further parity should make the frame whole.
-    fn wanted(&self, held: &Held) -> Option<u8> {
-        let mut votes = held.copies.vote(&self.bytes, self.sure.as_deref());
+    fn wanted(&self, held: &Held, mut votes: Votes) -> Option<u8> {
         self.settle(&mut votes);
         held.parity.wanted(&votes, self.sure.is_some())
     }
 
     /// Takes of a frame without parity what most copies say, or pieces of either of two.
-    fn choose(&self, copies: &Copies) -> Option<Vec<u8>> {
-        if self.sure.is_some() && !copies.is_empty() {
-            let Votes { bytes, .. } = copies.vote(&self.bytes, self.sure.as_deref());
-            if self.mismatch(&bytes) == 0 {
-                return Some(bytes);
-            }
+    fn choose(&self, copies: &Copies, votes: &Votes) -> Option<Vec<u8>> {
+        if self.sure.is_some() && !copies.is_empty() && self.mismatch(&votes.bytes) == 0 {
+            return Some(votes.bytes.clone());
         }
         copies.combine(&self.bytes, MOST_PIECES, |bytes| self.mismatch(bytes))
     }
 
     /// Decodes the blocks of what most copies say, the least sure symbols as erasures.
-    fn decode(&self, rs: &ReedSolomon, copies: &Copies) -> Option<Vec<u8>> {
+    fn decode(&self, rs: &ReedSolomon, copies: &Copies, mut votes: Votes) -> Option<Vec<u8>> {
         if copies.is_empty() && self.sure.is_none() {
             return None;
         }
-        let mut votes = copies.vote(&self.bytes, self.sure.as_deref());
         let newest = copies.newest_first().next().filter(|old| old.len() == self.bytes.len());
         for number in 0..self.blocks {
             let places = places(number, self.blocks, self.data, self.bytes.len());

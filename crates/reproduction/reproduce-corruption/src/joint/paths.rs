@@ -55,15 +55,32 @@ pub(super) const PATHS: [Path; 12] = [
 /// Those of quick runs.
 pub(super) const QUICK: [usize; 3] = [2, 7, 10];
 
+/// The pairs that carried most on them of all pairs, in a full run.
+pub(super) const BEST_OF_QUICK: [Pair; 3] = [Pair(54, 32), Pair(12, 16), Pair(36, 32)];
+
 /// A rate in Mb/s, and symbols of parity in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pair(pub(super) u32, pub(super) u32);
 
+/// The rates of 802.11g, and the codes.
+const RATES: [u32; 8] = [6, 9, 12, 18, 24, 36, 48, 54];
+const PARITIES: [u32; 5] = [0, 8, 16, 32, 64];
+
 impl Pair {
     /// All that 802.11g has.
     pub(super) fn all() -> impl Iterator<Item = Self> {
-        let rates = [6, 9, 12, 18, 24, 36, 48, 54];
-        rates.into_iter().flat_map(|rate| [0, 8, 16, 32, 64].map(|parity| Self(rate, parity)))
+        RATES.into_iter().flat_map(|rate| PARITIES.map(|parity| Self(rate, parity)))
+    }
+
+    /// This pair, and those with the next rate or the next code, up and down.
+    pub(super) fn and_beside(self) -> impl Iterator<Item = Self> {
+        let place = |all: &[u32], it: u32| all.iter().position(|other| *other == it);
+        let places = |it: Self| (place(&RATES, it.0), place(&PARITIES, it.1));
+        let apart = move |other: Self| {
+            let ((rate, code), (own_rate, own_code)) = (places(other), places(self));
+            Some(rate?.abs_diff(own_rate?) + code?.abs_diff(own_code?))
+        };
+        Self::all().filter(move |other| apart(*other).is_some_and(|steps| steps <= 1))
     }
 
     pub(super) fn name(self) -> String {

@@ -13,7 +13,7 @@ const CLEAN: f64 = 0.98;
 const FIXED: f64 = 0.97;
 
 /// A name, and what it carried.
-type Way = (&'static str, fn(&Row) -> &[f64]);
+type Way<'a> = (&'a str, fn(&Row) -> &[f64]);
 
 impl Row {
     /// The mean ratio over the seeds.
@@ -24,7 +24,7 @@ impl Row {
 }
 
 //= S0.66
-pub(super) fn claims(rows: &[Row]) -> Vec<Claim> {
+pub(super) fn claims(rows: &[Row], best: &str) -> Vec<Claim> {
     let all = |claim: Claim, kinds: &[Kind], of: fn(&Row) -> (Estimate, Band)| {
         rows.iter().filter(|row| kinds.contains(&row.path.kind)).fold(claim, |claim, row| {
             let (estimate, band) = of(row);
@@ -32,9 +32,10 @@ pub(super) fn claims(rows: &[Row]) -> Vec<Claim> {
         })
     };
     let still = "a path that stays the same: as much as Minstrel, to within a fiftieth";
-    let beside = "a path that stays the same: at least 0.97 of the best fixed pair";
+    let beside = format!("a path that stays the same: at least 0.97 of the {best}");
     let changing = "where the signal fades, and on the walk: more than Minstrel";
-    let beyond = "where the signal fades, and on the walk: more than any fixed pair";
+    let any = if best == "best fixed pair" { "any fixed pair" } else { best };
+    let beyond = format!("where the signal fades, and on the walk: more than {any}");
     vec![
         all(Claim::ours(ID, still), &[Kind::Constant], |row| {
             (row.over(&row.minstrel), Band::from(CLEAN, "a fiftieth less: ours"))
@@ -51,12 +52,9 @@ pub(super) fn claims(rows: &[Row]) -> Vec<Claim> {
     ]
 }
 
-pub(super) fn chart(rows: &[Row]) -> Chart {
-    let ways: [Way; 3] = [
-        ("joint", |row| &row.joint),
-        ("Minstrel", |row| &row.minstrel),
-        ("best fixed pair", |row| &row.fixed),
-    ];
+pub(super) fn chart(rows: &[Row], best: &str) -> Chart {
+    let ways: [Way<'_>; 3] =
+        [("joint", |row| &row.joint), ("Minstrel", |row| &row.minstrel), (best, |row| &row.fixed)];
     let series = ways.into_iter().map(|(name, of)| {
         let points = rows.iter().enumerate();
         let points = points.filter_map(|(place, row)| Point::of(place as f64, of(row)));
@@ -72,12 +70,13 @@ pub(super) fn chart(rows: &[Row]) -> Chart {
     }
 }
 
-pub(super) fn table(rows: &[Row]) -> Table {
+pub(super) fn table(rows: &[Row], best: &str) -> Table {
+    let carried = format!("{best} (Mb/s)");
     let mut table = Table::new([
         "path",
         "joint (Mb/s)",
         "Minstrel (Mb/s)",
-        "best fixed pair (Mb/s)",
+        carried.as_str(),
         "rate and parity",
         "joint of Minstrel",
         "joint of the fixed pair",

@@ -14,6 +14,20 @@ fn a_pair_is_what_the_scenario_says() {
     assert_eq!(Pair::all().count(), 40);
 }
 
+#[test]
+fn a_quick_run_tries_the_pairs_around_the_best_and_says_so() {
+    let quick = Workload::new(Extent::Quick);
+    assert_eq!(quick.pairs.len(), quick.paths.len());
+    for (pairs, best) in quick.pairs.iter().zip(paths::BEST_OF_QUICK) {
+        assert!(pairs.contains(&best) && pairs.len() < 40, "{pairs:?}");
+    }
+    let beside: Vec<Pair> = Pair(54, 32).and_beside().collect();
+    assert_eq!(beside, [Pair(48, 32), Pair(54, 16), Pair(54, 32), Pair(54, 64)]);
+    assert_eq!(quick.best(), "best of the 5 pairs tried");
+    assert!(method(&quick).contains("the pair that carried most"), "{}", method(&quick));
+    assert_eq!(Workload::new(Extent::Paper).best(), "best fixed pair");
+}
+
 //= S0.66
 #[test]
 fn the_verdicts_are_those_on_record_and_others_without_reports() {

@@ -17,6 +17,12 @@ fn no_code_waits_longer_than_the_shortest_lifetime() {
         ("downlink.fec = \"8/12\"", "20ms", "waits 40ms"),
         ("fec = \"8/12,interleave:4\"", "100ms", "\"8/12:100ms,interleave:4\""),
         ("fec = \"window:32:25%:41ms\"", "40ms", "\"window:32:25%:40ms\""),
+        ("fec = \"8/12:5ms\"", "2ns", "write \"8/12:2ns\" or less"),
+        (
+            "fec = \"8/12:5ms\"",
+            "1ns",
+            "1ns: no code is that fast, so give the flow more, such as 5ms",
+        ),
     ] {
         let said = refusal(fec, lifetime).unwrap_or_default();
         assert!(said.contains(fix) && said.contains("of flow \"voice\""), "{fec}: {said}");

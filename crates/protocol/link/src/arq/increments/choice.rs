@@ -41,10 +41,23 @@ impl Choice {
         self.enough[level.unwrap_or(LEVELS.len())] += 1.0;
     }
 
-    /// Returns the level of the first increment of a packet of `len` bytes; `None` if another copy
-    /// is the better attempt.
-    pub(crate) fn first(&mut self, len: usize) -> Option<usize> {
-        let costs = (0..LEVELS.len()).filter_map(|first| Some((first, self.cost(len, first)?)));
+    /// The share of copies that arrive whole.
+    pub(crate) fn copies(&self) -> f64 {
+        1.0 - self.failing
+    }
+
+    /// The share of the packets for which `level` is enough, of those for which the levels below
+    /// `from` are not.
+    pub(crate) fn reaches(&self, from: usize, level: usize) -> f64 {
+        let of = |levels: &[f64]| levels.iter().sum::<f64>();
+        of(&self.enough[from..=level]) / of(&self.enough[from..]).max(1e-9)
+    }
+
+    /// Returns the level of the first increment of a packet of `len` bytes, which makes at least
+    /// the share `least` of such packets; `None` if another copy is the better attempt.
+    pub(crate) fn first(&mut self, len: usize, least: f64) -> Option<usize> {
+        let levels = (0..LEVELS.len()).filter(|level| self.reaches(0, *level) >= least);
+        let costs = levels.filter_map(|first| Some((first, self.cost(len, first)?)));
         let (first, cost) = costs.min_by(|a, b| a.1.total_cmp(&b.1))?;
         let copy = len as f64 + OVERHEAD;
         if cost < copy / (1.0 - self.failing.min(0.99)) {

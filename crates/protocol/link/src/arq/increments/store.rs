@@ -6,7 +6,7 @@ use windfall_base::seq::Seq32;
 use windfall_base::{Check, Frame};
 use windfall_wire_link::pipe::IncrementPart;
 
-use super::{PARITY, blocks, decode};
+use super::{PARITY, blocks, decode, enough_alone};
 use crate::event::LinkEvent;
 use crate::output::Output;
 
@@ -108,6 +108,10 @@ impl IncrementStore {
         self.change(seq, 2 * blocks * PARITY, out, |old| {
             let mut begun = old.filter(|old| old.frame.payload.len() == len)?;
             begun.parity.resize(blocks * PARITY, None);
+            // Wrong symbols of earlier parity would only harm what needs no other.
+            if frame.damage.frame == Check::Good && count >= enough_alone(len) {
+                begun.parity.fill(None);
+            }
             let places = &mut begun.parity[first * blocks..][..count * blocks];
             let symbols = frame.payload.to_bytes();
             places.iter_mut().zip(&symbols[..]).for_each(|(it, symbol)| *it = Some(*symbol));

@@ -81,16 +81,19 @@ fn damaged_parity_counts_and_places_at_which_two_copies_differ_are_erasures() {
 #[test]
 fn the_first_increment_is_what_was_enough_before_and_copies_go_where_nothing_is() {
     let mut choice = Choice::default();
-    assert!(choice.first(1_500).is_some_and(|level| level <= 1));
+    assert!(choice.first(1_500, 0.0).is_some_and(|level| level <= 1));
     (0..100).for_each(|_| choice.note_enough(Some(3)));
-    assert_eq!(choice.first(1_500), Some(3));
+    assert_eq!(choice.first(1_500, 0.0), Some(3));
     (0..100).for_each(|_| choice.note_enough(Some(0)));
-    assert_eq!(choice.first(1_500), Some(0));
+    assert_eq!(choice.first(1_500, 0.0), Some(0));
     // Damage beyond all parity, while every second copy arrives.
     (0..100).for_each(|_| choice.note_enough(None));
-    let tries = (0..64).filter(|_| choice.first(1_500).is_some()).count();
+    let tries = (0..64).filter(|_| choice.first(1_500, 0.0).is_some()).count();
     assert_eq!(tries, 2, "one in thirty-two finds out whether it is so still");
+    // What is to be as sure as most copies are takes more than what is cheapest.
+    assert_eq!(Choice::default().first(1_500, 0.0), Some(0));
+    assert_eq!(Choice::default().first(1_500, 0.6), Some(1));
     // Parity of a packet that is shorter than it is a copy that is longer.
-    assert_eq!(Choice::default().first(4), None);
+    assert_eq!(Choice::default().first(4, 0.0), None);
     assert!((0..LEVELS.len()).all(|level| !fits(4, 0, LEVELS[level])));
 }

@@ -160,3 +160,96 @@ fn what_cannot_be_is_refused_with_its_place() {
     let both = [bad, rule(Sight::Bad, 2, 8, 1), rule(Sight::Lost, 1, 4, 1)];
     assert!(PolicyTable::new(at(NONE, &both)).is_ok());
 }
+
+#[test]
+fn rules_that_are_never_taken_are_refused() {
+    let refused = |rules: &[TableRule]| {
+        let error = PolicyTable::new(vec![state(LIGHT, rules), state(NONE, &[])]).err()?;
+        assert_eq!((error.state, error.key), (0, "when"), "{error}");
+        error.rule
+    };
+    let lost = |at_least, of| rule(Sight::Lost, at_least, of, 1);
+    let bad = |at_least, of| rule(Sight::Bad, at_least, of, 1);
+    let good = |at_least, of| rule(Sight::Good, at_least, of, 1);
+    for (rules, which) in [
+        // A rule that needs one frame leads away after it, in whatever order they stand.
+        (vec![bad(1, 1), lost(2, 4)], Some(1)),
+        (vec![bad(3, 3), bad(1, 1)], Some(0)),
+        (vec![bad(3, 3), lost(1, 1)], None),
+        (vec![bad(1, 1), bad(3, 3)], Some(1)),
+        // Two of three bad frames come before three of four do, but two of nine need not.
+        (vec![bad(3, 4), bad(2, 3)], Some(0)),
+        (vec![bad(3, 9), bad(2, 3)], None),
+        (vec![bad(3, 9), bad(2, 9)], Some(0)),
+        // Of five among nine some two are as close as three.
+        (vec![bad(2, 3), bad(5, 9)], Some(1)),
+        (vec![bad(2, 2), bad(5, 9)], None),
+        // At one frame both hold, and the first is taken.
+        (vec![bad(2, 4), bad(2, 5)], None),
+        (vec![bad(2, 5), bad(2, 4)], Some(1)),
+        // Some together leave nothing.
+        (
+            vec![lost(1, 1), rule(Sight::Cut, 1, 1, 1), rule(Sight::Failed, 1, 1, 1), bad(1, 1)],
+            Some(3),
+        ),
+        (
+            vec![lost(1, 1), rule(Sight::Cut, 1, 1, 1), bad(2, 9), rule(Sight::Tight(2), 1, 1, 1)],
+            Some(2),
+        ),
+        (vec![lost(1, 1), rule(Sight::Cut, 1, 1, 1), bad(1, 1)], None),
+        (vec![rule(Sight::Tight(3), 1, 1, 1), rule(Sight::Slack(2), 1, 1, 1), good(4, 9)], Some(2)),
+        (vec![rule(Sight::Tight(4), 1, 1, 1), rule(Sight::Slack(2), 1, 1, 1), good(4, 9)], None),
+    ] {
+        assert_eq!(refused(&rules), which, "{rules:?}");
+    }
+    // The state of last attempts is never left.
+    let ends = |last: TableState| {
+        let first = TableState { last: Some(1), ..state(NONE, &[bad(2, 2)]) };
+        let first = TableState { rules: vec![rule(Sight::Bad, 2, 2, 2)], ..first };
+        PolicyTable::new(vec![first, last, state(NONE, &[])]).err().map(|it| (it.state, it.key))
+    };
+    assert_eq!(ends(state(LIGHT, &[])), None);
+    assert_eq!(ends(state(LIGHT, &[rule(Sight::Bad, 2, 2, 2)])), Some((1, "when")));
+    assert_eq!(ends(TableState { last: Some(2), ..state(LIGHT, &[]) }), Some((1, "last")));
+}
+
+/// Where rules are refused, no outcomes of frames lead by them: all short sequences, one by one.
+#[test]
+fn no_sequence_of_frames_takes_a_rule_that_is_refused() {
+    let frames: [&[Fate]; 4] =
+        [&[Fate::Good(0)], &[Fate::Good(3)], &[Fate::Failed], &[Fate::Missing]];
+    let sights = [Sight::Bad, Sight::Good, Sight::Failed, Sight::Lost, Sight::Tight(2)];
+    let rules: Vec<TableRule> = sights
+        .into_iter()
+        .flat_map(|sight| [(1, 1), (2, 2), (2, 4), (3, 4)].map(|(n, of)| rule(sight, n, of, 1)))
+        .collect();
+    let (mut refused, mut taken) = (0, 0);
+    for (first, second) in rules.iter().flat_map(|a| rules.iter().map(move |b| (*a, *b))) {
+        // Which is taken is told by the state that it leads to.
+        let pair = [TableRule { to: 1, ..first }, TableRule { to: 2, ..second }];
+        let states = vec![state(LIGHT, &pair), state(NONE, &[]), state(NONE, &[])];
+        let fault = PolicyTable::new(states.clone()).err().and_then(|error| error.rule);
+        let table = Arc::new(PolicyTable { states });
+        let mut is_taken = [false; 2];
+        for code in 0..5_usize.pow(5) {
+            let mut at_work =
+                Tabled { table: table.clone(), now: 0, softens: false, seen: VecDeque::new() };
+            for step in 0..5 {
+                let kind = code / 5_usize.pow(step) % 5;
+                let fates = frames.get(kind).map_or(Outcome::Silence, |it| Outcome::Report(it));
+                at_work.learn(LIGHT, 1_000, fates);
+                if at_work.now > 0 {
+                    is_taken[at_work.now - 1] = true;
+                    break;
+                }
+            }
+        }
+        match fault {
+            Some(which) => assert!(!is_taken[which], "{pair:?}"),
+            None => assert!(is_taken[0] && is_taken[1], "{pair:?}"),
+        }
+        refused += usize::from(fault.is_some());
+        taken += usize::from(fault.is_none());
+    }
+    assert!(refused > 40 && taken > 200, "{refused} {taken}");
+}

@@ -1,9 +1,16 @@
+use core::cell::Cell;
+
 use proptest::collection::vec;
 use windfall_base::{Seed, Stream};
 use windfall_wire_link::ieee80211::Kind;
 
 use super::super::coding;
 use super::*;
+
+thread_local! {
+    /// Counts of votes on this thread.
+    pub(super) static COUNTS: Cell<usize> = const { Cell::new(0) };
+}
 
 /// Attempt `number` at a data frame of `len` random bytes.
 fn attempt(number: u16, len: usize, code: Code) -> (Frame, Header) {
@@ -256,6 +263,24 @@ proptest::proptest! {
             let mut frame = Frame::packet(bytes);
             frame.trailer.extend([0; 8].into_iter().take(trailer));
             let _ = store.take((&mut frame, None), &header, Some(Code::ALL[code]));
+        }
+    }
+}
+
+/// Damaged copies beyond their code: what is made of them, and what is asked for instead, go by one
+/// count of the votes.
+#[test]
+fn votes_are_counted_once_for_each_frame() {
+    let mut stream = Stream::new(Seed(2), "damage");
+    for code in Code::ALL {
+        let mut store = CopyStore::default();
+        for number in 0..3 {
+            let (whole, header) = attempt(number, 1_400, code);
+            let mut frame = hit(&whole, 3, &mut stream);
+            let before = COUNTS.get();
+            let taken = store.take((&mut frame, None), &header, Some(code));
+            assert!(matches!(taken, Some(Taken::Kept(_))), "{code:?}: {taken:?}");
+            assert_eq!(COUNTS.get() - before, 1, "{code:?}");
         }
     }
 }

@@ -32,7 +32,8 @@ pub const JOINT: RateControlKind = RateControlKind {
 
 /// The weakest and the strongest signal with records of their own, in dBm.
 const SIGNALS: core::ops::RangeInclusive<i32> = -110..=-31;
-/// The signal that is assumed before one is reported.
+/// The signal that is assumed before one is reported, and where none ever will be.
+const CAUTIOUS: i32 = -91;
 const UNKNOWN: i32 = -70;
 /// Decibels by which the record of another signal may be off to count.
 const REACH: i32 = 3;
@@ -75,6 +76,8 @@ struct Joint {
     credit: f64,
     /// The attempt under way is a trial.
     is_trial: bool,
+    /// Frames have gone to a receiver that may report.
+    has_begun: bool,
 }
 
 /// A rate and a code, and what they promise.
@@ -108,6 +111,7 @@ impl Joint {
             silent: 0,
             credit: MOST_WASTE,
             is_trial: false,
+            has_begun: false,
         }
     }
 
@@ -167,6 +171,14 @@ impl Joint {
             }
         }
         all
+    }
+
+    /// Takes the path for a long one as long as nothing is known of a receiver that reports: it says
+    /// better with the first frame that it hears, and a packet may have few attempts.
+    fn begin(&mut self, attempt: &Attempt) {
+        if !self.has_begun && attempt.code.is_some() {
+            (self.has_begun, self.signal) = (true, CAUTIOUS);
+        }
     }
 
     fn choice(&self, promise: &Promise, attempt: &Attempt) -> RateChoice {
@@ -229,6 +241,7 @@ impl RateControl for Joint {
     }
 
     fn choose(&mut self, _: Instant, attempt: &Attempt, draw: &mut Stream) -> Option<RateChoice> {
+        self.begin(attempt);
         let promises = self.promises(attempt, false);
         let best = best(&promises, attempt)?;
         self.is_trial = false;
@@ -254,6 +267,7 @@ impl RateControl for Joint {
     }
 
     fn fragments(&mut self, _: Instant, first: &Attempt) -> usize {
+        self.begin(first);
         let whole = first.len;
         let head = windfall_wire_link::ieee80211::header::DATA_HEADER;
         let cost = |count: &usize| {

@@ -62,6 +62,25 @@ fn on_a_clean_path_frames_go_at_the_highest_rate_without_parity() {
 }
 
 #[test]
+fn the_first_frames_go_as_over_a_long_path_until_the_receiver_reports() {
+    let draw = &mut Stream::new(Seed(1), "joint");
+    let (signal, corrected) = (-50, Some(0));
+    for left in [1, 2] {
+        let mut joint = joint(CODED);
+        let attempt = Attempt { left, ..attempt(CODED) };
+        let mut next = |joint: &mut Joint| joint.choose(Instant::START, &attempt, draw);
+        let first = next(&mut joint).expect("it has no lifetime");
+        let parity = first.code.map_or(0, |code| code.parity());
+        assert!(first.rate <= PhyRate::Ofdm12 && parity >= 32, "{first:?}");
+        let report = Report { corrected, combined: false, wanted: None, signal };
+        let outcome = AttemptOutcome { choice: first, len: 1532, arrived: true, report: None };
+        joint.hear(&AttemptOutcome { report: Some(report), ..outcome });
+        let second = next(&mut joint).expect("it has no lifetime");
+        assert_eq!(second.rate, PhyRate::Ofdm54);
+    }
+}
+
+#[test]
 fn a_rate_that_little_parity_saves_is_better_than_a_slower_one() {
     // At 48 and 54 Mb/s the worst block of every frame has five wrong symbols.
     let air: Air = |rate, _| Some(if rate >= PhyRate::Ofdm48 { 5 } else { 0 });
