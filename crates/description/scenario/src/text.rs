@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::check;
 use crate::direction::Direction;
+use crate::document::{self, ReadError};
 use crate::error::{Fault, ScenarioError, shortened};
 use crate::flags::unplaced;
 use crate::flows::Flow;
@@ -21,7 +22,7 @@ impl Scenario {
     /// Names the file, the line, the value and the fix of the first thing that is wrong.
     pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioError> {
         let scenario: Self =
-            toml::from_str(text).map_err(|error| fault_of(&error, text).in_file(file, text))?;
+            document::parse(text).map_err(|error| fault_of(error, text).in_file(file, text))?;
         check::scenario(&scenario).map_err(|fault| fault.in_file(file, text))?;
         Ok(scenario)
     }
@@ -60,11 +61,21 @@ impl Scenario {
     }
 }
 
+impl Direction {
+    /// Reads the settings of a direction from the `text` of a table in a scenario file.
+    ///
+    /// # Errors
+    /// Names the value and the fix of the first thing that is wrong.
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
+        document::parse(text).map_err(|error| ScenarioError::nowhere(fault_of(error, text).message))
+    }
+}
+
 /// The fault that serde found, in our words where its own do not name the fix.
-fn fault_of(error: &toml::de::Error, text: &str) -> Fault {
-    let message = error.message().trim();
+fn fault_of(error: ReadError, text: &str) -> Fault {
+    let ReadError { message, span } = error;
+    let message = message.trim();
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let span = error.span();
     let value = span.clone().and_then(|span| text.get(span)).unwrap_or_default().trim();
     let key = span.as_ref().and_then(|span| key_before(text, span.start));
     let message = match (quoted.split_first(), message) {

@@ -6,10 +6,13 @@ use core::ops::Range;
 use core::str::FromStr;
 
 use ipnet::IpNet;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::de::Error;
+use serde::{Serialize, Serializer};
 use toml::Spanned;
+use toml::de::DeValue;
 use windfall_base::{Duration, ParseUnitError};
 
+use crate::document::{Node, ReadError, Whole, fraction, unlike, whole};
 use crate::queue::Queue;
 
 /// The words of a switch in text; as a key of a scenario it is a boolean of TOML.
@@ -32,54 +35,28 @@ impl<T: Clone> Get for Option<Spanned<T>> {
     }
 }
 
-/// Implements serde by way of the text form; whole numbers count as text.
-macro_rules! serde_by_text {
+/// Implements the form in files by way of the text form.
+macro_rules! serialize_by_text {
     ($($type:ty),*) => {$(
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
             }
         }
-
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                by_text::parse(deserializer)
-            }
-        }
     )*};
 }
 
-/// Reads values from their text form.
-pub(crate) mod by_text {
-    use core::fmt::{self, Display};
-    use core::marker::PhantomData;
-    use core::str::FromStr;
-
-    use serde::Deserializer;
-    use serde::de::{Error, Visitor};
-
-    pub(crate) fn parse<'de, T, D>(deserializer: D) -> Result<T, D::Error>
-    where
-        T: FromStr<Err: Display>,
-        D: Deserializer<'de>,
-    {
-        struct Text<T>(PhantomData<T>);
-        impl<T: FromStr<Err: Display>> Visitor<'_> for Text<T> {
-            type Value = T;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("text in quotes, or a whole number")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-                text.parse().map_err(E::custom)
-            }
-            fn visit_i64<E: Error>(self, value: i64) -> Result<T, E> {
-                value.to_string().parse().map_err(E::custom)
-            }
-            fn visit_f64<E: Error>(self, value: f64) -> Result<T, E> {
-                super::brief(value.to_string()).parse().map_err(E::custom)
-            }
-        }
-        deserializer.deserialize_any(Text(PhantomData))
+/// Reads a value from its text form; numbers count as text.
+pub(crate) fn from_text<T: FromStr<Err: fmt::Display>>(node: &Node<'_>) -> Result<T, ReadError> {
+    let number = |number: String| number.parse().map_err(ReadError::custom);
+    match node.get_ref() {
+        DeValue::String(text) => text.parse().map_err(ReadError::custom),
+        DeValue::Integer(digits) => match whole(digits) {
+            Some(Whole::Signed(value)) => number(value.to_string()),
+            _ => Err(unlike(node, &"text in quotes, or a whole number")),
+        },
+        DeValue::Float(digits) => number(brief(fraction(node, digits)?.to_string())),
+        _ => Err(unlike(node, &"text in quotes, or a whole number")),
     }
 }
 
@@ -256,4 +233,4 @@ impl FromStr for Target {
     }
 }
 
-serde_by_text!(Queue, ByteRange, Prefix, Sysctl, Target);
+serialize_by_text!(Queue, ByteRange, Prefix, Sysctl, Target);
