@@ -188,8 +188,7 @@ impl SapPacket {
         let exact = u16_at(bytes, 2);
         let body = bytes.slice(HEADER_LEN..);
         let check = u32_at(bytes, 12);
-        let intact =
-            body.get(..exact.into()).is_some_and(|part| crc32c::crc32c(part) == check);
+        let intact = body.get(..exact.into()).is_some_and(|part| crc32c::crc32c(part) == check);
         let connection = u32_at(bytes, 4);
         let number = u32_at(bytes, 8);
         Ok(Self {

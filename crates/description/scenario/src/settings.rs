@@ -10,10 +10,11 @@ use serde::ser::{SerializeMap, Serializer};
 use toml::Spanned;
 use windfall_policy_file::{POLICY_SUFFIX, PolicyName};
 
-use crate::document::{Node, ReadError};
+use crate::document::{FormError, Node, list, unlike};
 use crate::error::Fault;
 use crate::value::Value;
 use crate::values::brief;
+use toml::de::{DeTable, DeValue};
 
 /// An object that a table of settings describes.
 pub trait Settings: Clone + fmt::Debug + PartialEq + Sized + 'static {
@@ -32,7 +33,7 @@ pub trait Settings: Clone + fmt::Debug + PartialEq + Sized + 'static {
 
     /// Reads the value of a key.
     #[doc(hidden)]
-    fn read_key(&mut self, key: &str, node: &Node<'_>) -> Result<(), ReadError>;
+    fn read_key(&mut self, key: &str, node: &Node<'_>) -> Result<(), FormError>;
 
     /// Writes the keys that are set.
     #[doc(hidden)]
@@ -364,6 +365,58 @@ impl<V: Value> SettingField for Spanned<V> {
     fn clear(&mut self) {}
 }
 
+/// Reads an object from the text of a file.
+pub(crate) fn parse<T: Settings>(text: &str) -> Result<T, FormError> {
+    let root = DeTable::parse(text)?;
+    let span = root.span();
+    object(&Node::new(span, DeValue::Table(root.into_inner())))
+}
+
+/// Reads an object from a table of a scenario file.
+fn object<T: Settings>(node: &Node<'_>) -> Result<T, FormError> {
+    let DeValue::Table(table) = node.get_ref() else { return Err(unlike(node, "a table")) };
+    let mut keys = Vec::new();
+    let required = T::add_keys(&mut keys);
+    let (mut object, mut seen) = (T::unset(), Vec::new());
+    for (name, value) in table {
+        let key = keys.iter().copied().find(|key| *key == *name.get_ref()).ok_or_else(|| {
+            let (keys, name, span) = (keys.join("`, `"), name.get_ref(), name.span());
+            FormError::new(format_args!("unknown field `{name}`, expected one of `{keys}`"))
+                .or_at(span)
+        })?;
+        object.read_key(key, value).map_err(|error| error.or_at(value.span()))?;
+        seen.push(key);
+    }
+    let missing = keys[..required].iter().find(|key| !seen.contains(key));
+    missing.map_or(Ok(object), |key| {
+        Err(FormError::new(format_args!("missing field `{key}`")).or_at(node.span()))
+    })
+}
+
+/// The object that stands below a key which is no setting, or several.
+pub(crate) trait Part: Sized {
+    /// Reads it, unless it has another form or something in it is no setting.
+    fn read(node: &Node<'_>) -> Result<Self, FormError>;
+}
+
+impl<T: Settings> Part for T {
+    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+        object(node)
+    }
+}
+
+impl<T: Settings> Part for Option<T> {
+    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+        object(node).map(Some)
+    }
+}
+
+impl<T: Settings> Part for Vec<T> {
+    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+        list(node)?.iter().map(object).collect()
+    }
+}
+
 /// Writes an object as a table of a scenario file.
 pub(crate) fn write<T: Settings, S: Serializer>(object: &T, to: S) -> Result<S::Ok, S::Error> {
     let mut map = to.serialize_map(None)?;
@@ -459,11 +512,11 @@ macro_rules! settings {
                 &mut self,
                 key: &str,
                 node: &$crate::document::Node<'_>,
-            ) -> Result<(), $crate::document::ReadError> {
+            ) -> Result<(), $crate::document::FormError> {
                 match key {
                     $($($required_key => self.$required = $crate::value::Value::read(node)?,)*)?
                     $($key => self.$field = Some($crate::value::Value::read(node)?),)*
-                    $($($part_key => self.$part = $crate::document::Part::read(node)?,)*)?
+                    $($($part_key => self.$part = $crate::settings::Part::read(node)?,)*)?
                     _ => settings!(@inline self key node $($inline)?),
                 }
                 Ok(())

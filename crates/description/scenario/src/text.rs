@@ -3,13 +3,13 @@
 use crate::app::App;
 use crate::check;
 use crate::direction::Direction;
-use crate::document::{self, ReadError};
+use crate::document::FormError;
 use crate::error::{Fault, ScenarioError, shortened};
 use crate::flags::unplaced;
 use crate::flows::Flow;
 use crate::link::{Link, LinkKind};
 use crate::model::{FORMAT, RunSettings, Scenario};
-use crate::settings::{Setting, Settings};
+use crate::settings::{self, Setting, Settings};
 use crate::station::{Station, StationInterface};
 use crate::wifi::{Radio, StationRadio};
 use windfall_base::nearest;
@@ -22,7 +22,7 @@ impl Scenario {
     /// Names the file, the line, the value and the fix of the first thing that is wrong.
     pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioError> {
         let scenario: Self =
-            document::parse(text).map_err(|error| fault_of(error, text).in_file(file, text))?;
+            settings::parse(text).map_err(|error| fault_of(error, text).in_file(file, text))?;
         check::scenario(&scenario).map_err(|fault| fault.in_file(file, text))?;
         Ok(scenario)
     }
@@ -67,13 +67,13 @@ impl Direction {
     /// # Errors
     /// Names the value and the fix of the first thing that is wrong.
     pub fn parse(text: &str) -> Result<Self, ScenarioError> {
-        document::parse(text).map_err(|error| ScenarioError::nowhere(fault_of(error, text).message))
+        settings::parse(text).map_err(|error| ScenarioError::nowhere(fault_of(error, text).message))
     }
 }
 
 /// The fault that serde found, in our words where its own do not name the fix.
-fn fault_of(error: ReadError, text: &str) -> Fault {
-    let ReadError { message, span } = error;
+fn fault_of(error: FormError, text: &str) -> Fault {
+    let FormError { message, span } = error;
     let message = message.trim();
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let value = span.clone().and_then(|span| text.get(span)).unwrap_or_default().trim();

@@ -4,7 +4,6 @@ use core::fmt::Display;
 use core::net::{IpAddr, Ipv4Addr};
 use core::num::{NonZeroU8, NonZeroU16};
 
-use serde::de::Error;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use toml::Spanned;
@@ -17,7 +16,7 @@ use windfall_channel::{
 use windfall_link::{Arq, RepairConfig};
 use windfall_policy_file::PolicyName;
 
-use crate::document::{self, Node, ReadError};
+use crate::document::{self, FormError, Node};
 use crate::queue::Queue;
 use crate::values::{ByteRange, Prefix, SWITCH, Sysctl, Sysctls, Target, brief, from_text};
 use windfall_tcp_settings::TcpSettings;
@@ -48,7 +47,7 @@ pub trait Value: Clone + PartialEq + 'static {
     /// # Errors
     /// If it has another form, or is no such value.
     #[doc(hidden)]
-    fn read(node: &Node<'_>) -> Result<Self, ReadError>;
+    fn read(node: &Node<'_>) -> Result<Self, FormError>;
 
     /// Writes the form that the value has in a scenario file.
     ///
@@ -123,7 +122,7 @@ pub(crate) use own_text;
 /// The form in files of a [`Value`] that serde gives the type.
 macro_rules! own_form {
     () => {
-        fn read(node: &Node<'_>) -> Result<Self, ReadError> {
+        fn read(node: &Node<'_>) -> Result<Self, FormError> {
             document::by_serde(node)
         }
 
@@ -143,7 +142,7 @@ macro_rules! by_text {
 
             fn read(
                 node: &$crate::document::Node<'_>,
-            ) -> Result<Self, $crate::document::ReadError> {
+            ) -> Result<Self, $crate::document::FormError> {
                 $crate::values::from_text(node)
             }
 
@@ -269,15 +268,15 @@ impl<T: Choice> Value for T {
         found.map_or("", |(word, ..)| word).to_owned()
     }
 
-    fn read(node: &Node<'_>) -> Result<Self, ReadError> {
+    fn read(node: &Node<'_>) -> Result<Self, FormError> {
         let DeValue::String(text) = node.get_ref() else {
-            return Err(document::unlike(node, &"text in quotes"));
+            return Err(document::unlike(node, "text in quotes"));
         };
         let found = T::CHOICES.iter().find(|(word, ..)| word == text);
         found.map(|(_, value, _)| *value).ok_or_else(|| {
             let words: Vec<_> = T::CHOICES.iter().map(|(word, ..)| format!("`{word}`")).collect();
             let words = words.join(", ");
-            ReadError::custom(format_args!("unknown variant `{text}`, expected one of {words}"))
+            FormError::new(format_args!("unknown variant `{text}`, expected one of {words}"))
         })
     }
 
@@ -292,7 +291,7 @@ impl Value for Seed {
 
     own_text!();
 
-    fn read(node: &Node<'_>) -> Result<Self, ReadError> {
+    fn read(node: &Node<'_>) -> Result<Self, FormError> {
         from_text(node)
     }
 
@@ -310,7 +309,7 @@ impl Value for Sysctls {
 
     own_text!();
 
-    fn read(node: &Node<'_>) -> Result<Self, ReadError> {
+    fn read(node: &Node<'_>) -> Result<Self, FormError> {
         let values = document::list(node)?;
         values.iter().map(from_text::<Sysctl>).collect::<Result<_, _>>().map(Self)
     }
@@ -332,7 +331,7 @@ impl<T: Value> Value for Vec<T> {
         self.iter().map(T::text).collect::<Vec<_>>().join(",")
     }
 
-    fn read(node: &Node<'_>) -> Result<Self, ReadError> {
+    fn read(node: &Node<'_>) -> Result<Self, FormError> {
         let read = |value: &Node<'_>| T::read(value).map_err(|error| error.or_at(value.span()));
         document::list(node)?.iter().map(read).collect()
     }
@@ -354,7 +353,7 @@ impl<T: Value> Value for Spanned<T> {
         self.get_ref().text()
     }
 
-    fn read(node: &Node<'_>) -> Result<Self, ReadError> {
+    fn read(node: &Node<'_>) -> Result<Self, FormError> {
         T::read(node).map(|value| Self::new(node.span(), value))
     }
 
@@ -387,16 +386,16 @@ impl<const N: usize> Value for [f64; N] {
         self.each_ref().map(ToString::to_string).join(" ")
     }
 
-    fn read(node: &Node<'_>) -> Result<Self, ReadError> {
+    fn read(node: &Node<'_>) -> Result<Self, FormError> {
         let numbers: Vec<f64> = document::by_serde(node)?;
         if let Some(number) = numbers.iter().find(|number| !IN_LISTS.contains(number)) {
             let (number, range) = (brief(number.to_string()), range_in_lists());
             let message = format_args!("{number} is out of range: use numbers {range}");
-            return Err(ReadError::custom(message));
+            return Err(FormError::new(message));
         }
         let count = numbers.len();
         numbers.try_into().map_err(|_| {
-            ReadError::custom(format_args!("{count} numbers are not {N}: write a list of {N}"))
+            FormError::new(format_args!("{count} numbers are not {N}: write a list of {N}"))
         })
     }
 

@@ -6,13 +6,12 @@ use core::ops::Range;
 use core::str::FromStr;
 
 use ipnet::IpNet;
-use serde::de::Error;
 use serde::{Serialize, Serializer};
 use toml::Spanned;
 use toml::de::DeValue;
 use windfall_base::{Duration, ParseUnitError};
 
-use crate::document::{Node, ReadError, Whole, fraction, unlike, whole};
+use crate::document::{FormError, Node, by_serde, unlike};
 use crate::queue::Queue;
 
 /// The words of a switch in text; as a key of a scenario it is a boolean of TOML.
@@ -47,17 +46,15 @@ macro_rules! serialize_by_text {
 }
 
 /// Reads a value from its text form; numbers count as text.
-pub(crate) fn from_text<T: FromStr<Err: fmt::Display>>(node: &Node<'_>) -> Result<T, ReadError> {
-    let number = |number: String| number.parse().map_err(ReadError::custom);
+pub(crate) fn from_text<T: FromStr<Err: fmt::Display>>(node: &Node<'_>) -> Result<T, FormError> {
+    let not_text = || unlike(node, "text in quotes, or a whole number");
     match node.get_ref() {
-        DeValue::String(text) => text.parse().map_err(ReadError::custom),
-        DeValue::Integer(digits) => match whole(digits) {
-            Some(Whole::Signed(value)) => number(value.to_string()),
-            _ => Err(unlike(node, &"text in quotes, or a whole number")),
-        },
-        DeValue::Float(digits) => number(brief(fraction(node, digits)?.to_string())),
-        _ => Err(unlike(node, &"text in quotes, or a whole number")),
+        DeValue::String(text) => text.parse(),
+        DeValue::Integer(_) => by_serde::<i64>(node).map_err(|_| not_text())?.to_string().parse(),
+        DeValue::Float(_) => brief(by_serde::<f64>(node)?.to_string()).parse(),
+        _ => return Err(not_text()),
     }
+    .map_err(FormError::new)
 }
 
 /// The text of a value, which is short also for a number of hundreds of digits.

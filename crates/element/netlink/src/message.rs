@@ -29,7 +29,7 @@ const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
 const VETH_INFO_PEER: u16 = 1;
 
-/// What is to be done, or was: messages of one subject have successive numbers in this order.
+/// The deed that a message asks for or tells of: those of one subject have successive numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Verb {
     New,

@@ -1,7 +1,6 @@
 use serde::Serialize;
 
-use super::{Particular, Setting, Settings, check};
-use crate::document;
+use super::{Particular, Setting, Settings, check, parse};
 use crate::value::Value;
 use crate::{
     App, Direction, Flow, Link, Path, Route, RunSettings, Station, StationInterface, TcpSettings,
@@ -42,7 +41,7 @@ settings! {
 }
 
 fn read(text: &str) -> Result<Gadget, String> {
-    document::parse(text).map_err(|error| error.message)
+    parse(text).map_err(|error| error.message)
 }
 
 #[test]
@@ -129,7 +128,7 @@ fn check_rows<T: Settings + Serialize>() {
         assert_eq!(check(&object), Ok(()), "{name}");
         let text = toml::to_string(&object).expect("it has a form");
         assert!(text.contains(&format!("{name} = ")), "{text}");
-        let read: T = document::parse(&text).expect(&text);
+        let read: T = parse(&text).expect(&text);
         assert!(read == object, "{text}");
         assert!(setting.excludes.is_empty() || setting.excluded().count() == 1, "{name}");
     }

@@ -18,7 +18,7 @@ pub struct OnOff {
     pub on: Duration,
     /// The mean time for which they are lost.
     pub off: Duration,
-    /// Whether each time is the mean, in place of one that is drawn.
+    /// Each time is the mean, in place of one that is drawn.
     pub periodic: bool,
 }
 
@@ -43,8 +43,8 @@ impl FromStr for OnOff {
             _ => None,
         };
         let ((on, off), periodic) = read.ok_or_else(|| {
-            let fix = "write the mean times on and off, 1ms or more each, such as \"5s 500ms\", and \
-                       perhaps periodic behind them";
+            let fix = "write the mean times on and off, 1ms or more each, such as \"5s 500ms\", \
+                       and perhaps periodic behind them";
             ParseModelError::new("interruption", text, fix.to_owned())
         })?;
         Ok(Self { on, off, periodic })
