@@ -15,7 +15,6 @@
 //! tell its sender which one to retransmit.
 
 use bytes::Bytes;
-use crc_fast::CrcAlgorithm;
 
 use crate::error::WireError;
 use crate::field::{put_u16, put_u32, u16_at, u32_at};
@@ -175,7 +174,7 @@ impl SapPacket {
     pub fn parse(bytes: &Bytes) -> Result<Self, WireError> {
         WireError::check_len(NAME, bytes, HEADER_LEN)?;
         let found = u32_at(bytes, 16);
-        if found != crc_fast::crc32_iscsi(&bytes[..16]) {
+        if found != crc32c::crc32c(&bytes[..16]) {
             return Err(WireError::Illegal { header: NAME, field: "header check", found });
         }
         let version = bytes[0] >> 4;
@@ -189,8 +188,7 @@ impl SapPacket {
         let exact = u16_at(bytes, 2);
         let body = bytes.slice(HEADER_LEN..);
         let check = u32_at(bytes, 12);
-        let intact =
-            body.get(..exact.into()).is_some_and(|part| crc_fast::crc32_iscsi(part) == check);
+        let intact = body.get(..exact.into()).is_some_and(|part| crc32c::crc32c(part) == check);
         let connection = u32_at(bytes, 4);
         let number = u32_at(bytes, 8);
         Ok(Self {
@@ -211,11 +209,7 @@ impl SapPacket {
 
 /// Returns the CRC-32C of two slices in a row.
 fn check_of(slices: [&[u8]; 2]) -> u32 {
-    let first = crc_fast::crc32_iscsi(slices[0]);
-    let state = u64::from(!first);
-    let mut check = crc_fast::Digest::new_with_init_state(CrcAlgorithm::Crc32Iscsi, state);
-    check.update(slices[1]);
-    check.finalize() as u32
+    crc32c::crc32c_append(crc32c::crc32c(slices[0]), slices[1])
 }
 
 impl SapHeader {
@@ -233,7 +227,7 @@ impl SapHeader {
         put_u32(&mut bytes, 4, self.connection);
         put_u32(&mut bytes, 8, self.number);
         put_u32(&mut bytes, 12, check_of(exact));
-        let check = crc_fast::crc32_iscsi(&bytes[..16]);
+        let check = crc32c::crc32c(&bytes[..16]);
         put_u32(&mut bytes, 16, check);
         bytes
     }

@@ -92,7 +92,7 @@ settings! {
             detail: "On gsm, where it is unset, that of the interleaver, some 111 ms.",
         }
         /// Deviation of the delay from frame to frame, and perhaps its correlation and
-        /// distribution: "10ms 25% normal"; uniform, normal or pareto
+        /// distribution: "10ms 25% normal"; uniform, normal, pareto or paretonormal
         "jitter" jitter: Jitter {
             value: "JITTER", example: "2ms 25% normal", unset: "none",
             particular: Some(Aspect::Pipe),
@@ -122,7 +122,8 @@ settings! {
             value: "BYTES", example: "20kB 100Mbps", unset: "none",
             particular: Some(Aspect::Pipe),
         }
-        /// Mean times for which frames pass and for which all are lost, at random: "5s 500ms"
+        /// Mean times for which frames pass and for which all are lost, at random: "5s 500ms", or
+        /// by turns of the same length: "5s 500ms periodic"
         "onoff" onoff: Option<OnOff> {
             value: "TIMES", example: "5s 500ms", unset: "none", particular: Some(Aspect::Pipe),
         }
@@ -195,8 +196,9 @@ settings! {
                      error rate in it.",
             particular: Some(Aspect::Errors(|it| it.window.value().map(Model::BurstWindow))),
         }
-        /// Probability that exactly one bit of a packet is inverted, as in netem
-        "corrupt" corrupt: Probability {
+        /// Probability that exactly one bit of a packet is inverted, as in netem, and perhaps the
+        /// correlation of successive packets: "1% 25%"
+        "corrupt" corrupt: Chance {
             value: "P", example: "0.01", default: "0",
             particular: Some(Aspect::Errors(|it| it.corrupt.value().map(Model::Corruption))),
         }

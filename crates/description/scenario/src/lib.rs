@@ -11,6 +11,7 @@ mod change;
 mod check;
 mod departures;
 mod direction;
+mod document;
 mod effect;
 mod energy;
 mod error;

@@ -4,17 +4,17 @@
 //! options of the command line and the pages of `docs/reference` are made.
 
 use core::fmt;
-use core::marker::PhantomData;
 use core::ops::Range;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use toml::Spanned;
 use windfall_policy_file::{POLICY_SUFFIX, PolicyName};
 
+use crate::document::{FormError, Node, list, unlike};
 use crate::error::Fault;
 use crate::value::Value;
 use crate::values::brief;
+use toml::de::{DeTable, DeValue};
 
 /// An object that a table of settings describes.
 pub trait Settings: Clone + fmt::Debug + PartialEq + Sized + 'static {
@@ -33,7 +33,7 @@ pub trait Settings: Clone + fmt::Debug + PartialEq + Sized + 'static {
 
     /// Reads the value of a key.
     #[doc(hidden)]
-    fn read_key<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error>;
+    fn read_key(&mut self, key: &str, node: &Node<'_>) -> Result<(), FormError>;
 
     /// Writes the keys that are set.
     #[doc(hidden)]
@@ -365,9 +365,56 @@ impl<V: Value> SettingField for Spanned<V> {
     fn clear(&mut self) {}
 }
 
+/// Reads an object from the text of a file.
+pub(crate) fn parse<T: Settings>(text: &str) -> Result<T, FormError> {
+    let root = DeTable::parse(text)?;
+    let span = root.span();
+    object(&Node::new(span, DeValue::Table(root.into_inner())))
+}
+
 /// Reads an object from a table of a scenario file.
-pub(crate) fn read<'de, T: Settings, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    deserializer.deserialize_map(TableVisitor(PhantomData))
+fn object<T: Settings>(node: &Node<'_>) -> Result<T, FormError> {
+    let DeValue::Table(table) = node.get_ref() else { return Err(unlike(node, "a table")) };
+    let mut keys = Vec::new();
+    let required = T::add_keys(&mut keys);
+    let (mut object, mut seen) = (T::unset(), Vec::new());
+    for (name, value) in table {
+        let key = keys.iter().copied().find(|key| *key == *name.get_ref()).ok_or_else(|| {
+            let (keys, name, span) = (keys.join("`, `"), name.get_ref(), name.span());
+            FormError::new(format_args!("unknown field `{name}`, expected one of `{keys}`"))
+                .or_at(span)
+        })?;
+        object.read_key(key, value).map_err(|error| error.or_at(value.span()))?;
+        seen.push(key);
+    }
+    let missing = keys[..required].iter().find(|key| !seen.contains(key));
+    missing.map_or(Ok(object), |key| {
+        Err(FormError::new(format_args!("missing field `{key}`")).or_at(node.span()))
+    })
+}
+
+/// The object that stands below a key which is no setting, or several.
+pub(crate) trait Part: Sized {
+    /// Reads it, unless it has another form or something in it is no setting.
+    fn read(node: &Node<'_>) -> Result<Self, FormError>;
+}
+
+impl<T: Settings> Part for T {
+    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+        object(node)
+    }
+}
+
+impl<T: Settings> Part for Option<T> {
+    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+        object(node).map(Some)
+    }
+}
+
+impl<T: Settings> Part for Vec<T> {
+    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+        list(node)?.iter().map(object).collect()
+    }
 }
 
 /// Writes an object as a table of a scenario file.
@@ -375,56 +422,6 @@ pub(crate) fn write<T: Settings, S: Serializer>(object: &T, to: S) -> Result<S::
     let mut map = to.serialize_map(None)?;
     object.write_keys(&mut map)?;
     map.end()
-}
-
-struct TableVisitor<T>(PhantomData<T>);
-
-impl<'de, T: Settings> Visitor<'de> for TableVisitor<T> {
-    type Value = T;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a table")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
-        let mut keys = Vec::new();
-        let required = T::add_keys(&mut keys);
-        let (mut object, mut seen) = (T::unset(), Vec::new());
-        while let Some(key) = map.next_key_seed(KnownKey(&keys))? {
-            object.read_key(key, &mut map)?;
-            seen.push(key);
-        }
-        match keys[..required].iter().find(|key| !seen.contains(key)) {
-            Some(key) => Err(A::Error::missing_field(key)),
-            None => Ok(object),
-        }
-    }
-}
-
-/// Reads a key that is one of these.
-struct KnownKey<'a>(&'a [&'static str]);
-
-impl<'de> DeserializeSeed<'de> for KnownKey<'_> {
-    type Value = &'static str;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<&'static str, D::Error> {
-        deserializer.deserialize_identifier(self)
-    }
-}
-
-impl Visitor<'_> for KnownKey<'_> {
-    type Value = &'static str;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<&'static str, E> {
-        self.0.iter().find(|key| **key == text).copied().ok_or_else(|| {
-            let keys: Vec<_> = self.0.iter().map(|key| format!("`{key}`")).collect();
-            E::custom(format_args!("unknown field `{text}`, expected one of {}", keys.join(", ")))
-        })
-    }
 }
 
 /// Defines an object by the table of its settings.
@@ -511,16 +508,16 @@ macro_rules! settings {
                 required.len()
             }
 
-            fn read_key<'de, A: serde::de::MapAccess<'de>>(
+            fn read_key(
                 &mut self,
                 key: &str,
-                map: &mut A,
-            ) -> Result<(), A::Error> {
+                node: &$crate::document::Node<'_>,
+            ) -> Result<(), $crate::document::FormError> {
                 match key {
-                    $($($required_key => self.$required = $crate::value::read_value(map)?,)*)?
-                    $($key => self.$field = Some($crate::value::read_value(map)?),)*
-                    $($($part_key => self.$part = map.next_value()?,)*)?
-                    _ => settings!(@inline self key map $($inline)?),
+                    $($($required_key => self.$required = $crate::value::Value::read(node)?,)*)?
+                    $($key => self.$field = Some($crate::value::Value::read(node)?),)*
+                    $($($part_key => self.$part = $crate::settings::Part::read(node)?,)*)?
+                    _ => settings!(@inline self key node $($inline)?),
                 }
                 Ok(())
             }
@@ -539,12 +536,6 @@ macro_rules! settings {
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                 $crate::settings::write(self, to)
-            }
-        }
-
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                $crate::settings::read(from)
             }
         }
 
@@ -567,12 +558,11 @@ macro_rules! settings {
             },
         })
     };
-    (@inline $self:ident $key:ident $map:ident) => {{
-        let _ = $key;
-        $map.next_value::<serde::de::IgnoredAny>()?;
+    (@inline $self:ident $key:ident $node:ident) => {{
+        let _ = ($key, $node);
     }};
-    (@inline $self:ident $key:ident $map:ident $inline:ident) => {
-        $crate::settings::Settings::read_key(&mut $self.$inline, $key, $map)?
+    (@inline $self:ident $key:ident $node:ident $inline:ident) => {
+        $crate::settings::Settings::read_key(&mut $self.$inline, $key, $node)?
     };
     (@default $name:ident $($required:ident)+) => {};
     (@default $name:ident) => {

@@ -3,12 +3,13 @@
 use crate::app::App;
 use crate::check;
 use crate::direction::Direction;
+use crate::document::FormError;
 use crate::error::{Fault, ScenarioError, shortened};
 use crate::flags::unplaced;
 use crate::flows::Flow;
 use crate::link::{Link, LinkKind};
 use crate::model::{FORMAT, RunSettings, Scenario};
-use crate::settings::{Setting, Settings};
+use crate::settings::{self, Setting, Settings};
 use crate::station::{Station, StationInterface};
 use crate::wifi::{Radio, StationRadio};
 use windfall_base::nearest;
@@ -30,7 +31,7 @@ impl Scenario {
     /// # Errors
     /// Names the file, the line, the value and the fix of the first value that is none.
     pub fn read(file: &str, text: &str) -> Result<Self, ScenarioError> {
-        toml::from_str(text).map_err(|error| fault_of(&error, text).in_file(file, text))
+        settings::parse(text).map_err(|error| fault_of(error, text).in_file(file, text))
     }
 
     /// Checks a scenario that comes from no file.
@@ -67,11 +68,21 @@ impl Scenario {
     }
 }
 
+impl Direction {
+    /// Reads the settings of a direction from the `text` of a table in a scenario file.
+    ///
+    /// # Errors
+    /// Names the value and the fix of the first thing that is wrong.
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
+        settings::parse(text).map_err(|error| ScenarioError::nowhere(fault_of(error, text).message))
+    }
+}
+
 /// The fault that serde found, in our words where its own do not name the fix.
-fn fault_of(error: &toml::de::Error, text: &str) -> Fault {
-    let message = error.message().trim();
+fn fault_of(error: FormError, text: &str) -> Fault {
+    let FormError { message, span } = error;
+    let message = message.trim();
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let span = error.span();
     let value = span.clone().and_then(|span| text.get(span)).unwrap_or_default().trim();
     let key = span.as_ref().and_then(|span| key_before(text, span.start));
     let message = match (quoted.split_first(), message) {

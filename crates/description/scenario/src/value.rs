@@ -1,14 +1,13 @@
 //! Types of settings: their text on the command line, and their form in a scenario file.
 
-use core::fmt::{self, Display};
-use core::marker::PhantomData;
+use core::fmt::Display;
 use core::net::{IpAddr, Ipv4Addr};
 use core::num::{NonZeroU8, NonZeroU16};
 
-use serde::de::{Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use toml::Spanned;
+use toml::de::DeValue;
 use windfall_base::{ByteCount, Dbm, Duration, Metres, Probability, Rate, Seed};
 use windfall_channel::{
     Bucket, BurstWindow, ByteRange, Cell, Chance, GilbertElliott, Jitter, LossPattern, LossStates,
@@ -17,8 +16,9 @@ use windfall_channel::{
 use windfall_link::{Arq, RepairConfig};
 use windfall_policy_file::PolicyName;
 
+use crate::document::{self, FormError, Node};
 use crate::queue::Queue;
-use crate::values::{Prefix, SWITCH, Sysctl, Sysctls, Target, brief};
+use crate::values::{Prefix, SWITCH, Sysctl, Sysctls, Target, brief, from_text};
 use windfall_tcp_settings::TcpSettings;
 
 /// A type of values that settings can have.
@@ -46,7 +46,8 @@ pub trait Value: Clone + PartialEq + 'static {
     ///
     /// # Errors
     /// If it has another form, or is no such value.
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
+    #[doc(hidden)]
+    fn read(node: &Node<'_>) -> Result<Self, FormError>;
 
     /// Writes the form that the value has in a scenario file.
     ///
@@ -121,8 +122,8 @@ pub(crate) use own_text;
 /// The form in files of a [`Value`] that serde gives the type.
 macro_rules! own_form {
     () => {
-        fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            Self::deserialize(deserializer)
+        fn read(node: &Node<'_>) -> Result<Self, FormError> {
+            document::by_serde(node)
         }
 
         fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -139,8 +140,10 @@ macro_rules! by_text {
 
             $crate::value::own_text!();
 
-            fn read<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                $crate::values::by_text::parse(deserializer)
+            fn read(
+                node: &$crate::document::Node<'_>,
+            ) -> Result<Self, $crate::document::FormError> {
+                $crate::values::from_text(node)
             }
 
             fn write<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -265,24 +268,16 @@ impl<T: Choice> Value for T {
         found.map_or("", |(word, ..)| word).to_owned()
     }
 
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Words<T>(PhantomData<T>);
-        impl<T: Choice> Visitor<'_> for Words<T> {
-            type Value = T;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("text in quotes")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-                let found = T::CHOICES.iter().find(|(word, ..)| *word == text);
-                found.map(|(_, value, _)| *value).ok_or_else(|| {
-                    let words: Vec<_> =
-                        T::CHOICES.iter().map(|(word, ..)| format!("`{word}`")).collect();
-                    let words = words.join(", ");
-                    E::custom(format_args!("unknown variant `{text}`, expected one of {words}"))
-                })
-            }
-        }
-        deserializer.deserialize_str(Words(PhantomData))
+    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+        let DeValue::String(text) = node.get_ref() else {
+            return Err(document::unlike(node, "text in quotes"));
+        };
+        let found = T::CHOICES.iter().find(|(word, ..)| word == text);
+        found.map(|(_, value, _)| *value).ok_or_else(|| {
+            let words: Vec<_> = T::CHOICES.iter().map(|(word, ..)| format!("`{word}`")).collect();
+            let words = words.join(", ");
+            FormError::new(format_args!("unknown variant `{text}`, expected one of {words}"))
+        })
     }
 
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -296,8 +291,8 @@ impl Value for Seed {
 
     own_text!();
 
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::values::by_text::parse(deserializer)
+    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+        from_text(node)
     }
 
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -314,8 +309,9 @@ impl Value for Sysctls {
 
     own_text!();
 
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Vec::<Sysctl>::deserialize(deserializer).map(Self)
+    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+        let values = document::list(node)?;
+        values.iter().map(from_text::<Sysctl>).collect::<Result<_, _>>().map(Self)
     }
 
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -335,9 +331,9 @@ impl<T: Value> Value for Vec<T> {
         self.iter().map(T::text).collect::<Vec<_>>().join(",")
     }
 
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let values = Vec::<InFile<T>>::deserialize(deserializer)?;
-        Ok(values.into_iter().map(|value| value.0).collect())
+    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+        let read = |value: &Node<'_>| T::read(value).map_err(|error| error.or_at(value.span()));
+        document::list(node)?.iter().map(read).collect()
     }
 
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -357,9 +353,11 @@ impl<T: Value> Value for Option<T> {
         self.as_ref().map_or_else(|| "none".to_owned(), T::text)
     }
 
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text: String = crate::values::by_text::parse(deserializer)?;
-        Self::parse(&text).map_err(D::Error::custom)
+    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+        match node.get_ref() {
+            DeValue::String(text) if text.trim() == "none" => Ok(None),
+            _ => T::read(node).map(Some),
+        }
     }
 
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -379,10 +377,8 @@ impl<T: Value> Value for Spanned<T> {
         self.get_ref().text()
     }
 
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Spanned::<InFile<T>>::deserialize(deserializer)?;
-        let span = value.span();
-        Ok(Self::new(span, value.into_inner().0))
+    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+        T::read(node).map(|value| Self::new(node.span(), value))
     }
 
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -414,16 +410,16 @@ impl<const N: usize> Value for [f64; N] {
         self.each_ref().map(ToString::to_string).join(" ")
     }
 
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let numbers = Vec::<f64>::deserialize(deserializer)?;
+    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+        let numbers: Vec<f64> = document::by_serde(node)?;
         if let Some(number) = numbers.iter().find(|number| !IN_LISTS.contains(number)) {
             let (number, range) = (brief(number.to_string()), range_in_lists());
             let message = format_args!("{number} is out of range: use numbers {range}");
-            return Err(D::Error::custom(message));
+            return Err(FormError::new(message));
         }
         let count = numbers.len();
         numbers.try_into().map_err(|_| {
-            D::Error::custom(format_args!("{count} numbers are not {N}: write a list of {N}"))
+            FormError::new(format_args!("{count} numbers are not {N}: write a list of {N}"))
         })
     }
 
@@ -433,27 +429,12 @@ impl<const N: usize> Value for [f64; N] {
 }
 
 /// A value in the form that it has in a file.
-struct InFile<T>(T);
-
-impl<'de, T: Value> Deserialize<'de> for InFile<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        T::read(deserializer).map(Self)
-    }
-}
-
 struct InFileRef<'a, T>(&'a T);
 
 impl<T: Value> Serialize for InFileRef<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.write(serializer)
     }
-}
-
-/// Reads the value of a key, with its place in the file.
-pub(crate) fn read_value<'de, T: Value, A: MapAccess<'de>>(
-    map: &mut A,
-) -> Result<Spanned<T>, A::Error> {
-    Ok(map.next_value::<InFile<Spanned<T>>>()?.0)
 }
 
 /// Writes a key and its value, if there is one.

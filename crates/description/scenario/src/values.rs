@@ -5,10 +5,12 @@ use core::net::IpAddr;
 use core::str::FromStr;
 
 use ipnet::IpNet;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use toml::Spanned;
+use toml::de::DeValue;
 use windfall_base::{Duration, ParseUnitError};
 
+use crate::document::{FormError, Node, by_serde, unlike};
 use crate::queue::Queue;
 
 /// The words of a switch in text; as a key of a scenario it is a boolean of TOML.
@@ -31,55 +33,27 @@ impl<T: Clone> Get for Option<Spanned<T>> {
     }
 }
 
-/// Implements serde by way of the text form; whole numbers count as text.
-macro_rules! serde_by_text {
+/// Implements the form in files by way of the text form.
+macro_rules! serialize_by_text {
     ($($type:ty),*) => {$(
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
             }
         }
-
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                by_text::parse(deserializer)
-            }
-        }
     )*};
 }
 
-/// Reads values from their text form.
-pub(crate) mod by_text {
-    use core::fmt::{self, Display};
-    use core::marker::PhantomData;
-    use core::str::FromStr;
-
-    use serde::Deserializer;
-    use serde::de::{Error, Visitor};
-
-    pub(crate) fn parse<'de, T, D>(deserializer: D) -> Result<T, D::Error>
-    where
-        T: FromStr<Err: Display>,
-        D: Deserializer<'de>,
-    {
-        struct Text<T>(PhantomData<T>);
-        impl<T: FromStr<Err: Display>> Visitor<'_> for Text<T> {
-            type Value = T;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("text in quotes, or a whole number")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-                text.parse().map_err(E::custom)
-            }
-            fn visit_i64<E: Error>(self, value: i64) -> Result<T, E> {
-                value.to_string().parse().map_err(E::custom)
-            }
-            fn visit_f64<E: Error>(self, value: f64) -> Result<T, E> {
-                super::brief(value.to_string()).parse().map_err(E::custom)
-            }
-        }
-        deserializer.deserialize_any(Text(PhantomData))
+/// Reads a value from its text form; numbers count as text.
+pub(crate) fn from_text<T: FromStr<Err: fmt::Display>>(node: &Node<'_>) -> Result<T, FormError> {
+    let not_text = || unlike(node, "text in quotes, or a whole number");
+    match node.get_ref() {
+        DeValue::String(text) => text.parse(),
+        DeValue::Integer(_) => by_serde::<i64>(node).map_err(|_| not_text())?.to_string().parse(),
+        DeValue::Float(_) => brief(by_serde::<f64>(node)?.to_string()).parse(),
+        _ => return Err(not_text()),
     }
+    .map_err(FormError::new)
 }
 
 /// The text of a value, which is short also for a number of hundreds of digits.
@@ -230,4 +204,4 @@ impl FromStr for Target {
     }
 }
 
-serde_by_text!(Queue, Prefix, Sysctl, Target);
+serialize_by_text!(Queue, Prefix, Sysctl, Target);

@@ -3,31 +3,32 @@
 //! - [`Netlink`]: the kernel's tables of them, and their changes.
 //! - [`RealInterface`]: one that moves to another namespace and back.
 
+mod message;
 mod real;
 
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage,
     NetlinkPayload,
 };
+use netlink_packet_route::AddressFamily;
 use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
-use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
-};
+use netlink_packet_route::link::LinkFlags;
 use netlink_packet_route::neighbour::{NeighbourAttribute, NeighbourMessage, NeighbourState};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+
+use message::{Link, Message, Subject, Verb};
+pub use netlink_packet_route::route;
+pub use real::RealInterface;
 
 /// The priority of the kernel's own routes to the networks of a link of IPv6.
 const CONNECTED_PRIORITY: u32 = 256;
-pub use netlink_packet_route::route;
-pub use real::RealInterface;
 
 /// One end of a new pair of virtual Ethernet devices.
 #[derive(Debug)]
@@ -71,23 +72,13 @@ impl Netlink {
     /// # Errors
     /// If the kernel refuses, or there is no such thing.
     pub fn mtu(&mut self, name: &str) -> io::Result<u32> {
-        let mtu = |attribute: &LinkAttribute| match attribute {
-            LinkAttribute::Mtu(mtu) => Some(*mtu),
-            _ => None,
-        };
-        let link = self.link(name)?;
-        link.attributes.iter().find_map(mtu).ok_or_else(|| io::ErrorKind::NotFound.into())
+        self.link(name)?.mtu().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     /// The link called `name`.
-    ///
-    /// # Errors
-    /// If the kernel refuses, or there is no such thing.
-    pub fn link(&mut self, name: &str) -> io::Result<LinkMessage> {
-        let mut message = LinkMessage::default();
-        message.attributes.push(LinkAttribute::IfName(name.to_owned()));
-        match self.ask(RouteNetlinkMessage::GetLink(message), 0)? {
-            Some(RouteNetlinkMessage::NewLink(link)) => Ok(link),
+    fn link(&mut self, name: &str) -> io::Result<Link> {
+        match self.ask(Verb::Get, Subject::Link(Link::named(name)), 0)? {
+            Some(Message { verb: Verb::New, subject: Subject::Link(link) }) => Ok(link),
             _ => Err(io::ErrorKind::NotFound.into()),
         }
     }
@@ -97,19 +88,7 @@ impl Netlink {
     /// # Errors
     /// If the kernel refuses, or there is no such thing.
     pub fn add_veth(&mut self, near: &VethEnd<'_>, far: &VethEnd<'_>) -> io::Result<()> {
-        let describe = |end: &VethEnd<'_>| {
-            let mut message = LinkMessage::default();
-            message.attributes.push(LinkAttribute::IfName(end.name.to_owned()));
-            message.attributes.push(LinkAttribute::Address(end.mac.to_vec()));
-            message.attributes.push(LinkAttribute::NetNsFd(end.namespace.as_raw_fd()));
-            message
-        };
-        let mut message = describe(near);
-        message.attributes.push(LinkAttribute::LinkInfo(vec![
-            LinkInfo::Kind(InfoKind::Veth),
-            LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(describe(far)))),
-        ]));
-        self.tell(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)
+        self.tell(Verb::New, Subject::Link(Link::veth(near, far)), NLM_F_CREATE | NLM_F_EXCL)
     }
 
     /// Removes the link, and with it its peer in a pair.
@@ -117,9 +96,7 @@ impl Netlink {
     /// # Errors
     /// If the kernel refuses, or there is no such thing.
     pub fn delete(&mut self, index: u32) -> io::Result<()> {
-        let mut message = LinkMessage::default();
-        message.header.index = index;
-        self.tell(RouteNetlinkMessage::DelLink(message), 0)
+        self.tell(Verb::Delete, Subject::Link(Link::numbered(index)), 0)
     }
 
     /// Sets the longest packet that the link carries, in bytes.
@@ -127,10 +104,7 @@ impl Netlink {
     /// # Errors
     /// If the kernel refuses, or there is no such thing.
     pub fn set_mtu(&mut self, index: u32, mtu: u32) -> io::Result<()> {
-        let mut message = LinkMessage::default();
-        message.header.index = index;
-        message.attributes.push(LinkAttribute::Mtu(mtu));
-        self.tell(RouteNetlinkMessage::SetLink(message), 0)
+        self.tell(Verb::Set, Subject::Link(Link::numbered(index).with_mtu(mtu)), 0)
     }
 
     /// Sets the number of packets that the kernel keeps before the link.
@@ -138,10 +112,7 @@ impl Netlink {
     /// # Errors
     /// If the kernel refuses, or there is no such thing.
     pub fn set_queue(&mut self, index: u32, packets: u32) -> io::Result<()> {
-        let mut message = LinkMessage::default();
-        message.header.index = index;
-        message.attributes.push(LinkAttribute::TxQueueLen(packets));
-        self.tell(RouteNetlinkMessage::SetLink(message), 0)
+        self.tell(Verb::Set, Subject::Link(Link::numbered(index).with_queue(packets)), 0)
     }
 
     /// Brings the link up, without address resolution and multicast: no other host is on it.
@@ -149,11 +120,10 @@ impl Netlink {
     /// # Errors
     /// If the kernel refuses, or there is no such thing.
     pub fn up_quietly(&mut self, index: u32) -> io::Result<()> {
-        let mut message = LinkMessage::default();
-        message.header.index = index;
+        let mut message = Link::numbered(index);
         message.header.flags = LinkFlags::Up | LinkFlags::Noarp;
         message.header.change_mask = LinkFlags::Up | LinkFlags::Noarp | LinkFlags::Multicast;
-        self.tell(RouteNetlinkMessage::SetLink(message), 0)
+        self.tell(Verb::Set, Subject::Link(message), 0)
     }
 
     /// Brings the link up as it is.
@@ -161,11 +131,10 @@ impl Netlink {
     /// # Errors
     /// If the kernel refuses, or there is no such thing.
     pub fn up(&mut self, index: u32) -> io::Result<()> {
-        let mut message = LinkMessage::default();
-        message.header.index = index;
+        let mut message = Link::numbered(index);
         message.header.flags = LinkFlags::Up;
         message.header.change_mask = LinkFlags::Up;
-        self.tell(RouteNetlinkMessage::SetLink(message), 0)
+        self.tell(Verb::Set, Subject::Link(message), 0)
     }
 
     /// Moves the link into another namespace.
@@ -173,10 +142,8 @@ impl Netlink {
     /// # Errors
     /// If the kernel refuses, or there is no such thing.
     pub fn move_to(&mut self, index: u32, namespace: BorrowedFd<'_>) -> io::Result<()> {
-        let mut message = LinkMessage::default();
-        message.header.index = index;
-        message.attributes.push(LinkAttribute::NetNsFd(namespace.as_raw_fd()));
-        self.tell(RouteNetlinkMessage::SetLink(message), 0)
+        let link = Link::numbered(index).in_namespace(&namespace);
+        self.tell(Verb::Set, Subject::Link(link), 0)
     }
 
     /// The addresses of the link, as the kernel describes them.
@@ -184,9 +151,9 @@ impl Netlink {
     /// # Errors
     /// If the kernel refuses, or there is no such thing.
     pub fn addresses(&mut self, index: u32) -> io::Result<Vec<AddressMessage>> {
-        let all = self.list(RouteNetlinkMessage::GetAddress(AddressMessage::default()))?;
+        let all = self.list(Subject::Address(AddressMessage::default()))?;
         let of_link = |message| match message {
-            RouteNetlinkMessage::NewAddress(it) if it.header.index == index => Some(it),
+            Subject::Address(it) if it.header.index == index => Some(it),
             _ => None,
         };
         Ok(all.into_iter().filter_map(of_link).collect())
@@ -198,9 +165,9 @@ impl Netlink {
     /// # Errors
     /// If the kernel refuses, or there is no such thing.
     pub fn routes(&mut self, index: u32) -> io::Result<Vec<RouteMessage>> {
-        let all = self.list(RouteNetlinkMessage::GetRoute(RouteMessage::default()))?;
+        let all = self.list(Subject::Route(RouteMessage::default()))?;
         let of_link = |message| match message {
-            RouteNetlinkMessage::NewRoute(it) => Some(it),
+            Subject::Route(it) => Some(it),
             _ => None,
         };
         let mut routes: Vec<_> = all.into_iter().filter_map(of_link).collect();
@@ -228,9 +195,9 @@ impl Netlink {
     /// # Errors
     /// If the kernel refuses, or there is no such thing.
     pub fn permanent_neighbours(&mut self, index: u32) -> io::Result<Vec<NeighbourMessage>> {
-        let all = self.list(RouteNetlinkMessage::GetNeighbour(NeighbourMessage::default()))?;
+        let all = self.list(Subject::Neighbour(NeighbourMessage::default()))?;
         let of_link = |message| match message {
-            RouteNetlinkMessage::NewNeighbour(it) if it.header.ifindex == index => Some(it),
+            Subject::Neighbour(it) if it.header.ifindex == index => Some(it),
             _ => None,
         };
         let mut neighbours: Vec<_> = all.into_iter().filter_map(of_link).collect();
@@ -251,8 +218,7 @@ impl Netlink {
             )
         };
         message.attributes.retain(is_said);
-        let added = RouteNetlinkMessage::NewNeighbour(message);
-        unless_there(self.tell(added, NLM_F_CREATE | NLM_F_EXCL))
+        unless_there(self.tell(Verb::New, Subject::Neighbour(message), NLM_F_CREATE | NLM_F_EXCL))
     }
 
     /// Gives the link an address that the kernel has described, unless it has it.
@@ -261,8 +227,7 @@ impl Netlink {
     /// If the kernel refuses, or there is no such thing.
     pub fn put_address(&mut self, index: u32, mut message: AddressMessage) -> io::Result<()> {
         message.header.index = index;
-        let added = RouteNetlinkMessage::NewAddress(message);
-        unless_there(self.tell(added, NLM_F_CREATE | NLM_F_EXCL))
+        unless_there(self.tell(Verb::New, Subject::Address(message), NLM_F_CREATE | NLM_F_EXCL))
     }
 
     /// Lets a route that the kernel has described lead over the link, unless it does; one by way of
@@ -280,9 +245,8 @@ impl Netlink {
         if !has_several {
             message.attributes.push(RouteAttribute::Oif(index));
         }
-        let added = RouteNetlinkMessage::NewRoute(message);
         let flag = if has_several { NLM_F_REPLACE } else { NLM_F_EXCL };
-        unless_there(self.tell(added, NLM_F_CREATE | flag))
+        unless_there(self.tell(Verb::New, Subject::Route(message), NLM_F_CREATE | flag))
     }
 
     /// Gives the link an address, usable at once.
@@ -299,7 +263,7 @@ impl Netlink {
         if address.is_ipv6() {
             message.attributes.push(AddressAttribute::Flags(AddressFlags::Nodad));
         }
-        self.tell(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
+        self.tell(Verb::New, Subject::Address(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
     /// Routes `destination/prefix` over the link, by way of `gateway` if there is one.
@@ -320,7 +284,7 @@ impl Netlink {
             message.header.scope = RouteScope::Universe;
             message.attributes.push(RouteAttribute::Gateway(route_address(gateway)));
         }
-        self.tell(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
+        self.tell(Verb::New, Subject::Route(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
     /// Gives metrics to the route that the kernel has made to the network of an address of the
@@ -347,17 +311,17 @@ impl Netlink {
         } else {
             message.attributes.push(RouteAttribute::Priority(CONNECTED_PRIORITY));
         }
-        self.tell(RouteNetlinkMessage::NewRoute(message), NLM_F_REPLACE)
+        self.tell(Verb::New, Subject::Route(message), NLM_F_REPLACE)
     }
 
     /// Sends a request and waits for the kernel to confirm it.
-    fn tell(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
-        self.ask(message, flags | NLM_F_ACK).map(|_| ())
+    fn tell(&mut self, verb: Verb, subject: Subject, flags: u16) -> io::Result<()> {
+        self.ask(verb, subject, flags | NLM_F_ACK).map(|_| ())
     }
 
     /// Sends a request for a list, and returns all of it.
-    fn list(&mut self, message: RouteNetlinkMessage) -> io::Result<Vec<RouteNetlinkMessage>> {
-        self.send(message, NLM_F_DUMP)?;
+    fn list(&mut self, subject: Subject) -> io::Result<Vec<Subject>> {
+        self.send(Verb::Get, subject, NLM_F_DUMP)?;
         let mut all = Vec::new();
         loop {
             let (answer, _) = self.socket.recv_from_full()?;
@@ -369,16 +333,16 @@ impl Netlink {
                 match message.payload {
                     NetlinkPayload::Done(_) => return Ok(all),
                     NetlinkPayload::Error(error) => return Err(error.to_io()),
-                    NetlinkPayload::InnerMessage(message) => all.push(message),
+                    NetlinkPayload::InnerMessage(message) => all.push(message.subject),
                     _ => {}
                 }
             }
         }
     }
 
-    fn send(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+    fn send(&mut self, verb: Verb, subject: Subject, flags: u16) -> io::Result<()> {
         self.sequence += 1;
-        let mut request = NetlinkMessage::from(message);
+        let mut request = NetlinkMessage::from(Message { verb, subject });
         request.header.flags = NLM_F_REQUEST | flags;
         request.header.sequence_number = self.sequence;
         request.finalize();
@@ -388,12 +352,8 @@ impl Netlink {
     }
 
     /// Sends a request and returns the first message of the answer, if it is not a confirmation.
-    fn ask(
-        &mut self,
-        message: RouteNetlinkMessage,
-        flags: u16,
-    ) -> io::Result<Option<RouteNetlinkMessage>> {
-        self.send(message, flags)?;
+    fn ask(&mut self, verb: Verb, subject: Subject, flags: u16) -> io::Result<Option<Message>> {
+        self.send(verb, subject, flags)?;
         let (answer, _) = self.socket.recv_from_full()?;
         match deserialize(&answer)?.payload {
             NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
@@ -403,7 +363,7 @@ impl Netlink {
     }
 }
 
-fn deserialize(bytes: &[u8]) -> io::Result<NetlinkMessage<RouteNetlinkMessage>> {
+fn deserialize(bytes: &[u8]) -> io::Result<NetlinkMessage<Message>> {
     NetlinkMessage::deserialize(bytes)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
 }

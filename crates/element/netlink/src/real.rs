@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
-use netlink_packet_route::link::{LinkAttribute, LinkFlags};
+use netlink_packet_route::link::LinkFlags;
 use netlink_packet_route::neighbour::NeighbourMessage;
 use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteHeader, RouteMessage};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -38,8 +38,7 @@ impl RealInterface {
     pub fn find(name: &str) -> io::Result<Self> {
         let mut netlink = Netlink::open()?;
         let link = netlink.link(name)?;
-        let is_part = |it: &LinkAttribute| matches!(it, LinkAttribute::Controller(1..));
-        if link.attributes.iter().any(is_part) {
+        if link.master().is_some() {
             return Err(io::Error::other("it is part of a bridge or another device"));
         }
         if link.header.flags.contains(LinkFlags::Loopback) {

@@ -1,7 +1,9 @@
 //! Scenarios of the figures, and what differs from them at one point of a figure.
 
 use windfall_base::Duration;
-use windfall_scenario::{Link, RunSettings, Scenario, ScenarioOptions, Settings, unplaced};
+use windfall_scenario::{
+    Direction, Link, RunSettings, Scenario, ScenarioOptions, Settings, unplaced,
+};
 
 use crate::error::ExperimentError;
 
@@ -17,7 +19,7 @@ pub fn with(
 ) -> Result<Scenario, ExperimentError> {
     let failed = |message: String| ExperimentError::Scenario { figure, message };
     let mut scenario = Scenario::parse(figure, text).map_err(|error| failed(error.to_string()))?;
-    let uplink = toml::from_str(uplink).map_err(|error| failed(error.to_string()))?;
+    let uplink = Direction::parse(uplink).map_err(|error| failed(error.to_string()))?;
     let link = Link { uplink, ..Link::unset() };
     let run = RunSettings { duration: duration.map(unplaced), ..RunSettings::unset() };
     let flags = ScenarioOptions { link, run, ..ScenarioOptions::default() };

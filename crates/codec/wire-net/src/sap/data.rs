@@ -137,7 +137,7 @@ impl SapData {
 /// Returns the check of a block of approximate data: the low half of its CRC-32C.
 #[must_use]
 pub fn block_check(block: &[u8]) -> u16 {
-    crc_fast::crc32_iscsi(block) as u16
+    crc32c::crc32c(block) as u16
 }
 
 /// A request for parts of a message: the same head, whose spans are the missing ones.

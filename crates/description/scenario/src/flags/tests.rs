@@ -3,7 +3,7 @@ use core::num::NonZeroU8;
 use proptest::option::of;
 use proptest::prelude::*;
 use windfall_base::{ByteCount, Duration, Probability, Rate, Seed};
-use windfall_channel::{BurstWindow, ByteRange, GilbertElliott, LossPattern};
+use windfall_channel::{BurstWindow, ByteRange, Chance, GilbertElliott, LossPattern};
 
 use super::{ScenarioOptions, unplaced};
 use crate::wifi::Radio;
@@ -60,7 +60,7 @@ prop_compose! {
         ber in of(probability()),
         bit_gemodel in of(gemodel()),
         window in of((probability(), 0..5000_u32, probability())),
-        corrupt in of(probability()),
+        corrupt in of((probability(), probability())),
         truncate in of(probability()),
         range in of((0..60_u32, 100..200_u32)),
         expose in of(exposed()),
@@ -78,7 +78,9 @@ prop_compose! {
             bit_gemodel: bit_gemodel.map(unplaced),
             window: window
                 .map(|(probability, bits, rate)| unplaced(BurstWindow { probability, bits, rate })),
-            corrupt: corrupt.map(unplaced),
+            corrupt: corrupt.map(|(probability, correlation)| {
+                unplaced(Chance { probability, correlation })
+            }),
             truncate: truncate.map(unplaced),
             range: range.filter(|_| is_bitwise).map(|(start, end)| unplaced(ByteRange(start..end))),
             expose: expose.filter(|_| has_models).map(unplaced),

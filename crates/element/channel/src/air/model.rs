@@ -36,8 +36,8 @@ pub enum Model {
     BitBursts(GilbertElliott),
     /// Bits are inverted within one bounded window of a frame.
     BurstWindow(BurstWindow),
-    /// Exactly one bit of a frame is inverted, with this probability, as netem's `corrupt` does.
-    Corruption(Probability),
+    /// Exactly one bit of a frame is inverted, by this chance, as netem's `corrupt` does.
+    Corruption(Chance),
     /// Frames are cut short.
     Truncation(Truncation),
     /// Replays a trace, frame by frame or bit by bit, over and over.
@@ -151,6 +151,7 @@ pub(super) enum State {
     FrameBursts(Chain),
     BitBursts(Box<Chain>),
     BurstWindow(BurstWindow, Gaps),
+    CorrelatedCorruption(Chances),
     Truncation(Truncation),
     Replay(Replay),
     Gsm(Box<GsmBlocks>),
@@ -168,11 +169,12 @@ impl State {
             Model::FrameBursts(model) => Self::FrameBursts(Chain::new(*model, stream)),
             Model::BitBursts(model) => Self::BitBursts(Box::new(Chain::new(*model, stream))),
             Model::BurstWindow(window) => Self::BurstWindow(*window, Gaps::new(window.rate)),
-            Model::Corruption(probability) => {
+            Model::Corruption(Chance { probability, correlation: Probability::ZERO }) => {
                 let rate = Probability::ONE;
                 let window = BurstWindow { probability: *probability, bits: 1, rate };
                 Self::BurstWindow(window, Gaps::new(rate))
             }
+            Model::Corruption(chance) => Self::CorrelatedCorruption(Chances::new(*chance)),
             Model::Truncation(truncation) => Self::Truncation(*truncation),
             Model::Replay(trace) => Self::Replay(Replay::new(Arc::clone(trace))),
             Model::Gsm(config) => Self::Gsm(Box::new(GsmBlocks::new(*config, stream))),
@@ -199,6 +201,13 @@ impl State {
             Self::BitBursts(chain) => chain.strike_bits(&mut base.at(number), target, blow),
             Self::CorrelatedLoss(chances) => blow.lost |= chances.next(base, number),
             Self::LossStates(chain) => chain.strike(&mut base.at(number), blow),
+            Self::CorrelatedCorruption(chances) => {
+                // The place is independent of what the stream of the frame's chance begins with.
+                if chances.next(base, number) && !blow.lost && target.bits > 0 {
+                    let place = base.unit_at(number) * f64::from(target.bits);
+                    blow.positions.push((place as u32).min(target.bits - 1));
+                }
+            }
             Self::Replay(replay) => replay.strike(number, target, blow),
             Self::Gsm(blocks) => blocks.strike(target, blow),
             _ if blow.lost => {}

@@ -305,11 +305,34 @@ fn a_model_more_changes_nothing_of_what_the_others_do() {
     }
     // Two of a kind draw independently, and one bit as netem's corrupt is a kind of its own.
     let window = BurstWindow { probability: p(0.5), bits: 1, rate: Probability::ONE };
-    let (window, corrupt) = (Model::BurstWindow(window), Model::Corruption(p(0.5)));
+    let (window, corrupt) = (Model::BurstWindow(window), Model::Corruption(p(0.5).into()));
     assert_ne!(fates(core::slice::from_ref(&window)), fates(core::slice::from_ref(&corrupt)));
     let hit = |models: &[Model]| fates(models).iter().map(|v| v.inverted().len()).sum::<usize>();
     let twice = hit(&[corrupt.clone(), corrupt]);
     assert!((1_900..2_100).contains(&twice), "{twice} of 2000 expected, 0 if both were alike");
+}
+
+#[test]
+fn single_bits_are_inverted_by_a_share_with_a_correlation() {
+    const COUNT: usize = 100_000;
+    for (text, share, rho) in [("30%", 0.3, 0.0), ("10% 50%", 0.1, 0.5), ("50% 90%", 0.5, 0.9)] {
+        let mut air = air(Model::Corruption(text.parse().expect("a chance")));
+        let hits: Vec<Vec<u32>> =
+            (0..COUNT).map(|_| air.judge(&packet(10)).1.inverted().to_vec()).collect();
+        assert!(hits.iter().all(|bits| bits.len() <= 1), "{text}");
+        let mean = hits.iter().flatten().count() as f64 / COUNT as f64;
+        let both = hits.windows(2).filter(|it| it.iter().all(|bits| !bits.is_empty())).count();
+        let found = (both as f64 / COUNT as f64 - mean * mean) / (mean - mean * mean);
+        // Four standard deviations of the mean of events that are correlated in this way.
+        let deviation = (share * (1.0 - share) / COUNT as f64 * (1.0 + rho) / (1.0 - rho)).sqrt();
+        assert!((mean - share).abs() < 4.0 * deviation, "{text}: {mean}");
+        assert!((found - rho).abs() < 0.02, "{text}: {found}");
+        for half in [0..40, 40..80] {
+            let there = hits.iter().flatten().filter(|bit| half.contains(*bit)).count() as f64;
+            let of = hits.iter().flatten().count() as f64;
+            assert!((there / of - 0.5).abs() < 4.0 * (0.25 / of).sqrt(), "{text}: {half:?}");
+        }
+    }
 }
 
 #[test]

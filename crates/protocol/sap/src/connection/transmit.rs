@@ -34,8 +34,8 @@ const REPORTS: usize = 2;
 /// window is full.
 const LEAST: usize = 2;
 const MOST: usize = 8;
-/// The padding of path MTU probes.
-static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+/// The most padding of a path MTU probe, in bytes.
+const MOST_PADDING: usize = 1 << 16;
 
 impl Connection {
     /// Returns the next datagram that may be sent now.
@@ -179,7 +179,7 @@ impl Connection {
             return Some(self.datagram(now, SapKind::Probe, body, Some(Load::Probe)));
         }
         let size = self.path.try_now(now, self.timeout())?;
-        let zeros = Bytes::from_static(&ZEROS).slice(..(size - self.around).min(ZEROS.len()));
+        let zeros = Bytes::from(vec![0; (size - self.around).min(MOST_PADDING)]);
         let body = Body { exact: [Bytes::new(), zeros], rest: Bytes::new(), flags: 0 };
         Some(self.datagram(now, SapKind::Probe, body, Some(Load::Trial(size))))
     }

@@ -29,6 +29,10 @@ pub enum Distribution {
     /// Pareto of shape 3, shifted to mean 0 and scaled to the jitter as its standard deviation:
     /// most delays are shorter than the mean, and few much longer.
     Pareto,
+    /// A quarter of the deviation of [`Normal`](Self::Normal) and three quarters of that of
+    /// [`Pareto`](Self::Pareto), of the same quantile, as in netem's table of this name; the
+    /// standard deviation is 0.94 of the jitter.
+    ParetoNormal,
     /// A table in netem's format, of which one entry is drawn.
     Table(Arc<[i16]>),
 }
@@ -64,6 +68,7 @@ impl Distribution {
             Self::Uniform | Self::Table(_) => "uniform",
             Self::Normal => "normal",
             Self::Pareto => "pareto",
+            Self::ParetoNormal => "paretonormal",
         }
     }
 
@@ -77,6 +82,11 @@ impl Distribution {
                 let deviation = mean / (SHAPE * (SHAPE - 2.0)).sqrt();
                 let above = below(-normal).max(f64::MIN_POSITIVE);
                 (above.powf(-1.0 / SHAPE) - mean) / deviation
+            }
+            Self::ParetoNormal => {
+                let [normal, pareto] =
+                    [Self::Normal, Self::Pareto].map(|part| part.deviation(normal));
+                0.25 * normal + 0.75 * pareto
             }
             Self::Table(entries) => {
                 let at = (below(normal) * entries.len() as f64) as usize;
@@ -124,7 +134,7 @@ impl fmt::Display for Jitter {
         }
         match self.distribution {
             Distribution::Uniform | Distribution::Table(_) => Ok(()),
-            Distribution::Normal | Distribution::Pareto => {
+            Distribution::Normal | Distribution::Pareto | Distribution::ParetoNormal => {
                 write!(f, " {}", self.distribution.name())
             }
         }
@@ -136,8 +146,8 @@ impl FromStr for Jitter {
 
     fn from_str(text: &str) -> Result<Self, ParseModelError> {
         let fail = |why: &str| {
-            let fix = "write a time, perhaps a correlation and uniform, normal or pareto, such as \
-                       10ms or 10ms 25% normal";
+            let fix = "write a time, perhaps a correlation and uniform, normal, pareto or \
+                       paretonormal, such as 10ms or 10ms 25% normal";
             let fix = if why.is_empty() { fix.to_owned() } else { format!("{why}; {fix}") };
             ParseModelError::new("jitter", text, fix)
         };
@@ -159,6 +169,7 @@ impl FromStr for Jitter {
             None | Some("uniform") => Distribution::Uniform,
             Some("normal") => Distribution::Normal,
             Some("pareto") => Distribution::Pareto,
+            Some("paretonormal") => Distribution::ParetoNormal,
             Some(_) => return Err(fail("")),
         };
         if words.next().is_some() {

@@ -1,4 +1,4 @@
-//! A path that is interrupted at random times.
+//! A path that is interrupted, at random times or by turns.
 
 use core::fmt;
 use core::str::FromStr;
@@ -9,14 +9,17 @@ use crate::air::ParseModelError;
 
 /// The mean times for which a path carries frames and for which it loses them all.
 ///
-/// Both times are distributed exponentially, and the path is on at first, as in mahimahi's
-/// `mm-onoff`. The text form is `ON OFF`, such as `5s 500ms`.
+/// Both times are distributed exponentially, as in mahimahi's `mm-onoff`, or always the same, as
+/// in its `mm-intermittent`; the path is on at first. The text form is `ON OFF [periodic]`, such
+/// as `5s 500ms`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnOff {
     /// The mean time for which frames pass.
     pub on: Duration,
     /// The mean time for which they are lost.
     pub off: Duration,
+    /// Each time is the mean, in place of one that is drawn.
+    pub periodic: bool,
 }
 
 /// The shortest mean time, so that phases cost bounded work.
@@ -24,7 +27,7 @@ const SHORTEST: Duration = Duration::from_millis(1);
 
 impl fmt::Display for OnOff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.on, self.off)
+        write!(f, "{} {}{}", self.on, self.off, if self.periodic { " periodic" } else { "" })
     }
 }
 
@@ -32,15 +35,19 @@ impl FromStr for OnOff {
     type Err = ParseModelError;
 
     fn from_str(text: &str) -> Result<Self, ParseModelError> {
-        let mut words = text.split_whitespace().map(|word| word.parse::<Duration>().ok());
-        let mut time = || words.next().flatten().filter(|time| *time >= SHORTEST);
-        match (time(), time(), words.next()) {
-            (Some(on), Some(off), None) => Ok(Self { on, off }),
-            _ => {
-                let fix = "write the mean times on and off, 1ms or more each, such as \"5s 500ms\"";
-                Err(ParseModelError::new("interruption", text, fix.to_owned()))
-            }
-        }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let time = |word: &str| word.parse().ok().filter(|time: &Duration| *time >= SHORTEST);
+        let read = match words[..] {
+            [on, off] => time(on).zip(time(off)).map(|times| (times, false)),
+            [on, off, "periodic"] => time(on).zip(time(off)).map(|times| (times, true)),
+            _ => None,
+        };
+        let ((on, off), periodic) = read.ok_or_else(|| {
+            let fix = "write the mean times on and off, 1ms or more each, such as \"5s 500ms\", \
+                       and perhaps periodic behind them";
+            ParseModelError::new("interruption", text, fix.to_owned())
+        })?;
+        Ok(Self { on, off, periodic })
     }
 }
 
@@ -77,9 +84,12 @@ impl Outages {
         self.phase % 2 == 1
     }
 
-    /// Draws the length of the phase.
+    /// Draws the length of the phase, unless all are the same.
     fn length(&self) -> Duration {
         let mean = if self.phase.is_multiple_of(2) { self.means.on } else { self.means.off };
+        if self.means.periodic {
+            return mean;
+        }
         let deviate = -(1.0 - self.stream.unit_at(self.phase)).ln();
         Duration::from_nanos((mean.as_nanos() as f64 * deviate) as u64)
     }

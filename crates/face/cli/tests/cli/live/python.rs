@@ -44,14 +44,7 @@ fn a_fixture_of_pytest_makes_links() {
 #[test]
 fn programs_of_a_registry_speak_quic_over_jitter_reordering_and_a_trace() {
     require!("python3", "openssl");
-    let mut known = Command::new("python3");
-    known.args(["-c", "import pytest, niquests, hypercorn, aioquic"]);
-    if !known.output().is_ok_and(|it| it.status.success()) {
-        windfall_testkit::skip!("there is no pytest, niquests, hypercorn or aioquic");
-    }
-    let words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "windfall.pytest_plugin"];
-    let said = python(&words, "../../../../examples/test_quic.py");
-    assert!(said.contains("1 passed"), "{said}");
+    example("test_quic.py", "niquests, hypercorn, aioquic");
 }
 
 /// Runs an example of pytest by the first Python that has its packages: that of `.ci/prepare`, or

@@ -339,7 +339,8 @@ fn the_last_attempt_makes_a_packet_as_a_copy_would() {
 /// in a part of half of them, wherever it begins: those that arrive once the sender has learnt.
 fn over_bursts(increments: bool, seed: u64) -> usize {
     let mut air = Stream::new(Seed(seed), "bursts");
-    let mut hand = Hand::new(PipeConfig { arq: Arq::after(2), increments, ..PipeConfig::default() });
+    let mut hand =
+        Hand::new(PipeConfig { arq: Arq::after(2), increments, ..PipeConfig::default() });
     let mut arrived = 0;
     for number in 0..400 {
         let mut next = Some(hand.send_new(packet(number, 1_500)));

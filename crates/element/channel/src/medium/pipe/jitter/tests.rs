@@ -24,13 +24,19 @@ fn share(values: &[f64], is_so: impl Fn(f64) -> bool) -> f64 {
 #[test]
 fn deviations_have_the_moments_of_their_distribution() {
     // Mean 0 and the variance; the tolerance of the mean is four of its deviations.
-    for (text, variance) in [("1ms", 1.0 / 3.0), ("1ms normal", 1.0), ("1ms pareto", 1.0)] {
+    for (text, variance) in [
+        ("1ms", 1.0 / 3.0),
+        ("1ms normal", 1.0),
+        ("1ms pareto", 1.0),
+        // The integral of the squared quantiles, by numbers.
+        ("1ms paretonormal", 0.8792),
+    ] {
         let values = of(text);
         let mean = values.iter().sum::<f64>() / COUNT as f64;
         assert!(mean.abs() < 4.0 * f64::sqrt(variance / COUNT as f64), "{text}: {mean}");
         let found = values.iter().map(|x| x * x).sum::<f64>() / COUNT as f64;
         // The fourth moment of a Pareto distribution of shape 3 is infinite.
-        let tolerance = if text.ends_with("pareto") { 0.3 } else { 0.02 };
+        let tolerance = if text.contains("pareto") { 0.3 } else { 0.02 };
         assert!((found / variance - 1.0).abs() < tolerance, "{text}: {found}");
     }
 }
@@ -47,6 +53,14 @@ fn shares_are_those_of_the_distribution() {
     let pareto = of("1ms pareto");
     assert!((share(&pareto, |x| x > 1.0) - 2.366_f64.powi(-3)).abs() < 0.003);
     assert!(pareto.iter().all(|x| *x > -0.578));
+    // Of the same quantile, a quarter of the one and three quarters of the other, as in netem's
+    // table of this name; the least is -0.25 * 4 - 0.75 * 0.577.
+    let both = of("1ms paretonormal");
+    for ((both, normal), pareto) in both.iter().zip(&normal).zip(&pareto) {
+        assert!((both - 0.25 * normal - 0.75 * pareto).abs() < 1e-5, "{both} {normal} {pareto}");
+    }
+    assert!((share(&both, |x| x > 1.0) - 0.0865).abs() < 0.003);
+    assert!(both.iter().all(|x| *x > -1.434));
 }
 
 #[test]
@@ -78,7 +92,7 @@ fn a_table_is_drawn_from_evenly() {
 
 #[test]
 fn its_text_reads_back_and_others_are_refused() {
-    for text in ["10ms", "10ms 0.25", "10ms normal", "10ms 0.25 pareto"] {
+    for text in ["10ms", "10ms 0.25", "10ms normal", "10ms 0.25 pareto", "1ms paretonormal"] {
         assert_eq!(text.parse::<Jitter>().expect("a jitter").to_string(), text);
     }
     for text in ["", "x", "10ms 2", "10ms odd", "10ms 1% normal 3", "-1ms", "3601s"] {

@@ -33,6 +33,16 @@ fn phases_have_exponential_lengths_of_the_means() {
 }
 
 #[test]
+fn periodic_phases_all_have_their_length() {
+    let times = "200ms 50ms periodic".parse().expect("these are two times");
+    let mut outages = Outages::new(times, Stream::new(Seed(1), "onoff"), Instant::START);
+    for ms in 0..10_000 {
+        let is_off = outages.is_off(Instant::START + Duration::from_millis(ms));
+        assert_eq!(is_off, ms % 250 >= 200, "at {ms} ms");
+    }
+}
+
+#[test]
 fn a_change_of_something_else_leaves_the_phases_alone() {
     let mut before = outages(1);
     let later = Instant::START + Duration::from_secs(30);
@@ -47,8 +57,10 @@ fn a_change_of_something_else_leaves_the_phases_alone() {
 
 #[test]
 fn texts_are_read_as_they_are_written() {
-    assert_eq!("5s 500ms".parse::<OnOff>().map(|it| it.to_string()), Ok("5s 500ms".to_owned()));
-    for text in ["", "5s", "0s 1s", "5s 1us", "5s 1s 1s", "never"] {
+    for text in ["5s 500ms", "5s 500ms periodic"] {
+        assert_eq!(text.parse::<OnOff>().map(|it| it.to_string()), Ok(text.to_owned()));
+    }
+    for text in ["", "5s", "0s 1s", "5s 1us", "5s 1s 1s", "never", "periodic", "0s 1s periodic"] {
         let error = text.parse::<OnOff>().expect_err(text).to_string();
         assert!(error.contains("5s 500ms"), "{error}");
     }
