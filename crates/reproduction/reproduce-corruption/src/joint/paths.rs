@@ -75,7 +75,7 @@ impl Pair {
     /// This pair, and those with the next rate or the next code, up and down.
     pub(super) fn and_beside(self) -> impl Iterator<Item = Self> {
         let place = |all: &[u32], it: u32| all.iter().position(|other| *other == it);
-        let places = |it: Self| (place(&RATES, it.0), place(&PARITIES, it.1));
+        let places = move |it: Self| (place(&RATES, it.0), place(&PARITIES, it.1));
         let apart = move |other: Self| {
             let ((rate, code), (own_rate, own_code)) = (places(other), places(self));
             Some(rate?.abs_diff(own_rate?) + code?.abs_diff(own_code?))
