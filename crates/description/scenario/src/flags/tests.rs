@@ -227,7 +227,7 @@ fn what_a_file_lacks_may_come_from_an_option() {
     let error = applied(&ScenarioOptions::default(), text).expect_err("no rate");
     assert!(error.starts_with(lacking), "{error}");
     // A fault of an option stands in no file.
-    let bucket = Some(unplaced("9B".parse().expect("a bucket")));
+    let bucket = Some(unplaced(Some("9B".parse().expect("a bucket"))));
     let error = applied(&with(Direction { bucket, ..rate }), text).expect_err("too small");
     assert!(error.starts_with("a bucket of 9B holds no packet"), "{error}");
 }
