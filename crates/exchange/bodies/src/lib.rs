@@ -6,5 +6,7 @@
 mod messages;
 mod sending;
 
-pub use messages::{BodyPlan, CONTROL_STREAM, Control, ControlError, LONGEST_BODY, TransferToken};
+pub use messages::{
+    BodyMessageError, BodyPlan, CONTROL_STREAM, Control, LONGEST_BODY, TransferToken,
+};
 pub use sending::{Content, Parcel, refuse, send, send_file};

@@ -71,14 +71,14 @@ pub enum Control {
 /// The reason for which a control message cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum ControlError {
+pub enum BodyMessageError {
     /// It has this number of bytes.
     #[error("{0} bytes are too few for a message of its kind")]
     Short(usize),
     /// No message has this kind.
     #[error("its kind {0} is none of {ASK} to {END}")]
     Kind(u8),
-    /// So many bytes follow its last field.
+    /// This number of bytes follows its last field.
     #[error("{0} bytes follow its last field")]
     Excess(usize),
     /// The approximate messages of its plan would have this length.
@@ -90,7 +90,7 @@ pub enum ControlError {
     /// The first and the last boundary of an exact range.
     #[error("its exact range {0} to {1} is empty, outside the body or out of order")]
     Range(u32, u32),
-    /// So many exact bytes come with it, and so many are in its ranges.
+    /// The number of exact bytes that come with it, and of those in its ranges.
     #[error("{0} exact bytes come with it, but its ranges have {1}")]
     Exact(usize, u32),
 }
@@ -123,8 +123,8 @@ pub(crate) fn ranges_of_plan(len: usize) -> usize {
     (len.saturating_sub(PLAN_FIXED) / PLAN_RANGE).min(u16::MAX.into())
 }
 
-/// Returns the number of exact bytes that a plan with so many ranges has room for, in one message of
-/// `len` bytes.
+/// Returns the number of exact bytes that a plan with this number of ranges has room for, in one
+/// message of `len` bytes.
 pub(crate) fn bytes_of_plan(len: usize, ranges: usize) -> usize {
     len.saturating_sub(PLAN_FIXED + ranges * PLAN_RANGE)
 }
@@ -166,8 +166,8 @@ impl Control {
     ///
     /// # Errors
     /// If it is malformed.
-    pub fn decode(mut bytes: Bytes) -> Result<(u16, Self), ControlError> {
-        let short = ControlError::Short(bytes.len());
+    pub fn decode(mut bytes: Bytes) -> Result<(u16, Self), BodyMessageError> {
+        let short = BodyMessageError::Short(bytes.len());
         let kind = bytes.try_get_u8().map_err(|_| short)?;
         let transfer = bytes.try_get_u16().map_err(|_| short)?;
         let control = match kind {
@@ -176,11 +176,11 @@ impl Control {
             PLAN => return Ok((transfer, plan(bytes, short)?)),
             EXACT => return Ok((transfer, Self::Exact(bytes))),
             END => Self::End,
-            _ => return Err(ControlError::Kind(kind)),
+            _ => return Err(BodyMessageError::Kind(kind)),
         };
         match bytes.len() {
             0 => Ok((transfer, control)),
-            more => Err(ControlError::Excess(more)),
+            more => Err(BodyMessageError::Excess(more)),
         }
     }
 
@@ -198,16 +198,16 @@ fn token(bytes: &mut Bytes) -> Option<TransferToken> {
 }
 
 /// Reads the fields of a plan, and takes the rest for exact bytes.
-fn plan(mut bytes: Bytes, short: ControlError) -> Result<Control, ControlError> {
+fn plan(mut bytes: Bytes, short: BodyMessageError) -> Result<Control, BodyMessageError> {
     let token = token(&mut bytes).ok_or(short)?;
     let mut number = || bytes.try_get_u32().map_err(|_| short);
     let (piece, length) = (number()?, number()?);
     let count = usize::from(bytes.try_get_u16().map_err(|_| short)?);
     if !(1..=LONGEST_PIECE).contains(&piece) {
-        return Err(ControlError::Piece(piece));
+        return Err(BodyMessageError::Piece(piece));
     }
     if u64::from(length) > LONGEST_BODY {
-        return Err(ControlError::Length(length));
+        return Err(BodyMessageError::Length(length));
     }
     // Nothing is reserved for ranges that are not there.
     if bytes.len() < count * PLAN_RANGE {
@@ -218,14 +218,14 @@ fn plan(mut bytes: Bytes, short: ControlError) -> Result<Control, ControlError> 
         let (start, end) = (bytes.get_u32(), bytes.get_u32());
         let follows = exact.last().is_none_or(|before| before.end < start);
         if !follows || start >= end || end > length {
-            return Err(ControlError::Range(start, end));
+            return Err(BodyMessageError::Range(start, end));
         }
         most += end - start;
         exact.push(start..end);
     }
     let found = bytes.len();
     if found > most as usize {
-        return Err(ControlError::Exact(found, most));
+        return Err(BodyMessageError::Exact(found, most));
     }
     Ok(Control::Plan(BodyPlan { token, piece, length, exact }, bytes))
 }

@@ -20,8 +20,8 @@ use crate::messages::{
 const PIECE: usize = 32 << 10;
 /// The longest time for which a body waits until the size of the path is known.
 const SETTLE: Duration = Duration::from_millis(50);
-/// The longest end of the approximate bytes that travels in the plan in place of a piece of its own,
-/// if there is room: a short datagram keeps a radio busy for about as long.
+/// The longest end of the approximate bytes that travels in the plan in place of a piece of its
+/// own, if there is room: a short datagram keeps a radio busy for about as long.
 const SHORT: u32 = 512;
 /// The longest precise message; the first one is shorter, since messages are cut for the path when
 /// they are queued, and its size is not known then.
@@ -134,8 +134,8 @@ pub fn send(socket: &SapSocket, transfer: u16, parcel: &Parcel) -> Result<(), Sa
     send_pieces(socket, transfer, &approximate, plan.piece)
 }
 
-/// Returns the description of a body, with at most `most` exact ranges, for a path with datagrams of
-/// this length; and its bytes, unless it is exact as a whole.
+/// Returns the description of a body, with at most `most` exact ranges, for a path with datagrams
+/// of this length; and its bytes, unless it is exact as a whole.
 fn plan_of(parcel: &Parcel, datagram: usize, most: usize) -> (BodyPlan, Option<Bytes>) {
     let (token, piece) = (parcel.token, datagram as u32);
     let length = parcel.content.len() as u32;

@@ -8,7 +8,7 @@ use windfall_base::RangeSet;
 use windfall_socket::{Integrity, MessageKind, Received};
 
 use crate::arriving::ArrivingBody;
-use windfall_bodies::{BodyPlan, Control, ControlError, TransferToken};
+use windfall_bodies::{BodyMessageError, BodyPlan, Control, TransferToken};
 
 /// The damage of a body; ranges are in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -135,7 +135,7 @@ pub(crate) struct Assembler {
     has_end: bool,
     failed: bool,
     /// The sender breaks the protocol, and nothing of the body counts.
-    malformed: Option<ControlError>,
+    malformed: Option<BodyMessageError>,
     /// A precise body is passed on as it arrives, once it was begun.
     as_it_arrives: bool,
     begun: Option<ArrivingBody>,
@@ -198,7 +198,7 @@ impl Assembler {
     }
 
     /// Ends the transfer since its sender breaks the protocol.
-    pub(crate) fn refuse(&mut self, why: ControlError) {
+    pub(crate) fn refuse(&mut self, why: BodyMessageError) {
         self.malformed = Some(why);
         self.failed = true;
         // Its reader finds that it breaks off.
@@ -206,7 +206,7 @@ impl Assembler {
     }
 
     /// Returns what of the protocol the sender has broken.
-    pub(crate) fn malformed(&self) -> Option<ControlError> {
+    pub(crate) fn malformed(&self) -> Option<BodyMessageError> {
         self.malformed
     }
 

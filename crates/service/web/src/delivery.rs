@@ -15,9 +15,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 use windfall_socket::{Duration, SapError, SapListener, SapOptions, SapSocket};
 
-use crate::links::{NO_ANSWER, reason_of};
+use crate::links::reason_of;
 use crate::offer::{self, Opener, SapOffer};
 use crate::quota::{CallQuota, real_time};
+use crate::receiving::NO_ANSWER;
 use crate::server::{Reply, WayNote, empty};
 use windfall_bodies::{
     CONTROL_STREAM, Content, Control, LONGEST_BODY, Parcel, TransferToken, refuse, send,

@@ -10,15 +10,13 @@ use tokio::task::spawn_blocking;
 use windfall_socket::{CloseReason, Reason, SapError, SapOptions};
 
 use crate::quota::real_time;
-use crate::receiving::{Expected, Link};
+use crate::receiving::{Expected, Link, NO_ANSWER};
 use windfall_bodies::TransferToken;
 
 /// The reason of a body that came over TCP since the two ends have different keys of SAP, or one
 /// of them none.
 pub const KEYS_DIFFER: &str = "keys-differ";
 
-/// The reason of a body that came over TCP since the peer did not answer over SAP.
-pub(crate) const NO_ANSWER: &str = "no-answer";
 /// The time for which a server is not asked over SAP after a connection to it has failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(30);
 

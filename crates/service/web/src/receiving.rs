@@ -12,9 +12,11 @@ use windfall_socket::{Message, MessageKind, Mode, Received, SapError, SapSocket}
 
 use crate::arriving::ArrivingBody;
 use crate::assembly::{Assembler, DeliveredBody};
-use crate::links::NO_ANSWER;
 use crate::quota::real_time;
 use windfall_bodies::{CONTROL_STREAM, Control, TransferToken};
+
+/// The reason of a body that came over TCP since the peer did not answer over SAP.
+pub(crate) const NO_ANSWER: &str = "no-answer";
 
 /// The time without a message after which a body is given up.
 const PATIENCE: Duration = Duration::from_secs(20);

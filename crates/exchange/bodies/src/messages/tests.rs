@@ -101,7 +101,7 @@ fn malformed_messages_are_refused_with_what_is_wrong() {
     let whole = bare(plan(vec![0..5, 7..100]));
     assert_eq!(decode(whole.clone()), Ok("sound"));
     for end in 0..whole.len() {
-        assert_eq!(decode(whole.slice(..end)), Err(ControlError::Short(end)));
+        assert_eq!(decode(whole.slice(..end)), Err(BodyMessageError::Short(end)));
     }
     let backwards = Range { start: 9, end: 3 };
     for (exact, wrong) in [
@@ -112,24 +112,24 @@ fn malformed_messages_are_refused_with_what_is_wrong() {
         (only(backwards.clone()), backwards),
     ] {
         let found = decode(bare(plan(exact)));
-        assert_eq!(found, Err(ControlError::Range(wrong.start, wrong.end)));
+        assert_eq!(found, Err(BodyMessageError::Range(wrong.start, wrong.end)));
     }
     for piece in [0, LONGEST_PIECE + 1] {
         let found = decode(bare(BodyPlan { piece, ..plan(Vec::new()) }));
-        assert_eq!(found, Err(ControlError::Piece(piece)));
+        assert_eq!(found, Err(BodyMessageError::Piece(piece)));
     }
     let length = LONGEST_BODY as u32 + 1;
     let found = decode(bare(BodyPlan { length, ..plan(Vec::new()) }));
-    assert_eq!(found, Err(ControlError::Length(length)));
+    assert_eq!(found, Err(BodyMessageError::Length(length)));
     let more = Control::Plan(plan(vec![0..1, 3..4]), Bytes::from_static(b"abc")).encode(1);
     let found = decode(more).expect_err("one byte too many");
-    assert_eq!(found, ControlError::Exact(3, 2));
+    assert_eq!(found, BodyMessageError::Exact(3, 2));
     assert_eq!(found.to_string(), "3 exact bytes come with it, but its ranges have 2");
-    assert_eq!(decode(Bytes::from_static(&[9, 0, 1])), Err(ControlError::Kind(9)));
-    assert_eq!(decode(Bytes::from_static(&[ASK, 0, 1, 5])), Err(ControlError::Short(4)));
+    assert_eq!(decode(Bytes::from_static(&[9, 0, 1])), Err(BodyMessageError::Kind(9)));
+    assert_eq!(decode(Bytes::from_static(&[ASK, 0, 1, 5])), Err(BodyMessageError::Short(4)));
     for kind in [UNKNOWN, END] {
         let bytes = Bytes::copy_from_slice(&[kind, 0, 1, 5]);
-        assert_eq!(decode(bytes), Err(ControlError::Excess(1)));
+        assert_eq!(decode(bytes), Err(BodyMessageError::Excess(1)));
     }
 }
 

@@ -110,9 +110,9 @@ fn an_end_before_the_exact_bytes_and_what_is_malformed_end_a_transfer() {
     assert!(!assembler.finish().expect("what there is").ended);
     let mut assembler = Assembler::new(TOKEN, false);
     assembler.control(plan());
-    assembler.refuse(ControlError::Kind(9));
+    assembler.refuse(BodyMessageError::Kind(9));
     assert!(assembler.is_complete());
-    assert_eq!(assembler.malformed(), Some(ControlError::Kind(9)));
+    assert_eq!(assembler.malformed(), Some(BodyMessageError::Kind(9)));
     assert!(assembler.finish().is_none());
 }
 

@@ -91,7 +91,7 @@ fn bears_slow_readers(folder: &Folder, server: SocketAddr, process: u32) {
     let clients: Vec<Opened> = (0..SLOW).map(|_| begin(server)).collect();
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(3) {
-        // Nobody waits for those who do not read.
+        // No other client waits for those that do not read.
         let longest = fetch(folder, server);
         assert!(longest < Duration::from_secs(10), "{longest:?}");
         let grown = field(process, "VmRSS").saturating_sub(memory) << 10;
@@ -112,7 +112,7 @@ fn put_long_file(folder: &Folder) {
 }
 
 #[test]
-fn slow_readers_of_lighttpd_hold_up_nobody_and_take_bounded_memory() {
+fn slow_readers_of_lighttpd_hold_up_no_other_and_take_bounded_memory() {
     let folder = folder("slow-lighttpd", built_module!());
     put_long_file(&folder);
     let all = CONFIGURATION.replace("image/*", "*/*").replace("= 1024", "= 262144");
@@ -122,7 +122,7 @@ fn slow_readers_of_lighttpd_hold_up_nobody_and_take_bounded_memory() {
 }
 
 #[test]
-fn slow_readers_of_serve_hold_up_nobody_and_take_bounded_memory() {
+fn slow_readers_of_serve_hold_up_no_other_and_take_bounded_memory() {
     let folder = Folder::new("slow-serve");
     std::fs::create_dir(folder.path().join("site")).expect("a folder");
     std::fs::write(folder.path().join("site/a.jpg"), vec![7; 300_000]).expect("a file");
