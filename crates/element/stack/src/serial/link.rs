@@ -92,7 +92,8 @@ impl Body for FramedLink {
     }
 
     fn sent(&self) -> u64 {
-        self.interface.counters().taken_up
+        let counters = self.interface.counters();
+        counters.taken_up
     }
 }
 
