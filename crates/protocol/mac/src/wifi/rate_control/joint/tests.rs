@@ -70,7 +70,7 @@ fn the_first_frames_go_as_over_a_long_path_until_the_receiver_reports() {
         let attempt = Attempt { left, ..attempt(CODED) };
         let mut next = |joint: &mut Joint| joint.choose(Instant::START, &attempt, draw);
         let first = next(&mut joint).expect("it has no lifetime");
-        let parity = first.code.map_or(0, |code| code.parity());
+        let parity = first.code.map_or(0, Code::parity);
         assert!(first.rate <= PhyRate::Ofdm12 && parity >= 32, "{first:?}");
         let report = Report { corrected, combined: false, wanted: None, signal };
         let outcome = AttemptOutcome { choice: first, len: 1532, arrived: true, report: None };
