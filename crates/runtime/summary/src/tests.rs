@@ -207,7 +207,7 @@ fn what_a_decoder_waits_for_is_in_flight_by_name() {
     assert!(summary.balances());
     let dropped: u64 = link.dropped.values().sum();
     assert_eq!(link.entered, link.delivered + dropped + link.in_flight);
-    // Of 50 packets some ten are lost; those behind the last repair nobody can know of.
+    // Of 50 packets some ten are lost; no station can know of those behind the last repair.
     assert!(dropped < waiting, "{link:?}");
     assert!(summary.to_text().contains("await repair"), "{}", summary.to_text());
     assert_eq!(run(&scenario("pipe"), Seed(7)).links[0].awaiting_repair, 0);

@@ -38,7 +38,7 @@ fn joint_carries_more_than_minstrel_near_the_edge_and_where_the_signal_fades() {
     }
 }
 
-/// Where packets have two attempts, those before the first report are not lost: the path is taken
+/// Packets before the first report are not lost if they have two attempts: the path is taken
 /// for a long one until then. Of the first twenty packets one may be lost in all runs.
 #[test]
 fn joint_loses_no_first_packets_near_the_edge() {
@@ -104,7 +104,7 @@ fn with_and_without_copies(path: &str, seconds: u64, seeds: u64) -> Vec<[f64; 2]
     (0..seeds).map(one).collect()
 }
 
-/// Where frames fail now and then copies that are combined save some; elsewhere they cost nothing.
+/// Copies that are combined save some where frames fail now and then, and cost nothing elsewhere.
 #[test]
 fn joint_loses_nothing_by_combining_copies() {
     if std::env::var_os(FULL).is_some() {

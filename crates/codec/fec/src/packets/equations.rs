@@ -37,7 +37,7 @@ struct Equation {
 }
 
 impl Equations {
-    /// No equations, of so many packets that follow one another.
+    /// No equations, of `window` packets that follow one another.
     pub(super) fn new(window: usize) -> Self {
         // A power of two, so that the numbers of packets may wrap.
         let columns = window.next_power_of_two().max(LANES);

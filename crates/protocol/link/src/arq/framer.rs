@@ -160,8 +160,8 @@ impl Whole {
         Some(frame)
     }
 
-    /// Makes an attempt at a packet that its receiver keeps damaged which is never less than a copy:
-    /// as much parity as makes the packet whatever is wrong with what is kept.
+    /// Makes an attempt, at a packet that its receiver keeps damaged, which is never less than a
+    /// copy: as much parity as makes the packet whatever is wrong with what is kept.
     fn increment_alone(
         packet: &mut WholePacket,
         place: WindowNumber,

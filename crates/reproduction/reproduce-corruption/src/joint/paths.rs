@@ -74,13 +74,13 @@ impl Pair {
 
     /// This pair, and those with the next rate or the next code, up and down.
     pub(super) fn and_beside(self) -> impl Iterator<Item = Self> {
-        let place = |all: &[u32], it: u32| all.iter().position(|other| *other == it);
+        let place = |all: &[u32], it: u32| all.iter().position(|other| *other == it).unwrap_or(0);
         let places = move |it: Self| (place(&RATES, it.0), place(&PARITIES, it.1));
-        let apart = move |other: Self| {
-            let ((rate, code), (own_rate, own_code)) = (places(other), places(self));
-            Some(rate?.abs_diff(own_rate?) + code?.abs_diff(own_code?))
-        };
-        Self::all().filter(move |other| apart(*other).is_some_and(|steps| steps <= 1))
+        let (rate, code) = places(self);
+        Self::all().filter(move |other| {
+            let (other_rate, other_code) = places(*other);
+            rate.abs_diff(other_rate) + code.abs_diff(other_code) <= 1
+        })
     }
 
     pub(super) fn name(self) -> String {

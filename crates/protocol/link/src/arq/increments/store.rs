@@ -105,11 +105,14 @@ impl IncrementStore {
         if first + count > PARITY || frame.payload.len() != count * blocks {
             return Increment::Useless;
         }
-        self.change(seq, 2 * blocks * PARITY, out, |old| {
+        // What makes the packet by itself needs no room.
+        let is_enough = frame.damage.frame == Check::Good && count >= enough_alone(len);
+        let more = if is_enough { 0 } else { 2 * blocks * PARITY };
+        self.change(seq, more, out, |old| {
             let mut begun = old.filter(|old| old.frame.payload.len() == len)?;
             begun.parity.resize(blocks * PARITY, None);
-            // Wrong symbols of earlier parity would only harm what needs no other.
-            if frame.damage.frame == Check::Good && count >= enough_alone(len) {
+            if is_enough {
+                // Wrong symbols of earlier parity would only do harm.
                 begun.parity.fill(None);
             }
             let places = &mut begun.parity[first * blocks..][..count * blocks];

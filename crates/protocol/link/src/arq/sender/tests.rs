@@ -370,3 +370,17 @@ fn where_bursts_leave_nothing_few_attempts_at_parity_bring_what_copies_do() {
     // Of 1200 packets copies lose 0.6 ^ 3, 259. Two deviations of such a difference are 40.
     assert!(copies > 880 && parity + 40 > copies, "{parity} of 1200, by copies {copies}");
 }
+
+#[test]
+fn the_last_attempt_makes_a_packet_where_there_is_no_room_for_parity() {
+    let window = Window { packets: 64, bytes: 3_100 };
+    let (arq, increments) = (Arq::after(1), true);
+    let mut hand = Hand::new(PipeConfig { arq, increments, window, ..PipeConfig::default() });
+    let [first, second] = [0, 1].map(|number| hand.send_new(packet(number, 1_500)));
+    hand.arrive(spoilt(first));
+    hand.arrive(spoilt(second));
+    hand.answer();
+    // Two copies fill the room.
+    hand.send_all().into_iter().for_each(|frame| hand.arrive(frame));
+    assert_eq!(hand.delivered(), [0, 1]);
+}

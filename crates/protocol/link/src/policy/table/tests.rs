@@ -213,7 +213,7 @@ fn rules_that_are_never_taken_are_refused() {
     assert_eq!(ends(TableState { last: Some(2), ..state(LIGHT, &[]) }), Some((1, "last")));
 }
 
-/// Where rules are refused, no outcomes of frames lead by them: all short sequences, one by one.
+/// No outcomes of frames lead by rules that are refused: all short sequences, one by one.
 #[test]
 fn no_sequence_of_frames_takes_a_rule_that_is_refused() {
     let frames: [&[Fate]; 4] =

@@ -173,8 +173,8 @@ impl Joint {
         all
     }
 
-    /// Takes the path for a long one as long as nothing is known of a receiver that reports: it says
-    /// better with the first frame that it hears, and a packet may have few attempts.
+    /// Takes the path for a long one as long as nothing is known of a receiver that reports: it
+    /// says better with the first frame that it hears, and a packet may have few attempts.
     fn begin(&mut self, attempt: &Attempt) {
         if !self.has_begun && attempt.code.is_some() {
             (self.has_begun, self.signal) = (true, CAUTIOUS);
