@@ -39,7 +39,7 @@ enum {
     ADDRESSES = 256,    /* that have not answered and are remembered */
     FETCHED = 10,       /* s in which a client that opens a connection comes for its body */
     IDLE = 60000,       /* ms for which a connection of a client may ask for nothing */
-    CLIENTS = 64        /* connections that clients have opened, at the same time */
+    CLIENTS = 256       /* connections of clients, with those that end: that takes some seconds */
 };
 enum { KIND_ASK = 1, KIND_UNKNOWN = 2 };
 enum verdict { UNDECIDED, SENT, DROPPED };

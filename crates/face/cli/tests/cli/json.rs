@@ -215,6 +215,8 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
         .write("marks.toml", include_str!("../../../../../scenarios/examples/marking-queue.toml"));
     let code = include_str!("../../../../../scenarios/examples/code-across-packets.toml");
     folder.write("code.toml", code);
+    let waits = code.replace("fec = \"8/12\"", "fec = \"window:64:10%:5s\"");
+    folder.write("waits.toml", waits.replace("ber = 1.4e-4", "ber = 0").replace("2%", "20%"));
     folder.write("copies.toml", code.replace("fec = \"8/12\"", "arq = \"9\"\ncombine = true"));
     for made in [
         "trace synth --gemodel 2% --ber 1e-4 -o frames.trace",
@@ -232,6 +234,7 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
         "sim marks.toml --duration 2s --json",
         "sim code.toml --duration 1s --json",
         "sim copies.toml --duration 1s --json",
+        "sim waits.toml --duration 1s --json",
         "sweep radio.toml --vary rate=6,54 --seeds 2 --json",
         "sweep radio.toml --seeds 1 --json",
         "tcp settings --json",
