@@ -116,6 +116,26 @@ fn a_damaged_picture_is_reported_and_can_be_repaired() {
 }
 
 #[test]
+fn a_body_with_many_damaged_ranges_comes_whole_again() {
+    require!();
+    let folder = folder("web-whole");
+    std::fs::write(folder.path().join("site/many.bin"), vec![7; 1_000_000]).expect("a file");
+    for opens in ["", "--client-opens"] {
+        let line = format!(
+            "set -e; u=http://10.77.0.2:8080/many.bin
+            $0 get --approx '*/*' {opens} --repair all --json -o whole.bin $u
+            cmp whole.bin site/many.bin"
+        );
+        let options = "--rate 10Mbps --ber 3e-5 --accept-damaged";
+        let said = beside_a_server(&folder, options, "serve site", &line);
+        let report: Value = serde_json::from_str(said.trim()).expect("JSON");
+        // About 240 bits are wrong, and to ask for each takes many times as long.
+        assert_eq!(report["repaired"], 1_000_000, "{said}");
+        assert_eq!((&report["over"], &report["suspect"]), (&"sap".into(), &0.into()), "{said}");
+    }
+}
+
+#[test]
 fn a_proxy_marks_what_is_damaged_and_keeps_the_rest_precise() {
     require!("curl");
     let folder = folder("web-proxy");
