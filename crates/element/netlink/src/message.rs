@@ -159,8 +159,8 @@ impl Link {
     /// A pair of virtual Ethernet devices.
     pub(crate) fn veth(near: &VethEnd<'_>, far: &VethEnd<'_>) -> Self {
         let describe = |end: &VethEnd<'_>| {
-            let fd = end.namespace.as_raw_fd().to_ne_bytes().to_vec();
-            Self::named(end.name).with(IFLA_ADDRESS, end.mac.to_vec()).with(IFLA_NET_NS_FD, fd)
+            let link = Self::named(end.name).with(IFLA_ADDRESS, end.mac.to_vec());
+            link.in_namespace(&end.namespace)
         };
         let attribute = |kind: u16, value: Vec<u8>| Attribute { kind, value };
         let peer = attribute(VETH_INFO_PEER, bytes(&describe(far)));

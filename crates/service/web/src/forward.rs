@@ -109,13 +109,15 @@ async fn begun(mut rest: Incoming) -> Result<MessageBody, FetchError> {
 /// # Errors
 /// If its body breaks off before the first byte.
 pub(crate) async fn reply(reply: Response<Incoming>, name: &str) -> Result<Reply, FetchError> {
-    let (head, body) = reply.into_parts();
-    let mut reply = Response::from_parts(head, begun(body).await?);
+    let (mut head, body) = reply.into_parts();
     // It has no content (RFC 9110, section 15.3.6), whatever its sender thinks.
-    if reply.status() == StatusCode::RESET_CONTENT {
-        *reply.body_mut() = empty();
-        reply.headers_mut().insert(CONTENT_LENGTH, 0.into());
-    }
+    let body = if head.status == StatusCode::RESET_CONTENT {
+        head.headers.insert(CONTENT_LENGTH, 0.into());
+        empty()
+    } else {
+        begun(body).await?
+    };
+    let mut reply = Response::from_parts(head, body);
     // The encoding decides where there are both (RFC 9112 section 6.3), and is no business of the
     // next connection.
     if reply.headers().contains_key(TRANSFER_ENCODING) {

@@ -35,6 +35,11 @@ fn same(made: &[u8], sent: &[u8]) -> bool {
     made.starts_with(sent) && made[sent.len()..].iter().all(|byte| *byte == 0)
 }
 
+/// Tells whether all packets that were made are those that were sent.
+fn are_sent(made: &[(u32, Vec<u8>)], sent: &[Vec<u8>]) -> bool {
+    made.iter().all(|(number, made)| same(made, &sent[*number as usize]))
+}
+
 /// The cover of a repair, and its bytes.
 type Repair = (Cover, Vec<u8>);
 
@@ -63,7 +68,7 @@ fn a_block_bears_as_many_losses_as_it_has_repairs_and_no_more() {
             made.extend(decoder.solve(is_right));
         }
         assert_eq!(made.len(), if lost <= 4 { lost as usize } else { 0 });
-        assert!(made.iter().all(|(number, made)| same(made, &packets[*number as usize])));
+        assert!(are_sent(&made, &packets));
     }
 }
 
@@ -127,7 +132,7 @@ fn a_window_keeps_as_many_repairs_as_it_lacks_packets() {
         made.extend(decoder.solve(is_right));
     }
     assert_eq!(made.len(), 256);
-    assert!(made.iter().all(|(number, made)| same(made, &packets[*number as usize])));
+    assert!(are_sent(&made, &packets));
 }
 
 /// A repair that follows from those that came, and calls on no news, are of no use.
@@ -173,7 +178,7 @@ fn damaged_packets_are_put_right_where_missing_ones_could_not_be_made() {
         made.extend(decoder.solve(is_right));
     }
     assert_eq!(made.len(), 8);
-    assert!(made.iter().all(|(number, made)| same(made, &packets[*number as usize])));
+    assert!(are_sent(&made, &packets));
 }
 
 #[test]
@@ -213,7 +218,7 @@ fn a_window_brings_a_lost_packet_back_with_the_next_repair() {
             assert_eq!(made.len(), lost, "after {n}");
         }
     }
-    assert!(made.iter().all(|(number, made)| same(made, &packets[*number as usize])));
+    assert!(are_sent(&made, &packets));
 }
 
 #[test]
@@ -380,7 +385,7 @@ proptest! {
         let missing = lost.iter().filter(|n| **n < count).count();
         let expected = if lost.len() <= repairs.len() { missing } else { 0 };
         prop_assert_eq!(made.len(), expected);
-        prop_assert!(made.iter().all(|(number, made)| same(made, &packets[*number as usize])));
+        prop_assert!(are_sent(&made, &packets));
     }
 
     /// Packets that are made are right, whatever is lost or damaged.

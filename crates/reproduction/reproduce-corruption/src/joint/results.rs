@@ -24,7 +24,7 @@ impl Row {
 }
 
 //= S0.66
-pub(super) fn claims(rows: &[Row], best: &str) -> Vec<Claim> {
+pub(super) fn claims(rows: &[Row], best: &str, any: &str) -> Vec<Claim> {
     let all = |claim: Claim, kinds: &[Kind], of: fn(&Row) -> (Estimate, Band)| {
         rows.iter().filter(|row| kinds.contains(&row.path.kind)).fold(claim, |claim, row| {
             let (estimate, band) = of(row);
@@ -34,7 +34,6 @@ pub(super) fn claims(rows: &[Row], best: &str) -> Vec<Claim> {
     let still = "a path that stays the same: as much as Minstrel, to within a fiftieth";
     let beside = format!("a path that stays the same: at least 0.97 of the {best}");
     let changing = "where the signal fades, and on the walk: more than Minstrel";
-    let any = if best == "best fixed pair" { "any fixed pair" } else { best };
     let beyond = format!("where the signal fades, and on the walk: more than {any}");
     vec![
         all(Claim::ours(ID, still), &[Kind::Constant], |row| {

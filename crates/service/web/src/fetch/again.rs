@@ -3,7 +3,6 @@
 use core::ops::Range;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -108,16 +107,14 @@ impl Fetcher {
         (headers, head): (&HeaderMap, &response::Parts),
         length: usize,
     ) -> Option<Bytes> {
-        let progress = Arc::new(AtomicU64::new(0));
-        let again = self.get_as(true, uri, headers, &progress).await.ok()?;
-        let is_same = strong_version(&head.headers).is_some()
-            && is_part_of(&again.head.headers, &head.headers);
-        let FetchedBody::Arriving(mut body) = again.body else { return None };
-        let mut bytes = BytesMut::new();
-        while is_same && let Some(more) = body.next().await {
-            bytes.extend_from_slice(&more);
+        // Without a version it cannot be known for the same.
+        strong_version(&head.headers)?;
+        let again = self.get_as(true, uri, headers, &Arc::default()).await.ok()?;
+        let is_same = is_part_of(&again.head.headers, &head.headers);
+        if !is_same || !matches!(again.body, FetchedBody::Arriving(_)) {
+            return None;
         }
-        Some(bytes.freeze()).filter(|bytes| bytes.len() == length)
+        all_of(again.body, length).await.ok()
     }
 
     /// Asks for a range as [`Fetcher::part`] does, and again if it does not come: where a link
@@ -174,15 +171,24 @@ impl Fetcher {
             StatusCode::OK if is_same => 0..of,
             status => return Err(FetchError::Changed(status)),
         };
-        let (mut body, mut part) = (FetchedBody::Tcp(reply.into_body()), BytesMut::new());
-        while part.len() <= came.len()
-            && let Some(more) = body.next().await?
-        {
-            part.extend_from_slice(&more);
-        }
-        if part.len() != came.len() {
-            return Err(FetchError::Body(io::Error::from(io::ErrorKind::UnexpectedEof).into()));
-        }
-        Ok((came, part.freeze()))
+        let part = all_of(FetchedBody::Tcp(reply.into_body()), came.len()).await?;
+        Ok((came, part))
     }
+}
+
+/// Returns all bytes of a body.
+///
+/// # Errors
+/// If it breaks off, or has another length than this.
+async fn all_of(mut body: FetchedBody, length: usize) -> Result<Bytes, FetchError> {
+    let mut all = BytesMut::new();
+    while all.len() <= length
+        && let Some(more) = body.next().await?
+    {
+        all.extend_from_slice(&more);
+    }
+    if all.len() != length {
+        return Err(FetchError::Body(io::Error::from(io::ErrorKind::UnexpectedEof).into()));
+    }
+    Ok(all.freeze())
 }
