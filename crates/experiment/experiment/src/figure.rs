@@ -1,6 +1,7 @@
 //! Figures, the context of their experiments, and the choice of figures by name.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use windfall_base::Seed;
 use windfall_report::{Provenance, Table};
@@ -55,10 +56,23 @@ impl Context<'_> {
         count: usize,
         experiment: impl Fn(Seed) -> T + Sync + Send,
     ) -> Vec<T> {
-        let root = self.seed;
-        let seed = move |run: usize| Seed(Stream::new(root, "run").at(run as u64).bits());
-        (0..count).into_par_iter().map(|run| experiment(seed(run))).collect()
+        let slots: Vec<Mutex<Option<T>>> = (0..count).map(|_| Mutex::new(None)).collect();
+        let seed = |run: usize| Seed(Stream::new(self.seed, "run").at(run as u64).bits());
+        on_all_processors(count, &|run| {
+            let result = experiment(seed(run));
+            *slots[run].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        });
+        let result = |slot: Mutex<Option<T>>| {
+            slot.into_inner().unwrap_or_else(PoisonError::into_inner).expect("each run has ended")
+        };
+        slots.into_iter().map(result).collect()
     }
+}
+
+/// Calls `run` with each number below `count`. It takes no type of the experiment: the program
+/// would hold rayon's machinery once for each of them, 4 kB a time.
+fn on_all_processors(count: usize, run: &(dyn Fn(usize) + Sync)) {
+    (0..count).into_par_iter().for_each(run);
 }
 
 /// A figure or a table of a paper.

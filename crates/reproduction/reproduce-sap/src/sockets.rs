@@ -59,7 +59,7 @@ const fn workload(extent: Extent) -> (u32, usize) {
     match extent {
         Extent::Quick => (200, 2),
         Extent::Paper => (500, 10),
-        Extent::Full => (10_240, 10),
+        Extent::Full => (1_024, 16),
     }
 }
 

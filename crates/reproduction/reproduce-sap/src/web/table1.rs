@@ -31,7 +31,7 @@ pub(super) fn plan(extent: Extent) -> Plan {
     let (bytes, runs, [paper, beyond], pause) = match extent {
         Extent::Quick => (200_000, 1, [1; 2], 0.0),
         Extent::Paper => (2_000_000, 20, [5, 1], 1.0),
-        Extent::Full => (2_000_000, 40, [10, 2], 1.0),
+        Extent::Full => (2_000_000, 30, [5, 1], 1.0),
     };
     let place = |(at, &metres): (usize, &f64)| {
         let requests = if at < TABLE.len() { paper } else { beyond };
