@@ -16,7 +16,7 @@ const fn workload(extent: Extent) -> (u32, usize) {
     match extent {
         Extent::Quick => (20, 8),
         Extent::Paper => (120, 40),
-        Extent::Full => (10_240, 20),
+        Extent::Full => (240, 100),
     }
 }
 
