@@ -56,10 +56,10 @@ pub(crate) struct Connection {
     /// The numbers of the first bytes that the client, and the station, sends.
     client_from: Option<u32>,
     station_from: Option<u32>,
-    /// When the end of the data may pass.
-    ends_at: Option<Instant>,
-    /// When the line at a rate is free again.
-    free_at: Instant,
+    /// When the end of the data may pass, from the station and from the client.
+    ends_at: [Option<Instant>; 2],
+    /// When the line at a rate is free again, from the station and from the client.
+    free_at: [Instant; 2],
     /// The deadline is waited for.
     is_awaited: bool,
 }
@@ -99,8 +99,8 @@ impl Connection {
             sent_end: before.filter(|_| !from_client),
             client_from: None,
             station_from: None,
-            ends_at: None,
-            free_at: now,
+            ends_at: [None; 2],
+            free_at: [now; 2],
             is_awaited: false,
         }
     }
@@ -142,9 +142,9 @@ impl Connection {
             self.act(now, faults, &mut verdict);
             return verdict;
         }
-        let is_concerned = from_client == faults.upstream;
+        let of_direction = if from_client { &faults.upstream } else { &faults.faults };
         let mut parts = vec![(now, frame)];
-        for fault in faults.faults.iter().filter(|_| is_concerned) {
+        for fault in of_direction {
             if !self.apply(now, *fault, segment, from_client, &mut parts, &mut verdict) {
                 parts.clear();
                 break;
@@ -189,7 +189,7 @@ impl Connection {
             ConnectionFault::Timeout(after) if *after > Duration::ZERO => Some(self.began + *after),
             _ => None,
         };
-        faults.faults.iter().filter_map(of).min()
+        faults.all().filter_map(of).min()
     }
 
     fn is_due(&self, faults: &PortFaults, now: Instant) -> bool {
@@ -226,7 +226,7 @@ impl Connection {
             ConnectionFault::Reset(after) => self.began + *after <= now,
             _ => false,
         };
-        if faults.faults.iter().any(resets) {
+        if faults.all().any(resets) {
             return self.reset_both(now, verdict);
         }
         let cut = self.sent_end.or(self.client_next).or(self.station_from).unwrap_or_default();
@@ -310,12 +310,13 @@ impl Connection {
         parts: &mut Vec<(Instant, Frame)>,
         verdict: &mut Verdict,
     ) -> bool {
+        let direction = usize::from(from_client);
         match fault {
             ConnectionFault::Down | ConnectionFault::Reset(_) => true,
             ConnectionFault::Timeout(_) => segment.data.is_empty() && !segment.has(TcpFlags::FIN),
             ConnectionFault::SlowClose(later) if segment.has(TcpFlags::FIN) => {
-                let is_first = self.ends_at.is_none();
-                let at = *self.ends_at.get_or_insert(now + later);
+                let is_first = self.ends_at[direction].is_none();
+                let at = *self.ends_at[direction].get_or_insert(now + later);
                 parts.iter_mut().for_each(|part| part.0 = part.0.max(at));
                 // One copy waits, and those that come again meanwhile are not needed.
                 is_first || at <= now
@@ -328,14 +329,14 @@ impl Connection {
             ConnectionFault::Limit(most) => self.limit_station(now, most, segment, verdict),
             ConnectionFault::Slice(size, pause) if segment.data.len() > usize::from(size) => {
                 let size = usize::from(size);
-                let first = self.free_at.max(parts.first().map_or(now, |it| it.0));
+                let first = self.free_at[direction].max(parts.first().map_or(now, |it| it.0));
                 let starts = (0..segment.data.len()).step_by(size);
                 let cut = (0..).zip(starts).filter_map(|(number, from)| {
                     Some((first + pause * number, segment.part(from, size)?))
                 });
                 *parts = cut.collect();
                 if let Some((last, _)) = parts.last() {
-                    self.free_at = *last + pause;
+                    self.free_at[direction] = *last + pause;
                 }
                 true
             }
@@ -344,9 +345,10 @@ impl Connection {
                 true
             }
             ConnectionFault::Rate(rate) => {
+                let free_at = &mut self.free_at[direction];
                 for (at, frame) in parts {
-                    self.free_at = self.free_at.max(*at) + rate.time_of(frame.payload.len());
-                    *at = self.free_at;
+                    *free_at = (*free_at).max(*at) + rate.time_of(frame.payload.len());
+                    *at = *free_at;
                 }
                 true
             }

@@ -100,7 +100,7 @@ impl<N> Faulty<N> {
         let port = faults.port;
         self.connections
             .retain(|(_, (address, own)), _| *own != port || !addresses.contains(address));
-        if !faults.faults.is_empty() {
+        if faults.all().next().is_some() {
             let counters = old.map(|it| it.counters).unwrap_or_default();
             self.places.push(Place { faults, addresses, ports, counters });
         }

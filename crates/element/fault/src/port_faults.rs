@@ -36,10 +36,10 @@ pub struct PortFaults {
     pub station: String,
     /// The port of TCP.
     pub port: u16,
-    /// The faults, applied in this order; an empty list clears the port.
+    /// The faults of what clients receive, applied in this order.
     pub faults: Vec<ConnectionFault>,
-    /// The faults are of what clients send, not of what they receive.
-    pub upstream: bool,
+    /// The faults of what clients send. Without any of either the port is cleared.
+    pub upstream: Vec<ConnectionFault>,
     /// The share of connections that have them.
     pub share: Probability,
 }
@@ -48,7 +48,8 @@ pub struct PortFaults {
 const FIX: &str = "write STATION:PORT and faults, such as \"far:80 reset 1s\", \"far:80 delay \
                    100ms, rate 1Mbps\" or \"far:80 none\": down, reset [AFTER], timeout TIME, \
                    slow-close TIME, slice BYTES [PAUSE], limit BYTES, delay TIME, rate RATE; \
-                   before them upstream, and a share of the connections such as 30%";
+                   before the first of one direction upstream or downstream, before all a share \
+                   of the connections such as 30%";
 
 impl FromStr for PortFaults {
     type Err = String;
@@ -59,13 +60,13 @@ impl FromStr for PortFaults {
         let (station, port) = place.rsplit_once(':').ok_or_else(|| refused("it names no port"))?;
         let port = port.parse().ok().filter(|port| *port > 0);
         let port = port.ok_or_else(|| refused("it names no port from 1 to 65535"))?;
-        let (station, faults) = (station.to_owned(), Vec::new());
-        let mut read = Self { station, port, faults, upstream: false, share: Probability::ONE };
-        let mut rest = rest.trim();
+        let (share, mut is_upstream, mut rest) = (Probability::ONE, false, rest.trim());
+        let (station, faults, upstream) = (station.to_owned(), Vec::new(), Vec::new());
+        let mut read = Self { station, port, faults, upstream, share };
         loop {
             let (word, behind) = rest.split_once(' ').unwrap_or((rest, ""));
             if word == "upstream" || word == "downstream" {
-                read.upstream = word == "upstream";
+                is_upstream = word == "upstream";
             } else if word.ends_with('%') {
                 let none = || refused(&format!("\"{word}\" is no share from 0% to 100%"));
                 read.share = word.parse().map_err(|_| none())?;
@@ -78,9 +79,44 @@ impl FromStr for PortFaults {
             return Ok(read);
         }
         for part in rest.split(',') {
-            read.faults.push(fault(part).map_err(|what| refused(&what))?);
+            let part = part.trim();
+            let text = match part.split_once(' ') {
+                Some((way @ ("upstream" | "downstream"), text)) => {
+                    is_upstream = way == "upstream";
+                    text
+                }
+                _ => part,
+            };
+            let fault = fault(text).map_err(|what| refused(&what))?;
+            let faults = if is_upstream { &mut read.upstream } else { &mut read.faults };
+            if faults.iter().any(|it| it.name() == fault.name()) {
+                return Err(refused(&format!("{} stands twice", fault.name())));
+            }
+            faults.push(fault);
         }
+        read.check().map_err(refused)?;
         Ok(read)
+    }
+}
+
+impl PortFaults {
+    /// All faults, of both directions.
+    pub fn all(&self) -> impl Iterator<Item = &ConnectionFault> {
+        self.faults.iter().chain(&self.upstream)
+    }
+
+    /// Refuses a fault that another one leaves no work.
+    fn check(&self) -> Result<(), &'static str> {
+        let has = |name: &str| self.all().any(|it| it.name() == name);
+        if has("down") && self.all().count() > 1 {
+            return Err("where a port is down, nothing is left for another fault");
+        }
+        // Both ends are reset whichever way it is written.
+        let resets = |it: &&ConnectionFault| it.name() == "reset";
+        if self.all().filter(resets).count() > 1 {
+            return Err("reset stands twice");
+        }
+        Ok(())
     }
 }
 
@@ -120,17 +156,33 @@ fn part(text: &str) -> Result<u16, String> {
     part.ok_or_else(|| format!("\"{text}\" is no size of a slice, from 1B to {}B", u16::MAX))
 }
 
+impl ConnectionFault {
+    /// The word with which it begins.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Down => "down",
+            Self::Reset(_) => "reset",
+            Self::Timeout(_) => "timeout",
+            Self::SlowClose(_) => "slow-close",
+            Self::Slice(..) => "slice",
+            Self::Limit(_) => "limit",
+            Self::Delay(_) => "delay",
+            Self::Rate(_) => "rate",
+        }
+    }
+}
+
 impl fmt::Display for ConnectionFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
         match self {
-            Self::Down => f.write_str("down"),
-            Self::Reset(after) => write!(f, "reset {after}"),
-            Self::Timeout(after) => write!(f, "timeout {after}"),
-            Self::SlowClose(later) => write!(f, "slow-close {later}"),
-            Self::Slice(size, pause) => write!(f, "slice {size}B {pause}"),
-            Self::Limit(most) => write!(f, "limit {most}B"),
-            Self::Delay(later) => write!(f, "delay {later}"),
-            Self::Rate(rate) => write!(f, "rate {rate}"),
+            Self::Down => Ok(()),
+            Self::Reset(time) | Self::Timeout(time) | Self::SlowClose(time) | Self::Delay(time) => {
+                write!(f, " {time}")
+            }
+            Self::Slice(size, pause) => write!(f, " {size}B {pause}"),
+            Self::Limit(most) => write!(f, " {most}B"),
+            Self::Rate(rate) => write!(f, " {rate}"),
         }
     }
 }
@@ -138,17 +190,22 @@ impl fmt::Display for ConnectionFault {
 impl fmt::Display for PortFaults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.station, self.port)?;
-        if self.upstream {
-            f.write_str(" upstream")?;
-        }
         if self.share.get() < 1.0 {
             write!(f, " {}%", 100.0 * self.share.get())?;
         }
-        if self.faults.is_empty() {
+        if self.all().next().is_none() {
             return f.write_str(" none");
         }
-        let faults: Vec<String> = self.faults.iter().map(ConnectionFault::to_string).collect();
-        write!(f, " {}", faults.join(", "))
+        // Those of what clients receive come first and need no word for it.
+        let list = |faults: &[ConnectionFault]| {
+            faults.iter().map(ConnectionFault::to_string).collect::<Vec<_>>().join(", ")
+        };
+        let between = if self.faults.is_empty() { "" } else { ", " };
+        write!(f, " {}", list(&self.faults))?;
+        match self.upstream.is_empty() {
+            true => Ok(()),
+            false => write!(f, "{between}upstream {}", list(&self.upstream)),
+        }
     }
 }
 
@@ -164,6 +221,8 @@ mod tests {
             "a b:443 timeout 0s",
             "far:80 upstream slow-close 2s",
             "far:80 50% slice 100B 10ms",
+            "far:80 50% upstream slice 100B 10ms",
+            "far:80 delay 100ms, upstream delay 50ms, rate 1Mbps",
             "far:80 limit 10000B",
             "far:80 delay 100ms, rate 1Mbps",
             "far:80 none",
@@ -175,6 +234,9 @@ mod tests {
         }
         let limit: PortFaults = "far:80 limit 10kB".parse().expect("a limit");
         assert_eq!(limit.faults, [ConnectionFault::Limit(10_000)]);
+        let both = "far:80 upstream 30% rate 1Mbps, downstream delay 1s, slow-close 2s";
+        let both: PortFaults = both.parse().expect("faults of both directions");
+        assert_eq!(both.to_string(), "far:80 30% delay 1s, slow-close 2s, upstream rate 1Mbps");
     }
 
     #[test]
@@ -192,6 +254,8 @@ mod tests {
             "far:80 200% down",
             "far:80 limit",
             "far:80 rate 0",
+            "far:80 upstream",
+            "far:80 delay 1s, upstream",
         ] {
             let refusal = text.parse::<PortFaults>().expect_err(text);
             assert!(refusal.contains("far:80 reset 1s"), "{refusal}");
@@ -208,6 +272,9 @@ mod tests {
             ("far:80 200% down", "\"200%\" is no share from 0% to 100%"),
             ("far:99999 down", "it names no port from 1 to 65535"),
             ("far:80 rate 0", "rate \"0\" is not a rate"),
+            ("far:80 delay 1s, delay 2s", "delay stands twice"),
+            ("far:80 reset 1s, upstream reset 2s", "reset stands twice"),
+            ("far:80 reset 1s, down", "nothing is left for another fault"),
         ] {
             let refusal = text.parse::<PortFaults>().expect_err(text);
             assert!(refusal.contains(said), "{refusal}");

@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 
 use windfall_live::{Attachment, LivePlan, Stations, end_with_this_process};
-use windfall_relay::{OpenPorts, PortError, Published, Reached, RelayHelpers, SocketKind};
+use windfall_relay::{
+    OpenPorts, PortError, PortProtocol, Published, Reached, RelayHelpers, SocketKind,
+};
 use windfall_scenario::Topology;
 
 use crate::exit::{CliError, Completion, Result};
@@ -14,10 +16,11 @@ use crate::exit::{CliError, Completion, Result};
 #[command(next_help_heading = "Stations")]
 pub(crate) struct PortOptions {
     /// Port of this machine that leads to a port of a station, 8080:near:80, or from there across
-    /// the link, 8080:near:far:80; an address to listen on may stand before [default: 127.0.0.1]
+    /// the link, 8080:near:far:80; /udp may stand behind, an address to listen on before [default:
+    /// 127.0.0.1]
     #[arg(long, value_name = "PORT:STATION:PORT", conflicts_with = "generate")]
     publish: Vec<Published>,
-    /// Port of a station that leads to a port of this machine: far:80:8000
+    /// Port of a station that leads to a port of this machine: far:80:8000; /udp may stand behind
     #[arg(long, value_name = "STATION:PORT:PORT", conflicts_with = "generate")]
     reach: Vec<Reached>,
     /// Folder where the stations' network namespaces get their names while it runs, for
@@ -52,8 +55,12 @@ impl PortOptions {
             PortError::Station(text) | PortError::Host(text) => CliError::usage(text),
             PortError::Taken(text) => CliError::new(text),
         })?;
-        for (station, port) in open.wanted() {
-            plan.listening.extend(plan.station(station).map(|station| (station, port)));
+        for (station, port, protocol) in open.wanted() {
+            let place = plan.station(station).map(|station| (station, port));
+            match protocol {
+                PortProtocol::Tcp => plan.listening.extend(place),
+                PortProtocol::Udp => plan.datagrams.extend(place),
+            }
         }
         Ok(open)
     }
@@ -62,7 +69,7 @@ impl PortOptions {
 /// Starts the helpers that carry the connections of a run.
 pub(crate) fn serve(ports: OpenPorts, stations: &mut Stations) -> Result<RelayHelpers> {
     let listeners = stations.take_listeners();
-    ports.serve(listeners, |station, words| match station {
+    let helpers = ports.serve(listeners, |station, words| match station {
         Some(station) => Ok(stations.helper(station, words)?),
         None => {
             let mut command = std::process::Command::new(&words[0]);
@@ -70,7 +77,12 @@ pub(crate) fn serve(ports: OpenPorts, stations: &mut Stations) -> Result<RelayHe
             end_with_this_process(&mut command);
             Ok(command)
         }
-    })
+    });
+    let helpers: RelayHelpers = helpers.map_err(|error: CliError| error)?;
+    for helper in helpers.iter() {
+        stations.watch_helper(helper.id(), &helper.port, helper.socket.try_clone()?)?;
+    }
+    Ok(helpers)
 }
 
 /// Carry connections between this machine and a station; the standard input is a socket
@@ -86,6 +98,9 @@ enum Side {
     Serve {
         /// Addresses with ports
         targets: Vec<String>,
+        /// The standard input is a socket of UDP
+        #[arg(long)]
+        datagrams: bool,
     },
     /// Make a socket in this station, and hand it over the standard input
     Socket {
@@ -98,7 +113,8 @@ enum Side {
 
 pub(crate) fn run(args: &Args) -> Result {
     match &args.side {
-        Side::Serve { targets } => windfall_relay::serve(targets)?,
+        Side::Serve { targets, datagrams: false } => windfall_relay::serve(targets)?,
+        Side::Serve { targets, datagrams: true } => windfall_relay::serve_datagrams(targets)?,
         Side::Socket { kind, address } => windfall_relay::hand_socket(*kind, address)
             .map_err(|error| CliError::new(format!("{address}: {error}")))?,
     }

@@ -145,6 +145,11 @@ impl LiveOptions {
                            have stayed";
             return Err(CliError::new(message));
         }
+        if outcome.has_lost_helper {
+            let message = "a process that carried connections of --publish or --reach has ended \
+                           before the run: its port was closed";
+            return Err(CliError::new(message));
+        }
         let limit = self.max_late.map_or(Ok(()), |limit| limit.check(&outcome.lateness));
         limit.map_err(CliError::new)
     }

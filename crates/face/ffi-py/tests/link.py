@@ -53,6 +53,13 @@ try:
 except LinkError as error:
     assert "not up" in str(error)
 
+# Without a context; options that stand several times are lists, and None leaves one out.
+link = Link(change=["1h: loss 1%", "2h: loss 2%"], fault=["far:80 down", "far:81 down"], loss=None)
+assert link.start() is link
+assert len(link.status()["faults"]) == 2
+assert link.scenario().count("[[change]]") == 2
+assert link.end()["links"][0]["balances"]
+
 # What a run writes is written, and what a link cannot do is refused.
 with tempfile.TemporaryDirectory() as folder:
     log, series, summary = (os.path.join(folder, name) for name in ("log", "series.csv", "sum"))

@@ -30,6 +30,8 @@ pub struct LivePlan {
     pub awaited: Vec<(usize, u16)>,
     /// Ports of TCP at which the run itself listens in a station, before any program starts there.
     pub listening: Vec<(usize, u16)>,
+    /// Ports of UDP that the run itself takes in a station in the same way.
+    pub datagrams: Vec<(usize, u16)>,
     /// The abstract name of a socket at which the run listens in every station that is its own.
     pub door: Option<String>,
 }
@@ -57,6 +59,7 @@ impl LivePlan {
             interfaces: Vec::new(),
             awaited: Vec::new(),
             listening: Vec::new(),
+            datagrams: Vec::new(),
             door: None,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::net::{IpAddr, Ipv6Addr, TcpListener};
+use std::net::{IpAddr, Ipv6Addr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
@@ -61,6 +61,12 @@ pub(crate) fn listen(station: &str, port: u16) -> Result<OwnedFd> {
     // One socket of IPv6 takes connections of IPv4 as well.
     let socket = TcpListener::bind(("::", port)).or_else(|_| TcpListener::bind(("0.0.0.0", port)));
     Ok(socket.context(|| format!("listen at port {port} of station {station}"))?.into())
+}
+
+/// Takes a port of UDP of the station that the process is in, whose name is `station`.
+pub(crate) fn take_datagrams(station: &str, port: u16) -> Result<OwnedFd> {
+    let socket = UdpSocket::bind(("::", port)).or_else(|_| UdpSocket::bind(("0.0.0.0", port)));
+    Ok(socket.context(|| format!("take port {port} of UDP of station {station}"))?.into())
 }
 
 /// Listens under an abstract name in the station that the process is in.

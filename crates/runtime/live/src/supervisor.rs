@@ -149,6 +149,11 @@ impl<'a> Supervisor<'a> {
             setup::enter(stations[station].namespace.as_fd())?;
             send(Message::Listener(setup::listen(&work.plan.stations[station].name, port)?))?;
         }
+        for &(station, port) in &work.plan.datagrams {
+            setup::enter(stations[station].namespace.as_fd())?;
+            let name = &work.plan.stations[station].name;
+            send(Message::Listener(setup::take_datagrams(name, port)?))?;
+        }
         let own = stations.iter().filter(|station| !station.is_shared);
         for (station, name) in own.zip(work.plan.door.iter().cycle()) {
             setup::enter(station.namespace.as_fd())?;
@@ -248,7 +253,7 @@ impl<'a> Supervisor<'a> {
         for program in &work.others {
             *wanted.entry(program.station).or_default() += 1;
         }
-        for (station, _) in &work.plan.listening {
+        for (station, _) in work.plan.listening.iter().chain(&work.plan.datagrams) {
             wanted.entry(*station).and_modify(|count| *count += 1);
         }
         wanted.retain(|station, _| work.plan.awaited.iter().all(|(known, _)| known != station));

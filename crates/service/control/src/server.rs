@@ -271,7 +271,9 @@ impl RunControl {
         let mut scenario = Scenario { changes, ..self.scenario.clone() };
         // Whole milliseconds are easier to read, and nothing of the run is left out.
         let length = Duration::from_millis((now - Instant::START).as_nanos().div_ceil(1_000_000));
-        scenario.run.duration.get_or_insert(unplaced(length));
+        // The length in a file is that of simulations, and a live run goes on behind it.
+        let own = scenario.run.duration.as_ref().map_or(Duration::ZERO, |it| *it.get_ref());
+        scenario.run.duration = Some(unplaced(own.max(length)));
         scenario.to_toml()
     }
 }

@@ -7,6 +7,7 @@
 //! station for a program outside.
 
 mod copy;
+mod datagrams;
 mod handover;
 mod ports;
 mod rule;
@@ -17,8 +18,9 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 use copy::Connections;
 
-pub use ports::{OpenPorts, PortError, RelayHelpers};
-pub use rule::{Published, Reached};
+pub use datagrams::serve_datagrams;
+pub use ports::{OpenPorts, PortError, RelayHelper, RelayHelpers};
+pub use rule::{PortProtocol, Published, Reached};
 
 /// Carries the connections that wait at the standard input, a socket that listens, to the first of
 /// `targets` that takes them; it only returns if that fails.

@@ -2,12 +2,12 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::net::{TcpListener, ToSocketAddrs as _};
+use std::net::{TcpListener, ToSocketAddrs as _, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 
 use crate::rule::target;
-use crate::{Published, Reached};
+use crate::{PortProtocol, Published, Reached};
 
 /// Why ports cannot be served.
 #[derive(Debug)]
@@ -23,14 +23,51 @@ pub enum PortError {
 /// Ports that are taken, and the rules by which they are served.
 #[derive(Debug)]
 pub struct OpenPorts {
-    /// The socket that listens, the station, and what connections go to from there.
-    published: Vec<(TcpListener, String, Vec<String>)>,
+    published: Vec<OpenPort>,
+    /// In the order in which [`wanted`](Self::wanted) names them.
     reached: Vec<Reached>,
+}
+
+/// A port that is taken, and where what comes there goes.
+#[derive(Debug)]
+struct OpenPort {
+    socket: OwnedFd,
+    /// The station where it goes on; `None` for the host.
+    station: Option<String>,
+    targets: Vec<String>,
+    protocol: PortProtocol,
+    /// Its address, as text for people.
+    text: String,
 }
 
 /// The programs that carry connections; they end with this.
 #[derive(Debug, Default)]
-pub struct RelayHelpers(Vec<Child>);
+pub struct RelayHelpers(Vec<RelayHelper>);
+
+/// A program that carries the connections of one port.
+#[derive(Debug)]
+pub struct RelayHelper {
+    child: Child,
+    /// The port, as text for people.
+    pub port: String,
+    /// The socket of the port, which processes that were copied from the run hold as well.
+    pub socket: OwnedFd,
+}
+
+impl RelayHelper {
+    /// The number of the program's process.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl RelayHelpers {
+    /// The programs, which all run.
+    pub fn iter(&self) -> impl Iterator<Item = &RelayHelper> {
+        self.0.iter()
+    }
+}
 
 impl OpenPorts {
     /// Takes the ports of this machine; `stations` are those that run programs, each with its
@@ -66,54 +103,63 @@ impl OpenPorts {
                 None => [vec!["127.0.0.1".to_owned()], own].concat(),
             };
             let targets = hosts.iter().map(|host| target(host, it.port)).collect();
-            let listener = TcpListener::bind(it.listen).map_err(|error| {
+            let taken = match it.protocol {
+                PortProtocol::Tcp => TcpListener::bind(it.listen).map(OwnedFd::from),
+                PortProtocol::Udp => UdpSocket::bind(it.listen).map(OwnedFd::from),
+            };
+            let socket = taken.map_err(|error| {
                 PortError::Taken(format!("cannot publish port {}: {error}", it.listen))
             })?;
-            open.published.push((listener, it.station.clone(), targets));
+            let (station, text) = (Some(it.station.clone()), it.listen.to_string());
+            open.published.push(OpenPort { socket, station, targets, protocol: it.protocol, text });
         }
         for (number, it) in reached.iter().enumerate() {
             addresses(&it.station)?;
             let host = it.target.rsplit_once(':').map_or("", |(host, _)| host);
             known_host(host.trim_matches(['[', ']']), &[])?;
-            let (station, port) = (&it.station, it.port);
-            if reached[..number].iter().any(|it| (&it.station, it.port) == (station, port)) {
+            let taken = |it: &Reached| (it.station.clone(), it.port, it.protocol);
+            if reached[..number].iter().any(|other| taken(other) == taken(it)) {
+                let (station, port) = (&it.station, it.port);
                 let text = format!("port {port} of {station} leads out already: use another port");
                 return Err(PortError::Station(text));
             }
         }
+        open.reached.sort_by_key(|it| it.protocol);
         Ok(open)
     }
 
-    /// The ports of stations that lead out: the run is to listen there before anything else does.
-    pub fn wanted(&self) -> impl Iterator<Item = (&str, u16)> {
-        self.reached.iter().map(|it| (it.station.as_str(), it.port))
+    /// The ports of stations that lead out, those of TCP first: the run is to take them before
+    /// anything else does.
+    pub fn wanted(&self) -> impl Iterator<Item = (&str, u16, PortProtocol)> {
+        self.reached.iter().map(|it| (it.station.as_str(), it.port, it.protocol))
     }
 
-    /// Starts the helpers, as `windfall relay` of this program. `listeners` are sockets that listen
-    /// at the [wanted](Self::wanted) ports, in their order. `command` makes the command line of a
+    /// Starts the helpers, as `windfall relay` of this program. `sockets` are those that have taken
+    /// the [wanted](Self::wanted) ports, in their order. `command` makes the command line of a
     /// program in a station, or on the host where none is named, that ends with this process.
     ///
     /// # Errors
     /// If one cannot be started.
     pub fn serve<E: From<io::Error>>(
         self,
-        listeners: Vec<OwnedFd>,
+        sockets: Vec<OwnedFd>,
         command: impl Fn(Option<&str>, Vec<OsString>) -> Result<Command, E>,
     ) -> Result<RelayHelpers, E> {
         let mut helpers = RelayHelpers::default();
-        let published = self
-            .published
-            .into_iter()
-            .map(|(listener, station, targets)| (OwnedFd::from(listener), Some(station), targets));
-        let reached = listeners.into_iter().zip(self.reached);
-        let reached = reached.map(|(listener, it)| (listener, None, vec![it.target]));
-        for (listener, station, targets) in published.chain(reached) {
+        let reached = sockets.into_iter().zip(self.reached).map(|(socket, it)| {
+            let (text, targets) = (format!("{}:{}", it.station, it.port), vec![it.target]);
+            OpenPort { socket, station: None, targets, protocol: it.protocol, text }
+        });
+        for OpenPort { socket, station, targets, protocol, text } in
+            self.published.into_iter().chain(reached)
+        {
             let mut words: Vec<OsString> = vec![std::env::current_exe()?.into(), "relay".into()];
             words.push("serve".into());
+            words.extend((protocol == PortProtocol::Udp).then(|| "--datagrams".into()));
             words.extend(targets.into_iter().map(OsString::from));
             let mut command = command(station.as_deref(), words)?;
-            command.stdin(Stdio::from(listener)).stdout(Stdio::null());
-            helpers.0.push(command.spawn()?);
+            command.stdin(socket.try_clone()?).stdout(Stdio::null());
+            helpers.0.push(RelayHelper { child: command.spawn()?, port: text, socket });
         }
         Ok(helpers)
     }
@@ -131,7 +177,7 @@ fn known_host(host: &str, stations: &[&str]) -> Result<(), PortError> {
 
 impl Drop for RelayHelpers {
     fn drop(&mut self) {
-        for child in &mut self.0 {
+        for RelayHelper { child, .. } in &mut self.0 {
             let _ = (child.kill(), child.wait());
         }
     }

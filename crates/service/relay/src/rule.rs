@@ -4,8 +4,18 @@ use core::num::NonZeroU16;
 use core::str::FromStr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+/// The protocol of a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PortProtocol {
+    /// Connections of TCP.
+    #[default]
+    Tcp,
+    /// Datagrams of UDP.
+    Udp,
+}
+
 /// A port of the host whose connections begin in a station: `8080:near:80`,
-/// `8080:near:far:80`, `0.0.0.0:8080:near:80`.
+/// `8080:near:far:80`, `0.0.0.0:8080:near:80`, `4433:near:far:4433/udp`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Published {
     /// The address on the host.
@@ -16,9 +26,12 @@ pub struct Published {
     pub host: Option<String>,
     /// The port that they go to.
     pub port: u16,
+    /// The protocol of both ports.
+    pub protocol: PortProtocol,
 }
 
-/// A port of a station whose connections go to the host: `far:80:8000`, `far:80:192.0.2.1:8000`.
+/// A port of a station whose connections go to the host: `far:80:8000`, `far:80:192.0.2.1:8000`,
+/// `far:53:5353/udp`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reached {
     /// The station whose port it is.
@@ -27,6 +40,8 @@ pub struct Reached {
     pub port: u16,
     /// The target on the host: an address or a name, and a port.
     pub target: String,
+    /// The protocol of both ports.
+    pub protocol: PortProtocol,
 }
 
 impl FromStr for Published {
@@ -34,7 +49,8 @@ impl FromStr for Published {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let fix = "write PORT:STATION:PORT, such as 8080:near:80, or PORT:STATION:HOST:PORT; an \
-                   address of this machine may stand before";
+                   address of this machine may stand before, /udp behind";
+        let (text, protocol) = protocol(text);
         let parts = parts(text).ok_or(fix)?;
         let (address, rest) = match parts.first().and_then(|it| it.parse::<IpAddr>().ok()) {
             Some(address) => (address, &parts[1..]),
@@ -53,6 +69,7 @@ impl FromStr for Published {
             station: (*station).to_owned(),
             host: host.map(str::to_owned),
             port: port(to).ok_or(fix)?,
+            protocol,
         })
     }
 }
@@ -61,7 +78,9 @@ impl FromStr for Reached {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let fix = "write STATION:PORT:PORT, such as far:80:8000, or STATION:PORT:HOST:PORT";
+        let fix = "write STATION:PORT:PORT, such as far:80:8000, or STATION:PORT:HOST:PORT; /udp \
+                   may stand behind";
+        let (text, protocol) = protocol(text);
         let (station, own, host, to) = match parts(text).ok_or(fix)?[..] {
             [station, own, to] => (station, own, "127.0.0.1", to),
             [station, own, host, to] => (station, own, host, to),
@@ -71,7 +90,16 @@ impl FromStr for Reached {
             return Err(fix.to_owned());
         }
         let target = target(host, port(to).ok_or(fix)?);
-        Ok(Self { station: station.to_owned(), port: port(own).ok_or(fix)?, target })
+        Ok(Self { station: station.to_owned(), port: port(own).ok_or(fix)?, target, protocol })
+    }
+}
+
+/// Takes the protocol off the end of a text, as container programs write it.
+fn protocol(text: &str) -> (&str, PortProtocol) {
+    match text.rsplit_once('/') {
+        Some((ports, "udp")) => (ports, PortProtocol::Udp),
+        Some((ports, "tcp")) => (ports, PortProtocol::Tcp),
+        _ => (text, PortProtocol::Tcp),
     }
 }
 
@@ -109,10 +137,19 @@ mod tests {
         let published = |text: &str| text.parse::<Published>();
         let plain = published("8080:near:80").expect("one");
         assert_eq!(plain.listen.to_string(), "127.0.0.1:8080");
-        assert_eq!((plain.station.as_str(), plain.host, plain.port), ("near", None, 80));
+        assert_eq!((plain.station.as_str(), &plain.host, plain.port), ("near", &None, 80));
         let across = published("0.0.0.0:8080:near:far:80").expect("one");
         assert_eq!(across.listen.to_string(), "0.0.0.0:8080");
         assert_eq!((across.host.as_deref(), across.port), (Some("far"), 80));
+        assert_eq!((plain.protocol, across.protocol), (PortProtocol::Tcp, PortProtocol::Tcp));
+        let quic = published("4433:near:far:443/udp").expect("one");
+        assert_eq!((quic.port, quic.protocol), (443, PortProtocol::Udp));
+        assert_eq!(published("80:near:80/tcp").expect("one").protocol, PortProtocol::Tcp);
+        let names = "far:53:[2001:db8::1]:5353/udp".parse::<Reached>().expect("one");
+        assert_eq!(
+            (names.target.as_str(), names.protocol),
+            ("[2001:db8::1]:5353", PortProtocol::Udp)
+        );
         let reached = "far:80:8000".parse::<Reached>().expect("one");
         assert_eq!((reached.station.as_str(), reached.port), ("far", 80));
         assert_eq!(reached.target, "127.0.0.1:8000");
@@ -134,6 +171,8 @@ mod tests {
             "[::1]",
             "[x]:1:near:80",
             "[::1]8080:near:80",
+            "8080:near:80/sctp",
+            "8080/udp:near:80",
         ] {
             published(wrong).expect_err(wrong);
         }

@@ -232,6 +232,21 @@ fn delay_and_rate_are_of_one_direction_of_one_port() {
 }
 
 #[test]
+fn the_directions_of_one_port_have_faults_of_their_own() {
+    let mut bench = Bench::new("far:80 delay 30ms, rate 80kbps, upstream delay 50ms, rate 40kbps");
+    bench.open();
+    bench.until(500);
+    bench.taken(0);
+    bench.taken(1);
+    // 960 + 40 bytes at 5 kB/s take 200 ms, at 10 kB/s 100 ms; neither waits for the other.
+    bench.put(true, 101, 501, ACK, 960);
+    bench.put(false, 501, 101, ACK, 960);
+    bench.until(2_000);
+    assert_eq!(bench.taken(1), [(750, 101, ACK.0, 960)]);
+    assert_eq!(bench.taken(0), [(630, 501, ACK.0, 960)]);
+}
+
+#[test]
 fn what_is_cleared_is_gone_and_a_share_is_a_share() {
     let mut bench = Bench::new("far:80 down");
     bench.node.set("far:80 none".parse().expect("none"), vec![SERVER.0.into()], vec![Port(1)]);

@@ -16,6 +16,9 @@ from typing import Any, Union
 Setting = Union[str, int, float, bool]
 """The value of a setting, as text or as a number."""
 
+Option = Union[Setting, Sequence[Setting], None]
+"""The value of an option: a list of an option that may stand several times, None to leave it out."""
+
 _count = 0
 
 
@@ -39,8 +42,13 @@ def _table(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name.replace("_", "-"): value for name, value in settings.items()}
 
 
-def _options(settings: Mapping[str, Setting], prefix: str = "") -> list[str]:
-    return [f"--{prefix}{name}={_text(value)}" for name, value in _table(settings).items()]
+def _options(settings: Mapping[str, Option], prefix: str = "") -> list[str]:
+    """The words of options; a list stands for one given several times, None for none."""
+    words = []
+    for name, value in _table(settings).items():
+        values = value if isinstance(value, (list, tuple)) else [value]
+        words += [f"--{prefix}{name}={_text(each)}" for each in values if each is not None]
+    return words
 
 
 _OF_THE_RUN = (
@@ -152,12 +160,12 @@ class Link:
     def __init__(
         self,
         *,
-        uplink: Mapping[str, Setting] | None = None,
-        downlink: Mapping[str, Setting] | None = None,
+        uplink: Mapping[str, Option] | None = None,
+        downlink: Mapping[str, Option] | None = None,
         name: str | None = None,
         options: Sequence[str] = (),
         summary: str | os.PathLike[str] | None = None,
-        **settings: Setting,
+        **settings: Option,
     ) -> None:
         global _count
         _count += 1
@@ -178,8 +186,7 @@ class Link:
         self._lock = threading.Lock()
 
     def __enter__(self) -> Link:
-        self.start()
-        return self
+        return self.start()
 
     def __exit__(
         self,
@@ -195,8 +202,8 @@ class Link:
                 raise
             error.add_note(f"the link: {failure}")
 
-    def start(self) -> None:
-        """Brings the link up."""
+    def start(self) -> Link:
+        """Brings the link up, until `end`; returns the link."""
         if self._run is not None:
             raise LinkError("the link is up already")
         made = _start(
@@ -244,6 +251,7 @@ class Link:
                 raise LinkError("the link did not come up in 30 s" if late else said)
             time.sleep(0.01)
         self._address = address
+        return self
 
     def _look(self) -> str | None:
         """Where the run listens, once it does."""

@@ -84,6 +84,22 @@ fn a_run_that_was_changed_repeats_from_the_scenario_that_it_gives() {
 }
 
 #[test]
+fn a_repeated_run_is_as_long_as_it_was_even_behind_the_length_of_its_file() {
+    for (own, at, said) in [
+        ("", 400, "duration = \"400ms\""),
+        ("duration = \"100ms\"\n", 400, "duration = \"400ms\""),
+        ("duration = \"2s\"\n", 400, "duration = \"2s\""),
+    ] {
+        let text = TEXT.replacen("format = 1\n", &format!("format = 1\n{own}"), 1);
+        let (mut control, mut network, _) = built(&text);
+        let at = at * 1_000_000;
+        let reply = ask(&mut control, &mut network, at, r#"{"do":"scenario"}"#);
+        let text = reply["scenario"].as_str().expect("a scenario");
+        assert!(text.contains(said), "{text}");
+    }
+}
+
+#[test]
 fn a_change_is_made_whole_or_not_at_all() {
     let (mut control, mut network, scenario) = built(TEXT);
     for line in [

@@ -1,7 +1,7 @@
 //! Ports of the host that lead into a run, and ports of its stations that lead out.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::{Child, Stdio};
 
 use crate::live::{Folder, pair, require, skip_to, windfall};
@@ -139,6 +139,75 @@ fn ports_are_there_before_the_command_and_end_with_it_in_silence() {
         s = socket.create_server((\"\", 82)); time.sleep(60)'";
     let there = "import socket; socket.create_connection(('10.77.0.2', 82), 30)";
     assert_eq!(run(&["--far", far], &["python3", "-c", there]), "");
+}
+
+#[test]
+fn datagrams_cross_the_link_into_a_run_and_out_of_it() {
+    require!();
+    let limit = Some(std::time::Duration::from_secs(20));
+    let socket = || {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        socket.set_read_timeout(limit).expect("a time");
+        socket
+    };
+    let server = socket();
+    let outside = server.local_addr().expect("an address").port();
+    let port = socket().local_addr().expect("an address").port();
+    let folder = Folder::new("datagrams");
+    let options = [
+        ["--publish".to_owned(), format!("{port}:a:b:53/udp")],
+        ["--reach".to_owned(), format!("b:53:{outside}/udp")],
+        // The number is one of each protocol.
+        ["--publish".to_owned(), format!("{port}:a:b:53")],
+    ];
+    let mut run = up(&folder, &options.concat());
+    let (client, mut buffer) = (socket(), [0; 2_000]);
+    client.connect(("127.0.0.1", port)).expect("an address");
+    let began = std::time::Instant::now();
+    for length in [1_200, 1, 0] {
+        client.send(&vec![7; length]).expect("it is sent");
+        let (got, from) = server.recv_from(&mut buffer).expect("a datagram");
+        assert_eq!(&buffer[..got], &vec![7; length]);
+        server.send_to(b"answer", from).expect("it is sent");
+        let got = client.recv(&mut buffer).expect("an answer");
+        assert_eq!(&buffer[..got], b"answer");
+    }
+    // Three times there and back over 20 ms.
+    assert!(began.elapsed().as_millis() >= 120, "{:?}", began.elapsed());
+    let mut down = windfall("down ports");
+    down.env("XDG_RUNTIME_DIR", folder.path().join("run"));
+    assert!(down.status().expect("it runs").success());
+    assert_eq!(run.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
+fn a_port_whose_server_is_killed_refuses_and_the_run_says_so_and_fails() {
+    require!("pkill");
+    let port = free_port().to_string();
+    let mut line = windfall("run -q --publish");
+    line.arg(format!("{port}:far:81")).args(["--", "sh", "-c", "sleep 60 & read line; kill $!"]);
+    let mut run = line.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+    let ended = |command: &str| {
+        let output = std::process::Command::new("sh").args(["-c", command]).output();
+        output.expect("a shell").status.success()
+    };
+    let parent = run.id();
+    let kill = format!("pkill -9 -P {parent} -f 'relay serve'");
+    for _ in 0..1_000 {
+        if ended(&kill) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let said = format!("which serves port 127.0.0.1:{port}, has ended: nothing passes there");
+    let mut rest = skip_to(run.stderr.take(), &said);
+    let number = port.parse::<u16>().expect("a number");
+    TcpStream::connect(("127.0.0.1", number)).expect_err("it is closed");
+    run.stdin.take().expect("a pipe").write_all(b"end\n").expect("it reads");
+    assert_eq!(run.wait().expect("it ends").code(), Some(125));
+    let mut errors = String::new();
+    rest.read_to_string(&mut errors).expect("text");
+    assert!(errors.contains("its port was closed"), "{errors}");
 }
 
 #[test]
