@@ -10,6 +10,8 @@ use crate::model::Scenario;
 use crate::plan::Files;
 use crate::station::Station;
 
+/// The name that stands for no model, where the run has one, or a sweep varies it.
+const NONE: &str = "none";
 /// The ending of names that are those of files.
 const FILE: &str = ".toml";
 
@@ -24,6 +26,9 @@ impl Scenario {
             return Ok(None);
         };
         let name = named.get_ref();
+        if name == NONE {
+            return Ok(None);
+        }
         let fault = |message: String| Fault::at(named.span(), message);
         if !name.ends_with(FILE) {
             return EnergyModel::preset(name).map(Some).map_err(|error| fault(error.to_string()));

@@ -55,8 +55,8 @@ pub enum EnergyError {
     },
     /// A battery that holds nothing.
     #[error(
-        "battery.watt-hours is {value}: an empty battery lasts for no time; give its capacity, \
-         above 0, or leave it out"
+        "battery.watt-hours is {value}: a capacity lies above 0, since an empty battery lasts for \
+         no time; give it, or leave the table [battery] out"
     )]
     EmptyBattery {
         /// The capacity, in watt-hours.
@@ -74,6 +74,12 @@ pub enum EnergyError {
     /// A name that is no preset.
     #[error("there is no energy model \"{name}\"; there are {}, or a file NAME.toml", names())]
     NoSuchModel {
+        /// The name that was given.
+        name: String,
+    },
+    /// A base that is no preset.
+    #[error("base is \"{name}\": a base is one of the presets {}; leave it out for none", names())]
+    NoSuchBase {
         /// The name that was given.
         name: String,
     },

@@ -90,7 +90,9 @@ impl EnergyModel {
         let toml = |error: toml::de::Error| EnergyError::Toml { message: error.to_string() };
         let file: File = toml::from_str(text).map_err(toml)?;
         let base = match &file.base {
-            Some(base) => Self::preset(base)?,
+            Some(base) => {
+                Self::preset(base).map_err(|_| EnergyError::NoSuchBase { name: base.clone() })?
+            }
             None => Self::named(""),
         };
         let model = Self {

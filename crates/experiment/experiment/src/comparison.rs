@@ -104,6 +104,12 @@ impl ClaimComparison {
             Placement::Across
         }
     }
+
+    /// The estimate as a number, or in words where no run gave one.
+    pub(crate) fn value_in_words(&self) -> String {
+        let value = self.estimate.value;
+        if value.is_nan() { "not measured".to_owned() } else { number(value) }
+    }
 }
 
 /// The most runs of which no interval is shown.
@@ -111,11 +117,11 @@ const FEW: usize = 3;
 
 impl fmt::Display for ClaimComparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Estimate { value, low, high, runs } = self.estimate;
+        let Estimate { low, high, runs, .. } = self.estimate;
         if !self.of.is_empty() {
             write!(f, "{}: ", self.of)?;
         }
-        f.write_str(&number(value))?;
+        f.write_str(&self.value_in_words())?;
         match runs {
             0 | 1 => {}
             // Student's interval reaches beyond what is possible, below nothing or above all.
@@ -168,6 +174,8 @@ mod tests {
             ..comparison(0.0, 0.0, 0.0, Band::between(6.0, 6.0, "a formula"))
         };
         assert_eq!(exact.to_string(), "6, due 6 to 6");
+        let absent = ClaimComparison { estimate: Estimate::mean(&[]), ..exact };
+        assert_eq!(absent.to_string(), "not measured, due 6 to 6");
     }
 
     #[test]

@@ -11,6 +11,9 @@ use windfall_sweep::{Grid, Measures, RunStore, SweepError, SweepResult, SweepRun
 
 use crate::simulation;
 
+/// The version that results name, and by which runs of another program are told apart.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("WINDFALL_COMMIT"));
+
 /// A run to do: its place, and its scenario as TOML.
 type Missing = (usize, String);
 
@@ -52,7 +55,7 @@ impl PySweep {
 
     fn provenance(&self, result: &SweepResult<'_>) -> Provenance {
         Provenance {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: VERSION.to_owned(),
             seed: result.first_seed(),
             command: self.command.clone(),
         }
@@ -80,7 +83,7 @@ impl PySweep {
         let build = &mut |scenario: &_, seen: &mut dyn FnMut(&[u8])| {
             simulation::build(scenario, Path::new(folder), seen).map(|_| ())
         };
-        let runs = grid.checked_runs(env!("CARGO_PKG_VERSION"), build).map_err(refuse)?;
+        let runs = grid.checked_runs(VERSION, build).map_err(refuse)?;
         let store = match &out {
             Some(out) => {
                 windfall_files::make_folder(out)?;
@@ -136,12 +139,28 @@ impl PySweep {
         result.files(&result.charted(&charts), &self.provenance(&result))
     }
 
+    /// The tables of the result as Parquet: names and bytes.
+    fn parquet(&self) -> Vec<(&'static str, Vec<u8>)> {
+        let store = self.store();
+        SweepResult::new(&self.grid, &self.runs, &store).parquet_files().into()
+    }
+
+    /// The patterns of `charts` that no measure matches.
+    fn unmatched(&self, charts: Vec<String>) -> Vec<String> {
+        let store = self.store();
+        let result = SweepResult::new(&self.grid, &self.runs, &store);
+        result.unmatched(&charts).into_iter().map(str::to_owned).collect()
+    }
+
     /// Writes the files of the result into the folder, if there is one, and leaves it to others.
     fn write(&self, charts: Vec<String>) -> PyResult<()> {
         let Some(out) = &self.out else { return Ok(()) };
         self.store().settle().map_err(refuse)?;
         for (name, text) in self.files(charts) {
             windfall_files::replace(&out.join(name), text.as_bytes())?;
+        }
+        for (name, bytes) in self.parquet() {
+            windfall_files::replace(&out.join(name), &bytes)?;
         }
         self.store().close();
         Ok(())

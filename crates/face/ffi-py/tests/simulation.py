@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import tempfile
+import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -63,7 +64,42 @@ def runs():
     refused("no scenario", lambda: windfall.run({**SCENARIO, "seed": None}))
     refused("every=0", lambda: windfall.run(SCENARIO, every=0))
     refused("every=NaN", lambda: windfall.run(SCENARIO, every=math.nan))
+    refused("seed=-1: use a whole number from 0", lambda: windfall.run(SCENARIO, seed=-1))
+    refused("seed=18446744073709551616", lambda: windfall.run(SCENARIO, seed=2**64))
+    refused("format", lambda: windfall.run({}))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "bytes.toml")
+        file.write_bytes(b"\xff\xfe")
+        refused("bytes.toml is no scenario: not text", lambda: windfall.run(file))
     return result
+
+
+def variations():
+    """The values of a list stay whole, and are written as a scenario takes them."""
+    values = {
+        "tcp": ["new-reno, mss=500", "sack"],
+        "station.near.tcp.mss": 700,
+        "link.accept-damaged": [True, False],
+    }
+    sweep = windfall.sweep(SCENARIO, values, seeds=1)
+    points = [tuple(point["values"].values()) for point in sweep.result()["points"]]
+    tcp = ["new-reno, mss=500", "sack"]
+    assert points == [(it, "700", damaged) for it in tcp for damaged in ["on", "off"]], points
+    alone = windfall.sweep(SCENARIO, {"tcp": ["new-reno, mss=500"]}, seeds=1, charts="*delivered")
+    assert alone.result()["points"][0]["values"] == {"tcp": "new-reno, mss=500"}
+    assert "--vary 'tcp=new-reno, mss=500;' --seeds 1" in alone.result()["command"]
+    assert any(name.endswith("delivered.svg") for name in alone.files()), alone.files().keys()
+    refused("seeds=0: use a whole number from 1", lambda: windfall.sweep(SCENARIO, VARY, seeds=0))
+    refused("seeds=-1", lambda: windfall.sweep(SCENARIO, VARY, seeds=-1))
+    refused("link.ber has no values", lambda: windfall.sweep(SCENARIO, {"link.ber": []}))
+    refused("has a semicolon", lambda: windfall.sweep(SCENARIO, {"tcp": ["sack; cubic"]}))
+    refused("tcp.mss has no effect: tcp, which is set after it", lambda: windfall.sweep(
+        SCENARIO, {"tcp.mss": [500, 900], "tcp": ["sack", "cubic"]}))
+    refused("cannot write /dev/null/out", lambda: windfall.sweep(SCENARIO, VARY, out="/dev/null/out"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        windfall.sweep(SCENARIO, {}, seeds=1, charts=["*.absent"])
+    assert "no run has a measure '*.absent'" in str(caught[0].message), caught
 
 
 class Mortal(ProcessPoolExecutor):
@@ -115,6 +151,10 @@ def sweeps():
         assert whole.files() == serial.files()
         for name, text in whole.files().items():
             assert Path(folder, name).read_text() == text, name
+        for name, content in whole.parquet().items():
+            assert Path(folder, name).read_bytes() == content, name
+            assert content == serial.parquet()[name] and content[:4] == content[-4:] == b"PAR1", name
+        assert set(whole.parquet()) == {"sweep.parquet", "runs.parquet"}
         lines = Path(folder, "runs.jsonl").read_text().splitlines()[1:]
         assert len({json.loads(line)["run"] for line in lines}) == len(lines) == 18
     refused("link.bir", lambda: windfall.sweep(SCENARIO, {"link.bir": [1]}))
@@ -170,6 +210,7 @@ def cluster(serial):
 
 if __name__ == "__main__":
     run, sweep = runs(), sweeps()
+    variations()
     for lack in [tables(run, sweep), cluster(sweep)]:
         if lack:
             print(lack, file=sys.stderr)

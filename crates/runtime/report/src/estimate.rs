@@ -36,6 +36,13 @@ impl Estimate {
     /// The mean of a value of each run, by Student's distribution.
     #[must_use]
     pub fn mean(values: &[f64]) -> Self {
+        // Their sum would round, and the mean of equal values differ from each of them.
+        if let [first, _, ..] = values
+            && first.is_finite()
+            && values.iter().all(|value| value == first)
+        {
+            return Self::around(*first, 0.0, values.len());
+        }
         let value = statistics::mean(values).unwrap_or(f64::NAN);
         let half = statistics::standard_error(values).map_or(f64::INFINITY, |error| {
             let freedom = (values.len() - 1) as f64;

@@ -83,6 +83,8 @@ impl Table {
         for row in &self.rows {
             out.push_str("<tr>");
             for (i, cell) in row.iter().enumerate() {
+                // People read a dash where programs read that there is no number.
+                let cell = if cell == "NaN" { "–" } else { cell };
                 out.push_str(&format!("<td{}>{}</td>", class(i), escape(cell)));
             }
             out.push_str("</tr>\n");
@@ -96,7 +98,7 @@ impl Table {
         let mut cells = self.rows.iter().map(|row| row[column].trim()).filter(|c| !c.is_empty());
         let number = |cell: &str| {
             let unsigned = cell.trim_start_matches(['-', '+', '\u{2212}', '<', '>', '≥', '≤', ' ']);
-            unsigned.starts_with(|c: char| c.is_ascii_digit()) || cell == "–"
+            unsigned.starts_with(|c: char| c.is_ascii_digit()) || ["–", "NaN"].contains(&cell)
         };
         cells.next().is_some_and(number) && cells.all(number)
     }

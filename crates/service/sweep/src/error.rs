@@ -34,6 +34,17 @@ pub enum SweepError {
     /// A key that stands twice.
     #[error("{0} is varied twice: give all of its values at once")]
     Twice(String),
+    /// A key whose values another one, set after it, leaves without effect.
+    #[error(
+        "{hidden} has no effect: {by}, which is set after it, replaces it: give {by} first, or \
+         leave one of them out"
+    )]
+    Hidden {
+        /// The key without effect.
+        hidden: String,
+        /// The key that replaces it.
+        by: String,
+    },
     /// More runs than a sweep may have.
     #[error("{runs} runs are more than the {most} of a sweep: take fewer values or seeds")]
     TooManyRuns {

@@ -54,7 +54,8 @@ impl Grid {
     /// Every combination is checked before anything runs.
     ///
     /// # Errors
-    /// If a key stands twice, a combination makes no scenario, or the runs are too many.
+    /// If a key stands twice or has no effect beside a later one, a combination makes no scenario,
+    /// or the runs are too many.
     pub fn new(
         scenario: &Scenario,
         variations: Vec<Variation>,
@@ -80,9 +81,11 @@ impl Grid {
             combinations = longer.collect();
         }
         let points = combinations.into_iter().map(|it| point(scenario, &variations, it));
+        let points = points.collect::<Result<_, _>>()?;
+        check_effects(scenario, &variations)?;
         let first = scenario.seed().0;
         Ok(Self {
-            points: points.collect::<Result<_, _>>()?,
+            points,
             seeds: (0..seeds as u64).map(|number| Seed(first.wrapping_add(number))).collect(),
             variations,
         })
@@ -151,6 +154,65 @@ fn point(
         error: error.to_string(),
     })?;
     Ok(GridPoint { values, scenario })
+}
+
+/// Refuses a key that a later one sets again, so that no point states what its runs do not have.
+///
+/// A later key may refine an earlier one, as `tcp.mss` does `tcp`, which then still has an effect.
+fn check_effects(scenario: &Scenario, variations: &[Variation]) -> Result<(), SweepError> {
+    for (place, variation) in variations.iter().enumerate() {
+        let (earlier, later) = (&variations[..place], &variations[place + 1..]);
+        let before = with_first_values(scenario, earlier)?;
+        let mut hidden = None;
+        for value in &variation.values {
+            let mut own = before.clone();
+            variation.key.set(&mut own, value)?;
+            // What the scenario says itself makes no difference, whatever comes later.
+            if is_same(&own, &before) {
+                continue;
+            }
+            let is_hidden = |by: &[Variation]| {
+                let (with, without) =
+                    (with_first_values(&own, by)?, with_first_values(&before, by)?);
+                Ok::<_, SweepError>(is_same(&with, &without))
+            };
+            if !is_hidden(later)? {
+                hidden = None;
+                break;
+            }
+            let mut by = later.last();
+            for it in later {
+                if is_hidden(core::slice::from_ref(it))? {
+                    by = Some(it);
+                    break;
+                }
+            }
+            hidden = by;
+        }
+        if let Some(by) = hidden {
+            let [hidden, by] = [variation, by].map(|it| it.key.text().to_owned());
+            return Err(SweepError::Hidden { hidden, by });
+        }
+    }
+    Ok(())
+}
+
+/// Returns a scenario with the first value of each of some variations.
+fn with_first_values(
+    scenario: &Scenario,
+    variations: &[Variation],
+) -> Result<Scenario, SweepError> {
+    let mut scenario = scenario.clone();
+    for variation in variations {
+        let first = variation.values.first().into_iter();
+        first.map(|value| variation.key.set(&mut scenario, value)).collect::<Result<(), _>>()?;
+    }
+    Ok(scenario)
+}
+
+/// Tells whether two scenarios say the same, wherever it stands in them.
+fn is_same(one: &Scenario, other: &Scenario) -> bool {
+    one.to_toml() == other.to_toml()
 }
 
 fn named(variations: &[Variation], values: &[String]) -> String {

@@ -44,12 +44,11 @@ impl<'a> SweepResult<'a> {
         let finished = runs.iter().filter_map(|(_, measures)| *measures);
         let names: BTreeSet<&String> = finished.flat_map(BTreeMap::keys).collect();
         let mut points = vec![BTreeMap::new(); grid.points.len()];
-        for (place, point) in points.iter_mut().enumerate() {
-            let own: Vec<&Measures> = runs
-                .iter()
-                .filter(|(run, _)| run.point == place)
-                .filter_map(|(_, measures)| *measures)
-                .collect();
+        let mut of_point: Vec<Vec<&Measures>> = vec![Vec::new(); grid.points.len()];
+        for (run, measures) in &runs {
+            of_point[run.point].extend(*measures);
+        }
+        for (point, own) in points.iter_mut().zip(&of_point) {
             for name in &names {
                 let values = own.iter().filter_map(|it| value_of(it, name));
                 let values: Vec<f64> = values.collect();

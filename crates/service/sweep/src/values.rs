@@ -22,9 +22,9 @@ pub struct Variation {
 impl Variation {
     /// Reads `KEY=VALUES` for a scenario.
     ///
-    /// The values are a list with commas (with semicolons where a value itself has commas), or a
-    /// range: `1e-6..1e-3:log7` are 7 values with equal ratios, `8m..40m:lin5` are 5 with equal
-    /// distances.
+    /// The values are a list with commas (with semicolons where a value itself has commas, behind
+    /// the last too if it is the only one), or a range: `1e-6..1e-3:log7` are 7 values with equal
+    /// ratios, `8m..40m:lin5` are 5 with equal distances.
     ///
     /// # Errors
     /// If it has another form, the scenario no such key, or the key no such value.
@@ -53,8 +53,11 @@ fn values_of(text: &str, is_whole: bool) -> Result<Vec<String>, SweepError> {
     if let Some((ends, steps)) = range_of(text) {
         return range(ends, steps, is_whole).map_err(|fix| form(&fix));
     }
-    let separator = if text.contains(';') { ';' } else { ',' };
-    let values: Vec<String> = text.split(separator).map(|it| it.trim().to_owned()).collect();
+    let (list, separator) = match text.contains(';') {
+        true => (text.strip_suffix(';').unwrap_or(text), ';'),
+        false => (text, ','),
+    };
+    let values: Vec<String> = list.split(separator).map(|it| it.trim().to_owned()).collect();
     if values.iter().any(String::is_empty) {
         return Err(form("a value is empty: write values with commas between them"));
     }
@@ -78,7 +81,8 @@ fn range((first, last): (&str, &str), steps: &str, is_whole: bool) -> Result<Vec
     let (from, from_unit) = number(first.trim())?;
     let (to, unit) = number(last.trim())?;
     if !from_unit.is_empty() && from_unit != unit {
-        return Err(format!("its ends have different units: write both in {unit}"));
+        let both = if unit.is_empty() { from_unit } else { unit };
+        return Err(format!("its ends have different units: write both in {both}"));
     }
     let is_log = scale == "log";
     if is_log && (from <= 0.0 || to <= 0.0) {

@@ -26,6 +26,8 @@ fn a_station_has_its_own_model_or_that_of_the_run() {
     assert_eq!(models("", "energy = \"mote\"", "").unwrap(), [preset("mote"), None]);
     let both = models("energy = \"phone\"", "energy = \"mote\"", "").unwrap();
     assert_eq!(both, [preset("mote"), preset("phone")]);
+    let both = models("energy = \"phone\"", "energy = \"none\"", "").unwrap();
+    assert_eq!(both, [None, preset("phone")], "a station without one");
     let [own, _] = models("", "energy = \"own.toml\"", "[platform]\nwatts = 2.5").unwrap();
     assert_eq!(own.map(|model| model.platform_watts), Some(2.5));
 }

@@ -75,7 +75,8 @@ fn nonsense_is_refused_with_its_key_and_value() {
         ("[processor]\npredicted-share = 1.5", "processor.predicted-share is 1.5: a share"),
         ("[processor]\ncomparison-share = -0.1", "processor.comparison-share is -0.1"),
         ("base = \"phone\"\n[battery]\ncut-off = 1.0", "battery.cut-off is 1"),
-        ("base = \"brick\"", "no energy model \"brick\""),
+        ("base = \"brick\"", "base is \"brick\": a base is one of the presets laptop-2000, "),
+        ("[battery]\nwatt-hours = nan", "battery.watt-hours is NaN: a capacity lies above 0"),
         ("[radio]\nsend = 1.0", "unknown field `send`"),
         ("[radio", "TOML parse error"),
     ] {

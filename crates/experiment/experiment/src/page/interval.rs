@@ -2,7 +2,7 @@
 
 use core::fmt::Write as _;
 
-use windfall_report::{escape, number};
+use windfall_report::{Estimate, escape, number};
 
 use crate::comparison::{ClaimComparison, Placement};
 
@@ -67,6 +67,16 @@ pub(super) fn draw(span: Span, comparison: &ClaimComparison) -> String {
     out
 }
 
+/// The ends of an interval, if it has any.
+fn ends(comparison: &ClaimComparison) -> String {
+    let Estimate { low, high, .. } = comparison.estimate;
+    let is_open = low == f64::NEG_INFINITY && high == f64::INFINITY;
+    if is_open || low.is_nan() || high.is_nan() {
+        return "none".to_owned();
+    }
+    format!("{} to {}", number(low), number(high))
+}
+
 /// A table of a claim's comparisons: what, estimate, interval, band, drawing.
 pub(super) fn table(comparisons: &[ClaimComparison]) -> String {
     let span = Span::of(comparisons);
@@ -78,12 +88,11 @@ pub(super) fn table(comparisons: &[ClaimComparison]) -> String {
         let estimate = comparison.estimate;
         let _ = writeln!(
             out,
-            "<tr><td>{}</td><td>{}</td><td>{} to {}</td><td>{}</td><td title=\"{}\">{}</td>\
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td title=\"{}\">{}</td>\
              <td>{}</td></tr>",
             escape(&comparison.of),
-            number(estimate.value),
-            number(estimate.low),
-            number(estimate.high),
+            comparison.value_in_words(),
+            ends(comparison),
             estimate.runs,
             escape(&comparison.band.reason),
             escape(&comparison.band.to_string()),

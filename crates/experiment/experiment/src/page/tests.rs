@@ -56,6 +56,19 @@ fn the_page_stands_alone_and_says_how_to_repeat_it() {
 }
 
 #[test]
+fn what_no_run_measured_is_said_in_words() {
+    let mut absent = finding("S3.fig3", Verdict::NotReproduced);
+    let claim = Claim::ours("S3.8", "two ratios")
+        .compare("without runs", Estimate::mean(&[]), Band::from(1.0, "an ordering"))
+        .compare("of nothing", Estimate::geometric_mean(&[0.0, 0.1]), Band::from(1.0, "one"));
+    absent.claims = vec![claim];
+    let page = render("All", &[absent]);
+    assert!(page.contains("<td>without runs</td><td>not measured</td><td>none</td><td>0</td>"));
+    assert!(page.contains("<td>of nothing</td><td>0</td><td>none</td><td>2</td>"));
+    assert!(!page.contains("NaN") && !page.contains("∞"), "{page}");
+}
+
+#[test]
 fn figures_stand_below_their_paper_and_tables_can_be_sorted() {
     let page = render("All", &["S0.57", "S3.1", "S3.2"].map(|it| finding(it, Verdict::Reproduced)));
     let places = ["Paper 000:", "id=\"S0.57\"", "Paper 003:", "id=\"S3.1\"", "id=\"S3.2\""];

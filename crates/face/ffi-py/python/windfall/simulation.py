@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
+import warnings
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor, as_completed
 from pathlib import Path
@@ -44,6 +46,37 @@ def _plain(value: Any) -> Any:
     raise SimulationError(f"a scenario cannot hold {value!r}")
 
 
+def _whole(name: str, value: int, least: int, most: int) -> int:
+    """A whole number as an argument, if it lies between its bounds."""
+    if least <= value <= most:
+        return value
+    raise SimulationError(f"{name}={value}: use a whole number from {least} to {most}")
+
+
+def _word(key: str, value: Any) -> str:
+    """One value of a key as the command line writes it."""
+    if type(value).__name__ in ("bool", "bool_"):  # NumPy's have either name.
+        return "on" if value else "off"
+    text = str(os.fspath(value) if isinstance(value, os.PathLike) else value)
+    if ";" in text:
+        raise SimulationError(f"{key}: {text!r} has a semicolon, which stands between values")
+    return text
+
+
+def _listed(key: str, values: Any) -> str:
+    """The values of a key as the command line writes them; a text is that already."""
+    if isinstance(values, str):
+        return values
+    if isinstance(values, (bytes, os.PathLike)) or not isinstance(values, Iterable):
+        values = [values]
+    words = [_word(key, value) for value in values]
+    if not words:
+        raise SimulationError(f"{key} has no values: give one or more")
+    if any("," in word for word in words):
+        return "; ".join(words) + ";"
+    return ",".join(words)
+
+
 def _source(scenario: Scenario, folder: Optional[os.PathLike]) -> tuple[str, str, str]:
     """The name, the text and the folder of a scenario."""
     if isinstance(scenario, Mapping):
@@ -57,15 +90,18 @@ def _source(scenario: Scenario, folder: Optional[os.PathLike]) -> tuple[str, str
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise SimulationError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SimulationError(f"{path} is no scenario: not text") from error
     return str(path), text, str(Path(folder or path.parent).absolute())
 
 
 def _refusal(error: Exception, name: str, text: str) -> SimulationError:
     """The error of a scenario; that of a dict names the key, since its lines are nowhere."""
-    said = str(error)
+    said = str(error).rstrip()
     place = None if name else re.match(r":(\d+): (.*)", said, re.DOTALL)
     if place:
-        said = f"{text.splitlines()[int(place[1]) - 1]}: {place[2]}"
+        line = text.splitlines()[int(place[1]) - 1 : int(place[1])]
+        said = ": ".join([*line, place[2]])
     return SimulationError(said)
 
 
@@ -104,6 +140,8 @@ def run(
     files that the scenario names count from `folder`, by default where it lies itself.
     """
     name, text, place = _source(scenario, folder)
+    if seed is not None:
+        _whole("seed", seed, 0, 2**64 - 1)
     try:
         summary, time, series = _native().simulate(name, text, place, seed, every)
     except (RuntimeError, ValueError) as error:
@@ -123,8 +161,12 @@ class Sweep:
         return json.loads(self._native.to_json())
 
     def files(self) -> dict[str, str]:
-        """The files that `windfall sweep` writes, by name."""
+        """The files that `windfall sweep` writes, by name, but for those in Parquet."""
         return dict(self._native.files(self._charts))
+
+    def parquet(self) -> dict[str, bytes]:
+        """The files in Parquet, by name: `sweep.parquet` and `runs.parquet`."""
+        return {name: bytes(content) for name, content in self._native.parquet()}
 
     def frame(self) -> Any:
         """A row of pandas for each point and measure: the values, runs, mean, low, high."""
@@ -142,7 +184,7 @@ def _measure(text: str, folder: str) -> str:
 
 def sweep(
     scenario: Scenario,
-    vary: Mapping[str, Iterable[Any]],
+    vary: Mapping[str, Any],
     *,
     seeds: int = 5,
     executor: Optional[Executor] = None,
@@ -152,28 +194,32 @@ def sweep(
 ) -> Sweep:
     """Runs a scenario over values of its keys and over seeds.
 
-    `vary` has the values of each key, a list or a text such as "1e-6..1e-3:log7". `executor` does
-    the runs, by default this process, one by one; the result is the same. What has finished is kept
-    in `out`, and a sweep that is repeated there does the rest; without it, in memory.
+    `vary` has the values of each key, one or a list of them, or a text such as
+    "1e-6..1e-3:log7". `executor` does the runs, by default this process, one by one; the result is
+    the same. What has finished is kept in `out`, and a sweep that is repeated there does the rest;
+    without it, in memory.
     """
     name, text, place = _source(scenario, folder)
-    variations = []
-    for key, values in vary.items():
-        listed = values if isinstance(values, str) else ",".join(map(str, values))
-        variations.append(f"{key}={listed}")
-    words = " ".join(f"--vary {variation}" for variation in variations)
-    command = " ".join(f"windfall sweep {name or '-'} {words} --seeds {seeds}".split())
+    _whole("seeds", seeds, 1, 1_000_000)
+    variations = [f"{key}={_listed(key, values)}" for key, values in vary.items()]
+    words = " ".join(f"--vary {shlex.quote(variation)}" for variation in variations)
+    asked = ["windfall sweep", shlex.quote(name or "-"), words, f"--seeds {seeds}"]
+    command = " ".join(filter(None, asked))
+    drawn = [charts] if isinstance(charts, str) else list(charts)
+    out = None if out is None else os.fspath(out)
     try:
-        out = None if out is None else os.fspath(out)
         native = _native().Sweep(name, text, place, variations, seeds, command, out)
     except ValueError as error:
         raise _refusal(error, name, text) from error
-    drawn = list(charts)
+    except OSError as error:
+        raise SimulationError(f"cannot write {out}: {error}; choose another folder") from error
     try:
         failures = _spread(native, place, executor)
     finally:  # What has finished is kept, whatever ends the rest.
         native.write(drawn)
     result = Sweep(native, drawn)
+    for pattern in native.unmatched(drawn):
+        warnings.warn(f"charts: no run has a measure {pattern!r}", stacklevel=2)
     if failures:
         all_runs, finished = native.progress()
         kept = f"; {finished} of {all_runs} runs are kept" + (f" in {out}" if out else "")

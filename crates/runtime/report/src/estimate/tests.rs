@@ -14,6 +14,13 @@ fn a_mean_has_the_interval_of_students_table() {
 }
 
 #[test]
+fn the_mean_of_equal_values_is_each_of_them() {
+    let mean = Estimate::mean(&[0.000_882_2; 20]);
+    assert_eq!([mean.value, mean.low, mean.high], [0.000_882_2; 3]);
+    assert_eq!(mean.runs, 20);
+}
+
+#[test]
 fn a_median_of_ten_lies_between_the_second_and_the_ninth() {
     let values: Vec<f64> = (1..=10).map(f64::from).collect();
     assert_close(Estimate::median(&values), [5.5, 2.0, 9.0]);

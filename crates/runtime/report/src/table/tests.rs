@@ -50,6 +50,16 @@ fn html_escapes() {
 }
 
 #[test]
+fn where_there_is_no_number_people_see_a_dash_and_programs_what_they_read() {
+    let mut table = Table::new(["gain"]);
+    table.push(["0.5"]);
+    table.push(["NaN"]);
+    let html = table.to_html();
+    assert!(html.contains("<td class=\"number\">–</td>") && !html.contains("NaN"), "{html}");
+    assert!(table.to_csv(&provenance()).ends_with("0.5\nNaN\n"));
+}
+
+#[test]
 fn an_empty_table_is_a_head() {
     assert_eq!(Table::new(["a"]).to_text(), "a\n─\n");
     assert_eq!(Table::default().to_text(), "\n\n");

@@ -72,6 +72,30 @@ fn what_makes_no_grid_is_refused_before_anything_runs() {
 }
 
 #[test]
+fn a_key_that_a_later_one_replaces_is_refused() {
+    for (variations, hidden, by) in [
+        (&["ber=1e-6", "link.ber=1e-5"][..], "ber", "link.ber"),
+        (&["uplink.ber=1e-6,1e-5", "delay=1ms", "ber=0,1e-5"], "uplink.ber", "ber"),
+        (&["tcp.mss=500,1000", "tcp=sack,new-reno"], "tcp.mss", "tcp"),
+        (&["station.*.tcp.mss=500", "tcp.mss=300"], "station.*.tcp.mss", "tcp.mss"),
+        (&["energy=phone,mote", "station.*.energy=mote"], "energy", "station.*.energy"),
+    ] {
+        let said = grid(variations, 1).expect_err(hidden).to_string();
+        let start = format!("{hidden} has no effect: {by}, which is set after it, replaces it");
+        assert!(said.starts_with(&start), "{variations:?}: {said}");
+    }
+    // Those that refine an earlier one, or repeat what the scenario says, are none of these.
+    for variations in [
+        &["ber=1e-6,1e-5", "uplink.ber=0,1e-5"][..],
+        &["tcp=sack,new-reno", "tcp.mss=500,1000"],
+        &["station.near.tcp.mss=500", "station.far.tcp.mss=300"],
+        &["ber=0", "uplink.ber=1e-5"],
+    ] {
+        assert!(grid(variations, 1).is_ok(), "{variations:?}");
+    }
+}
+
+#[test]
 fn a_point_that_cannot_be_built_is_named() {
     let grid = grid(&["ber=1e-6,1e-5"], 1).unwrap();
     let mut build = |scenario: &Scenario, _: &mut dyn FnMut(&[u8])| {

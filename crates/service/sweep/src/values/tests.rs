@@ -31,9 +31,11 @@ fn values_are_a_list_or_a_range() {
         ("mtu=1000..1001:lin5", "1000 1001"),
         ("mtu=500,500,900", "500 900"),
         ("tcp=new-reno, mss=500; cubic", "new-reno, mss=500|cubic"),
+        ("tcp=new-reno, mss=500;", "new-reno, mss=500|"),
     ] {
         let separator = if values.contains('|') { '|' } else { ' ' };
-        let expected: Vec<&str> = values.split(separator).collect();
+        let expected = values.split(separator).filter(|it| !it.is_empty());
+        let expected: Vec<&str> = expected.collect();
         assert_eq!(parse(text).unwrap(), expected, "{text}");
     }
     assert_eq!(parse("ber=1e-6..1e-3:log7").unwrap()[1], "3.16228e-6");
@@ -48,7 +50,9 @@ fn what_makes_no_values_is_refused_with_the_fix() {
         ("ber=1e-6..1e-3:log1", "write logN with N from 2"),
         ("ber=1e-6..1e-3:log", "write logN with N from 2"),
         ("ber=0..1e-3:log3", "use lin"),
-        ("rate=1kbps..1Mbps:lin3", "different units"),
+        ("rate=1kbps..1Mbps:lin3", "different units: write both in Mbps"),
+        ("rate=1Mbps..10:lin3", "different units: write both in Mbps"),
+        ("tcp=sack;;", "a value is empty"),
         ("ber=low..high:lin3", "\"low\" is no number"),
         ("ber=1e-6,much", "\"much\" is no value of ber"),
         ("mtu=10..1500:lin3", "68 to 65535"),

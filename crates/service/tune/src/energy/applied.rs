@@ -5,9 +5,9 @@ use core::str::FromStr;
 use windfall_base::nearest;
 use windfall_run_output::summary::{AppliedSetting, Summary};
 use windfall_scenario::{Scenario, TCP_SETTINGS};
-use windfall_tcp_settings::{KernelWay, kernel_way};
+use windfall_tcp_settings::{KernelWay, RouteMetric, kernel_way};
 
-use super::tuned::{TunedSetting, make_room, set_mtu};
+use super::tuned::{HEADERS, TunedSetting, make_room, set_mtu};
 
 /// The format of the advice in JSON, without its number.
 const FORMAT: &str = "windfall-energy-tune/";
@@ -71,7 +71,15 @@ impl AppliedSettings {
     /// Returns what the summary of a run says of them.
     #[must_use]
     pub fn summaries(&self) -> Vec<AppliedSetting> {
-        self.tcp.iter().map(KernelSetting::summary).collect()
+        let links = self.links.iter().map(|(setting, value)| {
+            let (name, links) = match setting {
+                LinkSetting::Mtu => (MTU, "every link"),
+                LinkSetting::Tuned(setting) => (setting.name(), "every link of 802.11"),
+            };
+            let how = Some(format!("{name} of {links}"));
+            AppliedSetting { setting: name.to_owned(), value: value.clone(), how, cannot: None }
+        });
+        self.tcp.iter().map(KernelSetting::summary).chain(links).collect()
     }
 
     /// Returns the summary of a run that used them.
@@ -102,6 +110,35 @@ impl AppliedSettings {
             }?;
         }
         Ok(())
+    }
+
+    /// Refuses settings that exclude each other.
+    fn check_together(self) -> Result<Self, String> {
+        let of_tcp = |name: &str| self.tcp.iter().find(|it| it.setting == name);
+        let mss = of_tcp("mss").and_then(|it| it.value.parse::<u32>().ok());
+        let mtu = self.links.iter().find(|(it, _)| *it == LinkSetting::Mtu);
+        let mtu = mtu.and_then(|(_, value)| value.parse::<u32>().ok());
+        if let (Some(mss), Some(mtu)) = (mss, mtu)
+            && mss + u32::from(HEADERS) > mtu
+        {
+            let most = mtu.saturating_sub(HEADERS.into());
+            return Err(format!(
+                "mss={mss} does not fit into packets of mtu={mtu}: write mss={most} or less, or \
+                 leave mtu out"
+            ));
+        }
+        let is_unscaled = of_tcp("window-scale").is_some_and(|it| it.value == "off");
+        let buffer = of_tcp("receive-buffer").filter(|_| is_unscaled);
+        if let Some(KernelSetting { value, way: KernelWay::Route(metric), .. }) = buffer
+            && matches!(metric, RouteMetric::Window(bytes) if *bytes > u32::from(u16::MAX))
+        {
+            return Err(format!(
+                "receive-buffer={value} and window-scale=off exclude each other: without scaling \
+                 no window beyond 65535 bytes is announced: write receive-buffer=65535B, or leave \
+                 one of them out"
+            ));
+        }
+        Ok(self)
     }
 
     fn add(&mut self, name: &str, value: &str) -> Result<(), String> {
@@ -177,11 +214,11 @@ impl FromStr for AppliedSettings {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if text.trim_start().starts_with('{') {
-            return Self::read_json(text);
+            return Self::read_json(text)?.check_together();
         }
         let mut lines = text.lines().map(str::trim);
         if lines.by_ref().any(|line| line == BEGIN) {
-            return Self::read_advice(lines);
+            return Self::read_advice(lines)?.check_together();
         }
         if text.lines().any(|line| line.starts_with("nothing that was tried saves anything")) {
             return Ok(Self::default());
@@ -197,7 +234,7 @@ impl FromStr for AppliedSettings {
         if applied == Self::default() {
             return Err("it has no setting: write NAME=VALUE, such as mss=1460".to_owned());
         }
-        Ok(applied)
+        applied.check_together()
     }
 }
 

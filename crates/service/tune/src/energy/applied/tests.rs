@@ -73,6 +73,17 @@ fn what_a_link_has_not_is_refused_and_a_pipe_keeps_its_packets() {
 }
 
 #[test]
+fn settings_that_fit_each_other_are_taken_and_all_are_said() {
+    read("window-scale=off, receive-buffer=65535B");
+    read("window-scale=on, receive-buffer=1MiB");
+    let said = read("mss=960, mtu=1000, rate=2Mbps").summaries();
+    let said: Vec<String> = said.iter().map(ToString::to_string).collect();
+    assert_eq!(said[0], "applied: mss=960, as advmss 960");
+    assert_eq!(said[1], "applied: mtu=1000, as mtu of every link");
+    assert_eq!(said[2], "applied: rate=2Mbps, as rate of every link of 802.11");
+}
+
+#[test]
 fn errors_name_the_setting_and_the_fix() {
     for (text, said) in [
         ("", "it has no setting: write NAME=VALUE"),
@@ -81,6 +92,9 @@ fn errors_name_the_setting_and_the_fix() {
         ("mss=7", "\"7\" is no value of the TCP setting mss: write bytes of data"),
         ("sack=off\nsack=on", "the setting sack stands twice"),
         ("rate=1Mbps, rate=2Mbps", "the setting rate stands twice"),
+        ("mtu=1000, mss=2256", "mss=2256 does not fit into packets of mtu=1000: write mss=960"),
+        ("mss=961, mtu=1000", "write mss=960 or less"),
+        ("window-scale=off, receive-buffer=64KiB", "exclude each other"),
         ("{\"format\": \"windfall-tune/1\"}", "it is no advice of windfall tune --for GOAL"),
         ("{\"format\": ", "it is no JSON"),
         ("in Windfall:\n  --mtu", "--mtu has no value"),
