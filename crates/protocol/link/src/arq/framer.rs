@@ -99,6 +99,8 @@ pub(crate) struct WholePacket {
     last: Option<Seq32>,
     own: OwnFlow,
     repetition: Repetition,
+    /// The last attempt came and was not enough.
+    is_short: bool,
 }
 
 /// The way in which a packet goes again.
@@ -111,8 +113,8 @@ enum Repetition {
     Undecided,
     /// By its parity, of which this level was sent last.
     Parity { level: usize, parity: Vec<u8> },
-    /// By parity that is enough by itself, after this level was not; then by copies.
-    Alone { after: Option<usize> },
+    /// By parity that is enough by itself; then by copies.
+    Alone,
     /// As a copy: parity is not worth its bytes, or was not enough.
     Exhausted,
 }
@@ -127,13 +129,13 @@ impl Whole {
         events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
         if packet.packet.is_last_attempt() {
-            return Self::increment_alone(packet, place, events);
+            return self.increment_alone(packet, place, events);
         }
         let len = packet.packet.len();
         // Where attempts are few, each is to be worth what a copy is.
         let least = if packet.packet.is_limited() { self.choice.copies() } else { 0.0 };
         let next = match &packet.repetition {
-            Repetition::Copy | Repetition::Exhausted | Repetition::Alone { .. } => return None,
+            Repetition::Copy | Repetition::Exhausted | Repetition::Alone => return None,
             Repetition::Undecided => self.choice.first(len, least).map(|level| (0, level)),
             Repetition::Parity { level, .. } => {
                 let (sent, next) = (LEVELS[*level], level + 1);
@@ -142,7 +144,7 @@ impl Whole {
             }
         };
         if next.is_none() && packet.packet.is_limited() {
-            return Self::increment_alone(packet, place, events);
+            return self.increment_alone(packet, place, events);
         }
         let old = core::mem::replace(&mut packet.repetition, Repetition::Exhausted);
         let Some((sent, level)) = next else {
@@ -163,13 +165,19 @@ impl Whole {
     /// Makes an attempt, at a packet that its receiver keeps damaged, which is never less than a
     /// copy: as much parity as makes the packet whatever is wrong with what is kept.
     fn increment_alone(
+        &mut self,
         packet: &mut WholePacket,
         place: WindowNumber,
         events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
-        let (parity, after) = match core::mem::take(&mut packet.repetition) {
-            Repetition::Undecided => (parity_of(packet.packet.payload()), None),
-            Repetition::Parity { level, parity } => (parity, Some(level)),
+        let parity = match core::mem::take(&mut packet.repetition) {
+            Repetition::Undecided => parity_of(packet.packet.payload()),
+            Repetition::Parity { level, parity } => {
+                if packet.is_short {
+                    self.choice.note_more(level);
+                }
+                parity
+            }
             other => {
                 packet.repetition = other;
                 return None;
@@ -177,7 +185,7 @@ impl Whole {
         };
         // The last symbols: what was sent before are others as far as can be.
         let symbols = PARITY - enough_alone(packet.packet.len())..PARITY;
-        packet.repetition = Repetition::Alone { after };
+        packet.repetition = Repetition::Alone;
         Some(part_of(packet, (&parity, symbols), place, events))
     }
 
@@ -212,7 +220,8 @@ impl Framer for Whole {
         let expires = pulled.expires;
         let packet = Undecided::new(pulled, self.arq);
         let own = OwnFlow::of(packet.class(), expires);
-        WholePacket { own, packet, last: None, repetition: Repetition::Copy }
+        let repetition = Repetition::default();
+        WholePacket { own, packet, last: None, repetition, is_short: false }
     }
 
     fn frame(
@@ -242,18 +251,14 @@ impl Framer for Whole {
 
     fn settle(&mut self, packet: &mut WholePacket, order: Seq32, reported: Reported) -> Fate {
         let arrived = reported == Reported::Whole;
+        if packet.last == Some(order) {
+            packet.is_short = reported == Reported::Kept;
+        }
         match (&packet.repetition, reported) {
             (Repetition::Parity { level, .. }, Reported::Whole) => {
                 self.choice.note_enough(Some(*level));
             }
-            // It needed more than went before.
-            (Repetition::Alone { after: Some(level) }, Reported::Whole) => {
-                self.choice.note_enough(Some((level + 1).min(LEVELS.len() - 1)));
-            }
-            (Repetition::Alone { after: Some(_) }, _) if packet.last == Some(order) => {
-                self.choice.note_enough(None);
-            }
-            (Repetition::Parity { .. } | Repetition::Alone { .. }, _) => {}
+            (Repetition::Parity { .. } | Repetition::Alone, _) => {}
             (Repetition::Copy, Reported::Kept) => {
                 self.choice.note_copy(false);
                 packet.repetition = Repetition::Undecided;
