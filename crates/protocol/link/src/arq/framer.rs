@@ -101,6 +101,8 @@ pub(crate) struct WholePacket {
     repetition: Repetition,
     /// The last attempt came and was not enough.
     is_short: bool,
+    /// It has few attempts, and less than a copy of it is under way.
+    is_under_way: bool,
 }
 
 /// The way in which a packet goes again.
@@ -134,16 +136,22 @@ impl Whole {
         let len = packet.packet.len();
         // Where attempts are few, each is to be worth what a copy is.
         let least = if packet.packet.is_limited() { self.choice.copies() } else { 0.0 };
+        let is_limited = packet.packet.is_limited();
         let next = match &packet.repetition {
             Repetition::Copy | Repetition::Exhausted | Repetition::Alone => return None,
-            Repetition::Undecided => self.choice.first(len, least).map(|level| (0, level)),
+            Repetition::Undecided => {
+                let first = self.choice.first(len, least);
+                first.filter(|_| !is_limited || self.choice.has_room()).map(|level| (0, level))
+            }
             Repetition::Parity { level, .. } => {
                 let (sent, next) = (LEVELS[*level], level + 1);
                 let more = LEVELS.get(next).filter(|more| fits(len, sent, **more));
-                more.filter(|_| self.choice.reaches(next, next) >= least).map(|_| (sent, next))
+                let is_worth = self.choice.reaches(next, next) >= least
+                    && (!is_limited || self.choice.is_trusted());
+                more.filter(|_| is_worth).map(|_| (sent, next))
             }
         };
-        if next.is_none() && packet.packet.is_limited() {
+        if next.is_none() && is_limited {
             return self.increment_alone(packet, place, events);
         }
         let old = core::mem::replace(&mut packet.repetition, Repetition::Exhausted);
@@ -159,6 +167,9 @@ impl Whole {
         };
         let frame = part_of(packet, (&parity, sent..LEVELS[level]), place, events);
         packet.repetition = Repetition::Parity { level, parity };
+        if is_limited {
+            self.note_under_way(packet, true);
+        }
         Some(frame)
     }
 
@@ -183,10 +194,17 @@ impl Whole {
                 return None;
             }
         };
+        self.note_under_way(packet, false);
         // The last symbols: what was sent before are others as far as can be.
         let symbols = PARITY - enough_alone(packet.packet.len())..PARITY;
         packet.repetition = Repetition::Alone;
         Some(part_of(packet, (&parity, symbols), place, events))
+    }
+
+    fn note_under_way(&mut self, packet: &mut WholePacket, is_under_way: bool) {
+        if core::mem::replace(&mut packet.is_under_way, is_under_way) != is_under_way {
+            self.choice.count_under_way(is_under_way);
+        }
     }
 
     fn number(&mut self, now: Instant, packet: &mut WholePacket, place: WindowNumber) -> Number {
@@ -221,7 +239,8 @@ impl Framer for Whole {
         let packet = Undecided::new(pulled, self.arq);
         let own = OwnFlow::of(packet.class(), expires);
         let repetition = Repetition::default();
-        WholePacket { own, packet, last: None, repetition, is_short: false }
+        let (is_short, is_under_way) = (false, false);
+        WholePacket { own, packet, last: None, repetition, is_short, is_under_way }
     }
 
     fn frame(
@@ -233,6 +252,7 @@ impl Framer for Whole {
     ) -> Option<Frame> {
         if packet.packet.has_expired(now) {
             self.flows.finish(&packet.own);
+            self.note_under_way(packet, false);
             return None;
         }
         packet.last = Some(place.order);
@@ -272,6 +292,7 @@ impl Framer for Whole {
             (false, true) => Fate::Again,
         };
         if matches!(fate, Fate::Done | Fate::UsedUp) {
+            self.note_under_way(packet, false);
             self.flows.finish(&packet.own);
         }
         fate

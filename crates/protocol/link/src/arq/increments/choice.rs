@@ -12,6 +12,10 @@ const MEMORY: f64 = 0.95;
 const TRIAL: u32 = 32;
 /// The same where attempts are few and trials have failed again and again.
 const RAREST_TRIAL: u32 = 1024;
+/// Packets with few attempts that may have less than a copy under way, at most.
+const MOST_TRUSTED: u32 = 1024;
+/// Packets for which parity was enough that make good one for which it was not.
+const LOSS_OF_TRUST: u32 = 2;
 
 /// Learns how much parity damaged packets needed, and chooses by the bytes that go on the air.
 #[derive(Clone, Debug)]
@@ -23,13 +27,18 @@ pub(crate) struct Choice {
     since_trial: u32,
     /// Packets with few attempts of which one tries parity that is no longer worth a copy.
     trial_after: u32,
+    /// Packets with few attempts of which less than a copy may be under way: one at first, and
+    /// more with each for which that was enough, as in slow start.
+    trusted: u32,
+    /// Packets with few attempts of which less than a copy is under way.
+    under_way: u32,
 }
 
 impl Default for Choice {
     /// A little is enough most of the time, until something else is learnt.
     fn default() -> Self {
         let enough = [0.4, 0.3, 0.15, 0.1, 0.04, 0.01];
-        Self { enough, failing: 0.5, since_trial: 0, trial_after: TRIAL }
+        Self { enough, failing: 0.5, since_trial: 0, trial_after: TRIAL, trusted: 1, under_way: 0 }
     }
 }
 
@@ -46,6 +55,7 @@ impl Choice {
         self.enough[level.unwrap_or(LEVELS.len())] += 1.0;
         if level.is_some() {
             self.trial_after = TRIAL;
+            self.trusted = (self.trusted + 1).min(MOST_TRUSTED);
         }
     }
 
@@ -57,6 +67,22 @@ impl Choice {
         let sum: f64 = more.iter().sum();
         more.iter_mut().for_each(|weight| *weight += *weight / sum.max(f64::MIN_POSITIVE));
         self.trial_after = (2 * self.trial_after).min(RAREST_TRIAL);
+        self.trusted = self.trusted.saturating_sub(LOSS_OF_TRUST).max(1);
+    }
+
+    /// Tells whether one more packet with few attempts may have less than a copy under way.
+    pub(crate) fn has_room(&self) -> bool {
+        self.under_way < self.trusted
+    }
+
+    /// Tells whether what went under way of late was enough more often than not.
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.trusted > 1
+    }
+
+    /// Counts a packet with few attempts of which less than a copy goes under way, or no longer is.
+    pub(crate) fn count_under_way(&mut self, begins: bool) {
+        self.under_way = if begins { self.under_way + 1 } else { self.under_way.saturating_sub(1) };
     }
 
     /// The share of copies that arrive whole.
