@@ -239,6 +239,16 @@ impl Interface {
         }
     }
 
+    /// Begins anew to receive, since the peer has been started again and its numbers begin at zero;
+    /// yields the packets that waited.
+    pub(crate) fn restart_receiver(&mut self, now: Instant) -> Vec<Frame> {
+        self.link.restart_receiver(now, &mut self.account);
+        let mut packets: Vec<_> = std::iter::from_fn(|| self.poll_delivery(now)).collect();
+        self.repairs.restart_receiver(&mut self.account);
+        packets.extend(std::iter::from_fn(|| self.poll_delivery(now)));
+        packets
+    }
+
     /// The next packet that the link and the code across packets pass up.
     fn next_received(&mut self, now: Instant) -> Option<Frame> {
         loop {

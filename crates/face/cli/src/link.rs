@@ -93,7 +93,8 @@ impl Face for OfLine {
     const IS_HIDDEN: bool = true;
 
     fn has(setting: &Setting<Direction>) -> bool {
-        ["policy", "padded", "combine", "arq", "accept-damaged", "queue"].contains(&setting.name)
+        let names = "policy padded combine increments arq fec accept-damaged queue";
+        names.split(' ').any(|name| name == setting.name)
     }
 
     fn remark(_setting: &Setting<Direction>) -> &'static str {

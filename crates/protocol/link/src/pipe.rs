@@ -117,6 +117,18 @@ impl Pipe {
         Arrival::Packet
     }
 
+    /// Begins anew to receive, since the peer has: its numbers begin at zero. What waits for
+    /// earlier packets is passed up. What is sent goes on, for a new peer takes the numbers as they
+    /// are.
+    pub fn restart_receiver(&mut self) {
+        let Self { coded, receiver, deliveries, events, .. } = self;
+        let mut out = Output { deliveries, events };
+        match coded {
+            Some(coded) => coded.restart_receiver(&mut out),
+            None => receiver.restart(&mut out),
+        }
+    }
+
     /// Yields the next frame for a medium that is free; `pull` gives the next packet to send.
     ///
     /// First what the peer waits for: ACKs, then repetitions, new packets, probes.

@@ -165,6 +165,7 @@ fn with_few_attempts_parity_delivers_what_copies_do_and_more() {
         ("bit-gemodel = \"5e-5 1e-4 0.5 0\"", 1, 0.0),
         ("bit-gemodel = \"5e-5 1e-4 0.5 0\"", 2, 0.0),
         ("window = \"60% 12000 50%\"", 1, 0.0),
+        ("window = \"60% 12000 50%\"", 3, 0.0),
         ("loss = 0.4", 1, 0.0),
     ] {
         let copies = format!("arq = \"{arq}\"");

@@ -45,6 +45,9 @@ pub(super) trait Link: fmt::Debug + Send {
     /// Takes a frame or a signal of the medium.
     fn handle_input(&mut self, now: Instant, input: Input, account: &mut InterfaceAccount);
 
+    /// Begins anew to receive, where there are numbers that the peer begins anew.
+    fn restart_receiver(&mut self, _now: Instant, _account: &mut InterfaceAccount) {}
+
     /// Does what is due.
     fn handle_timeout(&mut self, now: Instant, account: &mut InterfaceAccount);
 

@@ -120,6 +120,11 @@ impl Link for PipeLink {
         }
     }
 
+    fn restart_receiver(&mut self, now: Instant, account: &mut InterfaceAccount) {
+        self.link.restart_receiver();
+        self.collect(now, account);
+    }
+
     fn handle_timeout(&mut self, now: Instant, account: &mut InterfaceAccount) {
         self.link.handle_timeout(now);
         self.collect(now, account);

@@ -71,6 +71,14 @@ impl Repairs {
         None
     }
 
+    /// Passes up what waits for a repair, and forgets the streams of the peer.
+    pub(super) fn restart_receiver(&mut self, account: &mut InterfaceAccount) {
+        if let Some(receiver) = &mut self.receiver {
+            receiver.restart();
+        }
+        self.collect(account);
+    }
+
     /// Yields the next packet in order.
     pub(super) fn poll_delivery(&mut self) -> Option<Frame> {
         self.receiver.as_mut()?.poll_delivery()

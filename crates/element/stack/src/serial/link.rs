@@ -1,12 +1,14 @@
 //! The frames of a link between the flags of a line.
 //!
 //! A link tells header, data and trailer of a frame apart by their place on a medium; here a byte
-//! says how long the header and the trailer are: `h << 2 | t / 4`. It stands before them three
-//! times, and each bit is that of the majority.
+//! says how long the header and the trailer are: `h << 2 | t / 4`. Behind it stands the incarnation
+//! of the sender, two bytes that it chooses at random when it starts, since a link numbers its
+//! frames from zero on. These three bytes stand before a frame three times, and each bit is that of
+//! the majority.
 
 use std::collections::VecDeque;
 
-use windfall_base::{Frame, FrameParts, Input, Instant, Ledger, Node as _, RxVector, Seed};
+use windfall_base::{Frame, FrameParts, Input, Instant, Ledger, Node as _, RxVector, Seed, Stream};
 use windfall_wire_link::hdlc::{Accm, encode_unchecked};
 
 use super::Body;
@@ -16,10 +18,59 @@ use crate::interface::{DEVICE, Interface, InterfaceConfig, MEDIUM};
 /// Link headers, trailers and parity beside a packet, in bytes.
 const BESIDE: usize = 512;
 
+/// Earlier incarnations of a peer that are remembered: a frame that was long under way is no new
+/// start.
+const REMEMBERED: usize = 8;
+
+/// The incarnation of a peer.
+#[derive(Debug, Default)]
+struct Peer {
+    now: Option<u16>,
+    /// The other one that the last frame named; a single frame may be damaged.
+    other: Option<u16>,
+    past: VecDeque<u16>,
+}
+
+/// What the incarnation in a frame says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heard {
+    /// The frame is of the peer as it was.
+    Same,
+    /// The peer was started again.
+    Restarted,
+    /// The frame is of an earlier start, or not yet believed.
+    Stray,
+}
+
+impl Peer {
+    fn hear(&mut self, incarnation: u16) -> Heard {
+        let Some(now) = self.now else {
+            self.now = Some(incarnation);
+            return Heard::Same;
+        };
+        if now == incarnation {
+            self.other = None;
+            return Heard::Same;
+        }
+        if self.past.contains(&incarnation) {
+            return Heard::Stray;
+        }
+        if self.other.replace(incarnation) != Some(incarnation) {
+            return Heard::Stray;
+        }
+        self.past.truncate(REMEMBERED - 1);
+        self.past.push_front(now);
+        *self = Self { now: Some(incarnation), other: None, past: core::mem::take(&mut self.past) };
+        Heard::Restarted
+    }
+}
+
 /// An interface whose medium is the line.
 #[derive(Debug)]
 pub(super) struct FramedLink {
     interface: Interface,
+    incarnation: u16,
+    peer: Peer,
     deframer: UncheckedDeframer,
     /// The frame that waits for the line; the interface gives one at a time.
     next: Option<Frame>,
@@ -31,7 +82,9 @@ impl FramedLink {
         // A coded frame may be twice as long as its packet.
         let deframer = UncheckedDeframer::new(2 * config.mtu + BESIDE);
         let interface = Interface::new(config, seed, "line");
-        Self { interface, deframer, next: None, deliveries: VecDeque::new() }
+        let incarnation = Stream::new(seed, "incarnation").below(1 << 16) as u16;
+        let (peer, deliveries) = (Peer::default(), VecDeque::new());
+        Self { interface, incarnation, peer, deframer, next: None, deliveries }
     }
 
     fn drain(&mut self, now: Instant) {
@@ -52,7 +105,12 @@ impl Body for FramedLink {
 
     fn take_bytes(&mut self, now: Instant, bytes: &[u8]) {
         for bytes in self.deframer.take(bytes) {
-            let Some(frame) = apart(&bytes) else { continue };
+            let Some((incarnation, frame)) = apart(&bytes) else { continue };
+            match self.peer.hear(incarnation) {
+                Heard::Same => {}
+                Heard::Restarted => self.deliveries.extend(self.interface.restart_receiver(now)),
+                Heard::Stray => continue,
+            }
             let input = Input::Frame(frame, RxVector::wired(now));
             self.interface.handle_input(now, MEDIUM, input);
             self.drain(now);
@@ -73,8 +131,10 @@ impl Body for FramedLink {
         self.drain(now);
         let frame = self.next.take()?;
         let mut bytes = Vec::with_capacity(frame.len() + frame.len() / 64 + 2);
-        let lengths = [((frame.header.len() << 2) | (frame.trailer.len() / 4)) as u8; 3];
-        encode_unchecked(&[&lengths, &frame.to_vec()], Accm::NONE, &mut bytes);
+        let lengths = ((frame.header.len() << 2) | (frame.trailer.len() / 4)) as u8;
+        let [high, low] = self.incarnation.to_be_bytes();
+        let before = [[lengths, high, low]; 3];
+        encode_unchecked(&[before.as_flattened(), &frame.to_vec()], Accm::NONE, &mut bytes);
         Some(bytes)
     }
 
@@ -97,10 +157,14 @@ impl Body for FramedLink {
     }
 }
 
-/// The frame of these bytes; `None` if it is too short for its own lengths.
-fn apart(bytes: &[u8]) -> Option<Frame> {
-    let ([a, b, c], rest) = bytes.split_first_chunk()?;
-    let lengths = (a & b) | (a & c) | (b & c);
+/// The frame of these bytes and the incarnation of its sender; `None` if it is too short for its own
+/// lengths.
+fn apart(bytes: &[u8]) -> Option<(u16, Frame)> {
+    let (before, rest) = bytes.split_first_chunk::<9>()?;
+    let [lengths, high, low] = core::array::from_fn(|at| {
+        let [a, b, c] = [before[at], before[at + 3], before[at + 6]];
+        (a & b) | (a & c) | (b & c)
+    });
     let (header, trailer) = (usize::from(lengths >> 2), 4 * usize::from(lengths & 3));
     let (header, rest) = rest.split_at_checked(header)?;
     let (data, trailer) = rest.split_at_checked(rest.len().checked_sub(trailer)?)?;
@@ -109,5 +173,6 @@ fn apart(bytes: &[u8]) -> Option<Frame> {
         trailer: trailer.try_into().ok()?,
         ..FrameParts::default()
     };
-    Some(Frame { parts: Some(Box::new(parts)), ..Frame::packet(data.to_vec()) })
+    let frame = Frame { parts: Some(Box::new(parts)), ..Frame::packet(data.to_vec()) };
+    Some((u16::from_be_bytes([high, low]), frame))
 }

@@ -202,6 +202,45 @@ fn a_line_that_was_gone_is_negotiated_anew() {
     assert!(pair.events.iter().filter(up).count() >= 4, "{:?}", pair.events);
 }
 
+/// With increments beside the copies that repeat packets, and a code across them.
+fn with_all(near: bool) -> SerialFraming {
+    let SerialFraming::Link(mut config) = with_repairs(near) else { unreachable!() };
+    let arq = Arq::Persistent;
+    let pipe = PipeConfig { arq, increments: true, combine: true, ..PipeConfig::default() };
+    config.link = LinkLayerConfig::Pipe(pipe);
+    SerialFraming::Link(config)
+}
+
+#[test]
+fn an_end_that_is_started_again_is_heard_at_once() {
+    let choices: [Choose; 4] = [repeating, coded, with_repairs, with_all];
+    for (nth, choose) in choices.into_iter().enumerate() {
+        let mut pair = Pair::new(choose, 0.0, 21);
+        let send = |pair: &mut Pair, count: u8| {
+            for number in 0..count {
+                pair.send(packet(number, 200));
+                pair.run(Duration::from_millis(50));
+            }
+        };
+        send(&mut pair, 40);
+        assert_eq!(pair.delivered.len(), 40, "framing {nth}");
+        // The near end sends from zero on again: its first frame may be damage, the second is not.
+        pair.ends[0] = end(choose(true), Seed(99));
+        send(&mut pair, 20);
+        pair.run(Duration::from_secs(3));
+        let again = pair.delivered.len() - 40;
+        assert!((19..=20).contains(&again), "framing {nth}: {again} of 20");
+        // The far end hears a sender that goes on where it was.
+        pair.ends[1] = end(choose(false), Seed(77));
+        pair.delivered.clear();
+        send(&mut pair, 20);
+        pair.run(Duration::from_secs(3));
+        let further = pair.delivered.len();
+        assert!((19..=20).contains(&further), "framing {nth}: {further} of 20");
+        assert!(pair.ends[1].ledger().balances(), "framing {nth}");
+    }
+}
+
 #[test]
 fn a_silent_line_is_asked_again_and_again() {
     let mut near = Pair::new(strict, 1.0, 9);

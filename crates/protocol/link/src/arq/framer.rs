@@ -99,6 +99,10 @@ pub(crate) struct WholePacket {
     last: Option<Seq32>,
     own: OwnFlow,
     repetition: Repetition,
+    /// The last attempt came and was not enough.
+    is_short: bool,
+    /// It has few attempts, and less than a copy of it is under way.
+    is_under_way: bool,
 }
 
 /// The way in which a packet goes again.
@@ -111,8 +115,8 @@ enum Repetition {
     Undecided,
     /// By its parity, of which this level was sent last.
     Parity { level: usize, parity: Vec<u8> },
-    /// By parity that is enough by itself, after this level was not; then by copies.
-    Alone { after: Option<usize> },
+    /// By parity that is enough by itself; then by copies.
+    Alone,
     /// As a copy: parity is not worth its bytes, or was not enough.
     Exhausted,
 }
@@ -127,22 +131,28 @@ impl Whole {
         events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
         if packet.packet.is_last_attempt() {
-            return Self::increment_alone(packet, place, events);
+            return self.increment_alone(packet, place, events);
         }
         let len = packet.packet.len();
         // Where attempts are few, each is to be worth what a copy is.
         let least = if packet.packet.is_limited() { self.choice.copies() } else { 0.0 };
+        let is_limited = packet.packet.is_limited();
         let next = match &packet.repetition {
-            Repetition::Copy | Repetition::Exhausted | Repetition::Alone { .. } => return None,
-            Repetition::Undecided => self.choice.first(len, least).map(|level| (0, level)),
+            Repetition::Copy | Repetition::Exhausted | Repetition::Alone => return None,
+            Repetition::Undecided => {
+                let first = self.choice.first(len, least);
+                first.filter(|_| !is_limited || self.choice.has_room()).map(|level| (0, level))
+            }
             Repetition::Parity { level, .. } => {
                 let (sent, next) = (LEVELS[*level], level + 1);
                 let more = LEVELS.get(next).filter(|more| fits(len, sent, **more));
-                more.filter(|_| self.choice.reaches(next, next) >= least).map(|_| (sent, next))
+                let is_worth = self.choice.reaches(next, next) >= least
+                    && (!is_limited || self.choice.is_trusted());
+                more.filter(|_| is_worth).map(|_| (sent, next))
             }
         };
-        if next.is_none() && packet.packet.is_limited() {
-            return Self::increment_alone(packet, place, events);
+        if next.is_none() && is_limited {
+            return self.increment_alone(packet, place, events);
         }
         let old = core::mem::replace(&mut packet.repetition, Repetition::Exhausted);
         let Some((sent, level)) = next else {
@@ -157,28 +167,44 @@ impl Whole {
         };
         let frame = part_of(packet, (&parity, sent..LEVELS[level]), place, events);
         packet.repetition = Repetition::Parity { level, parity };
+        if is_limited {
+            self.note_under_way(packet, true);
+        }
         Some(frame)
     }
 
     /// Makes an attempt, at a packet that its receiver keeps damaged, which is never less than a
     /// copy: as much parity as makes the packet whatever is wrong with what is kept.
     fn increment_alone(
+        &mut self,
         packet: &mut WholePacket,
         place: WindowNumber,
         events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
-        let (parity, after) = match core::mem::take(&mut packet.repetition) {
-            Repetition::Undecided => (parity_of(packet.packet.payload()), None),
-            Repetition::Parity { level, parity } => (parity, Some(level)),
+        let parity = match core::mem::take(&mut packet.repetition) {
+            Repetition::Undecided => parity_of(packet.packet.payload()),
+            Repetition::Parity { level, parity } => {
+                if packet.is_short {
+                    self.choice.note_more(level);
+                }
+                parity
+            }
             other => {
                 packet.repetition = other;
                 return None;
             }
         };
+        self.note_under_way(packet, false);
         // The last symbols: what was sent before are others as far as can be.
         let symbols = PARITY - enough_alone(packet.packet.len())..PARITY;
-        packet.repetition = Repetition::Alone { after };
+        packet.repetition = Repetition::Alone;
         Some(part_of(packet, (&parity, symbols), place, events))
+    }
+
+    fn note_under_way(&mut self, packet: &mut WholePacket, is_under_way: bool) {
+        if core::mem::replace(&mut packet.is_under_way, is_under_way) != is_under_way {
+            self.choice.count_under_way(is_under_way);
+        }
     }
 
     fn number(&mut self, now: Instant, packet: &mut WholePacket, place: WindowNumber) -> Number {
@@ -212,7 +238,9 @@ impl Framer for Whole {
         let expires = pulled.expires;
         let packet = Undecided::new(pulled, self.arq);
         let own = OwnFlow::of(packet.class(), expires);
-        WholePacket { own, packet, last: None, repetition: Repetition::Copy }
+        let repetition = Repetition::default();
+        let (is_short, is_under_way) = (false, false);
+        WholePacket { own, packet, last: None, repetition, is_short, is_under_way }
     }
 
     fn frame(
@@ -224,6 +252,7 @@ impl Framer for Whole {
     ) -> Option<Frame> {
         if packet.packet.has_expired(now) {
             self.flows.finish(&packet.own);
+            self.note_under_way(packet, false);
             return None;
         }
         packet.last = Some(place.order);
@@ -242,18 +271,14 @@ impl Framer for Whole {
 
     fn settle(&mut self, packet: &mut WholePacket, order: Seq32, reported: Reported) -> Fate {
         let arrived = reported == Reported::Whole;
+        if packet.last == Some(order) {
+            packet.is_short = reported == Reported::Kept;
+        }
         match (&packet.repetition, reported) {
             (Repetition::Parity { level, .. }, Reported::Whole) => {
                 self.choice.note_enough(Some(*level));
             }
-            // It needed more than went before.
-            (Repetition::Alone { after: Some(level) }, Reported::Whole) => {
-                self.choice.note_enough(Some((level + 1).min(LEVELS.len() - 1)));
-            }
-            (Repetition::Alone { after: Some(_) }, _) if packet.last == Some(order) => {
-                self.choice.note_enough(None);
-            }
-            (Repetition::Parity { .. } | Repetition::Alone { .. }, _) => {}
+            (Repetition::Parity { .. } | Repetition::Alone, _) => {}
             (Repetition::Copy, Reported::Kept) => {
                 self.choice.note_copy(false);
                 packet.repetition = Repetition::Undecided;
@@ -267,6 +292,7 @@ impl Framer for Whole {
             (false, true) => Fate::Again,
         };
         if matches!(fate, Fate::Done | Fate::UsedUp) {
+            self.note_under_way(packet, false);
             self.flows.finish(&packet.own);
         }
         fate

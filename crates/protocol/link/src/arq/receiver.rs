@@ -105,6 +105,15 @@ impl Receiver {
         self.held
     }
 
+    /// Passes up what there is, and begins anew: the numbers of its peer do.
+    pub(crate) fn restart(&mut self, out: &mut Output<'_>) {
+        while !self.places.is_empty() {
+            self.advance(out);
+        }
+        let keeps = [self.copies.is_some(), self.increments.is_some()];
+        *self = Self::new(self.accept_damaged, keeps, self.window);
+    }
+
     /// Returns `true` if the damaged packet of a frame with such a wish is passed up.
     pub(crate) fn accepts(&self, wish: Wish) -> bool {
         wish.accept_damaged.unwrap_or(self.accept_damaged)

@@ -101,7 +101,8 @@ impl Pipelined {
                 Err(reason) => Err(reason),
             },
         };
-        self.abandon(out);
+        // Their sender has given them up.
+        self.abandon(Receiver::is_past, out);
         taken.unwrap_or_else(|reason| {
             out.discard(frame, reason);
             Arrival::Packet
@@ -151,10 +152,17 @@ impl Pipelined {
         Ok(arrival)
     }
 
-    /// Forgets packets that their sender has given up.
-    fn abandon(&mut self, out: &mut Output<'_>) {
+    /// Begins anew to receive, since the numbers of its peer do.
+    pub(crate) fn restart_receiver(&mut self, out: &mut Output<'_>) {
+        self.abandon(|_, _| true, out);
+        self.receiver.restart(out);
+        self.records.clear();
+    }
+
+    /// Forgets the first packets of which blocks have arrived, as far as `is_past` holds.
+    fn abandon(&mut self, is_past: fn(&Receiver, Seq32) -> bool, out: &mut Output<'_>) {
         while let Some(first) = self.begun.first_entry()
-            && self.receiver.is_past(Seq32(*first.key()))
+            && is_past(&self.receiver, Seq32(*first.key()))
         {
             let mut frame = first.remove().into_frame();
             // Its sender has reported the packet's end; this is but the end of the pieces.

@@ -123,7 +123,9 @@ impl PolicyTable {
         let count = states.len();
         if count == 0 || count > MOST_STATES {
             let problem = format!("a table has 1 to {MOST_STATES} states: this has {count}");
-            return Err(PolicyTableError { state: 0, rule: None, key: "state", problem });
+            // The first one too many.
+            let state = count.min(MOST_STATES);
+            return Err(PolicyTableError { state, rule: None, key: "name", problem });
         }
         for (place, state) in states.iter().enumerate() {
             check_state(state, place, count)?;

@@ -69,6 +69,12 @@ impl RepairReceiver {
         self.streams.iter_mut().for_each(|stream| stream.release(now, &mut out));
     }
 
+    /// Passes up all that there is and forgets the streams, since those of their sender begin anew.
+    pub fn restart(&mut self) {
+        let mut out = Output { deliveries: &mut self.deliveries, events: &mut self.events };
+        self.streams.drain(..).for_each(|mut stream| stream.close(&mut out));
+    }
+
     /// Sets whether damaged packets are passed up whose sender did not say.
     pub fn set_accept_damaged(&mut self, accept: bool) {
         self.accept_damaged = accept;

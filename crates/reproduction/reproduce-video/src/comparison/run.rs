@@ -58,7 +58,7 @@ pub(super) fn described(
     command.stdout(fs::File::create(file).map_err(of_file)?);
     let output = watched(command, &shown(scheme), (RUN_LIMIT, None))?;
     if !output.status.success() {
-        return Ok(Err(last_words(&output)));
+        return Ok(Err(without_place(&last_words(&output), base).to_owned()));
     }
     fs::read_to_string(file).map(Ok).map_err(of_file)
 }
@@ -144,6 +144,13 @@ fn last_words(output: &Output) -> String {
     last.trim_start_matches("windfall: ").to_owned()
 }
 
+/// Returns what was said of a line of `file`, without the place: the file is gone when it is read.
+fn without_place<'a>(said: &'a str, file: &Path) -> &'a str {
+    let place = format!("{}:", file.display());
+    let of_line = said.strip_prefix(&place).map(|rest| rest.trim_start_matches(char::is_numeric));
+    of_line.and_then(|rest| rest.strip_prefix(": ")).unwrap_or(said)
+}
+
 /// Returns a word of a shell's command line.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
@@ -219,6 +226,18 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), ExperimentError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_scheme_that_a_link_has_not_is_refused_without_the_place_of_a_scratch_file() {
+        let file = Path::new("/tmp/scratch/scenario.toml");
+        for (said, left) in [
+            ("/tmp/scratch/scenario.toml:10: combine changes nothing", "combine changes nothing"),
+            ("only a pipe sends increments", "only a pipe sends increments"),
+            ("/home/me/mine.toml:3: parity 27", "/home/me/mine.toml:3: parity 27"),
+        ] {
+            assert_eq!(without_place(said, file), left);
+        }
+    }
 
     #[test]
     fn the_options_of_a_stream_make_the_same_stream() {

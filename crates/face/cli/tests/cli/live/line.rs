@@ -323,13 +323,19 @@ fn datagrams_carry_a_link_to_a_host() {
     require!("ping");
     // Within one namespace: the far end listens, the near one sends to the loopback.
     let program = crate::live::WINDFALL;
-    let link = format!("{program} link --framing link --policy flex");
-    let far = format!("{link} --over udp::4444 --address 10.78.0.2 --peer 10.78.0.1 -- sleep 300");
-    let near = format!("{link} --over udp:127.0.0.1:4444 --address 10.78.0.1 --peer 10.78.0.2");
-    let line = format!("{far} & {near} -- ping -n -c 5 -i 0.2 -W 5 10.78.0.2; kill $!; wait");
-    let output = windfall("run -q -- sh -c").arg(&line).output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("5 received"), "{said} {output:?}");
+    for options in ["--policy flex", "--arq 9 --increments", "--fec 4/8"] {
+        let link = format!("{program} link --framing link {options}");
+        let (near, far) =
+            ("--address 10.78.0.1 --peer 10.78.0.2", "--address 10.78.0.2 --peer 10.78.0.1");
+        let far = format!("{link} --over udp::4444 {far} -- sleep 300");
+        let ping = "ping -n -c 9 -i 0.2 -W 5 10.78.0.2";
+        let near = format!("{link} --over udp:127.0.0.1:4444 {near} -- {ping}");
+        // The second near end numbers its frames from zero on, as the first one did.
+        let line = format!("{far} & {near}; {near}; kill $!; wait");
+        let output = windfall("run -q -- sh -c").arg(&line).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(said.matches("9 received").count(), 2, "{options}: {said} {output:?}");
+    }
 }
 
 #[test]
@@ -342,6 +348,11 @@ fn what_cannot_be_a_line_is_refused() {
         ("--over serial:/nowhere", "cannot open serial:/nowhere: No such file or directory"),
         ("--over udp::4444 --called", "--called changes nothing without --framing rlp"),
         ("--over udp::4444 --arq 3", "--arq changes nothing without --framing link"),
+        ("--over udp::4444 --fec 8/12", "--fec changes nothing without --framing link"),
+        (
+            "--over udp::4444 --framing link --fec 8/8 --address 10.0.0.1 --peer 10.0.0.2",
+            "a block has more frames than packets",
+        ),
         ("--over udp::4444 --framing link", "give both --address and --peer"),
         ("--over udp::4444 --address 127.0.0.1", "use the IPv4 address of a host"),
         ("--over udp::4444 --address 10.0.0.1 --peer 10.0.0.1", "give each end its own"),

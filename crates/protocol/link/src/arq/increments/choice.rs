@@ -10,6 +10,12 @@ const OVERHEAD: f64 = 23.0;
 const MEMORY: f64 = 0.95;
 /// Packets that failed and are repeated, of which one tries parity all the same.
 const TRIAL: u32 = 32;
+/// The same where attempts are few and trials have failed again and again.
+const RAREST_TRIAL: u32 = 1024;
+/// Packets with few attempts that may have less than a copy under way, at most.
+const MOST_TRUSTED: u32 = 1024;
+/// Packets for which parity was enough that make good one for which it was not.
+const LOSS_OF_TRUST: u32 = 2;
 
 /// Learns how much parity damaged packets needed, and chooses by the bytes that go on the air.
 #[derive(Clone, Debug)]
@@ -19,12 +25,20 @@ pub(crate) struct Choice {
     /// The share of copies that arrived damaged or not at all.
     failing: f64,
     since_trial: u32,
+    /// Packets with few attempts of which one tries parity that is no longer worth a copy.
+    trial_after: u32,
+    /// Packets with few attempts of which less than a copy may be under way: one at first, and
+    /// more with each for which that was enough, as in slow start.
+    trusted: u32,
+    /// Packets with few attempts of which less than a copy is under way.
+    under_way: u32,
 }
 
 impl Default for Choice {
     /// A little is enough most of the time, until something else is learnt.
     fn default() -> Self {
-        Self { enough: [0.4, 0.3, 0.15, 0.1, 0.04, 0.01], failing: 0.5, since_trial: 0 }
+        let enough = [0.4, 0.3, 0.15, 0.1, 0.04, 0.01];
+        Self { enough, failing: 0.5, since_trial: 0, trial_after: TRIAL, trusted: 1, under_way: 0 }
     }
 }
 
@@ -39,6 +53,36 @@ impl Choice {
     pub(crate) fn note_enough(&mut self, level: Option<usize>) {
         self.enough.iter_mut().for_each(|weight| *weight *= MEMORY);
         self.enough[level.unwrap_or(LEVELS.len())] += 1.0;
+        if level.is_some() {
+            self.trial_after = TRIAL;
+            self.trusted = (self.trusted + 1).min(MOST_TRUSTED);
+        }
+    }
+
+    /// Learns that a level was not enough for a packet, and not which one would have been, or that
+    /// none would: the packet counts as those of the past that needed more.
+    pub(crate) fn note_more(&mut self, level: usize) {
+        self.enough.iter_mut().for_each(|weight| *weight *= MEMORY);
+        let more = &mut self.enough[level + 1..];
+        let sum: f64 = more.iter().sum();
+        more.iter_mut().for_each(|weight| *weight += *weight / sum.max(f64::MIN_POSITIVE));
+        self.trial_after = (2 * self.trial_after).min(RAREST_TRIAL);
+        self.trusted = self.trusted.saturating_sub(LOSS_OF_TRUST).max(1);
+    }
+
+    /// Tells whether one more packet with few attempts may have less than a copy under way.
+    pub(crate) fn has_room(&self) -> bool {
+        self.under_way < self.trusted
+    }
+
+    /// Tells whether what went under way of late was enough more often than not.
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.trusted > 1
+    }
+
+    /// Counts a packet with few attempts of which less than a copy goes under way, or no longer is.
+    pub(crate) fn count_under_way(&mut self, begins: bool) {
+        self.under_way = if begins { self.under_way + 1 } else { self.under_way.saturating_sub(1) };
     }
 
     /// The share of copies that arrive whole.
@@ -56,15 +100,21 @@ impl Choice {
     /// Returns the level of the first increment of a packet of `len` bytes, which makes at least
     /// the share `least` of such packets; `None` if another copy is the better attempt.
     pub(crate) fn first(&mut self, len: usize, least: f64) -> Option<usize> {
-        let levels = (0..LEVELS.len()).filter(|level| self.reaches(0, *level) >= least);
-        let costs = levels.filter_map(|first| Some((first, self.cost(len, first)?)));
-        let (first, cost) = costs.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let cheapest = |least| {
+            let levels = (0..LEVELS.len()).filter(|level| self.reaches(0, *level) >= least);
+            let costs = levels.filter_map(|first| Some((first, self.cost(len, first)?)));
+            costs.min_by(|a, b| a.1.total_cmp(&b.1))
+        };
         let copy = len as f64 + OVERHEAD;
-        if cost < copy / (1.0 - self.failing.min(0.99)) {
-            return Some(first);
-        }
+        let (first, trial_after) = match cheapest(least) {
+            Some((first, cost)) if cost < copy / (1.0 - self.failing.min(0.99)) => {
+                return Some(first);
+            }
+            Some((first, _)) => (first, TRIAL),
+            None => (cheapest(0.0)?.0, self.trial_after),
+        };
         self.since_trial += 1;
-        if self.since_trial < TRIAL {
+        if self.since_trial < trial_after {
             return None;
         }
         self.since_trial = 0;

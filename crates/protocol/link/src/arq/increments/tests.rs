@@ -97,3 +97,47 @@ fn the_first_increment_is_what_was_enough_before_and_copies_go_where_nothing_is(
     assert_eq!(Choice::default().first(4, 0.0), None);
     assert!((0..LEVELS.len()).all(|level| !fits(4, 0, LEVELS[level])));
 }
+
+#[test]
+fn with_few_attempts_one_packet_tries_parity_until_it_was_enough() {
+    let mut choice = Choice::default();
+    assert!(choice.has_room() && !choice.is_trusted());
+    choice.count_under_way(true);
+    assert!(!choice.has_room(), "what is under way is not known to be enough");
+    choice.count_under_way(false);
+    (0..9).for_each(|_| choice.note_enough(Some(0)));
+    (0..9).for_each(|_| choice.count_under_way(true));
+    assert!(choice.has_room() && choice.is_trusted());
+    // One that needed more undoes two that did not.
+    choice.note_more(0);
+    assert!(!choice.has_room() && choice.is_trusted());
+    (0..4).for_each(|_| choice.note_more(0));
+    assert!(!choice.is_trusted());
+}
+
+#[test]
+fn a_level_that_was_not_enough_says_that_more_is_needed_and_not_how_much() {
+    let mut choice = Choice::default();
+    let before = choice.reaches(1, 1);
+    choice.note_more(0);
+    assert!((choice.reaches(1, 1) - before).abs() < 1e-9, "of those that need more as many");
+    assert!(choice.reaches(0, 0) < 0.2, "of 0.4 before");
+    // Damage beyond all parity, while two copies of five arrive: nothing is worth a copy, and
+    // trials that fail become rare.
+    (0..200).for_each(|nth| choice.note_copy(nth % 5 < 2));
+    let mut tries = 0;
+    for _ in 0..4_000 {
+        if let Some(level) = choice.first(1_500, choice.copies()) {
+            choice.note_more(level);
+            tries += 1;
+        }
+    }
+    assert!(tries < 40, "{tries}");
+    // Once parity is enough again, that is found.
+    for _ in 0..20_000 {
+        if choice.first(1_500, choice.copies()).is_some() {
+            choice.note_enough(Some(0));
+        }
+    }
+    assert!(choice.first(1_500, choice.copies()).is_some());
+}
