@@ -93,7 +93,7 @@ const fn workload(extent: Extent) -> (u64, usize) {
     match extent {
         Extent::Quick => (256, 3),
         Extent::Paper => (2_048, 100),
-        Extent::Full => (2_048, 400),
+        Extent::Full => (2_048, 200),
     }
 }
 

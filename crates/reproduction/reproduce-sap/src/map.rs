@@ -81,7 +81,7 @@ const fn workload(extent: Extent) -> (u64, usize) {
     match extent {
         Extent::Quick => (64, 2),
         Extent::Paper => (512, 10),
-        Extent::Full => (2_048, 40),
+        Extent::Full => (1_024, 40),
     }
 }
 

@@ -177,7 +177,7 @@ const fn workload(extent: Extent) -> (u32, usize) {
     match extent {
         Extent::Quick => (200, 3),
         Extent::Paper => (1_000, 10),
-        Extent::Full => (8_000, 50),
+        Extent::Full => (2_000, 50),
     }
 }
 

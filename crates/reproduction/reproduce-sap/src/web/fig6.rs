@@ -26,7 +26,7 @@ pub(super) fn plan(extent: Extent) -> Plan {
     let (bytes, runs) = match extent {
         Extent::Quick => (64_000, 1),
         Extent::Paper => (1_000_000, 10),
-        Extent::Full => (1_000_000, 20),
+        Extent::Full => (1_000_000, 15),
     };
     let far = FAR.into_iter().flat_map(|metres| HIGH_RATES.map(|mbps| (metres, mbps)));
     let place = |(metres, mbps)| Place { metres, mbps, requests: 1 };
