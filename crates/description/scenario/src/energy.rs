@@ -10,8 +10,6 @@ use crate::model::Scenario;
 use crate::plan::Files;
 use crate::station::Station;
 
-/// The name that stands for no model, where the run has one, or a sweep varies it.
-const NONE: &str = "none";
 /// The ending of names that are those of files.
 const FILE: &str = ".toml";
 
@@ -22,13 +20,10 @@ impl Scenario {
         station: &Station,
         files: &mut Files<'_, '_>,
     ) -> Result<Option<EnergyModel>, Fault> {
-        let Some(named) = station.energy.as_ref().or(self.run.energy.as_ref()) else {
-            return Ok(None);
-        };
+        let named = station.energy.as_ref().or(self.run.energy.as_ref());
+        // A station without a model, where the run has one or a sweep varies it.
+        let Some(named) = named.filter(|it| it.get_ref() != "none") else { return Ok(None) };
         let name = named.get_ref();
-        if name == NONE {
-            return Ok(None);
-        }
         let fault = |message: String| Fault::at(named.span(), message);
         if !name.ends_with(FILE) {
             return EnergyModel::preset(name).map(Some).map_err(|error| fault(error.to_string()));

@@ -82,7 +82,7 @@ def variations():
         "link.accept-damaged": [True, False],
     }
     sweep = windfall.sweep(SCENARIO, values, seeds=1)
-    points = [tuple(point["values"].values()) for point in sweep.result()["points"]]
+    points = [tuple(map(point["values"].get, values)) for point in sweep.result()["points"]]
     tcp = ["new-reno, mss=500", "sack"]
     assert points == [(it, "700", damaged) for it in tcp for damaged in ["on", "off"]], points
     alone = windfall.sweep(SCENARIO, {"tcp": ["new-reno, mss=500"]}, seeds=1, charts="*delivered")

@@ -78,7 +78,6 @@ fn a_key_that_a_later_one_replaces_is_refused() {
         (&["uplink.ber=1e-6,1e-5", "delay=1ms", "ber=0,1e-5"], "uplink.ber", "ber"),
         (&["tcp.mss=500,1000", "tcp=sack,new-reno"], "tcp.mss", "tcp"),
         (&["station.*.tcp.mss=500", "tcp.mss=300"], "station.*.tcp.mss", "tcp.mss"),
-        (&["energy=phone,mote", "station.*.energy=mote"], "energy", "station.*.energy"),
     ] {
         let said = grid(variations, 1).expect_err(hidden).to_string();
         let start = format!("{hidden} has no effect: {by}, which is set after it, replaces it");
