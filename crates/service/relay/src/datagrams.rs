@@ -16,14 +16,10 @@ const IDLE: Duration = Duration::from_secs(120);
 /// The longest datagram.
 const LONGEST: usize = 65_535;
 
-/// Carries the datagrams that come to the standard input, a socket of UDP, to the first of `targets`
-/// that does not refuse them, each client from a port of its own, and the answers back; it only
-/// returns if that fails.
-///
-/// # Errors
-/// If the standard input is no socket of UDP.
-pub fn serve_datagrams(targets: &[String]) -> io::Result<()> {
-    carry(&Arc::new(UdpSocket::from(crate::standard_input()?)), targets, IDLE)
+/// Carries the datagrams that come to a socket to the first of `targets` that does not refuse them,
+/// each client from a port of its own, and the answers back; it only returns if that fails.
+pub(crate) fn serve(here: UdpSocket, targets: &[String]) -> io::Result<()> {
+    carry(&Arc::new(here), targets, IDLE)
 }
 
 /// The way of one client's datagrams.
@@ -59,8 +55,8 @@ fn carry(here: &Arc<UdpSocket>, targets: &[String], idle: Duration) -> io::Resul
         };
         *path.last.lock().unwrap_or_else(PoisonError::into_inner) =
             (Instant::now(), datagram.to_vec());
-        // What is refused is seen where answers are read, and what does not fit is lost, as in any
-        // network.
+        // A refusal is seen where answers are read, and a datagram that does not fit is lost, as in
+        // any network.
         let _ = path.socket.send(datagram);
     }
 }
@@ -170,9 +166,9 @@ mod tests {
 
     #[test]
     fn a_target_that_refuses_gives_way_to_the_next() {
-        let nobody = socket().1;
+        let refusing = socket().1;
         let (server, target) = socket();
-        let relay = relay(vec![nobody, target], IDLE);
+        let relay = relay(vec![refusing, target], IDLE);
         let client = socket().0;
         client.send_to(b"hello", relay).expect("it is sent");
         let mut buffer = [0; 10];
