@@ -31,8 +31,9 @@ const KEEPER: u32 = 3;
 const CLIENTS: u32 = 16;
 
 /// The failure of a run whose keeper was killed, as text.
-pub const KEEPER_LOST: &str = "the process that takes names and interfaces back was killed, and the run has taken them back \
-     itself: had it been killed too, they would have stayed";
+pub const KEEPER_LOST: &str = "the process that takes names and interfaces back was killed, and \
+                               the run has taken them back itself: had it been killed too, they \
+                               would have stayed";
 
 /// The priority of the loop, as `nice` counts it.
 pub const PRIORITY: i32 = -15;

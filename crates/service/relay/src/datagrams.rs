@@ -26,7 +26,7 @@ pub(crate) fn serve(here: UdpSocket, targets: &[String]) -> io::Result<()> {
 struct Path {
     /// It is connected to a target.
     socket: UdpSocket,
-    /// What was sent last, in case that the target refuses it, and when.
+    /// The time and the bytes of the last datagram, which a target may refuse.
     last: Mutex<(Instant, Vec<u8>)>,
     is_over: AtomicBool,
 }
