@@ -66,7 +66,7 @@ impl RelayHelpers {
         let state = Arc::clone(&self.state);
         let wait = move || {
             let until = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-            while waitid(WaitId::Pid(process), until) == Err(Errno::INTR) {}
+            while matches!(waitid(WaitId::Pid(process), until), Err(Errno::INTR)) {}
             if state.is_ending.load(Ordering::Acquire) {
                 return;
             }
