@@ -181,7 +181,7 @@ mod tests {
         let (server, target) = socket();
         let relay = relay(vec![target], Duration::from_millis(20));
         let client = socket().0;
-        let mut from = || {
+        let from = || {
             client.send_to(b"x", &relay).expect("it is sent");
             server.recv_from(&mut [0]).expect("a datagram").1
         };
