@@ -4,9 +4,7 @@
 use std::path::PathBuf;
 
 use windfall_live::{Attachment, LivePlan, Stations, end_with_this_process};
-use windfall_relay::{
-    OpenPorts, PortError, PortProtocol, Published, Reached, RelayHelpers, SocketKind,
-};
+use windfall_relay::{OpenPorts, PortError, Published, Reached, RelayHelpers, SocketKind};
 use windfall_scenario::Topology;
 
 use crate::exit::{CliError, Completion, Result};
@@ -55,12 +53,8 @@ impl PortOptions {
             PortError::Station(text) | PortError::Host(text) => CliError::usage(text),
             PortError::Taken(text) => CliError::new(text),
         })?;
-        for (station, port, protocol) in open.wanted() {
-            let place = plan.station(station).map(|station| (station, port));
-            match protocol {
-                PortProtocol::Tcp => plan.listening.extend(place),
-                PortProtocol::Udp => plan.datagrams.extend(place),
-            }
+        for (station, port, is_udp) in open.wanted() {
+            plan.listening.extend(plan.station(station).map(|station| (station, port, is_udp)));
         }
         Ok(open)
     }
@@ -69,7 +63,7 @@ impl PortOptions {
 /// Starts the helpers that carry the connections of a run.
 pub(crate) fn serve(ports: OpenPorts, stations: &mut Stations) -> Result<RelayHelpers> {
     let listeners = stations.take_listeners();
-    let helpers = ports.serve(listeners, |station, words| match station {
+    ports.serve(listeners, |station, words| match station {
         Some(station) => Ok(stations.helper(station, words)?),
         None => {
             let mut command = std::process::Command::new(&words[0]);
@@ -77,12 +71,7 @@ pub(crate) fn serve(ports: OpenPorts, stations: &mut Stations) -> Result<RelayHe
             end_with_this_process(&mut command);
             Ok(command)
         }
-    });
-    let helpers: RelayHelpers = helpers.map_err(|error: CliError| error)?;
-    for helper in helpers.iter() {
-        stations.watch_helper(helper.id(), &helper.port, helper.socket.try_clone()?)?;
-    }
-    Ok(helpers)
+    })
 }
 
 /// Carry connections between this machine and a station; the standard input is a socket
@@ -98,9 +87,6 @@ enum Side {
     Serve {
         /// Addresses with ports
         targets: Vec<String>,
-        /// The standard input is a socket of UDP
-        #[arg(long)]
-        datagrams: bool,
     },
     /// Make a socket in this station, and hand it over the standard input
     Socket {
@@ -113,8 +99,7 @@ enum Side {
 
 pub(crate) fn run(args: &Args) -> Result {
     match &args.side {
-        Side::Serve { targets, datagrams: false } => windfall_relay::serve(targets)?,
-        Side::Serve { targets, datagrams: true } => windfall_relay::serve_datagrams(targets)?,
+        Side::Serve { targets } => windfall_relay::serve(targets)?,
         Side::Socket { kind, address } => windfall_relay::hand_socket(*kind, address)
             .map_err(|error| CliError::new(format!("{address}: {error}")))?,
     }

@@ -131,14 +131,15 @@ pub(crate) fn run(args: &Args) -> Result {
     let (outcome, network) =
         session::run(stations, &signals, socket, ending, network, &mut watcher)?;
     let network = network.into_node();
-    drop((helpers, gateway, control_socket));
+    let lost = helpers.end();
+    drop((gateway, control_socket));
     let summary = applied.noted(watcher.finish(&topology, seed, &outcome, &network));
     args.live.publish(&summary, args.record.json);
     if args.live.spares_stderr() && !args.far_may_fail {
         summary.failed.iter().for_each(tell);
     }
     if outcome.status == 0 {
-        args.live.check_outcome(&outcome)?;
+        args.live.check_outcome(&outcome, lost)?;
     }
     let beside = summary.failed.first().filter(|_| !args.far_may_fail).map(|it| it.status);
     Ok(Completion::Program(match outcome.status {

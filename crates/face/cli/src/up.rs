@@ -131,10 +131,11 @@ fn bring_up(args: &Args, lifelines: Vec<Lifeline>) -> Result {
     let (outcome, network) =
         session::run(stations, &signals, Some(&control_socket), ending, network, &mut watcher)?;
     let network = network.into_node();
-    drop((helpers, control_socket));
+    let lost = helpers.end();
+    drop(control_socket);
     let summary = applied.noted(watcher.finish(&topology, seed, &outcome, &network));
     args.live.publish_alone(&summary, args.record.json)?;
-    args.live.check_outcome(&outcome)?;
+    args.live.check_outcome(&outcome, lost)?;
     Ok(Completion::Success)
 }
 

@@ -9,7 +9,7 @@ use windfall_control::{LateLimit, RunControl};
 use windfall_display::Status;
 use windfall_fault::{Faulty, PortFaults};
 use windfall_files::UsedFiles;
-use windfall_live::{Lateness, Observer, Reply, RunOutcome};
+use windfall_live::{KEEPER_LOST, Lateness, Observer, Reply, RunOutcome};
 use windfall_network::{Network, Recording};
 use windfall_run_output::recorder::RunRecorder;
 use windfall_run_output::summary::Summary;
@@ -137,17 +137,10 @@ impl LiveOptions {
         self.max_late.map(LateLimit::delay)
     }
 
-    /// Refuses a run of which too many packets were late, or whose keeper was killed.
-    pub(crate) fn check_outcome(&self, outcome: &RunOutcome) -> Result<()> {
-        if outcome.has_lost_keeper {
-            let message = "the process that takes names and interfaces back was killed, and the \
-                           run has taken them back itself: had it been killed too, they would \
-                           have stayed";
-            return Err(CliError::new(message));
-        }
-        if outcome.has_lost_helper {
-            let message = "a process that carried connections of --publish or --reach has ended \
-                           before the run: its port was closed";
+    /// Refuses a run of which too many packets were late, whose keeper was killed, or that has lost
+    /// what the text says.
+    pub(crate) fn check_outcome(&self, outcome: &RunOutcome, lost: Option<&str>) -> Result<()> {
+        if let Some(message) = outcome.has_lost_keeper.then_some(KEEPER_LOST).or(lost) {
             return Err(CliError::new(message));
         }
         let limit = self.max_late.map_or(Ok(()), |limit| limit.check(&outcome.lateness));

@@ -52,8 +52,8 @@ const NOT_SEEN: &str = "the run around this program is another user's, or XDG_RU
 /// The longest name of a run.
 pub const LONGEST: usize = 60;
 /// The names that runs may have, in words.
-pub const ALLOWED: &str = "up to 60 letters without /, = and control characters, neither uplink nor downlink, beginning \
-     with no . and no -";
+pub const ALLOWED: &str = "up to 60 letters without /, = and control characters, neither uplink \
+                           nor downlink, beginning with no . and no -";
 /// The time that a process which enters may take to hear what the stations are.
 const ANSWER_SECONDS: i64 = 2;
 /// The number of clients that may wait.

@@ -69,6 +69,6 @@ pub use plan::{
     neighbour_variables,
 };
 pub use requests::{LONGEST_REQUEST, Reply};
-pub use session::{Ending, Observer, ProgramFailure, RunOutcome, Signals};
+pub use session::{Ending, KEEPER_LOST, Observer, ProgramFailure, RunOutcome, Signals};
 pub use stations::Stations;
 pub use windfall_kernel_counters::account::StationDrops;

@@ -28,10 +28,9 @@ pub struct LivePlan {
     pub interfaces: Vec<(usize, RealInterface)>,
     /// Ports on which a station must listen before the command starts.
     pub awaited: Vec<(usize, u16)>,
-    /// Ports of TCP at which the run itself listens in a station, before any program starts there.
-    pub listening: Vec<(usize, u16)>,
-    /// Ports of UDP that the run itself takes in a station in the same way.
-    pub datagrams: Vec<(usize, u16)>,
+    /// Ports at which the run itself listens in a station, before any program starts there; `true`
+    /// for those of UDP, which are taken, `false` for those of TCP.
+    pub listening: Vec<(usize, u16, bool)>,
     /// The abstract name of a socket at which the run listens in every station that is its own.
     pub door: Option<String>,
 }
@@ -59,7 +58,6 @@ impl LivePlan {
             interfaces: Vec::new(),
             awaited: Vec::new(),
             listening: Vec::new(),
-            datagrams: Vec::new(),
             door: None,
         }
     }

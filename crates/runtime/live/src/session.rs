@@ -27,9 +27,13 @@ const STATIONS: u32 = 0;
 const SIGNALS: u32 = 1;
 const CONTROL_SOCKET: u32 = 2;
 const KEEPER: u32 = 3;
-const HELPER: u32 = 4;
 /// The first of the names of clients at the control socket.
 const CLIENTS: u32 = 16;
+
+/// The failure of a run whose keeper was killed, as text.
+pub const KEEPER_LOST: &str = "the process that takes names and interfaces back was killed, and \
+                               the run has taken them back itself: had it been killed too, they \
+                               would have stayed";
 
 /// The priority of the loop, as `nice` counts it.
 pub const PRIORITY: i32 = -15;
@@ -57,8 +61,6 @@ pub struct RunOutcome {
     pub failed: Vec<ProgramFailure>,
     /// The process that takes back what is outside was killed: the run has done it itself.
     pub has_lost_keeper: bool,
-    /// A process that carried connections of ports has ended before the run.
-    pub has_lost_helper: bool,
 }
 
 /// A program beside the command that ended with another status than 0.
@@ -231,9 +233,6 @@ fn run_on<N: Node>(
     if let Some(keeper) = stations.keeper().and_then(Keeper::socket) {
         watch(clock.watch_other(KEEPER, keeper))?;
     }
-    for helper in stations.helpers() {
-        watch(clock.watch_other(HELPER, &helper.process))?;
-    }
     let mut run = Run {
         driver: EventLoop::new(node, clock, devices),
         stations,
@@ -242,7 +241,6 @@ fn run_on<N: Node>(
         counters: Vec::new(),
         failed: Vec::new(),
         has_lost_keeper: false,
-        has_lost_helper: false,
         finished: false,
     };
     if let Some(limit) = observer.late_limit() {
@@ -261,17 +259,9 @@ fn run_on<N: Node>(
     let drops = result?;
     let lateness = run.driver.lateness();
     observer.observe(Instant::START + duration, run.driver.node_mut());
-    let Run { driver, status, counters, failed, has_lost_keeper, has_lost_helper, .. } = run;
-    let outcome = RunOutcome {
-        status,
-        duration,
-        lateness,
-        counters,
-        drops,
-        failed,
-        has_lost_keeper,
-        has_lost_helper,
-    };
+    let Run { driver, status, counters, failed, has_lost_keeper, .. } = run;
+    let outcome =
+        RunOutcome { status, duration, lateness, counters, drops, failed, has_lost_keeper };
     Ok((outcome, driver.into_node()))
 }
 
@@ -369,7 +359,6 @@ struct Run<N> {
     counters: Vec<KernelCounters>,
     failed: Vec<ProgramFailure>,
     has_lost_keeper: bool,
-    has_lost_helper: bool,
     finished: bool,
 }
 
@@ -394,7 +383,6 @@ impl<N: Node> Run<N> {
                     STATIONS => self.handle_message()?,
                     SIGNALS => self.handle_signals(signals, observer),
                     KEEPER => self.note_lost_keeper(observer)?,
-                    HELPER => self.note_lost_helpers(observer)?,
                     CONTROL_SOCKET => {
                         while let Some(client) = control_socket.and_then(ControlSocket::accept) {
                             clients.add(client, self.driver.parts().0);
@@ -468,17 +456,6 @@ impl<N: Node> Run<N> {
             let how = keeper.note_end();
             observer.warn(&format!("{how}: the run takes them back itself at its end"));
             self.has_lost_keeper = true;
-        }
-        Ok(())
-    }
-
-    /// Closes the ports of helpers that have ended, and says so.
-    fn note_lost_helpers(&mut self, observer: &mut impl Observer<N>) -> Result<()> {
-        let clock = self.driver.parts().0;
-        for helper in self.stations.helpers().extract_if(.., |it| it.has_ended()) {
-            clock.unwatch(&helper.process).context(|| "watch a helper no more".into())?;
-            observer.warn(&helper.note_end());
-            self.has_lost_helper = true;
         }
         Ok(())
     }

@@ -56,17 +56,16 @@ pub(crate) fn build_all(plan: &LivePlan) -> Result<(Vec<Station>, DeviceKind)> {
     Ok((stations, kind))
 }
 
-/// Listens at a port of the station that the process is in, whose name is `station`.
-pub(crate) fn listen(station: &str, port: u16) -> Result<OwnedFd> {
-    // One socket of IPv6 takes connections of IPv4 as well.
-    let socket = TcpListener::bind(("::", port)).or_else(|_| TcpListener::bind(("0.0.0.0", port)));
-    Ok(socket.context(|| format!("listen at port {port} of station {station}"))?.into())
-}
-
-/// Takes a port of UDP of the station that the process is in, whose name is `station`.
-pub(crate) fn take_datagrams(station: &str, port: u16) -> Result<OwnedFd> {
-    let socket = UdpSocket::bind(("::", port)).or_else(|_| UdpSocket::bind(("0.0.0.0", port)));
-    Ok(socket.context(|| format!("take port {port} of UDP of station {station}"))?.into())
+/// Listens at a port, of UDP or else of TCP, of the station that the process is in, whose name is
+/// `station`.
+pub(crate) fn listen(station: &str, port: u16, is_udp: bool) -> Result<OwnedFd> {
+    let bind = |host| match is_udp {
+        true => UdpSocket::bind((host, port)).map(OwnedFd::from),
+        false => TcpListener::bind((host, port)).map(OwnedFd::from),
+    };
+    // One socket of IPv6 takes what comes by IPv4 as well.
+    let socket = bind("::").or_else(|_| bind("0.0.0.0"));
+    socket.context(|| format!("listen at port {port} of station {station}"))
 }
 
 /// Listens under an abstract name in the station that the process is in.

@@ -2,14 +2,12 @@
 
 use std::ffi::OsString;
 use std::net::IpAddr;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::CloneFlags;
 use nix::sys::signal::{Signal, kill};
-use nix::sys::socket::{Shutdown, shutdown};
 use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 use windfall_tcp_settings::RouteMetric;
@@ -26,7 +24,6 @@ use crate::namespace;
 use crate::plan::{DeviceKind, LivePlan, Program, ProgramOutput};
 use crate::program;
 use crate::supervisor::{self, Work};
-use crate::system;
 
 /// Stations that were built, whose programs wait for [`begin`](Self::begin).
 ///
@@ -54,32 +51,6 @@ pub struct Stations {
     doors: Vec<OwnedFd>,
     /// It takes back what is outside, after the programs inside have ended.
     keeper: Option<Keeper>,
-    /// The programs of the run's own that carry connections.
-    helpers: Vec<Helper>,
-}
-
-/// A program of the run's own that carries the connections of a port.
-#[derive(Debug)]
-pub(crate) struct Helper {
-    number: u32,
-    port: String,
-    /// It can be read when the program has ended.
-    pub(crate) process: OwnedFd,
-    listener: OwnedFd,
-}
-
-impl Helper {
-    pub(crate) fn has_ended(&self) -> bool {
-        let mut ready = [PollFd::new(self.process.as_fd(), PollFlags::POLLIN)];
-        poll(&mut ready, PollTimeout::ZERO).is_ok_and(|number| number > 0)
-    }
-
-    /// Notes that it has ended, and says so: nobody is to wait at its port for an answer.
-    pub(crate) fn note_end(self) -> String {
-        let _ = shutdown(self.listener.as_raw_fd(), Shutdown::Both);
-        let Self { number, port, .. } = self;
-        format!("the process {number}, which serves port {port}, has ended: nothing passes there")
-    }
 }
 
 impl Stations {
@@ -127,7 +98,6 @@ impl Stations {
             listeners: Vec::new(),
             doors: Vec::new(),
             keeper,
-            helpers: Vec::new(),
         };
         built.send(&Message::Go)?;
         while !built.take_message()? {}
@@ -178,23 +148,6 @@ impl Stations {
     /// Takes out the sockets that listen at the ports of the plan, in its order.
     pub fn take_listeners(&mut self) -> Vec<OwnedFd> {
         std::mem::take(&mut self.listeners)
-    }
-
-    /// Lets the run notice when a process of its own that carries the connections of a port ends;
-    /// `listener` is the socket of that port.
-    ///
-    /// # Errors
-    /// If the system has no descriptors left.
-    pub fn watch_helper(&mut self, number: u32, port: &str, listener: OwnedFd) -> Result<()> {
-        let opened = system::pidfd_open(Pid::from_raw(number as i32));
-        let process = opened.context(|| "watch a helper".into())?;
-        self.helpers.push(Helper { number, port: port.to_owned(), process, listener });
-        Ok(())
-    }
-
-    /// The programs that carry connections.
-    pub(crate) fn helpers(&mut self) -> &mut Vec<Helper> {
-        &mut self.helpers
     }
 
     /// Takes out the sockets that listen in the stations under the name of the plan's door.

@@ -145,14 +145,10 @@ impl<'a> Supervisor<'a> {
             let ours = copy(&stations[station].devices[device])?;
             send(Message::Device(station as u16, ours))?;
         }
-        for &(station, port) in &work.plan.listening {
-            setup::enter(stations[station].namespace.as_fd())?;
-            send(Message::Listener(setup::listen(&work.plan.stations[station].name, port)?))?;
-        }
-        for &(station, port) in &work.plan.datagrams {
+        for &(station, port, is_udp) in &work.plan.listening {
             setup::enter(stations[station].namespace.as_fd())?;
             let name = &work.plan.stations[station].name;
-            send(Message::Listener(setup::take_datagrams(name, port)?))?;
+            send(Message::Listener(setup::listen(name, port, is_udp)?))?;
         }
         let own = stations.iter().filter(|station| !station.is_shared);
         for (station, name) in own.zip(work.plan.door.iter().cycle()) {
@@ -253,7 +249,7 @@ impl<'a> Supervisor<'a> {
         for program in &work.others {
             *wanted.entry(program.station).or_default() += 1;
         }
-        for (station, _) in work.plan.listening.iter().chain(&work.plan.datagrams) {
+        for (station, ..) in &work.plan.listening {
             wanted.entry(*station).and_modify(|count| *count += 1);
         }
         wanted.retain(|station, _| work.plan.awaited.iter().all(|(known, _)| known != station));

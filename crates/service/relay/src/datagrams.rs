@@ -16,21 +16,17 @@ const IDLE: Duration = Duration::from_secs(120);
 /// The longest datagram.
 const LONGEST: usize = 65_535;
 
-/// Carries the datagrams that come to the standard input, a socket of UDP, to the first of `targets`
-/// that does not refuse them, each client from a port of its own, and the answers back; it only
-/// returns if that fails.
-///
-/// # Errors
-/// If the standard input is no socket of UDP.
-pub fn serve_datagrams(targets: &[String]) -> io::Result<()> {
-    carry(&Arc::new(UdpSocket::from(crate::standard_input()?)), targets, IDLE)
+/// Carries the datagrams that come to a socket to the first of `targets` that does not refuse them,
+/// each client from a port of its own, and the answers back; it only returns if that fails.
+pub(crate) fn serve(here: UdpSocket, targets: &[String]) -> io::Result<()> {
+    carry(&Arc::new(here), targets, IDLE)
 }
 
 /// The way of one client's datagrams.
 struct Path {
     /// It is connected to a target.
     socket: UdpSocket,
-    /// What was sent last, in case that the target refuses it, and when.
+    /// The time and the bytes of the last datagram, which a target may refuse.
     last: Mutex<(Instant, Vec<u8>)>,
     is_over: AtomicBool,
 }
@@ -59,8 +55,8 @@ fn carry(here: &Arc<UdpSocket>, targets: &[String], idle: Duration) -> io::Resul
         };
         *path.last.lock().unwrap_or_else(PoisonError::into_inner) =
             (Instant::now(), datagram.to_vec());
-        // What is refused is seen where answers are read, and what does not fit is lost, as in any
-        // network.
+        // A refusal is seen where answers are read, and a datagram that does not fit is lost, as in
+        // any network.
         let _ = path.socket.send(datagram);
     }
 }
@@ -170,9 +166,9 @@ mod tests {
 
     #[test]
     fn a_target_that_refuses_gives_way_to_the_next() {
-        let nobody = socket().1;
+        let refusing = socket().1;
         let (server, target) = socket();
-        let relay = relay(vec![nobody, target], IDLE);
+        let relay = relay(vec![refusing, target], IDLE);
         let client = socket().0;
         client.send_to(b"hello", relay).expect("it is sent");
         let mut buffer = [0; 10];
@@ -185,7 +181,7 @@ mod tests {
         let (server, target) = socket();
         let relay = relay(vec![target], Duration::from_millis(20));
         let client = socket().0;
-        let mut from = || {
+        let from = || {
             client.send_to(b"x", &relay).expect("it is sent");
             server.recv_from(&mut [0]).expect("a datagram").1
         };

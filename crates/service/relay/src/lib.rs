@@ -13,22 +13,28 @@ mod ports;
 mod rule;
 
 use std::io;
-use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use copy::Connections;
+use rustix::net::SocketType;
+use rustix::net::sockopt::socket_type;
 
-pub use datagrams::serve_datagrams;
-pub use ports::{OpenPorts, PortError, RelayHelper, RelayHelpers};
+pub use ports::{OpenPorts, PortError, RelayHelpers};
 pub use rule::{PortProtocol, Published, Reached};
 
 /// Carries the connections that wait at the standard input, a socket that listens, to the first of
-/// `targets` that takes them; it only returns if that fails.
+/// `targets` that takes them, or the datagrams that come there, if it is a socket of UDP; it only
+/// returns if that fails.
 ///
 /// # Errors
-/// If the standard input is no socket that listens.
+/// If the standard input is no such socket.
 pub fn serve(targets: &[String]) -> io::Result<()> {
-    let listener = TcpListener::from(standard_input()?);
+    let socket = standard_input()?;
+    if socket_type(&socket)? == SocketType::DGRAM {
+        return datagrams::serve(UdpSocket::from(socket), targets);
+    }
+    let listener = TcpListener::from(socket);
     let connections = Connections::default();
     loop {
         let (client, _) = accept(&listener)?;
@@ -71,7 +77,7 @@ pub fn hand_socket(kind: SocketKind, address: &str) -> io::Result<()> {
     match kind {
         SocketKind::Listen => handover::send(&to, &TcpListener::bind(address)?),
         SocketKind::Connect => handover::send(&to, &TcpStream::connect(address)?),
-        SocketKind::Udp => handover::send(&to, &std::net::UdpSocket::bind(address)?),
+        SocketKind::Udp => handover::send(&to, &UdpSocket::bind(address)?),
     }
 }
 

@@ -1,10 +1,17 @@
 //! Ports that are taken, and the helpers that serve them.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write as _};
 use std::net::{TcpListener, ToSocketAddrs as _, UdpSocket};
 use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::io::Errno;
+use rustix::net::{Shutdown, shutdown};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::rule::target;
 use crate::{PortProtocol, Published, Reached};
@@ -35,37 +42,52 @@ struct OpenPort {
     /// The station where it goes on; `None` for the host.
     station: Option<String>,
     targets: Vec<String>,
-    protocol: PortProtocol,
     /// Its address, as text for people.
     text: String,
 }
 
 /// The programs that carry connections; they end with this.
 #[derive(Debug, Default)]
-pub struct RelayHelpers(Vec<RelayHelper>);
-
-/// A program that carries the connections of one port.
-#[derive(Debug)]
-pub struct RelayHelper {
-    child: Child,
-    /// The port, as text for people.
-    pub port: String,
-    /// The socket of the port, which processes that were copied from the run hold as well.
-    pub socket: OwnedFd,
+pub struct RelayHelpers {
+    children: Vec<Child>,
+    state: Arc<State>,
 }
 
-impl RelayHelper {
-    /// The number of the program's process.
-    #[must_use]
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
+#[derive(Debug, Default)]
+struct State {
+    is_ending: AtomicBool,
+    is_lost: AtomicBool,
 }
 
 impl RelayHelpers {
-    /// The programs, which all run.
-    pub fn iter(&self) -> impl Iterator<Item = &RelayHelper> {
-        self.0.iter()
+    /// Lets a thread see that a helper ends before its time: it then closes the port, at which
+    /// clients would wait for ever, and says so.
+    fn watch(&self, process: Pid, port: OpenPort) -> io::Result<()> {
+        let state = Arc::clone(&self.state);
+        let wait = move || {
+            let until = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            while matches!(waitid(WaitId::Pid(process), until), Err(Errno::INTR)) {}
+            if state.is_ending.load(Ordering::Acquire) {
+                return;
+            }
+            // Processes that were copied from the run hold the socket as well.
+            let _ = shutdown(&port.socket, Shutdown::Both);
+            state.is_lost.store(true, Ordering::Release);
+            let number = process.as_raw_nonzero();
+            let text = &port.text;
+            let said =
+                format!("windfall: the process {number}, which serves port {text}, has ended");
+            let _ = writeln!(io::stderr(), "{said}: no data passes there any more");
+        };
+        std::thread::Builder::new().spawn(wait).map(drop)
+    }
+
+    /// Ends the helpers; returns the failure, as text, if one had ended before.
+    #[must_use]
+    pub fn end(self) -> Option<&'static str> {
+        let is_lost = self.state.is_lost.load(Ordering::Acquire);
+        is_lost
+            .then_some("a process that carried data of --publish or --reach ended before the run")
     }
 }
 
@@ -111,7 +133,7 @@ impl OpenPorts {
                 PortError::Taken(format!("cannot publish port {}: {error}", it.listen))
             })?;
             let (station, text) = (Some(it.station.clone()), it.listen.to_string());
-            open.published.push(OpenPort { socket, station, targets, protocol: it.protocol, text });
+            open.published.push(OpenPort { socket, station, targets, text });
         }
         for (number, it) in reached.iter().enumerate() {
             addresses(&it.station)?;
@@ -124,14 +146,14 @@ impl OpenPorts {
                 return Err(PortError::Station(text));
             }
         }
-        open.reached.sort_by_key(|it| it.protocol);
         Ok(open)
     }
 
-    /// The ports of stations that lead out, those of TCP first: the run is to take them before
+    /// The ports of stations that lead out, `true` for those of UDP: the run is to take them before
     /// anything else does.
-    pub fn wanted(&self) -> impl Iterator<Item = (&str, u16, PortProtocol)> {
-        self.reached.iter().map(|it| (it.station.as_str(), it.port, it.protocol))
+    pub fn wanted(&self) -> impl Iterator<Item = (&str, u16, bool)> {
+        let is_udp = |it: &Reached| it.protocol == PortProtocol::Udp;
+        self.reached.iter().map(move |it| (it.station.as_str(), it.port, is_udp(it)))
     }
 
     /// Starts the helpers, as `windfall relay` of this program. `sockets` are those that have taken
@@ -145,21 +167,25 @@ impl OpenPorts {
         sockets: Vec<OwnedFd>,
         command: impl Fn(Option<&str>, Vec<OsString>) -> Result<Command, E>,
     ) -> Result<RelayHelpers, E> {
-        let mut helpers = RelayHelpers::default();
+        let (mut helpers, mut ports) = (RelayHelpers::default(), Vec::new());
         let reached = sockets.into_iter().zip(self.reached).map(|(socket, it)| {
             let (text, targets) = (format!("{}:{}", it.station, it.port), vec![it.target]);
-            OpenPort { socket, station: None, targets, protocol: it.protocol, text }
+            OpenPort { socket, station: None, targets, text }
         });
-        for OpenPort { socket, station, targets, protocol, text } in
-            self.published.into_iter().chain(reached)
-        {
+        for port in self.published.into_iter().chain(reached) {
             let mut words: Vec<OsString> = vec![std::env::current_exe()?.into(), "relay".into()];
             words.push("serve".into());
-            words.extend((protocol == PortProtocol::Udp).then(|| "--datagrams".into()));
-            words.extend(targets.into_iter().map(OsString::from));
-            let mut command = command(station.as_deref(), words)?;
-            command.stdin(socket.try_clone()?).stdout(Stdio::null());
-            helpers.0.push(RelayHelper { child: command.spawn()?, port: text, socket });
+            words.extend(port.targets.iter().map(OsString::from));
+            let mut command = command(port.station.as_deref(), words)?;
+            command.stdin(port.socket.try_clone()?).stdout(Stdio::null());
+            // The terminal's signals are for the run, which ends the helpers.
+            command.process_group(0);
+            helpers.children.push(command.spawn()?);
+            ports.push(port);
+        }
+        // Not before: a process with threads is no good one to copy.
+        for (child, port) in helpers.children.iter().zip(ports) {
+            helpers.watch(Pid::from_child(child), port)?;
         }
         Ok(helpers)
     }
@@ -177,7 +203,8 @@ fn known_host(host: &str, stations: &[&str]) -> Result<(), PortError> {
 
 impl Drop for RelayHelpers {
     fn drop(&mut self) {
-        for RelayHelper { child, .. } in &mut self.0 {
+        self.state.is_ending.store(true, Ordering::Release);
+        for child in &mut self.children {
             let _ = (child.kill(), child.wait());
         }
     }

@@ -199,7 +199,7 @@ fn a_port_whose_server_is_killed_refuses_and_the_run_says_so_and_fails() {
         }
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    let said = format!("which serves port 127.0.0.1:{port}, has ended: nothing passes there");
+    let said = format!("which serves port 127.0.0.1:{port}, has ended: no data passes");
     let mut rest = skip_to(run.stderr.take(), &said);
     let number = port.parse::<u16>().expect("a number");
     TcpStream::connect(("127.0.0.1", number)).expect_err("it is closed");
@@ -207,7 +207,7 @@ fn a_port_whose_server_is_killed_refuses_and_the_run_says_so_and_fails() {
     assert_eq!(run.wait().expect("it ends").code(), Some(125));
     let mut errors = String::new();
     rest.read_to_string(&mut errors).expect("text");
-    assert!(errors.contains("its port was closed"), "{errors}");
+    assert!(errors.contains("ended before the run"), "{errors}");
 }
 
 #[test]
