@@ -18,16 +18,20 @@ use crate::interface::{DEVICE, Interface, InterfaceConfig, MEDIUM};
 /// Link headers, trailers and parity beside a packet, in bytes.
 const BESIDE: usize = 512;
 
-/// Earlier incarnations of a peer that are remembered: a frame that was long under way is no new
-/// start.
+/// Earlier incarnations of a peer that are remembered.
 const REMEMBERED: usize = 8;
+/// Frames in a row that make a new start believed: one may be damaged.
+const BELIEVED: u32 = 2;
+/// Frames in a row after which an earlier incarnation is believed again: some may have been long
+/// under way, but one that goes on sending is there.
+const BELIEVED_AGAIN: u32 = 64;
 
 /// The incarnation of a peer.
 #[derive(Debug, Default)]
 struct Peer {
     now: Option<u16>,
-    /// The other one that the last frame named; a single frame may be damaged.
-    other: Option<u16>,
+    /// The other one that the last frames named, and how many they are.
+    other: (u16, u32),
     past: VecDeque<u16>,
 }
 
@@ -49,18 +53,19 @@ impl Peer {
             return Heard::Same;
         };
         if now == incarnation {
-            self.other = None;
+            self.other.1 = 0;
             return Heard::Same;
         }
-        if self.past.contains(&incarnation) {
-            return Heard::Stray;
-        }
-        if self.other.replace(incarnation) != Some(incarnation) {
+        let (other, count) = self.other;
+        let count = if other == incarnation { count + 1 } else { 1 };
+        self.other = (incarnation, count);
+        let is_past = self.past.contains(&incarnation);
+        if count < if is_past { BELIEVED_AGAIN } else { BELIEVED } {
             return Heard::Stray;
         }
         self.past.truncate(REMEMBERED - 1);
         self.past.push_front(now);
-        *self = Self { now: Some(incarnation), other: None, past: core::mem::take(&mut self.past) };
+        (self.now, self.other.1) = (Some(incarnation), 0);
         Heard::Restarted
     }
 }
@@ -175,4 +180,38 @@ fn apart(bytes: &[u8]) -> Option<(u16, Frame)> {
     };
     let frame = Frame { parts: Some(Box::new(parts)), ..Frame::packet(data.to_vec()) };
     Some((u16::from_be_bytes([high, low]), frame))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_start_is_believed_by_its_second_frame_and_an_earlier_one_only_if_it_goes_on() {
+        let mut peer = Peer::default();
+        let mut hear = |incarnation, times: u32| {
+            let heard: Vec<_> = (0..times).map(|_| peer.hear(incarnation)).collect();
+            heard.iter().position(|it| *it == Heard::Restarted)
+        };
+        assert_eq!(hear(1, 10), None);
+        // Damage now and then.
+        assert_eq!((hear(2, 1), hear(1, 1), hear(2, 1), hear(1, 1)), (None, None, None, None));
+        assert_eq!(hear(2, 3), Some(1));
+        // What was long under way.
+        assert_eq!((hear(1, 63), hear(2, 1), hear(1, 63)), (None, None, None));
+        assert_eq!(hear(2, 1), None);
+        assert_eq!(hear(1, 64), Some(63), "it is there and goes on");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_taken_apart_without_panic(
+            bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..64),
+        ) {
+            let whole = bytes.len();
+            if let Some((_, frame)) = apart(&bytes) {
+                proptest::prop_assert_eq!(frame.len() + 9, whole);
+            }
+        }
+    }
 }

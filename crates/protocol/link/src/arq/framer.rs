@@ -135,7 +135,7 @@ impl Whole {
         }
         let len = packet.packet.len();
         // Where attempts are few, each is to be worth what a copy is.
-        let least = if packet.packet.is_limited() { self.choice.copies() } else { 0.0 };
+        let least = if packet.packet.is_limited() { self.choice.least() } else { 0.0 };
         let is_limited = packet.packet.is_limited();
         let next = match &packet.repetition {
             Repetition::Copy | Repetition::Exhausted | Repetition::Alone => return None,

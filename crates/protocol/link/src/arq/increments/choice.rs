@@ -85,9 +85,11 @@ impl Choice {
         self.under_way = if begins { self.under_way + 1 } else { self.under_way.saturating_sub(1) };
     }
 
-    /// The share of copies that arrive whole.
-    pub(crate) fn copies(&self) -> f64 {
-        1.0 - self.failing
+    /// The share of packets with few attempts for which parity that is less than a copy must be
+    /// enough: as many as copies arrive whole, and until it has proved itself half of the others
+    /// too.
+    pub(crate) fn least(&self) -> f64 {
+        if self.is_trusted() { 1.0 - self.failing } else { 1.0 - self.failing / 2.0 }
     }
 
     /// The share of the packets for which `level` is enough, of those for which the levels below

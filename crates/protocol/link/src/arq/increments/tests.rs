@@ -127,7 +127,7 @@ fn a_level_that_was_not_enough_says_that_more_is_needed_and_not_how_much() {
     (0..200).for_each(|nth| choice.note_copy(nth % 5 < 2));
     let mut tries = 0;
     for _ in 0..4_000 {
-        if let Some(level) = choice.first(1_500, choice.copies()) {
+        if let Some(level) = choice.first(1_500, choice.least()) {
             choice.note_more(level);
             tries += 1;
         }
@@ -135,9 +135,9 @@ fn a_level_that_was_not_enough_says_that_more_is_needed_and_not_how_much() {
     assert!(tries < 40, "{tries}");
     // Once parity is enough again, that is found.
     for _ in 0..20_000 {
-        if choice.first(1_500, choice.copies()).is_some() {
+        if choice.first(1_500, choice.least()).is_some() {
             choice.note_enough(Some(0));
         }
     }
-    assert!(choice.first(1_500, choice.copies()).is_some());
+    assert!(choice.first(1_500, choice.least()).is_some());
 }

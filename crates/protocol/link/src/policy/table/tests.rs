@@ -122,7 +122,7 @@ fn what_cannot_be_is_refused_with_its_place() {
     };
     let bad = rule(Sight::Bad, 2, 4, 1);
     let cases = [
-        (vec![], (0, None, "state")),
+        (vec![], (0, None, "name")),
         (vec![state(NONE, &[]); MOST_STATES + 1], (MOST_STATES, None, "name")),
         (at(Plan { blocks: 0, ..NONE }, &[bad]), (0, None, "blocks")),
         (at(Plan { blocks: 6, ..NONE }, &[bad]), (0, None, "blocks")),
