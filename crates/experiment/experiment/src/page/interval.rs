@@ -39,7 +39,9 @@ impl Span {
 /// Draws one comparison as SVG, with what it says as text for readers that do not see it.
 pub(super) fn draw(span: Span, comparison: &ClaimComparison) -> String {
     let estimate = comparison.estimate;
-    let [low, high] = [estimate.low, estimate.high].map(|value| span.x(value));
+    // An end that is no number is as open as one without a bound.
+    let [low, high] = [(estimate.low, f64::NEG_INFINITY), (estimate.high, f64::INFINITY)]
+        .map(|(end, open)| span.x(if end.is_nan() { open } else { end }));
     let [from, to] = [comparison.band.low, comparison.band.high].map(|value| span.x(value));
     let class = match comparison.placement() {
         Placement::Inside => "inside",
