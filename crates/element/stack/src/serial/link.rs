@@ -35,7 +35,7 @@ struct Peer {
     past: VecDeque<u16>,
 }
 
-/// What the incarnation in a frame says.
+/// The meaning of the incarnation in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Heard {
     /// The frame is of the peer as it was.
@@ -162,8 +162,8 @@ impl Body for FramedLink {
     }
 }
 
-/// The frame of these bytes and the incarnation of its sender; `None` if it is too short for its own
-/// lengths.
+/// The frame of these bytes and the incarnation of its sender; `None` if it is too short for its
+/// own lengths.
 fn apart(bytes: &[u8]) -> Option<(u16, Frame)> {
     let (before, rest) = bytes.split_first_chunk::<9>()?;
     let [lengths, high, low] = core::array::from_fn(|at| {

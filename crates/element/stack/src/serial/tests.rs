@@ -221,20 +221,19 @@ fn an_end_that_is_started_again_is_heard_at_once() {
                 pair.send(packet(number, 200));
                 pair.run(Duration::from_millis(50));
             }
+            pair.run(Duration::from_secs(3));
         };
         send(&mut pair, 40);
         assert_eq!(pair.delivered.len(), 40, "framing {nth}");
         // The near end sends from zero on again: its first frame may be damage, the second is not.
         pair.ends[0] = end(choose(true), Seed(99));
         send(&mut pair, 20);
-        pair.run(Duration::from_secs(3));
         let again = pair.delivered.len() - 40;
         assert!((19..=20).contains(&again), "framing {nth}: {again} of 20");
         // The far end hears a sender that goes on where it was.
         pair.ends[1] = end(choose(false), Seed(77));
         pair.delivered.clear();
         send(&mut pair, 20);
-        pair.run(Duration::from_secs(3));
         let further = pair.delivered.len();
         assert!((19..=20).contains(&further), "framing {nth}: {further} of 20");
         assert!(pair.ends[1].ledger().balances(), "framing {nth}");
