@@ -1,6 +1,6 @@
 //! Datagrams carried from one socket to others, and the answers back.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +32,7 @@ struct Path {
 }
 
 fn carry(here: &Arc<UdpSocket>, targets: &[String], idle: Duration) -> io::Result<()> {
-    let mut paths = HashMap::<SocketAddr, Arc<Path>>::new();
+    let mut paths = BTreeMap::<SocketAddr, Arc<Path>>::new();
     let mut datagram = vec![0; LONGEST];
     loop {
         let (length, client) = match here.recv_from(&mut datagram) {
@@ -53,12 +53,17 @@ fn carry(here: &Arc<UdpSocket>, targets: &[String], idle: Duration) -> io::Resul
                 path
             }
         };
-        *path.last.lock().unwrap_or_else(PoisonError::into_inner) =
-            (Instant::now(), datagram.to_vec());
+        *path.last.lock().unwrap_or_else(PoisonError::into_inner) = (now(), datagram.to_vec());
         // A refusal is seen where answers are read, and a datagram that does not fit is lost, as in
         // any network.
         let _ = path.socket.send(datagram);
     }
+}
+
+/// The time by which silence is measured.
+#[expect(clippy::disallowed_methods, reason = "clients are silent in real time")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// Makes the way of a client, and a thread that carries the answers.
@@ -77,7 +82,7 @@ fn open(
     };
     socket.connect(first)?;
     socket.set_read_timeout(Some(idle))?;
-    let last = Mutex::new((Instant::now(), Vec::new()));
+    let last = Mutex::new((now(), Vec::new()));
     let path = Arc::new(Path { socket, last, is_over: AtomicBool::new(false) });
     let (here, own) = (Arc::clone(here), Arc::clone(&path));
     let work = move || {
