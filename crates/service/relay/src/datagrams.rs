@@ -182,6 +182,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "silence takes real time")]
     fn a_client_that_is_silent_for_long_is_forgotten_and_comes_by_a_new_port() {
         let (server, target) = socket();
         let relay = relay(vec![target], Duration::from_millis(20));
