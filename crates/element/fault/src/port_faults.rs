@@ -202,10 +202,10 @@ impl fmt::Display for PortFaults {
         };
         let between = if self.faults.is_empty() { "" } else { ", " };
         write!(f, " {}", list(&self.faults))?;
-        match self.upstream.is_empty() {
-            true => Ok(()),
-            false => write!(f, "{between}upstream {}", list(&self.upstream)),
+        if self.upstream.is_empty() {
+            return Ok(());
         }
+        write!(f, "{between}upstream {}", list(&self.upstream))
     }
 }
 

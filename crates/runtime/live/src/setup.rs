@@ -59,9 +59,12 @@ pub(crate) fn build_all(plan: &LivePlan) -> Result<(Vec<Station>, DeviceKind)> {
 /// Listens at a port, of UDP or else of TCP, of the station that the process is in, whose name is
 /// `station`.
 pub(crate) fn listen(station: &str, port: u16, is_udp: bool) -> Result<OwnedFd> {
-    let bind = |host| match is_udp {
-        true => UdpSocket::bind((host, port)).map(OwnedFd::from),
-        false => TcpListener::bind((host, port)).map(OwnedFd::from),
+    let bind = |host| {
+        if is_udp {
+            UdpSocket::bind((host, port)).map(OwnedFd::from)
+        } else {
+            TcpListener::bind((host, port)).map(OwnedFd::from)
+        }
     };
     // One socket of IPv6 takes what comes by IPv4 as well.
     let socket = bind("::").or_else(|_| bind("0.0.0.0"));
