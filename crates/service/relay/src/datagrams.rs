@@ -54,7 +54,7 @@ fn carry(here: &Arc<UdpSocket>, targets: &[String], idle: Duration) -> io::Resul
             }
         };
         *path.last.lock().unwrap_or_else(PoisonError::into_inner) = (now(), datagram.to_vec());
-        // A refusal is seen where answers are read, or here: then it is that of an earlier datagram,
+        // A refusal is seen where answers are read, or here: then it is that of an earlier one,
         // and this one was not sent. One that does not fit is lost, as in any network.
         let sent = path.socket.send(datagram);
         if sent.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused) {

@@ -204,8 +204,9 @@ fn with_first_values(
 ) -> Result<Scenario, SweepError> {
     let mut scenario = scenario.clone();
     for variation in variations {
-        let first = variation.values.first().into_iter();
-        first.map(|value| variation.key.set(&mut scenario, value)).collect::<Result<(), _>>()?;
+        if let Some(first) = variation.values.first() {
+            variation.key.set(&mut scenario, first)?;
+        }
     }
     Ok(scenario)
 }

@@ -53,9 +53,10 @@ fn values_of(text: &str, is_whole: bool) -> Result<Vec<String>, SweepError> {
     if let Some((ends, steps)) = range_of(text) {
         return range(ends, steps, is_whole).map_err(|fix| form(&fix));
     }
-    let (list, separator) = match text.contains(';') {
-        true => (text.strip_suffix(';').unwrap_or(text), ';'),
-        false => (text, ','),
+    let (list, separator) = if text.contains(';') {
+        (text.strip_suffix(';').unwrap_or(text), ';')
+    } else {
+        (text, ',')
     };
     let values: Vec<String> = list.split(separator).map(|it| it.trim().to_owned()).collect();
     if values.iter().any(String::is_empty) {
