@@ -45,7 +45,8 @@ pub(crate) fn parse_quantity(
     let factor = if unit.is_empty() {
         bare
     } else {
-        let known = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit));
+        let own = own_spelling(unit);
+        let known = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(own));
         let Some((_, factor)) = known else {
             let names: Vec<_> = units.iter().map(|(name, _)| *name).collect();
             let fix = format!("use one of the units {}, such as {example}", names.join(", "));
@@ -62,6 +63,18 @@ pub(crate) fn parse_quantity(
         ));
     }
     Ok(result)
+}
+
+/// The spelling here of a unit as tc writes it, or with the Greek letter, which looks as the sign
+/// for micro does.
+fn own_spelling(unit: &str) -> &str {
+    match unit {
+        "nsec" | "nsecs" => "ns",
+        "usec" | "usecs" | "\u{3bc}s" => "us",
+        "msec" | "msecs" => "ms",
+        "sec" | "secs" => "s",
+        other => other,
+    }
 }
 
 /// Implements serde by way of the textual form; numbers are accepted in the bare unit.

@@ -53,7 +53,7 @@ fn check_link(change: &Change, scenario: &Scenario) -> Result<(), Fault> {
         ),
         (None, Some(_)) if second.is_some() => fault(
             change.at.span(),
-            format!("there are several pipes: add link = \"NAME\", one of {}", names.join(", ")),
+            format!("there are several pipes: name one by the key link, of {}", names.join(", ")),
         ),
         _ => Ok(()),
     }

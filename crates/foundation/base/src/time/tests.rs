@@ -13,7 +13,10 @@ fn text_of_a_duration_parses_back() {
 fn a_bare_number_is_in_milliseconds() {
     assert_eq!("10".parse::<Duration>().unwrap(), Duration::from_millis(10));
     assert_eq!("1.5s".parse::<Duration>().unwrap(), Duration::from_millis(1_500));
-    assert_eq!("20 us".parse::<Duration>().unwrap(), Duration::from_micros(20));
+    for text in ["20 us", "20\u{b5}s", "20\u{3bc}s", "20usec", "0.02msecs", "20000 nsec"] {
+        assert_eq!(text.parse::<Duration>().unwrap(), Duration::from_micros(20), "{text}");
+    }
+    assert_eq!("5sec".parse::<Duration>().unwrap(), Duration::from_secs(5));
 }
 
 #[test]
