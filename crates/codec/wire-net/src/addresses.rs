@@ -67,6 +67,7 @@ impl Addresses {
     /// `len` is the real length of the upper layer's header and data in bytes, also where its
     /// checksum covers only part of them (RFC 3828, section 3.2). RFC 768; RFC 8200, section 8.1.
     #[must_use]
+    #[inline]
     pub fn pseudo_header(&self, protocol: Protocol, len: u32) -> Sum {
         let mut sum = Sum::new();
         match self {

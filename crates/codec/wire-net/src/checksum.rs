@@ -169,8 +169,13 @@ fn sum_words(bytes: &[u8]) -> u64 {
 fn sum_rest(rest: &[u8]) -> u64 {
     let (words, rest) = rest.as_chunks::<4>();
     let total: u64 = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum();
-    let mut last = [0; 4];
-    last[..rest.len()].copy_from_slice(rest);
+    // Written out, since a copy of so few bytes would be a call.
+    let last = match *rest {
+        [] => return total,
+        [a] => [a, 0, 0, 0],
+        [a, b] => [a, b, 0, 0],
+        [a, b, c, ..] => [a, b, c, 0],
+    };
     total + u64::from(u32::from_ne_bytes(last))
 }
 

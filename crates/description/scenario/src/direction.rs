@@ -93,7 +93,7 @@ settings! {
         }
         /// Deviation of the delay from frame to frame, and perhaps its correlation and
         /// distribution: "10ms 25% normal"; uniform, normal, pareto or paretonormal
-        "jitter" jitter: Jitter {
+        "jitter" jitter: Option<Jitter> {
             value: "JITTER", example: "2ms 25% normal", unset: "none",
             particular: Some(Aspect::Pipe),
             detail: "Of a uniform distribution the greatest deviation, of others the standard \
@@ -151,10 +151,10 @@ settings! {
             detail: "The last cell is filled up.",
         }
         /// Frames lost in a fixed pattern, the first K of every N: 5/100
-        "burst" burst: LossPattern {
+        "burst" burst: Option<LossPattern> {
             value: "K/N", example: "5/100", unset: "none",
             detail: "`5/100+95` loses the last five.",
-            particular: Some(Aspect::Errors(|it| it.burst.value().map(Model::LossPattern))),
+            particular: Some(Aspect::Errors(|it| it.burst.value().flatten().map(Model::LossPattern))),
         }
         /// Probability that a frame is lost, 0..1 or with %, and perhaps the correlation of
         /// successive losses: "1% 25%"
@@ -165,14 +165,14 @@ settings! {
         }
         /// Frames lost by a chain of four states as in netem: "p13 p31 p32 p23 p14", all but the
         /// first of which may be left out
-        "loss-state" loss_state: LossStates {
+        "loss-state" loss_state: Option<LossStates> {
             value: "MODEL", example: "1% 25% 10% 50% 0.1%", unset: "none",
-            particular: Some(Aspect::Errors(|it| it.loss_state.value().map(Model::LossStates))),
+            particular: Some(Aspect::Errors(|it| it.loss_state.value().flatten().map(Model::LossStates))),
         }
         /// Frames lost in bursts by a two-state chain: "p [r [1-h [1-k]]]" as in netem
-        "gemodel" gemodel: GilbertElliott {
+        "gemodel" gemodel: Option<GilbertElliott> {
             value: "MODEL", example: "1% 10% 70% 0.1%", unset: "none",
-            particular: Some(Aspect::Errors(|it| it.gemodel.value().map(Model::FrameBursts))),
+            particular: Some(Aspect::Errors(|it| it.gemodel.value().flatten().map(Model::FrameBursts))),
         }
         /// Mark packets whose senders understand it (ECN) in place of losing them by burst, loss,
         /// loss-state or gemodel
@@ -185,16 +185,16 @@ settings! {
             particular: Some(Aspect::Errors(|it| it.ber.value().map(Model::BitErrors))),
         }
         /// Bits inverted in bursts, as --gemodel but one step per bit
-        "bit-gemodel" bit_gemodel: GilbertElliott {
+        "bit-gemodel" bit_gemodel: Option<GilbertElliott> {
             value: "MODEL", example: "1e-5 0.01 0.3 0", unset: "none",
-            particular: Some(Aspect::Errors(|it| it.bit_gemodel.value().map(Model::BitBursts))),
+            particular: Some(Aspect::Errors(|it| it.bit_gemodel.value().flatten().map(Model::BitBursts))),
         }
         /// Bits inverted within one window of a frame: "p bits rate", such as "10% 256 5%"
-        "window" window: BurstWindow {
+        "window" window: Option<BurstWindow> {
             value: "WINDOW", example: "10% 256 5%", unset: "none",
             detail: "The probability that a frame has the window, its length in bits, and the bit \
                      error rate in it.",
-            particular: Some(Aspect::Errors(|it| it.window.value().map(Model::BurstWindow))),
+            particular: Some(Aspect::Errors(|it| it.window.value().flatten().map(Model::BurstWindow))),
         }
         /// Probability that exactly one bit of a packet is inverted, as in netem, and perhaps the
         /// correlation of successive packets: "1% 25%"

@@ -209,7 +209,7 @@ pub(crate) fn path(
         }
         (None, None) => Line::Instant,
     };
-    let (slots, jitter) = (direction.slots.value().flatten(), direction.jitter.value());
+    let (slots, jitter) = (direction.slots.value().flatten(), direction.jitter.value().flatten());
     let slot = tabled(slots, &direction.slots_table, files, Slotting::with_table)?;
     let jitter = tabled(jitter, &direction.jitter_table, files, Jitter::with_table)?;
     Ok(PathConfig {

@@ -59,6 +59,10 @@ impl Scenario {
     }
 
     fn work_out(&self, level: u8, files: &mut Files<'_, '_>) -> Result<Topology, Fault> {
+        if self.stations.is_empty() {
+            let message = "the scenario has no station: add one by [[station]], with its name";
+            return Err(Fault { span: None, message: message.to_owned() });
+        }
         let networks = addresses::networks(self.links.iter().map(|l| l.stations.get_ref().len()));
         if let Some(link) = self.links.get(networks.len()) {
             let message = "from this link on there are no addresses left in 10.77.0.0/16";

@@ -61,7 +61,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("top", &["windfall top office", "windfall top --web", "windfall top --once"]),
     ("ls", &["windfall ls", "windfall ls --json"]),
-    ("down", &["windfall down office", "windfall down --all"]),
+    ("down", &["windfall down office", "windfall down office lab", "windfall down --all"]),
     (
         "sim",
         &[

@@ -35,8 +35,8 @@ pub struct Damage {
     /// The reliability of each byte of the frame as it arrived, from its header to its trailer: the
     /// logarithm of the odds that the byte is right, as the radio sees them, in eighths, at most
     /// 255. Unset where the radio does not know, where the frame check held, and above the link,
-    /// which takes it off the frames that it passes up.
-    pub reliability: Option<Bytes>,
+    /// which takes it off the frames that it passes up. Boxed: few frames have it, all are moved.
+    pub reliability: Option<Box<Bytes>>,
 }
 
 impl Damage {

@@ -172,6 +172,7 @@ impl Pipe {
 
     /// Says when to call `handle_timeout` next, and why.
     #[must_use]
+    #[inline]
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         match &self.coded {
             Some(coded) => coded.poll_timeout(),

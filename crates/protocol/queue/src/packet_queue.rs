@@ -45,6 +45,7 @@ impl PacketQueue {
     }
 
     /// Takes a packet at the tail, if there is room and it is not to tell its sender to slow down.
+    #[inline]
     pub fn push(&mut self, now: Instant, frame: Frame) -> Join {
         match &mut self.0 {
             Order::Single(queue) => queue.push(now, frame),
@@ -53,6 +54,7 @@ impl PacketQueue {
     }
 
     /// Gives the next packet, and its fate.
+    #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<Waiting> {
         match &mut self.0 {
             Order::Single(queue) => queue.pop(now),

@@ -35,24 +35,16 @@ impl SingleQueue {
 
     pub(crate) fn push(&mut self, now: Instant, frame: Frame) -> Join {
         let len = frame.payload.len();
-        let is_refused = match self.control {
-            Control::Head => !self.limits.can_hold(len),
-            _ => !self.has_room(len),
-        };
-        if is_refused {
-            return Join::Refused(frame, DropReason::QueueFull);
-        }
         let mut displaced = Vec::new();
-        while !self.has_room(len) {
-            displaced.extend(self.take());
-        }
-        let mut verdict = QueueVerdict::Pass;
-        if let Control::Pie(pie) = &mut self.control {
-            pie.update(now, self.waiting.front().map(|head| head.since));
-            if let Some(CanMark(ecn)) = pie.judge(self.bytes) {
-                verdict = QueueVerdict::signal(&frame, self.inspect, ecn);
+        if !self.has_room(len) {
+            if !self.makes_room(len) {
+                return Join::Refused(frame, DropReason::QueueFull);
+            }
+            while !self.has_room(len) {
+                displaced.extend(self.take());
             }
         }
+        let mut verdict = self.judge_arrival(now, &frame);
         if verdict == QueueVerdict::Drop {
             return Join::Refused(frame, DropReason::Aqm);
         }
@@ -63,35 +55,55 @@ impl SingleQueue {
         Join::after(displaced)
     }
 
+    /// Tells whether packets give way to one of `len` bytes that came later.
+    fn makes_room(&self, len: usize) -> bool {
+        matches!(self.control, Control::Head) && self.limits.can_hold(len)
+    }
+
+    /// The fate that the management has for a packet that comes.
+    #[inline]
+    fn judge_arrival(&mut self, now: Instant, frame: &Frame) -> QueueVerdict {
+        let Control::Pie(pie) = &mut self.control else { return QueueVerdict::Pass };
+        pie.update(now, self.waiting.front().map(|head| head.since));
+        match pie.judge(self.bytes) {
+            Some(CanMark(ecn)) => QueueVerdict::signal(frame, self.inspect, ecn),
+            None => QueueVerdict::Pass,
+        }
+    }
+
     /// Puts a packet at the tail, whatever the limits are.
+    #[inline]
     pub(crate) fn put(&mut self, now: Instant, frame: Frame, verdict: QueueVerdict) {
         self.bytes += frame.payload.len();
         self.waiting.push_back(Waiting { since: now, frame, verdict });
     }
 
+    #[inline]
     fn has_room(&self, len: usize) -> bool {
         self.limits.have_room(self.waiting.len(), self.bytes, len)
     }
 
     pub(crate) fn pop(&mut self, now: Instant) -> Option<Waiting> {
-        if let Control::Pie(pie) = &mut self.control {
-            pie.update(now, self.waiting.front().map(|head| head.since));
+        // The fate of the head is settled before it leaves, so that it moves only once.
+        match &mut self.control {
+            Control::Tail | Control::Head => {}
+            Control::Pie(pie) => pie.update(now, self.waiting.front().map(|head| head.since)),
+            Control::Codel(codel) => match self.waiting.front_mut() {
+                None => codel.run_empty(),
+                Some(head) => {
+                    let behind = self.bytes - head.frame.payload.len();
+                    if codel.judge(now, now.saturating_since(head.since), behind) {
+                        let ecn = codel.config().ecn;
+                        head.verdict = QueueVerdict::signal(&head.frame, self.inspect, ecn);
+                    }
+                }
+            },
         }
-        let Some(mut head) = self.take() else {
-            if let Control::Codel(codel) = &mut self.control {
-                codel.run_empty();
-            }
-            return None;
-        };
-        if let Control::Codel(codel) = &mut self.control
-            && codel.judge(now, now.saturating_since(head.since), self.bytes)
-        {
-            head.verdict = QueueVerdict::signal(&head.frame, self.inspect, codel.config().ecn);
-        }
-        Some(head)
+        self.take()
     }
 
     /// Takes the packet at the head, whatever becomes of it.
+    #[inline]
     pub(crate) fn take(&mut self) -> Option<Waiting> {
         let head = self.waiting.pop_front()?;
         self.bytes -= head.frame.payload.len();

@@ -71,6 +71,7 @@ pub enum Join {
 
 impl Join {
     /// The outcome for a packet that joined when these had left for it.
+    #[inline]
     pub(crate) fn after(displaced: Vec<Waiting>) -> Self {
         if displaced.is_empty() { Self::Joined } else { Self::Displaced(displaced) }
     }

@@ -77,12 +77,24 @@ fn a_rate_moves_from_a_rate_and_not_from_none() {
 
 #[test]
 fn a_change_takes_parts_away() {
-    let parts = ["slots", "reorder", "bucket", "cell", "onoff"];
-    let link = "rate = \"10Mbps\"\nslots = \"20ms\"\nreorder = \"5%\"\nbucket = \"20kB\"\n\
-                cell = \"48+5\"\nonoff = \"5s 500ms\"";
-
-    let change: Vec<String> = parts.iter().map(|name| format!("{name} = \"none\"\n")).collect();
-    let topology = of_link(link, &format!("[[change]]\nat = \"1s\"\n{}", change.concat()));
+    let parts = [
+        ("slots", "20ms"),
+        ("reorder", "5%"),
+        ("bucket", "20kB"),
+        ("cell", "48+5"),
+        ("onoff", "5s 500ms"),
+        ("jitter", "2ms"),
+        ("burst", "5/100"),
+        ("loss-state", "1% 25%"),
+        ("gemodel", "1% 10%"),
+        ("bit-gemodel", "1e-5 0.01"),
+        ("window", "10% 256 5%"),
+    ];
+    let text = |name: &str, value: &str| format!("{name} = \"{value}\"\n");
+    let said = parts.map(|(name, value)| text(name, value)).concat();
+    let link = format!("rate = \"10Mbps\"\n{said}");
+    let change: Vec<String> = parts.iter().map(|(name, _)| text(name, "none")).collect();
+    let topology = of_link(&link, &format!("[[change]]\nat = \"1s\"\n{}", change.concat()));
     let topology = topology.expect("it is legal");
     let MediumConfig::Pipe(pipe) = &topology.network.links[0].medium else { panic!("a pipe") };
     let PathConfig { line, delay, changes, .. } = &pipe.forward;

@@ -70,14 +70,14 @@ prop_compose! {
         let has_models = is_bitwise || loss.is_some() || gemodel.is_some();
         Direction {
             loss: loss.map(|loss| unplaced(loss.into())),
-            gemodel: gemodel.map(unplaced),
+            gemodel: gemodel.map(|it| unplaced(Some(it))),
             burst: burst
                 .and_then(|(burst, every, offset)| LossPattern::new(burst, every, offset))
-                .map(unplaced),
+                .map(|it| unplaced(Some(it))),
             ber: ber.map(unplaced),
-            bit_gemodel: bit_gemodel.map(unplaced),
+            bit_gemodel: bit_gemodel.map(|it| unplaced(Some(it))),
             window: window
-                .map(|(probability, bits, rate)| unplaced(BurstWindow { probability, bits, rate })),
+                .map(|(probability, bits, rate)| unplaced(Some(BurstWindow { probability, bits, rate }))),
             corrupt: corrupt.map(|(probability, correlation)| {
                 unplaced(Chance { probability, correlation })
             }),

@@ -205,6 +205,16 @@ struct Flight {
     began: Instant,
 }
 
+impl Flight {
+    /// The flight of a copy of a frame, with its first and its last bit at these times.
+    fn of_copy((frame, event): (Frame, MediumEvent), (began, at): (Instant, Instant)) -> Self {
+        let frame = Some(Frame { kept: true, ..frame });
+        // The truth about the frame itself decides; its copy has no number.
+        let event = MediumEvent { number: None, kept: true, duplicate: true, ..event };
+        Self { at, frame, event, began }
+    }
+}
+
 #[derive(Debug)]
 struct Path {
     seed: Seed,
@@ -293,7 +303,14 @@ impl Path {
     }
 
     /// Becomes what it is from now on, if that has changed.
+    #[inline]
     fn change(&mut self, now: Instant) {
+        if self.changes.front().is_some_and(|(at, _)| *at <= now) {
+            self.make_changes(now);
+        }
+    }
+
+    fn make_changes(&mut self, now: Instant) {
         let due = self.changes.partition_point(|(at, _)| *at <= now);
         let mut latest = None;
         for (at, config) in self.changes.drain(..due) {
@@ -341,15 +358,11 @@ impl Path {
         self.done.push_back(ended);
         let (at, copied) = self.transit.next((began, ended), length);
         let taken = ended - began;
-        let copy = copied.zip(frame.as_ref()).map(|(at, frame)| Flight {
-            at,
-            frame: Some(Frame { kept: true, ..frame.clone() }),
-            // The truth about the frame itself decides; its copy has no number.
-            event: MediumEvent { number: None, kept: true, duplicate: true, ..event.clone() },
-            began: at - taken,
-        });
+        let copied = copied.and_then(|at| Some((at, frame.clone()?, event.clone())));
         self.fly(Flight { at, frame, event, began: at - taken });
-        copy.into_iter().for_each(|copy| self.fly(copy));
+        if let Some((at, frame, event)) = copied {
+            self.fly(Flight::of_copy((frame, event), (at - taken, at)));
+        }
     }
 
     /// Returns the bytes that a frame takes on the line.
@@ -360,7 +373,18 @@ impl Path {
     }
 
     /// Puts a frame among those on their way, behind those that arrive at the same time.
+    #[inline]
     fn fly(&mut self, flight: Flight) {
+        let is_last = self.flights.back().is_none_or(|last| last.at <= flight.at);
+        self.flights.push_back(flight);
+        if !is_last {
+            self.move_forward();
+        }
+    }
+
+    /// Moves the last of the frames on their way to its place.
+    fn move_forward(&mut self) {
+        let Some(flight) = self.flights.pop_back() else { return };
         let place = self.flights.partition_point(|other| other.at <= flight.at);
         self.flights.insert(place, flight);
     }

@@ -41,7 +41,7 @@ impl Transmission {
                 let mut frame = if self.is_sole { core::mem::take(frame) } else { frame.clone() };
                 fate.apply(&mut frame);
                 if sure.is_some() {
-                    frame.damage.reliability = sure;
+                    frame.damage.reliability = sure.map(Box::new);
                 }
                 let vector = RxVector { began: reception.began, rate: Some(self.rate()), strength };
                 Input::Frame(frame, vector)

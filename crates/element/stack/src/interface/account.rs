@@ -72,6 +72,7 @@ impl InterfaceAccount {
         }
     }
 
+    #[inline]
     fn note(&mut self, event: InterfaceEvent) {
         if self.events.len() < EVENT_LIMIT {
             self.events.push_back(event);
@@ -124,17 +125,22 @@ impl InterfaceAccount {
     ///
     /// # Errors
     /// The reason why the packet that came was refused.
+    #[inline]
     pub(super) fn joined(&mut self, join: Join) -> Result<(), DropReason> {
         match join {
-            Join::Joined => {}
+            Join::Joined => Ok(()),
             Join::Displaced(heads) => {
-                for Waiting { frame, .. } in heads {
-                    self.dropped(frame.tag, false, DropReason::QueueFull, frame.payload.len());
-                }
+                self.displaced(heads);
+                Ok(())
             }
-            Join::Refused(_, reason) => return Err(reason),
+            Join::Refused(_, reason) => Err(reason),
         }
-        Ok(())
+    }
+
+    fn displaced(&mut self, heads: Vec<Waiting>) {
+        for Waiting { frame, .. } in heads {
+            self.dropped(frame.tag, false, DropReason::QueueFull, frame.payload.len());
+        }
     }
 
     /// Marks a packet that met congestion here, if its sender understands that.

@@ -9,21 +9,25 @@ use crate::exit::{Completion, Result};
 /// The time that a run may take to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// End a run, and wait until nothing of it is left
+/// End runs, and wait until nothing of them is left
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The name of the run, if there are several
-    run: Option<String>,
+    /// The names of the runs; may be left out if there is only one
+    runs: Vec<String>,
     /// End all runs of this user
-    #[arg(long, conflicts_with = "run")]
+    #[arg(long, conflicts_with = "runs")]
     all: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let clients = if args.all {
-        ControlClient::all()
-    } else {
-        vec![ControlClient::connect(args.run.as_deref())?]
+    // All are found before the first is asked to end, so that a wrong name ends none.
+    let clients = match (args.all, &*args.runs) {
+        (true, _) => ControlClient::all(),
+        (false, []) => vec![ControlClient::connect(None)?],
+        (false, names) => {
+            let found = names.iter().map(|name| ControlClient::connect(Some(name)));
+            found.collect::<core::result::Result<_, _>>()?
+        }
     };
     let mut asked = Vec::new();
     for mut client in clients {

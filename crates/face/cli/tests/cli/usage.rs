@@ -265,6 +265,16 @@ fn a_file_that_reaches_the_limit_of_its_size_does_not_end_a_simulation() {
 }
 
 #[test]
+fn a_scenario_without_stations_is_refused() {
+    let folder = Folder::new("usage-empty");
+    let file = folder.write("empty.toml", "format = 1\n");
+    let output = Command::new(WINDFALL).arg("sim").arg(&file).output().expect("it runs");
+    let message = String::from_utf8(output.stderr).expect("text");
+    let expected = "windfall: the scenario has no station: add one by [[station]], with its name\n";
+    assert_eq!((output.status.code(), &*message), (Some(2), expected));
+}
+
+#[test]
 fn a_simulation_in_which_nothing_is_sent_says_so() {
     let folder = Folder::new("usage-silent");
     let file = folder.write("silent.toml", pair(""));

@@ -332,15 +332,17 @@ impl Receiver {
     }
 
     /// The ACK that is due.
+    #[inline]
     pub(crate) fn poll_ack(&mut self) -> Option<Ack> {
-        if !self.ack_due {
-            return None;
-        }
+        self.ack_due.then(|| self.ack())
+    }
+
+    fn ack(&mut self) -> Ack {
         let (first, arrived, kept, more) = self.history.report();
         self.ack_due = more;
         // The second bitmap costs bytes, and most of the time there is nothing to tell.
         let kept = kept.filter(|kept| kept.iter().any(|it| it));
-        Some(Ack { next: self.next, first, arrived, kept })
+        Ack { next: self.next, first, arrived, kept }
     }
 
     fn note_arrival(&mut self, good: bool, order: Seq32) {

@@ -28,7 +28,7 @@ impl Dcf {
         let mut found = Found { corrected: Some(0), ..Found::default() };
         let mut increment = self.increment_in(frame);
         if self.config.coding.is_some() && (!good || increment.is_some()) {
-            (found, increment) = self.put_right(frame, reliability.as_ref(), (increment, good));
+            (found, increment) = self.put_right(frame, reliability.as_deref(), (increment, good));
             good = found.is_whole();
         }
         self.access.reception(self.keeps_usual_gap(good));

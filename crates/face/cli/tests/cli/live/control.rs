@@ -126,6 +126,7 @@ fn what_cannot_be_set_is_refused_and_changes_nothing() {
         ("set loss=5% loss=6%", "loss stands twice"),
         ("set under-test", "nothing to set"),
         ("status other", "no run is called \"other\"; there are under-test"),
+        ("down under-test other", "no run is called \"other\"; there are under-test"),
         ("down other", "no run is called \"other\"; there are under-test"),
     ] {
         let message = session.refused(line);

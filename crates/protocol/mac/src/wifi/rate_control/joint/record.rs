@@ -111,6 +111,8 @@ impl Record {
         // the frame is noticed at all does not depend on its length.
         let mean = if self.frames > 0.0 { self.bytes / self.frames } else { len };
         let longer = len / mean.max(1.0);
+        let doubt = |known: f64| if hopeful { known / (known + HOPE) } else { 1.0 };
+        let sent = self.sent.iter().sum();
         let mut shares = Shares::default();
         let (mut fails, mut below) = (1.0, 0.0);
         for (number, presumed) in presumed.iter().enumerate() {
@@ -120,9 +122,8 @@ impl Record {
             below = *presumed;
             let tried = self.tried[number];
             fails *= 1.0 - (self.saved[number] + PRESUMED * prior) / (tried + PRESUMED);
-            let doubted = if hopeful { tried / (tried + HOPE) } else { 1.0 };
-            let noticed = 1.0 - self.missed(number > 0);
-            let whole = (1.0 - fails * doubted).max(0.0).powf(longer);
+            let noticed = 1.0 - self.missed(number > 0) * doubt(sent);
+            let whole = (1.0 - fails * doubt(tried)).max(0.0).powf(longer);
             shares.whole[number] = noticed * whole;
             shares.damaged[number] = noticed * (1.0 - whole);
         }

@@ -259,6 +259,35 @@ fn twice_the_length_is_damaged_twice_and_missed_once() {
 }
 
 #[test]
+fn hope_takes_few_silences_for_accidents() {
+    let mut record = Record::default();
+    record.learn(1, Fate::Missed, 1000.0);
+    let noticed = |record: &Record, hopeful| {
+        let shares = record.shares(&[0.5; CODES], 1000.0, hopeful);
+        shares.whole[1] + shares.damaged[1]
+    };
+    assert!(noticed(&record, false) < 0.5 && noticed(&record, true) > 0.75);
+    (0..200).for_each(|_| record.learn(1, Fate::Missed, 1000.0));
+    assert!(noticed(&record, true) < 0.1);
+}
+
+#[test]
+fn a_silence_noted_at_a_signal_nearby_is_forgotten() {
+    let mut joint = joint(CODED);
+    let place = |rate: PhyRate| joint.setup.rates.iter().position(|other| *other == rate);
+    let fast = place(PhyRate::Ofdm12).expect("a rate of 802.11g");
+    joint.records[Joint::index(-93)][fast].learn(2, Fate::Missed, 1532.0);
+    joint.signal = -92;
+    let missed = |joint: &Joint| joint.around(fast).missed(true);
+    assert!(missed(&joint) > 0.3, "{}", missed(&joint));
+    let choice = RateChoice { rate: PhyRate::Ofdm9, code: Code::of_parity(16) };
+    let report = Some(Report { corrected: Some(4), combined: false, wanted: None, signal: -92 });
+    let arrival = AttemptOutcome { choice, len: 1532, arrived: true, report };
+    (0..4_000).for_each(|_| joint.hear(&arrival));
+    assert!(missed(&joint) < 0.03, "{}", missed(&joint));
+}
+
+#[test]
 fn a_silence_that_is_usual_leaves_the_signal_alone() {
     let mut joint = joint(CODED);
     let choice = RateChoice { rate: PhyRate::Ofdm12, code: Code::of_parity(16) };
