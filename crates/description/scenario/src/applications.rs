@@ -242,7 +242,6 @@ fn address(
     let shared = interfaces.iter().find(|i| own.iter().any(|own| own.link == i.link));
     let interface = shared.or(interfaces.first()).filter(|i| !i.addresses.is_empty());
     interface.map(|interface| interface.addresses[0].address).ok_or_else(|| {
-        let message = format!("station \"{name}\" has no address: let a link end there");
-        Fault::at(to.span(), message)
+        Fault::at(to.span(), format!("station \"{name}\" has no address: let a link end there"))
     })
 }

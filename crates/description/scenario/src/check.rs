@@ -82,17 +82,19 @@ fn check_flows(scenario: &Scenario) -> Checked {
 }
 
 fn unique_stations(stations: &[Station]) -> Result<BTreeSet<&str>, Fault> {
-    let mut names = BTreeSet::new();
+    let mut names = BTreeMap::new();
     for Station { name, radio, .. } in stations {
         check_name(name)?;
         radio.as_ref().map_or(Ok(()), settings::check)?;
         let text = name.get_ref().as_str();
-        if !names.insert(text) {
-            let message = format!("another station is called \"{text}\": give it its own name");
+        if let Some(other) = names.insert(text.to_ascii_lowercase(), text) {
+            let message = format!(
+                "another station is called \"{other}\", whatever the case: give it its own name"
+            );
             return Err(Fault::at(name.span(), message));
         }
     }
-    Ok(names)
+    Ok(names.into_values().collect())
 }
 
 /// Names become parts of the names of files, namespaces and devices.
@@ -378,8 +380,7 @@ fn check_app(app: &App, stations: &BTreeSet<&str>) -> Checked {
         return Err(Fault::at(interval.span(), message));
     }
     if let Some(coverage) = &app.coverage {
-        let is_lite = app.transport.value() == Some(AppTransport::Udplite);
-        if !is_lite {
+        if app.transport.value() != Some(AppTransport::Udplite) {
             let message = "only UDP-Lite has a coverage: add transport = \"udplite\"";
             return Err(Fault::at(coverage.span(), message));
         }

@@ -9,7 +9,7 @@ use windfall_channel::{
 use crate::queue::Queue;
 use crate::settings::{Particular, Settings, settings};
 use crate::value::Choice;
-use crate::values::Get;
+use crate::values::{Get, present};
 use windfall_link::{Arq, RepairConfig};
 use windfall_policy_file::PolicyName;
 
@@ -154,7 +154,7 @@ settings! {
         "burst" burst: Option<LossPattern> {
             value: "K/N", example: "5/100", unset: "none",
             detail: "`5/100+95` loses the last five.",
-            particular: Some(Aspect::Errors(|it| it.burst.value().flatten().map(Model::LossPattern))),
+            particular: Some(Aspect::Errors(|it| present(&it.burst).map(Model::LossPattern))),
         }
         /// Probability that a frame is lost, 0..1 or with %, and perhaps the correlation of
         /// successive losses: "1% 25%"
@@ -167,12 +167,12 @@ settings! {
         /// first of which may be left out
         "loss-state" loss_state: Option<LossStates> {
             value: "MODEL", example: "1% 25% 10% 50% 0.1%", unset: "none",
-            particular: Some(Aspect::Errors(|it| it.loss_state.value().flatten().map(Model::LossStates))),
+            particular: Some(Aspect::Errors(|it| present(&it.loss_state).map(Model::LossStates))),
         }
         /// Frames lost in bursts by a two-state chain: "p [r [1-h [1-k]]]" as in netem
         "gemodel" gemodel: Option<GilbertElliott> {
             value: "MODEL", example: "1% 10% 70% 0.1%", unset: "none",
-            particular: Some(Aspect::Errors(|it| it.gemodel.value().flatten().map(Model::FrameBursts))),
+            particular: Some(Aspect::Errors(|it| present(&it.gemodel).map(Model::FrameBursts))),
         }
         /// Mark packets whose senders understand it (ECN) in place of losing them by burst, loss,
         /// loss-state or gemodel
@@ -187,14 +187,14 @@ settings! {
         /// Bits inverted in bursts, as --gemodel but one step per bit
         "bit-gemodel" bit_gemodel: Option<GilbertElliott> {
             value: "MODEL", example: "1e-5 0.01 0.3 0", unset: "none",
-            particular: Some(Aspect::Errors(|it| it.bit_gemodel.value().flatten().map(Model::BitBursts))),
+            particular: Some(Aspect::Errors(|it| present(&it.bit_gemodel).map(Model::BitBursts))),
         }
         /// Bits inverted within one window of a frame: "p bits rate", such as "10% 256 5%"
         "window" window: Option<BurstWindow> {
             value: "WINDOW", example: "10% 256 5%", unset: "none",
             detail: "The probability that a frame has the window, its length in bits, and the bit \
                      error rate in it.",
-            particular: Some(Aspect::Errors(|it| it.window.value().flatten().map(Model::BurstWindow))),
+            particular: Some(Aspect::Errors(|it| present(&it.window).map(Model::BurstWindow))),
         }
         /// Probability that exactly one bit of a packet is inverted, as in netem, and perhaps the
         /// correlation of successive packets: "1% 25%"

@@ -16,7 +16,7 @@ use crate::model::{RunSettings, Scenario};
 use crate::sap;
 use crate::settings::{Setting, Settings};
 use crate::station::Station;
-use crate::values::Get;
+use crate::values::{Get, present};
 use crate::wifi::{Radio, StationRadio};
 
 type Checked = Result<(), Fault>;
@@ -102,16 +102,12 @@ fn fault<T: Settings>(setting: &Setting<T>, object: &T, why: &str) -> Fault {
     Fault::at(span, format!("{} changes nothing here, since {why}, or remove it", setting.name))
 }
 
-fn has_jitter(direction: &Direction) -> bool {
-    direction.jitter.value().flatten().is_some()
-}
-
 /// The key of a setting, whether a direction has what it needs, and how that is written.
 type Need = (&'static str, fn(&Direction) -> bool, &'static str);
 
 /// Settings of the wire that change nothing without another one.
 const NEEDS: &[Need] = &[
-    ("jitter-table", has_jitter, "jitter = \"10ms\""),
+    ("jitter-table", |it| present(&it.jitter).is_some(), "jitter = \"10ms\""),
     ("slots-table", has_gaps, "slots = \"distribution normal 20ms 5ms\""),
     ("reorder", Direction::has_delay, "delay = \"10ms\" or a jitter"),
     ("bucket", |it| it.rate.is_some(), "rate = \"1Mbps\", at which it fills"),
@@ -176,7 +172,7 @@ pub(crate) fn check_bucket(direction: &Direction, mtu: u16) -> Checked {
 impl Direction {
     /// Tells whether frames take time on the way, beside that of their bytes.
     pub(crate) fn has_delay(&self) -> bool {
-        has_jitter(self) || self.delay.value().is_some_and(|delay| !delay.is_zero())
+        present(&self.jitter).is_some() || self.delay.value().is_some_and(|delay| !delay.is_zero())
     }
 
     /// Tells whether the bytes of frames take time.

@@ -107,8 +107,7 @@ impl ScenarioOptions {
         let [link] = scenario.links.as_mut_slice() else { return };
         let add = |link: &mut Link, stations: &mut Vec<Station>, name: &str| {
             link.stations.get_mut().push(unplaced(name.to_owned()));
-            let simulated = Some(unplaced(true));
-            stations.push(Station { simulated, ..Station::named(name) });
+            stations.push(Station { simulated: Some(unplaced(true)), ..Station::named(name) });
         };
         add(link, &mut scenario.stations, RECEIVER);
         for number in 1..=self.contenders {

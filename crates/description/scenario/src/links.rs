@@ -281,6 +281,5 @@ pub(crate) fn air(
         }
         Surroundings::Gsm(environment) => Model::Gsm(environment.config()),
     }));
-    let marks = direction.loss_ecn.value() == Some(true);
-    Ok(AirConfig { models, exposure, range, marks })
+    Ok(AirConfig { models, exposure, range, marks: direction.loss_ecn.value() == Some(true) })
 }

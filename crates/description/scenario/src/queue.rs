@@ -106,8 +106,7 @@ impl FromStr for Queue {
         let mut queue = Self::default();
         let mut parameters: Vec<&str> = Vec::new();
         for part in text.split(',').map(str::trim) {
-            let is_parameter = management::is_parameter(part);
-            if is_parameter {
+            if management::is_parameter(part) {
                 let name = |part: &str| part.split(':').next().unwrap_or(part).to_owned();
                 if parameters.iter().any(|other| name(other) == name(part)) {
                     return Err(ParseUnitError::new("queue", text, "say each parameter once"));

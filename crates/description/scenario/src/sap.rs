@@ -64,8 +64,7 @@ pub(crate) fn sender(app: &App, to: SocketAddr, (mtu, number): (usize, u64)) -> 
         mode: match mode(app) {
             AppMode::Precise => Mode::Precise,
             AppMode::Approximate => {
-                let protected = app.protected.value().unwrap_or(0) as usize;
-                Mode::Approximate { protected }
+                Mode::Approximate { protected: app.protected.value().unwrap_or(0) as usize }
             }
         },
         size: size as usize,
@@ -91,8 +90,7 @@ fn config(profile: Profile, mtu: usize, size: usize) -> SapConfig {
         },
         // Its datagrams have the size of a message, whatever the path carries.
         Profile::Paper => {
-            let longer = size.saturating_sub(SIZE as usize);
-            let max_datagram = config.max_datagram + longer;
+            let max_datagram = config.max_datagram + size.saturating_sub(SIZE as usize);
             SapConfig { base_datagram: max_datagram, max_datagram, ..config }
         }
     }
@@ -145,8 +143,7 @@ fn join(app: &App, sink: &mut SapSinkConfig, other: &SapSinkConfig) -> Result<()
             "another application with another {key} sends to {}: give this one a port of its own",
             sink.local
         );
-        let span = app.port.as_ref().map_or(app.kind.span(), Spanned::span);
-        return Err(Fault::at(span, message));
+        return Err(Fault::at(app.port.as_ref().map_or(app.kind.span(), Spanned::span), message));
     }
     sink.sap.base_datagram = sink.sap.base_datagram.max(other.sap.base_datagram);
     sink.sap.max_datagram = sink.sap.max_datagram.max(other.sap.max_datagram);

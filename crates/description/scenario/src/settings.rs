@@ -245,8 +245,7 @@ impl<T: Settings> Setting<T> {
 
     /// The settings that cannot be given beside this one.
     pub fn excluded(&self) -> impl Iterator<Item = &'static Self> {
-        let excludes = self.excludes;
-        T::TABLE.iter().filter(move |it| it.name == excludes)
+        T::TABLE.iter().filter(move |it| it.name == self.excludes)
     }
 
     /// Returns the setting without which this one changes nothing, if there is one.

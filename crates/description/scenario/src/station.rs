@@ -29,7 +29,7 @@ settings! {
         }
     }
     required {
-        /// Name of the station, unique in the scenario
+        /// Name of the station, unique in the scenario whatever its case
         "name" name: String {
             value: "NAME", example: "near",
             detail: "1 to 32 letters, digits, hyphens and underscores.",

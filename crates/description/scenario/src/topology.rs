@@ -19,7 +19,6 @@ use crate::link::{Link, LinkKind};
 use crate::links::Parts;
 use crate::model::Scenario;
 use crate::plan::{Files, Read, Topology};
-use crate::queue::Queue;
 use crate::routes::RouteMap;
 use crate::settings::Settings as _;
 use crate::station::{Route, Station, StationInterface};
@@ -61,7 +60,7 @@ impl Scenario {
     fn work_out(&self, level: u8, files: &mut Files<'_, '_>) -> Result<Topology, Fault> {
         if self.stations.is_empty() {
             let message = "the scenario has no station: add one by [[station]], with its name";
-            return Err(Fault { span: None, message: message.to_owned() });
+            return Err(Fault::at(0..1, message));
         }
         let networks = addresses::networks(self.links.iter().map(|l| l.stations.get_ref().len()));
         if let Some(link) = self.links.get(networks.len()) {
@@ -125,8 +124,7 @@ impl Scenario {
     pub fn settle(&mut self, at: Duration) {
         self.changes.sort_by_key(|change| *change.at.get_ref());
         let has_ended = |change: &Change| {
-            let over = change.over.value().unwrap_or(Duration::ZERO);
-            change.at.get_ref().saturating_add(over) < at
+            change.at.get_ref().saturating_add(change.over.value().unwrap_or(Duration::ZERO)) < at
         };
         let ended = self.changes.iter().take_while(|change| has_ended(change)).count();
         for change in self.changes.drain(..ended) {
@@ -159,14 +157,21 @@ impl Scenario {
     /// Refuses queues that never mark although they should, and queues that keep no reservations
     /// where flows reserve.
     fn check_queues(&self) -> Result<(), Fault> {
-        let of_link = |link: &Link| [true, false].map(|uplink| link.direction(uplink).queue);
-        for queue in self.links.iter().flat_map(of_link).flatten() {
-            let queue_says = queue.get_ref();
-            let message = queue_says.mark_beside_control().or_else(|| queue_says.useless_mark());
+        let both = |link: &Link| [true, false].map(|uplink| link.direction(uplink));
+        let directions: Vec<Direction> = self.links.iter().flat_map(both).collect();
+        let queues = || directions.iter().filter_map(|it| it.queue.as_ref());
+        for Direction { queue, fec, .. } in &directions {
+            let Some(queue) = queue else { continue };
+            let says = queue.get_ref();
+            let message = says.mark_beside_control().or_else(|| says.useless_mark());
             message.map_or(Ok(()), |message| Err(Fault::at(queue.span(), message)))?;
+            if let (Some(fec), true) = (fec, says.tells_flows_apart()) {
+                let message = "fq-codel changes the order of packets that a code has numbered: \
+                               use codel";
+                return Err(Fault::at(fec.span(), message));
+            }
         }
-        let sorts = |queue: &Spanned<Queue>| queue.get_ref().tells_flows_apart();
-        let sorting = self.links.iter().flat_map(of_link).flatten().find(sorts);
+        let sorting = queues().find(|queue| queue.get_ref().tells_flows_apart());
         if let (Some(queue), Some(flow)) = (sorting, self.flows.first()) {
             let message = format!(
                 "fq-codel tells flows apart by itself, and flow \"{}\" has a queue of its own: use \
@@ -179,7 +184,7 @@ impl Scenario {
         let Some((name, Some(rate))) = rates.find(|(_, rate)| rate.is_some()) else {
             return Ok(());
         };
-        for queue in self.links.iter().flat_map(of_link).flatten() {
+        for queue in queues() {
             let discipline = queue.get_ref().discipline.unwrap_or_default();
             if !discipline.keeps_reservations() {
                 let message = format!(

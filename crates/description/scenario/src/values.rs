@@ -33,6 +33,11 @@ impl<T: Clone> Get for Option<Spanned<T>> {
     }
 }
 
+/// Returns a value of those that may be taken away, if it is set and not taken away.
+pub(crate) fn present<T: Clone>(value: &Option<Spanned<Option<T>>>) -> Option<T> {
+    value.value().flatten()
+}
+
 /// Implements the form in files by way of the text form.
 macro_rules! serialize_by_text {
     ($($type:ty),*) => {$(

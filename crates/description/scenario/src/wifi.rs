@@ -125,9 +125,7 @@ settings! {
             value: "NUMBER", example: "5", unset: "attempts, or 4", needs: "rts-threshold",
         }
         /// Stations associate with an access point and send through it; the base station by default
-        "infrastructure" infrastructure: bool {
-            value: "SWITCH", example: "on", default: "off",
-        }
+        "infrastructure" infrastructure: bool { value: "SWITCH", example: "on", default: "off" }
         /// Units of 1024 µs between the beacons of an access point
         "beacon-interval" beacon_interval: u16 [1..=65_535] {
             value: "NUMBER", example: "50", default: "100", needs: "infrastructure",

@@ -120,8 +120,7 @@ impl Receive {
             CameraNews::Waiting(at) => tell(format!("waiting on {at}")),
             CameraNews::Begun(count) => tell(format!("a stream of {count} datagrams has begun")),
         })?;
-        let text = report.to_text(self.deadline);
-        json::print(self.json, json::CAMERA, report.to_json(), &text)?;
+        json::print(self.json, json::CAMERA, report.to_json(), &report.to_text(self.deadline))?;
         Ok(completed(Completion::Success))
     }
 }

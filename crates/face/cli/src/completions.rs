@@ -54,8 +54,7 @@ mod tests {
         assert!(pages.iter().any(|(name, _)| name == "windfall-tcp-forward.1"));
         for (name, page) in pages {
             let lines: Vec<_> = page.lines().collect();
-            let options = lines.windows(3).filter(|it| it[0] == ".TP");
-            for option in options {
+            for option in lines.windows(3).filter(|it| it[0] == ".TP") {
                 let has_text = !option[2].is_empty() && !option[2].starts_with('.');
                 assert!(has_text, "{name}: {option:?}");
             }

@@ -82,8 +82,7 @@ impl LinkOptions {
         let mut flags = self.flags(others);
         flags.changes.extend(self.changes_of_file()?);
         let Some(path) = file else {
-            let is_wifi = flags.link.kind().phy().is_some();
-            if self.stations > 0 && !is_wifi {
+            if self.stations > 0 && flags.link.kind().phy().is_none() {
                 let message =
                     "only a radio of 802.11 has more stations: add --link wifi-b or --link wifi-g";
                 return Err(CliError::usage(format!("--stations: {message}")));

@@ -142,10 +142,8 @@ fn record_errors(
         let ports = 0..link.medium.ports();
         let paths = ports.clone().flat_map(|from| ports.clone().map(move |to| (from, to)));
         for (from, to) in paths.filter(|(from, to)| from != to) {
-            let station = |port: u16| {
-                let end = &link.ends[usize::from(port)];
-                topology.stations[end.station].name.as_str()
-            };
+            let station =
+                |port: u16| topology.stations[link.ends[usize::from(port)].station].name.as_str();
             let prefix = if links.len() == 1 { String::new() } else { format!("{}.", link.name) };
             let name = format!("{prefix}{}-to-{}.trace", station(from), station(to));
             let out = create(&directory.join(name))?;

@@ -3,8 +3,10 @@
 
 use std::path::PathBuf;
 
-use windfall_live::{Attachment, LivePlan, Stations, end_with_this_process};
-use windfall_relay::{OpenPorts, PortError, Published, Reached, RelayHelpers, SocketKind};
+use windfall_live::{Attachment, Listening, LivePlan, Stations, end_with_this_process};
+use windfall_relay::{
+    OpenPorts, PortError, PortProtocol, Published, Reached, RelayHelpers, SocketKind,
+};
 use windfall_scenario::Topology;
 
 use crate::exit::{CliError, Completion, Result};
@@ -53,8 +55,10 @@ impl PortOptions {
             PortError::Station(text) | PortError::Host(text) => CliError::usage(text),
             PortError::Taken(text) => CliError::new(text),
         })?;
-        for (station, port, is_udp) in open.wanted() {
-            plan.listening.extend(plan.station(station).map(|station| (station, port, is_udp)));
+        for (station, port, protocol) in open.wanted() {
+            let is_udp = protocol == PortProtocol::Udp;
+            let listening = |station| Listening { station, port, is_udp };
+            plan.listening.extend(plan.station(station).map(listening));
         }
         Ok(open)
     }

@@ -86,8 +86,7 @@ impl EngineOptions {
     }
 
     fn engine(&self, place: &EngineSite, settings: &TcpSettings) -> Result<Engine> {
-        let tcp = settings.config().clone();
-        Ok(Engine::open(place, tcp, self.seed, Signals::take_over()?)?)
+        Ok(Engine::open(place, settings.config().clone(), self.seed, Signals::take_over()?)?)
     }
 }
 

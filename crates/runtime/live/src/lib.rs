@@ -65,8 +65,8 @@ pub use lifetime::end_with_this_process;
 pub use line::LineAddress;
 pub use nat::NatGateway;
 pub use plan::{
-    DeviceKind, DevicePlan, LivePlan, LiveStationPlan, Program, ProgramOutput, RoutePlan,
-    neighbour_variables,
+    DeviceKind, DevicePlan, Listening, LivePlan, LiveStationPlan, Program, ProgramOutput,
+    RoutePlan, neighbour_variables,
 };
 pub use requests::{LONGEST_REQUEST, Reply};
 pub use session::{Ending, KEEPER_LOST, Observer, ProgramFailure, RunOutcome, Signals};

@@ -28,11 +28,21 @@ pub struct LivePlan {
     pub interfaces: Vec<(usize, RealInterface)>,
     /// Ports on which a station must listen before the command starts.
     pub awaited: Vec<(usize, u16)>,
-    /// Ports at which the run itself listens in a station, before any program starts there; `true`
-    /// for those of UDP, which are taken, `false` for those of TCP.
-    pub listening: Vec<(usize, u16, bool)>,
+    /// Ports at which the run itself listens in a station, before any program starts there.
+    pub listening: Vec<Listening>,
     /// The abstract name of a socket at which the run listens in every station that is its own.
     pub door: Option<String>,
+}
+
+/// A port at which the run itself listens in a station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listening {
+    /// The number of the station.
+    pub station: usize,
+    /// The number of the port.
+    pub port: u16,
+    /// It is a port of UDP, which is taken; if not, one of TCP.
+    pub is_udp: bool,
 }
 
 impl LivePlan {

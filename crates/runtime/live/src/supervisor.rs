@@ -21,7 +21,7 @@ use crate::identity::Identity;
 use crate::kernel;
 use crate::lines::Lines;
 use crate::namespace;
-use crate::plan::{LivePlan, Program};
+use crate::plan::{Listening, LivePlan, Program};
 use crate::program;
 use crate::setup::{self, Station};
 use crate::system;
@@ -145,7 +145,7 @@ impl<'a> Supervisor<'a> {
             let ours = copy(&stations[station].devices[device])?;
             send(Message::Device(station as u16, ours))?;
         }
-        for &(station, port, is_udp) in &work.plan.listening {
+        for &Listening { station, port, is_udp } in &work.plan.listening {
             setup::enter(stations[station].namespace.as_fd())?;
             let name = &work.plan.stations[station].name;
             send(Message::Listener(setup::listen(name, port, is_udp)?))?;
@@ -249,7 +249,7 @@ impl<'a> Supervisor<'a> {
         for program in &work.others {
             *wanted.entry(program.station).or_default() += 1;
         }
-        for (station, ..) in &work.plan.listening {
+        for Listening { station, .. } in &work.plan.listening {
             wanted.entry(*station).and_modify(|count| *count += 1);
         }
         wanted.retain(|station, _| work.plan.awaited.iter().all(|(known, _)| known != station));

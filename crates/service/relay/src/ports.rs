@@ -149,11 +149,9 @@ impl OpenPorts {
         Ok(open)
     }
 
-    /// The ports of stations that lead out, `true` for those of UDP: the run is to take them before
-    /// anything else does.
-    pub fn wanted(&self) -> impl Iterator<Item = (&str, u16, bool)> {
-        let is_udp = |it: &Reached| it.protocol == PortProtocol::Udp;
-        self.reached.iter().map(move |it| (it.station.as_str(), it.port, is_udp(it)))
+    /// The ports of stations that lead out: the run is to take them before anything else does.
+    pub fn wanted(&self) -> impl Iterator<Item = (&str, u16, PortProtocol)> {
+        self.reached.iter().map(|it| (it.station.as_str(), it.port, it.protocol))
     }
 
     /// Starts the helpers, as `windfall relay` of this program. `sockets` are those that have taken

@@ -163,38 +163,57 @@ fn check_effects(scenario: &Scenario, variations: &[Variation]) -> Result<(), Sw
     for (place, variation) in variations.iter().enumerate() {
         let (earlier, later) = (&variations[..place], &variations[place + 1..]);
         let before = with_first_values(scenario, earlier)?;
-        let mut hidden = None;
-        for value in &variation.values {
-            let mut own = before.clone();
-            variation.key.set(&mut own, value)?;
-            // What the scenario says itself makes no difference, whatever comes later.
-            if is_same(&own, &before) {
-                continue;
-            }
-            let is_hidden = |by: &[Variation]| {
-                let (with, without) =
-                    (with_first_values(&own, by)?, with_first_values(&before, by)?);
-                Ok::<_, SweepError>(is_same(&with, &without))
-            };
-            if !is_hidden(later)? {
-                hidden = None;
-                break;
-            }
-            let mut by = later.last();
-            for it in later {
-                if is_hidden(core::slice::from_ref(it))? {
-                    by = Some(it);
-                    break;
-                }
-            }
-            hidden = by;
-        }
-        if let Some(by) = hidden {
+        if let Some(by) = hidden_by(&before, variation, later)? {
             let [hidden, by] = [variation, by].map(|it| it.key.text().to_owned());
             return Err(SweepError::Hidden { hidden, by });
         }
     }
     Ok(())
+}
+
+/// The later variation that leaves nothing of any value of this one, if there is one.
+fn hidden_by<'a>(
+    before: &Scenario,
+    variation: &Variation,
+    later: &'a [Variation],
+) -> Result<Option<&'a Variation>, SweepError> {
+    let mut by = None;
+    for value in &variation.values {
+        let mut own = before.clone();
+        variation.key.set(&mut own, value)?;
+        // What the scenario says itself makes no difference, whatever comes later.
+        if is_same(&own, before) {
+            continue;
+        }
+        if !are_same_after(later, [&own, before])? {
+            return Ok(None);
+        }
+        by = first_to_hide(later, [&own, before])?;
+    }
+    Ok(by)
+}
+
+/// The first of some variations after which two scenarios say the same; the last one if it takes
+/// several.
+fn first_to_hide<'a>(
+    variations: &'a [Variation],
+    both: [&Scenario; 2],
+) -> Result<Option<&'a Variation>, SweepError> {
+    for it in variations {
+        if are_same_after(core::slice::from_ref(it), both)? {
+            return Ok(Some(it));
+        }
+    }
+    Ok(variations.last())
+}
+
+/// Tells whether two scenarios say the same with the first value of each of some variations.
+fn are_same_after(
+    variations: &[Variation],
+    [one, other]: [&Scenario; 2],
+) -> Result<bool, SweepError> {
+    let (one, other) = (with_first_values(one, variations)?, with_first_values(other, variations)?);
+    Ok(is_same(&one, &other))
 }
 
 /// Returns a scenario with the first value of each of some variations.

@@ -42,6 +42,32 @@ fn a_code_replaces_lost_packets_on_every_link() {
     }
 }
 
+/// Each flow has numbers of its own, so that a queue may change the order of flows.
+#[test]
+fn a_code_loses_nothing_where_flows_overtake_each_other() {
+    let flow = |name: &str, port: u16, weight: u8| {
+        format!("[[flow]]\nname = \"{name}\"\ndst-port = {port}\nweight = {weight}\n")
+    };
+    let app = |port: u16, size: u16, rate: &str, count: u16| {
+        format!(
+            "[[app]]\nkind = \"cbr\"\nstation = \"near\"\nto = \"far\"\nport = {port}\n\
+             size = {size}\nrate = \"{rate}\"\narrivals = \"poisson\"\ncount = {count}\n"
+        )
+    };
+    let apps = [
+        app(5000, 1000, "5Mbps", 5000),
+        app(5001, 200, "500kbps", 2500),
+        flow("big", 5000, 3),
+        flow("small", 5001, 1),
+    ];
+    for code in ["8/12", "window:32:25%:40ms"] {
+        let link = format!("rate = \"10Mbps\"\ndelay = \"20ms\"\nfec = \"{code}\"");
+        let outcome = run(&pair(14, &link, &apps.concat()), 3);
+        let ledger = outcome.ledger(UPLINK);
+        assert_eq!((ledger.entered, ledger.delivered), (7_500, 7_500), "{code}: {ledger:?}");
+    }
+}
+
 /// Bursts of nearly ten frames, a seventh of all: more than the repairs of one block.
 #[test]
 fn blocks_that_take_turns_bear_bursts_that_one_block_does_not() {

@@ -77,22 +77,12 @@ fn a_rate_moves_from_a_rate_and_not_from_none() {
 
 #[test]
 fn a_change_takes_parts_away() {
-    let parts = [
-        ("slots", "20ms"),
-        ("reorder", "5%"),
-        ("bucket", "20kB"),
-        ("cell", "48+5"),
-        ("onoff", "5s 500ms"),
-        ("jitter", "2ms"),
-        ("burst", "5/100"),
-        ("loss-state", "1% 25%"),
-        ("gemodel", "1% 10%"),
-        ("bit-gemodel", "1e-5 0.01"),
-        ("window", "10% 256 5%"),
-    ];
+    let said = "slots 20ms,reorder 5%,bucket 20kB,cell 48+5,onoff 5s 500ms,jitter 2ms,burst 5/100,\
+                loss-state 1% 25%,gemodel 1% 10%,bit-gemodel 1e-5 0.01,window 10% 256 5%";
+    let parts: Vec<_> = said.split(',').filter_map(|part| part.split_once(' ')).collect();
     let text = |name: &str, value: &str| format!("{name} = \"{value}\"\n");
-    let said = parts.map(|(name, value)| text(name, value)).concat();
-    let link = format!("rate = \"10Mbps\"\n{said}");
+    let link: String = parts.iter().map(|(name, value)| text(name, value)).collect();
+    let link = format!("rate = \"10Mbps\"\n{link}");
     let change: Vec<String> = parts.iter().map(|(name, _)| text(name, "none")).collect();
     let topology = of_link(&link, &format!("[[change]]\nat = \"1s\"\n{}", change.concat()));
     let topology = topology.expect("it is legal");

@@ -83,8 +83,7 @@ fn check_keys(change: &Change) -> Result<(), Fault> {
         return Err(Fault::at(over.span(), message));
     }
     if over.get_ref().as_nanos() / STEP.as_nanos() > MOST_STEPS {
-        let message = "a gradual change takes 1000 s at most: use several";
-        return Err(Fault::at(over.span(), message));
+        return Err(Fault::at(over.span(), "a gradual change takes 1000 s at most: use several"));
     }
     Ok(())
 }

@@ -71,13 +71,14 @@ prop_compose! {
         Direction {
             loss: loss.map(|loss| unplaced(loss.into())),
             gemodel: gemodel.map(|it| unplaced(Some(it))),
-            burst: burst
-                .and_then(|(burst, every, offset)| LossPattern::new(burst, every, offset))
-                .map(|it| unplaced(Some(it))),
+            burst: burst.map(|(burst, every, offset)| {
+                unplaced(LossPattern::new(burst, every, offset))
+            }),
             ber: ber.map(unplaced),
             bit_gemodel: bit_gemodel.map(|it| unplaced(Some(it))),
-            window: window
-                .map(|(probability, bits, rate)| unplaced(Some(BurstWindow { probability, bits, rate }))),
+            window: window.map(|(probability, bits, rate)| {
+                unplaced(Some(BurstWindow { probability, bits, rate }))
+            }),
             corrupt: corrupt.map(|(probability, correlation)| {
                 unplaced(Chance { probability, correlation })
             }),

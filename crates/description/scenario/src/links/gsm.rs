@@ -57,8 +57,7 @@ pub(crate) fn gsm(
             depth,
             skew: link.clock_skew.value().unwrap_or(0.0).round() as i32,
         });
-        let gsm = GsmLinkConfig { service, calls, accept_damaged, tunnel };
-        let end = LinkLayerConfig::Gsm(gsm);
+        let end = LinkLayerConfig::Gsm(GsmLinkConfig { service, calls, accept_damaged, tunnel });
         Ok(windfall_stack::InterfaceConfig { rules, flows, ..interface(link, [own, others], end) })
     };
     Ok((medium, vec![end(&up, &down, true)?, end(&down, &up, false)?]))

@@ -92,6 +92,11 @@ fn impossible_values_name_their_line_the_value_and_the_fix() {
             "\"farr\"]",
             "a.toml:14: no station is called \"farr\": did you mean \"far\"?",
         ),
+        (
+            "name = \"far\"",
+            "name = \"Near\"",
+            "another station is called \"near\", whatever the case",
+        ),
         ("format = 1", "format = 2", "a.toml:2: format 2 is unknown"),
         ("format = 1", "format = \"1\"", "\"1\" is not allowed here: write 1, without quotes"),
         ("name = \"air\"", "kind = \"wifi\"", "a.toml:13: unknown word \"wifi\" for kind: "),

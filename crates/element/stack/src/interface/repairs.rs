@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 
-use windfall_base::{Frame, Instant, Payload, Tag, earlier};
+use windfall_base::{FlowId, Frame, Instant, Payload, Tag, earlier};
 use windfall_link::{Arrival, RepairConfig, RepairReceiver, RepairSender};
 use windfall_wire_link::check::frame_check;
 
@@ -51,6 +51,11 @@ impl Repairs {
             None => self.name,
             Some(IpAddr::V4(to)) => frame_check(&[&self.name, &to.octets()]),
             Some(IpAddr::V6(to)) => frame_check(&[&self.name, &to.octets()]),
+        };
+        // Queues keep the order of the packets of one flow alone.
+        let stream = match frame.class.flow {
+            FlowId(0) => stream,
+            FlowId(flow) => frame_check(&[&stream, &flow.to_be_bytes()]),
         };
         let before = if self.by_destination { header_len(&frame.payload) } else { 0 };
         sender.protect(now, u32::from_be_bytes(stream), before, frame);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use windfall_control::ControlClient;
 
-use crate::exit::{Completion, Result};
+use crate::exit::{CliError, Completion, Result, tell};
 
 /// The time that a run may take to end.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -21,19 +21,20 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     // All are found before the first is asked to end, so that a wrong name ends none.
+    let connect = |name: &String| ControlClient::connect(Some(name));
     let clients = match (args.all, &*args.runs) {
         (true, _) => ControlClient::all(),
         (false, []) => vec![ControlClient::connect(None)?],
-        (false, names) => {
-            let found = names.iter().map(|name| ControlClient::connect(Some(name)));
-            found.collect::<core::result::Result<_, _>>()?
-        }
+        (false, names) => names.iter().map(connect).collect::<core::result::Result<_, _>>()?,
     };
-    let mut asked = Vec::new();
-    for mut client in clients {
-        client.end()?;
-        asked.push(client);
-    }
-    asked.iter_mut().try_for_each(|client| client.wait_for_end(PATIENCE))?;
-    Ok(Completion::Success)
+    // Side by side: one that does not answer keeps none of the others.
+    let end = |mut it: ControlClient| it.end().and_then(|()| it.wait_for_end(PATIENCE)).err();
+    let failures = std::thread::scope(|scope| {
+        let ends: Vec<_> = clients.into_iter().map(|it| scope.spawn(move || end(it))).collect();
+        ends.into_iter().filter_map(|it| it.join().ok()?).collect::<Vec<_>>()
+    });
+    let mut failures = failures.into_iter().map(CliError::from);
+    let Some(first) = failures.next() else { return Ok(Completion::Success) };
+    failures.for_each(tell);
+    Err(first)
 }

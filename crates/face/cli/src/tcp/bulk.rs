@@ -69,8 +69,7 @@ impl Common {
     }
 
     fn job(&self, sends: bool, check: bool, opened: bool) -> Job {
-        let send = sends.then(|| self.amount());
-        Job { send, check, seed: self.options.seed, opened }
+        Job { send: sends.then(|| self.amount()), check, seed: self.options.seed, opened }
     }
 }
 

@@ -272,12 +272,15 @@ proptest! {
                 prop::collection::vec(any::<u8>(), 0..60),
                 prop::collection::vec(any::<u8>(), 0..40),
                 any::<bool>(),
-                1_u8..6,
+                // All kinds of frames, those of increments included.
+                prop::sample::select(vec![1_u8, 2, 3, 4, 5, 6, 9, 10]),
             ),
             1..40,
         ),
+        [accept_damaged, combine, increments]: [bool; 3],
     ) {
-        let mut pipe = Pipe::new(PipeConfig { accept_damaged: true, ..config(Arq::Persistent) });
+        let config = config(Arq::Persistent);
+        let mut pipe = Pipe::new(PipeConfig { accept_damaged, combine, increments, ..config });
         let now = Instant::START;
         for (mut header, payload, valid, kind) in frames {
             if valid && let Some(first) = header.first_mut() {
@@ -300,7 +303,14 @@ proptest! {
 /// Gives arbitrary header bytes checks that hold.
 fn make_valid(frame: &mut Frame, kind: u8) {
     use windfall_wire_link::check::{frame_check, header_check};
-    let need = [5, 7, 15].get(usize::from(kind) - 1).copied();
+    let need = match kind {
+        1 => Some(5),
+        2 => Some(7),
+        3 => Some(15),
+        6 => Some(23),
+        9 => Some(19),
+        _ => None,
+    };
     if let Some(need) = need {
         frame.header.truncate(need);
         if frame.header.len() == need {

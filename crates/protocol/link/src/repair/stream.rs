@@ -19,6 +19,9 @@ const KEPT: usize = 2;
 /// apart.
 const FIRST: u64 = 1 << 40;
 
+/// Packets that were given up and are still told from those that were passed up.
+const MOST_GIVEN_UP: usize = 1024;
+
 /// A packet that was not passed up.
 #[derive(Debug)]
 struct Waiting {
@@ -45,6 +48,8 @@ pub(super) struct ReceivingStream {
     next: u64,
     /// Packet `next + i` at place `i`.
     waiting: VecDeque<Waiting>,
+    /// The places of packets that were given up and may still come, in order.
+    given_up: VecDeque<u64>,
 }
 
 impl ReceivingStream {
@@ -56,7 +61,8 @@ impl ReceivingStream {
         let is_new = (number as usize) < kept * usize::from(depth);
         let next = FIRST + if is_new { 0 } else { u64::from(number) };
         let decoders = (0..depth).map(|_| PacketDecoder::new(kept)).collect();
-        Self { id, config, decoders, next, waiting: VecDeque::new() }
+        let (waiting, given_up) = (VecDeque::new(), VecDeque::new());
+        Self { id, config, decoders, next, waiting, given_up }
     }
 
     /// Packets that wait here.
@@ -85,8 +91,8 @@ impl ReceivingStream {
         let (lane, own) = self.turn(number);
         self.decoders[lane].take_packet(own, &symbol(&slices, check), !is_right);
         let Some(place) = self.reach(now, number, out) else {
-            let reason = if is_right { DropReason::Duplicate } else { DropReason::FrameCheck };
-            return out.discard(&frame, reason);
+            frame.damage.frame = if is_right { Check::Good } else { Check::Bad };
+            return self.take_late(number, frame, accepted, out);
         };
         frame.damage.frame = if is_right { Check::Good } else { Check::Bad };
         let here = &mut self.waiting[place];
@@ -107,6 +113,20 @@ impl ReceivingStream {
         }
         self.solve(lane, out);
         self.release(now, out);
+    }
+
+    /// Takes a packet that comes behind those that did not wait for it any longer: out of order, as
+    /// it came, it is of more use than not at all.
+    fn take_late(&mut self, number: u32, frame: Frame, accepted: bool, out: &mut Output<'_>) {
+        let place = self.position(number);
+        match (self.given_up.binary_search(&place), frame.damage.frame) {
+            (Ok(at), _) => {
+                self.given_up.remove(at);
+                out.finish(frame, accepted);
+            }
+            (Err(_), Check::Good) => out.discard(&frame, DropReason::Duplicate),
+            (Err(_), _) => out.discard(&frame, DropReason::FrameCheck),
+        }
     }
 
     /// Takes a repair; its frame names the packets that it covers.
@@ -197,10 +217,18 @@ impl ReceivingStream {
         let Some(first) = self.waiting.pop_front() else { return };
         self.next += 1;
         match first.what {
-            What::Missing(_) => {}
+            What::Missing(_) => self.give_up(self.next - 1),
             What::Damaged { frame, accepted } => out.finish(frame, accepted),
             What::Good(frame) => out.deliver(frame),
         }
+    }
+
+    /// Notes that a packet was not waited for any longer.
+    fn give_up(&mut self, place: u64) {
+        if self.given_up.len() == MOST_GIVEN_UP {
+            self.given_up.pop_front();
+        }
+        self.given_up.push_back(place);
     }
 
     /// The place of a packet, before which the others are missing that have not come; `None` if it
@@ -212,7 +240,10 @@ impl ReceivingStream {
         let beyond = (ahead + 1).saturating_sub(room);
         (0..beyond.min(self.waiting.len())).for_each(|_| self.advance(out));
         let place = ahead.min(room - 1);
-        self.next = self.position(number) - place as u64;
+        let next = self.position(number) - place as u64;
+        let skipped = self.next.max(next.saturating_sub(MOST_GIVEN_UP as u64))..next;
+        skipped.for_each(|place| self.give_up(place));
+        self.next = next;
         while self.waiting.len() <= place {
             self.waiting.push_back(Waiting { since: now, what: What::Missing(None) });
         }

@@ -379,6 +379,37 @@ fn texts_are_read_and_written() {
     }
 }
 
+#[test]
+fn a_packet_that_others_did_not_wait_for_is_passed_up_when_it_comes_and_once() {
+    for text in ["8/12", "window:32:25%:40ms", "8/12,interleave:4"] {
+        let mut sender = RepairSender::new(config(text));
+        let mut receiver = RepairReceiver::new(config(text), false);
+        let mut frames: Vec<Frame> = (0..3).map(|number| packet(number, 100)).collect();
+        frames.iter_mut().for_each(|frame| sender.protect(Instant::START, 7, 4, frame));
+        let late = frames.remove(1);
+        frames.into_iter().for_each(|frame| {
+            receiver.handle_frame(Instant::START, frame);
+        });
+        let later = Instant::START + Duration::from_secs(10);
+        receiver.handle_timeout(later);
+        let mut passed = || -> Vec<_> {
+            let all = core::iter::from_fn(|| receiver.poll_delivery());
+            all.filter_map(|frame| frame.tag.map(|tag| tag.0)).collect()
+        };
+        assert_eq!(passed(), [0, 2], "{text}");
+        receiver.handle_frame(later, late.clone());
+        receiver.handle_frame(later, late);
+        let mut passed = core::iter::from_fn(|| receiver.poll_delivery());
+        assert_eq!(passed.next().and_then(|frame| frame.tag), Some(Tag(1)), "{text}");
+        assert!(passed.next().is_none(), "{text}");
+        let events: Vec<_> = core::iter::from_fn(|| receiver.poll_event()).collect();
+        let again = |event: &LinkEvent| {
+            matches!(event, LinkEvent::Dropped { reason: DropReason::Duplicate, .. })
+        };
+        assert!(events.len() == 1 && again(&events[0]), "{text}: {events:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 

@@ -64,7 +64,13 @@ impl Transit {
         let is_duplicated =
             duplicates.is_some_and(|(chances, stream)| chances.next(stream, number));
         let way = delay(self.copies.as_mut(), self.delay, number);
-        let copied = is_duplicated.then(|| self.leave((began, ended + way), length));
+        let copied = is_duplicated.then(|| {
+            // A copy keeps behind what left before it, and holds up nothing that comes later.
+            let latest = self.latest;
+            let copied = self.leave((began, ended + way), length);
+            self.latest = latest;
+            copied
+        });
         (at, copied)
     }
 

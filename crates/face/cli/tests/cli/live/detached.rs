@@ -98,3 +98,36 @@ fn a_run_in_which_windfall_fails_ends_with_125_by_up_as_by_run() {
     assert_eq!(output.status.code(), Some(125), "{errors}");
     assert!(errors.contains("Address already in use"), "{errors}");
 }
+
+#[test]
+fn a_run_that_does_not_answer_keeps_no_other_from_its_end() {
+    require!();
+    let folder = folder("down-several");
+    let sockets = folder.path().join("run");
+    let start = |name: &str| {
+        let mut command = windfall(&format!("up link.toml --name {name}"));
+        command.current_dir(folder.path()).env("XDG_RUNTIME_DIR", &sockets);
+        let mut run =
+            command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it runs");
+        let errors = skip_to(run.stderr.take(), " is up");
+        (run, errors)
+    };
+    let ((mut stuck, _first), (mut other, _second)) = (start("stuck"), start("other"));
+    let stop = |signal: rustix::process::Signal| {
+        let process = rustix::process::Pid::from_child(&stuck);
+        rustix::process::kill_process(process, signal).expect("a signal");
+    };
+    stop(rustix::process::Signal::STOP);
+    let down = |names: &str| {
+        let mut down = windfall(&format!("down {names}"));
+        let output = down.env("XDG_RUNTIME_DIR", &sockets).output().expect("it runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, errors) = down("stuck other");
+    stop(rustix::process::Signal::CONT);
+    assert!(code == Some(2) && errors.contains("stuck does not answer"), "{code:?}: {errors}");
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+    assert_eq!(other.wait().expect("it ends").code(), Some(0));
+    assert_eq!(down("stuck"), (Some(0), String::new()));
+    assert_eq!(stuck.wait().expect("it ends").code(), Some(0));
+}

@@ -119,21 +119,6 @@ impl Joint {
         (signal.clamp(*SIGNALS.start(), *SIGNALS.end()) - SIGNALS.start()) as usize
     }
 
-    /// Gives less weight to all that counts at the present signal, but for the record that the frame
-    /// at the rate of this number adds to: what other signals tell grows old as well.
-    fn fade(&mut self, place: usize) {
-        let here = Self::index(self.signal);
-        let reach = REACH as usize;
-        let last = (here + reach).min(self.records.len() - 1);
-        for at in here.saturating_sub(reach)..=last {
-            for (other, record) in self.records[at].iter_mut().enumerate() {
-                if (at, other) != (here, place) {
-                    record.fade();
-                }
-            }
-        }
-    }
-
     /// The records of a rate around the present signal, the nearer the heavier.
     fn around(&self, place: usize) -> Record {
         let mut sum = Record::default();
@@ -321,8 +306,13 @@ impl RateControl for Joint {
             (false, None) if choice.code.is_some() => Fate::Missed,
             (false, _) => Fate::Damaged,
         };
-        self.fade(place);
-        self.records[at][place].learn(code.index(), fate, len as f64);
+        for (other, record) in self.records[at].iter_mut().enumerate() {
+            if other == place {
+                record.learn(code.index(), fate, len as f64);
+            } else {
+                record.fade();
+            }
+        }
         match (report, silence) {
             (Some(report), _) => {
                 (self.signal, self.doubt, self.silent) = (i32::from(report.signal), 1.0, 0);

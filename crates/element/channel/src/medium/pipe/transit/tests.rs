@@ -42,6 +42,27 @@ fn frames_behind_the_end_of_reordering_overtake_none_before_it() {
     assert_eq!(left(&mut after, &[2_000, 50_000]), [41_000, 50_000]);
 }
 
+#[test]
+fn copies_hold_up_nothing_and_keep_behind_what_left_before() {
+    let jitter = Some("5ms".parse().expect("a jitter"));
+    let delay = Duration::from_millis(20);
+    let plain = PathConfig { delay, jitter, ..PathConfig::default() };
+    let duplicate = Some("30%".parse().expect("a chance"));
+    let [mut plain, mut copied] =
+        [plain.clone(), PathConfig { duplicate, ..plain }].map(|config| transit(&config));
+    let (mut copies, mut latest) = (0, Instant::START);
+    for number in 0..1_000 {
+        let came = (at(number * 1_000), at(number * 1_000));
+        let (alone, none) = plain.next(came, 1_000);
+        let (original, copy) = copied.next(came, 1_000);
+        assert_eq!((alone, none), (original, None), "frame {number}");
+        latest = latest.max(original);
+        copies += usize::from(copy.is_some());
+        assert!(copy.is_none_or(|copy| copy >= latest), "{copy:?} before {latest:?}");
+    }
+    assert!((200..400).contains(&copies), "{copies}");
+}
+
 proptest! {
     /// Whatever a path becomes, frames that keep their order arrive behind all before them.
     #[test]
