@@ -125,7 +125,7 @@ fn a_run_that_does_not_answer_keeps_no_other_from_its_end() {
     };
     let (code, errors) = down("stuck other");
     stop(rustix::process::Signal::CONT);
-    assert!(code == Some(2) && errors.contains("stuck does not answer"), "{code:?}: {errors}");
+    assert!(code == Some(2) && errors.contains("\"stuck\" does not answer"), "{code:?}: {errors}");
     assert_eq!(errors.lines().count(), 1, "{errors}");
     assert_eq!(other.wait().expect("it ends").code(), Some(0));
     assert_eq!(down("stuck"), (Some(0), String::new()));
