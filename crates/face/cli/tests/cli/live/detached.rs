@@ -125,9 +125,12 @@ fn a_run_that_does_not_answer_keeps_no_other_from_its_end() {
     };
     let (code, errors) = down("stuck other");
     stop(rustix::process::Signal::CONT);
+    // Ended before anything is claimed, so that no failure leaves a run.
+    let ends = [down("stuck"), down("other")];
+    let codes = [&mut stuck, &mut other].map(|run| run.wait().map(|status| status.code()).ok());
     assert!(code == Some(2) && errors.contains("\"stuck\" does not answer"), "{code:?}: {errors}");
     assert_eq!(errors.lines().count(), 1, "{errors}");
-    assert_eq!(other.wait().expect("it ends").code(), Some(0));
-    assert_eq!(down("stuck"), (Some(0), String::new()));
-    assert_eq!(stuck.wait().expect("it ends").code(), Some(0));
+    assert_eq!(ends[0], (Some(0), String::new()));
+    assert_eq!(ends[1].0, Some(2), "it has ended before: {ends:?}");
+    assert_eq!(codes, [Some(Some(0)), Some(Some(0))]);
 }
