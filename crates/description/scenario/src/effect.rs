@@ -119,7 +119,7 @@ const NEEDS: &[Need] = &[
 
 /// Tells whether the times between slots have a distribution.
 fn has_gaps(direction: &Direction) -> bool {
-    direction.slots.value().flatten().is_some_and(|slots| slots.has_distribution())
+    present(&direction.slots).is_some_and(|slots| slots.has_distribution())
 }
 
 /// Tells whether packets are lost that can be marked; those in coded frames cannot.

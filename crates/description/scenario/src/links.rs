@@ -30,7 +30,7 @@ use crate::link::{Link, LinkKind};
 use crate::model::Scenario;
 use crate::plan::Files;
 use crate::queue::Queue;
-use crate::values::Get;
+use crate::values::{Get, present};
 
 /// A medium, and the interfaces at its ends in the order of the stations.
 pub(crate) type Parts = (MediumConfig, Vec<InterfaceConfig>);
@@ -63,8 +63,7 @@ pub(crate) fn pipe(
         let of_packets = |bytes: usize| {
             let around = own.overhead.value().map_or(FRAMING, |overhead| overhead as usize);
             let on_the_line = bytes + around;
-            let on_the_line =
-                own.cell.value().flatten().map_or(on_the_line, |it| it.bytes_of(on_the_line));
+            let on_the_line = present(&own.cell).map_or(on_the_line, |it| it.bytes_of(on_the_line));
             let share = bytes as f64 / on_the_line as f64;
             Rate::from_bps((rate?.as_bps() as f64 * share).round() as u64)
         };
@@ -209,20 +208,20 @@ pub(crate) fn path(
         }
         (None, None) => Line::Instant,
     };
-    let (slots, jitter) = (direction.slots.value().flatten(), direction.jitter.value().flatten());
+    let (slots, jitter) = (present(&direction.slots), present(&direction.jitter));
     let slot = tabled(slots, &direction.slots_table, files, Slotting::with_table)?;
     let jitter = tabled(jitter, &direction.jitter_table, files, Jitter::with_table)?;
     Ok(PathConfig {
         line,
-        bucket: direction.bucket.value().flatten(),
-        onoff: direction.onoff.value().flatten(),
+        bucket: present(&direction.bucket),
+        onoff: present(&direction.onoff),
         slot,
         delay: direction.delay.value().unwrap_or(Duration::ZERO),
         jitter,
-        reorder: direction.reorder.value().flatten(),
+        reorder: present(&direction.reorder),
         duplicate: direction.duplicate.value().filter(|it| it.probability != Probability::ZERO),
         overhead: direction.overhead.value(),
-        cell: direction.cell.value().flatten(),
+        cell: present(&direction.cell),
         air: air(direction, files, place)?,
         changes: Vec::new(),
     })

@@ -90,11 +90,10 @@ impl ReceivingStream {
         let is_right = frame_check(&slices) == check;
         let (lane, own) = self.turn(number);
         self.decoders[lane].take_packet(own, &symbol(&slices, check), !is_right);
+        frame.damage.frame = if is_right { Check::Good } else { Check::Bad };
         let Some(place) = self.reach(now, number, out) else {
-            frame.damage.frame = if is_right { Check::Good } else { Check::Bad };
             return self.take_late(number, frame, accepted, out);
         };
-        frame.damage.frame = if is_right { Check::Good } else { Check::Bad };
         let here = &mut self.waiting[place];
         match (&here.what, is_right) {
             (What::Missing(_), true) => here.what = What::Good(frame),
