@@ -1,6 +1,6 @@
 //! When the medium is free: carrier, reservations, gaps and slots.
 
-use windfall_base::{Duration, Instant};
+use windfall_base::{Duration, Instant, Probability};
 use windfall_wire_link::ieee80211::header::MAX_DURATION;
 use windfall_wire_link::ieee80211::{Kind, Timing};
 
@@ -9,6 +9,11 @@ use windfall_wire_link::ieee80211::{Kind, Timing};
 ///
 /// It also covers what propagation shifts the slots of stations against each other.
 const TURNAROUND: Duration = Duration::from_micros(2);
+
+/// Slots in which nobody began before the first that a station counts.
+const UNHEARD: f64 = 32.0;
+/// Slots that a station counts before what is old weighs half.
+const SLOTS: u32 = 1024;
 
 /// A station's view of the medium, and its backoff.
 #[derive(Clone, Debug)]
@@ -38,6 +43,10 @@ pub(super) struct Access {
     backoff: Option<u32>,
     /// An attempt that can no longer be held back.
     committed: Option<Instant>,
+    /// Slots of its backoffs behind which others could be heard to begin, and those behind which
+    /// they did.
+    slots: u32,
+    taken: u32,
 }
 
 impl Access {
@@ -57,7 +66,19 @@ impl Access {
             not_before: Instant::START,
             backoff: None,
             committed: None,
+            slots: 0,
+            taken: 0,
         }
+    }
+
+    /// The chance that another station begins in the slot in which this one does, by the share of
+    /// the slots of its own backoffs in which others began.
+    ///
+    /// Stations draw without knowing of each other, so that the last slot of a backoff, in which
+    /// the station itself begins and hears nobody, is like those before it (Bianchi 2000).
+    pub(super) fn collides(&self) -> Probability {
+        let slots = f64::from(self.slots.max(self.taken)) + UNHEARD;
+        Probability::new(f64::from(self.taken) / slots).unwrap_or(Probability::ZERO)
     }
 
     /// When the slots of this idle period begin to count.
@@ -97,10 +118,13 @@ impl Access {
         if contends {
             self.committed = self.attempt_at().filter(|at| *at <= now + TURNAROUND);
             if self.committed.is_none() && self.backoff.is_none() {
-                self.backoff = Some(draw());
+                self.wait(draw());
             }
         }
-        self.freeze(now);
+        let slots = self.freeze(now);
+        if slots > 0 && self.backoff.is_some() {
+            self.taken += 1;
+        }
         self.busy = true;
         self.deaf = self.transmitting || self.asleep;
     }
@@ -213,7 +237,7 @@ impl Access {
     pub(super) fn back_off(&mut self, now: Instant, slots: u32) {
         self.committed = None;
         self.not_before = self.not_before.max(now);
-        self.backoff = Some(slots);
+        self.wait(slots);
     }
 
     /// There is something to send. A station whose backoff has run out need not draw another
@@ -223,20 +247,33 @@ impl Access {
             self.freeze(now);
         }
         if self.backoff.is_none() && (self.transmitting || !self.is_idle(now)) {
-            self.backoff = Some(draw());
+            self.wait(draw());
         }
     }
 
-    /// Stops the countdown: whole slots that passed idle are done.
-    fn freeze(&mut self, now: Instant) {
+    /// Waits for `slots` slots.
+    fn wait(&mut self, slots: u32) {
+        self.backoff = Some(slots);
+        // Behind the last one the station itself begins.
+        self.slots += slots.saturating_sub(1);
+        if self.slots > SLOTS {
+            (self.slots, self.taken) = (self.slots / 2, self.taken / 2);
+        }
+    }
+
+    /// Stops the countdown: whole slots that passed idle are done. Returns how many.
+    fn freeze(&mut self, now: Instant) -> u32 {
         if self.busy || self.transmitting {
-            return;
+            return 0;
         }
         let from = self.slots_from();
-        let Some(idle) = (now + TURNAROUND).as_nanos().checked_sub(from.as_nanos()) else { return };
+        let Some(idle) = (now + TURNAROUND).as_nanos().checked_sub(from.as_nanos()) else {
+            return 0;
+        };
         let slots = u32::try_from(idle / self.slot.as_nanos()).unwrap_or(u32::MAX);
         self.backoff =
             self.backoff.and_then(|left| left.checked_sub(slots)).filter(|left| *left > 0);
         self.not_before = from + self.slot.saturating_mul(u64::from(slots));
+        slots
     }
 }

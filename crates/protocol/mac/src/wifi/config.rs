@@ -33,6 +33,17 @@ pub enum Backoff {
     Constant,
 }
 
+impl Backoff {
+    /// Returns the window after a failure with one of up to `window` slots.
+    pub(super) fn grown(self, window: u16) -> u16 {
+        match self {
+            Self::Binary => window.saturating_mul(2).saturating_add(1),
+            Self::Mild => window.saturating_add(window.div_ceil(2)),
+            Self::Constant => window,
+        }
+    }
+}
+
 /// After what a station keeps the extended gap, EIFS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EifsPolicy {
@@ -270,7 +281,9 @@ impl Config {
             self.timing.sifs + ack
         };
         let answers = rates.iter().map(answer).collect();
-        Setup { rates, preamble: self.preamble, contention: self.contention_time(), answers }
+        let contention = self.contention_time();
+        let growth = self.contention_time_of(self.backoff.grown(self.timing.cw_min)) - contention;
+        Setup { rates, preamble: self.preamble, contention, growth, answers }
     }
 
     /// The rate as the PHY has it; `None` if this PHY has no such rate.

@@ -15,7 +15,7 @@ mod minstrel;
 use core::fmt;
 use std::collections::BTreeMap;
 
-use windfall_base::{Duration, Instant, Preamble, Stream};
+use windfall_base::{Duration, Instant, Preamble, Probability, Stream};
 use windfall_wire_link::ieee80211::{Code, MacAddress, Phy, PhyRate, Report};
 
 pub use arf::ARF;
@@ -88,7 +88,7 @@ pub struct RateChoice {
 }
 
 /// The fate of an attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AttemptOutcome {
     /// The rate and code that were chosen.
     pub choice: RateChoice,
@@ -98,6 +98,8 @@ pub struct AttemptOutcome {
     pub arrived: bool,
     /// The report of the receiver, if there was one.
     pub report: Option<Report>,
+    /// The chance that another station began in the same slot, by what the medium was like lately.
+    pub collides: Probability,
 }
 
 /// The rates and frames of a station, from which a rate control is built.
@@ -109,6 +111,9 @@ pub struct Setup {
     pub preamble: Preamble,
     /// The mean time before an attempt.
     pub contention: Duration,
+    /// The time by which the wait before the next attempt is longer on average, after the first
+    /// failure.
+    pub growth: Duration,
     /// The time from the end of a frame to that of its answer, at each of the rates.
     pub answers: Vec<Duration>,
 }

@@ -246,7 +246,8 @@ impl Dcf {
         let choice = RateChoice { rate: job.rate, code: job.code };
         // By itself a frame that was made whole with others did not arrive.
         let arrived = arrived && !report.is_some_and(|report| report.combined);
-        let outcome = AttemptOutcome { choice, len: job.attempted(), arrived, report };
+        let collides = self.access.collides();
+        let outcome = AttemptOutcome { choice, len: job.attempted(), arrived, report, collides };
         self.rates.hear(job.to(), &outcome);
     }
 

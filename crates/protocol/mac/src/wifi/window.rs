@@ -49,13 +49,7 @@ impl Window {
                 return;
             }
         }
-        let now = u32::from(self.now);
-        let larger = match self.backoff {
-            Backoff::Binary => 2 * now + 1,
-            Backoff::Mild => now + now.div_ceil(2),
-            Backoff::Constant => now,
-        };
-        self.now = larger.min(u32::from(self.most)) as u16;
+        self.now = self.backoff.grown(self.now).min(self.most);
     }
 
     /// A request was granted.

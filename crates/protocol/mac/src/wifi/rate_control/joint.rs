@@ -10,17 +10,26 @@
 //!
 //! The choice has the least expected air time for a delivered packet, among those that deliver it
 //! nearly as surely as any would within its attempts and its lifetime. A tenth of the packets try
-//! what would be better by as much hope as little is known of it, as long as such trials that
-//! failed took little of the air time.
+//! a higher rate that would be better by as much hope as little is known of it, as long as such trials
+//! that failed took little of the air time.
+//!
+//! Frames of others that begin in the same slot are no fault of a rate. How likely they are the
+//! station knows by its own backoffs; by that chance a silence counts less, and the more there are
+//! and the more surely the signal suffices for a rate, the more its share of silences is that of
+//! all such rates.
 
+mod promise;
 mod record;
+mod signal;
 
 use windfall_base::{Instant, Probability, Stream};
 use windfall_wire_link::ieee80211::header::{FCS_LEN, MAX_BODY};
 use windfall_wire_link::ieee80211::{Code, PhyRate, Report};
 
 use super::{Attempt, AttemptOutcome, RateChoice, RateControl, RateControlKind, Setup};
-use record::{CODES, Fate, Record};
+use promise::{HOPELESS, Promise, best, delivers};
+use record::{CODES, Fate, Prior, Record};
+use signal::{SIGNALS, Signal};
 
 /// The least expected air time of a delivered packet.
 pub const JOINT: RateControlKind = RateControlKind {
@@ -30,23 +39,17 @@ pub const JOINT: RateControlKind = RateControlKind {
     build: |setup| Box::new(Joint::new(setup)),
 };
 
-/// The weakest and the strongest signal with records of their own, in dBm.
-const SIGNALS: core::ops::RangeInclusive<i32> = -110..=-31;
-/// The signal that is assumed before one is reported, and where none ever will be.
+/// The signal that is assumed of a receiver that may report before it does, in dBm.
 const CAUTIOUS: i32 = -91;
-const UNKNOWN: i32 = -70;
 /// Decibels by which the record of another signal may be off to count.
 const REACH: i32 = 3;
-/// The share of the best chance of delivery that a choice may lack.
-const NEARLY: f64 = 0.01;
-/// The chance of delivery that is enough where a packet has no lifetime.
-const ENOUGH: f64 = 0.95;
 /// The worth of a damaged packet whose owner takes it so.
 const DAMAGED: f64 = 0.5;
 /// Decibels by which each code presumably lowers the signal that a rate needs.
 const GAINS: [f64; CODES] = [0.0, 2.0, 2.7, 3.5, 4.3];
-/// The chance of the silences by themselves below which the signal is taken to have fallen.
-const DOUBT: f64 = 0.05;
+/// Frames for which the share of silences of all rates counts, where others are sure to begin in
+/// the same slot and it is even whether the signal suffices.
+const POOLED: f64 = 1000.0;
 /// The share of packets that look around.
 const LOOK_AROUND: f64 = 0.1;
 /// Places above the rate in use that are looked at.
@@ -54,8 +57,6 @@ const STEPS: usize = 2;
 /// The share of the air time that trials may waste, and the most seconds at once.
 const WASTE: f64 = 0.01;
 const MOST_WASTE: f64 = 0.01;
-/// The share of attempts that arrive below which a choice is none while there is another.
-const HOPELESS: f64 = 0.05;
 /// Fragments of a packet that are weighed.
 const FRAGMENTS: [usize; 3] = [1, 2, 4];
 
@@ -65,13 +66,9 @@ struct Joint {
     setup: Setup,
     /// For each signal one record for each rate.
     records: Vec<Vec<Record>>,
-    /// The signal that was reported last, less one decibel, two, three and so on for each attempt
-    /// since then that nothing answered.
-    signal: i32,
-    /// The chance of the silence since then if the signal were still the same.
-    doubt: f64,
-    /// Steps by which the assumed signal has been lowered since then.
-    silent: i32,
+    signal: Signal,
+    /// The chance that another station begins in the same slot.
+    collides: f64,
     /// Seconds that trials may still take.
     credit: f64,
     /// The attempt under way is a trial.
@@ -80,35 +77,14 @@ struct Joint {
     has_begun: bool,
 }
 
-/// A rate and a code, and what they promise.
-#[derive(Clone, Copy, Debug)]
-struct Promise {
-    place: usize,
-    code: Code,
-    /// The chance that an attempt is of use.
-    success: f64,
-    /// Seconds of an attempt.
-    seconds: f64,
-    /// The chance that some attempt is of use.
-    delivers: f64,
-}
-
-impl Promise {
-    /// Seconds of air for each packet that is delivered.
-    fn cost(&self) -> f64 {
-        self.seconds / self.success.max(1e-9)
-    }
-}
-
 impl Joint {
     fn new(setup: &Setup) -> Self {
         let records = SIGNALS.map(|_| vec![Record::default(); setup.rates.len()]).collect();
         Self {
             setup: setup.clone(),
             records,
-            signal: UNKNOWN,
-            doubt: 1.0,
-            silent: 0,
+            signal: Signal::new(),
+            collides: 0.0,
             credit: MOST_WASTE,
             is_trial: false,
             has_begun: false,
@@ -122,7 +98,7 @@ impl Joint {
     /// The records of a rate around the present signal, the nearer the heavier.
     fn around(&self, place: usize) -> Record {
         let mut sum = Record::default();
-        let here = Self::index(self.signal) as i32;
+        let here = Self::index(self.signal.dbm()) as i32;
         for off in -REACH..=REACH {
             if let Some(rates) = self.records.get((here + off) as usize) {
                 sum.add(&rates[place], 0.5_f64.powi(off.abs()));
@@ -133,8 +109,25 @@ impl Joint {
 
     /// The share of frames that arrive at a rate with each code, by the standard's sensitivity.
     fn presumed(&self, place: usize) -> [f64; CODES] {
-        let margin = f64::from(self.signal) - sensitivity(self.setup.rates[place]);
+        let margin = f64::from(self.signal.dbm()) - sensitivity(self.setup.rates[place]);
         GAINS.map(|gain| 1.0 / (1.0 + (-margin - gain).exp()))
+    }
+
+    /// What is known of each rate at the present signal, and the share of frames that nothing
+    /// answers before anything is: the more surely the signal suffices for a rate, the more it is
+    /// a matter of the medium, and the same for all such rates.
+    fn known(&self) -> Vec<(Record, Prior)> {
+        let suffices = |place| self.presumed(place)[CODES - 1];
+        let rates: Vec<Record> =
+            (0..self.setup.rates.len()).map(|place| self.around(place)).collect();
+        let mut medium = Record::default();
+        rates.iter().enumerate().for_each(|(place, rate)| medium.add(rate, suffices(place)));
+        let share = medium.missed_at_all();
+        let with_prior = |(place, rate): (usize, Record)| {
+            let odds = suffices(place) / (1.0 - suffices(place)).max(1e-9);
+            (rate, Prior::default().and(share, POOLED * self.collides * odds))
+        };
+        rates.into_iter().enumerate().map(with_prior).collect()
     }
 
     /// Seconds of an attempt with `len` bytes of MAC header and body.
@@ -153,12 +146,12 @@ impl Joint {
         };
         let mut all = Vec::with_capacity(self.setup.rates.len() * codes);
         let mut faster = [0.0; CODES];
-        for place in (0..self.setup.rates.len()).rev() {
-            let record = self.around(place);
+        let wait = self.setup.growth.as_secs_f64();
+        for (place, (record, missed)) in self.known().into_iter().enumerate().rev() {
             // A slower rate succeeds at least as often.
             let mut presumed = self.presumed(place);
             presumed.iter_mut().zip(faster).for_each(|(own, faster)| *own = own.max(faster));
-            let shares = record.shares(&presumed, attempt.len as f64, hopeful);
+            let shares = record.shares(&presumed, missed, attempt.len as f64, hopeful);
             faster = shares.whole;
             for code in &Code::ALL[..codes] {
                 let worth = if attempt.accepts_damaged { DAMAGED } else { 0.0 };
@@ -167,7 +160,8 @@ impl Joint {
                 let coded = attempt.code.map(|_| *code);
                 let seconds = self.seconds(place, coded, attempt.len);
                 let delivers = delivers(attempt, success, seconds);
-                all.push(Promise { place, code: *code, success, seconds, delivers });
+                let noticed = shares.whole[at] + shares.damaged[at];
+                all.push(Promise { place, code: *code, success, noticed, seconds, wait, delivers });
             }
         }
         all
@@ -177,7 +171,45 @@ impl Joint {
     /// says better with the first frame that it hears, and a packet may have few attempts.
     fn begin(&mut self, attempt: &Attempt) {
         if !self.has_begun && attempt.code.is_some() {
-            (self.has_begun, self.signal) = (true, CAUTIOUS);
+            self.has_begun = true;
+            self.signal.assume(CAUTIOUS);
+        }
+    }
+
+    /// Looks around, if it is time to: takes a higher rate by chance of those that would be better,
+    /// or a stronger code.
+    fn trial(&self, best: &Promise, attempt: &Attempt, draw: &mut Stream) -> Option<Promise> {
+        let share = Probability::new(LOOK_AROUND).unwrap_or(Probability::ZERO);
+        if attempt.number > 1 || self.credit <= 0.0 || !draw.chance(share) {
+            return None;
+        }
+        let mut hopes = self.promises(attempt, true);
+        hopes.retain(|it| it.place <= best.place + STEPS && it.delivers > 0.0);
+        // Of slower rates and weaker codes what is presumed suffices: they fail no more often, or
+        // every frame tells of them.
+        let tells = |it: &&Promise| (it.place, it.code) > (best.place, best.code);
+        let better = hopes.iter().filter(tells).filter(|it| it.cost() < best.cost());
+        let mut places: Vec<usize> = better.map(|it| it.place).collect();
+        places.dedup();
+        let place = *places.get(draw.below(places.len().max(1) as u64) as usize)?;
+        // Of the codes that may be better the strongest tells the most: of all weaker ones too.
+        let may_be = |it: &&Promise| it.place == place && it.least_cost() < best.cost();
+        hopes.iter().filter(may_be).max_by_key(|it| it.code.index()).copied()
+    }
+
+    /// Learns from the answer to a frame, or from the silence, what signal to assume.
+    fn sense(&mut self, report: Option<Report>, silence: Option<f64>) {
+        match (report, silence) {
+            (Some(report), _) => self.signal.report(i32::from(report.signal)),
+            (None, Some(share)) => {
+                self.signal.miss(share);
+                // Where nothing arrives anyway, the better guess is that others were in the way:
+                // slow frames would make it worse.
+                if self.presumed(0)[CODES - 1] < HOPELESS {
+                    self.signal.go_back();
+                }
+            }
+            (None, None) => {}
         }
     }
 
@@ -187,23 +219,17 @@ impl Joint {
     }
 }
 
-/// The chance that one of the attempts is of use that are left and fit into the time that is left.
-fn delivers(attempt: &Attempt, success: f64, seconds: f64) -> f64 {
-    let fit = attempt.time.map_or(f64::INFINITY, |time| (time.as_secs_f64() / seconds).floor());
-    let count = f64::from(attempt.left).min(fit);
-    1.0 - (1.0 - success).powf(count)
-}
-
-/// The best of the promises, if any delivers anything.
-fn best(promises: &[Promise], attempt: &Attempt) -> Option<Promise> {
-    let surest = promises.iter().map(|it| it.delivers).fold(0.0, f64::max);
-    // Where time is no limit, what is left of the attempts may be surer than this one.
-    let enough = if attempt.time.is_some() { 1.0 } else { ENOUGH };
-    let least = (surest - NEARLY).min(enough);
-    let near = promises.iter().filter(|it| it.delivers > 0.0 && it.delivers >= least);
-    let hopes = |it: &&Promise| it.success >= HOPELESS;
-    let cheaper = |a: &&Promise, b: &&Promise| a.cost().total_cmp(&b.cost());
-    near.clone().filter(hopes).min_by(cheaper).or_else(|| near.min_by(cheaper)).copied()
+/// The fate of a frame with a code.
+fn fate(outcome: &AttemptOutcome, code: Code) -> Fate {
+    match (outcome.arrived, outcome.report) {
+        (true, report) => {
+            let symbols = report.and_then(|it| it.corrected).unwrap_or(0);
+            let needed = Code::correcting(symbols.into()).unwrap_or(code);
+            Fate::Needed(needed.index().min(code.index()))
+        }
+        (false, None) if outcome.choice.code.is_some() => Fate::Missed,
+        (false, _) => Fate::Damaged,
+    }
 }
 
 /// The signal of which a receiver reads half of the uncoded frames of 1500 bytes, about, in dBm:
@@ -237,33 +263,17 @@ impl RateControl for Joint {
 
     fn learn(&mut self, rate: PhyRate, arrived: bool) {
         let choice = RateChoice { rate, code: None };
-        self.hear(&AttemptOutcome { choice, len: 1500, arrived, report: None });
+        let collides = Probability::ZERO;
+        self.hear(&AttemptOutcome { choice, len: 1500, arrived, report: None, collides });
     }
 
     fn choose(&mut self, _: Instant, attempt: &Attempt, draw: &mut Stream) -> Option<RateChoice> {
         self.begin(attempt);
         let promises = self.promises(attempt, false);
         let best = best(&promises, attempt)?;
-        self.is_trial = false;
-        let looks = attempt.number == 1 && self.credit > 0.0;
-        if looks && draw.chance(Probability::new(LOOK_AROUND).unwrap_or(Probability::ZERO)) {
-            let hopes = self.promises(attempt, true);
-            let better = |it: &&Promise| {
-                it.place <= best.place + STEPS
-                    && (it.place, it.code) != (best.place, best.code)
-                    && it.cost() < best.cost()
-                    && it.delivers > 0.0
-            };
-            let hopes = hopes.iter().filter(better);
-            let least = hopes.clone().min_by(|a, b| a.cost().total_cmp(&b.cost()));
-            // Of its codes the strongest tells the most: of all weaker ones too.
-            let at = |it: &&Promise| Some(it.place) == least.map(|it| it.place);
-            if let Some(trial) = hopes.filter(at).max_by_key(|it| it.code.index()) {
-                self.is_trial = true;
-                return Some(self.choice(trial, attempt));
-            }
-        }
-        Some(self.choice(&best, attempt))
+        let trial = self.trial(&best, attempt, draw);
+        self.is_trial = trial.is_some();
+        Some(self.choice(&trial.unwrap_or(best), attempt))
     }
 
     fn fragments(&mut self, _: Instant, first: &Attempt) -> usize {
@@ -285,47 +295,33 @@ impl RateControl for Joint {
     }
 
     fn hear(&mut self, outcome: &AttemptOutcome) {
-        let AttemptOutcome { choice, len, arrived, report } = *outcome;
+        let AttemptOutcome { choice, len, arrived, report, collides } = *outcome;
         let Some(place) = self.setup.rates.iter().position(|rate| *rate == choice.rate) else {
             return;
         };
         let code = choice.code.unwrap_or_default();
         let seconds = self.seconds(place, choice.code, len);
         self.credit = (self.credit + WASTE * seconds).min(MOST_WASTE);
+        let (record, prior) = self.known()[place];
+        let missed = record.missed(code.index() > 0, prior);
+        self.collides = collides.get();
+        let silence = self.collides + (1.0 - self.collides) * missed;
+        // A silence is one of this rate by the chance that it was no collision.
+        let is_silence = !arrived && report.is_none();
+        let weight = if is_silence { 1.0 - self.collides / silence } else { 1.0 };
         if self.is_trial && !arrived {
-            self.credit -= seconds;
+            self.credit -= weight * seconds;
         }
-        let at = Self::index(self.signal);
-        let silence = choice.code.is_some().then(|| self.around(place).missed(code.index() > 0));
-        let fate = match (arrived, report) {
-            (true, _) => {
-                let symbols = report.and_then(|it: Report| it.corrected).unwrap_or(0);
-                let needed = Code::correcting(symbols.into()).unwrap_or(code);
-                Fate::Needed(needed.index().min(code.index()))
-            }
-            (false, None) if choice.code.is_some() => Fate::Missed,
-            (false, _) => Fate::Damaged,
-        };
+        let fate = fate(outcome, code);
+        let at = Self::index(self.signal.dbm());
         for (other, record) in self.records[at].iter_mut().enumerate() {
             if other == place {
-                record.learn(code.index(), fate, len as f64);
+                record.learn(code.index(), fate, len as f64, weight);
             } else {
                 record.fade();
             }
         }
-        match (report, silence) {
-            (Some(report), _) => {
-                (self.signal, self.doubt, self.silent) = (i32::from(report.signal), 1.0, 0);
-            }
-            (None, Some(share)) if !arrived => {
-                self.doubt *= share;
-                if self.doubt < DOUBT {
-                    self.silent += 1;
-                    self.signal = (self.signal - self.silent).max(*SIGNALS.start());
-                }
-            }
-            _ => {}
-        }
+        self.sense(report, (fate == Fate::Missed).then_some(silence));
     }
 
     fn tries_until_expiry(&self) -> bool {

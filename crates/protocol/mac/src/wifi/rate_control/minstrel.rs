@@ -276,6 +276,7 @@ mod tests {
             rates: rates.to_vec(),
             preamble: Preamble::Long,
             contention: Duration::ZERO,
+            growth: Duration::ZERO,
             answers: vec![Duration::ZERO; rates.len()],
         };
         Minstrel::new(&setup)

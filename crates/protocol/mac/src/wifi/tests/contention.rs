@@ -1,8 +1,10 @@
 //! A contention that is lent goes on as that of a station that is told everything.
 
-use windfall_base::{Overheard, Stream};
+use windfall_base::{Overheard, Probability, Stream};
+use windfall_wire_link::ieee80211::Timing;
 
 use super::*;
+use crate::wifi::access::Access;
 use crate::wifi::{Contention, Rest};
 
 /// A station whose packet has met a busy medium, and its contention once that is idle.
@@ -73,4 +75,36 @@ fn a_station_that_hears_others_or_sends_lends_nothing() {
     let (mut sends, lent, _) = contending(1);
     sends.handle_timeout(lent.attempt_at().expect("the medium is idle"));
     assert!(sends.dcf.rest().is_none());
+}
+
+#[test]
+fn a_station_knows_the_share_of_slots_in_which_others_begin() {
+    for others in [0.0, 0.05, 0.3] {
+        let draw = &mut Stream::new(Seed(5), "slots");
+        let chance = Probability::new(others).expect("a chance");
+        let (mut access, mut now) =
+            (Access::new(Timing::G_SHORT_SLOT, Duration::ZERO), Instant::START);
+        for _ in 0..2_000 {
+            access.back_off(now, draw.below(16) as u32);
+            loop {
+                let due = access.attempt_at().expect("the medium is idle");
+                let last = (due - now).as_nanos().saturating_sub(28_000) / 9_000;
+                let Some(slot) = (1..last).find(|_| draw.chance(chance)) else {
+                    now = due;
+                    break;
+                };
+                now += Duration::from_micros(28 + 9 * slot);
+                access.carrier_busy(now, true, || 0);
+                now += Duration::from_micros(300);
+                access.reception(true);
+                access.carrier_idle(now);
+            }
+            access.spend();
+            access.begin(now);
+            now += Duration::from_micros(300);
+            access.end(now);
+        }
+        let found = access.collides().get();
+        assert!((found - others).abs() < 0.03, "{found} for {others}");
+    }
 }

@@ -11,6 +11,8 @@ const MEMORY: f64 = 0.975;
 const FADING: f64 = 0.998;
 /// Frames for which what is presumed counts.
 const PRESUMED: f64 = 1.0;
+/// Frames after which what is presumed of the codes counts half.
+const KNOWN: f64 = 8.0;
 /// The most that is presumed of the frames beyond one code that the next one saves.
 const SAVED: f64 = 0.5;
 /// Frames of which hope takes what failed for an accident.
@@ -38,6 +40,31 @@ pub(super) struct Record {
     missed: [f64; 2],
 }
 
+/// A share that is presumed, and frames for which it counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prior {
+    pub(super) share: f64,
+    pub(super) weight: f64,
+}
+
+impl Default for Prior {
+    fn default() -> Self {
+        Self { share: MISSED, weight: PRESUMED }
+    }
+}
+
+impl Prior {
+    /// This and what is seen of `weight` frames.
+    pub(super) fn and(self, share: f64, weight: f64) -> Self {
+        Self { share: self.with(weight * share, weight), weight: self.weight + weight }
+    }
+
+    /// The share of `some` of `all` frames, with what is presumed.
+    fn with(self, some: f64, all: f64) -> f64 {
+        (some + self.weight * self.share) / (all + self.weight)
+    }
+}
+
 /// The fate of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -57,12 +84,13 @@ pub(super) struct Shares {
 }
 
 impl Record {
-    /// Learns the fate of a frame of `len` bytes with the code of number `code`.
-    pub(super) fn learn(&mut self, code: usize, fate: Fate, len: f64) {
+    /// Learns the fate of a frame of `len` bytes with the code of number `code`, which counts by
+    /// `weight`.
+    pub(super) fn learn(&mut self, code: usize, fate: Fate, len: f64, weight: f64) {
         let coded = usize::from(code > 0);
         let missed = f64::from(u8::from(fate == Fate::Missed));
-        remember(&mut self.sent[coded], 1.0);
-        remember(&mut self.missed[coded], missed);
+        remember(&mut self.sent[coded], 1.0, weight);
+        remember(&mut self.missed[coded], missed, weight);
         let needed = match fate {
             Fate::Needed(number) => Some(number),
             Fate::Damaged => None,
@@ -70,11 +98,11 @@ impl Record {
         };
         for number in 0..=needed.unwrap_or(code) {
             let saved = needed == Some(number);
-            remember(&mut self.tried[number], 1.0);
-            remember(&mut self.saved[number], f64::from(u8::from(saved)));
+            remember(&mut self.tried[number], 1.0, weight);
+            remember(&mut self.saved[number], f64::from(u8::from(saved)), weight);
         }
-        remember(&mut self.frames, 1.0);
-        remember(&mut self.bytes, len);
+        remember(&mut self.frames, 1.0, weight);
+        remember(&mut self.bytes, len, weight);
     }
 
     /// Gives what is known a little less weight.
@@ -95,24 +123,33 @@ impl Record {
     }
 
     /// The share of the frames without or with parity that nothing answers.
-    pub(super) fn missed(&self, coded: bool) -> f64 {
-        let share = |at: usize, prior: f64| {
-            (self.missed[at] + PRESUMED * prior) / (self.sent[at] + PRESUMED)
-        };
+    pub(super) fn missed(&self, coded: bool, prior: Prior) -> f64 {
         // What is not known of the one is taken to be as with the other.
         let at = usize::from(coded);
-        share(at, share(1 - at, MISSED))
+        let other = prior.with(self.missed[1 - at], self.sent[1 - at]);
+        Prior { share: other, ..prior }.with(self.missed[at], self.sent[at])
+    }
+
+    /// The share of all frames that nothing answers.
+    pub(super) fn missed_at_all(&self) -> f64 {
+        Prior::default().with(self.missed.iter().sum(), self.sent.iter().sum())
     }
 
     /// The shares of frames of `len` bytes, where `presumed` are those of the answered ones that
     /// arrive before anything is known; if `hopeful`, the less is known the more of them.
-    pub(super) fn shares(&self, presumed: &[f64; CODES], len: f64, hopeful: bool) -> Shares {
+    pub(super) fn shares(
+        &self,
+        presumed: &[f64; CODES],
+        missed: Prior,
+        len: f64,
+        hopeful: bool,
+    ) -> Shares {
         // Damage to parts of a frame is independent, about: twice the length has it twice. Whether
         // the frame is noticed at all does not depend on its length.
         let mean = if self.frames > 0.0 { self.bytes / self.frames } else { len };
         let longer = len / mean.max(1.0);
         let doubt = |known: f64| if hopeful { known / (known + HOPE) } else { 1.0 };
-        let sent = self.sent.iter().sum();
+        let sent: f64 = self.sent.iter().sum();
         let mut shares = Shares::default();
         let (mut fails, mut below) = (1.0, 0.0);
         for (number, presumed) in presumed.iter().enumerate() {
@@ -121,8 +158,11 @@ impl Record {
             let prior = ((presumed - below) / (1.0 - below).max(1e-9)).clamp(0.0, most);
             below = *presumed;
             let tried = self.tried[number];
-            fails *= 1.0 - (self.saved[number] + PRESUMED * prior) / (tried + PRESUMED);
-            let noticed = 1.0 - self.missed(number > 0) * doubt(sent);
+            // Hope presumes nothing, and where much is known, nothing need be presumed.
+            let weight = if hopeful { 1e-9 } else { PRESUMED / (1.0 + tried / KNOWN) };
+            fails *= 1.0 - (self.saved[number] + weight * prior) / (tried + weight);
+            let known = sent + missed.weight - PRESUMED;
+            let noticed = 1.0 - self.missed(number > 0, missed) * doubt(known);
             let whole = (1.0 - fails * doubt(tried)).max(0.0).powf(longer);
             shares.whole[number] = noticed * whole;
             shares.damaged[number] = noticed * (1.0 - whole);
@@ -132,6 +172,6 @@ impl Record {
 }
 
 /// Adds to a sum of which what is old weighs less.
-fn remember(sum: &mut f64, value: f64) {
-    *sum = MEMORY * *sum + value;
+fn remember(sum: &mut f64, value: f64, weight: f64) {
+    *sum = (1.0 - weight * (1.0 - MEMORY)) * *sum + weight * value;
 }

@@ -38,7 +38,13 @@ fn send(
         let report =
             signal.map(|signal| Report { corrected, combined: false, wanted: None, signal });
         let arrived = corrected.is_some();
-        joint.hear(&AttemptOutcome { choice, len: 1532, arrived, report });
+        joint.hear(&AttemptOutcome {
+            choice,
+            len: 1532,
+            arrived,
+            report,
+            collides: Probability::ZERO,
+        });
         if packet >= 2_000 {
             arrivals += usize::from(arrived);
             match used.iter_mut().find(|it| it.0 == choice) {
@@ -73,7 +79,13 @@ fn the_first_frames_go_as_over_a_long_path_until_the_receiver_reports() {
         let parity = first.code.map_or(0, Code::parity);
         assert!(first.rate <= PhyRate::Ofdm12 && parity >= 32, "{first:?}");
         let report = Report { corrected, combined: false, wanted: None, signal };
-        let outcome = AttemptOutcome { choice: first, len: 1532, arrived: true, report: None };
+        let outcome = AttemptOutcome {
+            choice: first,
+            len: 1532,
+            arrived: true,
+            report: None,
+            collides: Probability::ZERO,
+        };
         joint.hear(&AttemptOutcome { report: Some(report), ..outcome });
         let second = next(&mut joint).expect("it has no lifetime");
         assert_eq!(second.rate, PhyRate::Ofdm54);
@@ -124,11 +136,11 @@ fn a_signal_that_was_known_before_is_known_again() {
     let near: Air = |rate, _| (rate <= PhyRate::Ofdm24).then_some(0);
     send(&mut joint, CODED, near, Some(-80));
     send(&mut joint, CODED, far, Some(-90));
-    joint.signal = -80;
+    joint.signal.report(-80);
     joint.credit = 0.0;
     let choice = joint.choose(Instant::START, &attempt(CODED), draw).expect("a choice");
     assert_eq!(choice.rate, PhyRate::Ofdm24);
-    joint.signal = -90;
+    joint.signal.report(-90);
     let choice = joint.choose(Instant::START, &attempt(CODED), draw).expect("a choice");
     assert_eq!(choice.rate, PhyRate::Ofdm6);
 }
@@ -137,18 +149,30 @@ fn a_signal_that_was_known_before_is_known_again() {
 fn attempts_that_nothing_answers_lower_the_signal_and_reports_set_it() {
     let mut joint = joint(CODED);
     let choice = RateChoice { rate: PhyRate::Ofdm54, code: CODED };
-    let silence = AttemptOutcome { choice, len: 1532, arrived: false, report: None };
+    let silence = AttemptOutcome {
+        choice,
+        len: 1532,
+        arrived: false,
+        report: None,
+        collides: Probability::ZERO,
+    };
     (0..5).for_each(|_| joint.hear(&silence));
-    assert_eq!(joint.signal, UNKNOWN - 15);
+    assert_eq!(joint.signal.dbm(), -70 - 15);
     joint.hear(&AttemptOutcome {
         report: Some(Report { corrected: None, combined: false, wanted: None, signal: -88 }),
         ..silence
     });
-    assert_eq!(joint.signal, -88);
+    assert_eq!(joint.signal.dbm(), -88);
     joint.hear(&silence);
-    assert_eq!(joint.signal, -89);
-    (0..99).for_each(|_| joint.hear(&silence));
-    assert_eq!(joint.signal, *SIGNALS.start());
+    assert_eq!(joint.signal.dbm(), -89);
+    // Below what the lowest rate needs nothing could arrive: it begins again.
+    let lowest = (0..99).map(|_| {
+        joint.hear(&silence);
+        joint.signal.dbm()
+    });
+    let signals: Vec<i32> = lowest.collect();
+    assert!(signals.iter().all(|signal| *signal > -98), "{signals:?}");
+    assert!(signals.iter().filter(|signal| **signal == -88).count() > 10, "{signals:?}");
 }
 
 #[test]
@@ -202,14 +226,26 @@ fn long_packets_are_cut_where_frames_of_their_length_fail() {
             let choice = RateChoice { rate: joint.setup.rates[place], code: None };
             (0..20).for_each(|number| {
                 let arrived = place == 0 && number == 0;
-                joint.hear(&AttemptOutcome { choice, len: 1532, arrived, report: None });
+                joint.hear(&AttemptOutcome {
+                    choice,
+                    len: 1532,
+                    arrived,
+                    report: None,
+                    collides: Probability::ZERO,
+                });
             });
         }
     }
     assert_eq!(joint.fragments(Instant::START, &attempt(None)), 4);
     let clean = RateChoice { rate: PhyRate::Ofdm54, code: None };
     (0..200).for_each(|_| {
-        joint.hear(&AttemptOutcome { choice: clean, len: 1532, arrived: true, report: None });
+        joint.hear(&AttemptOutcome {
+            choice: clean,
+            len: 1532,
+            arrived: true,
+            report: None,
+            collides: Probability::ZERO,
+        });
     });
     assert_eq!(joint.fragments(Instant::START, &attempt(None)), 1);
 }
@@ -220,54 +256,65 @@ fn the_need_of_parity_is_learned_from_frames_that_had_enough_and_that_had_too_li
     // Of frames with the strongest code half need none, a quarter the first, a quarter the third.
     for _ in 0..100 {
         for needed in [0, 1, 0, 3] {
-            record.learn(CODES - 1, Fate::Needed(needed), 1000.0);
+            record.learn(CODES - 1, Fate::Needed(needed), 1000.0, 1.0);
         }
     }
     let presumed = [0.5; CODES];
-    let found = record.shares(&presumed, 1000.0, false).whole;
+    let found = record.shares(&presumed, Prior::default(), 1000.0, false).whole;
     for (found, right) in found.iter().zip([0.5, 0.75, 0.75, 1.0, 1.0]) {
         // The memory of 40 frames has a pattern of four, and one frame is presumed.
         assert!((found - right).abs() < 0.06, "{found} for {right}");
     }
     // Uncoded frames that fail tell nothing of the share that the codes save.
     let before = record.saved[1] / record.tried[1];
-    (0..50).for_each(|_| record.learn(0, Fate::Damaged, 1000.0));
+    (0..50).for_each(|_| record.learn(0, Fate::Damaged, 1000.0, 1.0));
     assert_eq!(record.saved[1] / record.tried[1], before);
-    assert!(record.shares(&presumed, 1000.0, false).whole[0] < 0.2);
+    assert!(record.shares(&presumed, Prior::default(), 1000.0, false).whole[0] < 0.2);
     // Hope is the greater the less is known.
-    let hope = record.shares(&presumed, 1000.0, true).whole;
+    let hope = record.shares(&presumed, Prior::default(), 1000.0, true).whole;
     assert!(hope[0] < 0.25 && hope[CODES - 1] > 0.99, "{hope:?}");
-    assert_eq!(Record::default().shares(&presumed, 1000.0, true).damaged, [0.0; CODES]);
+    assert_eq!(
+        Record::default().shares(&presumed, Prior::default(), 1000.0, true).damaged,
+        [0.0; CODES]
+    );
 }
 
 #[test]
 fn twice_the_length_is_damaged_twice_and_missed_once() {
     let mut record = Record::default();
     for _ in 0..200 {
-        record.learn(1, Fate::Needed(1), 1000.0);
-        record.learn(1, Fate::Damaged, 1000.0);
-        record.learn(1, Fate::Missed, 1000.0);
+        record.learn(1, Fate::Needed(1), 1000.0, 1.0);
+        record.learn(1, Fate::Damaged, 1000.0, 1.0);
+        record.learn(1, Fate::Missed, 1000.0, 1.0);
     }
-    assert!((record.missed(true) - 1.0 / 3.0).abs() < 0.03, "{}", record.missed(true));
-    let [short, long] = [1000.0, 2000.0].map(|len| record.shares(&[0.0; CODES], len, false));
-    let noticed = 1.0 - record.missed(true);
+    assert!(
+        (record.missed(true, Prior::default()) - 1.0 / 3.0).abs() < 0.03,
+        "{}",
+        record.missed(true, Prior::default())
+    );
+    let [short, long] =
+        [1000.0, 2000.0].map(|len| record.shares(&[0.0; CODES], Prior::default(), len, false));
+    let noticed = 1.0 - record.missed(true, Prior::default());
     let [once, twice] = [short, long].map(|it| it.whole[1] / noticed);
     assert!((once * once - twice).abs() < 1e-9 && (once - 0.5).abs() < 0.05, "{once} {twice}");
     assert!((short.whole[1] + short.damaged[1] - noticed).abs() < 1e-9);
     // What is not known of frames without parity is taken to be as with it.
-    assert!((record.missed(false) - record.missed(true)).abs() < 1e-9);
+    assert!(
+        (record.missed(false, Prior::default()) - record.missed(true, Prior::default())).abs()
+            < 1e-9
+    );
 }
 
 #[test]
 fn hope_takes_few_silences_for_accidents() {
     let mut record = Record::default();
-    record.learn(1, Fate::Missed, 1000.0);
+    record.learn(1, Fate::Missed, 1000.0, 1.0);
     let noticed = |record: &Record, hopeful| {
-        let shares = record.shares(&[0.5; CODES], 1000.0, hopeful);
+        let shares = record.shares(&[0.5; CODES], Prior::default(), 1000.0, hopeful);
         shares.whole[1] + shares.damaged[1]
     };
     assert!(noticed(&record, false) < 0.5 && noticed(&record, true) > 0.75);
-    (0..200).for_each(|_| record.learn(1, Fate::Missed, 1000.0));
+    (0..200).for_each(|_| record.learn(1, Fate::Missed, 1000.0, 1.0));
     assert!(noticed(&record, true) < 0.1);
 }
 
@@ -277,11 +324,12 @@ fn an_old_silence_noted_at_a_signal_nearby_does_not_keep_a_rate_from_trials() {
     let place = |rate: PhyRate| joint.setup.rates.iter().position(|other| *other == rate);
     let fast = place(PhyRate::Ofdm12).expect("a rate of 802.11g");
     // Silences lower the assumed signal, so the last of them is noted where no frames go later.
-    joint.records[Joint::index(-93)][fast].learn(2, Fate::Missed, 1532.0);
-    joint.signal = -92;
+    joint.records[Joint::index(-93)][fast].learn(2, Fate::Missed, 1532.0, 1.0);
+    joint.signal.report(-92);
     let choice = RateChoice { rate: PhyRate::Ofdm9, code: Code::of_parity(16) };
     let report = Some(Report { corrected: Some(4), combined: false, wanted: None, signal: -92 });
-    let arrival = AttemptOutcome { choice, len: 1532, arrived: true, report };
+    let arrival =
+        AttemptOutcome { choice, len: 1532, arrived: true, report, collides: Probability::ZERO };
     (0..1_000).for_each(|_| joint.hear(&arrival));
     let draw = &mut Stream::new(Seed(3), "joint");
     let tried = (0..200).filter(|_| {
@@ -296,14 +344,89 @@ fn a_silence_that_is_usual_leaves_the_signal_alone() {
     let mut joint = joint(CODED);
     let choice = RateChoice { rate: PhyRate::Ofdm12, code: Code::of_parity(16) };
     let heard = Report { corrected: Some(4), combined: false, wanted: None, signal: -80 };
-    let silence = AttemptOutcome { choice, len: 1532, arrived: false, report: None };
+    let silence = AttemptOutcome {
+        choice,
+        len: 1532,
+        arrived: false,
+        report: None,
+        collides: Probability::ZERO,
+    };
     let arrival = AttemptOutcome { arrived: true, report: Some(heard), ..silence };
     for _ in 0..100 {
         joint.hear(&silence);
         (0..4).for_each(|_| joint.hear(&arrival));
     }
     joint.hear(&silence);
-    assert_eq!(joint.signal, -80);
+    assert_eq!(joint.signal.dbm(), -80);
     (0..3).for_each(|_| joint.hear(&silence));
-    assert!(joint.signal < -80, "four in a row are rare");
+    assert!(joint.signal.dbm() < -80, "four in a row are rare");
+}
+
+/// Packets of one attempt at the signal `dbm`, of which others in the same slot hide `hidden` and
+/// the own rate nothing; returns the outcomes.
+fn crowded(joint: &mut Joint, hidden: f64, known: f64) -> Vec<RateChoice> {
+    let draw = &mut Stream::new(Seed(7), "crowd");
+    let report = Report { corrected: Some(0), combined: false, wanted: None, signal: -60 };
+    let collides = Probability::new(known).expect("a chance");
+    let hide = Probability::new(hidden).expect("a chance");
+    let mut choices = Vec::new();
+    for packet in 0..3_000_u64 {
+        let now = Instant::START + Duration::from_millis(packet);
+        let choice = joint.choose(now, &attempt(CODED), draw).expect("it has no lifetime");
+        let arrived = !draw.chance(hide);
+        let report = arrived.then_some(report);
+        joint.hear(&AttemptOutcome { choice, len: 1532, arrived, report, collides });
+        choices.push(choice);
+    }
+    choices
+}
+
+#[test]
+fn collisions_that_the_station_knows_of_leave_the_highest_rate_the_best() {
+    for (hidden, known) in [(0.3, 0.3), (0.45, 0.3)] {
+        let choices = crowded(&mut joint(CODED), hidden, known);
+        let fast = choices[1_000..].iter().filter(|it| it.rate == PhyRate::Ofdm54);
+        assert!(fast.count() > 1_900, "{hidden} hidden, {known} known");
+    }
+}
+
+#[test]
+fn a_silence_counts_by_the_chance_that_it_was_no_collision() {
+    let choice = RateChoice { rate: PhyRate::Ofdm54, code: CODED };
+    let missed = |known: f64| {
+        let mut joint = joint(CODED);
+        let collides = Probability::new(known).expect("a chance");
+        let report = Report { corrected: Some(0), combined: false, wanted: None, signal: -60 };
+        let silence = AttemptOutcome { choice, len: 1532, arrived: false, report: None, collides };
+        let arrival = AttemptOutcome { arrived: true, report: Some(report), ..silence };
+        for packet in 0..2_000 {
+            joint.hear(if packet * 3 % 10 < 3 { &silence } else { &arrival });
+            joint.signal.go_back();
+        }
+        let place = joint.setup.rates.len() - 1;
+        let (record, prior) = joint.known()[place];
+        record.missed(false, prior)
+    };
+    assert!((missed(0.0) - 0.3).abs() < 0.05, "{}", missed(0.0));
+    // Of a hundred frames 15 collide, and of the 85 others 15 are missed.
+    assert!((missed(0.15) - 0.176).abs() < 0.05, "{}", missed(0.15));
+    assert!(missed(0.3) < 0.05, "{}", missed(0.3));
+}
+
+#[test]
+fn trials_are_of_higher_rates_or_of_stronger_codes() {
+    let mut joint = joint(CODED);
+    let draw = &mut Stream::new(Seed(3), "joint");
+    let air: Air = |rate, _| (rate <= PhyRate::Ofdm24).then_some(0);
+    send(&mut joint, CODED, air, Some(-70));
+    joint.credit = 1.0;
+    let forgotten = |record: &mut Record| (0..1_500).for_each(|_| record.fade());
+    joint.records.iter_mut().flatten().for_each(forgotten);
+    let promises = joint.promises(&attempt(CODED), false);
+    let best = best(&promises, &attempt(CODED)).expect("a choice");
+    let trials: Vec<Promise> =
+        (0..500).filter_map(|_| joint.trial(&best, &attempt(CODED), draw)).collect();
+    assert!(trials.len() > 10, "{best:?}");
+    let is_one = |it: &Promise| (it.place, it.code) > (best.place, best.code);
+    assert!(trials.iter().all(is_one), "{best:?} {trials:?}");
 }

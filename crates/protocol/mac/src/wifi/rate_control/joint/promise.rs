@@ -1,0 +1,63 @@
+//! The air time that a rate and a code promise to take.
+
+use windfall_wire_link::ieee80211::Code;
+
+use super::Attempt;
+
+/// The share of the best chance of delivery that a choice may lack.
+const NEARLY: f64 = 0.01;
+/// The chance of delivery that is enough where a packet has no lifetime.
+const ENOUGH: f64 = 0.95;
+/// The share of attempts that arrive below which a choice is none while there is another.
+pub(super) const HOPELESS: f64 = 0.05;
+/// A rate and a code, and what they promise.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Promise {
+    /// The place of the rate among those of the station.
+    pub(super) place: usize,
+    pub(super) code: Code,
+    /// The chance that an attempt is of use, and that it is answered at all.
+    pub(super) success: f64,
+    pub(super) noticed: f64,
+    /// Seconds of an attempt, and those by which the wait after a failure is longer.
+    pub(super) seconds: f64,
+    pub(super) wait: f64,
+    /// The chance that some attempt is of use.
+    pub(super) delivers: f64,
+}
+
+impl Promise {
+    /// Seconds for each packet that is delivered: further failures do not add to the wait, since
+    /// most come in a row, for a reason that passes.
+    pub(super) fn cost(&self) -> f64 {
+        self.cost_with(self.success)
+    }
+
+    /// The same if every frame that is answered were of use.
+    pub(super) fn least_cost(&self) -> f64 {
+        self.cost_with(self.noticed)
+    }
+
+    fn cost_with(&self, success: f64) -> f64 {
+        self.seconds / success.max(1e-9) + self.wait * (1.0 - success)
+    }
+}
+
+/// The chance that one of the attempts is of use that are left and fit into the time that is left.
+pub(super) fn delivers(attempt: &Attempt, success: f64, seconds: f64) -> f64 {
+    let fit = attempt.time.map_or(f64::INFINITY, |time| (time.as_secs_f64() / seconds).floor());
+    let count = f64::from(attempt.left).min(fit);
+    1.0 - (1.0 - success).powf(count)
+}
+
+/// The best of the promises, if any delivers anything.
+pub(super) fn best(promises: &[Promise], attempt: &Attempt) -> Option<Promise> {
+    let surest = promises.iter().map(|it| it.delivers).fold(0.0, f64::max);
+    // Where time is no limit, what is left of the attempts may be surer than this one.
+    let enough = if attempt.time.is_some() { 1.0 } else { ENOUGH };
+    let least = (surest - NEARLY).min(enough);
+    let near = promises.iter().filter(|it| it.delivers > 0.0 && it.delivers >= least);
+    let hopes = |it: &&Promise| it.success >= HOPELESS;
+    let cheaper = |a: &&Promise, b: &&Promise| a.cost().total_cmp(&b.cost());
+    near.clone().filter(hopes).min_by(cheaper).or_else(|| near.min_by(cheaper)).copied()
+}

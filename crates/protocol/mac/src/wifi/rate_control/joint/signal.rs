@@ -1,0 +1,71 @@
+//! The signal at which a receiver presumably hears the next frame.
+
+/// The weakest and the strongest signal that are told apart, in dBm.
+pub(super) const SIGNALS: core::ops::RangeInclusive<i32> = -110..=-31;
+
+/// The signal that is assumed before one is reported, in dBm.
+const UNKNOWN: i32 = -70;
+/// The chance of the silences by themselves below which the signal is taken to have fallen.
+const DOUBT: f64 = 0.05;
+/// Decibels by which a signal may fall and still be the same.
+const SAME: i32 = 2;
+/// The weight of the frames so far against the next one, in the usual share of silences.
+const MEMORY: f64 = 0.98;
+
+/// The signal of a peer as it last reported it, lowered by one decibel, two, three and so on for
+/// each frame since then that nothing answered and that is no accident.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Signal {
+    /// The signal that is assumed, and the one that was reported last, in dBm.
+    assumed: i32,
+    reported: i32,
+    /// Silences since then, and the chance of them if the signal were still the same.
+    silences: i32,
+    doubt: f64,
+    /// The steps by which the assumed signal has been lowered.
+    steps: i32,
+    /// The share of the frames that nothing answers while the signal stays the same, as the next
+    /// report tells: others are in the way.
+    usual: f64,
+}
+
+impl Signal {
+    pub(super) fn new() -> Self {
+        Self { assumed: UNKNOWN, reported: UNKNOWN, silences: 0, doubt: 1.0, steps: 0, usual: 0.0 }
+    }
+
+    /// Returns the signal that is assumed, in dBm.
+    pub(super) fn dbm(&self) -> i32 {
+        self.assumed
+    }
+
+    /// Assumes a signal that nobody has reported.
+    pub(super) fn assume(&mut self, dbm: i32) {
+        self.assumed = dbm;
+    }
+
+    /// A frame was answered with a report.
+    pub(super) fn report(&mut self, dbm: i32) {
+        if dbm + SAME >= self.reported {
+            let answered = MEMORY.powi(self.silences) * (1.0 - self.usual);
+            self.usual = MEMORY * (1.0 - answered);
+        }
+        (self.reported, self.silences) = (dbm, 0);
+        self.go_back();
+    }
+
+    /// Nothing answered a frame, of which the chance was `share` by what is known of its rate.
+    pub(super) fn miss(&mut self, share: f64) {
+        self.silences = self.silences.saturating_add(1);
+        self.doubt *= share.max(self.usual);
+        if self.doubt < DOUBT {
+            self.steps += 1;
+            self.assumed = (self.assumed - self.steps).max(*SIGNALS.start());
+        }
+    }
+
+    /// Assumes again what was reported last.
+    pub(super) fn go_back(&mut self) {
+        (self.assumed, self.doubt, self.steps) = (self.reported, 1.0, 0);
+    }
+}
