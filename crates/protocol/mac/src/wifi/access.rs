@@ -10,7 +10,7 @@ use windfall_wire_link::ieee80211::{Kind, Timing};
 /// It also covers what propagation shifts the slots of stations against each other.
 const TURNAROUND: Duration = Duration::from_micros(2);
 
-/// Slots in which nobody began before the first that a station counts.
+/// Slots in which no station began, before the first that a station counts.
 const UNHEARD: f64 = 32.0;
 /// Slots that a station counts before what is old weighs half.
 const SLOTS: u32 = 1024;
@@ -75,7 +75,7 @@ impl Access {
     /// the slots of its own backoffs in which others began.
     ///
     /// Stations draw without knowing of each other, so that the last slot of a backoff, in which
-    /// the station itself begins and hears nobody, is like those before it (Bianchi 2000).
+    /// the station itself begins and hears no other, is like those before it (Bianchi 2000).
     pub(super) fn collides(&self) -> Probability {
         let slots = f64::from(self.slots.max(self.taken)) + UNHEARD;
         Probability::new(f64::from(self.taken) / slots).unwrap_or(Probability::ZERO)

@@ -10,8 +10,8 @@
 //!
 //! The choice has the least expected air time for a delivered packet, among those that deliver it
 //! nearly as surely as any would within its attempts and its lifetime. A tenth of the packets try
-//! a higher rate that would be better by as much hope as little is known of it, as long as such trials
-//! that failed took little of the air time.
+//! a higher rate that would be better by as much hope as little is known of it, as long as such
+//! trials that failed took little of the air time.
 //!
 //! Frames of others that begin in the same slot are no fault of a rate. How likely they are the
 //! station knows by its own backoffs; by that chance a silence counts less, and the more there are
@@ -113,9 +113,9 @@ impl Joint {
         GAINS.map(|gain| 1.0 / (1.0 + (-margin - gain).exp()))
     }
 
-    /// What is known of each rate at the present signal, and the share of frames that nothing
-    /// answers before anything is: the more surely the signal suffices for a rate, the more it is
-    /// a matter of the medium, and the same for all such rates.
+    /// The record of each rate at the present signal, and the share of frames that nothing answers
+    /// before anything is known of it: the more surely the signal suffices for a rate, the more
+    /// that is a matter of the medium, and the same for all such rates.
     fn known(&self) -> Vec<(Record, Prior)> {
         let suffices = |place| self.presumed(place)[CODES - 1];
         let rates: Vec<Record> =

@@ -39,7 +39,7 @@ impl Signal {
         self.assumed
     }
 
-    /// Assumes a signal that nobody has reported.
+    /// Assumes a signal that no report has told.
     pub(super) fn assume(&mut self, dbm: i32) {
         self.assumed = dbm;
     }

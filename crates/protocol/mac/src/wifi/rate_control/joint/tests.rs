@@ -421,7 +421,7 @@ fn trials_are_of_higher_rates_or_of_stronger_codes() {
     send(&mut joint, CODED, air, Some(-70));
     joint.credit = 1.0;
     let forgotten = |record: &mut Record| (0..1_500).for_each(|_| record.fade());
-    joint.records.iter_mut().flatten().for_each(forgotten);
+    joint.records.iter_mut().flat_map(|rates| &mut rates[5..]).for_each(forgotten);
     let promises = joint.promises(&attempt(CODED), false);
     let best = best(&promises, &attempt(CODED)).expect("a choice");
     let trials: Vec<Promise> =
