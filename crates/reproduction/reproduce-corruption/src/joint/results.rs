@@ -34,12 +34,20 @@ pub(super) fn claims(rows: &[Row], best: &str, any: &str) -> Vec<Claim> {
     let still = "a path that stays the same: as much as Minstrel, to within a fiftieth";
     let beside = format!("a path that stays the same: at least 0.97 of the {best}");
     let changing = "where the signal fades, and on the walk: more than Minstrel";
+    let crowd = "several senders: as much as Minstrel, to within a fiftieth";
+    let crowd_beside = format!("several senders: at least 0.97 of the {best}");
     let beyond = format!("where the signal fades, and on the walk: more than {any}");
     vec![
         all(Claim::ours(ID, still), &[Kind::Constant], |row| {
             (row.over(&row.minstrel), Band::from(CLEAN, "a fiftieth less: ours"))
         }),
         all(Claim::ours(ID, beside), &[Kind::Constant], |row| {
+            (row.over(&row.fixed), Band::from(FIXED, "the pair has nothing to learn: ours"))
+        }),
+        all(Claim::ours(ID, crowd), &[Kind::Crowd], |row| {
+            (row.over(&row.minstrel), Band::from(CLEAN, "a fiftieth less: ours"))
+        }),
+        all(Claim::ours(ID, crowd_beside), &[Kind::Crowd], |row| {
             (row.over(&row.fixed), Band::from(FIXED, "the pair has nothing to learn: ours"))
         }),
         all(Claim::ours(ID, changing), &[Kind::Fading, Kind::Walk], |row| {
@@ -60,7 +68,7 @@ pub(super) fn chart(rows: &[Row], best: &str) -> Chart {
         Series::new(name, Mark::Points, points.collect())
     });
     Chart {
-        title: "What a saturated sender of 802.11g delivers".to_owned(),
+        title: "What saturated senders of 802.11g deliver".to_owned(),
         subtitle: rows.iter().map(|row| row.path.name).collect::<Vec<_>>().join("; "),
         x: Axis::linear("path, in the order of the table"),
         y: Axis::linear("Mb/s").from_zero(),

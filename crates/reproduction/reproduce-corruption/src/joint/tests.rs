@@ -12,6 +12,11 @@ fn a_pair_is_what_the_scenario_says() {
         assert!(both.iter().all(|text| text.contains("policy = \"joint\"") == is_joint));
     }
     assert_eq!(Pair::all().count(), 40);
+    let crowd = PATHS.iter().find(|path| path.senders == 5).expect("there is one");
+    let text = crowd.scenario(Control::Joint);
+    let senders = ["near", "near2", "near3", "near4", "near5"];
+    assert!(senders.iter().all(|name| text.contains(&format!("\nstation = \"{name}\""))), "{text}");
+    assert!(text.contains("\"far\", \"near2\"") && text.matches("[[station]]").count() == 6);
 }
 
 #[test]
