@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use toml::Spanned;
 use windfall_sap::Profile;
 
-use crate::app::{App, AppArrivals, AppKind, AppMode, AppTransport};
+use crate::app::{App, AppArrivals, AppKind, AppMode, AppTransport, DATAGRAMS};
 use crate::direction::{Aspect, Direction};
 use crate::effect;
 use crate::error::Fault;
@@ -23,6 +23,7 @@ use crate::value::Value;
 use crate::values::{Get, Target};
 use crate::wifi::MAX_MTU;
 use windfall_base::nearest;
+use windfall_ip::is_group;
 
 type Checked = Result<(), Fault>;
 
@@ -349,13 +350,16 @@ fn check_station(station: &Station, own: &[&Link]) -> Checked {
 
 fn check_app(app: &App, stations: &BTreeSet<&str>) -> Checked {
     known_station(app.station.get_ref(), app.station.span(), stations)?;
-    if let Some(to) = &app.to
-        && let Target::Station(name) = to.get_ref()
-    {
-        known_station(name, to.span(), stations)?;
-    }
     let kind = *app.kind.get_ref();
     let name = kind.text();
+    match app.to.as_ref().map(|to| (to.get_ref(), to.span())) {
+        Some((Target::Station(name), span)) => known_station(name, span, stations)?,
+        Some((Target::Address(to), span)) if is_group(*to) && !DATAGRAMS.contains(&kind) => {
+            let message = format!("{to} is a group, and {name} speaks to one station: name it");
+            return Err(Fault::at(span, message));
+        }
+        _ => {}
+    }
     if kind != AppKind::Sink && app.to.is_none() {
         let message = format!("{name} needs a destination: add to = \"STATION\"");
         return Err(Fault::at(app.kind.span(), message));

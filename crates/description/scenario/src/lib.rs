@@ -51,7 +51,7 @@ pub use plan::{AppPlan, Read, Topology};
 pub use queue::{Queue, QueueLength};
 pub use settings::{Particular, Setting, Settings};
 pub use station::{Route, Station, StationInterface};
-pub use stations::{InterfacePlan, StationPlan, StationRoute};
+pub use stations::{InterfacePlan, StationPlan, StationRoute, group_members};
 pub use toml::Spanned;
 pub use value::{Choice, Value};
 pub use values::{Get, Prefix, Sysctl, Sysctls, Target};
@@ -59,6 +59,7 @@ pub use windfall_channel::environment::{Arrangement, ENVIRONMENT_FRAMES, Environ
 pub use windfall_channel::{
     BurstWindow, GilbertElliott, GsmEnvironment, LossPattern, Surroundings,
 };
+pub use windfall_ip::is_group;
 pub use windfall_link::Arq;
 pub use windfall_link::policy::PolicyKind;
 pub use windfall_policy_file::PolicyName;

@@ -235,7 +235,7 @@ fn what_cannot_be_is_refused_in_one_line() {
             "preamble-power of 5dBm is out of range: use a power from -110dBm",
         ),
         ("radio.distance = \"9km\"", "no station hears another"),
-        ("radio.noise-figure = 60.0", "and -41 dBm are needed"),
+        ("radio.noise-figure = 60.0", "and -40.96 dBm are needed at 54Mbps"),
         ("mtu = 2304", "at most 2296"),
         ("ber = 1e-5", "no ber"),
         ("uplink.delay = \"1ms\"", "no delay"),
