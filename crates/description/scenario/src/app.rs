@@ -165,7 +165,7 @@ impl Particular for &'static [AppKind] {}
 settings! {
     /// The settings of an application.
     pub struct App with &'static [AppKind] {
-        /// Destination: a station or an address
+        /// Destination: a station or an address, for datagrams also a group such as 224.0.0.5
         "to" to: Target {
             value: "STATION", example: "far", unset: "required", particular: Some(SENDING),
         }

@@ -231,3 +231,34 @@ fn stations_of_a_group_repair_what_each_has_lost() {
         }
     }
 }
+
+/// Simulated hosts speak to groups: with a code and without one, on a wire and on a radio.
+#[test]
+fn applications_reach_every_station_of_a_group() {
+    let station = |name: &str| format!("[[station]]\nname = \"{name}\"\n");
+    for (kind, names) in [
+        ("kind = \"pipe\"\nrate = \"5Mbps\"\nloss = \"20%\"", &["near", "far"][..]),
+        ("kind = \"wifi-g\"\nradio.distance = \"3m\"", &["near", "one", "two", "far"]),
+    ] {
+        for to in ["224.0.0.77", "255.255.255.255", "ff02::77"] {
+            let received = |fec: &str| {
+                let stations: String = names.iter().map(|name| station(name)).collect();
+                let text = format!(
+                    "format = 1\nduration = \"9s\"\n{stations}[[link]]\nstations = {names:?}\n\
+                     {kind}\n{fec}\n[[app]]\nkind = \"cbr\"\nstation = \"near\"\nto = \"{to}\"\n\
+                     interval = \"4ms\"\nsize = 2000\ncount = 1000\n"
+                );
+                let outcome = run(&text, 5);
+                assert_eq!(outcome.report("cbr")["failed"], 0.0, "{to}");
+                (1..names.len())
+                    .map(|at| outcome.report_at("sink", at)["received"])
+                    .fold(f64::INFINITY, f64::min)
+            };
+            let (alone, coded) = (received(""), received("fec = \"8/12\""));
+            // Each datagram goes in two fragments, and both have to arrive.
+            let expected = if names.len() == 2 { 640.0 } else { 1000.0 };
+            assert!((alone - expected).abs() < 70.0, "{kind}, {to}: {alone}");
+            assert!(coded > 970.0, "{kind}, {to}: {coded}");
+        }
+    }
+}
