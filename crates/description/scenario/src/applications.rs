@@ -106,13 +106,14 @@ fn of_app(
     let station = number_of(app.station.get_ref(), places);
     let start = at(app.start.as_ref()).unwrap_or(Instant::START);
     let (stop, count) = (at(app.stop.as_ref()), app.count.value());
+    let to = SocketAddr::new(address(app, station, stations, places)?, port(app));
     let config = match kind(app) {
         AppKind::Sink => {
             let local = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port(app));
             AppConfig::Sink(sink(local, transport(app)))
         }
         AppKind::Ping => AppConfig::Ping(PingConfig {
-            to: address(app, station, stations, places)?,
+            to: to.ip(),
             size: size(app).unwrap_or(56) as usize,
             interval: app.interval.value().unwrap_or(Duration::from_secs(1)),
             count,
@@ -120,13 +121,12 @@ fn of_app(
             stop,
         }),
         AppKind::Bulk => AppConfig::Bulk(BulkConfig {
-            to: SocketAddr::new(address(app, station, stations, places)?, port(app)),
+            to,
             bytes: app.bytes.value().map(|bytes| bytes.0),
             start,
             stop,
         }),
         AppKind::SapBulk | AppKind::SapStream => {
-            let to = SocketAddr::new(address(app, station, stations, places)?, port(app));
             let mtu = sap::path_mtu(map, stations, station, to.ip());
             let config = sap::sender(app, to, (mtu, number));
             match kind(app) {
@@ -135,13 +135,12 @@ fn of_app(
             }
         }
         kind => {
-            let to = address(app, station, stations, places)?;
             let size = size(app).unwrap_or_else(|| match kind {
                 AppKind::Cbr => CBR_SIZE,
-                _ => largest(&stations[station], to),
+                _ => largest(&stations[station], to.ip()),
             });
             let config = SenderConfig {
-                to: SocketAddr::new(to, port(app)),
+                to,
                 transport: transport(app),
                 size: size as usize,
                 count,

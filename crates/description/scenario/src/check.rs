@@ -63,7 +63,11 @@ pub(crate) fn scenario(scenario: &Scenario) -> Checked {
         let own = own.get(station.name.get_ref().as_str());
         check_station(station, own.map_or(&[], Vec::as_slice))?;
     }
-    scenario.apps.iter().try_for_each(|app| check_app(app, &stations))?;
+    for app in &scenario.apps {
+        check_app(app, &stations)?;
+        let links = own.get(app.station.get_ref().as_str());
+        check_group(app, links.and_then(|links| links.first()).copied())?;
+    }
     changes::check(scenario)?;
     effect::check(scenario)
 }
@@ -411,6 +415,20 @@ fn check_app(app: &App, stations: &BTreeSet<&str>) -> Checked {
         return Err(Fault::at(stop.span(), message));
     }
     Ok(())
+}
+
+/// Refuses a group that the first link of the sender, on which it would go, does not reach.
+fn check_group(app: &App, first: Option<&Link>) -> Checked {
+    let Some(Target::Address(to)) = app.to.as_ref().map(Spanned::get_ref) else { return Ok(()) };
+    let is_polled = |it: &&Link| it.kind() == LinkKind::Wavelan && it.stations.get_ref().len() > 2;
+    first.filter(is_polled).filter(|_| is_group(*to)).map_or(Ok(()), |link| {
+        let message = format!(
+            "\"{}\" is a polled radio, which carries {to} to one station alone: name stations, or \
+             use kind = \"wifi-g\"",
+            link.name()
+        );
+        Err(Fault::at(app.station.span(), message))
+    })
 }
 
 /// Refuses messages that SAP cannot send.

@@ -36,7 +36,6 @@ mod value;
 mod values;
 pub mod wifi;
 
-pub use addresses::{engine_beside, level_inside};
 pub use app::{App, AppArrivals, AppKind, AppMode, AppTransport};
 pub use applications::DEFAULT_PORT;
 pub use change::Change;
@@ -62,6 +61,7 @@ pub use windfall_channel::{
 pub use windfall_ip::is_group;
 pub use windfall_link::Arq;
 pub use windfall_link::policy::PolicyKind;
+pub use windfall_network::addresses::{engine_beside, level_inside};
 pub use windfall_policy_file::PolicyName;
 pub use windfall_queue::Discipline;
 pub use windfall_tcp_settings::{

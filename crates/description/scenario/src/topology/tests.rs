@@ -214,6 +214,11 @@ fn a_group_has_a_sink_at_each_station_that_hears_it() {
             let words = format!("{to} is a group, and {kind} speaks to one station: name it");
             assert!(refused.contains(&words), "{refused}");
         }
+        let polled = text("cbr\"\ninterval = \"20ms", to).replace("wifi-g", "wavelan");
+        let refused = topology(&polled).expect_err("it is carried to one");
+        assert!(refused.contains("a polled radio, which carries"), "{refused}");
+        let of_two = polled.replace("\"b\", \"c\"", "\"b\"");
+        assert_eq!(topology(&of_two).expect("good").apps.len(), 2);
     }
 }
 
