@@ -279,9 +279,8 @@ impl<'a> SweepResult<'a> {
         patterns.filter(|it| !names.is_empty() && !is_known(it)).collect()
     }
 
-    /// Says what of the patterns shows nothing, and why nothing is shown without any; `known` is the
-    /// file with all measures. That is no error: what is counted only where it happens may not have
-    /// happened.
+    /// Says which patterns show nothing, and why nothing is shown without any; `known` is the file
+    /// with all measures. No error: what is counted only where it happens may not have happened.
     #[must_use]
     pub fn remarks(&self, patterns: &[String], known: &Path) -> Vec<String> {
         let (names, known) = (self.names(), known.display());

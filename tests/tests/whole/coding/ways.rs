@@ -187,10 +187,10 @@ fn spent(errors: Errors, error_control: &str) -> (Estimate, Estimate) {
     (Estimate::mean(&bytes), Estimate::mean(&frames))
 }
 
-/// The program spends no less than the cheapest way of one who knows the air, and at most 1.5 % more
-/// for learning it, within the interval of 95 % over the runs and 0.5 % for the draws of the model,
-/// whose standard error is 0.25 % at most. Its frames are as many as those of a way that costs at
-/// most 2 % more than the cheapest.
+/// The program spends no less than the cheapest way of one who knows the air, and at most 1.5 %
+/// more for learning it, within the interval of 95 % over the runs and 0.5 % for the draws of the
+/// model, whose standard error is 0.25 % at most. Its frames are as many as those of a way that
+/// costs at most 2 % more than the cheapest.
 #[test]
 fn bytes_and_frames_are_those_of_an_independent_model() {
     for errors in [
