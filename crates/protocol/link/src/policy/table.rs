@@ -19,7 +19,7 @@ pub const MOST_RULES: usize = 8;
 pub const MOST_FRAMES: u8 = 64;
 
 /// The histories of a state that are looked at for one that takes a rule.
-const MOST_HISTORIES: usize = 4096;
+const MOST_HISTORIES: usize = 8192;
 
 /// The frames of its state that a rule counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -296,7 +296,7 @@ fn no_sequence_of_frames_takes_a_rule_that_is_refused() {
 fn no_sequence_of_frames_takes_a_rule_that_two_others_keep_from_it() {
     let rules: Vec<TableRule> = [Sight::Bad, Sight::Good, Sight::Lost]
         .into_iter()
-        .flat_map(|sight| [(2, 2), (2, 3), (3, 4)].map(|(n, of)| rule(sight, n, of, 1)))
+        .flat_map(|sight| [(2, 2), (2, 3), (3, 5)].map(|(n, of)| rule(sight, n, of, 1)))
         .collect();
     let (mut refused, mut together) = (0, 0);
     for code in 0..rules.len().pow(3) {
