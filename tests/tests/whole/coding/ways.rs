@@ -22,7 +22,7 @@ const STEPS: [usize; 4] = [8, 16, 32, 64];
 const ALL: usize = 128;
 /// Packets that the model draws.
 const PACKETS: usize = 1500;
-/// Runs, and packets that are offered in each; some 0.75 of them go on the air.
+/// Runs, and the packets of each.
 const RUNS: u64 = 6;
 const OFFERED: u32 = 2000;
 
