@@ -49,7 +49,7 @@ impl Errors {
         }
     }
 
-    /// Which of so many bytes in one frame are wrong.
+    /// Sets the wrong ones of `bytes` bytes in one frame.
     fn strike(self, bytes: usize, draw: &mut Stream) -> Vec<bool> {
         let bits = bytes * 8;
         let mut wrong = vec![false; bytes];
@@ -90,7 +90,7 @@ fn gap(p: f64, draw: &mut Stream) -> usize {
     ((1.0 - draw.unit()).ln() / (-p).ln_1p()) as usize
 }
 
-/// How many of the bytes of each block are set, which take turns over them.
+/// Counts the set bytes of each block; the blocks take turns over them.
 fn by_block(bytes: &[bool]) -> [usize; BLOCKS] {
     core::array::from_fn(|block| bytes.iter().skip(block).step_by(BLOCKS).filter(|it| **it).count())
 }
@@ -166,7 +166,7 @@ fn ways(errors: Errors) -> Vec<Cost> {
     all
 }
 
-/// What the program spends, in runs that end with no packet under way.
+/// Measures bytes and frames of the program, in runs that end with no packet under way.
 fn spent(errors: Errors, error_control: &str) -> (Estimate, Estimate) {
     const RATE: f64 = 10e6;
     let line = format!("rate = \"10Mbps\"\ndelay = \"2ms\"\narq = \"persistent\"\n{error_control}");

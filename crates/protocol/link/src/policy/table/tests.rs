@@ -235,7 +235,7 @@ fn rules_that_are_never_taken_are_refused() {
 }
 
 /// Tells which of the rules, each of which leads to a state of its own, some frames take: all
-/// sequences of so many of `frames`, one by one. A table that is refused says so by its rule.
+/// sequences of `steps` of `frames`, one by one. A table that is refused says so by its rule.
 fn taken(
     rules: &[TableRule],
     frames: &[Outcome<'static>],
