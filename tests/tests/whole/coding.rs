@@ -6,6 +6,7 @@ pub(crate) mod document;
 mod grid;
 mod increments;
 mod own;
+mod ways;
 
 use std::collections::BTreeMap;
 

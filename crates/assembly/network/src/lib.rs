@@ -5,6 +5,7 @@
 //! - [`LinkLedger`]: the fate of each packet that entered at a device.
 //! - [`NetworkEvent`]: what the elements report, recorded on request.
 
+pub mod addresses;
 mod agenda;
 mod config;
 mod event;

@@ -131,7 +131,7 @@ const SENDERS: &[AppKind] = &[AppKind::Spray, AppKind::Cbr, AppKind::SapStream];
 /// Applications that a rate may limit.
 const WITH_RATE: &[AppKind] = &[AppKind::Spray, AppKind::Cbr, AppKind::SapBulk, AppKind::SapStream];
 /// Applications that send or receive datagrams.
-const DATAGRAMS: &[AppKind] = &[AppKind::Spray, AppKind::Cbr, AppKind::Sink];
+pub(crate) const DATAGRAMS: &[AppKind] = &[AppKind::Spray, AppKind::Cbr, AppKind::Sink];
 /// Applications that send packet by packet.
 const PACKETS: &[AppKind] = &[AppKind::Ping, AppKind::Spray, AppKind::Cbr, AppKind::SapStream];
 /// Applications whose packets have a size.
@@ -165,7 +165,7 @@ impl Particular for &'static [AppKind] {}
 settings! {
     /// The settings of an application.
     pub struct App with &'static [AppKind] {
-        /// Destination: a station or an address
+        /// Destination: a station or an address, for datagrams also a group such as 224.0.0.5
         "to" to: Target {
             value: "STATION", example: "far", unset: "required", particular: Some(SENDING),
         }

@@ -7,6 +7,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use toml::Spanned;
 use windfall_apps::{BulkConfig, BulkSinkConfig, Pace, PingConfig, SenderConfig, SinkConfig};
 use windfall_base::{Duration, Instant, Rate};
+use windfall_ip::is_group;
 use windfall_network::AppConfig;
 use windfall_socket_api::Transport;
 
@@ -18,7 +19,7 @@ use crate::model::Scenario;
 use crate::plan::AppPlan;
 use crate::routes::RouteMap;
 use crate::sap;
-use crate::stations::{Places, StationPlan, owner};
+use crate::stations::{Places, StationPlan, group_members, owner};
 use crate::values::{Get, Target};
 
 /// The port of datagrams and streams where it is unset.
@@ -49,27 +50,36 @@ pub(crate) fn plan(
         scenario.apps.iter().filter(|app| !matches!(kind(app), AppKind::Ping | AppKind::Sink))
     {
         let Some(to) = app.to.as_ref().map(Spanned::get_ref) else { continue };
-        let Some(station) = station_of(to, stations, places) else { continue };
         let local = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port(app));
         let config = match kind(app) {
             AppKind::Bulk => AppConfig::BulkSink(BulkSinkConfig { local }),
             AppKind::SapBulk | AppKind::SapStream => continue,
             _ => AppConfig::Sink(sink(local, transport(app))),
         };
-        let plan = AppPlan { station, config };
-        if receiver(&plan).is_some_and(|receiver| receivers.insert(receiver)) {
-            plans.push(plan);
+        for station in stations_of(to, app, stations, places) {
+            let plan = AppPlan { station, config: config.clone() };
+            if receiver(&plan).is_some_and(|receiver| receivers.insert(receiver)) {
+                plans.push(plan);
+            }
         }
     }
     sap::add_sinks(scenario, stations, &mut plans)?;
     Ok(plans)
 }
 
-/// The station that a flow goes to; `None` for an address that is none of theirs.
-fn station_of(to: &Target, stations: &[StationPlan], places: &Places<'_>) -> Option<usize> {
+/// The stations that a flow goes to; none for an address that is none of theirs.
+fn stations_of(
+    to: &Target,
+    app: &App,
+    stations: &[StationPlan],
+    places: &Places<'_>,
+) -> Vec<usize> {
     match to {
-        Target::Station(name) => Some(number_of(name, places)),
-        Target::Address(address) => owner(stations, *address),
+        Target::Station(name) => vec![number_of(name, places)],
+        Target::Address(group) if is_group(*group) => {
+            group_members(stations, number_of(app.station.get_ref(), places), *group)
+        }
+        Target::Address(address) => owner(stations, *address).into_iter().collect(),
     }
 }
 
@@ -96,13 +106,14 @@ fn of_app(
     let station = number_of(app.station.get_ref(), places);
     let start = at(app.start.as_ref()).unwrap_or(Instant::START);
     let (stop, count) = (at(app.stop.as_ref()), app.count.value());
+    let to = SocketAddr::new(address(app, station, stations, places)?, port(app));
     let config = match kind(app) {
         AppKind::Sink => {
             let local = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port(app));
             AppConfig::Sink(sink(local, transport(app)))
         }
         AppKind::Ping => AppConfig::Ping(PingConfig {
-            to: address(app, station, stations, places)?,
+            to: to.ip(),
             size: size(app).unwrap_or(56) as usize,
             interval: app.interval.value().unwrap_or(Duration::from_secs(1)),
             count,
@@ -110,13 +121,12 @@ fn of_app(
             stop,
         }),
         AppKind::Bulk => AppConfig::Bulk(BulkConfig {
-            to: SocketAddr::new(address(app, station, stations, places)?, port(app)),
+            to,
             bytes: app.bytes.value().map(|bytes| bytes.0),
             start,
             stop,
         }),
         AppKind::SapBulk | AppKind::SapStream => {
-            let to = SocketAddr::new(address(app, station, stations, places)?, port(app));
             let mtu = sap::path_mtu(map, stations, station, to.ip());
             let config = sap::sender(app, to, (mtu, number));
             match kind(app) {
@@ -125,13 +135,12 @@ fn of_app(
             }
         }
         kind => {
-            let to = address(app, station, stations, places)?;
             let size = size(app).unwrap_or_else(|| match kind {
                 AppKind::Cbr => CBR_SIZE,
-                _ => largest(&stations[station], to),
+                _ => largest(&stations[station], to.ip()),
             });
             let config = SenderConfig {
-                to: SocketAddr::new(to, port(app)),
+                to,
                 transport: transport(app),
                 size: size as usize,
                 count,

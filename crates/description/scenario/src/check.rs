@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use toml::Spanned;
 use windfall_sap::Profile;
 
-use crate::app::{App, AppArrivals, AppKind, AppMode, AppTransport};
+use crate::app::{App, AppArrivals, AppKind, AppMode, AppTransport, DATAGRAMS};
 use crate::direction::{Aspect, Direction};
 use crate::effect;
 use crate::error::Fault;
@@ -23,6 +23,7 @@ use crate::value::Value;
 use crate::values::{Get, Target};
 use crate::wifi::MAX_MTU;
 use windfall_base::nearest;
+use windfall_ip::is_group;
 
 type Checked = Result<(), Fault>;
 
@@ -62,7 +63,11 @@ pub(crate) fn scenario(scenario: &Scenario) -> Checked {
         let own = own.get(station.name.get_ref().as_str());
         check_station(station, own.map_or(&[], Vec::as_slice))?;
     }
-    scenario.apps.iter().try_for_each(|app| check_app(app, &stations))?;
+    for app in &scenario.apps {
+        check_app(app, &stations)?;
+        let links = own.get(app.station.get_ref().as_str());
+        check_group(app, links.and_then(|links| links.first()).copied())?;
+    }
     changes::check(scenario)?;
     effect::check(scenario)
 }
@@ -349,13 +354,16 @@ fn check_station(station: &Station, own: &[&Link]) -> Checked {
 
 fn check_app(app: &App, stations: &BTreeSet<&str>) -> Checked {
     known_station(app.station.get_ref(), app.station.span(), stations)?;
-    if let Some(to) = &app.to
-        && let Target::Station(name) = to.get_ref()
-    {
-        known_station(name, to.span(), stations)?;
-    }
     let kind = *app.kind.get_ref();
     let name = kind.text();
+    match app.to.as_ref().map(|to| (to.get_ref(), to.span())) {
+        Some((Target::Station(name), span)) => known_station(name, span, stations)?,
+        Some((Target::Address(to), span)) if is_group(*to) && !DATAGRAMS.contains(&kind) => {
+            let message = format!("{to} is a group, and {name} speaks to one station: name it");
+            return Err(Fault::at(span, message));
+        }
+        _ => {}
+    }
     if kind != AppKind::Sink && app.to.is_none() {
         let message = format!("{name} needs a destination: add to = \"STATION\"");
         return Err(Fault::at(app.kind.span(), message));
@@ -407,6 +415,20 @@ fn check_app(app: &App, stations: &BTreeSet<&str>) -> Checked {
         return Err(Fault::at(stop.span(), message));
     }
     Ok(())
+}
+
+/// Refuses a group that the first link of the sender, on which it would go, does not reach.
+fn check_group(app: &App, first: Option<&Link>) -> Checked {
+    let Some(Target::Address(to)) = app.to.as_ref().map(Spanned::get_ref) else { return Ok(()) };
+    let is_polled = |it: &&Link| it.kind() == LinkKind::Wavelan && it.stations.get_ref().len() > 2;
+    first.filter(is_polled).filter(|_| is_group(*to)).map_or(Ok(()), |link| {
+        let message = format!(
+            "\"{}\" is a polled radio, which carries {to} to one station alone: name stations, or \
+             use kind = \"wifi-g\"",
+            link.name()
+        );
+        Err(Fault::at(app.station.span(), message))
+    })
 }
 
 /// Refuses messages that SAP cannot send.

@@ -264,7 +264,8 @@ impl Direction {
             matches!(setting.particular, Some(Aspect::Errors(_)))
                 || ["environment", "error-trace"].contains(&setting.name)
         };
-        Self::TABLE.iter().filter(is_model).filter(|setting| setting.is_set(self))
+        let is_there = |it: &&Setting<Self>| it.text(self).is_some_and(|text| text != "none");
+        Self::TABLE.iter().filter(is_model).filter(is_there)
     }
 
     /// Checks that bit errors, if there are any, can fall into the range, if there is one, of

@@ -36,7 +36,6 @@ mod value;
 mod values;
 pub mod wifi;
 
-pub use addresses::{engine_beside, level_inside};
 pub use app::{App, AppArrivals, AppKind, AppMode, AppTransport};
 pub use applications::DEFAULT_PORT;
 pub use change::Change;
@@ -51,7 +50,7 @@ pub use plan::{AppPlan, Read, Topology};
 pub use queue::{Queue, QueueLength};
 pub use settings::{Particular, Setting, Settings};
 pub use station::{Route, Station, StationInterface};
-pub use stations::{InterfacePlan, StationPlan, StationRoute};
+pub use stations::{InterfacePlan, StationPlan, StationRoute, group_members};
 pub use toml::Spanned;
 pub use value::{Choice, Value};
 pub use values::{Get, Prefix, Sysctl, Sysctls, Target};
@@ -59,8 +58,10 @@ pub use windfall_channel::environment::{Arrangement, ENVIRONMENT_FRAMES, Environ
 pub use windfall_channel::{
     BurstWindow, GilbertElliott, GsmEnvironment, LossPattern, Surroundings,
 };
+pub use windfall_ip::is_group;
 pub use windfall_link::Arq;
 pub use windfall_link::policy::PolicyKind;
+pub use windfall_network::addresses::{engine_beside, level_inside};
 pub use windfall_policy_file::PolicyName;
 pub use windfall_queue::Discipline;
 pub use windfall_tcp_settings::{

@@ -55,6 +55,17 @@ pub struct StationRoute {
     pub interface: usize,
 }
 
+/// Returns the stations that hear what station `from` sends to a group: all others on its first
+/// link with addresses of the family.
+#[must_use]
+pub fn group_members(stations: &[StationPlan], from: usize, group: IpAddr) -> Vec<usize> {
+    let is_of_family = |own: &Prefix| own.address.is_ipv4() == group.is_ipv4();
+    let mut own = stations[from].interfaces.iter();
+    let first = own.find(|it| it.addresses.iter().any(is_of_family)).map(|it| it.link);
+    let is_on = |station: &StationPlan| station.interfaces.iter().any(|it| Some(it.link) == first);
+    (0..stations.len()).filter(|at| *at != from && is_on(&stations[*at])).collect()
+}
+
 /// The station that has an address.
 pub(crate) fn owner(stations: &[StationPlan], address: IpAddr) -> Option<usize> {
     let has = |station: &StationPlan| {

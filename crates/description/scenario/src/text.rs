@@ -1,6 +1,7 @@
 //! Scenario files: TOML to [`Scenario`] and back, with the line of whatever is wrong.
 
 use crate::app::App;
+use crate::change::may_change;
 use crate::check;
 use crate::direction::Direction;
 use crate::document::FormError;
@@ -87,7 +88,8 @@ fn fault_of(error: FormError, text: &str) -> Fault {
     let key = span.as_ref().and_then(|span| key_before(text, span.start));
     let message = match (quoted.split_first(), message) {
         (Some((word, known)), m) if m.starts_with("unknown field") => {
-            let fix = suggestion(word, known, "keys");
+            let before = span.as_ref().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let fix = suggestion(word, &taken(known, before), "keys");
             format!("unknown key \"{word}\": {fix}")
         }
         (Some((word, known)), m) if m.starts_with("unknown variant") => {
@@ -120,6 +122,16 @@ fn fault_of(error: FormError, text: &str) -> Fault {
         (_, m) => m.lines().collect::<Vec<_>>().join("; "),
     };
     Fault { span, message }
+}
+
+/// Returns those of the keys that the table takes which begins in this text: a change has not all
+/// that directions have.
+fn taken<'a>(known: &[&'a str], before: &str) -> Vec<&'a str> {
+    let header = before.lines().rev().find(|line| line.starts_with('[')).unwrap_or_default();
+    let is_change = header.starts_with("[[change]]") || header.starts_with("[change.");
+    let is_foreign =
+        |key: &str| Direction::TABLE.iter().any(|it| it.name == key && !may_change(it));
+    known.iter().copied().filter(|key| !is_change || !is_foreign(key)).collect()
 }
 
 /// Returns whether the text is the header of a table: `[link]`.

@@ -12,6 +12,7 @@
 
 mod config;
 mod edge;
+mod hearing;
 mod judge;
 mod links;
 mod log;

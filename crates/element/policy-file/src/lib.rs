@@ -61,13 +61,17 @@ pub fn parse_policy(file: &str, bytes: &[u8]) -> Result<PolicyTable, PolicyFileE
     let read = toml::from_str(content).map_err(|error| {
         let message = error.message().lines().collect::<Vec<_>>().join("; ");
         let span = error.span().unwrap_or_default();
+        let key = || key_before(content, span.start);
         let message = match message.strip_suffix("expected u8") {
-            None => message,
             Some(found) => {
                 let found = found.trim_end().trim_end_matches(',');
-                let key = key_before(content, span.start);
-                format!("{key}{found}: write a whole number from 0 to 255")
+                format!("{}{found}: write a whole number from 0 to 255", key())
             }
+            None if message == "wanted string or table" => {
+                format!("{}it is no text: write one of its words in quotes", key())
+            }
+            None if message.starts_with("invalid type") => key() + &message,
+            None => message,
         };
         Fault::at(span, message)
     });

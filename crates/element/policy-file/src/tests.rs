@@ -88,6 +88,12 @@ fn errors_name_line_and_key() {
         ("symbols = 10, ", "", "p.toml:12: tight and slack need a number"),
         ("\"tight\"", "\"bad\"", "p.toml:12: symbols are counted by tight and slack alone"),
         ("at-least = 2, of = 4", "at-least = 9, of = 4", "p.toml:3: state \"good\", at-least: "),
+        ("at-least = 2, of = 4", "at-least = 0", "p.toml:3: state \"good\", at-least: use 1 to"),
+        ("at-least = 2, of = 4", "at-least = 65", "p.toml:3: state \"good\", at-least: use 1 to"),
+        ("blocks = 3", "uncoded = 3", "p.toml:7: uncoded: invalid type: integer `3`, expected a"),
+        ("\"frame\"", "3", "p.toml:9: retransmit: it is no text: write one of its words"),
+        ("\"failed\"", "3", "p.toml:3: when: it is no text: write one of its words"),
+        ("to = \"coded\" }]\n\n", "to = 4 }]\n\n", "p.toml:3: to: invalid type: integer `4`"),
         ("of = 4", "of = 65", "p.toml:3: state \"good\", of: use 1 to 64"),
         ("to = \"coded\" }]\n\n", "to = \"good\" }]\n\n", "p.toml:3: state \"good\", to: a rule"),
         (

@@ -86,11 +86,8 @@ pub(crate) fn run(args: &Args) -> Result {
     store.settle()?;
     let result = SweepResult::new(&grid, &runs, &store);
     report(args, &result)?;
-    // Not an error: what is counted only where it happens may not have happened.
-    for pattern in result.unmatched(&args.charts) {
-        let known = args.out.join("sweep.csv");
-        tell(format_args!("--chart {pattern}: no run has such a measure: see {}", known.display()));
-    }
+    let known = args.out.join("sweep.csv");
+    result.remarks(&args.charts, &known).iter().for_each(|it| tell(format_args!("{it}")));
     failures.iter().for_each(|it| tell(format_args!("{}: {}", it.run, it.message)));
     if let Some(signal) = signal {
         tell(format_args!("{} of {} runs kept: repeat to go on", result.finished(), runs.len()));

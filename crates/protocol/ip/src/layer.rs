@@ -20,7 +20,7 @@ use crate::limiter::Limiter;
 use crate::path_mtu::PathMtus;
 use crate::reassembly::Reassembler;
 use crate::report::{ErrorReport, Problem};
-use crate::route::{RouteEntry, RoutingTable, SharedRoutes};
+use crate::route::{RouteEntry, RoutingTable, SharedRoutes, is_group};
 
 /// Bytes of what a packet carries that lie in one slice with its headers: a transport header.
 const GATHERED: usize = 8;
@@ -354,8 +354,19 @@ impl Layer {
     /// route.
     #[must_use]
     pub fn mtu_towards(&self, destination: IpAddr) -> Option<usize> {
-        let interface = self.routes.lookup(destination)?;
+        let interface = self.interface_towards(destination)?;
         Some(self.config.interfaces[interface].mtu)
+    }
+
+    /// Returns the interface for packets that start here. Those to a [group](is_group) leave, where
+    /// no route names it, by the first interface with an address of their family.
+    fn interface_towards(&self, destination: IpAddr) -> Option<usize> {
+        self.routes.lookup(destination).or_else(|| {
+            let is_of_family = |prefix: &IpNet| prefix.addr().is_ipv4() == destination.is_ipv4();
+            let mut all = self.config.interfaces.iter();
+            let first = all.position(|it| it.addresses.iter().any(is_of_family));
+            first.filter(|_| is_group(destination))
+        })
     }
 
     /// Returns the address that packets to `destination` come from; `None` if no route leads there.
@@ -364,7 +375,7 @@ impl Layer {
         if self.is_local(destination) {
             return Some(destination);
         }
-        let interface = self.routes.lookup(destination)?;
+        let interface = self.interface_towards(destination)?;
         self.address_on(interface, destination).or_else(|| {
             let mut addresses = self.local.keys();
             addresses.find(|address| address.is_ipv4() == destination.is_ipv4()).copied()

@@ -16,4 +16,4 @@ mod route;
 pub use event::{IpEvent, IpEventKind};
 pub use layer::{IpConfig, IpDatagram, IpInterfaceConfig, IpSendError, Layer, Outbound, Upward};
 pub use report::{ErrorReport, HeaderFault, Problem};
-pub use route::{RouteEntry, RouteSource, RoutingTable, SharedRoutes};
+pub use route::{RouteEntry, RouteSource, RoutingTable, SharedRoutes, is_group};

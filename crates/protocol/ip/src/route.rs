@@ -41,6 +41,16 @@ impl PartialEq for SharedRoutes {
 
 impl Eq for SharedRoutes {}
 
+/// Returns whether packets to `address` are for several stations of a link: multicast, and the
+/// broadcast address of every network.
+#[must_use]
+pub const fn is_group(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_multicast() || address.is_broadcast(),
+        IpAddr::V6(address) => address.is_multicast(),
+    }
+}
+
 /// Routes by length of prefix, longest first. A lookup takes one search per length in use.
 #[derive(Clone, Debug, Default)]
 pub struct RoutingTable {

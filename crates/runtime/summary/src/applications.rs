@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use windfall_base::Instant;
 use windfall_network::{AppConfig, Network};
 use windfall_run_output::summary::ApplicationSummary;
-use windfall_scenario::Topology;
+use windfall_scenario::{Topology, group_members, is_group};
 use windfall_socket_api::{Measured, Transport};
 
 /// Returns what the applications measured up to `now`, station by station, each named by its kind
@@ -99,9 +99,16 @@ fn sent(topology: &Topology, measures: &[Measures]) -> BTreeMap<Place, u64> {
             AppConfig::SapBulk(config) | AppConfig::SapStream(config) => (config.to, Protocol::Sap),
             _ => continue,
         };
-        let station = addresses.get(&to.ip()).copied();
         let number = measures.get("sent").map_or(0, |it| it.number() as u64);
-        *sent.entry((station, to.port(), protocol)).or_default() += number;
+        let stations = if is_group(to.ip()) {
+            let members = group_members(&topology.stations, app.station, to.ip());
+            members.into_iter().map(Some).collect()
+        } else {
+            vec![addresses.get(&to.ip()).copied()]
+        };
+        for station in stations {
+            *sent.entry((station, to.port(), protocol)).or_default() += number;
+        }
     }
     sent
 }

@@ -1,6 +1,7 @@
 //! The result of a sweep: means with confidence intervals, as CSV, JSON and charts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Provenance, Series, Table, number};
@@ -276,6 +277,23 @@ impl<'a> SweepResult<'a> {
         let is_known = |pattern: &str| names.iter().any(|name| matches(pattern, name));
         let patterns = patterns.iter().map(String::as_str);
         patterns.filter(|it| !names.is_empty() && !is_known(it)).collect()
+    }
+
+    /// Says which patterns show nothing, and why nothing is shown without any; `known` is the file
+    /// with all measures. No error: what is counted only where it happens may not have happened.
+    #[must_use]
+    pub fn remarks(&self, patterns: &[String], known: &Path) -> Vec<String> {
+        let (names, known) = (self.names(), known.display());
+        let unmatched = |it: &str| format!("--chart {it}: no run has such a measure: see {known}");
+        let mut remarks: Vec<_> = self.unmatched(patterns).into_iter().map(unmatched).collect();
+        let is_of_app = |name: &&str| name.starts_with("applications.");
+        if patterns.is_empty() && !names.is_empty() && !names.iter().any(is_of_app) {
+            remarks.push(format!(
+                "no application measures anything, so nothing is shown: add [[app]], or choose \
+                 measures of {known} with --chart"
+            ));
+        }
+        remarks
     }
 
     /// Draws a measure over the first key with numbers for values; the other keys are series.

@@ -12,8 +12,6 @@ use windfall_network::ElementId;
 use windfall_report::Estimate;
 use windfall_tests::run::{UPLINK, pair, run};
 
-use windfall_wire_link::pipe::{INCREMENT_LEN, NUMBERED_LEN};
-
 use super::document::{FULL, hold_table};
 
 /// The marks around the table in the document.
@@ -214,70 +212,4 @@ fn whole() {
     println!("{table}");
     hold_table(BEGIN, END, &table);
     cells.iter().for_each(|(channel, cell)| hold(channel, mean(cell)));
-}
-
-/// Bytes of packets: those of the spray with the headers of IP and UDP.
-const PACKET: usize = 1500;
-/// Bytes of a frame around a packet, and around parity.
-const AROUND: [usize; 2] = [NUMBERED_LEN + 4, INCREMENT_LEN + 4];
-/// Data symbols of a block at most, and parity symbols after each increment.
-const DATA: usize = 127;
-const LEVELS: [usize; 5] = [8, 16, 32, 64, 128];
-
-/// An independent model: bytes on the air for each packet byte that arrives, at a bit error rate,
-/// where a packet that failed begins with parity level `first`. Nothing is decoded: wrong symbols
-/// are counted, and a block of which *w* symbols are wrong and *e* unknown is right once it has
-/// 2 *w* + *e* parity symbols.
-fn modelled(ber: f64, first: usize, stream: &mut Stream) -> f64 {
-    const PACKETS: u32 = 3000;
-    let symbol = 1.0 - (1.0 - ber).powi(8);
-    let blocks = (PACKET + 4).div_ceil(DATA);
-    let mut sent = 0;
-    for _ in 0..PACKETS {
-        let mut hits = vec![0; blocks];
-        // The air leaves header and trailer alone.
-        sent += PACKET + AROUND[0];
-        (0..PACKET).for_each(|at| hits[at % blocks] += usize::from(stream.unit() < symbol));
-        if hits.iter().all(|hits| *hits == 0) {
-            continue;
-        }
-        let mut before = 0;
-        for level in &LEVELS[first..] {
-            sent += blocks * (level - before) + AROUND[1];
-            for hits in &mut hits {
-                *hits += (before..*level).filter(|_| stream.unit() < symbol).count();
-            }
-            before = *level;
-            // Of the check, which is not sent, four blocks lack a symbol.
-            let needs = |(block, hits): (usize, &usize)| {
-                let unknown = (PACKET..PACKET + 4).filter(|at| at % blocks == block).count();
-                2 * hits + unknown
-            };
-            if hits.iter().enumerate().map(needs).max().unwrap_or(0) <= *level {
-                break;
-            }
-        }
-    }
-    sent as f64 / f64::from(PACKETS) / PACKET as f64
-}
-
-#[test]
-fn bytes_on_the_air_agree_with_an_independent_model() {
-    for ber in [1e-5_f64, 1e-4, 1e-3, 1e-2] {
-        let channel = format!("ber = {ber:e}");
-        let seed = Stream::new(Seed(7), &channel).bits();
-        // Copies alone: each arrives with the chance that none of its bits is wrong.
-        if ber <= 1e-4 {
-            let expected = (1.0 - ber).powi(-8 * PACKET as i32);
-            let copies = effort(&channel, "", seed).attempts;
-            assert!((copies / expected - 1.0).abs() < 0.08, "{channel}: {copies}, not {expected}");
-        }
-        let mut stream = Stream::new(Seed(8), &channel);
-        let best = (0..LEVELS.len()).map(|first| modelled(ber, first, &mut stream));
-        let best = best.fold(f64::INFINITY, f64::min);
-        let found = effort(&channel, "increments = true", seed).sent;
-        println!("{channel}: {found:.3}, modelled {best:.3}");
-        // The sender learns where to begin, and now and then tries a copy.
-        assert!((0.97..1.06).contains(&(found / best)), "{channel}: {found}, modelled {best}");
-    }
 }

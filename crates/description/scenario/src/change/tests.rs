@@ -148,3 +148,15 @@ proptest! {
         let _ = Change::read_all(&text);
     }
 }
+
+#[test]
+fn a_change_without_any_link_asks_for_one() {
+    for link in ["", "link = \"air\"\n"] {
+        let text = format!(
+            "format = 1\n[[station]]\nname = \"a\"\n[[change]]\nat = \"1s\"\n{link}loss = 0.1\n"
+        );
+        let error = crate::Scenario::parse("t.toml", &text).expect_err("nothing can change");
+        let expected = "t.toml:5: there is no link to change: add [[link]], or remove the change";
+        assert_eq!(error.to_string(), expected);
+    }
+}

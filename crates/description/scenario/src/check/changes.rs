@@ -14,6 +14,11 @@ use crate::settings::{self, Settings};
 /// The number of steps of the longest gradual change.
 const MOST_STEPS: u64 = 10_000;
 
+/// Why a change of no link is refused, and of one that cannot change.
+const NO_LINK: &str = "there is no link to change: add [[link]], or remove the change";
+const ONLY_PIPES: &str =
+    "only a pipe can change while it runs: use kind = \"pipe\", or remove the change";
+
 /// Finds the first change that cannot be.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Fault> {
     scenario.changes.iter().try_for_each(|change| {
@@ -30,6 +35,7 @@ fn check_link(change: &Change, scenario: &Scenario) -> Result<(), Fault> {
     let (first, second) = (named.next(), named.next());
     let names: Vec<String> = scenario.links.iter().map(Link::name).collect();
     match (&change.link, first) {
+        (_, None) if names.is_empty() => fault(change.at.span(), NO_LINK.to_owned()),
         (Some(name), None) => {
             let known = names.iter().map(String::as_str);
             let fix = nearest(name.get_ref(), known).map_or_else(
@@ -38,19 +44,10 @@ fn check_link(change: &Change, scenario: &Scenario) -> Result<(), Fault> {
             );
             fault(name.span(), format!("no link is called \"{}\": {fix}", name.get_ref()))
         }
-        (None, None) => fault(
-            change.at.span(),
-            "only a pipe can change while it runs: use kind = \"pipe\", or remove the change"
-                .to_owned(),
-        ),
-        (_, Some(link)) if link.kind() != LinkKind::Pipe => fault(
-            change.at.span(),
-            format!(
-                "\"{}\" is no pipe, and only a pipe can change while it runs: use kind = \"pipe\", \
-                 or remove the change",
-                link.name()
-            ),
-        ),
+        (None, None) => fault(change.at.span(), ONLY_PIPES.to_owned()),
+        (_, Some(link)) if link.kind() != LinkKind::Pipe => {
+            fault(change.at.span(), format!("\"{}\" is no pipe, and {ONLY_PIPES}", link.name()))
+        }
         (None, Some(_)) if second.is_some() => fault(
             change.at.span(),
             format!("there are several pipes: name one by the key link, of {}", names.join(", ")),

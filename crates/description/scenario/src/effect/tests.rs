@@ -23,6 +23,7 @@ fn refusal(keys: &str) -> Option<String> {
 /// `!` marks keys of the run, `@` of the first station, `+` of the flow, `*` of the application.
 const IDLE: &[(&str, &str, &str)] = &[
     ("range = \"28..100\"", "range changes nothing here, since it limits bit errors", "ber = 0"),
+    ("range = \"28..100\"\nbit-gemodel = \"none\"", "since it limits bit errors", "ber = 0"),
     ("range = \"28..100\"\nloss = 0.1", "add ber = 1e-5", "window = \"10% 256 5%\""),
     ("uplink.range = \"28..100\"\ndownlink.ber = 1e-5", "there are none", "uplink.ber = 1e-5"),
     ("expose = [\"header\"]", "expose changes nothing here", "loss = 0.1"),

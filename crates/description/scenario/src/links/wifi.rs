@@ -10,7 +10,6 @@ use windfall_channel::radio::{
 };
 use windfall_link::Arq;
 use windfall_mac::wifi::{self, Retries, Role};
-use windfall_phy::decibel::{decibels, noise_milliwatts};
 use windfall_policy_file::configure_radio;
 use windfall_queue::Discipline;
 use windfall_stack::{InterfaceConfig, Neighbour, Rule, WifiConfig};
@@ -43,10 +42,12 @@ pub(crate) fn wifi(
     let medium = medium(link, phy, stations)?;
     let channels = medium.stations.iter().map(|station| station.channel);
     let roles = roles(link, stations, &channels.collect::<Vec<_>>())?;
+    let mut rates = Vec::new();
     let ends = (0..stations.len()).map(|place| {
         let uplink = place != link.base();
         let [own, others] = [link.direction(uplink), link.direction(!uplink)];
         let mut mac = station(link, phy, place, &own, &others)?;
+        rates.push(mac.highest_rate());
         mac.role = roles[place].clone();
         let capacity =
             Capacity { mtu: link.mtu(), of_packets: &|bytes| goodput(&mac, bytes), taken: 0.0 };
@@ -62,6 +63,10 @@ pub(crate) fn wifi(
         Ok(InterfaceConfig { rules: with_approximate(rules), flows, ..end })
     });
     let ends = ends.collect::<Result<_, Fault>>()?;
+    if let Some(why) = medium.why_unheard(|place| rates[place]) {
+        let message = format!("no station hears another on link \"{}\": {why}", link.name());
+        return Err(Fault::at(link.stations.span(), message));
+    }
     Ok((MediumConfig::Wifi(Box::new(medium)), ends))
 }
 
@@ -233,7 +238,6 @@ fn medium(link: &Link, phy: Phy, stations: &[&Station]) -> Result<RadioConfig, F
     }
     config.thresholds.preamble_power =
         radio.preamble_power.value().unwrap_or(config.thresholds.preamble_power);
-    check_hearing(&config, link)?;
     Ok(config)
 }
 
@@ -291,47 +295,6 @@ fn track(
     let start = walk.first().is_none_or(|[t, _]| *t > 0.0).then(|| (0.0, at(metres)));
     let points = start.into_iter().chain(walk.iter().map(|&[t, m]| (t, at(m))));
     walked(points.collect())
-}
-
-/// Refuses an air on which no station could ever hear another.
-fn check_hearing(config: &RadioConfig, link: &Link) -> Result<(), Fault> {
-    if config.stations.iter().any(|station| station.track.moves()) {
-        return Ok(());
-    }
-    // A preamble must stand above the noise too.
-    let noise = decibels(noise_milliwatts(20e6, config.stations[0].noise_figure));
-    let thresholds = &config.thresholds;
-    let sinr = if config.rate.is_ofdm() {
-        thresholds.preamble_sinr
-    } else {
-        thresholds.dsss_preamble_sinr
-    };
-    let needed = thresholds.preamble_power.0.max(noise + sinr);
-    let mut strongest = f64::NEG_INFINITY;
-    for (number, sender) in config.stations.iter().enumerate() {
-        let alike = |receiver: &&RadioStation| receiver.channel == sender.channel;
-        for receiver in config.stations[number + 1..].iter().filter(alike) {
-            let [from, to] = [sender, receiver].map(|s| s.track.at(Instant::START));
-            let walls = config.walls.iter().filter(|wall| wall.between(from, to));
-            let loss = config.path_loss.decibels(from.distance(to), 2_437.0)
-                + walls.map(|wall| wall.loss).sum::<f64>();
-            strongest = strongest.max(sender.power.0.max(receiver.power.0) - loss);
-            if strongest >= needed {
-                return Ok(());
-            }
-        }
-    }
-    let name = link.name();
-    let message = if strongest.is_finite() {
-        format!(
-            "no station hears another on link \"{name}\": the strongest signal is \
-             {strongest:.0} dBm, and {needed:.0} dBm are needed; bring the stations nearer to each \
-             other, or raise the power"
-        )
-    } else {
-        format!("no station hears another on link \"{name}\": no two stations share a channel")
-    };
-    Err(Fault::at(link.stations.span(), message))
 }
 
 #[cfg(test)]

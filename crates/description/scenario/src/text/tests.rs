@@ -78,6 +78,34 @@ fn an_unknown_key_names_its_line_and_the_nearest_key() {
     assert!(far_off.starts_with("a.toml:13: unknown key \"colour\": the keys"), "{far_off}");
 }
 
+/// The keys that an unknown one is told of are all those, and no others, that a change takes.
+#[test]
+fn an_unknown_key_of_a_change_names_the_keys_of_a_change() {
+    for (table, prefix) in [
+        ("[[change]]\nat = \"1s\"\n", ""),
+        ("[[change]]\nat = \"1s\"\n[change.uplink]\n", "uplink."),
+    ] {
+        let message = complaint(&format!("{GOOD}{table}colour = 3\n"));
+        let listed = message.split_once("the keys allowed here are ").expect("a list").1;
+        let listed: Vec<&str> = listed.split(", ").collect();
+        for setting in Direction::TABLE {
+            let name = setting.name;
+            // Whatever else is wrong with it, the key itself is not.
+            let text = format!("{GOOD}[[change]]\nat = \"1s\"\n{prefix}{name} = {{}}\n");
+            let value = match setting.example {
+                "true" | "false" | "on" | "off" => "true".to_owned(),
+                example => format!("{example:?}"),
+            };
+            let complaint = Scenario::parse("a.toml", &text.replace("{}", &value)).err();
+            let words = format!("a change says what the wire and the air do: set {name} on");
+            let is_foreign = complaint.is_some_and(|it| it.to_string().contains(&words));
+            assert_eq!(listed.contains(&name), !is_foreign, "{prefix}{name}");
+        }
+        assert_eq!(listed.contains(&"link"), prefix.is_empty());
+        assert!(listed.contains(&"loss") && !listed.contains(&"fec"), "{listed:?}");
+    }
+}
+
 #[test]
 fn impossible_values_name_their_line_the_value_and_the_fix() {
     let cases = [

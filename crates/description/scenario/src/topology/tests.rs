@@ -194,6 +194,34 @@ fn a_station_that_a_flow_goes_to_by_address_has_a_sink_too() {
     assert_eq!(plan("spray", "192.0.2.1").len(), 1);
 }
 
+#[test]
+fn a_group_has_a_sink_at_each_station_that_hears_it() {
+    let text = |kind: &str, to: &str| {
+        let stations = ["a", "b", "c", "d"].map(|name| format!("[[station]]\nname = \"{name}\"\n"));
+        format!(
+            "format = 1\n{}[[link]]\nstations = [\"a\", \"b\", \"c\"]\nkind = \"wifi-g\"\n\
+             [[link]]\nstations = [\"a\", \"d\"]\nrate = \"1Mbps\"\n\
+             [[app]]\nkind = \"{kind}\"\nstation = \"a\"\nto = \"{to}\"\n",
+            stations.concat()
+        )
+    };
+    for to in ["224.0.0.5", "255.255.255.255", "ff02::1"] {
+        let apps = topology(&text("spray", to)).expect("good").apps;
+        let apps: Vec<_> = apps.iter().map(|app| (app.station, app.config.name())).collect();
+        assert_eq!(apps, [(0, "spray"), (1, "sink"), (2, "sink")], "{to}");
+        for kind in ["ping", "bulk", "sap-bulk"] {
+            let refused = topology(&text(kind, to)).expect_err("one station answers");
+            let words = format!("{to} is a group, and {kind} speaks to one station: name it");
+            assert!(refused.contains(&words), "{refused}");
+        }
+        let polled = text("cbr\"\ninterval = \"20ms", to).replace("wifi-g", "wavelan");
+        let refused = topology(&polled).expect_err("it is carried to one");
+        assert!(refused.contains("a polled radio, which carries"), "{refused}");
+        let of_two = polled.replace("\"b\", \"c\"", "\"b\"");
+        assert_eq!(topology(&of_two).expect("good").apps.len(), 2);
+    }
+}
+
 //= S3.33
 #[test]
 fn reservations_are_refused_where_the_queue_keeps_none() {

@@ -1,6 +1,6 @@
 //! What a radio medium is: stations, propagation, thresholds.
 
-use windfall_base::{Dbm, Duration};
+use windfall_base::{Dbm, Duration, Instant};
 use windfall_wire_link::ieee80211::{MacAddress, PhyRate};
 
 use super::place::{Position, Track};
@@ -146,6 +146,19 @@ impl RadioConfig {
             distortion: None,
             reliability: false,
         }
+    }
+
+    /// The distance between two stations and the mean loss on the way, in metres and decibels.
+    pub(super) fn mean_loss(
+        &self,
+        [sender, receiver]: [&RadioStation; 2],
+        now: Instant,
+    ) -> (f64, f64) {
+        let (from, to) = (sender.track.at(now), receiver.track.at(now));
+        let metres = from.distance(to);
+        let walls = self.walls.iter().filter(|wall| wall.between(from, to)).map(|wall| wall.loss);
+        let loss = self.path_loss.decibels(metres, megahertz(sender.channel));
+        (metres, loss + walls.sum::<f64>())
     }
 }
 

@@ -49,7 +49,7 @@ impl Sent {
 
     /// The form of the frame's preamble.
     pub(super) const fn preamble(&self) -> PreambleKind {
-        if self.rate.is_ofdm() { PreambleKind::Ofdm } else { PreambleKind::Dsss }
+        PreambleKind::of(self.rate)
     }
 }
 

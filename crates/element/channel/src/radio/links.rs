@@ -7,7 +7,7 @@ use windfall_base::{Duration, Instant, Seed, Stream};
 use windfall_phy::decibel::ratio;
 use windfall_phy::ofdm::Gains;
 
-use super::config::{RadioConfig, megahertz, overlap};
+use super::config::{RadioConfig, overlap};
 use super::propagation::LIGHT;
 use super::selective::{Echoes, mean_and_shape};
 use crate::fading::Process;
@@ -84,10 +84,7 @@ impl Links {
 
     fn path(&self, config: &RadioConfig, from: u16, to: u16, now: Instant) -> Option<Hearer> {
         let [sender, receiver] = [from, to].map(|port| &config.stations[usize::from(port)]);
-        let (a, b) = (sender.track.at(now), receiver.track.at(now));
-        let metres = a.distance(b);
-        let mut loss = config.path_loss.decibels(metres, megahertz(sender.channel));
-        loss += config.walls.iter().filter(|w| w.between(a, b)).map(|w| w.loss).sum::<f64>();
+        let (metres, mut loss) = config.mean_loss([sender, receiver], now);
         if let Some(shadowing) = &config.shadowing {
             loss += shadowing.decibels(&self.shadow.at(pair(from, to)), metres);
         }

@@ -2,7 +2,7 @@
 
 use windfall_base::{Dbm, Duration, Instant};
 use windfall_phy::decibel::{decibels, ratio};
-use windfall_wire_link::ieee80211::MacAddress;
+use windfall_wire_link::ieee80211::{MacAddress, PhyRate};
 
 use super::config::{PREAMBLE_DETECTION, Thresholds};
 use crate::fate::Missed;
@@ -10,6 +10,9 @@ use crate::fate::Missed;
 /// Preambles whose powers differ by less than this ratio, 0.1 dB, are equally strong: which of them
 /// a receiver synchronises to is left to chance, and not to the rounding of their powers.
 const EQUALLY_STRONG: f64 = 1.023_3;
+
+/// Powers are products of rounded ratios: one that is the threshold but for this share reaches it.
+const ROUNDING: f64 = 1e-9;
 
 /// [`Thresholds`] as receivers compare with them: in milliwatts and ratios.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +28,7 @@ pub(super) struct Levels {
 impl Levels {
     pub(super) fn new(thresholds: &Thresholds) -> Self {
         Self {
-            preamble_power: ratio(thresholds.preamble_power.0),
+            preamble_power: ratio(thresholds.preamble_power.0) * (1.0 - ROUNDING),
             preamble_sinr: ratio(thresholds.preamble_sinr),
             dsss_preamble_sinr: ratio(thresholds.dsss_preamble_sinr),
             energy: ratio(thresholds.energy.0),
@@ -43,7 +46,19 @@ pub(super) enum PreambleKind {
     Dsss,
 }
 
+impl PreambleKind {
+    /// The form of the preambles of frames at this rate.
+    pub(super) const fn of(rate: PhyRate) -> Self {
+        if rate.is_ofdm() { Self::Ofdm } else { Self::Dsss }
+    }
+}
+
 impl Levels {
+    /// The least power of a preamble that is detected in this noise and nothing else.
+    pub(super) fn least(&self, preamble: PreambleKind, noise: f64) -> f64 {
+        self.preamble_power.max(self.sinr(preamble) * noise)
+    }
+
     /// The least ratio of a preamble to everything else, as a ratio.
     const fn sinr(&self, preamble: PreambleKind) -> f64 {
         match preamble {

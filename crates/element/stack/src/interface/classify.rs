@@ -194,14 +194,6 @@ impl Hasher for Fnv1a {
     }
 }
 
-/// Returns `true` if packets to `address` are for several stations of a link.
-pub(super) fn is_for_group(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => address.is_multicast() || address.is_broadcast(),
-        IpAddr::V6(address) => address.is_multicast(),
-    }
-}
-
 /// The headers that rules look at.
 struct Headers<'a> {
     source: IpAddr,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ipnet::IpNet;
 use windfall_base::{Check, DropReason, Frame, Input, Instant, Outgoing, Payload, Seed};
+use windfall_ip::is_group;
 use windfall_link::{LinkEvent, Pulled};
 use windfall_mac::wifi::radio::Airtime;
 use windfall_mac::wifi::{
@@ -15,7 +16,7 @@ use windfall_mac::wifi::{
 use windfall_wire_link::ieee80211::{MacAddress, snap};
 
 use super::account::InterfaceAccount;
-use super::classify::{Classifier, destination, is_for_group};
+use super::classify::{Classifier, destination};
 use super::flows::{FlowAccount, QueueConfig};
 use super::link::Link;
 use crate::event::InterfaceEvent;
@@ -284,7 +285,7 @@ fn take_down(event: DcfEvent, account: &mut InterfaceAccount) {
 /// known.
 fn next_hop(neighbours: &[Neighbour], packet: &Payload) -> Option<MacAddress> {
     let to = destination(packet)?;
-    if is_for_group(to) {
+    if is_group(to) {
         return Some(MacAddress::BROADCAST);
     }
     let behind = |known: &&Neighbour| known.behind.iter().any(|block| block.contains(&to));

@@ -93,6 +93,11 @@ fn without_variations_every_measure_has_a_row_and_a_chart_of_nothing_is_named() 
     assert!(table.lines().filter(|line| line.starts_with("applications.")).count() > 2, "{table}");
     let (_, said) = sweep("sweep a.toml --seeds 2 --out out --chart *.dilevered");
     assert!(said.contains("--chart *.dilevered: no run has such a measure"), "{said}");
+    let silent = SCENARIO.split_once("[[app]]").expect("an application").0;
+    folder.write("silent.toml", silent);
+    let (_, said) = sweep("sweep silent.toml --seeds 1 --out out");
+    let expected = "no application measures anything, so nothing is shown: add [[app]], or choose";
+    assert!(said.contains(expected), "{said}");
 }
 
 #[test]

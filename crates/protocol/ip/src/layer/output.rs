@@ -30,7 +30,7 @@ impl Layer {
             return Ok(());
         }
         let total = header.len() + len;
-        let Some(interface) = self.routes.lookup(destination) else {
+        let Some(interface) = self.interface_towards(destination) else {
             self.discard(now, None, total, DropReason::NoRoute);
             return Err(IpSendError::NoRoute(destination));
         };

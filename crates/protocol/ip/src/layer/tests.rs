@@ -171,6 +171,36 @@ fn a_router_cuts_what_may_be_cut() {
 }
 
 #[test]
+fn what_goes_to_a_group_leaves_by_the_first_interface_of_its_family() {
+    let mut host = layer(false);
+    let send = |host: &mut Layer, to: &str| {
+        let to: IpAddr = to.parse().expect("an address");
+        let source = host.source_for(to)?;
+        let addresses = Addresses::new(source, to).expect("of one family");
+        let data = Bytes::from_static(&[0; 100]);
+        let ecn = Ecn::NotCapable;
+        let packet = Outbound { addresses, protocol: Protocol::UDP, ecn, header: &[], data };
+        host.handle_send(NOW, packet).ok()?;
+        let (interface, _) = sent(host).remove(0);
+        Some((interface, source.to_string(), host.mtu_towards(to)))
+    };
+    for to in ["224.0.0.9", "255.255.255.255"] {
+        assert_eq!(send(&mut host, to), Some((0, "10.0.0.1".to_owned(), Some(1500))), "{to}");
+    }
+    assert_eq!(send(&mut host, "ff02::9"), Some((0, "fd00::1".to_owned(), Some(1500))));
+    assert_eq!(send(&mut host, "192.0.2.1"), None);
+    // A route that names the group goes before.
+    let to = "224.0.0.0/4".parse().expect("a prefix");
+    host.routes.insert(RouteEntry { to, interface: 1 });
+    assert_eq!(send(&mut host, "224.1.0.9").map(|(interface, ..)| interface), Some(1));
+    // Where no address is of its family, there is no way.
+    let addresses = vec!["10.0.0.1/24".parse().expect("a prefix")];
+    let interfaces = vec![IpInterfaceConfig { addresses, mtu: 1500 }];
+    let host = Layer::new(IpConfig { interfaces, ..IpConfig::default() }, Seed(1));
+    assert_eq!(host.source_for("ff02::9".parse().expect("an address")), None);
+}
+
+#[test]
 fn what_cannot_go_on_is_returned_for_its_reason() {
     let mut router = layer(true);
     let none = v4([11, 0, 0, 1], Protocol::UDP, &[0; 8], |_| {});

@@ -4,7 +4,7 @@
 //! [`MOST_RULES`] comparisons over at most [`MOST_FRAMES`] remembered frames, so a table that is
 //! accepted costs the same small time for each frame whatever it says.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use windfall_wire_link::coded::{Fate, Level, MAX_BLOCKS};
@@ -17,6 +17,9 @@ pub const MOST_STATES: usize = 32;
 pub const MOST_RULES: usize = 8;
 /// The frames that a rule may look back on.
 pub const MOST_FRAMES: u8 = 64;
+
+/// The histories of a state that are looked at for one that takes a rule.
+const MOST_HISTORIES: usize = 8192;
 
 /// The frames of its state that a rule counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,10 +184,14 @@ fn fault_of_numbers(
     if to == place || to >= count {
         return Some(("to", "a rule leads to another state of the table".to_owned()));
     }
+    // A rule without a number of frames looks back on as many as it needs, so these come first.
+    if !(1..=MOST_FRAMES).contains(&at_least) {
+        return Some(("at-least", format!("use 1 to {MOST_FRAMES} frames")));
+    }
     if !(1..=MOST_FRAMES).contains(&of) {
         return Some(("of", format!("use 1 to {MOST_FRAMES} frames")));
     }
-    if !(1..=of).contains(&at_least) {
+    if at_least > of {
         return Some(("at-least", format!("of {of} frames there are 1 to {of}")));
     }
     when.fault_at(level).map(|problem| ("symbols", problem))
@@ -210,10 +217,78 @@ fn fault_of_way(rules: &[TableRule], at: usize, level: Level) -> Option<(&'stati
     let counted: Vec<Seen> = Seen::all(level).filter(|seen| seen.is(when)).collect();
     let none_last = counted.iter().all(|seen| at_once(before, seen));
     let none_before = at_least > 1 && counted.iter().all(|seen| at_once(rules, seen));
-    (none_last || none_before).then(|| {
+    if none_last || none_before {
         let problem = "after each frame that it counts another rule leads away at once";
-        ("when", format!("{problem}: remove this rule"))
+        return Some(("when", format!("{problem}: remove this rule")));
+    }
+    (!can_be_taken(rules, at, level)).then(|| {
+        let problem = "whatever the frames, other rules of the state lead away before this one";
+        ("when", format!("{problem}: remove this rule, or change their numbers of frames"))
     })
+}
+
+/// Tells whether some frames take a rule of a state; `true` also if [`MOST_HISTORIES`] were not
+/// enough to find out.
+fn can_be_taken(rules: &[TableRule], at: usize, level: Level) -> bool {
+    // Of a frame matters only which rules count it: bit i is rule i.
+    let kinds: BTreeSet<u8> = Seen::all(level)
+        .map(|seen| (0..).zip(rules).map(|(i, it)| u8::from(seen.is(it.when)) << i).sum())
+        .collect();
+    // The last looked at is tried first: it counts here, and for few others.
+    let mut kinds: Vec<u8> = kinds.into_iter().collect();
+    kinds.sort_by_key(|kind| (kind >> at & 1, u32::MAX - kind.count_ones()));
+    let longest = longest_stay(rules, &kinds);
+    // For each rule the last frames, the latest at bit 0, set where it counts them.
+    let mut open = vec![[0_u64; MOST_RULES]];
+    let mut known = BTreeSet::new();
+    while let Some(history) = open.pop() {
+        for kind in &kinds {
+            let mut next = history;
+            for (i, rule) in rules.iter().enumerate() {
+                let counts = kind >> i & 1;
+                // Nothing falls out of sight while the state lasts: then their number is enough.
+                if counts == 1 || u32::from(rule.of) < longest {
+                    next[i] = next[i] << 1 | u64::from(counts);
+                }
+            }
+            let holds = |i: &usize| {
+                let among = next[*i] & (u64::MAX >> (MOST_FRAMES - rules[*i].of));
+                among.count_ones() >= u32::from(rules[*i].at_least)
+            };
+            match (0..rules.len()).find(holds) {
+                Some(first) if first == at => return true,
+                Some(_) => continue,
+                None => {}
+            }
+            for (frames, rule) in next.iter_mut().zip(rules) {
+                // The oldest is out of sight when the next one comes.
+                *frames &= (u64::MAX >> (MOST_FRAMES - rule.of)) >> 1;
+            }
+            if known.insert(next) {
+                open.push(next);
+            }
+        }
+        if known.len() > MOST_HISTORIES {
+            return true;
+        }
+    }
+    false
+}
+
+/// Returns the number of frames after which some rule has led away for certain; `u32::MAX` if
+/// there is none.
+///
+/// Rules that together count frames of every kind hold at the latest when each but one lacks one
+/// frame, if all of them still see the first.
+fn longest_stay(rules: &[TableRule], kinds: &[u8]) -> u32 {
+    let some = (1..1_u16 << rules.len()).filter_map(|set| {
+        let set: Vec<_> = (0..rules.len()).filter(|i| set >> i & 1 == 1).collect();
+        let frames = 1 + set.iter().map(|i| u32::from(rules[*i].at_least) - 1).sum::<u32>();
+        let all_counted = kinds.iter().all(|kind| set.iter().any(|i| kind >> i & 1 == 1));
+        let all_seen = set.iter().all(|i| u32::from(rules[*i].of) >= frames);
+        (all_counted && all_seen).then_some(frames)
+    });
+    some.min().unwrap_or(u32::MAX)
 }
 
 /// Tells whether one rule of a state holds whenever another would, at the same frame if it

@@ -235,7 +235,7 @@ fn what_cannot_be_is_refused_in_one_line() {
             "preamble-power of 5dBm is out of range: use a power from -110dBm",
         ),
         ("radio.distance = \"9km\"", "no station hears another"),
-        ("radio.noise-figure = 60.0", "and -41 dBm are needed"),
+        ("radio.noise-figure = 60.0", "and -40.96 dBm are needed at 54Mbps"),
         ("mtu = 2304", "at most 2296"),
         ("ber = 1e-5", "no ber"),
         ("uplink.delay = \"1ms\"", "no delay"),
@@ -280,4 +280,29 @@ fn the_attempts_of_a_radio_have_one_setting() {
         assert!(link(&format!("[link.radio]\n{keys}\n")).is_ok());
     }
     assert!(link("arq = 3\n").is_ok());
+}
+
+#[test]
+fn a_link_is_refused_by_the_preambles_of_the_rates_that_its_stations_use() {
+    let at = |loss: &str, keys: &str| link(&format!("{keys}\nradio.path-loss = \"{loss}dB\"\n"));
+    for (loss, keys) in [
+        ("108.96", ""),
+        ("109", "rate = \"1Mbps\""),
+        ("110", "rate = \"2Mbps\""),
+        // One of the two can be heard.
+        ("109", "uplink.rate = \"1Mbps\""),
+    ] {
+        assert!(at(loss, keys).is_ok(), "{loss} dB, {keys}: {:?}", at(loss, keys).err());
+    }
+    for (loss, keys, words) in [
+        ("109", "", "-94.00 dBm, and -93.96 dBm are needed at 54Mbps; bring the stations nearer"),
+        ("109", "", "or raise the power, or set rate = \"1Mbps\", whose preamble they hear"),
+        // Rate controls choose among the rates of OFDM.
+        ("109", "rate = \"1Mbps\"\nradio.rate-control = \"arf\"", "are needed at 54Mbps"),
+        ("109", "policy = \"joint\"", "are needed at 54Mbps"),
+        ("110.01", "rate = \"1Mbps\"", "-95.01 dBm, and -95.00 dBm are needed at 1Mbps"),
+    ] {
+        let refused = at(loss, keys).expect_err("too far");
+        assert!(refused.contains(words), "{loss} dB, {keys}: {refused}");
+    }
 }

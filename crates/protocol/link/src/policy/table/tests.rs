@@ -131,6 +131,9 @@ fn what_cannot_be_is_refused_with_its_place() {
         (at(NONE, &[rule(Sight::Bad, 1, 1, 0)]), (0, Some(0), "to")),
         (at(NONE, &[rule(Sight::Bad, 1, 1, 2)]), (0, Some(0), "to")),
         (at(NONE, &[rule(Sight::Bad, 0, 4, 1)]), (0, Some(0), "at-least")),
+        // What a file without `of` says.
+        (at(NONE, &[rule(Sight::Bad, 0, 0, 1)]), (0, Some(0), "at-least")),
+        (at(NONE, &[rule(Sight::Bad, 70, 70, 1)]), (0, Some(0), "at-least")),
         (at(NONE, &[rule(Sight::Bad, 5, 4, 1)]), (0, Some(0), "at-least")),
         (at(NONE, &[rule(Sight::Bad, 1, 0, 1)]), (0, Some(0), "of")),
         (at(NONE, &[rule(Sight::Bad, 1, 65, 1)]), (0, Some(0), "of")),
@@ -199,6 +202,24 @@ fn rules_that_are_never_taken_are_refused() {
         (vec![lost(1, 1), rule(Sight::Cut, 1, 1, 1), bad(1, 1)], None),
         (vec![rule(Sight::Tight(3), 1, 1, 1), rule(Sight::Slack(2), 1, 1, 1), good(4, 9)], Some(2)),
         (vec![rule(Sight::Tight(4), 1, 1, 1), rule(Sight::Slack(2), 1, 1, 1), good(4, 9)], None),
+        // Of five frames three are good, or three are bad; of 39 twenty.
+        (vec![good(3, 5), bad(3, 5), lost(4, 10)], Some(2)),
+        (vec![good(3, 5), lost(4, 10), bad(3, 5)], Some(1)),
+        (vec![good(3, 5), bad(4, 5), lost(4, 10)], None),
+        (vec![good(3, 5), lost(4, 10), bad(4, 5)], None),
+        (vec![good(3, 4), bad(3, 5), lost(4, 10)], Some(2)),
+        (vec![good(20, 39), bad(20, 39), lost(20, 64)], Some(2)),
+        (vec![good(20, 39), lost(20, 64), bad(20, 39)], None),
+        (vec![good(20, 39), bad(21, 39), lost(30, 64)], None),
+        // Good and failed in turn, and none of them stays.
+        (vec![good(2, 2), bad(2, 2), good(3, 9)], None),
+        (vec![good(2, 2), bad(2, 2), good(2, 3), bad(4, 9)], Some(3)),
+        // Three that leave nothing, each alone much.
+        (
+            vec![lost(2, 6), rule(Sight::Cut, 2, 6, 1), rule(Sight::Failed, 2, 6, 1), bad(4, 6)],
+            Some(3),
+        ),
+        (vec![lost(2, 6), rule(Sight::Cut, 2, 6, 1), bad(3, 6)], None),
     ] {
         assert_eq!(refused(&rules), which, "{rules:?}");
     }
@@ -213,43 +234,87 @@ fn rules_that_are_never_taken_are_refused() {
     assert_eq!(ends(TableState { last: Some(2), ..state(LIGHT, &[]) }), Some((1, "last")));
 }
 
+/// Tells which of the rules, each of which leads to a state of its own, some frames take: all
+/// sequences of `steps` of `frames`, one by one. A table that is refused says so by its rule.
+fn taken(
+    rules: &[TableRule],
+    frames: &[Outcome<'static>],
+    steps: u32,
+) -> (Option<usize>, Vec<bool>) {
+    let rules: Vec<_> = (1..).zip(rules).map(|(to, rule)| TableRule { to, ..*rule }).collect();
+    let others = (0..rules.len()).map(|_| state(NONE, &[]));
+    let states: Vec<_> = core::iter::once(state(LIGHT, &rules)).chain(others).collect();
+    let fault = PolicyTable::new(states.clone()).err().and_then(|error| error.rule);
+    let table = Arc::new(PolicyTable { states });
+    let mut is_taken = vec![false; rules.len()];
+    for code in 0..frames.len().pow(steps) {
+        let mut at_work =
+            Tabled { table: table.clone(), now: 0, softens: false, seen: VecDeque::new() };
+        for step in 0..steps {
+            at_work.learn(LIGHT, 1_000, frames[code / frames.len().pow(step) % frames.len()]);
+            if at_work.now > 0 {
+                is_taken[at_work.now - 1] = true;
+                break;
+            }
+        }
+    }
+    (fault, is_taken)
+}
+
+/// The frames of [`taken`].
+const FRAMES: [Outcome<'static>; 5] = [
+    Outcome::Silence,
+    Outcome::Report(&[Fate::Failed]),
+    Outcome::Report(&[Fate::Good(0)]),
+    Outcome::Report(&[Fate::Good(3)]),
+    Outcome::Report(&[Fate::Missing]),
+];
+
 /// No outcomes of frames lead by rules that are refused: all short sequences, one by one.
 #[test]
 fn no_sequence_of_frames_takes_a_rule_that_is_refused() {
-    let frames: [&[Fate]; 4] =
-        [&[Fate::Good(0)], &[Fate::Good(3)], &[Fate::Failed], &[Fate::Missing]];
     let sights = [Sight::Bad, Sight::Good, Sight::Failed, Sight::Lost, Sight::Tight(2)];
     let rules: Vec<TableRule> = sights
         .into_iter()
         .flat_map(|sight| [(1, 1), (2, 2), (2, 4), (3, 4)].map(|(n, of)| rule(sight, n, of, 1)))
         .collect();
-    let (mut refused, mut taken) = (0, 0);
-    for (first, second) in rules.iter().flat_map(|a| rules.iter().map(move |b| (*a, *b))) {
-        // Which is taken is told by the state that it leads to.
-        let pair = [TableRule { to: 1, ..first }, TableRule { to: 2, ..second }];
-        let states = vec![state(LIGHT, &pair), state(NONE, &[]), state(NONE, &[])];
-        let fault = PolicyTable::new(states.clone()).err().and_then(|error| error.rule);
-        let table = Arc::new(PolicyTable { states });
-        let mut is_taken = [false; 2];
-        for code in 0..5_usize.pow(5) {
-            let mut at_work =
-                Tabled { table: table.clone(), now: 0, softens: false, seen: VecDeque::new() };
-            for step in 0..5 {
-                let kind = code / 5_usize.pow(step) % 5;
-                let fates = frames.get(kind).map_or(Outcome::Silence, |it| Outcome::Report(it));
-                at_work.learn(LIGHT, 1_000, fates);
-                if at_work.now > 0 {
-                    is_taken[at_work.now - 1] = true;
-                    break;
-                }
-            }
-        }
+    let (mut refused, mut accepted) = (0, 0);
+    for pair in rules.iter().flat_map(|a| rules.iter().map(move |b| [*a, *b])) {
+        let (fault, is_taken) = taken(&pair, &FRAMES, 5);
         match fault {
             Some(which) => assert!(!is_taken[which], "{pair:?}"),
-            None => assert!(is_taken[0] && is_taken[1], "{pair:?}"),
+            None => assert_eq!(is_taken, [true; 2], "{pair:?}"),
         }
         refused += usize::from(fault.is_some());
-        taken += usize::from(fault.is_none());
+        accepted += usize::from(fault.is_none());
     }
-    assert!(refused > 40 && taken > 200, "{refused} {taken}");
+    assert!(refused > 40 && accepted > 200, "{refused} {accepted}");
+}
+
+/// The same of three rules, of which two together may keep the third from ever being taken.
+#[test]
+fn no_sequence_of_frames_takes_a_rule_that_two_others_keep_from_it() {
+    let rules: Vec<TableRule> = [Sight::Bad, Sight::Good, Sight::Lost]
+        .into_iter()
+        .flat_map(|sight| [(2, 2), (2, 3), (3, 5)].map(|(n, of)| rule(sight, n, of, 1)))
+        .collect();
+    let (mut refused, mut together) = (0, 0);
+    for code in 0..rules.len().pow(3) {
+        let three = [1, 9, 81].map(|of| rules[code / of % rules.len()]);
+        let (fault, is_taken) = taken(&three, &FRAMES[..3], 7);
+        let Some(which) = fault else {
+            assert_eq!(is_taken, [true; 3], "{three:?}");
+            continue;
+        };
+        assert!(!is_taken[which], "{three:?}");
+        refused += 1;
+        // Beside either of the others by itself it may be taken.
+        let others = [0, 1, 2].into_iter().filter(|other| *other != which);
+        let is_fine = |other: usize| {
+            let pair = [three[which.min(other)], three[which.max(other)]];
+            taken(&pair, &FRAMES[..3], 7).1[usize::from(which > other)]
+        };
+        together += usize::from(others.into_iter().all(is_fine));
+    }
+    assert!(refused > 200 && together > 20, "{refused} {together}");
 }
