@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use windfall_base::seq::Seq32;
 use windfall_base::{Check, DropReason, Frame, Instant, Tag};
-use windfall_fec::{Cover, PacketDecoder};
+use windfall_fec::{Cover, Made, PacketDecoder};
 use windfall_wire_link::check::{FCS_LEN, frame_check};
-use windfall_wire_link::repair::{packet_of, symbol};
+use windfall_wire_link::repair::{packet_of, repair_check, symbol};
 
 use super::RepairConfig;
 use crate::event::LinkEvent;
@@ -128,11 +128,11 @@ impl ReceivingStream {
         }
     }
 
-    /// Takes a repair; its frame names the packets that it covers.
+    /// Takes a repair with this check; its frame names the packets that it covers.
     pub(super) fn take_repair(
         &mut self,
         now: Instant,
-        cover: Cover,
+        (cover, check): (Cover, u16),
         frame: &Frame,
         out: &mut Output<'_>,
     ) {
@@ -152,9 +152,10 @@ impl ReceivingStream {
                 *known = *tag;
             }
         }
-        let is_damaged = frame.damage.is_damaged();
-        let cover = Cover { first, ..cover };
-        if self.decoders[lane].take_repair(cover, &frame.payload.to_bytes(), is_damaged) {
+        let (cover, sum) = (Cover { first, ..cover }, frame.payload.to_bytes());
+        // Damage of its trailer alone is none of the sum.
+        let damaged = (repair_check(&sum) != check).then_some(check);
+        if self.decoders[lane].take_repair(cover, &sum, damaged) {
             self.solve(lane, out);
         }
         self.release(now, out);
@@ -163,7 +164,7 @@ impl ReceivingStream {
     /// Puts the packets in their places that the repairs of a block make so far.
     fn solve(&mut self, lane: usize, out: &mut Output<'_>) {
         let depth = u32::from(self.config.code.depth());
-        for (own, symbol) in self.decoders[lane].solve(|symbol| packet_of(symbol).is_some()) {
+        for (own, symbol) in self.decoders[lane].solve(is_right) {
             let number = own.wrapping_mul(depth).wrapping_add(lane as u32);
             let (Some(place), Some(packet)) = (self.place(number), packet_of(&symbol)) else {
                 continue;
@@ -268,5 +269,13 @@ impl ReceivingStream {
     fn turn(&self, number: u32) -> (usize, u32) {
         let (position, depth) = (self.position(number), u64::from(self.config.code.depth()));
         ((position % depth) as usize, (position / depth) as u32)
+    }
+}
+
+/// Tells whether a packet or repair that was made holds to its check.
+fn is_right(made: Made<'_>) -> bool {
+    match made {
+        Made::Packet(symbol) => packet_of(symbol).is_some(),
+        Made::Repair { bytes, check } => repair_check(bytes) == check,
     }
 }

@@ -235,8 +235,8 @@ fn numbers_may_begin_anew_while_blocks_take_turns() {
     }
     let (cover, sum) = encoder.repair().expect("a repair");
     let cover = windfall_fec::Cover { first: begin + 1, ..cover };
-    let frame = Frame::packet(sum);
-    stream.take_repair(Instant::START, cover, &frame, &mut out);
+    let check = windfall_wire_link::repair::repair_check(&sum);
+    stream.take_repair(Instant::START, (cover, check), &Frame::packet(sum), &mut out);
     assert_eq!(deliveries.len(), 8, "{deliveries:?}");
 }
 
@@ -448,7 +448,10 @@ proptest! {
             let number = if d & 0x40 == 0 { number } else { stream };
             let kind = match d & 1 {
                 0 => Covered::Packet { check: [a, b, c, d], accept_damaged: None },
-                _ => Covered::Repair { count: a % 20, row: b, before: c },
+                _ => {
+                    let check = windfall_wire_link::repair::repair_check(&bytes) ^ u16::from(d & 4);
+                    Covered::Repair { count: 1 + a % 20, row: b & 0x7f, before: c & 0x3f, check }
+                }
             };
             let trailer = RepairTrailer { stream: stream % 70, number, kind };
             let mut frame = Frame::packet(bytes);
