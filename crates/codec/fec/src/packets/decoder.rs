@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::columns::{self, Wrong};
+use super::columns;
 use super::equations::{Equations, widen};
 use super::{Cover, MOST_COVERED, add_products, pad};
 use crate::lanes::{Instructions, LANES};
@@ -48,8 +48,8 @@ struct DamagedRepair {
     /// As it came.
     bytes: Vec<u8>,
     check: u16,
-    /// What was last held to the check.
-    tried: Vec<u8>,
+    /// What was last held to the check: of each round both candidates.
+    tried: [Vec<u8>; 2],
     trials: u8,
 }
 
@@ -142,7 +142,7 @@ impl PacketDecoder {
             let column = self.equations.begin_error();
             terms[column] = 1;
             self.repairs.retain(|it| it.column != column && self.equations.has(it.column));
-            let (bytes, tried) = (repair.to_vec(), repair.to_vec());
+            let (bytes, tried) = (repair.to_vec(), [repair.to_vec(), Vec::new()]);
             self.repairs.push(DamagedRepair { column, bytes, check, tried, trials: 0 });
         }
         terms.extend(pad(repair.to_vec()));
@@ -186,19 +186,24 @@ impl PacketDecoder {
             return;
         }
         let equations = self.equations.of_damaged();
-        let mut damaged = self.suspects(&equations);
+        let damaged = self.suspects(&equations);
         let left = self.left_over(&equations, &damaged);
         let columns = damaged.iter().map(|(suspect, _)| self.column_of(*suspect));
         let suspects: Vec<Vec<u8>> =
             columns.map(|column| equations.iter().map(|terms| terms[column]).collect()).collect();
-        put_right(&mut damaged, &left, &suspects);
-        for (suspect, bytes) in damaged {
-            match suspect {
-                Suspect::Packet(number) if is_right(Made::Packet(&bytes)) => {
-                    self.settle(number, bytes, made);
+        for ((suspect, bytes), wrong) in damaged.iter().zip(columns::examine(&left, &suspects)) {
+            for candidate in wrong.candidates(bytes) {
+                let is_made = match *suspect {
+                    Suspect::Packet(number) if is_right(Made::Packet(&candidate)) => {
+                        self.settle(number, candidate, made);
+                        true
+                    }
+                    Suspect::Packet(_) => false,
+                    Suspect::Repair(column) => self.try_repair(column, &candidate, is_right),
+                };
+                if is_made {
+                    break;
                 }
-                Suspect::Packet(_) => {}
-                Suspect::Repair(column) => self.try_repair(column, bytes, is_right),
             }
         }
     }
@@ -230,20 +235,29 @@ impl PacketDecoder {
     }
 
     /// Holds a repair to its check; a right one is a repair like those that came right.
-    fn try_repair(&mut self, column: usize, bytes: Vec<u8>, is_right: &impl Fn(Made<'_>) -> bool) {
-        let Some(place) = self.repairs.iter().position(|it| it.column == column) else { return };
+    fn try_repair(
+        &mut self,
+        column: usize,
+        bytes: &[u8],
+        is_right: &impl Fn(Made<'_>) -> bool,
+    ) -> bool {
+        let Some(place) = self.repairs.iter().position(|it| it.column == column) else {
+            return false;
+        };
         let repair = &mut self.repairs[place];
-        if repair.tried == bytes || repair.trials == MOST_TRIALS {
-            return;
+        if repair.trials == MOST_TRIALS || repair.tried.iter().any(|it| it == bytes) {
+            return false;
         }
         repair.trials += 1;
-        if is_right(Made::Repair { bytes: &bytes, check: repair.check }) {
-            let wrong = bytes.iter().zip(&repair.bytes).map(|(right, came)| right ^ came);
-            self.equations.explain_error(column, &pad(wrong.collect()));
-            self.repairs.swap_remove(place);
-        } else {
-            repair.tried = bytes;
+        if !is_right(Made::Repair { bytes, check: repair.check }) {
+            repair.tried.rotate_right(1);
+            repair.tried[0] = bytes.to_vec();
+            return false;
         }
+        let wrong = bytes.iter().zip(&repair.bytes).map(|(right, came)| right ^ came);
+        self.equations.explain_error(column, &pad(wrong.collect()));
+        self.repairs.swap_remove(place);
+        true
     }
 
     /// The sums of equations that would be zero if no damaged packet were wrong.
@@ -312,19 +326,5 @@ impl PacketDecoder {
             self.packets.resize_with(place + 1, || Packet::Missing);
         }
         Some(place)
-    }
-}
-
-/// Puts the wrong bytes right that the columns tell of.
-fn put_right(damaged: &mut [(Suspect, Vec<u8>)], left: &[Vec<u8>], suspects: &[Vec<u8>]) {
-    let mut column = vec![0; left.len()];
-    for at in 0..left.iter().map(Vec::len).max().unwrap_or(0) {
-        let bytes = left.iter().map(|sum| sum.get(at).copied().unwrap_or(0));
-        column.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
-        let wrong: Vec<Wrong> = columns::explain(&column, suspects).unwrap_or_default();
-        for (suspect, value) in wrong {
-            let byte = damaged.get_mut(suspect).and_then(|(_, bytes)| bytes.get_mut(at));
-            byte.into_iter().for_each(|byte| *byte ^= value);
-        }
     }
 }

@@ -9,7 +9,7 @@ use windfall_reproduce_video::comparison::{CameraComparison, CameraScheme};
 use windfall_scenario::{RunSettings, Settings as _};
 
 use super::StreamOptions;
-use crate::exit::{Completion, Result};
+use crate::exit::{CliError, Completion, Result};
 use crate::options::LinkOptions;
 use crate::record::command_line;
 use crate::reproduce::{make, write_all};
@@ -55,7 +55,22 @@ pub(crate) struct Args {
     link: LinkOptions,
 }
 
+/// A table or page cannot tell two schemes of one name apart.
+fn names_differ(schemes: &[CameraScheme]) -> Result<()> {
+    let is_again = |at: usize| schemes[..at].iter().any(|it| it.name == schemes[at].name);
+    match (0..schemes.len()).find(|at| is_again(*at)) {
+        None => Ok(()),
+        Some(at) => Err(CliError::usage(format!(
+            "two schemes are called \"{name}\": give each --scheme a name of its own, as \
+             '{name}-2={shown}'",
+            name = schemes[at].name,
+            shown = schemes[at].shown(),
+        ))),
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result {
+    names_differ(&args.schemes)?;
     let loaded = args.link.load(args.scenario.as_deref(), &RunSettings::unset())?;
     let scenario = loaded.base()?;
     if args.link.generate {

@@ -19,8 +19,16 @@ const KEPT: usize = 2;
 /// apart.
 const FIRST: u64 = 1 << 40;
 
-/// Packets that were given up and are still told from those that were passed up.
+/// Packets that were given up and are still told from those that were passed up whole.
 const MOST_GIVEN_UP: usize = 1024;
+
+/// A packet that was not waited for any longer, and may still come whole.
+#[derive(Debug)]
+struct GivenUp {
+    place: u64,
+    /// A damaged copy was passed up, or dropped since that is not accepted.
+    was_damaged: bool,
+}
 
 /// A packet that was not passed up.
 #[derive(Debug)]
@@ -48,8 +56,8 @@ pub(super) struct ReceivingStream {
     next: u64,
     /// Packet `next + i` at place `i`.
     waiting: VecDeque<Waiting>,
-    /// The places of packets that were given up and may still come, in order.
-    given_up: VecDeque<u64>,
+    /// Packets that were given up, in order.
+    given_up: VecDeque<GivenUp>,
 }
 
 impl ReceivingStream {
@@ -115,16 +123,21 @@ impl ReceivingStream {
     }
 
     /// Takes a packet that comes behind those that did not wait for it any longer: out of order, as
-    /// it came, it is of more use than not at all.
+    /// it came, it is of more use than not at all. As in 802.11 the first damaged copy is passed up
+    /// and does not take the place of a whole one, which may come behind it.
     fn take_late(&mut self, number: u32, frame: Frame, accepted: bool, out: &mut Output<'_>) {
         let place = self.position(number);
-        match (self.given_up.binary_search(&place), frame.damage.frame) {
-            (Ok(at), _) => {
+        let known = self.given_up.binary_search_by_key(&place, |it| it.place).ok();
+        match (known, frame.damage.frame) {
+            (Some(at), Check::Good) => {
                 self.given_up.remove(at);
+                out.deliver(frame);
+            }
+            (Some(at), _) if !core::mem::replace(&mut self.given_up[at].was_damaged, true) => {
                 out.finish(frame, accepted);
             }
-            (Err(_), Check::Good) => out.discard(&frame, DropReason::Duplicate),
-            (Err(_), _) => out.discard(&frame, DropReason::FrameCheck),
+            (None, Check::Good) => out.discard(&frame, DropReason::Duplicate),
+            _ => out.discard(&frame, DropReason::FrameCheck),
         }
     }
 
@@ -217,18 +230,21 @@ impl ReceivingStream {
         let Some(first) = self.waiting.pop_front() else { return };
         self.next += 1;
         match first.what {
-            What::Missing(_) => self.give_up(self.next - 1),
-            What::Damaged { frame, accepted } => out.finish(frame, accepted),
+            What::Missing(_) => self.give_up(self.next - 1, false),
+            What::Damaged { frame, accepted } => {
+                self.give_up(self.next - 1, true);
+                out.finish(frame, accepted);
+            }
             What::Good(frame) => out.deliver(frame),
         }
     }
 
     /// Notes that a packet was not waited for any longer.
-    fn give_up(&mut self, place: u64) {
+    fn give_up(&mut self, place: u64, was_damaged: bool) {
         if self.given_up.len() == MOST_GIVEN_UP {
             self.given_up.pop_front();
         }
-        self.given_up.push_back(place);
+        self.given_up.push_back(GivenUp { place, was_damaged });
     }
 
     /// The place of a packet, before which the others are missing that have not come; `None` if it
@@ -242,7 +258,7 @@ impl ReceivingStream {
         let place = ahead.min(room - 1);
         let next = self.position(number) - place as u64;
         let skipped = self.next.max(next.saturating_sub(MOST_GIVEN_UP as u64))..next;
-        skipped.for_each(|place| self.give_up(place));
+        skipped.for_each(|place| self.give_up(place, false));
         self.next = next;
         while self.waiting.len() <= place {
             self.waiting.push_back(Waiting { since: now, what: What::Missing(None) });
