@@ -5,16 +5,18 @@
 //!
 //! | byte | field of a packet | field of a repair |
 //! |---|---|---|
-//! | 0 | kind 1; the owner's wish in the low bits | kind 2; the high 4 bits of the repair's check in the low bits |
+//! | 0 | kind 1; the owner's wish in the low bits | kind 2; 4 bits of the repair's check |
 //! | 1–4 | stream | stream |
 //! | 5–8 | number of the packet | number of the first packet that it covers |
-//! | 9–12 | CRC-32 of the packet | how many it covers less one, 7 bits; row of coefficients, 7; bytes before the sum, 6; the low 12 bits of its check |
+//! | 9–12 | CRC-32 of the packet | count, row, bytes before the sum, and 12 bits of its check |
 //! | 13, 14 | header check | header check |
 //! | 15–20 | parity over the bytes before | the same |
 //!
-//! What a repair sums up of each packet is its [symbol]: length, CRC-32, packet. The check of a
-//! repair is the high half of a CRC-32 over its sum, by which one that was damaged and put right is
-//! told.
+//! The fields of a repair in bytes 9 to 12 have 7 bits for the number of packets that it covers less
+//! one, 7 for the row of its coefficients, 6 for the bytes before the sum and the low 12 of its
+//! [check](repair_check), whose others stand in byte 0; high bits come first.
+//!
+//! What a repair sums up of each packet is its [symbol]: length, CRC-32, packet.
 
 use crate::HeaderError;
 use crate::check::{FCS_LEN, HEADER_CHECK_LEN, block_check, frame_check, header_check};
@@ -124,7 +126,8 @@ impl RepairTrailer {
     }
 }
 
-/// The check of a repair, over its sum.
+/// The check of a repair, over its sum: the high half of a CRC-32. It tells one that was damaged and
+/// put right.
 #[must_use]
 pub fn repair_check(sum: &[u8]) -> u16 {
     u16::from_be_bytes(block_check(sum))

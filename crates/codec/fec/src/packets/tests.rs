@@ -210,6 +210,33 @@ fn a_damaged_repair_is_of_use_too() {
     assert_eq!(made.len(), 6);
 }
 
+/// Four packets are wrong at one place, so that only four right repairs make them. One repair is
+/// damaged at a place of its own; another packet that is lost takes a repair more.
+#[test]
+fn a_damaged_repair_that_is_put_right_counts_as_right() {
+    let (packets, mut repairs) = block(8, 6, 1_200);
+    let check = repair_check(&repairs[0].1);
+    repairs[0].1[700] ^= 1;
+    for (told, lost, used, expected) in
+        [(check, 0, 4, 4), (check ^ 1, 0, 4, 0), (check, 1, 5, 5), (check, 1, 4, 0), (0, 1, 6, 5)]
+    {
+        let mut decoder = PacketDecoder::new(16);
+        for (number, packet) in (0..).zip(&packets).filter(|(number, _)| *number >= lost) {
+            let mut damaged = packet.clone();
+            damaged[50] ^= 0x21;
+            let is_damaged = number < lost + 4;
+            decoder.take_packet(number, if is_damaged { &damaged } else { packet }, is_damaged);
+        }
+        let mut made = Vec::new();
+        for (place, (cover, repair)) in repairs[..used].iter().enumerate() {
+            decoder.take_repair(*cover, repair, (place == 0).then_some(told));
+            made.extend(decoder.solve(is_right));
+        }
+        assert_eq!(made.len(), expected, "{told:x}, {lost} lost, {used} repairs");
+        assert!(are_sent(&made, &packets));
+    }
+}
+
 #[test]
 fn a_window_brings_a_lost_packet_back_with_the_next_repair() {
     let (mut encoder, mut decoder) = (PacketEncoder::new(16), PacketDecoder::new(64));
@@ -358,7 +385,10 @@ proptest! {
                         decoder.take_repair(cover, &bytes, None);
                         equations.push(cover);
                     }
-                    _ => _ = decoder.take_repair(cover, &spoilt(&bytes), Some(repair_check(&bytes))),
+                    _ => {
+                        let check = repair_check(&bytes);
+                        decoder.take_repair(cover, &spoilt(&bytes), Some(check));
+                    }
                 }
             }
             decoder.solve(is_right);
