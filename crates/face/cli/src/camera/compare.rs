@@ -55,22 +55,8 @@ pub(crate) struct Args {
     link: LinkOptions,
 }
 
-/// A table or page cannot tell two schemes of one name apart.
-fn names_differ(schemes: &[CameraScheme]) -> Result<()> {
-    let is_again = |at: usize| schemes[..at].iter().any(|it| it.name == schemes[at].name);
-    match (0..schemes.len()).find(|at| is_again(*at)) {
-        None => Ok(()),
-        Some(at) => Err(CliError::usage(format!(
-            "two schemes are called \"{name}\": give each --scheme a name of its own, as \
-             '{name}-2={shown}'",
-            name = schemes[at].name,
-            shown = schemes[at].shown(),
-        ))),
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result {
-    names_differ(&args.schemes)?;
+    CameraScheme::tell_apart(&args.schemes).map_err(CliError::usage)?;
     let loaded = args.link.load(args.scenario.as_deref(), &RunSettings::unset())?;
     let scenario = loaded.base()?;
     if args.link.generate {
