@@ -8,11 +8,11 @@
 //! | 0 | kind 1; the owner's wish in the low bits | kind 2; 4 bits of the repair's check |
 //! | 1–4 | stream | stream |
 //! | 5–8 | number of the packet | number of the first packet that it covers |
-//! | 9–12 | CRC-32 of the packet | count, row, bytes before the sum, and 12 bits of its check |
+//! | 9–12 | CRC-32 of the packet | count, row, bytes before the sum, 12 bits of its check |
 //! | 13, 14 | header check | header check |
 //! | 15–20 | parity over the bytes before | the same |
 //!
-//! The fields of a repair in bytes 9 to 12 have 7 bits for the number of packets that it covers less
+//! The fields of a repair in bytes 9 to 12 have 7 bits for the number of its packets less
 //! one, 7 for the row of its coefficients, 6 for the bytes before the sum and the low 12 of its
 //! [check](repair_check), whose others stand in byte 0; high bits come first.
 //!
@@ -61,7 +61,7 @@ pub enum Covered {
         /// Bytes before the sum, 0 to 63: the beginning of a packet, for links that look for a
         /// destination.
         before: u8,
-        /// Its [check](repair_check).
+        /// The [check](repair_check) of its sum.
         check: u16,
     },
 }
@@ -126,8 +126,8 @@ impl RepairTrailer {
     }
 }
 
-/// The check of a repair, over its sum: the high half of a CRC-32. It tells one that was damaged and
-/// put right.
+/// The check of a repair, over its sum: the high half of a CRC-32. It tells one that was damaged
+/// and put right.
 #[must_use]
 pub fn repair_check(sum: &[u8]) -> u16 {
     u16::from_be_bytes(block_check(sum))

@@ -20,7 +20,7 @@ type Wrong = (usize, u8);
 #[derive(Clone, Copy, Debug)]
 struct WrongByte {
     at: usize,
-    /// What to add to it.
+    /// The sum with it is right.
     value: u8,
     is_sure: bool,
 }
@@ -30,7 +30,7 @@ struct WrongByte {
 pub(super) struct WrongBytes(Vec<WrongByte>);
 
 impl WrongBytes {
-    /// What the suspect may have been, of `bytes` as it came: with all of them put right, and with
+    /// Yields what the suspect may have been, of `bytes` as it came: with all of them put right, and with
     /// those alone that are sure and in a burst, for others may be blamed on it falsely.
     pub(super) fn candidates(&self, bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
         let near = |a: &WrongByte, b: &WrongByte| b.at - a.at <= NEAR;
@@ -98,7 +98,7 @@ struct Group {
     first: usize,
     /// The first equation that has it.
     pivot: usize,
-    /// What rids each equation of it, by the equation `pivot`.
+    /// The factors that rid each equation of it, by the equation `pivot`.
     factors: Vec<u8>,
     pairs: Vec<Pair>,
 }
@@ -112,7 +112,7 @@ struct Pair {
 }
 
 impl Pairs {
-    /// The pairs among suspects in so many equations; none where two are not looked for.
+    /// The pairs among suspects in a number of equations; none where two are not looked for.
     fn new(suspects: &[Vec<u8>], equations: usize) -> Self {
         if equations < EQUATIONS_FOR_TWO || suspects.len() > SUSPECTS_FOR_TWO {
             return Self(Vec::new());
@@ -150,7 +150,7 @@ impl Pairs {
     }
 }
 
-/// What is left of the equations when a multiple of one of them is taken from each.
+/// The rest of the equations when a multiple of one of them is taken from each.
 fn without(of: &[u8], pivot: usize, factors: &[u8]) -> Vec<u8> {
     let rest = |(it, factor): (&u8, &u8)| it ^ field().mul(*factor, of[pivot]);
     of.iter().zip(factors).map(rest).collect()

@@ -26,7 +26,7 @@ pub(super) enum Packet {
     Good(Vec<u8>),
 }
 
-/// What a decoder has made, to be held to a check by its caller.
+/// A packet or repair that a decoder has made, to be held to a check by its caller.
 #[derive(Clone, Copy, Debug)]
 pub enum Made<'a> {
     /// A packet, with zeros behind it.
@@ -48,7 +48,7 @@ struct DamagedRepair {
     /// As it came.
     bytes: Vec<u8>,
     check: u16,
-    /// What was last held to the check: of each round both candidates.
+    /// The candidates that were last held to the check: of each round both candidates.
     tried: [Vec<u8>; 2],
     trials: u8,
 }

@@ -98,7 +98,7 @@ impl Equations {
         self.subtract(self.column(number), packet);
     }
 
-    /// What is wrong with a damaged repair is known, in whole lanes.
+    /// Subtracts the error of a damaged repair that is known now, in whole lanes.
     pub(super) fn explain_error(&mut self, column: usize, wrong: &[u8]) {
         self.subtract(column, wrong);
     }

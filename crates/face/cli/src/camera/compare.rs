@@ -13,8 +13,7 @@ use crate::exit::{CliError, Completion, Result};
 use crate::options::LinkOptions;
 use crate::record::command_line;
 use crate::reproduce::{make, write_all};
-use crate::usage::whole;
-use crate::{VERSION, json, progress};
+use crate::{VERSION, json, progress, usage::whole};
 
 /// The time without another datagram after which a stream is over, beside the delay of the link.
 const WAIT: Duration = Duration::from_secs(1);
