@@ -30,8 +30,8 @@ struct WrongByte {
 pub(super) struct WrongBytes(Vec<WrongByte>);
 
 impl WrongBytes {
-    /// Yields two candidates for the suspect, of `bytes` as it came: with all of them put right, and
-    /// with those alone that are sure and in a burst, for others may be blamed on it falsely.
+    /// Yields two candidates for the suspect, of `bytes` as it came: with all of them put right,
+    /// and with those alone that are sure and in a burst, for others may be blamed on it falsely.
     pub(super) fn candidates(&self, bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
         let near = |a: &WrongByte, b: &WrongByte| b.at - a.at <= NEAR;
         let all = &self.0;
