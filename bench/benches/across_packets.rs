@@ -55,7 +55,7 @@ fn in_vain(packets: &[Vec<u8>]) {
                 decoder.take_packet(number as u32, packet, false);
             }
             if let Some((cover, repair)) = repair.as_ref().filter(|_| number % 5 == 4) {
-                decoder.take_repair(*cover, repair, false);
+                decoder.take_repair(*cover, repair, None);
             }
             made += decoder.solve(|_| true).len();
         }
@@ -150,7 +150,7 @@ fn made_again(packets: &[Vec<u8>], count: usize, instructions: Instructions) {
             }
             if place % count == count - 1 {
                 for (cover, repair) in repairs.by_ref().take(count / 4) {
-                    decoder.take_repair(*cover, repair, false);
+                    decoder.take_repair(*cover, repair, None);
                 }
                 made += decoder.solve(|_| true).len();
             }

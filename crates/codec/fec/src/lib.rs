@@ -37,7 +37,7 @@ pub use convolutional::{ConvolutionalCode, Puncturing, Redundancy};
 pub use field::{Field, FieldError};
 pub use interleaver::SymbolInterleaver;
 pub use lanes::Instructions;
-pub use packets::{Cover, MOST_COVERED, PacketDecoder, PacketEncoder};
+pub use packets::{Cover, MOST_COVERED, Made, PacketDecoder, PacketEncoder};
 pub use reed_solomon::{BlockError, CodeError, Corrected, Parameters, ReedSolomon, Uncorrectable};
 pub use viterbi::Viterbi;
 

@@ -21,7 +21,7 @@ use std::sync::OnceLock;
 use crate::field::Field;
 use crate::lanes::{Instructions, LANES, Lanes, dispatch, window, window_mut};
 
-pub use decoder::PacketDecoder;
+pub use decoder::{Made, PacketDecoder};
 pub use encoder::PacketEncoder;
 
 /// The most packets that a repair covers.

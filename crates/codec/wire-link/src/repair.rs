@@ -5,17 +5,21 @@
 //!
 //! | byte | field of a packet | field of a repair |
 //! |---|---|---|
-//! | 0 | kind 1; the owner's wish in the low bits | kind 2 |
+//! | 0 | kind 1; the owner's wish in the low bits | kind 2; 4 bits of the repair's check |
 //! | 1–4 | stream | stream |
 //! | 5–8 | number of the packet | number of the first packet that it covers |
-//! | 9–12 | CRC-32 of the packet | how many it covers, row of coefficients, bytes before the sum, 0 |
+//! | 9–12 | CRC-32 of the packet | count, row, bytes before the sum, 12 bits of its check |
 //! | 13, 14 | header check | header check |
 //! | 15–20 | parity over the bytes before | the same |
+//!
+//! The fields of a repair in bytes 9 to 12 have 7 bits for the number of its packets less
+//! one, 7 for the row of its coefficients, 6 for the bytes before the sum and the low 12 of its
+//! [check](repair_check), whose others stand in byte 0; high bits come first.
 //!
 //! What a repair sums up of each packet is its [symbol]: length, CRC-32, packet.
 
 use crate::HeaderError;
-use crate::check::{FCS_LEN, HEADER_CHECK_LEN, frame_check, header_check};
+use crate::check::{FCS_LEN, HEADER_CHECK_LEN, block_check, frame_check, header_check};
 
 /// Bytes of parity at the end: three wrong bytes are put right.
 pub const TRAILER_PARITY: usize = 6;
@@ -50,12 +54,15 @@ pub enum Covered {
     },
     /// The trailer stands behind a repair.
     Repair {
-        /// The number of packets that it covers.
+        /// The number of packets that it covers, 1 to 128.
         count: u8,
-        /// The row of its coefficients.
+        /// The row of its coefficients, 0 to 127.
         row: u8,
-        /// Bytes before the sum: the beginning of a packet, for links that look for a destination.
+        /// Bytes before the sum, 0 to 63: the beginning of a packet, for links that look for a
+        /// destination.
         before: u8,
+        /// The [check](repair_check) of its sum.
+        check: u16,
     },
 }
 
@@ -69,7 +76,13 @@ impl RepairTrailer {
                 let wish = accept_damaged.map_or(0, |accept| 2 | u8::from(accept));
                 (0x10 | wish, check)
             }
-            Covered::Repair { count, row, before } => (0x20, [count, row, before, 0]),
+            Covered::Repair { count, row, before, check } => {
+                let count = u32::from(count.wrapping_sub(1) & 0x7f);
+                let (row, before) = (u32::from(row & 0x7f), u32::from(before & 0x3f));
+                let low = u32::from(check & 0xfff);
+                let rest = count << 25 | row << 18 | before << 12 | low;
+                (0x20 | (check >> 12) as u8, rest.to_be_bytes())
+            }
         };
         bytes[0] = kind;
         bytes[1..5].copy_from_slice(&self.stream.to_be_bytes());
@@ -96,12 +109,28 @@ impl RepairTrailer {
             0x10 => Covered::Packet { check: [w, x, y, z], accept_damaged: None },
             0x12 => Covered::Packet { check: [w, x, y, z], accept_damaged: Some(false) },
             0x13 => Covered::Packet { check: [w, x, y, z], accept_damaged: Some(true) },
-            0x20 if z == 0 => Covered::Repair { count: w, row: x, before: y },
+            0x20..=0x2f => {
+                let rest = u32::from_be_bytes([w, x, y, z]);
+                let high = u16::from(kind & 0xf) << 12;
+                Covered::Repair {
+                    count: (rest >> 25) as u8 + 1,
+                    row: (rest >> 18) as u8 & 0x7f,
+                    before: (rest >> 12) as u8 & 0x3f,
+                    check: high | rest as u16 & 0xfff,
+                }
+            }
             kind => return Err(HeaderError::Kind(kind)),
         };
         let (stream, number) = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
         Ok(Self { stream, number, kind })
     }
+}
+
+/// The check of a repair, over its sum: the high half of a CRC-32. It tells one that was damaged
+/// and put right.
+#[must_use]
+pub fn repair_check(sum: &[u8]) -> u16 {
+    u16::from_be_bytes(block_check(sum))
 }
 
 /// The symbol of a packet with this CRC-32: its length, 2 bytes, the check, and the packet.
@@ -136,12 +165,12 @@ mod tests {
             number: u32,
             rest: [u8; 4],
             wish: Option<bool>,
-            is_repair: bool,
+            repair in prop::option::of((1..=128_u8, 0..128_u8, 0..64_u8, any::<u16>())),
         ) {
-            let [count, row, before, _] = rest;
             let packet = Covered::Packet { check: rest, accept_damaged: wish };
-            let repair = Covered::Repair { count, row, before };
-            let kind = if is_repair { repair } else { packet };
+            let kind = repair.map_or(packet, |(count, row, before, check)| {
+                Covered::Repair { count, row, before, check }
+            });
             let trailer = RepairTrailer { stream, number, kind };
             prop_assert_eq!(RepairTrailer::parse(&trailer.encode()), Ok(trailer));
         }

@@ -2,15 +2,18 @@
 
 use std::collections::VecDeque;
 
-use super::columns::{self, Wrong};
+use super::columns;
 use super::equations::{Equations, widen};
 use super::{Cover, MOST_COVERED, add_products, pad};
-use crate::lanes::Instructions;
+use crate::lanes::{Instructions, LANES};
 
 /// The longest packet, in bytes.
 const LONGEST: usize = 1 << 17;
 /// The largest window, in packets.
 const LARGEST: usize = 32 * MOST_COVERED;
+
+/// Times at most that a repair is held to its check: it is short, and each may be passed by chance.
+const MOST_TRIALS: u8 = 64;
 
 /// A packet of the window.
 #[derive(Clone, Debug)]
@@ -21,6 +24,41 @@ pub(super) enum Packet {
     Damaged(Vec<u8>),
     /// It is right; zeros fill the last lanes.
     Good(Vec<u8>),
+}
+
+/// A packet or repair that a decoder has made, to be held to a check by its caller.
+#[derive(Clone, Copy, Debug)]
+pub enum Made<'a> {
+    /// A packet, with zeros behind it.
+    Packet(&'a [u8]),
+    /// A repair that came damaged.
+    Repair {
+        /// The repair, as long as it came.
+        bytes: &'a [u8],
+        /// Its check, as the caller gave it.
+        check: u16,
+    },
+}
+
+/// A repair that came damaged and may still be put right.
+#[derive(Clone, Debug)]
+struct DamagedRepair {
+    /// The column of what is wrong with it.
+    column: usize,
+    /// As it came.
+    bytes: Vec<u8>,
+    check: u16,
+    /// The candidates that were last held to the check: of each round both candidates.
+    tried: [Vec<u8>; 2],
+    trials: u8,
+}
+
+/// A packet or repair that came damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Suspect {
+    Packet(u32),
+    /// By the column of what is wrong with it.
+    Repair(usize),
 }
 
 /// Makes missing packets again and puts damaged ones right.
@@ -34,6 +72,7 @@ pub struct PacketDecoder {
     first: u32,
     pub(super) packets: VecDeque<Packet>,
     pub(super) equations: Equations,
+    repairs: Vec<DamagedRepair>,
 }
 
 impl PacketDecoder {
@@ -43,7 +82,7 @@ impl PacketDecoder {
     pub fn new(window: usize) -> Self {
         let window = window.clamp(1, LARGEST);
         let (packets, equations) = (VecDeque::new(), Equations::new(window));
-        Self { window, first: 0, packets, equations }
+        Self { window, first: 0, packets, equations, repairs: Vec::new() }
     }
 
     /// The same decoder with other instructions, if this processor has them.
@@ -85,8 +124,8 @@ impl PacketDecoder {
     }
 
     /// Takes a repair; returns `true` if it is of use, so that [`solve`](Self::solve) should
-    /// follow.
-    pub fn take_repair(&mut self, cover: Cover, repair: &[u8], is_damaged: bool) -> bool {
+    /// follow. A damaged one comes with the check by which `solve` asks if it was put right.
+    pub fn take_repair(&mut self, cover: Cover, repair: &[u8], damaged: Option<u16>) -> bool {
         if !cover.is_legal() || usize::from(cover.count) > self.window || repair.len() > LONGEST {
             return false;
         }
@@ -99,8 +138,12 @@ impl PacketDecoder {
         }
         let (head, instructions) = (self.equations.head(), self.equations.instructions);
         let mut terms = vec![0; head];
-        if is_damaged {
-            terms[self.equations.begin_error()] = 1;
+        if let Some(check) = damaged {
+            let column = self.equations.begin_error();
+            terms[column] = 1;
+            self.repairs.retain(|it| it.column != column && self.equations.has(it.column));
+            let (bytes, tried) = (repair.to_vec(), [repair.to_vec(), Vec::new()]);
+            self.repairs.push(DamagedRepair { column, bytes, check, tried, trials: 0 });
         }
         terms.extend(pad(repair.to_vec()));
         let mut right: Vec<(u8, &[u8])> = Vec::with_capacity(cover.count.into());
@@ -118,15 +161,15 @@ impl PacketDecoder {
     }
 
     /// Makes what can be made of the packets that are missing or damaged; returns each that
-    /// `is_right`, with its number and zeros behind it. A call that follows on no news costs
-    /// nothing.
-    pub fn solve(&mut self, is_right: impl Fn(&[u8]) -> bool) -> Vec<(u32, Vec<u8>)> {
+    /// `is_right`, with its number and zeros behind it. A damaged repair that was put right counts
+    /// as one that came right. A call that follows on no news costs nothing.
+    pub fn solve(&mut self, is_right: impl Fn(Made<'_>) -> bool) -> Vec<(u32, Vec<u8>)> {
         let mut made = Vec::new();
         while self.equations.is_changed() {
             let mut determined = self.equations.determined();
             determined.sort_unstable_by_key(|(column, _)| self.ahead(*column));
             for (column, packet) in determined {
-                if is_right(&packet) {
+                if is_right(Made::Packet(&packet)) {
                     let number = self.first.wrapping_add(self.ahead(column));
                     self.settle(number, packet, &mut made);
                 }
@@ -136,48 +179,103 @@ impl PacketDecoder {
         made
     }
 
-    /// Puts damaged packets right column by column.
-    fn correct(&mut self, is_right: &impl Fn(&[u8]) -> bool, made: &mut Vec<(u32, Vec<u8>)>) {
-        if !self.packets.iter().any(|packet| matches!(packet, Packet::Damaged(_))) {
+    /// Puts damaged packets and repairs right column by column.
+    fn correct(&mut self, is_right: &impl Fn(Made<'_>) -> bool, made: &mut Vec<(u32, Vec<u8>)>) {
+        let has_damaged = |packet: &Packet| matches!(packet, Packet::Damaged(_));
+        if self.repairs.is_empty() && !self.packets.iter().any(has_damaged) {
             return;
         }
         let equations = self.equations.of_damaged();
-        let has = |column: usize| equations.iter().any(|terms| terms[column] != 0);
-        let mut damaged: Vec<(u32, Vec<u8>)> = Vec::new();
-        for (number, packet) in (0..).map(|at| self.first.wrapping_add(at)).zip(&self.packets) {
-            if let Packet::Damaged(bytes) = packet
-                && has(self.equations.column(number))
-            {
-                damaged.push((number, bytes.clone()));
-            }
-        }
-        if damaged.is_empty() {
-            return;
-        }
-        let columns = damaged.iter().map(|(number, _)| self.equations.column(*number));
-        let suspects = columns.chain(self.equations.errors().filter(|column| has(*column)));
-        let suspects: Vec<Vec<u8>> =
-            suspects.map(|column| equations.iter().map(|terms| terms[column]).collect()).collect();
+        let damaged = self.suspects(&equations);
         let left = self.left_over(&equations, &damaged);
-        put_right(&mut damaged, &left, &suspects);
-        for (number, packet) in damaged {
-            if is_right(&packet) {
-                self.settle(number, packet, made);
+        let columns = damaged.iter().map(|(suspect, _)| self.column_of(*suspect));
+        let suspects: Vec<Vec<u8>> =
+            columns.map(|column| equations.iter().map(|terms| terms[column]).collect()).collect();
+        for ((suspect, bytes), wrong) in damaged.iter().zip(columns::examine(&left, &suspects)) {
+            for candidate in wrong.candidates(bytes) {
+                let is_made = match *suspect {
+                    Suspect::Packet(number) if is_right(Made::Packet(&candidate)) => {
+                        self.settle(number, candidate, made);
+                        true
+                    }
+                    Suspect::Packet(_) => false,
+                    Suspect::Repair(column) => self.try_repair(column, &candidate, is_right),
+                };
+                if is_made {
+                    break;
+                }
             }
         }
     }
 
+    /// The damaged packets and repairs of which equations tell, as they came: the packets first.
+    fn suspects(&self, equations: &[Vec<u8>]) -> Vec<(Suspect, Vec<u8>)> {
+        let packets = (0..).map(|at| self.first.wrapping_add(at)).zip(&self.packets);
+        let packets = packets.filter_map(|(number, packet)| match packet {
+            Packet::Damaged(bytes) => Some((Suspect::Packet(number), bytes)),
+            Packet::Missing | Packet::Good(_) => None,
+        });
+        let repairs = self.repairs.iter().map(|it| (Suspect::Repair(it.column), &it.bytes));
+        let has = |suspect: Suspect| {
+            let column = self.column_of(suspect);
+            equations.iter().any(|terms| terms[column] != 0)
+        };
+        packets
+            .chain(repairs)
+            .filter(|(suspect, _)| has(*suspect))
+            .map(|(suspect, bytes)| (suspect, bytes.clone()))
+            .collect()
+    }
+
+    fn column_of(&self, suspect: Suspect) -> usize {
+        match suspect {
+            Suspect::Packet(number) => self.equations.column(number),
+            Suspect::Repair(column) => column,
+        }
+    }
+
+    /// Holds a repair to its check; a right one is a repair like those that came right.
+    fn try_repair(
+        &mut self,
+        column: usize,
+        bytes: &[u8],
+        is_right: &impl Fn(Made<'_>) -> bool,
+    ) -> bool {
+        let Some(place) = self.repairs.iter().position(|it| it.column == column) else {
+            return false;
+        };
+        let repair = &mut self.repairs[place];
+        if repair.trials == MOST_TRIALS || repair.tried.iter().any(|it| it == bytes) {
+            return false;
+        }
+        repair.trials += 1;
+        if !is_right(Made::Repair { bytes, check: repair.check }) {
+            repair.tried.rotate_right(1);
+            repair.tried[0] = bytes.to_vec();
+            return false;
+        }
+        let wrong = bytes.iter().zip(&repair.bytes).map(|(right, came)| right ^ came);
+        self.equations.explain_error(column, &pad(wrong.collect()));
+        self.repairs.swap_remove(place);
+        true
+    }
+
     /// The sums of equations that would be zero if no damaged packet were wrong.
-    fn left_over(&self, equations: &[Vec<u8>], damaged: &[(u32, Vec<u8>)]) -> Vec<Vec<u8>> {
+    fn left_over(&self, equations: &[Vec<u8>], damaged: &[(Suspect, Vec<u8>)]) -> Vec<Vec<u8>> {
         let longest = damaged.iter().map(|(_, bytes)| bytes.len()).max().unwrap_or(0);
+        let longest = longest.next_multiple_of(LANES);
         let of_row = |terms: &Vec<u8>| {
             let mut sum = terms[self.equations.head()..].to_vec();
             widen(&mut sum, longest);
-            let damaged = damaged
-                .iter()
-                .map(|(number, bytes)| (terms[self.equations.column(*number)], &bytes[..]));
-            let damaged: Vec<(u8, &[u8])> = damaged.filter(|(factor, _)| *factor != 0).collect();
-            add_products(self.equations.instructions, &mut sum, &damaged);
+            // The sum has the repairs as they came.
+            let packets = damaged.iter().filter_map(|(suspect, bytes)| match suspect {
+                Suspect::Packet(number) => {
+                    Some((terms[self.equations.column(*number)], &bytes[..]))
+                }
+                Suspect::Repair(_) => None,
+            });
+            let packets: Vec<(u8, &[u8])> = packets.filter(|(factor, _)| *factor != 0).collect();
+            add_products(self.equations.instructions, &mut sum, &packets);
             sum
         };
         equations.iter().map(of_row).collect()
@@ -228,19 +326,5 @@ impl PacketDecoder {
             self.packets.resize_with(place + 1, || Packet::Missing);
         }
         Some(place)
-    }
-}
-
-/// Puts the wrong bytes of damaged packets right that the columns tell of.
-fn put_right(damaged: &mut [(u32, Vec<u8>)], left: &[Vec<u8>], suspects: &[Vec<u8>]) {
-    let mut column = vec![0; left.len()];
-    for at in 0..left.iter().map(Vec::len).max().unwrap_or(0) {
-        let bytes = left.iter().map(|sum| sum.get(at).copied().unwrap_or(0));
-        column.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
-        let wrong: Vec<Wrong> = columns::explain(&column, suspects).unwrap_or_default();
-        for (suspect, value) in wrong {
-            let byte = damaged.get_mut(suspect).and_then(|(_, bytes)| bytes.get_mut(at));
-            byte.into_iter().for_each(|byte| *byte ^= value);
-        }
     }
 }

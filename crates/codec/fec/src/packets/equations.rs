@@ -60,8 +60,13 @@ impl Equations {
         self.is_missing.len() + DAMAGED_REPAIRS
     }
 
+    /// Tells whether an equation has a column.
+    pub(super) fn has(&self, column: usize) -> bool {
+        self.equations.iter().any(|it| it.terms[column] != 0)
+    }
+
     /// The columns of damaged repairs.
-    pub(super) fn errors(&self) -> core::ops::Range<usize> {
+    fn errors(&self) -> core::ops::Range<usize> {
         self.is_missing.len()..self.head()
     }
 
@@ -90,15 +95,25 @@ impl Equations {
 
     /// A packet is right: it is subtracted from the equations.
     pub(super) fn know(&mut self, number: u32, packet: &[u8]) {
-        let (column, head) = (self.column(number), self.head());
+        self.subtract(self.column(number), packet);
+    }
+
+    /// Subtracts the error of a damaged repair that is known now, in whole lanes.
+    pub(super) fn explain_error(&mut self, column: usize, wrong: &[u8]) {
+        self.subtract(column, wrong);
+    }
+
+    /// Subtracts an unknown that is known now.
+    fn subtract(&mut self, column: usize, value: &[u8]) {
+        let head = self.head();
         for place in (0..self.equations.len()).rev() {
             let it = &mut self.equations[place];
             let factor = core::mem::take(&mut it.terms[column]);
             if factor == 0 {
                 continue;
             }
-            widen(&mut it.terms, head + packet.len());
-            add_products(self.instructions, &mut it.terms[head..], &[(factor, packet)]);
+            widen(&mut it.terms, head + value.len());
+            add_products(self.instructions, &mut it.terms[head..], &[(factor, value)]);
             if it.pivot == column {
                 self.choose_pivot(place);
             }

@@ -24,8 +24,18 @@ fn check(bytes: &[u8]) -> [u8; 4] {
     bytes.iter().fold(0x811c_9dc5, step).to_be_bytes()
 }
 
-/// Returns `true` if a packet, with zeros behind it, has the right sum.
-fn is_right(bytes: &[u8]) -> bool {
+/// The check of a repair.
+fn repair_check(bytes: &[u8]) -> u16 {
+    let [a, b, c, d] = check(bytes);
+    u16::from_be_bytes([a ^ c, b ^ d])
+}
+
+/// Returns `true` if a packet, with zeros behind it, has the right sum, or a repair its check.
+fn is_right(made: Made<'_>) -> bool {
+    let bytes = match made {
+        Made::Packet(bytes) => bytes,
+        Made::Repair { bytes, check } => return repair_check(bytes) == check,
+    };
     let [low, high, ..] = *bytes else { return false };
     let end = 2 + usize::from(low) + usize::from(high) * 256;
     bytes.get(..end).zip(bytes.get(end..end + 4)).is_some_and(|(all, sum)| check(all) == sum)
@@ -64,7 +74,7 @@ fn a_block_bears_as_many_losses_as_it_has_repairs_and_no_more() {
         }
         let mut made = Vec::new();
         for (cover, repair) in &repairs {
-            assert_eq!(decoder.take_repair(*cover, repair, false), made.is_empty());
+            assert_eq!(decoder.take_repair(*cover, repair, None), made.is_empty());
             made.extend(decoder.solve(is_right));
         }
         assert_eq!(made.len(), if lost <= 4 { lost as usize } else { 0 });
@@ -79,7 +89,7 @@ fn the_largest_block_bears_as_many_losses_as_it_has_repairs() {
     (0..).zip(&packets).skip(100).for_each(|(n, it)| decoder.take_packet(n, it, false));
     let mut made = 0;
     for (place, (cover, repair)) in repairs.iter().skip(28).enumerate() {
-        assert!(decoder.take_repair(*cover, repair, false));
+        assert!(decoder.take_repair(*cover, repair, None));
         made = decoder.solve(is_right).len();
         assert_eq!(made, if place == 99 { 100 } else { 0 }, "repair {place}");
     }
@@ -128,7 +138,7 @@ fn a_window_keeps_as_many_repairs_as_it_lacks_packets() {
     let mut made = Vec::new();
     for (cover, repair) in first.iter().zip(&second).flat_map(|(a, b)| [a, b]) {
         assert!(made.is_empty() || made.len() == 128, "no packet before the last repair of all");
-        assert!(decoder.take_repair(*cover, repair, false));
+        assert!(decoder.take_repair(*cover, repair, None));
         made.extend(decoder.solve(is_right));
     }
     assert_eq!(made.len(), 256);
@@ -143,12 +153,12 @@ fn what_is_known_is_not_looked_for_again() {
     (0..).zip(&packets).skip(4).for_each(|(n, it)| decoder.take_packet(n, it, false));
     let take = |decoder: &mut PacketDecoder, n: usize| {
         let (cover, repair): &Repair = &repairs[n];
-        decoder.take_repair(*cover, repair, false)
+        decoder.take_repair(*cover, repair, None)
     };
     assert!(take(&mut decoder, 0) && take(&mut decoder, 1));
     assert!(!take(&mut decoder, 0), "it is there already");
     let asked = core::cell::Cell::new(0);
-    let never = |_: &[u8]| {
+    let never = |_: Made<'_>| {
         asked.set(asked.get() + 1);
         false
     };
@@ -174,7 +184,7 @@ fn damaged_packets_are_put_right_where_missing_ones_could_not_be_made() {
     }
     let mut made = Vec::new();
     for (cover, repair) in &repairs {
-        decoder.take_repair(*cover, repair, false);
+        decoder.take_repair(*cover, repair, None);
         made.extend(decoder.solve(is_right));
     }
     assert_eq!(made.len(), 8);
@@ -184,6 +194,7 @@ fn damaged_packets_are_put_right_where_missing_ones_could_not_be_made() {
 #[test]
 fn a_damaged_repair_is_of_use_too() {
     let (packets, mut repairs) = block(8, 4, 1_200);
+    let checks: Vec<u16> = repairs.iter().map(|(_, repair)| repair_check(repair)).collect();
     repairs.iter_mut().zip(0..).for_each(|((_, repair), n)| repair[700 + n] ^= 1);
     let mut decoder = PacketDecoder::new(16);
     for (number, packet) in (0..).zip(&packets) {
@@ -192,11 +203,38 @@ fn a_damaged_repair_is_of_use_too() {
         decoder.take_packet(number, &damaged, number < 6);
     }
     let mut made = Vec::new();
-    for (cover, repair) in &repairs {
-        decoder.take_repair(*cover, repair, true);
+    for ((cover, repair), check) in repairs.iter().zip(checks) {
+        decoder.take_repair(*cover, repair, Some(check));
         made.extend(decoder.solve(is_right));
     }
     assert_eq!(made.len(), 6);
+}
+
+/// Four packets are wrong at one place, so that only four right repairs make them. One repair is
+/// damaged at a place of its own; another packet that is lost takes a repair more.
+#[test]
+fn a_damaged_repair_that_is_put_right_counts_as_right() {
+    let (packets, mut repairs) = block(8, 6, 1_200);
+    let check = repair_check(&repairs[0].1);
+    repairs[0].1[700] ^= 1;
+    for (told, lost, used, expected) in
+        [(check, 0, 4, 4), (check ^ 1, 0, 4, 0), (check, 1, 5, 5), (check, 1, 4, 0), (0, 1, 6, 5)]
+    {
+        let mut decoder = PacketDecoder::new(16);
+        for (number, packet) in (0..).zip(&packets).filter(|(number, _)| *number >= lost) {
+            let mut damaged = packet.clone();
+            damaged[50] ^= 0x21;
+            let is_damaged = number < lost + 4;
+            decoder.take_packet(number, if is_damaged { &damaged } else { packet }, is_damaged);
+        }
+        let mut made = Vec::new();
+        for (place, (cover, repair)) in repairs[..used].iter().enumerate() {
+            decoder.take_repair(*cover, repair, (place == 0).then_some(told));
+            made.extend(decoder.solve(is_right));
+        }
+        assert_eq!(made.len(), expected, "{told:x}, {lost} lost, {used} repairs");
+        assert!(are_sent(&made, &packets));
+    }
 }
 
 #[test]
@@ -212,7 +250,7 @@ fn a_window_brings_a_lost_packet_back_with_the_next_repair() {
         }
         if n % 4 == 3 {
             let (cover, repair) = encoder.repair().expect("the window has packets");
-            decoder.take_repair(cover, &repair, false);
+            decoder.take_repair(cover, &repair, None);
             made.extend(decoder.solve(is_right));
             let lost = (0..=n).filter(|n| n % 5 == 2).count();
             assert_eq!(made.len(), lost, "after {n}");
@@ -237,7 +275,7 @@ fn numbers_may_wrap() {
     let mut made = Vec::new();
     for _ in 0..2 {
         let (cover, repair) = encoder.repair().expect("the window has packets");
-        assert!(decoder.take_repair(cover, &repair, false));
+        assert!(decoder.take_repair(cover, &repair, None));
         made.extend(decoder.solve(is_right).into_iter().map(|(number, _)| number));
     }
     assert_eq!(made, [numbers[2], numbers[4]]);
@@ -283,7 +321,7 @@ proptest! {
             if repair < 2 {
                 let (cover, bytes) = encoder.repair().expect("it has packets");
                 if repair == 0 {
-                    decoder.take_repair(cover, &bytes, false);
+                    decoder.take_repair(cover, &bytes, None);
                     equations.push(cover);
                 }
             }
@@ -344,10 +382,13 @@ proptest! {
                 let (cover, bytes) = encoder.repair().expect("it has packets");
                 match repair {
                     0 | 1 => {
-                        decoder.take_repair(cover, &bytes, false);
+                        decoder.take_repair(cover, &bytes, None);
                         equations.push(cover);
                     }
-                    _ => _ = decoder.take_repair(cover, &spoilt(&bytes), true),
+                    _ => {
+                        let check = repair_check(&bytes);
+                        decoder.take_repair(cover, &spoilt(&bytes), Some(check));
+                    }
                 }
             }
             decoder.solve(is_right);
@@ -379,7 +420,7 @@ proptest! {
         let here = repairs.iter().enumerate().filter(|(n, _)| !lost.contains(&(count + n)));
         let mut made = Vec::new();
         for (_, (cover, repair)) in here {
-            decoder.take_repair(*cover, repair, false);
+            decoder.take_repair(*cover, repair, None);
             made.extend(decoder.solve(is_right));
         }
         let missing = lost.iter().filter(|n| **n < count).count();
@@ -407,9 +448,9 @@ proptest! {
             }
             if number % 3 == 2 {
                 let (cover, mut repair) = encoder.repair().expect("packets");
-                let at = usize::from(place) % repair.len();
+                let (at, check) = (usize::from(place) % repair.len(), repair_check(&repair));
                 repair[at] ^= if fate == 3 { 1 } else { 0 };
-                decoder.take_repair(cover, &repair, fate == 3);
+                decoder.take_repair(cover, &repair, (fate == 3).then_some(check));
                 for (number, made) in decoder.solve(is_right) {
                     prop_assert!(same(&made, &packets[number as usize]));
                 }
@@ -434,9 +475,12 @@ proptest! {
                 decoder.take_packet(number, &bytes, row & 1 == 1);
             } else {
                 let cover = Cover { first: number, count: count as u8, row };
-                decoder.take_repair(cover, &bytes, row & 1 == 1);
+                decoder.take_repair(cover, &bytes, (row & 1 == 1).then_some(7));
             }
-            let _ = decoder.solve(|bytes| bytes.first() == Some(&7));
+            let _ = decoder.solve(|made| match made {
+                Made::Packet(bytes) => bytes.first() == Some(&7),
+                Made::Repair { bytes, check } => bytes.len() % 8 == usize::from(check),
+            });
             prop_assert!(decoder.packets.len() <= window.max(1));
             prop_assert!(decoder.equations.len() <= window.max(1) + 128);
         }
@@ -464,7 +508,7 @@ fn window_made(lost: u64, packets: u32, seed: u64) -> (Vec<u32>, usize) {
             && let Some((cover, repair)) = encoder.repair()
             && !is_lost()
         {
-            decoder.take_repair(cover, &repair, false);
+            decoder.take_repair(cover, &repair, None);
         }
         let new = decoder.solve(is_right);
         idle += usize::from(new.is_empty());

@@ -9,12 +9,11 @@ use windfall_reproduce_video::comparison::{CameraComparison, CameraScheme};
 use windfall_scenario::{RunSettings, Settings as _};
 
 use super::StreamOptions;
-use crate::exit::{Completion, Result};
+use crate::exit::{CliError, Completion, Result};
 use crate::options::LinkOptions;
 use crate::record::command_line;
 use crate::reproduce::{make, write_all};
-use crate::usage::whole;
-use crate::{VERSION, json, progress};
+use crate::{VERSION, json, progress, usage::whole};
 
 /// The time without another datagram after which a stream is over, beside the delay of the link.
 const WAIT: Duration = Duration::from_secs(1);
@@ -56,6 +55,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
+    CameraScheme::tell_apart(&args.schemes).map_err(CliError::usage)?;
     let loaded = args.link.load(args.scenario.as_deref(), &RunSettings::unset())?;
     let scenario = loaded.base()?;
     if args.link.generate {

@@ -49,6 +49,21 @@ fn files_that_cannot_be_written_are_named() {
 }
 
 #[test]
+fn schemes_of_one_name_are_refused_before_a_stream_is_sent() {
+    let folder = Folder::new("schemes");
+    for (schemes, name) in [
+        ("--scheme a=--arq=1 --scheme arq --scheme a=udplite", "a-2=udplite"),
+        ("--scheme arq --scheme blocks --scheme arq", "arq-2=udp --arq 6"),
+    ] {
+        let line = format!("camera compare --rate 1Mbps {schemes} --out out");
+        let called = &name[..name.find('-').expect("a name")];
+        refused(&folder, &line, &format!("two schemes are called \"{called}\""));
+        refused(&folder, &line, &format!("'{name}'"));
+    }
+    assert!(!folder.path().join("out").exists());
+}
+
+#[test]
 fn devices_take_what_files_take() {
     let folder = Folder::new("outputs-devices");
     folder.write("clip.h263", STREAM);

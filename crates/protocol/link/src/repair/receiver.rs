@@ -52,10 +52,10 @@ impl RepairReceiver {
                 stream.take_packet(now, (number, check, accepted), frame, &mut out);
                 Arrival::Packet
             }
-            Covered::Repair { count, row, before } => {
+            Covered::Repair { count, row, before, check } => {
                 frame.payload.advance(before.into());
                 let cover = Cover { first: number, count, row };
-                stream.take_repair(now, cover, &frame, &mut out);
+                stream.take_repair(now, (cover, check), &frame, &mut out);
                 Arrival::Control
             }
         };

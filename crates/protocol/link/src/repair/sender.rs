@@ -6,7 +6,7 @@ use std::sync::Arc;
 use windfall_base::{Class, Frame, Instant, Tag};
 use windfall_fec::PacketEncoder;
 use windfall_wire_link::check::frame_check;
-use windfall_wire_link::repair::{Covered, RepairTrailer, symbol};
+use windfall_wire_link::repair::{Covered, RepairTrailer, repair_check, symbol};
 
 use super::config::WHOLE;
 use super::{MOST_STREAMS, RepairCode, RepairConfig, trailer};
@@ -187,7 +187,8 @@ impl Stream {
         let (cover, sum) = lane.encoder.repair()?;
         let first = lane.last.wrapping_sub((u32::from(cover.count) - 1) * depth);
         let before = self.before.len() as u8;
-        let kind = Covered::Repair { count: cover.count, row: cover.row, before };
+        let check = repair_check(&sum);
+        let kind = Covered::Repair { count: cover.count, row: cover.row, before, check };
         let payload = [&self.before[..], &sum].concat().into();
         let trailer = RepairTrailer { stream: self.id, number: first, kind };
         let mut frame = Frame::packet(trailer::append(&payload, &trailer)).with_class(self.class);

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use windfall_base::seq::Seq32;
 use windfall_base::{Check, DropReason, Frame, Instant, Tag};
-use windfall_fec::{Cover, PacketDecoder};
+use windfall_fec::{Cover, Made, PacketDecoder};
 use windfall_wire_link::check::{FCS_LEN, frame_check};
-use windfall_wire_link::repair::{packet_of, symbol};
+use windfall_wire_link::repair::{packet_of, repair_check, symbol};
 
 use super::RepairConfig;
 use crate::event::LinkEvent;
@@ -19,8 +19,16 @@ const KEPT: usize = 2;
 /// apart.
 const FIRST: u64 = 1 << 40;
 
-/// Packets that were given up and are still told from those that were passed up.
+/// Packets that were given up and are still told from those that were passed up whole.
 const MOST_GIVEN_UP: usize = 1024;
+
+/// A packet that was not waited for any longer, and may still come whole.
+#[derive(Debug)]
+struct GivenUp {
+    place: u64,
+    /// A damaged copy was passed up, or dropped since that is not accepted.
+    was_damaged: bool,
+}
 
 /// A packet that was not passed up.
 #[derive(Debug)]
@@ -48,8 +56,8 @@ pub(super) struct ReceivingStream {
     next: u64,
     /// Packet `next + i` at place `i`.
     waiting: VecDeque<Waiting>,
-    /// The places of packets that were given up and may still come, in order.
-    given_up: VecDeque<u64>,
+    /// Packets that were given up, in order.
+    given_up: VecDeque<GivenUp>,
 }
 
 impl ReceivingStream {
@@ -115,24 +123,29 @@ impl ReceivingStream {
     }
 
     /// Takes a packet that comes behind those that did not wait for it any longer: out of order, as
-    /// it came, it is of more use than not at all.
+    /// it came, it is of more use than not at all. As in 802.11 the first damaged copy is passed up
+    /// and does not take the place of a whole one, which may come behind it.
     fn take_late(&mut self, number: u32, frame: Frame, accepted: bool, out: &mut Output<'_>) {
         let place = self.position(number);
-        match (self.given_up.binary_search(&place), frame.damage.frame) {
-            (Ok(at), _) => {
+        let known = self.given_up.binary_search_by_key(&place, |it| it.place).ok();
+        match (known, frame.damage.frame) {
+            (Some(at), Check::Good) => {
                 self.given_up.remove(at);
+                out.deliver(frame);
+            }
+            (Some(at), _) if !core::mem::replace(&mut self.given_up[at].was_damaged, true) => {
                 out.finish(frame, accepted);
             }
-            (Err(_), Check::Good) => out.discard(&frame, DropReason::Duplicate),
-            (Err(_), _) => out.discard(&frame, DropReason::FrameCheck),
+            (None, Check::Good) => out.discard(&frame, DropReason::Duplicate),
+            _ => out.discard(&frame, DropReason::FrameCheck),
         }
     }
 
-    /// Takes a repair; its frame names the packets that it covers.
+    /// Takes a repair with this check; its frame names the packets that it covers.
     pub(super) fn take_repair(
         &mut self,
         now: Instant,
-        cover: Cover,
+        (cover, check): (Cover, u16),
         frame: &Frame,
         out: &mut Output<'_>,
     ) {
@@ -152,9 +165,10 @@ impl ReceivingStream {
                 *known = *tag;
             }
         }
-        let is_damaged = frame.damage.is_damaged();
-        let cover = Cover { first, ..cover };
-        if self.decoders[lane].take_repair(cover, &frame.payload.to_bytes(), is_damaged) {
+        let (cover, sum) = (Cover { first, ..cover }, frame.payload.to_bytes());
+        // Damage of its trailer alone is none of the sum.
+        let damaged = (repair_check(&sum) != check).then_some(check);
+        if self.decoders[lane].take_repair(cover, &sum, damaged) {
             self.solve(lane, out);
         }
         self.release(now, out);
@@ -163,7 +177,7 @@ impl ReceivingStream {
     /// Puts the packets in their places that the repairs of a block make so far.
     fn solve(&mut self, lane: usize, out: &mut Output<'_>) {
         let depth = u32::from(self.config.code.depth());
-        for (own, symbol) in self.decoders[lane].solve(|symbol| packet_of(symbol).is_some()) {
+        for (own, symbol) in self.decoders[lane].solve(is_right) {
             let number = own.wrapping_mul(depth).wrapping_add(lane as u32);
             let (Some(place), Some(packet)) = (self.place(number), packet_of(&symbol)) else {
                 continue;
@@ -216,18 +230,21 @@ impl ReceivingStream {
         let Some(first) = self.waiting.pop_front() else { return };
         self.next += 1;
         match first.what {
-            What::Missing(_) => self.give_up(self.next - 1),
-            What::Damaged { frame, accepted } => out.finish(frame, accepted),
+            What::Missing(_) => self.give_up(self.next - 1, false),
+            What::Damaged { frame, accepted } => {
+                self.give_up(self.next - 1, true);
+                out.finish(frame, accepted);
+            }
             What::Good(frame) => out.deliver(frame),
         }
     }
 
     /// Notes that a packet was not waited for any longer.
-    fn give_up(&mut self, place: u64) {
+    fn give_up(&mut self, place: u64, was_damaged: bool) {
         if self.given_up.len() == MOST_GIVEN_UP {
             self.given_up.pop_front();
         }
-        self.given_up.push_back(place);
+        self.given_up.push_back(GivenUp { place, was_damaged });
     }
 
     /// The place of a packet, before which the others are missing that have not come; `None` if it
@@ -241,7 +258,7 @@ impl ReceivingStream {
         let place = ahead.min(room - 1);
         let next = self.position(number) - place as u64;
         let skipped = self.next.max(next.saturating_sub(MOST_GIVEN_UP as u64))..next;
-        skipped.for_each(|place| self.give_up(place));
+        skipped.for_each(|place| self.give_up(place, false));
         self.next = next;
         while self.waiting.len() <= place {
             self.waiting.push_back(Waiting { since: now, what: What::Missing(None) });
@@ -268,5 +285,13 @@ impl ReceivingStream {
     fn turn(&self, number: u32) -> (usize, u32) {
         let (position, depth) = (self.position(number), u64::from(self.config.code.depth()));
         ((position % depth) as usize, (position / depth) as u32)
+    }
+}
+
+/// Tells whether a packet or repair that was made holds to its check.
+fn is_right(made: Made<'_>) -> bool {
+    match made {
+        Made::Packet(symbol) => packet_of(symbol).is_some(),
+        Made::Repair { bytes, check } => repair_check(bytes) == check,
     }
 }

@@ -2,6 +2,8 @@ use proptest::prelude::*;
 use windfall_base::{Check, Class, DropReason, Duration, Frame, Instant, Probability, Seed};
 use windfall_base::{Stream, Tag};
 
+mod damage;
+
 use super::*;
 use crate::event::{Arrival, LinkEvent};
 
@@ -235,8 +237,8 @@ fn numbers_may_begin_anew_while_blocks_take_turns() {
     }
     let (cover, sum) = encoder.repair().expect("a repair");
     let cover = windfall_fec::Cover { first: begin + 1, ..cover };
-    let frame = Frame::packet(sum);
-    stream.take_repair(Instant::START, cover, &frame, &mut out);
+    let check = windfall_wire_link::repair::repair_check(&sum);
+    stream.take_repair(Instant::START, (cover, check), &Frame::packet(sum), &mut out);
     assert_eq!(deliveries.len(), 8, "{deliveries:?}");
 }
 
@@ -410,6 +412,38 @@ fn a_packet_that_others_did_not_wait_for_is_passed_up_when_it_comes_and_once() {
     }
 }
 
+/// A damaged copy that came late, or stayed damaged in time, is passed up where that is accepted,
+/// and a whole one behind it all the same, once.
+#[test]
+fn a_damaged_copy_does_not_take_the_place_of_a_whole_one() {
+    for (accepts, comes_in_time) in [(true, false), (true, true), (false, false), (false, true)] {
+        let mut sender = RepairSender::new(config("8/12"));
+        let mut receiver = RepairReceiver::new(config("8/12"), accepts);
+        let mut frames: Vec<Frame> = (0..3).map(|number| packet(number, 100)).collect();
+        frames.iter_mut().for_each(|frame| sender.protect(Instant::START, 7, 4, frame));
+        let whole = frames.remove(1);
+        let mut damaged = whole.clone();
+        damaged.invert(&[80]);
+        damaged.damage.frame = Check::Bad;
+        let copies = if comes_in_time { 1 } else { 0 };
+        frames.extend(core::iter::repeat_n(damaged.clone(), copies));
+        let mut take = |now: Instant, frames: Vec<Frame>| -> Vec<(u64, Check)> {
+            frames.into_iter().for_each(|frame| _ = receiver.handle_frame(now, frame));
+            receiver.handle_timeout(now);
+            let passed = core::iter::from_fn(|| receiver.poll_delivery());
+            passed.map(|it| (it.tag.expect("a tag").0, it.damage.frame)).collect()
+        };
+        take(Instant::START, frames);
+        let later = Instant::START + Duration::from_secs(10);
+        let mut passed = take(later, vec![]);
+        passed.extend(take(later, vec![damaged.clone(), damaged]));
+        passed.retain(|(number, _)| *number == 1);
+        let expected = if accepts { vec![(1, Check::Bad)] } else { vec![] };
+        assert_eq!(passed, expected, "{accepts}, {comes_in_time}");
+        assert_eq!(take(later, vec![whole.clone(), whole]), [(1, Check::Good)]);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -448,7 +482,10 @@ proptest! {
             let number = if d & 0x40 == 0 { number } else { stream };
             let kind = match d & 1 {
                 0 => Covered::Packet { check: [a, b, c, d], accept_damaged: None },
-                _ => Covered::Repair { count: a % 20, row: b, before: c },
+                _ => {
+                    let check = windfall_wire_link::repair::repair_check(&bytes) ^ u16::from(d & 4);
+                    Covered::Repair { count: 1 + a % 20, row: b & 0x7f, before: c & 0x3f, check }
+                }
             };
             let trailer = RepairTrailer { stream: stream % 70, number, kind };
             let mut frame = Frame::packet(bytes);

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use windfall_base::{Duration, Instant};
-use windfall_fec::{PacketDecoder, PacketEncoder};
+use windfall_fec::{Made, PacketDecoder, PacketEncoder};
 use windfall_wire_link::check::frame_check;
-use windfall_wire_link::repair::{TRAILER_LEN, TRAILER_PARITY, packet_of, symbol};
+use windfall_wire_link::repair::{TRAILER_LEN, TRAILER_PARITY, packet_of, repair_check, symbol};
 
 use super::air::{AIR_TIME, Air, BYTES, HEADER, INTERVAL, is_wrong};
 use super::outcome::{Clock, Outcome};
@@ -100,8 +100,14 @@ impl Run<'_> {
         if is_damaged && !self.takes_damaged {
             return;
         }
-        if self.decoder.take_repair(cover, &found, is_damaged) {
-            for (number, made) in self.decoder.solve(|made| packet_of(made).is_some()) {
+        let check = repair_check(&repair);
+        let damaged = (repair_check(&found) != check).then_some(check);
+        if self.decoder.take_repair(cover, &found, damaged) {
+            let is_right = |made: Made<'_>| match made {
+                Made::Packet(symbol) => packet_of(symbol).is_some(),
+                Made::Repair { bytes, check } => repair_check(bytes) == check,
+            };
+            for (number, made) in self.decoder.solve(is_right) {
                 let Some(packet) = packet_of(&made) else { continue };
                 let right = right_bytes(number, packet);
                 self.whole.entry(number).or_insert(Whole { since: now, right });

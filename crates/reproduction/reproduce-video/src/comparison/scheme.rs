@@ -69,6 +69,23 @@ impl CameraScheme {
         }
     }
 
+    /// Refuses schemes of one name, which a table cannot tell apart.
+    ///
+    /// # Errors
+    /// Names it, and says how to call the second.
+    pub fn tell_apart(schemes: &[Self]) -> Result<(), String> {
+        for (at, scheme) in schemes.iter().enumerate() {
+            if schemes[..at].iter().any(|it| it.name == scheme.name) {
+                let (name, shown) = (&scheme.name, scheme.shown());
+                return Err(format!(
+                    "two schemes are called \"{name}\": give each --scheme a name of its own, \
+                     as '{name}-2={shown}'"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     fn of(name: &str, protocol: &str, options: &str, is_own: bool) -> Self {
         let options = options.split_whitespace().map(str::to_owned).collect();
         Self { name: name.to_owned(), protocol: protocol.to_owned(), options, is_own }
