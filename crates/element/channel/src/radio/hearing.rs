@@ -33,9 +33,10 @@ impl RadioConfig {
         let Some(clearest) = self.clearest_preamble(rate) else {
             return Some("no two stations share a channel".to_owned());
         };
-        // Rounded apart, so that two that differ by little do not read alike.
-        let power = (clearest.power * 100.0).floor() / 100.0;
-        let needed = (clearest.needed * 100.0).ceil() / 100.0;
+        // Rounded apart, so that two that differ by little do not read alike; what rounding has
+        // put off by less is what the scenario says.
+        let power = (clearest.power * 100.0 + 1e-6).floor() / 100.0;
+        let needed = (clearest.needed * 100.0 - 1e-6).ceil() / 100.0;
         let slowest = self.clearest_preamble(|_| PhyRate::ALL[0]);
         let slower = if slowest.is_some_and(|it| it.is_detected) {
             ", or set rate = \"1Mbps\", whose preamble they hear"
