@@ -264,6 +264,9 @@ impl Dcf {
                 self.learn(true, report);
                 let Some(job) = &mut self.job else { return };
                 if job.advance() {
+                    if job.is_expired(now) {
+                        return self.expire(now);
+                    }
                     self.phase = Phase::Pausing { until: now + self.config.timing.sifs };
                     return;
                 }
@@ -310,7 +313,16 @@ impl Dcf {
             let from = now + self.config.timing.difs();
             return self.access.back_off(from, self.window.draw(&mut self.draw));
         }
-        self.report_drop(if last { DropReason::RetryLimit } else { DropReason::Expired });
+        if !last {
+            return self.expire(now);
+        }
+        self.report_drop(DropReason::RetryLimit);
+        self.forget_packet(now, false);
+    }
+
+    /// The packet in hand has become worthless, between two of its frames.
+    fn expire(&mut self, now: Instant) {
+        self.report_drop(DropReason::Expired);
         self.forget_packet(now, false);
     }
 

@@ -28,7 +28,7 @@ use windfall_wire_link::ieee80211::{Code, PhyRate, Report};
 
 use super::{Attempt, AttemptOutcome, RateChoice, RateControl, RateControlKind, Setup};
 use promise::{HOPELESS, Promise, best, delivers};
-use record::{CODES, Fate, Prior, Record};
+use record::{CODES, Fate, Prior, Record, Shares};
 use signal::{SIGNALS, Signal};
 
 /// The least expected air time of a delivered packet.
@@ -151,17 +151,29 @@ impl Joint {
             // A slower rate succeeds at least as often.
             let mut presumed = self.presumed(place);
             presumed.iter_mut().zip(faster).for_each(|(own, faster)| *own = own.max(faster));
-            let shares = record.shares(&presumed, missed, attempt.len as f64, hopeful);
+            let shares = |hopeful| record.shares(&presumed, missed, attempt.len as f64, hopeful);
+            let (hopes, shares) = (shares(true), shares(hopeful));
             faster = shares.whole;
             for code in &Code::ALL[..codes] {
                 let worth = if attempt.accepts_damaged { DAMAGED } else { 0.0 };
                 let at = code.index();
-                let success = shares.whole[at] + worth * shares.damaged[at];
+                let use_of = |it: &Shares| it.whole[at] + worth * it.damaged[at];
+                let success = use_of(&shares);
                 let coded = attempt.code.map(|_| *code);
                 let seconds = self.seconds(place, coded, attempt.len);
-                let delivers = delivers(attempt, success, seconds);
+                let [delivers, may_deliver] =
+                    [success, use_of(&hopes)].map(|success| delivers(attempt, success, seconds));
                 let noticed = shares.whole[at] + shares.damaged[at];
-                all.push(Promise { place, code: *code, success, noticed, seconds, wait, delivers });
+                all.push(Promise {
+                    place,
+                    code: *code,
+                    success,
+                    noticed,
+                    seconds,
+                    wait,
+                    delivers,
+                    may_deliver,
+                });
             }
         }
         all
@@ -284,7 +296,9 @@ impl RateControl for Joint {
             let len = head + whole.saturating_sub(head).div_ceil(*count);
             // Of fragments none is passed up damaged.
             let accepts_damaged = first.accepts_damaged && *count == 1;
-            let attempt = Attempt { len, accepts_damaged, ..*first };
+            // All of them have to fit into the time that is left.
+            let time = first.time.map(|time| time / *count as u64);
+            let attempt = Attempt { len, time, accepts_damaged, ..*first };
             let promised = best(&self.promises(&attempt, false), &attempt);
             // The fragments behind the first do not contend.
             let saved = self.setup.contention.as_secs_f64() * (*count as f64 - 1.0);

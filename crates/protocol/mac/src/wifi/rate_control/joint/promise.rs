@@ -22,8 +22,9 @@ pub(super) struct Promise {
     /// Seconds of an attempt, and those by which the wait after a failure is longer.
     pub(super) seconds: f64,
     pub(super) wait: f64,
-    /// The chance that some attempt is of use.
+    /// The chance that some attempt is of use, as expected and by as much hope as little is known.
     pub(super) delivers: f64,
+    pub(super) may_deliver: f64,
 }
 
 impl Promise {
@@ -56,7 +57,13 @@ pub(super) fn best(promises: &[Promise], attempt: &Attempt) -> Option<Promise> {
     // Where time is no limit, what is left of the attempts may be surer than this one.
     let enough = if attempt.time.is_some() { 1.0 } else { ENOUGH };
     let least = (surest - NEARLY).min(enough);
-    let near = promises.iter().filter(|it| it.delivers > 0.0 && it.delivers >= least);
+    // One of which little is known may be as sure as those in use: it shows once it is used, which
+    // a packet with little time cannot wait for.
+    let is_near = |it: &&Promise| {
+        let chance = if attempt.time.is_some() { it.delivers } else { it.may_deliver };
+        it.delivers > 0.0 && chance >= least
+    };
+    let near = promises.iter().filter(is_near);
     let hopes = |it: &&Promise| it.success >= HOPELESS;
     let cheaper = |a: &&Promise, b: &&Promise| a.cost().total_cmp(&b.cost());
     near.clone().filter(hopes).min_by(cheaper).or_else(|| near.min_by(cheaper)).copied()
