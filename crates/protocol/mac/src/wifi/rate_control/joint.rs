@@ -28,7 +28,7 @@ use windfall_wire_link::ieee80211::{Code, PhyRate, Report};
 
 use super::{Attempt, AttemptOutcome, RateChoice, RateControl, RateControlKind, Setup};
 use promise::{HOPELESS, Promise, best, delivers};
-use record::{CODES, Fate, Prior, Record, Shares};
+use record::{CODES, Fate, KNOWN, Prior, Record, Shares};
 use signal::{SIGNALS, Signal};
 
 /// The least expected air time of a delivered packet.
@@ -95,13 +95,15 @@ impl Joint {
         (signal.clamp(*SIGNALS.start(), *SIGNALS.end()) - SIGNALS.start()) as usize
     }
 
-    /// The records of a rate around the present signal, the nearer the heavier.
+    /// The records of a rate around the present signal, the nearer the heavier, and the others the
+    /// less the more is known of the present one: what is not in use does not fade.
     fn around(&self, place: usize) -> Record {
-        let mut sum = Record::default();
-        let here = Self::index(self.signal.dbm()) as i32;
-        for off in -REACH..=REACH {
-            if let Some(rates) = self.records.get((here + off) as usize) {
-                sum.add(&rates[place], 0.5_f64.powi(off.abs()));
+        let here = Self::index(self.signal.dbm());
+        let mut sum = self.records[here][place];
+        let others = 1.0 / (1.0 + sum.known() / KNOWN);
+        for off in (-REACH..=REACH).filter(|off| *off != 0) {
+            if let Some(rates) = self.records.get((here as i32 + off) as usize) {
+                sum.add(&rates[place], others * 0.5_f64.powi(off.abs()));
             }
         }
         sum

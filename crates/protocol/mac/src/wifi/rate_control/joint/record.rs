@@ -11,8 +11,8 @@ const MEMORY: f64 = 0.975;
 const FADING: f64 = 0.998;
 /// Frames for which what is presumed counts.
 const PRESUMED: f64 = 1.0;
-/// Frames after which what is presumed of the codes counts half.
-const KNOWN: f64 = 8.0;
+/// Frames after which what is presumed of the codes, or known of other signals, counts half.
+pub(super) const KNOWN: f64 = 8.0;
 /// The most that is presumed of the frames beyond one code that the next one saves.
 const SAVED: f64 = 0.5;
 /// Frames of which hope takes what failed for an accident.
@@ -128,6 +128,11 @@ impl Record {
         let at = usize::from(coded);
         let other = prior.with(self.missed[1 - at], self.sent[1 - at]);
         Prior { share: other, ..prior }.with(self.missed[at], self.sent[at])
+    }
+
+    /// Frames of which it knows.
+    pub(super) fn known(&self) -> f64 {
+        self.sent.iter().sum()
     }
 
     /// The share of all frames that nothing answers.
