@@ -66,5 +66,8 @@ pub(super) fn best(promises: &[Promise], attempt: &Attempt) -> Option<Promise> {
     let near = promises.iter().filter(is_near);
     let hopes = |it: &&Promise| it.success >= HOPELESS;
     let cheaper = |a: &&Promise, b: &&Promise| a.cost().total_cmp(&b.cost());
-    near.clone().filter(hopes).min_by(cheaper).or_else(|| near.min_by(cheaper)).copied()
+    let best = near.clone().filter(hopes).min_by(cheaper);
+    // What little time is left serves the next packet better than an attempt without hope.
+    let any = || near.filter(|_| attempt.time.is_none()).min_by(cheaper);
+    best.or_else(any).copied()
 }
