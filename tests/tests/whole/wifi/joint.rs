@@ -69,6 +69,22 @@ fn joint_takes_collisions_for_no_damage() {
     }
 }
 
+/// Of more packets than the link carries, each with a lifetime, those are sent that can arrive in
+/// it: nearly as many as of packets without one.
+#[test]
+fn joint_fills_the_link_with_packets_that_are_in_time() {
+    let app = "[[app]]\nkind = \"cbr\"\nstation = \"near\"\nto = \"far\"\nsize = 1472\nrate = \"30Mbps\"\n";
+    let flow = "[[flow]]\nname = \"fresh\"\nprotocol = \"udp\"\nlifetime = \"20ms\"\n";
+    let link = format!("kind = \"wifi-g\"\n{JOINT}\nradio.path-loss = \"105dB\"");
+    let delivered = |flow: &str| {
+        let outcome = run(&pair(2, &link, &format!("{app}{flow}")), 1);
+        outcome.ledger(UPLINK).delivered
+    };
+    let [all, fresh] = ["", flow].map(delivered);
+    println!("105 dB: {all} packets, {fresh} with a lifetime of 20 ms");
+    assert!(fresh > all * 9 / 10, "{fresh} of {all}");
+}
+
 /// Packets before the first report are not lost if they have two attempts: the path is taken
 /// for a long one until then. Of the first twenty packets one may be lost in all runs.
 #[test]
