@@ -12,6 +12,9 @@ const ID: &str = "S0.66";
 const CLEAN: f64 = 0.98;
 const FIXED: f64 = 0.97;
 
+/// The reason why ten seeds leave the path of 105 dB open.
+const BETWEEN: &str = "at 105 dB two pairs differ by a twentieth, of which the better fails now and \
+    then, and some runs stay with the other";
 /// The reason why crowds near the edge fall behind the best fixed pair.
 const CROWDED: &str = "near the edge, where frames of others are not heard as energy, the long \
     frames with which all begin at once are trampled for some seconds, by stations that sent when \
@@ -48,7 +51,10 @@ pub(super) fn claims(rows: &[Row], best: &str, any: &str) -> Vec<Claim> {
         }),
         all(Claim::ours(ID, beside), &[Kind::Constant], |row| {
             (row.over(&row.fixed), Band::from(FIXED, "the pair has nothing to learn: ours"))
-        }),
+        })
+        .recorded(Verdict::InPart)
+        .left_open()
+        .because(BETWEEN),
         all(Claim::ours(ID, crowd), &[Kind::Crowd], |row| {
             (row.over(&row.minstrel), Band::from(CLEAN, "a fiftieth less: ours"))
         }),
