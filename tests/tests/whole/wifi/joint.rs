@@ -44,8 +44,9 @@ fn crowd(senders: u32, link: &str, control: &str) -> f64 {
     let names: Vec<String> = (1..=senders).map(|number| format!("n{number}")).collect();
     let listed: String = names.iter().map(|name| format!(", \"{name}\"")).collect();
     let mut text = format!(
-        "format = 1\nduration = \"3s\"\n[[link]]\nstations = [\"far\"{listed}]\nkind = \"wifi-g\"\n\
-         radio.path-loss = \"70dB\"\n{link}\n{control}\n[[station]]\nname = \"far\"\n"
+        "format = 1\nduration = \"3s\"\n[[link]]\nstations = [\"far\"{listed}]\n\
+         kind = \"wifi-g\"\nradio.path-loss = \"70dB\"\n{link}\n{control}\n\
+         [[station]]\nname = \"far\"\n"
     );
     for name in &names {
         text += &format!(
@@ -73,7 +74,8 @@ fn joint_takes_collisions_for_no_damage() {
 /// it: nearly as many as of packets without one.
 #[test]
 fn joint_fills_the_link_with_packets_that_are_in_time() {
-    let app = "[[app]]\nkind = \"cbr\"\nstation = \"near\"\nto = \"far\"\nsize = 1472\nrate = \"30Mbps\"\n";
+    let app = "[[app]]\nkind = \"cbr\"\nstation = \"near\"\nto = \"far\"\nsize = 1472\n\
+               rate = \"30Mbps\"\n";
     let flow = "[[flow]]\nname = \"fresh\"\nprotocol = \"udp\"\nlifetime = \"20ms\"\n";
     let link = format!("kind = \"wifi-g\"\n{JOINT}\nradio.path-loss = \"105dB\"");
     let delivered = |flow: &str| {
@@ -119,7 +121,8 @@ const END: &str = "<!-- end of joint-combining -->\n";
 const EDGE: &str = include_str!("../../../../scenarios/examples/joint-edge.toml");
 const WALK: &str = include_str!("../../../../scenarios/examples/joint-walk.toml");
 
-/// The paths of `windfall reproduce ours.joint` with one sender of long packets, and whether every run tries them.
+/// The paths of `windfall reproduce ours.joint` with one sender of long packets, and whether every
+/// run tries them.
 const PATHS: [(&str, &str, bool); 12] = [
     ("80 dB", "80dB", false),
     ("91 dB", "91dB", false),

@@ -13,8 +13,8 @@ const CLEAN: f64 = 0.98;
 const FIXED: f64 = 0.97;
 
 /// The reason why ten seeds leave the path of 105 dB open.
-const BETWEEN: &str = "at 105 dB two pairs differ by a twentieth, of which the better fails now and \
-    then, and some runs stay with the other";
+const BETWEEN: &str = "at 105 dB two pairs differ by a twentieth, of which the better fails now \
+    and then, and some runs stay with the other";
 /// The reason why crowds near the edge fall behind the best fixed pair.
 const CROWDED: &str = "near the edge, where frames of others are not heard as energy, the long \
     frames with which all begin at once are trampled for some seconds, by stations that sent when \
