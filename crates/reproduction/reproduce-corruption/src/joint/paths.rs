@@ -49,7 +49,7 @@ const fn crowd(name: &'static str, senders: usize, air: &'static str) -> Path {
     Path { name, kind: Kind::Crowd, air, senders, size: None }
 }
 
-/// The same paths with packets of 200 bytes.
+/// A path with packets of 200 bytes.
 const SMALL: Path = Path {
     size: Some(200),
     ..constant("101.5 dB, packets of 200 bytes", "path-loss = \"101.5dB\"")

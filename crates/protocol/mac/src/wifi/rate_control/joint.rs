@@ -154,7 +154,8 @@ impl Joint {
             let mut presumed = self.presumed(place);
             presumed.iter_mut().zip(faster).for_each(|(own, faster)| *own = own.max(faster));
             let shares = |hopeful| record.shares(&presumed, missed, attempt.len as f64, hopeful);
-            let (hopes, shares) = (shares(true), shares(hopeful));
+            let hopes = shares(true);
+            let shares = if hopeful { hopes } else { shares(false) };
             faster = shares.whole;
             for code in &Code::ALL[..codes] {
                 let worth = if attempt.accepts_damaged { DAMAGED } else { 0.0 };
