@@ -39,8 +39,23 @@ pub(crate) struct Layer<N> {
     /// Corrections in a row.
     failures: u8,
     identifier: u8,
-    /// The identifier of the request that waits for its answer.
-    requested: u8,
+    /// The request that was sent last.
+    request: Request,
+    /// The identifier and the options of the request of the peer that was granted last.
+    granted: Option<(u8, Vec<u8>)>,
+    /// Until when copies of it may come that were sent before this end was open.
+    copies_until: Instant,
+}
+
+/// A Configure-Request.
+#[derive(Clone, Debug)]
+struct Request {
+    identifier: u8,
+    options: Vec<u8>,
+    /// When it was sent first.
+    at: Instant,
+    /// A valid reply has come.
+    is_answered: bool,
 }
 
 impl<N: Negotiation> Layer<N> {
@@ -52,7 +67,14 @@ impl<N: Negotiation> Layer<N> {
             deadline: None,
             failures: 0,
             identifier: 0,
-            requested: 0,
+            request: Request {
+                identifier: 0,
+                options: Vec::new(),
+                at: Instant::START,
+                is_answered: true,
+            },
+            granted: None,
+            copies_until: Instant::START,
         }
     }
 
@@ -98,9 +120,14 @@ impl<N: Negotiation> Layer<N> {
         packet: ControlPacket<'_>,
         effects: &mut Effects,
     ) {
-        let is_ours = packet.identifier == self.requested;
+        // Of several copies of a reply the first counts.
+        let is_ours = packet.identifier == self.request.identifier && !self.request.is_answered;
         let mut reply = None;
         let event = match ControlCode::of(packet.code) {
+            Some(ControlCode::ConfigureRequest) if self.is_late_copy(now, &packet) => {
+                send(ControlCode::ConfigureAck, packet.identifier, packet.data, effects);
+                return;
+            }
             Some(ControlCode::ConfigureRequest) => {
                 let patience = self.failures < config.max_failure;
                 let Some(it) = answer(&mut self.negotiation, packet.data, patience) else { return };
@@ -139,7 +166,17 @@ impl<N: Negotiation> Layer<N> {
             },
             _ => Event::UnknownCode,
         };
+        self.request.is_answered |= matches!(event, Event::Ack | Event::Nak);
         self.run(now, config, event, Some(&(packet, reply)), effects);
+    }
+
+    /// Tells whether a request is a copy of the one that was granted last, which was sent before
+    /// the peer could know. It does not open the negotiation again, as a new one would.
+    fn is_late_copy(&self, now: Instant, packet: &ControlPacket<'_>) -> bool {
+        let granted = self.granted.as_ref().map(|(identifier, data)| (*identifier, &data[..]));
+        self.state == State::Opened
+            && now <= self.copies_until
+            && granted == Some((packet.identifier, packet.data))
     }
 
     /// Answers an echo request of LCP.
@@ -172,6 +209,10 @@ impl<N: Negotiation> Layer<N> {
     ) {
         let Some((actions, state)) = transition(self.state, event) else { return };
         self.state = state;
+        if matches!(event, Event::Up | Event::Down) {
+            // Of another connection nothing is awaited any more.
+            (self.request.is_answered, self.granted) = (true, None);
+        }
         let (packet, reply) = match cause {
             Some((packet, reply)) => (Some(packet), reply.as_ref()),
             None => (None, None),
@@ -200,6 +241,9 @@ impl<N: Negotiation> Layer<N> {
         match action {
             Action::Tlu => {
                 self.failures = 0;
+                // The peer repeats its request until the answer has come: a round trip.
+                let round_trip = now.saturating_since(self.request.at);
+                self.copies_until = now + round_trip + config.restart;
                 effects.notices.push(Notice::Up);
             }
             Action::Tld => effects.notices.push(Notice::Down),
@@ -211,15 +255,23 @@ impl<N: Negotiation> Layer<N> {
             }
             Action::Zrc => (self.restarts, self.deadline) = (0, restart),
             Action::Scr => {
-                let mut data = Vec::new();
-                self.negotiation.request(&mut data);
-                self.requested = self.next_identifier();
+                let mut options = Vec::new();
+                self.negotiation.request(&mut options);
+                // RFC 1661, 5.1: a retransmission keeps its identifier, so that a reply that takes
+                // longer than the timer still counts.
+                if self.request.is_answered || self.request.options != options {
+                    let identifier = self.next_identifier();
+                    self.request = Request { identifier, options, at: now, is_answered: false };
+                }
                 self.restarts = self.restarts.saturating_sub(1);
                 self.deadline = restart;
-                send(ControlCode::ConfigureRequest, self.requested, &data, effects);
+                let Request { identifier, options, .. } = &self.request;
+                send(ControlCode::ConfigureRequest, *identifier, options, effects);
             }
             Action::Sca | Action::Scn => {
                 if let (Some(packet), Some(reply)) = (packet, reply) {
+                    self.granted =
+                        (action == Action::Sca).then(|| (packet.identifier, packet.data.to_vec()));
                     send(reply.code, packet.identifier, &reply.data, effects);
                 }
             }

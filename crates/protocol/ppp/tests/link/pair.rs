@@ -1,6 +1,7 @@
 //! Two ends on a line.
 
 use core::net::Ipv4Addr;
+use std::collections::VecDeque;
 
 use proptest::prelude::*;
 use windfall_base::{Duration, Instant, Seed, Stream};
@@ -114,6 +115,67 @@ fn ends_come_up_over_a_line_that_damages_and_drops_bytes() {
         pair.run(40, |_| {});
         assert!(pair.is_open(), "{:?}", pair.events);
     });
+}
+
+/// Opens the far end `later` and carries bytes with this delay each way.
+fn over_a_long_way(one_way: Duration, later: Duration, restart: Duration) -> Pair {
+    let configs = configs().map(|config| PppConfig { restart, ..config });
+    let mut pair = Pair::new(configs, 1);
+    let mut ways = [VecDeque::new(), VecDeque::new()];
+    let now = pair.now;
+    pair.ends[0].open(now);
+    let mut is_open = false;
+    for _ in 0..1_500 {
+        let now = pair.now;
+        if !is_open && now >= Instant::START + later {
+            is_open = true;
+            pair.ends[1].open(now);
+        }
+        for from in 0..2 {
+            let bytes = pair.ends[from].take_line();
+            ways[from].push_back((now + one_way, bytes));
+            while ways[from].front().is_some_and(|(at, _)| *at <= now) {
+                let (_, bytes) = ways[from].pop_front().expect("it is there");
+                pair.ends[1 - from].handle_line(now, &bytes);
+            }
+        }
+        pair.now += Duration::from_millis(100);
+        for (end, link) in pair.ends.iter_mut().enumerate() {
+            link.handle_timeout(pair.now);
+            pair.events[end].extend(std::iter::from_fn(|| link.poll_event()));
+        }
+    }
+    pair
+}
+
+#[test]
+fn ends_come_up_once_over_a_round_trip_that_is_longer_than_the_timer() {
+    for (seconds, later) in [(1, 0), (4, 0), (4, 1), (4, 5), (4, 9), (6, 2)] {
+        let [one_way, later] = [seconds, later].map(Duration::from_secs);
+        let mut pair = over_a_long_way(one_way, later, PppConfig::default().restart);
+        assert!(pair.is_open(), "{seconds} s, {later}: {:?}", pair.events);
+        for events in &pair.events {
+            assert!(!events.contains(&PppEvent::Down), "{seconds} s, {later}: {events:?}");
+        }
+    }
+    // With a timer of its own it waits longer still.
+    let mut pair =
+        over_a_long_way(Duration::from_secs(15), Duration::from_secs(40), Duration::from_secs(20));
+    assert!(pair.is_open(), "{:?}", pair.events);
+}
+
+#[test]
+fn a_retransmitted_request_keeps_its_identifier() {
+    let mut pair = Pair::new(configs(), 1);
+    let now = pair.now;
+    pair.ends[0].open(now);
+    let mut requests = Vec::new();
+    pair.run(8, |bytes| {
+        requests.extend((!bytes.is_empty()).then(|| bytes.clone()));
+        bytes.clear();
+    });
+    assert_eq!(requests.len(), 3, "at 0, 3 and 6 s");
+    assert!(requests.iter().all(|it| *it == requests[0]), "{requests:?}");
 }
 
 #[test]
