@@ -88,7 +88,7 @@ fn scenarios_run_in_python_and_sweeps_on_any_executor() {
     if !built::python_module(&folder) {
         return;
     }
-    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("python");
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../python");
     let path = format!("{}:{}", folder.display(), package.display());
     let script = folder.join("program.py");
     std::fs::write(&script, include_str!("simulation.py")).expect("the folder can be written to");
@@ -100,6 +100,36 @@ fn scenarios_run_in_python_and_sweeps_on_any_executor() {
     for line in said.lines().filter(|line| line.starts_with("there is no ")) {
         windfall_testkit::skip::announce(line);
     }
+}
+
+/// The lines of the block of Python in a document that contains `part`.
+fn block_with(document: &str, part: &str) -> String {
+    let blocks = document.split("```python\n").skip(1);
+    let blocks = blocks.filter_map(|rest| rest.split("```").next());
+    blocks.into_iter().find(|block| block.contains(part)).expect("a block").to_owned()
+}
+
+#[test]
+fn the_simulation_in_the_documents_runs_as_printed() {
+    let folder = built::folder().join("sap-python-documents");
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    if !built::python_module(&folder) {
+        return;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    let document = std::fs::read_to_string(root.join("docs/python.md")).expect("it is there");
+    let program = block_with(&document, "windfall.run(");
+    let python = python_with_libraries();
+    let has = Command::new(&python).args(["-c", "import pandas"]).output();
+    if !has.is_ok_and(|it| it.status.success()) {
+        windfall_testkit::skip::announce("there is no pandas");
+        return;
+    }
+    let path = format!("{}:{}", folder.display(), root.join("python").display());
+    let mut run = Command::new(python);
+    run.args(["-c", &program]).current_dir(&root).env("PYTHONPATH", path);
+    let printed = output(&mut run).unwrap_or_else(|error| panic!("{error}"));
+    assert!(printed.contains("links.sky/dish.delivered"), "{printed}");
 }
 
 #[test]
@@ -123,6 +153,25 @@ fn maturin() -> Option<PathBuf> {
     [prepared, PathBuf::from("maturin")].into_iter().find(answers)
 }
 
+/// A cargo for maturin: where that one asks for the library alone, with the features that it has
+/// then, it builds the whole workspace as tests do, of which nearly everything is built already.
+fn cargo(folder: &Path) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt as _;
+    let target = built::folder();
+    let target = target.parent().expect("a folder").display();
+    let script = format!(
+        "#!/bin/sh\ncargo='{cargo}'\n[ \"$1\" = rustc ] || exec \"$cargo\" \"$@\"\n\
+         exec \"$cargo\" build --workspace --lib --bins --examples --target-dir '{target}' \\\n  \
+         --message-format json-render-diagnostics\n",
+        cargo = env!("CARGO"),
+    );
+    let path = folder.join("cargo");
+    std::fs::write(&path, script).expect("the folder can be written to");
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(&path, open).expect("it is ours");
+    path
+}
+
 #[test]
 fn a_wheel_can_be_installed() {
     let Some(maturin) = maturin() else {
@@ -133,10 +182,11 @@ fn a_wheel_can_be_installed() {
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("the folder can be made");
     let mut build = Command::new(maturin);
-    build.args(["build", "--quiet", "--locked", "--profile", "dev", "--out"]).arg(&folder);
-    build.current_dir(env!("CARGO_MANIFEST_DIR"));
+    let wheels = folder.join("wheels");
+    build.args(["build", "--quiet", "--locked", "--profile", "dev", "--out"]).arg(&wheels);
+    build.current_dir(env!("CARGO_MANIFEST_DIR")).env("CARGO", cargo(&folder));
     output(&mut build).expect("a wheel is built");
-    let wheel = std::fs::read_dir(&folder).expect("it is there").flatten().next();
+    let wheel = std::fs::read_dir(&wheels).expect("it is there").flatten().next();
     let wheel = wheel.expect("there is a wheel").path();
     assert!(wheel.to_string_lossy().contains("windfall_sap-0.1.0-cp311-abi3-"), "{wheel:?}");
     let installed = folder.join("installed");

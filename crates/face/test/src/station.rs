@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::process::Command;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
@@ -52,7 +52,8 @@ impl Station<'_> {
 
     /// Returns a command that runs a program here, to add arguments to and to start.
     ///
-    /// The program ends with the link at the latest.
+    /// The program ends with the link at the latest. If there is no such program, the command starts
+    /// and ends with 127, as a shell does.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(self.program);
         command.args(["exec", "--run", self.run, self.name, "--"]).arg(program);
@@ -92,6 +93,35 @@ impl Station<'_> {
                 return Err(LinkError::new(text));
             }
             sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    /// Waits until a program here listens on this port, on TCP or UDP, as long as `server` runs.
+    ///
+    /// # Errors
+    /// If none does within `limit`, the server has ended with a failure, or the link is gone. A
+    /// server that ends without one may have gone into the background.
+    pub fn wait_server(
+        &self,
+        port: u16,
+        server: &mut Child,
+        limit: Duration,
+    ) -> Result<(), LinkError> {
+        let fail = |error| LinkError::of_system("cannot look at the server", error);
+        let deadline = now() + limit;
+        while !self.listens_on(port)? {
+            let ended = server.try_wait().map_err(fail)?.filter(|status| !status.success());
+            let why = match ended {
+                Some(status) => format!("its server ended with {status}"),
+                None if now() > deadline => format!("waited for {limit:?}"),
+                None => {
+                    sleep(LOOK);
+                    continue;
+                }
+            };
+            let name = self.name;
+            return Err(LinkError::new(format!("nothing listens on port {port} of {name}: {why}")));
         }
         Ok(())
     }

@@ -55,6 +55,23 @@ fn programs_at_both_ends_meet_and_a_running_link_changes() {
 }
 
 #[test]
+fn a_server_that_fails_is_not_awaited() {
+    let Some(link) = link() else { return };
+    let link = link.delay("1ms").start().expect("it is up");
+    let limit = Duration::from_secs(600);
+    for (line, said) in [("exit 3", "exit status: 3"), ("no-such-server 2>/dev/null", "127")] {
+        let mut server = link.far().shell(line).spawn().expect("a shell");
+        let error = text(link.far().wait_server(8000, &mut server, limit));
+        assert!(error.contains("port 8000 of far") && error.contains(said), "{error}");
+    }
+    let serve = "exec python3 -m http.server 8000 --directory /etc >/dev/null 2>&1";
+    let mut server = link.far().shell(serve).spawn().expect("a shell");
+    link.far().wait_server(8000, &mut server, limit).expect("it listens");
+    link.end().expect("it ends");
+    server.wait().expect("it is gone");
+}
+
+#[test]
 fn threads_stand_at_both_ends_by_sockets_of_the_stations() {
     let Some(link) = link() else { return };
     let link = link.delay("5ms").loss("1%").seed(3).start().expect("it is up");

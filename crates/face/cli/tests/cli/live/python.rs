@@ -3,24 +3,70 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::live::{WINDFALL, require};
+use crate::live::{Folder, WINDFALL, require};
 
-/// Runs a program of `ffi-py/tests` with `words` before its name.
+/// Runs a program of `python/tests` with `words` before its name.
 fn python(words: &[&str], name: &str) -> String {
     run_by(Path::new("python3"), words, name)
 }
 
 /// Does the same with this interpreter.
 fn run_by(interpreter: &Path, words: &[&str], name: &str) -> String {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ffi-py");
+    let package = folder();
     let mut command = Command::new(interpreter);
     command.args(words).arg(package.join("tests").join(name));
-    command.env("PYTHONPATH", package.join("python")).env("WINDFALL", WINDFALL);
+    command.env("PYTHONPATH", &package).env("WINDFALL", WINDFALL);
     command.env("PYTHONDONTWRITEBYTECODE", "1");
     let output = command.output().expect("Python runs");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
     said
+}
+
+/// The folder of the package `windfall`.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../python")
+}
+
+#[test]
+fn the_link_in_the_documents_runs_as_printed() {
+    require!("python3", "curl");
+    let document = std::fs::read_to_string(folder().join("../docs/python.md")).expect("it is");
+    let blocks = document.split("```python\n").skip(1);
+    let mut blocks = blocks.filter_map(|rest| rest.split("```").next());
+    let program = blocks.find(|block| block.contains("with Link(")).expect("a block");
+    let place = Folder::new("python-documents");
+    let file = place.write("program.py", program);
+    assert!(run_by(Path::new("python3"), &[], &file).lines().count() >= 2, "{program}");
+}
+
+#[test]
+fn the_package_is_installed_without_a_compiler() {
+    let prepared = folder().join("../target/python/bin/python3");
+    let has = Command::new(&prepared).args(["-c", "import pip, flit_core"]).output();
+    if !has.is_ok_and(|it| it.status.success()) {
+        windfall_testkit::skip!("there is no flit_core: .ci/prepare fetches it");
+    }
+    let place = Folder::new("python-package");
+    let source = place.path().join("source");
+    // What a build leaves beside the source is not for this clone.
+    let copied = Command::new("cp").arg("-r").arg(folder()).arg(&source).status();
+    assert!(copied.expect("cp runs").success());
+    let target = place.path().join("installed");
+    let mut install = Command::new(prepared);
+    install.args(["-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]);
+    install.args(["--no-index", "--target"]).arg(&target);
+    let output = install.arg(&source).output().expect("pip runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let names = std::fs::read_dir(&target).expect("it is there").flatten();
+    let names: Vec<_> = names.map(|it| it.file_name().to_string_lossy().into_owned()).collect();
+    assert!(names.contains(&"windfall".to_owned()), "{names:?}");
+    let wheel = target.join("windfall-0.1.0.dist-info/WHEEL");
+    let wheel = std::fs::read_to_string(wheel).expect("it is there");
+    assert!(wheel.contains("Root-Is-Purelib: true"), "{wheel}");
+    let points = target.join("windfall-0.1.0.dist-info/entry_points.txt");
+    let points = std::fs::read_to_string(points).expect("it is there");
+    assert!(points.contains("windfall.pytest_plugin"), "{points}");
 }
 
 #[test]

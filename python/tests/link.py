@@ -41,6 +41,40 @@ with Link(rate="20Mbps", delay="1ms", uplink={"queue": 500}) as link:
         except LinkError as error:
             assert said in str(error), error
 assert server.poll() is not None
+
+# What is missing or may not be run is told as by subprocess, and a server that fails is not awaited.
+with Link(delay="1ms") as link, tempfile.TemporaryDirectory() as folder:
+    closed = os.path.join(folder, "closed")
+    open(closed, "w").close()
+    for start in (link.near.run, link.far.popen):
+        for args, kind, options in (
+            (["no-such-program"], FileNotFoundError, {}),
+            ([os.path.join(folder, "nothing")], FileNotFoundError, {}),
+            ([closed], PermissionError, {}),
+            (["./closed"], PermissionError, {"cwd": folder}),
+            (["sh", "-c", "true"], FileNotFoundError, {"env": {"PATH": folder}}),
+        ):
+            try:
+                start(args, **options)
+                raise AssertionError((args, options))
+            except kind as error:
+                assert args[0] in str(error), error
+    assert link.near.run("no-such-program", stderr=-3).returncode == 127
+    for line, said in (("exit 3", "`exit 3` ended with 3"), ("no-such-server 80", "ended with 127")):
+        link.far.popen(line, stderr=-3)
+        began = time.monotonic()
+        try:
+            link.wait_port(8000)
+            raise AssertionError(line)
+        except LinkError as error:
+            assert said in str(error), error
+        assert time.monotonic() - began < 15
+    # A server that was told to end, one that goes into the background, and one seen to fail are none.
+    link.far.popen(["sleep", "60"]).terminate()
+    assert link.far.popen("exit 4").wait() == 4
+    serve = "exec %s -m http.server 8000 --directory /etc >/dev/null 2>&1" % sys.executable
+    link.far.popen(f"(sleep 0.3; {serve}) & exit 0")
+    link.wait_port(8000)
 assert link.summary["links"][0]["balances"] and link.summary["lateness"] is not None
 try:
     Link(rate="fast").start()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shlex
+import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -102,12 +106,36 @@ def _start(command: list[str], **options: Any) -> subprocess.Popen[str]:
         ) from error
 
 
+def _require(args: Sequence[Any], options: Mapping[str, Any]) -> None:
+    """Raises what `subprocess` raises if there is no such program, or it may not be run."""
+    if not args:
+        return
+    name = os.fspath(args[0])
+    place = os.path.join(os.fsencode(options.get("cwd") or ""), os.fsencode(name))
+    if os.path.dirname(name):
+        is_there, may_run = os.path.isfile(place), os.access(place, os.X_OK)
+    else:
+        path = (options.get("env") or os.environ).get("PATH")
+        found = shutil.which(name, mode=os.F_OK, path=path)
+        is_there, may_run = bool(found), bool(shutil.which(name, path=path))
+    if not is_there:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    if not may_run:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+
+
+_ENDED_BY_OTHERS = {-number for number in (signal.SIGINT, signal.SIGKILL, signal.SIGTERM)}
+_ENDED_BY_OTHERS |= {128 - number for number in _ENDED_BY_OTHERS}
+"""The exit statuses of programs that were told to end."""
+
+
 class Station:
     """One end of a link. Programs in it see nothing of the network but the link."""
 
     def __init__(self, link: Link, name: str) -> None:
         self._link = link
         self.name = name
+        self._programs: list[subprocess.Popen[Any]] = []
 
     @property
     def address(self) -> str:
@@ -121,27 +149,45 @@ class Station:
         return [program(), "exec", "--run", self._link.name, self.name, "--", *words]
 
     def popen(self, args: Sequence[str] | str, **options: Any) -> subprocess.Popen[Any]:
-        """Starts a program here; takes the options of `subprocess.Popen`.
+        """Starts a program here; takes the options of `subprocess.Popen`, and raises as it does.
 
         It ends with the link at the latest.
         """
+        if not isinstance(args, str):
+            _require(args, options)
         process = subprocess.Popen(self.command(args), **options)
-        self._link._programs.append(process)
+        self._programs.append(process)
         return process
 
     def run(self, args: Sequence[str] | str, **options: Any) -> subprocess.CompletedProcess[Any]:
-        """Runs a program here to its end; takes the options of `subprocess.run`."""
+        """Runs a program here to its end; takes the options of `subprocess.run`, raises as it does."""
+        if not isinstance(args, str):
+            _require(args, options)
         return subprocess.run(self.command(args), **options)
 
     def listens_on(self, port: int) -> bool:
         """Tells whether a program here listens on this port of TCP, or has it of UDP."""
         files = "cat /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6 2>/dev/null; true"
-        rows = self.run(files, capture_output=True, text=True).stdout.splitlines()
-        for row in (line.split() for line in rows):
+        listed = self.run(files, capture_output=True, text=True)
+        if listed.returncode != 0:
+            raise LinkError(listed.stderr.strip().removeprefix("windfall: "))
+        for row in (line.split() for line in listed.stdout.splitlines()):
             # 0A is LISTEN of TCP, 07 an unconnected socket of UDP.
             if len(row) > 3 and row[1].endswith(f":{port:04X}") and row[3] in ("0A", "07"):
                 return True
         return False
+
+    def _failed(self) -> str | None:
+        """How a program here ended by itself since the last look, if one failed."""
+        # Those whose end the caller has seen are no news.
+        unseen = [it for it in self._programs if it.returncode is None]
+        for process in unseen:
+            status = process.poll()
+            if status and status not in _ENDED_BY_OTHERS:
+                words = [os.fsdecode(word) for word in process.args[len(self.command("")) - 3 :]]
+                line = words[2] if words[:2] == ["/bin/sh", "-c"] else shlex.join(words)
+                return f"`{line}` ended with {status}"
+        return None
 
 
 class Link:
@@ -180,7 +226,6 @@ class Link:
         self._beside += options
         self._summary_file = summary
         self._run: subprocess.Popen[str] | None = None
-        self._programs: list[subprocess.Popen[Any]] = []
         self._address = ""
         self._socket: socket.socket | None = None
         self._lock = threading.Lock()
@@ -279,7 +324,7 @@ class Link:
         self._run = None
         os.close(self._lifeline)
         self._disconnect()
-        for process in self._programs:
+        for process in self.near._programs + self.far._programs:
             process.wait()
         if text:
             self.summary = json.loads(text)
@@ -373,10 +418,16 @@ class Link:
         return list(self.ask({"do": "samples", "since": since})["samples"])
 
     def wait_port(self, port: int, station: Station | None = None, timeout: float = 30) -> None:
-        """Waits until a program listens on this port, at the far end if no other is named."""
+        """Waits until a program listens on this port, at the far end if no other is named.
+
+        Raises if none does in time, or a program that `popen` has started there fails meanwhile.
+        """
         station = station or self.far
         deadline = time.monotonic() + timeout
         while not station.listens_on(port):
+            failed = station._failed()
+            if failed is not None:
+                raise LinkError(f"nothing listens on port {port} of {station.name}: {failed}")
             if time.monotonic() > deadline:
                 raise LinkError(f"nothing listens on port {port} of {station.name} in {timeout} s")
             time.sleep(0.02)
