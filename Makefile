@@ -3,13 +3,14 @@
 
 # Builds, then moves a file across a bad link, without and with local retransmission.
 demo:
-	@.ci/prepare
-	@cargo build --release --locked --quiet --package windfall-cli
+	@.ci/prepare demo
+	@echo 'Building windfall as target/demo/windfall: some minutes the first time.'
+	@cargo build --profile demo --locked --package windfall-cli
 	@demo/run
 
 # Runs every test; the last line counts them.
 test:
-	@.ci/prepare
+	@.ci/prepare tests
 	@cargo xtask test
 
 # What is checked before a change goes in: format, lints, rules, documents, and `make test`.
@@ -49,7 +50,7 @@ tables:
 # a minute, the page of the demonstration, and the report on a page in a browser.
 pictures:
 	@cargo run --quiet --package windfall-cli -- demo --ber 1e-6 --out target/pictures/demo
-	@chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --window-size=1000,840 \
+	@chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --window-size=1000,880 \
 	  --user-data-dir=target/pictures/profile --allow-file-access-from-files \
 	  --screenshot=docs/pictures/one-picture.png \
 	  'file://$(CURDIR)/target/pictures/demo/pictures.html'

@@ -73,9 +73,9 @@ pub(crate) fn run(args: &Args) -> Result {
         let json = as_json(findings.iter().map(Finding::to_json), &args.out);
         std::io::stdout().write_all(json.as_bytes())?;
     } else {
-        if let Some(table) = pictures {
+        if let Some((table, notes)) = pictures {
             let page = args.out.join("pictures.html");
-            writeln!(std::io::stdout(), "{}\n{}\n", table.to_text(), page.display())?;
+            writeln!(std::io::stdout(), "{}\n{notes}\n\n{}\n", table.to_text(), page.display())?;
         }
         show(&findings[0], args)?;
     }
@@ -103,5 +103,6 @@ fn show(finding: &Finding, args: &Args) -> Result<()> {
         };
         writeln!(out, "{}: {}{verdict}", claim.statement, claim.measured())?;
     }
-    Ok(writeln!(out, "\n{}", args.out.join("index.html").display())?)
+    writeln!(out, "\nTo repeat all of it: {}", finding.provenance.command)?;
+    Ok(writeln!(out, "{}", args.out.join("index.html").display())?)
 }

@@ -41,6 +41,9 @@ const DISTURBED: f64 = 0.05;
 /// The same where the outcome is the expected one.
 const OVERWHELMED: f64 = 0.5;
 
+/// Each way to move the file is tried with as many seeds, at once.
+const SEEDS: u64 = 3;
+
 /// The options of the demonstration.
 #[derive(Clone, Debug)]
 pub struct Demo {
@@ -76,6 +79,8 @@ struct Moved {
     same: bool,
     summary: Value,
     progress: Vec<(f64, f64)>,
+    /// The throughput with each seed that finished, in kilobytes per second.
+    spread: Vec<f64>,
 }
 
 impl Demo {
@@ -97,7 +102,7 @@ impl Demo {
         ];
         let mut moved = Vec::new();
         for case in cases {
-            moved.push(self.transfer(&case, &scratch.0, &served, progress)?);
+            moved.push(self.attempts(&case, &scratch.0, &served, progress)?);
         }
         Ok(self.finding(&moved))
     }
@@ -123,6 +128,34 @@ impl Demo {
         }
     }
 
+    /// Moves the file with each seed at once; returns what the first did, with the throughput of
+    /// all.
+    fn attempts(
+        &self,
+        case: &Case,
+        scratch: &Path,
+        served: &Path,
+        progress: &dyn Fn(&str),
+    ) -> Result<Moved, ExperimentError> {
+        let attempt = |number: u64, progress: &dyn Fn(&str)| {
+            let folder = scratch.join(number.to_string());
+            let made = fs::create_dir_all(&folder);
+            made.map_err(|source| ExperimentError::File { path: folder.clone(), source })?;
+            let seed = Seed(self.seed.0.wrapping_add(number));
+            Self { seed, ..self.clone() }.transfer(case, &folder, served, progress)
+        };
+        std::thread::scope(|scope| {
+            let others = (1..SEEDS).map(|number| scope.spawn(move || attempt(number, &|_| ())));
+            let others: Vec<_> = others.collect();
+            let mut first = attempt(0, progress)?;
+            first.spread.extend(first.throughput());
+            for other in others {
+                first.spread.extend(other.join().expect("it does not panic")?.throughput());
+            }
+            Ok(first)
+        })
+    }
+
     /// Moves the file once, and returns how far it came if it did not arrive within the limit.
     fn transfer(
         &self,
@@ -146,7 +179,8 @@ impl Demo {
         // So that curl writes times with a point.
         command.env("LC_ALL", "C");
         command.args(&shown).arg("--json").arg("--summary").arg(&summary).arg("--pcap").arg(&pcap);
-        let directory = scratch.to_string_lossy().replace('\'', "'\\''");
+        let directory = served.parent().unwrap_or(scratch).to_string_lossy();
+        let directory = directory.replace('\'', "'\\''");
         // The server has no part in what curl is judged by: curl says what it got.
         command.arg("--far-may-fail").arg("--far-output").arg("/dev/null");
         command.arg("--far").arg(format!(
@@ -159,7 +193,7 @@ impl Demo {
         command.args(["--disable", "--noproxy", "*", "--silent", "--show-error", "--fail"]);
         command.arg("--max-time").arg(limit.as_secs_f64().to_string());
         command.arg("--output").arg(&got).args(["--write-out", "%{time_total}"]);
-        let shown = format!("windfall {}", shown.join(" "));
+        let shown = self.shown(&shown);
         let output = watched(command, &shown, limit + RUN_LIMIT, &|| {
             let bytes = fs::metadata(&got).map_or(0, |it| it.len());
             progress(&format!(
@@ -182,7 +216,25 @@ impl Demo {
             same: sent == arrived,
             summary: serde_json::from_slice(&read(&summary)?).unwrap_or_default(),
             progress: received(&capture).unwrap_or_default(),
+            spread: Vec::new(),
         })
+    }
+
+    /// The command that repeats a transfer with these options, for a shell.
+    fn shown(&self, options: &[String]) -> String {
+        let (made, folder, name) = match &self.file {
+            None => ("head -c 1000000 /dev/urandom >/tmp/file; ", "/tmp".into(), "file".into()),
+            Some(file) => {
+                let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
+                let folder = folder.unwrap_or(Path::new(".")).to_string_lossy();
+                ("", folder, file.file_name().unwrap_or_default().to_string_lossy())
+            }
+        };
+        format!(
+            "windfall {} --far '{made}exec python3 -m http.server {PORT} --directory {folder}' \
+             --wait-port {PORT} -- sh -c 'curl -o /dev/null http://$WINDFALL_BASE:{PORT}/{name}'",
+            options.join(" ")
+        )
     }
 
     fn finding(&self, moved: &[Moved]) -> Finding {
@@ -238,6 +290,16 @@ impl Moved {
     /// Kilobytes per second; `None` if it did not finish.
     fn throughput(&self) -> Option<f64> {
         self.result.as_ref().ok().map(|seconds| self.bytes as f64 / 1e3 / seconds)
+    }
+
+    /// The least and the greatest throughput, or how many transfers finished.
+    fn range(&self) -> String {
+        if (self.spread.len() as u64) < SEEDS {
+            return format!("{} of {SEEDS} arrived", self.spread.len());
+        }
+        let least = self.spread.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = self.spread.iter().copied().fold(0.0, f64::max);
+        format!("{least:.0} to {most:.0}")
     }
 
     /// Describes what happened, if it did not finish.
@@ -418,6 +480,7 @@ fn table(moved: &[Moved]) -> Table {
         "link",
         "time s",
         "KB/s",
+        "with 3 seeds",
         "packets",
         "dropped",
         "retransmitted by the link",
@@ -432,6 +495,7 @@ fn table(moved: &[Moved]) -> Table {
                 Err(_) => format!("> {}", case.limit.as_secs_f64()),
             },
             case.throughput().map_or_else(String::new, |throughput| format!("{throughput:.0}")),
+            case.range(),
             case.count("entered").to_string(),
             case.dropped().to_string(),
             case.count("retransmitted").to_string(),

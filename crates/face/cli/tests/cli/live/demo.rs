@@ -2,7 +2,7 @@
 
 use std::process::{Child, Command, Output, Stdio};
 
-use crate::live::{Folder, require, windfall};
+use crate::live::{Folder, WINDFALL, require, windfall};
 
 /// Asks for as many demonstrations of the whole file, while neighbours keep every processor busy.
 const MANY: &str = "WINDFALL_TEST_DEMOS";
@@ -91,8 +91,11 @@ fn a_picture_crosses_a_bad_link_in_four_ways_side_by_side() {
     let likeness = |title: &str| -> f64 {
         let row = text.lines().find(|line| line.starts_with(title)).expect("a row");
         assert!(!row.contains("none"), "{text}");
-        let row = row.trim_end().strip_suffix(" dB").expect("a picture that can be shown");
-        row.rsplit(' ').next().and_then(|it| it.parse().ok()).expect("a number")
+        // The picture's own likeness, and the range of all seeds after it.
+        let words: Vec<_> = row.split_whitespace().collect();
+        let unit = words.iter().position(|it| *it == "dB").expect("a picture that can be shown");
+        assert_eq!(words[unit + 2], "to", "{row}");
+        words[unit - 1].parse().expect("a number")
     };
     // What is exact is as like as its quality lets it be; the same bits break each time, so that
     // what is accepted damaged loses some of that, and what is thrown away most.
@@ -100,6 +103,12 @@ fn a_picture_crosses_a_bad_link_in_four_ways_side_by_side() {
         ["Exact", "Approximate", "Damaged packets are thrown away"].map(likeness);
     assert!((33.5..34.5).contains(&exact), "{text}");
     assert!(approximate < exact && discarded < approximate - 2.0, "{text}");
+    assert!(text.contains("Exact: no byte is wrong") && text.contains("3 seeds"), "{text}");
+    let again = text.lines().find(|line| line.starts_with("windfall run ")).expect("a command");
+    let programs = std::path::Path::new(WINDFALL).parent().expect("a folder");
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
+    let again = Command::new("sh").args(["-c", again]).env("PATH", path).current_dir(&out).output();
+    assert!(std::fs::read(out.join("got.jpg")).is_ok_and(|it| it.len() > 1000), "{again:?}");
     let page = std::fs::read_to_string(out.join("pictures.html")).expect("a page");
     assert_eq!(page.matches("<figure>").count(), 4);
     for name in ["precise", "approximate", "discarded"] {
