@@ -58,7 +58,7 @@ impl Decline {
             let error = f64::from(percent) / 100.0;
             let best_effort = [(1.0, power, error), (1.0, power, 0.0)];
             let mix = Mix::new(&[(0.2, power, error)], &best_effort);
-            let got = mix.scheduled(figure, context, (seed, slots(context.extent) / 4))?;
+            let got = mix.scheduled(figure, context, seed, 0..slots(context.extent) / 4)?;
             let at = |share: f64| Point::new(f64::from(percent), 100.0 * share);
             decline.reserved.push(at(got[0].outcome / 0.2));
             decline.best_effort.push(at(got[1].outcome / got[2].outcome));
@@ -366,7 +366,7 @@ fn least(figure: &Figure, context: &Context<'_>, seed: Seed) -> Result<f64, Expe
         let best_effort = (0..2 + random.below(9)).map(|_| flow(&mut random)).collect();
         let mix = Mix { best_effort, ..Mix::default() };
         let slots = slots(context.extent) / MIXES;
-        let got = mix.scheduled(figure, context, (seed, slots))?;
+        let got = mix.scheduled(figure, context, seed, 0..slots)?;
         least = least.min(got.iter().map(|service| service.outcome).sum());
     }
     Ok(least)

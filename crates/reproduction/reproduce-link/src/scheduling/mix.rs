@@ -1,6 +1,8 @@
 //! Busy flows of steady error rates: what the closed forms say of them, and what the scheduler
 //! gives.
 
+use core::ops::Range;
+
 use windfall_base::{Seed, Stream};
 use windfall_experiment::{Context, ExperimentError, Extent, Figure};
 use windfall_queue::share::{Demand, with_reservations};
@@ -53,15 +55,35 @@ impl Mix {
         context: &Context<'_>,
     ) -> Result<Scheduled, ExperimentError> {
         let slots = slots(context.extent);
-        let run = |seed| self.scheduled(figure, context, (seed, slots));
-        context
-            .replicate(runs(context.extent), run)
-            .into_iter()
-            .collect::<Result<_, _>>()
-            .map(Scheduled)
+        self.replicated_in(figure, context, 0..slots)
     }
 
-    /// Returns each flow's part of `slots` slots by the scheduler, as shares of them.
+    /// Does the same with each flow's part of the second half of the slots, when the beginning has
+    /// no effect any more.
+    ///
+    /// # Errors
+    /// If a flow cannot be scheduled.
+    pub(super) fn settled(
+        &self,
+        figure: &Figure,
+        context: &Context<'_>,
+    ) -> Result<Scheduled, ExperimentError> {
+        let slots = slots(context.extent);
+        self.replicated_in(figure, context, slots / 2..slots)
+    }
+
+    fn replicated_in(
+        &self,
+        figure: &Figure,
+        context: &Context<'_>,
+        range: Range<usize>,
+    ) -> Result<Scheduled, ExperimentError> {
+        let run = |seed| self.scheduled(figure, context, seed, range.clone());
+        let runs = context.replicate(runs(context.extent), run).into_iter();
+        runs.collect::<Result<_, _>>().map(Scheduled)
+    }
+
+    /// Returns each flow's part of a range of slots by the scheduler, as shares of them.
     ///
     /// Of each hundred packets of a flow as many are lost as its error rate says, in random order,
     /// so that chance does not hide the work of the scheduler.
@@ -72,7 +94,8 @@ impl Mix {
         &self,
         figure: &Figure,
         context: &Context<'_>,
-        (seed, slots): (Seed, usize),
+        seed: Seed,
+        range: Range<usize>,
     ) -> Result<Vec<Service>, ExperimentError> {
         let flow = |(place, flow): (usize, &Demand)| {
             let Demand { weight, power_factor, .. } = *flow;
@@ -82,11 +105,14 @@ impl Mix {
         let flows: Vec<Flow> = self.flows().enumerate().map(flow).collect();
         let mut decks: Vec<Deck> = self.flows().map(|flow| Deck::new(flow.error_rate)).collect();
         let mut random = Stream::new(seed, figure.name);
-        let course = Course::run((figure.name, discipline(context)), &flows, slots, |flow, _| {
-            !decks[flow].draw(&mut random)
-        })?;
-        let had =
-            |flow| Service { effort: course.effort(flow), outcome: course.share(flow, 0..slots) };
+        let course =
+            Course::run((figure.name, discipline(context)), &flows, range.end, |flow, _| {
+                !decks[flow].draw(&mut random)
+            })?;
+        let had = |flow| Service {
+            effort: course.effort(flow, range.clone()),
+            outcome: course.share(flow, range.clone()),
+        };
         Ok((0..flows.len()).map(had).collect())
     }
 }

@@ -165,7 +165,8 @@ fn useful(preferable: &Scheduled) -> Claim {
 /// Priority is effort without limit.
 fn starvation(figure: &Figure, context: &Context<'_>) -> Result<Claim, ExperimentError> {
     let left = |percent| {
-        let got = guaranteed(f64::INFINITY, percent).replicated(figure, context)?;
+        // Until the reserved flows are behind, which takes some slots, others get the link too.
+        let got = guaranteed(f64::INFINITY, percent).settled(figure, context)?;
         Ok::<_, ExperimentError>(got.mean(|run| LINK * run[2].effort))
     };
     Ok(Claim::paper(

@@ -57,10 +57,11 @@ impl Course {
         good as f64 / slots.len().max(1) as f64
     }
 
-    /// All slots of `flow` as a share of all slots.
-    pub(super) fn effort(&self, flow: usize) -> f64 {
-        let own = self.slots.iter().filter(|slot| slot.0 == flow).count();
-        own as f64 / self.slots.len().max(1) as f64
+    /// The slots of `flow` among those of `range`, as a share of the range.
+    pub(super) fn effort(&self, flow: usize, range: core::ops::Range<usize>) -> f64 {
+        let slots = &self.slots[range];
+        let own = slots.iter().filter(|slot| slot.0 == flow).count();
+        own as f64 / slots.len().max(1) as f64
     }
 
     /// The fidelity of a flow in each window of `window` slots, `step` slots apart.
