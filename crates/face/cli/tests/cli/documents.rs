@@ -65,6 +65,11 @@ impl Document {
             let Some(words) = &fence else {
                 fence = line.strip_prefix("```").map(|info| info.split_whitespace().collect());
                 if let Some(["toml", name]) = fence.as_deref() {
+                    // What follows ``` is not shown to a reader.
+                    let above = lines[..number].iter().rev().skip_while(|line| line.is_empty());
+                    let paragraph: Vec<_> = above.take_while(|line| !line.is_empty()).collect();
+                    let is_named = paragraph.iter().any(|line| line.contains(&format!("`{name}`")));
+                    assert!(is_named, "line {}: the text above does not name {name}", number + 1);
                     files.push(((*name).to_owned(), String::new()));
                 }
                 continue;
