@@ -118,7 +118,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let mut stations = Stations::build(plan, Some(command), others)?;
     // A file that cannot be emptied is written over.
     let _ = far_output.as_ref().map(PendingFile::begin);
-    let gateway = args.net.then(|| NatGateway::open(&stations, far, args.net_host_loopback));
+    let gateway = args.net.then(|| NatGateway::open(&mut stations, args.net_host_loopback));
     let gateway = gateway.transpose()?;
     // The stations' processes must not hold it open when this one is gone. A run that has no name
     // of its own does without it where there is no place for it.

@@ -76,7 +76,7 @@ impl LivePlan {
                 let why = "it changes what other programs use, and so needs root".to_owned();
                 return Err(LiveError::Attach(why));
             }
-            if self.has_nat {
+            if self.nat.is_some() {
                 let why = "--net is another way out: leave one of the two away".to_owned();
                 return Err(LiveError::Attach(why));
             }

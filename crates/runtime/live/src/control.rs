@@ -25,6 +25,8 @@ pub(crate) enum Message {
     Go,
     /// To the run: the next device, in the order of the network's ports, and its station's number.
     Device(u16, OwnedFd),
+    /// To the run: the device behind which the NAT gateway is.
+    Outside(OwnedFd),
     /// To the run: the name and the network namespace of the next station.
     Station(String, OwnedFd),
     /// To the keeper: move the interface of this number into this namespace.
@@ -164,6 +166,7 @@ fn encode(message: &Message) -> ([u8; 1], Vec<u8>, Vec<BorrowedFd<'_>>) {
         Message::Hints(hints) => (11, none(), vec![hints.as_fd()]),
         Message::Listener(socket) => (17, none(), vec![socket.as_fd()]),
         Message::Door(socket) => (18, none(), vec![socket.as_fd()]),
+        Message::Outside(device) => (19, none(), vec![device.as_fd()]),
         Message::Failure(status, station, line) => {
             let [low, high] = station.to_le_bytes();
             (12, [&[*status, low, high], line.as_bytes()].concat(), Vec::new())
@@ -197,6 +200,7 @@ fn decode(kind: u8, body: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Messag
         11 => Message::Hints(descriptors.pop()?),
         17 => Message::Listener(descriptors.pop()?),
         18 => Message::Door(descriptors.pop()?),
+        19 => Message::Outside(descriptors.pop()?),
         12 => {
             let ([status, low, high], line) = body.split_first_chunk()?;
             Message::Failure(*status, u16::from_le_bytes([*low, *high]), text(line))

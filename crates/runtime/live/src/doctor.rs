@@ -2,14 +2,18 @@
 
 use std::fs;
 use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 
 use nix::sys::socket::{AddressFamily, SockType};
 use serde::Serialize;
 
 use crate::congestion;
 use crate::device::tun;
-use crate::error::{LiveError, advice};
+use crate::error::LiveError;
 use crate::namespace;
+use crate::nat::NatGateway;
+use crate::obstacle::{self, REMEDY};
 use crate::plan::{DeviceKind, DevicePlan, LivePlan, LiveStationPlan};
 use crate::program::installed;
 use crate::stations::Stations;
@@ -47,6 +51,12 @@ impl Diagnosis {
     fn bad(name: &'static str, health: Health, found: impl Into<String>, fix: &str) -> Self {
         Self { name, health, found: found.into(), fix: fix.to_owned() }
     }
+
+    fn failed(name: &'static str, health: Health, error: &LiveError) -> Self {
+        let text = error.to_string();
+        let (found, fix) = text.split_once(REMEDY).unwrap_or((&text, ""));
+        Self::bad(name, health, found, fix)
+    }
 }
 
 /// Tries everything that runs in real time may need.
@@ -60,42 +70,70 @@ pub fn examine() -> Vec<Diagnosis> {
     diagnoses
 }
 
-/// Builds a station with a device, as a run would.
+/// Builds stations as a run would, and looks out of them as `--net` does.
 fn stations() -> Vec<Diagnosis> {
-    let privileged = namespace::privileged();
-    let device = DevicePlan { name: "wf0".into(), mtu: 1500, addresses: Vec::new() };
-    let station = LiveStationPlan {
-        name: "near".into(),
-        devices: vec![device],
-        ..LiveStationPlan::default()
-    };
-    let plan = LivePlan { stations: vec![station], ports: vec![(0, 0)], ..LivePlan::default() };
-    let whose = if privileged { "as root" } else { "in a user namespace" };
-    match Stations::build(plan, None, Vec::new()) {
+    if !Path::new("/proc/self").exists() {
+        let fix = "mount -t proc proc /proc";
+        return vec![Diagnosis::bad("proc", Health::Missing, "/proc is not mounted", fix)];
+    }
+    let whose = if namespace::privileged() { "as root" } else { "in a user namespace" };
+    match Stations::build(plan(), None, Vec::new()) {
         Ok(stations) => {
             let device = match stations.kind() {
-                DeviceKind::Tun => Diagnosis::good("devices", "TUN, with large segments"),
-                DeviceKind::Packet => {
-                    Diagnosis::good("devices", "virtual Ethernet, packet sockets")
-                }
+                DeviceKind::Tun => "TUN, with large segments",
+                DeviceKind::Packet => "virtual Ethernet, packet sockets",
             };
-            vec![Diagnosis::good("namespaces", format!("stations can be built {whose}")), device]
+            // The next ones are built when these are gone.
+            drop(stations);
+            vec![
+                Diagnosis::good("namespaces", format!("stations can be built {whose}")),
+                Diagnosis::good("devices", device),
+                parameters(),
+                outside(),
+            ]
         }
+        Err(error) => vec![Diagnosis::failed("namespaces", Health::Missing, &error)],
+    }
+}
+
+/// The addresses of the stations.
+const NEAR: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 77, 0, 1));
+const FAR: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 77, 0, 2));
+
+/// Two stations with a device each.
+fn plan() -> LivePlan {
+    let station = |name: &str, address| {
+        let device = DevicePlan { name: "wf0".into(), mtu: 1500, addresses: vec![(address, 24)] };
+        LiveStationPlan { name: name.into(), devices: vec![device], ..LiveStationPlan::default() }
+    };
+    let stations = vec![station("near", NEAR), station("far", FAR)];
+    LivePlan { stations, ports: vec![(0, 0), (1, 0)], ..LivePlan::default() }
+}
+
+/// Gives a station a kernel parameter, as `--sysctl` does and as forwarding needs.
+fn parameters() -> Diagnosis {
+    const NAME: &str = "parameters";
+    let mut plan = plan();
+    plan.stations[0].parameters.push(("net.ipv4.ip_forward".into(), "1".into()));
+    match Stations::build(plan, None, Vec::new()) {
+        Ok(_) => Diagnosis::good(NAME, "stations can have kernel parameters of their own"),
         Err(error) => {
-            let fix = "run as root, or set user.max_user_namespaces above 0, \
-                       kernel.unprivileged_userns_clone to 1 and \
-                       kernel.apparmor_restrict_unprivileged_userns to 0, where they exist";
-            let fix = match &error {
-                LiveError::NamespacesClosed(source) if !is_forbidden(source) => advice(source),
-                _ => fix,
-            };
-            vec![Diagnosis::bad("namespaces", Health::Missing, error.to_string(), fix)]
+            let fix = obstacle::unmask();
+            Diagnosis::bad(NAME, Health::Degraded, error.to_string(), &fix)
         }
     }
 }
 
-fn is_forbidden(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::PermissionDenied
+/// Opens the host's network behind a station.
+fn outside() -> Diagnosis {
+    const NAME: &str = "outside";
+    let mut plan = plan();
+    plan.add_nat(0, 1, FAR);
+    let stations = Stations::build(plan, None, Vec::new());
+    match stations.and_then(|mut stations| NatGateway::open(&mut stations, false)) {
+        Ok(_) => Diagnosis::good(NAME, "--net: programs can reach the host's network"),
+        Err(error) => Diagnosis::failed(NAME, Health::Degraded, &error),
+    }
 }
 
 fn tun_device() -> Diagnosis {
@@ -157,11 +195,8 @@ fn congestion_control() -> Diagnosis {
 }
 
 /// Programs that make more possible: the name, what for, the Debian package.
-const PROGRAMS: [(&str, &str, &str); 3] = [
-    ("slirp4netns", "--net: the host's network behind the link", "slirp4netns"),
-    ("tshark", "looking into captures", "tshark"),
-    ("iperf3", "measuring TCP", "iperf3"),
-];
+const PROGRAMS: [(&str, &str, &str); 2] =
+    [("tshark", "looking into captures", "tshark"), ("iperf3", "measuring TCP", "iperf3")];
 
 fn program(&(name, purpose, package): &(&'static str, &str, &str)) -> Diagnosis {
     match installed(name) {

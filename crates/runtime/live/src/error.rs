@@ -2,12 +2,17 @@
 
 use std::io;
 
+use crate::obstacle::{self, REMEDY};
+
 /// A failure of the machinery around a run, never of the programs in it.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// Neither root nor allowed to become so in a namespace, or a limit is reached.
-    #[error("namespaces cannot be made ({}): {}", .0, advice(.0))]
+    #[error("namespaces cannot be made ({}): {}", .0, obstacle::explain(.0))]
     NamespacesClosed(#[source] io::Error),
+    /// The system refused a mount in namespaces of the run's own.
+    #[error("mounts cannot be changed ({}): {}", .0, obstacle::explain(.0))]
+    MountsClosed(#[source] io::Error),
     /// More than one thread where a process must be copied.
     #[error("stations can be built only by a process with one thread; this one has {0}")]
     Threads(usize),
@@ -121,7 +126,7 @@ pub enum LiveError {
         path: String,
     },
     /// The helper of the NAT gateway is not installed.
-    #[error("--net needs slirp4netns, which is not installed: apt-get install slirp4netns")]
+    #[error("--net needs slirp4netns, which is not installed{}apt-get install slirp4netns", REMEDY)]
     NatMissing,
     /// There is no station around this process whose addresses leave room for an engine.
     #[error(
@@ -135,12 +140,13 @@ pub enum LiveError {
          another --address"
     )]
     EngineSiteTaken(std::net::IpAddr),
-    /// The helper of the NAT gateway cannot make its device.
+    /// The helper of the NAT gateway is too old.
     #[error(
-        "--net needs /dev/net/tun, which this user may not open: run as root, or let root \
-         chmod 666 /dev/net/tun"
+        "--net needs slirp4netns 1.2 or later, and the one installed is older{}install the \
+         program of https://github.com/rootless-containers/slirp4netns/releases",
+        REMEDY
     )]
-    NatForbidden,
+    NatOld,
     /// The helper of the NAT gateway failed.
     #[error("{program} could not connect the far end to the host: {reason}")]
     NatFailed {
@@ -166,29 +172,6 @@ impl LiveError {
     }
 }
 
-/// Returns advice for when the system makes no namespace or process, by its error.
-pub(crate) fn advice(error: &io::Error) -> &'static str {
-    use nix::errno::Errno;
-    match error.raw_os_error().map(Errno::from_raw) {
-        Some(Errno::ENOSPC | Errno::EUSERS) => {
-            "a limit on their number or depth is reached: end other runs, nest fewer, or let root \
-             raise user.max_user_namespaces, user.max_pid_namespaces, user.max_mnt_namespaces and \
-             user.max_net_namespaces"
-        }
-        Some(Errno::EAGAIN) => {
-            "no more processes are allowed: end some, or raise the limit (`ulimit -u`, pids.max of \
-             the control group)"
-        }
-        Some(Errno::ENOMEM) => "there is too little memory: end something, or allow more",
-        Some(Errno::EINVAL | Errno::ENOSYS) => "this kernel has none of that kind",
-        _ => {
-            "run as root, or allow user namespaces (sysctl user.max_user_namespaces, \
-             kernel.unprivileged_userns_clone or kernel.apparmor_restrict_unprivileged_userns; \
-             `windfall doctor` says which)"
-        }
-    }
-}
-
 /// A result with an [`LiveError`] of a run.
 pub type Result<T> = std::result::Result<T, LiveError>;
 
@@ -204,22 +187,5 @@ pub trait ErrorContext<T> {
 impl<T, E: Into<io::Error>> ErrorContext<T> for std::result::Result<T, E> {
     fn context(self, doing: impl FnOnce() -> String) -> Result<T> {
         self.map_err(|source| LiveError::System { doing: doing(), source: source.into() })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use nix::errno::Errno;
-
-    use super::*;
-
-    #[test]
-    fn advice_fits_what_the_system_said() {
-        let advice = |errno: Errno| LiveError::NamespacesClosed(errno.into()).to_string();
-        let full = advice(Errno::ENOSPC);
-        assert!(full.contains("user.max_net_namespaces") && !full.contains("as root,"), "{full}");
-        let processes = advice(Errno::EAGAIN);
-        assert!(processes.contains("pids.max") && !processes.contains("root"), "{processes}");
-        assert!(advice(Errno::EPERM).contains("run as root"));
     }
 }

@@ -47,6 +47,7 @@ mod keeper;
 mod lines;
 mod metrics;
 mod namespace;
+mod obstacle;
 mod program;
 mod requests;
 pub mod setup;

@@ -2,13 +2,15 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
+use nix::fcntl::OFlag;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use nix::sched::CloneFlags;
+use nix::sched::{CloneFlags, setns};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
-use nix::unistd::Pid;
+use nix::sys::stat::{FileStat, Mode, fstat, stat};
+use nix::unistd::{Pid, chdir, fchdir, pivot_root};
 
 use crate::control::Control;
 use crate::error::{ErrorContext, LiveError, Result};
@@ -148,11 +150,42 @@ pub(crate) fn own(kind: &str) -> Result<OwnedFd> {
 /// Where the system forbids a new /proc, the old one stays: programs then see the numbers of the
 /// processes outside, which is harmless.
 pub(crate) fn own_mounts() -> Result<()> {
+    make_private().map_err(|error| LiveError::MountsClosed(error.into()))?;
     let none = None::<&str>;
-    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)
-        .context(|| "make the mounts private".into())?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     let _ = mount(Some("proc"), "/proc", Some("proc"), flags, none);
+    Ok(())
+}
+
+/// Makes every mount of this process's mount namespace private. In a chroot, the root of the chroot
+/// becomes the root of the namespace.
+///
+/// The root of a chroot is often no mount point, and only mount points can be made private. Whoever
+/// enters the namespace later arrives at its root.
+pub(crate) fn make_private() -> nix::Result<()> {
+    let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+    let [root, place] = ["/", "."].map(|path| nix::fcntl::open(path, flags, Mode::empty()));
+    let (root, place) = (root?, place?);
+    let directory = nix::unistd::getcwd();
+    let moved = own("mnt").is_ok_and(|it| setns(it, CloneFlags::CLONE_NEWNS).is_ok());
+    let none = None::<&str>;
+    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
+    if !moved {
+        return Ok(());
+    }
+    let file = |stat: FileStat| (stat.st_dev, stat.st_ino);
+    if file(stat("/")?) == file(fstat(&root)?) {
+        return fchdir(&place);
+    }
+    let folder = nix::fcntl::readlink(&*format!("/proc/self/fd/{}", root.as_raw_fd()))?;
+    mount(Some(&*folder), &*folder, none, MsFlags::MS_BIND | MsFlags::MS_REC, none)?;
+    chdir(&*folder)?;
+    // The old root lies on the new one for a moment.
+    pivot_root(".", ".")?;
+    umount2(".", MntFlags::MNT_DETACH)?;
+    chdir("/")?;
+    // A working directory outside the chroot is not found again.
+    let _ = directory.and_then(|directory| chdir(&directory));
     Ok(())
 }
 

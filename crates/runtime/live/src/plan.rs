@@ -18,8 +18,9 @@ pub struct LivePlan {
     pub stations: Vec<LiveStationPlan>,
     /// The order of the network's ports: station and device of each.
     pub ports: Vec<(usize, usize)>,
-    /// Programs resolve names by the resolver behind the NAT gateway.
-    pub has_nat: bool,
+    /// The station and the device behind which the NAT gateway is; programs then resolve names by
+    /// its resolver.
+    pub nat: Option<(usize, usize)>,
     /// Programs stay root where sudo names another user.
     pub as_root: bool,
     /// The folder where the stations' network namespaces have their names, for programs outside.
@@ -62,7 +63,7 @@ impl LivePlan {
         Self {
             stations: stations.collect(),
             ports: ends.into_iter().map(|(_, device)| device).collect(),
-            has_nat: false,
+            nat: None,
             as_root: false,
             names: None,
             interfaces: Vec::new(),

@@ -34,6 +34,8 @@ pub struct Stations {
     supervisor: Pid,
     /// The devices, each with the number of its station.
     devices: Vec<(u16, OwnedFd)>,
+    /// The device behind which the NAT gateway is, if the plan has one.
+    outside: Option<OwnedFd>,
     /// The senders of hints of damage, one for each station.
     hints: Vec<Arc<Mutex<Hints>>>,
     kind: DeviceKind,
@@ -89,6 +91,7 @@ impl Stations {
             control,
             supervisor,
             devices: Vec::new(),
+            outside: None,
             hints: Vec::new(),
             kind: DeviceKind::Tun,
             names,
@@ -111,6 +114,7 @@ impl Stations {
     fn take_message(&mut self) -> Result<bool> {
         match self.receive()? {
             Message::Device(station, device) => self.devices.push((station, device)),
+            Message::Outside(device) => self.outside = Some(device),
             Message::Station(name, namespace) => self.stations.push((name, namespace)),
             Message::Hints(hints) => self.hints.push(Arc::new(Mutex::new(Hints::new(hints)))),
             Message::Namespaces(shared) => self.shared = shared,
@@ -143,6 +147,11 @@ impl Stations {
             }
         };
         devices.into_iter().map(device).collect()
+    }
+
+    /// Takes out the device behind which the NAT gateway is, with its kind.
+    pub(crate) fn take_outside(&mut self) -> Option<(OwnedFd, DeviceKind)> {
+        Some((self.outside.take()?, self.kind))
     }
 
     /// Takes out the sockets that listen at the ports of the plan, in its order.
@@ -210,11 +219,6 @@ impl Stations {
     /// Returns the mount, process and, if it is a new one, user namespace of all stations.
     pub(crate) fn shared_namespaces(&self) -> &[OwnedFd] {
         &self.shared
-    }
-
-    /// Returns the user namespace of all stations, if they have one of their own.
-    pub(crate) fn user_namespace(&self) -> Option<&OwnedFd> {
-        self.shared.get(2)
     }
 
     /// Returns the process that takes back what is outside, if there is one.

@@ -132,7 +132,7 @@ struct Supervisor<'a> {
 impl<'a> Supervisor<'a> {
     fn build(control: &'a Control, work: &Work) -> Result<Self> {
         namespace::own_mounts()?;
-        if work.plan.has_nat {
+        if work.plan.nat.is_some() {
             namespace::use_resolver()?;
         }
         namespace::use_names(&work.plan.stations);
@@ -144,6 +144,9 @@ impl<'a> Supervisor<'a> {
         for &(station, device) in &work.plan.ports {
             let ours = copy(&stations[station].devices[device])?;
             send(Message::Device(station as u16, ours))?;
+        }
+        if let Some((station, device)) = work.plan.nat {
+            send(Message::Outside(copy(&stations[station].devices[device])?))?;
         }
         for &Listening { station, port, is_udp } in &work.plan.listening {
             setup::enter(stations[station].namespace.as_fd())?;
