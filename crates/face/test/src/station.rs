@@ -52,8 +52,8 @@ impl Station<'_> {
 
     /// Returns a command that runs a program here, to add arguments to and to start.
     ///
-    /// The program ends with the link at the latest. If there is no such program, the command starts
-    /// and ends with 127, as a shell does.
+    /// The program ends with the link at the latest. If there is no such program, the command
+    /// starts and ends with 127, as a shell does.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(self.program);
         command.args(["exec", "--run", self.run, self.name, "--"]).arg(program);
