@@ -47,6 +47,7 @@ mod udplite;
 mod users;
 mod video;
 mod web;
+mod worlds;
 
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;

@@ -6,7 +6,9 @@ use std::process::{Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::live::{Folder, require, users, windfall};
+use crate::live::users::STRANGER;
+use crate::live::worlds::{World, require_worlds};
+use crate::live::{Folder, require, windfall};
 
 /// The far end: a socket that is read at the end only, with hardly any room, and one that answers.
 /// Told to end, it writes what it has sent and received.
@@ -66,22 +68,23 @@ struct Account {
     summary: Value,
 }
 
-/// The program, as a `user` if not the test's.
-fn program_of(user: Option<u32>, folder: &Folder) -> Command {
-    user.map_or_else(|| windfall(""), |user| users::program_of(folder, user))
+/// The program as the test's user, or as an ordinary one in a `world`.
+fn program_in(world: Option<World>, folder: &Folder) -> Command {
+    world.map_or_else(|| windfall(""), |world| world.program(folder, STRANGER))
 }
 
-/// A run that stands still while its near end floods the device; as a `user`, if not the test's.
-fn flooded(user: Option<u32>) -> Account {
+/// A run that stands still while its near end floods the device; as an ordinary user in a `world`,
+/// if there is one.
+fn flooded(world: Option<World>) -> Account {
     let folder = Folder::new("flooded");
     let file = folder.path().join("far");
     std::fs::write(folder.path().join("far.py"), FAR).expect("a file");
     std::fs::write(&file, "").expect("a file");
     let far = format!("exec python3 {0}/far.py {0}/far", folder.path().display());
-    if let Some(user) = user {
-        std::os::unix::fs::chown(&file, Some(user), Some(user)).expect("root may");
+    if world.is_some() {
+        std::os::unix::fs::chown(&file, Some(STRANGER), Some(STRANGER)).expect("root may");
     }
-    let mut run = program_of(user, &folder)
+    let mut run = program_in(world, &folder)
         .args("run --json --rate 10Mbps --queue 20 --wait-port 5002 --far".split(' '))
         .args([&far, "--", "python3", "-c", NEAR])
         .stdin(Stdio::piped())
@@ -151,20 +154,19 @@ fn every_packet_of_a_flood_is_accounted_for_once() {
 }
 
 #[test]
-fn the_account_of_an_ordinary_user_adds_up_too() {
+fn the_account_of_an_ordinary_user_adds_up_with_either_device() {
     require!("python3");
-    let folder = Folder::new("account");
-    if let Some(obstacle) = users::stranger_obstacle(&folder) {
-        windfall_testkit::skip!("{obstacle}");
+    require_worlds!();
+    for (world, reason) in [(World::OpenTun, "device"), (World::ClosedTun, "kernel")] {
+        let account = flooded(Some(world));
+        account.check();
+        let near = &account.summary["stations"][0];
+        assert!(near["dropped_before"][reason].as_u64() > Some(0), "{world:?}: {near}");
     }
-    let account = flooded(Some(users::STRANGER));
-    account.check();
-    let near = &account.summary["stations"][0];
-    assert!(number(&near["dropped_before"]["kernel"]) > 0, "{near}");
 }
 
 /// The drops after the link of a far end whose device is down, when ten datagrams come.
-fn refused(user: Option<u32>) -> Value {
+fn refused(world: Option<World>) -> Value {
     let folder = Folder::new("refused");
     // The run waits until something listens, so that the device is down by then.
     let far = "ip link set wf0 down && exec python3 -c 'import socket, time; \
@@ -172,7 +174,7 @@ fn refused(user: Option<u32>) -> Value {
                time.sleep(1000)'";
     let near = "import os, socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); \
                 [s.sendto(b'x', (os.environ['WINDFALL_BASE'], 5001)) for _ in range(10)]";
-    let output = program_of(user, &folder)
+    let output = program_in(world, &folder)
         .args(["run", "--json", "--far-may-fail", "--far", far, "--wait-port", "5001"])
         .args(["--", "python3", "-c", near])
         .output()
@@ -192,10 +194,8 @@ fn what_a_device_refuses_is_dropped_once() {
 #[test]
 fn what_the_device_of_an_ordinary_user_refuses_is_dropped_once() {
     require!("ip", "python3");
-    let folder = Folder::new("refused");
-    if let Some(obstacle) = users::stranger_obstacle(&folder) {
-        windfall_testkit::skip!("{obstacle}");
-    }
+    require_worlds!();
+    assert_eq!(refused(Some(World::OpenTun)), serde_json::json!({ "device": 10 }));
     // What is written to a pair whose other end is down is taken, and vanishes.
-    assert_eq!(refused(Some(users::STRANGER)), serde_json::json!({ "kernel": 10 }));
+    assert_eq!(refused(Some(World::ClosedTun)), serde_json::json!({ "kernel": 10 }));
 }

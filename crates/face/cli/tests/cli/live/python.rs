@@ -107,7 +107,7 @@ fn example(name: &str, packages: &str) {
         return;
     };
     let words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "windfall.pytest_plugin"];
-    let said = run_by(&python, &words, &format!("../../../../examples/{name}"));
+    let said = run_by(&python, &words, &format!("../../examples/{name}"));
     assert!(said.contains("1 passed"), "{said}");
 }
 

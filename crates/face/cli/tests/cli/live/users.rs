@@ -1,10 +1,11 @@
-//! An ordinary user, whose TUN device is closed.
+//! Ordinary users, with either kind of device, and users behind sudo.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use crate::live::worlds::{World, require_worlds};
 use crate::live::{Folder, pair, pings, require};
 
 /// A user without an account.
@@ -52,50 +53,54 @@ pub(crate) fn stranger_obstacle(folder: &Folder) -> Option<String> {
     (!output.status.success() && why.contains("namespaces")).then_some(why)
 }
 
+/// The worlds in which an ordinary user has the one and the other kind of device.
+const WORLDS: [World; 2] = [World::OpenTun, World::ClosedTun];
+
 #[test]
 fn an_ordinary_user_gets_the_same_stations() {
     require!("ping", "ip");
+    require_worlds!();
     let folder = Folder::new("stranger");
-    if let Some(obstacle) = stranger_obstacle(&folder) {
-        windfall_testkit::skip!("{obstacle}");
-    }
     let (v4, v6) = (pings(3, "-q $WINDFALL_BASE"), pings(3, "-q -6 fd77:696e:6400::2"));
     let line = format!("id -u; id -g; ip -o link show wf0; {v4}; {v6}; exit 9");
-    let output = as_stranger(
-        &folder,
-        &["run", "--json", "--delay", "2ms", "--ber", "1e-6", "--", "sh", "-c", &line],
-    );
-    assert_eq!(output.status.code(), Some(9), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(text.starts_with(&format!("{STRANGER}\n{STRANGER}\n")), "{text}");
-    assert!(text.contains("NOARP"), "{text}");
-    assert_eq!(text.matches(" 1 received").count(), 6, "{text}");
-    let summary: serde_json::Value = serde_json::from_slice(&output.stderr).expect("a summary");
-    for link in summary["links"].as_array().expect("a list") {
-        assert_eq!(link["entered"], 6, "{summary}");
-        assert_eq!(link["balances"], true, "{summary}");
+    for world in WORLDS {
+        let mut run = world.program(&folder, STRANGER);
+        run.args(["run", "--json", "--delay", "2ms", "--ber", "1e-6", "--", "sh", "-c", &line]);
+        let output = run.output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(9), "{world:?}: {said}");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.starts_with(&format!("{STRANGER}\n{STRANGER}\n")), "{world:?}: {text}");
+        assert!(text.contains("NOARP"), "{world:?}: {text}");
+        assert_eq!(text.contains("POINTOPOINT"), world == World::OpenTun, "{world:?}: {text}");
+        assert_eq!(text.matches(" 1 received").count(), 6, "{world:?}: {text}");
+        let summary: serde_json::Value = serde_json::from_slice(&output.stderr).expect("a summary");
+        for link in summary["links"].as_array().expect("a list") {
+            assert_eq!(link["entered"], 6, "{world:?}: {summary}");
+            assert_eq!(link["balances"], true, "{world:?}: {summary}");
+        }
     }
 }
 
 #[test]
 fn an_ordinary_user_moves_data() {
     require!("iperf3");
+    require_worlds!();
     let folder = Folder::new("mover");
-    if let Some(obstacle) = stranger_obstacle(&folder) {
-        windfall_testkit::skip!("{obstacle}");
-    }
     let far = "exec iperf3 -s >/dev/null 2>&1";
     let line = "iperf3 -n 20M -c $WINDFALL_BASE >/dev/null";
-    let output = as_stranger(
-        &folder,
-        &["run", "--json", "--wait-port", "5201", "--far", far, "--", "sh", "-c", line],
-    );
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{error}");
-    let summary = error.lines().last().unwrap_or_default();
-    let summary: serde_json::Value = serde_json::from_str(summary).expect("a summary");
-    assert!(summary["links"][0]["delivered"].as_u64() > Some(20 << 20 >> 11), "{summary}");
-    assert_eq!(summary["stations"][1]["dropped_after"]["tcp-checksum"], serde_json::Value::Null);
+    for world in WORLDS {
+        let mut run = world.program(&folder, STRANGER);
+        run.args(["run", "--json", "--wait-port", "5201", "--far", far, "--", "sh", "-c", line]);
+        let output = run.output().expect("it runs");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{world:?}: {error}");
+        let summary = error.lines().last().unwrap_or_default();
+        let summary: serde_json::Value = serde_json::from_str(summary).expect("a summary");
+        assert!(summary["links"][0]["delivered"].as_u64() > Some(20 << 20 >> 11), "{summary}");
+        let wrong = &summary["stations"][1]["dropped_after"]["tcp-checksum"];
+        assert_eq!(*wrong, serde_json::Value::Null, "{world:?}");
+    }
 }
 
 #[test]
