@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OFFSET = 4, PIXELS = 1000, LONGEST = 65536 };
+enum { OFFSET = 4, PIXELS = 1000, LONGEST = 65536, MOST = 1 << 28 };
 
 static int fail(const char *what, sap_sock_t *sock) {
     fprintf(stderr, "picture: %s: %s\n", what, sap_strerror(sock));
@@ -22,6 +22,7 @@ static int fail(const char *what, sap_sock_t *sock) {
 static size_t header_of(const char *text, size_t *width, size_t *height) {
     int length = 0;
     if (sscanf(text, "P6 %zu %zu %*u%n", width, height, &length) != 2 || !length) return 0;
+    if (!*width || !*height || *width > MOST / 3 / *height) return 0;
     return (size_t)length + 1;
 }
 
@@ -68,12 +69,17 @@ static int receive_picture(const char *path, const char *port) {
         long got = sap_recv(sock, message, sizeof message, &info);
         if (got < 0) return fail("receive", sock);
         if (got == 0 && sap_is_finished(sock)) break;
+        /* What is longer than the buffer is none of ours. */
+        if (info.length > sizeof message) continue;
         if (info.kind == SAP_KIND_PRECISE && got < (long)sizeof start) {
             memcpy(start, message, (size_t)got);
+            start[got] = 0;
             header = header_of(start, &width, &height);
+            if (header > (size_t)got) header = 0;
         } else if (got > OFFSET) {
             size_t at = 0, length = (size_t)got - OFFSET;
             for (int i = 0; i < OFFSET; i++) at = at << 8 | message[i];
+            if (at + length > MOST) continue;
             if (at + length > room) {
                 size_t more = 2 * (at + length);
                 unsigned char *larger = realloc(pixels, more);

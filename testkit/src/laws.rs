@@ -8,6 +8,8 @@ use windfall_base::{
 
 use crate::{arbitrary, seed};
 
+pub mod memory;
+
 /// The polls of one drain after which a node counts as one that never ends.
 const DRAIN_LIMIT: usize = 100_000;
 /// Steps of each run: an input, or the firing of a timer.

@@ -1,6 +1,7 @@
 //! Laws, pairs and goldens: what only tests use.
 //!
 //! - [`laws::check`] holds every [`Node`](windfall_base::Node) to the contract.
+//! - [`laws::memory::Memory`] holds what keeps messages to what has arrived of them.
 //! - [`pair::Pair`] joins two nodes by a wire, perfect or lossy.
 //! - [`timeline`] compares what happened with a text file that a person has read.
 //! - [`script`] plays packets against a transport and compares what leaves with a file.

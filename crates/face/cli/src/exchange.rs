@@ -146,6 +146,7 @@ fn of_sap(option: &str) -> Result<()> {
 impl SapTransport {
     /// Returns the options of sockets, with the key of the user if there is one.
     pub(crate) fn options(&self) -> Result<SapOptions> {
+        crate::input::limit_messages()?;
         let profile = match self.profile {
             None | Some(ProfileName::Standard) => Profile::Standard,
             Some(ProfileName::Paper) => Profile::Paper,

@@ -17,10 +17,21 @@ const DATA_PART: usize = 4;
 
 /// Returns the memory that reading files may take, from the environment or by default.
 pub(crate) fn budget() -> Result<MemoryBudget> {
-    let Some(text) = std::env::var_os(MEMORY_VARIABLE) else { return Ok(MemoryBudget::default()) };
+    Ok(limit()?.map_or_else(MemoryBudget::default, MemoryBudget::new))
+}
+
+/// Limits the memory of messages of SAP, if the environment says so.
+pub(crate) fn limit_messages() -> Result<()> {
+    limit()?.into_iter().for_each(windfall_socket::limit_memory);
+    Ok(())
+}
+
+/// Returns the limit of the environment.
+fn limit() -> Result<Option<usize>> {
+    let Some(text) = std::env::var_os(MEMORY_VARIABLE) else { return Ok(None) };
     let size = text.to_string_lossy().parse::<ByteCount>();
     let size = size.map_err(|error| CliError::usage(format!("{MEMORY_VARIABLE}: {error}")))?;
-    Ok(MemoryBudget::new(usize::try_from(size.0).unwrap_or(usize::MAX)))
+    Ok(Some(usize::try_from(size.0).unwrap_or(usize::MAX)))
 }
 
 /// Reads a file, or the standard input for `-`, into memory taken from `budget`.

@@ -30,6 +30,7 @@ struct sap_info {
     size_t suspect_start; /* with SAP_SUSPECT: from the first bit error to the last */
     size_t suspect_end;
     size_t missing;       /* the number of bytes that did not arrive, and are zeros */
+    size_t length;        /* of the message: if it is more than sap_recv returns, its end was cut off */
 };
 
 /* The bytes from start to end, exclusive. */
@@ -128,8 +129,9 @@ long sap_send(sap_sock_t *sock, const void *data, size_t len);
 /* Sends several messages, which takes less time than one by one; returns how many were sent, or -1.
  * Fewer than count only if the socket does not wait. */
 long sap_send_messages(sap_sock_t *sock, const struct sap_buffer *messages, size_t count);
-/* Receives one message. Returns its length, of which at most len bytes are stored, or 0 at the end
- * and for an empty message (sap_is_finished tells which), or -1. info may be NULL. */
+/* Receives one message. Returns the number of bytes stored, which is at most len: the rest of a longer
+ * message is lost, and info->length tells its length. Returns 0 at the end and for an empty message
+ * (sap_is_finished tells which), or -1. info may be NULL. */
 long sap_recv(sap_sock_t *sock, void *data, size_t len, struct sap_info *info);
 int sap_is_finished(const sap_sock_t *sock);
 /* Receives one message without a copy: its bytes, their number in *len, and its ranges are valid
@@ -141,8 +143,8 @@ size_t sap_message_ranges(const sap_message_t *message, enum sap_ranges which,
                           struct sap_range *ranges, size_t room);
 void sap_message_free(sap_message_t *message);
 /* Requests the bytes from start to end (exclusive) of approximate message number again. They arrive
- * exact, as a message of kind SAP_KIND_REPAIR with the same number, which is empty if the sender no
- * longer has the message. */
+ * exact, as messages of kind SAP_KIND_REPAIR with the same number, one of which is empty if the sender
+ * no longer has the message. An end beyond that of the message, such as SIZE_MAX, means its end. */
 int sap_repair(sap_sock_t *sock, uint32_t number, size_t start, size_t end);
 /* Waits until everything precise is acknowledged and everything else sent. */
 int sap_flush(sap_sock_t *sock);
@@ -211,6 +213,9 @@ void sap_restorer_free(sap_restorer_t *restorer);
 /* Describes the last error of this socket in any thread. Never NULL; valid until the calling thread
  * ends or calls sap_strerror again. */
 const char *sap_strerror(const sap_sock_t *sock);
+/* Limits the memory of the messages that all sockets of this process hold, in bytes; 256 MB by
+ * default. Once half of it is taken, each connection has an equal share of the other half. */
+void sap_limit_memory(size_t bytes);
 /* Closes the connection or the listener, and frees the socket; NULL is allowed. Waits as sap_send_fin does, so that
  * messages sent just before arrive although the program ends. Returns 0, or -1 if they were not all
  * acknowledged, with errno as of sap_send_fin; the socket is freed in both cases. When the timeout
@@ -242,10 +247,11 @@ int udplite_set_timeout(udplite_sock_t *sock, int milliseconds);
 long udplite_send(udplite_sock_t *sock, const void *data, size_t len);
 long udplite_sendto(udplite_sock_t *sock, const void *data, size_t len, const char *addr,
                     uint16_t port);
-/* Receives one datagram whose checksum is correct. Returns its length, of which at most len bytes
- * are stored, and stores its sender as sap_peer does. */
+/* Receives one datagram whose checksum is correct. Returns the number of bytes stored, which is at
+ * most len, stores the length of the datagram, unless length is NULL, and its sender as sap_peer
+ * does. */
 long udplite_recvfrom(udplite_sock_t *sock, void *data, size_t len, char *addr, size_t addr_len,
-                      uint16_t *port);
+                      uint16_t *port, size_t *length);
 /* The header of a packet of RTP (RFC 3550): its number, the type of its payload, whether it ends a
  * picture, the instant of its sampling in ticks of the media, and its source. */
 struct rtp_header {
@@ -258,9 +264,10 @@ struct rtp_header {
 /* Sends one packet of RTP to the connected peer; returns the length of its payload, or -1. */
 long udplite_send_rtp(udplite_sock_t *sock, const struct rtp_header *header, const void *data,
                       size_t len);
-/* Waits for one packet of RTP, and refuses what is none. Stores its header, unless that is NULL,
- * and returns the length of its payload as udplite_recvfrom does. */
-long udplite_recv_rtp(udplite_sock_t *sock, struct rtp_header *header, void *data, size_t len);
+/* Waits for one packet of RTP, and refuses what is none. Stores its header, unless that is NULL, and
+ * its payload and the length of that as udplite_recvfrom does. */
+long udplite_recv_rtp(udplite_sock_t *sock, struct rtp_header *header, void *data, size_t len,
+                      size_t *length);
 /* Datagrams of a socket and their bytes behind the header of UDP-Lite. Refused are those whose
  * checksum is wrong and what is no RTP where that was asked for, but not what the kernel drops.
  * Lost are those of RTP that are missing between the numbers of the first source. */

@@ -59,17 +59,28 @@ pub(crate) unsafe fn bytes_of<'a>(data: *const c_void, len: usize) -> CallResult
     })
 }
 
-/// Copies as many of `bytes` as there is room for, and returns the number of all.
+/// Copies as many of `bytes` as there is room for, and returns their number.
 ///
 /// # Safety
 /// `data` is null or leads to `len` bytes that may be written.
 pub(crate) unsafe fn fill(bytes: &[u8], data: *mut c_void, len: usize) -> c_long {
-    let count = bytes.len().min(len);
-    if count > 0 && !data.is_null() {
+    let count = if data.is_null() { 0 } else { bytes.len().min(len) };
+    if count > 0 {
         // SAFETY: as the caller promises, and what was received never lies in the caller's memory.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), data.cast(), count) };
     }
-    bytes.len() as c_long
+    count as c_long
+}
+
+/// Writes the length of what was received.
+///
+/// # Safety
+/// `length` is null or to be written.
+pub(crate) unsafe fn put_length(length: *mut usize, len: usize) {
+    // SAFETY: as the caller promises.
+    if let Some(length) = unsafe { length.as_mut() } {
+        *length = len;
+    }
 }
 
 /// Writes an address as text and its port.

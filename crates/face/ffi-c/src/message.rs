@@ -40,6 +40,7 @@ pub struct Info {
     suspect_start: usize,
     suspect_end: usize,
     missing: usize,
+    length: usize,
 }
 
 impl Info {
@@ -66,6 +67,7 @@ impl Info {
             suspect_start,
             suspect_end: suspect.last().map_or(suspect_start, |range| range.end),
             missing: message.missing.iter().map(Range::len).sum(),
+            length: message.data.len(),
         }
     }
 }

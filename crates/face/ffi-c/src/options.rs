@@ -107,6 +107,12 @@ pub unsafe extern "C" fn sap_set_newest_first(sock: *mut Socket, on: c_int) -> c
     socket.error.report(socket.set(|settings| settings.newest_first = on != 0), -1)
 }
 
+/// Limits the memory of the messages of all sockets. See `sap.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn sap_limit_memory(bytes: usize) {
+    windfall_socket::limit_memory(bytes);
+}
+
 /// Sets the pre-shared key. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_set_key(sock: *mut Socket, key: *const [u8; 32]) -> c_int {

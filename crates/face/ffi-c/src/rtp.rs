@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use windfall_rtp::{ReceptionStatistics, RtpHeader, RtpPacket};
 
 use crate::failure::Failure;
-use crate::memory::{bytes_of, fill};
+use crate::memory::{bytes_of, fill, put_length};
 use crate::udplite::LiteSocket;
 
 /// `struct rtp_header` of `sap.h`.
@@ -68,6 +68,7 @@ pub unsafe extern "C" fn udplite_recv_rtp(
     header: *mut CRtpHeader,
     data: *mut c_void,
     len: usize,
+    length: *mut usize,
 ) -> c_long {
     let socket = socket!(sock, -1);
     let received = loop {
@@ -98,8 +99,11 @@ pub unsafe extern "C" fn udplite_recv_rtp(
             // SAFETY: the caller passes room for a header.
             unsafe { header.write(header_of) };
         }
-        // SAFETY: the caller passes room for that many bytes.
-        break Ok(unsafe { fill(packet.payload, data, len) });
+        // SAFETY: the caller passes room for that many bytes and for a length, or null.
+        break Ok(unsafe {
+            put_length(length, packet.payload.len());
+            fill(packet.payload, data, len)
+        });
     };
     socket.error.report(received, -1)
 }

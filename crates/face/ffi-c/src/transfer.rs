@@ -166,6 +166,10 @@ pub unsafe extern "C" fn sap_repair(
     let socket = socket!(sock, -1);
     let range = start..end;
     let asked = socket.connected().and_then(|open| {
+        if start > end {
+            let text = format!("a range cannot end at {end} before its start at {start}");
+            return Err(Failure::new(libc::EINVAL, text));
+        }
         let stream = socket.settings().stream;
         Ok(open.repair_number(stream, number, std::slice::from_ref(&range))?)
     });

@@ -11,7 +11,7 @@ use windfall_rtp::ReceptionStatistics;
 use windfall_socket::{Duration, ReceivedDatagram, UdpLiteSocket};
 
 use crate::failure::{CallResult, Failure, LastError};
-use crate::memory::{address_of, bytes_of, fill, hand_out, put_address};
+use crate::memory::{address_of, bytes_of, fill, hand_out, put_address, put_length};
 use crate::options::carrier_of;
 
 /// A UDP-Lite socket of the C interface.
@@ -197,12 +197,14 @@ pub unsafe extern "C" fn udplite_recvfrom(
     address: *mut c_char,
     address_len: usize,
     port: *mut u16,
+    length: *mut usize,
 ) -> c_long {
     let socket = socket!(sock, -1);
     let received = socket.receive().and_then(|datagram| {
-        // SAFETY: the caller passes room for that many bytes and for a port, or null.
+        // SAFETY: the caller passes room for that many bytes, for a port and a length, or null.
         unsafe {
             put_address(datagram.from, address, address_len, port)?;
+            put_length(length, datagram.data.len());
             Ok(fill(&datagram.data, data, len))
         }
     });

@@ -1,7 +1,9 @@
-//! Compiles and runs the C programs against the static library, also under the address sanitizer.
+//! Compiles and runs the C programs against the static library, also under the sanitizers of
+//! addresses and of undefined behaviour.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Returns the folder with the libraries of this build.
 fn libraries() -> PathBuf {
@@ -33,8 +35,36 @@ fn readme(language: &str) -> String {
     block.expect("the README shows SAP").to_owned()
 }
 
+/// The flags by which a program ends when it reads or writes beyond its memory, or when what it
+/// does has no meaning in C.
+const SANITIZERS: [&str; 3] = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"];
+
+/// Compiles and runs a program, plain and under the sanitizers; each output is to be `expected`.
+fn runs(name: &str, source: &Path, flags: &[&str], expected: &str) {
+    let sanitized = [&SANITIZERS[..], flags].concat();
+    for (name, flags) in [(name, flags), (&format!("{name}-sanitized"), &sanitized[..])] {
+        if let Some(text) = build_and_run(name, source, flags) {
+            assert_eq!(text, expected, "{name}");
+        }
+    }
+}
+
+/// Returns the path of one of the programs here.
+fn program(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
+}
+
 /// Compiles and runs a program; returns its output, or `None` if that is impossible here.
 fn build_and_run(name: &str, source: &Path, flags: &[&str]) -> Option<String> {
+    let program = build(name, source, flags)?;
+    let output = Command::new(&program).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{:?} {said}", output.status);
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Compiles a program; `None` if that is impossible here.
+fn build(name: &str, source: &Path, flags: &[&str]) -> Option<PathBuf> {
     let Some(library) = library() else {
         windfall_testkit::skip::announce("this build made no static library");
         return None;
@@ -54,110 +84,76 @@ fn build_and_run(name: &str, source: &Path, flags: &[&str]) -> Option<String> {
         .output()
         .expect("the compiler runs");
     let errors = String::from_utf8_lossy(&built.stderr);
-    if !built.status.success() && errors.contains("asan") {
-        windfall_testkit::skip::announce("this compiler has no address sanitizer");
+    if !built.status.success() && (errors.contains("asan") || errors.contains("ubsan")) {
+        windfall_testkit::skip::announce("this compiler has no sanitizers");
         return None;
     }
     assert!(built.status.success(), "{errors}");
-    let output = Command::new(&program).output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{:?} {said}", output.status);
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-fn example(name: &str, flags: &[&str]) {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/example.c");
-    if let Some(text) = build_and_run(name, &source, flags) {
-        assert!(text.contains("precise: exact") && text.contains("approximate: about"), "{text}");
-    }
+    Some(program)
 }
 
 //= S0.16
 #[test]
 fn the_c_example_runs() {
-    example("plain", &[]);
-}
-
-#[test]
-fn the_c_example_runs_under_the_address_sanitizer() {
-    example("asan", &["-fsanitize=address", "-g"]);
+    let (precise, approximate) = ("precise: exact\n", "approximate: about\n");
+    for (name, flags) in [("plain", &[][..]), ("plain-sanitized", &SANITIZERS)] {
+        if let Some(text) = build_and_run(name, &program("example.c"), flags) {
+            assert!(text.contains(precise) && text.contains(approximate), "{text}");
+        }
+    }
 }
 
 #[test]
 fn threads_share_a_socket_and_its_errors() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/threads.c");
-    for (name, flags) in [("threads", &[][..]), ("threads-asan", &["-fsanitize=address", "-g"])] {
-        if let Some(text) = build_and_run(name, &source, flags) {
-            assert_eq!(text, "texts stay, lengths are checked\n");
-        }
-    }
+    runs("threads", &program("threads.c"), &[], "texts stay, lengths are checked\n");
 }
 
 //= S0.19
 #[test]
 fn messages_sent_just_before_a_close_arrive_over_a_lossy_path() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    let lossy = folder.join("lossy.c");
+    let lossy = program("lossy.c");
     let flags = [lossy.to_str().expect("a path in UTF-8")];
-    if let Some(text) = build_and_run("close", &folder.join("close.c"), &flags) {
-        assert_eq!(text, "all messages arrived\n");
-    }
+    runs("close", &program("close.c"), &flags, "all messages arrived\n");
 }
 
 #[test]
 fn a_listener_serves_several_clients() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients.c");
-    for (name, flags) in [("clients", &[][..]), ("clients-asan", &["-fsanitize=address", "-g"])] {
-        if let Some(text) = build_and_run(name, &source, flags) {
-            assert_eq!(text, "each client has its own socket\n");
-        }
-    }
+    runs("clients", &program("clients.c"), &[], "each client has its own socket\n");
 }
 
 #[test]
 fn messages_tell_which_of_their_bytes_are_damaged() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ranges.c");
-    for (name, flags) in [("ranges", &[][..]), ("ranges-asan", &["-fsanitize=address", "-g"])] {
-        if let Some(text) = build_and_run(name, &source, flags) {
-            assert_eq!(text, "damage is where it was put\n");
-        }
-    }
+    runs("ranges", &program("ranges.c"), &[], "damage is where it was put\n");
+}
+
+#[test]
+fn no_more_is_said_to_be_stored_than_there_was_room_for() {
+    runs("short", &program("short.c"), &[], "what was cut off is known\n");
 }
 
 //= S0.27
 //= S1.55
 #[test]
 fn a_file_in_parts_is_restored() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/protected.c");
-    for (name, flags) in [("protected", &[][..]), ("parts-asan", &["-fsanitize=address", "-g"])] {
-        if let Some(text) = build_and_run(name, &source, flags) {
-            assert_eq!(text, "restored\n");
-        }
-    }
+    runs("protected", &program("protected.c"), &[], "restored\n");
 }
 
 //= S0.3
 //= S1.8
 #[test]
 fn udp_lite_drops_what_is_damaged_where_it_is_covered() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/udplite.c");
-    if let Some(text) = build_and_run("udplite", &source, &[]) {
-        assert_eq!(text, "the checksum covers what it should\n");
-    }
+    runs("udplite", &program("udplite.c"), &[], "the checksum covers what it should\n");
 }
 
 #[test]
 fn calls_without_effect_are_refused() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/misuse.c");
-    if let Some(text) = build_and_run("misuse", &source, &[]) {
-        assert_eq!(text, "refused at once\n");
-    }
+    runs("misuse", &program("misuse.c"), &[], "refused at once\n");
 }
 
 #[test]
 fn a_socket_without_memory_is_null() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/memory.c");
-    if let Some(text) = build_and_run("memory", &source, &[]) {
+    // The sanitizers take memory of their own, which this program does not have.
+    if let Some(text) = build_and_run("memory", &program("memory.c"), &[]) {
         assert_eq!(text, "no memory, no socket\n");
     }
 }
@@ -166,8 +162,35 @@ fn a_socket_without_memory_is_null() {
 fn the_readme_runs_as_printed() {
     let source = libraries().join("sap-c-readme.c");
     std::fs::write(&source, readme("c")).expect("the folder can be written to");
-    if let Some(text) = build_and_run("readme", &source, &[]) {
-        assert_eq!(text, "exact, in order, acknowledged\n");
+    runs("readme", &source, &[], "exact, in order, acknowledged\n");
+}
+
+/// Sends a picture by one program and receives it by another.
+#[test]
+fn the_example_of_a_picture_runs() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/picture.c");
+    for (name, flags) in [("picture", &[][..]), ("picture-sanitized", &SANITIZERS)] {
+        let Some(program) = build(name, &source, flags) else { return };
+        let folder = windfall_testkit::folder::Folder::new(name);
+        let [sent, received] = ["sent.ppm", "received.ppm"].map(|name| folder.path().join(name));
+        let pixels: Vec<u8> = (0..120 * 90 * 3).map(|at| (at % 251) as u8).collect();
+        let picture = [&b"P6 120 90 255\n"[..], &pixels].concat();
+        std::fs::write(&sent, &picture).expect("the folder can be written to");
+        let mut receiver = Command::new(&program);
+        receiver.arg("receive").arg(&received);
+        let mut receiver = receiver.stdout(Stdio::piped()).spawn().expect("it runs");
+        let mut lines = BufReader::new(receiver.stdout.take().expect("a pipe")).lines();
+        let line = lines.next().expect("a line").expect("text");
+        let port = line.strip_prefix("port ").expect("it says its port");
+        let mut sender = Command::new(&program);
+        sender.arg("send").arg(&sent).args(["127.0.0.1", port]);
+        assert!(sender.status().expect("it runs").success(), "{name}");
+        assert!(receiver.wait().expect("it runs").success(), "{name}");
+        assert_eq!(
+            lines.next().expect("a line").expect("text"),
+            "32400 of 32400 bytes of pixels arrived"
+        );
+        assert!(std::fs::read(&received).expect("it was written") == picture, "{name}");
     }
 }
 
@@ -226,7 +249,7 @@ fn what_is_installed_is_found_by_pkg_config() {
     let shown = Command::new("readelf").arg("-d").arg(folder.join("a.out")).output();
     if let Ok(shown) = shown {
         let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
-        assert!(shown.contains("[libsap.so.1]"), "{shown}");
+        assert!(shown.contains("[libsap.so.2]"), "{shown}");
     }
     let statically = "cc -static example.c $(pkg-config --static --cflags --libs sap) && ./a.out";
     let output = Command::new("sh")
@@ -259,13 +282,9 @@ fn the_readme_shows_the_rust_that_is_tested() {
 //= S0.23
 #[test]
 fn a_program_over_udp_is_ported_by_substitution() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    let [udp, sap] = ["udp.c", "udp_ported.c"].map(|name| folder.join(name));
-    for (name, source) in [("udp", &udp), ("udp-ported", &sap)] {
-        if let Some(text) = build_and_run(name, source, &[]) {
-            assert_eq!(text, "55\n");
-        }
-    }
+    let [udp, sap] = ["udp.c", "udp_ported.c"].map(program);
+    runs("udp", &udp, &[], "55\n");
+    runs("udp-ported", &sap, &[], "55\n");
     let Ok(output) = Command::new("diff")
         .args(["-U1", "--label=udp.c", "--label=udp_ported.c"])
         .args([&udp, &sap])

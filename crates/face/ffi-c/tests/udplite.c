@@ -27,12 +27,12 @@ int main(void)
     CHECK(!udplite_set_option(here, UDPLITE_SEND_COVERAGE, HEADER + 5));
 
     udplite_set_timeout(there, 0);
-    CHECK(udplite_recvfrom(there, got, SIZE, NULL, 0, NULL) == -1 && errno == EAGAIN);
+    CHECK(udplite_recvfrom(there, got, SIZE, NULL, 0, NULL, NULL) == -1 && errno == EAGAIN);
     udplite_set_timeout(there, 30000);
     CHECK(udplite_sendto(here, data, SIZE, "127.0.0.1", udplite_port(there)) == SIZE);
     struct pollfd wait = {.fd = udplite_fd(there), .events = POLLIN};
     CHECK(poll(&wait, 1, 30000) == 1);
-    CHECK(udplite_recvfrom(there, got, SIZE, address, sizeof address, &port) == SIZE);
+    CHECK(udplite_recvfrom(there, got, SIZE, address, sizeof address, &port, NULL) == SIZE);
     CHECK(!memcmp(got, data, SIZE) && port == udplite_port(here) && !strcmp(address, "127.0.0.1"));
 
     /* A plain socket takes what is on the wire and sends it back: the sum is the same both ways. */
@@ -48,11 +48,11 @@ int main(void)
     wire[HEADER + 50] ^= 1;
     CHECK(sendto(plain, wire, sizeof wire, 0, (struct sockaddr *)&to, sizeof to) > 0);
     udplite_set_timeout(here, 30000);
-    CHECK(udplite_recvfrom(here, got, SIZE, NULL, 0, NULL) == SIZE && got[50] == (data[50] ^ 1));
+    CHECK(udplite_recvfrom(here, got, SIZE, NULL, 0, NULL, NULL) == SIZE && got[50] == (data[50] ^ 1));
     wire[HEADER + 2] ^= 1;
     CHECK(sendto(plain, wire, sizeof wire, 0, (struct sockaddr *)&to, sizeof to) > 0);
     udplite_set_timeout(here, 200);
-    CHECK(udplite_recvfrom(here, got, SIZE, NULL, 0, NULL) == -1 && errno == EAGAIN);
+    CHECK(udplite_recvfrom(here, got, SIZE, NULL, 0, NULL, NULL) == -1 && errno == EAGAIN);
     close(plain);
 
     /* What the socket tells of itself: two datagrams sent, one received, one refused. */
@@ -71,9 +71,9 @@ int main(void)
     CHECK(udplite_send(camera, "no packet", 9) == 9);
     header = (struct rtp_header){.number = 9, .type = 96, .marker = 1, .source = 5};
     CHECK(udplite_send_rtp(camera, &header, data, 1) == 1);
-    CHECK(udplite_recv_rtp(there, &seen, got, SIZE) == SIZE && !memcmp(got, data, SIZE));
+    CHECK(udplite_recv_rtp(there, &seen, got, SIZE, NULL) == SIZE && !memcmp(got, data, SIZE));
     CHECK(seen.number == 7 && seen.type == 96 && !seen.marker && seen.timestamp == 90000);
-    CHECK(udplite_recv_rtp(there, &seen, got, SIZE) == 1 && seen.number == 9 && seen.marker);
+    CHECK(udplite_recv_rtp(there, &seen, got, SIZE, NULL) == 1 && seen.number == 9 && seen.marker);
     CHECK(!udplite_counts(there, &counts) && counts.refused == 1 && counts.rtp_lost == 1);
     CHECK(!udplite_close(camera));
     CHECK(!udplite_close(here) && !udplite_close(there) && !udplite_close(NULL));

@@ -33,6 +33,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(protected::protect, module)?)?;
     module.add_function(wrap_pyfunction!(listener::connect, module)?)?;
     module.add_function(wrap_pyfunction!(listener::listen, module)?)?;
+    module.add_function(wrap_pyfunction!(listener::limit_memory, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::scenario_of_json, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::measures, module)?)?;

@@ -112,6 +112,12 @@ impl PyListener {
     }
 }
 
+/// Limits the memory of the messages that all sockets of this process hold, in bytes.
+#[pyfunction]
+pub(crate) fn limit_memory(limit: usize) {
+    windfall_socket::limit_memory(limit);
+}
+
 /// Connects to a listener; encrypted with `key`, 32 random bytes that both ends share.
 #[pyfunction]
 #[pyo3(signature = (address, *, key = None, profile = "standard", carrier = "udp"))]

@@ -56,9 +56,13 @@ pub struct SapConfig {
     pub close_timeout: Duration,
     /// The capacity for received messages, delivered or out of order, in bytes.
     pub receive_buffer: usize,
-    /// The capacity for received messages of all connections together, in bytes. Once it is
-    /// exceeded, each connection is limited to an equal share of it.
-    pub receive_total: usize,
+    /// The capacity for the messages of all connections together, received or to be sent, in bytes.
+    /// Once half of it is taken, each connection is limited to an equal share of the other half.
+    /// [`SapEndpoint::share_budget`](crate::SapEndpoint::share_budget) limits several endpoints.
+    pub memory_total: usize,
+    /// An approximate message is delivered incomplete if at least one of this number of its bytes
+    /// has arrived: otherwise those who announce much and send little would take much memory.
+    pub most_missing: usize,
     /// The capacity for messages to be sent or acknowledged, in bytes.
     pub send_buffer: usize,
     /// The capacity for sent approximate messages that are kept for repair, in bytes.
@@ -110,7 +114,8 @@ impl SapConfig {
             keepalive: Some(Duration::from_secs(15)),
             close_timeout: Duration::from_secs(60),
             receive_buffer: 4 << 20,
-            receive_total: 256 << 20,
+            memory_total: 256 << 20,
+            most_missing: 8,
             send_buffer: 4 << 20,
             repair_memory: 256 << 10,
             max_message: 1 << 20,

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use windfall_base::{Duration, Instant};
 use windfall_wire_net::sap::{HEADER_LEN, Reason, SapPing, features, flags};
 
+use crate::budget::{Allowance, weight};
 use crate::collisions::Collisions;
 use crate::config::{Profile, SapConfig};
 use crate::congestion::Congestion;
@@ -30,7 +31,7 @@ use crate::trust::Trust;
 
 use migrate::Migration;
 use outbox::Outbox;
-use reassemble::Partial;
+use reassemble::{Name, Partial};
 
 mod arrive;
 mod migrate;
@@ -43,6 +44,13 @@ mod transmit;
 
 /// The time for which an end that has nothing more to say answers a peer that may not know it.
 const FAREWELL: Duration = Duration::from_secs(3);
+
+/// The memory of a connection without messages, in bytes.
+pub(crate) const BASE: usize = 4096;
+/// The number of approximate messages whose length is remembered.
+const LENGTHS: usize = 64;
+/// The number of messages that a queue has places for even if it is empty.
+const LARGE: usize = 64;
 
 /// The state of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,14 +98,28 @@ struct Inbox {
     /// Messages of which parts have arrived.
     partial: Partial,
     orders: BTreeMap<u16, Order>,
+    /// The number of approximate messages that have arrived, whole or in part.
+    approximates: u32,
+    /// The lengths of the latest of them.
+    lengths: VecDeque<(Name, usize)>,
     /// The size of everything that waits, in bytes.
     bytes: usize,
-    /// The limit of `bytes`.
+    /// The limit of `bytes`, and what is left of the memory of all connections.
     limit: usize,
-    /// The value of `bytes` that the endpoint has counted.
-    counted: usize,
+    left: usize,
     /// The room in the last acknowledgement.
     advertised_room: usize,
+}
+
+/// The end of the peer's direction, which may have overtaken approximate messages.
+#[derive(Clone, Copy, Debug)]
+struct Ending {
+    /// The number of approximate messages that the peer has sent.
+    approximate: u32,
+    /// The time at which what is missing counts as lost.
+    due: Instant,
+    /// The peer has reset the connection since.
+    then: Option<CloseReason>,
 }
 
 /// The acknowledgement to send next.
@@ -165,6 +187,8 @@ pub(crate) struct Connection {
     sending: FinState,
     /// The peer has sent its FIN.
     peer_finished: bool,
+    /// The end of the peer's direction, until what was sent before has arrived or its time is over.
+    ending: Option<Ending>,
     /// The time at which the next packet counts as lost.
     loss_at: Option<Instant>,
     /// The number of consecutive timeouts.
@@ -185,6 +209,8 @@ pub(crate) struct Connection {
     reset: Option<Reason>,
     /// The application has closed it.
     released: bool,
+    /// The memory that the endpoint has charged for it.
+    charged: usize,
     events: VecDeque<SapEvent>,
 }
 
@@ -215,10 +241,11 @@ impl Connection {
             around: HEADER_LEN,
             sent: Sent::new(skips),
             seen: Numbers::default(),
-            outbox: Outbox::default(),
+            outbox: Outbox { limit: config.send_buffer, ..Outbox::default() },
             inbox: Inbox {
                 advertised_room: config.receive_buffer,
                 limit: config.receive_buffer,
+                left: config.receive_buffer,
                 ..Inbox::default()
             },
             ack: AckState::default(),
@@ -231,6 +258,7 @@ impl Connection {
             peer_room: config.base_datagram * 16,
             sending: FinState::Open,
             peer_finished: false,
+            ending: None,
             loss_at: None,
             timeouts: 0,
             timeout_credit: 0,
@@ -243,6 +271,7 @@ impl Connection {
             left: Undelivered::default(),
             reset: None,
             released: false,
+            charged: 0,
             events: VecDeque::new(),
         }
     }
@@ -338,7 +367,7 @@ impl Connection {
 
     /// Returns whether there is room for a message of the usual size.
     pub(crate) fn is_writable(&self) -> bool {
-        self.state != State::Closed && self.outbox.bytes < self.config.send_buffer
+        self.state != State::Closed && self.outbox.bytes < self.outbox.limit
     }
 
     /// Returns the smoothed round-trip time, once it was measured.
@@ -421,15 +450,21 @@ impl Connection {
     }
 
     /// Returns the next received message.
-    pub(crate) fn receive(&mut self, now: Instant) -> Option<Received> {
+    pub(crate) fn receive(&mut self) -> Option<Received> {
         let inbox = &mut self.inbox;
         let received = inbox.ready.pop_front().or_else(|| inbox.fresh.pop_back())?;
-        self.inbox.bytes -= weight(received.data.len());
-        // The peer may have stopped because the buffer was full.
+        inbox.bytes -= weight(received.data.len());
+        if inbox.ready.is_empty() && inbox.ready.capacity() > LARGE {
+            inbox.ready = VecDeque::new();
+        }
+        Some(received)
+    }
+
+    /// Announces that the buffer has room again; the peer may have stopped because it was full.
+    pub(crate) fn announce_room(&mut self, now: Instant) {
         if self.is_open() && self.room() >= self.inbox.advertised_room + self.inbox.limit / 2 {
             self.ack.due = Some(now);
         }
-        Some(received)
     }
 
     /// Returns whether an acknowledgement is due.
@@ -452,7 +487,8 @@ impl Connection {
         self.inbox.ready.clear();
         self.inbox.fresh.clear();
         self.inbox.partial = Partial::default();
-        self.inbox.bytes = 0;
+        // What waits for earlier messages was acknowledged, and keeps the order of those after it.
+        self.inbox.bytes = self.inbox.orders.values().map(Order::charge).sum();
         match self.state {
             State::Open => {
                 self.finish();
@@ -469,6 +505,17 @@ impl Connection {
         self.abort_because(Reason::Closed, reason);
     }
 
+    /// Ends the connection, whose place a new one takes.
+    pub(crate) fn displace(&mut self) {
+        self.events.push_back(SapEvent::Displaced);
+        self.abort_because(Reason::Busy, CloseReason::TimedOut);
+    }
+
+    /// Returns the time of the last packet of the peer.
+    pub(crate) fn heard_at(&self) -> Instant {
+        self.heard_at
+    }
+
     /// Resets the connection at once and tells the peer why.
     fn abort_because(&mut self, told: Reason, reason: CloseReason) {
         if self.state == State::Closed {
@@ -483,11 +530,29 @@ impl Connection {
     fn end(&mut self, reason: CloseReason) {
         self.left = self.undelivered();
         self.deliver_partial(None);
+        if let Some(Ending { approximate, .. }) = self.ending.take() {
+            self.events.push_back(SapEvent::Finished { approximate });
+        }
         self.state = State::Closed;
-        self.outbox = Outbox { displaced: self.outbox.displaced, ..Outbox::default() };
+        let Outbox { displaced, limit, .. } = self.outbox;
+        self.outbox = Outbox { displaced, limit, ..Outbox::default() };
         self.sent.clear();
         self.deadline = None;
         self.events.push_back(SapEvent::Closed(reason));
+    }
+
+    /// Reports the end of the peer's direction once what it has sent before has arrived, or what is
+    /// missing counts as lost.
+    fn report_end(&mut self, now: Instant) {
+        let Some(Ending { approximate, due, then }) = self.ending else { return };
+        let missing = approximate.wrapping_sub(self.inbox.approximates);
+        if due > now && (1..1 << 31).contains(&missing) {
+            return;
+        }
+        self.ending = None;
+        self.deliver_partial(None);
+        self.events.push_back(SapEvent::Finished { approximate });
+        then.into_iter().for_each(|reason| self.end(reason));
     }
 
     /// Returns whether the end of this direction was announced, and the peer has everything precise
@@ -517,20 +582,29 @@ impl Connection {
         self.inbox.limit.saturating_sub(self.inbox.bytes)
     }
 
-    /// Limits received messages to `share` bytes, and to the connection's own buffer.
-    pub(crate) fn limit(&mut self, share: usize) {
-        self.inbox.limit = share.min(self.config.receive_buffer);
+    /// Limits the buffers of both directions to what the connection may take.
+    pub(crate) fn limit(&mut self, allowed: Allowance) {
+        self.inbox.limit = allowed.limit(self.config.receive_buffer, self.inbox.bytes);
+        self.inbox.left = allowed.left;
+        self.outbox.limit = allowed.limit(self.config.send_buffer, self.outbox.bytes);
     }
 
-    /// Returns the size of unread messages that the endpoint has counted.
-    pub(crate) fn counted(&self) -> usize {
-        self.inbox.counted
+    /// Returns the memory that the endpoint has charged.
+    pub(crate) fn charged(&self) -> usize {
+        self.charged
     }
 
-    /// Updates and returns the size of unread messages.
-    pub(crate) fn count(&mut self) -> usize {
-        self.inbox.counted = self.inbox.bytes;
-        self.inbox.counted
+    /// Updates and returns the memory that the connection and its messages take.
+    pub(crate) fn charge(&mut self) -> usize {
+        let messages = self.inbox.bytes + self.outbox.charge() + self.outbox.remembered;
+        self.charged = BASE + messages;
+        self.charged
+    }
+
+    /// Returns the number of parts that were dropped since the last call, since too little of
+    /// their messages arrived.
+    pub(crate) fn take_incomplete(&mut self) -> u64 {
+        core::mem::take(&mut self.inbox.partial.dropped)
     }
 
     /// Returns the retransmission timeout.
@@ -566,6 +640,18 @@ impl Connection {
 
     /// Delivers a message to the application.
     fn deliver(&mut self, received: Received) {
+        if received.kind == MessageKind::Approximate {
+            self.inbox.approximates = self.inbox.approximates.wrapping_add(1);
+            if self.inbox.lengths.len() == LENGTHS {
+                self.inbox.lengths.pop_front();
+            }
+            let name = (received.stream, received.number);
+            self.inbox.lengths.push_back((name, received.data.len()));
+        }
+        if self.released {
+            // Nobody reads it, and it must not stop what the peer has to say.
+            return;
+        }
         let inbox = &mut self.inbox;
         inbox.bytes += weight(received.data.len());
         let fresh = inbox.newest_first && received.kind == MessageKind::Approximate;
@@ -581,9 +667,4 @@ impl Connection {
         let (kind, missing) = (MessageKind::Precise, Vec::new());
         self.deliver(Received { stream, kind, number, data, exact, integrity, missing });
     }
-}
-
-/// Returns the memory that a message of `len` bytes is charged; empty ones are not free.
-const fn weight(len: usize) -> usize {
-    len + 64
 }

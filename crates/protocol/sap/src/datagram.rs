@@ -19,13 +19,16 @@ pub struct DatagramMeta {
     pub unbound: bool,
     /// The system's own checksum covered all of it, so it tells nothing of that form.
     pub whole: bool,
+    /// The length of the buffer that it shares with other datagrams; 0 if it has one of its own.
+    pub buffer: usize,
 }
 
 impl DatagramMeta {
     /// Describes a datagram whose checksum holds, and of whose frame nothing is known.
     #[must_use]
     pub const fn new(from: SocketAddr) -> Self {
-        Self { from, covered_intact: true, frame: Check::Unchecked, unbound: false, whole: false }
+        let frame = Check::Unchecked;
+        Self { from, covered_intact: true, frame, unbound: false, whole: false, buffer: 0 }
     }
 }
 

@@ -222,7 +222,7 @@ pub(crate) fn decode(packet: &SapPacket, frame: Check) -> Option<(Received, Opti
         received.exact = head.spans.iter().map(|span| shift(span.range())).collect();
         received.data = front;
         let stated: usize = received.exact.iter().map(Range::len).sum();
-        return (stated == received.data.len() && rest.is_empty()).then_some((received, None));
+        return (stated == received.data.len() && rest.is_empty()).then_some((received, head.part));
     }
     let others = if head.spans.is_empty() && kind == MessageKind::Precise {
         // What is precise is exact in full; its ranges are added to the whole message.

@@ -11,6 +11,7 @@ use windfall_base::{Duration, Instant};
 use windfall_wire_net::WireError;
 use windfall_wire_net::sap::{SapKind, SapPacket};
 
+use crate::budget::{Allowance, SapBudget};
 use crate::config::SapConfig;
 use crate::connection::{Connection, Introduction};
 use crate::datagram::{DatagramMeta, OutgoingDatagram};
@@ -65,8 +66,13 @@ pub struct SapEndpoint {
     answers: VecDeque<OutgoingDatagram>,
     events: VecDeque<(ConnectionId, SapEvent)>,
     drops: DropCounts,
-    /// Bytes of received messages that applications have not read.
+    /// The memory of all connections, and that of all endpoints that share it.
+    budget: SapBudget,
+    shared: Option<SapBudget>,
+    /// What the connections are charged.
     held: usize,
+    /// Connections that have changed since a driver asked.
+    changed: BTreeSet<u32>,
 }
 
 impl fmt::Debug for SapEndpoint {
@@ -74,6 +80,14 @@ impl fmt::Debug for SapEndpoint {
         let mut shown = f.debug_struct("SapEndpoint");
         shown.field("connections", &self.connections.len());
         shown.field("half_open", &self.half_open.len()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for SapEndpoint {
+    fn drop(&mut self) {
+        self.budgets().for_each(|budget| budget.charge(self.held, 0));
+        let all = self.connections.len();
+        (0..all).for_each(|_| self.budgets().for_each(SapBudget::leave));
     }
 }
 
@@ -97,13 +111,51 @@ impl SapEndpoint {
             answers: VecDeque::new(),
             events: VecDeque::new(),
             drops: DropCounts::new(),
+            budget: SapBudget::new(config.memory_total),
+            shared: None,
             held: 0,
+            changed: BTreeSet::new(),
         }
     }
 
     /// Encrypts every connection from now on; peers need the same key.
     pub fn set_key(&mut self, key: SharedKey) {
         self.key = Some(key);
+    }
+
+    /// Shares a budget with other endpoints; call it before the first connection.
+    pub fn share_budget(&mut self, budget: SapBudget) {
+        self.shared = Some(budget);
+    }
+
+    /// Returns the memory of the connections and their messages, as it is charged, in bytes.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.held
+    }
+
+    fn budgets(&self) -> impl Iterator<Item = &SapBudget> {
+        core::iter::once(&self.budget).chain(&self.shared)
+    }
+
+    /// Returns what a connection may take now.
+    fn allowance(&self) -> Allowance {
+        let own = self.budget.allowance();
+        self.shared.as_ref().map_or(own, |shared| own.min(shared.allowance()))
+    }
+
+    /// Adds a connection.
+    fn add(&mut self, id: u32, connection: Connection) {
+        self.connections.insert(id, connection);
+        self.budgets().for_each(SapBudget::enter);
+    }
+
+    /// Charges a connection what it takes now; nothing once it is gone.
+    fn charge(&mut self, before: usize, after: usize) {
+        if before != after {
+            self.held = self.held + after - before;
+            self.budgets().for_each(|budget| budget.charge(before, after));
+        }
     }
 
     /// Accepts connections from now on, or refuses them.
@@ -123,7 +175,7 @@ impl SapEndpoint {
         let id = self.new_id();
         let key = self.key.map(|key| (key, self.secret.draw()));
         let skips = self.secret.draw();
-        self.connections.insert(id, Connection::connect(now, self.config, id, to, key, skips));
+        self.add(id, Connection::connect(now, self.config, id, to, key, skips));
         self.touch(id);
         ConnectionId(id)
     }
@@ -138,7 +190,9 @@ impl SapEndpoint {
     /// # Errors
     /// If the connection has ended, the message is too long or invalid, or the buffer is full.
     pub fn send(&mut self, id: ConnectionId, message: &Message) -> Result<(), SapSendError> {
+        let allowed = self.allowance();
         let connection = self.connections.get_mut(&id.0).ok_or(SapSendError::NotOpen)?;
+        connection.limit(allowed);
         connection.send(message)?;
         self.touch(id.0);
         Ok(())
@@ -148,7 +202,13 @@ impl SapEndpoint {
     /// [`close`](Self::close).
     pub fn receive(&mut self, now: Instant, id: ConnectionId) -> Option<Received> {
         let connection = self.connections.get_mut(&id.0)?;
-        let received = connection.receive(now)?;
+        let received = connection.receive()?;
+        let (before, after) = (connection.charged(), connection.charge());
+        self.charge(before, after);
+        let allowed = self.allowance();
+        let connection = self.connections.get_mut(&id.0)?;
+        connection.limit(allowed);
+        connection.announce_room(now);
         if connection.has_news(now) {
             self.ready.insert(id.0);
         }
@@ -269,12 +329,10 @@ impl SapEndpoint {
         if intact {
             self.confirm(now, from, id, &packet)?;
         }
-        let crowded = self.held >= self.config.receive_total;
-        let share = self.config.receive_total / self.connections.len().max(1);
-        let share = if crowded { share } else { self.config.receive_total };
+        let allowed = self.allowance();
         let connection = self.connections.get_mut(&id).ok_or(Dropped::NoConnection)?;
         let before = connection.peer();
-        connection.limit(share);
+        connection.limit(allowed);
         let result = connection.handle_packet(now, &packet, intact, meta);
         let has_moved = connection.peer() != before;
         self.touch(id);
@@ -302,6 +360,7 @@ impl SapEndpoint {
                 connection.handle_timeout(now);
                 // Its next timeout is read when it is drained.
                 self.ready.insert(id);
+                self.changed.insert(id);
                 self.collect_events(id);
                 self.follow(id, before);
             }
@@ -319,6 +378,7 @@ impl SapEndpoint {
                 continue;
             };
             if let Some(transmit) = connection.poll_transmit(now) {
+                self.changed.insert(id);
                 self.collect_events(id);
                 return Some(transmit);
             }
@@ -329,8 +389,11 @@ impl SapEndpoint {
             self.collect_events(id);
             if gone {
                 self.set_timer(id, None);
-                let removed = self.connections.remove(&id);
-                self.held -= removed.map_or(0, |connection| connection.counted());
+                self.changed.remove(&id);
+                if let Some(removed) = self.connections.remove(&id) {
+                    self.charge(removed.charged(), 0);
+                    self.budgets().for_each(SapBudget::leave);
+                }
                 self.peers.remove(&peer);
                 self.places.leave(id);
             } else {
@@ -352,6 +415,12 @@ impl SapEndpoint {
         let connection = self.connections.get(&id);
         let why = connection.and_then(Connection::poll_timeout).map_or("half open", |(_, why)| why);
         Some((at, why))
+    }
+
+    /// Returns the connections that have changed since the last call: whoever waits for one of them
+    /// may find what it waits for.
+    pub fn take_changed(&mut self) -> impl Iterator<Item = ConnectionId> + use<> {
+        core::mem::take(&mut self.changed).into_iter().map(ConnectionId)
     }
 
     /// Returns the time of [`poll_timeout`](Self::poll_timeout) without its cause.
@@ -392,6 +461,7 @@ impl SapEndpoint {
     /// Marks a connection as changed.
     fn touch(&mut self, id: u32) {
         self.ready.insert(id);
+        self.changed.insert(id);
         self.collect_events(id);
     }
 
@@ -400,8 +470,12 @@ impl SapEndpoint {
             while let Some(event) = connection.poll_event() {
                 self.events.push_back((ConnectionId(id), event));
             }
-            let counted = connection.counted();
-            self.held = self.held - counted + connection.count();
+            let incomplete = connection.take_incomplete();
+            let (before, after) = (connection.charged(), connection.charge());
+            if incomplete > 0 {
+                *self.drops.entry(Dropped::Incomplete).or_default() += incomplete;
+            }
+            self.charge(before, after);
         }
     }
 

@@ -35,6 +35,8 @@ pub enum SapEvent {
         /// ones.
         approximate: u32,
     },
+    /// The connection gave its place to a new one, since nobody accepted it or its peer was silent.
+    Displaced,
     /// The connection has ended.
     Closed(CloseReason),
 }
@@ -68,6 +70,12 @@ pub enum Dropped {
     Duplicate,
     /// It is a part of an approximate message that was delivered without it.
     Late,
+    /// It is a part of an approximate message of which too little arrived.
+    Incomplete,
+    /// It comes from an address that has not answered a challenge.
+    Unproven,
+    /// It is half open, unread or idle, and gave its place to a new connection.
+    Displaced,
     /// The body is malformed for its kind.
     Malformed,
     /// It is not valid in this state.

@@ -238,12 +238,15 @@ impl Inspector {
         match self.decide(&received) {
             Decision::Accept => self.slots.push_back(Slot { received, owed: 0 }),
             refusal @ (Decision::Discard | Decision::Fail) => self.discard(&refusal),
-            Decision::Repair(ranges) if ranges.is_empty() => {
-                self.slots.push_back(Slot { received, owed: 0 });
-            }
-            Decision::Repair(ranges) => {
+            Decision::Repair(mut ranges) => {
+                // A range may mean everything to the end.
+                ranges.iter_mut().for_each(|it| it.end = it.end.min(received.data.len()));
+                ranges.retain(|range| !range.is_empty());
                 let owed = ranges.iter().map(Range::len).sum();
                 self.slots.push_back(Slot { received, owed });
+                if ranges.is_empty() {
+                    return None;
+                }
                 return Some(RepairRequest { stream: name.0, number: name.1, ranges });
             }
         }

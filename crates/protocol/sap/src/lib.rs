@@ -16,6 +16,7 @@
 //!
 //! It reads no clock and no socket; its randomness comes from the [`Secret`] that it is given.
 
+mod budget;
 mod collisions;
 mod config;
 mod congestion;
@@ -43,6 +44,7 @@ mod sent;
 mod skips;
 mod trust;
 
+pub use budget::SapBudget;
 pub use config::{Profile, SapConfig};
 pub use datagram::{DatagramMeta, OutgoingDatagram};
 pub use endpoint::{ConnectionId, DropCounts, SapEndpoint};

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use windfall_base::seq::Seq32;
 
+use crate::budget::weight;
+
 /// The maximum distance of a message from the next one.
 const AHEAD: u64 = 1 << 16;
 
@@ -45,6 +47,11 @@ impl Order {
     pub(crate) fn keep(&mut self, number: u32, data: Bytes) {
         let ahead = number.wrapping_sub(self.next as u32);
         self.waiting.insert(self.next + u64::from(ahead), data);
+    }
+
+    /// Returns the memory that the messages that wait take.
+    pub(crate) fn charge(&self) -> usize {
+        self.waiting.values().map(|data| weight(data.len())).sum()
     }
 
     /// Advances past the next message; returns the messages that waited for it, with their numbers.

@@ -8,6 +8,7 @@ use bytes::BytesMut;
 use windfall_base::{Duration, Instant, RangeSet};
 use windfall_wire_net::sap::Part;
 
+use crate::budget::{BEGUN, weight};
 use crate::encode::complement;
 use crate::message::{Integrity, Received};
 use crate::pieces::is_within;
@@ -24,8 +25,8 @@ pub(crate) struct Assembly {
     /// The parts by their offset.
     parts: BTreeMap<usize, Received>,
     have: RangeSet<u64>,
-    /// The size of the parts as the receive buffer counts it.
-    pub(crate) bytes: usize,
+    /// What the parts are charged.
+    bytes: usize,
     /// The time of the last part.
     pub(crate) at: Instant,
 }
@@ -41,12 +42,38 @@ impl Assembly {
         is_within(part, len, self.total)
     }
 
-    /// Adds a part that overlaps none that has arrived; the receive buffer counts `weight` bytes.
-    pub(crate) fn add(&mut self, now: Instant, offset: usize, part: Received, weight: usize) {
+    /// Adds a part that overlaps none that has arrived.
+    pub(crate) fn add(&mut self, now: Instant, offset: usize, part: Received) {
         self.have.insert(offset as u64..(offset + part.data.len()) as u64);
+        self.bytes += weight(part.data.len());
         self.parts.insert(offset, part);
-        self.bytes += weight;
         self.at = now;
+    }
+
+    /// Returns the memory that the message takes after `len` more bytes have arrived, as the
+    /// receive buffer counts it: that of its parts, and of the zeros that are delivered with them.
+    pub(crate) fn charge(&self, len: Option<usize>, most_missing: usize) -> usize {
+        let arrived = self.arrived() + len.unwrap_or(0);
+        let parts = BEGUN + self.bytes + len.map_or(0, weight);
+        parts + if self.suffices(arrived, most_missing) { self.total - arrived } else { 0 }
+    }
+
+    /// Returns whether enough has arrived to be delivered: one of `most_missing` bytes.
+    pub(crate) fn is_deliverable(&self, most_missing: usize) -> bool {
+        self.suffices(self.arrived(), most_missing)
+    }
+
+    fn suffices(&self, arrived: usize, most_missing: usize) -> bool {
+        arrived.saturating_mul(most_missing) >= self.total
+    }
+
+    fn arrived(&self) -> usize {
+        self.have.total() as usize
+    }
+
+    /// Returns the number of its parts that have arrived.
+    pub(crate) fn parts(&self) -> usize {
+        self.parts.len()
     }
 
     /// Returns whether a part overlaps one that has arrived.

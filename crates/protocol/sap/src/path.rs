@@ -194,6 +194,20 @@ mod tests {
     }
 
     #[test]
+    fn another_path_begins_with_the_base_size_and_is_searched_if_asked() {
+        let mut path = PathSize::new(V6, 1232, 65_400);
+        path.search(Instant::START);
+        path.arrived(Instant::START, 8924);
+        path.refuse(16_356);
+        let later = Instant::START + Duration::from_secs(1);
+        path.restart(later, V4, false);
+        assert_eq!((path.size(), path.due()), (1232, None));
+        path.restart(later, V4, true);
+        assert_eq!((path.size(), path.due()), (1232, Some(later)));
+        assert_eq!(path.try_now(later, Duration::ZERO), Some(2260), "of the other family");
+    }
+
+    #[test]
     fn a_size_that_the_interface_refuses_is_followed_by_a_smaller_one_at_once() {
         // Of 1500 bytes the headers of UDP and UDP-Lite take 16.
         for (peer, most, expected) in [(V6, 1444, [2240, 1444]), (V4, 1464, [2260, 1464])] {

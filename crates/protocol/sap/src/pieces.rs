@@ -6,8 +6,10 @@ use bytes::{Bytes, BytesMut};
 use windfall_base::RangeSet;
 use windfall_wire_net::sap::Part;
 
+use crate::budget::{BEGUN, compact, weight};
+
 /// The factor by which the memory for a message grows: its sender has only announced its length.
-const GROWTH: usize = 16;
+const GROWTH: usize = 4;
 
 /// The bytes of a message that have arrived; parts may overlap, since a sender may cut anew.
 #[derive(Clone, Debug)]
@@ -18,19 +20,20 @@ pub(crate) struct Pieces {
     /// Parts behind it, which do not overlap, by their offset.
     later: BTreeMap<usize, Bytes>,
     have: RangeSet<u64>,
-    /// The size of the parts as the receive buffer counts it.
-    pub(crate) bytes: usize,
+    /// What the parts behind the gap are charged.
+    behind: usize,
 }
 
 /// Returns whether a part of `len` bytes lies within its message, of `total` bytes.
 pub(crate) fn is_within(part: Part, len: usize, total: usize) -> bool {
-    part.total as usize == total && len > 0 && part.offset as usize + len <= total
+    let end = u64::from(part.offset) + len as u64;
+    part.total as usize == total && len > 0 && end <= total as u64
 }
 
 impl Pieces {
     pub(crate) fn new(total: usize) -> Self {
         let (later, have) = (BTreeMap::new(), RangeSet::default());
-        Self { total, front: BytesMut::new(), later, have, bytes: 0 }
+        Self { total, front: BytesMut::new(), later, have, behind: 0 }
     }
 
     /// Returns whether a part belongs to the same message, and is within it.
@@ -38,33 +41,39 @@ impl Pieces {
         is_within(part, len, self.total)
     }
 
-    /// Adds what is new of a part; `weight` is what the receive buffer counts.
-    pub(crate) fn add(&mut self, offset: usize, data: &Bytes, weight: fn(usize) -> usize) {
+    /// Adds what is new of a part, which stands in a buffer of `held` bytes. At most `spare` bytes
+    /// are taken ahead of what follows.
+    pub(crate) fn add(&mut self, offset: usize, data: &Bytes, held: usize, spare: usize) {
         let place = offset as u64..(offset + data.len()) as u64;
         if offset == self.front.len() && self.later.is_empty() {
-            self.bytes += weight(data.len());
-            self.append(data);
+            self.append(data, spare);
             self.have.insert(place);
             return;
         }
         for gap in self.have.gaps(place.clone()) {
             let fresh = data.slice(gap.start as usize - offset..gap.end as usize - offset);
-            self.bytes += weight(fresh.len());
-            self.later.insert(gap.start as usize, fresh);
+            self.behind += weight(fresh.len());
+            self.later.insert(gap.start as usize, compact(fresh, held));
         }
         self.have.insert(place);
         while let Some(next) = self.later.remove(&self.front.len()) {
-            self.append(&next);
+            self.behind -= weight(next.len());
+            self.append(&next, spare);
         }
     }
 
-    fn append(&mut self, data: &[u8]) {
+    fn append(&mut self, data: &[u8], spare: usize) {
         let len = self.front.len();
         if self.front.capacity() - len < data.len() {
-            let grown = (len + data.len()) * GROWTH;
+            let grown = (len + data.len()).saturating_mul(GROWTH).min(data.len() + spare);
             self.front.reserve(grown.min(self.total - len).max(data.len()));
         }
         self.front.extend_from_slice(data);
+    }
+
+    /// Returns the memory that the message takes, as the receive buffer counts it.
+    pub(crate) fn charge(&self) -> usize {
+        BEGUN + self.front.capacity() + self.behind
     }
 
     pub(crate) fn is_complete(&self) -> bool {
@@ -91,12 +100,30 @@ mod tests {
             let whole: Bytes = (0..300_u32).map(|byte| byte as u8).collect();
             let mut pieces = Pieces::new(300);
             for (at, len) in cuts.into_iter().chain([(150, 150), (0, 150)]) {
-                pieces.add(at, &whole.slice(at..300.min(at + len)), |len| len);
+                pieces.add(at, &whole.slice(at..300.min(at + len)), 0, 1000);
+                let behind: usize = pieces.later.values().map(|it| weight(it.len())).sum();
+                prop_assert_eq!(pieces.charge(), BEGUN + pieces.front.capacity() + behind);
             }
             prop_assert!(pieces.is_complete() && pieces.later.is_empty());
-            prop_assert_eq!(pieces.bytes, 300);
             prop_assert_eq!(pieces.finish(), whole);
         }
+    }
+
+    #[test]
+    fn what_is_new_of_overlapping_parts_does_not_keep_their_datagrams() {
+        let mut pieces = Pieces::new(10_000);
+        let datagram = Bytes::from(vec![7; 1400]);
+        pieces.add(100, &datagram.slice(..1), 1400, 0);
+        pieces.add(101, &datagram.slice(..600), 1400, 0);
+        pieces.add(102, &datagram.slice(..600), 1400, 0);
+        let kept: Vec<usize> = pieces.later.values().map(Bytes::len).collect();
+        assert_eq!(kept, [1, 600, 1]);
+        let held =
+            pieces.later.values().filter(|it| datagram.as_ptr_range().contains(&it.as_ptr()));
+        assert_eq!(held.count(), 0);
+        // Nothing is taken ahead where nothing is to spare.
+        pieces.add(0, &datagram.slice(..50), 1400, 0);
+        assert!(pieces.front.capacity() < 100, "{}", pieces.front.capacity());
     }
 
     #[test]
@@ -104,6 +131,11 @@ mod tests {
         let pieces = Pieces::new(100);
         let admits = |offset, total, len| pieces.admits(Part { offset, total }, len);
         assert!(admits(0, 100, 100) && admits(99, 100, 1));
-        assert!(!admits(99, 100, 2) && !admits(0, 101, 5) && !admits(100, 100, 0));
+        assert!(
+            !admits(u32::MAX, 100, 2)
+                && !admits(99, 100, 2)
+                && !admits(0, 101, 5)
+                && !admits(100, 100, 0)
+        );
     }
 }

@@ -24,9 +24,11 @@ use crate::clock::Clock;
 use crate::eager::Eager;
 use crate::error::SapError;
 use crate::hints::Hints;
+use crate::memory;
 use crate::signal::Signal;
 use crate::system::{SEGMENTS, timespec};
 use crate::udplite::{ReceivedDatagram, UdpLiteDatagram, UdpLiteSocket};
+use crate::waiting::{Awaited, Waiting};
 
 /// The time for which the background thread yields to callers after one has driven.
 const YIELD: Duration = Duration::from_millis(10);
@@ -76,6 +78,20 @@ impl State {
         }
         accepted
     }
+
+    /// Wakes the callers whose connections have changed.
+    fn wake_changed(&mut self) {
+        for id in self.endpoint.take_changed() {
+            self.waiting.wake(Awaited::Connection(id));
+        }
+    }
+
+    /// Wakes a caller to drive, if nobody does.
+    fn hand_over(&self) {
+        if self.driver == Driver::Idle {
+            self.waiting.wake_any();
+        }
+    }
 }
 
 pub(crate) struct State {
@@ -89,8 +105,8 @@ pub(crate) struct State {
     arrivals: Vec<ReceivedDatagram>,
     hints: Option<Hints>,
     driver: Driver,
-    /// The number of callers that wait for the one that drives.
-    waiting: usize,
+    /// The callers that wait for the one that drives.
+    waiting: Waiting,
     /// The last time at which a caller drove; an endpoint whose callers have not is driven in the
     /// background from the first moment on.
     driven: Option<Instant>,
@@ -107,7 +123,6 @@ pub(crate) struct Core {
     pub(crate) socket: UdpLiteSocket,
     pub(crate) clock: Clock,
     state: Mutex<State>,
-    changed: Condvar,
     /// Wakes the background thread while callers drive.
     parked: Condvar,
     /// Wakes the thread that polls.
@@ -134,6 +149,7 @@ impl Handle {
         socket.permit_merging();
         let clock = Clock::new();
         let mut endpoint = SapEndpoint::new(config, Secret::new(key));
+        endpoint.share_budget(memory::of_process());
         prepare(&mut endpoint);
         let state = State {
             endpoint,
@@ -144,7 +160,7 @@ impl Handle {
             arrivals: Vec::new(),
             hints: Hints::ask(),
             driver: Driver::Idle,
-            waiting: 0,
+            waiting: Waiting::default(),
             driven: None,
             asleep: false,
             eager: Eager::default(),
@@ -155,7 +171,6 @@ impl Handle {
             socket,
             clock,
             state: Mutex::new(state),
-            changed: Condvar::new(),
             parked: Condvar::new(),
             wake,
             handles: AtomicUsize::new(1),
@@ -205,10 +220,11 @@ impl Core {
         let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
     }
 
-    /// Lets every waiting call look at the state again.
-    pub(crate) fn notify(&self) {
+    /// Lets the calls that wait for this look at the state again; the one that drives may be among
+    /// them.
+    pub(crate) fn notify(&self, state: &State, awaited: Awaited) {
         self.wake();
-        self.changed.notify_all();
+        state.waiting.wake(awaited);
     }
 
     /// Sends the endpoint's datagrams and reports its events, after the state was changed.
@@ -219,6 +235,7 @@ impl Core {
         let before = state.endpoint.deadline();
         self.transmit(state);
         self.sort_events(state);
+        state.wake_changed();
         // The polling thread must learn of an earlier deadline.
         let earlier = match (before, state.endpoint.deadline()) {
             (Some(before), Some(now)) => now < before,
@@ -229,21 +246,21 @@ impl Core {
         }
     }
 
-    /// Waits until `ready` returns a value, and drives meanwhile.
+    /// Waits until `ready` returns a value, and drives meanwhile; `awaited` is what it looks at.
     pub(crate) fn wait<T>(
         &self,
+        awaited: Awaited,
         deadline: Option<Instant>,
         mut ready: impl FnMut(&mut State, Instant) -> Option<T>,
     ) -> Result<T, SapError> {
         let mut state = self.lock();
         loop {
             let now = self.clock.now();
-            if let Some(found) = ready(&mut state, now) {
+            let found = ready(&mut state, now);
+            if found.is_some() || deadline.is_some_and(|deadline| deadline <= now) {
                 self.flush(&mut state);
-                return Ok(found);
-            }
-            if deadline.is_some_and(|deadline| deadline <= now) {
-                return Err(SapError::TimedOut);
+                state.hand_over();
+                return found.ok_or(SapError::TimedOut);
             }
             if state.driver == Driver::Idle {
                 state = self.turn(state, Driver::Caller, deadline)?;
@@ -256,10 +273,10 @@ impl Core {
                 self.wake();
             }
             let span = deadline.map_or(QUIET, |deadline| deadline.saturating_since(now).min(QUIET));
-            state.waiting += 1;
-            let waited = self.changed.wait_timeout(state, span.into());
+            let (place, woken) = state.waiting.enter(awaited);
+            let waited = woken.wait_timeout(state, span.into());
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
-            state.waiting -= 1;
+            state.waiting.leave(place);
         }
     }
 
@@ -294,9 +311,10 @@ impl Core {
         }
         self.pump(&mut state, arrivals);
         state.driver = Driver::Idle;
-        // Each notification is a system call, so only if a thread waits.
-        if state.waiting > 0 {
-            self.changed.notify_all();
+        state.wake_changed();
+        // A caller that has driven goes on, or hands over when it stops.
+        if driver == Driver::Background || result.is_err() {
+            state.hand_over();
         }
         if std::mem::take(&mut state.asleep) {
             self.parked.notify_one();
@@ -394,6 +412,7 @@ impl Core {
                 frame: if hinted { Check::Bad } else { Check::Unchecked },
                 unbound: arrival.unbound,
                 whole: arrival.whole,
+                buffer: arrival.buffer,
             };
             state.endpoint.handle_datagram(now, &meta, &arrival.data);
         }
@@ -465,6 +484,16 @@ impl Core {
                 state.connections.insert(id, Status { connected: true, ..Status::default() });
                 state.accepted.push_back((id, from));
                 state.acceptable.raise();
+                state.waiting.wake(Awaited::Accepted);
+            }
+            let unaccepted = || state.accepted.iter().position(|(other, _)| *other == id);
+            if event == SapEvent::Displaced
+                && let Some(index) = unaccepted()
+            {
+                state.accepted.remove(index);
+                state.connections.remove(&id);
+                state.endpoint.close(self.clock.now(), id);
+                continue;
             }
             let Some(status) = state.connections.get_mut(&id) else { continue };
             match event {
@@ -481,6 +510,7 @@ impl Core {
                     continue;
                 }
                 SapEvent::Accepted { .. }
+                | SapEvent::Displaced
                 | SapEvent::PathSize
                 | SapEvent::Answered
                 | SapEvent::Moved { .. } => continue,

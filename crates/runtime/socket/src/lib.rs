@@ -29,16 +29,19 @@ mod driver;
 mod eager;
 mod error;
 mod hints;
+mod memory;
 mod pool;
 mod sap;
 mod signal;
 mod source;
 mod system;
 mod udplite;
+mod waiting;
 
 pub use bytes::Bytes;
 pub use carrier::{Carrier, UnknownCarrier};
 pub use error::{SapError, UnfinishedReason};
+pub use memory::{limit_memory, memory};
 pub use sap::{SapListener, SapOptions, SapSocket};
 pub use udplite::{
     ReceivedDatagram, UDPLITE_RECV_CSCOV, UDPLITE_SEND_CSCOV, UdpLiteDatagram, UdpLiteSocket,

@@ -19,6 +19,7 @@ use windfall_sap::{CloseReason, ConnectionId, MessageCheck, Mode, Tolerance};
 
 use crate::driver::{Handle, State};
 use crate::error::SapError;
+use crate::waiting::Awaited;
 use inspection::Inspection;
 
 pub use listener::SapListener;
@@ -147,6 +148,11 @@ impl SapSocket {
         self.core.lock().endpoint.set_linger(self.id, linger);
     }
 
+    /// Returns what its calls wait for.
+    fn awaited(&self) -> Awaited {
+        Awaited::Connection(self.id)
+    }
+
     fn deadline(&self) -> Option<Instant> {
         let timeout = *self.timeout.lock().unwrap_or_else(PoisonError::into_inner);
         timeout.map(|timeout| self.core.clock.now() + timeout)
@@ -178,7 +184,7 @@ impl SapSocket {
         while self.core.clock.now() < end {
             let until = settles_at().map_or(end, |at| at.min(end));
             // It ends early if the size grows, and then there is another time to wait for.
-            if self.core.wait(Some(until), is_known).is_ok() {
+            if self.core.wait(self.awaited(), Some(until), is_known).is_ok() {
                 return;
             }
         }

@@ -59,6 +59,9 @@ pub struct ReceivedDatagram {
     pub unbound: bool,
     /// Over the carrier [`Udp`](Carrier::Udp), the system's own checksum covered all of it.
     pub whole: bool,
+    /// The length of the buffer that it shares with others, which were received together; 0 if it
+    /// has one of its own. Copy what you keep of it for long.
+    pub buffer: usize,
 }
 
 /// A UDP-Lite socket that never blocks: poll its descriptor.

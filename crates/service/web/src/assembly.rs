@@ -240,6 +240,11 @@ impl Assembler {
         })
     }
 
+    /// Tells whether the path has changed the order of its pieces.
+    pub(crate) fn is_reordered(&self) -> bool {
+        self.partial.as_ref().is_some_and(|partial| partial.is_reordered)
+    }
+
     /// Returns a precise body that has begun, and that is read as it arrives; once.
     pub(crate) fn take_begun(&mut self) -> Option<ArrivingBody> {
         self.begun.take()

@@ -22,7 +22,8 @@ pub(crate) const NO_ANSWER: &str = "no-answer";
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The time without a message after which a body is whole whose sender has ended, though pieces of
 /// it are missing, at least and at most: for the order that a path may change, as in TCP's RACK a
-/// quarter of the round trip (RFC 8985, section 7.1).
+/// quarter of the round trip, and all of it once the path has changed the order (RFC 8985, section
+/// 7.1).
 const REORDERING: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(100));
 /// The time between two looks at the clock while something arrives, and while nothing does.
 const TURN: Duration = Duration::from_millis(5);
@@ -239,6 +240,9 @@ fn patience(body: &Assembler, round: Option<Duration>) -> Duration {
         return PATIENCE;
     }
     let (least, most) = REORDERING;
+    if body.is_reordered() {
+        return round.map_or(most, |round| (round + least).min(5 * most));
+    }
     round.map_or(2 * least, |round| (round / 4).clamp(least, most))
 }
 
@@ -252,6 +256,18 @@ mod tests {
     use windfall_bodies::BodyPlan;
 
     use super::*;
+
+    fn piece(number: u32) -> Received {
+        Received {
+            stream: 0,
+            kind: MessageKind::Approximate,
+            number,
+            data: Bytes::from_static(&[7; 10]),
+            exact: Vec::new(),
+            integrity: windfall_socket::Integrity::Intact,
+            missing: Vec::new(),
+        }
+    }
 
     #[test]
     fn a_body_that_has_ended_is_waited_for_no_longer_than_the_path_reorders() {
@@ -267,5 +283,11 @@ mod tests {
             assert_eq!(Some(patience(&body, millis(round))), millis(waits));
         }
         assert_eq!(Some(patience(&body, None)), millis(20));
+        body.piece(piece(1));
+        assert_eq!(Some(patience(&body, millis(100))), millis(25));
+        body.piece(piece(0));
+        for (round, waits) in [(8, 18), (100, 110), (2_000, 500)] {
+            assert_eq!(Some(patience(&body, millis(round))), millis(waits), "it reorders");
+        }
     }
 }

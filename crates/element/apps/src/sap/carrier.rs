@@ -73,17 +73,20 @@ fn frame(damage: &Damage) -> Check {
 }
 
 /// The reasons for which an endpoint drops datagrams, with the names of their counts.
-const REASONS: [(&str, Dropped); 12] = [
+const REASONS: [(&str, Dropped); 15] = [
     ("dropped_closed", Dropped::Closed),
     ("dropped_damaged", Dropped::Damaged),
+    ("dropped_displaced", Dropped::Displaced),
     ("dropped_duplicate", Dropped::Duplicate),
     ("dropped_forged", Dropped::Forged),
     ("dropped_header", Dropped::Header),
+    ("dropped_incomplete", Dropped::Incomplete),
     ("dropped_late", Dropped::Late),
     ("dropped_malformed", Dropped::Malformed),
     ("dropped_no_connection", Dropped::NoConnection),
     ("dropped_no_room", Dropped::NoRoom),
     ("dropped_refused", Dropped::Refused),
     ("dropped_unexpected", Dropped::Unexpected),
+    ("dropped_unproven", Dropped::Unproven),
     ("dropped_version", Dropped::Version),
 ];

@@ -5,6 +5,7 @@ mod exchange;
 mod input;
 mod json;
 mod live;
+mod memory;
 mod outputs;
 mod reproduce;
 mod settings;

@@ -28,7 +28,11 @@ fn server(reply: &'static str) -> SocketAddr {
 pub(crate) fn started(folder: &Folder, arguments: &[&str]) -> (Running, String) {
     let (command, rest) = arguments.split_first().expect("a command");
     let own = [command, "--on", "127.0.0.1", "--port", "0", "-q"];
-    let mut server = folder.windfall(&[&own, rest].concat());
+    served(folder.windfall(&[&own, rest].concat()))
+}
+
+/// Starts a server by a command, and returns where it is.
+pub(crate) fn served(mut server: Command) -> (Running, String) {
     let mut server = Running(server.stderr(Stdio::piped()).spawn().expect("it runs"));
     let mut said = String::new();
     let mut lines = BufReader::new(server.0.stderr.take().expect("piped"));

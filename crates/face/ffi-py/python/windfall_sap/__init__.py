@@ -10,6 +10,7 @@ from ._native import (
     Socket,
     UdpLiteSocket,
     connect,
+    limit_memory,
     listen,
     protect,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "Socket",
     "UdpLiteSocket",
     "connect",
+    "limit_memory",
     "listen",
     "protect",
 ]

@@ -156,6 +156,7 @@ def connect(
     profile: _Profile = "standard",
     carrier: _Carrier = "udp",
 ) -> Socket: ...
+def limit_memory(limit: int) -> None: ...
 def listen(
     address: _Address | None = None,
     *,

@@ -1,12 +1,15 @@
 //! Processing of received packets.
 
 use bytes::Bytes;
-use windfall_base::{Check, Instant};
-use windfall_wire_net::sap::{Reason, SapAccept, SapAck, SapKind, SapPacket, SapRepair, flags};
+use windfall_base::{Check, Duration, Instant};
+use windfall_wire_net::sap::{
+    HEADER_LEN, MAX_TOKEN, Reason, SapAccept, SapAck, SapKind, SapPacket, SapRepair, flags,
+};
 
 use super::migrate::SILENT;
 use super::reassemble::Name;
-use super::{Connection, FinState, Introduction, State, weight};
+use super::{Connection, Ending, FinState, Introduction, State};
+use crate::budget::{compact, weight};
 use crate::datagram::DatagramMeta;
 use crate::encode::decode;
 use crate::error::CloseReason;
@@ -20,6 +23,12 @@ const REPORT: u32 = 64;
 /// The number of bytes of precise packets after which an acknowledgement is due, however few the
 /// packets: a window may hold only as many long ones as a kernel buffers.
 const MUCH: usize = 128 << 10;
+/// The length of the value of a challenge.
+const VALUE: usize = 8;
+/// The least time for which the end waits for messages that it has overtaken.
+const OVERTAKEN: Duration = Duration::from_millis(100);
+/// The distance of a packet from those received at which it is none of the peer's.
+const FAR: u64 = 1 << 20;
 /// The longest delay of a report, as a multiple of the acknowledgement delay.
 const REPORT_DELAY: u64 = 2;
 
@@ -45,11 +54,17 @@ impl Connection {
             State::Closed => return Err(Dropped::Closed),
             State::Open => {}
         }
+        if elsewhere && self.seal.is_none() {
+            return self.handle_unproven(now, packet, meta);
+        }
         let number = self.seen.expand(packet.header.number);
         if self.seal.is_none() {
+            if number >= self.seen.next() + FAR {
+                return Err(Dropped::Unexpected);
+            }
             self.heard_at = now;
         }
-        if !intact || meta.frame == Check::Bad {
+        if !elsewhere && (!intact || meta.frame == Check::Bad) {
             self.trust.on_damage();
         }
         if self.seen.contains(number) {
@@ -74,12 +89,13 @@ impl Connection {
             self.unbound = meta.unbound;
         }
         if elsewhere {
-            self.consider(now, meta.from);
+            self.consider(now, meta.from, HEADER_LEN + packet.body.len());
         }
         // A packet without room stays unacknowledged and is retransmitted.
         let in_turn = number == 0 || self.seen.contains(number - 1);
         self.dispatch(now, packet, meta)?;
         self.seen.insert(now, number);
+        self.report_end(now);
         let urgent = packet.header.flags & flags::URGENT != 0;
         let approximate = packet.header.flags & flags::APPROXIMATE != 0;
         if approximate && packet.header.kind == SapKind::Data {
@@ -99,7 +115,7 @@ impl Connection {
     ) -> Result<(), Dropped> {
         let body = || packet.exact();
         match packet.header.kind {
-            SapKind::Data => self.handle_data(now, packet, meta.frame),
+            SapKind::Data => self.handle_data(now, packet, meta),
             SapKind::Ack => {
                 let ack = SapAck::parse(&body()).map_err(|_| Dropped::Malformed)?;
                 if !ack.damaged.is_empty() {
@@ -117,12 +133,11 @@ impl Connection {
             SapKind::Fin => {
                 if !self.peer_finished {
                     self.peer_finished = true;
-                    // All of them were sent before.
-                    self.deliver_partial(None);
-                    let count = body().get(..4).map_or(0, |bytes| {
-                        bytes.iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte))
-                    });
-                    self.events.push_back(SapEvent::Finished { approximate: count });
+                    let count = body().first_chunk().map_or(0, |it| u32::from_be_bytes(*it));
+                    // It may have overtaken some of them.
+                    let due = now + self.timeout().max(OVERTAKEN);
+                    self.ending = Some(Ending { approximate: count, due, then: None });
+                    self.report_end(now);
                     self.settle(now);
                 }
                 Ok(())
@@ -135,11 +150,20 @@ impl Connection {
                     Some(Reason::Closed) | None => CloseReason::ClosedByPeer,
                     Some(reason) => CloseReason::Refused(reason),
                 };
-                self.end(reason);
+                match &mut self.ending {
+                    // Approximate messages may still be on their way.
+                    Some(ending) if !matches!(reason, CloseReason::Refused(_)) => {
+                        ending.then = Some(reason);
+                    }
+                    _ => self.end(reason),
+                }
                 Ok(())
             }
             SapKind::Challenge => {
-                self.response = Some((meta.from, body()));
+                // Only the value is sent back, and the rest of its buffer is not kept.
+                let body = body();
+                let value = body.first_chunk::<VALUE>().ok_or(Dropped::Malformed)?;
+                self.response = Some((meta.from, Bytes::copy_from_slice(value)));
                 Ok(())
             }
             SapKind::Response => {
@@ -190,7 +214,8 @@ impl Connection {
             }
             // One token is enough: forged retries must not cause further pings.
             SapKind::Retry if connecting.ping.token.is_empty() => {
-                connecting.ping.token = body;
+                let token = &body[..body.len().min(MAX_TOKEN)];
+                connecting.ping.token = Bytes::copy_from_slice(token);
                 connecting.due = now;
                 Ok(())
             }
@@ -208,19 +233,28 @@ impl Connection {
         &mut self,
         now: Instant,
         packet: &SapPacket,
-        frame: Check,
+        meta: &DatagramMeta,
     ) -> Result<(), Dropped> {
-        let (received, part) = decode(packet, frame).ok_or(Dropped::Malformed)?;
+        let (mut received, part) = decode(packet, meta.frame).ok_or(Dropped::Malformed)?;
+        if let (MessageKind::Repair, Some(part)) = (received.kind, part) {
+            self.continue_repair((received.stream, received.number), part.total as usize);
+        }
+        // What was decrypted stands in a buffer of its own.
+        let shared = if self.seal.is_some() { 0 } else { meta.buffer };
+        let held = shared.max(HEADER_LEN + packet.body.len());
+        if let (MessageKind::Precise, Some(part)) = (received.kind, part) {
+            return self.take_precise_part(part, &received, held);
+        }
+        received.data = compact(received.data, held);
         match (received.kind, part) {
-            (MessageKind::Precise, None) => {
+            (MessageKind::Precise, _) => {
                 let room = self.room() >= weight(received.data.len());
                 self.place_precise((received.stream, received.number), received.data, room)
             }
-            (MessageKind::Precise, Some(part)) => self.take_precise_part(part, &received),
             (MessageKind::Approximate, Some(part)) => {
                 self.take_approximate_part(now, part, received)
             }
-            _ if !self.make_room(received.data.len()) => Err(Dropped::NoRoom),
+            _ if !self.make_room(weight(received.data.len())) => Err(Dropped::NoRoom),
             _ => {
                 self.deliver(received);
                 Ok(())
@@ -246,6 +280,7 @@ impl Connection {
         room: bool,
     ) -> Result<(), Dropped> {
         let waits = self.inbox.ready.is_empty();
+        let enough = self.inbox.left >= weight(data.len());
         let order = self.order(stream)?;
         match order.place(number, room) {
             Placed::Known => {}
@@ -258,7 +293,7 @@ impl Connection {
             Placed::Next => {
                 // A full buffer must not block the one message that all others wait for, but an
                 // application that does not read must stop its sender.
-                if !room && !waits {
+                if !(room || waits && enough) {
                     return Err(Dropped::NoRoom);
                 }
                 let freed = order.advance();
@@ -316,7 +351,7 @@ impl Connection {
             return;
         }
         if let Some(at) = outcome.sample {
-            let delay = windfall_base::Duration::from_micros(ack.delay.into());
+            let delay = Duration::from_micros(ack.delay.into());
             self.rtt.learn(now.saturating_since(at), delay);
         }
         if !outcome.arrived.is_empty() || !outcome.damaged.is_empty() {

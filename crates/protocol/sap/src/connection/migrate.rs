@@ -1,9 +1,10 @@
 //! A peer whose address or port changes, and one that falls silent (RFC 9000, section 9).
 //!
-//! A packet from elsewhere that can only be the peer's next one is processed; the connection
-//! follows it once a challenge to the new address was answered. Without encryption the old address
-//! is challenged too, and while it answers, the connection stays there: whoever has seen a packet
-//! could send one like it.
+//! A packet from elsewhere that can only be the peer's next one makes this end examine its address:
+//! the connection follows the peer once a challenge to the new address was answered. Without
+//! encryption the packet has no other effect, since anyone could send one like it, and the old
+//! address is challenged too: while it answers, the connection stays there. An authentic packet is
+//! the peer's wherever it comes from, so it is processed.
 
 use core::hash::Hasher;
 use core::net::SocketAddr;
@@ -11,13 +12,13 @@ use core::net::SocketAddr;
 use bytes::Bytes;
 use siphasher::sip::SipHasher24;
 use windfall_base::{Duration, Instant};
-use windfall_wire_net::sap::{SapKind, SapPacket};
+use windfall_wire_net::sap::{HEADER_LEN, SapKind, SapPacket};
 
 use super::transmit::Body;
 use super::{Connection, State};
 use crate::congestion::Congestion;
-use crate::datagram::OutgoingDatagram;
-use crate::event::SapEvent;
+use crate::datagram::{DatagramMeta, OutgoingDatagram};
+use crate::event::{Dropped, SapEvent};
 use crate::rtt::Rtt;
 use crate::trust::Trust;
 
@@ -25,6 +26,10 @@ use crate::trust::Trust;
 pub(super) const SILENT: u32 = 3;
 /// The greatest distance of a packet from elsewhere beyond those received.
 const AHEAD: u64 = 1 << 16;
+/// The length of the body of a challenge.
+const CHALLENGE: usize = 8;
+/// How many times as many bytes are sent to an address as came from it, until it is proven.
+const AMPLIFIED: usize = 3;
 /// The number of challenges to one address.
 const CHALLENGES: u32 = 6;
 /// The least time between two challenges, and for the answer of the old address.
@@ -41,6 +46,9 @@ pub(super) struct Migration {
     due: Instant,
     wait: Duration,
     sent: u32,
+    /// The bytes that came from the new address, and those that were sent there.
+    received: usize,
+    spent: usize,
     /// The next challenge is for the old address.
     old_next: bool,
     /// The time to follow, since the new address has answered.
@@ -58,8 +66,27 @@ impl Connection {
         number >= next && number - next < AHEAD
     }
 
-    /// Begins to examine whether the peer is at `from` now.
-    pub(super) fn consider(&mut self, now: Instant, from: SocketAddr) {
+    /// Takes a packet from an address that has not answered a challenge: it may be the answer.
+    /// Anything else is dropped, and sent again if it came from the peer.
+    pub(super) fn handle_unproven(
+        &mut self,
+        now: Instant,
+        packet: &SapPacket,
+        meta: &DatagramMeta,
+    ) -> Result<(), Dropped> {
+        if packet.header.kind == SapKind::Response {
+            self.handle_response(now, meta.from, &packet.exact());
+            return Ok(());
+        }
+        self.consider(now, meta.from, HEADER_LEN + packet.body.len());
+        Err(Dropped::Unproven)
+    }
+
+    /// Begins to examine whether the peer is at `from` now, from where `len` bytes came.
+    pub(super) fn consider(&mut self, now: Instant, from: SocketAddr, len: usize) {
+        if let Some(migration) = self.migration.as_mut().filter(|it| it.to == from) {
+            migration.received += len;
+        }
         let examined = |it: &Migration| it.to == from || now < it.began + LEAST * 10;
         if self.migration.as_ref().is_some_and(examined) {
             return;
@@ -73,6 +100,8 @@ impl Connection {
             due: now,
             wait,
             sent: 0,
+            received: len,
+            spent: 0,
             old_next: false,
             follow_at: None,
         });
@@ -112,6 +141,7 @@ impl Connection {
     pub(super) fn transmit_challenge(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         let peer = self.peer;
         let both = self.seal.is_none();
+        let size = self.around + CHALLENGE;
         let migration = self.migration.as_mut().filter(|it| it.due <= now)?;
         if migration.sent == CHALLENGES {
             self.migration = None;
@@ -119,12 +149,17 @@ impl Connection {
         }
         let old = migration.old_next;
         let to = if old { peer } else { migration.to };
+        let may_send = old || migration.spent + size <= AMPLIFIED * migration.received;
+        migration.spent += if old || !may_send { 0 } else { size };
         let value = Bytes::copy_from_slice(&migration.values[usize::from(old)].to_be_bytes());
         migration.old_next = both && !old;
         if !migration.old_next {
             migration.sent += 1;
             migration.due = now + migration.wait;
             migration.wait = migration.wait * 2;
+        }
+        if !may_send {
+            return self.transmit_challenge(now);
         }
         let datagram = self.datagram(now, SapKind::Challenge, Body::control(value), None);
         Some(OutgoingDatagram { to, ..datagram })

@@ -1,6 +1,7 @@
 //! Approximate messages newest first, for media whose old messages are worth nothing.
 
-use super::{Connection, Outbox, weight};
+use super::{Connection, Outbox};
+use crate::budget::weight;
 use crate::encode::Encoded;
 
 /// The size of the queue of approximate messages in bytes, unless one message is longer.
@@ -20,10 +21,10 @@ impl Connection {
         (self.outbox.displaced, self.inbox.displaced)
     }
 
-    /// Drops the oldest unread approximate messages until there is room for `len` bytes, if they
-    /// are read newest first; returns whether there is.
-    pub(super) fn make_room(&mut self, len: usize) -> bool {
-        while self.room() < weight(len) {
+    /// Drops the oldest unread approximate messages until there is room for what is charged
+    /// `needed` bytes, if they are read newest first; returns whether there is.
+    pub(super) fn make_room(&mut self, needed: usize) -> bool {
+        while self.room() < needed {
             let Some(oldest) = self.inbox.fresh.pop_front() else { return false };
             self.inbox.bytes -= weight(oldest.data.len());
             self.inbox.displaced += 1;

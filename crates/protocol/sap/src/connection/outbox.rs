@@ -2,11 +2,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use core::ops::Range;
+
 use bytes::Bytes;
 use windfall_base::Duration;
 use windfall_wire_net::sap::{SapRepair, flags};
 
-use super::{Connection, FinState, State, weight};
+use super::reassemble::Name;
+use super::{Connection, FinState, State};
+use crate::budget::weight;
 use crate::encode::{Encoded, Origin, encode, encode_parts, overhead, recut};
 use crate::error::SapSendError;
 use crate::message::{Message, Mode};
@@ -35,10 +39,13 @@ pub(super) struct Outbox {
     /// Requests for repair that are not acknowledged, and keys of those to send.
     pub(super) requests: BTreeMap<u64, SapRepair>,
     pub(super) requests_due: VecDeque<u64>,
+    /// Ranges to request once the length of their message is known.
+    pub(super) unsized_repairs: BTreeMap<Name, Vec<Range<usize>>>,
     /// The next key.
     pub(super) name: u64,
-    /// The size of everything above in bytes.
+    /// The size of everything above in bytes, and its limit.
     pub(super) bytes: usize,
+    pub(super) limit: usize,
     /// The size of the precise messages in flight, and their number.
     pub(super) in_flight: (usize, usize),
     /// The next numbers of each stream: of precise and of approximate messages.
@@ -56,6 +63,9 @@ pub(super) struct Outbox {
     pub(super) memory: VecDeque<Kept>,
     pub(super) remembered: usize,
 }
+
+/// The bytes that a message in the memory for repair counts besides its data.
+pub(super) const KEPT: usize = 64;
 
 /// The bodies of the datagrams of one message, usually one.
 type Bodies = Vec<Encoded>;
@@ -88,7 +98,7 @@ impl Connection {
         let size: usize = bodies.iter().map(Encoded::len).sum();
         if !precise && self.outbox.newest_first {
             self.outbox.drop_oldest(size);
-        } else if self.outbox.bytes + size > self.config.send_buffer {
+        } else if self.outbox.bytes + size > self.outbox.limit && self.outbox.bytes > 0 {
             self.outbox.was_full = true;
             return Err(SapSendError::Full);
         }
@@ -183,16 +193,21 @@ impl Connection {
         let outbox = &mut self.outbox;
         let (stream, data) = (message.stream, message.data.clone());
         outbox.memory.push_back(Kept { stream, number, repaired: 0, data });
-        outbox.remembered += weight(message.data.len());
+        outbox.remembered += KEPT + message.data.len();
         while outbox.remembered > self.config.repair_memory
             && let Some(kept) = outbox.memory.pop_front()
         {
-            outbox.remembered -= weight(kept.data.len());
+            outbox.remembered -= KEPT + kept.data.len();
         }
     }
 }
 
 impl Outbox {
+    /// Returns the memory that messages to send or to retransmit take.
+    pub(super) fn charge(&self) -> usize {
+        self.bytes + weight(0) * (self.precise.len() + self.approximate.len())
+    }
+
     pub(super) fn next_name(&mut self) -> u64 {
         self.name += 1;
         self.name

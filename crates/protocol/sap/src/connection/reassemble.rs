@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use windfall_base::Instant;
 use windfall_wire_net::sap::Part;
 
-use super::{Connection, weight};
+use super::Connection;
+use crate::budget::{BEGUN, weight};
 use crate::event::Dropped;
 use crate::message::{MessageKind, Received};
 use crate::order::Placed;
@@ -14,6 +15,8 @@ use crate::pieces::{Pieces, is_within};
 
 /// The maximum number of approximate messages that wait for parts.
 const WAITING: usize = 64;
+/// The longest message that every receiver takes.
+pub(super) const LONGEST: usize = 1 << 20;
 
 /// A stream and the number of a message in it.
 pub(super) type Name = (u16, u32);
@@ -29,14 +32,17 @@ pub(super) struct Partial {
     /// Approximate messages that were delivered although parts were missing.
     given_up: VecDeque<Name>,
     rhythm: Rhythm,
+    /// The number of parts of messages of which too little arrived.
+    pub(super) dropped: u64,
 }
 
 impl Connection {
-    /// Takes a part of a precise message.
+    /// Takes a part of a precise message, which stands in a buffer of `held` bytes.
     pub(super) fn take_precise_part(
         &mut self,
         part: Part,
         received: &Received,
+        held: usize,
     ) -> Result<(), Dropped> {
         let name = (received.stream, received.number);
         let placed = self.order(name.0)?.place(name.1, true);
@@ -47,25 +53,30 @@ impl Connection {
         }
         let begun = self.inbox.partial.precise.get(&name);
         self.admit(begun.map(|it| it.admits(part, received.data.len())), part, received)?;
-        if self.room() < weight(received.data.len()) {
+        let first = if begun.is_none() { BEGUN } else { 0 };
+        let (room, needed) = (self.room(), first + weight(received.data.len()));
+        if room < needed {
             let mine = self.inbox.partial.favoured.is_none_or(|favoured| favoured == name);
             if placed != Placed::Next || !self.inbox.ready.is_empty() || !mine {
+                return Err(Dropped::NoRoom);
+            }
+            if self.inbox.left < needed {
                 return Err(Dropped::NoRoom);
             }
             self.inbox.partial.favoured = Some(name);
         }
         let partial = &mut self.inbox.partial;
         let fresh = || Pieces::new(part.total as usize);
+        let before = partial.precise.get(&name).map_or(0, Pieces::charge);
         let pieces = partial.precise.entry(name).or_insert_with(fresh);
-        let before = pieces.bytes;
-        pieces.add(part.offset as usize, &received.data, weight);
-        self.inbox.bytes += pieces.bytes - before;
+        pieces.add(part.offset as usize, &received.data, held, room.saturating_sub(needed));
+        self.inbox.bytes = self.inbox.bytes + pieces.charge() - before;
         if !pieces.is_complete() {
             return Ok(());
         }
         partial.favoured = partial.favoured.filter(|favoured| *favoured != name);
         let Some(pieces) = partial.precise.remove(&name) else { return Ok(()) };
-        self.inbox.bytes -= pieces.bytes;
+        self.inbox.bytes -= pieces.charge();
         // Its parts were acknowledged, so it cannot be refused any more.
         self.place_precise(name, pieces.finish(), true)
     }
@@ -89,17 +100,21 @@ impl Connection {
         }
         let begun = partial.approximate.get(&name);
         self.admit(begun.map(|it| it.admits(part, len)), part, &received)?;
-        if !self.make_room(len) {
+        let most_missing = self.config.most_missing;
+        let fresh = Assembly::new(part.total as usize, now);
+        let charge = begun.map_or(0, |it| it.charge(None, most_missing));
+        let grown = begun.unwrap_or(&fresh).charge(Some(len), most_missing);
+        // What arrives last may cost nothing: it takes the place of zeros.
+        if !self.make_room(grown.saturating_sub(charge)) {
             return Err(Dropped::NoRoom);
         }
         let partial = &mut self.inbox.partial;
         if let Some(begun) = partial.approximate.get(&name) {
             partial.rhythm.learn(now.saturating_since(begun.at));
         }
-        let fresh = || Assembly::new(part.total as usize, now);
-        let assembly = partial.approximate.entry(name).or_insert_with(fresh);
-        assembly.add(now, offset, received, weight(len));
-        self.inbox.bytes += weight(len);
+        let assembly = partial.approximate.entry(name).or_insert(fresh);
+        assembly.add(now, offset, received);
+        self.inbox.bytes = self.inbox.bytes + grown - charge;
         let complete = assembly.is_complete();
         if complete {
             self.deliver_assembly(name);
@@ -116,8 +131,7 @@ impl Connection {
     fn admit(&self, fits: Option<bool>, part: Part, received: &Received) -> Result<(), Dropped> {
         let total = part.total as usize;
         let fits = fits.unwrap_or_else(|| is_within(part, received.data.len(), total));
-        // A receiver takes messages of any length that its buffer permits.
-        let possible = total <= self.config.receive_buffer.max(self.config.max_message);
+        let possible = total <= self.config.max_message.max(LONGEST);
         (fits && possible).then_some(()).ok_or(Dropped::Malformed)
     }
 
@@ -125,12 +139,18 @@ impl Connection {
     fn deliver_assembly(&mut self, name: Name) {
         let partial = &mut self.inbox.partial;
         let Some(assembly) = partial.approximate.remove(&name) else { return };
-        self.inbox.bytes -= assembly.bytes;
+        let most_missing = self.config.most_missing;
+        self.inbox.bytes -= assembly.charge(None, most_missing);
         if !assembly.is_complete() {
             if partial.given_up.len() == WAITING {
                 partial.given_up.pop_front();
             }
             partial.given_up.push_back(name);
+        }
+        if !assembly.is_deliverable(most_missing) {
+            self.inbox.partial.dropped += assembly.parts() as u64;
+            self.inbox.approximates = self.inbox.approximates.wrapping_add(1);
+            return;
         }
         if let Some(received) = assembly.finish() {
             debug_assert_eq!(received.kind, MessageKind::Approximate);

@@ -6,7 +6,10 @@ use bytes::Bytes;
 use windfall_wire_net::sap::data::MAX_SPANS;
 use windfall_wire_net::sap::{Part, SapData, SapRepair};
 
-use super::{Connection, weight};
+use super::Connection;
+use super::outbox::KEPT;
+use super::reassemble::{LONGEST, Name};
+use crate::budget::weight;
 use crate::encode::{encode_repair, spans};
 use crate::error::SapSendError;
 
@@ -18,7 +21,7 @@ const HEAD: usize = windfall_wire_net::sap::data::MAX_HEAD;
 impl Connection {
     //= S0.56
     /// Requests `ranges` of approximate message `number` again, in as many requests as it takes for
-    /// each answer to fit into a datagram.
+    /// each answer to fit into a datagram. Ranges may reach beyond the end of the message.
     pub(crate) fn repair(
         &mut self,
         stream: u16,
@@ -28,20 +31,47 @@ impl Connection {
         if !self.is_open() {
             return Err(SapSendError::NotOpen);
         }
-        let most = self.path.size() - self.around - HEAD;
-        for group in grouped(ranges, most) {
-            let base = group.first().map_or(0, |range| range.start);
-            let far = group.iter().any(|range| range.end > usize::from(u16::MAX));
-            let part = far.then_some(Part { offset: base as u32, total: 0 });
-            let base = part.map_or(0, |_| base);
-            let near: Vec<_> =
-                group.iter().map(|range| range.start - base..range.end - base).collect();
-            let name = self.outbox.next_name();
-            let request = SapRepair(SapData { stream, number, part, spans: spans(&near) });
-            self.outbox.requests.insert(name, request);
-            self.outbox.requests_due.push_back(name);
+        let known = self.inbox.lengths.iter().rev().find(|it| it.0 == (stream, number));
+        let longest = if self.takes_parts { LONGEST } else { usize::from(u16::MAX) };
+        let end = known.map_or(longest.max(self.config.max_message), |(_, len)| *len);
+        let mut groups = self.grouped(ranges, end);
+        if known.is_none() && self.takes_parts && groups.len() > 1 {
+            // The answer to the first request tells the length of the message.
+            let rest = groups.split_off(1).concat();
+            self.outbox.unsized_repairs.entry((stream, number)).or_default().extend(rest);
+            groups.into_iter().for_each(|group| self.request((stream, number), &group, true));
+            return Ok(());
         }
+        groups.into_iter().for_each(|group| self.request((stream, number), &group, false));
         Ok(())
+    }
+
+    /// Requests what was to be requested of a message whose length is known now.
+    pub(super) fn continue_repair(&mut self, name: Name, len: usize) {
+        let Some(ranges) = self.outbox.unsized_repairs.remove(&name) else { return };
+        let groups = self.grouped(&ranges, len);
+        groups.into_iter().for_each(|group| self.request(name, &group, false));
+    }
+
+    /// Requests ranges whose bytes fit into a datagram; the answer tells the length of the message
+    /// if it is a part.
+    fn request(&mut self, (stream, number): Name, group: &[Range<usize>], as_part: bool) {
+        let base = group.first().map_or(0, |range| range.start);
+        let far = group.iter().any(|range| range.end > usize::from(u16::MAX));
+        let part = (far || as_part).then_some(Part { offset: base as u32, total: 0 });
+        let base = part.map_or(0, |_| base);
+        let near: Vec<_> = group.iter().map(|range| range.start - base..range.end - base).collect();
+        let name = self.outbox.next_name();
+        let request = SapRepair(SapData { stream, number, part, spans: spans(&near) });
+        self.outbox.requests.insert(name, request);
+        self.outbox.requests_due.push_back(name);
+    }
+
+    /// Groups ranges of a message that ends at `end`, so that the answer to each group fits into a
+    /// datagram.
+    fn grouped(&self, ranges: &[Range<usize>], end: usize) -> Vec<Vec<Range<usize>>> {
+        let within = ranges.iter().map(|range| range.start..range.end.min(end));
+        grouped(within, self.path.size() - self.around - HEAD)
     }
 
     /// Answers a request for repair; without ranges if the message is no longer kept, or if its
@@ -52,9 +82,13 @@ impl Connection {
             self.outbox.memory.iter_mut().find(|kept| (kept.stream, kept.number) == named);
         let len = kept.as_ref().map_or(0, |kept| kept.data.len());
         let base = request.part.map_or(0, |part| part.offset as usize);
-        request.spans.retain(|span| base + span.range().end <= len);
-        let asked: usize = request.spans.iter().map(|span| weight(span.range().len())).sum();
-        kept = kept.filter(|kept| kept.repaired + asked <= REPAIRS * weight(len));
+        for span in &mut request.spans {
+            let room = len.saturating_sub(base + usize::from(span.start));
+            span.len = span.len.min(u16::try_from(room).unwrap_or(u16::MAX));
+        }
+        request.spans.retain(|span| span.len > 0);
+        let asked: usize = request.spans.iter().map(|span| KEPT + span.range().len()).sum();
+        kept = kept.filter(|kept| kept.repaired + asked <= REPAIRS * (KEPT + len));
         let data = match kept {
             Some(kept) => {
                 kept.repaired += asked;
@@ -65,24 +99,36 @@ impl Connection {
                 Bytes::new()
             }
         };
-        if let Some(part) = &mut request.part {
-            part.total = len as u32;
+        let len = data.len();
+        let shift = |range: Range<usize>| base + range.start..base + range.end;
+        let ranges: Vec<_> = request.spans.iter().map(|span| shift(span.range())).collect();
+        // The peer may think the path wider than it is.
+        let mut groups = self.grouped(&ranges, len);
+        if groups.is_empty() {
+            groups.push(Vec::new());
         }
-        let encoded = encode_repair(&request, &data);
-        let fits = self.around + encoded.len() <= self.path.size();
-        if fits && self.outbox.bytes + encoded.len() <= self.config.send_buffer {
-            self.outbox.bytes += encoded.len();
-            self.outbox.push_precise(encoded);
+        for group in groups {
+            let base = group.first().map_or(base, |range| range.start);
+            let part = request.part.map(|_| Part { offset: base as u32, total: len as u32 });
+            let base = part.map_or(0, |_| base);
+            let near: Vec<_> =
+                group.iter().map(|range| range.start - base..range.end - base).collect();
+            let head = SapData { part, spans: spans(&near), ..request };
+            let encoded = encode_repair(&head, &data);
+            if self.outbox.charge() + weight(encoded.len()) <= self.outbox.limit {
+                self.outbox.bytes += encoded.len();
+                self.outbox.push_precise(encoded);
+            }
         }
     }
 }
 
 /// Groups ranges, and cuts them, so that those of a group have at most `most` bytes together and
 /// lie within 64 KB.
-fn grouped(ranges: &[Range<usize>], most: usize) -> Vec<Vec<Range<usize>>> {
-    let pieces = ranges.iter().filter(|range| !range.is_empty()).flat_map(|range| {
+fn grouped(ranges: impl Iterator<Item = Range<usize>>, most: usize) -> Vec<Vec<Range<usize>>> {
+    let pieces = ranges.filter(|range| !range.is_empty()).flat_map(|range| {
         let end = range.end;
-        range.clone().step_by(most).map(move |at| at..end.min(at + most))
+        range.step_by(most).map(move |at| at..end.min(at + most))
     });
     let mut groups: Vec<Vec<Range<usize>>> = Vec::new();
     for piece in pieces {

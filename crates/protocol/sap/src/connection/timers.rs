@@ -34,6 +34,7 @@ impl Connection {
             self.path.due().map(|at| (at, "try the path")),
             self.deadline.map(|at| (at, "close")),
             self.parts_due().map(|at| (at, "missing parts")),
+            self.ending.map(|ending| (ending.due, "the end")),
             self.migration_due().map(|at| (at, "follow the peer")),
             self.keepalive().map(|at| (at, "keep alive")),
             Some((self.heard_at + self.config.idle_timeout, "idle")),
@@ -87,6 +88,12 @@ impl Connection {
         self.follow_if_due(now);
         if due(self.parts_due()) {
             self.deliver_partial(Some(now));
+        }
+        if due(self.ending.map(|ending| ending.due)) {
+            self.report_end(now);
+            if self.state == State::Closed {
+                return;
+            }
         }
         if due(self.loss_at) {
             self.detect_loss(now);

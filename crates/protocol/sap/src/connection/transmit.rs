@@ -278,7 +278,7 @@ impl Connection {
 
     /// Reports that the send buffer has room, once half of it is free.
     pub(super) fn tell_writable(&mut self) {
-        if self.outbox.was_full && self.outbox.bytes <= self.config.send_buffer / 2 {
+        if self.outbox.was_full && self.outbox.bytes <= self.outbox.limit / 2 {
             self.outbox.was_full = false;
             self.events.push_back(SapEvent::Writable);
         }

@@ -1,13 +1,14 @@
 //! Connection attempts: stateless answers, half-open connections, handshakes.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use bytes::Bytes;
-use windfall_base::Instant;
+use windfall_base::{Duration, Instant};
 use windfall_wire_net::sap::{
     HEADER_LEN, Reason, SapAccept, SapHeader, SapKind, SapPacket, SapPing, features,
 };
 
+use super::places::Standing;
 use super::{ConnectionId, HalfOpen, SapEndpoint};
 use crate::connection::{Connection, Introduction};
 use crate::datagram::{DatagramMeta, OutgoingDatagram};
@@ -15,6 +16,9 @@ use crate::event::{Dropped, SapEvent};
 use crate::handshake;
 use crate::seal::Seal;
 
+/// The time for which a connection keeps its place although nobody accepts it, or its peer is
+/// silent.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// The maximum number of answers in the queue.
 const MAX_ANSWERS: usize = 256;
 
@@ -40,7 +44,8 @@ impl SapEndpoint {
         let (peer, seal) = (half.peer, half.sealed.map(|(seal, _)| seal));
         let skips = self.secret.draw();
         let connection = Connection::accept(now, self.config, from, peer, seal, skips);
-        self.connections.insert(id, connection);
+        self.add(id, connection);
+        self.places.open(now, id);
         self.peers.insert(key, id);
         self.events.push_back((ConnectionId(id), SapEvent::Accepted { from }));
         Ok(())
@@ -72,20 +77,18 @@ impl SapEndpoint {
         if !self.listening {
             return self.refuse(meta, ping.connection, Reason::NotListening);
         }
-        let standing = self.connections.len() + self.half_open.len();
-        if standing >= self.config.max_connections
-            || self.half_open.len() >= self.config.max_half_open
-            || !self.places.has_room(from, &self.config)
-        {
-            return self.refuse(meta, ping.connection, Reason::Busy);
-        }
         let proven = self.secret.accepts(now, from, &ping.token);
         let crowded = self.half_open.len() >= self.config.free_half_open
-            || self.places.is_crowded(from, &self.config);
+            || self.places.is_crowded(from, &self.config)
+            || self.places.obstacle(from, &self.config).is_some();
         if !proven && crowded {
             let token = self.secret.token(now, from);
             self.answer(meta, SapKind::Retry, ping.connection, &token);
             return Ok(());
+        }
+        if !self.make_place(now, from) {
+            // It asks again, and those that wait are accepted meanwhile or give way.
+            return Err(Dropped::NoRoom);
         }
         let id = self.new_id();
         let Ok(sealed) = self.agree(&ping, id) else {
@@ -100,10 +103,51 @@ impl SapEndpoint {
         let half = HalfOpen { id, peer, until, sealed };
         self.half_open.insert(key, half);
         self.half_open_ids.insert(id, key);
-        self.places.enter(id, from);
+        self.places.enter(now, id, from);
         self.set_timer(id, Some(until));
         self.answer_accept(meta, ping.connection, id, handshake);
         Ok(())
+    }
+
+    /// Makes place for another connection from `from`; returns whether there is one.
+    fn make_place(&mut self, now: Instant, from: SocketAddr) -> bool {
+        while let Some(full) = self.places.obstacle(from, &self.config) {
+            let standings = Standing::that_yield(full.accepted_too).iter();
+            let Some(id) = standings.filter_map(|it| self.idlest(now, full.owner, *it)).next()
+            else {
+                return false;
+            };
+            self.displace(id);
+        }
+        true
+    }
+
+    /// Returns the connection of an address with this standing that may give way first.
+    fn idlest(&self, now: Instant, owner: IpAddr, standing: Standing) -> Option<u32> {
+        let mut oldest = self.places.oldest(owner, standing);
+        let is_old = |since: Instant| since + PATIENCE <= now;
+        match standing {
+            Standing::HalfOpen => oldest.next().map(|(_, id)| id),
+            Standing::Waiting => oldest.next().filter(|(at, _)| is_old(*at)).map(|(_, id)| id),
+            Standing::Accepted => {
+                let heard = |id| self.connections.get(&id).map(|it| (it.heard_at(), id));
+                let silent = oldest.filter_map(|(_, id)| heard(id)).min();
+                silent.filter(|(at, _)| is_old(*at)).map(|(_, id)| id)
+            }
+        }
+    }
+
+    /// Takes the place of a connection, and ends it.
+    fn displace(&mut self, id: u32) {
+        self.places.leave(id);
+        *self.drops.entry(Dropped::Displaced).or_default() += 1;
+        if let Some(key) = self.half_open_ids.remove(&id) {
+            self.half_open.remove(&key);
+            self.set_timer(id, None);
+        } else if let Some(connection) = self.connections.get_mut(&id) {
+            connection.displace();
+            self.touch(id);
+        }
     }
 
     /// Computes the keys and the handshake of the accept; an error if only one end has a shared

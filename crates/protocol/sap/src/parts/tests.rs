@@ -22,13 +22,27 @@ fn the_parts_of_a_message_tell_what_is_known_of_it() {
         (0, part(&[1; 10], &[0..4, 4..10], Integrity::Intact)),
         (10, part(&[2; 10], &[0..3, 9..10], suspect)),
     ] {
-        assembly.add(Instant::START, offset, received, 11);
+        assembly.add(Instant::START, offset, received);
     }
-    assert!(!assembly.is_complete() && assembly.bytes == 33);
+    assert!(!assembly.is_complete() && assembly.parts() == 3);
+    // Three parts, and zeros in place of what is missing.
+    assert_eq!(assembly.charge(None, 8), BEGUN + 3 * weight(10) + 10);
+    assert_eq!(assembly.charge(Some(10), 8), BEGUN + 4 * weight(10));
     assert!(assembly.overlaps(19, 5) && !assembly.overlaps(20, 10));
     let message = assembly.finish().expect("something arrived");
     let hole = 20..30;
     assert_eq!(message.data, [&[1; 10][..], &[2; 10], &[0; 10], &[3; 10]].concat());
     assert_eq!((&message.exact[..], &message.missing[..]), (&[0..13, 19..20][..], &[hole][..]));
     assert_eq!(message.integrity, Integrity::Suspect(vec![14..19, 30..40]));
+}
+
+#[test]
+fn much_is_not_delivered_for_little() {
+    let mut assembly = Assembly::new(1_000, Instant::START);
+    assembly.add(Instant::START, 0, part(&[1; 124], &[], Integrity::Unknown));
+    assert!(!assembly.is_deliverable(8));
+    assert_eq!(assembly.charge(None, 8), BEGUN + weight(124));
+    assert_eq!(assembly.charge(Some(1), 8), BEGUN + weight(124) + weight(1) + 875);
+    assembly.add(Instant::START, 500, part(&[1; 1], &[], Integrity::Unknown));
+    assert!(assembly.is_deliverable(8) && !assembly.is_deliverable(7));
 }

@@ -19,7 +19,7 @@ impl SapSocket {
     /// # Errors
     /// If the connection ends before, or the timeout expires.
     pub fn flush(&self) -> Result<(), SapError> {
-        let outcome = self.core.wait(self.deadline(), |state, _| {
+        let outcome = self.core.wait(self.awaited(), self.deadline(), |state, _| {
             let closed = state.connections.get(&self.id).and_then(|status| status.closed);
             match closed {
                 Some(reason) => Some(Err(reason)),
@@ -36,7 +36,7 @@ impl SapSocket {
     /// If the connection ends before, or the timeout expires.
     pub fn wait_until_sent(&self) -> Result<(), SapError> {
         let (queued, _) = self.core.lock().endpoint.approximate_progress(self.id);
-        let outcome = self.core.wait(self.deadline(), |state, _| {
+        let outcome = self.core.wait(self.awaited(), self.deadline(), |state, _| {
             let closed = state.connections.get(&self.id).and_then(|status| status.closed);
             let (_, sent) = state.endpoint.approximate_progress(self.id);
             match closed {
@@ -60,7 +60,7 @@ impl SapSocket {
         };
         let late = self.core.clock.now() + within;
         let deadline = self.deadline().map_or(late, |deadline| deadline.min(late));
-        let outcome = self.core.wait(Some(deadline), |state, _| {
+        let outcome = self.core.wait(self.awaited(), Some(deadline), |state, _| {
             let closed = state.connections.get(&self.id).and_then(|status| status.closed);
             match closed {
                 Some(reason) => Some(Err(reason)),
@@ -87,7 +87,7 @@ impl SapSocket {
         let mut stalled = self.core.clock.now() + self.core.lock().endpoint.linger(self.id);
         let reason = loop {
             let until = timeout.map_or(stalled, |timeout| timeout.min(stalled));
-            match self.core.wait(Some(until), |state, _| self.finished(state)) {
+            match self.core.wait(self.awaited(), Some(until), |state, _| self.finished(state)) {
                 Ok(Ok(())) => return Ok(()),
                 Ok(Err(reason)) => break UnfinishedReason::Closed(reason),
                 Err(SapError::TimedOut) if until < stalled => break UnfinishedReason::TimedOut,

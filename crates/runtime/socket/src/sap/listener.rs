@@ -11,6 +11,7 @@ use super::{SapOptions, SapSocket};
 use crate::driver::Handle;
 use crate::error::SapError;
 use crate::udplite::UdpLiteSocket;
+use crate::waiting::Awaited;
 
 /// A listener that accepts connections.
 pub struct SapListener {
@@ -98,10 +99,11 @@ impl SapListener {
     }
 
     fn accept_until(&self, deadline: Option<Instant>) -> Result<(SapSocket, SocketAddr), SapError> {
-        let accepted = self.core.wait(deadline, |state, _| match state.accept() {
-            None if state.endpoint.is_listening() => None,
-            accepted => Some(accepted.ok_or(CloseReason::Closed)),
-        })?;
+        let accepted =
+            self.core.wait(Awaited::Accepted, deadline, |state, _| match state.accept() {
+                None if state.endpoint.is_listening() => None,
+                accepted => Some(accepted.ok_or(CloseReason::Closed)),
+            })?;
         let (id, from) = accepted?;
         Ok((SapSocket::new(self.core.clone(), id, from), from))
     }
@@ -118,8 +120,7 @@ impl SapListener {
         // Whoever polls the descriptor learns of the end.
         state.acceptable.raise();
         self.core.flush(&mut state);
-        drop(state);
-        self.core.notify();
+        self.core.notify(&state, Awaited::Accepted);
     }
 }
 

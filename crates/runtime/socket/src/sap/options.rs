@@ -116,11 +116,12 @@ pub(super) fn connect_from(core: Handle, to: SocketAddr) -> Result<SapSocket, Sa
         id
     };
     let socket = SapSocket::new(core, id, to);
-    let outcome = socket.core.wait(None, |state, _| match state.connections.get(&id) {
-        Some(status) if status.connected => Some(Ok(())),
-        Some(Status { closed: Some(reason), .. }) => Some(Err(*reason)),
-        Some(_) => None,
-        None => Some(Err(CloseReason::Closed)),
-    })?;
+    let outcome =
+        socket.core.wait(socket.awaited(), None, |state, _| match state.connections.get(&id) {
+            Some(status) if status.connected => Some(Ok(())),
+            Some(Status { closed: Some(reason), .. }) => Some(Err(*reason)),
+            Some(_) => None,
+            None => Some(Err(CloseReason::Closed)),
+        })?;
     outcome.map(|()| socket).map_err(SapError::from)
 }

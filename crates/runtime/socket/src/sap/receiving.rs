@@ -26,7 +26,7 @@ impl SapSocket {
     pub fn recv(&self) -> Result<Option<Received>, SapError> {
         let deadline = self.deadline();
         loop {
-            match self.core.wait(deadline, |state, now| self.next(state, now))? {
+            match self.core.wait(self.awaited(), deadline, |state, now| self.next(state, now))? {
                 Next::Outcome(outcome) => return outcome,
                 Next::Inspect(inspector, received) => self.inspect(inspector, received)?,
             }
@@ -101,8 +101,7 @@ impl SapSocket {
         }
         if is_awaited {
             // Whoever found the inspector taken waits by the time this lock is free.
-            drop(self.core.lock());
-            self.core.notify();
+            self.core.notify(&self.core.lock(), self.awaited());
         }
         if failed { Err(SapError::Check) } else { Ok(()) }
     }

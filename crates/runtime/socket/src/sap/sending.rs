@@ -54,7 +54,7 @@ impl SapSocket {
             Err(SapError::Send(SapSendError::Full)) => {}
             result => return result,
         }
-        let result = self.core.wait(self.deadline(), |state, _| {
+        let result = self.core.wait(self.awaited(), self.deadline(), |state, _| {
             match state.endpoint.send(self.id, message) {
                 Err(SapSendError::Full) => None,
                 result => Some(result),

@@ -166,8 +166,10 @@ impl UdpLiteSocket {
                 };
                 let Reading { from, data: place, intact, unbound, whole: is_whole } = reading;
                 whole |= is_whole;
+                let buffer = if size < incoming.len { data.len() } else { 0 };
                 let data = data.slice(start + place.start..start + place.end);
-                arrivals.push(ReceivedDatagram { from, data, intact, unbound, whole: is_whole });
+                let whole = is_whole;
+                arrivals.push(ReceivedDatagram { from, data, intact, unbound, whole, buffer });
             }
         }
         if whole && self.merge() {

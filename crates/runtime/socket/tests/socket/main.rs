@@ -7,3 +7,4 @@ mod nat;
 mod path;
 mod scope;
 mod translator;
+mod waking;

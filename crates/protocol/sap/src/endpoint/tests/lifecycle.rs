@@ -3,7 +3,8 @@
 use windfall_wire_net::sap::{Reason, SapHeader};
 
 use super::super::*;
-use super::network::{A, B, CLEAN, Impairments, Network, SECOND, address};
+use super::network::{A, B, CLEAN, DELAY, Impairments, Network, SECOND, address};
+use super::parts::ethernet;
 use crate::error::CloseReason;
 use crate::message::{MessageKind, Mode};
 
@@ -209,12 +210,133 @@ fn a_vanished_peer_is_detected() {
 }
 
 #[test]
+fn the_round_trip_is_that_of_the_path() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
+    network.send(A, a, Mode::Precise, b"measured");
+    network.run(SECOND);
+    for (end, id) in [(A, a), (B, b)] {
+        let found = network.ends[end].round_trip(id).expect("it was measured");
+        assert!(found >= DELAY * 2 && found < DELAY * 3, "{found:?}");
+    }
+    assert_eq!(network.ends[A].round_trip(ConnectionId(b.0 ^ 1)), None);
+}
+
+#[test]
+fn a_size_that_is_too_long_concerns_the_path_to_its_address_only() {
+    // Probes vanish, so that the search goes on.
+    let lost = Impairments { mtu: 1400, ..CLEAN };
+    for (other, changes) in [(address(B), true), (SocketAddr::from(([10, 9, 9, 9], 1)), false)] {
+        let mut network = Network::new(SapConfig::standard(), lost, 1);
+        network.ends[A].connect(network.now, address(B));
+        network.run(Duration::from_millis(30));
+        let begun = network.sent(A, SapKind::Probe).len();
+        network.ends[A].handle_too_long(other, 2260);
+        network.drain();
+        let probes = network.sent(A, SapKind::Probe);
+        let sizes: Vec<usize> = probes[begun..].iter().map(OutgoingDatagram::len).collect();
+        assert_eq!(sizes, if changes { vec![1464] } else { vec![] });
+    }
+}
+
+#[test]
 fn a_quiet_connection_is_kept_alive() {
     let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
     network.run(Duration::from_secs(300));
     network.send(A, a, Mode::Precise, b"still here");
     network.run(SECOND);
     assert_eq!(network.receive(B, b).len(), 1);
+}
+
+/// Sends `count` approximate messages of `len` bytes over a path that reorders, ends at once, and
+/// returns how many arrived before the end was reported, and how many bytes of them were missing.
+fn stream_and_end(seed: u64, count: usize, len: usize, closes: bool) -> (usize, usize) {
+    let (mut network, [a, b]) = ethernet(SapConfig::standard(), seed);
+    network.impairments.reordering = 0.5;
+    for _ in 0..count {
+        network.send(A, a, Mode::Approximate { protected: 0 }, &vec![7; len]);
+        network.run(Duration::from_millis(2));
+    }
+    if closes {
+        network.ends[A].close(network.now, a);
+    } else {
+        network.ends[A].finish(a);
+    }
+    let end = SapEvent::Finished { approximate: count as u32 };
+    let (mut got, mut missing) = (0, 0);
+    for _ in 0..2_000 {
+        network.run(Duration::from_millis(1));
+        for message in network.receive(B, b) {
+            got += 1;
+            missing += message.missing.iter().map(Range::len).sum::<usize>();
+        }
+        if network.happened(B, &end) {
+            return (got, missing);
+        }
+    }
+    panic!("the end was not reported");
+}
+
+#[test]
+fn an_end_that_overtakes_approximate_messages_costs_none() {
+    for seed in 0..30 {
+        for closes in [false, true] {
+            assert_eq!(stream_and_end(seed, 50, 1000, closes), (50, 0), "{seed} {closes}");
+            assert_eq!(stream_and_end(seed, 5, 20_000, closes), (5, 0), "{seed} {closes}");
+        }
+    }
+}
+
+#[test]
+fn an_end_waits_for_lost_messages_for_a_bounded_time() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
+    network.impairments.loss = 1.0;
+    network.send(A, a, Mode::Approximate { protected: 0 }, b"never arrives");
+    network.run(DELAY);
+    network.impairments.loss = 0.0;
+    network.ends[A].finish(a);
+    let end = SapEvent::Finished { approximate: 1 };
+    let begun = network.now;
+    while !network.happened(B, &end) {
+        network.run(DELAY);
+    }
+    let waited = network.now - begun;
+    assert!(waited >= Duration::from_millis(100) && waited < SECOND, "{waited:?}");
+    assert!(network.receive(B, b).is_empty() && network.ends[A].is_finished(a));
+}
+
+#[test]
+fn a_repair_to_the_end_asks_for_what_there_is() {
+    for len in [10, 1_000, 5_000, 70_000, 200_000] {
+        for known in [true, false] {
+            let (mut network, [a, b]) = ethernet(SapConfig::standard(), 1);
+            let data: Vec<u8> = (0..len).map(|at| (at * 7 + at / 251) as u8).collect();
+            network.impairments.loss = if known { 0.0 } else { 1.0 };
+            network.send(A, a, Mode::Approximate { protected: 0 }, &data);
+            network.run(SECOND * 2);
+            network.impairments.loss = 0.0;
+            assert_eq!(network.receive(B, b).len(), usize::from(known), "{len}");
+            let begun = network.sent(B, SapKind::Repair).len();
+            for start in [0, len / 3] {
+                let everything = start..usize::MAX;
+                network.ends[B].repair(b, 0, 0, &[everything]).expect("it is open");
+                network.run(SECOND * 5);
+                let mut found = vec![None; len];
+                for repair in network.receive(B, b) {
+                    let mut from = 0;
+                    for range in &repair.exact {
+                        for at in range.clone() {
+                            found[at] = Some(repair.data[from]);
+                            from += 1;
+                        }
+                    }
+                }
+                let expected = |at: usize| (at >= start).then_some(data[at]);
+                assert!((0..len).all(|at| found[at] == expected(at)), "{len} {known} {start}");
+            }
+            let asked = network.sent(B, SapKind::Repair).len() - begun;
+            assert!(asked <= 4 + 2 * len / 1_000, "{asked} requests for {len} bytes");
+        }
+    }
 }
 
 //= S0.56

@@ -1,6 +1,6 @@
 //! Peers whose address changes, and peers that fall silent.
 
-use windfall_wire_net::sap::SapHeader;
+use windfall_wire_net::sap::{SapHeader, flags};
 
 use super::super::*;
 use super::network::{A, B, CLEAN, DELAY, Impairments, Network, SECOND, address};
@@ -134,6 +134,78 @@ fn a_stranger_does_not_take_over_a_connection_whose_peer_answers() {
         network.send(A, a, Mode::Precise, b"still mine");
         network.run(SECOND);
         assert_eq!(network.receive(B, b).len(), 1);
+    }
+}
+
+/// Returns a datagram to `B` as one who knows the id and the next number could forge it.
+fn forged(network: &Network, b: ConnectionId, kind: SapKind, flags: u8, body: &[u8]) -> Bytes {
+    let mut sent = network.log.iter().rev().filter(|(end, _)| *end == A);
+    let (_, last) = sent.next().expect("it has sent");
+    let number = SapPacket::parse(&last.to_bytes()).expect("a SAP datagram").header.number + 3;
+    let header = SapHeader { kind, flags, exact: 0, connection: b.0, number };
+    [&header.emit([body, &[]])[..], body].concat().into()
+}
+
+#[test]
+fn nothing_from_an_address_that_has_not_answered_has_an_effect() {
+    let data = |number: u32, text: &[u8]| [&[0, 0, 0, 0][..], &number.to_be_bytes(), text].concat();
+    let ack =
+        windfall_wire_net::sap::SapAck { largest: 1, runs: vec![(0, 2)], ..Default::default() };
+    let cases = [
+        (SapKind::Reset, 0, vec![0]),
+        (SapKind::Fin, 0, vec![0; 4]),
+        (SapKind::Data, 0, data(1, b"forged")),
+        (SapKind::Data, flags::APPROXIMATE, data(0, b"forged")),
+        (SapKind::Data, flags::REPAIRED, data(0, b"")),
+        (SapKind::Ack, 0, ack.emit().to_vec()),
+        (SapKind::Repair, 0, data(0, b"")),
+        (SapKind::Challenge, 0, vec![7; 8]),
+        (SapKind::Response, 0, vec![7; 8]),
+        (SapKind::Probe, 0, vec![]),
+    ];
+    for (kind, bits, body) in cases {
+        let (mut network, [a, b]) = behind_a_translator(false, 1);
+        network.send(A, a, Mode::Precise, b"first");
+        network.run(SECOND);
+        let bytes = forged(&network, b, kind, bits, &body);
+        let begun = network.log.len();
+        let meta = DatagramMeta::new(place(66));
+        network.ends[B].handle_datagram(network.now, &meta, &bytes);
+        network.run(SECOND * 3);
+        network.send(A, a, Mode::Precise, b"genuine");
+        network.run(SECOND);
+        let texts: Vec<Bytes> = network.receive(B, b).into_iter().map(|it| it.data).collect();
+        assert_eq!(texts, [&b"first"[..], b"genuine"], "{kind:?}");
+        assert!(
+            network.ends[B].is_open(b) && !network.happened(B, &SapEvent::Moved { to: place(66) })
+        );
+        assert!(!network.events[B].iter().any(|it| matches!(it.1, SapEvent::Finished { .. })));
+        // Nothing but challenges goes there, and at most three times what came from there.
+        let there = network.log[begun..].iter().filter(|(end, it)| *end == B && it.to == place(66));
+        let there: Vec<Bytes> = there.map(|(_, it)| it.to_bytes()).collect();
+        let sizes: usize = there.iter().map(Bytes::len).sum();
+        assert!(sizes <= 3 * bytes.len(), "{sizes} bytes for {}: {kind:?}", bytes.len());
+        for bytes in there {
+            let packet = SapPacket::parse(&bytes).expect("a SAP datagram");
+            assert_eq!(packet.header.kind, SapKind::Challenge);
+        }
+        let unproven = network.ends[B].drops().get(&Dropped::Unproven).copied();
+        assert_eq!(unproven, (kind != SapKind::Response).then_some(1), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_number_far_from_all_others_is_none_of_the_peers() {
+    let (mut network, [_, b]) = behind_a_translator(false, 1);
+    let mut bytes = forged(&network, b, SapKind::Reset, 0, &[0]).to_vec();
+    let next = u32::from_be_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
+    for (ahead, ends) in [(1 << 20, false), (1 << 30, false), (1 << 19, true)] {
+        bytes[8..12].copy_from_slice(&next.wrapping_add(ahead).to_be_bytes());
+        let check = crc32c::crc32c(&bytes[..16]).to_be_bytes();
+        bytes[16..20].copy_from_slice(&check);
+        let meta = DatagramMeta::new(place(1));
+        network.ends[B].handle_datagram(network.now, &meta, &Bytes::copy_from_slice(&bytes));
+        assert_eq!(!network.ends[B].is_open(b), ends, "{ahead}");
     }
 }
 

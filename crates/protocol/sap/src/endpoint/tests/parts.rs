@@ -2,13 +2,14 @@
 
 use super::super::*;
 use super::network::{A, B, CLEAN, Impairments, Network, SECOND, address};
+use crate::connection::BASE;
 use crate::message::{Integrity, MessageKind, Mode};
 
 /// A path of Ethernet.
 const NARROW: Impairments = Impairments { mtu: 1460, ..CLEAN };
 
 /// Two ends connected by Ethernet, whose search for the path's size is over.
-fn ethernet(config: SapConfig, seed: u64) -> (Network, [ConnectionId; 2]) {
+pub(super) fn ethernet(config: SapConfig, seed: u64) -> (Network, [ConnectionId; 2]) {
     let mut network = Network::new(config, NARROW, seed);
     let a = network.ends[A].connect(network.now, address(B));
     network.run(SECOND * 2);
@@ -178,7 +179,7 @@ fn parts_of_many_streams_do_not_lock_a_small_buffer() {
     }
     lengths.sort_unstable();
     assert_eq!(lengths, (90_000..90_008).collect::<Vec<_>>());
-    assert_eq!(network.ends[B].held, 0);
+    assert_eq!(network.ends[B].held, BASE);
 }
 
 #[test]
@@ -220,4 +221,8 @@ fn newest_first_never_blocks_and_delivers_the_newest() {
     let first = network.ends[B].receive(network.now, b).expect("the newest");
     assert_eq!(first.data[..4], 2_999_u32.to_be_bytes());
     assert!(network.ends[B].displaced(b).1 > 1_000, "{:?}", network.ends[B].displaced(b));
+    // The count outlives the connection.
+    let unsent = network.ends[A].displaced(a).0;
+    network.ends[A].abort(a, CloseReason::Closed);
+    assert_eq!(network.ends[A].displaced(a).0, unsent);
 }

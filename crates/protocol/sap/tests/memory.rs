@@ -1,0 +1,226 @@
+//! The law of memory, on messages of all kinds that a hostile peer could send.
+//!
+//! One test in a program of its own: the memory of all threads is counted.
+
+use std::alloc::System;
+
+use bytes::Bytes;
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+use windfall_base::{Duration, Instant};
+use windfall_sap::{ConnectionId, DatagramMeta, SapConfig, SapEndpoint, Secret};
+use windfall_testkit::laws::memory::Memory;
+use windfall_wire_net::sap::{
+    Part, SapData, SapHeader, SapKind, SapPacket, SapPing, Span, features, flags,
+};
+
+#[global_allocator]
+static HEAP: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// The length of the buffer that each datagram shares with others.
+const BUFFER: usize = 1 << 16;
+/// What is sent of each kind.
+const COUNT: usize = 6_000;
+const ENOUGH: usize = 6 << 20;
+
+fn heap() -> usize {
+    let stats = HEAP.stats();
+    stats.bytes_allocated - stats.bytes_deallocated
+}
+
+/// A listener and a client that has connected to it by hand.
+struct Scene {
+    end: SapEndpoint,
+    now: Instant,
+    id: ConnectionId,
+    number: u32,
+    received: usize,
+    before: usize,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let now = Instant::START + Duration::from_secs(100);
+        let mut end = SapEndpoint::new(SapConfig::standard(), Secret::new([7; 32]));
+        end.listen(true);
+        let ping = SapPing {
+            connection: 9,
+            max_datagram: 1472,
+            features: features::PARTS,
+            ..SapPing::default()
+        };
+        let id = ConnectionId(0);
+        let mut scene = Self { end, now, id, number: 0, received: 0, before: 0 };
+        scene.take(SapKind::Ping, 0, &ping.emit());
+        let accept = scene.end.poll_transmit(now).expect("an answer").to_bytes();
+        let accept = SapPacket::parse(&accept).expect("a SAP datagram");
+        let id = accept.body.first_chunk().expect("an id");
+        scene.id = ConnectionId(u32::from_be_bytes(*id));
+        scene.take(SapKind::Probe, 0, &[]);
+        scene.drain();
+        scene.end.accept(scene.id);
+        scene.received = 0;
+        scene.before = heap();
+        scene
+    }
+
+    /// Passes a datagram to the listener, as a slice of a buffer that it shares with others.
+    fn take(&mut self, kind: SapKind, bits: u8, body: &[u8]) {
+        let header =
+            SapHeader { kind, flags: bits, exact: 0, connection: self.id.0, number: self.number };
+        self.number += 1;
+        let bytes = [&header.emit([body, &[]])[..], body].concat();
+        self.received += bytes.len();
+        let mut buffer = vec![0; BUFFER];
+        buffer[..bytes.len()].copy_from_slice(&bytes);
+        let meta = DatagramMeta { buffer: BUFFER, ..DatagramMeta::new(([10, 0, 0, 1], 9).into()) };
+        let bytes = Bytes::from(buffer).slice(..bytes.len());
+        self.end.handle_datagram(self.now, &meta, &bytes);
+    }
+
+    /// Sends what is due; everything is lost.
+    fn drain(&mut self) {
+        while self.end.poll_transmit(self.now).is_some() {}
+        while self.end.poll_event().is_some() {}
+    }
+
+    fn check(&self, kind: &str) {
+        let held = heap().saturating_sub(self.before);
+        let charged = self.end.held();
+        // The buffers of both directions, and the one message that may exceed them.
+        let limit = 10 << 20;
+        Memory { received: self.received, held, charged, limit }.check(kind);
+    }
+
+    fn run(mut self, kind: &str, mut send: impl FnMut(&mut Self, usize)) {
+        for index in 0..COUNT {
+            send(&mut self, index);
+            if index % 50 == 0 {
+                self.drain();
+            }
+            if index % 500 == 499 {
+                self.check(kind);
+                self.now = self.now + Duration::from_millis(1);
+            }
+            if self.received > ENOUGH {
+                break;
+            }
+        }
+        self.drain();
+        self.check(kind);
+        // What waited for parts is delivered, or dropped.
+        for _ in 0..30 {
+            self.now = self.now + Duration::from_millis(100);
+            self.end.handle_timeout(self.now);
+            self.drain();
+            self.check(kind);
+        }
+        let mut read = 0;
+        while let Some(message) = self.end.receive(self.now, self.id) {
+            read += message.data.len();
+        }
+        let most = self.received * 8;
+        assert!(read <= most, "{kind}: {read} bytes delivered of {} received", self.received);
+        self.end.close(self.now, self.id);
+        self.drain();
+        self.check(kind);
+    }
+}
+
+/// A message, or a part of one.
+fn data(number: usize, part: Option<(usize, usize)>, spans: &[(u16, u16)], len: usize) -> Vec<u8> {
+    let part = part.map(|(offset, total)| Part { offset: offset as u32, total: total as u32 });
+    let spans = spans.iter().map(|(start, len)| Span { start: *start, len: *len }).collect();
+    let head = SapData { stream: 0, number: number as u32, part, spans };
+    [&head.emit()[..], &vec![7; len]].concat()
+}
+
+#[test]
+fn what_is_held_is_charged_and_bounded_by_what_has_arrived() {
+    const APPROXIMATE: u8 = flags::APPROXIMATE;
+    const PARTS: u8 = flags::APPROXIMATE | flags::PART;
+    const MIB: usize = 1 << 20;
+    for len in [0, 1, 100, 1_400] {
+        Scene::new().run(&format!("precise messages of {len} bytes"), |scene, index| {
+            scene.take(SapKind::Data, 0, &data(index, None, &[], len));
+        });
+        Scene::new().run(
+            &format!("precise messages of {len} bytes out of turn"),
+            |scene, index| {
+                scene.take(SapKind::Data, 0, &data(index + 1, None, &[], len));
+            },
+        );
+        Scene::new().run(
+            &format!("every second precise message of {len} bytes"),
+            |scene, index| {
+                scene.take(SapKind::Data, 0, &data(2 * index + 1, None, &[], len));
+            },
+        );
+        Scene::new().run(&format!("approximate messages of {len} bytes"), |scene, index| {
+            scene.take(SapKind::Data, APPROXIMATE, &data(index, None, &[], len));
+        });
+        Scene::new().run(&format!("repairs of {len} bytes"), |scene, index| {
+            let spans = [(0, len as u16)];
+            scene.take(SapKind::Data, flags::REPAIRED, &data(index, None, &spans, len));
+        });
+    }
+    for len in [1, 40, 1_300] {
+        Scene::new().run(&format!("precise parts of {len} bytes in a row"), |scene, index| {
+            let part = Some((index % 700 * len, MIB));
+            scene.take(SapKind::Data, flags::PART, &data(index / 700, part, &[], len));
+        });
+        Scene::new().run(&format!("precise parts of {len} bytes with gaps"), |scene, index| {
+            let part = Some((1 + index % 500 * (len + 1), MIB));
+            scene.take(SapKind::Data, flags::PART, &data(index / 500, part, &[], len));
+        });
+        Scene::new().run(&format!("the first {len} bytes of precise messages"), |scene, index| {
+            let part = Some((0, MIB));
+            scene.take(SapKind::Data, flags::PART, &data(index, part, &[], len));
+        });
+        Scene::new().run(&format!("the last {len} bytes of precise messages"), |scene, index| {
+            let part = Some((MIB - len, MIB));
+            scene.take(SapKind::Data, flags::PART, &data(index, part, &[], len));
+        });
+        Scene::new().run(&format!("approximate parts of {len} bytes"), |scene, index| {
+            let part = Some((index % 500 * (len + 1), MIB));
+            scene.take(SapKind::Data, PARTS, &data(index / 500, part, &[], len));
+        });
+        Scene::new().run(&format!("one of {len} bytes of each message"), |scene, index| {
+            let part = Some((MIB - len, MIB));
+            scene.take(SapKind::Data, PARTS, &data(index, part, &[], len));
+        });
+        Scene::new().run(&format!("just enough of {len} bytes"), |scene, index| {
+            let part = Some((0, 8 * len));
+            scene.take(SapKind::Data, PARTS, &data(index, part, &[], len));
+        });
+    }
+    // Each part brings one new byte, and overlaps all others.
+    Scene::new().run("overlapping precise parts", |scene, index| {
+        let part = Some((10_000 + index % 3_000, MIB));
+        scene.take(SapKind::Data, flags::PART, &data(index / 3_000, part, &[], 1_000));
+    });
+    Scene::new().run("overlapping precise parts, the last one first", |scene, index| {
+        let part = Some((10_000 - index % 3_000, MIB));
+        scene.take(SapKind::Data, flags::PART, &data(index / 3_000, part, &[], 1_000));
+    });
+    for total in [4 * MIB, MIB + 1, u32::MAX as usize] {
+        Scene::new().run(&format!("parts of messages of {total} bytes"), |scene, index| {
+            let bits = if index % 2 == 0 { flags::PART } else { PARTS };
+            scene.take(SapKind::Data, bits, &data(index, Some((0, total)), &[], 1_000));
+        });
+    }
+    Scene::new().run("requests for repair", |scene, index| {
+        scene.take(SapKind::Repair, 0, &data(index, None, &[(0, 1_000)], 0));
+    });
+    Scene::new().run("messages of many streams", |scene, index| {
+        let mut body = data(0, None, &[], 10);
+        body[..2].copy_from_slice(&(index as u16).to_be_bytes());
+        scene.take(SapKind::Data, 0, &body);
+    });
+    for kind in [SapKind::Probe, SapKind::Challenge, SapKind::Response, SapKind::Accept] {
+        Scene::new().run(&format!("{kind:?}"), |scene, _| scene.take(kind, 0, &[7; 8]));
+    }
+    Scene::new().run("acknowledgements with gaps", |scene, index| {
+        scene.number += index as u32 % 3;
+        scene.take(SapKind::Probe, 0, &[]);
+    });
+}
