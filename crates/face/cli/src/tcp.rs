@@ -61,9 +61,11 @@ pub(crate) struct EngineOptions {
     /// Address of the engine [default: beside the addresses of the station]
     #[arg(long, value_name = "ADDRESS")]
     address: Option<IpAddr>,
-    /// Seed of sequence numbers, ports and bulk data
-    #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_SEED)]
-    seed: Seed,
+    /// Repeat the sequence numbers, ports and bulk data of this seed
+    ///
+    /// [default: random numbers and ports, and the bulk data of seed 1]
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<Seed>,
     /// Print the outcome of each connection as a line of JSON
     #[arg(long)]
     json: bool,
@@ -74,7 +76,19 @@ pub(crate) struct EngineOptions {
 
 impl EngineOptions {
     fn settings(&self) -> Result<TcpSettings> {
-        let settings = self.tcp.join(",").parse();
+        self.settings_with("")
+    }
+
+    /// Returns the settings; a setting of `default`, such as "nagle=off", holds unless the user
+    /// gives another value.
+    fn settings_with(&self, default: &str) -> Result<TcpSettings> {
+        let (name, _) = default.split_once('=').unwrap_or((default, ""));
+        let given = self.tcp.iter().flat_map(|text| text.split(','));
+        let mut names = given.map(|setting| setting.split('=').next().unwrap_or("").trim());
+        let is_given = names.any(|it| it == name);
+        let added = (!is_given && !default.is_empty()).then_some(default);
+        let texts: Vec<_> = self.tcp.iter().map(String::as_str).chain(added).collect();
+        let settings = texts.join(",").parse();
         settings.map_err(|error: TcpSettingsError| CliError::from(error).into_usage())
     }
 
@@ -86,7 +100,29 @@ impl EngineOptions {
     }
 
     fn engine(&self, place: &EngineSite, settings: &TcpSettings) -> Result<Engine> {
-        Ok(Engine::open(place, settings.config().clone(), self.seed, Signals::take_over()?)?)
+        Ok(Engine::open(
+            place,
+            settings.config().clone(),
+            self.engine_seed()?,
+            Signals::take_over()?,
+        )?)
+    }
+
+    /// Returns the seed of ports, sequence numbers and secrets: a random one unless one is given.
+    fn engine_seed(&self) -> Result<Seed> {
+        if let Some(seed) = self.seed {
+            return Ok(seed);
+        }
+        let mut bytes = [0; 8];
+        let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+        filled
+            .map_err(|error| CliError::new(format!("the system has no random bytes: {error}")))?;
+        Ok(Seed(u64::from_ne_bytes(bytes)))
+    }
+
+    /// Returns the seed of bulk data, which is the same at both ends by default.
+    fn data_seed(&self) -> Seed {
+        self.seed.unwrap_or(DEFAULT_SEED)
     }
 }
 

@@ -527,6 +527,13 @@ impl Connection {
         self.sender.buffer.len()
     }
 
+    /// Returns the number of written bytes that the peer has acknowledged, even after the end.
+    #[must_use]
+    pub fn acknowledged(&self) -> u64 {
+        // The SYN comes before the first byte, and a FIN after the last.
+        self.sender.una.saturating_sub(1).min(self.sender.buffer.end())
+    }
+
     /// Returns the number of bytes that can be read.
     #[must_use]
     pub const fn readable(&self) -> usize {

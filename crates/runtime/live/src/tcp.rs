@@ -12,6 +12,7 @@ pub mod record;
 pub mod site;
 
 mod end;
+mod kernel_table;
 mod splice;
 
 pub use bulk::{Amount, Job};

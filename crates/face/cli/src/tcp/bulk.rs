@@ -69,7 +69,7 @@ impl Common {
     }
 
     fn job(&self, sends: bool, check: bool, opened: bool) -> Job {
-        Job { send: sends.then(|| self.amount()), check, seed: self.options.seed, opened }
+        Job { send: sends.then(|| self.amount()), check, seed: self.options.data_seed(), opened }
     }
 }
 

@@ -8,7 +8,7 @@ use windfall_live::tcp::engine::{HelperProcess, Interruption};
 use windfall_live::tcp::{Engine, Offer};
 
 use super::{EngineOptions, record, resolve, wrong_port};
-use crate::exit::{CliError, Completion, Result, tell};
+use crate::exit::{CliError, Completion, Result, WRAPPER_FAILED, tell};
 
 /// The word in LISTEN for the addresses of the engine.
 const ENGINE: &str = "engine";
@@ -18,7 +18,10 @@ const ENGINE: &str = "engine";
 /// LISTEN is an address of the kernel, 127.0.0.1:8080 or 8080, and the engine (Windfall's TCP)
 /// connects to TARGET; or LISTEN is engine:8080, and the kernel connects to TARGET. Several pairs
 /// may follow each other. With a COMMAND it runs as long as that program, without one until it is
-/// interrupted.
+/// interrupted. Then connections that a program has closed deliver the rest of their data first; a
+/// signal ends that too. Bytes that are lost after a program closed its connection are reported,
+/// and make the exit status 1, or 125 if COMMAND ended with 0. Nagle's algorithm is off unless
+/// --tcp says nagle=on.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// LISTEN TARGET, once or more often
@@ -73,7 +76,7 @@ fn rules(pairs: &[String]) -> Result<Vec<Rule>> {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let (rules, settings) = (rules(&args.pairs)?, args.options.settings()?);
+    let (rules, settings) = (rules(&args.pairs)?, args.options.settings_with("nagle=off")?);
     let place = args.options.place()?;
     let mut engine = args.options.engine(&place, &settings)?;
     for rule in &rules {
@@ -96,9 +99,10 @@ pub(crate) fn run(args: &Args) -> Result {
         command => Some(HelperProcess::start(&mut engine, command, args.as_root)?),
     };
     let tcp = settings.to_string();
+    let mut lost = 0;
     loop {
         let interruption = engine.turn(None)?;
-        report(args, &mut engine, &tcp)?;
+        lost += report(args, &mut engine, &tcp)?;
         if engine.take_shortage() {
             tell(
                 "no file descriptor is left for another connection; new ones wait until others \
@@ -117,10 +121,23 @@ pub(crate) fn run(args: &Args) -> Result {
             _ => None,
         };
         if let Some(outcome) = outcome {
-            engine.abort()?;
-            report(args, &mut engine, &tcp)?;
-            return Ok(outcome);
+            engine.drain()?;
+            lost += report(args, &mut engine, &tcp)?;
+            return Ok(completion(outcome, lost));
         }
+    }
+}
+
+/// Returns the completion of a forward that lost bytes of connections closed in order.
+fn completion(outcome: Completion, lost: u64) -> Completion {
+    if lost == 0 {
+        return outcome;
+    }
+    tell(format!("{lost} bytes were lost after their programs had closed the connections"));
+    match outcome {
+        Completion::Success => Completion::Negative,
+        Completion::Program(0) => Completion::Program(WRAPPER_FAILED),
+        other => other,
     }
 }
 
@@ -131,9 +148,11 @@ fn say(args: &Args, text: &str) {
     }
 }
 
-/// Prints the outcome of the connections that are over.
-fn report(args: &Args, engine: &mut Engine, tcp: &str) -> Result<()> {
+/// Prints the outcome of the connections that are over; returns the bytes that they lost.
+fn report(args: &Args, engine: &mut Engine, tcp: &str) -> Result<u64> {
+    let mut lost = 0;
     for one in engine.take_records() {
+        lost += one.lost;
         if args.options.json {
             let mut out = args.json_out();
             record::json(&mut out, &one, tcp, args.options.seed)?;
@@ -142,5 +161,5 @@ fn report(args: &Args, engine: &mut Engine, tcp: &str) -> Result<()> {
             record::line(&mut std::io::stderr(), &one)?;
         }
     }
-    Ok(())
+    Ok(lost)
 }

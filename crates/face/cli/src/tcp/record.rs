@@ -13,12 +13,12 @@ pub(super) fn json(
     out: &mut impl Write,
     record: &ConnectionRecord,
     tcp: &str,
-    seed: Seed,
+    seed: Option<Seed>,
 ) -> io::Result<()> {
     let mut report = serde_json::to_value(record)?;
     if let Some(members) = report.as_object_mut() {
         members.insert("tcp".to_owned(), tcp.into());
-        members.insert("seed".to_owned(), seed.0.into());
+        members.insert("seed".to_owned(), seed.map(|seed| seed.0).into());
     }
     out.write_all(json::line(json::CONNECTION, report).as_bytes())
 }
@@ -35,6 +35,9 @@ pub(super) fn line(out: &mut impl Write, record: &ConnectionRecord) -> io::Resul
     write!(out, "{:.2} Mb/s, {retransmissions} retransmissions", record.goodput_bps / 1e6)?;
     if let Some(wrong) = record.first_wrong_byte {
         write!(out, "; byte {wrong} is wrong")?;
+    }
+    if record.lost > 0 {
+        write!(out, "; {} bytes lost", record.lost)?;
     }
     if let Some(error) = &record.error {
         write!(out, "; {error}")?;

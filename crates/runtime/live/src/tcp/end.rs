@@ -4,17 +4,19 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::linux::net::TcpStreamExt as _;
 
 use bytes::{Buf, Bytes};
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrStorage, connect, setsockopt, socket,
-    sockopt::{Linger, OobInline},
+    sockopt::{Linger, OobInline, TcpNoDelay},
 };
 use windfall_base::Instant;
 
 use super::bulk::Worker;
+use super::kernel_table::KernelTable;
 use crate::system;
 
 /// The most that is read at once, in bytes.
@@ -48,6 +50,7 @@ impl End {
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
         let socket = socket(family, SockType::Stream, flags, None)?;
         keep_urgent_data(&socket)?;
+        setsockopt(&socket, TcpNoDelay, &true)?;
         match connect(socket.as_raw_fd(), &SockaddrStorage::from(to)) {
             Ok(()) | Err(Errno::EINPROGRESS) => Ok(Self::Socket(socket.into())),
             Err(error) => Err(error.into()),
@@ -72,7 +75,9 @@ impl End {
         };
         buffer.clear();
         buffer.reserve(CHUNK);
-        match system::read(&*socket, buffer) {
+        let read = system::read(&*socket, buffer);
+        acknowledge_at_once(socket);
+        match read {
             Ok(0) => Ok(Read::End),
             Ok(len) if len < SHORT => Ok(Read::Data(Bytes::copy_from_slice(buffer))),
             Ok(_) => Ok(Read::Data(std::mem::take(buffer).into())),
@@ -96,7 +101,10 @@ impl End {
                     slices.iter().map(|slice| slice.len()).sum()
                 }
                 Self::Socket(socket) => match nix::sys::uio::writev(&*socket, &slices) {
-                    Ok(len) => len,
+                    Ok(len) => {
+                        acknowledge_at_once(socket);
+                        len
+                    }
                     Err(Errno::EAGAIN | Errno::EINTR) => return Ok(written),
                     Err(error) => return Err(error.into()),
                 },
@@ -130,6 +138,32 @@ impl End {
         }
     }
 
+    /// Tells whether it is a bulk source and sink.
+    pub(super) const fn is_bulk(&self) -> bool {
+        matches!(self, Self::Bulk(_))
+    }
+
+    /// Tells whether the program behind the socket has closed its direction in order.
+    pub(super) fn is_closed_by_program(&self, table: &KernelTable) -> bool {
+        self.addresses().is_some_and(|(ours, theirs)| table.has_closed(ours, theirs))
+    }
+
+    /// Tells whether a program still has the remote end of the socket open.
+    pub(super) fn has_program(&self, table: &KernelTable) -> bool {
+        self.addresses().is_none_or(|(ours, theirs)| table.has_program(ours, theirs))
+    }
+
+    /// Returns the bytes of the program that were not read.
+    pub(super) fn waiting(&self, table: &KernelTable) -> u64 {
+        self.addresses().map_or(0, |(ours, theirs)| table.waiting(ours, theirs))
+    }
+
+    /// The addresses of the socket and of its peer.
+    fn addresses(&self) -> Option<(SocketAddr, SocketAddr)> {
+        let socket = self.socket()?;
+        Some((socket.local_addr().ok()?, socket.peer_addr().ok()?))
+    }
+
     /// Tells whether it never has anything to send.
     pub(super) fn only_receives(&self) -> bool {
         matches!(self, Self::Bulk(worker) if worker.only_receives())
@@ -142,6 +176,13 @@ impl End {
             Self::Bulk(worker) => worker.wrong(),
         }
     }
+}
+
+/// Lets the kernel acknowledge what comes next without delay: a program's small write waits for the
+/// acknowledgment of the one before (Nagle). The kernel forgets it, so that it is said each time.
+fn acknowledge_at_once(socket: &TcpStream) {
+    // Without it a small write waits for some 40 ms.
+    let _ = socket.set_quickack(true);
 }
 
 /// Leaves urgent data in the stream: otherwise the kernel takes the last byte of them out of it.

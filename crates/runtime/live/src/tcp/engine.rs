@@ -14,10 +14,11 @@ use nix::unistd::Pid;
 use windfall_base::{Duration, Instant, Seed};
 use windfall_socket_api::{SocketCommand, SocketError, SocketEvent, SocketId, Transport};
 use windfall_stack::{AppId, Host};
-use windfall_tcp::TcpState;
+use windfall_tcp::{Connection, TcpState};
 
 use super::bulk::{Job, Worker};
 use super::end::End;
+use super::kernel_table::KernelTable;
 use super::record::{ConnectionRecord, Times};
 use super::site::{EngineSite, Removal};
 use super::splice::Splice;
@@ -39,8 +40,14 @@ const FIRST_SOCKET: u32 = 2;
 /// The time for which the kernel's listening sockets rest when no descriptor is left for a
 /// connection.
 const REST: Duration = Duration::from_millis(200);
-/// The time for which an engine stays when all is done.
+/// The least time for which an engine stays when all is done.
 const LINGER: Duration = Duration::from_millis(300);
+/// The longest time for which it stays then.
+const LONGEST_LINGER: Duration = Duration::from_secs(5);
+/// An engine that drains gives up after this time without progress.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The error of connections that are reset because the engine ends.
+const INTERRUPTED: &str = "interrupted";
 
 /// The service behind a port on which the engine listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +109,8 @@ pub struct Engine {
     next_name: u32,
     next_socket: u32,
     buffer: Vec<u8>,
+    /// The kernel's sockets, as they were in this turn.
+    table: Option<KernelTable>,
 }
 
 impl Engine {
@@ -137,6 +146,7 @@ impl Engine {
             next_name: FIRST_SOCKET,
             next_socket: 0,
             buffer: Vec::new(),
+            table: None,
         })
     }
 
@@ -205,6 +215,7 @@ impl Engine {
     pub fn turn(&mut self, limit: Option<Instant>) -> Result<Option<Interruption>> {
         let carry = |result: io::Result<()>| result.context(|| "carry packets".into());
         let limit = limit.into_iter().chain(self.rests_until).min();
+        self.table = None;
         carry(self.driver.turn_until(limit))?;
         self.end_rest()?;
         let mut interruption = None;
@@ -230,20 +241,117 @@ impl Engine {
     /// # Errors
     /// If the device is gone.
     pub fn abort(&mut self) -> Result<()> {
-        for socket in self.carried.keys().copied().collect::<Vec<_>>() {
-            self.leave(socket, Some("interrupted".to_owned()));
+        for socket in self.sockets() {
+            self.leave(socket, Some(INTERRUPTED.to_owned()));
         }
         self.driver.flush().context(|| "say goodbye to the peers".into())
     }
 
+    /// Takes no more connections, resets those that neither end has closed, and delivers what the
+    /// other connections still carry. A signal, or a minute without progress, resets what is left.
+    ///
+    /// # Errors
+    /// If the device is gone.
+    pub fn drain(&mut self) -> Result<()> {
+        self.stop_listening();
+        if let Some(command) = self.command.take() {
+            let _ = self.driver.clock_mut().unwatch(command);
+        }
+        let table = KernelTable::read();
+        for socket in self.sockets() {
+            if !self.is_closing(socket, &table) {
+                self.leave(socket, Some(INTERRUPTED.to_owned()));
+            }
+        }
+        let (mut progress, mut limit) = (None, self.now());
+        while !self.carried.is_empty() {
+            let now = self.now();
+            let latest = Some(self.progress());
+            if latest != progress {
+                (progress, limit) = (latest, now.saturating_add(PATIENCE));
+            }
+            if now >= limit {
+                break;
+            }
+            if let Some(Interruption::Signal(_)) = self.turn(Some(limit))? {
+                break;
+            }
+            self.leave_half_closed();
+        }
+        self.abort()?;
+        self.linger()
+    }
+
+    /// Takes the connections of programs that have left already, and no others.
+    fn stop_listening(&mut self) {
+        for name in self.listeners.keys().copied().collect::<Vec<_>>() {
+            self.admit(name);
+        }
+        for (listener, _) in std::mem::take(&mut self.listeners).into_values() {
+            let _ = self.driver.clock_mut().unwatch(listener);
+        }
+        for socket in std::mem::take(&mut self.offers).into_keys() {
+            self.command(SocketCommand::Close { socket });
+        }
+    }
+
+    fn sockets(&self) -> Vec<SocketId> {
+        self.carried.keys().copied().collect()
+    }
+
+    /// Tells whether one end has closed its direction, so that only delivery is left to do.
+    fn is_closing(&self, socket: SocketId, table: &KernelTable) -> bool {
+        let Some(carried) = self.carried.get(&socket) else { return false };
+        let splice = &carried.splice;
+        let connection = self.driver.node().connection(APP, socket);
+        splice.finished
+            || splice.end.is_closed_by_program(table)
+            || connection.is_some_and(has_finished)
+    }
+
+    /// Returns a number that changes whenever a byte has got on.
+    fn progress(&self) -> u64 {
+        let of_one = |(socket, carried): (&SocketId, &Carried)| {
+            let connection = self.driver.node().connection(APP, *socket);
+            let acknowledged = connection.map_or(0, Connection::acknowledged);
+            acknowledged + carried.splice.sent + carried.splice.delivered()
+        };
+        self.carried.iter().map(of_one).sum::<u64>() + self.carried.len() as u64
+    }
+
+    /// While draining, lets go of connections whose closed direction is delivered: no program is
+    /// left to serve the other.
+    fn leave_half_closed(&mut self) {
+        let mut table = None;
+        for socket in self.sockets() {
+            let Some(Carried { splice, .. }) = self.carried.get(&socket) else { continue };
+            let connection = self.driver.node().connection(APP, socket);
+            let state = connection.map(Connection::state);
+            if splice.finished && state == Some(TcpState::FinWait2) && !splice.peer_finished {
+                let table = table.get_or_insert_with(KernelTable::read);
+                let has_reader = splice.end.has_program(table);
+                self.leave(socket, has_reader.then(|| INTERRUPTED.to_owned()));
+            } else if splice.told
+                && !splice.finished
+                && !splice.end.is_closed_by_program(table.get_or_insert_with(KernelTable::read))
+            {
+                self.leave(socket, Some(INTERRUPTED.to_owned()));
+            }
+        }
+    }
+
     /// Goes on for a moment after the last connection, so that its last acknowledgment can be
-    /// repeated if it got lost. Where no connection can be asked for one, it is done at once: a
-    /// run that ends tells its programs to end, and then does not ask for their outcome.
+    /// repeated if it got lost: as long as the peer may take to retransmit. Where no connection can
+    /// be asked for one, it is done at once: a run that ends tells its programs to end, and then
+    /// does not ask for their outcome.
     ///
     /// # Errors
     /// If the device is gone.
     pub fn linger(&mut self) -> Result<()> {
-        let until = self.now().saturating_add(LINGER);
+        let open = self.driver.node().connections().filter(|it| it.state() != TcpState::Closed);
+        let timeouts = open.map(|it| it.retransmission_timeout().as_nanos() / 2 * 3);
+        let span = timeouts.max().map_or(LINGER, Duration::from_nanos);
+        let until = self.now().saturating_add(span.clamp(LINGER, LONGEST_LINGER));
         while self.now() < until && self.has_open_connections() {
             if self.turn(Some(until))?.is_some() {
                 break;
@@ -452,15 +560,24 @@ impl Engine {
             first_wrong_byte: splice.end.wrong(),
             ..ConnectionRecord::default()
         };
+        let mut acknowledged = 0;
         if let Some(connection) = self.driver.node().connection(APP, socket) {
             record.describe(connection);
+            acknowledged = connection.acknowledged();
         }
+        if error.is_some() && splice.end.socket().is_some() {
+            self.table.get_or_insert_with(KernelTable::read);
+        }
+        record.lost = splice.lost(acknowledged, self.table.as_ref());
         if splice.sent >= splice.received {
             times.last = self.now();
         }
         record.measure(splice.sent, splice.received, times.span());
         if error.is_some() {
-            splice.end.reset();
+            // What a peer sent before it closed has been written, and is still to be read.
+            if !splice.told {
+                splice.end.reset();
+            }
             self.command(SocketCommand::Abort { socket });
         } else {
             self.command(SocketCommand::Close { socket });
@@ -469,6 +586,12 @@ impl Engine {
         self.records.push(record);
         name.map(|name| self.names.remove(&name));
     }
+}
+
+/// Tells whether the peer has sent its last byte, and all before it has come.
+fn has_finished(connection: &Connection) -> bool {
+    use TcpState::{CloseWait, Closing, LastAck, TimeWait};
+    matches!(connection.state(), CloseWait | LastAck | Closing | TimeWait)
 }
 
 /// Tells whether the system has no room for another connection now, and may have later.

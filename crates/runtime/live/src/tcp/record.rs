@@ -17,6 +17,9 @@ pub struct ConnectionRecord {
     pub sent: u64,
     /// Bytes from the peer to this end.
     pub received: u64,
+    /// Bytes that this end had sent before it closed in order, and that the peer has not
+    /// acknowledged.
+    pub lost: u64,
     /// From the first moment of the connection to the last byte of it, acknowledged.
     pub seconds: f64,
     /// Bits of data in a second, in the direction that carried more.

@@ -8,6 +8,7 @@ use windfall_base::Instant;
 use windfall_socket_api::{SocketCommand, SocketId};
 
 use super::end::{End, Read};
+use super::kernel_table::KernelTable;
 
 /// With this number of bytes waiting for the far side, the engine's stream is paused.
 const MOST: usize = 1 << 20;
@@ -22,14 +23,14 @@ pub(super) struct Splice {
     pub(super) connected: bool,
     pub(super) granted: bool,
     /// The end has sent its last byte, and the engine knows.
-    finished: bool,
+    pub(super) finished: bool,
     /// Data that came by the engine and found no room at the end yet.
     pending: VecDeque<Bytes>,
     waiting: usize,
     paused: bool,
     /// The engine's peer has sent its last byte, and the end knows.
     pub(super) peer_finished: bool,
-    told: bool,
+    pub(super) told: bool,
     /// Bytes from the end to the engine, and from the engine to the end.
     pub(super) sent: u64,
     pub(super) received: u64,
@@ -100,6 +101,22 @@ impl Splice {
             }
             Read::Nothing => Ok(None),
         }
+    }
+
+    /// Returns the bytes that the end has taken.
+    pub(super) const fn delivered(&self) -> u64 {
+        self.received - self.waiting as u64
+    }
+
+    /// Returns the bytes that were sent by an end which then closed in order, and which did not
+    /// reach the other: only the record can tell of them. `table` is asked if there was an error.
+    pub(super) fn lost(&self, acknowledged: u64, table: Option<&KernelTable>) -> u64 {
+        let outstanding = self.sent.saturating_sub(acknowledged);
+        if self.finished || self.end.is_bulk() {
+            return outstanding;
+        }
+        let closed = table.filter(|table| self.end.is_closed_by_program(table));
+        closed.map_or(0, |table| outstanding + self.end.waiting(table))
     }
 
     /// Tells whether both directions have come to their end.
