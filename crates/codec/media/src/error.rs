@@ -11,6 +11,14 @@ pub enum PictureError {
     /// It is broken, or needs an unsupported feature of its format.
     #[error("the picture cannot be decoded: {}", reason(.0))]
     Picture(#[from] image::ImageError),
+    /// A JPEG that ends before its picture does.
+    #[error("the JPEG is cut off: it ends after {0} bytes, in the middle of the picture")]
+    Cut(usize),
+    /// A JPEG of a process that cannot be decoded.
+    #[error(
+        "{0} JPEGs cannot be decoded; convert it to baseline or progressive JPEG of 8 bits first"
+    )]
+    Process(&'static str),
     /// It has no pixels, or more than a JPEG or this crate permits.
     #[error("a picture of {0} × {1} pixels cannot be sent; 1 to 16384 each way are possible")]
     Size(u32, u32),

@@ -8,6 +8,7 @@ mod arrived;
 mod markers;
 
 use crate::error::PictureError;
+use crate::jpeg_file;
 use crate::picture::{Picture, rgb_len};
 pub use arrived::Arrived;
 use markers::Head;
@@ -35,6 +36,7 @@ impl Jpeg {
         let size = (picture.width(), picture.height());
         let whole = Head::parse(&picture.to_jpeg(quality)?)?.0;
         let head = whole.sized(size).with_interval(interval(size.0));
+        let head = head.with_segments(&jpeg_file::segments(picture.viewing()));
         let mut scan = Vec::new();
         let mut lengths = Vec::new();
         for (corner, size) in Tiles::of(&head) {
@@ -167,6 +169,9 @@ impl Layout {
     pub fn decode(&self, arrived: &Arrived) -> Result<Decoded, PictureError> {
         let (width, height) = self.head.size();
         let mut picture = Picture::plain(width, height, [128; 3])?;
+        // A file without data tells how the picture is to be viewed.
+        let empty = [self.head.bytes(), &[0, 0xff, 0xd9]].concat();
+        let viewing = Picture::viewing_of(&empty);
         let mut unreadable = 0;
         for ((corner, size), (at, length)) in Tiles::of(&self.head).zip(self.places()) {
             let mut bytes = self.head.sized(size).with_interval(0).bytes().to_vec();
@@ -184,7 +189,7 @@ impl Layout {
                 }
             }
         }
-        Ok(Decoded { picture, unreadable })
+        Ok(Decoded { picture: picture.viewed(viewing), unreadable })
     }
 }
 

@@ -15,6 +15,7 @@
 
 mod error;
 mod jpeg;
+mod jpeg_file;
 mod landscape;
 mod picture;
 mod protected;

@@ -3,10 +3,14 @@
 use std::io::Cursor;
 
 use image::codecs::jpeg::JpegEncoder;
-use image::{DynamicImage, ExtendedColorType, ImageDecoder as _, ImageFormat, ImageReader, Limits};
+use image::metadata::Orientation;
+use image::{
+    DynamicImage, ExtendedColorType, ImageDecoder, ImageFormat, ImageReader, Limits, RgbImage,
+};
 use windfall_base::MemoryBudget;
 
 use crate::error::PictureError;
+use crate::jpeg_file::{self, Viewing};
 
 /// The maximum width and height in pixels.
 const LONGEST: u32 = 16_384;
@@ -22,6 +26,7 @@ pub struct Picture {
     width: u32,
     height: u32,
     rgb: Vec<u8>,
+    viewing: Viewing,
 }
 
 impl Picture {
@@ -39,7 +44,7 @@ impl Picture {
         }
         let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
         let rgb = places.flat_map(|(x, y)| color(x, y)).collect();
-        Ok(Self { width, height, rgb })
+        Ok(Self { width, height, rgb, viewing: Viewing::default() })
     }
 
     /// Creates a picture of one colour.
@@ -68,29 +73,58 @@ impl Picture {
         if !is_jpeg && !is_pnm {
             return Err(PictureError::Foreign);
         }
+        if is_jpeg {
+            jpeg_file::check(bytes)?;
+        }
         let format = if is_jpeg { ImageFormat::Jpeg } else { ImageFormat::Pnm };
         let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
         let mut limits = Limits::default();
         limits.max_alloc = Some(budget.left() as u64);
         reader.limits(limits);
-        let decoder = reader.into_decoder()?;
+        let mut decoder = reader.into_decoder()?;
         let (width, height) = decoder.dimensions();
         if !(1..=LONGEST).contains(&width) || !(1..=LONGEST).contains(&height) {
             return Err(PictureError::Size(width, height));
         }
         let kept = rgb_len((width, height));
         budget.check(kept * DECODING)?;
+        let viewing = Viewing::of(&mut decoder);
         let image = DynamicImage::from_decoder(decoder)?.into_rgb8();
         budget.take(kept)?;
-        Ok(Self { width, height, rgb: image.into_raw() })
+        Ok(Self { width, height, rgb: image.into_raw(), viewing })
     }
 
-    /// Encodes the picture as a portable pixmap.
+    /// Encodes the picture as a portable pixmap, turned as it is to be viewed.
     #[must_use]
     pub fn to_ppm(&self) -> Vec<u8> {
-        let mut out = format!("P6\n{} {}\n255\n", self.width, self.height).into_bytes();
-        out.extend(&self.rgb);
+        let (mut size, mut rgb) = ((self.width, self.height), self.rgb.clone());
+        if self.viewing.orientation != Orientation::NoTransforms
+            && let Some(image) = RgbImage::from_raw(self.width, self.height, rgb.clone())
+        {
+            let mut image = DynamicImage::from(image);
+            image.apply_orientation(self.viewing.orientation);
+            size = (image.width(), image.height());
+            rgb = image.into_rgb8().into_raw();
+        }
+        let mut out = format!("P6\n{} {}\n255\n", size.0, size.1).into_bytes();
+        out.extend(rgb);
         out
+    }
+
+    /// Returns what a viewer must know.
+    pub(crate) const fn viewing(&self) -> &Viewing {
+        &self.viewing
+    }
+
+    /// Returns what the header of a JPEG tells a viewer.
+    pub(crate) fn viewing_of(bytes: &[u8]) -> Viewing {
+        let reader = ImageReader::with_format(Cursor::new(bytes), ImageFormat::Jpeg);
+        reader.into_decoder().map_or_else(|_| Viewing::default(), |mut it| Viewing::of(&mut it))
+    }
+
+    /// Returns the picture to be viewed in another way.
+    pub(crate) fn viewed(self, viewing: Viewing) -> Self {
+        Self { viewing, ..self }
     }
 
     /// Encodes the picture as a plain JPEG of `quality`, 1 to 100.
@@ -132,7 +166,7 @@ impl Picture {
         let (width, height) = (width.min(self.width - x), height.min(self.height - y));
         let rows = (y..y + height).map(|row| self.place(x, row));
         let rgb = rows.flat_map(|at| &self.rgb[at..at + 3 * width as usize]).copied().collect();
-        Self { width, height, rgb }
+        Self { width, height, rgb, viewing: Viewing::default() }
     }
 
     /// Copies `part` to the position `x`, `y`, clipped at the edges.

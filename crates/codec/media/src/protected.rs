@@ -2,7 +2,8 @@
 //!
 //! [`protect`] cuts a file into parts, [`ProtectedArrival`] takes those that arrived and restores
 //! the file. What a decoder cannot do without stands at the front of each part, behind a header of
-//! 32 bytes: the headers of units and slices of H.264, with the parameter sets whole; signs,
+//! 32 bytes: the headers of units and slices of H.264 and H.265, with the
+//! parameter sets whole; signs,
 //! exponents and high bytes of a NumPy array; the layout of a JPEG. The format is described in
 //! `docs/protected.md`.
 
@@ -31,11 +32,13 @@ pub enum ProtectedKind {
     Npy,
     /// A JPEG, which is encoded anew with restart markers.
     Jpeg,
+    /// An elementary stream of H.265 (Annex B).
+    H265,
 }
 
 impl ProtectedKind {
     /// The kinds, in the order of their codes from 1.
-    pub const ALL: [Self; 3] = [Self::H264, Self::Npy, Self::Jpeg];
+    pub const ALL: [Self; 4] = [Self::H264, Self::Npy, Self::Jpeg, Self::H265];
 
     /// The name in options and errors.
     #[must_use]
@@ -44,6 +47,7 @@ impl ProtectedKind {
             Self::H264 => "h264",
             Self::Npy => "npy",
             Self::Jpeg => "jpeg",
+            Self::H265 => "h265",
         }
     }
 
@@ -53,6 +57,9 @@ impl ProtectedKind {
         match data {
             [0xff, 0xd8, 0xff, ..] => Some(Self::Jpeg),
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(Self::Npy),
+            [0, 0, 1, unit @ ..] | [0, 0, 0, 1, unit @ ..] if h264::is_h265(unit) => {
+                Some(Self::H265)
+            }
             [0, 0, 1, ..] | [0, 0, 0, 1, ..] => Some(Self::H264),
             _ => None,
         }
@@ -71,7 +78,10 @@ impl ProtectedKind {
 #[derive(Debug, thiserror::Error)]
 pub enum ProtectError {
     /// The kind of the file is not known.
-    #[error("it is no file that can be protected: H.264 (.264), NumPy (.npy) and JPEG can")]
+    #[error(
+        "it is no file that can be protected: H.264 (.264), H.265 (.265), NumPy (.npy) and JPEG \
+         can"
+    )]
     Foreign,
     /// Parts of this length are impossible.
     #[error("parts of {0} bytes are not possible; 128 to 65000 are")]
@@ -80,7 +90,7 @@ pub enum ProtectError {
     #[error("the file is too long: parts hold 4 GiB at most")]
     TooLong,
     /// There is nothing in the file.
-    #[error("there is no unit of H.264 in it")]
+    #[error("there is no unit of H.264 or H.265 in it")]
     Empty,
     /// The header of an array is malformed.
     #[error("the header of the array makes no sense")]
@@ -108,8 +118,8 @@ pub enum ProtectError {
 /// Cuts a file into parts of at most `longest` bytes, of which some must be sent exactly
 /// ([`ProtectedPart::is_precise`]) and the others exactly at the front.
 ///
-/// Where all arrives without damage an H.264 stream and an array come back bit for bit; a JPEG is
-/// encoded anew, as `windfall image` does.
+/// Where all arrives without damage a stream of H.264 or H.265 and an array come back bit for bit;
+/// a JPEG is encoded anew, as `windfall image` does.
 ///
 /// # Errors
 /// If its kind is not known or the file is malformed, or `longest` is out of range.
@@ -123,7 +133,7 @@ pub fn protect(data: &[u8], longest: usize) -> Result<Vec<ProtectedPart>, Protec
         return Err(ProtectError::TooLong);
     }
     let mut parts = match ProtectedKind::of(data).ok_or(ProtectError::Foreign)? {
-        ProtectedKind::H264 => h264::protect(data, longest)?,
+        kind @ (ProtectedKind::H264 | ProtectedKind::H265) => h264::protect(kind, data, longest)?,
         ProtectedKind::Npy => npy::protect(data, longest)?,
         ProtectedKind::Jpeg => photo::protect(data, longest)?,
     };

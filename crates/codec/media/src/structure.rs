@@ -48,8 +48,8 @@ fn kind(bytes: &[u8]) -> Option<FileKind> {
 ///
 /// They are the headers and tables of a JPEG and its markers, the headers of a WAV file, the
 /// headers of the pages of an Ogg file and the pages that describe its streams, the boxes of an
-/// MP4 file except its samples, what stands before the pixels of BMP, PPM and PGM pictures, and
-/// the header of a NumPy array.
+/// MP4 file except its samples, what stands before the pixels of BMP, PBM, PGM, PPM and PAM
+/// pictures, all of such a picture in text, and the header of a NumPy array.
 #[must_use]
 pub fn exact_ranges(bytes: &[u8], most: usize) -> Vec<Range<usize>> {
     let found = match kind(bytes) {

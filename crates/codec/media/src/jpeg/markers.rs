@@ -5,6 +5,7 @@ use core::ops::Range;
 use crate::error::PictureError;
 
 const SOI: u8 = 0xd8;
+const APP0: u8 = 0xe0;
 const SOF0: u8 = 0xc0;
 const SOS: u8 = 0xda;
 const DRI: u8 = 0xdd;
@@ -77,6 +78,19 @@ impl Head {
         for (at, side) in sides.into_iter().enumerate() {
             head.bytes[self.size + 2 * at..][..2].copy_from_slice(&side.to_be_bytes());
         }
+        head
+    }
+
+    /// Returns the header with further segments at its beginning, behind the one of JFIF, which
+    /// must be the first.
+    pub(super) fn with_segments(&self, segments: &[u8]) -> Self {
+        let mut head = self.clone();
+        let jfif = segment(&self.bytes, 2).filter(|_| self.bytes[3] == APP0);
+        let at = jfif.map_or(2, |it| it.end);
+        head.bytes.splice(at..at, segments.iter().copied());
+        head.size += segments.len();
+        head.scan += segments.len();
+        head.interval = head.interval.map(|at| at + segments.len());
         head
     }
 

@@ -40,7 +40,9 @@ fn other_formats_are_rejected() {
         let error = refused(foreign);
         assert_eq!(error, "it is not a picture that Windfall reads (JPEG or PNM)");
     }
-    for broken in [[0xff, 0xd8, 0xff].as_slice(), b"P6\n2 2\n255\n", b"P6 x", b"P1"] {
+    let cut = refused(&[0xff, 0xd8, 0xff]);
+    assert_eq!(cut, "the JPEG is cut off: it ends after 3 bytes, in the middle of the picture");
+    for broken in [b"P6\n2 2\n255\n".as_slice(), b"P6 x", b"P1"] {
         let error = refused(broken);
         assert_eq!(error, "the picture cannot be decoded: it is broken or cut off", "{broken:?}");
     }

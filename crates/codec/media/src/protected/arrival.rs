@@ -97,7 +97,7 @@ impl ProtectedArrival {
     /// If nothing has arrived, or the exact part of an array or a picture is missing or malformed.
     pub fn restore(&self) -> Result<RestoredFile, ProtectError> {
         let bytes = match self.kind.ok_or(ProtectError::Nothing)? {
-            ProtectedKind::H264 => h264::restore(self.parts.values()),
+            ProtectedKind::H264 | ProtectedKind::H265 => h264::restore(self.parts.values()),
             ProtectedKind::Npy => npy::restore(&self.head()?, self.body(), self.most)?,
             ProtectedKind::Jpeg => photo::restore(&self.head()?, self.body(), self.most)?,
         };

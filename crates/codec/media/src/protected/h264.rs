@@ -1,4 +1,5 @@
-//! Units of H.264: headers of slices and all other units are exact, the data of slices are not.
+//! Units of H.264, and of H.265, which has the same start codes: headers of slices and all other
+//! units are exact, the data of slices are not.
 //!
 //! Slices travel without emulation prevention and get it again when they arrive: a bit error makes
 //! no start code then, and shifts nothing.
@@ -21,6 +22,11 @@ const SLICES: [u8; 2] = [1, 5];
 const TYPE: u8 = 0x1f;
 /// Bytes of a slice that are taken for its header if that cannot be read.
 const UNREAD_HEADER: usize = 32;
+/// The same of H.265, whose headers are not read: they name reference pictures, and where the
+/// substreams of a slice begin.
+const H265_HEADER: usize = 64;
+/// Types of units of H.265 that are slices (H.265, table 7-1).
+const H265_SLICES: core::ops::Range<u8> = 0..32;
 /// A unit that travels without emulation prevention.
 const BARE: u8 = 0x80;
 /// The most zeros before a start code that are told.
@@ -32,6 +38,7 @@ const ZEROS: u8 = 0x7f;
 /// once. A file is protected by [`protect`](super::protect).
 #[derive(Clone, Debug)]
 pub struct H264Protector {
+    kind: ProtectedKind,
     longest: usize,
     sets: ParameterSets,
     parts: u32,
@@ -47,7 +54,16 @@ impl H264Protector {
         if !(super::SHORTEST_PART..=super::LONGEST_PART).contains(&longest) {
             return Err(ProtectError::Length(longest));
         }
-        Ok(Self { longest, sets: ParameterSets::default(), parts: 0, units: 0 })
+        let (kind, sets) = (ProtectedKind::H264, ParameterSets::default());
+        Ok(Self { kind, longest, sets, parts: 0, units: 0 })
+    }
+
+    /// Begins a stream of H.265.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn h265(longest: usize) -> Result<Self, ProtectError> {
+        Ok(Self { kind: ProtectedKind::H265, ..Self::new(longest)? })
     }
 
     /// Returns the parts of the next units of the stream, such as those of a picture, with their
@@ -62,13 +78,22 @@ impl H264Protector {
     }
 
     fn push_unit(&mut self, zeros: usize, unit: &[u8], parts: &mut Vec<ProtectedPart>) {
-        self.sets.learn(unit);
+        let is_h265 = self.kind == ProtectedKind::H265;
+        let is_slice = if is_h265 {
+            H265_SLICES.contains(&h265_kind(unit[0]))
+        } else {
+            self.sets.learn(unit);
+            SLICES.contains(&(unit[0] & TYPE))
+        };
         let bare = without_prevention(unit);
-        let is_slice = SLICES.contains(&(unit[0] & TYPE));
         // What would not come back as it was travels exactly.
         let is_bare = is_slice && with_prevention(&bare) == unit;
         let (bytes, exact) = if is_bare {
-            let exact = slice::header_len(&bare, &self.sets).unwrap_or(UNREAD_HEADER);
+            let exact = if is_h265 {
+                H265_HEADER
+            } else {
+                slice::header_len(&bare, &self.sets).unwrap_or(UNREAD_HEADER)
+            };
             (&bare[..], exact.min(bare.len()))
         } else {
             (unit, unit.len())
@@ -77,7 +102,7 @@ impl H264Protector {
         let room = self.longest - PROTECTED_HEADER_LEN;
         for (at, piece) in bytes.chunks(room).enumerate() {
             let offset = at * room;
-            let new = PartHeader::new(ProtectedKind::H264, Section::Body, self.parts);
+            let new = PartHeader::new(self.kind, Section::Body, self.parts);
             let place = u64::from(self.units) << 32 | offset as u64;
             let header = PartHeader { form, place, length: bytes.len() as u32, ..new };
             let (front, rest) = piece.split_at(exact.saturating_sub(offset).min(piece.len()));
@@ -88,8 +113,26 @@ impl H264Protector {
     }
 }
 
-pub(super) fn protect(data: &[u8], longest: usize) -> Result<Vec<ProtectedPart>, ProtectError> {
-    let parts = H264Protector::new(longest)?.push(data);
+/// Returns the type of a unit of H.265.
+const fn h265_kind(first: u8) -> u8 {
+    first >> 1 & 0x3f
+}
+
+/// Tells whether a stream that begins with this unit is of H.265: parameter sets, a delimiter or
+/// supplemental information of the base layer. In H.264 their headers would be those of units that
+/// no stream begins with.
+pub(super) fn is_h265(unit: &[u8]) -> bool {
+    matches!(unit, [first, second, ..] if first & 0x81 == 0
+        && matches!(h265_kind(*first), 32..=35 | 39)
+        && (1..8).contains(second))
+}
+
+pub(super) fn protect(
+    kind: ProtectedKind,
+    data: &[u8],
+    longest: usize,
+) -> Result<Vec<ProtectedPart>, ProtectError> {
+    let parts = H264Protector { kind, ..H264Protector::new(longest)? }.push(data);
     if parts.is_empty() { Err(ProtectError::Empty) } else { Ok(parts) }
 }
 

@@ -20,11 +20,13 @@ struct Split {
     exact: u8,
     /// The most significant byte comes first.
     is_big: bool,
+    /// Bits of the exponent behind the sign; 0 of numbers that have none.
+    exponent: u8,
 }
 
 impl Split {
     /// Every byte is exact.
-    const WHOLE: Self = Self { size: 1, exact: 1, is_big: true };
+    const WHOLE: Self = Self { size: 1, exact: 1, is_big: true, exponent: 0 };
 
     /// Returns the split for a type of NumPy, such as `<f4`.
     fn of(kind: &str) -> Self {
@@ -36,20 +38,42 @@ impl Split {
             Some('<' | '|') => false,
             _ => return Self::WHOLE,
         };
-        let exact = match (letter, size) {
-            // A sign, an exponent, and two or seven bits of the fraction, or twelve.
-            (Some('f'), 2) => 1,
-            (Some('f'), 4) => 2,
-            (Some('f'), 8) => 3,
-            // A sign and an exponent in two bytes, and one of the fraction.
-            (Some('f'), 16) => return Self { size, exact: 9, is_big },
-            (Some('c'), 8) => return Self { size: 4, exact: 2, is_big },
-            (Some('c'), 16) => return Self { size: 8, exact: 3, is_big },
+        let (size, exact, exponent) = match (letter, size) {
+            // A sign, an exponent, and two or seven bits of the fraction, or twelve. There are two
+            // formats of 16 bytes, which no header tells apart: they are exact as a whole.
+            (Some('f'), 2) => (2, 1, 5),
+            (Some('f'), 4) => (4, 2, 8),
+            (Some('f'), 8) => (8, 3, 11),
+            (Some('c'), 8) => (4, 2, 8),
+            (Some('c'), 16) => (8, 3, 11),
             // All but the lowest byte, so that small numbers keep their sign and size.
-            (Some('i' | 'u'), 1 | 2 | 4 | 8) => size - 1,
+            (Some('i' | 'u'), 1 | 2 | 4 | 8) => (size, size - 1, 0),
             _ => return Self::WHOLE,
         };
-        Self { size, exact, is_big }
+        Self { size, exact, is_big, exponent }
+    }
+
+    /// Tells whether a number is a zero or an infinity as far as its exact bytes tell: with others
+    /// than zeros behind them it is smaller than the smallest normal number, or none. `number` is
+    /// in the order of the file.
+    fn is_zero_or_infinity(self, number: &[u8]) -> bool {
+        if self.exponent == 0 {
+            return false;
+        }
+        let exact = (0..usize::from(self.exact)).map(|at| number[self.place(at)]);
+        let bits = exact.fold(0_u64, |value, byte| value << 8 | u64::from(byte));
+        let fraction = 8 * u32::from(self.exact) - 1 - u32::from(self.exponent);
+        let most = (1_u64 << self.exponent) - 1;
+        let exponent = bits >> fraction & most;
+        (exponent == 0 || exponent == most) && bits & ((1 << fraction) - 1) == 0
+    }
+
+    /// Tells whether only bytes that are not exact tell that a number is none (NaN): without them
+    /// it would be an infinity.
+    fn needs_all(self, number: &[u8]) -> bool {
+        let mut rest = usize::from(self.exact)..usize::from(self.size);
+        let is_zero = number[self.place(0)] & 0x7f == 0;
+        self.is_zero_or_infinity(number) && !is_zero && rest.any(|at| number[self.place(at)] != 0)
     }
 
     /// The place of byte `at` of a number, the most significant one first.
@@ -78,7 +102,7 @@ fn header(data: &[u8]) -> Option<(usize, Split)> {
 pub(super) fn protect(data: &[u8], longest: usize) -> Result<Vec<ProtectedPart>, ProtectError> {
     let (end, split) = header(data).ok_or(ProtectError::Array)?;
     let (begin, numbers) = data.split_at(end);
-    let mut head = vec![split.size, split.exact, u8::from(split.is_big), 0];
+    let mut head = vec![split.size, split.exact, u8::from(split.is_big), split.exponent];
     head.extend((numbers.len() as u64).to_be_bytes());
     head.extend(begin);
     let mut parts = head_parts(ProtectedKind::Npy, &head, longest);
@@ -95,6 +119,7 @@ pub(super) fn protect(data: &[u8], longest: usize) -> Result<Vec<ProtectedPart>,
         let place = (at * room * size) as u64;
         let new = PartHeader::new(ProtectedKind::Npy, Section::Body, number);
         let header = PartHeader { place, length: numbers.len() as u32, ..new };
+        let exact = if numbers.chunks(size).any(|it| split.needs_all(it)) { size } else { exact };
         parts.push(header.part(&plane(0..exact), &plane(exact..size)));
     }
     if !tail.is_empty() {
@@ -114,10 +139,15 @@ pub(super) fn restore<'a>(
     most: usize,
 ) -> Result<Vec<u8>, ProtectError> {
     let (fields, begin) = head.split_first_chunk::<SPLIT_LEN>().ok_or(ProtectError::Array)?;
-    let split = Split { size: fields[0], exact: fields[1], is_big: fields[2] != 0 };
+    let [size, exact, is_big, exponent, ..] = *fields;
+    let split = Split { size, exact, is_big: is_big != 0, exponent };
     let length = fields[4..].iter().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
     let length = usize::try_from(length).unwrap_or(usize::MAX);
-    if split.size == 0 || split.size > LONGEST_NUMBER || split.exact > split.size {
+    if split.size == 0
+        || split.size > LONGEST_NUMBER
+        || split.exact > split.size
+        || (split.exponent > 0 && u32::from(split.exponent) >= 8 * u32::from(split.exact))
+    {
         return Err(ProtectError::Array);
     }
     let end = begin.len().checked_add(length).filter(|end| *end <= most);
@@ -145,6 +175,14 @@ fn put(split: Split, part: &ArrivedPart, into: &mut [u8]) {
     for (at, plane) in part.content().chunks(count).take(size).enumerate() {
         for (number, byte) in plane.iter().enumerate() {
             into[number * size + split.place(at)] = *byte;
+        }
+    }
+    if part.is_damaged && split.exponent > 0 {
+        let rest = usize::from(split.exact)..size;
+        for number in into.chunks_exact_mut(size) {
+            if split.is_zero_or_infinity(number) {
+                rest.clone().for_each(|at| number[split.place(at)] = 0);
+            }
         }
     }
 }

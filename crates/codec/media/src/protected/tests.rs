@@ -47,6 +47,80 @@ fn arrays_of_every_type_come_back_bit_for_bit() {
     assert_eq!(whole.last().expect("numbers").exact, PROTECTED_HEADER_LEN);
 }
 
+/// Numbers of a type with `exponent` bits behind the sign, which end in infinities, zeros and what
+/// is no number, each as its bytes from the most significant on.
+fn specials(size: usize, exponent: u32) -> Vec<Vec<u8>> {
+    let fraction = 8 * size as u32 - 1 - exponent;
+    let top = |sign: u64, exponent_bits: u64, rest: u64| {
+        let bits = sign << (8 * size - 1) | exponent_bits << fraction | rest;
+        bits.to_be_bytes()[8 - size..].to_vec()
+    };
+    let all = (1 << exponent) - 1;
+    let mut values = Vec::new();
+    for sign in [0, 1] {
+        // An infinity, a zero, a quiet NaN, one told by its last bit only, and one.
+        values.push(top(sign, all, 0));
+        values.push(top(sign, 0, 0));
+        values.push(top(sign, all, 1 << (fraction - 1)));
+        values.push(top(sign, all, 1));
+        values.push(top(sign, all >> 1, 0));
+    }
+    values
+}
+
+#[test]
+fn infinities_zeros_and_nans_stay_what_they_are_whatever_is_damaged() {
+    for (kind, size, exponent, each) in
+        [("f2", 2, 5, 1), ("f4", 4, 8, 1), ("f8", 8, 11, 1), ("c8", 4, 8, 2), ("c16", 8, 11, 2)]
+    {
+        for order in ["<", ">"] {
+            for has_hidden_nan in [false, true] {
+                let mut values = specials(size, exponent);
+                if !has_hidden_nan {
+                    values.remove(8);
+                    values.remove(3);
+                }
+                let mut file = array(&format!("{order}{kind}"), size * each, values.len() / each);
+                let begin = file.len() - size * values.len();
+                for (at, value) in values.iter().enumerate() {
+                    let mut bytes = value.clone();
+                    if order == "<" {
+                        bytes.reverse();
+                    }
+                    file[begin + size * at..][..size].copy_from_slice(&bytes);
+                }
+                let mut parts = protect(&file, 1_000).expect("an array");
+                assert_eq!(restored(&parts).bytes, file, "{order}{kind}");
+                for part in &mut parts {
+                    part.bytes[part.exact..].iter_mut().for_each(|byte| *byte ^= 0xff);
+                }
+                let got = restored(&parts).bytes;
+                for (at, value) in values.iter().enumerate() {
+                    let mut bytes = got[begin + size * at..][..size].to_vec();
+                    if order == "<" {
+                        bytes.reverse();
+                    }
+                    assert_eq!(class(&bytes, exponent), class(value, exponent), "{order}{kind}");
+                }
+            }
+        }
+    }
+}
+
+/// Returns the sign of a number, and its kind.
+fn class(bytes: &[u8], exponent: u32) -> (bool, &'static str) {
+    let fraction = 8 * bytes.len() as u32 - 1 - exponent;
+    let bits = bytes.iter().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
+    let (all, own) = ((1_u64 << exponent) - 1, bits >> fraction & ((1 << exponent) - 1));
+    let kind = match (own == 0, own == all, bits & ((1 << fraction) - 1) == 0) {
+        (true, _, true) => "zero",
+        (_, true, true) => "infinity",
+        (_, true, false) => "none",
+        _ => "number",
+    };
+    (bytes[0] & 0x80 != 0, kind)
+}
+
 //= S0.27
 #[test]
 fn every_damaged_number_keeps_its_sign_and_its_size() {
@@ -169,5 +243,40 @@ proptest! {
             part.bytes[place] ^= 1 << bit;
         }
         prop_assert_eq!(restored(&parts).bytes.len(), data.len());
+    }
+}
+
+/// A stream of H.265: parameter sets, and slices whose data look like start codes here and there.
+fn h265_stream() -> Vec<u8> {
+    let mut stream = Vec::new();
+    for (kind, length) in [(32, 24), (33, 40), (34, 9), (19, 900), (39, 30), (1, 300), (1, 2)] {
+        stream.extend([0, 0, 0, 1, kind << 1, 1]);
+        stream.extend((0..length).map(|at| (at * 7 % 251) as u8 | 1));
+        if length > 100 {
+            stream.extend([0, 0, 3, 1, 7]);
+        }
+    }
+    stream
+}
+
+#[test]
+fn a_stream_of_h265_keeps_its_sets_and_the_headers_of_its_slices() {
+    let stream = h265_stream();
+    assert_eq!(ProtectedKind::of(&stream), Some(ProtectedKind::H265));
+    let mut parts = protect(&stream, 300).expect("a stream");
+    assert_eq!(restored(&parts).bytes, stream);
+    // The three sets and the supplemental information are exact as a whole.
+    assert!(parts[..3].iter().all(ProtectedPart::is_precise));
+    assert_eq!(parts[3].exact, PROTECTED_HEADER_LEN + 64);
+    for part in &mut parts {
+        part.bytes[part.exact..].iter_mut().for_each(|byte| *byte = 0);
+    }
+    let damaged = restored(&parts).bytes;
+    let starts = |bytes: &[u8]| bytes.windows(4).filter(|it| it.starts_with(&[0, 0, 1])).count();
+    assert_eq!(starts(&damaged), starts(&stream), "damage makes no start code");
+    // What begins as streams of H.264 do is one.
+    for unit in [[0x67, 0x42], [0x09, 0x10], [0x06, 0x05], [0x27, 0x01], [0x41, 0x9a]] {
+        let begin = [&[0, 0, 0, 1][..], &unit, &[1, 2]].concat();
+        assert_eq!(ProtectedKind::of(&begin), Some(ProtectedKind::H264), "{unit:?}");
     }
 }

@@ -99,13 +99,21 @@ fn the_header_of_a_pixmap_is_exact() {
         ("P6 3 2 255", false),
         ("P6 3 2\n", false),
         ("P63 2 255\n", false),
-        ("P3 3 2 255\n", false),
         ("P6 3 -2 255\n", false),
+        ("P4 3 2\n", true),
+        ("P4 3\n", false),
+        ("P7\nWIDTH 3\nHEIGHT 2\nDEPTH 3\nMAXVAL 255\nENDHDR\n", true),
+        ("P7\nWIDTH 3\n", false),
     ] {
         let bytes = [head.as_bytes(), &[0xff; 64]].concat();
         let exact = if is_one { only(0..head.len()).to_vec() } else { Vec::new() };
         assert_eq!(exact_ranges(&bytes, 9), exact, "{head:?}");
     }
+    // Samples in text are exact too: a wrong digit is another number, or none.
+    for text in ["P1\n3 2\n1 0 1 0 1 0\n", "P2 # a\n3 1 255\n7 8 9\n", "P3 1 1 255\n1 2 3 "] {
+        assert_eq!(exact_ranges(text.as_bytes(), 9), only(0..text.len()), "{text:?}");
+    }
+    assert_eq!(exact_ranges(b"P3 is a text", 9), []);
 }
 
 #[test]

@@ -12,6 +12,8 @@ pub enum FourCc {
     H263,
     /// H.264 with start codes.
     H264,
+    /// H.265 with start codes.
+    H265,
 }
 
 impl FourCc {
@@ -19,6 +21,7 @@ impl FourCc {
         match self {
             Self::H263 => b"H263",
             Self::H264 => b"H264",
+            Self::H265 => b"HEVC",
         }
     }
 }

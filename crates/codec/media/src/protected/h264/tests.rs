@@ -28,11 +28,11 @@ fn restored(parts: &[ProtectedPart]) -> Vec<u8> {
 fn a_stream_comes_back_bit_for_bit_and_only_slices_are_inexact() {
     let stream = stream();
     for longest in [128, 300, 2_000] {
-        let parts = protect(&stream, longest).expect("units");
+        let parts = protect(ProtectedKind::H264, &stream, longest).expect("units");
         assert!(parts.iter().all(|part| part.bytes.len() <= longest));
         assert_eq!(restored(&parts), stream);
     }
-    let parts = protect(&stream, 2_000).expect("units");
+    let parts = protect(ProtectedKind::H264, &stream, 2_000).expect("units");
     let exact: Vec<_> = parts.iter().map(|it| (it.is_precise(), it.exact - 32)).collect();
     assert_eq!(exact[..2], [(true, 8), (true, 5)]);
     assert!(!exact[2].0 && !exact[3].0, "{exact:?}");
@@ -41,7 +41,7 @@ fn a_stream_comes_back_bit_for_bit_and_only_slices_are_inexact() {
 
 #[test]
 fn damage_makes_no_start_code_and_shifts_nothing() {
-    let mut parts = protect(&stream(), 2_000).expect("units");
+    let mut parts = protect(ProtectedKind::H264, &stream(), 2_000).expect("units");
     let part = &mut parts[2];
     let at = part.exact + 100;
     part.bytes[at..at + 3].copy_from_slice(&[0, 0, 1]);
@@ -53,7 +53,7 @@ fn damage_makes_no_start_code_and_shifts_nothing() {
 
 #[test]
 fn a_slice_ends_before_what_is_missing_and_a_set_is_whole_or_not_there() {
-    let parts = protect(&stream(), 128).expect("units");
+    let parts = protect(ProtectedKind::H264, &stream(), 128).expect("units");
     let of_unit =
         |unit: u64| parts.iter().position(|part| part.bytes[16..20] == (unit as u32).to_be_bytes());
     let first = of_unit(2).expect("the slice");
@@ -76,7 +76,7 @@ proptest! {
         longest in 128_usize..700,
     ) {
         let stream = [&[0, 0, 0, 1, 0x65, 1][..], &body, &[1]].concat();
-        let parts = protect(&stream, longest).expect("a unit");
+        let parts = protect(ProtectedKind::H264, &stream, longest).expect("a unit");
         // Units of zeros alone are none.
         let units_of = |it: &[u8]| units(it).map(|(_, unit)| unit.to_vec()).collect::<Vec<_>>();
         prop_assert_eq!(units_of(&restored(&parts)), units_of(&stream));

@@ -1,0 +1,139 @@
+//! JPEG files as cameras and programs write them: what no decoder here reads is told by its name,
+//! and a file that ends too early is called cut off (ITU-T T.81, annex B).
+
+use image::ImageDecoder;
+use image::metadata::Orientation;
+
+use crate::error::PictureError;
+
+const SOI: u8 = 0xd8;
+const EOI: u8 = 0xd9;
+const SOS: u8 = 0xda;
+const DAC: u8 = 0xcc;
+const APP1: u8 = 0xe1;
+const APP2: u8 = 0xe2;
+/// Markers without a segment: TEM, RST0 to RST7.
+const ALONE: [u8; 9] = [0x01, 0xd0, 0xd1, 0xd2, 0xd3, 0xd4, 0xd5, 0xd6, 0xd7];
+/// The longest segment without its length field, in bytes.
+const LONGEST: usize = u16::MAX as usize - 2;
+/// The words that begin the segments of an ICC profile.
+const PROFILE: &[u8] = b"ICC_PROFILE\0";
+
+/// The facts that a viewer must know besides the colours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Viewing {
+    /// The turn with which the picture is viewed.
+    pub(crate) orientation: Orientation,
+    /// The ICC profile of the colours, if they have one.
+    pub(crate) profile: Option<Vec<u8>>,
+}
+
+impl Viewing {
+    pub(crate) fn of(decoder: &mut impl ImageDecoder) -> Self {
+        // The colours become red, green and blue: a profile of other colours holds no longer.
+        let profile = decoder.icc_profile().ok().flatten();
+        let profile = profile.filter(|it| it.get(PROFILE_SPACE) == Some(RGB_SPACE));
+        Self { orientation: decoder.orientation().unwrap_or(Orientation::NoTransforms), profile }
+    }
+}
+
+impl Default for Viewing {
+    fn default() -> Self {
+        Self { orientation: Orientation::NoTransforms, profile: None }
+    }
+}
+
+/// The place of the colour space in an ICC profile, and that of pictures in red, green and blue.
+const PROFILE_SPACE: core::ops::Range<usize> = 16..20;
+const RGB_SPACE: &[u8] = b"RGB ";
+
+/// Checks that the picture is whole, and of a kind that can be decoded.
+///
+/// # Errors
+/// If it is cut off, or of another process of the standard.
+pub(crate) fn check(bytes: &[u8]) -> Result<(), PictureError> {
+    let cut = || PictureError::Cut(bytes.len());
+    let mut at = 2;
+    loop {
+        // Fill bytes may stand before a marker.
+        while bytes.get(at) == Some(&0xff) && bytes.get(at + 1) == Some(&0xff) {
+            at += 1;
+        }
+        let (before, marker) = bytes.get(at).zip(bytes.get(at + 1)).ok_or_else(cut)?;
+        if *before != 0xff {
+            // Not a marker: the decoder says what it makes of it.
+            return Ok(());
+        }
+        at += 2;
+        match *marker {
+            EOI => return Ok(()),
+            SOI => continue,
+            marker if ALONE.contains(&marker) => continue,
+            _ => {}
+        }
+        let length = bytes.get(at..).and_then(|it| it.first_chunk::<2>()).ok_or_else(cut)?;
+        let end = at + usize::from(u16::from_be_bytes(*length));
+        let body = bytes.get(at + 2..end.max(at + 2)).ok_or_else(cut)?;
+        if let Some(what) = unreadable(*marker, body) {
+            return Err(PictureError::Process(what));
+        }
+        at = end.max(at + 2);
+        if *marker == SOS {
+            at += entropy_coded(&bytes[at..]).ok_or_else(cut)?;
+        }
+    }
+}
+
+/// Returns the name of the process of a frame that cannot be decoded (table B.1).
+fn unreadable(marker: u8, frame: &[u8]) -> Option<&'static str> {
+    match marker {
+        0xc9..=0xcb | 0xcd..=0xcf | DAC => Some("arithmetic-coded"),
+        0xc3 => Some("lossless"),
+        0xc5..=0xc7 => Some("hierarchical"),
+        0xc0..=0xc2 if frame.first() == Some(&12) => Some("12-bit"),
+        _ => None,
+    }
+}
+
+/// Returns the length of entropy-coded data, which end before a marker that is no restart.
+fn entropy_coded(bytes: &[u8]) -> Option<usize> {
+    let is_marker = |pair: &[u8]| {
+        pair[0] == 0xff && !matches!(pair[1], 0x00 | 0xff) && !ALONE.contains(&pair[1])
+    };
+    bytes.windows(2).position(is_marker)
+}
+
+/// Returns the segments that tell a viewer what it must know: an EXIF header with the orientation,
+/// and the colour profile.
+pub(crate) fn segments(viewing: &Viewing) -> Vec<u8> {
+    let mut out = Vec::new();
+    let orientation = viewing.orientation.to_exif();
+    if orientation != 1 {
+        let mut exif = b"Exif\0\0".to_vec();
+        // TIFF, most significant byte first; a directory at 8 with one entry: tag 0x0112, a number
+        // of 16 bits, one of them; no further directory.
+        exif.extend(b"MM\0\x2a\0\0\0\x08\0\x01");
+        exif.extend(b"\x01\x12\0\x03\0\0\0\x01\0");
+        exif.extend([orientation, 0, 0, 0, 0, 0, 0]);
+        segment(APP1, &[&exif], &mut out);
+    }
+    let profile = viewing.profile.as_deref().unwrap_or_default();
+    let pieces: Vec<&[u8]> = profile.chunks(LONGEST - PROFILE.len() - 2).collect();
+    // A profile of more pieces than the field counts is none that a decoder could have read.
+    if let Ok(count) = u8::try_from(pieces.len()) {
+        for (number, piece) in (1..=count).zip(pieces) {
+            segment(APP2, &[PROFILE, &[number, count], piece], &mut out);
+        }
+    }
+    out
+}
+
+fn segment(marker: u8, parts: &[&[u8]], out: &mut Vec<u8>) {
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    out.extend([0xff, marker]);
+    out.extend((length as u16 + 2).to_be_bytes());
+    parts.iter().for_each(|part| out.extend(*part));
+}
+
+#[cfg(test)]
+mod tests;
