@@ -5,7 +5,7 @@
 //!   algorithms of RFC 3550, appendix A.
 //! - [`JitterBuffer`]: packets in order, each at its playout time.
 //! - [`packetize`] and [`Depacketizer`]: coded pictures to payloads and back: H.263+ (RFC 4629),
-//!   H.263 (RFC 2190, on receipt), H.264 (RFC 6184).
+//!   H.263 (RFC 2190, on receipt), H.264 (RFC 6184), H.265 (RFC 7798).
 //! - [`SdpSession`]: the session description by which players find a stream.
 //!
 //! Nothing here reads a clock; what may be damaged stays marked, byte range by byte range.
@@ -13,6 +13,7 @@
 mod error;
 mod h263;
 mod h264;
+mod h265;
 mod jitter_buffer;
 mod packet;
 mod payload;
@@ -24,6 +25,7 @@ mod video;
 pub use error::RtpError;
 pub use h263::{H263Mode, H263PlusHeader, Rfc2190Header, picture_header_bits, pictures};
 pub use h264::{access_units, nal_units};
+pub use h265::h265_access_units;
 pub use jitter_buffer::{Buffered, JitterBuffer, JitterBufferConfig, JitterBufferCounters};
 pub use packet::{RTP_HEADER_LEN, RtpExtension, RtpHeader, RtpPacket};
 pub use payload::{VideoCodec, VideoPayload};

@@ -9,6 +9,8 @@ pub enum VideoCodec {
     H263,
     /// H.264 in payloads of RFC 6184.
     H264,
+    /// H.265 in payloads of RFC 7798.
+    H265,
 }
 
 impl VideoCodec {
@@ -19,6 +21,7 @@ impl VideoCodec {
             Self::H263Plus => "H263-1998",
             Self::H263 => "H263",
             Self::H264 => "H264",
+            Self::H265 => "H265",
         }
     }
 }

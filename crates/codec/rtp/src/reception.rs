@@ -8,6 +8,11 @@ const MIN_SEQUENTIAL: u16 = 2;
 const MAX_DROPOUT: u16 = 3_000;
 /// The largest step back that is taken for reordering.
 const MAX_MISORDER: u16 = 100;
+/// Copies in sequence that show a source which has begun anew with the same numbers.
+const COPIES: u16 = 8;
+/// A difference of transit times, in ticks of the media clock, that no network has: a minute of
+/// video.
+const FAR: u32 = 60 * crate::VIDEO_CLOCK;
 const CYCLE: u32 = 1 << 16;
 /// The largest value of the 24-bit count of lost packets.
 const MAX_LOST: i64 = 0x7f_ffff;
@@ -21,6 +26,9 @@ pub enum SequenceCheck {
     Probation,
     /// It is far from the others; a second one in sequence with it restarts the source.
     Jump,
+    /// The source has begun anew, with the packets before this one in sequence that were a
+    /// [`Jump`](Self::Jump) or copies; the number that counts cycles too, and how many they are.
+    Restart(u32, u16),
 }
 
 /// The account of one source.
@@ -34,6 +42,12 @@ pub struct ReceptionStatistics {
     confirming: u32,
     probation: u16,
     received: u32,
+    /// The highest number and those before it that were received, from the lowest bit on.
+    seen: u128,
+    /// Copies that came in sequence.
+    copies: u16,
+    /// Packets expected and received before the source began anew.
+    earlier: (u32, u32),
     expected_before: u32,
     received_before: u32,
     transit: Option<u32>,
@@ -53,6 +67,9 @@ impl ReceptionStatistics {
             confirming: 0,
             probation: MIN_SEQUENTIAL,
             received: 0,
+            seen: 0,
+            copies: 0,
+            earlier: (0, 0),
             expected_before: 0,
             received_before: 0,
             transit: None,
@@ -67,7 +84,7 @@ impl ReceptionStatistics {
     /// session description or a user named it.
     #[must_use]
     pub fn trusted(first: u16) -> Self {
-        Self { probation: 0, ..Self::new(first) }
+        Self { probation: 0, max: first, ..Self::new(first) }
     }
 
     /// Begins anew at a sequence number (`init_seq`).
@@ -77,12 +94,27 @@ impl ReceptionStatistics {
         self.confirming = CYCLE + 1;
         self.cycles = 0;
         self.received = 0;
+        self.seen = 0;
+        self.copies = 0;
+        self.transit = None;
         self.expected_before = 0;
         self.received_before = 0;
     }
 
     /// `update_seq`: judges and counts a sequence number (appendix A.1).
     pub fn update(&mut self, sequence: u16) -> SequenceCheck {
+        self.judge(sequence, false)
+    }
+
+    /// The same for a packet with its timestamp and its arrival, in ticks of the media clock: by
+    /// them a source is known that begins anew with numbers near the old ones.
+    pub fn update_timed(&mut self, sequence: u16, timestamp: u32, arrival: u32) -> SequenceCheck {
+        let transit = arrival.wrapping_sub(timestamp);
+        let apart = self.transit.map_or(0, |last| transit.wrapping_sub(last) as i32);
+        self.judge(sequence, apart.unsigned_abs() > FAR)
+    }
+
+    fn judge(&mut self, sequence: u16, is_far: bool) -> SequenceCheck {
         let step = sequence.wrapping_sub(self.max);
         if self.probation > 0 {
             if step != 1 {
@@ -96,20 +128,61 @@ impl ReceptionStatistics {
                 return SequenceCheck::Probation;
             }
             self.restart(sequence);
-        } else if step < MAX_DROPOUT {
+        }
+        let step = sequence.wrapping_sub(self.max);
+        let is_behind = step > u16::MAX - MAX_MISORDER + 1;
+        let back = self.max.wrapping_sub(sequence);
+        let is_copy = back <= MAX_MISORDER && self.seen >> back & 1 == 1;
+        let confirms = u32::from(sequence) == self.confirming;
+        self.copies = match is_copy {
+            true if confirms && self.copies > 0 => self.copies + 1,
+            true => 1,
+            false => 0,
+        };
+        if self.copies == COPIES {
+            // Those before this one were counted as copies.
+            self.received -= u32::from(COPIES - 1);
+            return self.begin_anew(sequence, COPIES - 1);
+        }
+        if (step >= MAX_DROPOUT && !is_behind) || (is_far && (step != 1 || confirms)) {
+            if confirms {
+                return self.begin_anew(sequence, 1);
+            }
+            self.confirming = u32::from(sequence.wrapping_add(1));
+            return SequenceCheck::Jump;
+        }
+        if is_copy {
+            self.confirming = u32::from(sequence.wrapping_add(1));
+        } else if is_behind {
+            self.seen |= 1 << back;
+        } else {
             if sequence < self.max {
                 self.cycles = self.cycles.wrapping_add(CYCLE);
             }
+            self.seen = self.seen.checked_shl(step.into()).unwrap_or(0) | 1;
             self.max = sequence;
-        } else if step <= u16::MAX - MAX_MISORDER + 1 {
-            if u32::from(sequence) != self.confirming {
-                self.confirming = u32::from(sequence.wrapping_add(1));
-                return SequenceCheck::Jump;
-            }
-            self.restart(sequence);
         }
         self.received = self.received.wrapping_add(1);
-        SequenceCheck::Valid(self.extended(sequence))
+        let extended = self.extended(sequence);
+        if (extended.wrapping_sub(self.base) as i32) < 0 {
+            // It overtook the first packet that came.
+            self.base = extended;
+        }
+        SequenceCheck::Valid(extended)
+    }
+
+    /// Begins anew with a packet and the `before` packets before it.
+    fn begin_anew(&mut self, sequence: u16, before: u16) -> SequenceCheck {
+        self.earlier.0 = self.earlier.0.wrapping_add(self.expected());
+        self.earlier.1 = self.earlier.1.wrapping_add(self.received);
+        self.restart(sequence.wrapping_sub(before));
+        for _ in 0..before {
+            self.judge(self.max.wrapping_add(u16::from(self.received > 0)), false);
+        }
+        match self.judge(sequence, false) {
+            SequenceCheck::Valid(extended) => SequenceCheck::Restart(extended, before),
+            other => other,
+        }
     }
 
     /// The sequence number with its cycle, the nearest to the highest.
@@ -162,6 +235,25 @@ impl ReceptionStatistics {
     #[must_use]
     pub fn lost(&self) -> i32 {
         let lost = i64::from(self.expected()) - i64::from(self.received);
+        lost.clamp(-MAX_LOST - 1, MAX_LOST) as i32
+    }
+
+    /// Returns the packets received since the first one, also before the source began anew.
+    #[must_use]
+    pub const fn total_received(&self) -> u32 {
+        self.earlier.1.wrapping_add(self.received)
+    }
+
+    /// Returns the packets expected since the first one, also before the source began anew.
+    #[must_use]
+    pub fn total_expected(&self) -> u32 {
+        self.earlier.0.wrapping_add(self.expected())
+    }
+
+    /// Returns the packets lost since the first one, in the range of 24 bits.
+    #[must_use]
+    pub fn total_lost(&self) -> i32 {
+        let lost = i64::from(self.total_expected()) - i64::from(self.total_received());
         lost.clamp(-MAX_LOST - 1, MAX_LOST) as i32
     }
 

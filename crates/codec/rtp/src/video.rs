@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 
 use crate::error::RtpError;
 use crate::h263::{self, H263Mode, H263PlusHeader, Rfc2190Header};
-use crate::h264;
 use crate::packet::RtpHeader;
 use crate::payload::{VideoCodec, VideoPayload};
+use crate::{h264, h265};
 
 /// The longest picture that is assembled; what exceeds it is cut.
 const LONGEST: usize = 4 << 20;
@@ -29,6 +29,7 @@ pub fn packetize(
     let mut payloads = match codec {
         VideoCodec::H263Plus | VideoCodec::H263 => h263::packetize(picture, longest, repeat),
         VideoCodec::H264 => h264::packetize(&h264::nal_units(picture).collect::<Vec<_>>(), longest),
+        VideoCodec::H265 => h265::packetize(&h264::nal_units(picture).collect::<Vec<_>>(), longest),
     };
     if let Some(last) = payloads.last_mut() {
         last.is_last = true;
@@ -118,6 +119,10 @@ impl Depacketizer {
                 picture.is_whole = false;
             }
         }
+        if payload.is_empty() {
+            // Padding only, with which senders probe or keep a path open: no part of a picture.
+            return;
+        }
         let is_over =
             |it: &CodedPicture| it.timestamp != header.timestamp || it.data.len() >= LONGEST;
         if self.picture.as_ref().is_some_and(is_over) {
@@ -125,6 +130,14 @@ impl Depacketizer {
             self.finish();
         }
         let timestamp = header.timestamp;
+        let goes_on = self.finished.back().is_some_and(|it| it.timestamp == timestamp);
+        if self.picture.is_none() && goes_on {
+            // Its sender marks more than the last packet: the picture goes on.
+            self.picture = self.finished.pop_back();
+            if let Some(picture) = &mut self.picture {
+                picture.is_whole &= !has_gap;
+            }
+        }
         let mut picture = self.picture.take().unwrap_or_else(|| CodedPicture {
             timestamp,
             is_whole: !has_gap,
@@ -134,6 +147,7 @@ impl Depacketizer {
             VideoCodec::H263Plus => self.push_h263_plus(&mut picture, payload, suspect),
             VideoCodec::H263 => self.push_h263(&mut picture, payload, suspect),
             VideoCodec::H264 => self.push_h264(&mut picture, payload, suspect),
+            VideoCodec::H265 => self.push_h265(&mut picture, payload, suspect),
         };
         if result.is_err() {
             self.malformed += 1;
@@ -157,9 +171,16 @@ impl Depacketizer {
         }
     }
 
-    /// Returns the next picture that is complete, or of which nothing more comes.
+    /// Returns the next picture that is complete, or of which nothing more comes. A sender may mark
+    /// several packets of a picture; those pushed before the picture is fetched are joined.
     pub fn poll_picture(&mut self) -> Option<CodedPicture> {
         self.finished.pop_front()
+    }
+
+    /// Takes the next packet as the first, whatever its number: its sender began anew.
+    pub fn forget_sequence(&mut self) {
+        self.next = None;
+        self.is_cut = false;
     }
 
     /// Returns the number of payloads that were malformed.
@@ -239,7 +260,7 @@ impl Depacketizer {
             }
             h264::STAP_A => {
                 self.is_cut = false;
-                append_aggregate(picture, payload, suspect)?;
+                append_aggregate(picture, payload, 1, suspect)?;
             }
             h264::FU_A => {
                 let flags = *payload.get(1).ok_or(RtpError::Short)?;
@@ -258,6 +279,45 @@ impl Depacketizer {
                 picture.append(payload, 2..payload.len(), suspect);
             }
             _ => return Err(RtpError::Payload("a unit of the interleaved mode of RFC 6184")),
+        }
+        Ok(())
+    }
+}
+
+impl Depacketizer {
+    fn push_h265(
+        &mut self,
+        picture: &mut CodedPicture,
+        payload: &[u8],
+        suspect: &[Range<u32>],
+    ) -> Result<(), RtpError> {
+        let [first, second, flags, ..] = *payload else { return Err(RtpError::Short) };
+        match h265::kind(first) {
+            0..h265::AGGREGATE => {
+                self.is_cut = false;
+                append_unit(picture, payload, 0..payload.len(), suspect);
+            }
+            h265::AGGREGATE => {
+                self.is_cut = false;
+                append_aggregate(picture, payload, h265::HEADER_LEN, suspect)?;
+            }
+            h265::FRAGMENT => {
+                if flags & h264::START != 0 {
+                    self.is_cut = false;
+                    picture.data.extend([0, 0, 0, 1]);
+                    let at = picture.data.len() as u32;
+                    if suspect.iter().any(|it| it.start < 3) {
+                        picture.mark(at..at + 2);
+                    }
+                    let kind = flags & h265::FRAGMENT_TYPE;
+                    picture.data.extend([h265::with_kind(first, kind), second]);
+                } else if self.is_cut || picture.data.is_empty() {
+                    picture.is_whole = false;
+                    return Ok(());
+                }
+                picture.append(payload, h265::HEADER_LEN + 1..payload.len(), suspect);
+            }
+            _ => return Err(RtpError::Payload("a unit that RFC 7798 has no place for")),
         }
         Ok(())
     }
@@ -291,9 +351,10 @@ fn append_unit(
 fn append_aggregate(
     picture: &mut CodedPicture,
     payload: &[u8],
+    header_len: usize,
     suspect: &[Range<u32>],
 ) -> Result<(), RtpError> {
-    let mut at = 1;
+    let mut at = header_len;
     while at < payload.len() {
         let length = payload[at..].first_chunk::<2>().ok_or(RtpError::Short)?;
         let (start, end) = (at + 2, at + 2 + usize::from(u16::from_be_bytes(*length)));

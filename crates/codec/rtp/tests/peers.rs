@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use windfall_rtp::{
     Depacketizer, ReceptionStatistics, ReportBlock, RtcpPacket, RtpHeader, RtpPacket, SdesItem,
-    SdpSession, SenderInfo, SourceChunk, VIDEO_CLOCK, VideoCodec, access_units, nal_units,
-    packetize, pictures, sdes,
+    SdpSession, SenderInfo, SourceChunk, VIDEO_CLOCK, VideoCodec, access_units, h265_access_units,
+    nal_units, packetize, pictures, sdes,
 };
 
 /// The time for which a busy machine may keep a peer waiting.
@@ -54,6 +54,7 @@ fn encoder(codec: VideoCodec) -> (&'static [&'static str], &'static str) {
         // Without motion: ffmpeg 5.1 writes a negative vector over the header before it.
         VideoCodec::H263 => (&["-c:v", "h263", "-mb_info", "300", "-g", "1"], "h263"),
         VideoCodec::H264 => (&["-c:v", "libx264", "-x264-params", "slices=3"], "h264"),
+        VideoCodec::H265 => (&["-c:v", "libx265", "-x265-params", "log-level=none"], "hevc"),
     }
 }
 
@@ -71,7 +72,7 @@ fn clip(folder: &Folder, codec: VideoCodec) -> Option<PathBuf> {
 /// The parts of an elementary stream that are compared: pictures, or units without start codes.
 fn parts(codec: VideoCodec, stream: &[u8]) -> Vec<&[u8]> {
     match codec {
-        VideoCodec::H264 => nal_units(stream).collect(),
+        VideoCodec::H264 | VideoCodec::H265 => nal_units(stream).collect(),
         VideoCodec::H263Plus | VideoCodec::H263 => pictures(stream).collect(),
     }
 }
@@ -156,12 +157,18 @@ fn ffmpeg_sends_h264_and_the_same_stream_arrives() {
     ffmpeg_sends(VideoCodec::H264, "from-h264");
 }
 
+#[test]
+fn ffmpeg_sends_h265_and_the_same_stream_arrives() {
+    ffmpeg_sends(VideoCodec::H265, "from-h265");
+}
+
 const SOURCE: u32 = 0x77f1_4d00;
 
 /// The packets of a clip, one list for each picture.
 fn packets(codec: VideoCodec, stream: &[u8]) -> Vec<Vec<Vec<u8>>> {
+    let units = if codec == VideoCodec::H265 { h265_access_units } else { access_units };
     let pictures: Vec<Vec<u8>> = match codec {
-        VideoCodec::H264 => access_units(stream)
+        VideoCodec::H264 | VideoCodec::H265 => units(stream)
             .iter()
             .map(|units| units.iter().flat_map(|it| [&[0, 0, 0, 1], *it].concat()).collect())
             .collect(),

@@ -7,9 +7,10 @@ use windfall_base::Duration;
 use windfall_live::interrupt;
 use windfall_socket::Carrier;
 use windfall_video::{
-    AdaptiveClip, ClipQuality, EncodeConfig, OWN_CLIP, Overrun, VIDEO_PORT, VideoCodec, VideoError,
-    VideoFormat, VideoProtocol, VideoReceiverConfig, VideoSenderConfig, VideoSource, WsimProtocol,
-    clip_sheet, parse_rate, parse_size, receive_video, send_adaptive, send_video, stream_codec,
+    AdaptiveClip, ClipQuality, EncodeConfig, OWN_CLIP, Overrun, PAYLOAD_TYPE, VIDEO_PORT,
+    VideoCodec, VideoError, VideoFormat, VideoProtocol, VideoReceiverConfig, VideoSenderConfig,
+    VideoSource, WsimProtocol, clip_sheet, parse_rate, parse_size, receive_video, send_adaptive,
+    send_video, stream_codec,
 };
 
 use crate::exchange::{End, Output, completed};
@@ -52,6 +53,11 @@ struct Common {
     /// Pictures a second
     #[arg(long, value_name = "N", default_value_t = 5.0, value_parser = parse_rate)]
     rate: f64,
+    /// Payload type
+    ///
+    /// [default: 96; a receiver takes any]
+    #[arg(long, value_name = "N", value_parser = whole(0..=127_u8))]
+    payload_type: Option<u8>,
     /// Number of pictures at most
     #[arg(long, default_value_t = 150, value_name = "N", value_parser = whole(1..=100_000_u32))]
     pictures: u32,
@@ -60,7 +66,8 @@ struct Common {
 /// Send a video
 #[derive(Debug, clap::Args)]
 struct Send {
-    /// The video: talking-head, an elementary stream (.h263, .264), or any file that ffmpeg reads
+    /// The video: talking-head, an elementary stream (.h263, .264, .265), or any file that ffmpeg
+    /// reads
     video: PathBuf,
     /// Address of the receiver
     to: IpAddr,
@@ -82,6 +89,9 @@ struct Send {
     /// Repeat the header of the picture in its later packets
     #[arg(long)]
     repeat: bool,
+    /// Code a stream anew, in slices that fit a packet, as files are
+    #[arg(long, conflicts_with = "adapt")]
+    recode: bool,
     /// Code while sending, and lower the rate to 70, 50, 35 or 25 % of --bit-rate when reports tell
     /// of loss or of a line that is too slow
     #[arg(long, conflicts_with = "sdp")]
@@ -144,6 +154,8 @@ enum CodecName {
     H263,
     /// H.264 (RFC 6184)
     H264,
+    /// H.265 (RFC 7798)
+    H265,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
@@ -178,6 +190,7 @@ impl Common {
         match self.codec {
             None | Some(CodecName::H263) => VideoCodec::H263Plus,
             Some(CodecName::H264) => VideoCodec::H264,
+            Some(CodecName::H265) => VideoCodec::H265,
         }
     }
 
@@ -205,6 +218,7 @@ impl Send {
             to: self.to,
             port,
             protocol: self.common.protocol(&[("--coverage", self.coverage.is_some())])?,
+            payload_type: self.common.payload_type.unwrap_or(PAYLOAD_TYPE),
             payload: self.payload.into(),
             coverage: self.coverage.map(usize::from),
             repeat: self.repeat,
@@ -217,7 +231,11 @@ impl Send {
         if self.adapt {
             return self.send_adapted(&sender, &source, encoder);
         }
-        let clip = source.coded(&encoder, pictures as usize);
+        let clip = if self.recode {
+            source.coded_anew(&encoder, pictures as usize)
+        } else {
+            source.coded(&encoder, pictures as usize)
+        };
         let clip = clip.map_err(|error| cannot_read(&self.video, &error))?;
         if let Some(path) = &self.sdp {
             Output::open(path)?.write(sender.description(&clip).as_bytes())?;
@@ -226,6 +244,19 @@ impl Send {
         if !clip.original.is_empty() {
             let asked = f64::from(encoder.bit_rate);
             Overrun::of(asked, clip.len(), clip.seconds()).into_iter().for_each(tell);
+        }
+        if let (long @ 1.., all) = clip.long_slices(self.payload.into()) {
+            let fix = match (clip.original.is_empty(), clip.codec) {
+                (true, _) => "--recode --codec h264 cuts them, a larger --payload holds more",
+                (false, VideoCodec::H265) => {
+                    "--codec h264 makes small ones, a larger --payload holds more"
+                }
+                (false, _) => "a larger --payload holds more",
+            };
+            tell(format!(
+                "{long} of {all} slices are longer than a packet, and lose what is behind a lost \
+                 one; {fix}"
+            ));
         }
         tell(format!("{:.0} b/s with the headers of IP, UDP and RTP", sender.load(&clip)));
         let packets = send_video(&sender, &clip)?.packets;
@@ -240,7 +271,16 @@ impl Send {
             ("--size", self.common.size.is_some() && self.sdp.is_none()),
             ("--bit-rate", self.bit_rate.is_some()),
         ];
-        let coded_anew = source.check_effect(self.common.codec(), self.adapt, self.repeat, &given);
+        if self.recode && !matches!(source, VideoSource::Stream(..)) {
+            let message = "--recode codes a stream anew, and other videos always are: remove it";
+            return Err(CliError::usage(message));
+        }
+        let coded_anew = source.check_effect(
+            self.common.codec(),
+            self.adapt || self.recode,
+            self.repeat,
+            &given,
+        );
         coded_anew.map_err(CliError::usage)
     }
 
@@ -288,6 +328,7 @@ impl Receive {
             port: self.common.port,
             protocol: self.common.protocol(&[])?,
             codec,
+            payload_type: self.common.payload_type,
             buffer: self.buffer,
             idle: self.idle,
         };

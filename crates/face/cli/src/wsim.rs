@@ -88,7 +88,11 @@ pub(crate) fn run(args: &Args) -> Result {
         let write = |path: &Path, bytes: &[u8]| {
             windfall_files::replace(path, bytes).map_err(|error| cannot_write(path, &error))
         };
-        let ending = if clip.codec == VideoCodec::H264 { "264" } else { "h263" };
+        let ending = match clip.codec {
+            VideoCodec::H264 => "264",
+            VideoCodec::H265 => "265",
+            VideoCodec::H263Plus | VideoCodec::H263 => "h263",
+        };
         let provenance =
             Provenance { version: VERSION.to_owned(), seed: args.seed, command: command_line() };
         for it in &comparison.runs {

@@ -42,6 +42,7 @@ pub fn decode_some(
     let code = match codec {
         VideoCodec::H263Plus | VideoCodec::H263 => FourCc::H263,
         VideoCodec::H264 => FourCc::H264,
+        VideoCodec::H265 => FourCc::H265,
     };
     if pictures.iter().all(Vec::is_empty) {
         return Err(FfmpegError::Nothing);
@@ -71,7 +72,8 @@ pub fn decode_some(
     Ok(spread(raw.chunks_exact(format.picture_len()), &places, grey, format, pictures.len()))
 }
 
-/// Decodes a stream of H.264 whose pictures are not shown in the order of decoding. `places` are
+/// Decodes a stream of H.264 or H.265 whose pictures are not shown in the order of decoding.
+/// `places` are
 /// those of its pictures in the order of output, ascending; the result has `count` pictures, each
 /// of which repeats the one before where none is decoded. Where fewer can be decoded than there are
 /// places, the first have none.
@@ -80,6 +82,7 @@ pub fn decode_some(
 /// If ffmpeg is missing or fails; damage is no failure.
 //= S1.2
 pub fn decode_reordered(
+    codec: VideoCodec,
     format: VideoFormat,
     stream: &[u8],
     places: &[usize],
@@ -87,9 +90,10 @@ pub fn decode_reordered(
 ) -> Result<Vec<YuvPicture>, FfmpegError> {
     let grey = YuvPicture::grey(format)?;
     let size = format!("scale={}:{}", format.width, format.height);
+    let demuxer = if codec == VideoCodec::H265 { "hevc" } else { "h264" };
     let mut command = command();
     command.args(["-loglevel", "quiet", "-threads", "1", "-flags", "+output_corrupt"]);
-    command.args(["-flags2", "+showall", "-f", "h264", "-i", "pipe:0", "-map", "0:v"]);
+    command.args(["-flags2", "+showall", "-f", demuxer, "-i", "pipe:0", "-map", "0:v"]);
     command.args(["-vsync", "passthrough", "-vf", &size, "-pix_fmt", "yuv420p"]);
     command.args(["-c:v", "rawvideo", "-f", "rawvideo", "pipe:1"]);
     let raw = match run(&mut command, stream) {

@@ -1,7 +1,7 @@
 //! Raw pictures to coded ones.
 
 use windfall_media::{VideoFormat, YuvPicture};
-use windfall_rtp::{VideoCodec, access_units, pictures};
+use windfall_rtp::{VideoCodec, access_units, h265_access_units, pictures};
 
 use crate::error::FfmpegError;
 use crate::program::{command, run};
@@ -37,6 +37,7 @@ impl EncodeConfig {
             VideoCodec::H263Plus => "h263p",
             VideoCodec::H263 => "h263",
             VideoCodec::H264 => "libx264",
+            VideoCodec::H265 => "libx265",
         }
     }
 }
@@ -66,6 +67,16 @@ pub fn encode(config: &EncodeConfig, clip: &[YuvPicture]) -> Result<Vec<Vec<u8>>
             command.args(["-preset", "veryfast", "-tune", "zerolatency", "-profile:v", "baseline"]);
             command.args(["-x264-params", &slices, "-f", "h264"]);
         }
+        VideoCodec::H265 => {
+            // One slice of each picture: what the encoder makes of several is broken.
+            let keys = config.key_interval;
+            let options = format!(
+                "repeat-headers=1:keyint={keys}:min-keyint={keys}:bframes=0:pools=none:\
+                 frame-threads=1:log-level=none"
+            );
+            command.args(["-preset", "veryfast", "-tune", "zerolatency"]);
+            command.args(["-x265-params", &options, "-f", "hevc"]);
+        }
     }
     let input: Vec<u8> = clip.iter().flat_map(YuvPicture::bytes).copied().collect();
     let stream = run(command.arg("pipe:1"), &input).map_err(|error| match error {
@@ -78,16 +89,18 @@ pub fn encode(config: &EncodeConfig, clip: &[YuvPicture]) -> Result<Vec<Vec<u8>>
     if pictures.is_empty() { Err(FfmpegError::Nothing) } else { Ok(pictures) }
 }
 
-/// Cuts an elementary stream into its pictures; units of H.264 get start codes of four bytes.
+/// Cuts an elementary stream into its pictures; units of H.264 and H.265 get start codes of four
+/// bytes.
 #[must_use]
 pub fn cut(codec: VideoCodec, stream: &[u8]) -> Vec<Vec<u8>> {
     match codec {
         VideoCodec::H263Plus | VideoCodec::H263 => pictures(stream).map(<[u8]>::to_vec).collect(),
-        VideoCodec::H264 => {
+        VideoCodec::H264 | VideoCodec::H265 => {
+            let units = if codec == VideoCodec::H264 { access_units } else { h265_access_units };
             let join = |units: &Vec<&[u8]>| {
                 units.iter().flat_map(|unit| [&[0, 0, 0, 1], *unit].concat()).collect()
             };
-            access_units(stream).iter().map(join).collect()
+            units(stream).iter().map(join).collect()
         }
     }
 }

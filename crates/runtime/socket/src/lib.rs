@@ -45,6 +45,7 @@ pub use memory::{limit_memory, memory};
 pub use sap::{SapListener, SapOptions, SapSocket};
 pub use udplite::{
     ReceivedDatagram, UDPLITE_RECV_CSCOV, UDPLITE_SEND_CSCOV, UdpLiteDatagram, UdpLiteSocket,
+    dropped_datagrams, enlarge_buffers,
 };
 pub use windfall_base::{DropReason, Drops, Duration};
 pub use windfall_sap::{

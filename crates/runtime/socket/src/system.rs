@@ -94,6 +94,22 @@ pub(crate) fn set(fd: BorrowedFd<'_>, option: SocketOption, value: i32) -> io::R
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Numbers that the system tells of a socket's memory, and the place of the datagrams that found
+/// its buffer full (`SK_MEMINFO_DROPS`).
+const MEMORY_NUMBERS: usize = 9;
+const DROPS_AT: usize = 8;
+
+/// Returns the datagrams that found the socket's buffer full.
+pub(crate) fn dropped(fd: BorrowedFd<'_>) -> io::Result<u64> {
+    let mut numbers = [0_u32; MEMORY_NUMBERS];
+    let mut len = size_of::<[u32; MEMORY_NUMBERS]>() as libc::socklen_t;
+    let pointer = (&raw mut numbers).cast();
+    let (level, name) = (libc::SOL_SOCKET, libc::SO_MEMINFO);
+    // SAFETY: the pointer leads to `len` bytes that live through the call, which writes no more.
+    let result = unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, pointer, &raw mut len) };
+    if result == 0 { Ok(numbers[DROPS_AT].into()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Converts a span to the system's form.
 pub(crate) fn timespec(span: Duration) -> Timespec {
     Timespec {

@@ -96,6 +96,18 @@ pub struct UdpLiteSocket {
     pool: Pool,
 }
 
+/// Gives a socket of datagrams large buffers, as those of UDP-Lite have here; the kernel may grant
+/// less.
+pub fn enlarge_buffers(socket: impl AsFd) {
+    let _ = sockopt::set_socket_recv_buffer_size(&socket, KERNEL_BUFFER);
+    let _ = sockopt::set_socket_send_buffer_size(&socket, KERNEL_BUFFER);
+}
+
+/// Returns the datagrams that found a socket's buffer full; 0 where the system does not tell.
+pub fn dropped_datagrams(socket: impl AsFd) -> u64 {
+    system::dropped(socket.as_fd()).unwrap_or(0)
+}
+
 impl UdpLiteSocket {
     //= S0.3
     /// Binds a socket to `local` over `carrier`, or over the first one that this host permits.
@@ -137,9 +149,7 @@ impl UdpLiteSocket {
         if local.is_ipv6() && carrier != Carrier::Raw {
             sockopt::set_ipv6_v6only(&socket, !both)?;
         }
-        // The kernel may grant less.
-        let _ = sockopt::set_socket_recv_buffer_size(&socket, KERNEL_BUFFER);
-        let _ = sockopt::set_socket_send_buffer_size(&socket, KERNEL_BUFFER);
+        enlarge_buffers(&socket);
         options(&socket, carrier, local)?;
         let at = if carrier == Carrier::Raw { SocketAddr::new(local.ip(), 0) } else { local };
         rustix::net::bind(&socket, &at)?;
@@ -242,6 +252,12 @@ impl UdpLiteSocket {
     #[must_use]
     pub fn carrier(&self) -> Carrier {
         self.carrier
+    }
+
+    /// Returns the datagrams that found the socket's buffer full, as far as the system tells.
+    #[must_use]
+    pub fn dropped_by_system(&self) -> u64 {
+        dropped_datagrams(&self.socket)
     }
 
     /// Returns the local address with its port.

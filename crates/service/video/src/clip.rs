@@ -6,8 +6,9 @@ use windfall_ffmpeg::{
     EncodeConfig, FfmpegError, cut, decode, decode_reordered, decode_some, encode, read_clip,
 };
 use windfall_media::{TALKING_HEAD, VideoFormat, YuvPicture, h264_output_places, talking_head};
-use windfall_rtp::VideoCodec;
+use windfall_rtp::{VideoCodec, nal_units};
 
+use crate::contents::{is_h264_slice, is_h265_slice};
 use crate::error::VideoError;
 
 /// The name of the clip of the project's own on command lines.
@@ -48,6 +49,7 @@ pub fn stream_codec(path: &Path) -> Option<VideoCodec> {
     match ending.as_str() {
         "h263" => Some(VideoCodec::H263Plus),
         "264" | "h264" => Some(VideoCodec::H264),
+        "265" | "h265" | "hevc" => Some(VideoCodec::H265),
         _ => None,
     }
 }
@@ -63,14 +65,29 @@ impl VideoSource {
         }
     }
 
-    /// Encodes the first pictures, or cuts the stream, whose own format goes before that of
-    /// `config`.
+    /// Encodes the first pictures, also those of a stream that is coded already.
     ///
     /// # Errors
     /// If the source cannot be read, or there is no picture in it, or the encoder is missing.
-    pub fn coded(&self, config: &EncodeConfig, pictures: usize) -> Result<CodedClip, VideoError> {
+    pub fn coded_anew(
+        &self,
+        config: &EncodeConfig,
+        pictures: usize,
+    ) -> Result<CodedClip, VideoError> {
         let (name, format) = (self.name(), config.format);
+        let original = self.pictures(format, pictures)?;
+        let coded = encode(config, &original)?;
+        Ok(CodedClip { name, codec: config.codec, format, coded, original })
+    }
+
+    /// Encodes the first pictures as [`coded_anew`](Self::coded_anew) does, or cuts the stream,
+    /// whose own format goes before that of `config`.
+    ///
+    /// # Errors
+    /// As [`coded_anew`](Self::coded_anew).
+    pub fn coded(&self, config: &EncodeConfig, pictures: usize) -> Result<CodedClip, VideoError> {
         if let Self::Stream(_, codec, bytes) = self {
+            let (name, format) = (self.name(), config.format);
             let mut coded = cut(*codec, bytes);
             coded.truncate(pictures);
             if coded.is_empty() {
@@ -78,9 +95,7 @@ impl VideoSource {
             }
             return Ok(CodedClip { name, codec: *codec, format, coded, original: Vec::new() });
         }
-        let original = self.pictures(format, pictures)?;
-        let coded = encode(config, &original)?;
-        Ok(CodedClip { name, codec: config.codec, format, coded, original })
+        self.coded_anew(config, pictures)
     }
 
     /// Returns the first pictures as they are before coding, or, of a stream, as a receiver without
@@ -113,7 +128,7 @@ impl VideoSource {
 fn output_places(codec: VideoCodec, coded: &[Vec<u8>]) -> Vec<usize> {
     match codec {
         VideoCodec::H264 => h264_output_places(coded.iter().map(|it| &it[..])),
-        VideoCodec::H263Plus | VideoCodec::H263 => (0..coded.len()).collect(),
+        VideoCodec::H263Plus | VideoCodec::H263 | VideoCodec::H265 => (0..coded.len()).collect(),
     }
 }
 
@@ -128,7 +143,7 @@ fn decode_coded(
         return decode(codec, format, coded);
     }
     let all: Vec<usize> = (0..coded.len()).collect();
-    decode_reordered(format, &coded.concat(), &all, coded.len())
+    decode_reordered(codec, format, &coded.concat(), &all, coded.len())
 }
 
 fn own_clip(format: VideoFormat, pictures: usize) -> Result<Vec<YuvPicture>, VideoError> {
@@ -155,6 +170,19 @@ impl CodedClip {
     #[must_use]
     pub fn places(&self) -> Vec<usize> {
         output_places(self.codec, &self.coded)
+    }
+
+    /// Returns the number of slices that are longer than a payload of `longest` bytes, and of all
+    /// slices. A lost packet of a long slice loses the rest of it.
+    #[must_use]
+    pub fn long_slices(&self, longest: usize) -> (usize, usize) {
+        let is_slice = |unit: &&[u8]| match self.codec {
+            VideoCodec::H264 => is_h264_slice(unit[0] & 0x1f),
+            VideoCodec::H265 => is_h265_slice(unit[0] >> 1 & 0x3f),
+            VideoCodec::H263Plus | VideoCodec::H263 => false,
+        };
+        let slices = self.coded.iter().flat_map(|it| nal_units(it)).filter(is_slice);
+        slices.fold((0, 0), |(long, all), unit| (long + usize::from(unit.len() > longest), all + 1))
     }
 
     /// Returns the bytes of all pictures.

@@ -6,6 +6,22 @@ pub(crate) fn h264_types(stream: &[u8]) -> impl Iterator<Item = u8> + Clone {
     starts.map(|it| it[3] & 0x1f)
 }
 
+/// The type of the units of a stream of H.265.
+pub(crate) fn h265_types(stream: &[u8]) -> impl Iterator<Item = u8> + Clone {
+    let starts = stream.windows(4).filter(|it| it.starts_with(&[0, 0, 1]));
+    starts.map(|it| it[3] >> 1 & 0x3f)
+}
+
+/// Slices of pictures of H.265 (H.265, table 7-1).
+pub(crate) const fn is_h265_slice(kind: u8) -> bool {
+    matches!(kind, 0..=9 | 16..=21)
+}
+
+/// Sequence parameter sets of H.265.
+pub(crate) const fn is_h265_set(kind: u8) -> bool {
+    kind == 33
+}
+
 /// Slices of pictures, whole or the first partition of them.
 pub(crate) const fn is_h264_slice(kind: u8) -> bool {
     matches!(kind, 1 | 2 | 5)

@@ -40,16 +40,19 @@ pub enum VideoError {
     Silence(u16),
     /// Datagrams came, and none of them belongs to a stream.
     #[error(
-        "no video came to port {port}: of {strangers} datagrams none is RTP of payload type 96; \
-         has the sender the same --port and --protocol?"
+        "no video came to port {port}: of {strangers} datagrams none is RTP{}; has the sender the \
+         same --port and --protocol?",
+        .kind.map(|kind| format!(" of payload type {kind}")).unwrap_or_default()
     )]
     Strangers {
         /// The port that was listened on.
         port: u16,
+        /// The payload type that was waited for, if it was a certain one.
+        kind: Option<u8>,
         /// The datagrams that came.
         strangers: u64,
     },
-    /// Pictures of H.264 came without what is needed to decode any of them.
+    /// Pictures of H.264 or H.265 came without what is needed to decode any of them.
     #[error(
         "no parameter sets came to port {0}, without which no picture can be decoded: let the \
          sender put them into the stream (ffmpeg: -bsf:v dump_extra)"

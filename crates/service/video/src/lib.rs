@@ -31,6 +31,7 @@ pub use options::{parse_rate, parse_size};
 pub use overrun::Overrun;
 pub use receive::{ReceivedVideo, VideoReceiverConfig, VideoReport, receive_video};
 pub use send::{SentVideo, VideoSenderConfig, send_adaptive, send_video};
+pub use session::VideoDiscards;
 pub use sheet::clip_sheet;
 pub use socket::VideoProtocol;
 pub use windfall_ffmpeg::{EncodeConfig, cut, decode};
@@ -41,5 +42,5 @@ pub use wsim::{WsimComparison, WsimResult, WsimSettings, read_blocks};
 
 /// The default port of RTP; RTCP has the next.
 pub const VIDEO_PORT: u16 = 5_004;
-/// The payload type of the streams, one of the dynamic ones.
-const PAYLOAD_TYPE: u8 = 96;
+/// The default payload type of a stream that is sent, one of the dynamic ones.
+pub const PAYLOAD_TYPE: u8 = 96;

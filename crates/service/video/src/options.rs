@@ -73,12 +73,15 @@ impl VideoSource {
         if let (Some((name, _)), Some(option)) = (own, first(options)) {
             return Err(format!(
                 "{name} is a coded stream, which is sent as it stands: remove {option}, or add \
-                 --adapt, which codes it anew"
+                 --recode or --adapt, which code it anew"
             ));
         }
-        if repeats && own.map_or(codec, |(_, own)| own) == VideoCodec::H264 {
-            let message = "--repeat repeats headers of H.263, and H.264 has none: remove it";
-            return Err(message.to_owned());
+        let codec = own.map_or(codec, |(_, own)| own);
+        if repeats && matches!(codec, VideoCodec::H264 | VideoCodec::H265) {
+            let name = codec.name().replacen('H', "H.", 1);
+            return Err(format!(
+                "--repeat repeats headers of H.263, and {name} has none: remove it"
+            ));
         }
         Ok(())
     }

@@ -9,12 +9,11 @@ use windfall_ffmpeg::{decode, decode_reordered};
 use windfall_media::{ClipQuality, VideoFormat, YuvPicture};
 use windfall_rtp::{CodedPicture, RtcpPacket, RtpPacket, VIDEO_CLOCK, VideoCodec};
 
-use crate::PAYLOAD_TYPE;
 use crate::clock::VideoTime;
 use crate::contents;
 use crate::error::VideoError;
 use crate::missing::Missing;
-use crate::session::{Session, first_timestamp};
+use crate::session::{Session, VideoDiscards, first_timestamp};
 use crate::socket::{VideoProtocol, VideoSocket};
 
 /// The longest that the loop sleeps.
@@ -22,6 +21,8 @@ const TICK: Duration = Duration::from_millis(20);
 /// Sources that are listened to at once; another one takes the place of the one of the fewest
 /// packets.
 const SOURCES: usize = 8;
+/// Payload types that the types of RTCP packets look like (RFC 5761, section 4).
+const RTCP: core::ops::RangeInclusive<u8> = 72..=76;
 /// Packets that a sender counts beyond those expected at most; more are another count.
 const LONGEST_GAP: u32 = 1 << 24;
 
@@ -36,6 +37,8 @@ pub struct VideoReceiverConfig {
     pub protocol: VideoProtocol,
     /// The format of the stream.
     pub codec: VideoCodec,
+    /// The payload type of the stream; any if `None`.
+    pub payload_type: Option<u8>,
     /// The playout delay of the jitter buffer.
     pub buffer: Duration,
     /// The time without a packet after which the stream has ended; before the first one six times
@@ -60,6 +63,8 @@ pub struct VideoReport {
     /// The packets that the sender counts in its goodbye beyond the expected ones: before the first
     /// that came, or after the last. `None` if no goodbye came.
     pub lost_outside: Option<u32>,
+    /// The packets that came and were discarded here.
+    pub discarded: VideoDiscards,
     /// The mean time from the picture to the arrival of its packets, by the sender's reports.
     pub delay_seconds: Option<f64>,
     /// The interarrival jitter (RFC 3550, A.8).
@@ -84,7 +89,8 @@ pub struct ReceivedVideo {
 
 /// Receives one stream until its goodbye, or until nothing more comes, or until `is_stopped` says
 /// so, which is asked many times a second. Of several sources that send at once it is the one of
-/// the most packets; what is no RTP of this payload type is ignored.
+/// the most packets; what is no RTP, or of another payload type than the first packet of its
+/// source, is ignored and counted.
 ///
 /// # Errors
 /// If there is no socket, or it fails, or no picture comes.
@@ -110,9 +116,13 @@ pub fn receive_video(
         socket.receive(TICK, &mut arrivals)?;
         let now = time.now();
         for bytes in arrivals.drain(..) {
-            let packet = RtpPacket::parse(&bytes);
-            let Some(packet) = packet.ok().filter(|it| it.header.payload_type == PAYLOAD_TYPE)
-            else {
+            let packet = RtpPacket::parse(&bytes).ok().filter(|it| {
+                let kind = it.header.payload_type;
+                let known = sessions.get(&it.header.ssrc).map(|it| it.payload_type);
+                let wanted = known.or(config.payload_type);
+                !RTCP.contains(&kind) && wanted.is_none_or(|wanted| wanted == kind)
+            });
+            let Some(packet) = packet else {
                 strangers += 1;
                 continue;
             };
@@ -135,7 +145,8 @@ pub fn receive_video(
                 (true, _) => return Err(VideoError::Stopped(config.port)),
                 (false, 0) if is_late => return Err(VideoError::Silence(config.port)),
                 (false, _) if is_late => {
-                    return Err(VideoError::Strangers { port: config.port, strangers });
+                    let (port, kind) = (config.port, config.payload_type);
+                    return Err(VideoError::Strangers { port, kind, strangers });
                 }
                 _ => continue,
             }
@@ -146,7 +157,9 @@ pub fn receive_video(
         }
         let finished = if is_over { sessions.remove(&busiest) } else { None };
         if let Some(session) = finished {
-            let video = ReceivedVideo::of(busiest, session);
+            let mut video = ReceivedVideo::of(busiest, session);
+            video.report.discarded.strangers = strangers;
+            video.report.discarded.socket_full = socket.dropped();
             return match video.check(config.codec, config.port) {
                 Err(VideoError::NoPicture { port, .. }) if is_stopped => {
                     Err(VideoError::Stopped(port))
@@ -207,21 +220,23 @@ fn take_reports(
 impl ReceivedVideo {
     fn of(ssrc: u32, mut session: Session) -> Self {
         session.finish();
-        let (expected, lost) = (session.statistics.expected(), session.statistics.lost());
+        let statistics = &session.statistics;
+        let (expected, lost) = (statistics.total_expected(), statistics.total_lost());
         // A number of another sender's making may be anything.
-        let lost_outside =
-            session.sent.map(|sent| sent.wrapping_sub(expected)).filter(|it| *it < LONGEST_GAP);
+        let lost_outside = session.sent.map(|sent| sent.wrapping_sub(statistics.expected()));
+        let lost_outside = lost_outside.filter(|it| *it < LONGEST_GAP);
         let missing =
             Missing { inside: lost.max(0) as u32, outside: lost_outside.unwrap_or(0), expected };
         let report = VideoReport {
-            received: session.statistics.received(),
+            received: statistics.total_received(),
             lost,
+            discarded: session.discards(),
             pictures: session.pictures.len(),
             whole: session.pictures.iter().filter(|it| it.is_whole).count(),
             pictures_lost: missing.pictures(session.pictures.iter().map(|it| it.timestamp)),
             lost_outside,
             delay_seconds: session.delay(),
-            jitter_seconds: f64::from(session.statistics.jitter()) / f64::from(VIDEO_CLOCK),
+            jitter_seconds: f64::from(statistics.jitter()) / f64::from(VIDEO_CLOCK),
             ..VideoReport::default()
         };
         Self { report, ssrc, seen_first: session.seen_first, pictures: session.pictures }
@@ -232,16 +247,25 @@ impl ReceivedVideo {
         let has = |is_wanted: fn(u8) -> bool| {
             self.pictures.iter().any(|it| contents::h264_types(&it.data).any(is_wanted))
         };
+        let has_h265 = |is_wanted: fn(u8) -> bool| {
+            self.pictures.iter().any(|it| contents::h265_types(&it.data).any(is_wanted))
+        };
         let has_picture = match codec {
             VideoCodec::H263Plus | VideoCodec::H263 => {
                 self.pictures.iter().any(|it| contents::has_h263_picture(&it.data))
             }
             VideoCodec::H264 => has(contents::is_h264_slice),
+            VideoCodec::H265 => has_h265(contents::is_h265_slice),
         };
         if !has_picture {
             return Err(VideoError::NoPicture { port, packets: self.report.received });
         }
-        if codec == VideoCodec::H264 && !has(contents::is_h264_set) {
+        let lacks_sets = match codec {
+            VideoCodec::H264 => !has(contents::is_h264_set),
+            VideoCodec::H265 => !has_h265(contents::is_h265_set),
+            VideoCodec::H263Plus | VideoCodec::H263 => false,
+        };
+        if lacks_sets {
             return Err(VideoError::NoParameters(port));
         }
         Ok(())
@@ -276,11 +300,12 @@ impl ReceivedVideo {
         count: usize,
     ) -> Result<Vec<YuvPicture>, VideoError> {
         let mut places = self.places(format.rate, count);
-        if codec != VideoCodec::H264 || places.is_sorted() {
+        let reorders = matches!(codec, VideoCodec::H264 | VideoCodec::H265);
+        if !reorders || places.is_sorted() {
             return Ok(decode(codec, format, &self.coded(format.rate, count))?);
         }
         places.sort_unstable();
-        Ok(decode_reordered(format, &self.stream(), &places, count)?)
+        Ok(decode_reordered(codec, format, &self.stream(), &places, count)?)
     }
 
     /// Returns the place of each picture that came among `count` pictures at `rate` a second.
@@ -314,6 +339,11 @@ impl VideoReport {
         }
         let all = pictures + pictures_lost;
         text += &format!("; {whole} of {all} pictures whole, {pictures_lost} lost\n");
+        let discarded: Vec<_> =
+            self.discarded.reasons().map(|(reason, count)| format!("{count} {reason}")).collect();
+        if !discarded.is_empty() {
+            text += &format!("discarded here: {}\n", discarded.join(", "));
+        }
         text += &match self.delay_seconds {
             Some(delay) => format!("mean delay {delay:.3} s, "),
             None => "no report of the sender came, ".to_owned(),

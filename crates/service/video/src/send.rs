@@ -8,7 +8,6 @@ use windfall_rtp::{
     SourceChunk, VIDEO_CLOCK, VideoCodec, VideoPayload, packetize, sdes,
 };
 
-use crate::PAYLOAD_TYPE;
 use crate::adapt::EncoderRateControl;
 use crate::clip::CodedClip;
 use crate::clock::{VideoTime, ticks};
@@ -34,6 +33,8 @@ pub struct VideoSenderConfig {
     pub port: u16,
     /// The transport protocol.
     pub protocol: VideoProtocol,
+    /// The payload type.
+    pub payload_type: u8,
     /// The most bytes of a payload.
     pub payload: usize,
     /// Bytes behind the header of UDP-Lite that its checksum covers; up to the header of the
@@ -68,7 +69,8 @@ impl VideoSenderConfig {
         let size = (clip.format.width, clip.format.height, clip.format.rate);
         let (address, port, codec) = (self.to, self.port, clip.codec);
         let size = Some(size);
-        SdpSession { address, port, payload_type: PAYLOAD_TYPE, codec, size }.to_text(&clip.name)
+        SdpSession { address, port, payload_type: self.payload_type, codec, size }
+            .to_text(&clip.name)
     }
 
     /// Returns the mean load of the clip in b/s, with the headers of IPv4, UDP and RTP.
@@ -244,7 +246,7 @@ impl<'a> Sender<'a> {
     fn send(&mut self, payload: &VideoPayload, since_start: u32) -> Result<(), VideoError> {
         let header = RtpHeader {
             marker: payload.is_last,
-            payload_type: PAYLOAD_TYPE,
+            payload_type: self.config.payload_type,
             sequence: self.sequence,
             timestamp: first_timestamp(self.ssrc).wrapping_add(since_start),
             ssrc: self.ssrc,

@@ -1,15 +1,19 @@
 //! One source of a stream at its receiver.
 
+use serde::Serialize;
 use windfall_base::{Duration, Instant};
 use windfall_rtp::{
-    CodedPicture, Depacketizer, JitterBuffer, JitterBufferConfig, ReceptionStatistics, RtcpPacket,
-    RtpPacket, SdesItem, SenderInfo, SequenceCheck, SourceChunk, VIDEO_CLOCK, VideoCodec, sdes,
+    CodedPicture, Depacketizer, JitterBuffer, JitterBufferConfig, JitterBufferCounters,
+    ReceptionStatistics, RtcpPacket, RtpHeader, RtpPacket, SdesItem, SenderInfo, SequenceCheck,
+    SourceChunk, VIDEO_CLOCK, VideoCodec, sdes,
 };
 
 use crate::clock::{VideoTime, ticks};
 
 /// Packets that wait for playout at most.
 const CAPACITY: usize = 4_096;
+/// Packets that are held for a source that may begin anew at most.
+const HELD: usize = 16;
 /// The most bytes of pictures that are kept; a stream that has more is over for the receiver.
 const KEPT: usize = 256 << 20;
 
@@ -19,12 +23,81 @@ pub(crate) const fn first_timestamp(ssrc: u32) -> u32 {
     ssrc.rotate_left(7)
 }
 
+/// A packet that waits for its playout.
+#[derive(Debug)]
+struct Waiting {
+    bytes: Vec<u8>,
+    /// The ticks added to its timestamp.
+    shift: u32,
+}
+
+/// A packet that may be of the source's next life.
+#[derive(Debug)]
+struct Held {
+    now: Instant,
+    timestamp: u32,
+    bytes: Vec<u8>,
+    /// It was far from the others, and was not passed on.
+    is_far: bool,
+}
+
+/// The packets of a stream that came and were discarded here, by their reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct VideoDiscards {
+    /// They came after their playout time.
+    pub late: u64,
+    /// They had come before.
+    pub copies: u64,
+    /// Their numbers were far from all others, and no second one confirmed them.
+    pub far: u64,
+    /// The jitter buffer was full.
+    pub overflow: u64,
+    /// Their payload is not of the format.
+    pub malformed: u64,
+    /// They were no RTP, or of another payload type.
+    pub strangers: u64,
+    /// The socket's buffer was full; the packets of all sources.
+    pub socket_full: u64,
+}
+
+impl VideoDiscards {
+    /// Returns the reasons for which packets were discarded, with their numbers.
+    pub(crate) fn reasons(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let Self { late, copies, far, overflow, malformed, strangers, socket_full } = *self;
+        let all = [
+            ("late", late),
+            ("copies", copies),
+            ("of numbers far from all others", far),
+            ("beyond the jitter buffer", overflow),
+            ("malformed", malformed),
+            ("of other streams", strangers),
+            ("beyond the socket's buffer", socket_full),
+        ];
+        all.into_iter().filter(|(_, count)| *count > 0)
+    }
+}
+
 /// The state of one source.
 #[derive(Debug)]
 pub(crate) struct Session {
     ssrc: u32,
+    pub(crate) payload_type: u8,
     pub(crate) statistics: ReceptionStatistics,
-    buffer: JitterBuffer<Vec<u8>>,
+    buffer: JitterBuffer<Waiting>,
+    delay: Duration,
+    /// The counts of buffers before the sender began anew.
+    earlier: JitterBufferCounters,
+    /// Packets in sequence that may be the beginning of the source's next life.
+    held: Vec<Held>,
+    /// Packets that were far from all others, and were followed by none.
+    far: u64,
+    /// The ticks added to the timestamps of the sender's present life, so that it goes on where the
+    /// one before ended.
+    shift: u32,
+    /// The last timestamp so far, and when it came.
+    latest: (u32, Instant),
+    /// The timestamp of the last packet passed on.
+    passed: Option<u32>,
     depacketizer: Depacketizer,
     pub(crate) pictures: Vec<CodedPicture>,
     kept: usize,
@@ -49,11 +122,18 @@ impl Session {
         now: Instant,
         report: Option<(u64, u32)>,
     ) -> Self {
-        let buffer = JitterBufferConfig { delay, clock: VIDEO_CLOCK, capacity: CAPACITY };
         Self {
             ssrc: packet.header.ssrc,
+            payload_type: packet.header.payload_type,
             statistics: ReceptionStatistics::trusted(packet.header.sequence),
-            buffer: JitterBuffer::new(buffer),
+            buffer: buffer(delay),
+            delay,
+            earlier: JitterBufferCounters::default(),
+            held: Vec::new(),
+            far: 0,
+            shift: 0,
+            latest: (packet.header.timestamp, now),
+            passed: None,
             depacketizer: Depacketizer::new(codec),
             pictures: Vec::new(),
             kept: 0,
@@ -81,8 +161,20 @@ impl Session {
         bytes: &[u8],
     ) {
         let header = &packet.header;
-        let SequenceCheck::Valid(sequence) = self.statistics.update(header.sequence) else {
-            return;
+        let (number, timestamp) = (header.sequence, header.timestamp);
+        let check = self.statistics.update_timed(number, timestamp, ticks(now));
+        let held = Held { now, timestamp, bytes: bytes.to_vec(), is_far: false };
+        let sequence = match check {
+            SequenceCheck::Valid(sequence) => sequence,
+            SequenceCheck::Probation | SequenceCheck::Jump => {
+                self.drop_held();
+                self.held.push(Held { is_far: true, ..held });
+                return;
+            }
+            SequenceCheck::Restart(sequence, before) => {
+                self.begin_anew(sequence, usize::from(before), timestamp);
+                sequence
+            }
         };
         self.last = now;
         self.statistics.record_transit(header.timestamp, ticks(now));
@@ -92,7 +184,80 @@ impl Session {
             self.delays.0 += since_report - media / f64::from(VIDEO_CLOCK);
             self.delays.1 += 1;
         }
-        self.buffer.insert(now, sequence, header.timestamp, bytes.to_vec());
+        let counted = self.buffer.counters();
+        let waiting = Waiting { bytes: held.bytes.clone(), shift: self.shift };
+        self.buffer.insert(now, sequence, timestamp, waiting);
+        let counters = self.buffer.counters();
+        if (counters.late, counters.duplicate) == (counted.late, counted.duplicate) {
+            self.drop_held();
+            let shifted = timestamp.wrapping_add(self.shift);
+            if shifted.wrapping_sub(self.latest.0) as i32 >= 0 {
+                self.latest = (shifted, now);
+            }
+        } else {
+            // Copies in sequence may be the same numbers, used again.
+            self.held.push(held);
+            if self.held.len() > HELD {
+                self.held.remove(0);
+            }
+        }
+    }
+
+    /// Gives up what was held for a new beginning that did not come.
+    fn drop_held(&mut self) {
+        self.far += self.held.drain(..).filter(|it| it.is_far).count() as u64;
+    }
+
+    /// Lets the source begin anew with the last `before` packets that are held: everything of its
+    /// former life is played, and the new one goes on behind it, later by the time between.
+    fn begin_anew(&mut self, sequence: u32, before: usize, timestamp: u32) {
+        while let Some(at) = self.buffer.poll_timeout() {
+            self.pass_on(at);
+        }
+        self.depacketizer.finish();
+        self.collect();
+        self.depacketizer.forget_sequence();
+        let counters = self.buffer.counters();
+        self.buffer = buffer(self.delay);
+        let first = self.held.len().saturating_sub(before);
+        let again: Vec<Held> = self.held.drain(first..).collect();
+        self.drop_held();
+        // Those that are used now were counted as late or as copies.
+        let mut reclaimed = again.iter().filter(|it| !it.is_far).count() as u64;
+        let mut take = |count: u64| {
+            let taken = count.min(reclaimed);
+            reclaimed -= taken;
+            count - taken
+        };
+        let (late, duplicate) = (take(counters.late), take(counters.duplicate));
+        self.earlier.late += late;
+        self.earlier.duplicate += duplicate;
+        self.earlier.overflow += counters.overflow;
+        let (latest, came) = self.latest;
+        let (begin, now) = again.first().map_or((timestamp, came), |it| (it.timestamp, it.now));
+        let pause = now.saturating_since(came).as_secs_f64() * f64::from(VIDEO_CLOCK);
+        self.shift = latest.wrapping_add((pause as u32).max(1)).wrapping_sub(begin);
+        self.report = None;
+        let count = again.len() as u32;
+        for (number, held) in (0..).zip(again) {
+            let shift = self.shift;
+            let number = sequence.wrapping_sub(count).wrapping_add(number);
+            let waiting = Waiting { bytes: held.bytes, shift };
+            self.buffer.insert(held.now, number, held.timestamp, waiting);
+        }
+    }
+
+    /// Returns the packets that came and were discarded.
+    pub(crate) fn discards(&self) -> VideoDiscards {
+        let counters = self.buffer.counters();
+        VideoDiscards {
+            late: self.earlier.late + counters.late,
+            copies: self.earlier.duplicate + counters.duplicate,
+            far: self.far + self.held.iter().filter(|it| it.is_far).count() as u64,
+            overflow: self.earlier.overflow + counters.overflow,
+            malformed: self.depacketizer.malformed(),
+            ..VideoDiscards::default()
+        }
     }
 
     /// Takes a sender report, and returns the answer.
@@ -141,10 +306,15 @@ impl Session {
     /// Passes on the packets whose playout time has come.
     fn pass_on(&mut self, now: Instant) {
         while let Some(packet) = self.buffer.poll(now) {
-            if let Ok(packet) = RtpPacket::parse(&packet.item) {
-                self.depacketizer.push(&packet.header, packet.payload, &[]);
+            let Waiting { bytes, shift } = packet.item;
+            let Ok(packet) = RtpPacket::parse(&bytes) else { continue };
+            let timestamp = packet.header.timestamp.wrapping_add(shift);
+            if self.passed.replace(timestamp) != Some(timestamp) {
+                // Not before: a picture may go on behind a packet with a mark.
+                self.collect();
             }
-            self.collect();
+            let header = RtpHeader { timestamp, ..packet.header };
+            self.depacketizer.push(&header, packet.payload, &[]);
         }
     }
 
@@ -154,4 +324,9 @@ impl Session {
             self.pictures.push(picture);
         }
     }
+}
+
+/// An empty jitter buffer of video.
+fn buffer(delay: Duration) -> JitterBuffer<Waiting> {
+    JitterBuffer::new(JitterBufferConfig { delay, clock: VIDEO_CLOCK, capacity: CAPACITY })
 }

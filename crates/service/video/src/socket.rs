@@ -4,12 +4,16 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
 use windfall_base::Duration;
-use windfall_socket::{Carrier, UdpLiteDatagram, UdpLiteSocket};
+use windfall_socket::{
+    Carrier, UdpLiteDatagram, UdpLiteSocket, dropped_datagrams, enlarge_buffers,
+};
 
 use crate::error::VideoError;
 
 /// Bytes of the header of UDP-Lite.
 const UDPLITE_LEN: usize = 8;
+/// Datagrams that are taken at once at most.
+const BATCH: usize = 64;
 
 /// The transport protocol of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,12 +34,23 @@ pub(crate) enum VideoSocket {
 impl VideoSocket {
     pub(crate) fn bind(protocol: VideoProtocol, at: SocketAddr) -> Result<Self, VideoError> {
         let socket = match protocol {
-            VideoProtocol::Udp => UdpSocket::bind(at).map(Self::Udp),
+            VideoProtocol::Udp => UdpSocket::bind(at).map(|socket| {
+                enlarge_buffers(&socket);
+                Self::Udp(socket)
+            }),
             VideoProtocol::UdpLite(carrier) => {
                 UdpLiteSocket::bind(at, Some(carrier)).map(|it| Self::Lite(Box::new(it)))
             }
         };
         socket.map_err(|error| VideoError::Bind(at, error))
+    }
+
+    /// Returns the datagrams that found the socket's buffer full, as far as the system tells.
+    pub(crate) fn dropped(&self) -> u64 {
+        match self {
+            Self::Udp(socket) => dropped_datagrams(socket),
+            Self::Lite(socket) => socket.dropped_by_system(),
+        }
     }
 
     /// Sends a datagram, of which UDP-Lite covers its own header and the first `exact` bytes.
@@ -61,8 +76,7 @@ impl VideoSocket {
             Self::Udp(socket) => {
                 let span = std::time::Duration::from_nanos(span.as_nanos().max(1_000));
                 socket.set_read_timeout(Some(span))?;
-                let mut buffer = [0; 65_536];
-                socket.recv(&mut buffer).map(|length| arrivals.push(buffer[..length].to_vec()))
+                receive_batch(socket, arrivals)
             }
             Self::Lite(socket) => {
                 let mut batch = Vec::new();
@@ -75,6 +89,19 @@ impl VideoSocket {
         };
         received.or_else(|error| if is_quiet(&error) { Ok(()) } else { Err(error) })
     }
+}
+
+/// Waits for a datagram, and takes those that have come with it.
+fn receive_batch(socket: &UdpSocket, arrivals: &mut Vec<Vec<u8>>) -> io::Result<()> {
+    let mut buffer = [0; 65_536];
+    let length = socket.recv(&mut buffer)?;
+    arrivals.push(buffer[..length].to_vec());
+    socket.set_nonblocking(true)?;
+    for _ in 1..BATCH {
+        let Ok(length) = socket.recv(&mut buffer) else { break };
+        arrivals.push(buffer[..length].to_vec());
+    }
+    socket.set_nonblocking(false)
 }
 
 /// Tells whether an error means that nothing has come, or that a peer is not there yet.

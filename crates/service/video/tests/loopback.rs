@@ -10,7 +10,7 @@ use windfall_base::Duration;
 use windfall_rtp::{RtcpPacket, RtpHeader, RtpPacket, SenderInfo};
 use windfall_socket::Carrier;
 use windfall_video::{
-    CodedClip, EncodeConfig, ReceivedVideo, VideoCodec, VideoError, VideoProtocol,
+    CodedClip, EncodeConfig, ReceivedVideo, VideoCodec, VideoDiscards, VideoError, VideoProtocol,
     VideoReceiverConfig, VideoSenderConfig, VideoSource, receive_video, send_adaptive, send_video,
 };
 
@@ -20,6 +20,7 @@ const SENDER: VideoSenderConfig = VideoSenderConfig {
     to: HERE,
     port: 0,
     protocol: VideoProtocol::Udp,
+    payload_type: 96,
     payload: 60,
     coverage: None,
     repeat: false,
@@ -74,6 +75,7 @@ fn exchange(
         port,
         protocol,
         codec: clip.codec,
+        payload_type: None,
         buffer: Duration::from_millis(100),
         idle: Duration::from_secs(20),
     };
@@ -199,6 +201,7 @@ fn what_cannot_be_decoded_is_no_video() {
             port,
             protocol: VideoProtocol::Udp,
             codec,
+            payload_type: None,
             buffer: Duration::ZERO,
             idle: Duration::from_secs(20),
         };
@@ -225,6 +228,7 @@ fn silence_is_an_error_with_the_port() {
         port,
         protocol: VideoProtocol::Udp,
         codec: VideoCodec::H263Plus,
+        payload_type: None,
         buffer: Duration::ZERO,
         idle: Duration::from_millis(20),
     };
@@ -279,6 +283,7 @@ fn over_a_line_that_worsens(adapts: bool) -> (ReceivedVideo, Vec<(usize, u32)>) 
         port,
         protocol: VideoProtocol::Udp,
         codec: VideoCodec::H263Plus,
+        payload_type: None,
         buffer: Duration::from_millis(100),
         idle: Duration::from_secs(20),
     };
@@ -334,6 +339,7 @@ fn by_hand(
         port,
         protocol: VideoProtocol::Udp,
         codec: VideoCodec::H263Plus,
+        payload_type: None,
         buffer: Duration::from_secs(30),
         idle: Duration::from_secs(1),
     };
@@ -420,6 +426,7 @@ fn a_stream_without_a_picture_is_an_error_that_says_what_came() {
         port,
         protocol: VideoProtocol::Udp,
         codec: VideoCodec::H263Plus,
+        payload_type: Some(96),
         buffer: Duration::ZERO,
         idle: Duration::from_millis(300),
     };
@@ -434,4 +441,187 @@ fn a_stream_without_a_picture_is_an_error_that_says_what_came() {
         received.join().expect("no panic").expect_err("strangers alone")
     });
     assert!(matches!(error, VideoError::Strangers { strangers: 2, .. }), "{error}");
+}
+
+/// The packet of RTP with this number and timestamp, which holds a picture of H.263+ of its own.
+fn picture_packet(sequence: u16, timestamp: u32, marker: bool) -> Vec<u8> {
+    let header = RtpHeader { marker, payload_type: 33, sequence, timestamp, ssrc: 7 };
+    let payload = [&[0x04, 0, 0x80, 2, 0x1c, 0xa8][..], &[sequence as u8 | 1; 30]].concat();
+    RtpPacket { header, payload: &payload, ..RtpPacket::default() }.encode()
+}
+
+/// Receives what `send` sends to a receiver that stops when nothing comes for a while.
+fn received_of(send: impl Fn(&UdpSocket, SocketAddr)) -> ReceivedVideo {
+    let port = free_port();
+    let receiver = VideoReceiverConfig {
+        on: HERE,
+        port,
+        protocol: VideoProtocol::Udp,
+        codec: VideoCodec::H263Plus,
+        payload_type: None,
+        buffer: Duration::from_millis(60),
+        idle: Duration::from_millis(1_500),
+    };
+    let sender = UdpSocket::bind((HERE, 0)).expect("a port");
+    std::thread::scope(|scope| {
+        let received = scope.spawn(|| receive_video(&receiver, &mut || false));
+        wait_for(port + 1);
+        send(&sender, SocketAddr::new(HERE, port));
+        received.join().expect("no panic").expect("a stream came")
+    })
+}
+
+fn rest(ms: u64) {
+    std::thread::sleep(std::time::Duration::from_millis(ms));
+}
+
+#[test]
+fn a_stream_may_begin_with_any_number_and_have_any_type() {
+    for first in [0_u16, 65_530] {
+        let video = received_of(|socket, to| {
+            for number in 0..20_u16 {
+                let sequence = first.wrapping_add(number);
+                let packet = picture_packet(sequence, u32::from(number) * 1_800, true);
+                socket.send_to(&packet, to).expect("it sends");
+            }
+        });
+        let report = video.report;
+        assert_eq!((report.received, report.lost, report.whole), (20, 0, 20), "{report:?}");
+    }
+}
+
+#[test]
+fn a_sender_that_starts_again_goes_on() {
+    // Other numbers and other times, then numbers just behind the last, then the same again.
+    for (first, offset) in [(20_000_u16, 77_u32 << 24), (15, 1 << 30), (0, 0)] {
+        let video = received_of(|socket, to| {
+            for (first, offset) in [(0, 0), (first, offset)] {
+                for number in 0..25_u16 {
+                    let timestamp = offset.wrapping_add(u32::from(number) * 1_800);
+                    let packet = picture_packet(first + number, timestamp, true);
+                    socket.send_to(&packet, to).expect("it sends");
+                    rest(5);
+                }
+                rest(200);
+            }
+        });
+        let report = &video.report;
+        let found = (report.received, report.lost, report.pictures, report.whole);
+        assert_eq!(found, (50, 0, 50, 50), "{first}: {report:?}");
+        assert_eq!(report.discarded, VideoDiscards::default(), "{first}");
+        // The second life is shown behind the first.
+        let places = video.coded(50.0, 200);
+        let came: Vec<_> = (0..200).filter(|at| !places[*at].is_empty()).collect();
+        assert!(came.len() == 50 && came[25] > came[24] + 4, "{first}: {came:?}");
+    }
+}
+
+#[test]
+fn the_report_names_what_was_discarded_here() {
+    let video = received_of(|socket, to| {
+        let send = |packet: &[u8]| socket.send_to(packet, to).map(drop).expect("it sends");
+        send(b"no RTP");
+        for number in 0..10_u16 {
+            // The fourth comes when the others have been played, the fifth twice.
+            if number != 3 {
+                send(&picture_packet(number, u32::from(number) * 180, true));
+            }
+            if number == 4 {
+                send(&picture_packet(number, u32::from(number) * 180, true));
+            }
+        }
+        send(&picture_packet(30_000, 0, true));
+        let mut other = picture_packet(10, 1_800, true);
+        other[1] = 0x80 | 5;
+        send(&other);
+        let header =
+            RtpHeader { payload_type: 33, sequence: 10, timestamp: 1_800, ..RtpHeader::default() };
+        let short = RtpPacket {
+            header: RtpHeader { ssrc: 7, ..header },
+            payload: &[4],
+            ..RtpPacket::default()
+        };
+        send(&short.encode());
+        rest(400);
+        send(&picture_packet(3, 540, true));
+    });
+    let report = &video.report;
+    let wanted = VideoDiscards {
+        late: 1,
+        copies: 1,
+        far: 1,
+        malformed: 1,
+        strangers: 2,
+        ..VideoDiscards::default()
+    };
+    assert_eq!(report.discarded, wanted, "{report:?}");
+    // What arrived is not lost.
+    assert_eq!((report.received, report.lost), (12, -1), "{report:?}");
+    let text = report.to_text();
+    assert!(text.contains("discarded here: 1 late, 1 copies, 1 of numbers far"), "{text}");
+}
+
+#[test]
+fn a_burst_of_packets_finds_room_in_the_socket() {
+    let video = received_of(|socket, to| {
+        // More than the default buffer holds, while the receiver may be busy.
+        for number in 0..600_u16 {
+            let mut packet = picture_packet(number, u32::from(number) * 10, true);
+            packet.resize(1_400, 1);
+            socket.send_to(&packet, to).expect("it sends");
+        }
+    });
+    let report = &video.report;
+    let lost = report.discarded.socket_full;
+    assert_eq!(u64::from(report.received) + lost, 600, "{report:?}");
+    // The system may grant less than is asked for.
+    assert!(lost == 0 || lost < 300, "{report:?}");
+}
+
+#[test]
+fn a_clip_of_h265_arrives_bit_for_bit_and_is_decoded() {
+    let config = EncodeConfig {
+        codec: VideoCodec::H265,
+        bit_rate: 60_000,
+        slice: 60,
+        ..EncodeConfig::NARROW
+    };
+    let clip = match VideoSource::TalkingHead.coded(&config, 12) {
+        Err(VideoError::Codec(error)) => {
+            windfall_testkit::skip!("ffmpeg with libx265 is not installed: {error}");
+        }
+        clip => clip.expect("it is coded"),
+    };
+    assert_eq!(clip.coded.len(), 12);
+    let clip =
+        CodedClip { format: windfall_video::VideoFormat { rate: 50.0, ..clip.format }, ..clip };
+    let received = exchange(VideoProtocol::UdpLite(Carrier::Udp), &clip, |_, _| {});
+    assert_eq!((received.report.whole, received.report.lost), (12, 0), "{:?}", received.report);
+    assert_eq!(received.stream(), clip.coded.concat());
+    let decoded = received.decode(VideoCodec::H265, clip.format, 12).expect("ffmpeg decodes");
+    let quality = windfall_video::ClipQuality::of(&decoded, &clip.original);
+    assert!(quality.mean_psnr() > Some(25.0), "{:?}", quality.mean_psnr());
+}
+
+#[test]
+fn a_stream_of_long_slices_is_cut_small_when_it_is_coded_anew() {
+    let config = EncodeConfig {
+        codec: VideoCodec::H264,
+        bit_rate: 60_000,
+        slice: 20_000,
+        ..EncodeConfig::NARROW
+    };
+    let clip = match VideoSource::TalkingHead.coded(&config, 8) {
+        Err(VideoError::Codec(error)) => {
+            windfall_testkit::skip!("ffmpeg with libx264 is not installed: {error}");
+        }
+        clip => clip.expect("it is coded"),
+    };
+    let (long, all) = clip.long_slices(242);
+    assert!(long > 0 && all == 8, "{long} of {all}");
+    let stream = VideoSource::Stream("clip.264".to_owned(), VideoCodec::H264, clip.coded.concat());
+    let small = EncodeConfig { slice: 121, ..config };
+    let anew = stream.coded_anew(&small, 8).expect("it is coded");
+    let (long, all) = anew.long_slices(242);
+    assert!(long == 0 && all > 8, "{long} of {all}");
 }

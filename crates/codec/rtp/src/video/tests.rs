@@ -158,3 +158,83 @@ proptest! {
         }
     }
 }
+
+/// Pushes the packets of pictures, changed by `change`, and fetches pictures when the next begins.
+fn marked(
+    codec: VideoCodec,
+    pictures: &[Vec<u8>],
+    mut change: impl FnMut(&mut RtpHeader, &mut Vec<u8>) -> bool,
+) -> Vec<CodedPicture> {
+    let (mut receiver, mut arrived) = (Depacketizer::new(codec), Vec::new());
+    let mut sequence = 65_500_u16;
+    for (timestamp, picture) in (0..).zip(pictures) {
+        arrived.extend(core::iter::from_fn(|| receiver.poll_picture()));
+        for payload in packetize(codec, picture, 90, false) {
+            let marker = payload.is_last;
+            let mut header = RtpHeader { timestamp, marker, sequence, ..RtpHeader::default() };
+            let mut bytes = payload.bytes;
+            if change(&mut header, &mut bytes) {
+                receiver.push(&header, &bytes, &[]);
+                sequence = header.sequence;
+            }
+            sequence = sequence.wrapping_add(1);
+        }
+    }
+    receiver.finish();
+    arrived.extend(core::iter::from_fn(|| receiver.poll_picture()));
+    assert_eq!(receiver.malformed(), 0);
+    arrived
+}
+
+/// A picture of H.264 with slices of these lengths.
+fn h264_picture(lengths: &[usize]) -> Vec<u8> {
+    let slice = |length: &usize| {
+        let mut unit = vec![0, 0, 0, 1, 0x41];
+        unit.extend(core::iter::repeat_n(0x55, *length));
+        unit
+    };
+    lengths.iter().flat_map(slice).collect()
+}
+
+#[test]
+fn a_picture_is_one_whatever_its_sender_marks() {
+    let h263 = [h263_picture(1, &[vec![1; 200], vec![2; 60]]), h263_picture(2, &[vec![3; 300]])];
+    let h264 = [h264_picture(&[200, 30, 30]), h264_picture(&[30]), h264_picture(&[80, 80])];
+    for (codec, pictures) in [(VideoCodec::H263Plus, &h263[..]), (VideoCodec::H264, &h264[..])] {
+        for marks in [None, Some(true), Some(false)] {
+            let arrived = marked(codec, pictures, |header, _| {
+                header.marker = marks.unwrap_or(header.marker);
+                true
+            });
+            let data: Vec<_> = arrived.iter().map(|it| it.data.clone()).collect();
+            assert_eq!(data, pictures, "{codec:?}, {marks:?}");
+            assert!(arrived.iter().all(|it| it.is_whole), "{codec:?}, {marks:?}");
+        }
+    }
+}
+
+#[test]
+fn packets_of_padding_only_belong_to_no_picture() {
+    let pictures = [h264_picture(&[200, 30]), h264_picture(&[40])];
+    let mut receiver = Depacketizer::new(VideoCodec::H264);
+    let mut sequence = 0;
+    let mut push = |receiver: &mut Depacketizer, timestamp, marker, payload: &[u8]| {
+        receiver.push(
+            &RtpHeader { timestamp, marker, sequence, ..RtpHeader::default() },
+            payload,
+            &[],
+        );
+        sequence += 1;
+    };
+    for (timestamp, picture) in (0..).zip(&pictures) {
+        push(&mut receiver, timestamp + 7, false, &[]);
+        for payload in packetize(VideoCodec::H264, picture, 90, false) {
+            push(&mut receiver, timestamp, payload.is_last, &payload.bytes);
+            push(&mut receiver, timestamp, false, &[]);
+        }
+    }
+    receiver.finish();
+    let arrived: Vec<_> = core::iter::from_fn(|| receiver.poll_picture()).collect();
+    assert_eq!(arrived.iter().map(|it| it.data.clone()).collect::<Vec<_>>(), pictures);
+    assert!(arrived.iter().all(|it| it.is_whole) && receiver.malformed() == 0);
+}
