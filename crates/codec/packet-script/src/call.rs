@@ -161,7 +161,10 @@ fn single(cursor: &mut Cursor<'_>, depth: usize) -> Read<Argument> {
 fn fields(cursor: &mut Cursor<'_>, depth: usize) -> Read<Vec<(Option<String>, Argument)>> {
     let mut fields = Vec::new();
     while !cursor.take_spaced("}") {
-        cursor.take(".");
+        // A field may be named as in C, ".field = value".
+        if !cursor.rest().starts_with("..") {
+            cursor.take(".");
+        }
         let first = value(cursor, depth)?;
         let name = match &first {
             Argument::Name(name) | Argument::Applied(name, _) => Some(name.clone()),

@@ -17,6 +17,7 @@
 //! of its line. Nothing is run here: what a name means is the business of whoever runs the script.
 
 mod call;
+mod condition;
 mod cursor;
 mod packet;
 mod read;

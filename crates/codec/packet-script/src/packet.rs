@@ -46,6 +46,10 @@ pub(crate) fn read(cursor: &mut Cursor<'_>) -> Read<ScriptPacket> {
         Ok(ecn) => ecn,
         Err(unknown) => return Ok(foreign(cursor, &unknown)),
     };
+    if cursor.rest().starts_with('(') {
+        let what = cursor.take_until(")")?.trim_start_matches('(').to_owned();
+        return Ok(foreign(cursor, &format!("the field ({what}) of the IP header")));
+    }
     if cursor.take_word("icmp") || cursor.take_word("icmpv6") {
         return icmp(cursor).map(ScriptPacket::Icmp);
     }

@@ -6,21 +6,25 @@ use windfall_base::Duration;
 
 use crate::cursor::{Cursor, Read};
 use crate::{
-    Action, Event, PacketDirection, Script, ScriptError, ScriptOption, When, call, packet,
+    Action, Event, PacketDirection, Script, ScriptError, ScriptOption, When, call, condition,
+    packet,
 };
 
 impl FromStr for Script {
     type Err = ScriptError;
 
     fn from_str(text: &str) -> Result<Self, ScriptError> {
-        let mut cursor = Cursor::new(text);
+        let text = condition::select(text)?;
+        let mut cursor = Cursor::new(&text);
         let mut script = Self::default();
         cursor.skip_space();
-        while cursor.rest().starts_with("--") {
-            script.options.push(option(&mut cursor)?);
-            cursor.skip_space();
-        }
+        // Options stand at the beginning; some scripts have one later, which holds from there on.
         while !cursor.rest().is_empty() {
+            if cursor.rest().starts_with("--") {
+                script.options.push(option(&mut cursor)?);
+                cursor.skip_space();
+                continue;
+            }
             script.events.push(event(&mut cursor)?);
             cursor.skip_space();
         }

@@ -36,6 +36,8 @@ pub struct ScriptSegment {
     pub urgent: Option<u16>,
     /// The options of the header.
     pub options: OptionList,
+    /// The protocol in whose packets the segment travels, such as `udp`; `None` is IP.
+    pub encapsulation: Option<String>,
 }
 
 /// The options of a segment.
@@ -71,7 +73,7 @@ pub enum SegmentOption {
         /// The timestamp that is echoed.
         echo: u32,
     },
-    /// A cookie of Fast Open; none asks for one.
+    /// A cookie of Fast Open, or the letters of a name that stands for one; none asks for one.
     FastOpen(Vec<u8>),
     /// Padding of one byte.
     Nop,
@@ -107,6 +109,8 @@ pub(crate) fn read(cursor: &mut Cursor<'_>, ecn: Option<u8>) -> Read<ScriptSegme
     }
     cursor.take_word("seq");
     (segment.seq, segment.len) = range(cursor)?;
+    // "!ack" is an acknowledgment number that the script sets itself, without a flag.
+    cursor.take_spaced("!");
     if cursor.take_word("ack") {
         segment.ack = Some(cursor.narrow("an acknowledgment number")?);
     }
@@ -121,7 +125,22 @@ pub(crate) fn read(cursor: &mut Cursor<'_>, ecn: Option<u8>) -> Read<ScriptSegme
     if cursor.rest().starts_with('<') {
         segment.options = options(cursor)?;
     }
+    segment.encapsulation = encapsulation(cursor)?;
     Ok(segment)
+}
+
+/// Reads `/udp(PORT > PORT)`: the datagram that carries the segment.
+fn encapsulation(cursor: &mut Cursor<'_>) -> Read<Option<String>> {
+    let mut after = cursor.clone();
+    after.skip_space();
+    if !after.take("/") {
+        return Ok(None);
+    }
+    let word = after.name()?.to_owned();
+    after.need("(")?;
+    after.take_until(")")?;
+    *cursor = after;
+    Ok(Some(word))
 }
 
 /// Reads `START:END(LEN)`: the start and the length.
@@ -165,11 +184,13 @@ fn option(cursor: &mut Cursor<'_>) -> Read<SegmentOption> {
         "eol" => SegmentOption::End,
         "TS" => timestamps(cursor)?,
         "sack" => sack(cursor)?,
-        "FO" => {
+        // The experimental option (RFC 6994) of the time before kind 34.
+        "FO" | "FOEXP" => {
             cursor.skip_space();
             let word = cursor.take_while(is_of_name);
-            let named = || SegmentOption::Foreign(format!("FO {word}"));
-            cookie(word).map_or_else(named, SegmentOption::FastOpen)
+            // A name stands for a cookie, as its bytes.
+            let named = || word.as_bytes().to_vec();
+            SegmentOption::FastOpen(cookie(word).unwrap_or_else(named))
         }
         foreign => {
             cursor.take_while(|it| !matches!(it, ',' | '>' | '\n'));

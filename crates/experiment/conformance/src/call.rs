@@ -8,6 +8,7 @@ use windfall_tcp::{Listener, TcpError, TcpState, UseError};
 
 use crate::argument::{Step, expect_number, names, number, socket, with};
 use crate::flow::data;
+use crate::message;
 use crate::socket::{Role, Socket, errno};
 use crate::socket_option;
 use crate::verdict::Stop;
@@ -19,18 +20,22 @@ pub(crate) struct Progress {
     pub(crate) started: Instant,
     /// Bytes written so far.
     written: usize,
+    /// No more is taken than the SYN carries.
+    is_on_syn: bool,
 }
 
 impl Progress {
     pub(crate) fn new(started: Instant) -> Self {
-        Self { started, written: 0 }
+        Self { started, written: 0, is_on_syn: false }
     }
 }
 
 type Attempt = Result<Step, Stop>;
 
 /// Names of the calls that [`attempt`] knows.
-const KNOWN: [&str; 21] = [
+const KNOWN: [&str; 23] = [
+    "sendmsg",
+    "recvmsg",
     "socket",
     "bind",
     "listen",
@@ -69,9 +74,10 @@ pub(crate) fn attempt(world: &mut World, call: &Call, progress: &mut Progress) -
         "listen" => listen(world, call),
         "accept" | "accept4" => accept(world, call),
         "connect" => connect(world, call),
-        "read" | "recv" | "recvfrom" => read(world, call),
+        "recvmsg" if message::is_of_errors(call) => message::errors(world, call),
+        "read" | "recv" | "recvfrom" | "recvmsg" => read(world, call),
         "write" | "send" => write(world, call, progress),
-        "sendto" => send_to(world, call, progress),
+        "sendto" | "sendmsg" => send_to(world, call, progress),
         "close" => close(world, call),
         "shutdown" => shutdown(world, call),
         "setsockopt" => socket_option::set(world, call),
@@ -88,9 +94,15 @@ pub(crate) fn attempt(world: &mut World, call: &Call, progress: &mut Progress) -
 /// The most bytes that a call may read or write.
 const MOST: usize = 64 << 20;
 
-/// Returns the argument `at` as a number of bytes.
-fn size(call: &Call, at: usize) -> Result<usize, Stop> {
-    let number = number(call, at)?;
+/// Returns the bytes that a call may read or is to write, and the place of its flags.
+fn size(call: &Call) -> Result<(usize, usize), Stop> {
+    if call.name.ends_with("msg") {
+        return Ok((bytes(call, message::length(call)?)?, 2));
+    }
+    Ok((bytes(call, number(call, 2)?)?, 3))
+}
+
+fn bytes(call: &Call, number: i64) -> Result<usize, Stop> {
     match usize::try_from(number) {
         Ok(size) if size <= MOST => Ok(size),
         _ => Stop::unsupported(format!("{} of {number} bytes", call.name)),
@@ -127,12 +139,14 @@ fn open(world: &mut World, call: &Call) -> Attempt {
 fn listen(world: &mut World, call: &Call) -> Attempt {
     let (local, system) = (world.local(), &world.system);
     let (answers_ecn, answers_accurate_ecn) = (system.answers_ecn, system.answers_accurate_ecn);
+    let opens_fast = system.listeners_open_fast;
     let socket = socket!(world, call);
     if socket.role != Role::Fresh {
         return Ok(Step::failure("EINVAL"));
     }
     socket.role = Role::Listening;
     let mut config = socket.config.clone();
+    config.fast_open |= opens_fast;
     config.ecn |= answers_ecn;
     config.accurate_ecn |= answers_accurate_ecn;
     let listener = Listener::new(Arc::new(config));
@@ -146,12 +160,14 @@ fn accept(world: &mut World, call: &Call) -> Attempt {
         return Ok(Step::failure("EINVAL"));
     }
     let (config, nonblocking) = (socket.config.clone(), socket.nonblocking);
+    let uncopied = socket.uncopied.clone();
     let flags = names(call.arguments.get(3)).unwrap_or_default();
     let Some(id) = world.machine.backlog.pop_front() else {
         return Ok(if nonblocking { Step::failure("EAGAIN") } else { Step::Waits(None) });
     };
     let fd = descriptor(call)?;
     let mut accepted = Socket::new(config, Role::Stream(id));
+    accepted.uncopied = uncopied;
     accepted.nonblocking = flags.contains(&"SOCK_NONBLOCK");
     world.sockets.insert(fd, accepted);
     Ok(Step::Done(fd, None))
@@ -213,27 +229,44 @@ fn fail_once(world: &mut World, fd: i64, error: TcpError, later: &'static str) -
     }
 }
 
-/// Reads the flags of a call that sends or receives: whether it must not block.
-fn flags(call: &Call, at: usize) -> Result<bool, Stop> {
-    let Some(value) = call.arguments.get(at) else { return Ok(false) };
-    let Some(names) = names(Some(value)) else {
+/// Flags of a call that sends or receives.
+struct Flags {
+    /// It must not block.
+    at_once: bool,
+    /// The bytes that it returns stay in the buffer.
+    peeks: bool,
+    /// The program is told when its data are no longer needed.
+    uncopied: bool,
+}
+
+fn flags(call: &Call, at: usize) -> Result<Flags, Stop> {
+    let Some(names) = call.arguments.get(at).map_or(Some(Vec::new()), |it| names(Some(it))) else {
         return Stop::unsupported(format!("flags of {}", call.name));
     };
-    let known = ["MSG_DONTWAIT", "MSG_NOSIGNAL", "MSG_FASTOPEN"];
+    let known = ["MSG_DONTWAIT", "MSG_NOSIGNAL", "MSG_FASTOPEN", "MSG_PEEK", "MSG_ZEROCOPY"];
     match names.iter().find(|name| !known.contains(name)) {
         Some(name) => Stop::unsupported(*name),
-        None => Ok(names.contains(&"MSG_DONTWAIT")),
+        None => Ok(Flags {
+            at_once: names.contains(&"MSG_DONTWAIT"),
+            peeks: names.contains(&"MSG_PEEK"),
+            uncopied: names.contains(&"MSG_ZEROCOPY"),
+        }),
     }
 }
 
 fn read(world: &mut World, call: &Call) -> Attempt {
-    let most = size(call, 2)?;
-    let at_once = flags(call, 3)?;
+    let (most, at) = size(call)?;
+    let Flags { at_once, peeks, .. } = flags(call, at)?;
     let fd = number(call, 0)?;
     let socket = socket!(world, call);
     let Some(id) = socket.stream() else { return Ok(Step::failure("ENOTCONN")) };
     let (first, nonblocking) = (socket.read.wrapping_add(1), socket.nonblocking || at_once);
     let shut = socket.shut[0];
+    let readable = world.machine.connection(id).map_or(0, windfall_tcp::Connection::readable);
+    if peeks && readable.min(most) > 0 {
+        // The bytes are compared when they are read.
+        return Ok(Step::Done(readable.min(most) as i64, None));
+    }
     let mut taken = Vec::new();
     while taken.len() < most
         && let Ok(Some(bytes)) = world.machine.tcp.read(id, most - taken.len())
@@ -247,6 +280,7 @@ fn read(world: &mut World, call: &Call) -> Attempt {
         if let Some(socket) = world.sockets.get_mut(&fd) {
             socket.read = socket.read.wrapping_add(taken.len() as u32);
         }
+        message::check_left(call, world.machine.connection(id))?;
         return Ok(Step::Done(taken.len() as i64, None));
     }
     let connection = world.machine.connection(id);
@@ -261,8 +295,8 @@ fn read(world: &mut World, call: &Call) -> Attempt {
 }
 
 fn write(world: &mut World, call: &Call, progress: &mut Progress) -> Attempt {
-    let len = size(call, 2)?;
-    let at_once = flags(call, 3)?;
+    let (len, at) = size(call)?;
+    let Flags { at_once, uncopied, .. } = flags(call, at)?;
     let fd = number(call, 0)?;
     let socket = socket!(world, call);
     let Some(id) = socket.stream() else { return Ok(Step::failure("EPIPE")) };
@@ -272,7 +306,12 @@ fn write(world: &mut World, call: &Call, progress: &mut Progress) -> Attempt {
         return Ok(if nonblocking { Step::failure("EAGAIN") } else { Step::Waits(None) });
     }
     let first = world.sockets[&fd].written.wrapping_add(1);
-    let bytes = data(first, len - progress.written);
+    let mut room = len - progress.written;
+    if progress.is_on_syn {
+        // Linux leaves room for all options there may be.
+        room = room.min(usize::from(world.peer_mss).saturating_sub(40));
+    }
+    let bytes = data(first, room);
     let taken = match world.machine.tcp.write_bytes(id, bytes) {
         Ok(taken) => taken,
         Err(UseError::Over(error)) => return Ok(fail_once(world, fd, error, "EPIPE")),
@@ -282,6 +321,9 @@ fn write(world: &mut World, call: &Call, progress: &mut Progress) -> Attempt {
     progress.written += taken;
     if let Some(socket) = world.sockets.get_mut(&fd) {
         socket.written = socket.written.wrapping_add(taken as u32);
+        if uncopied && taken > 0 {
+            socket.uncopied.note(socket.written.into());
+        }
     }
     Ok(match progress.written {
         written if written == len => Step::Done(len as i64, None),
@@ -293,10 +335,17 @@ fn write(world: &mut World, call: &Call, progress: &mut Progress) -> Attempt {
 
 /// Sends; with `MSG_FASTOPEN` it connects with data on the SYN (RFC 7413, section 4).
 fn send_to(world: &mut World, call: &Call, progress: &mut Progress) -> Attempt {
-    let fast = names(call.arguments.get(3)).is_some_and(|names| names.contains(&"MSG_FASTOPEN"));
+    let at = if call.name == "sendmsg" { 2 } else { 3 };
+    let fast = names(call.arguments.get(at)).is_some_and(|names| names.contains(&"MSG_FASTOPEN"));
     let socket = socket!(world, call);
+    if socket.role == Role::Fresh && !fast && socket.config.fast_open {
+        // FreeBSD connects by the first sendto, and keeps the data until it is connected.
+        begin(world, call)?;
+        return write(world, call, progress);
+    }
     if socket.role == Role::Fresh && fast {
         socket.config.fast_open = true;
+        progress.is_on_syn = socket.nonblocking;
         let before = world.machine.departures.len();
         let step = begin(world, call)?;
         // Without a cookie the SYN that asks for one has left already.

@@ -3,6 +3,7 @@
 //! Of Python there is `assert` with comparisons, `and`, `or`, `not`, whole numbers and arithmetic;
 //! everything else is named as not supported.
 
+use windfall_base::Instant;
 use windfall_tcp::{Connection, TcpState};
 
 use crate::verdict::Stop;
@@ -18,14 +19,29 @@ const LEVELS: [&[&str]; 7] = [
     &["*", "//"],
 ];
 
-/// The place of comparisons among them, which do not follow each other here.
+/// The place of comparisons among them.
 const COMPARISONS: usize = 2;
 
+/// The number of the state of a socket that listens.
+const LISTENING: i64 = 10;
 /// The most parentheses that may stand within each other.
 const DEPTH: usize = 32;
 
+/// The facts that assertions speak of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts<'a> {
+    pub(crate) connection: Option<&'a Connection>,
+    /// Without a connection: a socket listens.
+    pub(crate) listens: bool,
+    pub(crate) now: Instant,
+    /// When the script last sent data.
+    pub(crate) last_data: Instant,
+    /// Data on a SYN were acknowledged with it.
+    pub(crate) syn_data: bool,
+}
+
 /// Checks every assertion of `text`.
-pub(crate) fn run(text: &str, connection: Option<&Connection>) -> Result<(), Stop> {
+pub(crate) fn run(text: &str, facts: Facts<'_>) -> Result<(), Stop> {
     for line in text.lines().flat_map(|line| line.split(';')).map(str::trim) {
         if line.is_empty() || line.starts_with('#') {
             continue;
@@ -34,7 +50,7 @@ pub(crate) fn run(text: &str, connection: Option<&Connection>) -> Result<(), Sto
             return Stop::unsupported(format!("the Python code \"{line}\""));
         };
         let words = words(rest);
-        let mut reader = Reader { words: &words, connection, line };
+        let mut reader = Reader { words: &words, facts, line };
         let value = reader.expression(0, DEPTH)?;
         // Behind a comma stands what Python would say.
         if !matches!(reader.words.first(), None | Some(&",")) {
@@ -43,7 +59,7 @@ pub(crate) fn run(text: &str, connection: Option<&Connection>) -> Result<(), Sto
         if value == 0 {
             let names = words.iter().filter(|it| it.starts_with("tcpi_"));
             let values: Result<Vec<_>, Stop> =
-                names.map(|name| Ok(format!("{name} = {}", named(name, connection)?))).collect();
+                names.map(|name| Ok(format!("{name} = {}", named(name, facts)?))).collect();
             return Stop::instead("an assertion does not hold", line, values?.join(", "));
         }
     }
@@ -72,7 +88,7 @@ fn words(mut text: &str) -> Vec<&str> {
 
 struct Reader<'a> {
     words: &'a [&'a str],
-    connection: Option<&'a Connection>,
+    facts: Facts<'a>,
     line: &'a str,
 }
 
@@ -91,20 +107,23 @@ impl Reader<'_> {
             return Ok(i64::from(self.expression(level, depth)? == 0));
         }
         let mut left = self.expression(level + 1, depth)?;
-        let mut compared = false;
+        // Comparisons that follow each other hold if each of them does.
+        let mut holds = None;
         while let Some((operator, rest)) =
             self.words.split_first().filter(|(it, _)| operators.contains(*it))
         {
             let operator = *operator;
-            if core::mem::replace(&mut compared, level == COMPARISONS) {
-                return self.unsupported();
-            }
             self.words = rest;
             let right = self.expression(level + 1, depth)?;
             let Some(value) = apply(left, operator, right) else { return self.unsupported() };
-            left = value;
+            if level == COMPARISONS {
+                holds = Some(holds.unwrap_or(1) & value);
+                left = right;
+            } else {
+                left = value;
+            }
         }
-        Ok(left)
+        Ok(holds.unwrap_or(left))
     }
 
     fn single(&mut self, depth: usize) -> Result<i64, Stop> {
@@ -127,7 +146,7 @@ impl Reader<'_> {
                 let hexadecimal = word.strip_prefix("0x").map(|it| i64::from_str_radix(it, 16));
                 hexadecimal.unwrap_or_else(|| word.parse()).or_else(|_| self.unsupported())
             }
-            name => named(name, self.connection),
+            name => named(name, self.facts),
         }
     }
 }
@@ -152,11 +171,14 @@ fn apply(left: i64, operator: &str, right: i64) -> Option<i64> {
 }
 
 /// Returns what a name stands for: a constant of Linux, or a member of its `tcp_info`.
-fn named(name: &str, connection: Option<&Connection>) -> Result<i64, Stop> {
+fn named(name: &str, facts: Facts<'_>) -> Result<i64, Stop> {
     if let Some(value) = constant(name) {
         return Ok(value);
     }
-    let Some(connection) = connection else {
+    if name == "tcpi_state" && facts.connection.is_none() {
+        return Ok(if facts.listens { LISTENING } else { state(TcpState::Closed) });
+    }
+    let Some(connection) = facts.connection else {
         return Stop::unsupported(format!("{name} without a connection"));
     };
     let mss = connection.segment_size().max(1);
@@ -169,6 +191,8 @@ fn named(name: &str, connection: Option<&Connection>) -> Result<i64, Stop> {
             threshold.min(0x7fff_ffff) as i64
         }
         "tcpi_snd_mss" => mss as i64,
+        "tcpi_advmss" => i64::from(connection.config().mss),
+        "tcpi_last_data_recv" => (facts.now.saturating_since(facts.last_data)).as_millis() as i64,
         "tcpi_rto" => connection.retransmission_timeout().as_micros() as i64,
         "tcpi_rtt" => connection.round_trip_time().map_or(0, |it| it.as_micros() as i64),
         "tcpi_total_retrans" => connection.operations().retransmissions as i64,
@@ -180,6 +204,7 @@ fn named(name: &str, connection: Option<&Connection>) -> Result<i64, Stop> {
                 | i64::from(negotiated.sack) << 1
                 | i64::from(negotiated.scaling) << 2
                 | i64::from(negotiated.ecn) << 3
+                | i64::from(facts.syn_data) << 5
         }
         _ => return Stop::unsupported(name),
     })
@@ -193,17 +218,20 @@ fn constant(name: &str) -> Option<i64> {
         "TCPI_OPT_SACK" => 2,
         "TCPI_OPT_WSCALE" => 4,
         "TCPI_OPT_ECN" => 8,
+        "TCPI_OPT_SYN_DATA" => 32,
         "TCP_INFINITE_SSTHRESH" => 0x7fff_ffff,
-        "TCP_ESTABLISHED" => 1,
-        "TCP_SYN_SENT" => 2,
-        "TCP_SYN_RECV" => 3,
-        "TCP_FIN_WAIT1" => 4,
-        "TCP_FIN_WAIT2" => 5,
-        "TCP_TIME_WAIT" => 6,
-        "TCP_CLOSE" => 7,
-        "TCP_CLOSE_WAIT" => 8,
-        "TCP_LAST_ACK" => 9,
-        "TCP_CLOSING" => 11,
+        // The states of Linux, and FreeBSD's names of the same.
+        "TCP_ESTABLISHED" | "TCPI_ESTABLISHED" => 1,
+        "TCP_SYN_SENT" | "TCPI_SYN_SENT" => 2,
+        "TCP_SYN_RECV" | "TCPI_SYN_RECEIVED" => 3,
+        "TCP_FIN_WAIT1" | "TCPI_FIN_WAIT_1" => 4,
+        "TCP_FIN_WAIT2" | "TCPI_FIN_WAIT_2" => 5,
+        "TCP_TIME_WAIT" | "TCPI_TIME_WAIT" => 6,
+        "TCP_CLOSE" | "TCPI_CLOSED" => 7,
+        "TCP_CLOSE_WAIT" | "TCPI_CLOSE_WAIT" => 8,
+        "TCP_LAST_ACK" | "TCPI_LAST_ACK" => 9,
+        "TCP_CLOSING" | "TCPI_CLOSING" => 11,
+        "TCP_LISTEN" | "TCPI_LISTEN" => LISTENING,
         _ => return None,
     })
 }

@@ -4,18 +4,46 @@
 use windfall_base::Duration;
 use windfall_tcp::{AckPolicy, BufferSize, Keepalive, TcpConfig};
 
+use crate::cookie;
 use crate::socket_option::congestion_control;
 use crate::verdict::Stop;
 use crate::world::System;
 
 /// Commands that prepare a system for the tests or look at it, of which nothing is needed here.
-const WITHOUT_EFFECT: [&str; 10] =
-    ["kldload", "true", "echo", "cat", "sync", ":", "ethtool", "sockstat", "ss", "netstat"];
+const WITHOUT_EFFECT: [&str; 14] = [
+    "kldload", "true", "echo", "cat", "sync", ":", "ethtool", "sockstat", "ss", "netstat", "tc",
+    "ip", "nstat", "sleep",
+];
 
 /// Settings that change nothing that a script can see here: caches of other connections, limits
 /// that are not reached, defences that the engine always has.
-const NOTHING_TO_SET: [&str; 24] = [
-    "kern.ipc.maxsockbuf",
+const NOTHING_TO_SET: [&str; 47] = [
+    // The engine answers blind resets and SYNs as RFC 5961 says, whatever is set.
+    "insecure_rst",
+    "insecure_syn",
+    "drop_synfin",
+    "syncookies_only",
+    "tolerate_missing_ts",
+    "rexmit_slop",
+    "rexmit_drop_options",
+    // How Linux groups segments for its devices, keeps statistics and caches.
+    "tcp_tso_win_divisor",
+    "tcp_limit_output_bytes",
+    "tcp_pacing_ss_ratio",
+    "tcp_pacing_ca_ratio",
+    "tcp_fastopen_blackhole_timeout_sec",
+    "tcp_fastopen_blackhole_detect_timeout_sec",
+    "tcp_ecn_option",
+    "tcp_ecn_option_beacon",
+    "tcp_reordering",
+    "tcp_max_reordering",
+    "tcp_workaround_signed_windows",
+    "tcp_adv_win_scale",
+    "tcp_app_win",
+    "tcp_shrink_window",
+    "tcp_rfc1337",
+    "tcp_orphan_retries",
+    "tcp_autocorking",
     "tcp_min_tso_segs",
     "tcp_no_metrics_save",
     "tcp_mtu_probing",
@@ -46,6 +74,8 @@ const PREFIXES: [&str; 3] = ["net.ipv4.", "net.inet.tcp.", "net.core."];
 
 /// Follows a command, which may have several lines.
 pub(crate) fn run(system: &mut System, text: &str) -> Result<(), Stop> {
+    // A backslash at the end of a line joins it with the next.
+    let text = text.replace("\\\n", " ");
     for line in text.split(['\n', ';']).flat_map(|line| line.split("&&")) {
         let words = words(line.trim());
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -55,7 +85,11 @@ pub(crate) fn run(system: &mut System, text: &str) -> Result<(), Stop> {
             [script, ref settings @ ..] if script.ends_with("set_sysctls.py") => {
                 set_all(system, settings)?;
             }
-            [script] if script.ends_with("defaults.sh") || script.contains("sysctl_restore") => {}
+            [script, ..] if script.ends_with("defaults.sh") => set_linux(system),
+            [script, ..] if script.contains("sysctl_restore") => {}
+            [path, ..] if path.starts_with("/proc/sys/") || path.starts_with("net.") => {
+                set_all(system, &words)?;
+            }
             [program, ..] if WITHOUT_EFFECT.contains(&program) || program.starts_with('#') => {}
             [program, ..] => return Stop::unsupported(format!("the command {program}")),
         }
@@ -105,7 +139,21 @@ fn set(system: &mut System, name: &str, value: &str) -> Result<(), Stop> {
         config.congestion_control = congestion_control(value)?;
         return Ok(());
     }
-    let numbers: Vec<u64> = value.split_whitespace().filter_map(|it| it.parse().ok()).collect();
+    if short == "kern.ipc.maxsockbuf" {
+        // FreeBSD takes the shift of windows from it (RFC 7323, section 2.2).
+        let most = value.parse::<usize>().map_err(|_| unknown())?.clamp(1, 1 << 30);
+        config.receive_buffer.most = most.max(config.receive_buffer.initial);
+        return Ok(());
+    }
+    if short == "tcp_fastopen_key" {
+        system.cookie_key = Some(cookie::key(value).ok_or_else(unknown)?);
+        return Ok(());
+    }
+    let read = |word: &str| match word.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => word.parse().ok(),
+    };
+    let numbers: Vec<u64> = value.split_whitespace().filter_map(read).collect();
     let number = *numbers.last().ok_or_else(unknown)?;
     if matches!(short, "tcp_ecn" | "ecn.enable") && number <= 5 {
         // 2 answers a peer that asks, and does not ask; from 3 on accurate ECN is answered too.
@@ -113,6 +161,13 @@ fn set(system: &mut System, name: &str, value: &str) -> Result<(), Stop> {
         config.accurate_ecn = number == 3;
         system.answers_ecn = number > 0;
         system.answers_accurate_ecn = number > 2;
+        return Ok(());
+    }
+    if short == "tcp_fastopen" {
+        if number & (LINUX_CLIENT_WITHOUT_COOKIE | LINUX_SERVER_WITHOUT_COOKIE) != 0 {
+            return Err(unknown());
+        }
+        system.listeners_open_fast = number & LINUX_EVERY_LISTENER != 0;
         return Ok(());
     }
     if let ("tcp_rmem" | "tcp_wmem", [_, initial, most]) = (short, &numbers[..]) {
@@ -123,6 +178,28 @@ fn set(system: &mut System, name: &str, value: &str) -> Result<(), Stop> {
         return Ok(());
     }
     Err(unknown())
+}
+
+/// Settings of Linux's `tcp_fastopen`: data on a SYN without a cookie, and listeners that take data
+/// without being told to.
+const LINUX_CLIENT_WITHOUT_COOKIE: u64 = 0x4;
+const LINUX_SERVER_WITHOUT_COOKIE: u64 = 0x200;
+const LINUX_EVERY_LISTENER: u64 = 0x400;
+
+/// Sets what packetdrill's suite sets before each script on Linux, and what Linux does besides: it
+/// acknowledges the first segments of a connection at once, and holds no small segment back behind
+/// full ones.
+fn set_linux(system: &mut System) {
+    system.listeners_open_fast = true;
+    system.cookie_key = cookie::key("a1a1a1a1-b2b2b2b2-c3c3c3c3-d4d4d4d4");
+    let config = &mut system.tcp;
+    config.receive_buffer = BufferSize { initial: 540_000, most: 15 << 20 };
+    config.send_buffer = BufferSize { initial: 256 << 10, most: 4 << 20 };
+    config.syn_retries = 5;
+    config.nagle = false;
+    if let AckPolicy::EverySegments { delay, .. } = &mut config.acks {
+        *delay = Duration::ZERO;
+    }
 }
 
 /// Sets a buffer that begins with `initial` bytes and grows up to `most`.
@@ -147,11 +224,11 @@ fn set_switch(config: &mut TcpConfig, name: &str, number: u64) -> bool {
         "rfc3042" => config.limited_transmit = on,
         "delayed_ack" => set_delayed(config, on),
         // It permits what each socket asks for.
-        "tcp_fastopen" | "fastopen.client_enable" | "fastopen.server_enable" => {}
-        "tcp_recovery" => config.rack = on,
+        "fastopen.client_enable" | "fastopen.server_enable" => {}
+        "tcp_recovery" | "tcp_early_retrans" => config.rack = on,
         "tcp_frto" => config.f_rto = on,
         // What is not there is off.
-        "tcp_early_retrans" | "tcp_autocorking" | "tcp_thin_linear_timeouts" => return !on,
+        "tcp_thin_linear_timeouts" => return !on,
         _ => return false,
     }
     true
@@ -172,7 +249,11 @@ fn set_number(config: &mut TcpConfig, name: &str, number: u64) -> bool {
     let count = number.min(255) as u8;
     let keepalive = config.keepalive.unwrap_or_default();
     match name {
-        "tcp_rmem" | "recvspace" => config.receive_buffer = bytes.into(),
+        "tcp_rmem" => config.receive_buffer = bytes.into(),
+        "recvspace" => {
+            config.receive_buffer.initial = bytes;
+            config.receive_buffer.most = config.receive_buffer.most.max(bytes);
+        }
         "tcp_wmem" | "sendspace" => config.send_buffer = bytes.into(),
         "tcp_syn_retries" | "tcp_synack_retries" | "syncache.rexmtlimit" => {
             config.syn_retries = count;

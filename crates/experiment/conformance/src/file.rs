@@ -90,7 +90,12 @@ impl ScriptVerdict {
         match self {
             Self::Ran(ScriptOutcome::Passed) => placed("passed", None, Value::Null),
             Self::Ran(ScriptOutcome::Unsupported { place, feature }) => {
-                placed("not_supported", Some(*place), json!({ "feature": feature }))
+                let reason = format!("not supported: {feature}");
+                placed(
+                    "not_supported",
+                    Some(*place),
+                    json!({ "feature": feature, "reason": reason }),
+                )
             }
             Self::Ran(ScriptOutcome::Failed(failure)) => {
                 let ScriptFailure { place, what, expected, got, timeline } = &**failure;

@@ -3,8 +3,9 @@
 use core::net::SocketAddr;
 
 use bytes::Bytes;
+use windfall_base::Instant;
 use windfall_packet_script::{OptionList, ScriptSegment, SegmentOption};
-use windfall_tcp::SegmentMeta;
+use windfall_tcp::{SegmentMeta, SocketPair};
 use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpPacket, tcp};
 
 use crate::machine::Departure;
@@ -24,38 +25,101 @@ pub(crate) fn data(first: u32, len: usize) -> Bytes {
     (0..len as u32).map(|at| byte(first.wrapping_add(at))).collect()
 }
 
+/// The most bytes of a direction, by which numbers that go on from the SYN are told from those that
+/// count from it.
+const LONGEST: u32 = 1 << 24;
+
+/// The sequence numbers of one direction.
+///
+/// A SYN has the number that the script gives it. If that is not 0, the numbers behind it either
+/// go on from it, or count from it, so that the first byte is number 1, as packetdrill has it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Numbers {
+    /// The number of the SYN in the script and on the wire.
+    script: u32,
+    wire: u32,
+    /// The numbers count from the SYN; known once a number shows it.
+    relative: Option<bool>,
+}
+
+impl Numbers {
+    /// Sees from a number of the script which of the two ways it has.
+    fn decide(&mut self, number: u32) {
+        let goes_on = number.wrapping_sub(self.script) <= LONGEST;
+        self.relative.get_or_insert(!goes_on);
+    }
+
+    /// Returns what to add to a number of the script.
+    fn shift(self, is_of_syn: bool) -> u32 {
+        let counts = self.relative.unwrap_or(false) && !is_of_syn;
+        self.wire.wrapping_sub(if counts { 0 } else { self.script })
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub(crate) local: SocketAddr,
     pub(crate) remote: SocketAddr,
-    /// The first sequence numbers on the wire, of the engine and of the script.
+    /// The first sequence number of the engine on the wire.
     origin: Option<u32>,
-    peer_origin: u32,
-    /// From the engine's sequence numbers in the script to those on the wire.
-    shift: u32,
+    ours: Numbers,
+    theirs: Numbers,
+    /// A segment behind the SYNs was seen: another SYN does not begin the numbers again.
+    is_open: bool,
     /// Timestamps of the engine: in the script, and on the wire.
     clock: Vec<(u32, u32)>,
+    /// When the script last sent data.
+    pub(crate) last_data: Instant,
+    /// The number behind the data of each end's SYN, on the wire.
+    ends_of_syns: [Option<u32>; 2],
+    /// One of the ends acknowledged data on the other's SYN with its own.
+    pub(crate) syn_data: bool,
 }
 
 impl Flow {
     pub(crate) fn new(local: SocketAddr, remote: SocketAddr) -> Self {
-        Self { local, remote, origin: None, peer_origin: 0, shift: 0, clock: Vec::new() }
+        let (ours, theirs) = (Numbers::default(), Numbers::default());
+        Self {
+            local,
+            remote,
+            origin: None,
+            ours,
+            theirs,
+            is_open: false,
+            clock: Vec::new(),
+            last_data: Instant::START,
+            ends_of_syns: [None; 2],
+            syn_data: false,
+        }
     }
 
     pub(crate) fn is_of(&self, local: SocketAddr, remote: SocketAddr) -> bool {
         (self.local, self.remote) == (local, remote)
     }
 
+    /// Tells whether it is the connection of these ends.
+    pub(crate) fn is_path(&self, path: &SocketPair) -> bool {
+        self.is_of(path.local, path.remote)
+    }
+
+    /// Notes a SYN of the engine (0) or the script (1), by its numbers on the wire.
+    fn note_syn(&mut self, end: usize, (seq, len): (u32, u32), ack: Option<u32>) {
+        if len > 0 {
+            self.ends_of_syns[end] = Some(seq.wrapping_add(1).wrapping_add(len));
+        }
+        self.syn_data |= ack.is_some() && ack == self.ends_of_syns[1 - end];
+    }
+
     /// Returns a sequence number of the engine on the wire.
     pub(crate) fn on_wire(&self, seq: u32) -> u32 {
-        seq.wrapping_add(self.shift)
+        seq.wrapping_add(self.ours.shift(false))
     }
 
     /// Learns from the first segment of the engine where its numbers begin.
     fn learn(&mut self, packet: &TcpPacket<'_>) {
         if packet.flags().has(TcpFlags::SYN) && self.origin != Some(packet.seq().0) {
             self.origin = Some(packet.seq().0);
-            self.shift = packet.seq().0;
+            self.ours = Numbers { wire: packet.seq().0, ..Numbers::default() };
         }
     }
 
@@ -66,16 +130,25 @@ impl Flow {
         cookies: &[(Vec<u8>, Vec<u8>)],
     ) -> (SegmentMeta, Vec<u8>) {
         let syn = segment.flags & TcpFlags::SYN.0 != 0;
+        if syn && !self.is_open {
+            self.theirs = Numbers { script: segment.seq, wire: segment.seq, relative: None };
+        } else if !syn {
+            self.is_open = true;
+            self.theirs.decide(segment.seq);
+            segment.ack.into_iter().for_each(|ack| self.ours.decide(ack));
+        }
+        let seq = segment.seq.wrapping_add(self.theirs.shift(syn));
+        let ack = segment.ack.map_or(0, |ack| ack.wrapping_add(self.ours.shift(syn)));
         if syn {
-            self.peer_origin = segment.seq;
+            self.note_syn(1, (seq, segment.len), segment.ack.map(|_| ack));
         }
         let addresses = Addresses::new(self.remote.ip(), self.local.ip());
         let Some(addresses) = addresses else { unreachable!("both ends are of one family") };
         let mut bytes = Vec::with_capacity(tcp::MAX_HEADER_LEN + segment.len as usize);
         bytes.extend(self.remote.port().to_be_bytes());
         bytes.extend(self.local.port().to_be_bytes());
-        bytes.extend(segment.seq.to_be_bytes());
-        bytes.extend(segment.ack.map_or(0, |ack| self.on_wire(ack)).to_be_bytes());
+        bytes.extend(seq.to_be_bytes());
+        bytes.extend(ack.to_be_bytes());
         bytes.extend([0; 2]);
         bytes.extend(segment.window.unwrap_or(USUAL_WINDOW).to_be_bytes());
         bytes.extend([0, 0]);
@@ -88,7 +161,7 @@ impl Flow {
         bytes.truncate(tcp::MAX_HEADER_LEN);
         bytes[tcp::DATA_OFFSET_AT] = (bytes.len() << 2) as u8;
         tcp::put_flags(&mut bytes, TcpFlags(segment.flags));
-        let first = segment.seq.wrapping_sub(self.peer_origin).wrapping_add(u32::from(syn));
+        let first = seq.wrapping_sub(self.theirs.wire).wrapping_add(u32::from(syn));
         let data = data(first, segment.len as usize);
         tcp::fill_checksum(&addresses, &mut bytes, &data);
         bytes.extend(data);
@@ -130,8 +203,12 @@ impl Flow {
         }
     }
 
-    /// Reads a segment that the engine sent, in the numbers of the script.
-    pub(crate) fn read(&mut self, departure: &Departure) -> Result<ScriptSegment, Stop> {
+    /// Reads a segment that the engine sent, in the numbers of the script, which has `wanted`.
+    pub(crate) fn read(
+        &mut self,
+        departure: &Departure,
+        wanted: Option<&ScriptSegment>,
+    ) -> Result<ScriptSegment, Stop> {
         let Ok(packet) = TcpPacket::new(&departure.header) else {
             return Stop::differs("the engine sent what is no segment");
         };
@@ -141,7 +218,27 @@ impl Flow {
             return Stop::differs("the engine sent a segment with a wrong checksum");
         }
         let flags = packet.flags();
-        let seq = packet.seq().0.wrapping_sub(self.shift);
+        let syn = flags.has(TcpFlags::SYN);
+        if let Some(wanted) = wanted.filter(|_| !syn) {
+            self.is_open = true;
+            self.ours.decide(wanted.seq);
+            wanted.ack.into_iter().for_each(|ack| self.theirs.decide(ack));
+        }
+        let seq = packet.seq().0.wrapping_sub(self.ours.shift(syn));
+        let (ack, to_script) = (packet.ack().0, self.theirs.shift(syn));
+        if syn {
+            let len = departure.data.len() as u32;
+            self.note_syn(0, (packet.seq().0, len), flags.has(TcpFlags::ACK).then_some(ack));
+        }
+        let mut options = wire::read_options(&packet);
+        for option in &mut options {
+            if let SegmentOption::Sack(blocks) = option {
+                for (left, right) in blocks {
+                    *left = left.wrapping_sub(to_script);
+                    *right = right.wrapping_sub(to_script);
+                }
+            }
+        }
         if let Some(origin) = self.origin {
             let syn = u32::from(flags.has(TcpFlags::SYN));
             let first = packet.seq().0.wrapping_sub(origin).wrapping_add(syn);
@@ -154,18 +251,18 @@ impl Flow {
             flags: flags.0,
             seq,
             len: departure.data.len() as u32,
-            ack: flags.has(TcpFlags::ACK).then(|| packet.ack().0),
+            ack: flags.has(TcpFlags::ACK).then(|| ack.wrapping_sub(to_script)),
             window: Some(packet.window()),
             urgent: flags.has(TcpFlags::URG).then(|| packet.urgent()),
-            options: OptionList::These(wire::read_options(&packet)),
+            options: OptionList::These(options),
+            encapsulation: None,
         })
     }
 
     /// Takes the script's numbers for those of the first segment that the engine sent.
     pub(crate) fn adopt(&mut self, wanted: &ScriptSegment, found: &mut ScriptSegment) {
         if found.flags & TcpFlags::SYN.0 != 0 && wanted.flags & TcpFlags::SYN.0 != 0 {
-            let live = self.on_wire(found.seq);
-            self.shift = live.wrapping_sub(wanted.seq);
+            self.ours.script = wanted.seq;
             found.seq = wanted.seq;
         }
         if let Some((script, _)) = clock_of(wanted)

@@ -24,7 +24,7 @@ const LONGEST: Duration = Duration::from_secs(10 * 24 * 3600);
 const MOST_DATA: u32 = u16::MAX as u32;
 
 /// Options of scripts that say where packetdrill runs and how, which is of no matter here.
-const WITHOUT_EFFECT: [&str; 23] = [
+const WITHOUT_EFFECT: [&str; 24] = [
     "mss",
     "wire_client",
     "wire_server",
@@ -32,8 +32,6 @@ const WITHOUT_EFFECT: [&str; 23] = [
     "wire_server_port",
     "wire_client_dev",
     "wire_server_dev",
-    "local_ip",
-    "remote_ip",
     "local_linklocal_ip",
     "gateway_ip",
     "netmask_ip",
@@ -48,6 +46,9 @@ const WITHOUT_EFFECT: [&str; 23] = [
     "code_command",
     "code_format",
     "tcp_ts_tick_usecs",
+    "tcp_ts_ecr_scaled",
+    "strict_segments",
+    "psp_udp_port",
 ];
 
 /// The manner in which scripts are run.
@@ -96,7 +97,10 @@ impl Conformance {
 fn foreign(script: &Script) -> Option<ScriptOutcome> {
     let of_event = |event: &Event| match &event.action {
         Action::Packet(_, ScriptPacket::Foreign(name)) => Some(name.clone()),
-        Action::Packet(_, ScriptPacket::Tcp(segment)) => foreign_option(segment),
+        Action::Packet(_, ScriptPacket::Tcp(segment)) => match &segment.encapsulation {
+            Some(protocol) => Some(format!("TCP in {protocol}")),
+            None => foreign_option(segment),
+        },
         Action::Call(call) if !call::is_known(&call.name) => Some(call.name.clone()),
         _ => None,
     };
@@ -149,6 +153,7 @@ impl<'a> Player<'a> {
                 ("ip_version", "ipv4", _) => is_v6 = false,
                 ("ip_version", "ipv6", _) => is_v6 = true,
                 ("mtu", _, Ok(value @ 128..=65_535)) => mtu = Some(value as u16),
+                ("local_ip" | "remote_ip", ..) => {}
                 (name, ..) if WITHOUT_EFFECT.contains(&name) => {}
                 _ => return Err(unknown_option(option)),
             }
@@ -157,9 +162,17 @@ impl<'a> Player<'a> {
         if let Some(mtu) = mtu.or(is_v6.then_some(1500)) {
             tcp.mss = mtu - headers;
         }
+        let mut world = World::new(tcp, conformance.unchecked, is_v6);
+        for option in &script.options {
+            match (option.name.as_str(), option.value.parse()) {
+                ("local_ip", Ok(address)) => world.script_local = address,
+                ("remote_ip", Ok(address)) => world.script_peer = address,
+                _ => {}
+            }
+        }
         Ok(Self {
             script,
-            world: World::new(tcp, conformance.unchecked, is_v6),
+            world,
             tolerance,
             last: Instant::START,
             blocked: None,
@@ -249,7 +262,7 @@ impl<'a> Player<'a> {
             Action::Code(text) => {
                 let mut streams = self.world.sockets.values().rev();
                 let socket = streams.find(|socket| socket.stream().is_some());
-                code::run(text, socket.and_then(|socket| self.world.connection(socket)))?;
+                code::run(text, self.world.facts(socket))?;
             }
         }
         self.retry()
@@ -295,7 +308,7 @@ impl<'a> Player<'a> {
                     if let (Some(Argument::Name(name)), Some(Argument::List(values))) =
                         (call.arguments.get(2), call.arguments.get(3))
                         && let Some(value) = values.first().and_then(Argument::number)
-                        && !name.ends_with("BUF")
+                        && (first != Some(fd) || !name.ends_with("BUF"))
                     {
                         // What is not known is told when its turn comes.
                         let _ = socket_option::apply(&mut socket.config, name, value);
@@ -448,6 +461,8 @@ fn compare_result(wanted: &Returned, value: i64, errno: Option<&str>) -> Result<
         Returned::Any => return Ok(()),
         Returned::Value(wanted) => (*wanted == value && errno.is_none(), text(*wanted, None)),
         Returned::Error(wanted, name) => {
+            // One number of Linux and FreeBSD has two names.
+            let name = if name == "EWOULDBLOCK" { "EAGAIN" } else { name.as_str() };
             (*wanted == value && errno == Some(name), text(*wanted, Some(name)))
         }
     };

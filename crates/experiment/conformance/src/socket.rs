@@ -1,5 +1,7 @@
 //! The sockets of the program that the script plays.
 
+use std::collections::VecDeque;
+
 use windfall_tcp::{ConnectionHandle, TcpConfig, TcpError};
 
 /// The role of a socket.
@@ -9,6 +11,37 @@ pub(crate) enum Role {
     Fresh,
     Listening,
     Stream(ConnectionHandle),
+}
+
+/// The sends of a socket without copying, of which the program is told by their numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Uncopied {
+    /// The program has asked for them.
+    pub(crate) is_on: bool,
+    next: u32,
+    /// The position behind the data of each, and its number.
+    pending: VecDeque<(u64, u32)>,
+}
+
+impl Uncopied {
+    /// Notes a send whose data end here.
+    pub(crate) fn note(&mut self, end: u64) {
+        if self.is_on {
+            self.pending.push_back((end, self.next));
+            self.next += 1;
+        }
+    }
+
+    /// Takes those whose data are acknowledged: the first number and the last.
+    pub(crate) fn take(&mut self, acknowledged: u64) -> Option<(u32, u32)> {
+        let mut range = None;
+        while let Some((_, number)) = self.pending.front().filter(|it| it.0 <= acknowledged) {
+            let number = *number;
+            self.pending.pop_front();
+            range = Some((range.map_or(number, |(first, _)| first), number));
+        }
+        range
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -25,6 +58,8 @@ pub(crate) struct Socket {
     pub(crate) resets: bool,
     /// No more is read, or written.
     pub(crate) shut: [bool; 2],
+    /// Sends without copying.
+    pub(crate) uncopied: Uncopied,
 }
 
 impl Socket {
@@ -38,6 +73,7 @@ impl Socket {
             told: false,
             resets: false,
             shut: [false; 2],
+            uncopied: Uncopied::default(),
         }
     }
 

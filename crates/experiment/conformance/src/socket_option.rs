@@ -10,13 +10,14 @@ use crate::verdict::Stop;
 use crate::world::World;
 
 /// Options that change nothing that a script can see here.
-const WITHOUT_EFFECT: [&str; 9] = [
+const WITHOUT_EFFECT: [&str; 10] = [
+    "TCP_INQ",
+    "SO_TXTIME",
     "SO_REUSEADDR",
     "SO_REUSEPORT",
     "SO_PRIORITY",
     "SO_MARK",
     "SO_DEBUG",
-    "SO_ZEROCOPY",
     "TCP_NOTSENT_LOWAT",
     "IP_MTU_DISCOVER",
     "IPV6_V6ONLY",
@@ -40,6 +41,10 @@ pub(crate) fn set(world: &mut World, call: &Call) -> Result<Step, Stop> {
     if WITHOUT_EFFECT.contains(&name) {
         return Ok(Step::SUCCESS);
     }
+    if name == "SO_ZEROCOPY" {
+        socket.uncopied.is_on = value.and_then(Argument::number) != Some(0);
+        return Ok(Step::SUCCESS);
+    }
     if name == "SO_LINGER" {
         return set_linger(socket, value);
     }
@@ -48,6 +53,9 @@ pub(crate) fn set(world: &mut World, call: &Call) -> Result<Step, Stop> {
         Some(Argument::Text(text)) if name == "TCP_CONGESTION" => {
             config.congestion_control = congestion_control(text)?;
         }
+        // The buffers of an open connection grow by themselves, and hold what they held.
+        Some(Argument::Number(_))
+            if matches!(name, "SO_SNDBUF" | "SO_RCVBUF") && socket.stream().is_some() => {}
         Some(Argument::Number(value)) => apply(&mut config, name, *value)?,
         _ => return Stop::unsupported(format!("{name} with such a value")),
     }
@@ -147,10 +155,17 @@ pub(crate) fn get(world: &mut World, call: &Call) -> Result<Step, Stop> {
         "TCP_MAXSEG" => connection.map_or(i64::from(config.mss), |it| it.segment_size() as i64),
         "TCP_SYNCNT" => i64::from(config.syn_retries),
         "SO_KEEPALIVE" => i64::from(config.keepalive.is_some()),
+        "TCP_KEEPIDLE" => seconds_of(config.keepalive.unwrap_or_default().idle),
+        "TCP_KEEPINTVL" => seconds_of(config.keepalive.unwrap_or_default().interval),
+        "TCP_KEEPCNT" => i64::from(config.keepalive.unwrap_or_default().probes),
         "TCP_FASTOPEN" => i64::from(config.fast_open),
         _ => return Stop::unsupported(name),
     };
     expect_number(name, value, found)
+}
+
+fn seconds_of(span: Duration) -> i64 {
+    span.as_secs_f64() as i64
 }
 
 /// Compares the pending error of a socket, by its name or its number, and takes it away.

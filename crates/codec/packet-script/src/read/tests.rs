@@ -2,7 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    Argument, Call, Icmp, OptionList, Place, Returned, ScriptPacket, ScriptSegment, SegmentOption,
+    Action, Argument, Call, Icmp, OptionList, Place, Returned, ScriptPacket, ScriptSegment,
+    SegmentOption,
 };
 
 fn read(text: &str) -> Script {
@@ -78,7 +79,7 @@ fn a_segment_has_every_part_that_is_written() {
         FastOpen(vec![]),
         End,
         Foreign("mp_capable".to_owned()),
-        Foreign("FO NAME".to_owned()),
+        FastOpen(b"NAME".to_vec()),
     ];
     let options = OptionList::These(options);
     let wanted = ScriptSegment {
@@ -90,6 +91,7 @@ fn a_segment_has_every_part_that_is_written() {
         window: Some(257),
         urgent: Some(3),
         options,
+        encapsulation: None,
     };
     assert_eq!(segment, wanted);
 }
@@ -217,7 +219,9 @@ prop_compose! {
         urgent in any::<Option<u16>>(),
         options in options(),
     ) -> ScriptSegment {
-        ScriptSegment { ecn, flags, seq: numbers.0, len: numbers.1, ack, window, urgent, options }
+        let (seq, len) = numbers;
+        let encapsulation = None;
+        ScriptSegment { ecn, flags, seq, len, ack, window, urgent, options, encapsulation }
     }
 }
 
@@ -246,4 +250,60 @@ proptest! {
         let same = Action::Packet(PacketDirection::Outbound, ScriptPacket::Tcp(segment));
         prop_assert_eq!(event.action, same);
     }
+}
+
+fn texts(script: &str) -> Vec<String> {
+    let script: Script = script.parse().expect("a script");
+    script.events.into_iter().map(|it| it.text).collect()
+}
+
+#[test]
+fn lines_of_conditions_hold_for_the_standard_and_for_no_system() {
+    let script = "0 close(1) = 0\n#ifdef STANDARD\n+0 close(2) = 0\n#endif\n#ifdef FreeBSD\n\
+                  +0 close(3) = 0\n#ifdef STANDARD\n+0 close(4) = 0\n#endif\n#else\n\
+                  +0 close(5) = 0\n#endif\n  #ifndef Linux\n+0 close(6) = 0\n#endif\n";
+    let found = texts(script);
+    assert_eq!(found, ["close(1) = 0", "close(2) = 0", "close(5) = 0", "close(6) = 0"]);
+    let places: Script = script.parse().expect("a script");
+    assert_eq!(places.events[2].place.line, 11, "lines keep their numbers");
+    for (script, line) in [
+        ("#ifdef A\n", 1),
+        ("0 close(1) = 0\n#endif\n", 2),
+        ("#else\n#ifdef A\n#endif\n", 1),
+        ("#ifdef A\n#else\n#else\n#endif\n", 3),
+        ("#ifdef\n#endif\n", 1),
+    ] {
+        let error = script.parse::<Script>().expect_err("a condition is wrong");
+        assert_eq!(error.place.line, line, "{script:?}: {error}");
+    }
+    // In Python it is a comment.
+    assert_eq!(texts("0 %{\n# if\nassert 1\n}%").len(), 1);
+}
+
+#[test]
+fn what_travels_in_other_packets_is_read_and_told() {
+    let script = "0 < S 0:0(0) win 1 <mss 9> /udp(9811 > 1)\n\
+                  +0 > S. 0:0(0) ack 1 <...> /udp(1 > 9811)\n\
+                  +0 < (ttl 4) S 0:0(0)\n+0 < R 1:1(0) !ack 1 win 3\n--mtu=900\n+0 close(3) = 0";
+    let script: Script = script.parse().expect("a script");
+    let [first, _, third, fourth, _] = &script.events[..] else { panic!("five events") };
+    let Action::Packet(_, ScriptPacket::Tcp(segment)) = &first.action else { panic!("TCP") };
+    assert_eq!(segment.encapsulation.as_deref(), Some("udp"));
+    let foreign = ScriptPacket::Foreign("the field (ttl 4) of the IP header".to_owned());
+    assert!(matches!(&third.action, Action::Packet(_, it) if *it == foreign), "{third:?}");
+    let Action::Packet(_, ScriptPacket::Tcp(segment)) = &fourth.action else { panic!("TCP") };
+    assert_eq!((segment.ack, segment.window), (Some(1), Some(3)));
+    assert_eq!(script.options[0].value, "900");
+}
+
+#[test]
+fn messages_hold_anything_for_addresses() {
+    let script = "0 sendmsg(4, {msg_name(...)=..., msg_iov(1)=[{..., 40}, {..., 0}], \
+                  msg_flags=0}, MSG_MORE) = 40";
+    let script: Script = script.parse().expect("a script");
+    let Action::Call(call) = &script.events[0].action else { panic!("a call") };
+    let Some(Argument::List(parts)) = call.arguments[1].field("msg_iov") else {
+        panic!("{:?}", call.arguments)
+    };
+    assert_eq!(parts.len(), 2);
 }

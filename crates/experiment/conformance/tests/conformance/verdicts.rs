@@ -69,7 +69,7 @@ fn what_is_not_there_is_named() {
         ("+0 socket(..., SOCK_DGRAM, 0) = 5", "a socket that is not one of TCP"),
         ("+0 setsockopt(4, SOL_TCP, TCP_CORK, [1], 4) = 0", "TCP_CORK"),
         ("+0 setsockopt(4, SOL_TCP, TCP_CONGESTION, \"vegas\", 4) = 0", "congestion control vegas"),
-        ("`tc qdisc add dev tun0`", "the command tc"),
+        ("`iptables -F`", "the command iptables"),
         ("`sysctl -w net.ipv4.tcp_odd=1`", "the setting net.ipv4.tcp_odd=1"),
         ("+0 %{ print(tcpi_unacked) }%", "the Python code \"print(tcpi_unacked)\""),
         ("+0 %{ assert tcpi_reordering == 3 }%", "tcpi_reordering"),
@@ -98,8 +98,15 @@ fn settings_of_systems_become_settings_of_the_engine() {
     syn("sysctl -w net.inet.tcp.rfc1323=0", "S 0:0(0) <mss 1460, sackOK>");
     syn("sysctl net.ipv4.tcp_timestamps=0 > /dev/null 2>&1", "S 0:0(0) <mss 1460,sackOK,wscale 9>");
     syn(
-        "../set_sysctls.py /proc/sys/net/ipv4/tcp_rmem=\"4096 8000 9000\"\n./defaults.sh",
+        "./defaults.sh\n../set_sysctls.py \\\n/proc/sys/net/ipv4/tcp_rmem=\"4096 8000 9000\"",
         "S 0:0(0) win 8000 <mss 1460, sackOK, TS val 9 ecr 0, wscale 0>",
+    );
+    // Packetdrill's suite on Linux, and what FreeBSD takes its shift from.
+    syn("../common/defaults.sh", "S 0:0(0) <mss 1460, sackOK, TS val 9 ecr 0, wscale 8>");
+    syn(
+        "sysctl -w kern.ipc.maxsockbuf=2097152\nsysctl -w net.inet.tcp.recvspace=65536\n\
+         sysctl -w net.inet.tcp.insecure_rst=0",
+        "S 0:0(0) win 65535 <mss 1460, sackOK, TS val 9 ecr 0, wscale 6>",
     );
     // 1 asks for marks, 2 only answers who does.
     syn("sysctl net.ipv4.tcp_ecn=1", "SEW 0:0(0) <...>");
@@ -156,11 +163,15 @@ fn assertions_know_operators_and_their_order() {
         ("# a comment\n\nassert tcpi_state == TCP_ESTABLISHED; assert 0x10 == 16", true),
         ("assert -1 < 0 and 4 | 2 & 1 == 4", true),
         ("assert tcpi_rto >= 200 * 1000", true),
+        ("assert 1 < 2 < 3 <= 3", true),
+        ("assert 1 < 3 < 2", false),
+        ("assert 3 < 2 < 4", false),
+        ("assert tcpi_advmss == 1460 and tcpi_last_data_recv == 0", true),
     ] {
         let verdict = run_opened(&format!("+0 %{{ {code} }}%"));
         assert_eq!(verdict == ScriptOutcome::Passed, holds, "{code}: {verdict:?}");
     }
-    for code in ["assert 1 // 0", "assert 1 < 2 < 3", "assert 1 +", "assert (1"] {
+    for code in ["assert 1 // 0", "assert 1 +", "assert (1"] {
         let named = feature(run_opened(&format!("+0 %{{ {code} }}%")));
         assert_eq!(named, format!("the Python code \"{code}\""));
     }
@@ -185,4 +196,76 @@ fn connections_follow_each_other() {
                  +0 < . 701:701(0) ack 1 win 9\n+0 accept(3, ..., ...) = 5\n\
                  +0 < P. 701:711(10) ack 1 win 9\n+0 read(5, ..., 100) = 10\n";
     assert_eq!(run_opened(again), ScriptOutcome::Passed);
+}
+
+/// A listener whose peer has a SYN of its own number, and the numbers behind it in `rest`.
+fn run_numbered(rest: &str) -> ScriptOutcome {
+    run(&format!(
+        "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n\
+         +0 listen(3, 1) = 0\n+0 < S 9000:9000(0) win 32792 <mss 1000,sackOK>\n\
+         +0 > S. 5000:5000(0) ack 9001 <...>\n{rest}"
+    ))
+}
+
+#[test]
+fn numbers_behind_a_syn_go_on_from_it_or_count_from_it() {
+    for (theirs, ours) in [(1, 1), (9_001, 5_001), (1, 5_001), (9_001, 1)] {
+        let (next, beyond, end) = (theirs + 10, theirs + 20, theirs + 30);
+        let rest = format!(
+            "+0 < . {theirs}:{theirs}(0) ack {ours} win 9\n+0 accept(3, ..., ...) = 4\n\
+             +0 < P. {theirs}:{next}(10) ack {ours} win 9\n+0 read(4, ..., 100) = 10\n\
+             +0 < P. {beyond}:{end}(10) ack {ours} win 9\n\
+             +0~+.1 > . {ours}:{ours}(0) ack {next} <nop,nop,sack {beyond}:{end}>\n"
+        );
+        assert_eq!(run_numbered(&rest), ScriptOutcome::Passed, "{theirs} {ours}");
+    }
+}
+
+#[test]
+fn what_is_peeked_at_stays_and_errors_have_two_names() {
+    let rest = "+0 < P. 1:11(10) ack 1 win 9\n+0 recv(4, ..., 100, MSG_PEEK) = 10\n\
+                +0 recv(4, ..., 4, MSG_PEEK) = 4\n+0 read(4, ..., 100) = 10\n\
+                +0 recv(4, ..., 9, MSG_PEEK|MSG_DONTWAIT) = -1 EWOULDBLOCK\n\
+                +0 recv(4, ..., 9, MSG_DONTWAIT) = -1 EAGAIN\n";
+    assert_eq!(run_opened(rest), ScriptOutcome::Passed);
+}
+
+#[test]
+fn messages_are_sent_and_received_and_their_ends_are_told() {
+    let send = "+0 setsockopt(4, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0\n\
+                +0 sendmsg(4, {msg_name(...)=..., msg_iov(2)=[{..., 4}, {..., 6}], msg_flags=0}, \
+                MSG_ZEROCOPY) = 10\n+0 > P. 1:11(10) ack 1\n";
+    let told = |info: u32, result: &str| {
+        format!(
+            "+0 recvmsg(4, {{msg_name(...)=..., msg_iov(1)=[{{...,0}}], msg_flags=MSG_ERRQUEUE, \
+             msg_control=[{{cmsg_level=CMSG_LEVEL_IP, cmsg_type=CMSG_TYPE_RECVERR, cmsg_data=\
+             {{ee_errno=0, ee_info={info}, ee_data=0}}}}]}}, MSG_ERRQUEUE) = {result}\n"
+        )
+    };
+    let acked = "+0 < . 1:1(0) ack 11 win 9\n";
+    let wanted = format!("{send}{}{acked}{}", told(0, "-1 EAGAIN"), told(0, "0"));
+    assert_eq!(run_opened(&wanted), ScriptOutcome::Passed);
+    let wrong = format!("{send}{acked}{}", told(1, "0"));
+    assert_eq!(failure(run_opened(&wrong)).what, "ee_info differs");
+    let receive = "+0 < P. 1:21(20) ack 1 win 9\n\
+                   +0 recvmsg(4, {msg_name(...)=..., msg_iov(1)=[{..., 15}], msg_flags=0, \
+                   msg_control=[{cmsg_level=SOL_TCP, cmsg_type=TCP_CM_INQ, cmsg_data=5}]}, 0) \
+                   = 15\n";
+    assert_eq!(run_opened(receive), ScriptOutcome::Passed);
+}
+
+#[test]
+fn linux_cookies_prove_a_client_and_others_do_not() {
+    let accept = |cookie: &str, taken: u32| {
+        run(&format!(
+            "--local_ip=192.168.0.1\n--remote_ip=192.0.2.1\n`../common/defaults.sh`\n\
+             0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n\
+             +0 listen(3, 1) = 0\n+0 < S 0:10(10) win 32792 <mss 1460,sackOK,{cookie}>\n\
+             +0 > S. 0:0(0) ack {taken} <...>\n"
+        ))
+    };
+    for good in ["FO 3021b9d889017eeb", "FOEXP 3021b9d889017eeb", "FO TFO_COOKIE"] {
+        assert_eq!(accept(good, 11), ScriptOutcome::Passed, "{good}");
+    }
+    assert_eq!(accept("FO 3021b9d889017eec", 1), ScriptOutcome::Passed);
 }
