@@ -92,9 +92,9 @@ impl Advice {
     ) -> Result<Self, TuneError> {
         let traces = channel.both_ways(seed);
         let sizes = sizes(channel.link, needs)?;
-        let modes = LinkMode::of(channel.link);
+        let modes = LinkMode::of(channel.link, needs.deadline);
         let mut trials = Vec::new();
-        for mode in modes {
+        for mode in &modes {
             for &size in &sizes {
                 progress(trials.len(), modes.len() * sizes.len());
                 trials.push(Trial::make(channel, &traces, mode, size, needs, seed)?);

@@ -1,5 +1,7 @@
 //! The modes of a link that are tried.
 
+use windfall_base::Duration;
+
 use crate::channel::TunedLink;
 
 /// A mode of a link: what its two ends are set to.
@@ -9,34 +11,75 @@ pub struct LinkMode {
     pub name: &'static str,
     /// The setting `arq`.
     pub arq: &'static str,
-    /// The setting `policy`, where frames are coded.
-    pub policy: Option<&'static str>,
-    /// The setting `accept-damaged`; datagrams are then those of UDP-Lite.
-    pub accept_damaged: bool,
+    /// Settings beside it that have a value, such as `policy`.
+    pub values: &'static [(&'static str, &'static str)],
+    /// Switches that are on, such as `combine`.
+    pub switches: &'static [&'static str],
+    /// What is older than the application bears is not sent any more.
+    pub has_lifetime: bool,
 }
 
+impl LinkMode {
+    const fn new(name: &'static str, arq: &'static str) -> Self {
+        Self { name, arq, values: &[], switches: &[], has_lifetime: false }
+    }
+
+    const fn with(self, values: &'static [(&'static str, &'static str)]) -> Self {
+        Self { values, ..self }
+    }
+
+    const fn on(self, switches: &'static [&'static str]) -> Self {
+        Self { switches, ..self }
+    }
+
+    const fn mortal(self) -> Self {
+        Self { has_lifetime: true, ..self }
+    }
+}
+
+/// The switch of damaged packets that are passed up.
+const DAMAGED: &str = "accept-damaged";
+/// The switch that only a pipe has.
+const INCREMENTS: &str = "increments";
+/// The code across packets: a third more of them.
+const ACROSS: (&str, &str) = ("fec", "8/12");
+
 const GSM: [LinkMode; 3] = [
-    LinkMode { name: "transparent", arq: "none", policy: None, accept_damaged: false },
-    LinkMode { name: "transparent, PPP Lite", arq: "none", policy: None, accept_damaged: true },
-    LinkMode { name: "RLP", arq: "6", policy: None, accept_damaged: false },
+    LinkMode::new("transparent", "none"),
+    LinkMode::new("transparent, PPP Lite", "none").on(&[DAMAGED]),
+    LinkMode::new("RLP", "6"),
 ];
 
-const FRAMES: [LinkMode; 5] = [
-    LinkMode { name: "no retransmission", arq: "none", policy: None, accept_damaged: false },
-    LinkMode { name: "damage passed up", arq: "none", policy: None, accept_damaged: true },
-    LinkMode { name: "3 retransmissions", arq: "3", policy: None, accept_damaged: false },
-    LinkMode { name: "retransmission", arq: "persistent", policy: None, accept_damaged: false },
-    LinkMode { name: "coded", arq: "persistent", policy: Some("flex"), accept_damaged: false },
+const FRAMES: [LinkMode; 14] = [
+    LinkMode::new("no retransmission", "none"),
+    LinkMode::new("damage passed up", "none").on(&[DAMAGED]),
+    LinkMode::new("code across packets", "none").with(&[ACROSS]),
+    LinkMode::new("3 retransmissions", "3"),
+    LinkMode::new("retransmission", "persistent"),
+    LinkMode::new("retransmission, lifetime", "persistent").mortal(),
+    LinkMode::new("copies combined", "persistent").on(&["combine"]),
+    LinkMode::new("increments", "persistent").on(&[INCREMENTS]),
+    LinkMode::new("increments, lifetime", "persistent").on(&[INCREMENTS]).mortal(),
+    LinkMode::new("increments, combined", "persistent").on(&["combine", INCREMENTS]),
+    LinkMode::new("code and retransmission", "persistent").with(&[ACROSS]),
+    LinkMode::new("coded", "persistent").with(&[("policy", "flex")]),
+    LinkMode::new("coded, best", "persistent").with(&[("policy", "best")]),
+    LinkMode::new("coded, best, lifetime", "persistent").with(&[("policy", "best")]).mortal(),
 ];
 
 impl LinkMode {
-    /// The modes of a kind of link.
+    /// The modes of a kind of link, for an application with a deadline or without one.
     #[must_use]
-    pub const fn of(link: TunedLink) -> &'static [Self] {
-        match link {
+    pub fn of(link: TunedLink, deadline: Option<Duration>) -> Vec<Self> {
+        let all: &[Self] = match link {
             TunedLink::Gsm => &GSM,
             TunedLink::Pipe | TunedLink::Wavelan => &FRAMES,
-        }
+        };
+        let fits = |mode: &&Self| {
+            (link == TunedLink::Pipe || !mode.switches.contains(&INCREMENTS))
+                && (deadline.is_some() || !mode.has_lifetime)
+        };
+        all.iter().filter(fits).copied().collect()
     }
 
     /// Tells whether something is sent again.
@@ -45,16 +88,49 @@ impl LinkMode {
         self.arq != "none"
     }
 
+    /// Tells whether damaged packets are passed up; datagrams are then those of UDP-Lite.
+    #[must_use]
+    pub fn accepts_damaged(&self) -> bool {
+        self.switches.contains(&DAMAGED)
+    }
+
+    /// Returns the age at which packets are not sent any more, if there is one.
+    fn lifetime(&self, deadline: Option<Duration>) -> Option<Duration> {
+        deadline.filter(|_| self.has_lifetime)
+    }
+
     /// The options of `windfall run` that choose it.
     #[must_use]
-    pub fn options(&self) -> String {
+    pub fn options(&self, deadline: Option<Duration>) -> String {
         let mut text = format!("--arq {}", self.arq);
-        if let Some(policy) = self.policy {
-            text += &format!(" --policy {policy}");
+        for (name, value) in self.values {
+            text += &format!(" --{name} {value}");
         }
-        if self.accept_damaged {
-            text += " --accept-damaged";
+        for name in self.switches {
+            text += &format!(" --{name}");
+        }
+        if let Some(lifetime) = self.lifetime(deadline) {
+            text += &format!(" --flow 'data: lifetime {lifetime}'");
         }
         text
+    }
+
+    /// The keys of a link in a scenario that choose it.
+    pub(crate) fn keys(&self) -> String {
+        let mut text = format!("arq = \"{}\"\n", self.arq);
+        for (name, value) in self.values {
+            text += &format!("{name} = \"{value}\"\n");
+        }
+        for name in self.switches {
+            text += &format!("{name} = true\n");
+        }
+        text
+    }
+
+    /// The flow of a scenario that belongs to it, if one does.
+    pub(crate) fn flow(&self, deadline: Option<Duration>) -> String {
+        self.lifetime(deadline).map_or_else(String::new, |lifetime| {
+            format!("[[flow]]\nname = \"data\"\nlifetime = \"{lifetime}\"\n")
+        })
     }
 }

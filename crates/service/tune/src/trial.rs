@@ -126,7 +126,7 @@ impl Trial {
         needs: &TrafficNeeds,
         seed: Seed,
     ) -> Result<Self, TuneError> {
-        let coverage = mode.accept_damaged.then(|| UDP_LEN + needs.exact.min(size));
+        let coverage = mode.accepts_damaged().then(|| UDP_LEN + needs.exact.min(size));
         let text = scenario(channel, mode, size, coverage, needs)?;
         let datagrams = simulate(&text, traces, seed)?;
         Ok(Self::of(mode, size, coverage, &datagrams, needs))
@@ -159,7 +159,7 @@ impl Trial {
         let is_enough = sent > 0 && lost + late <= needs.loss && damaged <= needs.damage;
         Self {
             mode: mode.name,
-            options: mode.options(),
+            options: mode.options(needs.deadline),
             repeats: mode.repeats(),
             size,
             coverage,
@@ -200,15 +200,9 @@ fn scenario(
     }
     let (end, stop) = (CALL + seconds + WAIT, CALL + seconds);
     let interval = 1e9 / pace;
-    let mut link = format!("kind = \"{}\"\narq = \"{}\"\n", channel.link.name(), mode.arq);
+    let mut link = format!("kind = \"{}\"\n{}", channel.link.name(), mode.keys());
     if channel.link == TunedLink::Pipe {
         link += &format!("rate = \"{}bps\"\n", channel.rate.as_bps());
-    }
-    if let Some(policy) = mode.policy {
-        link += &format!("policy = \"{policy}\"\n");
-    }
-    if mode.accept_damaged {
-        link += "accept-damaged = true\n";
     }
     let transport = match coverage {
         None => "transport = \"udp\"".to_owned(),
@@ -222,9 +216,10 @@ fn scenario(
          [link.uplink]\nerror-trace = \"there\"\n[link.downlink]\nerror-trace = \"back\"\n\
          [[app]]\nkind = \"cbr\"\nstation = \"near\"\nto = \"far\"\nsize = {size}\n{transport}\n\
          interval = \"{interval:.0}ns\"\nstart = \"{CALL}s\"\nstop = \"{:.0}ms\"\n\
-         [[app]]\nkind = \"sink\"\nstation = \"far\"\n{sink}\n",
+         [[app]]\nkind = \"sink\"\nstation = \"far\"\n{sink}\n{}",
         1e3 * end,
         1e3 * stop,
+        mode.flow(needs.deadline),
     ))
 }
 

@@ -113,6 +113,30 @@ fn frames_of_a_pipe_are_tried_with_its_own_modes() {
     assert!(best(&advice).repeats);
 }
 
+#[test]
+fn parity_of_damaged_packets_is_found_where_it_alone_loses_nothing_in_time() {
+    // Every frame has a few wrong bits, so that no copy of it is whole.
+    let mut text =
+        "{\"format\":\"windfall-error-trace\",\"version\":1,\"rate\":\"1Mbps\"}\n".to_owned();
+    for at in 0..400 {
+        text += &format!("b {} {}\n", 300 + at % 7, 800 + at % 11);
+    }
+    text += "end 400\n";
+    let budget = &mut MemoryBudget::default();
+    let channel = MeasuredChannel::read("t", text.as_bytes(), None, budget).expect("a trace");
+    let rate = Rate::from_bps(50_000).expect("a rate");
+    let needs = TrafficNeeds { rate, size: Some(200), ..ApplicationClass::Adaptive.needs() };
+    let needs = TrafficNeeds { loss: 0.0, damage: 0.0, ..needs };
+    let advice = advise(&channel, &needs, None, 1).expect("trials");
+    let best = best(&advice);
+    assert!(best.is_enough, "{}", advice.to_text());
+    assert!(["increments", "policy"].iter().any(|it| best.options.contains(it)), "{best:?}");
+    let of = |mode: &str| advice.trials.iter().find(|it| it.mode == mode).expect("a trial");
+    assert!(!of("retransmission").is_enough && of("increments").is_enough, "{}", advice.to_text());
+    let mortal = of("increments, lifetime");
+    assert!(mortal.options.contains("--flow 'data: lifetime "), "{}", mortal.options);
+}
+
 fn pipe(rate: u64) -> MeasuredChannel {
     let text = "{\"format\":\"windfall-error-trace\",\"version\":1}\n1000\nend 1000\n";
     let budget = &mut MemoryBudget::default();
@@ -134,7 +158,8 @@ fn a_fast_pipe_gets_large_datagrams_and_its_rate_is_told() {
     assert_eq!(advice.line_rate_bps, Some(10_000_000));
     let text = advice.to_text();
     assert!(text.contains("a pipe of 10Mbps") && text.contains("pipe --rate 10Mbps"), "{text}");
-    assert_eq!(told, (0..20).map(|at| (at, 20)).collect::<Vec<_>>());
+    let all = 4 * LinkMode::of(TunedLink::Pipe, needs.deadline).len();
+    assert_eq!(told, (0..all).map(|at| (at, all)).collect::<Vec<_>>());
     // Where a millisecond matters they are not: 0.2 ms more are borne.
     let needs = TrafficNeeds { deadline: Some(Duration::from_millis(20)), ..needs };
     let advice = advise(&channel, &needs, None, 1).expect("trials");
