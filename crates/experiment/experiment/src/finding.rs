@@ -165,8 +165,7 @@ impl Finding {
         };
         let charts = self.charts.iter().map(|(part, chart)| (name(part, "svg"), chart.to_svg()));
         let tables = self.tables.iter();
-        let tables =
-            tables.map(|(part, table)| (name(part, "csv"), table.to_csv(&self.provenance)));
+        let tables = tables.map(|(part, table)| (name(part, "csv"), table.to_csv()));
         charts.chain(tables).collect()
     }
 }

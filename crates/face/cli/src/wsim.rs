@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use windfall_base::Seed;
-use windfall_report::Provenance;
 use windfall_scenario::DEFAULT_SEED;
 use windfall_video::{
     BlockCorruption, EncodeConfig, VideoCodec, WsimComparison, WsimProtocol, WsimSettings,
@@ -93,12 +92,13 @@ pub(crate) fn run(args: &Args) -> Result {
             VideoCodec::H265 => "265",
             VideoCodec::H263Plus | VideoCodec::H263 => "h263",
         };
-        let provenance =
-            Provenance { version: VERSION.to_owned(), seed: args.seed, command: command_line() };
+        let (seed, command) = (args.seed, command_line());
+        let origin = format!("windfall {VERSION}\nseed: {seed}\ncommand: {command}\n");
+        write(&folder.join("origin.txt"), origin.as_bytes())?;
         for it in &comparison.runs {
             let path = folder.join(format!("{}-{}", it.algorithm, it.protocol));
             write(&path.with_extension(ending), &it.run.stream())?;
-            let packets = it.packet_table(&provenance);
+            let packets = it.packet_table();
             write(&path.with_extension("csv"), packets.as_bytes())?;
         }
         if !reference.is_empty() {

@@ -13,16 +13,3 @@ pub struct Provenance {
     /// The command that repeats the run.
     pub command: String,
 }
-
-impl Provenance {
-    /// Comment lines for a text file, each beginning with `# `.
-    ///
-    /// `format` names the format of the file and its version, such as `windfall-csv 1`.
-    #[must_use]
-    pub fn comment(&self, format: &str) -> String {
-        let Self { version, seed, command } = self;
-        // A line break in the command would end the comment.
-        let command = command.replace(['\r', '\n'], " ");
-        format!("# {format}\n# windfall {version}\n# seed: {seed}\n# command: {command}\n")
-    }
-}

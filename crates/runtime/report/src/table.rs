@@ -1,6 +1,5 @@
 //! Tables: aligned text for people, CSV for machines, HTML for the page.
 
-use crate::provenance::Provenance;
 use crate::svg::escape;
 
 /// A table with a name for each column.
@@ -58,12 +57,11 @@ impl Table {
         out
     }
 
-    /// The table as CSV (RFC 4180, but with line feeds), after comments that say where it is from.
+    /// The table as CSV (RFC 4180, but with line feeds): the names of its columns, and its rows.
     #[must_use]
-    pub fn to_csv(&self, provenance: &Provenance) -> String {
-        let comment = provenance.comment("windfall-csv 1").into_bytes();
+    pub fn to_csv(&self) -> String {
         // A cell that begins with `#` would read as a comment where it stands first.
-        let mut writer = csv::WriterBuilder::new().comment(Some(b'#')).from_writer(comment);
+        let mut writer = csv::WriterBuilder::new().comment(Some(b'#')).from_writer(Vec::new());
         for row in core::iter::once(&self.columns).chain(&self.rows) {
             writer.write_record(row).expect("rows have a cell for each column");
         }

@@ -175,9 +175,9 @@ impl<'a> SweepResult<'a> {
     #[must_use]
     pub fn files(&self, charted: &[String], provenance: &Provenance) -> Vec<(String, String)> {
         let mut files = vec![
-            ("sweep.csv".to_owned(), self.long().to_csv(provenance)),
-            ("sweep-wide.csv".to_owned(), self.wide().to_csv(provenance)),
-            ("runs.csv".to_owned(), self.each_run().to_csv(provenance)),
+            ("sweep.csv".to_owned(), self.long().to_csv()),
+            ("sweep-wide.csv".to_owned(), self.wide().to_csv()),
+            ("runs.csv".to_owned(), self.each_run().to_csv()),
             ("sweep.json".to_owned(), self.to_json(provenance)),
         ];
         let mut taken = BTreeSet::new();

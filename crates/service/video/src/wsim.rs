@@ -5,7 +5,7 @@ use windfall_base::{MemoryBudget, Seed, Stream};
 use windfall_channel_trace::ErrorTrace;
 use windfall_ffmpeg::decode;
 use windfall_media::{ClipQuality, PictureError, YuvPicture};
-use windfall_report::{Provenance, Table};
+use windfall_report::Table;
 use windfall_trace::convert;
 use windfall_wsim::{
     BlockCorruption, BlockErrors, BlockTraceError, CircuitConfig, CircuitService, LiteralConfig,
@@ -276,7 +276,7 @@ impl WsimResult {
 
     /// Returns a row for each packet.
     #[must_use]
-    pub fn packet_table(&self, provenance: &Provenance) -> String {
+    pub fn packet_table(&self) -> String {
         let columns = ["packet", "data", "bytes", "block", "blocks", "damaged", "outcome", "delay"];
         let mut table = Table::new(columns);
         for (number, it) in self.run.packets.iter().enumerate() {
@@ -291,6 +291,6 @@ impl WsimResult {
                 it.delay.map_or_else(String::new, |delay| delay.as_secs_f64().to_string()),
             ]);
         }
-        table.to_csv(provenance)
+        table.to_csv()
     }
 }

@@ -1,5 +1,3 @@
-use windfall_base::Seed;
-
 use super::*;
 
 fn sample() -> Table {
@@ -7,10 +5,6 @@ fn sample() -> Table {
     table.push(["without", "12.5 %", "9.25 s"]);
     table.push(["with local retransmission", "0 %"]);
     table
-}
-
-fn provenance() -> Provenance {
-    Provenance { version: "0.1.0".into(), seed: Seed(7), command: "windfall demo\n--seed 7".into() }
 }
 
 #[test]
@@ -25,20 +19,16 @@ with local retransmission     0 %
 }
 
 #[test]
-fn csv_says_where_it_is_from_and_quotes_what_needs_it() {
+fn csv_has_a_line_of_names_first_and_quotes_what_needs_it() {
     let mut table = Table::new(["name", "note"]);
     table.push(["a,b", "say \"x\""]);
     table.push(["#1", "plain"]);
     let expected = "\
-# windfall-csv 1
-# windfall 0.1.0
-# seed: 7
-# command: windfall demo --seed 7
 name,note
 \"a,b\",\"say \"\"x\"\"\"
 \"#1\",plain
 ";
-    assert_eq!(table.to_csv(&provenance()), expected);
+    assert_eq!(table.to_csv(), expected);
 }
 
 #[test]
@@ -56,7 +46,7 @@ fn where_there_is_no_number_people_see_a_dash_and_programs_what_they_read() {
     table.push(["NaN"]);
     let html = table.to_html();
     assert!(html.contains("<td class=\"number\">–</td>") && !html.contains("NaN"), "{html}");
-    assert!(table.to_csv(&provenance()).ends_with("0.5\nNaN\n"));
+    assert!(table.to_csv().ends_with("0.5\nNaN\n"));
 }
 
 #[test]
