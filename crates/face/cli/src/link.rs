@@ -53,6 +53,9 @@ pub(crate) struct Args {
     /// The time to wait for the peer [default: for ever]
     #[arg(long, value_name = "TIME")]
     wait: Option<Duration>,
+    /// The time after which PPP sends a request again
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = restart)]
+    restart: Duration,
     /// The seed of what PPP chooses at random [default: another each time]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -111,6 +114,13 @@ fn device_name(text: &str) -> std::result::Result<String, String> {
     if is_name { Ok(text.to_owned()) } else { Err(advice.into()) }
 }
 
+/// Reads the time of a timer.
+fn restart(text: &str) -> std::result::Result<Duration, String> {
+    let time = text.parse::<Duration>().map_err(|error| error.to_string())?;
+    let is_fit = (Duration::from_millis(10)..=Duration::from_secs(600)).contains(&time);
+    if is_fit { Ok(time) } else { Err("use a time from 10ms to 600s".to_owned()) }
+}
+
 /// Reads the address of one host on a link.
 fn host(text: &str) -> std::result::Result<Ipv4Addr, String> {
     let advice = || "use the IPv4 address of a host, such as 10.77.0.1".to_owned();
@@ -139,6 +149,7 @@ pub(crate) fn run(args: &Args) -> Result {
         mtu: args.mtu,
         device: args.device.clone(),
         wait: args.wait,
+        restart: args.restart,
         seed: args.seed.map_or_else(random_seed, Seed),
         record: args.record.as_deref().map(files_in).transpose()?,
     };
@@ -151,6 +162,7 @@ pub(crate) fn run(args: &Args) -> Result {
     };
     let Some(outcome) = windfall_serial_link::run(&plan, args.command.clone(), &signals, report)?
     else {
+        tell("told to end before the peer came: the command was not started");
         return Ok(Completion::Negative);
     };
     if !quiet {

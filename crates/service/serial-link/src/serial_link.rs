@@ -68,6 +68,8 @@ pub struct LinePlan {
     pub device: String,
     /// The time to wait for the peer; `None`: for ever.
     pub wait: Option<Duration>,
+    /// The time after which PPP sends a request again.
+    pub restart: Duration,
     /// Decides what PPP chooses at random.
     pub seed: Seed,
     /// The files that get the bytes of the line from when the device is there.
@@ -231,6 +233,7 @@ fn config(plan: &LinePlan, line: &OpenLine) -> SerialConfig {
         mru: plan.mtu,
         local: plan.local,
         peer: plan.peer,
+        restart: plan.restart,
         ..PppConfig::default()
     };
     let framing = match &plan.framing {
