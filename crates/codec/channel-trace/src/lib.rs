@@ -6,9 +6,12 @@
 //!   netem-trace; see `docs/rate-trace.md`.
 
 pub mod error_trace;
+mod gzip;
 mod line;
+pub mod netem_trace;
 pub mod rate_trace;
 
 pub use error_trace::{ErrorTrace, ErrorTraceError};
+pub use gzip::gunzip_within;
 pub use line::LineError;
 pub use rate_trace::{RateTrace, RateTraceError};

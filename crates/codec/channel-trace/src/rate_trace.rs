@@ -12,6 +12,9 @@ use crate::LineError;
 
 pub use mahimahi::OPPORTUNITY;
 
+/// A bit, in the parts of work of which a rate in bits per second does as many in each nanosecond.
+pub const BIT: u128 = 1_000_000_000;
+
 /// A text that is no rate trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RateTraceError {
@@ -110,12 +113,17 @@ impl RateTrace {
         bytes: &[u8],
         budget: &mut MemoryBudget,
     ) -> Result<Self, RateTraceError> {
+        let before = budget.left();
+        let bytes = &*crate::gunzip_within(bytes, budget)
+            .map_err(|error| RateTraceError::Whole(error.to_string()))?;
+        let unzipped = before - budget.left();
         let is_tree = bytes.trim_ascii_start().first().is_some_and(|b| !b.is_ascii_digit());
         let part = if is_tree { TREE_PART } else { LINES_PART };
         budget.check(bytes.len().saturating_mul(part))?;
         let text = core::str::from_utf8(bytes)
             .map_err(|_| RateTraceError::Whole(NO_RATE_TRACE.to_owned()))?;
         let trace: Self = text.parse()?;
+        budget.give_back(unzipped);
         budget.take(match &*trace.kind {
             Kind::Opportunities(times) => times.capacity() * size_of::<u64>(),
             Kind::Steps(steps) => steps.ends.capacity() * size_of::<(u64, u64, u128)>(),
@@ -220,13 +228,50 @@ impl TracePosition {
                 (self.next, self.left) = (place.next, place.left);
                 ended
             }
-            Kind::Steps(steps) => steps.finish(began, bytes),
+            Kind::Steps(steps) => steps.finish(began, bytes as u128 * 8 * BIT),
+        }
+    }
+
+    /// Returns the moment at which the rest of a frame has left, which is this much work and meets
+    /// the trace at `began`.
+    pub fn finish_rest(&mut self, began: Instant, work: u128) -> Instant {
+        match &*self.trace.kind {
+            Kind::Opportunities(_) => {
+                let bytes = usize::try_from(work.div_ceil(8 * BIT)).unwrap_or(usize::MAX);
+                self.finish(began, false, bytes)
+            }
+            Kind::Steps(steps) => steps.finish(began, work),
+        }
+    }
+
+    /// Returns the work that is left at `now` of what leaves at `ends`, which was finished last.
+    #[must_use]
+    pub fn work_until(&self, now: Instant, ends: Instant) -> u128 {
+        match &*self.trace.kind {
+            Kind::Opportunities(times) => {
+                let count = self.next.saturating_sub(mahimahi::after(times, now));
+                let bytes = (count * OPPORTUNITY as u64).saturating_sub(self.left);
+                u128::from(bytes) * 8 * BIT
+            }
+            Kind::Steps(steps) => steps.passed_until(ends).saturating_sub(steps.passed_until(now)),
         }
     }
 }
 
 impl Steps {
-    fn finish(&self, began: Instant, bytes: usize) -> Instant {
+    /// Returns the work that passes up to `at` from the start of the run.
+    fn passed_until(&self, at: Instant) -> u128 {
+        let (Some(&period), Some(&total)) = (self.ends.last(), self.passed.last()) else {
+            return 0;
+        };
+        let (cycle, offset) = (at.as_nanos() / period, at.as_nanos() % period);
+        let step = self.ends.partition_point(|&end| end <= offset);
+        let ahead = u128::from(self.rates[step]) * u128::from(self.ends[step] - offset);
+        u128::from(cycle) * total + self.passed[step] - ahead
+    }
+
+    /// Returns when as much work as this is done that begins at `began`.
+    fn finish(&self, began: Instant, work: u128) -> Instant {
         let (Some(&period), Some(&total)) = (self.ends.last(), self.passed.last()) else {
             return began;
         };
@@ -235,7 +280,7 @@ impl Steps {
         let step = self.ends.partition_point(|&end| end <= offset);
         // What passed until the end of this step, less what is still to pass in it.
         let ahead = u128::from(self.rates[step]) * u128::from(self.ends[step] - offset);
-        let wanted = self.passed[step] - ahead + bytes as u128 * 8_000_000_000;
+        let wanted = self.passed[step] - ahead + work;
         // The last bit leaves in the cycle in which the sum reaches `wanted`, not after it.
         let cycles = wanted.saturating_sub(1) / total;
         let wanted = wanted - cycles * total;

@@ -14,10 +14,13 @@ use windfall_base::{Frame, Instant, Payload, Tag};
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
+/// The packet of the first drafts of the format.
+const OBSOLETE_PACKET: u32 = 2;
+const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
-/// Packets begin with the IP header, IPv4 or IPv6.
-const LINKTYPE_RAW: u16 = 101;
+/// The type of packets that begin with the IP header, IPv4 or IPv6.
+pub const LINKTYPE_RAW: u16 = 101;
 /// Frames begin with a radiotap header, behind which stands that of 802.11.
 const LINKTYPE_RADIOTAP: u16 = 127;
 

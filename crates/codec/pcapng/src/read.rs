@@ -7,7 +7,8 @@ use windfall_base::{Instant, MemoryBudget, OverBudget, Tag};
 
 use super::{
     BYTE_ORDER_MAGIC, ENHANCED_PACKET, EPB_FLAGS, EPB_PACKET_ID, IF_NAME, IF_TIMESTAMP_RESOLUTION,
-    INTERFACE_DESCRIPTION, OPT_COMMENT, OPT_END, SECTION_HEADER, Seen,
+    INTERFACE_DESCRIPTION, OBSOLETE_PACKET, OPT_COMMENT, OPT_END, SECTION_HEADER, SIMPLE_PACKET,
+    Seen,
 };
 
 /// A packet of a capture.
@@ -21,8 +22,12 @@ pub struct CapturedPacket {
     pub interface: u32,
     /// The name of the packet.
     pub tag: Option<Tag>,
+    /// The type of the headers with which the bytes begin, by its number in the registry of pcap.
+    pub link_type: u16,
     /// The captured bytes.
     pub data: Bytes,
+    /// The length of the packet on the wire, of which the capture may have kept less.
+    pub original: u32,
     /// The first comment.
     pub comment: String,
 }
@@ -104,8 +109,13 @@ pub fn read_within(
         let body = file.slice(at + 8..at + length - 4);
         match section.word(rest, 0) {
             Some(INTERFACE_DESCRIPTION) => section.describe(&body),
-            Some(ENHANCED_PACKET) => {
-                let packet = section.packet(&body).ok_or(ReadError::Packet { at })?;
+            Some(kind @ (ENHANCED_PACKET | OBSOLETE_PACKET | SIMPLE_PACKET)) => {
+                let before = packets.last().map_or(Instant::START, |packet| packet.at);
+                let packet = match kind {
+                    SIMPLE_PACKET => section.simple_packet(&body, before),
+                    _ => section.packet(&body, kind == OBSOLETE_PACKET),
+                };
+                let packet = packet.ok_or(ReadError::Packet { at })?;
                 comments += packet.comment.capacity();
                 packets.push(packet);
                 budget.check(memory(&packets) + comments)?;
@@ -135,11 +145,18 @@ struct Interface {
     /// The units of its clock in a second, as the option encodes them.
     resolution: Option<u8>,
     holds_dropped: bool,
+    link_type: u16,
+    /// The most bytes that are kept of a packet; 0 for all.
+    snap_length: u32,
 }
 
 impl Section {
     fn describe(&mut self, body: &[u8]) {
-        let mut interface = Interface::default();
+        let mut interface = Interface {
+            link_type: self.half(body, 0).unwrap_or_default(),
+            snap_length: self.word(body, 4).unwrap_or_default(),
+            ..Interface::default()
+        };
         for (code, value) in self.options(body.get(8..).unwrap_or_default()) {
             match code {
                 IF_NAME => interface.holds_dropped = value.ends_with(b":dropped"),
@@ -150,9 +167,29 @@ impl Section {
         self.interfaces.push(interface);
     }
 
-    fn packet(&self, body: &Bytes) -> Option<CapturedPacket> {
+    /// Reads a simple packet, which has neither a time nor options; `at` is the time before it.
+    fn simple_packet(&self, body: &Bytes, at: Instant) -> Option<CapturedPacket> {
+        let interface = self.interfaces.first()?;
+        let original = self.word(body, 0)?;
+        let limit = if interface.snap_length == 0 { u32::MAX } else { interface.snap_length };
+        let captured = original.min(limit) as usize;
+        let data = body.slice(4..4_usize.checked_add(captured).filter(|end| *end <= body.len())?);
+        Some(CapturedPacket {
+            at,
+            seen: Seen::Arrived,
+            interface: 0,
+            tag: None,
+            link_type: interface.link_type,
+            data,
+            original,
+            comment: String::new(),
+        })
+    }
+
+    /// Reads a packet; one of the first drafts has a number of drops beside its interface's.
+    fn packet(&self, body: &Bytes, is_obsolete: bool) -> Option<CapturedPacket> {
         let word = |at| self.word(body, at);
-        let number = word(0)?;
+        let number = if is_obsolete { self.half(body, 0)?.into() } else { word(0)? };
         let interface = self.interfaces.get(number as usize)?;
         let units = (u64::from(word(4)?) << 32) | u64::from(word(8)?);
         let captured = word(12)? as usize;
@@ -164,7 +201,7 @@ impl Section {
         for (code, value) in self.options(after) {
             match code {
                 EPB_FLAGS => flags = self.word(value, 0).unwrap_or(0),
-                EPB_PACKET_ID if value.len() >= 8 => {
+                EPB_PACKET_ID if value.len() >= 8 && !is_obsolete => {
                     let low = self.word(value, 0)?;
                     let high = self.word(value, 4)?;
                     let (low, high) = if self.big_endian { (high, low) } else { (low, high) };
@@ -182,7 +219,17 @@ impl Section {
             _ => Seen::Arrived,
         };
         let at = Instant::from_nanos(nanos(units, interface.resolution));
-        Some(CapturedPacket { at, seen, interface: number, tag, data, comment })
+        let (link_type, original) = (interface.link_type, word(16)?);
+        Some(CapturedPacket {
+            at,
+            seen,
+            interface: number,
+            tag,
+            link_type,
+            data,
+            original,
+            comment,
+        })
     }
 
     /// The options in `bytes`, up to the first that makes no sense.

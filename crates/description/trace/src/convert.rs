@@ -13,6 +13,7 @@ use windfall_phy::formula;
 use windfall_wire_link::ieee80211::PhyRate;
 
 pub use devourer::{from_devourer, to_devourer};
+pub(crate) use netem::read_config;
 pub use netem::{LossTiming, from_netem, to_netem};
 pub use sequence::{SequenceColumn, from_sequence};
 pub use signal::{SignalFrames, from_signal};

@@ -6,6 +6,7 @@ mod bound;
 mod bytes;
 pub mod convert;
 pub mod fit;
+mod netem_changes;
 pub mod record;
 pub mod statistics;
 mod synthesis;
@@ -13,5 +14,6 @@ pub mod table;
 
 pub use bound::best_rate;
 pub use bytes::ByteComparison;
+pub use netem_changes::{changes_of_netem, is_netem_model};
 pub use statistics::Statistics;
 pub use synthesis::{SynthesisError, synthesize_bits, synthesize_frames};

@@ -1,10 +1,10 @@
 //! Traces from captures: what arrived beside what was sent, or must have been sent.
 
 mod likeness;
+mod link;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use bytes::Bytes;
 use windfall_apps::Pattern;
 use windfall_base::{Seed, Tag};
 use windfall_channel_trace::ErrorTrace;
@@ -18,7 +18,7 @@ use windfall_pcapng::read::CapturedPacket;
 const LEAST: usize = 16;
 
 /// Why two captures give no trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
     /// Nothing was sent.
     #[error("the capture of the sender holds no sent packet: give that of the near end")]
@@ -29,6 +29,27 @@ pub enum RecordError {
          the same run, or of the same direction"
     )]
     NothingAlike(usize),
+    /// A capture holds what several interfaces have seen.
+    #[error(
+        "a capture holds the packets of the interfaces {0}, which may be the same: name one by \
+         --sent-interface or --received-interface"
+    )]
+    SeveralInterfaces(String),
+    /// The headers before the packets of IP are of an unknown type.
+    #[error(
+        "the packets of a capture have headers of the type {0}, behind which no packet of IP is \
+         found: capture at a device of Ethernet, or with tcpdump -i any"
+    )]
+    UnknownLink(u16),
+}
+
+/// The capture of one end.
+#[derive(Clone, Copy, Debug)]
+pub struct Captured<'a> {
+    /// The packets of all interfaces.
+    pub packets: &'a [CapturedPacket],
+    /// The number of the interface whose packets count; `None` where there is one.
+    pub interface: Option<u32>,
 }
 
 /// Compares the captures of both ends of a direction.
@@ -36,37 +57,64 @@ pub enum RecordError {
 /// Packets are matched by the names that `--pcap` gives them, else by their likeness: a received
 /// packet belongs to the sent one that is the same, and one that is the same as none to that
 /// between its neighbours from which it differs in the fewest bits, a quarter of them at most. A
-/// sent packet without a match was lost.
+/// sent packet without a match was lost. Of a packet that a capture has cut, what both have kept is
+/// compared. Where the ends have links of different types, the packets of IP are compared.
 ///
 /// # Errors
-/// If nothing was sent, or nothing matches.
+/// If nothing was sent, or nothing matches, or a capture holds the packets of several interfaces.
 pub fn record(
-    sent: &[CapturedPacket],
-    received: &[CapturedPacket],
+    sent: Captured<'_>,
+    received: Captured<'_>,
     mut header: TraceHeader,
 ) -> Result<ErrorTrace, RecordError> {
-    let mut sent = pick(sent, Seen::Sent);
+    let mut sent = pick(sent, Seen::Sent)?;
     sent.retain(|packet| packet.seen != Seen::Dropped);
-    let received = pick(received, Seen::Arrived);
-    let length = sent.first().ok_or(RecordError::NothingSent)?.data.len();
-    let is_uniform = sent.iter().all(|packet| packet.data.len() == length);
-    header.frame_length = is_uniform.then_some(length as u32);
+    let mut received = pick(received, Seen::Arrived)?;
+    link::align(&mut sent, &mut received)?;
+    let kept = clip([&mut sent, &mut received]);
+    let length = sent.first().ok_or(RecordError::NothingSent)?.original;
+    let is_uniform = sent.iter().all(|packet| packet.original == length);
+    header.frame_length = is_uniform.then_some(length);
+    let (sent, received): (Vec<_>, Vec<_>) = (sent.iter().collect(), received.iter().collect());
     let arrivals = by_name(&sent, &received).unwrap_or_else(|| by_likeness(&sent, &received));
     if arrivals.iter().all(Option::is_none) && !received.is_empty() {
         return Err(RecordError::NothingAlike(received.len()));
     }
+    note_kept(&mut header, kept);
     let order = header.bit_order;
     let mut trace = ErrorTrace::new(header);
     for (packet, arrival) in sent.iter().zip(arrivals) {
-        match arrival {
-            None => trace.push(Fault::Lost, 1),
-            Some(data) => match difference(&packet.data, &data, 0, order) {
-                Some(fault) => trace.push(fault, 1),
-                None => trace.push_ok(1),
-            },
+        let Some(arrived) = arrival.map(|at| received[at]) else {
+            trace.push(Fault::Lost, 1);
+            continue;
+        };
+        let lengths = (packet.original, arrived.original);
+        match difference((&packet.data, &arrived.data), lengths, 0, order) {
+            Some(fault) => trace.push(fault, 1),
+            None => trace.push_ok(1),
         }
     }
     Ok(trace)
+}
+
+/// Says in the header of a trace that the captures have kept the beginnings of packets only.
+fn note_kept(header: &mut TraceHeader, kept: Option<usize>) {
+    let Some(kept) = kept else { return };
+    let space = if header.workload.is_empty() { "" } else { "; " };
+    let note = format!("{space}the captures keep {kept} bytes of a packet");
+    header.workload.push_str(&note);
+}
+
+/// Cuts packets to what both captures have kept of them; returns as how many bytes, if they have
+/// not kept all.
+fn clip(captures: [&mut Vec<CapturedPacket>; 2]) -> Option<usize> {
+    let is_cut = |packet: &&CapturedPacket| packet.data.len() < packet.original as usize;
+    let cut = captures.iter().flat_map(|it| it.iter()).filter(is_cut);
+    let kept = cut.map(|packet| packet.data.len()).min()?;
+    for packet in captures.into_iter().flatten() {
+        packet.data.truncate(kept);
+    }
+    Some(kept)
 }
 
 /// Compares the datagrams in the capture of a receiver with what the senders of a run with `seed`
@@ -78,11 +126,13 @@ pub fn record(
 /// # Errors
 /// If no packet holds such a datagram.
 pub fn record_known(
-    received: &[CapturedPacket],
+    received: Captured<'_>,
     seed: Seed,
     mut header: TraceHeader,
 ) -> Result<ErrorTrace, RecordError> {
-    let received = pick(received, Seen::Arrived);
+    let mut received = pick(received, Seen::Arrived)?;
+    received.iter_mut().try_for_each(link::strip)?;
+    let kept = clip([&mut received, &mut Vec::new()]);
     let pattern = Pattern::new(seed);
     let start = payload_start(&received);
     let mut next = 0;
@@ -91,22 +141,23 @@ pub fn record_known(
         let data = packet.data.get(start..).unwrap_or_default();
         let number = pattern.number_of(next, data).filter(|&number| number >= next);
         if let Some(number) = number.filter(|_| data.len() >= LEAST) {
-            known.push((number, data));
+            known.push((number, data, packet.original));
             next = number + 1;
         }
     }
-    let longest = known.iter().map(|(_, data)| start + data.len()).max();
+    let longest = known.iter().map(|(_, _, original)| *original).max();
     let length = longest.ok_or(RecordError::NothingAlike(received.len()))?;
-    header.frame_length = Some(length as u32);
+    header.frame_length = Some(length);
+    note_kept(&mut header, kept);
     let order = header.bit_order;
     let mut trace = ErrorTrace::new(header);
-    for (number, data) in known {
+    for (number, data, original) in known {
         let missing = number - trace.len();
         if missing > 0 {
             trace.push(Fault::Lost, missing);
         }
-        let sent = pattern.datagram(number, length - start);
-        match difference(&sent, data, start as u32 * 8, order) {
+        let sent = pattern.datagram(number, length as usize - start);
+        match difference((&sent, data), (length, original), start as u32 * 8, order) {
             Some(fault) => trace.push(fault, 1),
             None => trace.push_ok(1),
         }
@@ -117,7 +168,7 @@ pub fn record_known(
 /// Returns the offset of the UDP payload in most of these IP packets.
 ///
 /// The headers of some may be damaged.
-fn payload_start(packets: &[&CapturedPacket]) -> usize {
+fn payload_start(packets: &[CapturedPacket]) -> usize {
     let mut found = BTreeMap::<usize, usize>::new();
     for first in packets.iter().filter_map(|packet| packet.data.first()) {
         let header = if first >> 4 == 6 { 40 } else { usize::from(first & 15).max(5) * 4 };
@@ -128,22 +179,40 @@ fn payload_start(packets: &[&CapturedPacket]) -> usize {
 
 /// The packets that were seen like this; captures of other tools may not tell directions
 /// apart, and then all packets count.
-fn pick(packets: &[CapturedPacket], seen: Seen) -> Vec<&CapturedPacket> {
-    let picked: Vec<&CapturedPacket> = packets.iter().filter(|p| p.seen == seen).collect();
-    if picked.is_empty() { packets.iter().collect() } else { picked }
+fn pick(capture: Captured<'_>, seen: Seen) -> Result<Vec<CapturedPacket>, RecordError> {
+    let Captured { packets, interface } = capture;
+    let is_of = |packet: &&CapturedPacket| interface.is_none_or(|it| packet.interface == it);
+    let of_interface = || packets.iter().filter(is_of);
+    let mut picked: Vec<&CapturedPacket> = of_interface().filter(|p| p.seen == seen).collect();
+    if picked.is_empty() {
+        picked = of_interface().collect();
+    }
+    let interfaces: BTreeSet<u32> =
+        picked.iter().filter(|it| it.seen != Seen::Dropped).map(|it| it.interface).collect();
+    if interfaces.len() > 1 {
+        let numbers: Vec<_> = interfaces.iter().map(u32::to_string).collect();
+        return Err(RecordError::SeveralInterfaces(numbers.join(", ")));
+    }
+    Ok(picked.into_iter().cloned().collect())
 }
 
 /// Matches arrivals with sent packets by name; `None` unless every sent packet has one.
-fn by_name(sent: &[&CapturedPacket], received: &[&CapturedPacket]) -> Option<Vec<Option<Bytes>>> {
+fn by_name(sent: &[&CapturedPacket], received: &[&CapturedPacket]) -> Option<Vec<Option<usize>>> {
     let names: Vec<Tag> = sent.iter().map(|packet| packet.tag).collect::<Option<_>>()?;
-    let arrived: BTreeMap<Tag, &Bytes> =
-        received.iter().rev().filter_map(|p| Some((p.tag?, &p.data))).collect();
-    let arrivals = names.iter().map(|name| arrived.get(name).map(|&data| data.clone()));
-    Some(arrivals.collect())
+    let named =
+        received.iter().enumerate().rev().filter_map(|(at, packet)| Some((packet.tag?, at)));
+    let arrived: BTreeMap<Tag, usize> = named.collect();
+    Some(names.iter().map(|name| arrived.get(name).copied()).collect())
 }
 
-/// The fault that made `received` out of `sent`, which begins at bit `origin` of the packet.
-fn difference(sent: &[u8], received: &[u8], origin: u32, order: BitOrder) -> Option<Fault> {
+/// The fault that made the second of two packets out of the first, of which these bytes were kept,
+/// beginning at bit `origin`, and which had these lengths.
+fn difference(
+    (sent, received): (&[u8], &[u8]),
+    (length, arrived): (u32, u32),
+    origin: u32,
+    order: BitOrder,
+) -> Option<Fault> {
     let mut inverted = Vec::new();
     for (i, (a, b)) in sent.iter().zip(received).enumerate() {
         let wrong = a ^ b;
@@ -151,7 +220,7 @@ fn difference(sent: &[u8], received: &[u8], origin: u32, order: BitOrder) -> Opt
         inverted.extend(bits.map(|bit| origin + i as u32 * 8 + bit));
     }
     let inverted = order.renumber(inverted);
-    let truncated = (received.len() < sent.len()).then_some(origin + received.len() as u32 * 8);
+    let truncated = (arrived < length).then_some(arrived * 8);
     let is_fault = truncated.is_some() || !inverted.is_empty();
     is_fault.then(|| Fault::Damaged { truncated, inverted: inverted.into() })
 }

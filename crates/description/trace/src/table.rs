@@ -1,8 +1,15 @@
-//! Measured tables (CSV with a line of names first) as changes of a link, one for each row in which
-//! something changes.
+//! Measured tables as changes of a link, one for each time at which something changes.
+
+mod calendar;
+mod layout;
 
 use core::str::FromStr;
 use std::fmt::Write as _;
+
+use windfall_base::Duration;
+
+use calendar::{DAY, Moment};
+use layout::Layout;
 
 /// A column of a table: `NAME`, `NAME:UNIT` or `NAME*FACTOR:UNIT`.
 ///
@@ -98,72 +105,167 @@ pub enum MeasurementError {
     /// A row cannot be read.
     #[error("line {0}: {1}")]
     Line(u64, String),
+    /// The file is no text.
+    #[error("the table is no text in UTF-8: save it as CSV in UTF-8")]
+    NotText,
     /// No row passes the filters and holds a value.
     #[error("no row of the table gives a value{0}")]
     NoRow(&'static str),
 }
 
 /// The texts of a cell where nothing was measured.
-const NOTHING: [&str; 6] = ["", "-", "na", "nan", "null", "none"];
+const NOTHING: [&str; 9] = ["", "-", "--", "na", "n/a", "nan", "null", "none", "?"];
+
+/// The time by which a row may lie before the one above it, in seconds: clocks that are set, and
+/// loggers that write late, come so far. Beyond it, it is another measurement.
+const DISORDER: f64 = 60.0;
+
+/// The changes of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeasuredChanges {
+    /// Lines of the form `10s: rate 1Mbps, loss 5%`.
+    pub text: String,
+    /// What was done about rows that are not as they should be, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// A row that counts: its time in seconds, and its values.
+struct Row {
+    at: f64,
+    values: Vec<Option<String>>,
+}
 
 impl TableChanges {
-    /// Reads a table; returns the changes as lines of the form `10s: rate 1Mbps, loss 5%`.
+    /// Reads a table: commas, semicolons, tabs or blanks between its cells, and a line of names
+    /// first, or columns by their numbers from 1.
     ///
     /// A cell without a value leaves the setting as it is; so does the value that it has already.
+    /// Times are numbers, or those of a calendar. Rows of the same time are one change.
     ///
     /// # Errors
-    /// If a column is missing, a cell holds no number, a time lies before the one above, or nothing
-    /// is left.
-    pub fn read(&self, table: &[u8]) -> Result<String, MeasurementError> {
-        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(table);
-        let names = reader.headers().map_err(|error| broken(&error))?.clone();
-        let place = |name: &str| {
-            names.iter().position(|it| it == name).ok_or_else(|| {
-                let there = names.iter().collect::<Vec<_>>().join(", ");
-                MeasurementError::NoColumn(name.to_owned(), there)
-            })
+    /// If a column is missing, a cell holds no number, a time lies far before the one above, or
+    /// nothing is left.
+    pub fn read(&self, table: &[u8]) -> Result<MeasuredChanges, MeasurementError> {
+        let text = core::str::from_utf8(table).map_err(|_| MeasurementError::NotText)?;
+        let text = text.trim_start_matches('\u{feff}');
+        if text.contains('\0') {
+            return Err(MeasurementError::NotText);
+        }
+        let columns = || {
+            let settings = self.assignments.iter().map(|it| it.column.name.as_str());
+            let filters = self.filters.iter().map(|it| it.column.as_str());
+            core::iter::once(self.time.name.as_str()).chain(settings).chain(filters)
         };
-        let time = place(&self.time.name)?;
-        let settings = self.assignments.iter().map(|it| Ok((it, place(&it.column.name)?)));
-        let settings = settings.collect::<Result<Vec<_>, MeasurementError>>()?;
-        let filters = self.filters.iter().map(|it| Ok((it, place(&it.column)?)));
-        let filters = filters.collect::<Result<Vec<_>, MeasurementError>>()?;
-        let mut rows = Rows::default();
-        let mut last = vec![String::new(); settings.len()];
+        let layout = Layout::of(text, &columns().collect::<Vec<_>>())?;
+        let (rows, notes) = self.rows(text, &layout)?;
+        let mut last = vec![String::new(); self.assignments.len()];
         let mut changes = String::new();
-        for record in reader.records() {
-            let record = record.map_err(|error| broken(&error))?;
-            let line = record.position().map_or(0, csv::Position::line);
-            let cell = |at: usize| record.get(at).unwrap_or_default();
-            if filters.iter().any(|(filter, at)| cell(*at) != filter.text) {
+        let start = rows.first().map_or(0.0, |row| row.at);
+        for (number, row) in rows.iter().enumerate() {
+            // The last row of those of one time says what holds then.
+            if rows.get(number + 1).is_some_and(|next| next.at == row.at) {
                 continue;
             }
-            let at = rows.time(line, &self.time, cell(time))?;
             let mut clauses = Vec::new();
-            for ((assignment, at), last) in settings.iter().zip(&mut last) {
-                let Some(value) = assignment.column.value(line, cell(*at))? else { continue };
-                if *last != value {
+            for ((assignment, value), last) in
+                self.assignments.iter().zip(&row.values).zip(&mut last)
+            {
+                if let Some(value) = value.as_ref().filter(|value| *value != last) {
                     clauses.push(format!("{} {value}", assignment.setting));
-                    *last = value;
+                    last.clone_from(value);
                 }
             }
             if !clauses.is_empty() {
-                let _ = writeln!(changes, "{at}: {}", clauses.join(", "));
+                let since = seconds(row.at - start);
+                let _ = writeln!(changes, "{since}s: {}", clauses.join(", "));
             }
         }
-        let filtered = if filters.is_empty() { "" } else { " and passes the filters" };
-        if changes.is_empty() { Err(MeasurementError::NoRow(filtered)) } else { Ok(changes) }
+        let filtered = if self.filters.is_empty() { "" } else { " and passes the filters" };
+        if changes.is_empty() {
+            return Err(MeasurementError::NoRow(filtered));
+        }
+        Ok(MeasuredChanges { text: changes, notes })
+    }
+
+    /// Reads the rows that pass the filters, in the order of their times.
+    fn rows(
+        &self,
+        text: &str,
+        layout: &Layout,
+    ) -> Result<(Vec<Row>, Vec<String>), MeasurementError> {
+        let mut rows = Vec::<Row>::new();
+        let (mut timeless, mut displaced) = (0_usize, 0_usize);
+        // Times without a date begin again at midnight.
+        let (mut latest, mut days) = (f64::MIN, 0.0);
+        for (line, cells) in layout.rows(text) {
+            let (line, cells) = (line, cells?);
+            let cell = |at: usize| cells.get(at).map_or("", String::as_str);
+            let [time, settings, filters] = self.places(layout);
+            let mut conditions = self.filters.iter().zip(filters);
+            if conditions.any(|(filter, at)| cell(at) != filter.text) {
+                continue;
+            }
+            let time = time.into_iter().next().map_or("", cell);
+            let Some(Moment { seconds, has_date }) = self.time.moment(line, time, layout)? else {
+                timeless += 1;
+                continue;
+            };
+            if !has_date && seconds + days < latest - DAY / 2.0 {
+                days += DAY;
+            }
+            let at = seconds + days;
+            if at < latest - DISORDER {
+                let text = format!("the time {time:?} lies before the one above it");
+                return Err(MeasurementError::Line(line, text));
+            }
+            displaced += usize::from(at < latest);
+            latest = latest.max(at);
+            let values = self.assignments.iter().zip(settings);
+            let values = values.map(|(it, at)| it.column.value(line, cell(at), layout));
+            let values = values.collect::<Result<Vec<_>, _>>()?;
+            // Rows of one time complete each other; the later value counts.
+            match rows.iter_mut().rev().find(|row| row.at <= at).filter(|row| row.at == at) {
+                Some(row) => {
+                    let both = row.values.iter_mut().zip(values);
+                    both.filter(|(_, new)| new.is_some()).for_each(|(old, new)| *old = new);
+                }
+                None => rows.push(Row { at, values }),
+            }
+        }
+        rows.sort_by(|a, b| a.at.total_cmp(&b.at));
+        let mut notes = Vec::new();
+        let count =
+            |n: usize| if n == 1 { "1 row has".to_owned() } else { format!("{n} rows have") };
+        if timeless > 0 {
+            notes.push(format!("{} no time, and is left out", count(timeless)));
+        }
+        if displaced > 0 {
+            let how = count(displaced);
+            notes.push(format!("{how} a time before the one above: the rows are sorted by time"));
+        }
+        Ok((rows, notes))
+    }
+
+    /// The places of the time, of the settings and of the filters among the columns.
+    fn places(&self, layout: &Layout) -> [Vec<usize>; 3] {
+        let (settings, filters) = (self.assignments.len(), self.filters.len());
+        let of = |range: core::ops::Range<usize>| layout.places[range].to_vec();
+        [of(0..1), of(1..1 + settings), of(1 + settings..1 + settings + filters)]
     }
 }
 
 impl Column {
     /// Returns the number of a cell times the factor, if there is one.
-    fn number(&self, line: u64, cell: &str) -> Result<Option<f64>, MeasurementError> {
+    fn number(
+        &self,
+        line: u64,
+        cell: &str,
+        layout: &Layout,
+    ) -> Result<Option<f64>, MeasurementError> {
         if NOTHING.contains(&cell.to_ascii_lowercase().as_str()) {
             return Ok(None);
         }
-        let number = cell.parse::<f64>().ok().filter(|it| it.is_finite());
-        let number = number.ok_or_else(|| {
+        let number = layout.number(cell).ok_or_else(|| {
             let text = format!("{cell:?} in the column {:?} is no number", self.name);
             MeasurementError::Line(line, text)
         })?;
@@ -172,103 +274,45 @@ impl Column {
         Ok(scaled.parse().ok())
     }
 
-    fn value(&self, line: u64, cell: &str) -> Result<Option<String>, MeasurementError> {
-        Ok(self.number(line, cell)?.map(|number| format!("{number}{}", self.unit)))
+    fn value(
+        &self,
+        line: u64,
+        cell: &str,
+        layout: &Layout,
+    ) -> Result<Option<String>, MeasurementError> {
+        let number = self.number(line, cell, layout)?;
+        Ok(number.map(|number| format!("{number}{}", self.unit)))
     }
-}
 
-/// The times of the rows so far.
-#[derive(Debug, Default)]
-struct Rows {
-    /// The time of the first row and that of the last.
-    span: Option<(f64, f64)>,
-}
-
-impl Rows {
-    /// Returns the time of a row since the first one, as text.
-    fn time(&mut self, line: u64, column: &Column, cell: &str) -> Result<String, MeasurementError> {
-        let wrong = |text: &str| MeasurementError::Line(line, format!("the time {cell:?} {text}"));
-        let number = column.number(line, cell)?.ok_or_else(|| wrong("is none"))?;
-        let (first, last) = self.span.unwrap_or((number, number));
-        if number < last {
-            return Err(wrong("lies before the one above it"));
+    /// Returns the time of a cell, if there is one: a number, or a time of the calendar.
+    fn moment(
+        &self,
+        line: u64,
+        cell: &str,
+        layout: &Layout,
+    ) -> Result<Option<Moment>, MeasurementError> {
+        let wrong = |text: String| MeasurementError::Line(line, text);
+        if layout.number(cell).is_none()
+            && let Some(time) = calendar::moment(cell)
+        {
+            return time.map(Some).map_err(|why| wrong(format!("the time {cell:?}: {why}")));
         }
-        self.span = Some((first, number));
-        let since = format!("{:.9}", number - first);
-        let since = since.trim_end_matches('0').trim_end_matches('.');
-        let unit = if column.unit.is_empty() { "s" } else { column.unit.as_str() };
-        Ok(format!("{since}{unit}"))
+        let Some(number) = self.number(line, cell, layout)? else { return Ok(None) };
+        let of = |seconds| Ok(Some(Moment { seconds, has_date: true }));
+        if self.unit.is_empty() {
+            return of(number);
+        }
+        let unit = format!("1{}", self.unit).parse::<Duration>();
+        let unit = unit.map_err(|_| wrong(format!("{:?} is no unit of time", self.unit)))?;
+        of(number * unit.as_secs_f64())
     }
 }
 
-fn broken(error: &csv::Error) -> MeasurementError {
-    let line = error.position().map_or(1, csv::Position::line);
-    MeasurementError::Line(line, "the row is broken: ".to_owned() + &error.to_string())
+/// The time as text, to the nanosecond.
+fn seconds(seconds: f64) -> String {
+    let text = format!("{seconds:.9}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const TABLE: &str = "\
-Timestamp,Operator,DL bitrate,RTT
-1600000000.5,a,1200,40
-1600000001.5,b,9,9
-1600000002.5,a,1200,-
-1600000003.25,a,800.5,60
-1600000004.5,a,800.5,60
-";
-
-    fn changes(filters: &[&str]) -> TableChanges {
-        TableChanges {
-            time: "Timestamp".parse().expect("a column"),
-            assignments: ["downlink rate=DL bitrate:kbps", "delay=RTT*0.5:ms"]
-                .iter()
-                .map(|it| it.parse().expect("an assignment"))
-                .collect(),
-            filters: filters.iter().map(|it| it.parse().expect("a filter")).collect(),
-        }
-    }
-
-    #[test]
-    fn a_change_stands_for_each_row_in_which_something_changes() {
-        let lines = changes(&["Operator=a"]).read(TABLE.as_bytes()).expect("changes");
-        let expected = "\
-0s: downlink rate 1200kbps, delay 20ms
-2.75s: downlink rate 800.5kbps, delay 30ms
-";
-        assert_eq!(lines, expected);
-    }
-
-    #[test]
-    fn what_cannot_be_read_is_named() {
-        let read = |table: &str| changes(&[]).read(table.as_bytes()).expect_err(table).to_string();
-        let names = "Timestamp,Operator,DL bitrate,RTT\n";
-        for (table, part) in [
-            ("Time,RTT\n1,2\n", "no column \"Timestamp\"; there are: Time, RTT"),
-            (&format!("{names}1,a,fast,4\n"), "line 2: \"fast\" in the column \"DL bitrate\""),
-            (&format!("{names}2,a,1,4\n1,a,1,4\n"), "line 3: the time \"1\" lies before"),
-            (&format!("{names}2,a,1\n"), "line 2: the row is broken"),
-            (names, "no row of the table gives a value"),
-            ("", "no column"),
-        ] {
-            let said = read(table);
-            assert!(said.contains(part), "{table}: {said}");
-        }
-        let none = changes(&["Operator=c"]).read(TABLE.as_bytes()).expect_err("no such row");
-        assert!(none.to_string().contains("passes the filters"), "{none}");
-        for text in ["a*0:ms", "a*x:ms", ":ms", ""] {
-            assert!(text.parse::<Column>().is_err(), "{text}");
-        }
-        assert!("rate".parse::<Assignment>().is_err() && "a".parse::<Filter>().is_err());
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_a_table_or_an_error(bytes: Vec<u8>) {
-            let table = [b"Timestamp,Operator,DL bitrate,RTT\n", &bytes[..]].concat();
-            let _ = changes(&[]).read(&table);
-        }
-    }
-}
+mod tests;

@@ -2,6 +2,7 @@
 
 use windfall_base::{ByteCount, Duration, Instant, Seed, Stream};
 use windfall_network::{LinkLedger, Recording, What};
+use windfall_pcapng::LINKTYPE_RAW;
 use windfall_pcapng::Seen;
 use windfall_pcapng::read::CapturedPacket;
 use windfall_scenario::{Scenario, TcpSettings, unplaced};
@@ -75,12 +76,15 @@ impl Transfer {
                 if let What::Packet(passage) = &event.what
                     && Some(event.element) == near
                 {
+                    let data = passage.payload.to_bytes();
                     packets.push(CapturedPacket {
                         at: event.at,
                         seen: if passage.arrived { Seen::Arrived } else { Seen::Sent },
                         interface: 0,
                         tag: passage.tag,
-                        data: passage.payload.to_bytes(),
+                        link_type: LINKTYPE_RAW,
+                        original: data.len() as u32,
+                        data,
                         comment: String::new(),
                     });
                 }

@@ -4,19 +4,20 @@ mod compare;
 mod foreign;
 mod rates;
 
+use std::borrow::Cow;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use windfall_base::{Duration, MemoryBudget, Seed};
-use windfall_channel_trace::ErrorTrace;
 use windfall_channel_trace::error_trace::{BitOrder, Index, TraceHeader};
+use windfall_channel_trace::{ErrorTrace, gunzip_within};
 use windfall_pcapng::read as read_capture;
 use windfall_scenario::{
     Aspect, DEFAULT_SEED, Direction, ENVIRONMENT_FRAMES, Get, Setting, Settings,
 };
 use windfall_trace::convert::{self, ConvertError, LossTiming};
 use windfall_trace::fit::{self, Fit, FitLevel, Steps};
-use windfall_trace::record::{record, record_known};
+use windfall_trace::record::{Captured, record, record_known};
 use windfall_trace::{Statistics, synthesize_bits, synthesize_frames};
 
 use crate::exit::{CliError, Completion, Result};
@@ -202,6 +203,12 @@ struct Record {
     /// The capture of the end that received, as pcapng or pcap
     #[arg(long, value_name = "FILE")]
     received: PathBuf,
+    /// The number of the interface in the capture of the sender, if it has several
+    #[arg(long, value_name = "NUMBER", requires = "sent")]
+    sent_interface: Option<u32>,
+    /// The number of the interface in the capture of the receiver, if it has several
+    #[arg(long, value_name = "NUMBER")]
+    received_interface: Option<u32>,
     /// Which bit of a byte was sent first: msb, or lsb as 802.11 does
     #[arg(long, value_name = "ORDER", default_value = "msb")]
     bit_order: BitOrderName,
@@ -288,7 +295,7 @@ fn fit(args: &FitArgs) -> Result {
 
 fn convert(args: &Convert) -> Result {
     let mut budget = input::budget()?;
-    let bytes = read(&args.input, &mut budget)?;
+    let bytes = unzipped(&args.input, &mut budget)?;
     let at = |error: ConvertError| CliError::new(format!("{}: {error}", args.input.display()));
     let text = || convert::text(&bytes);
     let trace = match args.from.unwrap_or_else(|| guess(&bytes)) {
@@ -328,27 +335,48 @@ fn convert(args: &Convert) -> Result {
     args.output.write(text.as_bytes())
 }
 
-/// The format that the beginning of a file looks like.
+/// The bytes of a file by which its format is told.
+const LOOKED_AT: usize = 1 << 20;
+
+/// The format that a file looks like behind the comments with which it begins.
 fn guess(bytes: &[u8]) -> Format {
-    let start = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
-    let start = start.trim_start();
-    if start.contains("LossConfig") || start.contains("LossPatternConfig") {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(LOOKED_AT)]);
+    let start = behind_comments(&text);
+    let line = start.lines().next().unwrap_or_default();
+    if ["LossConfig", "LossPatternConfig"].iter().any(|name| start.contains(name)) {
         Format::NetemTrace
-    } else if start.starts_with('{') && start.contains("\"ev\"") {
+    } else if line.starts_with('{') && line.contains("\"ev\"") {
         Format::Devourer
-    } else if start.contains("ifaces") {
+    } else if line.starts_with("ifaces") || line.starts_with("model") {
         Format::Wmediumd
-    } else if start.starts_with(['0', '1', '#']) {
+    } else if start.starts_with(['0', '1']) {
         Format::LossList
     } else {
         Format::Trace
     }
 }
 
+/// Returns what follows the comments with which a text begins, of the kinds that configurations
+/// have.
+fn behind_comments(text: &str) -> &str {
+    let mut rest = text.trim_start_matches('\u{feff}').trim_start();
+    loop {
+        let end = if rest.starts_with('#') || rest.starts_with("//") {
+            rest.find('\n')
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map(|end| end + 2)
+        } else {
+            return rest;
+        };
+        let Some(end) = end else { return "" };
+        rest = rest[end..].trim_start();
+    }
+}
+
 fn record_captures(args: &Record) -> Result {
     let mut budget = input::budget()?;
     let mut packets = |path: &Path| {
-        let bytes = read(path, &mut budget)?.into();
+        let bytes = unzipped(path, &mut budget)?.into();
         read_capture::read_within(&bytes, &mut budget)
             .map_err(|error| CliError::new(format!("{}: {error}", path.display())))
     };
@@ -359,9 +387,13 @@ fn record_captures(args: &Record) -> Result {
     let workload = args.workload.clone();
     let header = TraceHeader { workload, bit_order, ..TraceHeader::default() };
     let received = packets(&args.received)?;
+    let received = Captured { packets: &received, interface: args.received_interface };
     let trace = match (&args.sent, args.payload_seed) {
-        (Some(sent), _) => record(&packets(sent)?, &received, header)?,
-        (None, seed) => record_known(&received, seed.unwrap_or(DEFAULT_SEED), header)?,
+        (Some(sent), _) => {
+            let sent = packets(sent)?;
+            record(Captured { packets: &sent, interface: args.sent_interface }, received, header)?
+        }
+        (None, seed) => record_known(received, seed.unwrap_or(DEFAULT_SEED), header)?,
     };
     args.output.write_trace(&trace)
 }
@@ -393,6 +425,19 @@ fn read_trace(path: &Path) -> Result<ErrorTrace> {
 
 fn read(path: &Path, budget: &mut MemoryBudget) -> Result<Vec<u8>> {
     input::read(path, budget).map_err(|error| cannot("read", path, &error))
+}
+
+/// Reads a file, which gzip may have compressed.
+fn unzipped(path: &Path, budget: &mut MemoryBudget) -> Result<Vec<u8>> {
+    let bytes = read(path, budget)?;
+    let plain = match gunzip_within(&bytes, budget) {
+        Ok(Cow::Owned(plain)) => Some(plain),
+        Ok(Cow::Borrowed(_)) => None,
+        Err(error) => return Err(cannot("read", path, &error)),
+    };
+    let Some(plain) = plain else { return Ok(bytes) };
+    budget.give_back(bytes.len());
+    Ok(plain)
 }
 
 /// Writes to the standard output; a reader that has seen enough is no trouble.

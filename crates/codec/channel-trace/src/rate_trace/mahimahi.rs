@@ -94,6 +94,13 @@ pub(super) struct Place {
     pub(super) left: u64,
 }
 
+/// Returns the number of the first opportunity after `at`, counted from the start of the run.
+pub(super) fn after(times: &[u64], at: Instant) -> u64 {
+    let Some(&period) = times.last() else { return 0 };
+    let (cycle, offset) = (at.as_nanos() / period, at.as_nanos() % period);
+    cycle * times.len() as u64 + times.partition_point(|&time| time <= offset) as u64
+}
+
 /// When `bytes` bytes have left, and the place after that.
 ///
 /// As in mahimahi, a frame may span opportunities and share one with the frame that follows it, and
@@ -113,11 +120,7 @@ pub(super) fn finish(
     let is_open = follows && place.next > 0 && at(place.next - 1) == began.as_nanos();
     if !is_open {
         // What came at this very moment was spent before the frame was there.
-        let cycle = began.as_nanos() / period;
-        let offset = began.as_nanos() % period;
-        let spent = times.partition_point(|&time| time <= offset) as u64;
-        let next = cycle * count + spent;
-        place = Place { next: place.next.max(next), left: 0 };
+        place = Place { next: place.next.max(after(times, began)), left: 0 };
     }
     let bytes = bytes as u64;
     if bytes <= place.left {

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use windfall_base::{Duration, Rate, Seed, Stream};
 
 use super::{RateTrace, RateTraceError};
+use crate::netem_trace::{Time, quantities};
 
 /// More steps than any sensible trace has; beyond them a pattern is refused.
 const MAX_STEPS: usize = 1_000_000;
@@ -50,7 +51,25 @@ enum Config {
     NormalizedBwConfig(Normalized),
     SawtoothBwConfig(Sawtooth),
     RepeatedBwPatternConfig(Repeated),
-    TraceBwConfig(Vec<(Time, Vec<Bandwidth>)>),
+    TraceBwConfig(Trace),
+}
+
+/// Rates for times, in the form of version 0.4, and in that before.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a pattern: a list of times, each with a list of bandwidths, such as \
+                 {\"pattern\": [[\"25ms\", [\"1Mbps\", \"2Mbps\"]]]}"
+)]
+enum Trace {
+    Table(TraceTable),
+    List(Vec<(Time, Vec<Bandwidth>)>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TraceTable {
+    pattern: Vec<(Time, Vec<Bandwidth>)>,
 }
 
 #[derive(Deserialize)]
@@ -97,44 +116,6 @@ struct Repeated {
     count: u64,
 }
 
-/// A time: `{secs, nanos}`, a text such as `1s 500ms`, or a number of milliseconds.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(try_from = "RawTime")]
-struct Time(Duration);
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "a time such as \"500ms\" or {\"secs\": 0, \"nanos\": 500000000}")]
-enum RawTime {
-    Parts { secs: u64, nanos: u32 },
-    Text(String),
-    Millis(f64),
-}
-
-impl TryFrom<RawTime> for Time {
-    type Error = String;
-
-    fn try_from(raw: RawTime) -> Result<Self, String> {
-        let span = match raw {
-            RawTime::Parts { secs, nanos } => {
-                Duration::from_secs(secs).saturating_add(Duration::from_nanos(nanos.into()))
-            }
-            RawTime::Millis(millis) if millis >= 0.0 => Duration::from_secs_f64(millis / 1e3),
-            RawTime::Millis(millis) => return Err(format!("{millis} is no time: use 0 or more")),
-            RawTime::Text(text) => {
-                let mut sum = Duration::ZERO;
-                for word in text.split_whitespace() {
-                    let span: Duration = word
-                        .parse()
-                        .map_err(|error: windfall_base::ParseUnitError| error.to_string())?;
-                    sum = sum.saturating_add(span);
-                }
-                sum
-            }
-        };
-        Ok(Self(span))
-    }
-}
-
 /// A bandwidth in bits per second: `{gbps, bps}`, a text such as `2Mbps 500kbps`, or Mb/s.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "RawBandwidth")]
@@ -155,12 +136,9 @@ impl TryFrom<RawBandwidth> for Bandwidth {
         let bps = match raw {
             RawBandwidth::Parts { gbps, bps } => gbps as f64 * 1e9 + f64::from(bps),
             RawBandwidth::Mbps(mbps) => mbps * 1e6,
-            RawBandwidth::Text(text) => {
-                let words = text.split_whitespace().map(parse_bandwidth);
-                words.sum::<Option<f64>>().ok_or_else(|| {
-                    format!("\"{text}\" is no bandwidth: write bps, kbps, Mbps, Gbps or Tbps")
-                })?
-            }
+            RawBandwidth::Text(text) => parse_bandwidth(&text).ok_or_else(|| {
+                format!("\"{text}\" is no bandwidth: write bps, kbps, Mbps, Gbps or Tbps")
+            })?,
         };
         if (0.0..=1e15).contains(&bps) {
             Ok(Self(bps))
@@ -170,11 +148,22 @@ impl TryFrom<RawBandwidth> for Bandwidth {
     }
 }
 
-fn parse_bandwidth(word: &str) -> Option<f64> {
-    let units = [("Tbps", 1e12), ("Gbps", 1e9), ("Mbps", 1e6), ("kbps", 1e3), ("bps", 1.0)];
-    let (number, factor) =
-        units.iter().find_map(|(unit, factor)| Some((word.strip_suffix(unit)?, factor)))?;
-    number.parse::<f64>().ok().map(|number| number * factor)
+/// Reads `2Mbps 500kbps`; the case of letters does not matter.
+fn parse_bandwidth(text: &str) -> Option<f64> {
+    let sum = quantities(text)?.into_iter().map(|(number, unit)| {
+        let unit = unit.to_ascii_lowercase();
+        let prefix = ["bps", "bit/s", "b/s", "bit"].iter().find_map(|it| unit.strip_suffix(it))?;
+        let factor = match prefix {
+            "" => 1.0,
+            "k" => 1e3,
+            "m" => 1e6,
+            "g" => 1e9,
+            "t" => 1e12,
+            _ => return None,
+        };
+        Some(number * factor)
+    });
+    sum.sum()
 }
 
 /// Steps of a rate in bits per second and its time.
@@ -221,7 +210,7 @@ impl Config {
                 }
                 Ok(())
             }
-            Self::TraceBwConfig(list) => {
+            Self::TraceBwConfig(Trace::List(list) | Trace::Table(TraceTable { pattern: list })) => {
                 for (span, rates) in list {
                     for rate in rates {
                         push(steps, rate.0, span.0)?;

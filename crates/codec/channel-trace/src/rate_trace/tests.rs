@@ -108,6 +108,34 @@ fn a_sawtooth_and_a_normal_distribution() {
 }
 
 #[test]
+fn a_pattern_of_rates_is_read_in_the_form_of_today_and_in_that_before() {
+    let today = r#"{"TraceBwConfig":{"pattern":
+        [["25ms",["1.23Mbps","2.46 Mbps"]],["1s",["0bps"]]]}}"#;
+    let before = r#"{"TraceBwConfig":[[25,[1.23,2.46]],[1000,[0]]]}"#;
+    let toml = "[TraceBwConfig]\npattern = [[\"25ms\", [\"1Mbps 230kbps\", \"2.46Mbps\"]], \
+                [\"1s\", [\"0bps\"]]]\n";
+    let traces = [today, before, toml].map(|text| text.parse::<RateTrace>().expect(text));
+    assert_eq!(traces[0], traces[1]);
+    assert_eq!(traces[0], traces[2]);
+    assert_eq!(traces[0].period(), Duration::from_millis(1_050));
+    let wrong = r#"{"TraceBwConfig":{"patern":[]}}"#.parse::<RateTrace>().expect_err("a slip");
+    assert!(wrong.to_string().contains("pattern"), "{wrong}");
+}
+
+#[test]
+fn a_compressed_trace_is_read() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    std::io::Write::write_all(&mut encoder, b"2\n2\n5\n").expect("memory takes it");
+    let bytes = encoder.finish().expect("memory takes it");
+    let budget = &mut windfall_base::MemoryBudget::default();
+    let trace = RateTrace::from_bytes_within(&bytes, budget).expect("a trace");
+    assert_eq!(Ok(trace), "2\n2\n5\n".parse());
+    let half = &bytes[..bytes.len() - 9];
+    let cut = RateTrace::from_bytes_within(half, budget).expect_err("it is cut");
+    assert!(cut.to_string().contains("the compressed file is damaged"), "{cut}");
+}
+
+#[test]
 fn wrong_netem_traces_are_refused_with_the_place() {
     let forever = r#"{"RepeatedBwPatternConfig":{"pattern":[{"RepeatedBwPatternConfig":
         {"pattern":[],"count":0}}],"count":2}}"#;
@@ -115,7 +143,7 @@ fn wrong_netem_traces_are_refused_with_the_place() {
         "count":18446744073709551615}}"#;
     let cases = [
         (r#"{"StaticDelayConfig":{}}"#, "unknown variant `StaticDelayConfig`"),
-        (r#"{"StaticBwConfig":{"bw":"12Mbit"}}"#, "\"12Mbit\" is no bandwidth"),
+        (r#"{"StaticBwConfig":{"bw":"12MB"}}"#, "\"12MB\" is no bandwidth"),
         (r#"{"StaticBwConfig":{"bw":"0bps"}}"#, "nothing pass"),
         (r#"{"StaticBwConfig":{"rate":1}}"#, "unknown field `rate`"),
         ("[StaticBwConfig]\nbw = -1\n", "line 2"),

@@ -44,9 +44,12 @@ impl Format {
         if file.len() < at {
             return Err(cut(0, at));
         }
+        // The upper half may say how long a frame check is.
+        let link_type = self.word(file, 20) as u16;
         while at < file.len() {
             let header = file.get(at..at + PACKET_HEADER).ok_or_else(|| cut(at, PACKET_HEADER))?;
-            let [seconds, parts, length, _] = [0, 4, 8, 12].map(|start| self.word(header, start));
+            let [seconds, parts, length, original] =
+                [0, 4, 8, 12].map(|start| self.word(header, start));
             let data = at + PACKET_HEADER;
             let end = data.checked_add(length as usize).filter(|end| *end <= file.len());
             let end = end.ok_or_else(|| cut(at, PACKET_HEADER.saturating_add(length as usize)))?;
@@ -56,7 +59,9 @@ impl Format {
                 seen: Seen::Arrived,
                 interface: 0,
                 tag: None,
+                link_type,
                 data: file.slice(data..end),
+                original,
                 comment: String::new(),
             });
             budget.check(memory(&packets))?;

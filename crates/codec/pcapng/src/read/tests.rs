@@ -32,6 +32,8 @@ proptest! {
                 seen,
                 interface: u32::from(seen == Seen::Dropped),
                 tag: tag.map(Tag),
+                link_type: 101,
+                original: data.len() as u32,
                 data: data.into(),
                 comment,
             })
@@ -78,6 +80,34 @@ fn a_file_of_the_other_byte_order_is_read() {
     assert_eq!(packets.len(), 1);
     assert_eq!(packets[0].at, Instant::from_nanos(5_000));
     assert_eq!(&packets[0].data[..], [0xde, 0xad, 0xbe, 0xef]);
+}
+
+/// A capture with one interface, of which one block of each kind holds a packet.
+fn of_all_kinds(snap_length: u32) -> Vec<u8> {
+    let mut file = Capture::new(Vec::new(), "near", 0, "").unwrap().into_inner();
+    // Behind the head of the section.
+    file.truncate(u32::from_le_bytes(*file[4..].first_chunk().unwrap()) as usize);
+    let mut block = |values: &[u32]| file.extend(values.iter().flat_map(|it| it.to_le_bytes()));
+    block(&[INTERFACE_DESCRIPTION, 20, 1, snap_length, 20]);
+    // Interface and drops, time, captured and original length, six bytes and their padding.
+    block(&[OBSOLETE_PACKET, 40, 7 << 16, 0, 5, 6, 60, 0x0403_0201, 0x0605, 40]);
+    block(&[SIMPLE_PACKET, 24, 60, 0x0403_0201, 0x0605, 24]);
+    block(&[ENHANCED_PACKET, 40, 0, 0, 9, 6, 60, 0x0403_0201, 0x0605, 40]);
+    file
+}
+
+#[test]
+fn packets_of_every_kind_of_block_are_read_with_their_length_on_the_wire() {
+    let packets = read(&of_all_kinds(6).into()).unwrap();
+    let found: Vec<_> = packets.iter().map(|it| (it.at.as_micros(), it.original)).collect();
+    assert_eq!(found, [(5, 60), (5, 60), (9, 60)]);
+    for packet in &packets {
+        assert_eq!(&packet.data[..], [1, 2, 3, 4, 5, 6]);
+        assert_eq!((packet.link_type, packet.interface), (1, 0));
+    }
+    // A simple packet says by its length alone what it holds.
+    let error = read(&of_all_kinds(0).into()).unwrap_err();
+    assert!(matches!(error, ReadError::Packet { .. }), "{error}");
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! netem-trace's loss configurations: the probability of a loss by how many went before it.
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use windfall_base::{Duration, MemoryBudget, Seed, Stream};
 use windfall_channel_trace::ErrorTrace;
 use windfall_channel_trace::error_trace::Fault;
+use windfall_channel_trace::netem_trace::Time;
 
 use super::{ConvertError, MAX_FRAMES, frame_trace, not_empty, stretches};
 
@@ -35,14 +37,7 @@ enum Config {
     },
 }
 
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "a time such as \"500ms\" or {\"secs\": 0, \"nanos\": 500000000}")]
-enum Time {
-    Parts { secs: u64, nanos: u32 },
-    Text(Duration),
-}
-
-/// Draws a trace from a loss configuration of netem-trace in JSON.
+/// Draws a trace from a loss configuration of netem-trace in JSON or TOML.
 ///
 /// A pattern that repeats forever (count 0) is drawn once: the trace starts over at its end. Takes
 /// from `budget` the memory that the trace keeps.
@@ -56,8 +51,7 @@ pub fn from_netem(
     budget: &mut MemoryBudget,
 ) -> Result<ErrorTrace, ConvertError> {
     budget.check(text.len().saturating_mul(TREE_PART))?;
-    let config: Config = serde_json::from_str(text)
-        .map_err(|error| ConvertError::Whole(format!("netem-trace in JSON: {error}")))?;
+    let config: Config = read_config(text).map_err(ConvertError::Whole)?;
     if timing.interval.is_zero() {
         return Err(ConvertError::Whole("the time between frames must be above 0".to_owned()));
     }
@@ -74,6 +68,20 @@ pub fn from_netem(
     let mut header = drawing.trace.header().clone();
     header.seed = Some(timing.seed);
     not_empty(drawing.trace.with_header(header))
+}
+
+/// Reads a configuration of netem-trace in JSON or TOML.
+pub(crate) fn read_config<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    if text.trim_start().starts_with('{') {
+        serde_json::from_str(text).map_err(|error| format!("netem-trace in JSON: {error}"))
+    } else {
+        toml::from_str(text).map_err(|error| {
+            let what = error.message().replace('\n', " ");
+            let start = error.span().map_or(0, |span| span.start);
+            let line = text.bytes().take(start).filter(|byte| *byte == b'\n').count() + 1;
+            format!("netem-trace in TOML, line {line}: {what}")
+        })
+    }
 }
 
 struct Drawing<'a> {
@@ -97,12 +105,7 @@ impl Drawing<'_> {
                     let fix = format!("netem-trace: the loss {wrong} must lie in 0..1");
                     return Err(ConvertError::Whole(fix));
                 }
-                let span = match duration {
-                    None => Duration::from_secs(1),
-                    Some(Time::Text(span)) => *span,
-                    Some(Time::Parts { secs, nanos }) => Duration::from_secs(*secs)
-                        .saturating_add(Duration::from_nanos((*nanos).into())),
-                };
+                let span = duration.map_or(Duration::from_secs(1), |time| time.0);
                 self.elapsed = self.elapsed.saturating_add(span);
                 self.frames(loss)
             }

@@ -12,14 +12,15 @@ const WINDOW: usize = 256;
 const LIKENESS: u64 = 4;
 
 /// Matches arrivals with sent packets: first those that are the same, then each of the others with
-/// the one that is most like it among those that were sent between its neighbours.
+/// the one that is most like it among those that were sent between its neighbours. Returns for each
+/// sent packet the number of the received one.
 ///
 /// Packets of one flow are so alike that a damaged one cannot be told from the next one by
 /// likeness alone: what arrived whole says between which of them it was.
 pub(super) fn by_likeness(
     sent: &[&CapturedPacket],
     received: &[&CapturedPacket],
-) -> Vec<Option<Bytes>> {
+) -> Vec<Option<usize>> {
     let mut arrivals = vec![None; sent.len()];
     let mut places = same(sent, received, &mut arrivals);
     let known: BTreeSet<&Bytes> = sent.iter().map(|packet| &packet.data).collect();
@@ -39,7 +40,7 @@ pub(super) fn by_likeness(
         let open = (next..end).filter(|place| arrivals[*place].is_none());
         let likely = open.filter_map(|place| Some((distance(&sent[place].data, data)?, place)));
         if let Some((_, place)) = likely.min() {
-            arrivals[place] = Some(data.clone());
+            arrivals[place] = Some(at);
             places[at] = Some(place);
             next = place + 1;
         }
@@ -52,14 +53,14 @@ pub(super) fn by_likeness(
 fn same(
     sent: &[&CapturedPacket],
     received: &[&CapturedPacket],
-    arrivals: &mut [Option<Bytes>],
+    arrivals: &mut [Option<usize>],
 ) -> Vec<Option<usize>> {
     let mut places = BTreeMap::<&Bytes, Vec<usize>>::new();
     for (place, packet) in sent.iter().enumerate() {
         places.entry(&packet.data).or_default().push(place);
     }
     let mut next = 0;
-    let mut find = |packet: &&CapturedPacket| {
+    let mut find = |(number, packet): (usize, &&CapturedPacket)| {
         let open = places.get_mut(&packet.data)?;
         let split = open.partition_point(|place| *place < next);
         let ahead = open.get(split).filter(|place| **place < next + WINDOW).map(|_| split);
@@ -68,11 +69,11 @@ fn same(
             (open[before] + WINDOW >= next).then_some(before)
         })?;
         let place = open.remove(at);
-        arrivals[place] = Some(packet.data.clone());
+        arrivals[place] = Some(number);
         next = next.max(place + 1);
         Some(place)
     };
-    received.iter().map(&mut find).collect()
+    received.iter().enumerate().map(&mut find).collect()
 }
 
 /// Counts the bits in which `received` differs from `sent`, if it may be a damaged copy of it.

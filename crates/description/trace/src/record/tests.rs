@@ -1,3 +1,4 @@
+use bytes::Bytes;
 use windfall_base::{Frame, Instant, Seed, Stream};
 use windfall_channel::{Air, AirConfig, Model, Truncation};
 
@@ -10,9 +11,28 @@ fn packet(i: u64, seen: Seen, data: Bytes) -> CapturedPacket {
         seen,
         interface: 0,
         tag: Some(Tag(i)),
+        link_type: windfall_pcapng::LINKTYPE_RAW,
+        original: data.len() as u32,
         data,
         comment: String::new(),
     }
+}
+
+fn record(
+    sent: &[CapturedPacket],
+    received: &[CapturedPacket],
+    header: TraceHeader,
+) -> Result<ErrorTrace, RecordError> {
+    let of = |packets| Captured { packets, interface: None };
+    super::record(of(sent), of(received), header)
+}
+
+fn record_known(
+    packets: &[CapturedPacket],
+    seed: Seed,
+    header: TraceHeader,
+) -> Result<ErrorTrace, RecordError> {
+    super::record_known(Captured { packets, interface: None }, seed, header)
 }
 
 /// 400 packets with a seeded payload through an air that does everything.
@@ -131,7 +151,7 @@ fn captures_of_different_runs_are_refused() {
     assert_eq!(record(&[], &received, TraceHeader::default()), Err(RecordError::NothingSent));
     for packet in &mut received {
         packet.tag = None;
-        packet.data = Bytes::from(vec![0xff; 300]);
+        (packet.data, packet.original) = (Bytes::from(vec![0xff; 300]), 300);
     }
     let error = record(&sent, &received, TraceHeader::default());
     assert_eq!(error, Err(RecordError::NothingAlike(received.len())));
@@ -172,4 +192,72 @@ fn a_known_payload_needs_no_capture_of_the_sender() {
     assert_eq!(known.header().frame_length, Some(200));
     let wrong = record_known(&received, Seed(7), TraceHeader::default());
     assert_eq!(wrong, Err(RecordError::NothingAlike(received.len())));
+}
+
+#[test]
+fn what_a_capture_has_cut_is_no_damage() {
+    let (mut sent, mut received, _) = run();
+    for packet in sent.iter_mut().chain(&mut received) {
+        packet.tag = None;
+    }
+    let whole = record(&sent, &received, TraceHeader::default()).expect("a trace");
+    let cut_to = |packets: &[CapturedPacket], kept: usize| -> Vec<_> {
+        let cut = |packet: &CapturedPacket| {
+            let data = packet.data.slice(..packet.data.len().min(kept));
+            CapturedPacket { data, ..packet.clone() }
+        };
+        packets.iter().map(cut).collect()
+    };
+    // The ends may have kept different parts; what neither has kept is not judged.
+    for (near, far) in [(100, 100), (100, 150), (150, 100), (100, 1_000)] {
+        let (sent, received) = (cut_to(&sent, near), cut_to(&received, far));
+        let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
+        assert_eq!(trace.header().frame_length, Some(200));
+        assert_eq!(trace.header().workload, "the captures keep 100 bytes of a packet");
+        let lost = |trace: &ErrorTrace| {
+            trace
+                .entries()
+                .iter()
+                .filter(|it| it.fault == Fault::Lost)
+                .map(|it| it.count)
+                .sum::<u64>()
+        };
+        assert_eq!((trace.len(), lost(&trace)), (whole.len(), lost(&whole)), "{near} {far}");
+        let cuts = |trace: &ErrorTrace| -> Vec<_> {
+            let of = |it: &windfall_channel_trace::error_trace::Entry| match it.fault {
+                Fault::Damaged { truncated: Some(bit), .. } => Some((it.at, bit)),
+                _ => None,
+            };
+            trace.entries().iter().filter_map(of).collect()
+        };
+        assert_eq!(cuts(&trace), cuts(&whole), "{near} {far}");
+    }
+}
+
+#[test]
+fn packets_of_several_interfaces_are_refused_until_one_is_named() {
+    let (sent, mut received, _) = run();
+    let seen_elsewhere: Vec<_> =
+        received.iter().map(|it| CapturedPacket { interface: 3, ..it.clone() }).collect();
+    let alone = record(&sent, &received, TraceHeader::default());
+    received.extend(seen_elsewhere);
+    let error = record(&sent, &received, TraceHeader::default()).expect_err("which of them?");
+    assert_eq!(error, RecordError::SeveralInterfaces("0, 3".to_owned()));
+    let of = |packets, interface| Captured { packets, interface };
+    let named = super::record(of(&sent, None), of(&received, Some(3)), TraceHeader::default());
+    assert_eq!(named, alone);
+}
+
+#[test]
+fn packets_of_ip_are_compared_where_the_links_differ() {
+    let (sent, mut received, _) = run();
+    let alone = record(&sent, &received, TraceHeader::default());
+    for packet in &mut received {
+        packet.data = [&[7; 12][..], &[0x81, 0, 0, 5, 8, 0], &packet.data].concat().into();
+        (packet.link_type, packet.original) = (1, packet.original + 18);
+    }
+    assert_eq!(record(&sent, &received, TraceHeader::default()), alone);
+    received[0].link_type = 999;
+    let error = record(&sent, &received, TraceHeader::default());
+    assert_eq!(error, Err(RecordError::UnknownLink(999)));
 }

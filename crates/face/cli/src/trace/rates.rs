@@ -4,29 +4,38 @@ use std::path::PathBuf;
 
 use windfall_base::Duration;
 use windfall_channel_trace::RateTrace;
-use windfall_scenario::Change;
+use windfall_scenario::{Change, Side};
 use windfall_trace::table::{Assignment, Column, Filter, TableChanges};
+use windfall_trace::{changes_of_netem, is_netem_model};
 
-use super::{Output, read};
-use crate::exit::{CliError, Result};
+use super::{Output, read, unzipped};
+use crate::exit::{CliError, Result, tell};
 use crate::input;
 
-/// Make changes of a link from a measured table (CSV), for --changes
+/// Make changes of a link from a measured table (CSV) or a model of netem-trace, for --changes
 ///
-/// The table has a line of names first. A column is COLUMN, COLUMN:UNIT or COLUMN*FACTOR:UNIT.
+/// Commas, semicolons, tabs or blanks stand between cells. A column is COLUMN, COLUMN:UNIT or
+/// COLUMN*FACTOR:UNIT: its name in the first line, or its number from 1 where there are no names.
 #[derive(Debug, clap::Args)]
 pub(super) struct Changes {
-    /// The table; - is the standard input
+    /// The table, or a model of delay or loss of netem-trace (JSON, TOML); - is the standard input
     table: PathBuf,
-    /// The column of the times, in s unless it has a unit; the first row counts as the start
+    /// The column of the times: numbers, in s unless it has a unit, or times of the calendar; the
+    /// first row counts as the start
     #[arg(long, value_name = "COLUMN")]
-    time: Column,
+    time: Option<Column>,
     /// A setting and its column, such as 'downlink rate=dl_rate:kbps' or delay=rtt*0.5:ms; repeat
-    #[arg(long = "set", value_name = "SETTING=COLUMN", required = true)]
+    #[arg(long = "set", value_name = "SETTING=COLUMN")]
     settings: Vec<Assignment>,
     /// Take only rows with this text in this column; repeat
     #[arg(long = "where", value_name = "COLUMN=TEXT")]
     filters: Vec<Filter>,
+    /// Of a model of netem-trace that repeats forever, the time for which it is repeated
+    #[arg(long = "for", value_name = "TIME")]
+    length: Option<Duration>,
+    /// Of a model of netem-trace, the direction that it is of: uplink or downlink [default: both]
+    #[arg(long, value_name = "DIRECTION", value_parser = side)]
+    direction: Option<Side>,
     #[command(flatten)]
     output: Output,
 }
@@ -45,19 +54,47 @@ pub(super) struct Rates {
 
 pub(super) fn changes(args: &Changes) -> Result {
     let mut budget = input::budget()?;
-    let bytes = read(&args.table, &mut budget)?;
+    let bytes = unzipped(&args.table, &mut budget)?;
     let at = |error: String| CliError::new(format!("{}: {error}", args.table.display()));
-    let table = TableChanges {
-        time: args.time.clone(),
-        assignments: args.settings.clone(),
-        filters: args.filters.clone(),
+    let text = String::from_utf8_lossy(&bytes);
+    let text = if is_netem_model(&text) {
+        let side = args.direction.map_or(String::new(), |side| format!("{side} "));
+        changes_of_netem(&text, args.length, &side).map_err(at)?
+    } else {
+        args.of_table(&bytes)?
     };
-    let text = table.read(&bytes).map_err(|error| at(error.to_string()))?;
     for line in text.lines() {
         let change = line.parse::<Change>();
         change.map_err(|error| at(format!("it gives {line:?}, and {error}")))?;
     }
     args.output.write(text.as_bytes())
+}
+
+impl Changes {
+    /// Returns the changes of a table, and says what was done about its rows.
+    fn of_table(&self, bytes: &[u8]) -> Result<String> {
+        let args = self;
+        let at = |error: String| CliError::new(format!("{}: {error}", args.table.display()));
+        let (Some(time), false) = (args.time.clone(), args.settings.is_empty()) else {
+            let message = "a table needs --time COLUMN and --set SETTING=COLUMN";
+            return Err(CliError::usage(message));
+        };
+        let table = TableChanges {
+            time,
+            assignments: args.settings.clone(),
+            filters: args.filters.clone(),
+        };
+        let changes = table.read(bytes).map_err(|error| at(error.to_string()))?;
+        for note in &changes.notes {
+            tell(format_args!("{}: {note}", args.table.display()));
+        }
+        Ok(changes.text)
+    }
+}
+
+/// Reads the name of a direction.
+fn side(text: &str) -> std::result::Result<Side, String> {
+    Side::named(text).ok_or_else(|| "use uplink or downlink".to_owned())
 }
 
 pub(super) fn rates(args: &Rates) -> Result {

@@ -1,0 +1,120 @@
+//! Times of the calendar: ISO 8601, and what loggers write in its place.
+
+/// The seconds of a day.
+pub(super) const DAY: f64 = 86_400.0;
+
+/// A time of the calendar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Moment {
+    /// The seconds since 1970; without a date those since midnight.
+    pub(super) seconds: f64,
+    /// The text has a date.
+    pub(super) has_date: bool,
+}
+
+/// Why a text that looks like a time is none.
+type Read<T> = Result<T, &'static str>;
+
+/// Reads a time of the calendar; `None` if the text is of another form.
+pub(super) fn moment(text: &str) -> Option<Read<Moment>> {
+    let text = text.trim();
+    let is_digit = |c: char| c.is_ascii_digit();
+    if !text.starts_with(is_digit) {
+        return None;
+    }
+    let (date, time) = match text.find(['T', 't', '_', ' ']) {
+        Some(at) => (Some(&text[..at]), text[at + 1..].trim_start()),
+        None if text.contains(':') => (None, text),
+        None => (Some(text), ""),
+    };
+    let date = match date {
+        Some(date) => Some(numbers_of_date(date)?),
+        None => None,
+    };
+    let time = if time.is_empty() { Some(Ok(0.0)) } else { seconds_of_time(time) }?;
+    Some(together(date, time))
+}
+
+fn together(date: Option<Read<[i64; 3]>>, time: Read<f64>) -> Read<Moment> {
+    let has_date = date.is_some();
+    let days = date.map_or(Ok(0), |date| date.and_then(days_since_1970))?;
+    Ok(Moment { seconds: days as f64 * DAY + time?, has_date })
+}
+
+/// Returns year, month and day.
+fn numbers_of_date(text: &str) -> Option<Read<[i64; 3]>> {
+    let parts: Vec<&str> = text.split(['-', '.', '/']).collect();
+    let number = |text: &str| text.parse::<i64>().ok().filter(|it| *it >= 0);
+    let [first, second, third] = match parts[..] {
+        [compact] if compact.len() == 8 && compact.is_ascii() => {
+            [&compact[..4], &compact[4..6], &compact[6..]]
+        }
+        [first, second, third] => [first, second, third],
+        _ => return None,
+    };
+    let [a, b, c] = [number(first)?, number(second)?, number(third)?];
+    Some(match (first.len(), third.len()) {
+        (4, _) => Ok([a, b, c]),
+        (_, 4) if text.contains('.') || a > 12 => Ok([c, b, a]),
+        (_, 4) if b > 12 => Ok([c, a, b]),
+        (_, 4) => Err("it may be of two days: write the date as 2020-02-27"),
+        _ => return None,
+    })
+}
+
+/// Returns the seconds since midnight in UTC, if the text names a zone.
+fn seconds_of_time(text: &str) -> Option<Read<f64>> {
+    let text = ["Z", "z", "UTC", "GMT"].iter().find_map(|it| text.strip_suffix(it)).unwrap_or(text);
+    let text = text.trim_end();
+    let (time, zone) = text.find(['+', '-']).map_or((text, ""), |at| text.split_at(at));
+    let shift = if zone.is_empty() { Some(0.0) } else { shift_of_zone(zone) }?;
+    let time = time.trim_end();
+    let parts: Vec<&str> = if time.contains(':') {
+        time.split(':').collect()
+    } else if time.matches('.').count() == 2 {
+        time.split('.').collect()
+    } else if time.len() >= 4 && time.is_ascii() {
+        [&time[..2], &time[2..4], &time[4..]].into_iter().filter(|it| !it.is_empty()).collect()
+    } else {
+        return None;
+    };
+    let number = |text: &str| text.replace(',', ".").parse::<f64>().ok();
+    let numbers: Vec<f64> = parts.into_iter().map(number).collect::<Option<_>>()?;
+    let (hour, minute, second) = match numbers[..] {
+        [hour, minute] => (hour, minute, 0.0),
+        [hour, minute, second] => (hour, minute, second),
+        _ => return None,
+    };
+    let is_time = (0.0..24.0).contains(&hour)
+        && (0.0..60.0).contains(&minute)
+        && (0.0..61.0).contains(&second);
+    Some(if is_time {
+        Ok(hour * 3600.0 + minute * 60.0 + second - shift)
+    } else {
+        Err("there is no such time of day")
+    })
+}
+
+/// Returns the seconds of `+01:00`, `-0530` or `+2`.
+fn shift_of_zone(zone: &str) -> Option<f64> {
+    let sign = if zone.starts_with('-') { -1.0 } else { 1.0 };
+    let digits: String = zone[1..].chars().filter(|c| *c != ':').collect();
+    let number = digits.parse::<u32>().ok()?;
+    let (hours, minutes) =
+        if digits.len() > 2 { (number / 100, number % 100) } else { (number, 0) };
+    Some(sign * f64::from(hours * 3600 + minutes * 60))
+}
+
+fn days_since_1970([year, month, day]: [i64; 3]) -> Read<i64> {
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let february = if is_leap { 29 } else { 28 };
+    let lengths = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let month = usize::try_from(month - 1).ok().filter(|it| *it < 12);
+    let month = month.ok_or("there is no such month")?;
+    if !(1..=lengths[month]).contains(&day) || !(1..=9999).contains(&year) {
+        return Err("there is no such day");
+    }
+    let leaps = |year: i64| year / 4 - year / 100 + year / 400;
+    let before = 365 * (year - 1970) + leaps(year - 1) - leaps(1969);
+    Ok(before + lengths[..month].iter().sum::<i64>() + day - 1)
+}

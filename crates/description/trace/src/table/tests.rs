@@ -1,0 +1,139 @@
+use super::*;
+use proptest::prelude::*;
+
+const TABLE: &str = "\
+Timestamp,Operator,DL bitrate,RTT
+1600000000.5,a,1200,40
+1600000001.5,b,9,9
+1600000002.5,a,1200,-
+1600000003.25,a,800.5,60
+1600000004.5,a,800.5,60
+";
+
+fn changes(filters: &[&str]) -> TableChanges {
+    TableChanges {
+        time: "Timestamp".parse().expect("a column"),
+        assignments: ["downlink rate=DL bitrate:kbps", "delay=RTT*0.5:ms"]
+            .iter()
+            .map(|it| it.parse().expect("an assignment"))
+            .collect(),
+        filters: filters.iter().map(|it| it.parse().expect("a filter")).collect(),
+    }
+}
+
+#[test]
+fn a_change_stands_for_each_row_in_which_something_changes() {
+    let lines = changes(&["Operator=a"]).read(TABLE.as_bytes()).expect("changes").text;
+    let expected = "\
+0s: downlink rate 1200kbps, delay 20ms
+2.75s: downlink rate 800.5kbps, delay 30ms
+";
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    let read = |table: &str| changes(&[]).read(table.as_bytes()).expect_err(table).to_string();
+    let names = "Timestamp,Operator,DL bitrate,RTT\n";
+    for (table, part) in [
+        ("Time,RTT\n1,2\n", "no column \"Timestamp\"; there are: Time, RTT"),
+        (&format!("{names}1,a,fast,4\n"), "line 2: \"fast\" in the column \"DL bitrate\""),
+        (&format!("{names}200,a,1,4\n1,a,1,4\n"), "line 3: the time \"1\" lies before"),
+        (&format!("{names}2,a,1,4,9\n"), "line 2: there are 5 cells, and the first line has 4"),
+        (&format!("{names}2020-13-01T00:00,a,1,4\n"), "there is no such month"),
+        (&format!("{names}02/03/2020 10:00,a,1,4\n"), "it may be of two days"),
+        ("\u{0}a", "no text in UTF-8"),
+        (names, "no row of the table gives a value"),
+        ("", "no column"),
+    ] {
+        let said = read(table);
+        assert!(said.contains(part), "{table}: {said}");
+    }
+    let none = changes(&["Operator=c"]).read(TABLE.as_bytes()).expect_err("no such row");
+    assert!(none.to_string().contains("passes the filters"), "{none}");
+    for text in ["a*0:ms", "a*x:ms", ":ms", ""] {
+        assert!(text.parse::<Column>().is_err(), "{text}");
+    }
+    assert!("rate".parse::<Assignment>().is_err() && "a".parse::<Filter>().is_err());
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_a_table_or_an_error(bytes: Vec<u8>) {
+        let table = [b"Timestamp,Operator,DL bitrate,RTT\n", &bytes[..]].concat();
+        let _ = changes(&[]).read(&table);
+    }
+}
+
+/// What a table gives for `--time t --set rate=dl:kbps`, or the columns of other names.
+fn of(table: &str, time: &str, setting: &str) -> Result<MeasuredChanges, MeasurementError> {
+    let setting: Assignment = setting.parse().expect("an assignment");
+    let (time, filters) = (time.parse().expect("a column"), Vec::new());
+    TableChanges { time, assignments: vec![setting], filters }.read(table.as_bytes())
+}
+
+#[test]
+fn zeros_are_pauses_and_gaps_change_nothing() {
+    let table = "t,dl\n0,1000\n1,0\n\n2,-\n3,500\n4\n5,NaN\n";
+    let changes = of(table, "t", "rate=dl:kbps").expect("changes");
+    assert_eq!(changes.text, "0s: rate 1000kbps\n1s: rate 0kbps\n3s: rate 500kbps\n");
+    assert_eq!(changes.notes, Vec::<String>::new());
+    let timeless = of("t,dl\n0,1\n-,2\n3,4\n", "t", "rate=dl:kbps").expect("changes");
+    assert_eq!(timeless.notes, ["1 row has no time, and is left out"]);
+}
+
+#[test]
+fn cells_are_separated_by_what_the_table_has() {
+    let expected = "0s: rate 1.5Mbps\n2s: rate 3Mbps\n";
+    for table in [
+        "t,dl\n0,1.5\n2,3\n",
+        "\u{feff}t;dl\n0;1,5\n2;3,0\n",
+        "t\tdl\r\n0\t1.5\r\n2\t3\r\n",
+        "  t   dl\n  0  1.5\n  2    3\n",
+        "# a comment\nt,dl\n0,1.5\n# another\n2,3\n",
+        "# t dl\n0 1.5\n2 3\n",
+        "\"t\",\"dl\"\n\"0\",\"1.5\"\n\"2\",\"3\"\n",
+    ] {
+        let changes = of(table, "t", "rate=dl:Mbps").expect(table);
+        assert_eq!(changes.text, expected, "{table}");
+    }
+}
+
+#[test]
+fn columns_without_names_have_numbers() {
+    let expected = "0s: rate 1.5Mbps\n2s: rate 3Mbps\n";
+    for table in ["7,x,1.5\n9,x,3\n", "7 x 1.5\n9 x 3\n", "time;who;dl\n7;x;1,5\n9;x;3\n"] {
+        let changes = of(table, "1", "rate=3:Mbps").expect(table);
+        assert_eq!(changes.text, expected, "{table}");
+    }
+    let error = of("7,1\n", "1", "rate=3:Mbps").expect_err("there are two");
+    assert!(error.to_string().contains("no column \"3\""), "{error}");
+}
+
+#[test]
+fn times_of_the_calendar_are_read() {
+    for (first, second, since) in [
+        ("2019.11.25_15.34.34", "2019.11.25_15.34.36", "2"),
+        ("2020-02-28T23:59:59Z", "2020-02-29T00:00:01Z", "2"),
+        ("2020-02-28 23:59:59.25", "2020-02-29 00:00:01.75", "2.5"),
+        ("2020-03-29T01:59:59+01:00", "2020-03-29T03:00:00+02:00", "1"),
+        ("2020-02-28T23:59:59", "20200229T000002", "3"),
+        ("31.12.2019 23:59:59", "01.01.2020 00:00:00", "1"),
+        ("2020/01/01 10:00", "2020/01/01 10:01", "60"),
+        ("23:59:59", "00:00:02", "3"),
+        ("1582824615.5", "1582824617", "1.5"),
+    ] {
+        let table = format!("t,dl\n{first},1\n{second},2\n");
+        let changes = of(&table, "t", "rate=dl:Mbps").expect(first);
+        assert_eq!(changes.text, format!("0s: rate 1Mbps\n{since}s: rate 2Mbps\n"), "{first}");
+    }
+}
+
+#[test]
+fn rows_of_one_time_are_one_change_and_rows_are_sorted() {
+    let table = "t,dl\n5,1\n5,2\n7,3\n6,4\n6,-\n";
+    let changes = of(table, "t", "rate=dl:Mbps").expect("changes");
+    assert_eq!(changes.text, "0s: rate 2Mbps\n1s: rate 4Mbps\n2s: rate 3Mbps\n");
+    let note = "2 rows have a time before the one above: the rows are sorted by time";
+    assert_eq!(changes.notes, [note]);
+}
