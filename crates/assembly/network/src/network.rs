@@ -310,11 +310,23 @@ impl Network {
         self.interfaces[interface.0 as usize].interface.queue_len()
     }
 
+    /// Returns the times of those changes of the path from one end of a link, and of its beginning,
+    /// after which a frame was on the path before the next one; none but for a pipe.
+    #[must_use]
+    pub fn changes_met(&self, link: usize, end: usize) -> &[Instant] {
+        self.media.get(link).map_or(&[], |slot| slot.medium.met(Port(end as u16)))
+    }
+
     /// Gives the link of a place in the configuration the changes that `medium` has from `now` on,
     /// in place of those that are to come. Returns `false` if there is no such link or it cannot
     /// change.
     pub fn change_link(&mut self, now: Instant, link: usize, medium: &MediumConfig) -> bool {
-        self.media.get_mut(link).is_some_and(|slot| slot.medium.change(now, medium))
+        let changes = self.media.get_mut(link).is_some_and(|it| it.medium.change(now, medium));
+        if changes {
+            // A frame on the line may have left at another time now.
+            self.note_wake_up(link);
+        }
+        changes
     }
 
     /// When something happens next; [`poll_timeout`](Node::poll_timeout) also says what.

@@ -48,6 +48,9 @@ pub struct Summary {
     /// Flows of which no packet came anywhere: their rules match nothing, perhaps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unused_flows: Vec<String>,
+    /// Changes of links and faults of connections that never acted, as their options write them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub never_acted: Vec<String>,
     /// Interfaces with more reserved than the link can keep at worst, because it was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overcommitted: Vec<Overcommitment>,
@@ -327,6 +330,9 @@ impl Summary {
     fn flow_lines(&self, out: &mut String) {
         for name in &self.unused_flows {
             let _ = writeln!(out, "flow {name}: no packets");
+        }
+        for what in &self.never_acted {
+            let _ = writeln!(out, "{what}: never acted");
         }
         for flow in &self.flows {
             let FlowSummary { name, link, .. } = flow;

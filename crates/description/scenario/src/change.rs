@@ -1,5 +1,6 @@
 //! Changes of a link while a scenario runs.
 
+use core::fmt;
 use core::str::FromStr;
 
 use toml::Spanned;
@@ -8,6 +9,7 @@ use windfall_base::{Duration, ParseUnitError};
 use crate::direction::{Aspect, Direction};
 use crate::link::{Link, LinkKind};
 use crate::settings::{Setting, Settings, settings};
+use crate::side::Side;
 use crate::value::Value;
 use crate::values::DURATIONS;
 
@@ -51,9 +53,12 @@ impl Change {
     }
 
     /// Returns what it says of one direction.
-    pub(crate) fn of_side(&self, is_uplink: bool) -> Direction {
+    pub(crate) fn of_side(&self, side: Side) -> Direction {
         let mut said = self.both.clone();
-        said.overlay(if is_uplink { &self.uplink } else { &self.downlink });
+        said.overlay(match side {
+            Side::Uplink => &self.uplink,
+            Side::Downlink => &self.downlink,
+        });
         said
     }
 
@@ -74,12 +79,12 @@ impl Change {
     fn read(&mut self, clause: &str) -> Result<(), String> {
         let (name, value) = clause.split_once(' ').unwrap_or((clause, ""));
         let value = value.trim();
-        match name {
-            "uplink" | "downlink" => {
+        match Side::named(name) {
+            Some(side) => {
                 let (setting, value) = value.split_once(' ').unwrap_or((value, ""));
-                self.say(Some(name == "uplink"), setting, value.trim())
+                self.say(Some(side), setting, value.trim())
             }
-            _ => self.say(None, name, value),
+            None => self.say(None, name, value),
         }
         .map_err(|advice| if advice.is_empty() { advice_of_text() } else { advice })
     }
@@ -89,17 +94,17 @@ impl Change {
     ///
     /// # Errors
     /// Says what to write instead; empty if a change has no such setting.
-    pub fn say(&mut self, uplink: Option<bool>, name: &str, value: &str) -> Result<(), String> {
+    pub fn say(&mut self, side: Option<Side>, name: &str, value: &str) -> Result<(), String> {
         let twice = || Err(format!("{name} stands twice: remove one"));
         if let Some(own) = Self::TABLE.iter().find(|it| it.name == name && !it.is_required) {
             if own.is_set(self) {
                 return twice();
             }
-            return if uplink.is_none() { own.set(self, value) } else { Err(String::new()) };
+            return if side.is_none() { own.set(self, value) } else { Err(String::new()) };
         }
-        let direction = match uplink {
-            Some(true) => &mut self.uplink,
-            Some(false) => &mut self.downlink,
+        let direction = match side {
+            Some(Side::Uplink) => &mut self.uplink,
+            Some(Side::Downlink) => &mut self.downlink,
             None => &mut self.both,
         };
         let setting = changeable().find(|it| it.name == name).ok_or_else(String::new)?;
@@ -148,6 +153,21 @@ impl FromStr for Change {
             change.read(clause).map_err(|advice| fail(clause, advice))?;
         }
         Ok(change)
+    }
+}
+
+impl fmt::Display for Change {
+    /// Writes the form that [`from_str`](Self::from_str) reads.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let own = Self::TABLE.iter().filter(|it| !it.is_required);
+        let own = own.filter_map(|it| Some(format!("{} {}", it.name, it.text(self)?)));
+        let sides = [("", &self.both), ("uplink ", &self.uplink), ("downlink ", &self.downlink)];
+        let settings = sides.into_iter().flat_map(|(side, said)| {
+            let set = Direction::TABLE.iter();
+            set.filter_map(move |it| Some(format!("{side}{} {}", it.name, it.text(said)?)))
+        });
+        let clauses: Vec<String> = settings.chain(own).collect();
+        write!(f, "{}: {}", self.at.get_ref(), clauses.join(", "))
     }
 }
 

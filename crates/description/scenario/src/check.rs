@@ -18,6 +18,7 @@ use crate::link::{Link, LinkKind, Path};
 use crate::model::{FORMAT, Scenario};
 use crate::sap;
 use crate::settings::{self, Settings};
+use crate::side::Side;
 use crate::station::Station;
 use crate::value::Value;
 use crate::values::{Get, Target};
@@ -193,6 +194,19 @@ fn check_pipe(link: &Link) -> Checked {
     Ok(())
 }
 
+/// Refuses a rate that only the line of a pipe can have: a pause, and none.
+fn check_rate_of_radio(link: &Link) -> Checked {
+    let mut rates =
+        [&link.both, &link.uplink, &link.downlink].into_iter().filter_map(|it| it.rate.as_ref());
+    rates.find(|rate| rate.get_ref().rate().is_none()).map_or(Ok(()), |rate| {
+        let message = format!(
+            "a radio cannot have rate = \"{}\": give one such as 2Mbps, or use kind = \"pipe\"",
+            rate.get_ref()
+        );
+        Err(Fault::at(rate.span(), message))
+    })
+}
+
 /// Refuses what only the wire of a pipe has.
 fn check_no_wire(link: &Link, kind: &str) -> Checked {
     for direction in [&link.both, &link.uplink, &link.downlink] {
@@ -250,7 +264,7 @@ fn foreign_setting(
 
 /// Only coded frames can be padded; they are coded in both directions if in one.
 fn check_padding(link: &Link) -> Checked {
-    let [up, down] = [link.direction(true), link.direction(false)];
+    let [up, down] = Side::BOTH.map(|side| link.direction(side));
     let is_coded = up.policy.is_some() || down.policy.is_some();
     if is_coded || up.padded.is_none() && down.padded.is_none() {
         return Ok(());
@@ -264,6 +278,7 @@ fn check_wavelan(link: &Link) -> Checked {
     link.paths.iter().try_for_each(check_path)?;
     check_no_radio(link)?;
     check_no_wire(link, "wavelan link")?;
+    check_rate_of_radio(link)?;
     for direction in [&link.uplink, &link.downlink] {
         if let Some(rate) = &direction.rate {
             let message = "both directions of a wavelan link share one rate: set it on the link";
@@ -285,6 +300,7 @@ fn check_wavelan(link: &Link) -> Checked {
 
 /// A wifi link has a radio, and what the radio does nothing else can say.
 fn check_wifi(link: &Link) -> Checked {
+    check_rate_of_radio(link)?;
     if let Some(mtu) = link.mtu.as_ref().filter(|mtu| *mtu.get_ref() > MAX_MTU) {
         let message =
             format!("an MTU of {} is too long for 802.11: use at most {MAX_MTU}", mtu.get_ref());

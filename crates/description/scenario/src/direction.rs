@@ -1,6 +1,6 @@
 //! The settings of one direction of a link.
 
-use windfall_base::{Duration, Probability, Rate};
+use windfall_base::{Duration, LineRate, Probability};
 use windfall_channel::{
     AirConfig, Bucket, BurstWindow, ByteRange, Cell, Chance, GilbertElliott, Jitter, LossPattern,
     LossStates, Model, OnOff, Reorder, Slotting, Surroundings, Truncation,
@@ -67,10 +67,11 @@ impl Choice for FramePart {
 settings! {
     /// The settings of one direction of a link; what is unset is as the link has it.
     pub struct Direction with Aspect {
-        /// Rate; a bare number is in Mbps
-        "rate" rate: Rate {
+        /// Rate; a bare number is in Mbps, 0 is a pause, and none is no limit
+        "rate" rate: LineRate {
             value: "RATE", example: "10Mbps", excludes: "rate-trace",
-            short: "Rate; a bare number is in Mbps", particular: Some(Aspect::Sender),
+            short: "Rate; a bare number is in Mbps, 0 is a pause, none is no limit",
+            particular: Some(Aspect::Sender),
             unset: "sending takes no time on a pipe; 2Mbps on wavelan; the highest rate on wifi; \
                     9.6kbps on gsm, which has no other",
         }

@@ -3,6 +3,7 @@
 use core::ops::Range;
 
 use toml::Spanned;
+use windfall_base::{LineRate, Rate};
 use windfall_channel::Bucket;
 use windfall_link::Arq;
 use windfall_sap::Profile;
@@ -15,6 +16,7 @@ use crate::link::{Link, LinkKind, Path};
 use crate::model::{RunSettings, Scenario};
 use crate::sap;
 use crate::settings::{Setting, Settings};
+use crate::side::Side;
 use crate::station::Station;
 use crate::values::{Get, present};
 use crate::wifi::{Radio, StationRadio};
@@ -110,7 +112,7 @@ const NEEDS: &[Need] = &[
     ("jitter-table", |it| present(&it.jitter).is_some(), "jitter = \"10ms\""),
     ("slots-table", has_gaps, "slots = \"distribution normal 20ms 5ms\""),
     ("reorder", Direction::has_delay, "delay = \"10ms\" or a jitter"),
-    ("bucket", |it| it.rate.is_some(), "rate = \"1Mbps\", at which it fills"),
+    ("bucket", Direction::has_constant_rate, "rate = \"1Mbps\", at which it fills"),
     ("once", |it| it.rate_trace.is_some(), "rate-trace = \"FILE\""),
     ("overhead", Direction::has_rate, "rate = \"1Mbps\""),
     ("cell", Direction::has_rate, "rate = \"1Mbps\""),
@@ -141,7 +143,7 @@ pub(crate) fn needs(said: &Direction, whole: &[Direction], at: Option<&Range<usi
 
 /// Checks that what directions say of their wire has an effect.
 fn check_wire(link: &Link) -> Checked {
-    let whole = [link.direction(true), link.direction(false)];
+    let whole = Side::BOTH.map(|side| link.direction(side));
     whole.iter().try_for_each(|direction| check_bucket(direction, link.mtu()))?;
     // A link may say for both what one of them needs.
     let directions = [&link.uplink, &link.downlink, &link.both];
@@ -151,7 +153,7 @@ fn check_wire(link: &Link) -> Checked {
 /// Checks that a bucket lets bursts pass: that it holds a packet of `mtu` bytes, and that its peak
 /// rate is higher than the rate.
 pub(crate) fn check_bucket(direction: &Direction, mtu: u16) -> Checked {
-    let said = direction.bucket.as_ref().zip(direction.rate.value());
+    let said = direction.bucket.as_ref().zip(direction.constant_rate());
     let Some((bucket, rate)) = said else { return Ok(()) };
     let Some(Bucket { burst, peak }) = *bucket.get_ref() else { return Ok(()) };
     if burst.0 < u64::from(mtu) {
@@ -177,7 +179,17 @@ impl Direction {
 
     /// Tells whether the bytes of frames take time.
     pub(crate) fn has_rate(&self) -> bool {
-        self.rate.is_some() || self.rate_trace.is_some()
+        self.has_constant_rate() || self.rate_trace.is_some()
+    }
+
+    /// Tells whether a rate is set, or a pause.
+    pub(crate) fn has_constant_rate(&self) -> bool {
+        self.rate.value().is_some_and(|rate| rate != LineRate::Unlimited)
+    }
+
+    /// Returns the rate, if there is one that is set and above 0.
+    pub(crate) fn constant_rate(&self) -> Option<Rate> {
+        self.rate.value().and_then(LineRate::rate)
     }
 }
 
@@ -192,7 +204,7 @@ fn check_combining(link: &Link, scenario: &Scenario) -> Checked {
     if scenario.flows.iter().any(repeats) {
         return Ok(());
     }
-    for direction in [link.direction(true), link.direction(false)] {
+    for direction in Side::BOTH.map(|side| link.direction(side)) {
         let keys = [
             ("combine", direction.combine.as_ref(), "arq = \"persistent\" or a policy"),
             ("increments", direction.increments.as_ref(), "arq = \"persistent\""),
@@ -211,7 +223,7 @@ fn check_combining(link: &Link, scenario: &Scenario) -> Checked {
 
 /// Checks that what the directions and paths of a link say of their errors finds errors.
 fn check_air(link: &Link) -> Checked {
-    let [ups, downs] = [true, false].map(|is_uplink| airs(link, is_uplink));
+    let [ups, downs] = Side::BOTH.map(|side| airs(link, side));
     let all = [ups.clone(), downs.clone()].concat();
     let own = [(&link.both, &all), (&link.uplink, &ups), (&link.downlink, &downs)];
     let of_paths = link.paths.iter().map(|path| (&path.air, &all));
@@ -219,8 +231,8 @@ fn check_air(link: &Link) -> Checked {
 }
 
 /// Returns the air of a direction of a link, and that on each of its paths.
-fn airs(link: &Link, is_uplink: bool) -> Vec<Direction> {
-    let direction = link.direction(is_uplink);
+fn airs(link: &Link, side: Side) -> Vec<Direction> {
+    let direction = link.direction(side);
     let on_path = |path: &Path| {
         let mut air = direction.clone();
         air.overlay(&path.air);

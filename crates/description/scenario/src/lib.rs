@@ -17,6 +17,7 @@ mod energy;
 mod error;
 mod flags;
 mod flows;
+mod idle;
 mod link;
 mod links;
 mod model;
@@ -26,6 +27,7 @@ mod queue;
 mod routes;
 mod sap;
 mod settings;
+mod side;
 mod station;
 mod stations;
 #[cfg(test)]
@@ -49,6 +51,7 @@ pub use model::{DEFAULT_DURATION, DEFAULT_SEED, FORMAT, RunKind, RunSettings, Sc
 pub use plan::{AppPlan, Read, Topology};
 pub use queue::{Queue, QueueLength};
 pub use settings::{Particular, Setting, Settings};
+pub use side::Side;
 pub use station::{Route, Station, StationInterface};
 pub use stations::{InterfacePlan, StationPlan, StationRoute, group_members};
 pub use toml::Spanned;

@@ -5,6 +5,7 @@ use windfall_wire_link::ieee80211::Phy;
 
 use crate::direction::Direction;
 use crate::settings::{Settings, settings};
+use crate::side::Side;
 use crate::value::Choice;
 use crate::values::Get;
 use crate::wifi::Radio;
@@ -187,16 +188,19 @@ impl Link {
 
     /// Returns the settings of the uplink or the downlink.
     #[must_use]
-    pub fn direction(&self, is_uplink: bool) -> Direction {
+    pub fn direction(&self, side: Side) -> Direction {
         let mut direction = self.both.clone();
-        direction.overlay(if is_uplink { &self.uplink } else { &self.downlink });
+        direction.overlay(match side {
+            Side::Uplink => &self.uplink,
+            Side::Downlink => &self.downlink,
+        });
         direction
     }
 
     /// Returns the settings of the air of a radio between the stations of two places.
     #[must_use]
     pub fn air_between(&self, from: usize, to: usize) -> Direction {
-        let mut direction = self.direction(from != self.base());
+        let mut direction = self.direction(self.side_of(from));
         for path in &self.paths {
             if self.stands_at(path.from.as_ref(), from) && self.stands_at(path.to.as_ref(), to) {
                 direction.overlay(&path.air);

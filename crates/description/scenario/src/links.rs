@@ -30,6 +30,7 @@ use crate::link::{Link, LinkKind};
 use crate::model::Scenario;
 use crate::plan::Files;
 use crate::queue::Queue;
+use crate::side::Side;
 use crate::values::{Get, present};
 
 /// A medium, and the interfaces at its ends in the order of the stations.
@@ -45,8 +46,8 @@ pub(crate) fn pipe_medium(
     files: &mut Files<'_, '_>,
 ) -> Result<MediumConfig, Fault> {
     Ok(MediumConfig::Pipe(Box::new(PipeMediumConfig {
-        forward: changing((link, true), scenario, files, Seed(1))?,
-        backward: changing((link, false), scenario, files, Seed(2))?,
+        forward: changing((link, Side::Uplink), scenario, files, Seed(1))?,
+        backward: changing((link, Side::Downlink), scenario, files, Seed(2))?,
     })))
 }
 
@@ -56,10 +57,10 @@ pub(crate) fn pipe(
     scenario: &Scenario,
     files: &mut Files<'_, '_>,
 ) -> Result<Parts, Fault> {
-    let [up, down] = [link.direction(true), link.direction(false)];
+    let [up, down] = Side::BOTH.map(|side| link.direction(side));
     let medium = pipe_medium(link, scenario, files)?;
     let mut end = |own: &Direction, others: &Direction| {
-        let rate = own.rate.value();
+        let rate = own.constant_rate();
         let of_packets = |bytes: usize| {
             let around = own.overhead.value().map_or(FRAMING, |overhead| overhead as usize);
             let on_the_line = bytes + around;
@@ -113,11 +114,11 @@ fn pipe_end(
     [own, others]: [&Direction; 2],
     files: &mut Files<'_, '_>,
 ) -> Result<windfall_link::PipeConfig, Fault> {
-    let rate = own.rate.value();
+    let rate = own.constant_rate();
     let delay = |direction: &Direction| direction.delay.value().unwrap_or(Duration::ZERO);
     // The window is for the whole way there and back.
     let round_trip = delay(own).saturating_add(delay(others));
-    let window = |direction: &Direction| match direction.rate.value() {
+    let window = |direction: &Direction| match direction.constant_rate() {
         Some(rate) => Window::of_pipe(rate, round_trip / 2, usize::from(link.mtu())),
         None => Window::default(),
     };
@@ -179,7 +180,7 @@ fn limits(Queue { length, mark, management, .. }: Queue) -> Limits {
 
 /// One direction of a pipe, with its changes.
 fn changing(
-    side: (&Link, bool),
+    side: (&Link, Side),
     scenario: &Scenario,
     files: &mut Files<'_, '_>,
     place: Seed,
@@ -196,7 +197,7 @@ pub(crate) fn path(
     place: Seed,
 ) -> Result<PathConfig, Fault> {
     let line = match (&direction.rate, &direction.rate_trace) {
-        (Some(rate), _) => Line::Rate(*rate.get_ref()),
+        (Some(rate), _) => Line::from(*rate.get_ref()),
         (None, Some(trace)) => {
             let name = trace.get_ref();
             let fault = |message: String| Fault::at(trace.span(), message);

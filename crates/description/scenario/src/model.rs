@@ -43,6 +43,11 @@ settings! {
         }
         /// Admit reservations beyond what the link can keep in the worst case
         "overcommit" overcommit: bool { value: "SWITCH", example: "on", default: "off" }
+        /// Links that a packet of IP may cross
+        "hop-limit" hop_limit: u8 [1..=255] {
+            value: "LINKS", example: "128", default: "64",
+            detail: "Stations drop what has crossed as many, under `hop-limit`.",
+        }
         /// Energy model of every station that names none: a preset, or a file NAME.toml
         "energy" energy: String {
             value: "MODEL", example: "laptop-2000", unset: "none", requirement: "S2.22",

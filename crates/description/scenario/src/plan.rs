@@ -9,6 +9,7 @@ use windfall_network::{AppConfig, HostSetup, NetworkConfig};
 use windfall_stack::HostConfig;
 
 use crate::routes::RouteMap;
+use crate::side::Side;
 use crate::stations::{InterfacePlan, StationPlan, StationRoute};
 use crate::values::Prefix;
 
@@ -19,6 +20,8 @@ pub struct Topology {
     pub stations: Vec<StationPlan>,
     /// The links and their interfaces; stations have the same numbers as here.
     pub network: NetworkConfig,
+    /// The directions in which the ends of each link send, in their order.
+    pub sides: Vec<Vec<Side>>,
     /// The length of a simulation.
     pub duration: Duration,
     /// The names of the flows; the flow numbered *i* + 1 is at place *i*.
@@ -28,6 +31,8 @@ pub struct Topology {
     pub overcommitted: Vec<(String, f64)>,
     /// The applications, in the order of the scenario, then the sinks that it implies.
     pub apps: Vec<AppPlan>,
+    /// The links that a packet of IP may cross.
+    pub hop_limit: u8,
     /// Kernel parameters of every station that has a kernel, as keys with dots and values.
     pub parameters: Vec<(String, String)>,
     /// The ways between the stations, for those that name no routes.
@@ -93,6 +98,7 @@ impl Topology {
                 station: number,
             }),
             forwarding: plan.forward,
+            hop_limit: self.hop_limit,
             ..windfall_ip::IpConfig::default()
         };
         HostConfig { internet, tcp: plan.tcp.config().clone(), ..HostConfig::default() }

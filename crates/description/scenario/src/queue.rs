@@ -6,7 +6,7 @@ use core::fmt;
 use core::num::NonZeroU32;
 use core::str::FromStr;
 
-use windfall_base::{ByteCount, ParseUnitError};
+use windfall_base::{ByteCount, Duration, ParseUnitError};
 use windfall_queue::{Discipline, Limits, Management};
 
 /// The queue before a link: in which order flows are served, how long it may become, and from which
@@ -113,7 +113,17 @@ impl FromStr for Queue {
                 }
                 parameters.push(part);
             } else {
-                queue.read(part).ok_or_else(refused)?;
+                queue.read(part).ok_or_else(|| {
+                    let has_unit = part.ends_with(|c: char| c.is_ascii_alphabetic());
+                    if !has_unit || part.parse::<Duration>().is_err() {
+                        return refused();
+                    }
+                    let fix = format!(
+                        "a length is in packets or bytes, such as 100 or 64kB, and \
+                         codel,target:{part} limits the time that packets wait"
+                    );
+                    ParseUnitError::new("queue", text, fix)
+                })?;
             }
         }
         for part in parameters {

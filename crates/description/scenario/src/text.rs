@@ -11,6 +11,7 @@ use crate::flows::Flow;
 use crate::link::{Link, LinkKind};
 use crate::model::{FORMAT, RunSettings, Scenario};
 use crate::settings::{self, Setting, Settings};
+use crate::side::Side;
 use crate::station::{Station, StationInterface};
 use crate::wifi::{Radio, StationRadio};
 use windfall_base::nearest;
@@ -55,7 +56,7 @@ impl Scenario {
     #[must_use]
     pub fn spelled_out(mut self) -> Self {
         for link in &mut self.links {
-            let is_coded = [true, false].into_iter().any(|up| link.direction(up).policy.is_some());
+            let is_coded = Side::BOTH.into_iter().any(|side| link.direction(side).policy.is_some());
             let arq = match link.kind() {
                 LinkKind::Wavelan => Arq::Persistent,
                 LinkKind::Pipe if is_coded => Arq::Persistent,

@@ -21,6 +21,7 @@ use crate::model::Scenario;
 use crate::plan::{Files, Read, Topology};
 use crate::routes::RouteMap;
 use crate::settings::Settings as _;
+use crate::side::Side;
 use crate::station::{Route, Station, StationInterface};
 use crate::stations::{InterfacePlan, Places, StationPlan, StationRoute};
 use crate::values::Get;
@@ -92,8 +93,10 @@ impl Scenario {
             flows,
             overcommitted,
             apps,
+            hop_limit: self.run.hop_limit.value().unwrap_or(DEFAULT_HOP_LIMIT),
             parameters: self.parameters(),
             map,
+            sides: self.links.iter().map(sides).collect(),
             network: NetworkConfig { stations: devices.collect(), links },
             stations,
             duration: self.duration(),
@@ -129,10 +132,11 @@ impl Scenario {
         let ended = self.changes.iter().take_while(|change| has_ended(change)).count();
         for change in self.changes.drain(..ended) {
             for link in self.links.iter_mut().filter(|link| change.is_of(link)) {
-                for (is_uplink, own) in [(true, &mut link.uplink), (false, &mut link.downlink)] {
+                let directions = [&mut link.uplink, &mut link.downlink];
+                for (side, own) in Side::BOTH.into_iter().zip(directions) {
                     let mut whole = link.both.clone();
                     whole.overlay(own);
-                    whole.overlay(&change.of_side(is_uplink));
+                    whole.overlay(&change.of_side(side));
                     *own = whole;
                 }
                 link.both = Direction::unset();
@@ -142,14 +146,14 @@ impl Scenario {
 
     /// The settings of a direction of the link of a place as the changes up to `at` leave it.
     #[must_use]
-    pub fn direction_at(&self, place: usize, is_uplink: bool, at: Duration) -> Direction {
+    pub fn direction_at(&self, place: usize, side: Side, at: Duration) -> Direction {
         let Some(link) = self.links.get(place) else { return Direction::unset() };
         let mut changes: Vec<&Change> = self.changes.iter().filter(|it| it.is_of(link)).collect();
         changes.retain(|change| *change.at.get_ref() <= at);
         changes.sort_by_key(|change| *change.at.get_ref());
-        let mut direction = link.direction(is_uplink);
+        let mut direction = link.direction(side);
         for change in changes {
-            direction.overlay(&change.of_side(is_uplink));
+            direction.overlay(&change.of_side(side));
         }
         direction
     }
@@ -157,7 +161,7 @@ impl Scenario {
     /// Refuses queues that never mark although they should, and queues that keep no reservations
     /// where flows reserve.
     fn check_queues(&self) -> Result<(), Fault> {
-        let both = |link: &Link| [true, false].map(|uplink| link.direction(uplink));
+        let both = |link: &Link| Side::BOTH.map(|side| link.direction(side));
         let directions: Vec<Direction> = self.links.iter().flat_map(both).collect();
         let queues = || directions.iter().filter_map(|it| it.queue.as_ref());
         for Direction { queue, fec, .. } in &directions {
@@ -221,8 +225,17 @@ impl Scenario {
     fn parameters(&self) -> Vec<(String, String)> {
         let key = || "net.ipv4.tcp_congestion_control".to_owned();
         let congestion = self.run.tcp_congestion.value().map(|name| (key(), name));
+        let hops = self.run.hop_limit.value().into_iter().flat_map(|limit| {
+            let keys =
+                ["ipv4.ip_default_ttl", "ipv6.conf.all.hop_limit", "ipv6.conf.default.hop_limit"];
+            keys.map(|key| (format!("net.{key}"), limit.to_string()))
+        });
         let others = self.run.sysctl.value().unwrap_or_default().0;
-        congestion.into_iter().chain(others.into_iter().map(|it| (it.key, it.value))).collect()
+        congestion
+            .into_iter()
+            .chain(hops)
+            .chain(others.into_iter().map(|it| (it.key, it.value)))
+            .collect()
     }
 
     /// The stations by their names.
@@ -395,9 +408,17 @@ impl Scenario {
     }
 }
 
+/// The links that a packet of IP may cross, if the scenario does not say.
+const DEFAULT_HOP_LIMIT: u8 = 64;
+
+/// The direction in which each station of a link sends, in their order.
+fn sides(link: &Link) -> Vec<Side> {
+    (0..link.stations.get_ref().len()).map(|place| link.side_of(place)).collect()
+}
+
 /// The rate of a link's faster direction, if it has one.
 fn fastest(link: &Link) -> Option<Rate> {
-    let rate = |is_uplink| link.direction(is_uplink).rate.value();
+    let rate = |side| link.direction(side).constant_rate();
     let default = match link.kind() {
         LinkKind::Pipe => None,
         LinkKind::Gsm => Some(links::gsm::SERVICE_RATE),
@@ -407,7 +428,7 @@ fn fastest(link: &Link) -> Option<Rate> {
     };
     // Under rate control the rate of a radio is only the one that it begins with.
     let is_adaptive = link.radio.rate_control.value().is_some_and(|kind| kind.is_adaptive);
-    rate(true).max(rate(false)).filter(|_| !is_adaptive).or(default)
+    rate(Side::Uplink).max(rate(Side::Downlink)).filter(|_| !is_adaptive).or(default)
 }
 
 /// The routes that a station names, each with the interface that its next hop is on.

@@ -8,7 +8,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use toml::Spanned;
 use toml::de::DeValue;
-use windfall_base::{ByteCount, Dbm, Duration, Metres, Probability, Rate, Seed};
+use windfall_base::{ByteCount, Dbm, Duration, LineRate, Metres, Probability, Rate, Seed};
 use windfall_channel::{
     Bucket, BurstWindow, ByteRange, Cell, Chance, GilbertElliott, Jitter, LossPattern, LossStates,
     OnOff, Reorder, Slotting, Surroundings,
@@ -182,6 +182,7 @@ by_text! {
     GilbertElliott: "chain",
     IpAddr: "address",
     Jitter: "jitter",
+    LineRate: "rate",
     LossPattern: "pattern",
     LossStates: "chain of states",
     OnOff: "interruption",
@@ -232,8 +233,9 @@ impl Value for bool {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let found = SWITCH.iter().find(|(word, _)| *word == text);
-        found.map(|(_, value)| *value).ok_or_else(|| "use on or off".to_owned())
+        let found = SWITCH.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
+        // The words of a scenario file.
+        found.or_else(|| text.parse().ok()).ok_or_else(|| "use on or off".to_owned())
     }
 
     fn text(&self) -> String {

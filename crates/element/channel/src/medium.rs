@@ -80,7 +80,7 @@ impl MediumConfig {
         };
         match line {
             Line::Rate(rate) => Some(*rate),
-            Line::Instant | Line::Trace(_) => None,
+            Line::Instant | Line::Paused | Line::Trace(_) => None,
         }
     }
 }
@@ -163,6 +163,16 @@ impl Medium {
                 true
             }
             _ => false,
+        }
+    }
+
+    /// Returns the times of those changes of the path from a station, and of its beginning, after
+    /// which a frame was on the path before the next one; none but for a pipe.
+    #[must_use]
+    pub fn met(&self, from: Port) -> &[Instant] {
+        match &self.kind {
+            Kind::Pipe(pipe) => pipe.met(from),
+            Kind::Wavelan(_) | Kind::Wifi(_) => &[],
         }
     }
 

@@ -22,7 +22,7 @@ impl Opportunities {
     pub fn new(line: Line) -> Self {
         let progress = match &line {
             Line::Trace(trace) => Some(TracePosition::new(trace.clone())),
-            Line::Rate(_) | Line::Instant => None,
+            Line::Rate(_) | Line::Paused | Line::Instant => None,
         };
         Self { line, progress, last: Instant::START }
     }

@@ -24,6 +24,8 @@ pub(crate) enum Way {
 pub(crate) struct Verdict {
     pub(crate) frames: Vec<(Instant, Way, Frame)>,
     pub(crate) wake: Option<Instant>,
+    /// The [bits](ConnectionFault::bit) of the faults that have acted.
+    pub(crate) acted: u16,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,6 +223,16 @@ impl Connection {
 
     /// Does what the deadline asks for.
     fn act(&mut self, now: Instant, faults: &PortFaults, verdict: &mut Verdict) {
+        for (faults, from_client) in [(&faults.faults, false), (&faults.upstream, true)] {
+            let due = faults.iter().filter(|fault| match fault {
+                ConnectionFault::Down => true,
+                ConnectionFault::Reset(after) | ConnectionFault::Timeout(after) => {
+                    self.began + *after <= now
+                }
+                _ => false,
+            });
+            verdict.acted |= due.fold(0, |acted, fault| acted | fault.bit(from_client));
+        }
         let resets = |fault: &ConnectionFault| match fault {
             ConnectionFault::Down => true,
             ConnectionFault::Reset(after) => self.began + *after <= now,
@@ -311,6 +323,17 @@ impl Connection {
         verdict: &mut Verdict,
     ) -> bool {
         let direction = usize::from(from_client);
+        let is_touched = match fault {
+            ConnectionFault::Down | ConnectionFault::Reset(_) => false,
+            ConnectionFault::Timeout(_) => !segment.data.is_empty() || segment.has(TcpFlags::FIN),
+            ConnectionFault::SlowClose(_) => segment.has(TcpFlags::FIN),
+            ConnectionFault::Slice(size, _) => segment.data.len() > usize::from(size),
+            ConnectionFault::Limit(most) => self.exceeds(most, segment, from_client),
+            ConnectionFault::Delay(_) | ConnectionFault::Rate(_) => true,
+        };
+        if is_touched {
+            verdict.acted |= fault.bit(from_client);
+        }
         match fault {
             ConnectionFault::Down | ConnectionFault::Reset(_) => true,
             ConnectionFault::Timeout(_) => segment.data.is_empty() && !segment.has(TcpFlags::FIN),
@@ -354,6 +377,13 @@ impl Connection {
             }
             ConnectionFault::SlowClose(_) | ConnectionFault::Slice(..) => true,
         }
+    }
+
+    /// Tells whether a segment goes beyond a limit of the data of its direction.
+    fn exceeds(&self, most: u64, segment: &Segment, from_client: bool) -> bool {
+        let from = if from_client { self.client_from } else { self.station_from };
+        let before = u64::from(segment.seq.wrapping_sub(from.unwrap_or(segment.seq)));
+        !segment.data.is_empty() && before + segment.data.len() as u64 > most
     }
 
     /// Lets the station's data pass up to this many bytes; `false` if that is the end of them.

@@ -8,7 +8,7 @@ use windfall_base::{Frame, Input, Instant, Node, Outgoing, Port, RxVector, Seed,
 use windfall_wire_net::TcpFlags;
 
 use crate::connection::{Connection, Verdict, Way};
-use crate::port_faults::PortFaults;
+use crate::port_faults::{ConnectionFault, PortFaults};
 use crate::segment::Segment;
 
 /// The most connections that are remembered; the oldest is forgotten.
@@ -48,6 +48,8 @@ struct Place {
     /// The ports of the node at which the station is.
     ports: Vec<Port>,
     counters: FaultCounters,
+    /// The [bits](crate::port_faults::ConnectionFault::bit) of the faults that have acted.
+    acted: u16,
 }
 
 /// The client, and the station's address and port.
@@ -102,13 +104,25 @@ impl<N> Faulty<N> {
             .retain(|(_, (address, own)), _| *own != port || !addresses.contains(address));
         if faults.all().next().is_some() {
             let counters = old.map(|it| it.counters).unwrap_or_default();
-            self.places.push(Place { faults, addresses, ports, counters });
+            self.places.push(Place { faults, addresses, ports, counters, acted: 0 });
         }
     }
 
     /// The ports that have faults, and what those did.
     pub fn faults(&self) -> impl Iterator<Item = (&PortFaults, FaultCounters)> {
         self.places.iter().map(|place| (&place.faults, place.counters))
+    }
+
+    /// Returns the faults that have never acted, as text with their ports.
+    pub fn idle_faults(&self) -> impl Iterator<Item = String> {
+        self.places.iter().flat_map(|place| {
+            let PortFaults { station, port, faults, upstream, .. } = &place.faults;
+            let of = |list: &[ConnectionFault], from_client: bool, way: &str| {
+                let idle = list.iter().filter(|it| place.acted & it.bit(from_client) == 0);
+                idle.map(|it| format!("{station}:{port} {way}{it}")).collect::<Vec<_>>()
+            };
+            [of(faults, false, ""), of(upstream, true, "upstream ")].concat()
+        })
     }
 
     /// Takes a packet of a faulty port out of the way; gives back any other.
@@ -147,6 +161,7 @@ impl<N> Faulty<N> {
         let verdict = connection.judge(now, &place.faults, &segment, frame, from_client);
         place.counters.withheld += u64::from(!verdict.frames.iter().any(|it| it.1 == way));
         place.counters.made += verdict.frames.len().saturating_sub(1) as u64;
+        place.acted |= verdict.acted;
         self.keep(key, port, verdict);
         None
     }
@@ -187,11 +202,12 @@ impl<N: Node> Faulty<N> {
                 self.node.handle_input(now, port, Input::Frame(frame, RxVector::wired(now)));
             }
             Some(Item::Look(key, port)) => {
-                let faults = self.places.iter().find(|place| {
+                let faults = self.places.iter_mut().find(|place| {
                     place.faults.port == key.1.1 && place.addresses.contains(&key.1.0)
                 });
                 if let (Some(place), Some(known)) = (faults, self.connections.get_mut(&key)) {
                     let verdict = known.wake(now, &place.faults);
+                    place.acted |= verdict.acted;
                     self.keep(key, port, verdict);
                 }
             }

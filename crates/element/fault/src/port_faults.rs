@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use windfall_base::{ByteCount, Duration, ParseUnitError, Probability, Rate};
+use windfall_base::{ByteCount, Duration, LineRate, ParseUnitError, Probability, Rate};
 
 /// The longest time that a fault may hold something up.
 const LONGEST: Duration = Duration::from_secs(3_600);
@@ -133,9 +133,13 @@ fn fault(text: &str) -> Result<ConnectionFault, String> {
         ["slice", size, pause] => ConnectionFault::Slice(part(size)?, time(pause)?),
         ["limit", most] => ConnectionFault::Limit(bytes(most)?),
         ["delay", later] => ConnectionFault::Delay(time(later)?),
-        ["rate", rate] => ConnectionFault::Rate(
-            rate.parse().map_err(|error: ParseUnitError| format!("rate {error}"))?,
-        ),
+        ["rate", rate] => {
+            match rate.parse().map_err(|error: ParseUnitError| format!("rate {error}"))? {
+                LineRate::At(rate) => ConnectionFault::Rate(rate),
+                LineRate::Paused => ConnectionFault::Timeout(Duration::ZERO),
+                LineRate::Unlimited => return Err("rate none is no fault".to_owned()),
+            }
+        }
         _ => return Err(format!("\"{}\" is no fault", text.trim())),
     })
 }
@@ -157,6 +161,21 @@ fn part(text: &str) -> Result<u16, String> {
 }
 
 impl ConnectionFault {
+    /// The bit by which it is noted that it has acted, on what clients receive or send.
+    pub(crate) const fn bit(&self, from_client: bool) -> u16 {
+        let place = match self {
+            Self::Down => 0,
+            Self::Reset(_) => 1,
+            Self::Timeout(_) => 2,
+            Self::SlowClose(_) => 3,
+            Self::Slice(..) => 4,
+            Self::Limit(_) => 5,
+            Self::Delay(_) => 6,
+            Self::Rate(_) => 7,
+        };
+        1 << (place + if from_client { 8 } else { 0 })
+    }
+
     /// The word with which it begins.
     fn name(&self) -> &'static str {
         match self {
@@ -232,6 +251,8 @@ mod tests {
             let read: PortFaults = text.parse().unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(read.to_string(), text);
         }
+        let pause: PortFaults = "far:80 rate 0".parse().expect("a pause");
+        assert_eq!(pause.to_string(), "far:80 timeout 0s");
         let limit: PortFaults = "far:80 limit 10kB".parse().expect("a limit");
         assert_eq!(limit.faults, [ConnectionFault::Limit(10_000)]);
         let both = "far:80 upstream 30% rate 1Mbps, downstream delay 1s, slow-close 2s";
@@ -253,7 +274,8 @@ mod tests {
             "far:80 down,",
             "far:80 200% down",
             "far:80 limit",
-            "far:80 rate 0",
+            "far:80 rate none",
+            "far:80 rate -1",
             "far:80 upstream",
             "far:80 delay 1s, upstream",
         ] {
@@ -271,7 +293,7 @@ mod tests {
             ("far:80 delay 1s, dance", "\"dance\" is no fault"),
             ("far:80 200% down", "\"200%\" is no share from 0% to 100%"),
             ("far:99999 down", "it names no port from 1 to 65535"),
-            ("far:80 rate 0", "rate \"0\" is not a rate"),
+            ("far:80 rate 0.1bps", "rate \"0.1bps\" is not a rate"),
             ("far:80 delay 1s, delay 2s", "delay stands twice"),
             ("far:80 reset 1s, upstream reset 2s", "reset stands twice"),
             ("far:80 reset 1s, down", "nothing is left for another fault"),

@@ -61,8 +61,8 @@ faces! {
     OfLink: Link, "", "Link", false;
     OfRadio: Radio, "", "Radio of 802.11", false;
     OfBoth: Direction, "", "Link, in both directions", false;
-    OfUplink: Direction, "uplink-", "Uplink, from the near end to the far end", true;
-    OfDownlink: Direction, "downlink-", "Downlink, from the far end to the near end", true;
+    OfUplink: Direction, "uplink-", "Uplink, from the near end or to a radio's base", true;
+    OfDownlink: Direction, "downlink-", "Downlink, from the far end or a radio's base", true;
 }
 
 /// A scenario that is ready to run, and where it was read.

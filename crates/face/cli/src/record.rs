@@ -7,7 +7,8 @@ use windfall_files::{Evidence, UsedFiles, make_folder};
 use windfall_network::{ElementId, Network, Recording};
 use windfall_run_output::recorder::{Out, Run, RunRecorder};
 use windfall_run_output::series::{Monitor, SeriesFile, SeriesFormat};
-use windfall_scenario::Topology;
+use windfall_run_output::summary::Summary;
+use windfall_scenario::{Side, Topology};
 
 use crate::exit::{CliError, Result, tell};
 use crate::options::LinkOptions;
@@ -20,13 +21,18 @@ pub(crate) struct RecordOptions {
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Fail if a change of a link or a fault of connections never acted
+    #[arg(long)]
+    must_act: bool,
     /// Write every event to this file, as JSON lines
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Write a packet log of what the first station sends, in mahimahi's format
+    /// Write a packet log of the uplink, in mahimahi's format: what the first station of a pipe
+    /// sends, or the first one that is not the base station of a radio
     #[arg(long, value_name = "FILE")]
     uplink_log: Option<PathBuf>,
-    /// Write a packet log of what the second station sends, in mahimahi's format
+    /// Write a packet log of the downlink, in mahimahi's format: what the second station of a pipe
+    /// sends, or the base station of a radio
     #[arg(long, value_name = "FILE")]
     downlink_log: Option<PathBuf>,
     /// Write the packets at every device into this directory, as pcapng
@@ -65,6 +71,15 @@ impl RecordOptions {
         Ok(())
     }
 
+    /// Refuses a run in which a change or a fault never acted, if that was asked for.
+    pub(crate) fn check_acted(&self, summary: &Summary) -> Result<()> {
+        if !self.must_act || summary.never_acted.is_empty() {
+            return Ok(());
+        }
+        let all = summary.never_acted.join("; ");
+        Err(CliError::new(format!("never acted, which --must-act does not allow: {all}")))
+    }
+
     /// Opens the files, and asks the network for what they need.
     ///
     /// `epoch` is the start of the run in nanoseconds since 1970, 0 in simulated time.
@@ -81,15 +96,16 @@ impl RecordOptions {
         if let Some(path) = &self.log {
             recorder.log_to(create(path)?)?;
         }
-        for (path, end, direction) in
-            [(&self.uplink_log, 0_u16, "uplink"), (&self.downlink_log, 1, "downlink")]
-        {
+        for (path, side) in [&self.uplink_log, &self.downlink_log].into_iter().zip(Side::BOTH) {
             if let Some(path) = path {
+                let ends = topology.sides.first();
+                let end = ends.and_then(|ends| ends.iter().position(|it| *it == side));
+                let end = end.unwrap_or_default();
                 let link = topology.network.links.first();
-                let line = link.map(|link| link.medium.line(Port(end))).unwrap_or_default();
+                let line = link.map(|link| link.medium.line(Port(end as u16))).unwrap_or_default();
                 let (sender, queue) =
-                    (ElementId(end.into()), windfall_summary::queue_of(topology, end.into()));
-                recorder.packet_log_to(create(path)?, sender, direction, &queue, line)?;
+                    (ElementId(end as u32), windfall_summary::queue_of(topology, end));
+                recorder.packet_log_to(create(path)?, sender, side.name(), &queue, line)?;
             }
         }
         if let Some(directory) = &self.pcap {

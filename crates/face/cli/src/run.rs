@@ -13,7 +13,7 @@ use windfall_live::{
     neighbour_variables, session,
 };
 use windfall_network::Network;
-use windfall_scenario::{FAR, NEAR, Topology};
+use windfall_scenario::{FAR, NEAR, Scenario, Topology};
 use windfall_tune::AppliedSettings;
 
 use crate::exit::{CliError, Completion, Result, tell};
@@ -53,6 +53,11 @@ pub(crate) struct Args {
     /// Name of the run, for `windfall set` and `status` [default: run- and the process's number]
     #[arg(long, value_name = "NAME", value_parser = control::run_name)]
     name: Option<String>,
+    /// The start from which the times of changes count: that of COMMAND, after what it waits for,
+    /// or that of the link
+    #[arg(long, value_enum, default_value = "command", value_name = "START")]
+    #[arg(help_heading = "Changes")]
+    schedule_from: ScheduleStart,
     /// Start from this scenario, which has two stations called near and far
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
@@ -74,6 +79,15 @@ pub(crate) struct Args {
     ports: PortOptions,
     #[command(flatten)]
     record: RecordOptions,
+}
+
+/// The time from which a schedule counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum ScheduleStart {
+    /// The start of the command
+    Command,
+    /// The start of the link
+    Link,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
@@ -105,10 +119,13 @@ pub(crate) fn run(args: &Args) -> Result {
     let far_output = args.far_output()?;
     let others = args.programs(far, &environment(&topology, near), far_output.as_ref());
     let quiet = command.interactive || args.live.quiet;
-    let mut network = Network::build(&topology.with_simulated_hosts(), seed)?;
+    let mut network = Network::build(&args.built(&loaded)?.with_simulated_hosts(), seed)?;
     let recorder = args.record.recorder(&topology, &mut network, seed, epoch())?;
     let name = args.name.clone().unwrap_or_else(control_socket::default_name);
-    let control = control::of_run(&name, "run", &loaded, &topology)?;
+    let mut control = control::of_run(&name, "run", &loaded, &topology)?;
+    if args.schedule_from == ScheduleStart::Command {
+        control.hold_schedule();
+    }
     let mut watcher =
         Watcher::new(recorder, quiet, &topology.flows, (control, args.live.late_limit()));
     let network = args.live.with_faults(network, &topology, seed)?;
@@ -132,13 +149,17 @@ pub(crate) fn run(args: &Args) -> Result {
         session::run(stations, &signals, socket, ending, network, &mut watcher)?;
     let lost = helpers.end();
     drop((gateway, control_socket));
-    let summary = applied.noted(watcher.finish(&topology, seed, &outcome, &network.into_node()));
-    args.live.publish(&summary, args.record.json);
+    let summary = applied.noted(watcher.finish(&topology, seed, &outcome, &network));
+    let published = args.live.publish(&summary, args.record.json);
     if args.live.spares_stderr() && !args.far_may_fail {
         summary.failed.iter().for_each(tell);
     }
     if outcome.status == 0 {
+        published?;
         args.live.check_outcome(&outcome, lost)?;
+        args.record.check_acted(&summary)?;
+    } else if let Err(error) = &published {
+        tell(error);
     }
     let beside = summary.failed.first().filter(|_| !args.far_may_fail).map(|it| it.status);
     Ok(Completion::Program(match outcome.status {
@@ -152,6 +173,17 @@ impl Args {
     fn load(&self) -> Result<(Loaded, AppliedSettings)> {
         let loaded = self.link.load(self.scenario.as_deref(), self.live.settings())?;
         self.live.apply.apply(loaded)
+    }
+
+    /// The network as it is built: without changes whose times count from a start to come.
+    fn built(&self, loaded: &Loaded) -> Result<Topology> {
+        match self.schedule_from {
+            ScheduleStart::Link => loaded.topology(),
+            ScheduleStart::Command => {
+                let scenario = Scenario { changes: Vec::new(), ..loaded.scenario.clone() };
+                loaded.varied(&scenario).topology()
+            }
+        }
     }
 
     /// Refuses a file with two uses.

@@ -56,6 +56,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let (network, now) = (simulation.network(), simulation.now());
     let mut summary =
         windfall_summary::of_simulation(network, &topology, seed, command_line(), now);
+    windfall_summary::add_idle_changes(&mut summary, &loaded.scenario, network, &topology);
     if !matches!(ended, Ok(None)) {
         summary.interrupted_of_seconds = Some(topology.duration.as_secs_f64());
     }
@@ -65,6 +66,7 @@ pub(crate) fn run(args: &Args) -> Result {
         out.write_all(summary_text::to_text(&summary, &std::io::stdout()).as_bytes())?;
     }
     let signal = ended?;
+    args.record.check_acted(&summary)?;
     Ok(signal.map_or(Completion::Success, |signal| Completion::Program(128 + signal as u8)))
 }
 

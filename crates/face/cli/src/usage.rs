@@ -107,6 +107,7 @@ pub(crate) fn explain(error: &clap::Error, command: &clap::Command, words: &[Str
 /// the command has such an option. A name that is only like one counts where `error` has no advice.
 fn instead_of(option: &str, error: &clap::Error, command: &clap::Command) -> Option<String> {
     let known = [
+        ("packet-loss", "loss"),
         ("latency", "delay"),
         ("bandwidth", "rate"),
         ("limit", "queue"),

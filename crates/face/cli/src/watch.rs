@@ -33,7 +33,7 @@ pub(crate) struct LiveOptions {
     kernels: Options<OfKernels>,
     #[command(flatten)]
     pub(crate) apply: ApplyOptions,
-    /// Write the summary to this file
+    /// Write the summary to this file, as JSON with --json or if its name ends in .json
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     summary: Option<PathBuf>,
     /// Fail where more than this share of the packets are later than this, as on a busy machine:
@@ -98,12 +98,14 @@ impl LiveOptions {
         if json && self.summary.is_none() {
             return Ok(writeln!(io::stdout(), "{}", summary.to_json())?);
         }
-        self.publish(summary, json);
-        Ok(())
+        self.publish(summary, json)
     }
 
-    /// Publishes the summary of a run whose standard output is a program's.
-    pub(crate) fn publish(&self, summary: &Summary, json: bool) {
+    /// Publishes the summary of a run whose standard output is a program's. A file whose name ends
+    /// in .json gets it in JSON.
+    pub(crate) fn publish(&self, summary: &Summary, json: bool) -> Result<()> {
+        let is_json = |path: &PathBuf| path.extension().is_some_and(|it| it == "json");
+        let json = json || self.summary.as_ref().is_some_and(is_json);
         let text = if json {
             format!("{}\n", summary.to_json())
         } else if self.summary.is_some() {
@@ -117,8 +119,9 @@ impl LiveOptions {
             Some(path) => {
                 if let Err(error) = windfall_files::write(path, text.as_bytes()) {
                     // The result must not be lost with the file.
-                    let error = CliError::new(format!("cannot write {}: {error}", path.display()));
-                    write(&format!("windfall: {error}\n{text}"));
+                    write(&text);
+                    let message = format!("cannot write {}: {error}", path.display());
+                    return Err(CliError::new(message));
                 } else if let Some(note) = summary.lateness.and_then(|it| it.disturbance())
                     && !self.quiet
                 {
@@ -128,6 +131,7 @@ impl LiveOptions {
             None if self.quiet => {}
             None => write(&text),
         }
+        Ok(())
     }
 }
 
@@ -188,8 +192,9 @@ impl Watcher {
         topology: &Topology,
         seed: Seed,
         outcome: &RunOutcome,
-        network: &Network,
+        run: &Faulty<Network>,
     ) -> Summary {
+        let network = run.node();
         if let Some(status) = &mut self.status {
             status.clear();
         }
@@ -204,6 +209,9 @@ impl Watcher {
         let ended = Instant::START + outcome.duration;
         windfall_summary::add_energy(&mut summary, network, topology, ended);
         summary.lateness = Some(windfall_control::lateness_summary(&outcome.lateness));
+        let scenario = self.control.whole_scenario();
+        windfall_summary::add_idle_changes(&mut summary, &scenario, network, topology);
+        summary.never_acted.extend(run.idle_faults().map(|fault| format!("fault {fault}")));
         summary
     }
 }
@@ -247,6 +255,12 @@ impl Observer<Faulty<Network>> for Watcher {
         }
         if let Some(status) = &mut self.status {
             status.show(now, network);
+        }
+    }
+
+    fn command_began(&mut self, now: Instant, run: &mut Faulty<Network>) {
+        if let Err(why) = self.control.start_schedule(now, run.node_mut()) {
+            self.warn(&format!("the changes of the link are not made: {why}"));
         }
     }
 

@@ -11,6 +11,7 @@ mod bits;
 pub mod damage;
 pub mod frame;
 pub mod ledger;
+mod line_rate;
 pub mod memory;
 pub mod node;
 pub mod quantity;
@@ -27,6 +28,7 @@ pub use bits::Bits;
 pub use damage::{Check, Damage};
 pub use frame::{Class, Congestion, FlowId, Frame, FrameParts, Payload, Tag};
 pub use ledger::{DropReason, Drops, Ledger};
+pub use line_rate::LineRate;
 pub use memory::{MEMORY_VARIABLE, MemoryBudget, OverBudget};
 pub use node::{
     Failure, Input, Node, Outgoing, Overheard, Port, Preamble, RxVector, TxVector, earlier,

@@ -169,7 +169,12 @@ impl FromStr for Probability {
         }
         let number = parse_quantity(text, "probability", &[("%", 1.0)], 1.0, "0.01 or 1%")?;
         let value = if text.trim_end().ends_with('%') { hundredth(text) } else { Some(number) };
-        value.and_then(Self::new).ok_or_else(|| refused("it must lie in 0..1 or 0%..100%"))
+        value.and_then(Self::new).ok_or_else(|| {
+            let fix = "it must lie in 0..1 or 0%..100%";
+            let is_percent = (1.0..=100.0).contains(&number) && !text.contains('%');
+            let meant = format!("{fix}: {} of 100 is {0}%", text.trim());
+            if is_percent { refused(&meant) } else { refused(fix) }
+        })
     }
 }
 

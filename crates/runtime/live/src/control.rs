@@ -45,6 +45,8 @@ pub(crate) enum Message {
     Ready(DeviceKind),
     /// To the run: it cannot be built. The exit status, and why.
     Failed(u8, String),
+    /// To the run: the command has begun.
+    Began,
     /// To the run: the command has ended, with this exit status.
     Ended(u8),
     /// To the stations: pass this signal to the command.
@@ -154,6 +156,7 @@ fn encode(message: &Message) -> ([u8; 1], Vec<u8>, Vec<BorrowedFd<'_>>) {
         }
         Message::Ready(kind) => (4, vec![u8::from(*kind == DeviceKind::Packet)], Vec::new()),
         Message::Failed(status, why) => (5, [&[*status], why.as_bytes()].concat(), Vec::new()),
+        Message::Began => (20, none(), Vec::new()),
         Message::Ended(status) => (6, vec![*status], Vec::new()),
         Message::Signal(signal) => (7, signal.to_le_bytes().to_vec(), Vec::new()),
         Message::Finish => (8, none(), Vec::new()),
@@ -187,6 +190,7 @@ fn decode(kind: u8, body: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Messag
         4 if *body.first()? == 0 => Message::Ready(DeviceKind::Tun),
         4 => Message::Ready(DeviceKind::Packet),
         5 => Message::Failed(*body.first()?, text(&body[1..])),
+        20 => Message::Began,
         6 => Message::Ended(*body.first()?),
         7 => Message::Signal(i32::from_le_bytes(body.try_into().ok()?)),
         8 => Message::Finish,

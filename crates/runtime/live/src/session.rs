@@ -79,6 +79,9 @@ pub trait Observer<N> {
     /// Called after every turn of the loop; drains the node's events.
     fn observe(&mut self, now: Instant, node: &mut N);
 
+    /// Called when the command begins, after what it waits for.
+    fn command_began(&mut self, _now: Instant, _node: &mut N) {}
+
     /// When to be called again at the latest, even if nothing happens.
     fn wakeup(&self) -> Option<Instant> {
         None
@@ -241,6 +244,7 @@ fn run_on<N: Node>(
         counters: Vec::new(),
         failed: Vec::new(),
         has_lost_keeper: false,
+        has_just_begun: false,
         finished: false,
     };
     if let Some(limit) = observer.late_limit() {
@@ -359,6 +363,8 @@ struct Run<N> {
     counters: Vec<KernelCounters>,
     failed: Vec<ProgramFailure>,
     has_lost_keeper: bool,
+    /// The command has begun, and the observer does not know yet.
+    has_just_begun: bool,
     finished: bool,
 }
 
@@ -390,6 +396,11 @@ impl<N: Node> Run<N> {
                     }
                     client => clients.attend(client, self.driver.parts().0),
                 }
+            }
+            if core::mem::take(&mut self.has_just_begun) {
+                self.driver
+                    .act(|node, now| observer.command_began(now, node))
+                    .context(|| "carry packets between the stations".into())?;
             }
             self.serve(&mut clients, observer)?;
         }
@@ -480,6 +491,10 @@ impl<N: Node> Run<N> {
 
     fn handle_message(&mut self) -> Result<()> {
         match self.stations.receive()? {
+            Message::Began => {
+                self.has_just_begun = true;
+                Ok(())
+            }
             Message::Ended(status) => {
                 self.status = status;
                 Ok(())

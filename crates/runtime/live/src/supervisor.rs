@@ -217,6 +217,7 @@ impl<'a> Supervisor<'a> {
                 self.excuse_failures();
             }
             self.command = Some(command);
+            let _ = self.control.send(&Message::Began);
         }
         if interrupted.is_none() && self.attend()?.is_some_and(|status| status < 128) {
             self.wait_for_others()?;

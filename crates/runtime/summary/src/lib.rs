@@ -3,6 +3,7 @@
 //! - [`of_simulation`]: the whole [`Summary`] of a run in simulated time.
 //! - [`of_network`], [`add_simulated_hosts`] and [`add_energy`]: its parts, in this order,
 //!   for runs whose stations are others: in real time a kernel stands there.
+//! - [`add_idle_changes`]: the changes that changed nothing.
 //! - [`queue_of`] and [`capture_name`]: names in its files.
 
 mod applications;
@@ -15,7 +16,7 @@ use windfall_network::{ElementId, Network, SimulatedStation};
 use windfall_run_output::summary::{
     LinkSummary, RadioSummary, StationEnergySummary, StationSummary, Summary, named,
 };
-use windfall_scenario::Topology;
+use windfall_scenario::{Scenario, Side, Topology};
 
 pub use names::{capture_name, queue_of};
 
@@ -61,6 +62,22 @@ pub fn of_network(
         summary.add_flows(network, interface, &topology.flows);
     }
     summary
+}
+
+/// Adds the changes of `scenario` that no frame has met.
+pub fn add_idle_changes(
+    summary: &mut Summary,
+    scenario: &Scenario,
+    network: &Network,
+    topology: &Topology,
+) {
+    let met = |link: usize, side: Side| -> Vec<Instant> {
+        let ends = topology.sides.get(link).into_iter().flatten().enumerate();
+        let ends = ends.filter(|(_, it)| **it == side).map(|(end, _)| end);
+        ends.flat_map(|end| network.changes_met(link, end).to_vec()).collect()
+    };
+    let idle = scenario.idle_changes(&met);
+    summary.never_acted.extend(idle.iter().map(|change| format!("change {change}")));
 }
 
 /// Adds what the simulated hosts dropped, the steps of their TCP, and what their applications

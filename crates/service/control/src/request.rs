@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use windfall_base::nearest;
 use windfall_fault::PortFaults;
-use windfall_scenario::{Change, Direction, Setting, Settings as _};
+use windfall_scenario::{Change, Direction, Setting, Settings as _, Side};
 
 mod strict;
 
@@ -83,11 +83,10 @@ fn change_of(members: Map<String, Value>) -> Result<Change, String> {
     let mut change = Change::begun_at(windfall_base::Duration::ZERO);
     for (name, value) in members {
         match (name.as_str(), value) {
-            ("uplink" | "downlink", Value::Object(own)) => {
-                let is_uplink = name == "uplink";
-                own.into_iter().try_for_each(|(name, value)| {
-                    say(&mut change, Some(is_uplink), &name, &value)
-                })?;
+            (side @ ("uplink" | "downlink"), Value::Object(own)) => {
+                let side = Side::named(side);
+                own.into_iter()
+                    .try_for_each(|(name, value)| say(&mut change, side, &name, &value))?;
             }
             (name, value) => say(&mut change, None, name, &value)?,
         }
@@ -95,14 +94,14 @@ fn change_of(members: Map<String, Value>) -> Result<Change, String> {
     Ok(change)
 }
 
-fn say(change: &mut Change, uplink: Option<bool>, name: &str, value: &Value) -> Result<(), String> {
+fn say(change: &mut Change, side: Option<Side>, name: &str, value: &Value) -> Result<(), String> {
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),
         Value::Bool(is_on) => if *is_on { "on" } else { "off" }.to_owned(),
         _ => return Err(format!("{name}: write its value as text, such as \"5%\"")),
     };
-    change.say(uplink, name, &text).map_err(|advice| match advice.as_str() {
+    change.say(side, name, &text).map_err(|advice| match advice.as_str() {
         "" => unknown(name),
         advice => format!("{name}={text}: {advice}"),
     })

@@ -1,6 +1,6 @@
 //! What a run answers to the clients of its control socket.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use windfall_fault::Faulty;
 use windfall_live::{Lateness, Reply};
 use windfall_network::{Network, NetworkEvent};
 use windfall_run_output::series::{Monitor, Sample};
-use windfall_scenario::{Change, Scenario, ScenarioError, Topology, unplaced};
+use windfall_scenario::{Change, Get as _, Scenario, ScenarioError, Topology, unplaced};
 
 use crate::request::ControlRequest;
 use crate::{faults, status};
@@ -56,6 +56,8 @@ pub struct RunControl {
     scenario: Scenario,
     /// All changes: those of the scenario, and those from outside.
     changes: Vec<Change>,
+    /// Changes whose times count from the start of the command, until it starts.
+    scheduled: Vec<Change>,
     /// The scenario as it is now, with the changes that go on or are to come.
     present: Scenario,
     topology: Topology,
@@ -80,6 +82,7 @@ impl RunControl {
             about,
             scenario,
             changes,
+            scheduled: Vec::new(),
             present,
             topology,
             files: BTreeMap::new(),
@@ -89,6 +92,72 @@ impl RunControl {
             monitor: None,
             windows: VecDeque::new(),
         }
+    }
+
+    /// Lets the times of the changes of the scenario count from
+    /// [`start_schedule`](Self::start_schedule) on. The network is to be built without them.
+    pub fn hold_schedule(&mut self) {
+        self.scheduled = std::mem::take(&mut self.changes);
+        self.present.changes.clear();
+    }
+
+    /// Makes the changes that were held, as many seconds after `now` as they say.
+    ///
+    /// # Errors
+    /// If a file that one of them names cannot be read any more.
+    pub fn start_schedule(&mut self, now: Instant, network: &mut Network) -> Result<(), String> {
+        let since = now - Instant::START;
+        let shifted: Vec<Change> = std::mem::take(&mut self.scheduled)
+            .into_iter()
+            .map(|change| {
+                let at = change.at.get_ref().saturating_add(since);
+                Change { at: unplaced(at), ..change }
+            })
+            .collect();
+        self.present.changes.extend(shifted.iter().cloned());
+        let present = self.present.clone();
+        let mut links = BTreeSet::new();
+        for change in &shifted {
+            // The first change of a link brings all of them.
+            if links.insert(change.link.value()) {
+                self.change_link(&present, change, now, network)?;
+            }
+        }
+        self.changes.extend(shifted);
+        Ok(())
+    }
+
+    /// Returns the scenario as it began, with all changes up to now and those that are to come.
+    #[must_use]
+    pub fn whole_scenario(&self) -> Scenario {
+        let changes = self.changes.iter().chain(&self.scheduled).cloned().collect();
+        Scenario { changes, ..self.scenario.clone() }
+    }
+
+    /// Makes the changes of `scenario` from `now` on those of the link of a change; returns the
+    /// link.
+    fn change_link(
+        &mut self,
+        scenario: &Scenario,
+        change: &Change,
+        now: Instant,
+        network: &mut Network,
+    ) -> Result<usize, String> {
+        let Self { files, about, .. } = self;
+        let mut read = |name: &str| match files.get(name) {
+            Some(bytes) => Ok(bytes.clone()),
+            None => {
+                let bytes = read_whole(&about.directory.join(name))?;
+                files.insert(name.to_owned(), bytes.clone());
+                Ok(bytes)
+            }
+        };
+        let medium = scenario.changed_medium(change, &mut read);
+        let (link, medium) = medium.map_err(|error| error.message().to_owned())?;
+        if !network.change_link(now, link, &medium) {
+            return Err("this link cannot change while it runs".to_owned());
+        }
+        Ok(link)
     }
 
     /// Tells whether the network is to report its events.
@@ -244,19 +313,7 @@ impl RunControl {
         let mut present = self.present.clone();
         present.settle(*change.at.get_ref());
         present.changes.push(change.clone());
-        let Self { files, about, .. } = self;
-        let mut read = |name: &str| match files.get(name) {
-            Some(bytes) => Ok(bytes.clone()),
-            None => {
-                let bytes = read_whole(&about.directory.join(name))?;
-                files.insert(name.to_owned(), bytes.clone());
-                Ok(bytes)
-            }
-        };
-        let (link, medium) = present.changed_medium(&change, &mut read).map_err(message)?;
-        if !network.change_link(at, link, &medium) {
-            return Err("this link cannot change while it runs".to_owned());
-        }
+        let link = self.change_link(&present, &change, at, network)?;
         let name = present.links[link].name();
         let table = serde_json::to_value(&change).unwrap_or_default();
         self.present = present;
@@ -267,8 +324,7 @@ impl RunControl {
 
     /// The scenario that repeats the run up to now, as the text of a file.
     fn replay(&self, now: Instant) -> String {
-        let changes = self.changes.clone();
-        let mut scenario = Scenario { changes, ..self.scenario.clone() };
+        let mut scenario = self.whole_scenario();
         // Whole milliseconds are easier to read, and nothing of the run is left out.
         let length = Duration::from_millis((now - Instant::START).as_nanos().div_ceil(1_000_000));
         // The length in a file is that of simulations, and a live run goes on behind it.

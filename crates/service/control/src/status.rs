@@ -66,13 +66,11 @@ pub(crate) fn add_links(
         let Some(entry) = entry.as_object_mut() else { continue };
         let link = &scenario.links[place];
         let is_pipe = link.kind() == LinkKind::Pipe;
-        // On a radio the base sends down.
-        let is_uplink = if link.kind().phy().is_some() { end != link.base() } else { end == 0 };
-        let direction = scenario.direction_at(place, is_uplink, now - Instant::START);
+        let side = topology.sides[place][end];
+        let direction = scenario.direction_at(place, side, now - Instant::START);
         let (packets, bytes) = network.queue_len(id);
         entry.insert("link".to_owned(), link.name().into());
-        let side = if is_uplink { "uplink" } else { "downlink" };
-        entry.insert("direction".to_owned(), side.into());
+        entry.insert("direction".to_owned(), side.name().into());
         entry.insert("can_change".to_owned(), is_pipe.into());
         entry.insert("settings".to_owned(), settings(&direction).into());
         entry.insert("queue".to_owned(), json!({ "packets": packets, "bytes": bytes }));

@@ -48,6 +48,11 @@ impl Network {
                 self.drain_interface(now, end);
             }
         }
+        self.note_wake_up(index);
+    }
+
+    /// Enters into the agenda when a medium wants to be woken.
+    pub(super) fn note_wake_up(&mut self, index: usize) {
         let element = ElementId((self.interfaces.len() + index) as u32);
         let wake_up = self.media[index].medium.poll_timeout().map(|(at, _)| at);
         self.agenda.set(element, wake_up);

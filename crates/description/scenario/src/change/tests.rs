@@ -73,6 +73,9 @@ fn a_rate_moves_from_a_rate_and_not_from_none() {
         assert!(steps(&format!("{first}{ramp}"), true).ends_with(&moving), "{at}");
     }
     of_link("", "[[change]]\nat = \"1s\"\ndelay = \"1ms\"\nover = \"1s\"\n").expect("a delay");
+    let away = "[[change]]\nat = \"1s\"\nrate = \"none\"\nover = \"1s\"\n";
+    let error = of_link("rate = \"1Mbps\"\n", away).expect_err("there is no way to none");
+    assert!(error.contains("no rate leads to rate = \"none\""), "{error}");
 }
 
 #[test]
@@ -100,7 +103,7 @@ fn text_says_the_same_as_a_file() {
     let text = "10s: rate 1Mbps, uplink loss 5% 25%, downlink delay 7ms, over 2s, link air";
     let change: Change = text.parse().expect("a change");
     assert_eq!(*change.at.get_ref(), Duration::from_secs(10));
-    assert_eq!(change.both.rate.value(), Rate::from_mbps(1));
+    assert_eq!(change.both.constant_rate(), Rate::from_mbps(1));
     assert_eq!(change.uplink.loss.value(), Some("5% 25%".parse().expect("a chance")));
     assert_eq!(change.downlink.delay.value(), Some(Duration::from_millis(7)));
     assert_eq!(change.over.value(), Some(Duration::from_secs(2)));

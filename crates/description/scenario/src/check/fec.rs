@@ -7,6 +7,7 @@ use super::Checked;
 use crate::error::Fault;
 use crate::link::{Link, LinkKind};
 use crate::model::Scenario;
+use crate::side::Side;
 use crate::values::Get;
 use crate::wifi::MAX_MTU;
 
@@ -36,7 +37,7 @@ pub(super) fn check_lifetimes(scenario: &Scenario) -> Checked {
     let Some((lifetime, name)) = limited.min_by_key(|(lifetime, _)| *lifetime) else {
         return Ok(());
     };
-    let ends = |link| [Link::direction(link, true), Link::direction(link, false)];
+    let ends = |link: &Link| Side::BOTH.map(|side| link.direction(side));
     for fec in scenario.links.iter().flat_map(ends).filter_map(|direction| direction.fec) {
         let RepairConfig { delay, .. } = *fec.get_ref();
         if delay > lifetime {

@@ -9,7 +9,7 @@ use super::{ScenarioOptions, unplaced};
 use crate::wifi::Radio;
 use crate::{
     Arq, Direction, Discipline, FramePart, Link, LinkKind, Queue, QueueLength, RunSettings,
-    Scenario, Settings,
+    Scenario, Settings, Side,
 };
 
 fn probability() -> impl Strategy<Value = Probability> {
@@ -103,7 +103,7 @@ prop_compose! {
     ) -> Direction {
         Direction {
             rate_trace: rate_trace.filter(|_| rate.is_none()).map(unplaced),
-            rate: rate.map(unplaced),
+            rate: rate.map(|rate| unplaced(rate.into())),
             delay: delay.map(|n| unplaced(Duration::from_nanos(n))),
             error_trace: error_trace.map(unplaced),
             arq: arq.map(unplaced),
@@ -165,8 +165,8 @@ fn an_option_for_both_directions_wins_over_the_file() {
     flags.link.uplink = arq(Arq::None);
     let mut scenario = flags.scenario();
     with(arq(Arq::after(3))).apply(&mut scenario, ("", "")).expect("one link");
-    for is_uplink in [true, false] {
-        let direction = scenario.links[0].direction(is_uplink);
+    for side in Side::BOTH {
+        let direction = scenario.links[0].direction(side);
         assert_eq!(direction.arq, Some(unplaced(Arq::after(3))));
     }
 }
@@ -174,10 +174,13 @@ fn an_option_for_both_directions_wins_over_the_file() {
 #[test]
 fn a_rate_replaces_a_rate_trace() {
     let trace = Direction { rate_trace: Some(unplaced("a".to_owned())), ..Direction::default() };
-    let rate = Direction { rate: Rate::from_mbps(1).map(unplaced), ..Direction::default() };
+    let rate = Direction {
+        rate: Rate::from_mbps(1).map(|rate| unplaced(rate.into())),
+        ..Direction::default()
+    };
     let mut scenario = with(trace).scenario();
     with(rate.clone()).apply(&mut scenario, ("", "")).expect("one link");
-    assert_eq!(scenario.links[0].direction(true), rate);
+    assert_eq!(scenario.links[0].direction(Side::Uplink), rate);
 }
 
 #[test]
@@ -216,7 +219,10 @@ fn an_option_for_attempts_wins_over_the_other_one_of_a_file() {
 
 #[test]
 fn what_a_file_lacks_may_come_from_an_option() {
-    let rate = Direction { rate: Rate::from_mbps(1).map(unplaced), ..Direction::default() };
+    let rate = Direction {
+        rate: Rate::from_mbps(1).map(|rate| unplaced(rate.into())),
+        ..Direction::default()
+    };
     let text = "format = 1\nstation = [{ name = \"near\" }, { name = \"far\" }]\n[[link]]\n\
                 stations = [\"near\", \"far\"]\noverhead = 18\n";
     let applied = |options: &ScenarioOptions, text: &str| {

@@ -10,6 +10,7 @@ use crate::link::Link;
 use crate::model::Scenario;
 use crate::plan::Files;
 use crate::settings::Settings;
+use crate::side::Side;
 use crate::values::Get;
 
 /// The states of a path, each from its time on.
@@ -17,7 +18,7 @@ type Steps = Vec<(Instant, PathConfig)>;
 
 /// Returns what a direction of a pipe, which begins as `first`, becomes, and when.
 pub(super) fn of_path(
-    (link, is_uplink): (&Link, bool),
+    (link, side): (&Link, Side),
     first: &PathConfig,
     scenario: &Scenario,
     files: &mut Files<'_, '_>,
@@ -26,14 +27,14 @@ pub(super) fn of_path(
     let mut changes: Vec<&Change> =
         scenario.changes.iter().filter(|change| change.is_of(link)).collect();
     changes.sort_by_key(|change| *change.at.get_ref());
-    let mut direction = link.direction(is_uplink);
+    let mut direction = link.direction(side);
     let mut steps = Steps::new();
     for change in changes {
-        let said = change.of_side(is_uplink);
+        let said = change.of_side(side);
         if said.is_unset() {
             continue;
         }
-        let had_rate = direction.rate.is_some();
+        let had_rate = direction.has_constant_rate();
         direction.overlay(&said);
         check((&direction, link.mtu()), (change, &said), had_rate)?;
         let next = super::path(&direction, files, place)?;
@@ -52,7 +53,7 @@ fn apply(steps: &mut Steps, first: &PathConfig, next: &PathConfig, (change, said
     let mut times: Vec<Instant> = own.iter().chain(&rest).map(|(time, _)| *time).collect();
     times.sort_unstable();
     times.dedup();
-    let says_rate = said.has_rate() || said.once.is_some();
+    let says_rate = said.rate.is_some() || said.rate_trace.is_some() || said.once.is_some();
     for time in times {
         let [own, kept] = [&own, &rest].map(|steps| state_at(steps, time).unwrap_or(&before));
         let line = if says_rate { own } else { kept }.line.clone();
@@ -97,6 +98,11 @@ fn check(
         let message = "over changes nothing here without a rate before: add it, or remove over";
         return Err(Fault::at(change.at.span(), message));
     }
+    if change.over.is_some() && said.rate.is_some() && !direction.has_constant_rate() {
+        let message =
+            "over changes nothing here, since no rate leads to rate = \"none\": remove it";
+        return Err(Fault::at(change.at.span(), message));
+    }
     crate::effect::needs(said, core::slice::from_ref(direction), Some(&change.at.span()))
 }
 
@@ -104,12 +110,20 @@ fn check(
 fn between(before: &PathConfig, next: &PathConfig, share: f64) -> PathConfig {
     let mix = |from: u64, to: u64| from as f64 + (to as f64 - from as f64) * share;
     let delay = mix(before.delay.as_nanos(), next.delay.as_nanos());
-    let line = match (&before.line, &next.line) {
-        (Line::Rate(from), Line::Rate(to)) => {
-            let rate = Rate::from_bps(mix(from.as_bps(), to.as_bps()).round() as u64);
-            rate.map_or_else(|| next.line.clone(), Line::Rate)
+    let line = match (bps(&before.line), bps(&next.line)) {
+        (Some(from), Some(to)) => {
+            Rate::from_bps(mix(from, to).round() as u64).map_or(Line::Paused, Line::Rate)
         }
         _ => next.line.clone(),
     };
     PathConfig { line, delay: Duration::from_nanos(delay.round() as u64), ..next.clone() }
+}
+
+/// Returns the bits that a line of a constant rate carries in a second.
+fn bps(line: &Line) -> Option<u64> {
+    match line {
+        Line::Rate(rate) => Some(rate.as_bps()),
+        Line::Paused => Some(0),
+        Line::Instant | Line::Trace(_) => None,
+    }
 }

@@ -12,6 +12,7 @@ use crate::link::{Link, Modem};
 use crate::links::{Parts, air, arq, interface};
 use crate::model::Scenario;
 use crate::plan::Files;
+use crate::side::Side;
 use crate::values::Get;
 
 /// A block of 240 bits every 20 ms.
@@ -28,7 +29,7 @@ pub(crate) fn gsm(
     scenario: &Scenario,
     files: &mut Files<'_, '_>,
 ) -> Result<Parts, Fault> {
-    let [up, down] = [link.direction(true), link.direction(false)];
+    let [up, down] = Side::BOTH.map(|side| link.direction(side));
     let mut path = |direction: &Direction, place| -> Result<PathConfig, Fault> {
         let line = Line::Rate(BLOCK_RATE);
         let delay = direction.delay.value().unwrap_or_else(GsmBlocks::interleaving_delay);

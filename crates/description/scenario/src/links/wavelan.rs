@@ -18,6 +18,7 @@ use crate::link::{Link, LinkKind};
 use crate::links::{Parts, air, arq, interface, policy, takes_damaged};
 use crate::model::Scenario;
 use crate::plan::Files;
+use crate::side::Side;
 use crate::values::Get;
 
 pub(crate) use windfall_mac::wavelan::WAVELAN_RATE;
@@ -30,8 +31,8 @@ pub(crate) fn wavelan(
     behind: Vec<Vec<IpNet>>,
     files: &mut Files<'_, '_>,
 ) -> Result<Parts, Fault> {
-    let [up, down] = [link.direction(true), link.direction(false)];
-    let rate = up.rate.value().unwrap_or(WAVELAN_RATE);
+    let [up, down] = Side::BOTH.map(|side| link.direction(side));
+    let rate = up.constant_rate().unwrap_or(WAVELAN_RATE);
     let base = link.base();
     let cost = coding_cost(rate);
     let of_packets = |bytes| goodput(rate, bytes);
@@ -82,7 +83,7 @@ pub(crate) fn shared(
     for from in 0..stations {
         // Nothing but the base station sends what the first of the others hears.
         let to = if from == base { usize::from(base == 0) } else { base };
-        shared.air.push(air(&link.direction(from != base), files, place(base, from, to))?);
+        shared.air.push(air(&link.direction(link.side_of(from)), files, place(base, from, to))?);
     }
     // What differs from path to path: what the link says of single ones, and the traces of places.
     let mut paths = BTreeMap::new();
@@ -90,7 +91,7 @@ pub(crate) fn shared(
     for (from, to) in senders.flat_map(|from| (0..stations).map(move |to| (from, to))) {
         let direction = link.air_between(from, to);
         let is_replayed = stations > 2 && from == base && direction.environment.is_some();
-        if from != to && (is_replayed || direction != link.direction(from != base)) {
+        if from != to && (is_replayed || direction != link.direction(link.side_of(from))) {
             let air = air(&direction, files, place(base, from, to))?;
             paths.insert((Port(from as u16), Port(to as u16)), air);
         }
@@ -118,7 +119,7 @@ pub(crate) fn polling(link: &Link) -> f64 {
     if link.kind() != LinkKind::Wavelan {
         return 0.0;
     }
-    let rate = link.direction(true).rate.value().unwrap_or(WAVELAN_RATE);
+    let rate = link.direction(Side::Uplink).constant_rate().unwrap_or(WAVELAN_RATE);
     // Neither the base station nor the one that it speaks with is polled for nothing.
     let silent = link.stations.get_ref().len().saturating_sub(2);
     let unit = WavelanTiming::WAVELAN.exchange(rate, usize::from(link.mtu()));

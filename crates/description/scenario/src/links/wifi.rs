@@ -22,6 +22,7 @@ use crate::flows::{self, Capacity};
 use crate::link::Link;
 use crate::links::{Parts, interface, takes_damaged};
 use crate::model::Scenario;
+use crate::side::Side;
 use crate::station::Station;
 use crate::values::Get;
 use crate::wifi::{Radio, Slot, StationRadio};
@@ -44,8 +45,8 @@ pub(crate) fn wifi(
     let roles = roles(link, stations, &channels.collect::<Vec<_>>())?;
     let mut rates = Vec::new();
     let ends = (0..stations.len()).map(|place| {
-        let uplink = place != link.base();
-        let [own, others] = [link.direction(uplink), link.direction(!uplink)];
+        let side = link.side_of(place);
+        let [own, others] = [side, side.other()].map(|side| link.direction(side));
         let mut mac = station(link, phy, place, &own, &others)?;
         rates.push(mac.highest_rate());
         mac.role = roles[place].clone();
@@ -102,8 +103,8 @@ fn station(
 ) -> Result<wifi::Config, Fault> {
     let radio = &link.radio;
     let mut mac = wifi::Config::new(address(place), phy);
-    if let Some(rate) = &own.rate {
-        mac.rate = phy_rate(*rate.get_ref(), phy, rate.span())?;
+    if let Some((rate, said)) = own.constant_rate().zip(own.rate.as_ref()) {
+        mac.rate = phy_rate(rate, phy, said.span())?;
     }
     mac.rate_control = radio.rate_control.value().unwrap_or_default();
     if let Some(name) = own.policy.as_ref().or(others.policy.as_ref()) {
@@ -230,7 +231,7 @@ fn medium(link: &Link, phy: Phy, stations: &[&Station]) -> Result<RadioConfig, F
     config.fading = radio.fading.value().map_or(Fading::None, |word| word.0);
     config.delay_spread = delay_spread(radio)?;
     config.distortion = radio.distortion.value();
-    config.reliability = [true, false].iter().any(|up| link.direction(*up).combine.is_some());
+    config.reliability = Side::BOTH.into_iter().any(|side| link.direction(side).combine.is_some());
     config.errors = radio.errors.value().unwrap_or_default();
     config.thresholds.capture = radio.capture.value();
     if let Some(sinr) = radio.preamble_sinr.value() {

@@ -375,3 +375,19 @@ fn what_a_circuit_cannot_do_is_refused() {
         assert!(message.contains(expected), "{message}");
     }
 }
+
+#[test]
+fn a_chain_of_more_links_than_64_needs_a_hop_limit() {
+    let stations: String =
+        (0..72).map(|n| format!("[[station]]\nname = \"s{n}\"\nforward = true\n")).collect();
+    let links: String = (0..71)
+        .map(|n| format!("[[link]]\nstations = [\"s{n}\", \"s{}\"]\ndelay = \"1ms\"\n", n + 1))
+        .collect();
+    let text = |limit: &str| format!("format = 1\n{limit}{stations}{links}");
+    let limit = |text: &str| topology(text).unwrap().with_hosts().stations[0].host.clone();
+    let hops = |text: &str| limit(text).expect("it has a host").host.internet.hop_limit;
+    assert_eq!(hops(&text("")), 64);
+    assert_eq!(hops(&text("hop-limit = 100\n")), 100);
+    let parameters = topology(&text("hop-limit = 100\n")).unwrap().parameters;
+    assert!(parameters.contains(&("net.ipv4.ip_default_ttl".to_owned(), "100".to_owned())));
+}

@@ -2,6 +2,7 @@
 
 mod bucket;
 mod jitter;
+mod line;
 mod outage;
 mod reorder;
 mod slot;
@@ -12,34 +13,22 @@ use core::str::FromStr;
 use std::collections::VecDeque;
 
 use windfall_base::{
-    Congestion, Duration, Frame, Input, Instant, Outgoing, Port, Rate, RxVector, Seed, Stream,
+    Congestion, Duration, Frame, Input, Instant, Outgoing, Port, RxVector, Seed, Stream, earlier,
 };
 
 use crate::air::{Air, AirConfig, Chance, ParseModelError};
 use crate::event::{Events, FrameFacts, MediumEvent};
 use crate::fate::FrameFate;
-use bucket::Tokens;
+use line::LineState;
 use outage::Outages;
 use transit::Transit;
-use windfall_channel_trace::rate_trace::{RateTrace, TracePosition};
 
 pub use bucket::Bucket;
 pub use jitter::{Distribution, Jitter};
+pub use line::Line;
 pub use outage::OnOff;
 pub use reorder::Reorder;
 pub use slot::Slotting;
-
-/// The rate at which bits leave a sender.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Line {
-    /// All at once.
-    #[default]
-    Instant,
-    /// At a constant rate.
-    Rate(Rate),
-    /// At the rate of a trace.
-    Trace(RateTrace),
-}
 
 /// Cells of one length, into which a line cuts what it carries, as ATM does.
 ///
@@ -104,8 +93,9 @@ pub struct PathConfig {
     pub cell: Option<Cell>,
     /// The models that act on the frames.
     pub air: AirConfig,
-    /// The path from these times on, in their order: frames whose transmission is
-    /// asked for then meet it. The changes of a change count for nothing.
+    /// The path from these times on, in their order: frames that begin to leave then meet it. Of
+    /// the frame that is leaving, the bits that are left go at the new rate, and the whole takes
+    /// the new delay. The changes of a change count for nothing.
     pub changes: Vec<(Instant, PathConfig)>,
 }
 
@@ -126,13 +116,17 @@ pub(super) struct Pipe {
 
 impl Pipe {
     pub(super) fn new(config: PipeMediumConfig, seed: Seed, name: &str) -> Self {
-        let forward = Path::new(config.forward, seed, &format!("{name}/0-1"));
-        let backward = Path::new(config.backward, seed, &format!("{name}/1-0"));
+        let forward = Path::new(Port(0), config.forward, seed, &format!("{name}/0-1"));
+        let backward = Path::new(Port(1), config.backward, seed, &format!("{name}/1-0"));
         Self { paths: [forward, backward], held: 0 }
     }
 
     pub(super) fn held(&self) -> usize {
         self.held
+    }
+
+    pub(super) fn met(&self, from: Port) -> &[Instant] {
+        self.paths.get(usize::from(from.0)).map_or(&[], |path| &path.met)
     }
 
     /// Puts the states of each path from `now` on in place of those that were to come.
@@ -147,7 +141,7 @@ impl Pipe {
     pub(super) fn handle_transmit(&mut self, now: Instant, from: Port, outgoing: Outgoing) {
         if let Some(path) = self.paths.get_mut(usize::from(from.0)) {
             self.held += usize::from(outgoing.frame.tag.is_some() && !outgoing.frame.kept);
-            path.transmit(now, from, outgoing);
+            path.transmit(now, outgoing);
         }
     }
 
@@ -156,8 +150,9 @@ impl Pipe {
         now: Instant,
         events: &mut Events,
     ) -> Option<(Port, Input)> {
+        self.paths.iter_mut().for_each(|path| path.advance(now));
         loop {
-            let (due, path) = self.next()?;
+            let ((due, _), path) = self.next()?;
             if due > now {
                 return None;
             }
@@ -178,21 +173,22 @@ impl Pipe {
     }
 
     pub(super) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        let (due, path) = self.next()?;
-        let is_done = self.paths[path].done.front() == Some(&due);
-        Some((due, if is_done { "transmission done" } else { "arrival" }))
+        self.next().map(|(due, _)| due)
     }
 
-    /// The moment at which something is due next, and on which path.
-    fn next(&self) -> Option<(Instant, usize)> {
+    /// Returns what is due next and when, and on which path.
+    fn next(&self) -> Option<((Instant, &'static str), usize)> {
         match [self.paths[0].next(), self.paths[1].next()] {
-            [Some(a), Some(b)] => Some(if b < a { (b, 1) } else { (a, 0) }),
+            [Some(a), Some(b)] => Some(if b.0 < a.0 { (b, 1) } else { (a, 0) }),
             [Some(a), None] => Some((a, 0)),
             [None, Some(b)] => Some((b, 1)),
             [None, None] => None,
         }
     }
 }
+
+/// The end of a transmission, as the cause of a wake-up.
+const DONE: &str = "transmission done";
 
 /// A frame on its way; `None` if the air has lost it.
 #[derive(Debug)]
@@ -215,18 +211,41 @@ impl Flight {
     }
 }
 
+/// A frame that is leaving, and what the air has decided.
+#[derive(Debug)]
+struct Sending {
+    frame: Frame,
+    facts: FrameFacts,
+    judged: (Option<u64>, FrameFate),
+    /// The bytes that it takes on the line.
+    length: usize,
+    began: Instant,
+    /// The time that its sender takes behind its last byte.
+    overhead: Duration,
+}
+
 #[derive(Debug)]
 struct Path {
+    /// The port at which it begins.
+    from: Port,
     seed: Seed,
     name: String,
     changes: VecDeque<(Instant, PathConfig)>,
     line: LineState,
+    /// The frame that is leaving.
+    sending: Option<Sending>,
+    /// Frames that were given before the line was free.
+    waiting: VecDeque<Outgoing>,
     overhead: Option<u32>,
     cell: Option<Cell>,
     transit: Transit,
     outages: Option<Outages>,
     air: Air,
-    /// When the line is free; `None` before the first frame.
+    /// The time since which the path is as it is, and the times of this kind of the states that a
+    /// frame has met.
+    state: Instant,
+    met: Vec<Instant>,
+    /// When the last frame has left; `None` before the first one has.
     free_at: Option<Instant>,
     /// Ends of transmissions that the sender has yet to learn of, in order.
     done: VecDeque<Instant>,
@@ -238,121 +257,136 @@ fn outages(means: OnOff, now: Instant, seed: Seed, name: &str) -> Outages {
     Outages::new(means, Stream::new(seed, &format!("{name}/onoff")), now)
 }
 
-#[derive(Debug)]
-enum LineState {
-    Instant,
-    Rate(Rate),
-    Bucket(Tokens),
-    Trace(TracePosition),
-}
-
-impl LineState {
-    fn new(line: Line, bucket: Option<Bucket>) -> Self {
-        match line {
-            Line::Instant => Self::Instant,
-            Line::Rate(rate) => {
-                bucket.map_or(Self::Rate(rate), |it| Self::Bucket(Tokens::new(rate, it)))
-            }
-            Line::Trace(trace) => Self::Trace(TracePosition::new(trace)),
-        }
-    }
-
-    /// Tells whether nothing leaves any more at this time.
-    fn is_over(&self, at: Instant) -> bool {
-        matches!(self, Self::Trace(progress) if progress.is_over(at))
-    }
-
-    /// Continues at `now` with the tokens that another has left.
-    fn behind(self, before: &Self, now: Instant) -> Self {
-        match (self, before) {
-            (Self::Bucket(tokens), Self::Bucket(before)) => {
-                Self::Bucket(tokens.behind(before, now))
-            }
-            (other, _) => other,
-        }
-    }
-}
-
 impl Path {
-    fn new(config: PathConfig, seed: Seed, name: &str) -> Self {
+    fn new(from: Port, config: PathConfig, seed: Seed, name: &str) -> Self {
         let transit = Transit::new(&config, seed, name);
         let air = Air::new(&config.air, seed, name);
         Self {
+            from,
             seed,
             name: name.to_owned(),
             changes: config.changes.into(),
             line: LineState::new(config.line, config.bucket),
+            sending: None,
+            waiting: VecDeque::new(),
             outages: config.onoff.map(|it| outages(it, Instant::START, seed, name)),
             overhead: config.overhead,
             cell: config.cell,
             transit,
             air,
+            state: Instant::START,
+            met: Vec::new(),
             free_at: None,
             done: VecDeque::new(),
             flights: VecDeque::new(),
         }
     }
 
-    fn next(&self) -> Option<Instant> {
-        let done = self.done.front().copied();
-        let arrival = self.flights.front().map(|flight| flight.at);
-        match (done, arrival) {
-            (Some(done), Some(arrival)) => Some(done.min(arrival)),
-            (done, arrival) => done.or(arrival),
-        }
+    /// Returns when something is due next, and what.
+    fn next(&self) -> Option<(Instant, &'static str)> {
+        let done = self.done.front().map(|at| (*at, DONE));
+        let arrival = self.flights.front().map(|flight| (flight.at, "arrival"));
+        let due = earlier(done.or_else(|| self.leaving()), arrival);
+        // A change matters only to the frame that it meets on the line.
+        let change = self.sending.as_ref().and_then(|_| self.changes.front());
+        earlier(due, change.map(|(at, _)| (*at, "change")))
+    }
+
+    fn leaving(&self) -> Option<(Instant, &'static str)> {
+        let ends = self.sending.as_ref().and_then(|sending| self.ends(sending));
+        ends.map(|at| (at, DONE))
+    }
+
+    /// Returns when a frame that is leaving has left, if the line does not change.
+    fn ends(&self, sending: &Sending) -> Option<Instant> {
+        self.line.ends().map(|ends| ends.saturating_add(sending.overhead))
     }
 
     /// Becomes what it is from now on, if that has changed.
     #[inline]
     fn change(&mut self, now: Instant) {
-        if self.changes.front().is_some_and(|(at, _)| *at <= now) {
-            self.make_changes(now);
+        while self.changes.front().is_some_and(|(at, _)| *at <= now) {
+            self.make_change();
         }
     }
 
-    fn make_changes(&mut self, now: Instant) {
-        let due = self.changes.partition_point(|(at, _)| *at <= now);
-        let mut latest = None;
-        for (at, config) in self.changes.drain(..due) {
-            // Each in turn: what the bucket gains between them depends on their rates.
-            let line = LineState::new(config.line.clone(), config.bucket);
-            self.line = line.behind(&self.line, at);
-            latest = Some(config);
+    fn make_change(&mut self) {
+        let Some((at, config)) = self.changes.pop_front() else { return };
+        self.state = at;
+        if self.sending.is_some() {
+            self.meet();
         }
-        let Some(config) = latest else { return };
+        self.line.change(at, &config.line, config.bucket);
         let transit = Transit::new(&config, self.seed, &self.name);
         self.transit = transit.behind(&self.transit);
         let air = Air::new(&config.air, self.seed, &self.name);
         self.air = air.continued_at(self.air.next_number());
         (self.overhead, self.cell) = (config.overhead, config.cell);
-        let fresh = config.onoff.map(|it| outages(it, now, self.seed, &self.name));
+        let fresh = config.onoff.map(|it| outages(it, at, self.seed, &self.name));
         self.outages = fresh.map(|fresh| fresh.behind(self.outages.as_ref()));
     }
 
-    fn transmit(&mut self, now: Instant, from: Port, outgoing: Outgoing) {
-        self.change(now);
+    /// Lets frames leave, and changes meet them, up to `now`.
+    #[inline]
+    fn advance(&mut self, now: Instant) {
+        while let Some(sending) = self.sending.take() {
+            let change = self.changes.front().map(|(at, _)| *at).filter(|at| *at <= now);
+            let ended = self.ends(&sending).filter(|ended| *ended <= now);
+            match (ended, change) {
+                (Some(ended), change) if change.is_none_or(|at| ended <= at) => {
+                    self.finish(sending, ended);
+                    if let Some(outgoing) = self.waiting.pop_front() {
+                        self.begin(ended, outgoing);
+                    }
+                }
+                (_, Some(_)) => {
+                    self.sending = Some(sending);
+                    self.make_change();
+                }
+                (_, None) => {
+                    self.sending = Some(sending);
+                    break;
+                }
+            }
+        }
+    }
+
+    fn transmit(&mut self, now: Instant, outgoing: Outgoing) {
+        self.advance(now);
+        if self.sending.is_some() {
+            self.waiting.push_back(outgoing);
+        } else {
+            self.begin(now, outgoing);
+            self.advance(now);
+        }
+    }
+
+    /// Begins to send a frame on a line that is free.
+    fn begin(&mut self, began: Instant, outgoing: Outgoing) {
+        self.change(began);
+        self.meet();
         let Outgoing { mut frame, vector } = outgoing;
         let facts = FrameFacts::of(&frame);
         let length = self.charged(&facts);
-        let began = self.free_at.map_or(now, |free| free.max(now));
-        let follows = self.free_at == Some(began);
-        let ended = match &mut self.line {
-            LineState::Instant => began,
-            LineState::Rate(rate) => began + rate.time_of(length),
-            LineState::Bucket(tokens) => tokens.finish(began, length),
-            LineState::Trace(progress) => progress.finish(began, follows, length),
-        } + vector.overhead;
+        self.line.begin(began, self.free_at == Some(began), length);
+        let judged = self.air.judge(&frame);
+        if self.air.has_marked() {
+            frame.congestion = Congestion::Marked;
+        }
+        let overhead = vector.overhead;
+        self.sending = Some(Sending { frame, facts, judged, length, began, overhead });
+    }
+
+    /// The frame has left: it is on its way now.
+    fn finish(&mut self, sending: Sending, ended: Instant) {
+        let Sending { mut frame, facts, mut judged, length, began, .. } = sending;
         self.free_at = Some(ended);
-        let mut judged = self.air.judge(&frame);
         let is_off = self.outages.as_mut().is_some_and(|outages| outages.is_off(ended));
         if is_off || self.line.is_over(ended) {
             judged.1 = FrameFate::Lost;
         }
         judged.1.apply(&mut frame);
-        if self.air.has_marked() {
-            frame.congestion = Congestion::Marked;
-        }
-        let path = (from, Port(1 - from.0));
+        let path = (self.from, Port(1 - self.from.0));
         let event = MediumEvent::new(facts, path, (began, ended), judged);
         let frame = event.fate.arrives().then_some(frame);
         self.done.push_back(ended);
@@ -362,6 +396,14 @@ impl Path {
         self.fly(Flight { at, frame, event, began: at - taken });
         if let Some((at, frame, event)) = copied {
             self.fly(Flight::of_copy((frame, event), (at - taken, at)));
+        }
+    }
+
+    /// Notes that a frame meets the path as it is.
+    #[inline]
+    fn meet(&mut self) {
+        if self.met.last() != Some(&self.state) {
+            self.met.push(self.state);
         }
     }
 

@@ -418,6 +418,38 @@ fn a_path_changes_at_its_times_and_keeps_the_numbers_of_its_frames() {
 }
 
 #[test]
+fn a_frame_on_the_line_goes_on_at_the_new_rate_and_the_next_one_waits_for_it() {
+    let at_mbps = |mbps: u64| PathConfig {
+        line: Rate::from_mbps(mbps).map_or(Line::Paused, Line::Rate),
+        ..PathConfig::default()
+    };
+    // Half of the first frame leaves in 500 us, the other half after the pause in as long.
+    let changes = vec![(micros(500), at_mbps(0)), (micros(9_000), at_mbps(8))];
+    let mut medium = pipe(PathConfig { changes, ..at_mbps(8) });
+    let lines = timeline(&mut medium, &[(0, 0, 1000), (1, 0, 1000)]);
+    let expected = [
+        "9500 0: done",
+        "9500 1: frame of 1000 from 0",
+        "10500 0: done",
+        "10500 1: frame of 1000 from 9500",
+    ];
+    assert_eq!(lines, expected);
+    assert_eq!(medium.held(), 0);
+}
+
+#[test]
+fn a_change_from_outside_meets_the_frame_on_the_line() {
+    let path = |mbps: u64| PathConfig { line: Line::Rate(rate(mbps)), ..PathConfig::default() };
+    let mut medium = pipe(path(8));
+    medium.handle_transmit(Instant::START, Port(0), packet(1000));
+    assert_eq!(medium.poll_timeout(), Some((micros(1_000), "transmission done")));
+    let forward = PathConfig { changes: vec![(micros(500), path(80))], ..path(8) };
+    let config = PipeMediumConfig { forward, ..PipeMediumConfig::default() };
+    assert!(medium.change(micros(500), &MediumConfig::Pipe(Box::new(config))));
+    assert_eq!(timeline(&mut medium, &[])[0], "550 0: done");
+}
+
+#[test]
 fn overhead_and_cells_say_what_a_packet_takes_on_the_line() {
     let time = |overhead: Option<u32>, cell: Option<&str>| {
         let cell = cell.map(|text| text.parse().expect("a cell"));
@@ -451,7 +483,9 @@ fn any_medium() -> impl Strategy<Value = MediumConfig> {
         Just(Line::Instant),
         (1_u64..20).prop_map(|mbps| Line::Rate(rate(mbps))),
         Just(Line::Trace("1\n2\n2\n7".parse().expect("a trace"))),
+        Just(Line::Paused),
     ];
+    let changes = vec((0_u64..40_000, line.clone()), 0..4);
     let jitter = prop_oneof![Just(None), Just(Some("2ms")), Just(Some("1ms 50% pareto"))];
     let reorder = prop_oneof![Just(None), Just(Some("0")), Just(Some("30% gap 2"))];
     let duplicate = prop_oneof![Just(None), Just(Some("40% 20%"))];
@@ -460,10 +494,10 @@ fn any_medium() -> impl Strategy<Value = MediumConfig> {
     let onoff = prop_oneof![Just(None), Just(Some("3ms 2ms"))];
     let slot = prop_oneof![Just(None), Just(Some("1ms 3ms packets 2"))];
     let overhead = proptest::option::of(0_u32..100);
-    let way = (jitter, reorder, duplicate, cell, overhead, bucket, onoff, slot);
+    let way = (jitter, reorder, duplicate, cell, overhead, bucket, onoff, slot, changes);
     let path = (line, 0_u64..4000, air.clone(), way).prop_map(|(line, delay, air, way)| {
-        let (jitter, reorder, duplicate, cell, overhead, bucket, onoff, slot) = way;
-        PathConfig {
+        let (jitter, reorder, duplicate, cell, overhead, bucket, onoff, slot, changes) = way;
+        let path = PathConfig {
             line,
             bucket: bucket.map(|text| text.parse().expect("a bucket")),
             onoff: onoff.map(|text| text.parse().expect("two times")),
@@ -476,7 +510,15 @@ fn any_medium() -> impl Strategy<Value = MediumConfig> {
             cell: cell.map(|text| text.parse().expect("a cell")),
             air,
             changes: Vec::new(),
-        }
+        };
+        let mut changes: Vec<_> = changes
+            .into_iter()
+            .map(|(at, line)| (micros(at), PathConfig { line, ..path.clone() }))
+            .collect();
+        changes.sort_by_key(|(at, _)| *at);
+        // In the end everything leaves.
+        changes.push((micros(50_000), PathConfig { line: Line::Instant, ..path.clone() }));
+        PathConfig { changes, ..path }
     });
     let pairs = proptest::collection::btree_set((0_u16..4, 0_u16..4), 0..12)
         .prop_map(|pairs| pairs.into_iter().map(|(a, b)| (Port(a), Port(b))).collect());

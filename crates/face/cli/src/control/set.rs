@@ -1,10 +1,16 @@
 //! `windfall set`: changes a link while it runs.
 
+use std::io::Write as _;
+
+use serde_json::Value;
+use windfall_base::text::visible;
 use windfall_control::{ControlClient, request};
 
 use crate::exit::{CliError, Completion, Result};
 
 /// Change a link of a run, now
+///
+/// Prints the run, the time, and what was changed.
 ///
 /// The settings are those of `--change`. All of them are made at once, or none. Those behind the
 /// word `uplink` or `downlink` are of that direction alone. `fault="far:80 reset 1s"` sets the
@@ -34,6 +40,22 @@ pub(crate) fn run(args: &Args) -> Result {
     let reply = client.ask(&request).map_err(|error| CliError::from(error).into_usage())?;
     if args.json {
         println!("{reply}");
+    } else {
+        let at = reply["at"].as_f64().unwrap_or_default();
+        let text = format!("{}, at {at:.3} s: {}", client.name(), words_of(&reply["change"], ""));
+        // A reader that went away is no trouble: the change is made.
+        let _ = writeln!(std::io::stdout(), "{}", visible(&text));
     }
     Ok(Completion::Success)
+}
+
+/// Returns the words of a change, behind that of its direction.
+fn words_of(change: &Value, side: &str) -> String {
+    let clause = |(name, value): (&String, &Value)| match value {
+        Value::Object(_) => words_of(value, &format!("{name} ")),
+        Value::String(text) => format!("{side}{name} {text}"),
+        other => format!("{side}{name} {other}"),
+    };
+    let all = change.as_object().into_iter().flatten().filter(|(name, _)| *name != "at");
+    all.map(clause).collect::<Vec<_>>().join(", ")
 }

@@ -1,5 +1,5 @@
 use windfall_base::{Frame, Input, Node as _, Payload, Port, RxVector};
-use windfall_scenario::Settings as _;
+use windfall_scenario::{Settings as _, Side};
 
 use super::*;
 
@@ -141,9 +141,9 @@ fn many_changes_leave_few_to_work_out() {
     assert_eq!(text.matches("[[change]]").count(), 1000);
     let (_, _, again) = built(text);
     let at = Duration::from_secs(2);
-    for is_uplink in [true, false] {
-        let now = control.present.direction_at(0, is_uplink, at);
-        assert_eq!(now, again.direction_at(0, is_uplink, at));
+    for side in Side::BOTH {
+        let now = control.present.direction_at(0, side, at);
+        assert_eq!(now, again.direction_at(0, side, at));
     }
 }
 

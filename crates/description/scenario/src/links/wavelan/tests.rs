@@ -113,3 +113,21 @@ fn what_a_radio_cannot_be_is_refused_by_name() {
     }
     assert!(topology(&CELL.replacen("loss = \"1%\"", "base = \"b\"", 1)).is_ok());
 }
+
+#[test]
+fn the_uplink_leads_to_the_base_station() {
+    use crate::Side::{Downlink, Uplink};
+    assert_eq!(
+        topology(CELL).unwrap().sides,
+        [vec![Downlink, Uplink, Uplink], vec![Uplink, Downlink]]
+    );
+    let two = "format = 1\n[[station]]\nname = \"near\"\n[[station]]\nname = \"far\"\n\
+               [[link]]\nkind = \"wavelan\"\nstations = [\"near\", \"far\"]\nuplink.ber = 1e-4\n";
+    for (base, near, sides) in [("near", 1, [Downlink, Uplink]), ("far", 0, [Uplink, Downlink])] {
+        let topology = topology(&format!("{two}base = \"{base}\"\n")).unwrap();
+        assert_eq!(topology.sides, [sides], "{base}");
+        let medium = &topology.network.links[0].medium;
+        let models = |from: u16| medium.air(Port(from), Port(1 - from)).unwrap().models.len();
+        assert_eq!((models(near), models(1 - near)), (1, 0), "{base}");
+    }
+}

@@ -5,7 +5,9 @@ use core::str::FromStr;
 
 use windfall_base::{ByteCount, Duration, Instant, Rate};
 
+use super::line::time_of;
 use crate::air::ParseModelError;
+use windfall_channel_trace::rate_trace::BIT;
 
 /// The tokens that a line saves while it is idle, and the rate at which it spends them.
 ///
@@ -45,41 +47,80 @@ impl FromStr for Bucket {
 }
 
 /// A bucket at work.
+///
+/// Work is counted as that of the [line](super::line::LineState).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tokens {
-    rate: Rate,
+    /// The rate at which tokens come; `None`: neither tokens come nor frames leave.
+    rate: Option<Rate>,
     bucket: Bucket,
-    /// When the bucket would be full if nothing more were sent; `None` while nothing was.
-    full_at: Option<Instant>,
+    /// The work for which tokens lack until the bucket is full, with that of frames which wait.
+    lacks: u128,
+    /// The work of the last frame that the peak has yet to do.
+    at_peak: u128,
+    /// The time for which both hold.
+    since: Instant,
 }
 
 impl Tokens {
-    pub(super) fn new(rate: Rate, bucket: Bucket) -> Self {
-        Self { rate, bucket, full_at: None }
+    pub(super) fn new(rate: Option<Rate>, bucket: Bucket) -> Self {
+        Self { rate, bucket, lacks: 0, at_peak: 0, since: Instant::START }
     }
 
-    /// Takes over, at `now`, the tokens of another bucket, as far as they fit.
-    ///
-    /// Tokens are bytes: what the other lacks is converted from time at its rate to time at this.
-    pub(super) fn behind(self, before: &Self, now: Instant) -> Self {
-        let Some(full_at) = before.full_at else { return self };
-        let lacks = before.rate.bits_in(full_at.saturating_since(now));
-        let [burst, before] = [self, *before].map(|it| it.bucket.burst.0.saturating_mul(8));
+    /// Takes over, at `now`, the tokens of another bucket, as far as they fit, and the frame that
+    /// waits for some. Returns when that has left, if it does.
+    pub(super) fn continue_from(&mut self, before: &Self, now: Instant) -> Option<Instant> {
+        let mut before = *before;
+        before.advance(now);
         // As many are there as before, or as this holds.
-        let lacks = (lacks + burst).saturating_sub(before);
-        Self { full_at: Some(now + self.rate.time_of_bits(lacks)), ..self }
+        self.lacks = (before.lacks + self.holds()).saturating_sub(before.holds());
+        (self.at_peak, self.since) = (before.at_peak, now);
+        self.ends()
     }
 
-    /// Returns when a frame of `length` bytes, which may begin at `began`, has left.
-    pub(super) fn finish(&mut self, began: Instant, length: usize) -> Instant {
-        let full_at = self.full_at.map_or(began, |full| full.max(began));
-        let filled = full_at + self.rate.time_of(length);
-        self.full_at = Some(filled);
-        let burst = usize::try_from(self.bucket.burst.0).unwrap_or(usize::MAX);
-        // It leaves once the bucket, which would be full then, lacks no more than it holds.
-        let lacks = filled.saturating_since(began).saturating_sub(self.rate.time_of(burst));
-        let takes = self.bucket.peak.map_or(Duration::ZERO, |peak| peak.time_of(length));
-        began + lacks.max(takes)
+    /// Begins at `now` to send a frame; returns when it has left, if it does.
+    pub(super) fn begin(&mut self, now: Instant, work: u128) -> Option<Instant> {
+        self.advance(now);
+        self.lacks += work;
+        self.at_peak = if self.bucket.peak.is_some() { work } else { 0 };
+        self.ends()
+    }
+
+    /// Returns the work that is left at `now` of the frame that has begun.
+    pub(super) fn rest(&self, now: Instant) -> u128 {
+        let mut then = *self;
+        then.advance(now);
+        then.missing().max(then.at_peak)
+    }
+
+    /// Returns the bits that the bucket holds, as work.
+    fn holds(&self) -> u128 {
+        u128::from(self.bucket.burst.0) * 8 * BIT
+    }
+
+    /// Returns the work for which the last frame has no tokens yet.
+    fn missing(&self) -> u128 {
+        self.lacks.saturating_sub(self.holds())
+    }
+
+    /// Counts what has come and left until `now`.
+    fn advance(&mut self, now: Instant) {
+        let nanos = now.saturating_since(self.since).as_nanos();
+        let done = |rate: Rate| u128::from(rate.as_bps()) * u128::from(nanos);
+        if let Some(rate) = self.rate {
+            self.lacks = self.lacks.saturating_sub(done(rate));
+            let at_peak = self.bucket.peak.map_or(0, done);
+            self.at_peak = self.at_peak.saturating_sub(at_peak);
+        }
+        self.since = self.since.max(now);
+    }
+
+    /// Returns when the last frame has its tokens and has left at the peak rate.
+    fn ends(&self) -> Option<Instant> {
+        let rate = self.rate?;
+        let takes =
+            self.bucket.peak.map_or(Duration::ZERO, |peak| time_of(self.at_peak, peak.as_bps()));
+        Some(self.since.saturating_add(time_of(self.missing(), rate.as_bps()).max(takes)))
     }
 }
 

@@ -5,7 +5,23 @@ fn at(us: u64) -> Instant {
 }
 
 fn tokens(bucket: &str) -> Tokens {
-    Tokens::new(Rate::from_mbps(8).expect("it is a rate"), bucket.parse().expect(bucket))
+    with("8Mbps", bucket)
+}
+
+fn with(rate: &str, bucket: &str) -> Tokens {
+    Tokens::new(Some(rate.parse().expect(rate)), bucket.parse().expect(bucket))
+}
+
+impl Tokens {
+    /// When a frame of `length` bytes, which begins at `began`, has left.
+    fn finish(&mut self, began: Instant, length: u64) -> Instant {
+        self.begin(began, u128::from(length) * 8 * BIT).expect("it leaves")
+    }
+
+    fn behind(mut self, before: &Self, now: Instant) -> Self {
+        self.continue_from(before, now);
+        self
+    }
 }
 
 #[test]
@@ -36,9 +52,6 @@ fn a_peak_rate_spreads_the_burst() {
 
 #[test]
 fn a_change_of_the_rate_keeps_the_bytes_that_it_holds() {
-    let with = |rate: &str, bucket: &str| {
-        Tokens::new(rate.parse().expect(rate), bucket.parse().expect(bucket))
-    };
     for (rate, gap) in [("80Mbps", 100), ("800kbps", 10_000)] {
         // Empty at 100 us, it stays empty: each frame takes its time at the new rate.
         let mut before = tokens("5000B");

@@ -1,0 +1,48 @@
+//! Changes that nothing has met.
+
+use windfall_base::{Duration, Instant};
+
+use crate::change::Change;
+use crate::direction::Direction;
+use crate::link::Link;
+use crate::model::Scenario;
+use crate::settings::Settings;
+use crate::side::Side;
+
+impl Scenario {
+    /// Returns the changes that no frame has met: those that came after the end of the run, changed
+    /// nothing, or were undone before anything was sent.
+    ///
+    /// `met` gives for the place of a link and a direction the times of the changes which a frame
+    /// has met.
+    #[must_use]
+    pub fn idle_changes(&self, met: &dyn Fn(usize, Side) -> Vec<Instant>) -> Vec<&Change> {
+        let is_idle = |change: &&Change| {
+            let mut links = self.links.iter().enumerate().filter(|(_, link)| change.is_of(link));
+            !links.any(|(place, link)| {
+                Side::BOTH.into_iter().any(|side| {
+                    let said = change.of_side(side);
+                    let (from, until) = (*change.at.get_ref(), self.undone(change, link, side));
+                    let holds = |at: &Instant| {
+                        let since = *at - Instant::START;
+                        from <= since && until.is_none_or(|until| since < until)
+                    };
+                    !said.is_unset() && met(place, side).iter().any(holds)
+                })
+            })
+        };
+        self.changes.iter().filter(is_idle).collect()
+    }
+
+    /// Returns when a later change says everything anew that a change says of a direction.
+    fn undone(&self, change: &Change, link: &Link, side: Side) -> Option<Duration> {
+        let said = change.of_side(side);
+        let says_all = |later: &&Change| {
+            let new = later.of_side(side);
+            Direction::TABLE.iter().all(|it| !it.is_set(&said) || it.is_set(&new))
+        };
+        let mut later: Vec<&Change> = self.changes.iter().filter(|it| it.is_of(link)).collect();
+        later.retain(|it| it.at.get_ref() > change.at.get_ref());
+        later.into_iter().filter(says_all).map(|it| *it.at.get_ref()).min()
+    }
+}
