@@ -71,6 +71,15 @@ pub(crate) struct Bbr {
     held_back: [u64; 2],
     /// The window follows what is delivered for the first round of a recovery.
     conserves: bool,
+    /// The state before the last recovery, in case that was spurious.
+    before: Option<Before>,
+}
+
+/// What a recovery may change, and a spurious one must not (section 5.5.11).
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    phase: Phase,
+    bounds: model::Bounds,
 }
 
 impl Bbr {
@@ -95,7 +104,13 @@ impl Bbr {
             has_passed_round: false,
             held_back: [u64::MAX, 0],
             conserves: false,
+            before: None,
         }
+    }
+
+    fn remember(&mut self) {
+        self.saved = self.saved.max(self.window);
+        self.before = Some(Before { phase: self.phase, bounds: self.model.bounds() });
     }
 
     /// Returns the pace of the initial window, sent in a round trip.
@@ -410,7 +425,7 @@ impl CongestionController for Bbr {
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        self.saved = self.saved.max(self.window);
+        self.remember();
         self.window = (loss.in_network + self.mss).max(LEAST_WINDOW * self.mss).min(self.window);
         self.conserves = true;
     }
@@ -428,13 +443,30 @@ impl CongestionController for Bbr {
         self.conserves = false;
     }
 
-    fn on_timeout(&mut self, loss: &Loss, _first: bool) {
+    fn on_timeout(&mut self, loss: &Loss, first: bool) {
+        // One within a recovery belongs to the reduction that began it.
+        if first && self.saved == 0 {
+            self.remember();
+        }
         self.saved = self.saved.max(self.window);
         self.window = loss.in_network + self.mss;
     }
 
     fn on_spurious_timeout(&mut self) {
         self.on_recovered();
+        let Some(Before { phase, bounds }) = self.before.take() else { return };
+        self.model.loosen(&bounds);
+        if self.phase == Phase::ProbeRtt || self.phase == phase {
+            return;
+        }
+        if phase == Phase::Startup {
+            self.model.is_full = false;
+            self.phase = phase;
+        } else if phase == Phase::Up {
+            self.model.samples_probe = true;
+            self.phase = phase;
+            self.raise_slope();
+        }
     }
 
     fn on_idle(&mut self) {}

@@ -35,8 +35,10 @@ pub(crate) struct Cubic {
     unlimited_since: Option<Instant>,
     /// Watches the first slow start, until that is over.
     hystart: Option<HyStart>,
-    /// The state before the last timeout, in case that was spurious.
-    before_timeout: Option<Box<Self>>,
+    /// The state before the last reduction, in case that was spurious.
+    before: Option<Box<Self>>,
+    /// A fast recovery goes on.
+    recovers: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -64,8 +66,15 @@ impl Cubic {
             after_timeout: false,
             unlimited_since: None,
             hystart: None,
-            before_timeout: None,
+            before: None,
+            recovers: false,
         }
+    }
+
+    /// Keeps the state for the case that the reduction to come is spurious.
+    fn remember(&mut self) {
+        self.before = None;
+        self.before = Some(Box::new(self.clone()));
     }
 
     /// Reduces the window to whole segments (sections 4.6 and 4.7).
@@ -160,14 +169,22 @@ impl CongestionController for Cubic {
     }
 
     fn on_loss(&mut self, loss: &Loss) {
+        self.remember();
+        self.recovers = true;
         self.reduce(loss.in_flight);
         self.window = self.threshold;
     }
 
+    fn on_recovered(&mut self) {
+        self.recovers = false;
+    }
+
     fn on_timeout(&mut self, loss: &Loss, first: bool) {
         if first {
-            self.before_timeout = None;
-            self.before_timeout = Some(Box::new(self.clone()));
+            // One within a recovery belongs to the reduction that began it.
+            if !core::mem::take(&mut self.recovers) {
+                self.remember();
+            }
             self.reduce(loss.in_flight);
         }
         self.window = 1.0;
@@ -176,8 +193,9 @@ impl CongestionController for Cubic {
     }
 
     fn on_spurious_timeout(&mut self) {
-        if let Some(before) = self.before_timeout.take() {
-            *self = *before;
+        if let Some(before) = self.before.take() {
+            let (mss, window) = (self.mss, self.window.max(before.window));
+            *self = Self { mss, window, recovers: false, ..*before };
         }
     }
 

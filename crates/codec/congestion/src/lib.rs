@@ -116,6 +116,12 @@ pub trait CongestionController: fmt::Debug + Send {
     /// 4.9).
     fn on_spurious_timeout(&mut self);
 
+    /// Takes the last reduction for a loss or a timeout back: nothing had been lost (RFC 4015; RFC
+    /// 9438, section 4.9.2).
+    fn on_spurious_loss(&mut self) {
+        self.on_spurious_timeout();
+    }
+
     /// Handles a pause longer than a timeout (RFC 5681, section 4.1).
     fn on_idle(&mut self);
 

@@ -19,8 +19,10 @@ pub(crate) struct Reno {
     after_timeout: bool,
     /// Watches the first slow start, until that is over.
     hystart: Option<HyStart>,
-    /// Window and threshold before the last timeout, in case that was spurious.
-    before_timeout: Option<(u64, u64)>,
+    /// Window and threshold before the last reduction, in case that was spurious.
+    before: Option<(u64, u64)>,
+    /// A fast recovery goes on.
+    recovers: bool,
 }
 
 impl Reno {
@@ -37,7 +39,8 @@ impl Reno {
             counted: 0,
             after_timeout: false,
             hystart: None,
-            before_timeout: None,
+            before: None,
+            recovers: false,
         }
     }
 
@@ -90,13 +93,21 @@ impl CongestionController for Reno {
     }
 
     fn on_loss(&mut self, loss: &Loss) {
+        (self.before, self.recovers) = (Some((self.window, self.threshold)), true);
         self.halve(loss.in_flight);
         self.window = self.threshold;
     }
 
+    fn on_recovered(&mut self) {
+        self.recovers = false;
+    }
+
     fn on_timeout(&mut self, loss: &Loss, first: bool) {
         if first {
-            self.before_timeout = Some((self.window, self.threshold));
+            // One within a recovery belongs to the reduction that began it.
+            if !core::mem::take(&mut self.recovers) {
+                self.before = Some((self.window, self.threshold));
+            }
             self.halve(loss.in_flight);
         }
         self.window = self.mss;
@@ -105,9 +116,10 @@ impl CongestionController for Reno {
     }
 
     fn on_spurious_timeout(&mut self) {
-        if let Some(before) = self.before_timeout.take() {
-            (self.window, self.threshold) = before;
-            self.after_timeout = false;
+        if let Some((window, threshold)) = self.before.take() {
+            self.window = self.window.max(window);
+            self.threshold = self.threshold.max(threshold);
+            (self.after_timeout, self.recovers) = (false, false);
         }
     }
 

@@ -328,7 +328,10 @@ impl Host {
     /// Tells a socket the fate of a packet that it sent.
     fn tell(&mut self, now: Instant, report: &ErrorReport) {
         if report.protocol == Protocol::TCP {
-            return self.streams.tell(now, report);
+            if self.streams.tell(now, report) {
+                self.layer.learn_path_mtu(now, report);
+            }
+            return;
         }
         let error = match report.problem {
             Some(Problem::NoPort | Problem::NoProtocol) => SocketError::PortClosed,

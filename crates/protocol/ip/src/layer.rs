@@ -17,7 +17,7 @@ use windfall_wire_net::{Addresses, Ecn, Ipv4Packet, Ipv6Packet, Protocol, ipv4, 
 
 use crate::event::{IpEvent, IpEventKind};
 use crate::limiter::Limiter;
-use crate::path_mtu::PathMtus;
+use crate::path_mtu::{PathMtus, SentLately};
 use crate::reassembly::Reassembler;
 use crate::report::{ErrorReport, Problem};
 use crate::route::{RouteEntry, RoutingTable, SharedRoutes, is_group};
@@ -202,6 +202,7 @@ pub struct Layer {
     local: BTreeMap<IpAddr, usize>,
     broadcasts: BTreeSet<Ipv4Addr>,
     path_mtus: PathMtus,
+    sent_lately: SentLately,
     reassembler: Reassembler,
     errors: Limiter,
     next_identification: u32,
@@ -240,6 +241,7 @@ impl Layer {
             local,
             broadcasts,
             path_mtus: PathMtus::default(),
+            sent_lately: SentLately::default(),
             reassembler: Reassembler::new(config.reassembly_timeout, config.reassembly_bytes),
             errors: Limiter::new(config.error_burst, config.error_interval),
             next_identification: Stream::new(seed, "ip/identification").bits() as u32,
@@ -269,6 +271,16 @@ impl Layer {
     /// If no route leads to its destination, which counts as a drop, or IP cannot carry it.
     pub fn handle_send(&mut self, now: Instant, packet: Outbound<'_>) -> Result<(), IpSendError> {
         self.send(now, packet)
+    }
+
+    /// Learns from a report that its packet was too big. Whoever sent it has checked that it was in
+    /// flight; the layer itself knows that only of what is not TCP's.
+    pub fn learn_path_mtu(&mut self, now: Instant, report: &ErrorReport) {
+        let Some(Problem::TooBig { mtu }) = report.problem else { return };
+        let to = report.addresses.dst();
+        if let Some(mtu) = self.path_mtus.learn(now, to, mtu, report.len) {
+            self.note(now, IpEventKind::PathMtu { to, mtu });
+        }
     }
 
     /// Gives up what has waited too long for its other fragments; a spurious call changes nothing.

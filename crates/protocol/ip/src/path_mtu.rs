@@ -1,17 +1,24 @@
 //! What is known of the path MTU to each destination (RFC 1191, RFC 8201).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use core::net::IpAddr;
 
 use windfall_base::{Duration, Instant};
-use windfall_wire_net::{ipv4, ipv6};
+use windfall_wire_net::{Protocol, ipv4, ipv6};
 
 /// The time that a learned value holds before a longer packet is tried again (RFC 1191, section
 /// 6.3).
 pub(crate) const LIFETIME: Duration = Duration::from_secs(600);
 /// The number of destinations that are remembered; what expires first is forgotten first.
 const CAPACITY: usize = 1024;
+/// What a path of IPv4 is not believed to be narrower than at the first report of it: what every
+/// host must receive (RFC 791).
+const LEAST_AT_ONCE: usize = 576;
+/// Packets that were sent lately and are remembered.
+const REMEMBERED: usize = 1024;
+/// The beginning of what a packet carries that each report of it quotes, in bytes (RFC 792).
+const QUOTED: usize = 8;
 /// MTUs that occur, for routers that do not say theirs (RFC 1191, section 7).
 const PLATEAUS: [usize; 11] =
     [65_535, 32_000, 17_914, 8_166, 4_352, 2_002, 1_492, 1_006, 508, 296, 68];
@@ -40,7 +47,8 @@ impl PathMtus {
     /// Learns that a packet of `len` bytes to `destination` was too long for a link of `mtu` bytes,
     /// 0 if unsaid; gives the value to use from now on if that is a smaller one than before.
     ///
-    /// A message never raises what is known, and never asks for less than every link carries.
+    /// A message never raises what is known, and never asks for less than every link carries. Over
+    /// IPv4 it takes two messages to go below what every host receives.
     pub(crate) fn learn(
         &mut self,
         now: Instant,
@@ -48,7 +56,7 @@ impl PathMtus {
         mtu: usize,
         len: usize,
     ) -> Option<usize> {
-        let least = if destination.is_ipv4() { ipv4::MIN_MTU } else { ipv6::MIN_MTU };
+        let least = least_of(destination);
         let told = if mtu == 0 {
             PLATEAUS.into_iter().find(|plateau| *plateau < len).unwrap_or(least)
         } else if mtu < least && destination.is_ipv6() {
@@ -61,8 +69,9 @@ impl PathMtus {
         if told >= len {
             return None;
         }
-        let told = told.max(least);
-        if told >= self.get(now, destination, usize::MAX) {
+        let known = self.get(now, destination, usize::MAX);
+        let told = told.max(if known > LEAST_AT_ONCE { LEAST_AT_ONCE.max(least) } else { least });
+        if told >= known {
             return None;
         }
         self.make_room(destination);
@@ -78,6 +87,51 @@ impl PathMtus {
         if let Some(address) = first.map(|(address, _)| *address) {
             self.known.remove(&address);
         }
+    }
+}
+
+/// Returns what every link carries, in bytes.
+const fn least_of(destination: IpAddr) -> usize {
+    if destination.is_ipv4() { ipv4::MIN_MTU } else { ipv6::MIN_MTU }
+}
+
+/// The packets that were sent lately and that a path may be too narrow for, by what a report of one
+/// must quote: whoever cannot see them cannot shorten them (RFC 5927, section 7).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SentLately {
+    packets: VecDeque<(IpAddr, Protocol, [u8; QUOTED])>,
+}
+
+impl SentLately {
+    /// Remembers a packet of `len` bytes that carries `content`, if a path may be too narrow for
+    /// it.
+    pub(crate) fn note(
+        &mut self,
+        destination: IpAddr,
+        protocol: Protocol,
+        content: &[u8],
+        len: usize,
+    ) {
+        if let Some(&beginning) = content.first_chunk()
+            && len > least_of(destination)
+        {
+            if self.packets.len() >= REMEMBERED {
+                self.packets.pop_front();
+            }
+            self.packets.push_back((destination, protocol, beginning));
+        }
+    }
+
+    /// Returns whether such a packet was sent.
+    pub(crate) fn contains(
+        &self,
+        destination: IpAddr,
+        protocol: Protocol,
+        content: &[u8],
+    ) -> bool {
+        content.first_chunk().is_some_and(|&beginning| {
+            self.packets.contains(&(destination, protocol, beginning))
+        })
     }
 }
 

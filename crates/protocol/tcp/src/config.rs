@@ -444,6 +444,23 @@ mod tests {
     }
 
     #[test]
+    fn the_textbooks_and_the_papers_know_nothing_that_came_later() {
+        let sets = [
+            TcpConfig::new_reno(),
+            TcpConfig::net3_reno(),
+            TcpConfig::netbsd_1_2(),
+            TcpConfig::energy_saving(),
+        ];
+        for it in sets {
+            assert!(!it.hystart && !it.rack && !it.prr && !it.f_rto && !it.pacing, "{it:?}");
+            let is_fixed = |size: BufferSize| size.initial == size.most;
+            assert!(is_fixed(it.send_buffer) && is_fixed(it.receive_buffer), "{it:?}");
+        }
+        let today = TcpConfig::default();
+        assert!(today.hystart && today.rack && today.prr && today.f_rto);
+    }
+
+    #[test]
     fn the_old_tcps_are_what_the_sources_say() {
         //= S3.15
         let old = TcpConfig::net3_reno();

@@ -8,13 +8,11 @@
 //! The phases are files of their own: opening, receiving, acknowledgments, sending, closing,
 //! timers, header prediction, and what becomes of damaged segments.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use core::net::SocketAddr;
 use core::ops::Range;
 
-use arrayvec::ArrayVec;
 use bytes::Bytes;
 use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Duration, Instant, RangeSet};
@@ -41,6 +39,7 @@ mod expire;
 pub(crate) mod fast_open;
 mod header;
 mod open;
+mod path;
 mod predict;
 mod rate;
 mod receive;
@@ -175,6 +174,7 @@ struct Sender {
     mss: u64,
     peer_mss: u16,
     path_mss: u16,
+    search: Option<Box<path::PathSearch>>,
     /// The segment whose round trip is being measured, and when it left.
     timed: Option<(u64, Instant)>,
     last_sent: Instant,
@@ -205,7 +205,9 @@ struct Sender {
     reset: Option<Reset>,
     /// Segments retransmitted because the peer received them damaged, and the duplicate
     /// acknowledgments that this explains.
-    repairs: VecDeque<damage::Repaired>,
+    repairs: Vec<damage::Repaired>,
+    /// What the peer's notifications name.
+    reports: damage::PeerReports,
 }
 
 /// The receiving half.
@@ -249,7 +251,7 @@ struct Receiver {
     challenges_since: Instant,
     challenges: u16,
     /// Notifications to send, and damaged segments beyond a hole.
-    notices: ArrayVec<damage::Notice, 4>,
+    notices: Vec<damage::Notice>,
     damaged: RangeSet,
 }
 
@@ -613,6 +615,7 @@ impl Sender {
             mss: u64::from(config.mss),
             peer_mss: config.mss,
             path_mss: u16::MAX,
+            search: None,
             timed: None,
             last_sent: now,
             reduced_until: 0,
@@ -629,7 +632,8 @@ impl Sender {
             starved: false,
             short: false,
             reset: None,
-            repairs: VecDeque::new(),
+            repairs: Vec::new(),
+            reports: damage::PeerReports::new(config.corruption.mode),
         }
     }
 
@@ -670,7 +674,7 @@ impl Receiver {
             in_order: 0,
             challenges_since: now,
             challenges: 0,
-            notices: ArrayVec::new(),
+            notices: Vec::new(),
             damaged: RangeSet::default(),
         }
     }

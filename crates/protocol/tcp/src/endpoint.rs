@@ -485,7 +485,8 @@ impl TcpEndpoint {
         seq: Seq32,
         mtu: u16,
     ) -> Result<bool, UseError> {
-        self.with(id, |connection| connection.take_too_big(seq, mtu))
+        let now = self.budget.now();
+        self.with(id, |connection| connection.take_too_big(now, seq, mtu))
     }
 
     /// Takes the network's word that something of the connection did not arrive; `seq` is what the

@@ -77,12 +77,14 @@ operations! {
     retransmissions,
     /// Timeouts of the retransmission timer.
     timeouts,
-    /// Of these, those that proved spurious and were taken back (RFC 5682).
+    /// Of these, those that proved spurious and were taken back (RFC 5682, 3708, 4015).
     spurious_timeouts,
     /// Probes of the tail (RFC 8985).
     tail_probes,
     /// Fast retransmits: losses seen by duplicate acknowledgments or SACK.
     fast_retransmits,
+    /// Of these, those that proved spurious and were taken back (RFC 3708, 4015).
+    spurious_recoveries,
     /// Segments that the peer reports as received twice (RFC 2883).
     duplicates_reported,
     /// Corruption detection options written or checked.
@@ -93,7 +95,9 @@ operations! {
     notifications_sent,
     /// Corruption notifications received and followed.
     notifications_received,
-    /// Reductions of the congestion window, for whatever reason.
+    /// Notifications that showed that the peer names segments in another mode than this end's.
+    foreign_notifications,
+    /// Reductions of the congestion window, for whatever reason, that were not taken back.
     reductions,
     /// Window probes and keepalives sent.
     probes,

@@ -110,6 +110,25 @@ impl Reassembly {
         self.ready_len + self.arrived.total() as usize
     }
 
+    /// Returns the bytes held beyond holes.
+    #[must_use]
+    pub(crate) fn beyond_holes(&self) -> usize {
+        self.arrived.total() as usize
+    }
+
+    /// Returns the number of pieces that it consists of, and of those beyond holes.
+    #[must_use]
+    pub(crate) fn pieces(&self) -> [usize; 2] {
+        [self.ready.len() + self.later.len(), self.later.len()]
+    }
+
+    /// Forgets what lies beyond holes, which the peer must then send again (RFC 2018, section 8).
+    pub(crate) fn forget_islands(&mut self) {
+        self.later.clear();
+        self.arrived.clear();
+        self.recent.clear();
+    }
+
     /// Takes data that is exactly the next expected, with no hole behind it.
     pub(crate) fn append(&mut self, data: Bytes) -> u64 {
         debug_assert!(self.arrived.is_empty(), "nothing waits beyond a hole");

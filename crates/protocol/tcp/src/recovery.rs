@@ -14,10 +14,12 @@ mod prr;
 mod rack;
 mod sack;
 mod timed;
+mod undo;
 
 pub(crate) use delivery::{Sample, Snapshot};
-pub(crate) use rack::Echo;
+pub(crate) use rack::{Echo, is_older};
 pub(crate) use timed::{ProbeAnswer, Totals};
+pub(crate) use undo::Spurious;
 
 /// Duplicate acknowledgments that say that a segment is lost (RFC 5681, section 3.2).
 const DUPLICATES: u64 = 3;
@@ -59,6 +61,9 @@ pub(crate) struct Recovery {
     timed_out: bool,
     /// The inflation of the congestion window by duplicate acknowledgments.
     inflation: u64,
+    /// The bytes that were in flight when recovery began or last made progress: each duplicate
+    /// acknowledgment answers one segment of them (RFC 5681, section 3.2, step 4).
+    most_inflation: u64,
     /// The position to retransmit at once.
     pending: Option<u64>,
     /// The ranges that the peer reports beyond holes.
@@ -80,6 +85,8 @@ pub(crate) struct Recovery {
     timed: Option<Box<timed::Timed>>,
     /// The wish for that, until the first data leave.
     wanted: Option<timed::Wanted>,
+    /// The last reduction, while it may prove to be without need.
+    undo: Option<Box<undo::Undo>>,
 }
 
 impl Recovery {
@@ -94,6 +101,7 @@ impl Recovery {
             recover: 0,
             timed_out: false,
             inflation: 0,
+            most_inflation: 0,
             pending: None,
             sacked: RangeSet::default(),
             repaired: 0,
@@ -105,6 +113,7 @@ impl Recovery {
             delivered: 0,
             timed: None,
             wanted: None,
+            undo: None,
         }
     }
 
@@ -145,7 +154,7 @@ impl Recovery {
             if self.repair == LossRecovery::Sack {
                 self.pipe = self.measure_pipe(flow);
             } else {
-                self.inflation += flow.mss;
+                self.inflation = (self.inflation + flow.mss).min(self.most_inflation);
             }
             return false;
         }
@@ -179,8 +188,11 @@ impl Recovery {
         self.pending = Some(flow.una);
         self.partial = 0;
         self.rescued = false;
+        self.undo = Some(Box::new(undo::Undo::new(false)));
         self.repaired = flow.una;
-        self.inflation = if self.repair == LossRecovery::Sack { 0 } else { DUPLICATES * flow.mss };
+        self.most_inflation = flow.max - flow.una;
+        let inflation = (DUPLICATES * flow.mss).min(self.most_inflation);
+        self.inflation = if self.repair == LossRecovery::Sack { 0 } else { inflation };
         self.pipe = self.measure_pipe(flow);
         if self.reduces_by_rate && self.repair == LossRecovery::Sack {
             let before = flow.max - flow.una - self.sacked.total() + self.delivered;
@@ -221,17 +233,14 @@ impl Recovery {
         self.note_arrival(flow.una.saturating_sub(acked)..flow.una, flow, echo);
         self.sacked.remove(0..flow.una);
         self.repaired = self.repaired.max(flow.una);
+        self.explain_by_echo(flow.una, echo);
         if !self.active {
             self.inflation = 0;
             self.pending = None;
             return RecoveryProgress::Normal;
         }
         if flow.una >= self.recover || self.repair == LossRecovery::Net3 {
-            self.active = false;
-            self.inflation = 0;
-            self.pending = None;
-            self.rate = None;
-            self.note_recovered();
+            self.leave();
             return RecoveryProgress::Complete;
         }
         match self.repair {
@@ -240,11 +249,21 @@ impl Recovery {
             _ => {
                 let back = if acked >= flow.mss { flow.mss } else { 0 };
                 self.inflation = self.inflation.saturating_sub(acked) + back;
+                self.most_inflation = flow.max - flow.una;
                 self.partial += 1;
                 self.pending = Some(flow.una);
             }
         }
         RecoveryProgress::Partial
+    }
+
+    /// Ends a recovery.
+    fn leave(&mut self) {
+        self.active = false;
+        self.inflation = 0;
+        self.pending = None;
+        self.rate = None;
+        self.note_recovered();
     }
 
     /// Returns whether the retransmission timer goes on instead of starting anew: after the first
@@ -255,6 +274,12 @@ impl Recovery {
         self.active && self.repair == LossRecovery::NewReno && self.partial > 1
     }
 
+    /// Returns whether SACK has reported all of `range`.
+    #[must_use]
+    pub(crate) fn is_reported(&self, range: Range<u64>) -> bool {
+        !self.sacked.is_empty() && self.sacked.count_within(range.clone()) == range.end - range.start
+    }
+
     /// Returns the number of bytes below `position` that SACK has reported.
     #[must_use]
     pub(crate) fn reported_below(&self, position: u64) -> u64 {
@@ -262,18 +287,23 @@ impl Recovery {
     }
 
     /// Handles a retransmission timeout: everything in flight counts as lost, or what left long
-    /// enough ago.
+    /// enough ago. It is the `first` unless nothing was acknowledged since another.
     pub(crate) fn on_timeout(
         &mut self,
         now: Instant,
         flow: &SendSequence,
         smoothed: Option<Duration>,
+        first: bool,
     ) {
         // What was reported and is not acknowledged although it comes next has been thrown away.
         if self.sacked.containing(flow.una).is_some() {
             self.sacked.clear();
         }
         self.mark_at_timeout(now, flow, smoothed);
+        // One within a recovery belongs to the reduction that began it.
+        if first && !self.active {
+            self.undo = Some(Box::new(undo::Undo::new(true)));
+        }
         self.active = false;
         self.timed_out = true;
         self.recover = flow.max;
@@ -311,6 +341,7 @@ impl Recovery {
         repair: bool,
     ) {
         let len = range.end - range.start;
+        self.note_repeated(now, range, flow);
         self.pipe += len;
         if repair && self.active {
             self.repaired = self.repaired.max(range.end);

@@ -110,6 +110,12 @@ impl SendBuffer {
         (self.end - self.start) as usize
     }
 
+    /// Returns the number of pieces that it consists of.
+    #[must_use]
+    pub(crate) fn pieces(&self) -> usize {
+        self.chunks.len() + usize::from(!self.small.is_empty())
+    }
+
     /// Returns whether the buffer is empty.
     #[must_use]
     pub(crate) const fn is_empty(&self) -> bool {

@@ -30,6 +30,14 @@ impl Unlimited for Option<u64> {
     }
 }
 
+/// What losses lower.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    bandwidth: Option<f64>,
+    short: Option<u64>,
+    long: Option<u64>,
+}
+
 /// The model of the path.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Model {
@@ -137,6 +145,20 @@ impl Model {
             self.delivered_lately = it.delivered - it.delivered_before;
             (self.loses, self.losses, self.lost_from) = (false, 0, it.lost);
         }
+    }
+
+    pub(super) const fn bounds(&self) -> Bounds {
+        let (bandwidth, short, long) = (self.short, self.bound_short, self.bound_long);
+        Bounds { bandwidth, short, long }
+    }
+
+    /// Takes back what losses have lowered since `before`: there were none (section 5.5.11).
+    pub(super) fn loosen(&mut self, before: &Bounds) {
+        (self.loses, self.losses) = (false, 0);
+        (self.full, self.flat_rounds, self.is_full_now) = (0.0, 0, false);
+        self.short = self.short.zip(before.bandwidth).map(|(now, then)| now.max(then));
+        self.bound_short = self.bound_short.zip(before.short).map(|(now, then)| now.max(then));
+        self.bound_long = self.bound_long.zip(before.long).map(|(now, then)| now.max(then));
     }
 
     pub(super) fn note_loss(&mut self, it: &Delivery) {

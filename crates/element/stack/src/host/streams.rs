@@ -271,21 +271,23 @@ impl Streams {
     }
 
     /// Takes a report about a segment that was sent: a packet size changes what is sent, the rest
-    /// may be a passing trouble (RFC 5461) and only counts against fast open.
-    pub(super) fn tell(&mut self, now: Instant, report: &ErrorReport) {
+    /// may be a passing trouble (RFC 5461) and only counts against fast open. Returns whether it is
+    /// about a segment in flight that was too big.
+    pub(super) fn tell(&mut self, now: Instant, report: &ErrorReport) -> bool {
         let quoted = &report.quoted;
-        let (Some(ports), Some(seq)) = (quoted.get(..4), quoted.get(4..8)) else { return };
+        let (Some(ports), Some(seq)) = (quoted.get(..4), quoted.get(4..8)) else { return false };
         let port = |at: usize| u16::from_be_bytes([ports[at], ports[at + 1]]);
         let local = SocketAddr::new(report.addresses.src(), port(0));
         let remote = SocketAddr::new(report.addresses.dst(), port(2));
         let seq = Seq32(u32::from_be_bytes([seq[0], seq[1], seq[2], seq[3]]));
-        let Some(id) = self.tcp.find(local, remote) else { return };
+        let Some(id) = self.tcp.find(local, remote) else { return false };
         let Some(Problem::TooBig { mtu }) = report.problem else {
-            return self.tcp.handle_unreachable(now, id, seq);
+            self.tcp.handle_unreachable(now, id, seq);
+            return false;
         };
         let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
         // Found just now, so it is known; a number out of the window is a stranger's guess.
-        let _ = self.tcp.handle_too_big(id, seq, mtu);
+        self.tcp.handle_too_big(id, seq, mtu).unwrap_or(false)
     }
 
     pub(super) fn handle_timeout(&mut self, now: Instant) {

@@ -86,11 +86,9 @@ impl Layer {
             return self.discard(now, datagram.tag, len, DropReason::NotForUs);
         };
         self.given += 1;
-        if let Some(Problem::TooBig { mtu }) = problem {
-            let to = report.addresses.dst();
-            if let Some(mtu) = self.path_mtus.learn(now, to, mtu, report.len) {
-                self.note(now, IpEventKind::PathMtu { to, mtu });
-            }
+        let (to, protocol) = (report.addresses.dst(), report.protocol);
+        if protocol != Protocol::TCP && self.sent_lately.contains(to, protocol, &report.quoted) {
+            self.learn_path_mtu(now, &report);
         }
         self.upward.push_back(Upward::Report(report));
     }

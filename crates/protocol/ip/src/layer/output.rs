@@ -4,7 +4,7 @@ use core::net::IpAddr;
 
 use bytes::Bytes;
 use windfall_base::{Damage, DropReason, Frame, Instant, Payload, Tag};
-use windfall_wire_net::{Addresses, Ipv4Repr, Ipv6Repr, WireError, ipv6};
+use windfall_wire_net::{Addresses, Ipv4Repr, Ipv6Repr, Protocol, WireError, ipv6};
 
 use super::{IpSendError, Layer, Outbound, Transit};
 use crate::event::IpEventKind;
@@ -35,7 +35,13 @@ impl Layer {
             return Err(IpSendError::NoRoute(destination));
         };
         let link = self.config.interfaces[interface].mtu;
-        let mtu = self.path_mtus.get(now, destination, link);
+        // TCP fits its segments to the path itself, and probes whether a longer one passes.
+        let mtu = if packet.protocol == Protocol::TCP {
+            link
+        } else {
+            self.sent_lately.note(destination, packet.protocol, packet.header, total);
+            self.path_mtus.get(now, destination, link)
+        };
         if total <= mtu {
             let payload = whole(&header, packet.header, packet.data);
             self.transmit.push_back((interface, Frame::packet(payload)));

@@ -7,7 +7,7 @@ use windfall_wire_net::TcpFlags;
 use super::{Awaited, Connection, TcpState};
 use crate::config::LossRecovery;
 use crate::event::Signals;
-use crate::recovery::{Echo, ProbeAnswer, RecoveryProgress, SendSequence};
+use crate::recovery::{Echo, ProbeAnswer, RecoveryProgress, SendSequence, Spurious};
 use crate::segment::Segment;
 use crate::timers::Timer;
 
@@ -50,6 +50,8 @@ impl Connection {
         if let Some(damaged) = damaged {
             self.follow_notification(now, damaged, seg);
         }
+        self.judge_path_probe(now);
+        self.take_back_reduction();
         self.take_window(raw_window, start, named);
         let advanced = self.sender.una > before;
         if self.recovery.is_timed() {
@@ -60,6 +62,21 @@ impl Connection {
         }
         self.tell_rate(now, limited);
         Ok(())
+    }
+
+    /// Takes the last reduction back if it has proved to be without need.
+    fn take_back_reduction(&mut self) {
+        let Some(spurious) = self.recovery.take_spurious(&self.flow()) else { return };
+        match spurious {
+            Spurious::Recovery => self.operations.spurious_recoveries += 1,
+            Spurious::Timeout => {
+                self.operations.spurious_timeouts += 1;
+                // Sending goes on where the timeout broke it off (RFC 4015, section 3.2, step 5).
+                self.sender.nxt = self.sender.max;
+            }
+        }
+        self.operations.reductions = self.operations.reductions.saturating_sub(1);
+        self.congestion.on_spurious_loss();
     }
 
     /// Looks for losses by time, and for timeouts and probes without need, after an
@@ -83,7 +100,7 @@ impl Connection {
     pub(super) fn notice_losses(&mut self, now: Instant, advanced: bool) {
         let flow = self.flow();
         let judged = self.recovery.judge(now, &flow, self.rtt.smoothed());
-        if judged.begins {
+        if judged.begins && !self.is_damage_alone() {
             self.begin_recovery(now, &flow);
         }
         self.recovery.settle(&flow, advanced && !judged.found);
@@ -102,8 +119,15 @@ impl Connection {
     /// Reduces the window for a loss and begins to repair it.
     fn begin_recovery(&mut self, now: Instant, flow: &SendSequence) {
         self.operations.fast_retransmits += 1;
-        self.reduce(now);
+        let lost = self.recovery.lost_extent(flow);
+        let is_probe = self.take_probe_loss(now, lost);
+        if !is_probe {
+            self.reduce(now);
+        }
         self.recovery.begin(flow, self.congestion.window());
+        if is_probe {
+            self.recovery.forget_undo();
+        }
         self.sender.timed = None;
         self.restart_timeout(now);
     }
@@ -148,16 +172,18 @@ impl Connection {
         // What the segment itself acknowledges, a block in it can only report as a duplicate.
         let flow = SendSequence { una: una.max(ack), ..self.flow() };
         let reported = self.recovery.on_sack(blocks, &flow, locate, &echo);
-        if reported.duplicate {
+        self.operations.sack_refused += reported.refused;
+        let is_duplicate = reported.duplicate.is_some();
+        if let Some(duplicate) = reported.duplicate {
             self.operations.duplicates_reported += 1;
             self.recovery.on_duplicate_reported(&flow);
+            self.recovery.explain(duplicate);
         }
-        self.operations.sack_refused += reported.refused;
-        (reported.added, reported.duplicate)
+        (reported.added, is_duplicate)
     }
 
     /// Returns what an acknowledgment echoes.
-    fn echo(&self, now: Instant, seg: &Segment) -> Echo {
+    pub(super) fn echo(&self, now: Instant, seg: &Segment) -> Echo {
         let timestamps = seg.header.options.timestamps.filter(|_| self.negotiated.timestamps);
         let age = timestamps.map(|it| self.clock(now).wrapping_sub(it.echo));
         Echo { now, age: age.filter(|age| *age < 1 << 31), least: self.rtt.least() }
@@ -191,6 +217,7 @@ impl Connection {
             {
                 // RFC 6582, section 3.2, step 3: no burst after recovery.
                 self.congestion.limit((flow.max - flow.una).max(flow.mss) + flow.mss);
+                self.congestion.on_recovered();
             }
             RecoveryProgress::Complete => self.congestion.on_recovered(),
             RecoveryProgress::Partial => {}
@@ -274,6 +301,7 @@ impl Connection {
     pub(super) fn reduce(&mut self, now: Instant) {
         let loss = self.loss(now);
         self.congestion.on_loss(&loss);
+        self.recovery.forget_undo();
         self.note_reduction();
     }
 

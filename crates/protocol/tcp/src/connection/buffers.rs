@@ -5,6 +5,10 @@ use windfall_base::{Duration, Instant};
 use super::Connection;
 use crate::config::SHARE;
 
+/// The memory that a piece of a buffer takes beside its bytes: its allocation, and its entries in
+/// the lists and trees that find it.
+const PIECE: usize = 128;
+
 impl Connection {
     /// Doubles the receive buffer if half of it was read within a round trip: then the window may
     /// soon be what limits the sender, which doubles in a round trip too (dynamic right-sizing).
@@ -39,6 +43,29 @@ impl Connection {
         let wanted = usize::try_from(2 * self.congestion.window()).unwrap_or(usize::MAX);
         let wanted = wanted.min(self.config.send_buffer.most);
         self.sender.capacity = self.sender.capacity.max(wanted);
+    }
+
+    /// Returns the memory that both buffers take: each piece costs more than its bytes.
+    pub(crate) fn held_memory(&self) -> usize {
+        let [pieces, _] = self.receiver.buffer.pieces();
+        self.held_bytes() + PIECE * (pieces + self.sender.buffer.pieces())
+    }
+
+    /// Returns the part of it that waits for the peer: until it acknowledges, or fills a hole.
+    pub(crate) fn memory_waiting(&self) -> usize {
+        let [_, islands] = self.receiver.buffer.pieces();
+        let bytes = self.sender.buffer.len() + self.receiver.buffer.beyond_holes();
+        bytes + PIECE * (islands + self.sender.buffer.pieces())
+    }
+
+    /// Forgets what has arrived beyond holes; `false` if that is no more than a little.
+    pub(crate) fn forget_islands(&mut self) -> bool {
+        let [_, islands] = self.receiver.buffer.pieces();
+        let is_much = self.receiver.buffer.beyond_holes() + PIECE * islands > SHARE;
+        if is_much {
+            self.receiver.buffer.forget_islands();
+        }
+        is_much
     }
 
     /// Notes whether the endpoint is short of memory.

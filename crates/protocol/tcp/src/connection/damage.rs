@@ -5,19 +5,22 @@
 //! acknowledges what has not arrived (except in the paper's own mode, between two that know it); it
 //! is not a duplicate acknowledgment, and it explains those that the damaged segment will cause.
 
-use windfall_base::{DropReason, Instant};
+use windfall_base::{DropReason, Duration, Instant};
 use windfall_wire_net::TcpFlags;
 use windfall_wire_net::tcp::Notification;
 
-use super::Connection;
+use super::{Connection, Sender};
 use crate::config::{Corruption, NotificationMode, Reaction};
+use crate::recovery::is_older;
 use crate::segment::Segment;
 use crate::sequence::number;
 
 /// Damaged segments beyond a hole that are remembered.
 const REMEMBERED: usize = 64;
 /// Segments retransmitted on notification that are remembered.
-const REPAIRS: usize = 64;
+const REPAIRS: usize = 1024;
+/// Notifications that may wait to be sent.
+const NOTICES: usize = 64;
 
 /// A damaged segment that the peer is to be notified of, by its positions.
 #[derive(Clone, Copy, Debug)]
@@ -26,15 +29,56 @@ pub(super) struct Notice {
     pub(super) end: u64,
 }
 
-/// a segment that is retransmitted because it arrived damaged.
+/// A segment that is retransmitted because it arrived damaged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Repaired {
     start: u64,
     end: u64,
-    noticed: Instant,
-    sent: bool,
+    /// When it left again, if it did.
+    sent_at: Option<Instant>,
     /// Duplicate acknowledgments that the segments behind it will still cause.
     explains: u64,
+}
+
+/// What the plain notifications of the peer name, learned from what it acknowledges: nothing is
+/// negotiated, and one in another mode must not seem to acknowledge what it misses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PeerReports {
+    /// The end of the damaged segment, as in the paper's mode, and not its beginning.
+    by_end: bool,
+    /// What the peer has acknowledged shows that it is so.
+    is_proven: bool,
+    /// The highest acknowledgment number with a notification before that.
+    claimed: u64,
+}
+
+impl PeerReports {
+    /// Presumes the mode of this end.
+    pub(super) fn new(mode: NotificationMode) -> Self {
+        let by_end = mode == NotificationMode::Paper;
+        Self { by_end, is_proven: false, claimed: 0 }
+    }
+
+    /// Takes a notification of the next byte expected, which no end of a damaged segment is;
+    /// returns whether that was read otherwise before. A late copy may look the same, so it proves
+    /// nothing.
+    const fn note_next(&mut self) -> bool {
+        if self.by_end {
+            (self.by_end, self.is_proven, self.claimed) = (false, false, 0);
+            return true;
+        }
+        false
+    }
+
+    /// Takes an acknowledgment of everything below `ack` without a notification; returns whether it
+    /// shows that an earlier one with a notification did not acknowledge what it named.
+    const fn note_acknowledged(&mut self, una: u64, ack: u64) -> bool {
+        if self.claimed == 0 || self.is_proven || ack < una {
+            return false;
+        }
+        (self.by_end, self.is_proven) = (ack < self.claimed, true);
+        self.by_end
+    }
 }
 
 impl Connection {
@@ -80,12 +124,18 @@ impl Connection {
                 }
             }
             _ => {
-                // More at once than there is room for wait for the retransmission timer.
-                let notice = Notice { start: start.max(expected), end };
-                let _ = self.receiver.notices.try_push(notice);
-                self.owe_ack();
+                self.announce(Notice { start: start.max(expected), end });
             }
         }
+    }
+
+    /// Lets the next acknowledgment carry a notification. More at once than there is room for wait
+    /// for the retransmission timer.
+    fn announce(&mut self, notice: Notice) {
+        if self.receiver.notices.len() < NOTICES {
+            self.receiver.notices.push(notice);
+        }
+        self.owe_ack();
     }
 
     /// Notifies the peer of segments that the link says it has lost right before the one at `start`
@@ -143,8 +193,7 @@ impl Connection {
         let next = self.expected();
         self.receiver.damaged.remove(0..next);
         if let Some(range) = self.receiver.damaged.containing(next) {
-            let _ = self.receiver.notices.try_push(Notice { start: next, end: range.end });
-            self.owe_ack();
+            self.announce(Notice { start: next, end: range.end });
         }
     }
 
@@ -174,23 +223,20 @@ impl Connection {
         None
     }
 
-    /// Reads an acknowledgment with a notification: the position acknowledged, and the segment
-    /// named.
-    pub(super) fn read_notification(&self, seg: &Segment, ack: u64) -> (u64, Option<u64>) {
+    /// Reads an acknowledgment, perhaps with a notification: the position acknowledged, and the
+    /// segment named.
+    pub(super) fn read_notification(&mut self, seg: &Segment, ack: u64) -> (u64, Option<u64>) {
         let una = self.sender.una;
-        let max = self.sender.max;
-        let notification = seg.header.options.notification;
-        let Some(notification) = notification.filter(|_| self.config.corruption.notify) else {
+        let Some(notification) = seg.header.options.notification else {
+            if self.sender.reports.note_acknowledged(una, ack) {
+                self.operations.foreign_notifications += 1;
+            }
             return (ack, None);
         };
         match (notification, self.notification_mode()) {
-            (Notification::Plain, NotificationMode::Paper) => {
-                // It names the end of the damaged segment and acknowledges nothing.
-                let named =
-                    (una < ack && ack <= max).then(|| una.max(ack - self.sender.mss.min(ack)));
-                (una, named)
-            }
-            (Notification::Plain, _) => (ack, Some(ack)),
+            // One that cannot be read may not acknowledge what it names.
+            _ if !self.config.corruption.notify => (una.min(ack), None),
+            (Notification::Plain, _) => self.read_plain(ack),
             (Notification::Extended(seq), NotificationMode::Extended) => {
                 (ack, self.locate_ack(seq))
             }
@@ -198,48 +244,103 @@ impl Connection {
         }
     }
 
-    /// Retransmits the segment at `start`, which the peer received damaged (S4.4, S4.10).
+    /// Reads a notification that names its segment by the acknowledgment number alone.
+    fn read_plain(&mut self, ack: u64) -> (u64, Option<u64>) {
+        let Sender { una, max, mss, ref mut reports, .. } = self.sender;
+        if ack == una && reports.note_next() {
+            let is_own = self.config.corruption.mode != NotificationMode::Paper;
+            self.operations.foreign_notifications += u64::from(!is_own);
+        }
+        let is_ahead = una < ack && ack <= max;
+        if reports.by_end {
+            // It names the end of the damaged segment and acknowledges nothing.
+            let named = is_ahead.then(|| una.max(ack - mss.min(ack)));
+            return (una, named);
+        }
+        if is_ahead && !reports.is_proven {
+            reports.claimed = reports.claimed.max(ack);
+            return (una, Some(ack));
+        }
+        (ack, Some(ack))
+    }
+
+    /// Returns whether a report on the segment at `start` must be about an earlier copy of it than
+    /// the last: that one has not left, or less than a round trip ago.
+    fn is_under_way(&self, now: Instant, start: u64, seg: &Segment) -> bool {
+        let covers = |repair: &&Repaired| repair.start <= start && start < repair.end;
+        let repair = self.sender.repairs.iter().find(covers);
+        let repaired_at = match repair.map(|repair| repair.sent_at) {
+            Some(None) => return true,
+            Some(sent_at) => sent_at,
+            None => None,
+        };
+        let Some(sent_at) = self.recovery.left_at(start).max(repaired_at) else { return false };
+        if now.saturating_since(sent_at) >= self.shortest_round_trip() {
+            return false;
+        }
+        // The timestamp of the next segment expected comes back with the report on it.
+        let echo = self.echo(now, seg);
+        start > self.sender.una || echo.age.is_none() || is_older(&echo, sent_at)
+    }
+
+    /// Returns a time that no round trip is shorter than.
+    fn shortest_round_trip(&self) -> Duration {
+        let least = self.rtt.least().unwrap_or_default();
+        // Timestamps count whole milliseconds.
+        let error = if self.negotiated.timestamps { 1_000_000 } else { 0 };
+        Duration::from_nanos(least.as_nanos().saturating_sub(error))
+    }
+
+    /// Retransmits the segment at `start`, which the peer received damaged (S4.4, S4.10), as often
+    /// as a copy of it is reported.
     //= S4.4
     //= S4.10
     pub(super) fn follow_notification(&mut self, now: Instant, start: u64, seg: &Segment) {
         let una = self.sender.una;
         let max = self.sender.max;
         let mss = self.sender.mss;
-        if start < una || start >= max {
-            return;
-        }
-        let round_trip = self.rtt.smoothed().unwrap_or_default();
-        let is_known = |repair: &Repaired| {
-            repair.start == start
-                && (!repair.sent || now.saturating_since(repair.noticed) < round_trip)
-        };
-        if self.sender.repairs.iter().any(is_known) || self.sender.repairs.len() >= REPAIRS {
+        if start < una || start >= max || self.is_under_way(now, start, seg) {
             return;
         }
         self.operations.notifications_received += 1;
-        if una < start + mss {
+        // The timestamp that comes back is that of the next segment expected.
+        if start == una {
             self.measure(now, start + 1, seg);
         }
+        let end = (start + mss).min(max);
         //= S4.5
         match self.config.corruption.reaction {
-            Reaction::Ignore => {}
+            Reaction::Ignore => self.recovery.explain_damage(start..end),
             Reaction::AsMark if una < self.sender.reduced_until => {}
             Reaction::AsMark => self.reduce_for_mark(now),
             Reaction::AsLoss => self.reduce(now),
         }
-        let end = (start + mss).min(max);
-        self.sender.repairs.retain(|repair| repair.start != start);
-        let repair = Repaired { start, end, noticed: now, sent: false, explains: 0 };
-        self.sender.repairs.push_back(repair);
+        self.sender.repairs.retain(|repair| !(repair.start..repair.end).contains(&start));
+        if self.sender.repairs.len() >= REPAIRS {
+            self.sender.repairs.remove(0);
+        }
+        let repair = Repaired { start, end, sent_at: None, explains: 0 };
+        self.sender.repairs.push(repair);
+    }
+
+    /// Returns whether everything that seems lost is known to have arrived damaged, which is no
+    /// reason to reduce the window.
+    //= S4.5
+    pub(super) fn is_damage_alone(&self) -> bool {
+        let repairs = &self.sender.repairs;
+        let waiting = repairs.iter().filter(|repair| repair.sent_at.is_none());
+        self.config.corruption.reaction == Reaction::Ignore
+            && !repairs.is_empty()
+            && self.recovery.is_lost_within(waiting.map(|repair| repair.start..repair.end))
     }
 
     /// Returns the next segment to send again on notification.
-    pub(super) fn next_notified(&mut self) -> Option<core::ops::Range<u64>> {
+    pub(super) fn next_notified(&mut self, now: Instant) -> Option<core::ops::Range<u64>> {
         let una = self.sender.una;
         let max = self.sender.max;
         let mss = self.sender.mss;
-        let repair = self.sender.repairs.iter_mut().find(|repair| !repair.sent)?;
-        repair.sent = true;
+        let repair = self.sender.repairs.iter_mut().find(|repair| repair.sent_at.is_none())?;
+        repair.sent_at = Some(now);
         repair.explains = (max - repair.end).div_ceil(mss);
         Some(repair.start.max(una)..repair.end)
     }
@@ -250,11 +351,11 @@ impl Connection {
         let una = self.sender.una;
         let covers = |repair: &&mut Repaired| repair.start <= una && una < repair.end;
         match self.sender.repairs.iter_mut().find(covers) {
-            Some(repair) if repair.sent && repair.explains > 0 => {
+            Some(repair) if repair.sent_at.is_some() && repair.explains > 0 => {
                 repair.explains -= 1;
                 true
             }
-            Some(repair) => !repair.sent,
+            Some(repair) => repair.sent_at.is_none(),
             None => false,
         }
     }

@@ -304,6 +304,7 @@ impl Connection {
         if !self.recovery.is_active() {
             let loss = self.loss(now);
             self.congestion.on_mark(&loss);
+            self.recovery.forget_undo();
         }
         self.note_reduction();
     }

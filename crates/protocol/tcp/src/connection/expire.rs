@@ -94,6 +94,8 @@ impl Connection {
         }
         self.operations.timeouts += 1;
         self.sender.repairs.clear();
+        self.take_probe_loss(now, self.sender.una..self.sender.max);
+        self.suspect_path(now);
         let flow = self.flow();
         let loss = self.loss(now);
         if self.sender.edge <= self.sender.una || !self.recovery.is_timed() {
@@ -109,7 +111,7 @@ impl Connection {
         }
         self.congestion.on_timeout(&loss, first);
         self.note_reduction();
-        self.recovery.on_timeout(now, &flow, self.rtt.smoothed());
+        self.recovery.on_timeout(now, &flow, self.rtt.smoothed(), first);
         self.set_timeout(self.rtt.deadline(now));
     }
 

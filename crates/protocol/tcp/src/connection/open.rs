@@ -120,27 +120,6 @@ impl Connection {
         self.locate_ack(seq).is_some_and(|position| in_flight.contains(&position))
     }
 
-    /// Takes the network's word that a packet of this end was too big, and that `mtu` bytes pass
-    /// (RFC 1191, 8201). Returns `false` if the sequence number that it quotes was not in flight:
-    /// then a stranger guesses.
-    pub(crate) fn take_too_big(&mut self, seq: Seq32, mtu: u16) -> bool {
-        if !self.has_in_flight(seq) {
-            return false;
-        }
-        let headers = if self.path.local.is_ipv4() { 40 } else { 60 };
-        let before = self.sender.mss;
-        self.sender.path_mss = mtu.saturating_sub(headers).max(256).min(self.sender.path_mss);
-        self.size_segments();
-        if self.sender.mss < before {
-            self.congestion.set_mss(self.sender.mss);
-            // What is in flight is lost, and not to congestion: it leaves again at once.
-            self.recovery.forget_losses();
-            self.sender.nxt = self.sender.una.max(1);
-            self.sender.timed = None;
-        }
-        true
-    }
-
     /// Makes the segment that opens: SYN, or SYN and ACK.
     pub(super) fn send_syn(&mut self, now: Instant) -> TcpTransmit {
         let passive = self.state == TcpState::SynReceived;

@@ -78,15 +78,35 @@ impl Connection {
         if now.saturating_since(self.receiver.recent_at) > STALE && start == self.expected() {
             return Ok(());
         }
+        if self.is_overtaken_ack(seg, start, age) {
+            return Ok(());
+        }
         self.challenge(now);
         Err(DropReason::TcpOldTimestamp)
     }
 
-    /// Notes the timestamp to echo: of the segment that reaches the last acknowledgment.
+    /// Returns whether a segment is an acknowledgment that a later one, by `age` milliseconds, has
+    /// overtaken: it carries nothing that could be old, and its reports count. Its window does not.
+    fn is_overtaken_ack(&self, seg: &Segment, start: u64, age: u32) -> bool {
+        let (_, last_ack) = self.sender.window_from;
+        let ack = self.locate_ack(seg.header.ack);
+        let is_harmless = ack.is_some_and(|ack| {
+            ack < last_ack || (ack == last_ack && seg.header.window == self.sender.raw_window)
+        });
+        let recent = Duration::from_millis(u64::from(age)) <= self.rtt.timeout();
+        let is_bare = seg.header.flags - TcpFlags::PSH - TcpFlags::ACE == TcpFlags::ACK;
+        is_bare && seg.span() == 0 && start == self.expected() && is_harmless && recent
+    }
+
+    /// Notes the timestamp to echo: of the segment that reaches the last acknowledgment (RFC 7323,
+    /// section 4.3). A copy of the segment acknowledged last counts too: if that acknowledgment was
+    /// lost, the next one must not echo the first copy.
     pub(super) fn note_timestamp(&mut self, now: Instant, seg: &Segment, start: u64) {
+        let acked = self.receiver.acked;
+        let end = start + seg.span() + u64::from(seg.missing);
         if let Some(timestamps) = seg.header.options.timestamps
             && self.negotiated.timestamps
-            && start <= self.receiver.acked
+            && (start..=end).contains(&acked)
             && timestamps.value.wrapping_sub(self.receiver.recent) < 1 << 31
         {
             self.operations.timestamps += 1;
@@ -160,6 +180,9 @@ impl Connection {
         }
         self.report_duplicate(start.max(1)..start + seg.data.len() as u64);
         if recent && seg.has_any(TcpFlags::ACK) && !seg.has_any(TcpFlags::SYN) {
+            if self.is_acceptable_ack(seg) {
+                self.note_timestamp(now, seg, start);
+            }
             self.take_progress(now, seg);
         }
         if self.state == TcpState::TimeWait {

@@ -61,7 +61,7 @@ impl Connection {
         if self.is_held_back(now) {
             return None;
         }
-        if let Some(range) = self.next_notified() {
+        if let Some(range) = self.next_notified(now) {
             self.note_repair(now);
             return Some(self.send_range(now, range, true));
         }
@@ -75,6 +75,10 @@ impl Connection {
         }
         if self.sender.burst_left == 0 {
             return None;
+        }
+        if let Some(range) = self.next_path_probe(now, window) {
+            self.count_burst(now);
+            return Some(self.send_range(now, range, false));
         }
         if let Some(candidate) = self.candidate(window)
             && self.should_send(&candidate)

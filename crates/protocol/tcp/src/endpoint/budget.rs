@@ -1,8 +1,11 @@
 //! The memory of all connections together: what they may hold, and who must give it up.
 //!
-//! A peer decides how long data wait for it: it closes its window, or leaves a hole. Above the
-//! budget the connections whose buffers have not shrunk for the longest are reset, and others take
-//! no more than a little. Whoever reads and acknowledges is never among the oldest for long.
+//! Local programs are pressed back first: beyond three quarters of the budget, a connection takes
+//! no more than its small share of what is written, and offers its peer no more than that. A peer
+//! decides how long data wait for it: it closes its window, or leaves a hole. Where the memory
+//! still does not suffice, a connection whose peer has let data wait for the longest gives up what
+//! it holds beyond a hole, which the peer sends again, or else is reset. What a local program does
+//! not read is never a reason for that.
 
 use windfall_base::{Duration, Instant};
 
@@ -11,9 +14,8 @@ use crate::config::SHARE;
 use crate::connection::Connection;
 use crate::segment::Segment;
 
-/// The time without any progress after which a connection may be reset for its memory: several
-/// timeouts of a short path.
-const IDLE: Duration = Duration::from_secs(5);
+/// The time without any progress of its peer after which a connection gives memory back.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The account of an endpoint's memory.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +25,7 @@ pub(super) struct Budget {
     held: usize,
     /// The latest time that the endpoint was told.
     now: Instant,
-    /// No connection has been idle for long enough before this.
+    /// No peer has let data wait for long enough before this.
     quiet_until: Instant,
 }
 
@@ -31,7 +33,9 @@ pub(super) struct Budget {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holding {
     bytes: usize,
-    /// When they last became fewer, or the first of them came.
+    /// Of these, what waits for the peer: until it acknowledges, or fills a hole.
+    waiting: usize,
+    /// When that last became less, or the first of it came.
     moved: Instant,
 }
 
@@ -41,6 +45,11 @@ impl Budget {
         Self { most, held, now, quiet_until }
     }
 
+    /// Returns the latest time that the endpoint was told.
+    pub(super) const fn now(&self) -> Instant {
+        self.now
+    }
+
     /// Notes that the time is at least `now`.
     pub(super) fn note_time(&mut self, now: Instant) {
         self.now = self.now.max(now);
@@ -48,7 +57,12 @@ impl Budget {
 
     /// Returns whether so little is left that windows must shrink: a quarter.
     pub(super) const fn is_tight(&self) -> bool {
-        self.held > self.most - self.most / 4
+        self.held > self.for_writers()
+    }
+
+    /// Returns the part of the memory that local programs may fill beyond the shares.
+    const fn for_writers(&self) -> usize {
+        self.most - self.most / 4
     }
 
     const fn is_exceeded_by(&self, more: usize) -> bool {
@@ -58,30 +72,32 @@ impl Budget {
 
 impl Default for Holding {
     fn default() -> Self {
-        Self { bytes: 0, moved: Instant::START }
+        Self { bytes: 0, waiting: 0, moved: Instant::START }
     }
 }
 
 impl Slot {
     /// Enters in the books what the connection holds now.
     pub(super) fn settle(&mut self, budget: &mut Budget) {
-        let bytes = self.connection.as_deref().map_or(0, Connection::held_bytes);
+        let connection = self.connection.as_deref();
+        let bytes = connection.map_or(0, Connection::held_memory);
+        let waiting = connection.map_or(0, Connection::memory_waiting);
         let holding = &mut self.holding;
-        if bytes < holding.bytes || holding.bytes == 0 {
+        if waiting < holding.waiting || holding.waiting == 0 {
             holding.moved = budget.now;
         }
         budget.held = budget.held - holding.bytes + bytes;
-        holding.bytes = bytes;
+        (holding.bytes, holding.waiting) = (bytes, waiting);
     }
 }
 
 impl TcpEndpoint {
-    /// Sets the most bytes that all connections may hold in their buffers.
+    /// Sets the most bytes of memory that the buffers of all connections may take.
     pub fn set_memory(&mut self, most: usize) {
         self.budget.most = most;
     }
 
-    /// Returns the bytes that all connections hold in their buffers.
+    /// Returns the bytes of memory that the buffers of all connections take.
     #[must_use]
     pub const fn held_bytes(&self) -> usize {
         self.budget.held
@@ -89,13 +105,12 @@ impl TcpEndpoint {
 
     /// Returns the number of `wanted` bytes that a connection may take into its send buffer.
     pub(super) fn make_room(&mut self, slot: u32, wanted: usize) -> usize {
-        if !self.budget.is_exceeded_by(wanted) {
-            return wanted;
+        let left = |budget: &Budget| budget.for_writers().saturating_sub(budget.held);
+        if wanted > left(&self.budget) {
+            self.reclaim(self.budget.most.saturating_sub(self.budget.for_writers()) + wanted);
         }
-        self.evict(wanted);
         let own = self.slots.get(slot as usize).map_or(0, |entry| entry.holding.bytes);
-        let left = self.budget.most.saturating_sub(self.budget.held);
-        wanted.min(left.max(SHARE.saturating_sub(own)))
+        wanted.min(left(&self.budget).max(SHARE.saturating_sub(own)))
     }
 
     /// Returns whether there is no memory for the data of a segment. What an idle reader waits for
@@ -104,7 +119,7 @@ impl TcpEndpoint {
         if segment.data.is_empty() || !self.budget.is_exceeded_by(segment.data.len()) {
             return false;
         }
-        self.evict(segment.data.len());
+        self.reclaim(segment.data.len());
         let entry = &self.slots[slot as usize];
         let waits = |it: &Connection| it.readable() > SHARE || it.is_beyond(segment);
         self.budget.is_exceeded_by(segment.data.len())
@@ -112,20 +127,24 @@ impl TcpEndpoint {
             && entry.connection.as_deref().is_some_and(waits)
     }
 
-    /// Resets the connections that have been idle for the longest until `wanted` bytes more fit.
-    fn evict(&mut self, wanted: usize) {
+    /// Takes memory from the connections whose peers have let data wait for the longest, until
+    /// `wanted` bytes more fit.
+    fn reclaim(&mut self, wanted: usize) {
         let now = self.budget.now;
         while self.budget.is_exceeded_by(wanted) && now >= self.budget.quiet_until {
-            let holders = self.slots.iter().enumerate().filter(|(_, it)| it.holding.bytes > 0);
+            let holders =
+                self.slots.iter().enumerate().filter(|(_, it)| it.holding.waiting > SHARE);
             let oldest = holders.min_by_key(|(_, it)| it.holding.moved);
             let Some((slot, moved)) = oldest.map(|(slot, it)| (slot, it.holding.moved)) else {
                 return;
             };
-            self.budget.quiet_until = moved.saturating_add(IDLE);
+            self.budget.quiet_until = moved.saturating_add(PATIENCE);
             if now < self.budget.quiet_until {
                 return;
             }
-            if let Some(connection) = self.slots[slot].connection.as_deref_mut() {
+            if let Some(connection) = self.slots[slot].connection.as_deref_mut()
+                && !connection.forget_islands()
+            {
                 connection.give_memory_back();
             }
             self.touch(slot as u32);

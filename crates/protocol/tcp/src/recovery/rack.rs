@@ -81,7 +81,7 @@ impl Rack {
         let sent = flight.latest(range)?;
         let round_trip = echo.now.saturating_since(sent.at);
         self.least = self.least.or(echo.least);
-        if sent.repeated && (self.is_too_early(round_trip) || is_older(echo, &sent)) {
+        if sent.repeated && (self.is_too_early(round_trip) || is_older(echo, sent.at)) {
             return Some(sent);
         }
         if !sent.repeated {
@@ -249,8 +249,8 @@ impl Rack {
     }
 }
 
-/// Returns whether an acknowledgment answers something older than the transmission `sent`.
-fn is_older(echo: &Echo, sent: &Sent) -> bool {
+/// Returns whether an acknowledgment answers something that left before `sent`.
+pub(crate) fn is_older(echo: &Echo, sent: Instant) -> bool {
     let clock = |at: Instant| at.as_nanos() / 1_000_000;
-    echo.age.is_some_and(|age| u64::from(age) > clock(echo.now) - clock(sent.at))
+    echo.age.is_some_and(|age| u64::from(age) > clock(echo.now).saturating_sub(clock(sent)))
 }

@@ -13,12 +13,12 @@ use crate::config::LossRecovery;
 const RANGES: usize = 4096;
 
 /// The content of the SACK blocks of an acknowledgment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reported {
     /// Bytes that they report for the first time.
     pub added: u64,
-    /// The first block reports a duplicate (RFC 2883).
-    pub duplicate: bool,
+    /// What the first block reports as a duplicate (RFC 2883).
+    pub duplicate: Option<Range<u64>>,
     /// Blocks that cannot be (turned around, empty, of data never sent), or one too many.
     pub refused: u64,
 }
@@ -43,7 +43,8 @@ impl Recovery {
         if let Some(first) = &first {
             let lies_inside =
                 |outer: &Range<u64>| outer.start <= first.start && first.end <= outer.end;
-            reported.duplicate = first.end <= flow.una || second.as_ref().is_some_and(lies_inside);
+            let is_duplicate = first.end <= flow.una || second.as_ref().is_some_and(lies_inside);
+            reported.duplicate = is_duplicate.then(|| first.clone());
         }
         for range in [first, second].into_iter().take(blocks.len()).chain(ranges) {
             match range {

@@ -36,7 +36,7 @@ fn the_third_duplicate_begins_a_recovery() {
 fn duplicates_that_a_timeout_caused_begin_none() {
     // RFC 6582, section 3.2, step 2: what was sent before the timeout may come back as duplicates.
     let mut recovery = Recovery::new(LossRecovery::NewReno, false);
-    recovery.on_timeout(Instant::START, &flow(0), None);
+    recovery.on_timeout(Instant::START, &flow(0), None, true);
     for una in [0, 5 * MSS, 10 * MSS] {
         assert_eq!(begins(&mut recovery, &flow(una)), [0; 0], "{una}");
         assert_eq!(recovery.on_progress(MSS, &flow(una), &ECHO), RecoveryProgress::Normal);
@@ -89,7 +89,7 @@ fn a_first_block_that_is_acknowledged_or_inside_the_second_reports_a_duplicate()
         (&[(5_000, 6_000), (8_000, 9_000), (4_000, 7_000)], false, 4_000),
     ] {
         let reported = report(blocks);
-        assert_eq!(reported.duplicate, duplicate, "{blocks:?}");
+        assert_eq!(reported.duplicate.is_some(), duplicate, "{blocks:?}");
         assert_eq!((reported.added, reported.refused), (added, 0), "{blocks:?}");
     }
 }
@@ -159,7 +159,7 @@ fn duplicates_are_counted_until_something_new_is_acknowledged() {
 fn the_first_two_duplicates_alone_let_new_data_through() {
     // RFC 3042, and the third where a timeout keeps it from beginning a recovery.
     let mut recovery = Recovery::new(LossRecovery::NewReno, true);
-    recovery.on_timeout(Instant::START, &flow(0), None);
+    recovery.on_timeout(Instant::START, &flow(0), None, true);
     let inflation = [(); 3].map(|()| {
         assert!(!recovery.on_duplicate(&flow(0)));
         recovery.inflation()
@@ -200,4 +200,51 @@ fn what_is_sent_is_in_the_pipe_and_only_repairs_count_as_repaired() {
     recovery.on_sent(Instant::START, &(10 * MSS..11 * MSS), &sent, false);
     assert_eq!(recovery.in_flight(&sent), before + 2 * MSS);
     assert_eq!(recovery.next_repair(&sent, 20 * MSS), Some(2 * MSS..3 * MSS));
+}
+
+#[test]
+fn duplicates_inflate_the_window_by_no_more_than_was_in_flight() {
+    // RFC 5681, section 3.2, step 4: otherwise a peer opens the window by sending acknowledgments.
+    let mut recovery = Recovery::new(LossRecovery::NewReno, false);
+    assert_eq!(begins(&mut recovery, &flow(0)).first(), Some(&3));
+    recovery.begin(&flow(0), 0);
+    (0..50).for_each(|_| assert!(!recovery.on_duplicate(&flow(0))));
+    assert_eq!(recovery.inflation(), 10 * MSS);
+    // What was sent meanwhile may cause duplicates once there is progress.
+    let partial = SendSequence { una: 2 * MSS, nxt: 15 * MSS, max: 15 * MSS, mss: MSS };
+    assert_eq!(recovery.on_progress(2 * MSS, &partial, &ECHO), RecoveryProgress::Partial);
+    (0..50).for_each(|_| assert!(!recovery.on_duplicate(&partial)));
+    assert_eq!(recovery.inflation(), 13 * MSS);
+}
+
+#[test]
+fn the_tail_is_probed_only_where_nothing_else_will_find_its_loss() {
+    // RFC 8985, section 7.2: no probe out, nothing lost, no hole reported, no recovery.
+    let sent = flow(0);
+    let begin = || {
+        let mut recovery = Recovery::new(LossRecovery::Sack, true);
+        recovery.use_time(true, false);
+        let before = SendSequence { nxt: 0, max: 0, ..sent };
+        recovery.on_sent(Instant::START, &(0..10 * MSS), &before, false);
+        recovery
+    };
+    let may_probe = |change: &dyn Fn(&mut Recovery)| {
+        let mut recovery = begin();
+        change(&mut recovery);
+        recovery.may_probe(&sent)
+    };
+    assert!(may_probe(&|_| {}));
+    assert!(!Recovery::new(LossRecovery::Sack, true).may_probe(&sent), "nothing noticed by time");
+    assert!(!may_probe(&|recovery| recovery.on_probe(10 * MSS, true)));
+    assert!(!may_probe(&|recovery| told(recovery, &sent, 5_000, 6_000)));
+    assert!(!may_probe(&|recovery| recovery.begin(&sent, 5 * MSS)));
+    assert!(!may_probe(&|recovery| {
+        recovery.on_timeout(Instant::START, &sent, None, true);
+        recovery.forget_losses();
+    }));
+    // What was sent before the timeout has arrived.
+    let mut recovery = begin();
+    recovery.on_timeout(Instant::START, &sent, None, true);
+    recovery.forget_losses();
+    assert!(recovery.may_probe(&flow(10 * MSS + 1)));
 }

@@ -123,6 +123,16 @@ impl Timed {
         (flow.nxt - flow.una).saturating_sub(gone)
     }
 
+    /// Returns what is held for lost and did not leave again.
+    pub(super) const fn lost(&self) -> &RangeSet {
+        &self.rack.lost
+    }
+
+    /// Takes back what is held for lost: it may still arrive.
+    pub(super) fn reconsider(&mut self, flow: &SendSequence) {
+        self.rack.reconsider(flow, &mut self.flight);
+    }
+
     fn on_arrival(&mut self, range: &Range<u64>, recover: u64, echo: &Echo) {
         if self.doubt != Doubt::Settled {
             let mut once = self.flight.repeated.gaps(range.start..range.end.min(recover));
@@ -176,6 +186,30 @@ impl Recovery {
     /// Returns the exact round trip of what arrived last, if it was sent once.
     pub(crate) fn sample(&self) -> Option<Duration> {
         self.timed.as_ref()?.rack.sample()
+    }
+
+    /// Returns when the byte at `position` left last, where that is known.
+    pub(crate) fn left_at(&self, position: u64) -> Option<Instant> {
+        let latest = self.timed.as_ref()?.flight.latest(&(position..position + 1));
+        latest.map(|sent| sent.at)
+    }
+
+    /// Returns the range that holds everything that seems lost.
+    pub(crate) fn lost_extent(&self, flow: &SendSequence) -> Range<u64> {
+        let timed = self.timed.as_ref().filter(|_| self.is_timed());
+        let extent = timed.and_then(|timed| {
+            let first = timed.rack.lost.iter().next()?;
+            Some(first.start..timed.rack.lost.end()?)
+        });
+        extent.unwrap_or(flow.una..flow.una + 1)
+    }
+
+    /// Returns whether everything that seems lost lies in one of these ranges.
+    pub(crate) fn is_lost_within(&self, ranges: impl Iterator<Item = Range<u64>>) -> bool {
+        let Some(timed) = &self.timed else { return false };
+        let mut lost = timed.rack.lost.clone();
+        ranges.for_each(|range| lost.remove(range));
+        lost.is_empty()
     }
 
     /// Takes the report of a duplicate, unless the probe of the tail explains it.
@@ -278,9 +312,9 @@ impl Recovery {
             _ => Doubt::Settled,
         };
         if is_spurious {
-            let Timed { rack, flight, .. } = &mut **timed;
-            rack.reconsider(flow, flight);
+            timed.reconsider(flow);
             self.timed_out = false;
+            self.undo = None;
         }
         is_spurious
     }

@@ -151,11 +151,23 @@ fn clients_with_a_closed_window_cannot_take_all_memory() {
         crowd.connect(10_000 + port, 1 << 20, true);
         crowd.settle();
     }
+    crowd.run_for(Duration::from_secs(20));
+    // Who writes here is pressed back first.
+    assert_eq!(crowd.resets, [0, 0]);
+    for port in 0..HONEST {
+        crowd.connect(20_000 + port, 1 << 20, true);
+        crowd.settle();
+    }
+    crowd.run_for(Duration::from_secs(40));
+    for port in 0..HONEST {
+        crowd.connect(30_000 + port, 1 << 20, true);
+        crowd.settle();
+    }
     crowd.run_for(Duration::from_secs(60));
     // Beyond the budget each connection has its small share.
-    let bound = BUDGET + usize::from(GREEDY + HONEST) * (16 << 10);
+    let bound = BUDGET + usize::from(GREEDY + 3 * HONEST) * (16 << 10);
     assert!(crowd.most_held <= bound, "{} of {bound}", crowd.most_held);
-    assert_eq!(crowd.read.len(), usize::from(HONEST));
+    assert_eq!(crowd.read.len(), 3 * usize::from(HONEST));
     for (id, read) in &crowd.read {
         assert!(crowd.ends[NEAR].connection(*id).is_some());
         assert!(*read == crowd.file[..], "{} of {FILE}", read.len());
@@ -163,6 +175,60 @@ fn clients_with_a_closed_window_cannot_take_all_memory() {
     // Not more of the others lost theirs than there was need.
     assert!((1..usize::from(GREEDY)).contains(&crowd.resets[FAR]), "{:?}", crowd.resets);
     assert_eq!(crowd.resets[NEAR], crowd.resets[FAR]);
+}
+
+#[test]
+fn what_a_program_does_not_read_costs_no_peer_its_connection() {
+    const UPLOAD: usize = 100_000;
+    let mut crowd = Crowd::new(&TcpConfig::default());
+    crowd.ends[FAR].set_memory(4 << 20);
+    (0..60).for_each(|port| crowd.connect(1_000 + port, 2_920, false));
+    crowd.settle();
+    crowd.run_for(ms(500));
+    let others = crowd.left.len();
+    for port in 0..20 {
+        crowd.connect(10_000 + port, 1 << 20, false);
+    }
+    crowd.settle();
+    crowd.run_for(ms(500));
+    let uploads: Vec<_> = crowd.ends[NEAR]
+        .connections()
+        .filter(|it| it.path().local.port() >= 10_000)
+        .map(|it| *it.path())
+        .collect();
+    for path in &uploads {
+        let id = crowd.ends[NEAR].find(path.local, path.remote).unwrap();
+        crowd.ends[NEAR].write_bytes(id, pattern(NEAR, UPLOAD)).unwrap();
+    }
+    crowd.settle();
+    // The server reads nothing for twenty seconds.
+    crowd.run_for(Duration::from_secs(20));
+    assert_eq!((crowd.resets, crowd.left.len()), ([0, 0], others + 20));
+    let mut read = 0;
+    for _ in 0..200 {
+        for path in &uploads {
+            let id = crowd.ends[FAR].find(path.remote, path.local).unwrap();
+            while let Ok(Some(data)) = crowd.ends[FAR].read(id, usize::MAX) {
+                read += data.len();
+            }
+        }
+        crowd.settle();
+        crowd.run_for(ms(100));
+    }
+    assert_eq!((read, crowd.resets), (20 * UPLOAD, [0, 0]));
+}
+
+#[test]
+fn pieces_of_one_byte_count_with_what_keeping_them_costs() {
+    let mut pair = Pair::with(TcpConfig::default());
+    pair.run_for(ms(100));
+    let next = pair.forged(FAR, windfall_wire_net::TcpFlags::ACK);
+    for n in 1..=1_000 {
+        let header = windfall_wire_net::TcpRepr { seq: next.seq + 2 * n, ..next.clone() };
+        pair.inject(FAR, &header, b"x").unwrap();
+    }
+    assert_eq!(pair.connection(FAR).held_bytes(), 1_000);
+    assert_eq!(pair.ends[FAR].tcp.held_bytes(), 129 * 1_000);
 }
 
 #[test]
@@ -182,7 +248,7 @@ fn whoever_makes_progress_is_not_reset_however_little_memory_there_is() {
 fn a_window_stays_closed_while_memory_is_short() {
     let config = TcpConfig { receive_buffer: 380_000.into(), ..TcpConfig::default() };
     let mut pair = Pair::with(config);
-    pair.ends[FAR].tcp.set_memory(400_000);
+    pair.ends[FAR].tcp.set_memory(440_000);
     pair.ends[FAR].reads = false;
     pair.send(NEAR, 1_000_000).run_for(Duration::from_secs(4));
     let held = pair.ends[FAR].tcp.held_bytes();

@@ -261,6 +261,93 @@ fn a_duplicate_notification_is_followed_once() {
     assert_eq!(pair.retransmissions(NEAR).len(), 1, "{:#?}", pair.timeline);
 }
 
+/// Damages the data segments of the near end with these numbers, the first `times` that they leave.
+fn damage_often(pair: &mut Pair, numbers: &'static [u64], times: u32) {
+    let mut count = 0;
+    let mut hits = std::collections::BTreeMap::new();
+    pair.fate = Box::new(move |seen| {
+        if seen.from != NEAR || !seen.is_data() {
+            return Fate::default();
+        }
+        count += u64::from(!seen.again);
+        if !seen.again && numbers.contains(&count) {
+            hits.insert(seen.seq, 0);
+        }
+        match hits.get_mut(&seen.seq) {
+            Some(hit) if *hit < times => {
+                *hit += 1;
+                Fate::damaged(seen)
+            }
+            _ => Fate::default(),
+        }
+    });
+}
+
+#[test]
+fn each_copy_that_is_reported_brings_the_segment_again_even_on_a_path_that_got_faster() {
+    //= S4.10
+    for (mode, timestamps) in MODES.into_iter().flat_map(|mode| [(mode, true), (mode, false)]) {
+        let mut pair = Pair::with(TcpConfig { timestamps, ..config(mode) });
+        // The smoothed round trip is 80 ms when the damage comes, the least 20 ms.
+        pair.delay = ms(60);
+        for _ in 0..8 {
+            pair.send(NEAR, 1_000).run_for(ms(200));
+        }
+        pair.delay = ms(10);
+        let before = pair.now;
+        let arrived = pair.ends[FAR].incoming.len();
+        damage_often(&mut pair, &[3], 3);
+        pair.send(NEAR, 7_000).run_for(ms(95));
+        let times = pair.retransmissions(NEAR);
+        let times: Vec<_> = times.iter().map(|at| at.saturating_since(before)).collect();
+        assert_eq!(times, [ms(20), ms(40), ms(60)], "{mode:?} {timestamps} {:#?}", pair.timeline);
+        assert_eq!(pair.ends[FAR].incoming.len() - arrived, 7_000);
+        let operations = pair.connection(NEAR).operations();
+        assert_eq!((operations.timeouts, operations.fast_retransmits), (0, 0));
+        assert_eq!(operations.notifications_received, 3);
+    }
+}
+
+#[test]
+fn damage_that_is_ignored_reduces_nothing_where_losses_are_noticed_by_time() {
+    //= S4.5
+    // The draft's numbers name nothing beyond a hole, so that some damage looks like a loss there.
+    for mode in [NotificationMode::Paper, NotificationMode::Extended] {
+        let mut corruption = Corruption::on(mode);
+        corruption.reaction = Reaction::Ignore;
+        let mut pair = Pair::with(TcpConfig { corruption, ..TcpConfig::default() });
+        let mut stream = windfall_base::Stream::new(windfall_base::Seed(3), "damage");
+        pair.fate = Box::new(move |seen| {
+            let hit = seen.from == NEAR && seen.is_data() && stream.below(20) == 0;
+            if hit { Fate::damaged(seen) } else { Fate::default() }
+        });
+        pair.rate = windfall_base::Rate::from_mbps(10);
+        pair.transfer(1_000_000, Duration::from_secs(60));
+        let operations = pair.connection(NEAR).operations();
+        assert!(operations.notifications_received > 20, "{operations:?}");
+        assert_eq!((operations.reductions, operations.timeouts), (0, 0), "{mode:?} {operations:?}");
+    }
+}
+
+#[test]
+fn a_peer_in_another_mode_is_detected_and_loses_nothing() {
+    //= S4.9
+    for near in MODES {
+        for far in MODES {
+            for base in [TcpConfig::new_reno(), TcpConfig::default()] {
+                let config = |mode| TcpConfig { corruption: Corruption::on(mode), ..base.clone() };
+                let mut pair = Pair::established(config(near), config(far));
+                damage_often(&mut pair, &[3, 20, 22, 24, 26, 40], 1);
+                pair.transfer(100_000, Duration::from_secs(5));
+                let foreign = pair.connection(NEAR).operations().foreign_notifications;
+                let is_paper = [near, far].map(|mode| mode == NotificationMode::Paper);
+                let differs = is_paper[0] != is_paper[1];
+                assert_eq!(foreign > 0, differs, "{near:?} {far:?} {:#?}", pair.timeline);
+            }
+        }
+    }
+}
+
 #[test]
 fn the_round_trip_is_measured_only_of_segments_sent_once() {
     // Karn's rule: without timestamps, only the segment that is timed and was sent once counts.

@@ -58,6 +58,29 @@ fn a_silent_peer_ends_the_attempt() {
 }
 
 #[test]
+fn as_many_timeouts_as_the_settings_say_end_a_connection() {
+    let config = TcpConfig { retries: 3, syn_retries: 2, ..TcpConfig::new_reno() };
+    let mut pair = Pair::with(config);
+    pair.fate = Box::new(|_| Fate::lost());
+    let (from, began) = (pair.seen.len(), pair.now);
+    pair.send(NEAR, 1_000).run_for(Duration::from_secs(60));
+    let sent = pair.seen[from..].iter().filter(|seen| seen.from == NEAR);
+    // The segment leaves four times, at 0, 200, 600 and 1400 ms; at 3 s a reset follows.
+    let times: Vec<_> = sent.map(|seen| (seen.len, seen.now.saturating_since(began))).collect();
+    let lens: Vec<_> = times.iter().map(|(len, _)| *len).collect();
+    assert_eq!(lens, [1_000, 1_000, 1_000, 1_000, 0], "{times:?}");
+    assert_eq!(times[4].1, ms(3_000), "{times:?}");
+    assert!(pair.ends[NEAR].events.contains(&TcpEvent::Closed(Some(TcpError::TimedOut))));
+    // A SYN counts by a setting of its own.
+    let mut pair = Pair::new(TcpConfig { syn_retries: 2, ..TcpConfig::new_reno() }, TcpConfig::default());
+    pair.fate = Box::new(|_| Fate::lost());
+    pair.connect().run_for(Duration::from_secs(60));
+    assert_eq!(pair.seen.len(), 3);
+    let again = pair.connection(NEAR).operations();
+    assert_eq!((again.retransmissions, again.timeouts), (2, 0));
+}
+
+#[test]
 fn every_step_is_counted_for_connections_that_are_gone_too() {
     let mut pair = Pair::with(TcpConfig { nagle: false, ..TcpConfig::default() });
     pair.transfer(100_000, Duration::from_secs(5));

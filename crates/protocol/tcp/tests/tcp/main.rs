@@ -9,6 +9,7 @@ mod identity;
 mod model;
 mod overshoot;
 mod pair;
+mod path;
 mod receiving;
 mod recovery;
 mod rfc2525;

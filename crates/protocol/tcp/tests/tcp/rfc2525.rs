@@ -3,6 +3,7 @@
 use windfall_base::Duration;
 use windfall_tcp::{
     AckPolicy, Corruption, Keepalive, NotificationMode, TcpConfig, TcpError, TcpEvent,
+    TimeoutConfig,
 };
 use windfall_wire_net::TcpFlags;
 
@@ -172,7 +173,9 @@ fn problem_12_window_probe_deadlock() {
 #[test]
 fn problem_13_stretch_ack_violation() {
     let acks = |acks: AckPolicy| {
-        let mut pair = Pair::with(TcpConfig { acks, ..reno() });
+        // A timeout below the interval would fire without a loss.
+        let timeout = TimeoutConfig { minimum: Duration::from_secs(1), ..reno().timeout };
+        let mut pair = Pair::with(TcpConfig { acks, timeout, ..reno() });
         pair.rate = windfall_base::Rate::from_mbps(100);
         pair.transfer(1_000_000, Duration::from_secs(60));
         let data = pair.connection(FAR).operations().data_received as f64;

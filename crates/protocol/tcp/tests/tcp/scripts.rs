@@ -401,9 +401,15 @@ scripts! {
     timeout_cubic
     timeout_sack
     timestamp_missing
+    timestamp_of_a_copy
+    timestamp_overtaken
     timestamp_rejected
+    undo_duplicate
+    undo_echo
+    undo_one_of_two
     urgent
     window_by_time
+    window_offered
     window_old_acknowledgment
     window_update
     zero_window

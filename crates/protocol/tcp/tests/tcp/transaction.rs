@@ -184,6 +184,29 @@ fn fast_open_remembers_data_left_aside_unless_the_server_names_another_cookie() 
 }
 
 #[test]
+fn a_syn_without_data_refuses_nothing_whatever_its_answer_grants() {
+    // Only data that were left aside, or a SYN that was not answered, say anything of the path.
+    for granted in [None, Some(FastOpenCookie::from([7; 16]))] {
+        let mut pair = Pair::new(config(true), config(true));
+        pair.fate = Box::new(|_| Fate::lost());
+        pair.connect().run_for(ms(1));
+        let syn = pair.sent(NEAR).last().unwrap();
+        assert_eq!(syn.header.options.fast_open, Some(FastOpenCookie::new()), "it asks");
+        let answer = TcpRepr {
+            src_port: address(FAR).port(),
+            dst_port: address(NEAR).port(),
+            ack: syn.header.seq.next(),
+            flags: TcpFlags::SYN | TcpFlags::ACK,
+            window: 9_000,
+            options: TcpOptions { fast_open: granted.clone(), ..TcpOptions::default() },
+            ..TcpRepr::default()
+        };
+        pair.inject(NEAR, &answer, &[]).unwrap();
+        assert_eq!(asked(&mut pair), Some(granted.unwrap_or_default()));
+    }
+}
+
+#[test]
 fn an_answer_that_is_lost_is_retransmitted_before_the_handshake_ends() {
     let mut pair = acquainted(true, true);
     let mut lost = 0;

@@ -1,0 +1,113 @@
+//! Reductions without need: everything that was sent again had only been late, so that the window
+//! returns to what it was (RFC 3522, 3708 and 4015; RFC 9438, section 4.9.2).
+
+use core::ops::Range;
+
+use windfall_base::{Instant, RangeSet};
+
+use super::rack::{Echo, is_older};
+use super::{Recovery, SendSequence};
+
+/// The last reduction for a loss, while it may still prove to be without need.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Undo {
+    /// Sent again since the reduction, and not shown to have been without need.
+    unexplained: RangeSet,
+    /// What the peer has received damaged: no congestion.
+    damaged: RangeSet,
+    /// When the first of what was sent again left.
+    since: Option<Instant>,
+    /// It was made for a timeout.
+    by_timeout: bool,
+    is_spurious: bool,
+}
+
+/// A reduction that has proved to be without need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spurious {
+    /// A fast recovery began it.
+    Recovery,
+    /// A timeout caused it.
+    Timeout,
+}
+
+impl Undo {
+    pub(super) fn new(by_timeout: bool) -> Self {
+        Self { by_timeout, ..Self::default() }
+    }
+
+    /// Notes that `range` left once more.
+    fn on_repeated(&mut self, now: Instant, range: Range<u64>) {
+        self.damaged.gaps(range).for_each(|gap| _ = self.unexplained.insert(gap));
+        self.since.get_or_insert(now);
+    }
+
+    /// Notes that a loss does not explain why `range` was missing.
+    fn explain(&mut self, range: Range<u64>) {
+        if !self.unexplained.is_empty() {
+            self.unexplained.remove(range);
+            self.is_spurious |= self.unexplained.is_empty();
+        }
+    }
+}
+
+impl Recovery {
+    /// Keeps the last reduction, whatever proves to be without need from here on.
+    pub(crate) fn forget_undo(&mut self) {
+        self.undo = None;
+    }
+
+    pub(super) fn note_repeated(&mut self, now: Instant, range: &Range<u64>, flow: &SendSequence) {
+        if let Some(undo) = &mut self.undo
+            && range.start < flow.max
+            && flow.una < self.recover
+        {
+            undo.on_repeated(now, range.start..range.end.min(flow.max));
+        }
+    }
+
+    /// Takes the report that `range` arrived twice.
+    pub(crate) fn explain(&mut self, range: Range<u64>) {
+        if let Some(undo) = &mut self.undo {
+            undo.explain(range);
+        }
+    }
+
+    /// Takes the report that `range` arrived damaged. The reduction was without need if that was so
+    /// of everything that seemed lost.
+    pub(crate) fn explain_damage(&mut self, range: Range<u64>) {
+        let Some(undo) = &mut self.undo else { return };
+        undo.damaged.insert(range.clone());
+        undo.unexplained.remove(range);
+        let lost = self.timed.as_ref().map(|timed| timed.lost());
+        let mut others = lost.into_iter().flat_map(RangeSet::iter);
+        let is_damaged = |lost: Range<u64>| undo.damaged.gaps(lost).next().is_none();
+        undo.is_spurious |= undo.unexplained.is_empty() && others.all(is_damaged);
+    }
+
+    /// Takes an acknowledgment of everything below `una`. If it echoes something older than the
+    /// first retransmission, it answers first transmissions (RFC 3522, section 3.2).
+    pub(super) fn explain_by_echo(&mut self, una: u64, echo: &Echo) {
+        if let Some(undo) = &mut self.undo {
+            match undo.since {
+                Some(since) if is_older(echo, since) => undo.explain(0..una),
+                // What seemed lost has arrived before it could be sent again.
+                None => undo.is_spurious |= !undo.by_timeout && una >= self.recover,
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Ends the last reduction if it has proved to be without need, and says what caused it.
+    pub(crate) fn take_spurious(&mut self, flow: &SendSequence) -> Option<Spurious> {
+        let undo = self.undo.take_if(|undo| undo.is_spurious)?;
+        if self.active {
+            self.leave();
+        }
+        if flow.una < self.recover {
+            self.timed_out = false;
+            self.timed.iter_mut().for_each(|timed| timed.reconsider(flow));
+        }
+        Some(if undo.by_timeout { Spurious::Timeout } else { Spurious::Recovery })
+    }
+}
