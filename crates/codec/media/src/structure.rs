@@ -77,6 +77,13 @@ pub fn intolerable(bytes: &[u8], damaged: &[Range<usize>]) -> Vec<Range<usize>> 
     }
 }
 
+/// Returns whether a decoder loses its place where bytes of a file are missing, since they are
+/// entropy-coded: as those of a JPEG are. What is missing there is intolerable.
+#[must_use]
+pub fn is_entropy_coded(bytes: &[u8]) -> bool {
+    kind(bytes) == Some(FileKind::Jpeg)
+}
+
 /// Makes a damaged file readable without changing what it says: writes the checksums of an Ogg
 /// file's damaged pages anew, since decoders drop pages whose checksums fail.
 pub fn restore_checks(bytes: &mut [u8], damaged: &[Range<usize>]) {

@@ -27,6 +27,9 @@ const SHORT: u32 = 512;
 /// they are queued, and its size is not known then.
 const EXACT: usize = 256 << 10;
 const FIRST_EXACT: usize = 16 << 10;
+/// How late a piece may be sent again that was lost: a picture that somebody waits for. What is
+/// missing afterwards counts as damage.
+const LATENESS: Duration = Duration::from_secs(2);
 /// Messages that are passed to the socket at once.
 const BATCH: usize = 256;
 
@@ -114,6 +117,7 @@ pub fn send(socket: &SapSocket, transfer: u16, parcel: &Parcel) -> Result<(), Sa
     let Parcel { content, is_precise, .. } = parcel;
     if !is_precise {
         socket.settle_path(SETTLE);
+        socket.set_lateness(LATENESS);
     }
     let datagram = socket.max_whole().clamp(1, PIECE);
     let most = ranges_of_plan(socket.max_message().min(PIECE));
@@ -177,8 +181,8 @@ fn shorten(plan: &mut BodyPlan, datagram: usize) {
     }
 }
 
-/// Sends approximate bytes, cut into pieces, and the end unless the last piece has arrived, which
-/// says the same.
+/// Sends approximate bytes, cut into pieces, and the end unless all pieces have arrived, which says
+/// the same.
 fn send_pieces(
     socket: &SapSocket,
     transfer: u16,
@@ -189,12 +193,15 @@ fn send_pieces(
     let pieces = cut(approximate, piece as usize);
     let messages: Vec<_> =
         pieces.map(|data| Message { stream: transfer, mode: mode.clone(), data }).collect();
-    let Some(last) = messages.len().checked_sub(1) else { return Ok(()) };
+    if messages.is_empty() {
+        return Ok(());
+    }
     for batch in messages.chunks(BATCH) {
         socket.send_messages(batch)?;
     }
     socket.wait_until_sent()?;
-    if socket.wait_until_reported(transfer, last as u32)? {
+    // Without reports, as in the paper profile, the end follows the last piece at once.
+    if socket.is_reported() && socket.wait_until_settled(transfer)? {
         return Ok(());
     }
     // The receiver need not wait for what it lacks when the end has come.

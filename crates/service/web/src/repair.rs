@@ -6,7 +6,7 @@ use core::time::Duration;
 use hyper::HeaderMap;
 use hyper::header::{DATE, ETAG, HeaderValue, LAST_MODIFIED};
 use windfall_base::RangeSet;
-use windfall_media::intolerable;
+use windfall_media::{intolerable, is_entropy_coded};
 
 use crate::assembly::DeliveredBody;
 
@@ -40,8 +40,9 @@ pub(crate) fn wanted(repair: Repair, body: &DeliveredBody) -> Vec<Range<usize>> 
         Repair::Intolerable => intolerable(&body.bytes, &damaged),
         Repair::All => damaged,
     };
-    if !body.ended {
-        // The connection broke: what is missing was never sent.
+    let loses_its_place = repair == Repair::Intolerable && is_entropy_coded(&body.bytes);
+    if !body.ended || loses_its_place {
+        // Where the connection broke, what is missing was never sent.
         wanted.extend(body.damage.missing.iter().cloned());
     }
     joined(&wanted)
@@ -123,6 +124,16 @@ mod tests {
         assert_eq!(wanted(Repair::All, &body(true)), [100..1_256, 5_000..6_000]);
         let missing = body(false).damage.missing;
         assert_eq!(wanted(Repair::None, &body(false)), missing);
+    }
+
+    #[test]
+    fn what_is_missing_of_a_jpeg_is_asked_for_again_by_default() {
+        let mut jpeg = vec![0xff, 0xd8, 0xff, 0xda, 0, 2];
+        jpeg.resize(9_998, 7);
+        jpeg.extend([0xff, 0xd9]);
+        let delivered = DeliveredBody { bytes: jpeg.into(), ..body(true) };
+        assert_eq!(wanted(Repair::default(), &delivered), delivered.damage.missing);
+        assert_eq!(wanted(Repair::None, &delivered), []);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use windfall_base::{Check, Duration, Instant};
+use windfall_congestion::Acknowledged;
 use windfall_wire_net::sap::{
     HEADER_LEN, MAX_TOKEN, Reason, SapAccept, SapAck, SapKind, SapPacket, SapRepair, flags,
 };
@@ -10,6 +11,7 @@ use super::migrate::SILENT;
 use super::reassemble::Name;
 use super::{Connection, Ending, FinState, Introduction, State};
 use crate::budget::{compact, weight};
+use crate::congestion::LostPacket;
 use crate::datagram::DatagramMeta;
 use crate::encode::decode;
 use crate::error::CloseReason;
@@ -255,6 +257,9 @@ impl Connection {
                 self.take_approximate_part(now, part, received)
             }
             _ if !self.make_room(weight(received.data.len())) => Err(Dropped::NoRoom),
+            (MessageKind::Approximate, None) if !self.inbox.news.take(packet, &received) => {
+                Err(Dropped::Duplicate)
+            }
             _ => {
                 self.deliver(received);
                 Ok(())
@@ -350,34 +355,65 @@ impl Connection {
             self.abort_because(Reason::Violation, CloseReason::Violation);
             return;
         }
-        if let Some(at) = outcome.sample {
+        let sample = outcome.sample.map(|at| {
             let delay = Duration::from_micros(ack.delay.into());
-            self.rtt.learn(now.saturating_since(at), delay);
-        }
+            self.rtt.learn(now.saturating_since(at), delay)
+        });
         if !outcome.arrived.is_empty() || !outcome.damaged.is_empty() {
             if core::mem::take(&mut self.timeouts) >= SILENT {
                 self.events.push_back(SapEvent::Answered);
             }
             self.sent.restart_timer(now);
         }
-        let in_use = before * 2 >= self.congestion.window();
+        self.grow_window(now, before, sample, &outcome.arrived);
         for packet in outcome.arrived {
             self.collisions.on_arrival(packet.is_behind);
-            if in_use {
-                self.congestion.on_arrival(packet.size, self.path.size());
-            }
             self.handle_arrival(now, packet);
         }
         // The header arrived, so the path had room: no sign of congestion, and it carries the size.
         for packet in outcome.damaged {
             match packet.load {
                 Load::Trial(_) => self.handle_arrival(now, packet),
-                _ => self.queue_again(packet),
+                _ => self.queue_again(now, packet),
             }
         }
-        self.detect_loss(now);
+        self.detect_loss(now, before);
         self.tell_writable();
         self.settle(now);
+    }
+
+    /// Grows the congestion window for packets that arrived while `in_flight` bytes were in flight.
+    fn grow_window(
+        &mut self,
+        now: Instant,
+        in_flight: usize,
+        sample: Option<Duration>,
+        arrived: &[SentPacket],
+    ) {
+        let Some(largest) = arrived.iter().map(|packet| packet.number).max() else { return };
+        let ack = Acknowledged {
+            now,
+            bytes: arrived.iter().map(|packet| packet.size as u64).sum(),
+            rtt: self.rtt.smoothed(),
+            limited: in_flight * 2 >= self.congestion.window(),
+            sample,
+            una: largest,
+            next: self.sent.next(),
+        };
+        let exact = arrived.iter().filter(|packet| self.is_exact(packet)).count();
+        let kinds = (exact, arrived.len() - exact);
+        self.congestion.on_arrival(largest, kinds, self.rtt.least_and_recent().0, &ack);
+    }
+
+    /// Returns whether all bytes of a packet are exact.
+    fn is_exact(&self, packet: &SentPacket) -> bool {
+        match packet.load {
+            Load::Approximate => false,
+            Load::Repeatable(name) => {
+                self.outbox.repeatable.get(name).is_none_or(|encoded| encoded.rest.is_empty())
+            }
+            _ => true,
+        }
     }
 
     /// Handles the acknowledgement of `packet`.
@@ -397,8 +433,13 @@ impl Connection {
                 self.congestion.set_size(self.path.size());
                 self.events.push_back(SapEvent::PathSize);
             }
-            Load::Approximate(tail) => self.outbox.settle_tail(tail, true),
-            Load::Probe => {}
+            Load::Repeatable(name) => {
+                self.note_progress(now);
+                if let Some(encoded) = self.outbox.repeatable.remove(name) {
+                    self.outbox.settle_fate(encoded.of.stream, true);
+                }
+            }
+            Load::Approximate | Load::Probe => {}
         }
     }
 
@@ -411,28 +452,34 @@ impl Connection {
     }
 
     /// Detects lost packets.
-    pub(super) fn detect_loss(&mut self, now: Instant) {
+    pub(super) fn detect_loss(&mut self, now: Instant, in_flight: usize) {
         let (lost, next) = self.sent.lost(now, self.rtt.reordering());
         self.loss_at = next;
+        let window = self.congestion.window();
+        // What is in flight varies with the acknowledgements, each of which is for many packets.
+        let in_flight = if in_flight * 2 >= window { window } else { in_flight };
         for packet in lost {
-            self.handle_loss(packet, true);
+            self.note_loss(now, &packet, in_flight);
+            self.queue_again(now, packet);
         }
     }
 
-    /// Handles the loss of `packet`; the window shrinks if the loss may be due to congestion.
-    pub(super) fn handle_loss(&mut self, packet: SentPacket, congested: bool) {
-        let collided = congested && self.collisions.on_loss(packet.is_behind);
-        if congested && !collided && !matches!(packet.load, Load::Trial(_)) {
-            let rtt = self.rtt.least_and_latest();
-            let last = self.sent.next();
-            self.trust.on_loss();
-            self.congestion.on_loss(packet.number, last, self.path.size(), rtt);
+    /// Shrinks the window after the loss of `packet` if it may be due to congestion.
+    fn note_loss(&mut self, now: Instant, packet: &SentPacket, in_flight: usize) {
+        let collided = self.collisions.on_loss(packet.is_behind);
+        if collided || matches!(packet.load, Load::Trial(_)) {
+            return;
         }
-        self.queue_again(packet);
+        self.trust.on_loss();
+        let (number, next) = (packet.number, self.sent.next());
+        let round_trips = self.rtt.least_and_recent();
+        let is_exact = self.is_exact(packet);
+        let lost = LostPacket { number, next, is_exact, in_flight, round_trips, now };
+        self.congestion.on_loss(&lost);
     }
 
     /// Queues the contents of `packet` again, if their kind is retransmitted.
-    fn queue_again(&mut self, packet: SentPacket) {
+    pub(super) fn queue_again(&mut self, now: Instant, packet: SentPacket) {
         match packet.load {
             Load::Precise(name) => {
                 self.remove_in_flight(name);
@@ -441,8 +488,8 @@ impl Connection {
             Load::Request(name) => self.outbox.requests_due.push_back(name),
             Load::Fin if self.sending == FinState::Sent => self.sending = FinState::Pending,
             Load::Probe if self.sent.is_empty() => self.probe_due = true,
-            Load::Approximate(tail) => self.outbox.settle_tail(tail, false),
-            Load::Fin | Load::Probe | Load::Trial(_) => {}
+            Load::Repeatable(name) => self.repeat(now, name),
+            Load::Approximate | Load::Fin | Load::Probe | Load::Trial(_) => {}
         }
     }
 }
