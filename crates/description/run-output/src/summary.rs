@@ -13,6 +13,7 @@ mod application;
 mod applied;
 mod energy;
 mod lateness;
+mod ports;
 mod rows;
 
 pub use application::ApplicationSummary;
@@ -20,6 +21,7 @@ use application::measure;
 pub use applied::AppliedSetting;
 pub use energy::{EnergySummary, StationEnergySummary};
 pub use lateness::LatenessSummary;
+pub use ports::PortSummary;
 use rows::{width_of, write_rows};
 
 /// The format of the JSON summary; the number grows when a member changes its meaning or
@@ -62,6 +64,9 @@ pub struct Summary {
     /// Settings of TCP of which the kernels of the stations were told, or could not be.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub applied: Vec<AppliedSetting>,
+    /// Ports that lead into the run and out of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<PortSummary>,
     /// Programs beside the command that failed by themselves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedProgram>,
@@ -396,6 +401,10 @@ impl Summary {
             if let Some(energy) = &station.energy {
                 let _ = writeln!(out, "energy of {} {energy}", station.name);
             }
+        }
+        // A port that carried all that came has nothing to say.
+        for port in self.ports.iter().filter(|port| !port.dropped.is_empty()) {
+            let _ = writeln!(out, "{port}");
         }
         for failed in &self.failed {
             let _ = writeln!(out, "{failed}");

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 
 use windfall_live::{Attachment, Listening, LivePlan, Stations, end_with_this_process};
 use windfall_relay::{
-    OpenPorts, PortError, PortProtocol, Published, Reached, RelayHelpers, SocketKind,
+    OpenPorts, PortCount, PortError, PortProtocol, PortTotals, Published, Reached, RelayHelpers,
+    SocketKind,
 };
+use windfall_run_output::summary::PortSummary;
 use windfall_scenario::Topology;
 
 use crate::exit::{CliError, Completion, Result};
@@ -76,6 +78,15 @@ pub(crate) fn serve(ports: OpenPorts, stations: &mut Stations) -> Result<RelayHe
             Ok(command)
         }
     })
+}
+
+/// Returns what the ports of a run carried and dropped.
+pub(crate) fn totals(helpers: &RelayHelpers) -> Vec<PortSummary> {
+    let summary = |PortTotals { port, station, mut counts }: PortTotals| {
+        let clients = counts.remove(PortCount::Clients.name()).unwrap_or_default();
+        PortSummary { port, station, clients, dropped: counts }
+    };
+    helpers.totals().into_iter().map(summary).collect()
 }
 
 /// Carry connections between this machine and a station; the standard input is a socket

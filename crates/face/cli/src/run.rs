@@ -147,9 +147,11 @@ pub(crate) fn run(args: &Args) -> Result {
     let (socket, ending) = (control_socket.as_ref(), Ending::WithCommand);
     let (outcome, network) =
         session::run(stations, &signals, socket, ending, network, &mut watcher)?;
+    let carried = relay::totals(&helpers);
     let lost = helpers.end();
     drop((gateway, control_socket));
-    let summary = applied.noted(watcher.finish(&topology, seed, &outcome, &network));
+    let mut summary = applied.noted(watcher.finish(&topology, seed, &outcome, &network));
+    summary.ports = carried;
     let published = args.live.publish(&summary, args.record.json);
     if args.live.spares_stderr() && !args.far_may_fail {
         summary.failed.iter().for_each(tell);

@@ -130,9 +130,11 @@ fn bring_up(args: &Args, lifelines: Vec<Lifeline>) -> Result {
     let ending = Ending::OnSignal;
     let (outcome, network) =
         session::run(stations, &signals, Some(&control_socket), ending, network, &mut watcher)?;
+    let carried = relay::totals(&helpers);
     let lost = helpers.end();
     drop(control_socket);
-    let summary = applied.noted(watcher.finish(&topology, seed, &outcome, &network));
+    let mut summary = applied.noted(watcher.finish(&topology, seed, &outcome, &network));
+    summary.ports = carried;
     args.live.publish_alone(&summary, args.record.json)?;
     args.live.check_outcome(&outcome, lost)?;
     args.record.check_acted(&summary)?;

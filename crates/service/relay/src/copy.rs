@@ -1,128 +1,153 @@
 //! Bytes of one connection carried to another, both ways.
 
-use std::io;
-use std::net::{Shutdown, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::io::{self, ErrorKind};
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_linger;
+use rustix::net::{Shutdown as Side, shutdown};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::tcp::{ReadHalf, WriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::spawn_local;
 
-/// The most connections at the same time; further ones are closed at once.
-const CONNECTIONS: usize = 512;
+use crate::counts::{Counts, PortCount};
+use crate::table::{ClientPlace, Clients};
+use crate::targets::Targets;
 
-/// The connections that a helper carries.
-#[derive(Debug, Default)]
-pub(crate) struct Connections(Arc<AtomicUsize>);
+/// The most connections at the same time: the one that is idle for longest gives way to another.
+pub(crate) const CONNECTIONS: usize = 1_024;
+/// The bytes that are read at once.
+const CHUNK: usize = 64 << 10;
+/// The time after which a connection is accepted once more that the system had no memory for.
+const AGAIN: Duration = Duration::from_millis(20);
 
-impl Connections {
-    /// Carries a connection to the one that `connect` makes, by threads of its own. Where that
-    /// cannot be made the first is reset.
-    pub(crate) fn carry(
-        &self,
-        client: TcpStream,
-        connect: impl FnOnce() -> io::Result<TcpStream> + Send + 'static,
-    ) {
-        let count = Arc::clone(&self.0);
-        if count.fetch_add(1, Ordering::AcqRel) >= CONNECTIONS {
-            count.fetch_sub(1, Ordering::AcqRel);
-            return;
-        }
-        let ends = Arc::clone(&count);
-        let work = move || {
-            match connect() {
-                Ok(server) => _ = both_ways(&client, &server),
-                Err(_) => break_off(&client),
+/// Carries each connection that waits at a socket to the first of `targets` that takes it, at most
+/// `most` at the same time; it only returns if the socket is of no use any more.
+pub(crate) async fn carry(
+    listener: TcpListener,
+    targets: Targets,
+    most: usize,
+    counts: Counts,
+) -> io::Error {
+    let clients = Clients::new(most);
+    loop {
+        let client = match listener.accept().await {
+            Ok((client, _)) => client,
+            Err(error) if is_scarce(&error) => {
+                let evicted = clients.evict();
+                counts.add(if evicted { PortCount::EvictedIdle } else { PortCount::NoSocket });
+                tokio::time::sleep(AGAIN).await;
+                continue;
             }
-            ends.fetch_sub(1, Ordering::AcqRel);
+            Err(error) if is_closed(&error) => return error,
+            // It is gone before it was accepted.
+            Err(_) => continue,
         };
-        if std::thread::Builder::new().spawn(work).is_err() {
-            count.fetch_sub(1, Ordering::AcqRel);
+        counts.add(PortCount::Clients);
+        let (place, has_evicted) = clients.enter();
+        if has_evicted {
+            counts.add(PortCount::EvictedIdle);
+        }
+        let (targets, counts, clients) = (targets.clone(), counts.clone(), clients.clone());
+        spawn_local(async move {
+            let mut client = client;
+            let connecting = connect(&targets, (&clients, &counts));
+            let server = tokio::select! {
+                () = place.sent_away() => return break_off(&client),
+                server = connecting => server,
+            };
+            let Ok(mut server) = server else {
+                counts.add(PortCount::Refused);
+                return break_off(&client);
+            };
+            let ended = tokio::select! {
+                () = place.sent_away() => Err(ErrorKind::ConnectionAborted.into()),
+                ended = both_ways(&mut client, &mut server, &place) => ended,
+            };
+            if ended.is_err() {
+                // What broke at one side is to be seen at the other.
+                [&client, &server].iter().for_each(|it| break_off(it));
+            }
+        });
+    }
+}
+
+/// Tells whether the system lacks a descriptor or memory for a socket.
+pub(crate) fn is_scarce(error: &io::Error) -> bool {
+    let number = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(number, Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM))
+}
+
+/// Tells whether a socket is of no use any more.
+pub(crate) fn is_closed(error: &io::Error) -> bool {
+    let number = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(number, Some(Errno::BADF | Errno::NOTSOCK | Errno::INVAL | Errno::OPNOTSUPP))
+}
+
+/// Connects to the first of the targets that takes a connection.
+async fn connect(
+    targets: &Targets,
+    (clients, counts): (&Clients, &Counts),
+) -> io::Result<TcpStream> {
+    let mut error = io::Error::from(ErrorKind::NotFound);
+    for address in targets.addresses().await {
+        let connected = match TcpStream::connect(address).await {
+            Err(error) if is_scarce(&error) && clients.evict() => {
+                counts.add(PortCount::EvictedIdle);
+                // The one that was sent away closes its sockets first.
+                tokio::time::sleep(AGAIN).await;
+                TcpStream::connect(address).await
+            }
+            connected => connected,
+        };
+        match connected {
+            Ok(stream) => return Ok(stream),
+            Err(refused) => error = refused,
         }
     }
+    Err(error)
 }
 
 /// Carries bytes until both directions have ended; the end of one is passed on by itself.
-fn both_ways(client: &TcpStream, server: &TcpStream) -> io::Result<()> {
+async fn both_ways(
+    client: &mut TcpStream,
+    server: &mut TcpStream,
+    place: &ClientPlace,
+) -> io::Result<()> {
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
-    let (from_client, to_server) = (client.try_clone()?, server.try_clone()?);
-    std::thread::scope(|scope| {
-        scope.spawn(move || one_way(from_client, to_server));
-        one_way(server.try_clone()?, client.try_clone()?);
-        Ok(())
-    })
+    let (from_client, to_client) = client.split();
+    let (from_server, to_server) = server.split();
+    tokio::try_join!(
+        one_way(from_client, to_server, place),
+        one_way(from_server, to_client, place)
+    )?;
+    Ok(())
 }
 
-fn one_way(mut from: TcpStream, mut to: TcpStream) {
-    match io::copy(&mut from, &mut to) {
-        Ok(_) => _ = to.shutdown(Shutdown::Write),
-        // What broke at one side is to be seen at the other.
-        Err(_) => [from, to].iter().for_each(break_off),
+async fn one_way(from: ReadHalf<'_>, mut to: WriteHalf<'_>, place: &ClientPlace) -> io::Result<()> {
+    loop {
+        from.readable().await?;
+        // An idle connection has no buffer.
+        let mut chunk = Vec::with_capacity(CHUNK);
+        match from.try_read_buf(&mut chunk) {
+            Ok(0) => return to.shutdown().await,
+            Ok(_) => {
+                place.touch();
+                to.write_all(&chunk).await?;
+                place.touch();
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 
-/// Lets a connection end by a reset, when its last descriptor closes; whoever reads it stops now.
+/// Lets a connection end by a reset, when its descriptor closes; whoever reads it stops now.
 fn break_off(stream: &TcpStream) {
     let _ = set_socket_linger(stream, Some(Duration::ZERO));
-    let _ = stream.shutdown(Shutdown::Read);
+    let _ = shutdown(stream, Side::Read);
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::{ErrorKind, Read as _, Write as _};
-    use std::net::TcpListener;
-
-    use super::*;
-
-    /// The two ends of a connection.
-    fn connection() -> (TcpStream, TcpStream) {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let client = TcpStream::connect(listener.local_addr().expect("an address")).expect("one");
-        (client, listener.accept().expect("a client").0)
-    }
-
-    /// A client and a server with a helper between, after a byte has gone each way.
-    fn carried() -> (TcpStream, TcpStream) {
-        let ((mut client, near), (far, mut server)) = (connection(), connection());
-        Connections::default().carry(near, || Ok(far));
-        client.write_all(b"a").expect("room");
-        server.read_exact(&mut [0]).expect("a byte");
-        server.write_all(b"b").expect("room");
-        client.read_exact(&mut [0]).expect("a byte");
-        (client, server)
-    }
-
-    #[test]
-    fn a_reset_is_passed_on_both_ways() {
-        let (client, mut server) = carried();
-        break_off(&client);
-        drop(client);
-        let error = server.read(&mut [0]).expect_err("no orderly end");
-        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
-        let (mut client, server) = carried();
-        break_off(&server);
-        drop(server);
-        let error = client.read(&mut [0]).expect_err("no orderly end");
-        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
-    }
-
-    #[test]
-    fn an_end_of_one_direction_leaves_the_other_open() {
-        let (mut client, mut server) = carried();
-        client.shutdown(Shutdown::Write).expect("an end");
-        assert_eq!(server.read(&mut [0]).expect("an end"), 0);
-        server.write_all(b"after").expect("room");
-        drop(server);
-        let mut text = String::new();
-        client.read_to_string(&mut text).expect("text");
-        assert_eq!(text, "after");
-    }
-
-    #[test]
-    fn a_client_whose_target_refuses_is_reset() {
-        let (mut client, near) = connection();
-        Connections::default().carry(near, || Err(ErrorKind::ConnectionRefused.into()));
-        let error = client.read(&mut [0]).expect_err("no orderly end");
-        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
-    }
-}
+mod tests;

@@ -1,204 +1,244 @@
 //! Datagrams carried from one socket to others, and the answers back.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _, UdpSocket};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::rc::Rc;
+use std::time::Duration;
 
-/// The most clients at the same time; datagrams of further ones are dropped.
-const CLIENTS: usize = 512;
+use tokio::io::Interest;
+use tokio::net::UdpSocket;
+use tokio::sync::mpsc;
+use tokio::task::spawn_local;
 
+use crate::copy::{is_closed, is_scarce};
+use crate::counts::{Counts, PortCount};
+use crate::table::{ClientPlace, Clients};
+use crate::targets::Targets;
+
+/// The most clients at the same time.
+pub(crate) const CLIENTS: usize = 4_096;
 /// The time without datagrams after which a client is forgotten, as that of a NAT.
-const IDLE: Duration = Duration::from_secs(120);
-
+pub(crate) const IDLE: Duration = Duration::from_secs(120);
 /// The longest datagram.
 const LONGEST: usize = 65_535;
+/// The datagrams of one client that wait for its socket.
+const WAITING: usize = 64;
 
 /// Carries the datagrams that come to a socket to the first of `targets` that does not refuse them,
-/// each client from a port of its own, and the answers back; it only returns if that fails.
-pub(crate) fn serve(here: UdpSocket, targets: &[String]) -> io::Result<()> {
-    carry(&Arc::new(here), targets, IDLE)
+/// each client from a port of its own, and the answers back; it only returns if that fails. A
+/// client is forgotten after the time `idle`, or if there are `most` others.
+pub(crate) async fn carry(
+    here: UdpSocket,
+    targets: Targets,
+    (most, idle): (usize, Duration),
+    counts: Counts,
+) -> io::Error {
+    let here = Rc::new(here);
+    let clients = Clients::new(most);
+    let paths = Rc::new(RefCell::new(BTreeMap::<SocketAddr, mpsc::Sender<Vec<u8>>>::new()));
+    let mut buffer = vec![0; LONGEST];
+    loop {
+        // An error belongs to a datagram that was sent before, such as an answer to a client that
+        // has gone.
+        let (length, client) = match here.recv_from(&mut buffer).await {
+            Err(error) if is_closed(&error) => return error,
+            Err(_) => continue,
+            Ok(found) => found,
+        };
+        let mut datagram = buffer[..length].to_vec();
+        let known = paths.borrow().get(&client).cloned();
+        if let Some(path) = known {
+            match path.try_send(datagram) {
+                Ok(()) => continue,
+                Err(mpsc::error::TrySendError::Full(_)) => {
+                    counts.add(PortCount::NotSent);
+                    continue;
+                }
+                // Its time is over just now: it begins again.
+                Err(mpsc::error::TrySendError::Closed(back)) => datagram = back,
+            }
+        }
+        counts.add(PortCount::Clients);
+        let (place, has_evicted) = clients.enter();
+        if has_evicted {
+            counts.add(PortCount::EvictedIdle);
+        }
+        let (sender, datagrams) = mpsc::channel(WAITING);
+        let _ = sender.try_send(datagram);
+        paths.borrow_mut().insert(client, sender.clone());
+        let path = Path {
+            here: Rc::clone(&here),
+            client,
+            targets: targets.clone(),
+            clients: clients.clone(),
+            counts: counts.clone(),
+        };
+        let paths = Rc::clone(&paths);
+        spawn_local(async move {
+            tokio::select! {
+                biased;
+                () = place.sent_away() => {}
+                () = path.run(datagrams, &place, idle) => {}
+            }
+            let mut paths = paths.borrow_mut();
+            if paths.get(&client).is_some_and(|it| it.same_channel(&sender)) {
+                paths.remove(&client);
+            }
+        });
+    }
 }
 
 /// The way of one client's datagrams.
 struct Path {
-    /// It is connected to a target.
-    socket: UdpSocket,
-    /// The time and the bytes of the last datagram, which a target may refuse.
-    last: Mutex<(Instant, Vec<u8>)>,
-    is_over: AtomicBool,
+    here: Rc<UdpSocket>,
+    client: SocketAddr,
+    targets: Targets,
+    clients: Clients,
+    counts: Counts,
 }
 
-fn carry(here: &Arc<UdpSocket>, targets: &[String], idle: Duration) -> io::Result<()> {
-    let mut paths = BTreeMap::<SocketAddr, Arc<Path>>::new();
-    let mut datagram = vec![0; LONGEST];
-    loop {
-        let (length, client) = match here.recv_from(&mut datagram) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            outcome => outcome?,
-        };
-        let datagram = &datagram[..length];
-        let known = paths.get(&client).filter(|it| !it.is_over.load(Ordering::Acquire));
-        let path = match known {
-            Some(path) => Arc::clone(path),
-            None => {
-                paths.retain(|_, path| !path.is_over.load(Ordering::Acquire));
-                if paths.len() >= CLIENTS {
-                    continue;
+/// What has become of a client's last datagram.
+#[derive(Default)]
+struct Sending {
+    addresses: Vec<SocketAddr>,
+    /// The socket that is connected to one of the addresses, which has this number.
+    upstream: Option<(UdpSocket, usize)>,
+    last: Vec<u8>,
+    /// The targets that have refused it.
+    refusals: usize,
+}
+
+impl Path {
+    /// Carries datagrams both ways until none comes for too long, from neither side.
+    ///
+    /// A target that refuses gives way to the next, and the last to the first: a server may come
+    /// later at any of them.
+    async fn run(
+        &self,
+        mut datagrams: mpsc::Receiver<Vec<u8>>,
+        place: &ClientPlace,
+        idle: Duration,
+    ) {
+        let addresses = self.targets.addresses().await;
+        let mut sending = Sending { addresses, ..Sending::default() };
+        loop {
+            let socket = sending.upstream.as_ref().map(|(socket, _)| socket);
+            tokio::select! {
+                datagram = datagrams.recv() => {
+                    let Some(datagram) = datagram else { return };
+                    place.touch();
+                    (sending.last, sending.refusals) = (datagram, 0);
+                    self.send(&mut sending).await;
                 }
-                let Ok(path) = open(here, client, targets, idle) else { continue };
-                paths.insert(client, Arc::clone(&path));
-                path
+                heard = heard(socket) => match heard {
+                    Ok(answer) => {
+                        place.touch();
+                        sending.refusals = 0;
+                        if self.here.send_to(&answer, self.client).await.is_err() {
+                            self.counts.add(PortCount::NotSent);
+                        }
+                    }
+                    Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                        self.pass_over(&mut sending);
+                        if sending.refusals < sending.addresses.len() {
+                            self.send(&mut sending).await;
+                        } else {
+                            self.counts.add(PortCount::Refused);
+                        }
+                    }
+                    // An unreachable target is told once for each datagram, and the next may pass.
+                    Err(_) => {}
+                },
+                () = tokio::time::sleep(idle) => return,
             }
+        }
+    }
+
+    /// Sends the last datagram to the present target, or to the next ones while they refuse.
+    async fn send(&self, sending: &mut Sending) {
+        if sending.upstream.is_none() {
+            self.open(sending, 0);
+        }
+        for _ in 0..=sending.addresses.len() {
+            let Some((socket, _)) = &sending.upstream else { break };
+            match socket.send(&sending.last).await {
+                Ok(_) => return,
+                // That was the refusal of an earlier datagram, and this one was not sent.
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                    self.pass_over(sending);
+                }
+                // One that does not fit is lost, as in any network.
+                Err(_) => return self.counts.add(PortCount::NotSent),
+            }
+        }
+        self.counts.add(PortCount::Refused);
+    }
+
+    /// Goes on to the next target, after the present one has refused.
+    fn pass_over(&self, sending: &mut Sending) {
+        sending.refusals += 1;
+        if sending.addresses.len() > 1 {
+            let next = sending.upstream.as_ref().map_or(0, |(_, at)| at + 1);
+            self.open(sending, next % sending.addresses.len());
+        }
+    }
+
+    /// Opens a socket to a target; where there is no descriptor left the client that has been idle
+    /// for longest makes room.
+    fn open(&self, sending: &mut Sending, at: usize) {
+        let Some(address) = sending.addresses.get(at) else { return };
+        sending.upstream = None;
+        let socket = match connected(*address) {
+            Err(error) if is_scarce(&error) && self.clients.evict() => {
+                self.counts.add(PortCount::EvictedIdle);
+                connected(*address)
+            }
+            socket => socket,
         };
-        *path.last.lock().unwrap_or_else(PoisonError::into_inner) = (now(), datagram.to_vec());
-        // A refusal is seen where answers are read, or here: then it is that of an earlier one,
-        // and this one was not sent. One that does not fit is lost, as in any network.
-        let sent = path.socket.send(datagram);
-        if sent.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused) {
-            let _ = path.socket.send(datagram);
+        match socket {
+            Ok(socket) => sending.upstream = Some((socket, at)),
+            Err(_) => self.counts.add(PortCount::NoSocket),
         }
     }
 }
 
-/// The time by which silence is measured.
-#[expect(clippy::disallowed_methods, reason = "clients are silent in real time")]
-fn now() -> Instant {
-    Instant::now()
-}
-
-/// Makes the way of a client, and a thread that carries the answers.
-fn open(
-    here: &Arc<UdpSocket>,
-    client: SocketAddr,
-    targets: &[String],
-    idle: Duration,
-) -> io::Result<Arc<Path>> {
-    let addresses = targets.iter().filter_map(|it| it.to_socket_addrs().ok()).flatten();
-    let mut addresses = addresses.collect::<Vec<_>>().into_iter();
-    let first = addresses.next().ok_or(ErrorKind::NotFound)?;
-    let socket = match first {
-        SocketAddr::V4(_) => UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?,
-        SocketAddr::V6(_) => UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0))?,
-    };
-    socket.connect(first)?;
-    socket.set_read_timeout(Some(idle))?;
-    let last = Mutex::new((now(), Vec::new()));
-    let path = Arc::new(Path { socket, last, is_over: AtomicBool::new(false) });
-    let (here, own) = (Arc::clone(here), Arc::clone(&path));
-    let work = move || {
-        answer(&here, client, &own, (addresses, idle));
-        own.is_over.store(true, Ordering::Release);
-    };
-    std::thread::Builder::new().spawn(work)?;
-    Ok(path)
-}
-
-/// Carries answers until nothing comes for too long, from neither side. A target that refuses gives
-/// way to the next of `others`.
-fn answer(
-    here: &UdpSocket,
-    client: SocketAddr,
-    path: &Path,
-    (mut others, idle): (impl Iterator<Item = SocketAddr>, Duration),
-) {
-    let last = || path.last.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut datagram = vec![0; LONGEST];
+/// Waits for an answer at a socket, if there is one.
+async fn heard(socket: Option<&UdpSocket>) -> io::Result<Vec<u8>> {
+    let Some(socket) = socket else { return core::future::pending().await };
     loop {
-        match path.socket.recv(&mut datagram) {
-            Ok(length) => _ = here.send_to(&datagram[..length], client),
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-                // The last one stays the target: a server may come later.
-                let Some(next) = others.next() else { continue };
-                if path.socket.connect(next).is_ok() {
-                    let _ = path.socket.send(&last().1);
-                }
+        let ready = socket.ready(Interest::READABLE | Interest::ERROR).await?;
+        if ready.is_error() {
+            // A refusal is no datagram that could be read.
+            let failed = socket.try_io(Interest::ERROR, || match socket.take_error()? {
+                Some(error) => Err(error),
+                None => Err::<(), _>(ErrorKind::WouldBlock.into()),
+            });
+            match failed {
+                Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
+                _ => {}
             }
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                if last().0.elapsed() >= idle {
-                    return;
-                }
-            }
-            // An unreachable target is told once for each datagram, and the next may pass.
-            Err(_) => {}
+        }
+        let mut answer = Vec::with_capacity(LONGEST);
+        match socket.try_recv_buf(&mut answer) {
+            Ok(_) => return Ok(answer),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
         }
     }
+}
+
+/// Returns a socket of the family of an address that is connected to it.
+fn connected(address: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = match address {
+        SocketAddr::V4(_) => std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?,
+        SocketAddr::V6(_) => std::net::UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0))?,
+    };
+    socket.connect(address)?;
+    socket.set_nonblocking(true)?;
+    UdpSocket::from_std(socket)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A socket of loopback that waits for 10 s at most.
-    fn socket() -> (UdpSocket, String) {
-        let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
-        socket.set_read_timeout(Some(Duration::from_secs(10))).expect("a time");
-        let address = socket.local_addr().expect("an address").to_string();
-        (socket, address)
-    }
-
-    /// A relay to these targets; returns its address.
-    fn relay(targets: Vec<String>, idle: Duration) -> String {
-        let (socket, address) = socket();
-        socket.set_read_timeout(None).expect("no time");
-        std::thread::spawn(move || carry(&Arc::new(socket), &targets, idle));
-        address
-    }
-
-    #[test]
-    fn each_client_has_its_own_port_and_gets_its_own_answers() {
-        let (server, target) = socket();
-        let relay = relay(vec![target], IDLE);
-        let clients = [socket().0, socket().0];
-        let mut buffer = [0; 2_000];
-        let mut seen = Vec::new();
-        for (client, text) in clients.iter().zip([&[1; 1_400][..], &[2]]) {
-            client.send_to(text, &relay).expect("it is sent");
-            let (length, from) = server.recv_from(&mut buffer).expect("a datagram");
-            assert_eq!(&buffer[..length], text);
-            seen.push(from);
-        }
-        assert_ne!(seen[0], seen[1]);
-        server.send_to(b"second", seen[1]).expect("it is sent");
-        server.send_to(b"first", seen[0]).expect("it is sent");
-        for (client, text) in clients.iter().zip([&b"first"[..], b"second"]) {
-            let length = client.recv(&mut buffer).expect("an answer");
-            assert_eq!(&buffer[..length], text);
-        }
-        // An empty datagram is one as well.
-        clients[0].send_to(b"", &relay).expect("it is sent");
-        assert_eq!(server.recv_from(&mut buffer).expect("a datagram"), (0, seen[0]));
-    }
-
-    #[test]
-    fn a_target_that_refuses_gives_way_to_the_next() {
-        let refusing = socket().1;
-        let (server, target) = socket();
-        let relay = relay(vec![refusing, target], IDLE);
-        let client = socket().0;
-        client.send_to(b"hello", relay).expect("it is sent");
-        let mut buffer = [0; 10];
-        let length = server.recv(&mut buffer).expect("a datagram");
-        assert_eq!(&buffer[..length], b"hello");
-    }
-
-    #[test]
-    #[expect(clippy::disallowed_methods, reason = "silence takes real time")]
-    fn a_client_that_is_silent_for_long_is_forgotten_and_comes_by_a_new_port() {
-        let (server, target) = socket();
-        let relay = relay(vec![target], Duration::from_millis(20));
-        let client = socket().0;
-        let from = || {
-            client.send_to(b"x", &relay).expect("it is sent");
-            server.recv_from(&mut [0]).expect("a datagram").1
-        };
-        let first = from();
-        let is_new = (0..500).any(|_| {
-            std::thread::sleep(Duration::from_millis(60));
-            from() != first
-        });
-        assert!(is_new);
-    }
-}
+mod tests;

@@ -7,20 +7,28 @@
 //! station for a program outside.
 
 mod copy;
+mod counts;
 mod datagrams;
 mod handover;
 mod ports;
 mod rule;
+mod table;
+mod targets;
 
 use std::io;
-use std::net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use copy::Connections;
+use counts::Counts;
 use rustix::net::SocketType;
 use rustix::net::sockopt::socket_type;
+use rustix::process::{Resource, getrlimit, setrlimit};
+use targets::Targets;
+use tokio::runtime::Builder;
+use tokio::task::LocalSet;
 
-pub use ports::{OpenPorts, PortError, RelayHelpers};
+pub use counts::PortCount;
+pub use ports::{OpenPorts, PortError, PortTotals, RelayHelpers};
 pub use rule::{PortProtocol, Published, Reached};
 
 /// Carries the connections that wait at the standard input, a socket that listens, to the first of
@@ -31,16 +39,34 @@ pub use rule::{PortProtocol, Published, Reached};
 /// If the standard input is no such socket.
 pub fn serve(targets: &[String]) -> io::Result<()> {
     let socket = standard_input()?;
+    let counts = Counts::telling(io::stdout().as_fd().try_clone_to_owned()?);
+    let targets = Targets::new(targets);
+    permit_descriptors();
+    // One thread, so that a limit of processes cannot stop it.
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    LocalSet::new().block_on(&runtime, carry(socket, targets, counts))
+}
+
+async fn carry(socket: OwnedFd, targets: Targets, counts: Counts) -> io::Result<()> {
     if socket_type(&socket)? == SocketType::DGRAM {
-        return datagrams::serve(UdpSocket::from(socket), targets);
+        let socket = UdpSocket::from(socket);
+        socket.set_nonblocking(true)?;
+        let here = tokio::net::UdpSocket::from_std(socket)?;
+        let limits = (datagrams::CLIENTS, datagrams::IDLE);
+        return Err(datagrams::carry(here, targets, limits, counts).await);
     }
     let listener = TcpListener::from(socket);
-    let connections = Connections::default();
-    loop {
-        let (client, _) = accept(&listener)?;
-        let targets = targets.to_vec();
-        connections.carry(client, move || connect(&targets));
-    }
+    listener.set_nonblocking(true)?;
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    Err(copy::carry(listener, targets, copy::CONNECTIONS, counts).await)
+}
+
+/// Permits this process as many open descriptors as it may have: each client has one or two.
+fn permit_descriptors() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // What it has must do otherwise.
+    let _ = setrlimit(Resource::Nofile, limit);
 }
 
 /// The kind of a socket that a process in a station makes for one outside.
@@ -83,27 +109,4 @@ pub fn hand_socket(kind: SocketKind, address: &str) -> io::Result<()> {
 
 fn standard_input() -> io::Result<OwnedFd> {
     io::stdin().as_fd().try_clone_to_owned()
-}
-
-/// Accepts a connection; one that is gone before is skipped.
-fn accept(listener: &TcpListener) -> io::Result<(TcpStream, std::net::SocketAddr)> {
-    loop {
-        match listener.accept() {
-            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-            outcome => return outcome,
-        }
-    }
-}
-
-fn connect(targets: &[String]) -> io::Result<TcpStream> {
-    let mut error = io::Error::from(io::ErrorKind::NotFound);
-    for target in targets {
-        for address in target.to_socket_addrs().into_iter().flatten() {
-            match TcpStream::connect(address) {
-                Ok(stream) => return Ok(stream),
-                Err(refused) => error = refused,
-            }
-        }
-    }
-    Err(error)
 }

@@ -1,11 +1,12 @@
 //! Ports that are taken, and the helpers that serve them.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::net::{TcpListener, ToSocketAddrs as _, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,6 +14,7 @@ use rustix::io::Errno;
 use rustix::net::{Shutdown, shutdown};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
+use crate::counts::CountsFile;
 use crate::rule::target;
 use crate::{PortProtocol, Published, Reached};
 
@@ -46,10 +48,23 @@ struct OpenPort {
     text: String,
 }
 
+/// What a port carried and dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortTotals {
+    /// The address of the port.
+    pub port: String,
+    /// The station where it goes on; `None` for the host.
+    pub station: Option<String>,
+    /// The counts by their names ([`PortCount`](crate::PortCount)).
+    pub counts: BTreeMap<&'static str, u64>,
+}
+
 /// The programs that carry connections; they end with this.
 #[derive(Debug, Default)]
 pub struct RelayHelpers {
     children: Vec<Child>,
+    /// The port of each of them, and what it counts there.
+    counts: Vec<(PortTotals, CountsFile)>,
     state: Arc<State>,
 }
 
@@ -80,6 +95,16 @@ impl RelayHelpers {
             let _ = writeln!(io::stderr(), "{said}: no data passes there any more");
         };
         std::thread::Builder::new().spawn(wait).map(drop)
+    }
+
+    /// Returns what each port has carried and dropped up to now.
+    #[must_use]
+    pub fn totals(&self) -> Vec<PortTotals> {
+        let read = |(port, file): &(PortTotals, CountsFile)| PortTotals {
+            counts: file.read(),
+            ..port.clone()
+        };
+        self.counts.iter().map(read).collect()
     }
 
     /// Ends the helpers; returns the failure, as text, if one had ended before.
@@ -175,7 +200,14 @@ impl OpenPorts {
             words.push("serve".into());
             words.extend(port.targets.iter().map(OsString::from));
             let mut command = command(port.station.as_deref(), words)?;
-            command.stdin(port.socket.try_clone()?).stdout(Stdio::null());
+            let counts = CountsFile::new()?;
+            command.stdin(port.socket.try_clone()?).stdout(counts.writer()?);
+            let totals = PortTotals {
+                port: port.text.clone(),
+                station: port.station.clone(),
+                counts: BTreeMap::new(),
+            };
+            helpers.counts.push((totals, counts));
             // The terminal's signals are for the run, which ends the helpers.
             command.process_group(0);
             helpers.children.push(command.spawn()?);

@@ -233,3 +233,69 @@ fn ports_that_cannot_be_served_are_refused_before_anything_runs() {
         assert!(errors.contains(said), "{option} {value}: {errors}");
     }
 }
+
+/// A server of UDP at the IPv4 address of its station alone, which is a name in the run.
+#[test]
+fn datagrams_reach_a_station_by_its_name_that_listens_on_ipv4_only() {
+    require!("python3");
+    let port = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let port = port.local_addr().expect("an address").port();
+    let folder = Folder::new("datagrams-v4");
+    let mut run = up(&folder, &["--publish".to_owned(), format!("{port}:a:b:53/udp")]);
+    let session = folder.path().join("run");
+    let server = "import socket\n\
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('0.0.0.0', 53))\n\
+        while True:\n    data, client = s.recvfrom(2000); s.sendto(data[::-1], client)";
+    let mut server = windfall("exec b --run ports -- python3 -c")
+        .arg(server)
+        .env("XDG_RUNTIME_DIR", &session)
+        .spawn()
+        .expect("it runs");
+    let ask = || {
+        let client = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        client.set_read_timeout(Some(std::time::Duration::from_millis(500))).expect("a time");
+        client.send_to(b"abc", ("127.0.0.1", port)).expect("it is sent");
+        let mut answer = [0; 10];
+        client.recv(&mut answer).ok().map(|length| answer[..length].to_vec())
+    };
+    // The server takes a moment to begin.
+    let first = (0..60).find_map(|_| ask());
+    assert_eq!(first.as_deref(), Some(&b"cba"[..]));
+    for _ in 0..20 {
+        assert_eq!(ask().as_deref(), Some(&b"cba"[..]), "by its first datagram");
+    }
+    let mut down = windfall("down ports");
+    down.env("XDG_RUNTIME_DIR", session);
+    assert!(down.status().expect("it runs").success());
+    assert_eq!(run.wait().expect("it ends").code(), Some(0));
+    server.wait().expect("it ends");
+}
+
+#[test]
+fn what_a_port_drops_is_named_in_the_summary() {
+    require!("python3");
+    let port = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let port = port.local_addr().expect("an address").port();
+    let folder = Folder::new("port-drops");
+    let summary = folder.path().join("summary.json");
+    // Nobody listens there: each datagram is refused.
+    let ask = format!(
+        "import socket, time\n\
+         for n in range(5):\n\
+         \x20   s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n\
+         \x20   s.sendto(b'x', ('127.0.0.1', {port})); time.sleep(0.2)"
+    );
+    let mut line = windfall("run --json -q --publish");
+    line.arg(format!("{port}:far:81/udp")).arg("--summary").arg(&summary);
+    line.args(["--", "sh", "-c", "read line"]).stdin(Stdio::piped()).stderr(Stdio::null());
+    let mut run = line.spawn().expect("it runs");
+    let asked = std::process::Command::new("python3").args(["-c", &ask]).status();
+    assert!(asked.expect("it runs").success());
+    run.stdin.take().expect("a pipe").write_all(b"end\n").expect("it reads");
+    assert_eq!(run.wait().expect("it ends").code(), Some(0));
+    let text = std::fs::read_to_string(&summary).expect("a summary");
+    let summary: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let found = &summary["ports"][0];
+    assert_eq!(found["port"], format!("127.0.0.1:{port}"), "{summary}");
+    assert_eq!((&found["clients"], &found["dropped"]["refused"]), (&5.into(), &5.into()));
+}
