@@ -6,10 +6,12 @@
 //! - [`parquet`]: tables for programs that analyse data.
 //! - [`series`]: what each direction and flow did in one window of time after another.
 //! - [`summary`]: what remains at the end, as text and as JSON.
+//! - [`strict_json`]: what others ask of a run, in JSON without members that stand twice.
 
 pub mod log;
 pub mod packet_log;
 pub mod parquet;
 pub mod recorder;
 pub mod series;
+pub mod strict_json;
 pub mod summary;

@@ -3,9 +3,8 @@
 use serde_json::{Map, Value};
 use windfall_base::nearest;
 use windfall_fault::PortFaults;
+use windfall_run_output::strict_json;
 use windfall_scenario::{Change, Direction, Setting, Settings as _, Side};
-
-mod strict;
 
 /// A request to a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +34,7 @@ impl ControlRequest {
     /// # Errors
     /// Says what to write instead.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
-        let value = strict::from_slice(line)
+        let value = strict_json::from_slice(line)
             .map_err(|error| format!("the request is no JSON object in one line: {error}"))?;
         let Value::Object(mut members) = value else {
             return Err("the request is no JSON object: write {\"do\":\"status\"}".to_owned());

@@ -8,7 +8,8 @@ use hyper::header::{
     HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use hyper::{Method, Request, Response, StatusCode};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use windfall_run_output::strict_json;
 use windfall_scenario::{Change, Direction, Settings as _};
 
 use crate::guard::Guard;
@@ -208,12 +209,19 @@ fn since(query: Option<&str>) -> Option<f64> {
 /// The request to the run that a page may make: a change of a link, or faults of a port.
 fn of_body(body: &[u8]) -> Result<Value, (StatusCode, String)> {
     let refuse = |why: &str| Err((StatusCode::BAD_REQUEST, why.to_owned()));
-    let Ok(members) = serde_json::from_slice::<Map<String, Value>>(body) else {
-        return refuse("this is no JSON object");
+    let members = match strict_json::from_slice(body) {
+        Ok(Value::Object(members)) => members,
+        Ok(_) => return refuse("this is no JSON object"),
+        Err(error) => return refuse(&format!("this is no JSON object: {error}")),
     };
-    match (members.get("change"), members.get("fault")) {
-        (Some(change @ Value::Object(_)), None) => Ok(json!({ "do": "set", "change": change })),
-        (None, Some(fault @ Value::String(_))) => Ok(json!({ "do": "fault", "fault": fault })),
+    let mut named = members.iter().map(|(name, value)| (name.as_str(), value));
+    match (named.next(), named.next()) {
+        (Some(("change", change @ Value::Object(_))), None) => {
+            Ok(json!({ "do": "set", "change": change }))
+        }
+        (Some(("fault", fault @ Value::String(_))), None) => {
+            Ok(json!({ "do": "fault", "fault": fault }))
+        }
         _ => refuse("send {\"change\": {...}} or {\"fault\": \"...\"}"),
     }
 }

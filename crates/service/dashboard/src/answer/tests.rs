@@ -127,3 +127,22 @@ fn a_run_that_has_ended_stays_on_the_page_and_browsers_are_told_what_they_may() 
     assert_eq!(refused.status(), 403);
     assert_eq!(refused.headers()[X_FRAME_OPTIONS], "DENY");
 }
+
+#[test]
+fn a_member_that_stands_twice_is_refused_wherever_it_stands() {
+    let run = Mutex::default();
+    let page = dashboard(&run);
+    for (body, said) in [
+        (r#"{"change":{"loss":"1%"},"change":{"loss":"2%"}}"#, "change"),
+        (r#"{"change":{"loss":"1%","loss":"2%"}}"#, "loss"),
+        (r#"{"change":{"uplink":{"ber":"0","ber":"1e-5"}}}"#, "ber"),
+        (r#"{"fault":"far:80 reset 1s","fault":"far:81 reset 1s"}"#, "fault"),
+    ] {
+        let (status, text) = ask(&page, "POST", "set", body);
+        assert!(status == 400 && text.contains(said) && text.contains("stands twice"), "{text}");
+    }
+    // Nor is one that nobody reads.
+    let other = r#"{"change":{"loss":"1%"},"link":"a/b"}"#;
+    assert_eq!(ask(&page, "POST", "set", other).0, 400);
+    assert!(run.lock().expect("no panic").asked.is_empty());
+}

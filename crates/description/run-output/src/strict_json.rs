@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value};
 ///
 /// # Errors
 /// If the text is no JSON, or a member stands twice.
-pub(super) fn from_slice(text: &[u8]) -> serde_json::Result<Value> {
+pub fn from_slice(text: &[u8]) -> serde_json::Result<Value> {
     serde_json::from_slice::<Strict>(text).map(|strict| strict.0)
 }
 
