@@ -93,9 +93,13 @@ pub fn all(
         }
     };
     std::thread::scope(|scope| {
-        for _ in 0..transfers.len().min(AT_ONCE) {
-            scope.spawn(work);
+        // This thread does what the system has no other threads for.
+        for _ in 1..transfers.len().min(AT_ONCE) {
+            if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
         }
+        work();
     });
     let taken = results.into_iter().filter_map(|result| {
         result.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)

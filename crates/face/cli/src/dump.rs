@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use windfall_base::{Duration, MemoryBudget};
 use windfall_layers::{LayerLog, LogLayer, LogWindow};
+use windfall_live::as_caller;
 use windfall_pcapng::read as read_capture;
 use windfall_report::Table;
 use windfall_video::{HeaderLayout, WsimProtocol};
@@ -168,7 +169,8 @@ impl Args {
 fn add_captures(log: &mut LayerLog, folder: &Path, budget: &mut MemoryBudget) -> Result<()> {
     let cannot = |error: &dyn std::error::Error| input::cannot_read(folder, error);
     let mut paths = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(|error| cannot(&error))? {
+    let entries = as_caller(folder, || std::fs::read_dir(folder));
+    for entry in entries.map_err(|error| cannot(&error))? {
         paths.push(entry.map_err(|error| cannot(&error))?.path());
     }
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "pcapng"));

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use windfall_base::{ByteCount, MEMORY_VARIABLE, MemoryBudget};
+use windfall_live::as_caller;
 
 use crate::exit::{CliError, Result};
 
@@ -39,7 +40,12 @@ pub(crate) fn read(path: &Path, budget: &mut MemoryBudget) -> io::Result<Vec<u8>
     if path.as_os_str() == "-" {
         return budget.read(io::stdin(), DATA_PART);
     }
-    budget.read(File::open(path)?, DATA_PART)
+    budget.read(open(path)?, DATA_PART)
+}
+
+/// Opens a file with the rights of the user, also under sudo.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    as_caller(path, || File::open(path))
 }
 
 /// Reads a file that a scenario names, with a copy of the budget.
@@ -50,7 +56,7 @@ pub(crate) fn read_named(path: &Path, budget: &MemoryBudget) -> io::Result<Vec<u
     if path.metadata()?.file_type().is_fifo() {
         return Err(io::Error::other("it is read more than once: give a plain file, not a pipe"));
     }
-    budget.clone().read(File::open(path)?, DATA_PART)
+    budget.clone().read(open(path)?, DATA_PART)
 }
 
 /// Reads a text from which a tree is made, from a file or, for `-`, the standard input.
@@ -62,7 +68,7 @@ pub(crate) fn read_tree(path: &Path, what: &str) -> Result<String> {
     let bytes = if path.as_os_str() == "-" {
         budget.read(io::stdin(), TREE_PART)
     } else {
-        File::open(path).and_then(|file| budget.read(file, TREE_PART))
+        open(path).and_then(|file| budget.read(file, TREE_PART))
     };
     let text = String::from_utf8(bytes.map_err(cannot)?);
     text.map_err(|_| CliError::usage(format!("{} is no {what}: not text", path.display())))

@@ -1,7 +1,7 @@
 //! `windfall link`: a network device over a serial line, or over datagrams.
 
 use std::ffi::OsString;
-use std::fs::{File, create_dir_all};
+use std::fs::File;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use windfall_base::{Duration, Seed};
 use windfall_live::line::LineRecord;
-use windfall_live::{LineAddress, Signals};
+use windfall_live::{LineAddress, Signals, as_caller};
 use windfall_scenario::{Direction, ScenarioOptions, Setting, Settings as _};
 use windfall_serial_link::{LineFraming, LineOutcome, LinePlan, LineReport, ModemCall};
 
@@ -173,10 +173,11 @@ pub(crate) fn run(args: &Args) -> Result {
 
 /// Makes the files for the bytes of a line.
 fn files_in(folder: &Path) -> Result<LineRecord> {
-    create_dir_all(folder).map_err(|error| input::cannot_write(folder, &error))?;
+    windfall_files::make_folder(folder).map_err(|error| input::cannot_write(folder, &error))?;
     let file = |name: &str| {
         let path = folder.join(name);
-        File::create(&path).map(Arc::new).map_err(|error| input::cannot_write(&path, &error))
+        let opened = as_caller(&path, || File::create(&path));
+        opened.map(Arc::new).map_err(|error| input::cannot_write(&path, &error))
     };
     Ok(LineRecord { sent: file("sent.bytes")?, received: file("received.bytes")? })
 }

@@ -13,6 +13,7 @@ use windfall_experiment::campaign::{KEPT, PAGE};
 use windfall_experiment::figure::{self, select};
 use windfall_experiment::{Campaign, Context, Extent, Figure, Finding, ShownFinding, junit};
 use windfall_files::UsedFiles;
+use windfall_live::as_caller;
 use windfall_scenario::DEFAULT_SEED;
 
 use crate::exit::{CliError, Completion, Result};
@@ -106,7 +107,7 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     make(&args.out)?;
     let kept = args.out.join(KEPT);
-    let found = std::fs::read_to_string(&kept).unwrap_or_default();
+    let found = as_caller(&kept, || std::fs::read_to_string(&kept)).unwrap_or_default();
     let write = |name: &str, text: &str| {
         if let Some(page) = args.page.as_ref().filter(|_| name == PAGE) {
             let placed = windfall_files::replace(page, text.as_bytes());

@@ -172,7 +172,8 @@ pub(crate) fn source(path: &Path) -> Result<VideoSource> {
     }
     let cannot = |error| cannot_read(path, &error);
     let Some(codec) = stream_codec(path) else {
-        std::fs::File::open(path).map_err(cannot)?;
+        // The codec opens it by its name: what the user may not read is refused here.
+        input::open(path).map_err(cannot)?;
         return Ok(VideoSource::File(path.to_owned()));
     };
     let bytes = input::read(path, &mut input::budget()?).map_err(cannot)?;

@@ -24,16 +24,21 @@ pub(crate) fn run(command: &mut Command, input: &[u8]) -> Result<Vec<u8>, Ffmpeg
     let mut words = String::new();
     // The three pipes are served at once: none may fill up while another is waited for.
     let read = std::thread::scope(|scope| {
-        scope.spawn(move || {
+        let writing = move || {
             // It stops reading when it has enough or fails; its exit status tells.
             let _ = stdin.map(|mut pipe| pipe.write_all(input));
-        });
+        };
         let words = &mut words;
-        scope.spawn(move || {
+        let listening = move || {
             let _ = stderr.map(|mut pipe| pipe.read_to_string(words));
-        });
+        };
+        std::thread::Builder::new().spawn_scoped(scope, writing)?;
+        std::thread::Builder::new().spawn_scoped(scope, listening)?;
         stdout.map_or(Ok(0), |mut pipe| pipe.read_to_end(&mut output))
     });
+    if read.is_err() {
+        let _ = child.kill();
+    }
     let status = child.wait()?;
     read?;
     if status.success() { Ok(output) } else { Err(FfmpegError::Failed(last_words(&words))) }

@@ -2,9 +2,12 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
-use nix::unistd::{Gid, Uid, User, getgrouplist, setgid, setgroups, setuid};
+use nix::unistd::{Gid, Uid, User, getgrouplist, setfsgid, setfsuid, setgid, setgroups, setuid};
 
 use crate::error::{LiveError, Result};
 
@@ -20,8 +23,68 @@ pub(crate) struct Identity {
 /// Returns the numbers of the user who called this process through sudo, and of the user's group.
 #[must_use]
 pub fn caller() -> Option<(u32, u32)> {
-    let caller = Identity::of_caller(false).ok()??;
+    let caller = calling()?;
     Some((caller.user.as_raw(), caller.group.as_raw()))
+}
+
+/// Returns the home of the user who called this process through sudo.
+#[must_use]
+pub fn caller_home() -> Option<PathBuf> {
+    Some(calling()?.account.as_ref()?.dir.clone())
+}
+
+/// Does some work with the file that `path` names, with the rights of the user who called this
+/// process through sudo: what that user may not read or write, sudo is no way to. What is made
+/// belongs to that user. Without sudo, and for descriptors that this process has open already, the
+/// work is done as it is.
+pub fn as_caller<T>(path: &Path, work: impl FnOnce() -> T) -> T {
+    let is_open = ["/dev/std", "/dev/fd/", "/proc/self/fd/"];
+    let is_open = is_open.iter().any(|it| path.as_os_str().as_bytes().starts_with(it.as_bytes()));
+    let rights = calling().filter(|_| !is_open).map(FileRights::of);
+    let outcome = work();
+    drop(rights);
+    outcome
+}
+
+/// The user who called this process through sudo, looked up once.
+fn calling() -> Option<&'static Identity> {
+    static CALLING: OnceLock<Option<Identity>> = OnceLock::new();
+    CALLING.get_or_init(|| Identity::of_caller(false).ok().flatten()).as_ref()
+}
+
+/// The rights of another user to files, which this thread has while the value lives.
+struct FileRights {
+    groups: Vec<Gid>,
+    user: Uid,
+    group: Gid,
+}
+
+impl FileRights {
+    fn of(other: &Identity) -> Self {
+        let groups = nix::unistd::getgroups().unwrap_or_default();
+        set_thread_groups(&other.groups);
+        let group = setfsgid(other.group);
+        // The kernel takes away what lets root pass over the rights of files, too.
+        let user = setfsuid(other.user);
+        Self { groups, user, group }
+    }
+}
+
+impl Drop for FileRights {
+    fn drop(&mut self) {
+        setfsuid(self.user);
+        setfsgid(self.group);
+        set_thread_groups(&self.groups);
+    }
+}
+
+/// Sets the further groups of this thread alone; the C library would set those of all threads.
+fn set_thread_groups(groups: &[Gid]) {
+    let numbers: Vec<nix::libc::gid_t> = groups.iter().map(|group| group.as_raw()).collect();
+    // SAFETY: the kernel reads as many numbers as the list has, and keeps none of them.
+    unsafe {
+        nix::libc::syscall(nix::libc::SYS_setgroups, numbers.len(), numbers.as_ptr());
+    }
 }
 
 /// The user and the group of these numbers, unless they are root's.

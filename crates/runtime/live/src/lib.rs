@@ -61,7 +61,7 @@ pub use control_socket::ControlSocket;
 pub use device::StationDevice;
 pub use driver::{Clock, Device, EventLoop, Lateness};
 pub use error::{ErrorContext, LiveError, Result};
-pub use identity::caller;
+pub use identity::{as_caller, caller, caller_home};
 pub use lifetime::end_with_this_process;
 pub use line::LineAddress;
 pub use nat::NatGateway;

@@ -1,7 +1,7 @@
 //! The files and folders that commands write.
 //!
-//! A new file or folder belongs to the user who called through sudo, if there is one; what was
-//! there stays whose it is. [`write()`] fills a file, [`replace`] and [`Replacement`] put a whole
+//! Under sudo all of it is done with the rights of the user who called, to whom what is new
+//! belongs. [`write()`] fills a file, [`replace`] and [`Replacement`] put a whole
 //! one in its place, [`PendingFile`] is opened before there is anything to write, or
 //! [`check_place`] tries it, [`Evidence`] is written while a run goes on, which it never stops.
 //! [`UsedFiles`] finds those with two uses.
@@ -21,6 +21,8 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
 use rustix::io::Errno;
 
+use windfall_live::as_caller;
+
 pub use evidence::Evidence;
 pub use used_files::UsedFiles;
 
@@ -32,9 +34,18 @@ const LINKS: usize = 40;
 /// # Errors
 /// If the file cannot be opened or written.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let (mut file, _) = open(path)?;
+    let (mut file, _) = as_caller(path, || open(path))?;
     empty(&file)?;
     file.write_all(bytes)
+}
+
+/// Opens a file to append to it; makes it if it is not there.
+///
+/// # Errors
+/// If the file cannot be opened.
+pub fn append(path: &Path) -> io::Result<File> {
+    refuse_dash(path)?;
+    as_caller(path, || OpenOptions::new().append(true).create(true).open(path))
 }
 
 /// Writes a file beside `path` and puts it in its place when all of it is there, so that what
@@ -73,6 +84,10 @@ impl Replacement {
     /// If no file can be made there.
     pub fn begin(path: &Path) -> io::Result<Self> {
         refuse_dash(path)?;
+        as_caller(path, || Self::beside(path))
+    }
+
+    fn beside(path: &Path) -> io::Result<Self> {
         let path = target(path)?;
         let old = fs::metadata(&path).ok();
         let is_plain = old.as_ref().is_none_or(fs::Metadata::is_file);
@@ -116,14 +131,16 @@ impl Replacement {
     /// # Errors
     /// If the file cannot take its place.
     pub fn place(mut self) -> io::Result<()> {
+        let path = self.path.clone();
+        as_caller(&path, || self.put())
+    }
+
+    fn put(&mut self) -> io::Result<()> {
         let Some((beside, old)) = &self.beside else { return Ok(()) };
-        match old {
-            None => give_away(&self.file),
-            Some(old) => {
-                // A process that may not change the owner is the owner, or one of the group.
-                let _ = fchown(&self.file, Some(old.uid()), Some(old.gid()));
-                self.file.set_permissions(old.permissions())?;
-            }
+        if let Some(old) = old {
+            // A process that may not change the owner is the owner, or one of the group.
+            let _ = fchown(&self.file, Some(old.uid()), Some(old.gid()));
+            self.file.set_permissions(old.permissions())?;
         }
         if !self.is_named {
             name(&self.file, beside)?;
@@ -138,7 +155,7 @@ impl Replacement {
 impl Drop for Replacement {
     fn drop(&mut self) {
         if let Some((beside, _)) = self.beside.as_ref().filter(|_| self.is_named) {
-            let _ = fs::remove_file(beside);
+            let _ = as_caller(beside, || fs::remove_file(beside));
         }
     }
 }
@@ -174,20 +191,18 @@ fn name(file: &File, name: &Path) -> io::Result<()> {
 /// If a folder cannot be made, or something else has its name.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     refuse_dash(path)?;
+    as_caller(path, || make_folders(path))
+}
+
+fn make_folders(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
     }
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        make_folder(parent)?;
+        make_folders(parent)?;
     }
     match fs::create_dir(path) {
-        Ok(()) => {
-            // The folder just made, and nothing that has taken its place since.
-            let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let folder = rustix::fs::open(path, flags, Mode::empty())?;
-            give_away(&File::from(folder));
-            Ok(())
-        }
+        Ok(()) => Ok(()),
         Err(_) if path.is_dir() => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             Err(io::Error::new(ErrorKind::NotADirectory, "it is not a directory"))
@@ -214,7 +229,7 @@ impl PendingFile {
     /// # Errors
     /// If the file cannot be opened to write.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let (file, is_new) = open(path)?;
+        let (file, is_new) = as_caller(path, || open(path))?;
         Ok(Self { path: path.to_owned(), file: Arc::new(file), is_unused: Cell::new(is_new) })
     }
 
@@ -244,7 +259,7 @@ impl PendingFile {
 impl Drop for PendingFile {
     fn drop(&mut self) {
         if self.is_unused.get() {
-            let _ = fs::remove_file(&self.path);
+            let _ = as_caller(&self.path, || fs::remove_file(&self.path));
         }
     }
 }
@@ -311,10 +326,7 @@ fn refuse_dash(path: &Path) -> io::Result<()> {
 fn open(path: &Path) -> io::Result<(File, bool)> {
     refuse_dash(path)?;
     match OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(file) => {
-            give_away(&file);
-            Ok((file, true))
-        }
+        Ok(file) => Ok((file, true)),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
             Ok((file, false))
@@ -326,14 +338,6 @@ fn open(path: &Path) -> io::Result<(File, bool)> {
 /// Takes away what a file holds; a pipe or a terminal holds nothing.
 fn empty(file: &File) -> io::Result<()> {
     if file.metadata().is_ok_and(|found| found.is_file()) { file.set_len(0) } else { Ok(()) }
-}
-
-/// Gives a file to the user who called through sudo.
-fn give_away(file: &File) {
-    if let Some((user, group)) = windfall_live::caller() {
-        // A process that may not do that stays the owner.
-        let _ = fchown(file, Some(user), Some(group));
-    }
 }
 
 #[cfg(test)]

@@ -45,6 +45,9 @@ pub enum SweepError {
         /// The key that replaces it.
         by: String,
     },
+    /// The system has no thread for a run.
+    #[error("cannot start a thread: {0}: raise the limit of processes (ulimit -u)")]
+    Threads(#[source] std::io::Error),
     /// More runs than a sweep may have.
     #[error("{runs} runs are more than the {most} of a sweep: take fewer values or seeds")]
     TooManyRuns {

@@ -72,9 +72,10 @@ pub fn execute(
     let simulate = execution.run;
     let written = thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
+        let mut started = 0;
         for _ in 0..execution.jobs.get().min(missing.len()) {
             let (sender, next, stopped, missing) = (sender.clone(), &next, &stopped, &missing);
-            scope.spawn(move || {
+            let work = move || {
                 while !stopped.load(Ordering::Relaxed) {
                     let place = next.fetch_add(1, Ordering::Relaxed);
                     let Some(run) = missing.get(place) else { break };
@@ -83,7 +84,13 @@ pub fn execute(
                         break;
                     }
                 }
-            });
+            };
+            // Fewer threads than jobs do all the work too, if slower.
+            match thread::Builder::new().spawn_scoped(scope, work) {
+                Ok(_) => started += 1,
+                Err(error) if started == 0 => return Err(SweepError::Threads(error)),
+                Err(_) => break,
+            }
         }
         drop(sender);
         let mut done = kept;

@@ -6,6 +6,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use windfall_live::as_caller;
 
 use crate::error::SweepError;
 use crate::grid::SweepRun;
@@ -57,13 +58,9 @@ impl RunStore {
         let path = folder.join(RUNS);
         let lock = locked(&folder.join(LOCK))?;
         let disk = |error| SweepError::Disk { path: path.clone(), error };
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(disk)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let mut file = as_caller(&path, || options.open(&path)).map_err(disk)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(disk)?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
@@ -130,9 +127,12 @@ impl RunStore {
         let lines: String = self.finished.values().map(line).collect();
         let beside = place.path.with_extension("jsonl.new");
         let disk = |error| SweepError::Disk { path: place.path.clone(), error };
-        fs::write(&beside, format!("{FORMAT}\n{lines}")).map_err(disk)?;
-        fs::rename(&beside, &place.path).map_err(disk)?;
-        place.file = OpenOptions::new().append(true).open(&place.path).map_err(disk)?;
+        let settled = as_caller(&place.path, || {
+            fs::write(&beside, format!("{FORMAT}\n{lines}"))?;
+            fs::rename(&beside, &place.path)?;
+            OpenOptions::new().append(true).open(&place.path)
+        });
+        place.file = settled.map_err(disk)?;
         Ok(())
     }
 }
@@ -145,7 +145,7 @@ fn line(kept: &KeptRun) -> String {
 /// Opens a file that no other sweep has open.
 fn locked(path: &Path) -> Result<File, SweepError> {
     let disk = |error: io::Error| SweepError::Disk { path: path.to_owned(), error };
-    let file = File::create(path).map_err(disk)?;
+    let file = as_caller(path, || File::create(path)).map_err(disk)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::Error(error)) => Err(disk(error)),

@@ -6,12 +6,14 @@ use std::io::{self, Read, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use windfall_live::{as_caller, caller};
 use windfall_socket::SharedKey;
 
 /// The longest file with a key.
 const LONGEST: u64 = 4_096;
-/// The bits of a mode that give others rights.
-const OF_OTHERS: u32 = 0o077;
+/// The bits of a mode that let others read, and those that let them write.
+const READ_BY_OTHERS: u32 = 0o044;
+const WRITTEN_BY_OTHERS: u32 = 0o022;
 /// The word in place of a file for no key.
 pub const NONE: &str = "none";
 
@@ -55,7 +57,11 @@ pub fn place() -> Option<PathBuf> {
     // A relative one is to be ignored (XDG Base Directory Specification): the key would be another
     // in each folder.
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
-    let folder = variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config")));
+    // Under sudo the home is root's, where the user who called has no key.
+    let folder = match caller() {
+        Some(_) => windfall_live::caller_home().map(|home| home.join(".config")),
+        None => variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config"))),
+    };
     folder.map(|folder| folder.join("windfall/sap.key"))
 }
 
@@ -71,27 +77,47 @@ fn of_user() -> Result<Option<SharedKey>, String> {
     }
 }
 
-/// Reads a key; refuses a file of this user that others may read.
+/// Reads a key; refuses a file that others than its owner can write, that belongs to another user
+/// than this one and root, or that others can read although it is this user's.
 fn read(path: &Path) -> io::Result<SharedKey> {
-    let file = File::open(path)?;
+    let file = as_caller(path, || File::open(path))?;
     let metadata = file.metadata()?;
-    let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
-    if metadata.is_file() && is_ours && metadata.mode() & OF_OTHERS != 0 {
-        let mode = metadata.mode() & 0o777;
-        let name = path.display();
-        let text =
-            format!("others can read it (mode {mode:o}), so it is no secret: chmod 600 {name}");
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+    // A pipe has no key that another user could put there.
+    if metadata.is_file() {
+        check_rights(&metadata, path)?;
     }
     let mut text = String::new();
     file.take(LONGEST + 1).read_to_string(&mut text)?;
     if text.len() as u64 > LONGEST {
         return Err(io::Error::other(format!("it is longer than {LONGEST} bytes, and no key is")));
     }
-    SharedKey::from_hex(text.trim()).ok_or_else(|| {
-        let found = text.trim().len();
+    let digits = text.trim();
+    if digits.is_empty() {
+        let name = path.display();
+        let fix =
+            format!("it is empty: remove it, and write a key with windfall sap keygen {name}");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, fix));
+    }
+    SharedKey::from_hex(digits).ok_or_else(|| {
+        let found = digits.len();
         io::Error::other(format!("it holds {found} characters, not 64 hexadecimal digits"))
     })
+}
+
+/// Checks that no other user can have put a key into a file, nor can know it.
+fn check_rights(metadata: &std::fs::Metadata, path: &Path) -> io::Result<()> {
+    let own = caller().map_or_else(|| rustix::process::geteuid().as_raw(), |(user, _)| user);
+    let (owner, mode, name) = (metadata.uid(), metadata.mode() & 0o777, path.display());
+    let fault = if owner != own && owner != 0 {
+        format!("it belongs to user {owner}, who can replace the key: copy it to a file of yours")
+    } else if mode & WRITTEN_BY_OTHERS != 0 {
+        format!("others can write it (mode {mode:o}), so the key may be theirs: chmod 600 {name}")
+    } else if owner == own && mode & READ_BY_OTHERS != 0 {
+        format!("others can read it (mode {mode:o}), so it is no secret: chmod 600 {name}")
+    } else {
+        return Ok(());
+    };
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, fault))
 }
 
 /// Writes a new key, which only this user can read; an existing file is kept.
@@ -102,9 +128,17 @@ pub fn create(path: &Path) -> io::Result<()> {
     let mut key = [0; 32];
     File::open("/dev/urandom")?.read_exact(&mut key)?;
     let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    writeln!(file, "{digits}")
+    as_caller(path, || {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        writeln!(file, "{digits}").inspect_err(|_| {
+            // Half a key would be refused for ever.
+            let _ = std::fs::remove_file(path);
+        })
+    })
 }
+
+#[cfg(test)]
+mod tests;

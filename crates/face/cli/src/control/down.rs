@@ -1,5 +1,6 @@
 //! `windfall down`: ends runs.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use windfall_control::ControlClient;
@@ -27,12 +28,28 @@ pub(crate) fn run(args: &Args) -> Result {
         (false, []) => vec![ControlClient::connect(None)?],
         (false, names) => names.iter().map(connect).collect::<core::result::Result<_, _>>()?,
     };
+    let count = clients.len();
     // Side by side: one that does not answer keeps none of the others.
     let end = |mut it: ControlClient| it.end().and_then(|()| it.wait_for_end(PATIENCE)).err();
-    let failures = std::thread::scope(|scope| {
-        let ends: Vec<_> = clients.into_iter().map(|it| scope.spawn(move || end(it))).collect();
-        ends.into_iter().filter_map(|it| it.join().ok()?).collect::<Vec<_>>()
+    let clients = Mutex::new(clients.into_iter());
+    let failures = Mutex::new(Vec::new());
+    let next = || clients.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let turn = || {
+        while let Some(client) = next() {
+            let failure = end(client);
+            failures.lock().unwrap_or_else(PoisonError::into_inner).extend(failure);
+        }
+    };
+    std::thread::scope(|scope| {
+        // This thread ends those for which the system has no other thread.
+        for _ in 1..count {
+            if std::thread::Builder::new().spawn_scoped(scope, turn).is_err() {
+                break;
+            }
+        }
+        turn();
     });
+    let failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut failures = failures.into_iter().map(CliError::from);
     let Some(first) = failures.next() else { return Ok(Completion::Success) };
     failures.for_each(tell);

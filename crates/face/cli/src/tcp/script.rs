@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use windfall_base::MemoryBudget;
 use windfall_base::text::visible;
 use windfall_conformance::{Conformance, ScriptCounts, ScriptVerdict, Unchecked};
+use windfall_live::as_caller;
 use windfall_scenario::{TcpSettings, TcpSettingsError};
 
 use crate::exit::{CliError, Completion, Result};
@@ -79,7 +80,8 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
             files.push(path.clone());
             continue;
         }
-        let entries: std::io::Result<Vec<_>> = std::fs::read_dir(path).map_err(error)?.collect();
+        let entries: std::io::Result<Vec<_>> =
+            as_caller(path, || std::fs::read_dir(path)).map_err(error)?.collect();
         let mut found: Vec<_> = entries.map_err(error)?.into_iter().map(|it| it.path()).collect();
         found.retain(|it| it.extension().is_some_and(|it| it == "pkt"));
         if found.is_empty() {

@@ -52,7 +52,8 @@ fn work(stream: &TcpStream, job: Job) -> Result<ConnectionRecord> {
     let mut last = began;
     let (sent, drained) = std::thread::scope(|scope| {
         // Who only receives finishes last, as programs do.
-        let sending = job.send.map(|_| scope.spawn(|| send(stream, job)));
+        let sending = || std::thread::Builder::new().spawn_scoped(scope, || send(stream, job));
+        let sending = job.send.map(|_| sending());
         let drained = drain(stream, |bytes| {
             sink.take(bytes);
             received += bytes.len() as u64;
@@ -60,7 +61,7 @@ fn work(stream: &TcpStream, job: Job) -> Result<ConnectionRecord> {
         });
         let broken = |_| Err(io::Error::other("the sender broke"));
         let sent = match sending {
-            Some(sending) => sending.join().unwrap_or_else(broken),
+            Some(sending) => sending.and_then(|it| it.join().unwrap_or_else(broken)),
             None => stream.shutdown(Shutdown::Write).map(|()| 0),
         };
         (sent, drained)

@@ -231,15 +231,24 @@ fn at_once<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<
     }
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     thread::scope(|scope| {
-        for _ in items {
-            scope.spawn(|| {
+        let turn = || {
+            while let Some((place, item)) = {
                 let place = next.fetch_add(1, Ordering::Relaxed);
-                let outcome = work(&items[place]);
+                items.get(place).map(|item| (place, item))
+            } {
+                let outcome = work(item);
                 if let Ok(mut done) = done.lock() {
                     done.push((place, outcome));
                 }
-            });
+            }
+        };
+        // This thread does what the system has no other threads for.
+        for _ in 1..items.len() {
+            if thread::Builder::new().spawn_scoped(scope, turn).is_err() {
+                break;
+            }
         }
+        turn();
     });
     let mut done = done.into_inner().unwrap_or_default();
     done.sort_by_key(|(place, _)| *place);

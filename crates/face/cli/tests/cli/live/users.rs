@@ -130,22 +130,19 @@ fn under_sudo_programs_run_as_the_user_who_called_it() {
     let folder = Folder::new("sudo");
     let path = |name: &str| folder.path().join(name);
     let [log, pcap, said, summary] = ["log", "pcap", "said", "summary"].map(path);
-    let root = path("root");
-    std::fs::write(&root, "").expect("a file");
+    std::os::unix::fs::chown(folder.path(), Some(user), Some(group)).expect("root may");
     let options = format!(
-        "--log {} --pcap {} --far true --far-output {} --summary {} --uplink-log {}",
+        "--log {} --pcap {} --far true --far-output {} --summary {}",
         log.display(),
         pcap.display(),
         said.display(),
-        summary.display(),
-        root.display()
+        summary.display()
     );
     assert_eq!(as_sudo(&options, "true"), "");
     for path in [&log, &pcap, &pcap.join("near.pcapng"), &said, &summary] {
         let found = path.metadata().expect("it is there");
         assert_eq!((found.uid(), found.gid()), (user, group), "{}", path.display());
     }
-    assert_eq!(root.metadata().expect("it is there").uid(), 0, "it was root's before");
     // The same of what runs beside an engine.
     let forward = format!("exec {} tcp forward -q", crate::live::WINDFALL);
     let beside = |option: &str| {
@@ -161,6 +158,7 @@ fn what_reproduce_writes_belongs_to_the_caller() {
         windfall_testkit::skip!("only root is behind sudo");
     }
     let folder = Folder::new("figures");
+    std::os::unix::fs::chown(folder.path(), Some(STRANGER), Some(STRANGER)).expect("root may");
     let out = folder.path().join("out/figures");
     let mut command = crate::live::windfall("reproduce S3.table1 --quick --out");
     command.env("SUDO_UID", STRANGER.to_string()).env("SUDO_GID", STRANGER.to_string());
@@ -173,22 +171,95 @@ fn what_reproduce_writes_belongs_to_the_caller() {
 }
 
 #[test]
-fn under_sudo_files_that_are_replaced_keep_their_owner() {
+fn under_sudo_files_are_written_as_the_user_who_called() {
     if !rustix::process::geteuid().is_root() {
         windfall_testkit::skip!("only root is behind sudo");
     }
     let folder = Folder::new("sudo-replace");
-    let (new, theirs, own) = (folder.file("new"), folder.write("a", ""), folder.write("b", ""));
-    std::os::unix::fs::chown(&theirs, Some(STRANGER + 2), Some(STRANGER + 3)).expect("root may");
-    let groups = [(&new, STRANGER, STRANGER + 1), (&theirs, STRANGER + 2, STRANGER + 3)];
-    for (file, user, group) in groups.into_iter().chain([(&own, 0, 0)]) {
+    let (new, old) = (folder.file("new"), folder.write("old", "before"));
+    let synth = |file: &str| {
         let mut command = crate::live::windfall("trace synth --frames 5 -o");
         command.arg(file).env("SUDO_UID", STRANGER.to_string());
-        let output = command.env("SUDO_GID", (STRANGER + 1).to_string()).output();
-        assert_eq!(crate::live::text(&output.expect("it runs")), "");
-        let found = std::fs::metadata(file).expect("it is there");
-        assert!(found.len() > 0 && (found.uid(), found.gid()) == (user, group), "{file}");
+        command.env("SUDO_GID", (STRANGER + 1).to_string()).output().expect("it runs")
+    };
+    // What the user may not write, sudo is no way to.
+    for file in [&new, &old] {
+        let output = synth(file);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains("Permission denied"), "{said}");
     }
+    assert_eq!(std::fs::read_to_string(&old).expect("it is there"), "before");
+    assert!(std::fs::metadata(&new).is_err());
+    std::os::unix::fs::chown(folder.path(), Some(STRANGER), None).expect("root may");
+    for file in [&new, &old] {
+        let output = synth(file);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let found = std::fs::metadata(file).expect("it is there");
+        let owner = (found.uid(), found.gid());
+        assert!(found.len() > 6 && owner == (STRANGER, STRANGER + 1), "{file}: {owner:?}");
+    }
+}
+
+/// What root alone may read is no secret that sudo brings out.
+#[test]
+fn under_sudo_files_are_read_as_the_user_who_called() {
+    if !rustix::process::geteuid().is_root() {
+        windfall_testkit::skip!("only root is behind sudo");
+    }
+    let folder = Folder::new("sudo-read");
+    let secret = folder.write("secret", &"5a".repeat(32));
+    let closed = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(&secret, closed).expect("its owner");
+    std::fs::create_dir(folder.path().join("closed")).expect("a folder");
+    let closed = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(folder.path().join("closed"), closed).expect("its owner");
+    let closed = folder.file("closed");
+    for line in [
+        format!("sim {secret}"),
+        format!("sweep {secret} --vary delay=1ms,2ms"),
+        format!("run -q --scenario {secret} -- true"),
+        format!("run -q --changes {secret} -- true"),
+        format!("run -q --error-trace {secret} -- true"),
+        format!("trace show {secret}"),
+        format!("dump {secret}"),
+        format!("tcp script {secret}"),
+        format!("tcp script {closed}"),
+        format!("get -i {secret} http://127.0.0.1:1/"),
+        format!("get --approx image/jpeg --key {secret} http://127.0.0.1:1/"),
+        format!("proxy --port 0 --rules {secret}"),
+        format!("serve --port 0 {closed}"),
+        format!("serve --port 0 --log {closed}/log {closed}"),
+        format!("video send {secret} 127.0.0.1"),
+    ] {
+        let mut command = crate::live::windfall(&line);
+        command.env("SUDO_UID", STRANGER.to_string()).env("SUDO_GID", STRANGER.to_string());
+        command.env("HOME", folder.path()).current_dir(folder.path());
+        let output = command.output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        if said.contains("unexpected argument") || said.contains("Usage") {
+            panic!("{line}: {said}");
+        }
+        assert!(!output.status.success() && said.contains("Permission denied"), "{line}: {said}");
+    }
+    // And a site shows what the user may read.
+    let site = folder.path().join("site");
+    std::fs::create_dir(&site).expect("a folder");
+    std::fs::write(site.join("open"), "open").expect("a file");
+    std::fs::copy(&secret, site.join("closed")).expect("a file");
+    let mut serve = crate::live::windfall("serve -q --on 127.0.0.1 --port 0");
+    serve.arg(&site).env("SUDO_UID", STRANGER.to_string()).env("SUDO_GID", STRANGER.to_string());
+    let mut serve = serve.stderr(Stdio::piped()).spawn().expect("it runs");
+    let mut said = String::new();
+    let mut lines = std::io::BufReader::new(serve.stderr.take().expect("piped"));
+    std::io::BufRead::read_line(&mut lines, &mut said).expect("a line");
+    let at = said.trim_end().rsplit("http://").next().expect("an address").to_owned();
+    for (path, status) in [("open", 0), ("closed", 1)] {
+        let mut get = crate::live::windfall(&format!("get -o - http://{at}{path}"));
+        let output = get.output().expect("it runs");
+        assert_eq!(output.status.code(), Some(status), "{path}: {output:?}");
+    }
+    serve.kill().expect("it is there");
+    serve.wait().expect("it ends");
 }
 
 /// The user namespace of this test.
