@@ -12,6 +12,7 @@ mod mp4;
 mod npy;
 mod ogg;
 mod pnm;
+mod text;
 mod wav;
 
 /// A kind of file whose structure is known.
@@ -49,7 +50,8 @@ fn kind(bytes: &[u8]) -> Option<FileKind> {
 /// They are the headers and tables of a JPEG and its markers, the headers of a WAV file, the
 /// headers of the pages of an Ogg file and the pages that describe its streams, the boxes of an
 /// MP4 file except its samples, what stands before the pixels of BMP, PBM, PGM, PPM and PAM
-/// pictures, all of such a picture in text, and the header of a NumPy array.
+/// pictures, all of such a picture in text, and the header of a NumPy array. A text, such as a
+/// playlist or subtitles, is exact as a whole.
 #[must_use]
 pub fn exact_ranges(bytes: &[u8], most: usize) -> Vec<Range<usize>> {
     let found = match kind(bytes) {
@@ -60,6 +62,7 @@ pub fn exact_ranges(bytes: &[u8], most: usize) -> Vec<Range<usize>> {
         Some(FileKind::Ogg) => ogg::exact(bytes),
         Some(FileKind::Pnm) => pnm::exact(bytes),
         Some(FileKind::Wav) => wav::exact(bytes),
+        None if text::is_text(bytes) => Vec::from_iter(Some(0..bytes.len())),
         None => Vec::new(),
     };
     join_closest(found, most)
@@ -93,7 +96,8 @@ pub fn restore_checks(bytes: &mut [u8], damaged: &[Range<usize>]) {
 }
 
 /// Joins ranges that touch, and then the closest ones, until at most `most` are left.
-fn join_closest(mut ranges: Vec<Range<usize>>, most: usize) -> Vec<Range<usize>> {
+#[must_use]
+pub fn join_closest(mut ranges: Vec<Range<usize>>, most: usize) -> Vec<Range<usize>> {
     ranges.retain(|range| !range.is_empty());
     ranges.dedup_by(|next, range| {
         let touches = next.start <= range.end;

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
-use windfall_media::exact_ranges;
+use windfall_media::{exact_ranges, join_closest};
 use windfall_socket::{Duration, Message, Mode, SapError, SapSocket};
 
 use crate::messages::{
@@ -38,21 +38,22 @@ const BATCH: usize = 256;
 pub enum Content {
     /// Bytes in memory.
     Memory(Bytes),
-    /// A file of this length, which is read as it is sent.
-    File(Arc<File>, usize),
+    /// A part of a file, of this length and from this position on, which is read as it is sent.
+    File(Arc<File>, u64, usize),
 }
 
 impl Content {
-    /// The first bytes of a file, read now or as they are sent.
+    /// A range of the bytes of a file, read now or as they are sent.
     ///
     /// # Errors
     /// If it cannot be read, or has become shorter.
-    pub fn of_file(file: Arc<File>, length: usize, as_it_is_sent: bool) -> io::Result<Self> {
+    pub fn of_file(file: Arc<File>, range: Range<u64>, as_it_is_sent: bool) -> io::Result<Self> {
+        let length = (range.end - range.start) as usize;
         if as_it_is_sent {
-            return Ok(Self::File(file, length));
+            return Ok(Self::File(file, range.start, length));
         }
         let mut bytes = vec![0; length];
-        file.read_exact_at(&mut bytes, 0)?;
+        file.read_exact_at(&mut bytes, range.start)?;
         Ok(Self::Memory(bytes.into()))
     }
 
@@ -61,7 +62,7 @@ impl Content {
     pub fn len(&self) -> usize {
         match self {
             Self::Memory(bytes) => bytes.len(),
-            Self::File(_, length) => *length,
+            Self::File(_, _, length) => *length,
         }
     }
 
@@ -75,7 +76,7 @@ impl Content {
     fn read(&self, at: usize, buffer: &mut [u8]) -> io::Result<()> {
         match self {
             Self::Memory(bytes) => buffer.copy_from_slice(&bytes[at..at + buffer.len()]),
-            Self::File(file, _) => file.read_exact_at(buffer, at as u64)?,
+            Self::File(file, start, _) => file.read_exact_at(buffer, start + at as u64)?,
         }
         Ok(())
     }
@@ -90,6 +91,9 @@ pub struct Parcel {
     pub content: Content,
     /// All of it travels as precise messages.
     pub is_precise: bool,
+    /// The exact ranges of a part of a file, whose own bytes do not tell its structure; unset: the
+    /// bytes tell.
+    pub exact: Option<Vec<Range<usize>>>,
 }
 
 /// Sends the first bytes of a file as the transfer of this number and token; the socket stays open.
@@ -103,8 +107,8 @@ pub fn send_file(
     (file, length): (File, usize),
     is_precise: bool,
 ) -> Result<(), SapError> {
-    match Content::of_file(Arc::new(file), length, is_precise) {
-        Ok(content) => send(socket, transfer, &Parcel { token, content, is_precise }),
+    match Content::of_file(Arc::new(file), 0..length as u64, is_precise) {
+        Ok(content) => send(socket, transfer, &Parcel { token, content, is_precise, exact: None }),
         Err(_) => refuse(socket, transfer),
     }
 }
@@ -134,8 +138,8 @@ pub fn send(socket: &SapSocket, transfer: u16, parcel: &Parcel) -> Result<(), Sa
     if !send_exact(socket, transfer, exact, first)? {
         return refuse(socket, transfer);
     }
-    let approximate = bytes.map(|bytes| joined(&bytes, &plan.gaps())).unwrap_or_default();
-    send_pieces(socket, transfer, &approximate, plan.piece)
+    let bytes = bytes.unwrap_or_default();
+    send_pieces(socket, transfer, pieces(&bytes, &plan.gaps(), plan.piece))
 }
 
 /// Returns the description of a body, with at most `most` exact ranges, for a path with datagrams
@@ -146,7 +150,10 @@ fn plan_of(parcel: &Parcel, datagram: usize, most: usize) -> (BodyPlan, Option<B
     let whole = Vec::from_iter(Some(0..length).filter(|all| !all.is_empty()));
     match &parcel.content {
         Content::Memory(bytes) if !parcel.is_precise => {
-            let exact = exact_ranges(bytes, most);
+            let exact = match &parcel.exact {
+                Some(known) => join_closest(known.clone(), most),
+                None => exact_ranges(bytes, most),
+            };
             let narrow = |range: Range<usize>| range.start as u32..range.end as u32;
             let exact = exact.into_iter().map(narrow).collect();
             let mut plan = BodyPlan { token, piece, length, exact };
@@ -186,18 +193,21 @@ fn shorten(plan: &mut BodyPlan, datagram: usize) {
 fn send_pieces(
     socket: &SapSocket,
     transfer: u16,
-    approximate: &Bytes,
-    piece: u32,
+    pieces: impl Iterator<Item = Bytes>,
 ) -> Result<(), SapError> {
     let mode = Mode::Approximate { protected: 0 };
-    let pieces = cut(approximate, piece as usize);
-    let messages: Vec<_> =
-        pieces.map(|data| Message { stream: transfer, mode: mode.clone(), data }).collect();
-    if messages.is_empty() {
-        return Ok(());
+    let mut messages = pieces.map(|data| Message { stream: transfer, mode: mode.clone(), data });
+    let mut is_empty = true;
+    loop {
+        let batch: Vec<_> = messages.by_ref().take(BATCH).collect();
+        if batch.is_empty() {
+            break;
+        }
+        socket.send_messages(&batch)?;
+        is_empty = false;
     }
-    for batch in messages.chunks(BATCH) {
-        socket.send_messages(batch)?;
+    if is_empty {
+        return Ok(());
     }
     socket.wait_until_sent()?;
     // Without reports, as in the paper profile, the end follows the last piece at once.
@@ -306,9 +316,30 @@ fn joined(bytes: &Bytes, ranges: &[Range<u32>]) -> Bytes {
     }
 }
 
-fn cut(bytes: &Bytes, length: usize) -> impl Iterator<Item = Bytes> + '_ {
-    let starts = (0..bytes.len()).step_by(length);
-    starts.map(move |start| bytes.slice(start..(start + length).min(bytes.len())))
+/// Cuts the bytes of the ranges, joined, into pieces of this length; only those that lie in several
+/// ranges are copied.
+fn pieces<'a>(
+    bytes: &'a Bytes,
+    ranges: &'a [Range<u32>],
+    length: u32,
+) -> impl Iterator<Item = Bytes> + 'a {
+    let (mut next, mut at) = (0, ranges.first().map_or(0, |range| range.start));
+    core::iter::from_fn(move || {
+        let (mut parts, mut left) = (Vec::new(), length);
+        while left > 0
+            && let Some(range) = ranges.get(next)
+        {
+            let end = range.end.min(at.saturating_add(left));
+            parts.push(at..end);
+            left -= end - at;
+            at = end;
+            if at == range.end {
+                next += 1;
+                at = ranges.get(next).map_or(0, |range| range.start);
+            }
+        }
+        Some(joined(bytes, &parts)).filter(|piece| !piece.is_empty())
+    })
 }
 
 #[cfg(test)]

@@ -5,17 +5,21 @@ pub(crate) mod get;
 pub(crate) mod proxy;
 pub(crate) mod serve;
 
-use std::fs::OpenOptions;
 use std::future::Future;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::available_parallelism;
 
 use tokio::net::{TcpListener, TcpSocket};
-use tokio::runtime::Runtime;
+use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use windfall_web::{AccessLog, BodyDelivery, DeliverySettings, ServerLimits, WebService};
+use windfall_base::ByteCount;
+use windfall_web::{
+    AccessLog, BodyDelivery, BodyMemory, DeliverySettings, ServerLimits, WebService,
+};
 
 use crate::exchange::SapTransport;
 use crate::exit::{CliError, Completion, Result};
@@ -35,9 +39,25 @@ pub(crate) struct WebServerOptions {
     #[arg(long, default_value_t = 8080, value_parser = whole(0..=u16::MAX))]
     port: u16,
     #[command(flatten)]
+    memory: MemoryOptions,
+    #[command(flatten)]
     log: LogOptions,
     #[command(flatten)]
     sap: SapTransport,
+}
+
+/// The option for the memory of bodies.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MemoryOptions {
+    /// Memory for all bodies that are under way over SAP; those that exceed it go over TCP
+    #[arg(long, value_name = "SIZE", default_value = "500MB")]
+    memory: ByteCount,
+}
+
+impl MemoryOptions {
+    fn share(&self) -> BodyMemory {
+        BodyMemory::new(usize::try_from(self.memory.0).unwrap_or(usize::MAX))
+    }
 }
 
 /// Options for the log of requests.
@@ -63,13 +83,13 @@ impl LogOptions {
 }
 
 fn append(path: &Path) -> Result<std::fs::File> {
-    let file = OpenOptions::new().append(true).create(true).open(path);
-    file.map_err(|error| cannot_write(path, &error))
+    windfall_files::append(path).map_err(|error| cannot_write(path, &error))
 }
 
 /// Runs a future with a runtime of its own; what still runs in the background is left behind.
 pub(crate) fn block_on<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
-    let runtime = Runtime::new()?;
+    // Servers start further threads themselves, as far as the system has them.
+    let runtime = Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(future);
     runtime.shutdown_background();
     outcome
@@ -108,8 +128,9 @@ pub(crate) async fn listen(on: IpAddr, port: u16) -> Result<TcpListener> {
 }
 
 /// Starts the delivery over SAP of a server that listens there.
-fn deliver(listener: &TcpListener, sap: &SapTransport) -> Result<Arc<BodyDelivery>> {
-    let settings = DeliverySettings { options: sap.options()?, listen: listener.local_addr()? };
+fn deliver(listener: &TcpListener, server: &WebServerOptions) -> Result<Arc<BodyDelivery>> {
+    let (options, listen) = (server.sap.options()?, listener.local_addr()?);
+    let settings = DeliverySettings { options, listen, memory: server.memory.share() };
     Ok(BodyDelivery::start(settings)?)
 }
 
@@ -123,7 +144,8 @@ async fn run_server<S: WebService>(
     let at = listener.local_addr()?;
     let mut signals = Signals::take_over()?;
     let _ = writeln!(std::io::stderr(), "windfall: {what} on http://{at}/");
-    let limits = ServerLimits::default();
+    let threads = available_parallelism().map_or(1, NonZeroUsize::get);
+    let limits = ServerLimits { threads, ..ServerLimits::default() };
     tokio::select! {
         never = windfall_web::serve(listener, Arc::new(service), limits, log) => match never {},
         _ = signals.next() => Ok(Completion::Success),

@@ -8,6 +8,8 @@ use windfall_base::RangeSet;
 use windfall_socket::{Integrity, MessageKind, Received};
 
 use crate::arriving::ArrivingBody;
+use crate::memory::{BodyMemory, HeldMemory, MemorySpent};
+use crate::sparse::SparseBytes;
 use windfall_bodies::{BodyMessageError, BodyPlan, Control, TransferToken};
 
 /// The damage of a body; ranges are in order.
@@ -62,15 +64,36 @@ fn narrow(set: &RangeSet<u64>) -> Vec<Range<usize>> {
     set.iter().map(|range| range.start as usize..range.end as usize).collect()
 }
 
-/// A body that arrived over SAP.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A body that arrived over SAP: its bytes are zeros where none arrived.
+#[derive(Debug)]
 pub struct DeliveredBody {
-    /// The bytes, zeros where none arrived.
-    pub bytes: Bytes,
+    /// The bytes that are there.
+    pub(crate) bytes: SparseBytes,
     /// The damage that is known.
     pub damage: BodyDamage,
     /// Tells whether the sender has ended in order.
     pub ended: bool,
+}
+
+impl DeliveredBody {
+    /// Makes a body of which all bytes are in memory.
+    #[must_use]
+    pub fn new(bytes: Vec<u8>, damage: BodyDamage, ended: bool) -> Self {
+        Self { bytes: SparseBytes::whole(bytes, BodyMemory::default().share()), damage, ended }
+    }
+
+    /// Returns the length of the whole body.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Returns the bytes with zeros for those that are missing; `None` if so few have arrived that
+    /// the zeros would take much more memory.
+    #[must_use]
+    pub fn into_bytes(self) -> Option<Bytes> {
+        self.bytes.into_whole()
+    }
 }
 
 /// The part of a body that travels in one of the two ways: ranges of the body, joined.
@@ -110,7 +133,7 @@ struct Partial {
     plan: BodyPlan,
     exact: Lane,
     approximate: Lane,
-    bytes: Vec<u8>,
+    bytes: SparseBytes,
     /// The reader of a precise body, which is not kept then.
     sink: Option<UnboundedSender<Bytes>>,
     /// The number of exact bytes that arrived.
@@ -123,19 +146,32 @@ struct Partial {
     is_reordered: bool,
 }
 
+/// Why a body that has begun to arrive is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum VoidBody {
+    /// The sender breaks the protocol.
+    #[error("malformed: {0}")]
+    Malformed(#[from] BodyMessageError),
+    /// There is no memory for it.
+    #[error("no-memory")]
+    Memory(#[from] MemorySpent),
+}
+
 /// A transfer as its receiver sees it.
 #[derive(Debug)]
 pub(crate) struct Assembler {
     token: TransferToken,
+    memory: BodyMemory,
     partial: Option<Partial>,
-    /// Approximate messages that arrived before the plan.
+    /// Approximate messages that arrived before the plan, and the memory that they take.
     early: Vec<Received>,
+    early_memory: HeldMemory,
     early_bytes: usize,
     /// The sender has said that all pieces were sent.
     has_end: bool,
     failed: bool,
-    /// The sender breaks the protocol, and nothing of the body counts.
-    malformed: Option<BodyMessageError>,
+    /// The reason for which nothing of the body counts.
+    void: Option<VoidBody>,
     /// A precise body is passed on as it arrives, once it was begun.
     as_it_arrives: bool,
     begun: Option<ArrivingBody>,
@@ -146,18 +182,22 @@ pub(crate) struct Assembler {
 const BEHIND: u64 = 2;
 /// The bytes that may wait for their plan.
 const EARLY: usize = 8 << 20;
+/// The bytes that a range of a plan, a message, and a range of its damage take in memory.
+const OF_RANGE: usize = 64;
+const OF_MESSAGE: usize = 128;
 
 impl Assembler {
-    pub(crate) fn new(token: TransferToken, as_it_arrives: bool) -> Self {
-        let early = Vec::new();
+    pub(crate) fn new(token: TransferToken, as_it_arrives: bool, memory: BodyMemory) -> Self {
         Self {
             token,
             partial: None,
-            early,
+            early: Vec::new(),
+            early_memory: memory.share(),
             early_bytes: 0,
+            memory,
             has_end: false,
             failed: false,
-            malformed: None,
+            void: None,
             as_it_arrives,
             begun: None,
         }
@@ -167,18 +207,7 @@ impl Assembler {
     pub(crate) fn control(&mut self, control: Control) {
         match control {
             Control::Plan(plan, first) if self.partial.is_none() && plan.token == self.token => {
-                let mut partial = Partial::new(plan);
-                if self.as_it_arrives && partial.approximate.total == 0 {
-                    let (sink, body) = ArrivingBody::new(partial.exact.total);
-                    (partial.sink, self.begun) = (Some(sink), Some(body));
-                } else {
-                    partial.bytes = vec![0; partial.plan.length as usize];
-                }
-                self.partial = Some(partial);
-                self.exact(first);
-                for message in core::mem::take(&mut self.early) {
-                    self.piece(message);
-                }
+                self.begin(plan, first);
             }
             Control::Exact(data) => self.exact(data),
             // Exact bytes are in order before it.
@@ -191,34 +220,63 @@ impl Assembler {
         }
     }
 
-    /// Takes the next exact bytes.
-    fn exact(&mut self, data: Bytes) {
-        let taken = self.partial.as_mut().is_some_and(|partial| partial.exact(data));
-        self.failed |= !taken;
+    /// Takes the description of the body, and what came before it.
+    fn begin(&mut self, plan: BodyPlan, first: Bytes) {
+        let mut partial = match Partial::new(plan, self.memory.share()) {
+            Ok(partial) => partial,
+            Err(spent) => return self.refuse(spent.into()),
+        };
+        if self.as_it_arrives && partial.approximate.total == 0 {
+            let (sink, body) = ArrivingBody::new(partial.exact.total);
+            (partial.sink, self.begun) = (Some(sink), Some(body));
+        }
+        self.partial = Some(partial);
+        self.exact(first);
+        self.early_memory = self.memory.share();
+        for message in core::mem::take(&mut self.early) {
+            self.piece(message);
+        }
     }
 
-    /// Ends the transfer since its sender breaks the protocol.
-    pub(crate) fn refuse(&mut self, why: BodyMessageError) {
-        self.malformed = Some(why);
+    /// Takes the next exact bytes.
+    fn exact(&mut self, data: Bytes) {
+        let taken = self.partial.as_mut().map_or(Ok(false), |partial| partial.exact(data));
+        match taken {
+            Ok(taken) => self.failed |= !taken,
+            Err(spent) => self.refuse(spent.into()),
+        }
+    }
+
+    /// Ends the transfer of a body that cannot be used.
+    pub(crate) fn refuse(&mut self, why: VoidBody) {
+        self.void = Some(why);
         self.failed = true;
         // Its reader finds that it breaks off.
         self.partial = None;
+        self.early = Vec::new();
+        self.early_memory = self.memory.share();
     }
 
-    /// Returns what of the protocol the sender has broken.
-    pub(crate) fn malformed(&self) -> Option<BodyMessageError> {
-        self.malformed
+    /// Returns the reason for which nothing of the body counts.
+    pub(crate) fn void(&self) -> Option<VoidBody> {
+        self.void
     }
 
     /// Takes an approximate message of this transfer.
     pub(crate) fn piece(&mut self, message: Received) {
-        match &mut self.partial {
-            Some(partial) => partial.piece(&message),
-            None if self.early_bytes + message.data.len() <= EARLY => {
-                self.early_bytes += message.data.len();
-                self.early.push(message);
+        if let Some(partial) = &mut self.partial {
+            if let Err(spent) = partial.piece(&message) {
+                self.refuse(spent.into());
             }
-            None => {}
+        } else if self.early_bytes + message.data.len() <= EARLY && !self.failed {
+            let taken = self.early_memory.take(memory_of(&message) + message.data.len());
+            if let Err(spent) = taken {
+                return self.refuse(spent.into());
+            }
+            self.early_bytes += message.data.len();
+            // A copy, since the message may be a small part of a large datagram.
+            let data = Bytes::copy_from_slice(&message.data);
+            self.early.push(Received { data, ..message });
         }
     }
 
@@ -276,12 +334,31 @@ impl Assembler {
     }
 }
 
+/// Returns the memory that is taken by what is known of a message, besides its bytes.
+fn memory_of(message: &Received) -> usize {
+    let suspect = match &message.integrity {
+        Integrity::Suspect(ranges) => ranges.len(),
+        Integrity::Intact | Integrity::Unknown => 0,
+    };
+    OF_MESSAGE + (message.missing.len() + suspect) * OF_RANGE
+}
+
+/// Returns the ranges of a message that have arrived; zeros stand for the others.
+fn present(message: &Received) -> impl Iterator<Item = Range<usize>> + '_ {
+    let length = message.data.len();
+    let ends = message.missing.iter().map(|missing| missing.start).chain([length]);
+    let starts = [0].into_iter().chain(message.missing.iter().map(|missing| missing.end));
+    let ranges = starts.zip(ends).map(move |(start, end)| start..end.min(length));
+    ranges.filter(|range| !range.is_empty())
+}
+
 impl Partial {
-    fn new(plan: BodyPlan) -> Self {
-        Self {
+    fn new(plan: BodyPlan, mut memory: HeldMemory) -> Result<Self, MemorySpent> {
+        memory.take(OF_MESSAGE + (plan.exact.len() + 1) * OF_RANGE)?;
+        Ok(Self {
             exact: Lane::new(plan.exact.iter().cloned()),
             approximate: Lane::new(plan.gaps().into_iter()),
-            bytes: Vec::new(),
+            bytes: SparseBytes::new(plan.length as usize, memory),
             sink: None,
             exact_len: 0,
             arrived: RangeSet::default(),
@@ -290,34 +367,36 @@ impl Partial {
             pieces: RangeSet::default(),
             is_reordered: false,
             plan,
-        }
+        })
     }
 
     /// Places the next exact bytes; returns whether the plan has room for them.
-    fn exact(&mut self, data: Bytes) -> bool {
+    fn exact(&mut self, data: Bytes) -> Result<bool, MemorySpent> {
         let span = self.exact_len..self.exact_len + data.len();
         if span.end > self.exact.total {
-            return false;
+            return Ok(false);
         }
         if data.is_empty() {
-            return true;
+            return Ok(true);
         }
         self.exact_len = span.end;
         if let Some(sink) = &self.sink {
-            return sink.send(data).is_ok();
+            let mut memory = self.bytes.memory().another();
+            memory.take(OF_MESSAGE + data.len())?;
+            return Ok(sink.send(memory.bind(data)).is_ok());
         }
         let mut rest = &data[..];
         for range in self.exact.ranges(span) {
             let (now, later) = rest.split_at(range.len());
-            self.bytes[range.clone()].copy_from_slice(now);
+            self.bytes.write(range.start, now)?;
             self.arrived.insert(range.start as u64..range.end as u64);
             rest = later;
         }
-        true
+        Ok(true)
     }
 
     /// Places an approximate message; one that belongs nowhere is ignored.
-    fn piece(&mut self, message: &Received) {
+    fn piece(&mut self, message: &Received) -> Result<(), MemorySpent> {
         let number = u64::from(message.number);
         let start = number.saturating_mul(self.plan.piece.into());
         let end = (start + u64::from(self.plan.piece)).min(self.approximate.total as u64);
@@ -326,22 +405,19 @@ impl Partial {
             || message.data.len() as u64 != end - start
             || self.pieces.contains(number)
         {
-            return;
+            return Ok(());
         }
+        self.bytes.memory().take(memory_of(message))?;
         self.is_reordered |= self.pieces.iter().next_back().is_some_and(|it| it.end > number);
         self.pieces.insert(number..number + 1);
         let (start, end) = (start as usize, end as usize);
-        let mut rest = &message.data[..];
-        for range in self.approximate.ranges(start..end) {
-            let (now, later) = rest.split_at(range.len());
-            self.bytes[range.clone()].copy_from_slice(now);
-            self.arrived.insert(range.start as u64..range.end as u64);
-            rest = later;
-        }
-        for missing in &message.missing {
-            let span = start + missing.start..start + missing.end;
-            for range in self.approximate.ranges(span) {
-                self.arrived.remove(range.start as u64..range.end as u64);
+        for present in present(message) {
+            let mut rest = &message.data[present.clone()];
+            for range in self.approximate.ranges(start + present.start..start + present.end) {
+                let (now, later) = rest.split_at(range.len());
+                self.bytes.write(range.start, now)?;
+                self.arrived.insert(range.start as u64..range.end as u64);
+                rest = later;
             }
         }
         match &message.integrity {
@@ -358,6 +434,7 @@ impl Partial {
                 self.unchecked += (end - start).saturating_sub(missing);
             }
         }
+        Ok(())
     }
 
     fn has_all_exact(&self) -> bool {
@@ -392,7 +469,7 @@ impl Partial {
         missing.iter().for_each(|range| suspect.remove(range));
         let (missing, suspect) = (narrow(&missing), narrow(&suspect));
         let damage = BodyDamage { missing, suspect, unchecked: self.unchecked };
-        DeliveredBody { bytes: self.bytes.into(), damage, ended }
+        DeliveredBody { bytes: self.bytes, damage, ended }
     }
 }
 

@@ -1,10 +1,11 @@
 //! Delivers the bodies of replies over SAP: by a call to the client, or to a client that calls.
 
+use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::os::unix::fs::FileExt as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -12,10 +13,12 @@ use bytes::Bytes;
 use hyper::HeaderMap;
 use hyper::header::{CACHE_CONTROL, HeaderValue};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::spawn_blocking;
+use windfall_media::exact_ranges;
 use windfall_socket::{Duration, SapError, SapListener, SapOptions, SapSocket};
 
+use crate::blocking::{begin, blocking};
 use crate::links::reason_of;
+use crate::memory::{BodyMemory, HeldMemory};
 use crate::offer::{self, Opener, SapOffer};
 use crate::quota::{CallQuota, real_time};
 use crate::receiving::NO_ANSWER;
@@ -24,42 +27,81 @@ use windfall_bodies::{
     CONTROL_STREAM, Content, Control, LONGEST_BODY, Parcel, TransferToken, refuse, send,
 };
 
-/// The memory for all bodies on their way, in KiB.
-const MEMORY: usize = 512 << 10;
-/// Bytes that may wait for the calls of one client.
-const FOR_ONE: usize = MEMORY << 8;
+/// The reason of a body that goes over TCP since there is no room for it.
+pub(crate) const BUSY: &str = "busy";
+/// The part of the memory that may wait for the calls of one client.
+const PART_OF_ONE: usize = 4;
+/// The most exact ranges of a file of which parts are asked for.
+const MOST_RANGES: usize = 1 << 16;
+/// The memory that a body takes besides its bytes.
+const OF_BODY: usize = 1 << 10;
 /// The time in which a called client answers, and in which one that calls comes for its body.
 const ANSWER: Duration = Duration::from_secs(2);
 const FETCHED_WITHIN: Duration = Duration::from_secs(10);
 /// The time without progress after which a delivery is given up.
 const PROGRESS: Duration = Duration::from_secs(15);
-/// The time for which a connection of a client may ask for nothing.
-const IDLE: Duration = Duration::from_secs(60);
+/// The time after which a connection that has asked for nothing looks whether it makes room for
+/// another, and the number of looks after which it ends.
+const LOOK: Duration = Duration::from_secs(1);
+const IDLE_LOOKS: u32 = 60;
 /// The connections of clients at the same time, and the bodies on their way on one of them.
 const CLIENTS: usize = 256;
 const AT_ONCE: usize = 64;
 
 /// The settings of deliveries.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct DeliverySettings {
     /// The profile, the carrier and the key.
     pub options: SapOptions,
     /// The UDP address where clients call that cannot be called.
     pub listen: SocketAddr,
+    /// The memory that all bodies may take together.
+    pub memory: BodyMemory,
 }
 
 /// The bytes of a reply's body.
 pub(crate) enum BodySource {
-    File(Arc<File>, u64),
+    /// A range of the bytes of a file that has so many.
+    File { file: Arc<File>, range: Range<u64>, of: u64 },
+    /// Bytes whose memory is charged already.
     Memory(Bytes),
 }
 
 impl BodySource {
     fn length(&self) -> u64 {
         match self {
-            Self::File(_, length) => *length,
+            Self::File { range, .. } => range.end - range.start,
             Self::Memory(bytes) => bytes.len() as u64,
         }
+    }
+
+    /// Tells whether it is a part of a file.
+    fn is_part(&self) -> bool {
+        matches!(self, Self::File { range, of, .. } if *range != (0..*of))
+    }
+
+    /// Returns the exact ranges of a part of a file, which only the whole file tells.
+    fn exact_of_part(
+        &self,
+        memory: &BodyMemory,
+    ) -> Result<Option<Vec<Range<usize>>>, &'static str> {
+        let Self::File { file, range, of } = self else { return Ok(None) };
+        if !self.is_part() {
+            return Ok(None);
+        }
+        if *of > LONGEST_BODY {
+            return Err("too-long");
+        }
+        let mut held = memory.share();
+        held.take(*of as usize).map_err(|_| BUSY)?;
+        let mut whole = vec![0; *of as usize];
+        file.read_exact_at(&mut whole, 0).map_err(|_| "unreadable")?;
+        let (start, end) = (range.start as usize, range.end as usize);
+        let within = exact_ranges(&whole, MOST_RANGES).into_iter().filter_map(|exact| {
+            let cut = exact.start.max(start)..exact.end.min(end);
+            (!cut.is_empty()).then(|| cut.start - start..cut.end - start)
+        });
+        Ok(Some(within.collect()))
     }
 
     /// Reads the body unless it is to be read as it is sent; a file that has become shorter is an
@@ -67,7 +109,7 @@ impl BodySource {
     fn content(self, as_it_is_sent: bool) -> io::Result<Content> {
         match self {
             Self::Memory(bytes) => Ok(Content::Memory(bytes)),
-            Self::File(file, length) => Content::of_file(file, length as usize, as_it_is_sent),
+            Self::File { file, range, .. } => Content::of_file(file, range, as_it_is_sent),
         }
     }
 }
@@ -77,7 +119,7 @@ struct Waiting {
     parcel: Parcel,
     /// The client that asked for it.
     peer: IpAddr,
-    _memory: OwnedSemaphorePermit,
+    _memory: HeldMemory,
 }
 
 /// Delivers bodies over SAP.
@@ -88,8 +130,8 @@ pub struct BodyDelivery {
     port: u16,
     waiting: Mutex<BTreeMap<TransferToken, Waiting>>,
     quota: Arc<CallQuota>,
-    memory: Arc<Semaphore>,
-    clients: AtomicUsize,
+    memory: BodyMemory,
+    clients: Mutex<Clients>,
     /// The connections that clients have opened, by the token of their first transfer.
     open: Mutex<BTreeMap<TransferToken, Client>>,
 }
@@ -130,13 +172,20 @@ impl BodyDelivery {
             listener,
             waiting: Mutex::default(),
             quota: Arc::default(),
-            memory: Arc::new(Semaphore::new(MEMORY)),
-            clients: AtomicUsize::new(0),
+            memory: settings.memory,
+            clients: Mutex::default(),
             open: Mutex::default(),
         });
         let accepting = Arc::clone(&delivery);
-        thread::spawn(move || accepting.accept());
+        let started = thread::Builder::new().spawn(move || accepting.accept());
+        let what = "cannot start a thread".to_owned();
+        started.map_err(|source| SapError::System { what, source })?;
         Ok(delivery)
+    }
+
+    /// Returns the memory that all bodies may take together.
+    pub(crate) fn memory(&self) -> &BodyMemory {
+        &self.memory
     }
 
     /// Returns the UDP port where clients call.
@@ -206,17 +255,19 @@ impl BodyDelivery {
         if length > LONGEST_BODY {
             return Err("too-long");
         }
-        let amount = (length >> 10) as u32 + 1;
-        let memory = Arc::clone(&self.memory).try_acquire_many_owned(amount).map_err(|_| "busy")?;
+        let mut memory = self.memory.share();
+        let own = if matches!(source, BodySource::File { .. }) { length as usize } else { 0 };
+        memory.take(OF_BODY + own).map_err(|_| BUSY)?;
         let open = self.open_connection(offer.opener, peer);
         let token = match &open {
             Some(open) => open.token,
             None => new_token()?,
         };
-        let is_precise = offer.is_precise;
+        let (is_precise, all) = (offer.is_precise, self.memory.clone());
         let to_parcel = move |source: BodySource| -> Result<Parcel, &'static str> {
+            let exact = if is_precise { None } else { source.exact_of_part(&all)? };
             let content = source.content(is_precise).map_err(|_| "unreadable")?;
-            Ok(Parcel { token, content, is_precise })
+            Ok(Parcel { token, content, is_precise, exact })
         };
         match offer.opener {
             // A server that calls itself would take the body for delivered.
@@ -227,19 +278,20 @@ impl BodyDelivery {
                 let delivery = Arc::clone(self);
                 let to = SocketAddr::new(peer, port);
                 let call = move || delivery.call(to).and_then(|it| Ok((it, to_parcel(source)?)));
-                let (socket, parcel) = spawn_blocking(call).await.map_err(|_| "busy")??;
-                spawn_blocking(move || {
+                let (socket, parcel) = blocking(call).await.map_err(|_| BUSY)??;
+                let sending = begin(move || {
                     // A client that goes away needs nothing.
                     let _ = send(&socket, 1, &parcel).and_then(|()| socket.close());
                     drop(memory);
                 });
+                sending.map_err(|_| BUSY)?;
             }
             Opener::Client { .. } => {
-                let reading = spawn_blocking(move || to_parcel(source));
-                let parcel = reading.await.map_err(|_| "busy")??;
+                let reading = blocking(move || to_parcel(source));
+                let parcel = reading.await.map_err(|_| BUSY)??;
                 let waiting = Waiting { parcel, peer, _memory: memory };
                 match open {
-                    Some(open) => drop(spawn_blocking(move || open.send(waiting))),
+                    Some(open) => begin(move || open.send(waiting)).map_err(|_| BUSY)?,
                     None => self.keep(waiting)?,
                 }
             }
@@ -286,8 +338,10 @@ impl BodyDelivery {
         let mut waiting = self.waiting();
         let own = waiting.values().filter(|it| it.peer == body.peer);
         let own: usize = own.map(|it| it.parcel.content.len()).sum();
-        if own > 0 && own.saturating_add(body.parcel.content.len()) > FOR_ONE {
-            return Err("busy");
+        if own > 0
+            && own.saturating_add(body.parcel.content.len()) > self.memory.limit() / PART_OF_ONE
+        {
+            return Err(BUSY);
         }
         waiting.insert(token, body);
         drop(waiting);
@@ -306,28 +360,35 @@ impl BodyDelivery {
     /// Takes the connections of clients until the listener fails.
     fn accept(self: &Arc<Self>) {
         while let Ok((socket, _)) = self.listener.accept() {
-            if self.clients.fetch_add(1, Ordering::Relaxed) >= CLIENTS {
-                self.clients.fetch_sub(1, Ordering::Relaxed);
-                continue;
-            }
+            let place = self.clients().enter();
             let delivery = Arc::clone(self);
-            let serving = move || {
-                delivery.serve(&Arc::new(socket));
-                delivery.clients.fetch_sub(1, Ordering::Relaxed);
-            };
-            if thread::Builder::new().spawn(serving).is_err() {
-                self.clients.fetch_sub(1, Ordering::Relaxed);
-            }
+            // Without a thread the client finds that the connection ends.
+            let _ = thread::Builder::new().spawn(move || delivery.serve(&Arc::new(socket), place));
         }
     }
 
+    fn clients(&self) -> std::sync::MutexGuard<'_, Clients> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Answers what the client of a connection asks for.
-    fn serve(&self, socket: &Arc<SapSocket>) {
-        socket.set_timeout(Some(IDLE));
+    fn serve(&self, socket: &Arc<SapSocket>, mut number: u64) {
+        socket.set_timeout(Some(LOOK));
         let places = Arc::new(Semaphore::new(AT_ONCE));
         let used = Arc::default();
-        let mut first = None;
-        while let Ok(Some(message)) = socket.recv() {
+        let (mut first, mut looks) = (None, 0);
+        loop {
+            let message = match socket.recv() {
+                Ok(Some(message)) => message,
+                Err(SapError::TimedOut) if looks < IDLE_LOOKS && self.clients().has(number) => {
+                    let is_busy = places.available_permits() < AT_ONCE;
+                    looks = if is_busy { 0 } else { looks + 1 };
+                    continue;
+                }
+                Ok(None) | Err(_) => break,
+            };
+            looks = 0;
+            number = self.clients().touch(number);
             let asked = Control::decode(message.data);
             let Ok((transfer, Control::Ask(token))) = asked else { break };
             let place = Arc::clone(&places).try_acquire_owned().ok();
@@ -347,13 +408,54 @@ impl BodyDelivery {
                     }
                     let socket = Arc::clone(socket);
                     let open = OpenTransfer { socket, token, transfer, _place: place };
-                    thread::spawn(move || open.send(waiting));
+                    let again = Arc::clone(&open.socket);
+                    let sending = move || open.send(waiting);
+                    if thread::Builder::new().spawn(sending).is_err()
+                        && refuse(&again, transfer).is_err()
+                    {
+                        break;
+                    }
                 }
                 _ if refuse(socket, transfer).is_err() => break,
                 _ => {}
             }
         }
         first.iter().for_each(|first| _ = self.open().remove(first));
+        self.clients().leave(number);
+    }
+}
+
+/// The connections that clients have opened, by the number of their last use.
+#[derive(Default)]
+struct Clients {
+    next: u64,
+    used: BTreeSet<u64>,
+}
+
+impl Clients {
+    /// Takes a connection in; the one that has asked for nothing for longest makes room for it.
+    fn enter(&mut self) -> u64 {
+        if self.used.len() >= CLIENTS {
+            self.used.pop_first();
+        }
+        self.next += 1;
+        self.used.insert(self.next);
+        self.next
+    }
+
+    /// Tells whether a connection need not make room.
+    fn has(&self, number: u64) -> bool {
+        self.used.contains(&number)
+    }
+
+    /// Notes that a connection was of use; returns its number from now on.
+    fn touch(&mut self, number: u64) -> u64 {
+        self.leave(number);
+        self.enter()
+    }
+
+    fn leave(&mut self, number: u64) {
+        self.used.remove(&number);
     }
 }
 
@@ -381,11 +483,30 @@ fn is_of_this_host(address: IpAddr) -> bool {
 fn new_token() -> Result<TransferToken, &'static str> {
     let mut token = TransferToken::default();
     let filled = rustix::rand::getrandom(&mut token, rustix::rand::GetRandomFlags::empty());
-    filled.map(|_| token).map_err(|_| "busy")
+    filled.map(|_| token).map_err(|_| BUSY)
 }
 
 /// A transfer that has begun, or that waits for its client.
 struct Started {
     token: TransferToken,
     length: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_connection_that_is_idle_for_longest_makes_room_for_a_new_one() {
+        let mut clients = Clients::default();
+        let all: Vec<_> = (0..CLIENTS).map(|_| clients.enter()).collect();
+        let first = clients.touch(all[0]);
+        let newcomer = clients.enter();
+        assert!(clients.has(first) && clients.has(newcomer) && clients.has(all[2]));
+        assert!(!clients.has(all[1]));
+        // One that has asked meanwhile stays.
+        let back = clients.touch(all[1]);
+        assert!(clients.has(back) && !clients.has(all[2]));
+        assert_eq!(clients.used.len(), CLIENTS);
+    }
 }

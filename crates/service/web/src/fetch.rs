@@ -7,27 +7,30 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
-use hyper::header::{CACHE_CONTROL, CONTENT_LENGTH, HeaderValue, RANGE};
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{CACHE_CONTROL, CONTENT_LENGTH, HeaderValue, IF_RANGE, RANGE, UPGRADE};
 use hyper::http::response;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::{HttpConnector, HttpInfo};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use tokio::task::spawn_blocking;
 use windfall_socket::SapOptions;
 
 use crate::arriving::ArrivingBody;
 use crate::assembly::{BodyDamage, DeliveredBody};
+use crate::blocking::blocking;
 use crate::calls::{CallPort, CallPorts};
+use crate::content_range::ContentRange;
 use crate::fetch_error::{BODY, FetchError, check_authority};
 use crate::links::{KEYS_DIFFER, Links};
 use crate::media_types::{TypeList, media_type};
+use crate::memory::BodyMemory;
 use crate::offer::{self, Opener, SapOffer};
-use crate::receiving::{Delivery, Expected, Link, NO_ANSWER};
-use crate::redirection::redirection;
-use crate::repair::strong_version;
+use crate::receiving::{Delivery, Expected, Link, NO_ANSWER, NO_THREAD};
+use crate::redirection::{of_other_host, redirection};
+use crate::repair::{is_part_of, strong_version};
 use crate::reply::{again, expected, has_ended, named, one_length};
+use crate::resolver::{Resolver, addresses};
 use crate::server::{MessageBody, empty};
 use windfall_bodies::TransferToken;
 
@@ -36,6 +39,8 @@ mod again;
 /// The time in which a server answers the connection, and then the request.
 const CONNECT: Duration = Duration::from_secs(10);
 const HEAD: Duration = Duration::from_secs(60);
+/// The times in a row that a body may break off before its next byte.
+const BREAKS: u32 = 3;
 /// The redirections that a request follows.
 const REDIRECTIONS: usize = 10;
 
@@ -63,6 +68,8 @@ pub struct FetcherSettings {
     pub is_precise: bool,
     /// The way of the bodies.
     pub way: Way,
+    /// The memory that all bodies may take together.
+    pub memory: BodyMemory,
 }
 
 /// The body of a reply, by the way that it took.
@@ -76,8 +83,8 @@ pub enum FetchedBody {
 }
 
 impl FetchedBody {
-    /// Returns the next bytes of a body, all at once of one that has arrived over SAP; `None` at
-    /// its end.
+    /// Returns the next bytes of a body, with zeros for those that did not arrive over SAP; `None`
+    /// at its end.
     ///
     /// # Errors
     /// If the body breaks off, whose rest [`Fetcher::next`] asks for where it came over SAP, or no
@@ -100,10 +107,7 @@ impl FetchedBody {
                 None if body.taken() < body.length() => Err(FetchError::BrokeOff),
                 next => Ok(next),
             },
-            Self::Sap(body) => {
-                let bytes = core::mem::take(&mut body.bytes);
-                Ok(Some(bytes).filter(|bytes| !bytes.is_empty()))
-            }
+            Self::Sap(body) => Ok(body.bytes.next_chunk()),
         }
     }
 }
@@ -117,6 +121,10 @@ pub struct Fetched {
     /// The reason for which the body does not come over SAP, as the server says it, or why this end
     /// could not ask for it.
     pub fallback: Option<String>,
+    /// The bytes that were read.
+    taken: u64,
+    /// The times in a row that the body has broken off without a byte.
+    breaks: u32,
 }
 
 impl FetchedBody {
@@ -147,13 +155,32 @@ impl Fetched {
         media_type(&self.head.headers)
     }
 
+    /// Returns the length of the body, if it is known.
+    #[must_use]
+    pub fn length(&self) -> Option<u64> {
+        match &self.body {
+            FetchedBody::Tcp(body) => body.size_hint().exact(),
+            FetchedBody::Sap(body) => Some(body.length() as u64),
+            FetchedBody::Arriving(body) => Some(body.length() as u64),
+        }
+    }
+
+    /// Returns the position of the body in its file, which is not 0 for a part of it.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        let is_part = self.head.status == StatusCode::PARTIAL_CONTENT;
+        let part = ContentRange::of(&self.head.headers).filter(|_| is_part);
+        part.map_or(0, |part| part.range.start as u64)
+    }
+
     /// Checks that this is the file that was asked for, by a way that a client with a key permits.
-    fn check(&self, has_key: bool) -> Result<(), FetchError> {
+    fn check(&self, has_key: bool, asked: &HeaderMap) -> Result<(), FetchError> {
         if has_key && self.fallback.as_deref() == Some(KEYS_DIFFER) {
             return Err(FetchError::KeysDiffer);
         }
         // A part that was not asked for is not the file.
         match self.head.status {
+            StatusCode::PARTIAL_CONTENT if asked.contains_key(RANGE) => Ok(()),
             status if status.is_success() && status != StatusCode::PARTIAL_CONTENT => Ok(()),
             status => Err(FetchError::Status(status)),
         }
@@ -163,7 +190,7 @@ impl Fetched {
 /// A client that receives bodies over SAP where the server knows it.
 pub struct Fetcher {
     settings: FetcherSettings,
-    client: Client<HttpConnector, MessageBody>,
+    client: Client<HttpConnector<Resolver>, MessageBody>,
     /// The connections that are shared by the bodies of a server.
     links: Links,
     calls: CallPorts,
@@ -180,7 +207,7 @@ impl Fetcher {
     /// Makes a client; it needs a runtime of tokio when it is used.
     #[must_use]
     pub fn new(settings: FetcherSettings) -> Self {
-        let mut connector = HttpConnector::new();
+        let mut connector = HttpConnector::new_with_resolver(Resolver);
         connector.set_connect_timeout(Some(CONNECT));
         connector.set_nodelay(true);
         let client = Client::builder(TokioExecutor::new())
@@ -203,7 +230,7 @@ impl Fetcher {
     ) -> Result<(Uri, Fetched), FetchError> {
         let mut at = uri.clone();
         for left in (0..=REDIRECTIONS).rev() {
-            let fetched = self.get(&at, headers, progress).await?;
+            let fetched = self.get(&at, &of_other_host(headers, uri, &at), progress).await?;
             match redirection(&at, &fetched.head)? {
                 None => return Ok((at, fetched)),
                 Some(to) if left == 0 => {
@@ -238,8 +265,10 @@ impl Fetcher {
         headers: &HeaderMap,
         progress: &Arc<AtomicU64>,
     ) -> Result<Fetched, FetchError> {
-        // A part of a file is asked for to repair it, and is precise.
-        if self.settings.way == Way::Tcp || headers.contains_key(RANGE) {
+        // Several parts come in one body of their own kind.
+        let ranges = headers.get_all(RANGE).iter();
+        let are_several = ranges.filter(|it| it.as_bytes().contains(&b',')).count() > 0;
+        if self.settings.way == Way::Tcp || are_several {
             return self.over_tcp(uri, headers).await;
         }
         let listener = match self.settings.way {
@@ -310,6 +339,7 @@ impl Fetcher {
         request: Request<MessageBody>,
     ) -> Result<Response<Incoming>, FetchError> {
         check_authority(request.uri())?;
+        let asks = request.headers().contains_key(UPGRADE);
         let again = again(&request);
         let mut reply = match (self.ask(request).await, again) {
             // The server may have ended a connection that was kept, while the request was on it.
@@ -318,7 +348,7 @@ impl Fetcher {
             }
             (reply, _) => reply?,
         };
-        expected(&reply).map_err(FetchError::Unasked)?;
+        expected(&reply, asks).map_err(FetchError::Unasked)?;
         one_length(reply.headers_mut()).map_err(FetchError::Unasked)?;
         Ok(reply)
     }
@@ -356,8 +386,7 @@ impl Fetcher {
     async fn listen(&self, uri: &Uri, port: u16) -> Result<CallPort, FetchError> {
         let host = uri.host().ok_or_else(|| FetchError::Address(uri.clone()))?;
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let found = tokio::net::lookup_host((host, 0)).await.ok();
-        let first = found.and_then(|mut found| found.next());
+        let first = addresses(host, 0).await.ok().and_then(|found| found.first().copied());
         let on = match first {
             Some(SocketAddr::V6(_)) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
             _ => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -375,11 +404,11 @@ impl Fetcher {
     ) -> Result<Delivery, String> {
         let accept = move || (listener.accept(server), listener);
         // The port is this body's until it has come.
-        let (socket, _listener) = spawn_blocking(accept).await.map_err(|_| NO_ANSWER)?;
-        let link = Link::new(socket.ok_or(NO_ANSWER)?);
+        let (socket, _listener) = blocking(accept).await.map_err(|_| NO_THREAD)?;
+        let link = Link::new(socket.ok_or(NO_ANSWER)?, self.settings.memory.clone());
         let expected = link.expect(token, is_precise, Arc::clone(progress));
         let (_, body) = expected.ok_or(NO_ANSWER)?;
-        link.start();
+        link.start().map_err(|_| NO_THREAD)?;
         body.come().await
     }
 
@@ -405,7 +434,8 @@ impl Fetcher {
         progress: &Arc<AtomicU64>,
     ) -> Result<Delivery, String> {
         let name = uri.authority().ok_or(NO_ANSWER)?.as_str();
-        let asked = self.links.ask(name, server, self.settings.options, asked_for, progress);
+        let settings = (self.settings.options, &self.settings.memory);
+        let asked = self.links.ask(name, server, settings, asked_for, progress);
         let (link, body) = asked.await?;
         let body = body.come().await;
         if body.is_err() {
@@ -425,15 +455,58 @@ impl Fetcher {
         headers: &HeaderMap,
         fetched: &mut Fetched,
     ) -> Result<Option<Bytes>, FetchError> {
-        let Fetched { head, body, .. } = fetched;
-        match (body.next().await, body) {
-            (Err(FetchError::BrokeOff), FetchedBody::Arriving(body)) => {
-                let rest = self.rest(uri, (headers, head), body).await?;
-                body.note_repaired(rest.len());
-                Ok(Some(rest))
+        loop {
+            let error = match fetched.body.next().await {
+                Ok(Some(bytes)) => {
+                    fetched.taken += bytes.len() as u64;
+                    fetched.breaks = 0;
+                    return Ok(Some(bytes));
+                }
+                Ok(None) => return Ok(None),
+                Err(error) => error,
+            };
+            let Fetched { head, body, .. } = fetched;
+            match (&error, body) {
+                (FetchError::BrokeOff, FetchedBody::Arriving(body)) => {
+                    let rest = self.rest(uri, (headers, head), body).await?;
+                    body.note_repaired(rest.len());
+                    return Ok(Some(rest));
+                }
+                (FetchError::Body(_) | FetchError::Stalled, FetchedBody::Tcp(_))
+                    if fetched.breaks < BREAKS =>
+                {
+                    fetched.breaks += 1;
+                    let Some(rest) = self.continued(uri, headers, fetched).await else {
+                        return Err(error);
+                    };
+                    fetched.body = FetchedBody::Tcp(rest);
+                }
+                _ => return Err(error),
             }
-            (next, _) => next,
         }
+    }
+
+    /// Asks for what is left of a body over TCP that has broken off, if its version has a name.
+    async fn continued(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        fetched: &Fetched,
+    ) -> Option<Incoming> {
+        let version = strong_version(&fetched.head.headers)?;
+        let part = ContentRange::of(&fetched.head.headers);
+        let start = fetched.position() + fetched.taken;
+        let end = part.filter(|_| fetched.head.status == StatusCode::PARTIAL_CONTENT);
+        let end = end.map_or(String::new(), |part| (part.range.end - 1).to_string());
+        let mut asking = headers.clone();
+        set(&mut asking, RANGE, &format!("bytes={start}-{end}"));
+        asking.insert(IF_RANGE, version.clone());
+        let reply = self.send(uri, &asking).await.ok()?;
+        let came = ContentRange::of(reply.headers())?;
+        let is_rest = reply.status() == StatusCode::PARTIAL_CONTENT
+            && came.range.start as u64 == start
+            && is_part_of(reply.headers(), &fetched.head.headers);
+        is_rest.then(|| reply.into_body())
     }
 
     /// Asks over TCP for what is left of a precise body.
@@ -445,10 +518,21 @@ impl Fetcher {
     ) -> Result<Bytes, FetchError> {
         // What has been handed on already is of a version that only its name tells from others.
         strong_version(&head.headers).ok_or(FetchError::BrokeOff)?;
-        let (range, of) = (body.taken()..body.length(), body.length());
-        let (came, bytes) = self.part_again(uri, (headers, head), &range, of).await?;
-        Ok(bytes.slice(range.start - came.start..))
+        let (base, of) = place_of(head, body.length());
+        let range = base + body.taken()..base + body.length();
+        let part = self.part_again(uri, (headers, head), &range, of).await?;
+        let (came, bytes, memory) = part;
+        Ok(memory.bind(bytes).slice(range.start - came.start..range.end - came.start))
     }
+}
+
+/// Returns the position in its file of a body of this length, and the length of the file: others
+/// than 0 and this length are those of a part.
+fn place_of(head: &response::Parts, length: usize) -> (usize, usize) {
+    let part =
+        (head.status == StatusCode::PARTIAL_CONTENT).then(|| ContentRange::of(&head.headers));
+    let part = part.flatten().filter(|part| part.range.len() == length);
+    part.map_or((0, length), |part| (part.range.start, part.of.unwrap_or(part.range.end)))
 }
 
 /// A reply whose body comes over TCP.
@@ -461,7 +545,7 @@ fn of_tcp(reply: Response<Incoming>) -> Result<Fetched, FetchError> {
     let fallback = head.headers.get(&offer::FALLBACK).and_then(|it| it.to_str().ok());
     let fallback = fallback.map(str::to_owned);
     offer::ALL.iter().for_each(|name| _ = head.headers.remove(name));
-    Ok(Fetched { head, body: FetchedBody::Tcp(body), fallback })
+    Ok(Fetched { head, body: FetchedBody::Tcp(body), fallback, taken: 0, breaks: 0 })
 }
 
 /// Checks that a body has the length that the reply names.
@@ -487,7 +571,7 @@ fn of_sap(mut head: response::Parts, body: Delivery) -> Fetched {
         Delivery::Whole(body) => FetchedBody::Sap(body),
         Delivery::Arriving(body) => FetchedBody::Arriving(body),
     };
-    Fetched { head, body, fallback: None }
+    Fetched { head, body, fallback: None, taken: 0, breaks: 0 }
 }
 
 fn number(headers: &HeaderMap, name: &hyper::header::HeaderName) -> Option<u16> {

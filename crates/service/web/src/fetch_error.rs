@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hyper::{StatusCode, Uri};
 
+use crate::memory::MemorySpent;
 use crate::server::port_of;
 use crate::userinfo::without_user;
 
@@ -46,6 +47,12 @@ pub enum FetchError {
     /// The server does not send the file.
     #[error("the server answers {0}")]
     Status(StatusCode),
+    /// There is no memory for a body.
+    #[error(transparent)]
+    Memory(#[from] MemorySpent),
+    /// A body would be zeros for the most part.
+    #[error("less than a quarter of the body has arrived")]
+    TooLittle,
     /// The damage of a body cannot be repaired.
     #[error("the damage cannot be repaired; asked for {0} times, it comes with: {1}")]
     Repair(usize, #[source] Box<Self>),
@@ -57,7 +64,7 @@ pub enum FetchError {
     Port(Uri),
     /// The address names a user.
     #[error(
-        "{} names a user, and no name or password is sent: leave out what stands before the @",
+        "{} names a user: leave out what stands before the @, and give it by --user",
         shown(.0)
     )]
     User(Uri),
@@ -77,12 +84,27 @@ fn shown(uri: &Uri) -> String {
 }
 
 impl FetchError {
+    /// Tells whether the same request may succeed later.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Request(_) | Self::Body(_) | Self::BrokeOff | Self::Stalled => true,
+            Self::TimedOut | Self::Memory(_) => true,
+            Self::Status(status) => matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502..=504),
+            _ => false,
+        }
+    }
+
     /// Tells whether the same request may succeed: a reply that was damaged on its way reads as one
     /// that is none of HTTP, or as that of another file.
     pub(crate) fn may_be_damage(&self) -> bool {
         match self {
             Self::Request(error) => !error.is_connect(),
-            Self::Body(_) | Self::Contradicts(_) | Self::Changed(_) | Self::Unasked(_) => true,
+            Self::TooLittle
+            | Self::Body(_)
+            | Self::Contradicts(_)
+            | Self::Changed(_)
+            | Self::Unasked(_) => true,
             _ => false,
         }
     }

@@ -7,10 +7,10 @@ use std::io::{self, IoSliceMut};
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
+use crate::blocking::blocking;
 use bytes::{Bytes, BytesMut};
 use hyper::body::{Body, Frame, SizeHint};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
-use tokio::task::{JoinHandle, spawn_blocking};
 
 /// Bytes that are read at once: few enough to stay in a processor's cache until they are sent.
 const CHUNK: u64 = 256 << 10;
@@ -21,7 +21,7 @@ pub(crate) struct FileBody {
     at: u64,
     end: u64,
     buffer: BytesMut,
-    reading: Option<JoinHandle<io::Result<BytesMut>>>,
+    reading: Option<Pin<Box<dyn Future<Output = io::Result<BytesMut>> + Send + Sync>>>,
 }
 
 impl FileBody {
@@ -62,9 +62,8 @@ impl Body for FileBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         if let Some(reading) = &mut self.reading {
-            let outcome = ready!(Pin::new(reading).poll(context));
+            let chunk = ready!(reading.as_mut().poll(context));
             self.reading = None;
-            let chunk = outcome.map_err(io::Error::other).and_then(|chunk| chunk);
             return Poll::Ready(Some(chunk.and_then(|chunk| self.take(chunk))));
         }
         let length = (self.end - self.at).min(CHUNK) as usize;
@@ -80,10 +79,13 @@ impl Body for FileBody {
             return Poll::Ready(Some(self.take(buffer)));
         }
         let (file, at) = (Arc::clone(&self.file), self.at);
-        self.reading = Some(spawn_blocking(move || {
-            let read = file.read_at(&mut buffer, at)?;
-            buffer.truncate(read);
-            Ok(buffer)
+        self.reading = Some(Box::pin(async move {
+            let reading = blocking(move || {
+                let read = file.read_at(&mut buffer, at)?;
+                buffer.truncate(read);
+                Ok(buffer)
+            });
+            reading.await?
         }));
         self.poll_frame(context)
     }

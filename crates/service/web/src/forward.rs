@@ -3,12 +3,14 @@
 use core::error::Error;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http_body_util::BodyExt as _;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::{Body as _, Frame, Incoming};
 use hyper::header::{
     ALLOW, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, MAX_FORWARDS, PROXY_AUTHENTICATE,
     PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA,
 };
+use hyper::http::response::Parts;
 use hyper::{HeaderMap, Method, Response, StatusCode, Version};
 
 use crate::fetch_error::FetchError;
@@ -99,7 +101,7 @@ async fn begun(mut rest: Incoming) -> Result<MessageBody, FetchError> {
     match tokio::time::timeout(BEGIN, rest.frame()).await {
         Err(_) => Ok(body(rest)),
         Ok(None) => Ok(empty()),
-        Ok(Some(Ok(first))) => Ok(Timely::begun(first, rest, SILENCE).boxed()),
+        Ok(Some(Ok(first))) => Ok(Timely::begun([first], rest, SILENCE).boxed()),
         Ok(Some(Err(error))) => Err(FetchError::Body(with_causes(&error).into())),
     }
 }
@@ -117,7 +119,24 @@ pub(crate) async fn reply(reply: Response<Incoming>, name: &str) -> Result<Reply
     } else {
         begun(body).await?
     };
-    let mut reply = Response::from_parts(head, body);
+    Ok(signed(Response::from_parts(head, body), name))
+}
+
+/// A reply of whose body some has come before there was no memory for more of it: it is passed on
+/// as it comes.
+pub(crate) fn reply_begun(
+    head: Parts,
+    first: impl IntoIterator<Item = Bytes>,
+    rest: Incoming,
+    name: &str,
+) -> Reply {
+    let first = first.into_iter().map(Frame::data);
+    let body = Timely::begun(first, rest, SILENCE).boxed();
+    signed(Response::from_parts(head, body), name)
+}
+
+/// Makes the head of a reply one of the next connection, and adds the name of this program.
+pub(crate) fn signed(mut reply: Reply, name: &str) -> Reply {
     // The encoding decides where there are both (RFC 9112 section 6.3), and is no business of the
     // next connection.
     if reply.headers().contains_key(TRANSFER_ENCODING) {
@@ -128,7 +147,7 @@ pub(crate) async fn reply(reply: Response<Incoming>, name: &str) -> Result<Reply
     let _ = sign(reply.headers_mut(), version, name);
     // Each connection has a version of its own (RFC 9110, section 2.5).
     *reply.version_mut() = Version::HTTP_11;
-    Ok(reply)
+    reply
 }
 
 /// The reply to a request that the server behind has not answered.

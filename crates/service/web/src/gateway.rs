@@ -3,19 +3,22 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONTENT_ENCODING, HeaderName, HeaderValue, SET_COOKIE};
 use hyper::http::uri::{Authority, PathAndQuery, Scheme};
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 
-use crate::delivery::{BodyDelivery, BodySource};
+use crate::content_range::ContentRange;
+use crate::delivery::{BUSY, BodyDelivery, BodySource};
 use crate::fetch::{Fetcher, FetcherSettings, Way};
 use crate::fetch_error::{FetchError, check_authority};
 use crate::forward;
 use crate::media_types::media_type;
 use crate::offer::{self, SapOffer};
-use crate::server::{MessageBody, Reply, WebService, empty, plain, whole};
+use crate::server::{MessageBody, Reply, WayNote, WebService, empty, plain, whole};
+use crate::sparse::grow;
+use crate::upgrade::AskedUpgrade;
 use windfall_bodies::LONGEST_BODY;
 
 /// The clients that a request came from.
@@ -40,7 +43,8 @@ impl Gateway {
         check_authority(origin)?;
         let origin = authority.ok_or_else(|| FetchError::Address(origin.clone()))?;
         let (options, types) = (windfall_socket::SapOptions::default(), None);
-        let settings = FetcherSettings { options, types, is_precise: false, way: Way::Tcp };
+        let memory = delivery.memory().clone();
+        let settings = FetcherSettings { options, types, is_precise: false, way: Way::Tcp, memory };
         Ok(Self { origin, delivery, fetcher: Fetcher::new(settings), name: forward::name() })
     }
 
@@ -67,13 +71,32 @@ impl Gateway {
         let is_short = length.is_some_and(|length| length > 0 && length <= LONGEST_BODY);
         // The damage of a type that is unknown is tolerated by no client, whatever the wildcards.
         let is_known = offer.is_precise || !media_type.is_empty();
-        let is_taken = reply.status() == StatusCode::OK && is_known && offer.takes(&media_type);
+        let is_part = reply.status() == StatusCode::PARTIAL_CONTENT;
+        let is_taken = is_known && offer.takes(&media_type);
+        let is_taken = is_taken && (is_part || reply.status() == StatusCode::OK);
         if !(is_plain && is_short && is_taken) {
             return forward::reply(reply, &self.name).await;
         }
-        let (mut head, body) = reply.into_parts();
-        let bytes = Limited::new(body, LONGEST_BODY as usize).collect().await;
-        let bytes = bytes.map_err(FetchError::Body)?.to_bytes();
+        let (mut head, mut body) = reply.into_parts();
+        let mut memory = self.delivery.memory().share();
+        let mut bytes = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let Ok(more) = frame.map_err(|error| FetchError::Body(error.into()))?.into_data()
+            else {
+                continue;
+            };
+            if grow(&mut bytes, more.len(), &mut memory).is_err() {
+                let busy = HeaderValue::from_static(BUSY);
+                head.headers.insert(offer::FALLBACK, busy);
+                let first = [memory.bind(bytes), more];
+                let mut reply = forward::reply_begun(head, first, body, &self.name);
+                reply.extensions_mut().insert(WayNote(format!("tcp: {BUSY}")));
+                return Ok(reply);
+            }
+            bytes.extend_from_slice(&more);
+        }
+        // The reply holds them while they travel, by whatever way.
+        let bytes = memory.bind(bytes);
         forward::strip(&mut head.headers);
         let _ = forward::sign(&mut head.headers, head.version, &self.name);
         head.version = Version::HTTP_11;
@@ -81,6 +104,11 @@ impl Gateway {
         let length = reply.headers_mut().remove(hyper::header::CONTENT_LENGTH);
         let source = BodySource::Memory(bytes.clone());
         let peer = from.ip();
+        // The structure of a file is told by its first bytes: other parts are exact.
+        let begins = |of: &ContentRange| of.range.start == 0;
+        let is_precise = offer.is_precise
+            || is_part && !ContentRange::of(reply.headers()).as_ref().is_some_and(begins);
+        let offer = &SapOffer { is_precise, ..offer.clone() };
         if !self.delivery.deliver(offer, peer, &media_type, source, &mut reply).await {
             let length = length.map(|length| (hyper::header::CONTENT_LENGTH, length));
             reply.headers_mut().extend(length);
@@ -89,7 +117,8 @@ impl Gateway {
         Ok(reply)
     }
 
-    async fn pass_on(&self, request: Request<Incoming>, from: SocketAddr) -> Reply {
+    async fn pass_on(&self, mut request: Request<Incoming>, from: SocketAddr) -> Reply {
+        let upgrade = AskedUpgrade::of(&mut request);
         let offer = SapOffer::from_headers(request.headers());
         let offer = offer.filter(|_| request.method() == Method::GET);
         let (mut head, body) = request.into_parts();
@@ -106,16 +135,22 @@ impl Gateway {
             head.headers.append(FORWARDED, client);
         }
         head.version = Version::HTTP_11;
+        upgrade.iter().for_each(|upgrade| upgrade.ask(&mut head));
         let request = Request::from_parts(head, forward::body(body));
         let mut reply = self.fetcher.pass_on(request).await;
         if let Ok(reply) = &mut reply {
             // The server behind knows nothing of SAP, whatever it says.
             offer::ALL.iter().for_each(|name| _ = reply.headers_mut().remove(name));
         }
-        let reply = match (reply, offer) {
-            (Ok(reply), Some(offer)) => self.deliver(&offer, from, reply).await,
-            (Ok(reply), None) => forward::reply(reply, &self.name).await,
-            (Err(error), _) => Err(error),
+        let is_changed =
+            |reply: &Response<Incoming>| reply.status() == StatusCode::SWITCHING_PROTOCOLS;
+        let reply = match (reply, upgrade, offer) {
+            (Ok(reply), Some(upgrade), _) if is_changed(&reply) => {
+                Ok(upgrade.join(reply, &self.name))
+            }
+            (Ok(reply), _, Some(offer)) => self.deliver(&offer, from, reply).await,
+            (Ok(reply), _, None) => forward::reply(reply, &self.name).await,
+            (Err(error), ..) => Err(error),
         };
         reply.unwrap_or_else(|error| forward::failure(&error))
     }

@@ -6,11 +6,12 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use tokio::task::spawn_blocking;
 use windfall_socket::{CloseReason, Reason, SapError, SapOptions};
 
+use crate::blocking::blocking;
+use crate::memory::BodyMemory;
 use crate::quota::real_time;
-use crate::receiving::{Expected, Link, NO_ANSWER};
+use crate::receiving::{Expected, Link, NO_ANSWER, NO_THREAD};
 use windfall_bodies::TransferToken;
 
 /// The reason of a body that came over TCP since the two ends have different keys of SAP, or one
@@ -101,7 +102,7 @@ impl Links {
         &self,
         name: &str,
         server: SocketAddr,
-        options: SapOptions,
+        (options, memory): (SapOptions, &BodyMemory),
         (token, precise): (TransferToken, bool),
         progress: &Arc<AtomicU64>,
     ) -> Result<(Arc<Link>, Expected), &'static str> {
@@ -124,14 +125,14 @@ impl Links {
             Some(expected) => expected,
             None => {
                 let connect = move || options.connect(server);
-                let socket = spawn_blocking(connect).await.map_err(|_| NO_ANSWER)?;
+                let socket = blocking(connect).await.map_err(|_| NO_THREAD)?;
                 let socket = socket.map_err(|error| {
                     let reason = reason_of(&error);
                     place.state().failure = Some((real_time(), reason));
                     reason
                 })?;
-                let link = Link::new(socket);
-                link.start();
+                let link = Link::new(socket, memory.clone());
+                link.start().map_err(|_| NO_THREAD)?;
                 let state = PlaceState { link: Arc::downgrade(&link), failure: None };
                 *place.state() = state;
                 let expected = link.expect(token, precise, Arc::clone(progress));
@@ -141,7 +142,7 @@ impl Links {
         // The server names a connection by what it is asked for first, so that the others wait.
         let turn = Some(turn).filter(|_| !is_known);
         let asking = Arc::clone(&link);
-        let asked = spawn_blocking(move || asking.ask(transfer, token)).await;
+        let asked = blocking(move || asking.ask(transfer, token)).await;
         drop(turn);
         match asked {
             Ok(Ok(())) => Ok((link, body)),

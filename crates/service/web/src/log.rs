@@ -35,6 +35,11 @@ impl AccessLog {
         Self(None)
     }
 
+    /// Tells whether lines are written anywhere.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.0.is_some()
+    }
+
     pub(crate) fn write(&self, access: &Access<'_>) {
         let Some(out) = &self.0 else { return };
         let time = common_date(&httpdate::fmt_http_date(now()));

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{CACHE_CONTROL, ETAG, HOST, HeaderValue};
+use hyper::header::{
+    ACCEPT_RANGES, AGE, CACHE_CONTROL, ETAG, EXPIRES, HOST, HeaderName, HeaderValue, LAST_MODIFIED,
+};
 use hyper::http::request::Parts;
 use hyper::http::uri::Scheme;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
 use windfall_media::restore_checks;
 
 use crate::assembly::{BodyDamage, DeliveredBody};
@@ -19,8 +20,23 @@ use crate::fetch_error::FetchError;
 use crate::forward;
 use crate::media_types::{essence, media_type};
 use crate::offer;
+use crate::resolver::connect;
 use crate::rules::DeliveryRules;
 use crate::server::{MessageBody, Reply, WayNote, WebService, empty, plain, whole};
+use crate::upgrade::AskedUpgrade;
+
+/// The headers that tell a version of a body, or vouch for its bytes or their age.
+const OF_VERSION: [HeaderName; 9] = [
+    ACCEPT_RANGES,
+    AGE,
+    ETAG,
+    EXPIRES,
+    LAST_MODIFIED,
+    HeaderName::from_static("content-digest"),
+    HeaderName::from_static("content-md5"),
+    HeaderName::from_static("digest"),
+    HeaderName::from_static("repr-digest"),
+];
 
 /// Passes the requests of browsers on, and receives over SAP what may travel so.
 pub struct Proxy {
@@ -38,7 +54,8 @@ impl Proxy {
         Self { fetcher, rules, name: forward::name() }
     }
 
-    async fn pass_on(&self, request: Request<Incoming>) -> Result<Reply, FetchError> {
+    async fn pass_on(&self, mut request: Request<Incoming>) -> Result<Reply, FetchError> {
+        let upgrade = AskedUpgrade::of(&mut request);
         let (mut head, body) = request.into_parts();
         if head.uri.scheme() != Some(&Scheme::HTTP) {
             return Err(FetchError::Address(head.uri));
@@ -55,13 +72,22 @@ impl Proxy {
         // A request with a body is passed on with it: a length without its bytes would let the next
         // request on the connection to the server be read as them (RFC 9112 section 11.2).
         head.version = Version::HTTP_11;
+        if let Some(upgrade) = upgrade {
+            upgrade.ask(&mut head);
+            let request = Request::from_parts(head, forward::body(body));
+            let reply = self.fetcher.pass_on(request).await?;
+            return match reply.status() {
+                StatusCode::SWITCHING_PROTOCOLS => Ok(upgrade.join(reply, &self.name)),
+                _ => forward::reply(reply, &self.name).await,
+            };
+        }
         if head.method != Method::GET || !body.is_end_stream() {
             let request = Request::from_parts(head, forward::body(body));
             return forward::reply(self.fetcher.pass_on(request).await?, &self.name).await;
         }
         let progress = Arc::new(AtomicU64::new(0));
         let fetched = self.fetcher.get(&head.uri, &head.headers, &progress).await?;
-        let Fetched { head: reply, body, fallback } = fetched;
+        let Fetched { head: reply, body, fallback, .. } = fetched;
         match body {
             FetchedBody::Tcp(body) => {
                 let reply = Response::from_parts(reply, body);
@@ -77,8 +103,11 @@ impl Proxy {
                 let heads = (&head.headers, &reply);
                 let repaired = self.fetcher.repair(repair, &head.uri, heads, &mut body).await;
                 match repaired {
-                    // Nothing has arrived of it.
-                    Ok(_) if body.damage.bytes().0 == body.bytes.len() => {
+                    // Nothing has arrived of it, or hardly anything.
+                    Ok(_) if body.bytes.contiguous().is_none() => {
+                        self.over_tcp(head.uri, head.headers).await
+                    }
+                    Ok(_) if body.damage.bytes().0 == body.length() => {
                         self.over_tcp(head.uri, head.headers).await
                     }
                     Ok(repaired) => {
@@ -108,7 +137,7 @@ impl Proxy {
         let Some(host) = request.uri().authority().filter(|it| it.port().is_some()) else {
             return plain(StatusCode::BAD_REQUEST, "CONNECT names a host and a port");
         };
-        let Ok(mut server) = TcpStream::connect(host.as_str()).await else {
+        let Ok(mut server) = connect(host.as_str().to_owned()).await else {
             return plain(StatusCode::BAD_GATEWAY, "the host cannot be reached");
         };
         tokio::spawn(async move {
@@ -134,30 +163,28 @@ fn name_the_host(head: &mut Parts) {
 }
 
 /// The reply with a body that came over SAP; one that is damaged is marked, and kept by no cache.
-fn marked(mut reply: Reply, body: DeliveredBody, repaired: u64) -> Reply {
+fn marked(mut reply: Reply, mut body: DeliveredBody, repaired: u64) -> Reply {
     let (missing, suspect) = body.damage.bytes();
     let BodyDamage { unchecked, .. } = body.damage;
-    let of = body.bytes.len();
+    let of = body.length();
     forward::strip(reply.headers_mut());
-    let bytes = if body.damage.is_none() {
-        body.bytes
-    } else {
+    if !body.damage.is_none() {
         let mark =
             format!("suspect={suspect}, missing={missing}, unchecked={unchecked}, length={of}");
         let mark = HeaderValue::from_str(&mark);
         reply.headers_mut().extend(mark.map(|mark| (offer::DAMAGE, mark)));
         reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        // These bytes are not those that the tag names.
-        reply.headers_mut().remove(ETAG);
-        let mut bytes = body.bytes.to_vec();
-        restore_checks(&mut bytes, &body.damage.ranges());
-        bytes.into()
-    };
+        // These bytes are not those of the version that these name: whoever keeps them would take
+        // them for it, and never ask again.
+        OF_VERSION.iter().for_each(|name| _ = reply.headers_mut().remove(name));
+        let damaged = body.damage.ranges();
+        body.bytes.contiguous().into_iter().for_each(|bytes| restore_checks(bytes, &damaged));
+    }
     let note = format!(
         "sap: {suspect} suspect, {missing} missing, {unchecked} unchecked, {repaired} repaired"
     );
     reply.extensions_mut().insert(WayNote(note));
-    *reply.body_mut() = whole(bytes);
+    *reply.body_mut() = whole(body.into_bytes().unwrap_or_default());
     reply
 }
 
@@ -171,5 +198,32 @@ impl WebService for Proxy {
             return self.tunnel(request).await;
         }
         self.pass_on(request).await.unwrap_or_else(|error| forward::failure(&error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `wget -N` and caches know a version by these, and would keep damaged bytes for it.
+    #[test]
+    fn a_damaged_reply_names_no_version() {
+        let kept = [("content-type", "image/jpeg"), ("content-language", "de")];
+        for is_damaged in [true, false] {
+            let (mut reply, all) = (Response::new(empty()), OF_VERSION);
+            let of_version = all.iter().map(|name| (name.as_str(), "x"));
+            for (name, value) in of_version.chain(kept) {
+                let name: HeaderName = name.parse().expect("a name");
+                reply.headers_mut().insert(name, HeaderValue::from_static(value));
+            }
+            let suspect = if is_damaged { Vec::from_iter(Some(3..5)) } else { Vec::new() };
+            let damage = BodyDamage { suspect, ..BodyDamage::default() };
+            let reply = marked(reply, DeliveredBody::new(vec![7; 10], damage, true), 0);
+            let is_named = |name: &HeaderName| reply.headers().contains_key(name);
+            assert_eq!(OF_VERSION.iter().any(is_named), !is_damaged);
+            assert!(kept.iter().all(|(name, value)| reply.headers()[*name] == *value));
+            let has_mark = reply.headers().contains_key(&offer::DAMAGE);
+            assert_eq!((has_mark, is_named(&CACHE_CONTROL)), (is_damaged, is_damaged));
+        }
     }
 }

@@ -61,7 +61,10 @@ impl CallQuota {
             accounts.retain(|_, account| !account.is_empty());
         }
         if accounts.len() >= ADDRESSES && !accounts.contains_key(&address) {
-            return None;
+            // The oldest of those to which no call is under way is forgotten.
+            let idle = accounts.iter().filter(|(_, account)| account.under_way == 0);
+            let oldest = idle.min_by_key(|(_, account)| account.since).map(|(address, _)| *address);
+            accounts.remove(&oldest?);
         }
         let account = accounts.entry(address).or_default();
         account.forget(now());
@@ -122,6 +125,16 @@ mod tests {
         assert!(quota.permit([10, 0, 0, 1].into(), real_time).is_some());
         let later = || real_time() + FORGET + Duration::from_secs(1);
         assert!(quota.permit(HERE, later).is_some());
+    }
+
+    #[test]
+    fn many_addresses_that_do_not_answer_keep_no_other_out() {
+        let quota = Arc::new(CallQuota::default());
+        for number in 0..ADDRESSES as u32 + 10 {
+            let address = IpAddr::V4((0x0a00_0000 + number).into());
+            drop(quota.permit(address, real_time).expect("it is called"));
+        }
+        assert_eq!(quota.0.lock().expect("it is whole").len(), ADDRESSES);
     }
 
     #[test]

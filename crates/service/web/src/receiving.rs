@@ -1,6 +1,7 @@
 //! Receives bodies over SAP: several at once on one connection.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -12,11 +13,15 @@ use windfall_socket::{Message, MessageKind, Mode, Received, SapError, SapSocket}
 
 use crate::arriving::ArrivingBody;
 use crate::assembly::{Assembler, DeliveredBody};
+use crate::memory::BodyMemory;
 use crate::quota::real_time;
 use windfall_bodies::{CONTROL_STREAM, Control, TransferToken};
 
 /// The reason of a body that came over TCP since the peer did not answer over SAP.
 pub(crate) const NO_ANSWER: &str = "no-answer";
+
+/// The reason of a body that came over TCP since the system has no thread for it.
+pub(crate) const NO_THREAD: &str = "no-thread";
 
 /// The time without a message after which a body is given up.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -46,7 +51,7 @@ impl Delivery {
     /// Returns the length of the body.
     pub(crate) fn len(&self) -> usize {
         match self {
-            Self::Whole(body) => body.bytes.len(),
+            Self::Whole(body) => body.length(),
             Self::Arriving(body) => body.length(),
         }
     }
@@ -70,8 +75,8 @@ impl Arriving {
     /// Passes on what has come.
     fn finish(self) {
         let Some(done) = self.done else { return };
-        let malformed = self.assembler.malformed();
-        let reason = || malformed.map_or(NO_ANSWER.to_owned(), |why| format!("malformed: {why}"));
+        let void = self.assembler.void();
+        let reason = || void.map_or_else(|| NO_ANSWER.to_owned(), |why| why.to_string());
         let body = self.assembler.finish().map(Delivery::Whole);
         let _ = done.send(body.ok_or_else(reason));
     }
@@ -101,14 +106,16 @@ struct State {
 /// A connection to a server, on which bodies arrive.
 pub(crate) struct Link {
     socket: SapSocket,
+    /// The memory of all bodies.
+    memory: BodyMemory,
     state: Mutex<State>,
     /// The token of the first transfer, once the server has begun with it.
     name: OnceLock<TransferToken>,
 }
 
 impl Link {
-    pub(crate) fn new(socket: SapSocket) -> Arc<Self> {
-        Arc::new(Self { socket, state: Mutex::default(), name: OnceLock::new() })
+    pub(crate) fn new(socket: SapSocket, memory: BodyMemory) -> Arc<Self> {
+        Arc::new(Self { socket, memory, state: Mutex::default(), name: OnceLock::new() })
     }
 
     pub(crate) fn server(&self) -> SocketAddr {
@@ -139,7 +146,7 @@ impl Link {
         }
         state.number = state.number.checked_add(1)?;
         let (done, body) = oneshot::channel();
-        let (assembler, last) = (Assembler::new(token, precise), real_time());
+        let (assembler, last) = (Assembler::new(token, precise, self.memory.clone()), real_time());
         let done = Some(done);
         let number = state.number;
         state.arriving.insert(number, Arriving { assembler, last, done, progress });
@@ -153,9 +160,12 @@ impl Link {
     }
 
     /// Starts the thread that receives.
-    pub(crate) fn start(self: &Arc<Self>) {
+    ///
+    /// # Errors
+    /// If the system has none left.
+    pub(crate) fn start(self: &Arc<Self>) -> io::Result<()> {
         let link = Arc::clone(self);
-        thread::spawn(move || link.run());
+        thread::Builder::new().name("link".to_owned()).spawn(move || link.run()).map(drop)
     }
 
     fn run(&self) {
@@ -204,7 +214,7 @@ impl Link {
         arriving.progress.fetch_add(length, Ordering::Relaxed);
         match control {
             Some(Ok(control)) => arriving.assembler.control(control),
-            Some(Err(why)) => arriving.assembler.refuse(why),
+            Some(Err(why)) => arriving.assembler.refuse(why.into()),
             None => arriving.assembler.piece(message),
         }
         if let Some(body) = arriving.assembler.take_begun() {
@@ -276,7 +286,7 @@ mod tests {
     fn a_body_that_has_ended_is_waited_for_no_longer_than_the_path_reorders() {
         let millis = |number| Some(Duration::from_millis(number));
         let token = TransferToken::default();
-        let mut body = Assembler::new(token, false);
+        let mut body = Assembler::new(token, false, BodyMemory::default());
         assert_eq!(patience(&body, millis(8)), PATIENCE);
         let plan = BodyPlan { token, piece: 10, length: 20, exact: Vec::new() };
         body.control(Control::Plan(plan, Bytes::new()));

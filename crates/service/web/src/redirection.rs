@@ -1,7 +1,8 @@
 //! Replies that name another place for what was asked for (RFC 9110, section 15.4).
 
 use fluent_uri::UriRef;
-use hyper::header::LOCATION;
+use hyper::HeaderMap;
+use hyper::header::{AUTHORIZATION, COOKIE, LOCATION};
 use hyper::http::response::Parts;
 use hyper::{StatusCode, Uri};
 use percent_encoding::{AsciiSet, CONTROLS};
@@ -44,6 +45,17 @@ pub(crate) fn redirection(asked: &Uri, head: &Parts) -> Result<Option<Uri>, Fetc
     }
     check_authority(&to)?;
     Ok(Some(to))
+}
+
+/// Returns the headers of a request for `at` that was begun for `asked`: at another host without
+/// those that are secrets of the first one.
+#[must_use]
+pub fn of_other_host(headers: &HeaderMap, asked: &Uri, at: &Uri) -> HeaderMap {
+    let mut headers = headers.clone();
+    if asked.authority() != at.authority() {
+        [AUTHORIZATION, COOKIE].iter().for_each(|name| _ = headers.remove(name));
+    }
+    headers
 }
 
 /// Writes bytes that no address may hold as escapes, as browsers do: servers send names of files as

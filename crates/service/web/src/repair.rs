@@ -9,6 +9,7 @@ use windfall_base::RangeSet;
 use windfall_media::{intolerable, is_entropy_coded};
 
 use crate::assembly::DeliveredBody;
+use crate::fetch_error::FetchError;
 
 /// The damage that is repaired: asked for again, precisely.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
@@ -33,11 +34,21 @@ const FEW: usize = 4;
 const REQUEST_COST: usize = 16_384;
 
 /// Returns the ranges of a body to ask for again.
-pub(crate) fn wanted(repair: Repair, body: &DeliveredBody) -> Vec<Range<usize>> {
+///
+/// # Errors
+/// If so little has arrived that its structure is not known.
+pub(crate) fn wanted(
+    repair: Repair,
+    body: &mut DeliveredBody,
+) -> Result<Vec<Range<usize>>, FetchError> {
     let damaged = body.damage.ranges();
     let mut wanted = match repair {
         Repair::None => Vec::new(),
-        Repair::Intolerable => intolerable(&body.bytes, &damaged),
+        Repair::Intolerable if damaged.is_empty() => Vec::new(),
+        Repair::Intolerable => {
+            let bytes = body.bytes.contiguous().ok_or(FetchError::TooLittle)?;
+            intolerable(bytes, &damaged)
+        }
         Repair::All => damaged,
     };
     let loses_its_place = repair == Repair::Intolerable && is_entropy_coded(&body.bytes);
@@ -45,7 +56,7 @@ pub(crate) fn wanted(repair: Repair, body: &DeliveredBody) -> Vec<Range<usize>> 
         // Where the connection broke, what is missing was never sent.
         wanted.extend(body.damage.missing.iter().cloned());
     }
-    joined(&wanted)
+    Ok(joined(&wanted))
 }
 
 /// Tells whether to ask for these ranges one after the other takes longer than to ask for the whole
@@ -114,16 +125,20 @@ mod tests {
         let missing = core::iter::once(5_000..6_000).collect();
         let suspect = vec![100..356, 1_000..1_256];
         let damage = BodyDamage { missing, suspect, unchecked: 0 };
-        DeliveredBody { bytes: vec![0; 10_000].into(), damage, ended }
+        DeliveredBody::new(vec![0; 10_000], damage, ended)
+    }
+
+    fn asked(repair: Repair, mut body: DeliveredBody) -> Vec<Range<usize>> {
+        wanted(repair, &mut body).expect("all of it is there")
     }
 
     #[test]
     fn what_is_asked_for_again_is_what_the_user_cannot_bear() {
-        assert_eq!(wanted(Repair::None, &body(true)), []);
-        assert_eq!(wanted(Repair::Intolerable, &body(true)), []);
-        assert_eq!(wanted(Repair::All, &body(true)), [100..1_256, 5_000..6_000]);
+        assert_eq!(asked(Repair::None, body(true)), []);
+        assert_eq!(asked(Repair::Intolerable, body(true)), []);
+        assert_eq!(asked(Repair::All, body(true)), [100..1_256, 5_000..6_000]);
         let missing = body(false).damage.missing;
-        assert_eq!(wanted(Repair::None, &body(false)), missing);
+        assert_eq!(asked(Repair::None, body(false)), missing);
     }
 
     #[test]

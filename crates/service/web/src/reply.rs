@@ -40,10 +40,10 @@ pub(crate) fn has_ended(error: &hyper_util::client::legacy::Error) -> bool {
     false
 }
 
-/// Checks that a reply is one to a request that asks for no other protocol and no encoding of the
-/// transfer: its body could not be passed on.
-pub(crate) fn expected(reply: &Response<Incoming>) -> Result<(), String> {
-    if reply.status() == StatusCode::SWITCHING_PROTOCOLS {
+/// Checks that a reply is one to a request that asks for no encoding of the transfer, and for
+/// another protocol only if it `asks`: its body could not be passed on.
+pub(crate) fn expected(reply: &Response<Incoming>, asks: bool) -> Result<(), String> {
+    if reply.status() == StatusCode::SWITCHING_PROTOCOLS && !asks {
         return Err("another protocol".to_owned());
     }
     let encodings = reply.headers().get_all(TRANSFER_ENCODING).iter();

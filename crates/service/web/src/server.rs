@@ -22,6 +22,8 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::log::{Access, AccessLog};
 use crate::places::{Place, Places};
 use crate::userinfo::without_user;
+use crate::versions::AtMost11;
+use crate::workers::Workers;
 
 /// The body of a reply or of a request that is passed on.
 pub(crate) type MessageBody = BoxBody<Bytes, io::Error>;
@@ -30,6 +32,8 @@ pub(crate) type Reply = Response<MessageBody>;
 
 /// The bytes that the head of a message may have.
 const HEAD: usize = 64 << 10;
+/// The descriptors that a connection takes: its own, that of a file, and those of SAP.
+const DESCRIPTORS: usize = 3;
 /// The headers that a message may have.
 const HEADERS: usize = 100;
 
@@ -40,9 +44,11 @@ pub(crate) struct WayNote(pub(crate) String);
 /// Limits of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerLimits {
-    /// Connections at the same time: the one that is idle for longest makes room for another, which
-    /// waits where none is.
+    /// Connections at the same time, as far as the system has descriptors for them: the one that is
+    /// idle for longest makes room for another, which waits where none is.
     pub connections: usize,
+    /// The threads that answer requests, as far as the system has them.
+    pub threads: usize,
     /// The time for the head of a request, and for which a connection may be idle.
     pub head: Duration,
     /// The time for which a client may take nothing of a reply.
@@ -52,7 +58,7 @@ pub struct ServerLimits {
 impl Default for ServerLimits {
     fn default() -> Self {
         let (head, stall) = (Duration::from_secs(15), Duration::from_secs(30));
-        Self { connections: 1_024, head, stall }
+        Self { connections: 8_192, threads: 1, head, stall }
     }
 }
 
@@ -73,14 +79,15 @@ pub async fn serve<S: WebService>(
     limits: ServerLimits,
     log: Arc<AccessLog>,
 ) -> Infallible {
-    permit_descriptors();
-    let places = Places::new(limits.connections);
+    let most = permit_descriptors() / DESCRIPTORS;
+    let places = Places::new(limits.connections.min(most).max(1));
+    let mut workers = Workers::start(limits.threads.saturating_sub(1));
     loop {
         match listener.accept().await {
             Ok((stream, from)) => {
                 let (service, log) = (Arc::clone(&service), Arc::clone(&log));
                 let place = places.take().await;
-                tokio::spawn(async move {
+                workers.spawn(stream, move |stream| async move {
                     tokio::select! {
                         // One that ends early is the client's choice, and no error here.
                         _ = connection((stream, from), &place, service, limits, &log) => {}
@@ -110,8 +117,10 @@ async fn connection<S: WebService>(
         let (service, work) = (Arc::clone(&service), place.work());
         async move {
             let is_head = request.method() == Method::HEAD;
-            let target = without_user(&request.uri().to_string());
-            let line = format!("{} {target} {:?}", request.method(), request.version());
+            let line = log.is_kept().then(|| {
+                let target = without_user(&request.uri().to_string());
+                format!("{} {target} {:?}", request.method(), request.version())
+            });
             let reply = match host_of(&request) {
                 _ if head_len(&request) > HEAD => {
                     plain(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the head is too long")
@@ -119,7 +128,7 @@ async fn connection<S: WebService>(
                 Ok(()) => service.answer(request, from).await,
                 Err(reason) => plain(StatusCode::BAD_REQUEST, reason),
             };
-            note(log, from, &line, is_head, &reply);
+            line.iter().for_each(|line| note(log, from, line, is_head, &reply));
             Ok::<_, Infallible>(reply.map(|body| work.with(body).boxed()))
         }
     });
@@ -130,7 +139,7 @@ async fn connection<S: WebService>(
         .max_buf_size(HEAD)
         // A client that has said all still listens.
         .half_close(true)
-        .serve_connection(TokioIo::new(stream), answer)
+        .serve_connection(TokioIo::new(AtMost11::new(stream)), answer)
         .with_upgrades()
         .await;
     if let Some(status) = served.as_ref().err().and_then(refused) {
@@ -153,11 +162,14 @@ fn refused(error: &hyper::Error) -> Option<StatusCode> {
 
 /// Permits this process as many open descriptors as it may have: each connection has one, each file
 /// and each call over SAP too, and 1024 are the usual limit for a start.
-fn permit_descriptors() {
+/// Returns how many there are.
+fn permit_descriptors() -> usize {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     // What it has must do otherwise.
-    let _ = setrlimit(Resource::Nofile, limit);
+    let _ = setrlimit(Resource::Nofile, limit.clone());
+    let now = getrlimit(Resource::Nofile).current;
+    now.map_or(usize::MAX, |now| usize::try_from(now).unwrap_or(usize::MAX))
 }
 
 /// The bytes of the head of a request. The buffer that reads a head bounds it too, but takes more

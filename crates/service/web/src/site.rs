@@ -14,14 +14,15 @@ use std::time::Duration;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCEPT_RANGES, ALLOW, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, LAST_MODIFIED, LOCATION,
-    X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_ENCODING, ACCEPT_RANGES, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_RANGE,
+    CONTENT_TYPE, ETAG, HeaderValue, LAST_MODIFIED, LOCATION, RANGE, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
-use tokio::task::spawn_blocking;
+use windfall_live::as_caller;
 
+use crate::blocking::blocking;
 use crate::conditional::{Selection, Validators, select};
 use crate::delivery::{BodyDelivery, BodySource};
 use crate::file_body::FileBody;
@@ -39,7 +40,20 @@ const LISTED: usize = 10_000;
 pub struct Site {
     root: OwnedFd,
     delivery: Option<Arc<BodyDelivery>>,
+    cache_control: Option<HeaderValue>,
 }
+
+/// The time that opening a file may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pace {
+    /// Only what the system has in its caches is found.
+    AtOnce,
+    /// A disk may be waited for.
+    Waiting,
+}
+
+/// What was found, or an error; `None` if it takes longer than it may.
+type Finding = Option<io::Result<Found>>;
 
 /// A thing that a path leads to.
 enum Found {
@@ -58,50 +72,64 @@ impl Site {
     /// If the folder cannot be opened.
     pub fn new(folder: &Path, delivery: Option<Arc<BodyDelivery>>) -> io::Result<Self> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
-        let root = rustix::fs::open(folder, flags, Mode::empty())?;
-        Ok(Self { root, delivery })
+        let root = as_caller(folder, || rustix::fs::open(folder, flags, Mode::empty()))?;
+        Ok(Self { root, delivery, cache_control: None })
+    }
+
+    /// Sends this `Cache-Control` with each file.
+    #[must_use]
+    pub fn with_cache_control(self, value: Option<HeaderValue>) -> Self {
+        Self { cache_control: value, ..self }
     }
 
     /// Opens what lies at a path below the root; the kernel refuses every way out of it.
-    fn open(&self, path: &Path) -> rustix::io::Result<File> {
+    fn open(&self, path: &Path, pace: Pace) -> rustix::io::Result<File> {
         // Opening a pipe must not wait for its writer.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        resolve.set(ResolveFlags::CACHED, pace == Pace::AtOnce);
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        openat2(&self.root, path, flags, Mode::empty(), resolve).map(File::from)
+        let open = || openat2(&self.root, path, flags, Mode::empty(), resolve).map(File::from);
+        as_caller(path, open)
     }
 
-    fn find(&self, path: &Path, has_slash: bool) -> io::Result<Found> {
-        let file = match self.open(path) {
+    fn find(&self, path: &Path, has_slash: bool, pace: Pace) -> Finding {
+        self.found(path, has_slash, pace).transpose()
+    }
+
+    fn found(&self, path: &Path, has_slash: bool, pace: Pace) -> io::Result<Option<Found>> {
+        let refused = |status| Ok(Some(Found::Refused(status)));
+        let file = match self.open(path, pace) {
             Ok(file) => file,
+            // Older kernels know no caches here, and say that this is no path.
+            Err(Errno::AGAIN | Errno::INVAL) if pace == Pace::AtOnce => return Ok(None),
             // A socket cannot be opened at all (ENXIO).
             Err(Errno::ACCESS | Errno::PERM | Errno::XDEV | Errno::LOOP | Errno::NXIO) => {
-                return Ok(Found::Refused(StatusCode::FORBIDDEN));
+                return refused(StatusCode::FORBIDDEN);
             }
             Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::INVAL) => {
-                return Ok(Found::Refused(StatusCode::NOT_FOUND));
+                return refused(StatusCode::NOT_FOUND);
             }
             Err(error) => return Err(error.into()),
         };
         let kind = file.metadata()?.file_type();
         if kind.is_file() {
-            let found = if has_slash {
-                Found::Refused(StatusCode::NOT_FOUND)
-            } else {
-                Found::File(file, path.to_owned())
-            };
-            return Ok(found);
+            if has_slash {
+                return refused(StatusCode::NOT_FOUND);
+            }
+            return Ok(Some(Found::File(file, path.to_owned())));
         }
         if !kind.is_dir() {
-            return Ok(Found::Refused(StatusCode::FORBIDDEN));
+            return refused(StatusCode::FORBIDDEN);
         }
         if !has_slash {
-            return Ok(Found::WithoutSlash);
+            return Ok(Some(Found::WithoutSlash));
         }
         let index = path.join(INDEX);
-        match self.open(&index) {
-            Ok(file) if file.metadata()?.is_file() => Ok(Found::File(file, index)),
-            _ => self.list(path, &file),
+        match self.open(&index, pace) {
+            Ok(file) if file.metadata()?.is_file() => Ok(Some(Found::File(file, index))),
+            _ if pace == Pace::AtOnce => Ok(None),
+            _ => self.list(path, &file).map(Some),
         }
     }
 
@@ -119,11 +147,14 @@ impl Site {
                 FileType::Directory => true,
                 FileType::RegularFile => false,
                 // A link may lead nowhere or out of the folder, and pipes are not served.
-                _ => match self.open(&path.join(&name)).and_then(|file| fstat(&file)) {
-                    Ok(found) if FileType::from_raw_mode(found.st_mode).is_dir() => true,
-                    Ok(found) if FileType::from_raw_mode(found.st_mode).is_file() => false,
-                    _ => continue,
-                },
+                _ => {
+                    match self.open(&path.join(&name), Pace::Waiting).and_then(|file| fstat(&file))
+                    {
+                        Ok(found) if FileType::from_raw_mode(found.st_mode).is_dir() => true,
+                        Ok(found) if FileType::from_raw_mode(found.st_mode).is_file() => false,
+                        _ => continue,
+                    }
+                }
             };
             if names.len() == LISTED {
                 is_cut = true;
@@ -138,7 +169,47 @@ impl Site {
         Ok(Found::Folder(names, is_cut))
     }
 
+    /// Finds what a path leads to, at once if the system has it in its caches.
+    async fn look_up(self: &Arc<Self>, path: &Path, has_slash: bool) -> io::Result<Found> {
+        if let Some(found) = self.find(path, has_slash, Pace::AtOnce) {
+            return found;
+        }
+        let (site, place) = (Arc::clone(self), path.to_owned());
+        let found = blocking(move || site.find(&place, has_slash, Pace::Waiting)).await;
+        // Without another thread this one waits.
+        let found = found.unwrap_or_else(|_| self.find(path, has_slash, Pace::Waiting));
+        found.unwrap_or_else(|| Err(Errno::AGAIN.into()))
+    }
+
+    /// Returns the file compressed by an encoding that the client takes, as it lies beside the file
+    /// and is no older, and the name of the encoding.
+    async fn compressed(&self, context: &Context<'_>, file: &File, path: &Path) -> Option<Encoded> {
+        let accepted = encodings(context.headers);
+        let modified = file.metadata().ok()?.modified().ok()?;
+        for (ending, encoding) in ENCODINGS.iter().filter(|(_, name)| accepted.contains(name)) {
+            let mut beside = path.as_os_str().to_owned();
+            beside.push(ending);
+            let opened = match self.open(Path::new(&beside), Pace::AtOnce) {
+                Err(Errno::AGAIN | Errno::INVAL) => self.open(Path::new(&beside), Pace::Waiting),
+                opened => opened,
+            };
+            let Ok(file) = opened else { continue };
+            let metadata = file.metadata().ok()?;
+            if metadata.is_file() && metadata.modified().is_ok_and(|it| it >= modified) {
+                return Some((file, encoding));
+            }
+        }
+        None
+    }
+
     async fn file(&self, context: &Context<'_>, file: File, path: &Path) -> io::Result<Reply> {
+        let encoded = if context.offer.is_none() && !context.headers.contains_key(RANGE) {
+            self.compressed(context, &file, path).await
+        } else {
+            None
+        };
+        let encoding = encoded.as_ref().map(|(_, encoding)| *encoding);
+        let file = encoded.map_or(file, |(file, _)| file);
         let metadata = file.metadata()?;
         let since = u64::try_from(metadata.mtime()).unwrap_or_default();
         let modified = Duration::new(since, metadata.mtime_nsec() as u32);
@@ -147,6 +218,12 @@ impl Site {
         let file = Arc::new(file);
         let mut reply = Response::new(empty());
         describe(reply.headers_mut(), &validators, &media_type);
+        if let Some(encoding) = encoding {
+            set(reply.headers_mut(), CONTENT_ENCODING, encoding);
+        }
+        if let Some(value) = &self.cache_control {
+            reply.headers_mut().insert(CACHE_CONTROL, value.clone());
+        }
         let range = match select(context.headers, &validators) {
             // Ranges are defined for GET alone (RFC 9110, section 14.2).
             Selection::Part(_) | Selection::Unsatisfiable if context.is_head => {
@@ -173,10 +250,9 @@ impl Site {
                 return Ok(reply);
             }
         };
-        if reply.status() == StatusCode::OK
-            && let Some((delivery, offer)) = self.delivery.as_ref().zip(context.offer.as_ref())
-        {
-            let source = BodySource::File(Arc::clone(&file), validators.length);
+        if let Some((delivery, offer)) = self.delivery.as_ref().zip(context.offer.as_ref()) {
+            let (file, of) = (Arc::clone(&file), validators.length);
+            let source = BodySource::File { file, range: range.clone(), of };
             let peer = context.from.ip();
             if delivery.deliver(offer, peer, &media_type, source, &mut reply).await {
                 return Ok(reply);
@@ -188,6 +264,9 @@ impl Site {
 
     async fn reply(self: &Arc<Self>, request: &Request<Incoming>, from: SocketAddr) -> Reply {
         let is_head = request.method() == Method::HEAD;
+        if !is_known(request.method()) {
+            return plain(StatusCode::NOT_IMPLEMENTED, "the method is not known");
+        }
         if !is_head && request.method() != Method::GET {
             let mut reply = plain(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD");
             set(reply.headers_mut(), ALLOW, "GET, HEAD");
@@ -196,12 +275,10 @@ impl Site {
         let Some((path, has_slash)) = local_path(request.uri().path()) else {
             return plain(StatusCode::NOT_FOUND, "not found");
         };
-        let site = Arc::clone(self);
-        let place = path.clone();
-        let found = spawn_blocking(move || site.find(&place, has_slash)).await;
+        let found = self.look_up(&path, has_slash).await;
         let offer = SapOffer::from_headers(request.headers()).filter(|_| !is_head);
         let context = Context { headers: request.headers(), is_head, offer, from };
-        let reply = match found.map_err(io::Error::other).and_then(|found| found) {
+        let reply = match found {
             Ok(Found::File(file, path)) => self.file(&context, file, &path).await,
             Ok(Found::Folder(names, is_cut)) => Ok(folder(&path, &names, is_cut)),
             Ok(Found::WithoutSlash) => Ok(with_slash(&path, request.uri().query())),
@@ -268,12 +345,57 @@ fn with_slash(path: &Path, query: Option<&str>) -> Reply {
     reply
 }
 
+/// The endings of compressed files, with the encodings, the better one first.
+const ENCODINGS: [(&str, &str); 2] = [(".br", "br"), (".gz", "gzip")];
+
+/// A compressed file, and its encoding.
+type Encoded = (File, &'static str);
+
+/// Returns the encodings that a client takes (RFC 9110, section 12.5.3).
+fn encodings(headers: &HeaderMap) -> Vec<&'static str> {
+    let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let named: Vec<(String, bool)> = values
+        .flat_map(|value| value.split(','))
+        .map(|element| {
+            let (name, weight) = element.split_once(';').unwrap_or((element, ""));
+            let weight =
+                weight.trim().strip_prefix("q=").map_or(1.0, |it| it.parse().unwrap_or(0.0));
+            (name.trim().to_ascii_lowercase(), weight > 0.0)
+        })
+        .collect();
+    let takes = |encoding: &str| {
+        let own =
+            named.iter().find(|(name, _)| name.strip_prefix("x-").unwrap_or(name) == encoding);
+        let any = named.iter().find(|(name, _)| name == "*");
+        own.or(any).is_some_and(|(_, takes)| *takes)
+    };
+    ENCODINGS.iter().map(|(_, encoding)| *encoding).filter(|encoding| takes(encoding)).collect()
+}
+
+/// Tells whether a method is one of those that are registered for HTTP.
+fn is_known(method: &Method) -> bool {
+    let known = [
+        Method::GET,
+        Method::HEAD,
+        Method::OPTIONS,
+        Method::TRACE,
+        Method::CONNECT,
+        Method::POST,
+        Method::PUT,
+        Method::DELETE,
+        Method::PATCH,
+    ];
+    known.contains(method)
+}
+
 fn describe(headers: &mut HeaderMap, of: &Validators, media_type: &str) {
     set(headers, CONTENT_TYPE, media_type);
     set(headers, ETAG, &of.tag);
     set(headers, LAST_MODIFIED, &httpdate::fmt_http_date(of.modified));
     set(headers, ACCEPT_RANGES, "bytes");
     set(headers, X_CONTENT_TYPE_OPTIONS, "nosniff");
+    // Another client gets other bytes of the same file.
+    set(headers, VARY, "Accept-Encoding");
 }
 
 /// Sets a header whose value is text of this program.

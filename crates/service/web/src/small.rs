@@ -10,6 +10,7 @@ use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 
+use crate::blocking::blocking;
 use crate::server::{WebService, plain, whole};
 
 /// The bytes that a request may have.
@@ -40,7 +41,7 @@ where
         };
         let request = Request::from_parts(head, body.to_bytes());
         let answer = Arc::clone(&self.0);
-        match tokio::task::spawn_blocking(move || answer(&request)).await {
+        match blocking(move || answer(&request)).await {
             Ok(reply) => reply.map(whole),
             Err(_) => plain(StatusCode::INTERNAL_SERVER_ERROR, "the answer failed"),
         }

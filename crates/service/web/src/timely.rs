@@ -2,6 +2,7 @@
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
+use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
@@ -18,18 +19,28 @@ pub(crate) struct Timely<B> {
     end: Pin<Box<Sleep>>,
     /// The next bytes are awaited, and the time runs.
     waits: bool,
-    /// The bytes that have come already.
-    first: Option<Frame<Bytes>>,
+    /// The frames that have come already.
+    first: VecDeque<Frame<Bytes>>,
 }
 
 impl<B> Timely<B> {
     pub(crate) fn new(body: B, patience: Duration) -> Self {
-        Self { body, patience, end: Box::pin(sleep(patience)), waits: false, first: None }
+        Self {
+            body,
+            patience,
+            end: Box::pin(sleep(patience)),
+            waits: false,
+            first: VecDeque::new(),
+        }
     }
 
-    /// A body whose first bytes have come.
-    pub(crate) fn begun(first: Frame<Bytes>, rest: B, patience: Duration) -> Self {
-        Self { first: Some(first), ..Self::new(rest, patience) }
+    /// A body whose first frames have come.
+    pub(crate) fn begun(
+        first: impl IntoIterator<Item = Frame<Bytes>>,
+        rest: B,
+        patience: Duration,
+    ) -> Self {
+        Self { first: first.into_iter().collect(), ..Self::new(rest, patience) }
     }
 }
 
@@ -45,7 +56,7 @@ where
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        if let Some(first) = self.first.take() {
+        if let Some(first) = self.first.pop_front() {
             return Poll::Ready(Some(Ok(first)));
         }
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
@@ -65,13 +76,13 @@ where
     }
 
     fn is_end_stream(&self) -> bool {
-        self.first.is_none() && self.body.is_end_stream()
+        self.first.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
         let rest = self.body.size_hint();
-        let first = self.first.as_ref().and_then(|frame| frame.data_ref());
-        let first = first.map_or(0, |bytes| bytes.len() as u64);
+        let first = self.first.iter().filter_map(Frame::data_ref);
+        let first: u64 = first.map(|bytes| bytes.len() as u64).sum();
         let mut whole = SizeHint::default();
         whole.set_lower(rest.lower() + first);
         rest.upper().into_iter().for_each(|upper| whole.set_upper(upper + first));
@@ -106,7 +117,7 @@ mod tests {
         let (mut sender, rest) = Channel::<Bytes, io::Error>::new(4);
         sender.send_data(Bytes::from_static(b"rest")).await.expect("room");
         drop(sender);
-        let first = Frame::data(Bytes::from_static(b"first, "));
+        let first = ["fir", "st, "].map(|it| Frame::data(Bytes::from_static(it.as_bytes())));
         let body = Timely::begun(first, rest, PATIENCE);
         assert_eq!((body.is_end_stream(), body.size_hint().lower()), (false, 7));
         assert_eq!(body.collect().await.expect("all").to_bytes(), "first, rest");

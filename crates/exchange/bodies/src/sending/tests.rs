@@ -26,7 +26,7 @@ fn picture(head: usize, coded: usize) -> Bytes {
 
 fn parcel(bytes: &Bytes) -> Parcel {
     let content = Content::Memory(bytes.clone());
-    Parcel { token: [3; 16], content, is_precise: false }
+    Parcel { token: [3; 16], content, is_precise: false, exact: None }
 }
 
 fn plan(bytes: &Bytes, datagram: usize) -> BodyPlan {
@@ -56,9 +56,12 @@ fn a_short_end_is_exact_where_the_plan_has_room() {
     assert_eq!((short.exact.len(), short.pieces()), (1, 0));
     assert_eq!(plan(&picture(700, 300), 1_000).pieces(), 1);
     // Of other bodies nothing else is exact.
-    let text = plan(&Bytes::from(vec![b'a'; 1_100]), 1_000);
+    let other = plan(&Bytes::from(vec![1; 1_100]), 1_000);
     let end: Vec<_> = core::iter::once(1_000..1_100).collect();
-    assert_eq!((text.exact, text.piece), (end, 1_000));
+    assert_eq!((other.exact, other.piece), (end, 1_000));
+    // A text is exact as a whole, whatever type it is served under.
+    let text = plan(&Bytes::from(vec![b'a'; 5_000]), 1_000);
+    assert_eq!((text.pieces(), text.exact), (0, Vec::from_iter(Some(0..5_000))));
 }
 
 /// Passes datagrams on between a client and `server`; counts those that the server sends with

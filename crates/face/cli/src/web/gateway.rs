@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let log = server.log.open()?;
     block_on(async {
         let listener = listen(server.on, server.port).await?;
-        let delivery = deliver(&listener, &server.sap)?;
+        let delivery = deliver(&listener, server)?;
         let gateway = Gateway::new(&args.origin, delivery);
         let gateway = gateway.map_err(|error| crate::exit::CliError::from(error).into_usage())?;
         let what = format!("a gateway to {}", args.origin);

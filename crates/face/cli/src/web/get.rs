@@ -1,30 +1,30 @@
 //! `windfall get`: files over HTTP, their bodies over SAP where that is asked for.
 #![expect(clippy::disallowed_methods, reason = "transfers are timed")]
 
+mod transfer;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
-use indicatif::ProgressBar;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use tokio::task::JoinSet;
-use windfall_files::Replacement;
 use windfall_web::{
-    Fetched, FetchedFile, Fetcher, FetcherSettings, HeaderMap, Repair, TypeList, Uri, Way,
+    AUTHORIZATION, FetchedFile, Fetcher, FetcherSettings, HeaderMap, HeaderName, HeaderValue,
+    Repair, TypeList, Uri, Way,
 };
 
+use self::transfer::Job;
 use crate::exchange::SapTransport;
 use crate::exit::{CliError, Completion, Result};
-use crate::input::cannot_write;
+use crate::input::{self, cannot_write};
 use crate::usage::whole;
-use crate::web::{Signals, block_on};
+use crate::web::{MemoryOptions, Signals, block_on};
 use crate::{json, progress};
 
 /// The most files at the same time.
 const AT_ONCE: usize = 64;
-/// The time between two movements of the progress bar.
-const TICK: Duration = Duration::from_millis(100);
 
 /// Fetch files over HTTP, approximately where damage is tolerated
 ///
@@ -32,8 +32,11 @@ const TICK: Duration = Duration::from_millis(100);
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Addresses of the files, such as http://HOST:PORT/PATH
-    #[arg(required = true, value_parser = windfall_web::parse_address)]
+    #[arg(required_unless_present = "input_file", value_parser = windfall_web::parse_address)]
     urls: Vec<Uri>,
+    /// File with further addresses, one a line; - is the standard input
+    #[arg(short, long, value_name = "FILE")]
+    input_file: Option<PathBuf>,
     /// Write the file here; - is the standard output [default: the name in the address]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -56,12 +59,34 @@ pub(crate) struct Args {
     /// Write what is known of the damage beside each file, as FILE.damage.json
     #[arg(long)]
     metadata: bool,
+    /// Go on with files that are there in part, from where they end
+    #[arg(short = 'C', long = "continue")]
+    continues: bool,
+    /// Repeat what fails and may pass this number of times, after 1 s, 2 s, 4 s and so on
+    #[arg(long, default_value_t = 0, value_name = "NUMBER", value_parser = whole(0..=1_000_u32))]
+    retries: u32,
+    /// Give a file up if no byte of it comes for this time, such as 10s [default: 60 s for the
+    /// head of a reply, 30 s for its body]
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<windfall_base::Duration>,
+    /// Give a file up that takes longer than this, such as 5min
+    #[arg(long, value_name = "TIME")]
+    max_time: Option<windfall_base::Duration>,
+    /// Header of each request, such as "Accept-Language: de"
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header)]
+    headers: Vec<(HeaderName, HeaderValue)>,
+    /// User and password for the server, which others on the way can read; without a password,
+    /// that of the variable WINDFALL_PASSWORD
+    #[arg(short, long, value_name = "NAME:PASSWORD")]
+    user: Option<String>,
     /// Number of files at once
     #[arg(long, default_value_t = 6, value_name = "NUMBER", value_parser = whole(1..=AT_ONCE))]
     parallel: usize,
     /// Print a report of each file as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    memory: MemoryOptions,
     #[command(flatten)]
     sap: SapTransport,
 }
@@ -77,35 +102,35 @@ enum RepairName {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    if args.output.is_some() && args.urls.len() > 1 {
+    let urls = args.addresses()?;
+    if args.output.is_some() && urls.len() > 1 {
         return Err(CliError::usage("--output names one file: give one address"));
     }
-    args.check_options()?;
-    args.check_names()?;
+    args.check_options(urls.len())?;
+    args.check_names(&urls)?;
     let is_stdout = args.output.as_deref().is_some_and(|path| path == Path::new("-"));
     if is_stdout && (args.json || args.metadata) {
         let message = "the standard output holds the file: --json and --metadata need another -o";
         return Err(CliError::usage(message));
     }
-    let settings = args.settings()?;
+    if is_stdout && (args.continues || args.retries > 0) {
+        let message = "-o -: what was written cannot be taken back: leave out -C and --retries";
+        return Err(CliError::usage(message));
+    }
+    let (settings, headers) = (args.settings()?, args.request_headers()?);
     let bar = progress::spinner()?;
     block_on(async {
         let mut signals = Signals::take_over()?;
         let mut fetches = JoinSet::new();
-        let mut waiting = args.urls.iter();
+        let mut waiting = urls.iter();
         let fetcher = Arc::new(Fetcher::new(settings));
         let mut failure = None;
         loop {
             while fetches.len() < args.parallel
                 && let Some(url) = waiting.next()
             {
-                fetches.spawn(fetch(
-                    Arc::clone(&fetcher),
-                    url.clone(),
-                    args.target(url),
-                    args.repair(),
-                    bar.clone(),
-                ));
+                let job = args.job(url, &headers);
+                fetches.spawn(transfer::fetch(Arc::clone(&fetcher), job, bar.clone()));
             }
             let outcome = tokio::select! {
                 outcome = fetches.join_next() => outcome,
@@ -128,7 +153,7 @@ pub(crate) fn run(args: &Args) -> Result {
 
 impl Args {
     /// Refuses options of SAP where nothing is asked for over it.
-    fn check_options(&self) -> Result<()> {
+    fn check_options(&self, files: usize) -> Result<()> {
         let is_repaired = !matches!(self.repair, RepairName::None);
         let useless = [
             ("--sap-port", self.sap_port > 0),
@@ -152,7 +177,7 @@ impl Args {
             );
             return Err(CliError::usage(message));
         }
-        let ports = self.urls.len().min(self.parallel) - 1;
+        let ports = files.min(self.parallel).saturating_sub(1);
         if self.sap_port > 0 && usize::from(self.sap_port) + ports > usize::from(u16::MAX) {
             let last = usize::from(u16::MAX) - ports;
             let message = format!(
@@ -171,9 +196,9 @@ impl Args {
     }
 
     /// Checks that no two files have the same name.
-    fn check_names(&self) -> Result<()> {
+    fn check_names(&self, urls: &[Uri]) -> Result<()> {
         let mut names = std::collections::BTreeMap::new();
-        for url in &self.urls {
+        for url in urls {
             let name = self.target(url);
             if let Some(other) = names.insert(name.clone(), url) {
                 let name = name.display();
@@ -184,6 +209,64 @@ impl Args {
         Ok(())
     }
 
+    /// The addresses of the command line and of the file.
+    fn addresses(&self) -> Result<Vec<Uri>> {
+        let mut urls = self.urls.clone();
+        let Some(path) = &self.input_file else { return Ok(urls) };
+        let text = input::read_tree(path, "list of addresses")?;
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let url = windfall_web::parse_address(line).map_err(|error| {
+                CliError::usage(format!("{}, line {}: {error}", path.display(), number + 1))
+            })?;
+            urls.push(url);
+        }
+        if urls.is_empty() {
+            return Err(CliError::usage(format!("{} names no address", path.display())));
+        }
+        Ok(urls)
+    }
+
+    /// The headers of each request.
+    fn request_headers(&self) -> Result<HeaderMap> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in &self.headers {
+            headers.append(name, value.clone());
+        }
+        if let Some(user) = &self.user {
+            let mut user = user.clone();
+            if !user.contains(':') {
+                let password = std::env::var("WINDFALL_PASSWORD").map_err(|_| {
+                    let message = "write NAME:PASSWORD, or set WINDFALL_PASSWORD";
+                    CliError::usage(format!("--user {user} has no password: {message}"))
+                })?;
+                user = format!("{user}:{password}");
+            }
+            let value = format!("Basic {}", BASE64_STANDARD.encode(user));
+            let mut value = HeaderValue::from_str(&value)?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        Ok(headers)
+    }
+
+    /// What is to be done for an address.
+    fn job(&self, url: &Uri, headers: &HeaderMap) -> Job {
+        Job {
+            url: url.clone(),
+            target: self.target(url),
+            headers: headers.clone(),
+            repair: self.repair(),
+            continues: self.continues,
+            retries: self.retries,
+            silence: self.timeout.map(Into::into),
+            longest: self.max_time.map(Into::into),
+        }
+    }
+
     fn settings(&self) -> Result<FetcherSettings> {
         let way = match (self.is_over_tcp(), self.client_opens) {
             (true, _) => Way::Tcp,
@@ -191,7 +274,8 @@ impl Args {
             (false, false) => Way::ServerCalls(self.sap_port),
         };
         let (types, is_precise) = (self.approx.clone(), self.force_precise);
-        Ok(FetcherSettings { options: self.sap.options()?, types, is_precise, way })
+        let (options, memory) = (self.sap.options()?, self.memory.share());
+        Ok(FetcherSettings { options, types, is_precise, way, memory })
     }
 
     fn repair(&self) -> Repair {
@@ -211,7 +295,7 @@ impl Args {
         if self.metadata {
             let beside = format!("{}.damage.json", outcome.file);
             let text = json::line(json::GET, report.clone());
-            let written = std::fs::write(&beside, text);
+            let written = windfall_files::write(Path::new(&beside), text.as_bytes());
             written.map_err(|error| cannot_write(Path::new(&beside), &error))?;
         }
         if self.output.as_deref() == Some(Path::new("-")) {
@@ -222,68 +306,14 @@ impl Args {
     }
 }
 
-async fn fetch(
-    fetcher: Arc<Fetcher>,
-    url: Uri,
-    target: PathBuf,
-    repair: Repair,
-    bar: ProgressBar,
-) -> Result<FetchedFile> {
-    let began = Instant::now();
-    let (headers, counter) = (HeaderMap::new(), Arc::new(AtomicU64::new(0)));
-    let named = |error: CliError| error.of(&url);
-    let get = fetcher.follow(&url, &headers, &counter);
-    let fetched = watched(get, &counter, &url, &bar).await;
-    let (found, mut fetched) = fetched.map_err(|error| named(error.into()))?;
-    let again = fetcher.mend(repair, &found, &headers, &mut fetched).await;
-    let repaired = again.map_err(|error| named(error.into()))?;
-    let damage = fetched.body.damage();
-    let write = write((&*fetcher, &found, &headers), &mut fetched, &target, &counter);
-    let bytes = watched(write, &counter, &url, &bar).await.map_err(named)?;
-    let repaired = repaired + fetched.body.repaired();
-    let (media_type, fallback) = (fetched.media_type(), fetched.fallback);
-    let (seconds, file) = (began.elapsed().as_secs_f64(), target.display().to_string());
-    Ok(FetchedFile { file, bytes, seconds, media_type, damage, repaired, fallback, url, found })
-}
-
-/// Waits for a future, and shows meanwhile how much has arrived.
-async fn watched<T>(
-    future: impl Future<Output = T>,
-    counter: &AtomicU64,
-    url: &Uri,
-    bar: &ProgressBar,
-) -> T {
-    let mut future = std::pin::pin!(future);
-    loop {
-        match tokio::time::timeout(TICK, &mut future).await {
-            Ok(done) => return done,
-            Err(_) => {
-                bar.set_message(format!("{url}: {} bytes", counter.load(Ordering::Relaxed)));
-                bar.tick();
-            }
-        }
+/// Reads a header of requests.
+fn header(text: &str) -> std::result::Result<(HeaderName, HeaderValue), String> {
+    let (name, value) = text.split_once(':').ok_or("write NAME: VALUE")?;
+    let name: HeaderName = name.trim().parse().map_err(|error| format!("{name:?}: {error}"))?;
+    let own = ["connection", "content-length", "transfer-encoding", "range", "if-range", "upgrade"];
+    if own.contains(&name.as_str()) || name.as_str().starts_with("x-sap-") {
+        return Err(format!("{name} is written by windfall itself"));
     }
-}
-
-/// Writes a body from an address as it comes; returns its length.
-async fn write(
-    (fetcher, url, headers): (&Fetcher, &Uri, &HeaderMap),
-    fetched: &mut Fetched,
-    target: &Path,
-    counter: &AtomicU64,
-) -> Result<u64> {
-    let cannot = |error: std::io::Error| cannot_write(target, &error);
-    let is_stdout = target == Path::new("-");
-    let mut file = (!is_stdout).then(|| Replacement::begin(target)).transpose().map_err(cannot)?;
-    let mut length = 0;
-    while let Some(bytes) = fetcher.next(url, headers, fetched).await? {
-        length += bytes.len() as u64;
-        counter.store(length, Ordering::Relaxed);
-        match &mut file {
-            Some(file) => file.write_all(&bytes).map_err(cannot)?,
-            None => std::io::stdout().write_all(&bytes)?,
-        }
-    }
-    file.map_or(Ok(()), Replacement::place).map_err(cannot)?;
-    Ok(length)
+    let value = value.trim().parse().map_err(|error| format!("the value of {name}: {error}"))?;
+    Ok((name, value))
 }

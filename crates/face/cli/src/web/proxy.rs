@@ -10,7 +10,7 @@ use crate::exchange::SapTransport;
 use crate::exit::{CliError, Result};
 use crate::input;
 use crate::usage::whole;
-use crate::web::{LogOptions, block_on, listen, run_server};
+use crate::web::{LogOptions, MemoryOptions, block_on, listen, run_server};
 
 /// Receive for a browser over SAP what bears damage, as its HTTP proxy
 ///
@@ -32,6 +32,8 @@ pub(crate) struct Args {
     #[arg(long)]
     server_opens: bool,
     #[command(flatten)]
+    memory: MemoryOptions,
+    #[command(flatten)]
     log: LogOptions,
     #[command(flatten)]
     sap: SapTransport,
@@ -49,7 +51,8 @@ pub(crate) fn run(args: &Args) -> Result {
     )?;
     let way = if args.server_opens { Way::ServerCalls(0) } else { Way::ClientOpens };
     let options = args.sap.options()?;
-    let settings = FetcherSettings { options, types: None, is_precise: false, way };
+    let memory = args.memory.share();
+    let settings = FetcherSettings { options, types: None, is_precise: false, way, memory };
     block_on(async {
         let listener = listen(args.on, args.port).await?;
         if !args.on.is_loopback() {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use windfall_web::Site;
+use windfall_web::{HeaderValue, Site};
 
 use crate::exit::{CliError, Result};
 use crate::web::{WebServerOptions, block_on, deliver, listen, run_server};
@@ -12,6 +12,9 @@ use crate::web::{WebServerOptions, block_on, deliver, listen, run_server};
 pub(crate) struct Args {
     /// Folder whose files are served; nothing outside it is, not even by a symbolic link
     folder: PathBuf,
+    /// Cache-Control of the files, such as max-age=3600 [default: caches choose]
+    #[arg(long, value_name = "DIRECTIVES")]
+    cache_control: Option<HeaderValue>,
     #[command(flatten)]
     server: WebServerOptions,
 }
@@ -22,10 +25,11 @@ pub(crate) fn run(args: &Args) -> Result {
     let shown = args.folder.display();
     block_on(async {
         let listener = listen(server.on, server.port).await?;
-        let delivery = deliver(&listener, &server.sap)?;
+        let delivery = deliver(&listener, server)?;
         let site = Site::new(&args.folder, Some(delivery));
         let site =
             site.map_err(|error| CliError::usage(format!("cannot serve {shown}: {error}")))?;
+        let site = site.with_cache_control(args.cache_control.clone());
         run_server(listener, &format!("serving {shown}"), site, log).await
     })
 }

@@ -27,6 +27,7 @@ mod far;
 mod interop;
 mod json;
 mod lighttpd;
+mod limits;
 mod line;
 mod namesakes;
 mod offers;

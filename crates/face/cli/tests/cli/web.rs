@@ -284,3 +284,192 @@ fn a_proxy_that_is_open_to_others_says_so() {
         assert_eq!(said.iter().any(|it| it.contains("may use the proxy")), warns, "{said:?}");
     }
 }
+
+/// A server that gives one connection after the other these replies, and tells the requests.
+fn scripted(replies: Vec<Vec<u8>>) -> (SocketAddr, std::sync::mpsc::Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let at = listener.local_addr().expect("it is bound");
+    let (sender, requests) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for reply in replies {
+            let (mut stream, _) = listener.accept().expect("a client");
+            let mut head = Vec::new();
+            let mut byte = [0];
+            while !head.ends_with(b"\r\n\r\n") && matches!(stream.read(&mut byte), Ok(1)) {
+                head.extend(byte);
+            }
+            let _ = sender.send(String::from_utf8_lossy(&head).to_lowercase());
+            let _ = stream.write_all(&reply);
+        }
+    });
+    (at, requests)
+}
+
+/// A reply with this head, and the bytes of its body.
+fn reply(head: &str, body: &[u8]) -> Vec<u8> {
+    [head.as_bytes(), b"\r\nConnection: close\r\n\r\n", body].concat()
+}
+
+#[test]
+fn a_file_that_is_there_in_part_is_continued() {
+    let folder = Folder::new("get-continues");
+    let part = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 4-9/10\r\nContent-Length: 6";
+    let (at, requests) = scripted(vec![
+        reply(part, b"456789"),
+        reply(
+            "HTTP/1.1 416 Range Not Satisfiable\r\nContent-Range: bytes */10\r\nContent-Length: 0",
+            b"",
+        ),
+        reply("HTTP/1.1 200 OK\r\nContent-Length: 5", b"whole"),
+    ]);
+    let url = format!("http://{at}/a");
+    let a = folder.path().join("a");
+    std::fs::write(&a, "0123").expect("a file");
+    for (text, range) in [
+        ("0123456789", "range: bytes=4-"),
+        ("0123456789", "range: bytes=10-"),
+        ("whole", "range: bytes=10-"),
+    ] {
+        let (code, said) = get(&folder, &["-C", &url]);
+        assert_eq!((code, said.as_str()), (Some(0), ""));
+        assert!(requests.recv().expect("a request").contains(range), "{range}");
+        assert_eq!(std::fs::read_to_string(&a).expect("it is there"), text);
+    }
+}
+
+#[test]
+fn a_body_that_breaks_off_is_continued_by_range() {
+    let folder = Folder::new("get-breaks-on");
+    let whole = "HTTP/1.1 200 OK\r\nETag: \"v\"\r\nContent-Length: 10";
+    let part = |start: usize| {
+        let length = 10 - start;
+        format!(
+            "HTTP/1.1 206 Partial Content\r\nETag: \"v\"\r\nContent-Range: bytes {start}-9/10\r\n\
+             Content-Length: {length}"
+        )
+    };
+    let (at, requests) =
+        scripted(vec![reply(whole, b"0123"), reply(&part(4), b"45"), reply(&part(6), b"6789")]);
+    let (code, said) = get(&folder, &[&format!("http://{at}/a")]);
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    let text = std::fs::read_to_string(folder.path().join("a")).expect("it is there");
+    assert_eq!(text, "0123456789");
+    for asked in [None, Some("range: bytes=4-"), Some("range: bytes=6-")] {
+        let request = requests.recv().expect("a request");
+        assert!(asked.is_none_or(|asked| request.contains(asked)), "{request}");
+        assert_eq!(asked.is_some(), request.contains("if-range: \"v\""), "{request}");
+    }
+}
+
+#[test]
+fn what_fails_and_may_pass_is_repeated_and_nothing_else() {
+    let folder = Folder::new("get-retries");
+    let busy = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0";
+    let (at, _requests) =
+        scripted(vec![reply(busy, b""), reply("HTTP/1.1 200 OK\r\nContent-Length: 2", b"ok")]);
+    let url = format!("http://{at}/a");
+    let (code, said) = get(&folder, &["--retries", "2", &url]);
+    assert!(code == Some(0) && said.contains("503") && said.contains("again in 1 s"), "{said}");
+    let (at, requests) = scripted(vec![reply("HTTP/1.1 404 Not Found\r\nContent-Length: 0", b"")]);
+    let (code, said) = get(&folder, &["--retries", "5", &format!("http://{at}/a")]);
+    assert!(code == Some(1) && said.contains("404") && !said.contains("again"), "{said}");
+    drop(requests);
+    // A server that is silent is given up in the time that was said.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let url = format!("http://{}/a", silent.local_addr().expect("it is bound"));
+    for option in ["--timeout", "--max-time"] {
+        let (code, said) = get(&folder, &[option, "300ms", &url]);
+        assert_eq!(code, Some(1), "{option}: {said}");
+    }
+}
+
+#[test]
+fn headers_and_a_user_go_to_the_server_that_was_named_and_to_no_other() {
+    let folder = Folder::new("get-headers");
+    let ok = || reply("HTTP/1.1 200 OK\r\nContent-Length: 0", b"");
+    let (other, of_other) = scripted(vec![ok()]);
+    let moved = format!("HTTP/1.1 302 Found\r\nLocation: http://{other}/b\r\nContent-Length: 0");
+    let (at, of_first) = scripted(vec![reply(&moved, b"")]);
+    let options = ["-H", "Accept-Language: de", "-H", "Cookie: a=b", "--user", "me:secret"];
+    let (code, said) = get(&folder, &[&options[..], &[&format!("http://{at}/a")]].concat());
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    let secret = ["cookie: a=b", "authorization: basic bwu6c2vjcmv0"];
+    let (first, second) = (of_first.recv().expect("one"), of_other.recv().expect("another"));
+    assert!(secret.iter().all(|it| first.contains(it)), "{first}");
+    assert!(!secret.iter().any(|it| second.contains(it)), "{second}");
+    assert!([first, second].iter().all(|it| it.contains("accept-language: de")));
+    for wrong in ["Range: bytes=0-", "X-SAP-Port: 5000", "none", "a b: c", "Connection: close"] {
+        let (code, _) = get(&folder, &["-H", wrong, "http://127.0.0.1:1/a"]);
+        assert_eq!(code, Some(2), "{wrong}");
+    }
+}
+
+#[test]
+fn addresses_come_from_a_file_too() {
+    let folder = Folder::new("get-list");
+    let ok = || reply("HTTP/1.1 200 OK\r\nContent-Length: 2", b"ok");
+    let (at, _requests) = scripted(vec![ok(), ok(), ok()]);
+    let list = format!("# three\nhttp://{at}/a\n\n  http://{at}/b  \n");
+    std::fs::write(folder.path().join("list"), list).expect("a file");
+    let (code, said) = get(&folder, &["-i", "list", &format!("http://{at}/c")]);
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    for name in ["a", "b", "c"] {
+        assert_eq!(std::fs::read(folder.path().join(name)).expect(name), b"ok");
+    }
+    std::fs::write(folder.path().join("list"), "http://a/b\nnone\n").expect("a file");
+    let (code, said) = get(&folder, &["-i", "list"]);
+    assert!(code == Some(2) && said.contains("list, line 2: "), "{said}");
+    let (code, _) = get(&folder, &["-i", "/dev/null"]);
+    assert_eq!(code, Some(2));
+}
+
+/// Asks a server for a path with a line and headers of one's own; returns the whole reply.
+fn ask(at: &str, request: &str) -> String {
+    let mut stream = std::net::TcpStream::connect(at).expect("it listens");
+    let request = format!("{request}\r\nHost: x\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("room");
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).expect("a reply");
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[test]
+fn a_server_sends_compressed_files_and_what_caches_need() {
+    let folder = Folder::new("serve-compressed");
+    let site = folder.path().join("site");
+    std::fs::create_dir(&site).expect("a folder");
+    for (name, text) in
+        [("a.js", "plain"), ("a.js.gz", "gzipped"), ("b.js", "b"), ("b.js.br", "br")]
+    {
+        std::fs::write(site.join(name), text).expect("a file");
+    }
+    // One that is older than its file is of another version.
+    let (_server, root) =
+        started(&folder, &["serve", "--cache-control", "max-age=60", &site.display().to_string()]);
+    let at = root.trim_start_matches("http://").trim_end_matches('/').to_owned();
+    for (path, accepted, body, encoding) in [
+        ("/a.js", "gzip, br", "gzipped", Some("gzip")),
+        ("/a.js", "br", "plain", None),
+        ("/a.js", "gzip;q=0", "plain", None),
+        ("/a.js", "*", "gzipped", Some("gzip")),
+        ("/b.js", "gzip, br;q=0.5", "br", Some("br")),
+        ("/b.js", "identity", "b", None),
+    ] {
+        let said = ask(&at, &format!("GET {path} HTTP/1.1\r\nAccept-Encoding: {accepted}"));
+        let said = said.to_lowercase();
+        assert!(said.ends_with(&format!("\r\n\r\n{body}")), "{path} {accepted}: {said}");
+        let named = encoding.map(|encoding| format!("content-encoding: {encoding}\r\n"));
+        assert_eq!(named.is_some(), said.contains("content-encoding"), "{said}");
+        assert!(named.is_none_or(|named| said.contains(&named)), "{said}");
+        assert!(
+            said.contains("vary: accept-encoding") && said.contains("text/javascript"),
+            "{said}"
+        );
+        assert!(said.contains("cache-control: max-age=60\r\n"), "{said}");
+    }
+    let range = ask(&at, "GET /a.js HTTP/1.1\r\nAccept-Encoding: gzip\r\nRange: bytes=0-1");
+    assert!(range.starts_with("HTTP/1.1 206 ") && range.ends_with("\r\n\r\npl"), "{range}");
+    assert!(ask(&at, "GET /a.js HTTP/1.2").starts_with("HTTP/1.1 200 "));
+    assert!(ask(&at, "BREW /a.js HTTP/1.1").starts_with("HTTP/1.1 501 "));
+    assert!(ask(&at, "DELETE /a.js HTTP/1.1").starts_with("HTTP/1.1 405 "));
+}

@@ -5,15 +5,16 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
 use hyper::header::{CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, RANGE};
 use hyper::http::response;
 use hyper::{HeaderMap, StatusCode, Uri};
 
-use super::{Fetched, FetchedBody, Fetcher, set};
+use super::{Fetched, FetchedBody, Fetcher, place_of, set};
 use crate::assembly::{BodyDamage, DeliveredBody};
 use crate::fetch_error::FetchError;
+use crate::memory::HeldMemory;
 use crate::repair::{Repair, exceeds_whole, is_part_of, is_range_of, strong_version, wanted};
+use crate::sparse::{SparseBytes, grow};
 
 /// Repairs of a picture may show further damage, but not for ever.
 const ROUNDS: usize = 3;
@@ -40,12 +41,12 @@ impl Fetcher {
         headers: &HeaderMap,
         fetched: &mut Fetched,
     ) -> Result<u64, FetchError> {
-        fetched.check(self.settings.options.key.is_some())?;
+        fetched.check(self.settings.options.key.is_some(), headers)?;
         let FetchedBody::Sap(body) = &mut fetched.body else { return Ok(0) };
         match self.repair(repair, uri, (headers, &fetched.head), body).await {
             Err(error) if error.may_be_damage() || matches!(error, FetchError::Repair(..)) => {
                 *fetched = self.instead(uri, headers, CHANGED).await?;
-                fetched.check(false)?;
+                fetched.check(false, headers)?;
                 Ok(0)
             }
             repaired => repaired,
@@ -69,30 +70,36 @@ impl Fetcher {
     ) -> Result<u64, FetchError> {
         let mut repaired = 0;
         for _ in 0..ROUNDS {
-            let ranges = wanted(repair, body);
+            let ranges = wanted(repair, body)?;
             if ranges.is_empty() {
                 break;
             }
-            if exceeds_whole(&ranges, body.bytes.len())
-                && let Some(whole) = self.whole_again(uri, (headers, head), body.bytes.len()).await
+            let length = body.length();
+            if exceeds_whole(&ranges, length)
+                && let Some((whole, memory)) = self.whole_again(uri, (headers, head), length).await
             {
                 repaired += whole.len() as u64;
-                *body = DeliveredBody { bytes: whole, damage: BodyDamage::default(), ended: true };
+                let bytes = SparseBytes::whole(whole, memory);
+                *body = DeliveredBody { bytes, damage: BodyDamage::default(), ended: true };
                 break;
             }
-            let mut bytes = BytesMut::from(&body.bytes[..]);
             for range in ranges {
-                let part = self.part_again(uri, (headers, head), &range, bytes.len());
-                let (came, part) = part.await?;
-                bytes[came.clone()].copy_from_slice(&part);
-                body.damage.repaired(&came);
+                let (base, of) = place_of(head, length);
+                let range = base + range.start..base + range.end;
+                let part = self.part_again(uri, (headers, head), &range, of);
+                let (came, part, _memory) = part.await?;
                 repaired += part.len() as u64;
-                if came.len() == bytes.len() {
+                // Of a whole file that came in place of a part only that part is of use.
+                let own = came.start.max(base)..came.end.min(base + length);
+                body.bytes
+                    .write(own.start - base, &part[own.start - came.start..own.end - came.start])?;
+                let own = own.start - base..own.end - base;
+                body.damage.repaired(&own);
+                if own.len() == length {
                     body.damage = BodyDamage::default();
                     break;
                 }
             }
-            body.bytes = bytes.freeze();
             body.ended = true;
         }
         Ok(repaired)
@@ -106,15 +113,16 @@ impl Fetcher {
         uri: &Uri,
         (headers, head): (&HeaderMap, &response::Parts),
         length: usize,
-    ) -> Option<Bytes> {
+    ) -> Option<(Vec<u8>, HeldMemory)> {
         // Without a version it cannot be known for the same.
         strong_version(&head.headers)?;
         let again = self.get_as(true, uri, headers, &Arc::default()).await.ok()?;
-        let is_same = is_part_of(&again.head.headers, &head.headers);
+        let is_same = is_part_of(&again.head.headers, &head.headers)
+            && place_of(&again.head, length) == place_of(head, length);
         if !is_same || !matches!(again.body, FetchedBody::Arriving(_)) {
             return None;
         }
-        all_of(again.body, length).await.ok()
+        all_of(again.body, length, self.settings.memory.share()).await.ok()
     }
 
     /// Asks for a range as [`Fetcher::part`] does, and again if it does not come: where a link
@@ -125,7 +133,7 @@ impl Fetcher {
         (headers, head): (&HeaderMap, &response::Parts),
         range: &Range<usize>,
         of: usize,
-    ) -> Result<(Range<usize>, Bytes), FetchError> {
+    ) -> Result<Part, FetchError> {
         let within = PART + Duration::from_millis(range.len() as u64 / PART_RATE);
         for _ in 1..REQUESTS {
             let part = self.part(uri, (headers, head), range, of);
@@ -149,7 +157,7 @@ impl Fetcher {
         (headers, head): (&HeaderMap, &response::Parts),
         range: &Range<usize>,
         of: usize,
-    ) -> Result<(Range<usize>, Bytes), FetchError> {
+    ) -> Result<Part, FetchError> {
         let mut asking = headers.clone();
         let (first, last) = (range.start, range.end - 1);
         // Parts of two versions make a file that never was: without a version there are no parts.
@@ -168,27 +176,38 @@ impl Fetcher {
             .all(|name| reply.headers().get(name) == head.headers.get(name));
         let came = match reply.status() {
             _ if is_part => range.clone(),
+            // Its length is checked by the end of it.
             StatusCode::OK if is_same => 0..of,
             status => return Err(FetchError::Changed(status)),
         };
-        let part = all_of(FetchedBody::Tcp(reply.into_body()), came.len()).await?;
-        Ok((came, part))
+        let memory = self.settings.memory.share();
+        let body = FetchedBody::Tcp(reply.into_body());
+        let (part, memory) = all_of(body, came.len(), memory).await?;
+        Ok((came, part, memory))
     }
 }
 
-/// Returns all bytes of a body.
+/// A range of a file, its bytes, and the memory that they take.
+pub(super) type Part = (Range<usize>, Vec<u8>, HeldMemory);
+
+/// Returns all bytes of a body, in memory that is charged as they come.
 ///
 /// # Errors
-/// If it breaks off, or has another length than this.
-async fn all_of(mut body: FetchedBody, length: usize) -> Result<Bytes, FetchError> {
-    let mut all = BytesMut::new();
+/// If it breaks off, has another length than this, or there is no memory left.
+async fn all_of(
+    mut body: FetchedBody,
+    length: usize,
+    mut memory: HeldMemory,
+) -> Result<(Vec<u8>, HeldMemory), FetchError> {
+    let mut all = Vec::new();
     while all.len() <= length
         && let Some(more) = body.next().await?
     {
+        grow(&mut all, more.len(), &mut memory)?;
         all.extend_from_slice(&more);
     }
     if all.len() != length {
         return Err(FetchError::Body(io::Error::from(io::ErrorKind::UnexpectedEof).into()));
     }
-    Ok(all.freeze())
+    Ok((all, memory))
 }

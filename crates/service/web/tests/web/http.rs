@@ -6,12 +6,11 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::ffi::OsStrExt as _;
 
 use hyper::Response;
-use hyper::body::Bytes;
 use windfall_socket::SapOptions;
 use windfall_testkit::folder::Folder;
 use windfall_web::{
-    BodyDamage, DeliveredBody, DeliveryRules, FetchError, FetcherSettings, Gateway, HeaderMap,
-    Proxy, Repair, Site, Way,
+    BodyDamage, BodyMemory, DeliveredBody, DeliveryRules, FetchError, FetcherSettings, Gateway,
+    HeaderMap, Proxy, Repair, Site, Way,
 };
 
 use crate::support::{Running, delivery, fetcher, get, put, raw, run, site};
@@ -24,14 +23,13 @@ fn a_repair_whose_head_is_damaged_is_asked_for_again() {
     let repaired = |connections: Vec<Vec<&'static str>>| {
         let uri = format!("http://{}/a", scripted(connections)).parse().expect("an address");
         let damage = BodyDamage { missing: once(3..6).collect(), ..BodyDamage::default() };
-        let bytes = Bytes::from_static(b"abc\0\0\0ghi");
-        let mut body = DeliveredBody { bytes, damage, ended: true };
+        let mut body = DeliveredBody::new(b"abc\0\0\0ghi".to_vec(), damage, true);
         let headers = HeaderMap::new();
         let head = Response::builder().header("etag", "\"a\"").body(()).expect("a head");
         let head = head.into_parts().0;
         let client = fetcher("", false, Way::Tcp);
         let came = run(client.repair(Repair::All, &uri, (&headers, &head), &mut body));
-        (came, body.bytes)
+        (came, body.into_bytes().expect("all of it"))
     };
     let damaged = ["HTP/1.1 206 Partial Content\r\n\r\n", &PART.replace("3-5/9", "3-5/8")[..]]
         .map(|reply| vec![reply.to_owned().leak() as &str]);
@@ -82,7 +80,8 @@ fn scripted(connections: Vec<Vec<&'static str>>) -> SocketAddr {
 
 fn proxy() -> Running {
     let (options, way) = (SapOptions::default(), Way::Tcp);
-    let settings = FetcherSettings { options, types: None, is_precise: false, way };
+    let memory = BodyMemory::default();
+    let settings = FetcherSettings { options, types: None, is_precise: false, way, memory };
     Running::start(|_| Proxy::new(settings, DeliveryRules::default()))
 }
 
@@ -171,6 +170,7 @@ fn a_body_that_is_announced_over_sap_is_not_an_empty_one() {
             types: "*/*".parse().ok(),
             is_precise: false,
             way,
+            memory: BodyMemory::default(),
         };
         let proxy = Running::start(|_| Proxy::new(settings, DeliveryRules::default()));
         assert_eq!(get(proxy.at, &uri, &[]).status(), 502);

@@ -9,15 +9,16 @@ use std::sync::atomic::AtomicU64;
 use windfall_socket::SapOptions;
 use windfall_testkit::folder::Folder;
 use windfall_web::{
-    BodyDamage, DeliveredBody, DeliveryRules, FetcherSettings, Gateway, HeaderMap, HeaderName,
-    HeaderValue, Proxy, Repair, Site, Way,
+    BodyDamage, BodyMemory, DeliveredBody, DeliveryRules, FetcherSettings, Gateway, HeaderMap,
+    HeaderName, HeaderValue, Proxy, Repair, Site, Way,
 };
 
 use crate::support::{LONG, Running, delivery, fetch, fetcher, get, noise, put, raw, run, site};
 
 fn proxy(way: Way) -> Running {
     let options = SapOptions::default();
-    let settings = FetcherSettings { options, types: None, is_precise: false, way };
+    let memory = BodyMemory::default();
+    let settings = FetcherSettings { options, types: None, is_precise: false, way, memory };
     Running::start(|_| Proxy::new(settings, DeliveryRules::default()))
 }
 
@@ -163,14 +164,14 @@ fn a_server_without_ranges_repairs_by_the_whole_file() {
         let mut damaged = whole.clone();
         damaged[100..200].fill(0);
         let damage = BodyDamage { missing: once(100..200).collect(), ..BodyDamage::default() };
-        let mut body = DeliveredBody { bytes: damaged.into(), damage, ended: true };
+        let mut body = DeliveredBody::new(damaged, damage, true);
         let client = fetcher("image/jpeg", false, Way::Tcp);
         let headers = HeaderMap::new();
         let asked = client.get(&at, &headers, &Arc::new(AtomicU64::new(0))).await;
         let reply = asked.expect("it answers").head;
         let came = client.repair(Repair::All, &at, (&headers, &reply), &mut body).await;
         assert_eq!(came.expect("the whole file comes"), 3_000);
-        assert!(body.bytes == whole && body.damage.is_none());
+        assert!(body.damage.is_none());
         // Another version of the file is none of it.
         let mut other = reply.clone();
         let tag = HeaderValue::from_static("\"other\"");
@@ -178,6 +179,7 @@ fn a_server_without_ranges_repairs_by_the_whole_file() {
         body.damage.missing = once(1..9).collect();
         let came = client.repair(Repair::All, &at, (&headers, &other), &mut body).await;
         assert!(came.is_err() && body.damage.missing.first() == Some(&(1..9)));
+        assert!(body.into_bytes().expect("all of it") == whole);
     });
 }
 
@@ -340,5 +342,73 @@ fn a_body_of_two_types_is_not_damaged() {
         let offer = [&format!("X-SAP-Approx: {types}"), "X-SAP-Client-Opens: 1"];
         let reply = get(gateway.at, "/a", &offer);
         assert!(reply.body == b"there" && !reply.head.contains("x-sap"), "{}", reply.head);
+    }
+}
+
+fn change(mut stream: TcpStream) {
+    let mut head = Vec::new();
+    until(&mut stream, b"\r\n\r\n", &mut head);
+    let head = String::from_utf8_lossy(&head).to_lowercase();
+    if !head.contains("\r\nupgrade: websocket\r\n") {
+        let reply = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno";
+        let _ = stream.write_all(reply.as_bytes());
+        return;
+    }
+    assert!(head.contains("\r\nconnection: upgrade\r\n"), "{head}");
+    let reply = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\
+        Connection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\nearly";
+    let _ = stream.write_all(reply.as_bytes());
+    let mut bytes = [0; 100];
+    while let Ok(length @ 1..) = stream.read(&mut bytes) {
+        bytes[..length].make_ascii_uppercase();
+        let _ = stream.write_all(&bytes[..length]);
+    }
+}
+
+/// A server that changes to another protocol, and returns what it gets then in capitals.
+fn changing() -> Running {
+    let origin = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let at = origin.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        for stream in origin.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || change(stream));
+        }
+    });
+    Running::at(at)
+}
+
+#[test]
+fn a_change_of_protocol_passes_the_proxy_and_the_gateway() {
+    let origin = changing();
+    let gateway = Running::start(|_| Gateway::new(&origin.uri("/"), delivery()).expect("HTTP"));
+    let proxy = proxy(Way::ClientOpens);
+    let whole = origin.uri("/chat").to_string();
+    for (through, target) in [(&gateway, "/chat"), (&proxy, &whole)] {
+        let ask = |upgrade: &str| {
+            let mut stream = TcpStream::connect(through.at).expect("it listens");
+            stream.set_read_timeout(Some(LONG)).expect("a timeout");
+            let request = format!("GET {target} HTTP/1.1\r\nHost: x\r\n{upgrade}\r\n");
+            stream.write_all(request.as_bytes()).expect("room");
+            let mut head = Vec::new();
+            until(&mut stream, b"\r\n\r\n", &mut head);
+            (stream, String::from_utf8_lossy(&head).to_lowercase())
+        };
+        let asked =
+            "Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: y\r\n";
+        let (mut stream, head) = ask(asked);
+        assert!(head.starts_with("http/1.1 101 "), "{head}");
+        assert!(head.contains("upgrade: websocket") && head.contains("connection: upgrade"));
+        assert!(head.contains("sec-websocket-accept: x"), "{head}");
+        let mut seen = Vec::new();
+        until(&mut stream, b"early", &mut seen);
+        for text in ["hello", "again"] {
+            stream.write_all(text.as_bytes()).expect("room");
+            until(&mut stream, text.to_uppercase().as_bytes(), &mut seen);
+        }
+        assert_eq!(seen, b"earlyHELLOAGAIN");
+        // What asks for nothing, or for HTTP/2, gets the reply of HTTP.
+        for other in ["Upgrade: websocket\r\n", "Connection: Upgrade\r\nUpgrade: h2c\r\n"] {
+            assert!(ask(other).1.starts_with("http/1.1 200 "), "{other}");
+        }
     }
 }

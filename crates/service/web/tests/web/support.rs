@@ -10,8 +10,8 @@ use tokio::runtime::Runtime;
 use windfall_socket::SapOptions;
 use windfall_testkit::folder::Folder;
 use windfall_web::{
-    AccessLog, BodyDelivery, DeliverySettings, Fetched, FetchedBody, Fetcher, FetcherSettings,
-    HeaderMap, ServerLimits, Site, Uri, Way, WebService, serve,
+    AccessLog, BodyDelivery, BodyMemory, DeliverySettings, Fetched, FetchedBody, Fetcher,
+    FetcherSettings, HeaderMap, ServerLimits, Site, Uri, Way, WebService, serve,
 };
 
 /// Longer than anything takes here, on a machine however busy.
@@ -65,7 +65,7 @@ pub(crate) fn delivery() -> Arc<BodyDelivery> {
 
 pub(crate) fn delivery_with(options: SapOptions) -> Arc<BodyDelivery> {
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let settings = DeliverySettings { options, listen };
+    let settings = DeliverySettings { options, listen, memory: BodyMemory::default() };
     BodyDelivery::start(settings).expect("a free port")
 }
 
@@ -137,7 +137,8 @@ pub(crate) fn fetcher_with(
     way: Way,
 ) -> Fetcher {
     let types = types.parse().ok();
-    Fetcher::new(FetcherSettings { options, types, is_precise, way })
+    let memory = BodyMemory::default();
+    Fetcher::new(FetcherSettings { options, types, is_precise, way, memory })
 }
 
 /// A body that was fetched.
@@ -151,8 +152,12 @@ pub(crate) struct Got {
 }
 
 pub(crate) async fn fetch(fetcher: &Fetcher, uri: &Uri) -> Got {
-    let fetched = fetcher.get(uri, &HeaderMap::new(), &Arc::default()).await;
-    let Fetched { head, mut body, fallback } = fetched.expect("a reply");
+    fetch_with(fetcher, uri, &HeaderMap::new()).await
+}
+
+pub(crate) async fn fetch_with(fetcher: &Fetcher, uri: &Uri, headers: &HeaderMap) -> Got {
+    let fetched = fetcher.get(uri, headers, &Arc::default()).await;
+    let Fetched { head, mut body, fallback, .. } = fetched.expect("a reply");
     let (over_sap, is_damaged) = match &body {
         FetchedBody::Sap(body) => (true, !body.damage.is_none()),
         FetchedBody::Arriving(_) => (true, false),

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 
 use windfall_testkit::folder::Folder;
-use windfall_web::{AccessLog, DeliveryRules, FetcherSettings, Proxy, Site, Way};
+use windfall_web::{AccessLog, BodyMemory, DeliveryRules, FetcherSettings, Proxy, Site, Way};
 
 use crate::support::{LONG, Running, delivery, get, noise, put, raw, site};
 
@@ -190,7 +190,9 @@ fn the_log_tells_the_bytes_that_were_sent() {
 fn the_log_tells_what_was_no_request_and_no_password() {
     let lines = Lines::default();
     let options = windfall_socket::SapOptions::default();
-    let settings = FetcherSettings { options, types: None, is_precise: false, way: Way::Tcp };
+    let memory = BodyMemory::default();
+    let settings =
+        FetcherSettings { options, types: None, is_precise: false, way: Way::Tcp, memory };
     let proxy = Running::logging(AccessLog::new(lines.clone()), |_| {
         Proxy::new(settings, DeliveryRules::default())
     });

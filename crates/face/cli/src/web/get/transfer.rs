@@ -1,0 +1,252 @@
+//! One file of `windfall get`: asked for, repeated where that may help, and written.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{HumanBytes, HumanDuration, ProgressBar};
+use windfall_files::Replacement;
+use windfall_web::{
+    CONTENT_RANGE, FetchError, Fetched, FetchedFile, Fetcher, HeaderMap, HeaderValue, RANGE,
+    Repair, StatusCode, Uri, of_other_host,
+};
+
+use crate::exit::{CliError, Result, tell};
+use crate::input::cannot_write;
+
+/// The time between two looks at how far a file has come.
+const TICK: Duration = Duration::from_millis(100);
+/// The wait before the first repetition, which doubles with each further one up to the longest.
+const WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// What is to be fetched, and how.
+pub(super) struct Job {
+    pub(super) url: Uri,
+    pub(super) target: PathBuf,
+    pub(super) headers: HeaderMap,
+    pub(super) repair: Repair,
+    /// The bytes that are there already stay, and only the others are asked for.
+    pub(super) continues: bool,
+    /// The number of times that a request which has failed is repeated.
+    pub(super) retries: u32,
+    /// The time without a byte, and that of the whole file, after which it is given up.
+    pub(super) silence: Option<Duration>,
+    pub(super) longest: Option<Duration>,
+}
+
+/// Why a file did not come.
+enum Failure {
+    Fetch(FetchError),
+    /// The file cannot be written, which no repetition changes.
+    Final(CliError),
+}
+
+impl From<FetchError> for Failure {
+    fn from(error: FetchError) -> Self {
+        Self::Fetch(error)
+    }
+}
+
+impl From<CliError> for Failure {
+    fn from(error: CliError) -> Self {
+        Self::Final(error)
+    }
+}
+
+/// Fetches a file, and repeats what may pass.
+pub(super) async fn fetch(
+    fetcher: Arc<Fetcher>,
+    job: Job,
+    bar: ProgressBar,
+) -> Result<FetchedFile> {
+    let began = Instant::now();
+    let mut wait = WAIT;
+    for left in (0..=job.retries).rev() {
+        let error = match attempt(&fetcher, &job, (began, &bar)).await {
+            Ok(file) => return Ok(file),
+            Err(Failure::Final(error)) => return Err(error.of(&job.url)),
+            Err(Failure::Fetch(error)) if left == 0 || !error.may_pass() => {
+                return Err(CliError::from(error).of(&job.url));
+            }
+            Err(Failure::Fetch(error)) => CliError::from(error),
+        };
+        let seconds = wait.as_secs();
+        bar.suspend(|| tell(format_args!("{}: {error}: again in {seconds} s", job.url)));
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(LONGEST_WAIT);
+    }
+    Err(CliError::new("nothing was asked for").of(&job.url))
+}
+
+async fn attempt(
+    fetcher: &Fetcher,
+    job: &Job,
+    (began, bar): (Instant, &ProgressBar),
+) -> core::result::Result<FetchedFile, Failure> {
+    let mut watch = Watch { job, bar, counter: Arc::default(), began, all: None, kept: 0 };
+    let mut headers = job.headers.clone();
+    watch.kept = job.kept();
+    if watch.kept > 0 {
+        let range = HeaderValue::from_str(&format!("bytes={}-", watch.kept));
+        headers.extend(range.map(|range| (RANGE, range)));
+    }
+    let counter = Arc::clone(&watch.counter);
+    let get = fetcher.follow(&job.url, &headers, &counter);
+    let (found, mut fetched) = watch.until(get).await?;
+    let headers = of_other_host(&headers, &job.url, &found);
+    if watch.kept > 0 && job.is_whole(&fetched, watch.kept) {
+        return Ok(job.file((fetched, found), (watch.kept, 0), began));
+    }
+    let repaired = watch.until(fetcher.mend(job.repair, &found, &headers, &mut fetched)).await?;
+    watch.all = fetched.length();
+    counter.store(0, Ordering::Relaxed);
+    let written = write((fetcher, &found, &headers), &mut fetched, job, &counter);
+    let bytes = watch.until_done(written).await?;
+    Ok(job.file((fetched, found), (bytes, repaired), began))
+}
+
+impl Job {
+    /// Returns the bytes of the file that are there already.
+    fn kept(&self) -> u64 {
+        let found = self.continues.then(|| std::fs::metadata(&self.target).ok()).flatten();
+        found.filter(std::fs::Metadata::is_file).map_or(0, |found| found.len())
+    }
+
+    /// Tells whether the server has no more bytes than are there: its whole file has as many.
+    fn is_whole(&self, fetched: &Fetched, kept: u64) -> bool {
+        let of = fetched.head.headers.get(CONTENT_RANGE).and_then(|it| it.to_str().ok());
+        fetched.head.status == StatusCode::RANGE_NOT_SATISFIABLE
+            && of.is_some_and(|of| of == format!("bytes */{kept}"))
+    }
+
+    /// Describes the file that has come.
+    fn file(
+        &self,
+        (fetched, found): (Fetched, Uri),
+        (bytes, repaired): (u64, u64),
+        began: Instant,
+    ) -> FetchedFile {
+        let damage = fetched.body.damage();
+        let repaired = repaired + fetched.body.repaired();
+        let (media_type, fallback) = (fetched.media_type(), fetched.fallback);
+        let (seconds, file) = (began.elapsed().as_secs_f64(), self.target.display().to_string());
+        let url = self.url.clone();
+        FetchedFile { file, bytes, seconds, media_type, damage, repaired, fallback, url, found }
+    }
+}
+
+/// Watches a file come: gives it up where nothing comes, and shows how far it has come.
+struct Watch<'a> {
+    job: &'a Job,
+    bar: &'a ProgressBar,
+    counter: Arc<AtomicU64>,
+    began: Instant,
+    /// The bytes of the body, if they are known.
+    all: Option<u64>,
+    /// The bytes of the file that were there before.
+    kept: u64,
+}
+
+impl Watch<'_> {
+    async fn until<T, E: Into<Failure>>(
+        &self,
+        future: impl Future<Output = core::result::Result<T, E>>,
+    ) -> core::result::Result<T, Failure> {
+        self.until_done(async { future.await.map_err(Into::into) }).await
+    }
+
+    async fn until_done<T>(
+        &self,
+        future: impl Future<Output = core::result::Result<T, Failure>>,
+    ) -> core::result::Result<T, Failure> {
+        let mut future = std::pin::pin!(future);
+        let (mut before, mut last) = (self.counter.load(Ordering::Relaxed), Instant::now());
+        loop {
+            if let Ok(done) = tokio::time::timeout(TICK, &mut future).await {
+                return done;
+            }
+            let now = self.counter.load(Ordering::Relaxed);
+            if now != before {
+                (before, last) = (now, Instant::now());
+            }
+            if self.job.silence.is_some_and(|silence| last.elapsed() >= silence) {
+                return Err(FetchError::TimedOut.into());
+            }
+            if self.job.longest.is_some_and(|longest| self.began.elapsed() >= longest) {
+                let message = "it has taken longer than --max-time".to_owned();
+                return Err(CliError::new(message).into());
+            }
+            self.show(now);
+        }
+    }
+
+    /// Shows the bytes that have come, of how many, and how long the others take at this rate.
+    fn show(&self, now: u64) {
+        let seconds = self.began.elapsed().as_secs_f64();
+        let mut text = format!("{}: {}", self.job.url, HumanBytes(self.kept + now));
+        if let Some(all) = self.all {
+            text += &format!(" of {}", HumanBytes(self.kept + all));
+        }
+        let rate = now as f64 / seconds.max(1e-3);
+        text += &format!(", {}/s", HumanBytes(rate as u64));
+        if let Some(all) = self.all.filter(|_| rate > 0.0) {
+            let left = Duration::from_secs_f64(all.saturating_sub(now) as f64 / rate);
+            text += &format!(", {} to go", HumanDuration(left));
+        }
+        self.bar.set_message(text);
+        self.bar.tick();
+    }
+}
+
+/// A file that is being written.
+enum Output {
+    Standard,
+    Whole(Replacement),
+    /// It grows where it stands.
+    Grows(File),
+}
+
+/// Writes a body from an address as it comes; returns the length of the file.
+async fn write(
+    (fetcher, url, headers): (&Fetcher, &Uri, &HeaderMap),
+    fetched: &mut Fetched,
+    job: &Job,
+    counter: &AtomicU64,
+) -> core::result::Result<u64, Failure> {
+    let target = &job.target;
+    let cannot = |error: std::io::Error| cannot_write(target, &error);
+    let from = fetched.position();
+    let mut output = match () {
+        () if target == Path::new("-") => Output::Standard,
+        () if job.continues => {
+            let file = windfall_files::append(target).map_err(cannot)?;
+            // What a server without parts sends is the whole file.
+            let kept = file.metadata().map_err(cannot)?.len();
+            if from != 0 && from != kept {
+                let text = format!("{}: it has changed meanwhile", target.display());
+                return Err(CliError::new(text).into());
+            }
+            file.set_len(from).map_err(cannot)?;
+            Output::Grows(file)
+        }
+        () => Output::Whole(Replacement::begin(target).map_err(cannot)?),
+    };
+    let mut length = 0;
+    while let Some(bytes) = fetcher.next(url, headers, fetched).await? {
+        length += bytes.len() as u64;
+        counter.store(length, Ordering::Relaxed);
+        match &mut output {
+            Output::Standard => std::io::stdout().write_all(&bytes).map_err(CliError::from)?,
+            Output::Whole(file) => file.write_all(&bytes).map_err(cannot)?,
+            Output::Grows(file) => file.write_all(&bytes).map_err(cannot)?,
+        }
+    }
+    if let Output::Whole(file) = output {
+        file.place().map_err(cannot)?;
+    }
+    Ok(from + length)
+}

@@ -1,0 +1,177 @@
+//! Requests of later minor versions of HTTP/1, which a server reads as those of its own (RFC 9110,
+//! section 2.5).
+
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+use std::io::{self, IoSlice};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// What stands before the digit of a minor version.
+const BEFORE: &[u8; 8] = b" HTTP/1.";
+/// The bytes of a line by which a field that changes how the connection is read is known.
+const NAME: usize = 18;
+
+/// A connection whose requests are of version 1.1 at most.
+///
+/// The requests are followed as long as none has a body or changes the protocol: what comes after
+/// such a one is passed on as it is.
+pub(crate) struct AtMost11<S> {
+    stream: S,
+    place: Place,
+    /// The last bytes of a request line, or the first ones of a field, in lower case.
+    seen: Vec<u8>,
+    /// The line is empty up to now.
+    is_empty: bool,
+    /// The request that is read has a body, or changes the protocol.
+    leads_elsewhere: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    RequestLine,
+    Field,
+    Elsewhere,
+}
+
+impl<S> AtMost11<S> {
+    pub(crate) fn new(stream: S) -> Self {
+        Self {
+            stream,
+            place: Place::RequestLine,
+            seen: Vec::with_capacity(NAME),
+            is_empty: true,
+            leads_elsewhere: false,
+        }
+    }
+
+    /// Reads the version of each request, and writes 1.1 in place of a later one.
+    fn follow(&mut self, bytes: &mut [u8]) {
+        for byte in bytes {
+            match self.place {
+                Place::Elsewhere => return,
+                _ if *byte == b'\n' => self.end_line(),
+                Place::RequestLine => {
+                    if self.seen == BEFORE && (b'2'..=b'9').contains(byte) {
+                        *byte = b'1';
+                    }
+                    if *byte != b'\r' {
+                        self.is_empty = false;
+                    }
+                    if self.seen.len() == BEFORE.len() {
+                        self.leads_elsewhere |= self.seen == b"CONNECT ";
+                        self.seen.rotate_left(1);
+                        self.seen.pop();
+                    }
+                    self.seen.push(*byte);
+                }
+                Place::Field => {
+                    self.is_empty &= *byte == b'\r';
+                    if self.seen.len() < NAME {
+                        self.seen.push(byte.to_ascii_lowercase());
+                    }
+                }
+            }
+        }
+    }
+
+    fn end_line(&mut self) {
+        let names = [&b"content-length:"[..], b"transfer-encoding:", b"upgrade:"];
+        self.place = match (self.place, self.is_empty) {
+            // Empty lines may stand before a request.
+            (Place::RequestLine, true) => Place::RequestLine,
+            (Place::Field, true) if self.leads_elsewhere => Place::Elsewhere,
+            (Place::Field, true) => Place::RequestLine,
+            (Place::Field, false) => {
+                self.leads_elsewhere |= names.iter().any(|name| self.seen.starts_with(name));
+                Place::Field
+            }
+            (_, false) => Place::Field,
+            (place, true) => place,
+        };
+        self.seen.clear();
+        self.is_empty = true;
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for AtMost11<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        if self.place != Place::Elsewhere {
+            self.follow(&mut buffer.filled_mut()[before..]);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for AtMost11<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a connection reads of these bytes, in pieces of this length.
+    fn read(bytes: &str, step: usize) -> String {
+        let mut connection = AtMost11::new(());
+        let mut bytes = bytes.as_bytes().to_vec();
+        bytes.chunks_mut(step).for_each(|piece| connection.follow(piece));
+        String::from_utf8(bytes).expect("text")
+    }
+
+    #[test]
+    fn later_versions_are_read_as_1_1_and_nothing_else_is_changed() {
+        let get = |version: &str| format!("GET /HTTP/1.2 HTTP/{version}\r\nHost: a\r\n\r\n");
+        let post = "POST / HTTP/1.3\r\nContent-Length: 15\r\n\r\nGET / HTTP/1.2\n";
+        let read_post = "POST / HTTP/1.1\r\nContent-Length: 15\r\n\r\nGET / HTTP/1.2\n";
+        for step in [1, 2, 3, 7, 1_000] {
+            for (sent, expected) in
+                [("1.2", "1.1"), ("1.9", "1.1"), ("1.1", "1.1"), ("1.0", "1.0"), ("2.2", "2.2")]
+            {
+                assert_eq!(read(&get(sent), step), get(expected));
+            }
+            // Pipelined, after an empty line, and with a body, whose bytes are none of a request.
+            let several = [&get("1.2"), "\r\n", &get("1.3"), post, &get("1.2")].concat();
+            let expected = [&get("1.1"), "\r\n", &get("1.1"), read_post, &get("1.2")].concat();
+            assert_eq!(read(&several, step), expected);
+            for other in ["CONNECT a:1 HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nUpgrade: x\r\n\r\n"] {
+                let tunnel = [other, "GET / HTTP/1.2\r\n\r\n"].concat();
+                assert_eq!(read(&tunnel, step), tunnel);
+            }
+            let field = "GET / HTTP/1.1\r\nReferer: GET / HTTP/1.2\r\n\r\n";
+            assert_eq!(read(field, step), field);
+        }
+    }
+}

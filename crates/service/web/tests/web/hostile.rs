@@ -1,0 +1,110 @@
+//! Servers that announce more than they send.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::thread;
+
+use bytes::Bytes;
+use windfall_bodies::{BodyPlan, Control, LONGEST_BODY};
+use windfall_socket::{Message, Mode, SapListener, SapOptions, SapSocket};
+use windfall_web::{BodyMemory, DeliveryRules, FetcherSettings, Proxy, Way};
+
+use crate::support::{Running, get};
+
+const TOKEN: [u8; 16] = [7; 16];
+const ANNOUNCED: &str = "HTTP/1.1 200 OK\r\nContent-Type: image/jpeg\r\nContent-Length: 0\r\n";
+const PLAIN: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nplain";
+
+/// Answers each offer with a body of the longest length, and all else with a short one over TCP.
+fn server() -> Running {
+    let options = SapOptions::default();
+    let listener = options.listen((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let port = listener.local_addr().expect("bound").port();
+    thread::spawn(move || bodies(&listener));
+    let server = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let at = server.local_addr().expect("bound");
+    thread::spawn(move || {
+        for stream in server.incoming().map_while(Result::ok) {
+            thread::spawn(move || answer(stream, port));
+        }
+    });
+    Running::at(at)
+}
+
+fn answer(mut stream: TcpStream, port: u16) {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") && matches!(stream.read(&mut byte), Ok(1)) {
+        head.extend(byte);
+    }
+    let is_offer = String::from_utf8_lossy(&head).to_lowercase().contains("x-sap-approx");
+    let token: String = TOKEN.iter().map(|byte| format!("{byte:02x}")).collect();
+    let announced = format!(
+        "{ANNOUNCED}X-SAP-Token: {token}\r\nX-SAP-Length: {LONGEST_BODY}\r\nX-SAP-Port: {port}\r\n\
+         Connection: close\r\n\r\n"
+    );
+    let _ = stream.write_all(if is_offer { announced.as_bytes() } else { PLAIN.as_bytes() });
+}
+
+fn bodies(listener: &SapListener) {
+    while let Ok((socket, _)) = listener.accept() {
+        thread::spawn(move || body(&socket));
+    }
+}
+
+/// Sends the description, one piece and the end of each body that is asked for.
+fn body(socket: &SapSocket) {
+    while let Ok(Some(message)) = socket.recv() {
+        let Ok((transfer, Control::Ask(token))) = Control::decode(message.data) else { return };
+        let length = LONGEST_BODY as u32;
+        let plan = BodyPlan { token, piece: 1_000, length, exact: Vec::new() };
+        let control = |control: &Control| {
+            let (data, mode) = (control.encode(transfer), Mode::Precise);
+            socket.send_message(&Message { stream: transfer % 32, mode, data })
+        };
+        let mut piece = vec![1; 1_000];
+        piece[..4].copy_from_slice(&[0xff, 0xd8, 0xff, 0xda]);
+        let mode = Mode::Approximate { protected: 0 };
+        let piece = Message { stream: transfer, mode, data: piece.into() };
+        let sent = control(&Control::Plan(plan, Bytes::new()))
+            .and_then(|()| socket.send_message(&piece))
+            .and_then(|()| control(&Control::End));
+        if sent.is_err() {
+            return;
+        }
+    }
+}
+
+/// The most memory that this process has had, in bytes.
+fn peak() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.trim().split(' ').next()?.parse::<usize>().ok());
+    kilobytes.unwrap_or_default() * 1_000
+}
+
+#[test]
+fn what_is_announced_takes_no_memory_and_the_body_comes_over_tcp() {
+    let server = server();
+    let memory = BodyMemory::default();
+    for way in [Way::ClientOpens] {
+        let (options, memory) = (SapOptions::default(), memory.clone());
+        let settings = FetcherSettings { options, types: None, is_precise: false, way, memory };
+        let proxy = Running::start(|_| Proxy::new(settings, DeliveryRules::default()));
+        let before = peak();
+        let asking: Vec<_> = (0..12)
+            .map(|number| {
+                let (at, uri) = (proxy.at, server.uri(&format!("/{number}.jpg")).to_string());
+                thread::spawn(move || get(at, &uri, &[]))
+            })
+            .collect();
+        for asked in asking {
+            let reply = asked.join().expect("an answer");
+            assert_eq!((reply.status(), &reply.body[..]), (200, &b"plain"[..]), "{}", reply.head);
+        }
+        // Other tests of this process have bodies of their own.
+        let more = peak() - before;
+        assert!(more < LONGEST_BODY as usize, "{more} bytes for {} announced", 12 * LONGEST_BODY);
+    }
+    assert_eq!(memory.held(), 0);
+}
