@@ -136,6 +136,8 @@ impl Path {
                     Ok(answer) => {
                         place.touch();
                         sending.refusals = 0;
+                        let at = sending.upstream.as_ref().and_then(|(_, at)| sending.addresses.get(*at));
+                        at.iter().for_each(|at| self.targets.note_answer(**at));
                         if self.here.send_to(&answer, self.client).await.is_err() {
                             self.counts.add(PortCount::NotSent);
                         }
@@ -159,7 +161,7 @@ impl Path {
     /// Sends the last datagram to the present target, or to the next ones while they refuse.
     async fn send(&self, sending: &mut Sending) {
         if sending.upstream.is_none() {
-            self.open(sending, 0);
+            self.open(sending, self.targets.answering(&sending.addresses));
         }
         for _ in 0..=sending.addresses.len() {
             let Some((socket, _)) = &sending.upstream else { break };

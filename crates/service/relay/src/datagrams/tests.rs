@@ -134,6 +134,23 @@ fn clients_of_one_question_silence_nobody() {
 }
 
 #[test]
+fn further_clients_begin_with_the_target_that_has_answered() {
+    let refusing = socket().1;
+    let (server, target) = socket();
+    let (relay, counts) = relay(vec![refusing, target], LIMITS);
+    let mut buffer = [0; 10];
+    // A host reports a few refusals only, and is silent then.
+    for number in 0..200 {
+        let client = socket().0;
+        client.send_to(b"question", &relay).expect("it is sent");
+        let (_, from) = server.recv_from(&mut buffer).expect("a datagram");
+        server.send_to(b"answer", from).expect("it is sent");
+        assert_eq!(client.recv(&mut buffer).expect("an answer"), 6, "{number}");
+    }
+    assert_eq!(counts.read().get("refused"), None);
+}
+
+#[test]
 fn a_client_that_is_silent_for_long_is_forgotten_and_comes_by_a_new_port() {
     let (server, target) = socket();
     let (relay, _counts) = relay(vec![target], (CLIENTS, Duration::from_millis(20)));
