@@ -5,7 +5,7 @@ mod words;
 use core::num::NonZeroU8;
 
 use windfall_base::{Dbm, Duration, Metres, Preamble, Rate};
-use windfall_channel::radio::Errors;
+use windfall_channel::radio::{CarrierSense, Errors};
 use windfall_mac::wifi::{Backoff, EifsPolicy, LEAST_FRAGMENT, NO_THRESHOLD, RateControlKind};
 
 use crate::settings::{Settings, settings};
@@ -79,6 +79,10 @@ settings! {
         }
         /// Capture effect: a receiver changes to a frame that is stronger by this, in dB
         "capture" capture: f64 [0.0..=60.0] { value: "DB", example: "10", unset: "never" }
+        /// Signals that make the medium busy below -62 dBm
+        "carrier-sense" carrier_sense: CarrierSense {
+            value: "WHAT", example: "energy", default: "follow",
+        }
         /// RTS and CTS before frames longer than this, in bytes
         "rts-threshold" rts_threshold: usize [0..=NO_THRESHOLD] {
             value: "BYTES", example: "500", unset: "never",
@@ -159,6 +163,8 @@ settings! {
         "channel" channel: u8 [1..=14] { value: "NUMBER", example: "11", unset: "as the link" }
         /// Power, antenna gain included
         "power" power: Dbm [POWER] { value: "DBM", example: "10dBm", unset: "as the link" }
+        /// Rate of its data frames
+        "rate" rate: Rate { value: "RATE", example: "6Mbps", unset: "as the link" }
         /// Station is an access point
         "access-point" access_point: bool {
             value: "SWITCH", example: "on",

@@ -2,7 +2,8 @@
 
 use core::f64::consts::TAU;
 
-use windfall_base::{Instant, Stream};
+use windfall_base::{Instant, Seed, Stream};
+use windfall_phy::noise::normal;
 
 /// The variation of a path's strength in time; the mean is that of the path loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -36,15 +37,29 @@ impl Fading {
     }
 }
 
-/// Echoes that arrive together.
+/// Directions from which echoes arrive.
 const ECHOES: usize = 12;
+/// Periods of the Doppler frequency after which the echoes are others: what reflects them has gone
+/// by.
+const PERIODS: f64 = 8.0;
+
+/// A point of the complex plane.
+type Complex = (f64, f64);
 
 /// One path that fades: the sum of echoes from random directions, after Clarke and Jakes.
+///
+/// Echoes from each direction have a Gaussian amplitude, as the sum of many has, so that the whole
+/// is Gaussian at any time: deep fades are as frequent as Rayleigh says. The amplitudes pass slowly
+/// into others, so that this holds for a path over time, too, and all paths have the same mean.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
-    /// The angular frequency and the phase of each echo.
-    echoes: [(f64, f64); ECHOES],
-    /// Those of the direct ray.
+    /// The angular frequency of the echoes from each direction.
+    echoes: [f64; ECHOES],
+    /// The amplitudes at the beginning of each epoch.
+    amplitudes: Stream,
+    /// The length of an epoch in seconds; without end if nothing moves.
+    epoch: f64,
+    /// The angular frequency and the phase of the direct ray.
     direct: (f64, f64),
     k: f64,
 }
@@ -52,30 +67,37 @@ pub(crate) struct Process {
 impl Process {
     /// The path that `stream` describes.
     pub(crate) fn new(k: f64, doppler: f64, stream: &mut Stream) -> Self {
+        let amplitudes = Stream::new(Seed(stream.bits()), "echoes");
         let mut angle = || TAU * stream.unit();
         let direction = angle();
         let echoes = core::array::from_fn(|i| {
             // One from each sector: the spectrum of Jakes with few echoes. Evenly spread ones would
             // not do: cos x = cos (x + 60°) + cos (x - 60°), so that some sums of phases would stay
-            // for ever, and with them how much the path fades in the mean.
+            // for long, and with them how much the path fades in the mean.
             let direction = (TAU * i as f64 + angle()) / ECHOES as f64;
-            (TAU * doppler * direction.cos(), angle())
+            TAU * doppler * direction.cos()
         });
-        Self { echoes, direct: (TAU * doppler * direction.cos(), angle()), k }
+        let epoch = if doppler > 0.0 { PERIODS / doppler } else { f64::INFINITY };
+        let direct = (TAU * doppler * direction.cos(), angle());
+        Self { echoes, amplitudes, epoch, direct, k }
     }
 
     /// The amplitude at `now`, real and imaginary; its mean square is 1.
-    pub(crate) fn amplitude(&self, now: Instant) -> (f64, f64) {
+    pub(crate) fn amplitude(&self, now: Instant) -> Complex {
         let seconds = now.as_nanos() as f64 * 1e-9;
-        let ray = |(omega, phase): (f64, f64)| {
-            let (sine, cosine) = libm::sincos(omega * seconds + phase);
-            (cosine, sine)
-        };
-        let scatter = self.echoes.iter().fold((0.0, 0.0), |sum, echo| {
-            let (re, im) = ray(*echo);
-            (sum.0 + re, sum.1 + im)
-        });
-        let (re, im) = ray(self.direct);
+        let epochs = seconds / self.epoch;
+        let number = epochs as u64;
+        let [begin, end] = [number, number + 1].map(|number| drawn(&self.amplitudes, number));
+        // Squares that add up to one keep the mean power.
+        let (later, earlier) = libm::sincos(TAU / 4.0 * epochs.fract());
+        let mut scatter = (0.0, 0.0);
+        for ((omega, a), b) in self.echoes.iter().zip(&begin).zip(&end) {
+            let (sine, cosine) = libm::sincos(omega * seconds);
+            let (re, im) = (earlier * a.0 + later * b.0, earlier * a.1 + later * b.1);
+            scatter = (scatter.0 + re * cosine - im * sine, scatter.1 + re * sine + im * cosine);
+        }
+        let (omega, phase) = self.direct;
+        let (im, re) = libm::sincos(omega * seconds + phase);
         let echo = (1.0 / ((self.k + 1.0) * ECHOES as f64)).sqrt();
         let direct = (self.k / (self.k + 1.0)).sqrt();
         (echo * scatter.0 + direct * re, echo * scatter.1 + direct * im)
@@ -88,10 +110,18 @@ impl Process {
     }
 }
 
+/// The amplitudes of the echoes at the beginning of an epoch, of mean square 1.
+fn drawn(amplitudes: &Stream, number: u64) -> [Complex; ECHOES] {
+    let mut stream = amplitudes.at(number);
+    core::array::from_fn(|_| {
+        let half = core::f64::consts::FRAC_1_SQRT_2;
+        (half * normal(&mut stream), half * normal(&mut stream))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use windfall_base::Seed;
 
     fn powers(k: f64) -> Vec<f64> {
         let process = |i| Process::new(k, 11.0, &mut Stream::new(Seed(i), "fading"));
@@ -109,14 +139,43 @@ mod tests {
         for below in [0.01, 0.1, 0.5, 1.0, 2.0] {
             let expected = -f64::exp_m1(-below);
             let error = (share(&rayleigh, below) - expected).abs();
-            // Twelve echoes are not infinitely many: 1 % beside the sampling error of 0.35 %.
-            assert!(error < 0.015, "below {below}: off by {error}");
+            // Three times the sampling error of 20 000.
+            assert!(error < 0.0107, "below {below}: off by {error}");
         }
         let rice = powers(4.0);
         assert!((mean(&rice) - 1.0).abs() < 0.03);
         // The variance of the power of a Rician path is (2 K + 1) / (K + 1)².
         let variance = rice.iter().map(|p| (p - 1.0).powi(2)).sum::<f64>() / rice.len() as f64;
         assert!((variance / (9.0 / 25.0) - 1.0).abs() < 0.05, "{variance}");
+    }
+
+    /// The fourth moment of a Rayleigh amplitude of mean square 1 is 2, that of a Rician one
+    /// 1 + (2 K + 1) / (K + 1)²; and as many fades are deep as both say.
+    #[test]
+    fn tails_are_those_of_gaussian_echoes() {
+        const PATHS: u64 = 400;
+        const SAMPLES: u64 = 2_000;
+        for (k, fourth) in [(0.0, 2.0), (4.0, 1.0 + 9.0 / 25.0)] {
+            let (mut moments, mut deep) = ([0.0; 2], [0.0; 2]);
+            for seed in 0..PATHS {
+                let path = Process::new(k, 50.0, &mut Stream::new(Seed(seed), "tails"));
+                for sample in 0..SAMPLES {
+                    let power = path.power(Instant::from_nanos(sample * 17_000_000));
+                    moments = [moments[0] + power, moments[1] + power * power];
+                    deep[0] += f64::from(u8::from(power < 0.01));
+                    deep[1] += f64::from(u8::from(power < 0.001));
+                }
+            }
+            let count = (PATHS * SAMPLES) as f64;
+            let [mean, found] = moments.map(|sum| sum / count);
+            assert!((mean - 1.0).abs() < 0.01, "K = {k}: mean power {mean}");
+            assert!((found / fourth - 1.0).abs() < 0.01, "K = {k}: {found}, not {fourth}");
+            if k == 0.0 {
+                let [tenth, hundredth] = deep.map(|sum| sum / count);
+                assert!((tenth / 0.009_95 - 1.0).abs() < 0.03, "20 dB deep: {tenth}");
+                assert!((hundredth / 0.001 - 1.0).abs() < 0.1, "30 dB deep: {hundredth}");
+            }
+        }
     }
 
     #[test]

@@ -33,7 +33,7 @@ use windfall_phy::ofdm::Gains;
 use windfall_wire_link::ieee80211::{MacAddress, PhyRate};
 
 pub use crate::fading::Fading;
-pub use config::{Errors, RadioConfig, RadioStation, Thresholds};
+pub use config::{CarrierSense, Errors, RadioConfig, RadioStation, Thresholds};
 pub use edge::{Edge, Readers};
 pub use place::{Position, Track};
 pub use propagation::{PathLoss, Shadowing, Wall};

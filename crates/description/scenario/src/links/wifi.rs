@@ -3,6 +3,7 @@
 use core::num::NonZeroU8;
 use std::sync::Arc;
 
+use toml::Spanned;
 use windfall_base::{Class, Duration, Instant, Metres, Rate};
 use windfall_channel::MediumConfig;
 use windfall_channel::radio::{
@@ -47,7 +48,10 @@ pub(crate) fn wifi(
     let ends = (0..stations.len()).map(|place| {
         let side = link.side_of(place);
         let [own, others] = [side, side.other()].map(|side| link.direction(side));
-        let mut mac = station(link, phy, place, &own, &others)?;
+        let of_station = stations[place].radio.as_ref().and_then(|radio| radio.rate.as_ref());
+        let of_direction = own.constant_rate().zip(own.rate.as_ref().map(Spanned::span));
+        let rate = of_station.map(|rate| (*rate.get_ref(), rate.span())).or(of_direction);
+        let mut mac = station(link, (phy, place, rate), &own, &others)?;
         rates.push(mac.highest_rate());
         mac.role = roles[place].clone();
         let capacity =
@@ -96,19 +100,18 @@ pub(crate) fn address(place: usize) -> MacAddress {
 
 fn station(
     link: &Link,
-    phy: Phy,
-    place: usize,
+    (phy, place, rate): (Phy, usize, Option<(Rate, Range<usize>)>),
     own: &Direction,
     others: &Direction,
 ) -> Result<wifi::Config, Fault> {
     let radio = &link.radio;
     let mut mac = wifi::Config::new(address(place), phy);
-    if let Some((rate, said)) = own.constant_rate().zip(own.rate.as_ref()) {
-        mac.rate = phy_rate(rate, phy, said.span())?;
+    if let Some((rate, span)) = rate.clone() {
+        mac.rate = phy_rate(rate, phy, span)?;
     }
     mac.rate_control = radio.rate_control.value().unwrap_or_default();
     if let Some(name) = own.policy.as_ref().or(others.policy.as_ref()) {
-        let limits = (link.mtu(), own.rate.is_some() || radio.rate_control.is_some());
+        let limits = (link.mtu(), rate.is_some() || radio.rate_control.is_some());
         configure_radio(name, &mut mac, limits).map_err(|(at, why)| Fault::at(at, why))?;
     }
     if let Some(rates) = &radio.basic_rates {
@@ -234,6 +237,7 @@ fn medium(link: &Link, phy: Phy, stations: &[&Station]) -> Result<RadioConfig, F
     config.reliability = Side::BOTH.into_iter().any(|side| link.direction(side).combine.is_some());
     config.errors = radio.errors.value().unwrap_or_default();
     config.thresholds.capture = radio.capture.value();
+    config.thresholds.carrier_sense = radio.carrier_sense.value().unwrap_or_default();
     if let Some(sinr) = radio.preamble_sinr.value() {
         (config.thresholds.preamble_sinr, config.thresholds.dsss_preamble_sinr) = (sinr, sinr);
     }

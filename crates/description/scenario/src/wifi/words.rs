@@ -4,7 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use windfall_base::{ParseUnitError, Preamble};
-use windfall_channel::radio::{Errors, Fading, PathLoss};
+use windfall_channel::radio::{CarrierSense, Errors, Fading, PathLoss};
 use windfall_mac::wifi::rate_control::FIXED;
 use windfall_mac::wifi::{Backoff, EifsPolicy, RateControlKind};
 
@@ -62,6 +62,13 @@ impl Choice for EifsPolicy {
             "After receptions whose PHY header was read, as the standard says",
         ),
         ("never", Self::Never, "Never"),
+    ];
+}
+
+impl Choice for CarrierSense {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("follow", Self::Follow, "A detected preamble, until its frame ends"),
+        ("energy", Self::Energy, "A frame that can be read; others by their energy alone"),
     ];
 }
 

@@ -55,6 +55,19 @@ pub struct RadioStation {
     pub channel: u8,
 }
 
+/// The signals that make the medium busy to a receiver below the energy threshold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CarrierSense {
+    /// A preamble that was detected, until its frame ends, whether or not the frame can be read: a
+    /// receiver whose gain control has settled on a signal notices when the signal falls.
+    #[default]
+    Follow,
+    /// A frame to which the receiver is synchronised. Preambles that drown each other leave the
+    /// medium idle, as the receive procedure of the standard has it after a header that cannot be
+    /// read (802.11-2007, 17.3.12), and ns-3.
+    Energy,
+}
+
 /// When a receiver notices what.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
@@ -67,6 +80,8 @@ pub struct Thresholds {
     pub dsss_preamble_sinr: f64,
     /// The medium is busy when there is so much energy, whatever it is.
     pub energy: Dbm,
+    /// The signals that make the medium busy below that energy.
+    pub carrier_sense: CarrierSense,
     /// A receiver leaves a frame for another one that is stronger by this in decibels; if `None`,
     /// it stays.
     pub capture: Option<f64>,
@@ -84,6 +99,7 @@ impl Default for Thresholds {
             preamble_sinr: 0.0,
             dsss_preamble_sinr: -4.0,
             energy: Dbm(-62.0),
+            carrier_sense: CarrierSense::Follow,
             capture: None,
             capture_window: Duration::from_micros(16),
         }

@@ -4,7 +4,7 @@ use windfall_base::{Dbm, Duration, Instant};
 use windfall_phy::decibel::{decibels, ratio};
 use windfall_wire_link::ieee80211::{MacAddress, PhyRate};
 
-use super::config::{PREAMBLE_DETECTION, Thresholds};
+use super::config::{CarrierSense, PREAMBLE_DETECTION, Thresholds};
 use crate::fate::Missed;
 
 /// Preambles whose powers differ by less than this ratio, 0.1 dB, are equally strong: which of them
@@ -21,6 +21,7 @@ pub(super) struct Levels {
     preamble_sinr: f64,
     dsss_preamble_sinr: f64,
     energy: f64,
+    carrier_sense: CarrierSense,
     capture: Option<f64>,
     capture_window: Duration,
 }
@@ -32,6 +33,7 @@ impl Levels {
             preamble_sinr: ratio(thresholds.preamble_sinr),
             dsss_preamble_sinr: ratio(thresholds.dsss_preamble_sinr),
             energy: ratio(thresholds.energy.0),
+            carrier_sense: thresholds.carrier_sense,
             capture: thresholds.capture.map(ratio),
             capture_window: thresholds.capture_window,
         }
@@ -317,7 +319,11 @@ impl Receiver {
 
     /// The carrier sense, if it has changed since it was last asked for.
     pub(super) fn carrier(&mut self, levels: &Levels) -> Option<bool> {
-        let busy = self.follows.is_some() || (self.signals > 0 && self.energy >= levels.energy);
+        let follows = |reception: &Reception| {
+            reception.synchronised || levels.carrier_sense == CarrierSense::Follow
+        };
+        let busy = self.follows.as_ref().is_some_and(follows)
+            || (self.signals > 0 && self.energy >= levels.energy);
         (busy != self.busy).then(|| {
             self.busy = busy;
             busy
@@ -406,6 +412,33 @@ mod tests {
             assert_eq!(receiver.carrier(&levels()), None, "told once");
             receiver.leave(at(1), 0, ratio(dbm));
             assert_eq!(receiver.carrier(&levels()), busy.map(|_| false));
+        }
+    }
+
+    #[test]
+    fn preambles_that_drown_each_other_make_the_medium_busy_only_if_they_are_followed() {
+        for (carrier_sense, busy) in
+            [(CarrierSense::Follow, Some(true)), (CarrierSense::Energy, None)]
+        {
+            let levels = Levels::new(&Thresholds { carrier_sense, ..Thresholds::default() });
+            let ofdm = |transmission| Arrival {
+                transmission,
+                power: ratio(-88.0),
+                preamble: PreambleKind::Ofdm,
+            };
+            let mut receiver = Receiver::new(NOISE, None);
+            // Two of equal strength, at once: neither stands out.
+            for transmission in 0..2 {
+                let arrival = ofdm(transmission);
+                receiver.arrive(arrival.power, Some(arrival), &levels, |it| u64::from(it));
+            }
+            receiver.detect(at(0), &levels, |it| u64::from(it));
+            assert_eq!(receiver.carrier(&levels), busy, "{carrier_sense:?}");
+            // One alone is followed in any case.
+            let mut receiver = Receiver::new(NOISE, None);
+            receiver.arrive(ratio(-88.0), Some(ofdm(0)), &levels, |it| u64::from(it));
+            receiver.detect(at(0), &levels, |it| u64::from(it));
+            assert_eq!(receiver.carrier(&levels), Some(true), "{carrier_sense:?}");
         }
     }
 
