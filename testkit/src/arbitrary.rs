@@ -71,6 +71,7 @@ fn class(stream: &mut Stream) -> Class {
         accept_damaged: [None, None, Some(false), Some(true)][stream.below(4) as usize],
         lifetime: (stream.below(4) == 0).then(|| Duration::from_micros(stream.below(100_000))),
         rate: Rate::from_mbps(stream.below(55)).filter(|_| stream.below(4) == 0),
+        unordered: stream.below(4) == 0,
     }
 }
 

@@ -279,11 +279,12 @@ fn describe(input: &Input) -> String {
 fn frame(frame: &Frame) -> String {
     let mut digest = DefaultHasher::new();
     frame.slices().concat().hash(&mut digest);
-    let FrameParts { header, trailer, damage, class, covers } = &**frame;
+    let FrameParts { header, trailer, damage, class, expires, covers } = &**frame;
     let Frame { payload, tag, kept, .. } = frame;
     let lengths = (header.len(), payload.len(), trailer.len());
     let digest = digest.finish();
-    format!("{lengths:?} {digest:016x} {damage:?} {class:?} {tag:?} {covers:?} kept={kept}")
+    let owner = format!("{class:?} {tag:?} {expires:?} {covers:?}");
+    format!("{lengths:?} {digest:016x} {damage:?} {owner} kept={kept}")
 }
 
 #[cfg(test)]

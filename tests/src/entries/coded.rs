@@ -72,6 +72,8 @@ pub fn policy(bytes: &[u8]) {
     let request = Request {
         bytes: 1_500,
         time_left: None,
+        is_scarce: false,
+        round_trip: Duration::ZERO,
         tries_left: None,
         welcomes_damage: false,
         may_be_uncoded: true,

@@ -8,6 +8,7 @@ mod corpus;
 mod documents;
 mod gsm;
 mod layers;
+mod lifetime;
 mod managed_queue;
 mod marking;
 mod path_mtu;

@@ -71,6 +71,8 @@ struct Slot {
     resting: bool,
     /// The place of its contention among those of its medium, which it has lent.
     contends: Option<usize>,
+    /// The time that its frames take, as it was told.
+    passage: Option<windfall_base::TransitTiming>,
 }
 
 /// The user of an interface's device.
@@ -196,10 +198,13 @@ impl Network {
                 touched: false,
                 resting: false,
                 contends: None,
+                passage: None,
             });
             self.names.push(name);
         }
+        let all = ends.clone();
         self.media.push(MediumSlot { medium, ends, contenders: Contenders::default() });
+        all.into_iter().for_each(|index| self.tell_passage(index));
         Ok(())
     }
 
@@ -410,9 +415,22 @@ impl Network {
             let Some((_, outgoing)) = self.work.pop_front() else { break };
             let Slot { medium, medium_port, .. } = self.interfaces[index];
             self.media[medium].medium.handle_transmit(now, medium_port, outgoing);
+            self.tell_passage(index);
             self.drain_medium(now, medium);
         }
         true
+    }
+
+    /// Tells an interface what its sender can know of the time that frames take, if that has
+    /// changed.
+    #[inline]
+    fn tell_passage(&mut self, index: usize) {
+        let slot = &mut self.interfaces[index];
+        let passage = self.media[slot.medium].medium.passage(slot.medium_port);
+        if slot.passage != passage {
+            slot.passage = passage;
+            slot.interface.set_passage(passage.unwrap_or_default());
+        }
     }
 
     /// The element that takes the next step, `due` if nothing else has to be done before.

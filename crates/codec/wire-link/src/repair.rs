@@ -5,7 +5,7 @@
 //!
 //! | byte | field of a packet | field of a repair |
 //! |---|---|---|
-//! | 0 | kind 1; the owner's wish in the low bits | kind 2; 4 bits of the repair's check |
+//! | 0 | kind 1; the owner's wishes in the low bits | kind 2; 4 bits of the repair's check |
 //! | 1–4 | stream | stream |
 //! | 5–8 | number of the packet | number of the first packet that it covers |
 //! | 9–12 | CRC-32 of the packet | count, row, bytes before the sum, 12 bits of its check |
@@ -51,6 +51,8 @@ pub enum Covered {
         /// The wish of its owner: to have it even if it is damaged, or not; the receiver's
         /// choice if `None`.
         accept_damaged: Option<bool>,
+        /// Its owner would have packets as they come, in whatever order.
+        unordered: bool,
     },
     /// The trailer stands behind a repair.
     Repair {
@@ -72,9 +74,9 @@ impl RepairTrailer {
     pub fn encode(&self) -> [u8; TRAILER_LEN] {
         let mut bytes = [0; TRAILER_LEN];
         let (kind, rest) = match self.kind {
-            Covered::Packet { check, accept_damaged } => {
+            Covered::Packet { check, accept_damaged, unordered } => {
                 let wish = accept_damaged.map_or(0, |accept| 2 | u8::from(accept));
-                (0x10 | wish, check)
+                (0x10 | u8::from(unordered) << 2 | wish, check)
             }
             Covered::Repair { count, row, before, check } => {
                 let count = u32::from(count.wrapping_sub(1) & 0x7f);
@@ -106,9 +108,11 @@ impl RepairTrailer {
             return Err(HeaderError::Check);
         }
         let kind = match kind {
-            0x10 => Covered::Packet { check: [w, x, y, z], accept_damaged: None },
-            0x12 => Covered::Packet { check: [w, x, y, z], accept_damaged: Some(false) },
-            0x13 => Covered::Packet { check: [w, x, y, z], accept_damaged: Some(true) },
+            0x10 | 0x12..=0x14 | 0x16 | 0x17 => Covered::Packet {
+                check: [w, x, y, z],
+                accept_damaged: (kind & 2 != 0).then_some(kind & 1 != 0),
+                unordered: kind & 4 != 0,
+            },
             0x20..=0x2f => {
                 let rest = u32::from_be_bytes([w, x, y, z]);
                 let high = u16::from(kind & 0xf) << 12;
@@ -165,9 +169,10 @@ mod tests {
             number: u32,
             rest: [u8; 4],
             wish: Option<bool>,
+            unordered: bool,
             repair in prop::option::of((1..=128_u8, 0..128_u8, 0..64_u8, any::<u16>())),
         ) {
-            let packet = Covered::Packet { check: rest, accept_damaged: wish };
+            let packet = Covered::Packet { check: rest, accept_damaged: wish, unordered };
             let kind = repair.map_or(packet, |(count, row, before, check)| {
                 Covered::Repair { count, row, before, check }
             });

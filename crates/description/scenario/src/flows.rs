@@ -61,6 +61,12 @@ settings! {
         "lifetime" lifetime: Duration [DURATIONS] {
             value: "TIME", example: "50ms", unset: "no limit",
         }
+        /// Hand its packets up as they arrive, in whatever order
+        "unordered" unordered: bool {
+            value: "SWITCH", example: "on", default: "off",
+            detail: "None waits for a repetition or repair of another. Links that send one packet \
+                     at a time and lines of bytes keep their order all the same.",
+        }
         /// Accept its packets even if damaged
         "accept-damaged" accept_damaged: bool {
             value: "SWITCH", example: "on", unset: "as the link",
@@ -124,6 +130,7 @@ impl Flow {
                 attempts: self.attempts.value(),
                 accept_damaged: self.accept_damaged.value(),
                 lifetime: self.lifetime.value(),
+                unordered: self.unordered.value().unwrap_or(false),
                 ..Class::default()
             },
         }

@@ -3,7 +3,7 @@
 mod pipe;
 mod wavelan;
 
-use windfall_base::{Duration, Input, Instant, Outgoing, Port, Rate, Seed};
+use windfall_base::{Duration, Input, Instant, Outgoing, Port, Rate, Seed, TransitTiming};
 
 pub use pipe::{
     Bucket, Cell, Distribution, Jitter, Line, OnOff, PathConfig, PipeMediumConfig, Reorder,
@@ -173,6 +173,16 @@ impl Medium {
         match &self.kind {
             Kind::Pipe(pipe) => pipe.met(from),
             Kind::Wavelan(_) | Kind::Wifi(_) => &[],
+        }
+    }
+
+    /// Returns what the station at `from` can know of the time that its frames take at present;
+    /// `None` where its access to the medium tells.
+    #[must_use]
+    pub fn passage(&self, from: Port) -> Option<TransitTiming> {
+        match &self.kind {
+            Kind::Pipe(pipe) => pipe.passage(from),
+            Kind::Wavelan(_) | Kind::Wifi(_) => None,
         }
     }
 

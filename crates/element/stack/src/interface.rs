@@ -13,7 +13,7 @@ pub mod wifi;
 
 use windfall_base::{
     Congestion, DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, Stream, Tag,
-    earlier,
+    TransitTiming, earlier,
 };
 use windfall_link::{PipeConfig, RepairSender};
 use windfall_mac::wifi::radio::Airtime;
@@ -187,6 +187,12 @@ impl Interface {
         self.link.set_accept_damaged(accept || has_code);
     }
 
+    /// Tells the link what can be known of the time that its frames take: what could not arrive
+    /// within its lifetime is not sent.
+    pub fn set_passage(&mut self, passage: TransitTiming) {
+        self.link.set_passage(passage);
+    }
+
     /// Returns each flow's use of the link, everything else first; empty on a pipe without flows,
     /// or on 802.11.
     #[must_use]
@@ -204,6 +210,9 @@ impl Interface {
         self.account.taken += 1;
         self.account.counters.from_device += 1;
         self.classifier.classify(&mut frame);
+        // What it had to hold on another link is over.
+        let lifetime = frame.class.lifetime;
+        frame.set_expiry(lifetime.map(|lifetime| now.saturating_add(lifetime)));
         note_markable(&mut frame);
         let (tag, flow, len) = (frame.tag, frame.class.flow, frame.len());
         if len > self.mtu.min(MAX_MTU) {
@@ -266,6 +275,11 @@ impl Interface {
     fn poll_delivery(&mut self, now: Instant) -> Option<Frame> {
         loop {
             let mut frame = self.next_received(now)?;
+            if frame.is_late(now) {
+                self.account.dropped(frame.tag, false, DropReason::Late, frame.len());
+                continue;
+            }
+            frame.set_expiry(None);
             if frame.congestion == Congestion::Marked {
                 self.account.mark(&mut frame);
             }

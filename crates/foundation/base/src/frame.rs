@@ -8,7 +8,7 @@ use arrayvec::ArrayVec;
 use bytes::{Buf as _, Bytes, BytesMut};
 
 use crate::damage::Damage;
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
 /// The longest link header, in bytes.
@@ -35,14 +35,22 @@ pub struct Class {
     pub accept_damaged: Option<bool>,
     /// Worthless after so long on one link.
     pub lifetime: Option<Duration>,
+    /// Hand its packets up as they arrive, in whatever order.
+    pub unordered: bool,
     /// The rate at which to send it, where the link has several; the link's own choice if `None`.
     pub rate: Option<Rate>,
 }
 
 impl Class {
     /// Nothing is asked for.
-    pub const NONE: Self =
-        Self { flow: FlowId(0), attempts: None, accept_damaged: None, lifetime: None, rate: None };
+    pub const NONE: Self = Self {
+        flow: FlowId(0),
+        attempts: None,
+        accept_damaged: None,
+        lifetime: None,
+        unordered: false,
+        rate: None,
+    };
 }
 
 /// A packet as the layers below see it: opaque bytes in one or two shared slices.
@@ -248,9 +256,22 @@ pub struct FrameParts {
     pub damage: Damage,
     /// The requests of its owner.
     pub class: Class,
+    /// The last moment at which its packet is of use to the owner, on this link. As `tag` is, it is
+    /// no part of the bytes: a real receiver would see the time that a packet bears, such as that
+    /// of RTP, and leave the packet unused.
+    pub expires: Option<Instant>,
     /// The packets that a repair of a code across packets covers, in their order, for events and
     /// ledgers as `tag` is; `None` of other frames.
-    pub covers: Option<Arc<[Option<Tag>]>>,
+    pub covers: Option<Arc<[CoveredPacket]>>,
+}
+
+/// A packet that a repair of a code across packets covers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CoveredPacket {
+    /// The name of the packet.
+    pub tag: Option<Tag>,
+    /// The last moment at which the packet is of use.
+    pub expires: Option<Instant>,
 }
 
 /// The parts of a bare packet.
@@ -259,6 +280,7 @@ static BARE: FrameParts = FrameParts {
     trailer: ArrayVec::new_const(),
     damage: Damage::NONE,
     class: Class::NONE,
+    expires: None,
     covers: None,
 };
 
@@ -314,6 +336,20 @@ impl Frame {
         if self.parts.is_some() || class != Class::NONE {
             self.class = class;
         }
+    }
+
+    /// Sets the last moment at which its packet is of use.
+    pub fn set_expiry(&mut self, expires: Option<Instant>) {
+        // What is at its default needs no place.
+        if self.expires != expires {
+            self.expires = expires;
+        }
+    }
+
+    /// Tells whether its packet is of no use any more at `now`.
+    #[must_use]
+    pub fn is_late(&self, now: Instant) -> bool {
+        self.expires.is_some_and(|expires| expires < now)
     }
 
     /// Its length on the medium, in bytes.

@@ -11,8 +11,10 @@ pub enum DropReason {
     /// The management of the queue before the link dropped it, so that its sender slows down
     /// (RFC 7567).
     Aqm,
-    /// The packet waited longer than its owner allows.
+    /// The packet waited longer than its owner allows, or could not have arrived in time.
     Expired,
+    /// The packet arrived later than its owner allows.
+    Late,
     /// The packet is longer than the link carries and may not be cut.
     TooBig,
     /// The medium lost the frame whole: no receiver saw it begin.
@@ -80,10 +82,11 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason, in the order of the layers.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 35] = [
         Self::QueueFull,
         Self::Aqm,
         Self::Expired,
+        Self::Late,
         Self::TooBig,
         Self::Lost,
         Self::Collision,
@@ -124,6 +127,7 @@ impl DropReason {
             Self::QueueFull => "queue-full",
             Self::Aqm => "aqm",
             Self::Expired => "expired",
+            Self::Late => "late",
             Self::TooBig => "too-big",
             Self::Lost => "lost",
             Self::Collision => "collision",

@@ -22,11 +22,12 @@ pub mod seq;
 mod spelling;
 pub mod text;
 pub mod time;
+pub mod transit;
 pub mod units;
 
 pub use bits::Bits;
 pub use damage::{Check, Damage};
-pub use frame::{Class, Congestion, FlowId, Frame, FrameParts, Payload, Tag};
+pub use frame::{Class, Congestion, CoveredPacket, FlowId, Frame, FrameParts, Payload, Tag};
 pub use ledger::{DropReason, Drops, Ledger};
 pub use line_rate::LineRate;
 pub use memory::{MEMORY_VARIABLE, MemoryBudget, OverBudget};
@@ -39,6 +40,7 @@ pub use range_set::{Ordinal, RangeSet};
 pub use rtt::SmoothedRtt;
 pub use spelling::nearest;
 pub use time::{Duration, Instant};
+pub use transit::{FramesOfPacket, TransitTiming};
 pub use units::{ByteCount, Dbm, Metres, Probability, Rate};
 
 #[cfg(doctest)]

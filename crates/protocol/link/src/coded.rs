@@ -16,7 +16,7 @@ mod stream;
 
 use std::collections::VecDeque;
 
-use windfall_base::{DropReason, Frame, Instant};
+use windfall_base::{DropReason, Frame, Instant, TransitTiming};
 use windfall_wire_link::coded::{Fate, Head, Number, Report};
 use windfall_wire_link::wavelan::Feedback;
 
@@ -68,6 +68,11 @@ impl Coded {
             deliveries: VecDeque::new(),
             events: VecDeque::new(),
         }
+    }
+
+    /// Tells it the time that its frames take.
+    pub fn set_passage(&mut self, passage: TransitTiming) {
+        self.sender.passage = passage;
     }
 
     /// Returns `true` if a packet is under way.

@@ -1,6 +1,6 @@
 //! An exchange with one peer over a medium that acknowledges at once, in either framing.
 
-use windfall_base::{Frame, Instant};
+use windfall_base::{Frame, Instant, TransitTiming};
 use windfall_wire_link::wavelan::Feedback;
 
 use crate::coded::{Coded, CodedConfig};
@@ -52,6 +52,14 @@ impl Exchange {
                 Self::Plain(Box::new(StopAndWait::new(arq, accept_damaged, combine)))
             }
             Framing::Coded(config) => Self::Coded(Box::new(Coded::new(config))),
+        }
+    }
+
+    /// Tells it the time that its frames take.
+    pub fn set_passage(&mut self, passage: TransitTiming) {
+        match self {
+            Self::Plain(link) => link.set_passage(passage),
+            Self::Coded(link) => link.set_passage(passage),
         }
     }
 

@@ -29,7 +29,7 @@ pub use coded::{Coded, CodedConfig};
 pub use event::{Arrival, LinkEvent};
 pub use exchange::{Exchange, Framing};
 pub use persistence::Arq;
-pub use pipe::{Pipe, PipeConfig};
+pub use pipe::{LeastTime, Pipe, PipeConfig};
 pub use repair::{RepairConfig, RepairReceiver, RepairSender};
 pub use stop_and_wait::StopAndWait;
 pub use window::{Pulled, Window};

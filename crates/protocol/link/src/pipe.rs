@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
-use windfall_base::{DropReason, Frame, Instant};
-use windfall_wire_link::pipe::{Header, Number, Wish};
+use windfall_base::{DropReason, Duration, Frame, FramesOfPacket, Instant, TransitTiming};
+use windfall_wire_link::check::FCS_LEN;
+use windfall_wire_link::pipe::{Header, NUMBERED_LEN, Number, PLAIN_LEN, Wish};
 
 use crate::arq::framer::Whole;
 use crate::arq::receiver::{Numbered, Receiver};
@@ -46,6 +47,7 @@ pub struct Pipe {
     sender: Option<Sender<Whole>>,
     coded: Option<Box<Pipelined>>,
     receiver: Receiver,
+    passage: TransitTiming,
     deliveries: VecDeque<Frame>,
     events: VecDeque<LinkEvent>,
 }
@@ -62,14 +64,33 @@ impl Pipe {
             coded: coding
                 .map(|it| Box::new(Pipelined::new(it, arq, [accept_damaged, combine], window))),
             receiver: Receiver::new(accept_damaged, [combine, increments], window),
+            passage: TransitTiming::default(),
             deliveries: VecDeque::new(),
             events: VecDeque::new(),
         }
     }
 
+    /// Tells it the time that its frames take.
+    pub fn set_passage(&mut self, passage: TransitTiming) {
+        self.passage = passage;
+        if let Some(coded) = &mut self.coded {
+            coded.set_passage(passage);
+        }
+        if let Some(sender) = &mut self.sender {
+            sender.framer.passage = passage;
+        }
+    }
+
+    /// Returns the time that a packet takes which goes out at once, in the shortest of frames.
+    #[must_use]
+    pub fn least_time(&self) -> LeastTime {
+        let header = if self.sender.is_some() { NUMBERED_LEN } else { PLAIN_LEN };
+        LeastTime { passage: self.passage, beside: header + FCS_LEN }
+    }
+
     /// Takes a frame from the medium.
     pub fn handle_frame(&mut self, now: Instant, mut frame: Frame) -> Arrival {
-        let Self { sender, coded, receiver, deliveries, events } = self;
+        let Self { sender, coded, receiver, deliveries, events, .. } = self;
         let mut out = Output { deliveries, events };
         if let Some(coded) = coded {
             return coded.handle_frame(now, &frame, &mut out);
@@ -186,6 +207,22 @@ impl Pipe {
         let copies = self.sender.as_ref().map_or(0, Sender::held);
         let coded = self.coded.as_ref().map_or(0, |coded| coded.held());
         copies + coded + self.receiver.held() + self.deliveries.len()
+    }
+}
+
+/// The least time from the beginning of a packet's transmission to its arrival.
+#[derive(Clone, Copy, Debug)]
+pub struct LeastTime {
+    passage: TransitTiming,
+    /// Bytes of the frame beside those of the packet.
+    beside: usize,
+}
+
+impl LeastTime {
+    /// The time of a packet of `len` bytes.
+    #[must_use]
+    pub fn of(&self, len: usize) -> Duration {
+        self.passage.time(FramesOfPacket::one(len, len + self.beside))
     }
 }
 

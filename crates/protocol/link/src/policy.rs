@@ -40,8 +40,13 @@ pub use table::{
 pub struct Request {
     /// Bytes of the packet, its frame check included, that the receiver lacks.
     pub bytes: usize,
-    /// Until the packet is worthless, if ever.
+    /// Until an attempt must have had its answer so that the packet is in time, if ever.
     pub time_left: Option<Duration>,
+    /// It has waited for more than half of its lifetime before its first frame: there is more to
+    /// send than air, so that what makes it surer costs other packets.
+    pub is_scarce: bool,
+    /// From the end of an attempt to the next at what it lost, beside their air time.
+    pub round_trip: Duration,
     /// Frames that may still be sent for it if none is taken whole, this one included; without
     /// limit if `None`.
     pub tries_left: Option<u32>,

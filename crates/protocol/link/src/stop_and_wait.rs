@@ -4,9 +4,10 @@
 use std::collections::VecDeque;
 
 use windfall_base::seq::Seq16;
-use windfall_base::{Check, DropReason, Frame, Instant};
+use windfall_base::{Check, DropReason, Frame, FramesOfPacket, Instant, TransitTiming};
 use windfall_fec::copies::Copies;
-use windfall_wire_link::pipe::Number;
+use windfall_wire_link::check::FCS_LEN;
+use windfall_wire_link::pipe::{Number, UNIT_LEN};
 use windfall_wire_link::wavelan::Feedback;
 
 use crate::combine::mend;
@@ -17,6 +18,9 @@ use crate::persistence::Arq;
 use crate::undecided::Undecided;
 use crate::window::Pulled;
 
+/// Bytes of the frame of a packet beside those of the packet.
+const UNIT_BESIDE: usize = UNIT_LEN + FCS_LEN;
+
 /// The exchange of packets with one peer, both directions.
 ///
 /// Its caller owns the air time: `next_unit` when there is some, `take_outcome` when the fate of
@@ -25,6 +29,7 @@ use crate::window::Pulled;
 pub struct StopAndWait {
     arq: Arq,
     accept_damaged: bool,
+    passage: TransitTiming,
     /// The packet under way.
     current: Option<Undecided>,
     /// The number of the packet under way, or of the last.
@@ -45,6 +50,7 @@ impl StopAndWait {
         Self {
             arq,
             accept_damaged,
+            passage: TransitTiming::default(),
             current: None,
             seq: Seq16(0),
             received: None,
@@ -52,6 +58,11 @@ impl StopAndWait {
             deliveries: VecDeque::new(),
             events: VecDeque::new(),
         }
+    }
+
+    /// Tells it the time that its frames take.
+    pub fn set_passage(&mut self, passage: TransitTiming) {
+        self.passage = passage;
     }
 
     /// Returns `true` if a packet is under way that may have to be retransmitted.
@@ -64,13 +75,14 @@ impl StopAndWait {
     pub fn next_unit(
         &mut self,
         now: Instant,
-        pull: impl FnOnce() -> Option<Pulled>,
+        mut pull: impl FnMut() -> Option<Pulled>,
     ) -> Option<Frame> {
         //= S3.16
-        if self.current.as_ref().is_some_and(|current| current.has_expired(now)) {
+        while self.current.as_ref().is_none_or(|current| {
+            let frame = FramesOfPacket::one(current.len(), current.len() + UNIT_BESIDE);
+            current.has_expired(now + self.passage.time(frame))
+        }) {
             self.give_up(DropReason::Expired);
-        }
-        if self.current.is_none() {
             self.current = Some(Undecided::new(pull()?, self.arq));
             self.seq = self.seq.next();
         }

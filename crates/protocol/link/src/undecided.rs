@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use windfall_base::{Check, Class, DropReason, Frame, FrameParts, Instant, Payload, Tag};
+use windfall_base::{
+    Check, Class, CoveredPacket, DropReason, Frame, FrameParts, Instant, Payload, Tag,
+};
 use windfall_wire_link::pipe::{Number, Wish};
 
 use crate::event::LinkEvent;
@@ -16,7 +18,7 @@ use crate::window::Pulled;
 pub(crate) struct Undecided {
     payload: Payload,
     class: Class,
-    covers: Option<Arc<[Option<Tag>]>>,
+    covers: Option<Arc<[CoveredPacket]>>,
     tag: Option<Tag>,
     expires: Option<Instant>,
     /// It came damaged to the station that sends it on.
@@ -59,9 +61,9 @@ impl Undecided {
         self.attempts
     }
 
-    /// Returns `true` if the packet is worthless by `now`.
-    pub(crate) fn has_expired(&self, now: Instant) -> bool {
-        self.expires.is_some_and(|expires| expires < now)
+    /// Returns `true` if the packet is worthless by the time `at` of its arrival.
+    pub(crate) fn has_expired(&self, at: Instant) -> bool {
+        self.expires.is_some_and(|expires| expires < at)
     }
 
     /// Returns `true` if no attempt is left.
@@ -98,6 +100,7 @@ impl Undecided {
         if self.covers.is_some() {
             frame.covers.clone_from(&self.covers);
         }
+        frame.set_expiry(self.expires);
         if self.is_damaged {
             frame.damage.frame = Check::Bad;
         }

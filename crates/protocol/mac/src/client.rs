@@ -16,8 +16,9 @@ pub trait Client {
         None
     }
 
-    /// There is air time for one unit to `peer`: gives it, or nothing.
-    fn on_opportunity(&mut self, now: Instant, peer: Address) -> Option<Frame>;
+    /// There is air time for one unit to `peer`: gives it, or nothing. A frame of `ahead` bytes
+    /// goes out before it, or none if that is 0.
+    fn on_opportunity(&mut self, now: Instant, peer: Address, ahead: usize) -> Option<Frame>;
 
     /// A unit came from `peer`. The feedback that is returned goes back at once as the ACK; without
     /// it `peer` hears nothing (S0.6).

@@ -10,10 +10,10 @@
 mod coordinator;
 mod responder;
 
-use windfall_base::{DropReason, Duration, Frame, Outgoing, Rate, TxVector};
+use windfall_base::{DropReason, Duration, Frame, Outgoing, Rate, TransitTiming, TxVector};
 use windfall_wire_link::HeaderError;
 use windfall_wire_link::pipe::HeaderBytes;
-use windfall_wire_link::wavelan::{Head, SHORT_LEN};
+use windfall_wire_link::wavelan::{Address, Feedback, Head, Kind, SHORT_LEN};
 
 pub use coordinator::{Coordinator, Idle};
 pub use responder::Responder;
@@ -35,8 +35,10 @@ pub const WAVELAN_RATE: Rate = match Rate::from_mbps(2) {
     None => unreachable!(),
 };
 
-/// Bytes of an exchange beside the packet: head 5, link header 7, frame check 4, and the ACK's 9.
-const OVERHEAD: usize = 25;
+/// Bytes of the ACK of a packet.
+const ACK_LEN: usize = 9;
+/// Bytes of an exchange beside the packet: head 5, link header 7, frame check 4, and the ACK.
+const OVERHEAD: usize = 16 + ACK_LEN;
 
 impl WavelanTiming {
     //= S3.2
@@ -68,11 +70,34 @@ impl WavelanTiming {
         self.per_frame * 2 + self.per_byte * bytes as u64 + rate.time_of(bytes)
     }
 
+    /// Returns what a sender knows of the time of its units at `rate`; after each comes its ACK.
+    #[must_use]
+    pub fn passage(&self, rate: Rate) -> TransitTiming {
+        let head = self.per_byte * SHORT_LEN as u64 + rate.time_of(SHORT_LEN);
+        let turn = self.time_of(rate, ACK_LEN);
+        let (rate, per_frame, per_byte) = (Some(rate), self.per_frame + head, self.per_byte);
+        TransitTiming { rate, per_frame, per_byte, turn, ..TransitTiming::default() }
+    }
+
+    /// Returns the time of a frame of `bytes` bytes at `rate`.
+    #[must_use]
+    pub fn time_of(&self, rate: Rate, bytes: usize) -> Duration {
+        self.per_frame + self.per_byte * bytes as u64 + rate.time_of(bytes)
+    }
+
     /// A frame with what it costs beyond its bits.
     fn outgoing(&self, frame: Frame) -> Outgoing {
         let overhead = self.per_frame + self.per_byte * frame.len() as u64;
         Outgoing { frame, vector: TxVector { overhead, ..TxVector::default() } }
     }
+}
+
+/// Bytes of a frame that is nothing but an ACK.
+fn ack_len(feedback: &Feedback) -> usize {
+    let (to, from) = (Address(0), Address(0));
+    let ack = Some((to, feedback.clone()));
+    let head = Head { kind: Kind::Ack, to, from, unit: false, more: false, ack };
+    with_head(&head, None).len()
 }
 
 /// Puts `head` before a unit, or makes a frame of it alone.

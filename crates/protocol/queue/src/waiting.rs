@@ -53,7 +53,8 @@ impl Waiting {
     /// The last moment at which the packet is of use to its owner.
     #[must_use]
     pub fn expires(&self) -> Option<Instant> {
-        Some(self.since.saturating_add(self.frame.class.lifetime?))
+        let lifetime = self.frame.class.lifetime.map(|it| self.since.saturating_add(it));
+        self.frame.expires.or(lifetime)
     }
 }
 

@@ -28,7 +28,7 @@ const WAVELAN: Medium = ("wavelan", "kind = \"wavelan\"", 20);
 const PIPE: Medium = ("pipe", "rate = \"10Mbps\"\ndelay = \"5ms\"", 4);
 
 /// The errors of frames on the way, and whether every run tries them.
-const CHANNELS: [(&str, bool); 35] = [
+const CHANNELS: [(&str, bool); 40] = [
     ("", false),
     ("ber = 1e-6", false),
     ("ber = 1e-5", false),
@@ -57,6 +57,12 @@ const CHANNELS: [(&str, bool); 35] = [
     ("truncate = \"80%\"", true),
     ("truncate = \"95%\"", true),
     ("loss = \"20%\"\nber = 1e-4", false),
+    // Whole frames that strong parity mends, or that are sent again.
+    ("window = \"30% 12000 2%\"", false),
+    ("window = \"50% 12000 3%\"", false),
+    ("window = \"49% 8095 3.58%\"", false),
+    ("window = \"50% 12000 4%\"", false),
+    ("window = \"85% 12000 6%\"", false),
     // Much of the damage is beyond any code.
     ("window = \"60% 12000 50%\"\nber = 1e-4", false),
     ("window = \"40% 12000 50%\"\nber = 1e-4", false),

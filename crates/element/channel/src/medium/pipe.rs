@@ -13,7 +13,8 @@ use core::str::FromStr;
 use std::collections::VecDeque;
 
 use windfall_base::{
-    Congestion, Duration, Frame, Input, Instant, Outgoing, Port, RxVector, Seed, Stream, earlier,
+    Congestion, Duration, Frame, Input, Instant, Outgoing, Port, RxVector, Seed, Stream,
+    TransitTiming, earlier,
 };
 
 use crate::air::{Air, AirConfig, Chance, ParseModelError};
@@ -143,6 +144,10 @@ impl Pipe {
             self.held += usize::from(outgoing.frame.tag.is_some() && !outgoing.frame.kept);
             path.transmit(now, outgoing);
         }
+    }
+
+    pub(super) fn passage(&self, from: Port) -> Option<TransitTiming> {
+        self.paths.get(usize::from(from.0)).map(Path::passage)
     }
 
     pub(super) fn poll_reception(
@@ -300,6 +305,13 @@ impl Path {
     /// Returns when a frame that is leaving has left, if the line does not change.
     fn ends(&self, sending: &Sending) -> Option<Instant> {
         self.line.ends().map(|ends| ends.saturating_add(sending.overhead))
+    }
+
+    fn passage(&self) -> TransitTiming {
+        let rate = self.line.constant_rate();
+        let cell = self.cell.map(|cell| [cell.payload, cell.header]);
+        let (overhead, delay) = (self.overhead, self.transit.usual_delay());
+        TransitTiming { rate, overhead, cell, delay, ..TransitTiming::default() }
     }
 
     /// Becomes what it is from now on, if that has changed.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use windfall_base::{DropReason, Drops, FlowId, Frame, Instant, Ledger, Tag};
+use windfall_base::{DropReason, Drops, Duration, FlowId, Frame, Instant, Ledger, Tag};
 use windfall_link::{LinkEvent, Pulled};
 use windfall_queue::{Join, QueueVerdict, Waiting};
 use windfall_wire_net::mark_congestion;
@@ -87,29 +87,38 @@ impl InterfaceAccount {
         Ledger { taken, given, held: held as u64, drops }
     }
 
-    /// The next packet from `pop` that is still worth sending.
+    /// The next packet from `pop` that is still worth sending; `least` is the time that one of such
+    /// a length takes at least to its receiver.
     pub(super) fn pull(
         &mut self,
         now: Instant,
+        least: impl Fn(usize) -> Duration,
         mut pop: impl FnMut() -> Option<Waiting>,
     ) -> Option<Pulled> {
         loop {
             let waiting = pop()?;
-            if let Some(pulled) = self.still_of_use(now, waiting) {
+            let least = least(waiting.frame.payload.len());
+            if let Some(pulled) = self.still_of_use(now, least, waiting) {
                 return Some(pulled);
             }
         }
     }
 
-    /// A packet that leaves a queue, marked if it is to be; `None` if it has waited too long.
-    pub(super) fn still_of_use(&mut self, now: Instant, waiting: Waiting) -> Option<Pulled> {
+    /// A packet that leaves a queue, marked if it is to be; `None` if it has waited too long to
+    /// arrive in time.
+    pub(super) fn still_of_use(
+        &mut self,
+        now: Instant,
+        least: Duration,
+        waiting: Waiting,
+    ) -> Option<Pulled> {
         let expires = waiting.expires();
         let Waiting { mut frame, verdict, .. } = waiting;
         if verdict == QueueVerdict::Drop {
             self.dropped(frame.tag, false, DropReason::Aqm, frame.payload.len());
             return None;
         }
-        if expires.is_some_and(|expires| expires < now) {
+        if expires.is_some_and(|expires| expires < now + least) {
             self.dropped(frame.tag, false, DropReason::Expired, frame.payload.len());
             return None;
         }

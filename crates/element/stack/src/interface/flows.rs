@@ -217,12 +217,14 @@ impl Queues {
         entry.under_way.or_else(|| entry.peers.front().copied())
     }
 
-    /// The next packet for `peer` that is still worth sending, if it is that peer's turn.
+    /// The next packet for `peer` that is still worth sending, if it is that peer's turn. One of
+    /// its length takes at least `least`.
     //= S3.38
     pub(super) fn pull(
         &mut self,
         now: Instant,
         peer: usize,
+        least: impl Fn(usize) -> Duration,
         books: &mut InterfaceAccount,
     ) -> Option<(Ticket, Pulled)> {
         loop {
@@ -234,7 +236,8 @@ impl Queues {
             let waiting = entry.queue.pop(now)?;
             entry.peers.pop_front();
             self.waiting[peer] -= 1;
-            if let Some(pulled) = books.still_of_use(now, waiting) {
+            let least = least(waiting.frame.payload.len());
+            if let Some(pulled) = books.still_of_use(now, least, waiting) {
                 entry.under_way = Some(peer);
                 return Some((Ticket { flow, len: pulled.frame.payload.len() }, pulled));
             }

@@ -4,9 +4,11 @@ mod line;
 mod modem;
 mod tunnel;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use windfall_base::{Check, DropReason, Frame, Input, Instant, Outgoing, Tag};
+use windfall_base::{
+    Check, DropReason, Duration, Frame, Input, Instant, Outgoing, Tag, TransitTiming,
+};
 use windfall_link::LinkEvent;
 use windfall_ppp::{Deframer, FrameMode};
 use windfall_wire_link::hdlc::{Accm, FLAG, HdlcCheck, encode_frame};
@@ -20,6 +22,12 @@ use super::pipe::Packets;
 use crate::event::InterfaceEvent;
 use line::{GsmLine, PACKED};
 use tunnel::Tunnel;
+
+/// Bytes that PPP puts around a packet: flag, address, control, protocol and check.
+const PPP_LEN: usize = 8;
+/// The places of the packets that were sent, and of those that were announced.
+const SENT: usize = 0;
+const ANNOUNCED: usize = 1;
 
 /// The service of a circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +85,10 @@ pub(super) struct GsmLink {
     /// The front of a packet whose end is to come, cut off by damage that looks like a flag.
     piece: Option<Vec<u8>>,
     tunnel: Option<Tunnel>,
+    /// The time from the end of a block to its arrival, as far as it is known.
+    delay: Duration,
+    /// Until when packets are of use that are under way: those sent, and those announced.
+    expiries: [BTreeMap<Tag, Instant>; 2],
     /// The medium carries a block of ours that has not left it.
     sending: bool,
     delivery: VecDeque<Frame>,
@@ -93,6 +105,8 @@ impl GsmLink {
             unended: VecDeque::new(),
             piece: None,
             tunnel: config.tunnel.map(Tunnel::new),
+            delay: Duration::ZERO,
+            expiries: Default::default(),
             sending: false,
             delivery: VecDeque::new(),
         }
@@ -103,7 +117,12 @@ impl GsmLink {
         if !self.line.is_hungry() {
             return;
         }
-        let Some(pulled) = self.waiting.pull(now, account) else { return };
+        let (line, delay) = (&self.line, self.delay);
+        let least = |len| line.time_of(len + PPP_LEN) + delay;
+        let Some(pulled) = self.waiting.pull(now, least, account) else { return };
+        if let (Some(tag), Some(expires)) = (pulled.frame.tag, pulled.expires) {
+            self.expiries[SENT].insert(tag, expires);
+        }
         let [head, body] = pulled.frame.payload.slices();
         let protocol = match head.first().map(|byte| byte >> 4) {
             Some(6) => IPV6,
@@ -130,18 +149,35 @@ impl GsmLink {
         match ended {
             Some((began, event @ LinkEvent::Sent { tag, kept, .. })) => {
                 (frame.tag, frame.kept) = (tag, kept);
+                frame.set_expiry(self.expiry_of(tag));
                 self.note(began, event, account);
             }
             _ => {
                 account.counters.control_sent += 1;
                 (frame.tag, frame.kept) = (self.line.told_again(), true);
                 frame.names_only = frame.tag.is_some();
+                frame.set_expiry(self.expiry_of(frame.tag));
             }
         }
         frame
     }
 
+    /// Until when a packet that was sent is of use.
+    fn expiry_of(&self, tag: Option<Tag>) -> Option<Instant> {
+        self.expiries[SENT].get(&tag?).copied()
+    }
+
     fn note(&mut self, began: Instant, event: LinkEvent, account: &mut InterfaceAccount) {
+        // What was sent before a packet whose fate is decided is decided as well.
+        let decided = match event {
+            LinkEvent::Acknowledged { tag }
+            | LinkEvent::Dropped { tag, .. }
+            | LinkEvent::Sent { tag, kept: false, .. } => tag,
+            _ => None,
+        };
+        if let Some(tag) = decided {
+            forget(&mut self.expiries[SENT], tag);
+        }
         self.waiting.note(began, &event);
         account.link(event);
     }
@@ -163,6 +199,9 @@ impl GsmLink {
         };
         // The least significant bit of an octet is sent first.
         block.iter_mut().for_each(|octet| *octet = octet.reverse_bits());
+        if let (Some(tag), Some(expires)) = (frame.tag, frame.expires) {
+            self.expiries[ANNOUNCED].insert(tag, expires);
+        }
         let before = self.deframer.counts();
         let arrived = self.line.handle_block(now, &block, frame.tag);
         let mut packets = VecDeque::new();
@@ -217,6 +256,10 @@ impl GsmLink {
     ) {
         account.arrived();
         let mut frame = Frame { tag, ..Frame::packet(packet) };
+        if let Some(tag) = tag {
+            frame.set_expiry(self.expiries[ANNOUNCED].get(&tag).copied());
+            forget(&mut self.expiries[ANNOUNCED], tag);
+        }
         frame.damage.frame = if damaged { Check::Bad } else { Check::Good };
         self.delivery.push_back(frame);
     }
@@ -231,6 +274,11 @@ impl GsmLink {
 }
 
 impl Link for GsmLink {
+    fn set_passage(&mut self, passage: TransitTiming) {
+        let tunnel = self.tunnel.as_ref().map_or(Duration::ZERO, Tunnel::depth);
+        self.delay = passage.delay.saturating_add(tunnel);
+    }
+
     fn take_packet(
         &mut self,
         now: Instant,
@@ -316,6 +364,15 @@ impl Link for GsmLink {
 
     fn flows(&self) -> Vec<FlowAccount> {
         self.waiting.accounts()
+    }
+}
+
+/// Forgets a packet and those before it.
+fn forget(expiries: &mut BTreeMap<Tag, Instant>, tag: Tag) {
+    if expiries.first_key_value().is_some_and(|(first, _)| *first <= tag) {
+        let later = expiries.split_off(&tag);
+        *expiries = later;
+        expiries.remove(&tag);
     }
 }
 

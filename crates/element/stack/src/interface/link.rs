@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use windfall_base::{DropReason, Frame, Input, Instant, Outgoing};
+use windfall_base::{DropReason, Frame, Input, Instant, Outgoing, TransitTiming};
 use windfall_mac::wifi::radio::Airtime;
 use windfall_mac::wifi::{Contention, Rest};
 
@@ -44,6 +44,10 @@ pub(super) trait Link: fmt::Debug + Send {
 
     /// Takes a frame or a signal of the medium.
     fn handle_input(&mut self, now: Instant, input: Input, account: &mut InterfaceAccount);
+
+    /// Learns what can be known of the time that frames take, where the link does not know by
+    /// itself.
+    fn set_passage(&mut self, _passage: TransitTiming) {}
 
     /// Begins anew to receive, where there are numbers that the peer begins anew.
     fn restart_receiver(&mut self, _now: Instant, _account: &mut InterfaceAccount) {}

@@ -3,7 +3,9 @@
 use core::num::NonZeroU8;
 use std::collections::{BTreeMap, VecDeque};
 
-use windfall_base::{DropReason, Duration, Frame, Input, Instant, Outgoing, Tag};
+use windfall_base::{
+    DropReason, Duration, Frame, Input, Instant, Outgoing, Rate, Tag, TransitTiming,
+};
 use windfall_link::{Arq, Arrival, LinkEvent, Pipe, PipeConfig, Pulled};
 use windfall_queue::{PacketQueue, QueueVerdict, Waiting};
 
@@ -15,8 +17,10 @@ use super::link::Link;
 pub(super) struct PipeLink {
     waiting: Packets,
     link: Pipe,
-    /// The medium carries a frame of ours that has not left it.
-    sending: bool,
+    /// The time of frames as far as it is known.
+    passage: TransitTiming,
+    /// The medium carries a frame of ours that has not left it: since when, and its bytes.
+    sending: Option<(Instant, usize)>,
 }
 
 /// The packets that wait for a link.
@@ -66,7 +70,16 @@ impl PipeLink {
             link
         };
         let waiting = Packets::new(queues);
-        Self { waiting, link: Pipe::new(link), sending: false }
+        Self { waiting, link: Pipe::new(link), passage: TransitTiming::default(), sending: None }
+    }
+
+    /// Takes the rate of the last frame for that of the next one, where the line has none that is
+    /// known.
+    fn measure(&mut self, now: Instant, since: Instant, bytes: usize) {
+        let nanos = u128::from(now.saturating_since(since).as_nanos());
+        let per_second = (bytes as u128 * 8_000_000_000).checked_div(nanos).unwrap_or(0);
+        let rate = u64::try_from(per_second).ok().and_then(Rate::from_bps);
+        self.link.set_passage(TransitTiming { rate, ..self.passage });
     }
 
     /// Takes down what the link has reported.
@@ -108,7 +121,11 @@ impl Link for PipeLink {
                 self.collect(now, account);
             }
             Input::TransmissionDone => {
-                self.sending = false;
+                if let Some((since, bytes)) = self.sending.take()
+                    && self.passage.rate.is_none()
+                {
+                    self.measure(now, since, bytes);
+                }
                 self.waiting.landed(now);
             }
             // A pipe has no carrier to sense.
@@ -118,6 +135,11 @@ impl Link for PipeLink {
             | Input::Overheard(_)
             | Input::CarrierPassed(_) => {}
         }
+    }
+
+    fn set_passage(&mut self, passage: TransitTiming) {
+        self.passage = passage;
+        self.link.set_passage(passage);
     }
 
     fn restart_receiver(&mut self, now: Instant, account: &mut InterfaceAccount) {
@@ -135,14 +157,16 @@ impl Link for PipeLink {
     }
 
     fn poll_transmit(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Outgoing> {
-        if self.sending {
+        if self.sending.is_some() {
             return None;
         }
         let packets_sent = account.counters.sent;
-        let frame = self.link.poll_transmit(now, || self.waiting.pull(now, account));
+        let least = self.link.least_time();
+        let pull = || self.waiting.pull(now, |len| least.of(len), account);
+        let frame = self.link.poll_transmit(now, pull);
         self.collect(now, account);
         let frame = frame?;
-        self.sending = true;
+        self.sending = Some((now, frame.len()));
         account.counters.bytes_sent += frame.len() as u64;
         account.counters.control_sent += u64::from(account.counters.sent == packets_sent);
         Some(frame.into())
@@ -231,23 +255,32 @@ impl Packets {
         }
     }
 
-    /// The next packet that is still worth sending.
-    pub(super) fn pull(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Pulled> {
-        let first = account.pull(now, || self.urgent.pop_front());
-        first.or_else(|| self.pull_next(now, account))
-    }
-
-    fn pull_next(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Pulled> {
+    /// The next packet that is still worth sending; `least` is the time that one of such a length
+    /// takes at least.
+    pub(super) fn pull(
+        &mut self,
+        now: Instant,
+        least: impl Fn(usize) -> Duration,
+        account: &mut InterfaceAccount,
+    ) -> Option<Pulled> {
+        if let Some(first) = account.pull(now, &least, || self.urgent.pop_front()) {
+            return Some(first);
+        }
         match &mut self.order {
-            Order::One(queue) => account.pull(now, || queue.pop(now)),
-            Order::Flows(flows) => flows.pull(now, account),
+            Order::One(queue) => account.pull(now, least, || queue.pop(now)),
+            Order::Flows(flows) => flows.pull(now, least, account),
         }
     }
 }
 
 impl Flows {
-    fn pull(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Pulled> {
-        let (ticket, pulled) = self.queues.pull(now, 0, account)?;
+    fn pull(
+        &mut self,
+        now: Instant,
+        least: impl Fn(usize) -> Duration,
+        account: &mut InterfaceAccount,
+    ) -> Option<Pulled> {
+        let (ticket, pulled) = self.queues.pull(now, 0, least, account)?;
         self.queues.done(ticket);
         self.open.insert(pulled.frame.tag, (ticket, Duration::ZERO));
         Some(pulled)

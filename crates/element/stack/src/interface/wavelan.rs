@@ -99,11 +99,10 @@ struct Current {
 impl WavelanLink {
     pub(super) fn new(config: WavelanConfig, queues: &QueueConfig) -> Self {
         let WavelanConfig { address, role, framing, timing, rate } = config;
-        let peer = |WavelanPeer { address, behind }| Peer {
-            address,
-            behind,
-            link: Exchange::new(framing.clone()),
-            current: None,
+        let peer = |WavelanPeer { address, behind }| {
+            let mut link = Exchange::new(framing.clone());
+            link.set_passage(timing.passage(rate));
+            Peer { address, behind, link, current: None }
         };
         let (mac, peers): (_, Vec<Peer>) = match role {
             WavelanRole::Coordinator { members, idle } => {
@@ -239,15 +238,16 @@ impl Client for With<'_> {
         self.above.peers.get(index).map(|peer| peer.address)
     }
 
-    fn on_opportunity(&mut self, now: Instant, peer: Address) -> Option<Frame> {
+    fn on_opportunity(&mut self, now: Instant, peer: Address, ahead: usize) -> Option<Frame> {
         let index = self.above.find(peer)?;
-        let Above { peers, queues, since, .. } = &mut *self.above;
+        let Above { peers, queues, timing, rate, since, .. } = &mut *self.above;
         let Peer { link, current, .. } = &mut peers[index];
         let account = &mut *self.account;
-        let unit = link.next_unit(now, || {
+        let wait = if ahead > 0 { timing.time_of(*rate, ahead) } else { Duration::ZERO };
+        let unit = link.next_unit(now + wait, || {
             // A link that asks for a packet has none.
             current.take().into_iter().for_each(|it| queues.done(it.ticket));
-            let (ticket, pulled) = queues.pull(now, index, account)?;
+            let (ticket, pulled) = queues.pull(now, index, |_| Duration::ZERO, account)?;
             *current = Some(Current { ticket, is_damaged: pulled.frame.damage.is_damaged() });
             Some(pulled)
         });

@@ -106,7 +106,14 @@ impl WifiLink {
     ) -> bool {
         let Some(header) = RelayHeader::new(&packet) else { return false };
         let mut frame = packet.frame;
+        if frame.is_late(now) {
+            let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
+            account.dropped(tag, kept, DropReason::Late, len);
+            return false;
+        }
         self.classifier.classify(&mut frame);
+        let lifetime = frame.class.lifetime;
+        frame.set_expiry(lifetime.map(|lifetime| now.saturating_add(lifetime)));
         header.put(&mut frame);
         let (tag, kept, flow, len) = (frame.tag, frame.kept, frame.class.flow, frame.payload.len());
         if frame.damage.frame == Check::Bad && !self.accepts(&frame) {

@@ -12,16 +12,27 @@ pub(crate) struct OwnFlow {
     flow: Option<FlowId>,
     /// The number of the packet in the flow, once it was sent.
     number: Option<Seq32>,
-    /// When the packet becomes worthless.
-    expires: Option<Instant>,
+    /// The last moment at which the packet can still be sent.
+    latest: Option<Instant>,
+    /// Its receiver waits for none of the flow before it.
+    is_unordered: bool,
 }
 
 impl OwnFlow {
-    /// Returns the flow of a packet if its owner limits its attempts or its lifetime.
-    pub(crate) fn of(class: &Class, expires: Option<Instant>) -> Self {
+    /// Returns the flow of a packet, which can be sent until `latest`, if its owner limits its
+    /// attempts or its lifetime, or would have packets in any order.
+    pub(crate) fn of(class: &Class, latest: Option<Instant>) -> Self {
         let is_limited = class.attempts.is_some() || class.lifetime.is_some();
-        let flow = (is_limited && class.flow != FlowId::default()).then_some(class.flow);
-        Self { flow, number: None, expires }
+        let is_own = (is_limited || class.unordered) && class.flow != FlowId::default();
+        let flow = is_own.then_some(class.flow);
+        Self { flow, number: None, latest, is_unordered: class.unordered }
+    }
+}
+
+impl OwnFlow {
+    /// Returns `true` if the packet keeps order with a flow of its own, or with none.
+    pub(crate) const fn is_any(&self) -> bool {
+        self.flow.is_some()
     }
 }
 
@@ -32,7 +43,7 @@ pub(crate) struct FlowNumbers(BTreeMap<FlowId, Numbers>);
 #[derive(Debug, Default)]
 struct Numbers {
     next: Seq32,
-    /// The packets that may still be sent, in their order, and when each becomes worthless.
+    /// The packets that may still be sent, in their order, and until when each may.
     open: VecDeque<(Seq32, Option<Instant>)>,
 }
 
@@ -40,9 +51,10 @@ impl FlowNumbers {
     /// Returns the place of a packet in the flow of its own, if it has one, for a frame sent `now`.
     pub(crate) fn place_of(&mut self, now: Instant, own: &mut OwnFlow) -> Option<FlowPlace> {
         let flow = own.flow?;
-        let number = *own.number.get_or_insert_with(|| self.begin(flow, own.expires));
+        let number = *own.number.get_or_insert_with(|| self.begin(flow, own.latest));
         self.expire(now, flow);
-        Some(self.place(flow, number))
+        let place = self.place(flow, number);
+        Some(if own.is_unordered { FlowPlace { open: 0, ..place } } else { place })
     }
 
     /// Notes that a packet will not be sent any more.
@@ -53,18 +65,19 @@ impl FlowNumbers {
     }
 
     /// Gives the next packet of a flow its number.
-    fn begin(&mut self, flow: FlowId, expires: Option<Instant>) -> Seq32 {
+    fn begin(&mut self, flow: FlowId, latest: Option<Instant>) -> Seq32 {
         let numbers = self.0.entry(flow).or_default();
         let number = numbers.next;
         numbers.next = number.next();
-        numbers.open.push_back((number, expires));
+        numbers.open.push_back((number, latest));
         number
     }
 
-    /// Closes the packets that have become worthless: whatever their fate, they are not sent again.
+    /// Closes the packets that could not arrive in time any more: whatever their fate, they are not
+    /// sent again.
     fn expire(&mut self, now: Instant, flow: FlowId) {
         let Some(Numbers { open, .. }) = self.0.get_mut(&flow) else { return };
-        while open.front().is_some_and(|(_, expires)| expires.is_some_and(|at| at < now)) {
+        while open.front().is_some_and(|(_, latest)| latest.is_some_and(|at| at < now)) {
             open.pop_front();
         }
     }

@@ -5,9 +5,10 @@ use core::ops::Range;
 use std::collections::VecDeque;
 
 use windfall_base::seq::Seq32;
-use windfall_base::{DropReason, Frame, Instant};
+use windfall_base::{DropReason, Frame, FramesOfPacket, Instant, TransitTiming};
+use windfall_wire_link::check::FCS_LEN;
 use windfall_wire_link::coded::WindowNumber;
-use windfall_wire_link::pipe::{IncrementPart, Number};
+use windfall_wire_link::pipe::{Data, IN_FLOW_LEN, IncrementPart, Number};
 
 use super::flow_order::{FlowNumbers, OwnFlow};
 use super::increments::{Choice, LEVELS, PARITY, blocks, enough_alone, fits, parity_of};
@@ -81,13 +82,15 @@ pub(crate) trait Framer: fmt::Debug {
 #[derive(Debug)]
 pub(crate) struct Whole {
     arq: Arq,
+    pub(crate) passage: TransitTiming,
     flows: FlowNumbers,
     choice: Choice,
 }
 
 impl Whole {
     pub(crate) fn new(arq: Arq) -> Self {
-        Self { arq, flows: FlowNumbers::default(), choice: Choice::default() }
+        let (flows, choice) = (FlowNumbers::default(), Choice::default());
+        Self { arq, passage: TransitTiming::default(), flows, choice }
     }
 }
 
@@ -235,9 +238,11 @@ impl Framer for Whole {
     type Packet = WholePacket;
 
     fn begin(&self, pulled: Pulled) -> WholePacket {
-        let expires = pulled.expires;
+        let (expires, len) = (pulled.expires, pulled.frame.payload.len());
         let packet = Undecided::new(pulled, self.arq);
-        let own = OwnFlow::of(packet.class(), expires);
+        let frame = FramesOfPacket::one(len, len + IN_FLOW_LEN + FCS_LEN);
+        let latest = expires.map(|expires| self.passage.latest_start(expires, frame));
+        let own = OwnFlow::of(packet.class(), latest);
         let repetition = Repetition::default();
         let (is_short, is_under_way) = (false, false);
         WholePacket { own, packet, last: None, repetition, is_short, is_under_way }
@@ -250,13 +255,15 @@ impl Framer for Whole {
         place: WindowNumber,
         events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
-        if packet.packet.has_expired(now) {
+        let number = self.number(now, packet, place);
+        let len = packet.packet.len();
+        let frame = FramesOfPacket::one(len, len + Data::len(number) + FCS_LEN);
+        if packet.packet.has_expired(now + self.passage.time(frame)) {
             self.flows.finish(&packet.own);
             self.note_under_way(packet, false);
             return None;
         }
         packet.last = Some(place.order);
-        let number = self.number(now, packet, place);
         // What keeps order within its flow alone must name it in every frame.
         let parity = match number {
             Number::Window { .. } => self.increment(packet, place, events),

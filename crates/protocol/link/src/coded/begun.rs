@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use arrayvec::ArrayVec;
-use windfall_base::{Check, Damage, Frame, RangeSet, Tag};
+use windfall_base::{Check, Damage, Frame, Instant, RangeSet, Tag};
 use windfall_fec::copies::Copies;
 use windfall_wire_link::check::{FCS_LEN, frame_check};
 use windfall_wire_link::coded::{Fate, Head, Level, MAX_BLOCKS};
@@ -31,6 +31,7 @@ pub(super) struct Begun {
     /// The findings of the frame check, once all is there.
     check: Check,
     tag: Option<Tag>,
+    expires: Option<Instant>,
     /// Failed blocks, if they are combined.
     failed: Option<Vec<FailedBlock>>,
     /// The most copies of which a block was made.
@@ -46,7 +47,7 @@ struct FailedBlock {
 }
 
 impl Begun {
-    pub(super) fn new(head: &Head, tag: Option<Tag>, combine: bool) -> Self {
+    pub(super) fn new(head: &Head, frame: &Frame, combine: bool) -> Self {
         Self {
             length: head.length,
             stream: vec![0; head.stream()],
@@ -54,7 +55,8 @@ impl Begun {
             suspect: RangeSet::default(),
             corrected: 0,
             check: Check::Unchecked,
-            tag,
+            tag: frame.tag,
+            expires: frame.expires,
             failed: combine.then(Vec::new),
             combined: 0,
         }
@@ -195,7 +197,7 @@ impl Begun {
     }
 
     pub(super) fn into_frame(self) -> Frame {
-        let Self { mut stream, length, suspect, corrected, check, tag, .. } = self;
+        let Self { mut stream, length, suspect, corrected, check, tag, expires, .. } = self;
         stream.truncate(stream.len() - FCS_LEN);
         // Suspect bytes of the frame check alone leave the packet unchecked, not damaged.
         let inside = suspect.within(0..usize::from(length));
@@ -203,6 +205,7 @@ impl Begun {
         let frame =
             if suspect.is_empty() && check != Check::Bad { Check::Good } else { Check::Bad };
         let mut packet = Frame { tag, ..Frame::packet(stream) };
+        packet.set_expiry(expires);
         let header = Check::Good;
         packet.damage = Damage {
             frame,

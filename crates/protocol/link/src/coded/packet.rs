@@ -3,9 +3,12 @@
 use core::ops::Range;
 use std::collections::VecDeque;
 
-use windfall_base::{Class, Congestion, DropReason, Frame, FrameParts, Instant, RangeSet, Tag};
+use windfall_base::{
+    Class, Congestion, DropReason, Duration, Frame, FrameParts, FramesOfPacket, Instant, RangeSet,
+    Tag, TransitTiming,
+};
 use windfall_wire_link::check::FCS_LEN;
-use windfall_wire_link::coded::{Fate, Head, MAX_BLOCKS, Number, Stretch};
+use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Fate, Head, MAX_BLOCKS, Number, Stretch};
 use windfall_wire_link::pipe::Wish;
 
 use super::stream::PacketStream;
@@ -22,6 +25,8 @@ pub(super) struct Packet {
     class: Class,
     tag: Option<Tag>,
     expires: Option<Instant>,
+    /// It has waited for more than half of its lifetime; `None` before its first frame.
+    is_scarce: Option<bool>,
     /// The ranges that the receiver is not known to have.
     missing: RangeSet<usize>,
     /// The part of that which is not on its way.
@@ -31,6 +36,42 @@ pub(super) struct Packet {
     /// Attempts in a row of which the receiver did not take everything.
     pub(super) tries: u32,
     limit: Option<u32>,
+}
+
+/// The form of a sender's frames, and the time that they take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planning {
+    pub(super) padded: bool,
+    pub(super) passage: TransitTiming,
+    /// Bytes of a header beside the stretches of blocks: [`UNIT`](Self::UNIT) and so on.
+    pub(super) beside: usize,
+    /// The time that passes after a frame before the next attempt at what it lost, beside that of
+    /// frames and answers on the line.
+    pub(super) round_trip: Duration,
+}
+
+impl Planning {
+    /// Bytes of a header beside the stretches of blocks: of a unit, in a window, in a flow.
+    pub(super) const UNIT: usize = 20;
+    pub(super) const WINDOW: usize = 28;
+    pub(super) const FLOW: usize = 36;
+    /// Bytes of the stretch of a block in a header.
+    const STRETCH: usize = 3;
+
+    /// The frames that carry `bytes` of a packet as `plan` says, in the fewest attempts.
+    fn frames(&self, plan: Plan, bytes: usize) -> FramesOfPacket {
+        let data = if plan.uncoded { bytes.max(1) } else { plan.level.data() };
+        let blocks = bytes.div_ceil(data).max(1);
+        let count = blocks.div_ceil(usize::from(plan.blocks).clamp(1, MAX_BLOCKS));
+        let contents = if self.padded {
+            count * usize::from(plan.blocks) * BLOCK
+        } else {
+            bytes + blocks * (BLOCK_CHECK + plan.level.parity())
+        };
+        let stretches = if plan.uncoded { Self::STRETCH + 1 } else { blocks * Self::STRETCH };
+        let headers = count * self.beside + stretches;
+        FramesOfPacket { count, contents, bytes: contents + headers }
+    }
 }
 
 /// A frame whose fate is open.
@@ -98,6 +139,7 @@ impl Packet {
             class: frame.class,
             tag: frame.tag,
             expires,
+            is_scarce: None,
             tries: 0,
             limit: arq.limit(&frame.class),
         }
@@ -119,9 +161,9 @@ impl Packet {
         self.limit == Some(1) && self.unsent.is_empty()
     }
 
-    /// Returns `true` if the packet is worthless by `now`.
-    pub(super) fn has_expired(&self, now: Instant) -> bool {
-        self.expires.is_some_and(|expires| expires < now)
+    /// Returns `true` if the packet is worthless by the time `at` of its arrival.
+    pub(super) fn has_expired(&self, at: Instant) -> bool {
+        self.expires.is_some_and(|expires| expires < at)
     }
 
     /// Returns `true` if no attempt is left.
@@ -137,28 +179,43 @@ impl Packet {
         LinkEvent::Dropped { tag: self.tag, kept: false, reason, len: self.len() }
     }
 
-    /// Plans the next frame; `None` if the packet is worthless, or not worth a frame.
+    /// Plans the next frame; `None` if the packet could not arrive in time or is not worth one.
     //= S3.16
     //= S3.45
     pub(super) fn plan(
-        &self,
+        &mut self,
         now: Instant,
         policy: &mut dyn Policy,
         softness: &mut Softness,
-        padded: bool,
+        planning: &Planning,
     ) -> Option<(Plan, bool)> {
-        if self.has_expired(now) {
+        let Planning { padded, passage, round_trip, .. } = *planning;
+        if self.has_expired(now + passage.delay) {
             return None;
         }
+        let latest = |expires: Instant| passage.latest_start(expires, FramesOfPacket::NONE);
+        let is_scarce = *self.is_scarce.get_or_insert_with(|| {
+            let both = self.expires.zip(self.class.lifetime);
+            both.is_some_and(|(expires, lifetime)| expires.saturating_since(now) < lifetime / 2)
+        });
         let welcomes_damage = self.class.accept_damaged == Some(true);
         let mut plan = policy.plan(&Request {
             bytes: self.unsent.total(),
-            time_left: self.expires.map(|expires| expires.saturating_since(now)),
+            // Of the last attempt the answer may come later.
+            time_left: self
+                .expires
+                .map(|expires| latest(expires).saturating_since(now) + passage.turn),
+            is_scarce,
+            round_trip,
             tries_left: self.limit.map(|limit| limit.saturating_sub(self.tries)),
             welcomes_damage,
             // Padded frames are blocks, and blocks tell where the damage is that is welcome.
             may_be_uncoded: !padded && !welcomes_damage && self.unsent.len() == 1,
         })?;
+        let frames = planning.frames(plan, self.unsent.total());
+        if self.has_expired(now + passage.time(frames)) {
+            return None;
+        }
         //= S0.63
         // What has failed once, or would only be sent again, is coded as for any other owner.
         let is_only = self.limit == Some(1);
@@ -188,6 +245,7 @@ impl Packet {
         let parts = FrameParts {
             header: codes::seal_header(&head),
             class: self.class,
+            expires: self.expires,
             ..FrameParts::default()
         };
         let frame = Frame {

@@ -8,14 +8,14 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use windfall_base::seq::Seq32;
-use windfall_base::{DropReason, Frame, Instant};
+use windfall_base::{DropReason, Frame, FramesOfPacket, Instant, TransitTiming};
 use windfall_wire_link::coded::{
     Head, MAX_BLOCKS, Number, Record, WindowNumber, encode_records, parse_records,
 };
 use windfall_wire_link::pipe::Header;
 
 use super::begun::Begun;
-use super::packet::{Flight, Packet, Softness};
+use super::packet::{Flight, Packet, Planning, Softness};
 use super::{codes, dropped, received};
 use crate::arq::flow_order::{FlowNumbers, OwnFlow};
 use crate::arq::framer::{Fate, Framer, Reported};
@@ -66,7 +66,8 @@ impl Pipelined {
         let policy = policy.build(cost);
         let (flows, reported) = (FlowNumbers::default(), VecDeque::new());
         let softness = Softness::default();
-        let coder = Coder { policy, softness, arq, padded, flows, reported };
+        let passage = TransitTiming::default();
+        let coder = Coder { policy, softness, arq, padded, passage, flows, reported };
         Self {
             sender: Sender::new(coder, window),
             receiver: Receiver::new(accept_damaged, [false, false], window),
@@ -74,6 +75,10 @@ impl Pipelined {
             begun: BTreeMap::new(),
             records: VecDeque::new(),
         }
+    }
+
+    pub(crate) fn set_passage(&mut self, passage: TransitTiming) {
+        self.sender.framer.passage = passage;
     }
 
     /// Takes a frame from the medium.
@@ -126,7 +131,7 @@ impl Pipelined {
         let mut arrival = Arrival::More;
         let begun = self.begun.entry(seq.0).or_insert_with(|| {
             arrival = Arrival::Packet;
-            Begun::new(head, frame.tag, self.combine)
+            Begun::new(head, frame, self.combine)
         });
         if !begun.fits(head) {
             return Err(DropReason::Malformed);
@@ -209,6 +214,7 @@ pub(crate) struct Coder {
     softness: Softness,
     arq: Arq,
     padded: bool,
+    passage: TransitTiming,
     flows: FlowNumbers,
     /// The reports of the last ACK that are still to be used.
     reported: VecDeque<Record>,
@@ -226,9 +232,11 @@ impl Framer for Coder {
     type Packet = Open;
 
     fn begin(&self, pulled: Pulled) -> Open {
-        let expires = pulled.expires;
+        let (expires, len) = (pulled.expires, pulled.frame.payload.len());
         let packet = Packet::new(pulled, self.arq);
-        Open { own: OwnFlow::of(packet.class(), expires), packet, flights: VecDeque::new() }
+        let whole = FramesOfPacket::one(len, len + Planning::FLOW);
+        let latest = expires.map(|expires| self.passage.latest_start(expires, whole));
+        Open { own: OwnFlow::of(packet.class(), latest), packet, flights: VecDeque::new() }
     }
 
     fn frame(
@@ -239,7 +247,11 @@ impl Framer for Coder {
         events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
         let (policy, softness) = (&mut *self.policy, &mut self.softness);
-        let Some(plan) = packet.plan(now, policy, softness, self.padded) else {
+        let round_trip = self.passage.delay.saturating_mul(2);
+        let (padded, passage) = (self.padded, self.passage);
+        let beside = if own.is_any() { Planning::FLOW } else { Planning::WINDOW };
+        let planning = Planning { padded, passage, beside, round_trip };
+        let Some(plan) = packet.plan(now, policy, softness, &planning) else {
             self.flows.finish(own);
             return None;
         };

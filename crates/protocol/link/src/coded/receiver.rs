@@ -52,7 +52,7 @@ impl Receiver {
                 Arrival::Packet
             }
         };
-        let new = || (seq, Begun::new(head, unit.tag, self.combine));
+        let new = || (seq, Begun::new(head, unit, self.combine));
         let (_, begun) = self.begun.get_or_insert_with(new);
         let accepts = head.wish.accept_damaged.unwrap_or(self.accept_damaged);
         let fates = begun.take(head, unit, head.wish.last && accepts);

@@ -4,10 +4,10 @@
 use std::collections::VecDeque;
 
 use windfall_base::seq::Seq16;
-use windfall_base::{DropReason, Frame, Instant};
+use windfall_base::{DropReason, Duration, Frame, Instant, TransitTiming};
 use windfall_wire_link::coded::{Number, Progress, Report};
 
-use super::packet::{Flight, Packet, Softness};
+use super::packet::{Flight, Packet, Planning, Softness};
 use super::{CodedConfig, received};
 use crate::event::LinkEvent;
 use crate::persistence::Arq;
@@ -19,6 +19,7 @@ pub(super) struct Sender {
     policy: Box<dyn Policy>,
     arq: Arq,
     padded: bool,
+    pub(super) passage: TransitTiming,
     current: Option<Packet>,
     /// The frame whose fate is open.
     flight: Option<Flight>,
@@ -33,6 +34,7 @@ impl Sender {
             policy: config.policy.build(config.cost),
             arq: config.arq,
             padded: config.padded,
+            passage: TransitTiming::default(),
             current: None,
             flight: None,
             softness: Softness::default(),
@@ -61,7 +63,10 @@ impl Sender {
                 current.settle(&flight, &[]);
             }
             let (policy, softness) = (&mut *self.policy, &mut self.softness);
-            let Some(plan) = current.plan(now, policy, softness, self.padded) else {
+            let (padded, passage) = (self.padded, self.passage);
+            let (beside, round_trip) = (Planning::UNIT, Duration::ZERO);
+            let planning = Planning { padded, passage, beside, round_trip };
+            let Some(plan) = current.plan(now, policy, softness, &planning) else {
                 self.give_up(DropReason::Expired, events);
                 continue;
             };

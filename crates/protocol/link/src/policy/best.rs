@@ -78,9 +78,13 @@ impl Promise {
     /// The probability that the packet is complete before its time and its attempts run out, if
     /// such frames are sent until then.
     fn saves(&self, request: &Request) -> f64 {
-        let in_time = request
-            .time_left
-            .map_or(f64::INFINITY, |left| (left.as_secs_f64() / self.seconds).floor());
+        let in_time = request.time_left.map_or(f64::INFINITY, |left| {
+            // Frames with other parts follow at once, repetitions after the report.
+            let parts = (self.frames - 1) as f64 * self.seconds;
+            let again = self.seconds + request.round_trip.as_secs_f64();
+            let left = left.as_secs_f64() - self.seconds - parts;
+            if left < 0.0 { 0.0 } else { self.frames as f64 + (left / again).floor() }
+        });
         let chances = in_time.min(request.tries_left.map_or(f64::INFINITY, f64::from));
         if chances < self.frames as f64 {
             return 0.0;
@@ -164,7 +168,7 @@ impl Best {
     }
 
     fn learn_blocks(&mut self, used: Level, fates: &[Fate]) {
-        self.trials.learn(used, fates);
+        let before = (used == Level::STRONGEST).then(|| self.best_level());
         let is_destroyed = self.beyond.is_destroyed(used, fates);
         let (after, blocks) = &mut self.after[self.last.index()];
         let mut worst = None;
@@ -187,6 +191,22 @@ impl Best {
             approach(after, &seen, (1.0 / *blocks).max(AFTER_MEMORY));
         }
         self.last = worst.unwrap_or(self.last);
+        let changes = before.is_some_and(|before| before != self.best_level());
+        self.trials.learn(used, fates, changes);
+    }
+
+    /// The level of the greatest expected gain for a long packet in whole frames.
+    fn best_level(&self) -> Level {
+        let (worth, survival) = (self.gained.0 / self.gained.1, self.survival());
+        let gain = |level: &Level| {
+            let blocks = MAX_BLOCKS as u8;
+            let plan = Plan { blocks, level: *level, whole: false, uncoded: false };
+            let wanted = MAX_BLOCKS * level.data();
+            let promise = self.promise(wanted, plan, survival[level.index()]);
+            promise.bytes - worth * promise.seconds
+        };
+        let best = Level::all().max_by(|a, b| gain(a).total_cmp(&gain(b)));
+        best.unwrap_or(Level::NONE)
     }
 
     /// Learns from an uncoded frame as if it had been blocks: all were good, or one was not.
@@ -251,6 +271,13 @@ impl Policy for Best {
         let soonest = promises.iter().map(|promise| promise.seconds).fold(f64::MAX, f64::min);
         if left < soonest {
             return None;
+        }
+        if request.is_scarce {
+            // Parts of a packet are worth nothing to its owner: what completes it counts.
+            let whole = |it: &Promise| request.bytes as f64 * it.all - worth * it.seconds;
+            let single = promises.iter().filter(|promise| promise.frames == 1);
+            let most = single.max_by(|a, b| whole(a).total_cmp(&whole(b)));
+            return Some(most.unwrap_or(thrifty).plan);
         }
         let surest = promises.iter().map(|promise| promise.saves(request)).fold(0.0, f64::max);
         let is_sure = |promise: &&Promise| promise.saves(request) >= (1.0 - RISK) * surest;

@@ -6,10 +6,9 @@
 //! - *Size.* When two reported frames in a row lost at least half of their blocks to truncation,
 //!   the next has half as many, unless frames of one block fare no better. After four that were not
 //!   cut, or when length is not to blame, one more.
-//! - *Parity.* The level that would have carried the most data in the blocks reported lately: up at
-//!   once, down by one level after every fourth reported frame. A failed block counts for the
-//!   levels above its own only as far as these were seen to save such blocks; a rise that has saved
-//!   none yet is taken back at once.
+//! - *Parity.* The level that carries the most for its air time in blocks as those reported lately,
+//!   repetition of what it does not save included. A failed block counts for the levels above its
+//!   own only as far as these were seen to save such blocks.
 //!
 //! A frame that was lost whole is no sign of either: a shorter or better coded one would have
 //! been lost as well.
@@ -22,10 +21,13 @@ use super::estimate::Estimate;
 use super::trials::Trials;
 use super::{Outcome, Plan, Policy, Request};
 
-/// The weight of one more block in what blocks need.
-const BLOCK_MEMORY: f64 = 0.05;
-/// Reported frames after which the level may fall by one.
-const STEADY: u32 = 4;
+/// The weight of one more block in the two estimates of what blocks need: the quick, and the least
+/// in the slow.
+const BLOCK_MEMORY: [f64; 2] = [0.05, 0.01];
+/// The number of blocks that counts as much as what is assumed at first.
+const PRIOR_BLOCKS: f64 = 4.0;
+/// Another level must carry this multiple of what the one in use does.
+const BETTER: f64 = 1.05;
 /// Frames in a row that are badly cut before frames shrink.
 const CUT: u32 = 2;
 /// Frames in a row that are not cut before frames grow.
@@ -35,7 +37,7 @@ const WORTH: f64 = 4.0 / 3.0;
 /// The weight of one more frame in the shares that frames keep.
 const FRAME_MEMORY: f64 = 0.1;
 
-/// The cost of a frame beside its block, in bytes, as far as this policy needs it.
+/// The cost of a frame beside its blocks, in bytes, as far as this policy needs it.
 const OVERHEAD: usize = 64;
 
 /// The adaptive policy of the paper.
@@ -49,16 +51,15 @@ pub struct Flex {
     /// The share of their blocks that frames keep which follow one that was cut: of one block, and
     /// longer ones.
     kept: [f64; 2],
-    /// The share of blocks that need just each level; what no level saves is in none.
-    needs: [f64; 8],
+    /// The share of blocks that need just each level, by the quick and the slow estimate; what no
+    /// level saves is in none.
+    needs: [[f64; 8]; 2],
+    /// Blocks that have told what they need.
+    seen: f64,
     beyond: Beyond,
     trials: Trials,
     /// The probability that a frame of one block is cut.
     cut_alone: Estimate,
-    /// Reported frames since the level changed.
-    steady: u32,
-    /// The level to fall back to at once, until a block needs more than it.
-    proven: Level,
     /// Whole frames are repeated instead of failed blocks.
     whole: bool,
 }
@@ -75,12 +76,11 @@ impl Default for Flex {
             uncut: 0,
             was_cut: false,
             kept: [1.0, 0.5],
-            needs,
+            needs: [needs; 2],
+            seen: 0.0,
             beyond: Beyond::default(),
             trials: Trials::default(),
             cut_alone: Estimate::default(),
-            steady: 0,
-            proven: Level::NONE,
             whole: false,
         }
     }
@@ -98,6 +98,7 @@ impl Policy for Flex {
     //= S3.21
     fn plan(&mut self, request: &Request) -> Option<Plan> {
         let is_alone = self.blocks == 1 || request.bytes <= self.level.data();
+        self.level = self.best_level(request.bytes);
         let level = if self.trials.is_due() {
             Level::STRONGEST
         } else if is_alone {
@@ -119,7 +120,7 @@ impl Policy for Flex {
             self.cut_alone.learn(if is_cut { unseen(mended) } else { 0.0 });
         }
         self.learn_size(fates);
-        self.learn_parity(plan.level, fates);
+        self.learn_parity(plan.level, bytes, fates);
     }
 }
 
@@ -146,31 +147,23 @@ impl Flex {
         }
     }
 
-    fn learn_parity(&mut self, used: Level, fates: &[Fate]) {
-        self.trials.learn(used, fates);
+    fn learn_parity(&mut self, used: Level, bytes: usize, fates: &[Fate]) {
+        let before = self.best_level(bytes);
         let is_destroyed = self.beyond.is_destroyed(used, fates);
         for fate in fates {
-            if let Fate::Good(corrected) = fate {
-                self.proven = self.proven.max(Level::correcting(usize::from(*corrected)));
-            }
             self.beyond.learn(used, *fate);
             if let Some(seen) = need(*fate, used, &self.beyond)
                 && !is_destroyed
             {
-                approach(&mut self.needs, &seen, BLOCK_MEMORY);
+                self.seen += 1.0;
+                let [quick, slow] = BLOCK_MEMORY;
+                let slow = (1.0 / (self.seen + PRIOR_BLOCKS)).max(slow);
+                approach(&mut self.needs[0], &seen, quick);
+                approach(&mut self.needs[1], &seen, slow);
             }
         }
-        self.steady += 1;
-        let most = self.most_data();
-        if most > self.level {
-            (self.level, self.steady) = (most, 0);
-        } else if most < self.level && self.proven < self.level {
-            (self.level, self.steady) = (most.max(self.proven), 0);
-        } else if most < self.level && self.steady >= STEADY {
-            (self.level, self.steady) = (self.level.weaker(), 0);
-        }
-        // What was needed at a level above is no reason to stay there the next time.
-        self.proven = self.proven.min(self.level);
+        let changes = self.best_level(bytes) != before;
+        self.trials.learn(used, fates, changes);
     }
 
     /// The level, at least that of other frames, at which a block alone in its frame brings the
@@ -186,17 +179,20 @@ impl Flex {
         levels.max_by(|a, b| worth(*a).total_cmp(&worth(*b))).unwrap_or(self.level)
     }
 
-    /// The level at which blocks bring the most data.
-    fn most_data(&self) -> Level {
+    /// The level at which a frame with some of `bytes` carries the most for its air time: the one
+    /// in use unless another is clearly better.
+    fn best_level(&self, bytes: usize) -> Level {
         let mut saved = 0.0;
-        let mut most = (Level::NONE, f64::MIN);
-        for level in Level::all() {
-            saved += self.needs[level.index()];
-            let data = saved * level.data() as f64;
-            if data > most.1 {
-                most = (level, data);
-            }
-        }
-        most.0
+        let worth = Level::all().map(|level| {
+            saved += f64::midpoint(self.needs[0][level.index()], self.needs[1][level.index()]);
+            let all = bytes.min(usize::from(self.blocks) * level.data()).max(1);
+            let blocks = all.div_ceil(level.data());
+            let sent = OVERHEAD + all + blocks * (BLOCK_CHECK + level.parity());
+            (level, saved * all as f64 / sent as f64)
+        });
+        let worth: Vec<(Level, f64)> = worth.collect();
+        let (_, in_use) = worth[self.level.index()];
+        let best = worth.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        best.filter(|(_, best)| *best > BETTER * in_use).map_or(self.level, |(level, _)| level)
     }
 }

@@ -3,8 +3,8 @@
 //! A frame of which every block failed says only that its parity was too little. One with the
 //! strongest parity tells what such blocks need, if any code saves them. While all is lost it costs
 //! nothing; but when the damage ends it carries little, and where reports are under way for long so
-//! do its followers. So single frames are tried, and each that saves nothing makes the next one
-//! later.
+//! do its followers. So single frames are tried, and each that saves nothing, or after which the
+//! same level is the best, makes the next one later.
 
 use windfall_wire_link::coded::{Fate, Level};
 
@@ -20,27 +20,34 @@ pub(super) struct Trials {
     level: Level,
     /// Frames that fail before the next trial.
     pace: u32,
+    /// A trial was made whose outcome is open.
+    is_open: bool,
 }
 
 impl Default for Trials {
     fn default() -> Self {
-        Self { failed: 0, level: Level::NONE, pace: PACE[0] }
+        Self { failed: 0, level: Level::NONE, pace: PACE[0], is_open: false }
     }
 }
 
 impl Trials {
-    /// Learns from a reported frame that had blocks of level `used`.
-    pub(super) fn learn(&mut self, used: Level, fates: &[Fate]) {
+    /// Learns from a reported frame that had blocks of level `used`; `changes` says that another
+    /// level is the best by what it tells.
+    pub(super) fn learn(&mut self, used: Level, fates: &[Fate], changes: bool) {
         let has_failed = !fates.is_empty() && fates.iter().all(|fate| *fate == Fate::Failed);
         if used < Level::STRONGEST {
             if has_failed {
                 self.failed += 1;
                 self.level = used;
             }
-        } else if fates.iter().any(|fate| self.is_saved(*fate)) {
-            self.pace = PACE[0];
-        } else if has_failed {
-            self.pace = (2 * self.pace).min(PACE[1]);
+        } else {
+            let is_trial = core::mem::take(&mut self.is_open);
+            let is_saved = fates.iter().any(|fate| self.is_saved(*fate));
+            if is_saved && (changes || !is_trial) {
+                self.pace = PACE[0];
+            } else if is_saved || has_failed {
+                self.pace = (2 * self.pace).min(PACE[1]);
+            }
         }
     }
 
@@ -53,7 +60,7 @@ impl Trials {
     pub(super) fn is_due(&mut self) -> bool {
         let is_due = self.failed >= self.pace;
         if is_due {
-            self.failed = 0;
+            (self.failed, self.is_open) = (0, true);
         }
         is_due
     }
@@ -67,7 +74,7 @@ mod tests {
     fn wait(trials: &mut Trials) -> u32 {
         let mut failed = 0;
         while !trials.is_due() {
-            trials.learn(Level::LIGHT, &[Fate::Failed; 5]);
+            trials.learn(Level::LIGHT, &[Fate::Failed; 5], false);
             failed += 1;
         }
         failed
@@ -78,20 +85,23 @@ mod tests {
         let mut trials = Trials::default();
         for expected in [8, 16, 32, 64, 64] {
             assert_eq!(wait(&mut trials), expected);
-            trials.learn(Level::STRONGEST, &[Fate::Failed; 5]);
+            trials.learn(Level::STRONGEST, &[Fate::Failed; 5], false);
         }
         // Blocks that needed no more than LIGHT say nothing about the failed ones.
-        trials.learn(Level::STRONGEST, &[Fate::Good(6); 5]);
+        trials.learn(Level::STRONGEST, &[Fate::Good(6); 5], true);
         assert_eq!(wait(&mut trials), 64);
-        trials.learn(Level::STRONGEST, &[Fate::Good(6), Fate::Good(7)]);
+        trials.learn(Level::STRONGEST, &[Fate::Good(6), Fate::Good(7)], true);
         assert_eq!(wait(&mut trials), 8);
+        // What is saved and changes nothing need not be found again so soon.
+        trials.learn(Level::STRONGEST, &[Fate::Good(7); 5], false);
+        assert_eq!(wait(&mut trials), 16);
     }
 
     #[test]
     fn only_frames_of_which_every_block_failed_count() {
         let mut trials = Trials::default();
         for fates in [&[][..], &[Fate::Failed, Fate::Good(0)], &[Fate::Failed, Fate::Missing]] {
-            (0..100).for_each(|_| trials.learn(Level::LIGHT, fates));
+            (0..100).for_each(|_| trials.learn(Level::LIGHT, fates, false));
             assert!(!trials.is_due(), "{fates:?}");
         }
     }

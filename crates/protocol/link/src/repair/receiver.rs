@@ -6,7 +6,7 @@ use windfall_base::{Check, DropReason, Frame, Instant, Tag};
 use windfall_fec::Cover;
 use windfall_wire_link::repair::{Covered, RepairTrailer};
 
-use super::stream::ReceivingStream;
+use super::stream::{CoveredNumber, ReceivingStream};
 use super::{MOST_STREAMS, RepairConfig, trailer};
 use crate::event::{Arrival, LinkEvent};
 use crate::output::Output;
@@ -14,7 +14,8 @@ use crate::output::Output;
 /// Takes packets and repairs from a link, and passes up packets.
 ///
 /// A packet that is missing or damaged holds up those of its stream behind it, until a repair makes
-/// it or the delay of the code is over. Then a damaged one is passed up if it is accepted so.
+/// it or the delay of the code is over. Then a damaged one is passed up if it is accepted so. It
+/// holds up none whose owner would have packets in any order, and none beyond its lifetime.
 #[derive(Debug)]
 pub struct RepairReceiver {
     config: RepairConfig,
@@ -47,9 +48,10 @@ impl RepairReceiver {
         let mut stream = self.stream(stream, number);
         let mut out = Output { deliveries: &mut self.deliveries, events: &mut self.events };
         let arrival = match kind {
-            Covered::Packet { check, accept_damaged } => {
+            Covered::Packet { check, accept_damaged, unordered } => {
                 let accepted = accept_damaged.unwrap_or(self.accept_damaged);
-                stream.take_packet(now, (number, check, accepted), frame, &mut out);
+                let packet = CoveredNumber { number, check, accepted, unordered };
+                stream.take_packet(now, packet, frame, &mut out);
                 Arrival::Packet
             }
             Covered::Repair { count, row, before, check } => {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use windfall_base::{Class, Frame, Instant, Tag};
+use windfall_base::{Class, CoveredPacket, Frame, Instant};
 use windfall_fec::PacketEncoder;
 use windfall_wire_link::check::frame_check;
 use windfall_wire_link::repair::{Covered, RepairTrailer, repair_check, symbol};
@@ -42,8 +42,8 @@ struct Stream {
 #[derive(Debug)]
 struct Lane {
     encoder: PacketEncoder,
-    /// The tags of the packets in the window.
-    tags: VecDeque<Option<Tag>>,
+    /// The packets in the window.
+    packets: VecDeque<CoveredPacket>,
     /// The number of the last packet.
     last: u32,
     /// Repairs that are due for the packets so far, in millionths.
@@ -116,10 +116,11 @@ impl Stream {
         let number = self.next;
         self.next = self.next.wrapping_add(1);
         let lane = number as usize % self.lanes.len();
-        self.lanes[lane].push(config.code, number, &symbol(&slices, check), frame.tag);
+        let covered = CoveredPacket { tag: frame.tag, expires: frame.expires };
+        self.lanes[lane].push(config.code, number, &symbol(&slices, check), covered);
         self.before = frame.payload.prefix(before).into();
         let accept_damaged = frame.class.accept_damaged;
-        let kind = Covered::Packet { check, accept_damaged };
+        let kind = Covered::Packet { check, accept_damaged, unordered: frame.class.unordered };
         frame.payload =
             trailer::append(&frame.payload, &RepairTrailer { stream: self.id, number, kind });
         // The receiver of the code decides what happens to a damaged packet, not that of the link.
@@ -192,7 +193,7 @@ impl Stream {
         let payload = [&self.before[..], &sum].concat().into();
         let trailer = RepairTrailer { stream: self.id, number: first, kind };
         let mut frame = Frame::packet(trailer::append(&payload, &trailer)).with_class(self.class);
-        frame.covers = Some(lane.tags.iter().copied().collect::<Arc<[_]>>());
+        frame.covers = Some(lane.packets.iter().copied().collect::<Arc<[_]>>());
         Some(frame)
     }
 }
@@ -200,16 +201,16 @@ impl Stream {
 impl Lane {
     fn new(code: RepairCode) -> Self {
         let encoder = PacketEncoder::new(code.covered());
-        Self { encoder, tags: VecDeque::new(), last: 0, credit: 0 }
+        Self { encoder, packets: VecDeque::new(), last: 0, credit: 0 }
     }
 
-    fn push(&mut self, code: RepairCode, number: u32, symbol: &[u8], tag: Option<Tag>) {
+    fn push(&mut self, code: RepairCode, number: u32, symbol: &[u8], packet: CoveredPacket) {
         self.encoder.push(symbol);
         self.last = number;
-        if self.tags.len() == code.covered() {
-            self.tags.pop_front();
+        if self.packets.len() == code.covered() {
+            self.packets.pop_front();
         }
-        self.tags.push_back(tag);
+        self.packets.push_back(packet);
         self.credit = match code {
             RepairCode::Block { packets, repairs, .. } => {
                 let all = self.encoder.len() as u64 * u64::from(repairs) * u64::from(WHOLE);
@@ -222,7 +223,7 @@ impl Lane {
     /// Begins a block.
     fn begin(&mut self) {
         self.encoder.begin();
-        self.tags.clear();
+        self.packets.clear();
         self.credit = 0;
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use windfall_base::seq::Seq32;
-use windfall_base::{Check, DropReason, Frame, Instant, Tag};
+use windfall_base::{Check, CoveredPacket, DropReason, Frame, Instant, Tag};
 use windfall_fec::{Cover, Made, PacketDecoder};
 use windfall_wire_link::check::{FCS_LEN, frame_check};
 use windfall_wire_link::repair::{packet_of, repair_check, symbol};
@@ -40,9 +40,25 @@ struct Waiting {
 
 #[derive(Debug)]
 enum What {
-    Missing(Option<Tag>),
-    Damaged { frame: Frame, accepted: bool },
+    Missing(CoveredPacket),
+    Damaged {
+        frame: Frame,
+        accepted: bool,
+    },
     Good(Frame),
+    /// It was passed up before its turn.
+    Passed,
+}
+
+/// The contents of the trailer of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CoveredNumber {
+    pub(super) number: u32,
+    pub(super) check: [u8; FCS_LEN],
+    /// It is passed up even if it is damaged.
+    pub(super) accepted: bool,
+    /// It is passed up at once.
+    pub(super) unordered: bool,
 }
 
 #[derive(Debug)]
@@ -58,6 +74,8 @@ pub(super) struct ReceivingStream {
     waiting: VecDeque<Waiting>,
     /// Packets that were given up, in order.
     given_up: VecDeque<GivenUp>,
+    /// The last packet that came is one of those that are passed up in any order.
+    unordered: bool,
 }
 
 impl ReceivingStream {
@@ -70,18 +88,18 @@ impl ReceivingStream {
         let next = FIRST + if is_new { 0 } else { u64::from(number) };
         let decoders = (0..depth).map(|_| PacketDecoder::new(kept)).collect();
         let (waiting, given_up) = (VecDeque::new(), VecDeque::new());
-        Self { id, config, decoders, next, waiting, given_up }
+        Self { id, config, decoders, next, waiting, given_up, unordered: false }
     }
 
     /// Packets that wait here.
     pub(super) fn held(&self) -> usize {
-        self.waiting.iter().filter(|it| !matches!(it.what, What::Missing(_))).count()
+        self.waiting.iter().filter(|it| it.what.is_held()).count()
     }
 
     /// The packets that have not come, and that a repair which has come may make yet.
     pub(super) fn awaited(&self) -> impl Iterator<Item = Tag> + '_ {
         self.waiting.iter().filter_map(|it| match it.what {
-            What::Missing(tag) => tag,
+            What::Missing(packet) => packet.tag,
             _ => None,
         })
     }
@@ -90,7 +108,7 @@ impl ReceivingStream {
     pub(super) fn take_packet(
         &mut self,
         now: Instant,
-        (number, check, accepted): (u32, [u8; FCS_LEN], bool),
+        CoveredNumber { number, check, accepted, unordered }: CoveredNumber,
         mut frame: Frame,
         out: &mut Output<'_>,
     ) {
@@ -99,6 +117,7 @@ impl ReceivingStream {
         let (lane, own) = self.turn(number);
         self.decoders[lane].take_packet(own, &symbol(&slices, check), !is_right);
         frame.damage.frame = if is_right { Check::Good } else { Check::Bad };
+        self.unordered = unordered;
         let Some(place) = self.reach(now, number, out) else {
             return self.take_late(number, frame, accepted, out);
         };
@@ -113,7 +132,7 @@ impl ReceivingStream {
                     out.discard(&frame, DropReason::FrameCheck);
                 }
             }
-            (What::Damaged { .. } | What::Good(_), _) => {
+            (What::Damaged { .. } | What::Good(_) | What::Passed, _) => {
                 let reason = if is_right { DropReason::Duplicate } else { DropReason::FrameCheck };
                 out.discard(&frame, reason);
             }
@@ -157,12 +176,12 @@ impl ReceivingStream {
         let covered = (0..u32::from(cover.count)).map(|i| cover.first.wrapping_add(i * depth));
         let last = cover.first.wrapping_add((u32::from(cover.count) - 1) * depth);
         self.reach(now, last, out);
-        let tags = frame.covers.iter().flat_map(|tags| tags.iter());
-        for (number, tag) in covered.zip(tags) {
+        let packets = frame.covers.iter().flat_map(|packets| packets.iter());
+        for (number, packet) in covered.zip(packets) {
             if let Some(place) = self.place(number)
                 && let What::Missing(known) = &mut self.waiting[place].what
             {
-                *known = *tag;
+                *known = *packet;
             }
         }
         let (cover, sum) = (Cover { first, ..cover }, frame.payload.to_bytes());
@@ -184,10 +203,12 @@ impl ReceivingStream {
             };
             let here = &mut self.waiting[place];
             let mut made = match &mut here.what {
-                What::Good(_) => continue,
-                What::Missing(tag) => {
+                What::Good(_) | What::Passed => continue,
+                What::Missing(CoveredPacket { tag, expires }) => {
                     out.events.push_back(LinkEvent::Repaired { tag: *tag, was_missing: true });
-                    Frame { tag: *tag, ..Frame::packet(packet.to_vec()) }
+                    let mut made = Frame { tag: *tag, ..Frame::packet(packet.to_vec()) };
+                    made.set_expiry(*expires);
+                    made
                 }
                 What::Damaged { frame, .. } => {
                     let (tag, was_missing) = (frame.tag, false);
@@ -207,10 +228,23 @@ impl ReceivingStream {
 
     /// Passes up what comes next, and gives up what has waited long enough.
     pub(super) fn release(&mut self, now: Instant, out: &mut Output<'_>) {
+        // What is before a packet that cannot wait any longer is not waited for either.
+        let urgent = self.waiting.iter().rposition(|it| it.what.expires_by(now));
+        (0..urgent.map_or(0, |place| place + 1)).for_each(|_| self.advance(out));
         while self.waiting.front().is_some_and(|first| {
-            matches!(first.what, What::Good(_)) || first.since + self.config.delay <= now
+            matches!(first.what, What::Good(_) | What::Passed)
+                || first.since + self.config.delay <= now
         }) {
             self.advance(out);
+        }
+        if self.unordered {
+            for waiting in &mut self.waiting {
+                if matches!(waiting.what, What::Good(_))
+                    && let What::Good(frame) = core::mem::replace(&mut waiting.what, What::Passed)
+                {
+                    out.deliver(frame);
+                }
+            }
         }
     }
 
@@ -221,9 +255,11 @@ impl ReceivingStream {
         }
     }
 
-    /// When the first packet has waited long enough.
+    /// When the first packet has waited long enough, or another one can wait no longer.
     pub(super) fn due(&self) -> Option<Instant> {
-        self.waiting.front().map(|first| first.since + self.config.delay)
+        let first = self.waiting.front()?.since + self.config.delay;
+        let urgent = self.waiting.iter().filter_map(|it| it.what.expires()).min();
+        Some(urgent.map_or(first, |urgent| urgent.min(first)))
     }
 
     fn advance(&mut self, out: &mut Output<'_>) {
@@ -236,6 +272,7 @@ impl ReceivingStream {
                 out.finish(frame, accepted);
             }
             What::Good(frame) => out.deliver(frame),
+            What::Passed => {}
         }
     }
 
@@ -261,7 +298,8 @@ impl ReceivingStream {
         skipped.for_each(|place| self.give_up(place, false));
         self.next = next;
         while self.waiting.len() <= place {
-            self.waiting.push_back(Waiting { since: now, what: What::Missing(None) });
+            let what = What::Missing(CoveredPacket::default());
+            self.waiting.push_back(Waiting { since: now, what });
         }
         Some(place)
     }
@@ -285,6 +323,24 @@ impl ReceivingStream {
     fn turn(&self, number: u32) -> (usize, u32) {
         let (position, depth) = (self.position(number), u64::from(self.config.code.depth()));
         ((position % depth) as usize, (position / depth) as u32)
+    }
+}
+
+impl What {
+    const fn is_held(&self) -> bool {
+        matches!(self, Self::Damaged { .. } | Self::Good(_))
+    }
+
+    /// The last moment at which a packet that waits is of use.
+    fn expires(&self) -> Option<Instant> {
+        match self {
+            Self::Damaged { frame, .. } | Self::Good(frame) => frame.expires,
+            Self::Missing(_) | Self::Passed => None,
+        }
+    }
+
+    fn expires_by(&self, now: Instant) -> bool {
+        self.expires().is_some_and(|expires| expires <= now)
     }
 }
 

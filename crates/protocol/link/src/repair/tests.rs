@@ -232,7 +232,9 @@ fn numbers_may_begin_anew_while_blocks_take_turns() {
             encoder.push(&symbol);
         }
         if number != 1 {
-            stream.take_packet(Instant::START, (number, check, false), frame, &mut out);
+            let [accepted, unordered] = [false; 2];
+            let covered = stream::CoveredNumber { number, check, accepted, unordered };
+            stream.take_packet(Instant::START, covered, frame, &mut out);
         }
     }
     let (cover, sum) = encoder.repair().expect("a repair");
@@ -481,7 +483,11 @@ proptest! {
             let now = Instant::START + STEP * step;
             let number = if d & 0x40 == 0 { number } else { stream };
             let kind = match d & 1 {
-                0 => Covered::Packet { check: [a, b, c, d], accept_damaged: None },
+                0 => Covered::Packet {
+                    check: [a, b, c, d],
+                    accept_damaged: None,
+                    unordered: d & 8 != 0,
+                },
                 _ => {
                     let check = windfall_wire_link::repair::repair_check(&bytes) ^ u16::from(d & 4);
                     Covered::Repair { count: 1 + a % 20, row: b & 0x7f, before: c & 0x3f, check }

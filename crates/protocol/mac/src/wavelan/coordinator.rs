@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use windfall_base::{DropReason, Duration, Frame, Input, Instant, Outgoing, Rate};
 use windfall_wire_link::wavelan::{Address, Feedback, Head, Kind};
 
-use super::{WavelanTiming, split_head, with_head};
+use super::{WavelanTiming, ack_len, split_head, with_head};
 use crate::client::Client;
 
 /// Polls without a unit that a station gets after an exchange of units, as more may follow.
@@ -280,7 +280,8 @@ impl Coordinator {
         let peer = &mut self.peers[index];
         // A lost unit took its poll along: a station that has units too is then asked for them.
         let null = core::mem::take(&mut peer.was_silent) && peer.talkative > 0;
-        let unit = if null { None } else { client.on_opportunity(now, peer.address) };
+        let ahead = ack.as_ref().map_or(0, |(_, feedback)| ack_len(feedback));
+        let unit = if null { None } else { client.on_opportunity(now, peer.address, ahead) };
         peer.last_polled = Some(now);
         peer.talkative = peer.talkative.saturating_sub(1);
         if unit.is_some() {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use windfall_base::{DropReason, Frame, Input, Instant, Outgoing};
 use windfall_wire_link::wavelan::{Address, Feedback, Head, Kind};
 
-use super::{WavelanTiming, split_head, with_head};
+use super::{WavelanTiming, ack_len, split_head, with_head};
 use crate::client::Client;
 
 /// A station on a polled medium: silent until the coordinator asks.
@@ -90,7 +90,8 @@ impl Responder {
     fn respond(&mut self, now: Instant, unit: Option<Frame>, client: &mut impl Client) {
         let was_null = unit.is_none();
         let feedback = unit.and_then(|unit| client.on_unit(now, self.coordinator, unit));
-        let own = client.on_opportunity(now, self.coordinator);
+        let ahead = feedback.as_ref().map_or(0, ack_len);
+        let own = client.on_opportunity(now, self.coordinator, ahead);
         if let Some(feedback) = feedback {
             let more = own.is_some();
             let head = self.head(Kind::Ack, false, more, Some(feedback));

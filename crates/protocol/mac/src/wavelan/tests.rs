@@ -33,7 +33,7 @@ impl Client for Willing {
         true
     }
 
-    fn on_opportunity(&mut self, _: Instant, _: Address) -> Option<Frame> {
+    fn on_opportunity(&mut self, _: Instant, _: Address, _: usize) -> Option<Frame> {
         self.asked += 1;
         Some(Frame::packet(vec![0; 100]))
     }
@@ -72,7 +72,7 @@ impl Client for Refusing {
         false
     }
 
-    fn on_opportunity(&mut self, _: Instant, _: Address) -> Option<Frame> {
+    fn on_opportunity(&mut self, _: Instant, _: Address, _: usize) -> Option<Frame> {
         None
     }
 

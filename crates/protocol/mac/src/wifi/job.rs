@@ -46,6 +46,8 @@ pub(super) struct Job {
     /// Attempts in all, by the owner's wish.
     limit: Option<NonZeroU8>,
     expires: Option<Instant>,
+    /// It has waited for more than half of its lifetime before its first attempt.
+    is_scarce: bool,
     /// The air time of all attempts so far.
     pub(super) air: Duration,
     /// The rate of the exchange under way.
@@ -104,6 +106,7 @@ impl Job {
             failed_before: 0,
             limit,
             expires,
+            is_scarce: false,
             air: Duration::ZERO,
             rate,
             code,
@@ -153,8 +156,9 @@ impl Job {
         self.packet.damage.frame == Check::Bad
     }
 
-    pub(super) fn is_expired(&self, now: Instant) -> bool {
-        self.expires.is_some_and(|expires| expires < now)
+    /// Returns `true` if the packet is worthless by the time `at` of its arrival.
+    pub(super) fn is_expired(&self, at: Instant) -> bool {
+        self.expires.is_some_and(|expires| expires < at)
     }
 
     /// Returns `true` if it becomes worthless with time, and its owner has not said how often it is
@@ -248,9 +252,19 @@ impl Job {
             len: self.attempted(),
             left: left.max(1),
             time: self.expires.map(|expires| expires.saturating_since(now)),
+            is_scarce: self.is_scarce,
             accepts_damaged: self.accepts_damaged() && increment.is_none(),
             code: config.coding.filter(|_| self.code.is_some() && increment.is_none()),
         }
+    }
+
+    /// Notes how long the packet has waited before its first attempt.
+    pub(super) fn note_wait(&mut self, now: Instant) {
+        let lifetime = self.packet.class.lifetime;
+        self.is_scarce = self
+            .expires
+            .zip(lifetime)
+            .is_some_and(|(expires, lifetime)| expires.saturating_since(now) < lifetime / 2);
     }
 
     /// Returns what a rate control is to know of the attempt that has been made.
@@ -279,6 +293,11 @@ impl Job {
     pub(super) fn frame_lens(&self) -> impl Iterator<Item = usize> {
         let count = self.body_len().div_ceil(self.size.max(1)).max(1);
         (0..count as u8).map(|fragment| self.frame_len(fragment))
+    }
+
+    /// Bytes of the frames of the fragments behind the one under way.
+    pub(super) fn later_lens(&self) -> impl Iterator<Item = usize> {
+        self.frame_lens().skip(usize::from(self.fragment) + 1)
     }
 
     /// Bytes of the next frame of the fragment under way: a copy, or further parity.
@@ -318,6 +337,7 @@ impl Job {
         if self.packet.covers.is_some() {
             frame.covers.clone_from(&self.packet.covers);
         }
+        frame.set_expiry(self.expires);
         header.encode(&mut frame.header);
         if self.wep {
             frame.header.extend([0; WEP]);

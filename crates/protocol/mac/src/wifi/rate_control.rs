@@ -62,7 +62,7 @@ pub trait RateControl: fmt::Debug + Send {
 }
 
 /// An attempt that a rate control is asked about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attempt {
     /// Its number, from 1.
     pub number: u32,
@@ -72,6 +72,9 @@ pub struct Attempt {
     pub left: u32,
     /// The time that is left for it.
     pub time: Option<Duration>,
+    /// It has waited for more than half of its lifetime before its first attempt: there is more to
+    /// send than air, so that what makes it surer costs other packets.
+    pub is_scarce: bool,
     /// The owner of the packet takes it damaged too.
     pub accepts_damaged: bool,
     /// Frames are coded; with this code where the rate control chooses none.

@@ -270,6 +270,7 @@ impl Dcf {
         let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
         if matches!(fate, Use::Relay | Use::Both) {
             let mut relayed = Frame { tag, kept, ..Frame::packet(frame.payload.clone()) };
+            relayed.set_expiry(frame.expires);
             if frame.damage.frame == Check::Bad {
                 relayed.damage.frame = Check::Bad;
             }

@@ -88,13 +88,36 @@ impl Dcf {
                 }
             }
         }
+        let Some(job) = &self.job else { return };
+        let is_requested = !job.is_unanswered() && job.len() > self.config.rts_threshold;
+        let request = if is_requested { self.request_time(job.rate) } else { Duration::ZERO };
+        if job.is_expired(now + request + self.time_to_end(job)) {
+            return self.forgo();
+        }
+        let Some(job) = &mut self.job else { return };
         job.air += self.config.contention_time_of(self.window.largest_draw());
         self.access.spend();
-        if !job.is_unanswered() && job.len() > self.config.rts_threshold {
+        if is_requested {
             self.send_request(now);
         } else {
             self.send_data(now);
         }
+    }
+
+    /// The time from the beginning of the next frame of a packet to the end of its last, if none
+    /// fails.
+    fn time_to_end(&self, job: &Job) -> Duration {
+        let rate = job.rate;
+        let between = self.config.timing.sifs + self.answer_air(job, rate);
+        let later = job.later_lens().map(|len| between + self.duration_of(rate, len));
+        later.fold(self.duration_of(rate, job.len()), Add::add)
+    }
+
+    /// The time from the beginning of a request to that of the data frame at `rate`.
+    fn request_time(&self, rate: PhyRate) -> Duration {
+        let request = self.config.request_rate(rate);
+        let clear = self.duration_of(self.config.clear_rate(request), ACK_LEN);
+        self.duration_of(request, RTS_LEN) + clear + self.config.timing.sifs * 2
     }
 
     /// The pause before the next frame of an exchange is over.
@@ -114,7 +137,7 @@ impl Dcf {
         let clear = self.duration_of(self.config.clear_rate(rate), ACK_LEN);
         let answer = self.duration_of(self.config.response_rate(job.rate), self.config.ack_len());
         let reserves = sifs * 3 + clear + data + answer;
-        let request = self.duration_of(rate, RTS_LEN) + sifs + clear + sifs;
+        let request = self.request_time(job.rate);
         let header = Header {
             duration: field(reserves),
             transmitter: self.config.address,
@@ -228,6 +251,7 @@ impl Dcf {
 
     /// Cuts a packet as the rate control of its receiver says.
     pub(super) fn cut(&mut self, now: Instant, mut job: Job) -> Job {
+        job.note_wait(now);
         if job.is_packet() && !job.is_unanswered() {
             let attempt = job.attempt(now, &self.config);
             let count = self.rates.fragments(now, job.to(), &attempt);
@@ -264,10 +288,12 @@ impl Dcf {
                 self.learn(true, report);
                 let Some(job) = &mut self.job else { return };
                 if job.advance() {
-                    if job.is_expired(now) {
+                    let until = now + self.config.timing.sifs;
+                    let Some(job) = &self.job else { return };
+                    if job.is_expired(until + self.time_to_end(job)) {
                         return self.expire(now);
                     }
-                    self.phase = Phase::Pausing { until: now + self.config.timing.sifs };
+                    self.phase = Phase::Pausing { until };
                     return;
                 }
                 if job.is_packet() && !job.given_away {
@@ -314,16 +340,25 @@ impl Dcf {
             return self.access.back_off(from, self.window.draw(&mut self.draw));
         }
         if !last {
-            return self.expire(now);
+            self.report_drop(DropReason::Expired);
+            return self.forget_failed(now);
         }
         self.report_drop(DropReason::RetryLimit);
-        self.forget_packet(now, false);
+        self.forget_failed(now);
     }
 
     /// The packet in hand has become worthless, between two of its frames.
     fn expire(&mut self, now: Instant) {
         self.report_drop(DropReason::Expired);
         self.forget_packet(now, false);
+    }
+
+    /// The last attempt at the packet in hand has failed: the slots of the next one count as those
+    /// of another attempt do.
+    fn forget_failed(&mut self, now: Instant) {
+        self.release_packet(false);
+        let from = now + self.config.timing.difs();
+        self.access.back_off(from, self.window.draw(&mut self.draw));
     }
 
     /// Gives up the packet in hand, which has become worthless while it waited for the medium; the

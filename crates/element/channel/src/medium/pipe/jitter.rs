@@ -37,6 +37,17 @@ pub enum Distribution {
     Table(Arc<[i16]>),
 }
 
+impl Jitter {
+    /// Returns the delay beyond the mean that hardly any frame has more of: all of an even spread,
+    /// two deviations of others.
+    pub(super) fn allowance(&self) -> Duration {
+        match self.distribution {
+            Distribution::Uniform => self.spread,
+            _ => self.spread.saturating_mul(2),
+        }
+    }
+}
+
 impl Distribution {
     /// Reads a table in netem's format: whole numbers in which 8192 is the jitter; lines that begin
     /// with `#` are ignored.

@@ -85,6 +85,14 @@ impl LineState {
         matches!(&self.pace, Pace::Trace(progress) if progress.is_over(at))
     }
 
+    /// Returns the rate at which bits leave, unless they leave at once or the rate varies.
+    pub(super) const fn constant_rate(&self) -> Option<Rate> {
+        match &self.pace {
+            Pace::Rate(rate) => Some(*rate),
+            Pace::Instant | Pace::Paused | Pace::Bucket(_) | Pace::Trace(_) => None,
+        }
+    }
+
     /// Returns when the frame that has begun to leave has left; `None`: not before the line
     /// changes.
     pub(super) const fn ends(&self) -> Option<Instant> {

@@ -3,7 +3,7 @@
 use windfall_base::{Duration, Instant, Seed, Stream};
 
 use super::PathConfig;
-use super::jitter::Jitters;
+use super::jitter::{Jitter, Jitters};
 use super::reorder::Overtaking;
 use super::slot::Slots;
 use crate::air::Chances;
@@ -12,6 +12,8 @@ use crate::air::Chances;
 #[derive(Debug)]
 pub(super) struct Transit {
     delay: Duration,
+    /// The delay beyond it that jitter adds at most, or hardly ever exceeds.
+    allowance: Duration,
     jitters: Option<Jitters>,
     /// The jitter of copies.
     copies: Option<Jitters>,
@@ -31,6 +33,7 @@ impl Transit {
         let jitters = |of: &str| config.jitter.clone().map(|it| Jitters::new(it, stream(of)));
         Self {
             delay: config.delay,
+            allowance: config.jitter.as_ref().map_or(Duration::ZERO, Jitter::allowance),
             jitters: jitters("jitter"),
             copies: jitters("copies"),
             overtaking: config.reorder.map(|it| Overtaking::new(it, stream("reorder"))),
@@ -39,6 +42,11 @@ impl Transit {
             number: 0,
             latest: None,
         }
+    }
+
+    /// The delay that frames have at most, or hardly ever exceed, without slots.
+    pub(super) const fn usual_delay(&self) -> Duration {
+        self.delay.saturating_add(self.allowance)
     }
 
     /// Continues behind the frames that another has let through.

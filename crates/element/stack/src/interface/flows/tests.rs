@@ -40,7 +40,9 @@ fn a_reservation_is_kept_whenever_packets_join() {
                     .all(|flow| matches!(queues.push(joins, 0, packet(*flow)), Join::Joined))
             );
             now += attempt;
-            let Some((ticket, _)) = queues.pull(now, 0, &mut books) else { panic!("all wait") };
+            let Some((ticket, _)) = queues.pull(now, 0, |_| Duration::ZERO, &mut books) else {
+                panic!("all wait")
+            };
             queues.charge(now, ticket, Attempt { count: 1, spent: attempt, brings: Some(attempt) });
             queues.credit(ticket, attempt);
             queues.done(ticket);
@@ -67,7 +69,9 @@ fn a_reservation_is_a_rate_under_every_discipline() {
                 // What does not fit waits for no one.
                 _ = queues.push(now, 0, Frame::packet(vec![0; len]).with_class(class));
             }
-            let Some((ticket, _)) = queues.pull(now, 0, &mut books) else { panic!("all wait") };
+            let Some((ticket, _)) = queues.pull(now, 0, |_| Duration::ZERO, &mut books) else {
+                panic!("all wait")
+            };
             let attempt = Duration::from_micros(1_000 + 10 * ticket.len as u64);
             now += attempt;
             queues.charge(now, ticket, Attempt { count: 1, spent: attempt, brings: Some(attempt) });
@@ -109,7 +113,9 @@ fn thousands_of_flows_share_by_weight() {
     // Ten rounds, in each of which a flow has as many turns as its weight says.
     for _ in 0..10 * 2 * 3_000 {
         now += attempt;
-        let Some((ticket, pulled)) = queues.pull(now, 0, &mut books) else { panic!("all wait") };
+        let Some((ticket, pulled)) = queues.pull(now, 0, |_| Duration::ZERO, &mut books) else {
+            panic!("all wait")
+        };
         assert!(matches!(queues.push(now, 0, pulled.frame), Join::Joined));
         queues.charge(now, ticket, Attempt { count: 1, spent: attempt, brings: Some(attempt) });
         queues.credit(ticket, attempt);

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use windfall_base::{DropReason, Instant, Tag};
+use windfall_base::{DropReason, Duration, Instant, Tag};
 use windfall_link::LinkEvent;
-use windfall_rlp::{RlpConfig, RlpEvent, RlpLink, RlpRole, TransparentLine, TransparentMode};
+use windfall_rlp::{RlpConfig, RlpEvent, RlpLink, RlpRole, SLOT, TransparentLine, TransparentMode};
 use windfall_wire_link::hdlc::FLAG;
 use windfall_wire_link::l2r::L2R_CHARACTERS;
 use windfall_wire_link::rlp::{RLP_FRAME_LEN, RLP_MODULUS, RlpControl, RlpFrame};
@@ -92,6 +92,20 @@ impl GsmLine {
             Service::NonTransparent(it) => it.link.is_up() && it.link.unsent() < PACKED,
             Service::Modems(modem) => modem.is_hungry(),
         }
+    }
+
+    /// The time until the block has left in which a packet of this number of characters ends, if
+    /// nothing is repeated.
+    //= S1.14
+    pub(super) fn time_of(&self, characters: usize) -> Duration {
+        // Tenths of a character in a block: with start and stop bits, in frames of RLP, and with
+        // start and stop bits in frames of modems.
+        let (before, each) = match &self.service {
+            Service::Transparent(line) => (line.unfinished(), 192),
+            Service::NonTransparent(it) => (it.link.unsent(), 10 * PACKED),
+            Service::Modems(modem) => (modem.waiting(), 185),
+        };
+        SLOT * (10 * (before + characters)).div_ceil(each) as u64
     }
 
     /// Puts the characters of a packet on the line.

@@ -54,6 +54,11 @@ impl Modem {
         self.link.is_down() || self.link.waiting() < L2R_CHARACTERS
     }
 
+    /// Characters that wait for their first sending.
+    pub(super) fn waiting(&self) -> usize {
+        self.link.waiting()
+    }
+
     pub(super) fn held(&self) -> usize {
         self.under_way.len()
     }

@@ -14,6 +14,8 @@ pub(super) struct Tunnel {
     pub(super) down: BlockTunnel<Frame>,
     slot: Duration,
     next: Instant,
+    /// The time that a block waits in each direction.
+    depth: Duration,
 }
 
 impl Tunnel {
@@ -22,7 +24,13 @@ impl Tunnel {
         let slot = nanos + nanos * i64::from(config.skew) / 1_000_000;
         let tunnel = || BlockTunnel::new(config.depth.into());
         let slot = Duration::from_nanos(slot.max(1) as u64);
-        Self { up: tunnel(), down: tunnel(), slot, next: Instant::START + slot }
+        let depth = slot * u64::from(config.depth);
+        Self { up: tunnel(), down: tunnel(), slot, next: Instant::START + slot, depth }
+    }
+
+    /// Returns the time that a block waits in the tunnel.
+    pub(super) const fn depth(&self) -> Duration {
+        self.depth
     }
 
     /// Begins the next slot of the machine if its time has come.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use windfall_base::{Frame, Instant, Tag};
+use windfall_base::{Duration, Frame, Instant, Tag};
 use windfall_link::Pulled;
 use windfall_mac::wifi::PacketOutcome;
 use windfall_queue::{Discipline, Join, PacketQueue};
@@ -61,7 +61,8 @@ impl StationQueues {
     /// Gives the next packet that is still worth sending.
     pub(super) fn pull(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Pulled> {
         match self {
-            Self::Fifo(queue) => account.pull(now, || queue.pop(now)),
+            // The station knows the air time when it has chosen a rate.
+            Self::Fifo(queue) => account.pull(now, |_| Duration::ZERO, || queue.pop(now)),
             Self::Scheduled(scheduled) => scheduled.pull(now, account),
         }
     }
@@ -125,7 +126,10 @@ impl Scheduled {
         loop {
             let station = self.queues.preferred()?;
             // Packets of the flow whose turn it is may have expired; then it is another's turn.
-            let Some((ticket, pulled)) = self.queues.pull(now, station, account) else { continue };
+            let least = |_| Duration::ZERO;
+            let Some((ticket, pulled)) = self.queues.pull(now, station, least, account) else {
+                continue;
+            };
             self.queues.done(ticket);
             self.open.insert(pulled.frame.tag, ticket);
             return Some(pulled);

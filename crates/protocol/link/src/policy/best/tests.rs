@@ -24,6 +24,8 @@ fn saves(frames: usize, all: f64, millis: Option<u64>, tries: Option<u32>) -> f6
     promise.saves(&Request {
         bytes: 1_000,
         time_left: millis.map(Duration::from_millis),
+        is_scarce: false,
+        round_trip: Duration::ZERO,
         tries_left: tries,
         welcomes_damage: false,
         may_be_uncoded: false,
@@ -96,6 +98,8 @@ fn a_frame_after_a_lost_one_is_taken_to_be_lost_as_often_as_such_were() {
     let request = Request {
         bytes: 506,
         time_left: None,
+        is_scarce: false,
+        round_trip: Duration::ZERO,
         tries_left: None,
         welcomes_damage: false,
         may_be_uncoded: false,
@@ -182,6 +186,8 @@ fn a_frame_that_can_just_arrive_is_sent() {
     let request = |time_left| Request {
         bytes: 253,
         time_left: Some(time_left),
+        is_scarce: false,
+        round_trip: Duration::ZERO,
         tries_left: None,
         welcomes_damage: false,
         may_be_uncoded: false,

@@ -1,3 +1,5 @@
+use windfall_base::Duration;
+
 use super::*;
 
 const NONE: Plan = Plan { blocks: 5, level: Level::NONE, whole: false, uncoded: false };
@@ -5,6 +7,8 @@ const LIGHT: Plan = Plan { level: Level::LIGHT, ..NONE };
 const REQUEST: Request = Request {
     bytes: 1_500,
     time_left: None,
+    is_scarce: false,
+    round_trip: Duration::ZERO,
     tries_left: None,
     welcomes_damage: false,
     may_be_uncoded: true,

@@ -40,7 +40,7 @@ impl Client for Queue {
         self.first.map(Address).filter(|peer| self.has_unit(*peer))
     }
 
-    fn on_opportunity(&mut self, _: Instant, peer: Address) -> Option<Frame> {
+    fn on_opportunity(&mut self, _: Instant, peer: Address, _: usize) -> Option<Frame> {
         assert_eq!(self.open, None, "the last unit is not settled");
         self.open = self.units.get_mut(&peer.0)?.pop_front();
         self.open.map(|unit| Frame::packet(vec![unit; 10]))

@@ -134,9 +134,14 @@ impl Joint {
 
     /// Seconds of an attempt with `len` bytes of MAC header and body.
     fn seconds(&self, place: usize, code: Option<Code>, len: usize) -> f64 {
+        let beside = (self.setup.contention + self.setup.answers[place]).as_secs_f64();
+        beside + self.frame_seconds(place, code, len)
+    }
+
+    /// Seconds of its frame.
+    fn frame_seconds(&self, place: usize, code: Option<Code>, len: usize) -> f64 {
         let all = len + code.map_or(0, |code| code.overhead(len)) + FCS_LEN;
-        let frame = self.setup.rates[place].frame_duration(self.setup.preamble, all);
-        (self.setup.contention + frame + self.setup.answers[place]).as_secs_f64()
+        self.setup.rates[place].frame_duration(self.setup.preamble, all).as_secs_f64()
     }
 
     /// Estimates what every rate and code promises; if `hopeful`, the less is known the more.
@@ -164,8 +169,9 @@ impl Joint {
                 let success = use_of(&shares);
                 let coded = attempt.code.map(|_| *code);
                 let seconds = self.seconds(place, coded, attempt.len);
+                let times = [seconds, self.frame_seconds(place, coded, attempt.len)];
                 let [delivers, may_deliver] =
-                    [success, use_of(&hopes)].map(|success| delivers(attempt, success, seconds));
+                    [success, use_of(&hopes)].map(|success| delivers(attempt, success, times));
                 let noticed = shares.whole[at] + shares.damaged[at];
                 all.push(Promise {
                     place,
@@ -270,8 +276,7 @@ fn sensitivity(rate: PhyRate) -> f64 {
 
 impl RateControl for Joint {
     fn rate(&mut self, now: Instant, number: u32, draw: &mut Stream) -> PhyRate {
-        let attempt =
-            Attempt { number, len: 1500, left: 7, time: None, accepts_damaged: false, code: None };
+        let attempt = Attempt { number, len: 1500, left: 7, ..Attempt::default() };
         let lowest = self.setup.rates[0];
         self.choose(now, &attempt, draw).map_or(lowest, |choice| choice.rate)
     }

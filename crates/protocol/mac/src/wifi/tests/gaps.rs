@@ -281,6 +281,52 @@ fn awaiting() -> (Station, u64) {
     (station, 1_200)
 }
 
+/// The silence in place of the answer lasts SIFS, a slot and a preamble. The slots count from a
+/// DIFS after it, whether the same packet is tried again or the next one for the first time.
+#[test]
+fn slots_after_a_packet_that_is_given_up_count_as_those_after_a_failed_attempt() {
+    for attempts in [1, 7] {
+        let class = Class { attempts: NonZeroU8::new(attempts), ..Class::default() };
+        let waits = (0..60).map(|seed| {
+            let mut station = Station::new(Config::new(address(0), Phy::G), address(1), seed);
+            for tag in 0..2 {
+                let packet = kilobyte(tag).with_class(class);
+                let packet = Input::Frame(packet, RxVector::wired(micros(1_000)));
+                station.handle_input(micros(1_000), DEVICE, packet);
+            }
+            assert!(station.poll_transmit(micros(1_000)).is_some());
+            station.handle_input(micros(1_200), AIR, Input::TransmissionDone);
+            let (until, _) = station.poll_timeout().expect("it waits for an answer");
+            station.handle_timeout(until);
+            let (next, _) = station.poll_timeout().expect("it contends");
+            (next - micros(1_200)).as_micros()
+        });
+        let least = waits.min().expect("several");
+        assert_eq!(least, 10 + 9 + 20 + 28, "{attempts} attempts");
+    }
+}
+
+/// A frame of 1 kB at 6 Mb/s takes 1.4 ms: one with less time left is not sent.
+//= S3.16
+#[test]
+fn a_packet_that_could_not_arrive_in_time_is_not_sent() {
+    for (left, rts_threshold, goes) in
+        [(1_500, usize::MAX, true), (1_300, usize::MAX, false), (1_500, 500, false)]
+    {
+        let rts_threshold = rts_threshold.min(super::super::config::NO_THRESHOLD);
+        let mut config = Config { rts_threshold, ..Config::new(address(0), Phy::G) };
+        config.rate = PhyRate::Ofdm6;
+        let mut dcf = Dcf::new(config, Seed(1), "late");
+        let frame = kilobyte(0);
+        let expires = Some(micros(1_000 + left));
+        let packet =
+            Packet { frame, to: address(1), ether_type: snap::IPV4, expires, source: None };
+        let mut packets = vec![packet];
+        dcf.handle_queued(micros(1_000), &mut || packets.pop());
+        assert_eq!(dcf.poll_transmit().is_some(), goes, "{left} µs, {rts_threshold}");
+    }
+}
+
 #[test]
 fn an_attempt_has_failed_when_something_else_than_the_answer_has_ended() {
     let why = |station: &Station| station.poll_timeout().map(|(_, why)| why);

@@ -45,8 +45,13 @@ impl Promise {
 }
 
 /// The chance that one of the attempts is of use that are left and fit into the time that is left.
-pub(super) fn delivers(attempt: &Attempt, success: f64, seconds: f64) -> f64 {
-    let fit = attempt.time.map_or(f64::INFINITY, |time| (time.as_secs_f64() / seconds).floor());
+/// An attempt takes `seconds`, of which its frame has `frame`: the first begins at once, and for
+/// the answer to the last there is time afterwards.
+pub(super) fn delivers(attempt: &Attempt, success: f64, [seconds, frame]: [f64; 2]) -> f64 {
+    let fit = attempt.time.map_or(f64::INFINITY, |time| {
+        let left = time.as_secs_f64() - frame;
+        if left < 0.0 { 0.0 } else { 1.0 + (left / seconds).floor() }
+    });
     let count = f64::from(attempt.left).min(fit);
     1.0 - (1.0 - success).powf(count)
 }
@@ -54,6 +59,13 @@ pub(super) fn delivers(attempt: &Attempt, success: f64, seconds: f64) -> f64 {
 /// The best of the promises, if any delivers anything.
 pub(super) fn best(promises: &[Promise], attempt: &Attempt) -> Option<Promise> {
     let surest = promises.iter().map(|it| it.delivers).fold(0.0, f64::max);
+    // Where packets wait for each other the cheapest delivers the most of them. If this packet has
+    // no time for that, the next one has.
+    if attempt.is_scarce {
+        let hopeful = promises.iter().filter(|it| it.success >= HOPELESS);
+        let cheapest = hopeful.min_by(|a, b| a.cost().total_cmp(&b.cost()));
+        return cheapest.filter(|it| it.delivers > 0.0).copied();
+    }
     // Where time is no limit, what is left of the attempts may be surer than this one.
     let enough = if attempt.time.is_some() { 1.0 } else { ENOUGH };
     let least = (surest - NEARLY).min(enough);

@@ -12,7 +12,7 @@ fn joint(coding: Option<Code>) -> Joint {
 }
 
 fn attempt(code: Option<Code>) -> Attempt {
-    Attempt { number: 1, len: 1532, left: 7, time: None, accepts_damaged: false, code }
+    Attempt { number: 1, len: 1532, left: 7, code, ..Attempt::default() }
 }
 
 /// Symbols that the worst block of a frame needs at a rate; `None` beyond any code.
