@@ -94,7 +94,7 @@ fn jain(values: &[f64]) -> f64 {
     sum * sum / (values.len() as f64 * squares)
 }
 
-/// Measures a cell, prints it as docs/sap.md has it, and returns what it lacks.
+/// Measures a cell, prints it as a row of a table, and returns what it lacks.
 fn check(cell: &Cell, seeds: u64) -> Vec<String> {
     let ([first, second], _) = cell.mean(None, seeds);
     let Cell { link: (link, _), queue, tcp: (tcp, _), count, is_tcp_first } = cell;
@@ -117,8 +117,8 @@ fn check(cell: &Cell, seeds: u64) -> Vec<String> {
     lacks
 }
 
-/// `WINDFALL_TEST_SHARES=full` takes all cells, with three seeds, and prints the table of
-/// docs/sap.md.
+/// `WINDFALL_TEST_SHARES=full` takes all cells, with three seeds, prints them as a table, and fails
+/// with those in which an end has too little.
 #[test]
 fn neither_sap_nor_tcp_starves_the_other() {
     let is_full = std::env::var("WINDFALL_TEST_SHARES").as_deref() == Ok("full");
@@ -134,8 +134,10 @@ fn neither_sap_nor_tcp_starves_the_other() {
             }
         }
     }
-    let of_quick = |cell: &Cell| [50, 1000].contains(&cell.queue) && cell.count == 1;
-    cells.retain(|cell| is_full || of_quick(cell) && cell.tcp.0 == "CUBIC");
+    let of_quick = |cell: &Cell| {
+        (cell.queue, cell.count, cell.tcp.0) == (50, 1, "CUBIC") && cell.link.0 != LINKS[1].0
+    };
+    cells.retain(|cell| is_full || of_quick(cell));
     let seeds = if is_full { 3 } else { 1 };
     let lacks: Vec<String> = cells.iter().flat_map(|cell| check(cell, seeds)).collect();
     assert!(lacks.is_empty(), "{}", lacks.join("\n"));

@@ -30,9 +30,7 @@ pub use protected::{
     H264Protector, LONGEST_PART, PROTECTED_HEADER_LEN, ProtectError, ProtectedArrival,
     ProtectedKind, ProtectedPart, RestoredFile, SHORTEST_PART, h264_output_places, protect,
 };
-pub use structure::{
-    exact_ranges, intolerable, is_entropy_coded, join_closest, restore_checks,
-};
+pub use structure::{exact_ranges, intolerable, is_entropy_coded, join_closest, restore_checks};
 pub use video::{
     AviClip, ClipQuality, FourCc, PictureQuality, TALKING_HEAD, VideoFormat, YuvPicture,
     talking_head,

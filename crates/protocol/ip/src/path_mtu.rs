@@ -123,15 +123,10 @@ impl SentLately {
     }
 
     /// Returns whether such a packet was sent.
-    pub(crate) fn contains(
-        &self,
-        destination: IpAddr,
-        protocol: Protocol,
-        content: &[u8],
-    ) -> bool {
-        content.first_chunk().is_some_and(|&beginning| {
-            self.packets.contains(&(destination, protocol, beginning))
-        })
+    pub(crate) fn contains(&self, destination: IpAddr, protocol: Protocol, content: &[u8]) -> bool {
+        content
+            .first_chunk()
+            .is_some_and(|&beginning| self.packets.contains(&(destination, protocol, beginning)))
     }
 }
 

@@ -99,7 +99,7 @@ impl Scene {
             }
             if index % 500 == 499 {
                 self.check(kind);
-                self.now = self.now + Duration::from_millis(1);
+                self.now += Duration::from_millis(1);
             }
             if self.received > ENOUGH {
                 break;
@@ -109,7 +109,7 @@ impl Scene {
         self.check(kind);
         // What waited for parts is delivered, or dropped.
         for _ in 0..30 {
-            self.now = self.now + Duration::from_millis(100);
+            self.now += Duration::from_millis(100);
             self.end.handle_timeout(self.now);
             self.drain();
             self.check(kind);

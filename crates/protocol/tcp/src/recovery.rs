@@ -277,7 +277,8 @@ impl Recovery {
     /// Returns whether SACK has reported all of `range`.
     #[must_use]
     pub(crate) fn is_reported(&self, range: Range<u64>) -> bool {
-        !self.sacked.is_empty() && self.sacked.count_within(range.clone()) == range.end - range.start
+        !self.sacked.is_empty()
+            && self.sacked.count_within(range.clone()) == range.end - range.start
     }
 
     /// Returns the number of bytes below `position` that SACK has reported.

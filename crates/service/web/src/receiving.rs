@@ -217,9 +217,10 @@ impl Link {
             Some(Err(why)) => arriving.assembler.refuse(why.into()),
             None => arriving.assembler.piece(message),
         }
-        if let Some(body) = arriving.assembler.take_begun() {
-            let done = arriving.done.take();
-            let _ = done.map(|done| done.send(Ok(Delivery::Arriving(body))));
+        if let Some(body) = arriving.assembler.take_begun()
+            && let Some(done) = arriving.done.take()
+        {
+            let _ = done.send(Ok(Delivery::Arriving(body)));
         }
         if transfer == FIRST && arriving.assembler.has_begun() {
             self.name.get_or_init(|| arriving.assembler.token());

@@ -47,12 +47,15 @@ pub(crate) fn wanted(
         Repair::Intolerable if damaged.is_empty() => Vec::new(),
         Repair::Intolerable => {
             let bytes = body.bytes.contiguous().ok_or(FetchError::TooLittle)?;
-            intolerable(bytes, &damaged)
+            let mut wanted = intolerable(bytes, &damaged);
+            if is_entropy_coded(bytes) {
+                wanted.extend(body.damage.missing.iter().cloned());
+            }
+            wanted
         }
         Repair::All => damaged,
     };
-    let loses_its_place = repair == Repair::Intolerable && is_entropy_coded(&body.bytes);
-    if !body.ended || loses_its_place {
+    if !body.ended {
         // Where the connection broke, what is missing was never sent.
         wanted.extend(body.damage.missing.iter().cloned());
     }
@@ -146,9 +149,9 @@ mod tests {
         let mut jpeg = vec![0xff, 0xd8, 0xff, 0xda, 0, 2];
         jpeg.resize(9_998, 7);
         jpeg.extend([0xff, 0xd9]);
-        let delivered = DeliveredBody { bytes: jpeg.into(), ..body(true) };
-        assert_eq!(wanted(Repair::default(), &delivered), delivered.damage.missing);
-        assert_eq!(wanted(Repair::None, &delivered), []);
+        let delivered = || DeliveredBody::new(jpeg.clone(), body(true).damage, true);
+        assert_eq!(asked(Repair::default(), delivered()), delivered().damage.missing);
+        assert_eq!(asked(Repair::None, delivered()), []);
     }
 
     #[test]

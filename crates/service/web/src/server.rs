@@ -167,7 +167,7 @@ fn permit_descriptors() -> usize {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     // What it has must do otherwise.
-    let _ = setrlimit(Resource::Nofile, limit.clone());
+    let _ = setrlimit(Resource::Nofile, limit);
     let now = getrlimit(Resource::Nofile).current;
     now.map_or(usize::MAX, |now| usize::try_from(now).unwrap_or(usize::MAX))
 }

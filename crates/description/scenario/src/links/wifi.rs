@@ -1,6 +1,7 @@
 //! From what a scenario says of an 802.11 link to its air and the stations on it.
 
 use core::num::NonZeroU8;
+use core::ops::Range;
 use std::sync::Arc;
 
 use toml::Spanned;

@@ -430,14 +430,14 @@ mod tests {
             // Two of equal strength, at once: neither stands out.
             for transmission in 0..2 {
                 let arrival = ofdm(transmission);
-                receiver.arrive(arrival.power, Some(arrival), &levels, |it| u64::from(it));
+                receiver.arrive(arrival.power, Some(arrival), &levels, u64::from);
             }
-            receiver.detect(at(0), &levels, |it| u64::from(it));
+            receiver.detect(at(0), &levels, u64::from);
             assert_eq!(receiver.carrier(&levels), busy, "{carrier_sense:?}");
             // One alone is followed in any case.
             let mut receiver = Receiver::new(NOISE, None);
-            receiver.arrive(ratio(-88.0), Some(ofdm(0)), &levels, |it| u64::from(it));
-            receiver.detect(at(0), &levels, |it| u64::from(it));
+            receiver.arrive(ratio(-88.0), Some(ofdm(0)), &levels, u64::from);
+            receiver.detect(at(0), &levels, u64::from);
             assert_eq!(receiver.carrier(&levels), Some(true), "{carrier_sense:?}");
         }
     }

@@ -1,5 +1,7 @@
 //! Hostile clients of `windfall serve` under a limit of the process's memory.
 
+#![expect(clippy::disallowed_methods, reason = "the attack takes its time")]
+
 use std::net::UdpSocket;
 use std::process::{Command, Stdio};
 use std::time::Duration;

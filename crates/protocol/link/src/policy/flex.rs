@@ -23,7 +23,7 @@ use super::{Outcome, Plan, Policy, Request};
 
 /// The weight of one more block in the two estimates of what blocks need: the quick, and the least
 /// in the slow.
-const BLOCK_MEMORY: [f64; 2] = [0.05, 0.01];
+const BLOCK_MEMORY: [f64; 2] = [0.05, 0.02];
 /// The number of blocks that counts as much as what is assumed at first.
 const PRIOR_BLOCKS: f64 = 4.0;
 /// Another level must carry this multiple of what the one in use does.

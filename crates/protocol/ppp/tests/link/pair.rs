@@ -131,11 +131,11 @@ fn over_a_long_way(one_way: Duration, later: Duration, restart: Duration) -> Pai
             is_open = true;
             pair.ends[1].open(now);
         }
-        for from in 0..2 {
+        for (from, way) in ways.iter_mut().enumerate() {
             let bytes = pair.ends[from].take_line();
-            ways[from].push_back((now + one_way, bytes));
-            while ways[from].front().is_some_and(|(at, _)| *at <= now) {
-                let (_, bytes) = ways[from].pop_front().expect("it is there");
+            way.push_back((now + one_way, bytes));
+            while way.front().is_some_and(|(at, _)| *at <= now) {
+                let (_, bytes) = way.pop_front().expect("it is there");
                 pair.ends[1 - from].handle_line(now, &bytes);
             }
         }

@@ -95,7 +95,11 @@ impl Connection {
         }
         // A packet without room stays unacknowledged and is retransmitted.
         let in_turn = number == 0 || self.seen.contains(number - 1);
-        self.dispatch(now, packet, meta)?;
+        let outcome = self.dispatch(now, packet, meta);
+        // What is known or too late has arrived all the same, and need not come again.
+        if !matches!(outcome, Ok(()) | Err(Dropped::Duplicate | Dropped::Late)) {
+            return outcome;
+        }
         self.seen.insert(now, number);
         self.report_end(now);
         let urgent = packet.header.flags & flags::URGENT != 0;
@@ -106,7 +110,7 @@ impl Connection {
         } else {
             self.expect_ack(now, packet, urgent || !in_turn);
         }
-        Ok(())
+        outcome
     }
 
     fn dispatch(

@@ -72,7 +72,8 @@ fn as_many_timeouts_as_the_settings_say_end_a_connection() {
     assert_eq!(times[4].1, ms(3_000), "{times:?}");
     assert!(pair.ends[NEAR].events.contains(&TcpEvent::Closed(Some(TcpError::TimedOut))));
     // A SYN counts by a setting of its own.
-    let mut pair = Pair::new(TcpConfig { syn_retries: 2, ..TcpConfig::new_reno() }, TcpConfig::default());
+    let mut pair =
+        Pair::new(TcpConfig { syn_retries: 2, ..TcpConfig::new_reno() }, TcpConfig::default());
     pair.fate = Box::new(|_| Fate::lost());
     pair.connect().run_for(Duration::from_secs(60));
     assert_eq!(pair.seen.len(), 3);

@@ -62,9 +62,8 @@ fn a_true_report_costs_one_probe_in_ten_minutes_and_no_window() {
 fn a_path_that_loses_long_segments_without_a_word_is_searched() {
     let mut pair = busy();
     pair.fate = Box::new(|seen| Fate { lost: seen.len > 1_000, ..Fate::default() });
-    let done = pair.run_until(Duration::from_secs(300), |pair| {
-        pair.ends[FAR].incoming.len() == 8_000_000
-    });
+    let done =
+        pair.run_until(Duration::from_secs(300), |pair| pair.ends[FAR].incoming.len() == 8_000_000);
     assert!(done, "{} arrived", pair.ends[FAR].incoming.len());
     assert_eq!(pair.ends[FAR].incoming, pattern(NEAR, 8_000_000)[..]);
     let size = pair.connection(NEAR).segment_size();

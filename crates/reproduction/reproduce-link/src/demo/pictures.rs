@@ -65,6 +65,13 @@ const WAYS: [Way; 4] = [
     },
 ];
 
+/// What a transfer of the picture left.
+struct ReceivedFile {
+    /// The seconds that it took; `None` if it did not end in time.
+    seconds: Option<f64>,
+    bytes: Vec<u8>,
+}
+
 /// The picture as it arrived one way with one seed.
 struct Arrival {
     /// The seconds that it took; `None` if it did not end in time.
@@ -127,7 +134,8 @@ impl Demo {
         for way in &WAYS {
             let message = format!("sending a picture, with {SEEDS} seeds: {}", way.title);
             let each = self.send_with_seeds(way, &scratch.0, &|| progress(&message))?;
-            let each = each.into_iter().enumerate().map(|(number, (seconds, bytes))| {
+            let each = each.into_iter().enumerate().map(|(number, received)| {
+                let ReceivedFile { seconds, bytes } = received;
                 let shown = Picture::read(&bytes).ok();
                 let file = shown.as_ref().filter(|_| number == 0);
                 let file = file.map(|_| format!("picture-{}.jpg", way.file));
@@ -151,20 +159,19 @@ impl Demo {
         Ok((table(&arrivals), notes))
     }
 
-    /// Sends the picture one way with each seed; returns the seconds that it took, and the bytes
-    /// that arrived.
+    /// Sends the picture one way with each seed.
     fn send_with_seeds(
         &self,
         way: &Way,
         folder: &Path,
         tick: &dyn Fn(),
-    ) -> Result<Vec<(Option<f64>, Vec<u8>)>, ExperimentError> {
+    ) -> Result<Vec<ReceivedFile>, ExperimentError> {
         let attempt = |number: u64| {
             let got = folder.join(format!("{}-{number}.jpg", way.file));
             write(&got, &[])?;
             let seed = Seed(self.seed.0.wrapping_add(number));
             let seconds = self.send(way, folder, &got, seed)?;
-            Ok((seconds, read(&got)?))
+            Ok(ReceivedFile { seconds, bytes: read(&got)? })
         };
         std::thread::scope(|scope| {
             let (done, ended) = mpsc::channel::<()>();

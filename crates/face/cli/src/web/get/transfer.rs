@@ -205,7 +205,7 @@ impl Watch<'_> {
 /// A file that is being written.
 enum Output {
     Standard,
-    Whole(Replacement),
+    Whole(Box<Replacement>),
     /// It grows where it stands.
     Grows(File),
 }
@@ -233,7 +233,7 @@ async fn write(
             file.set_len(from).map_err(cannot)?;
             Output::Grows(file)
         }
-        () => Output::Whole(Replacement::begin(target).map_err(cannot)?),
+        () => Output::Whole(Box::new(Replacement::begin(target).map_err(cannot)?)),
     };
     let mut length = 0;
     while let Some(bytes) = fetcher.next(url, headers, fetched).await? {

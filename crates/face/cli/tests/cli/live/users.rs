@@ -207,7 +207,7 @@ fn under_sudo_files_are_read_as_the_user_who_called() {
         windfall_testkit::skip!("only root is behind sudo");
     }
     let folder = Folder::new("sudo-read");
-    let secret = folder.write("secret", &"5a".repeat(32));
+    let secret = folder.write("secret", "5a".repeat(32));
     let closed = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(&secret, closed).expect("its owner");
     std::fs::create_dir(folder.path().join("closed")).expect("a folder");

@@ -1,7 +1,7 @@
 //! Approximate messages that are sent again if they were lost, and not if they arrived damaged.
 
-use super::network::{A, B, CLEAN, Impairments, Network, SECOND};
 use super::super::*;
+use super::network::{A, B, CLEAN, Impairments, Network, SECOND};
 use crate::message::{Integrity, Mode};
 
 const APPROXIMATE: Mode = Mode::Approximate { protected: 0 };
