@@ -186,6 +186,16 @@ impl Link {
         named.unwrap_or(usize::from(stations.len() == 2))
     }
 
+    /// Returns the direction in which the station of this place on the link sends.
+    #[must_use]
+    pub fn side_of(&self, place: usize) -> Side {
+        let sends_down = match self.kind() {
+            LinkKind::Pipe | LinkKind::Gsm => place > 0,
+            LinkKind::Wavelan | LinkKind::WifiB | LinkKind::WifiG => place == self.base(),
+        };
+        if sends_down { Side::Downlink } else { Side::Uplink }
+    }
+
     /// Returns the settings of the uplink or the downlink.
     #[must_use]
     pub fn direction(&self, side: Side) -> Direction {

@@ -2,9 +2,9 @@
 
 use core::fmt;
 
-use crate::link::{Link, LinkKind};
-
-/// One of the two directions of a link, which [`Link::side_of`] decides for everything else.
+/// One of the two directions of a link.
+///
+/// [`Link::side_of`](crate::Link::side_of) decides it for everything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
     /// From the first station of a pipe or a circuit; to the base station of a radio.
@@ -14,7 +14,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// Both directions.
+    /// The two directions, uplink first.
     pub const BOTH: [Self; 2] = [Self::Uplink, Self::Downlink];
 
     /// Returns the word by which settings name it.
@@ -45,17 +45,5 @@ impl Side {
 impl fmt::Display for Side {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-impl Link {
-    /// Returns the direction in which the station of this place on the link sends.
-    #[must_use]
-    pub fn side_of(&self, place: usize) -> Side {
-        let sends_down = match self.kind() {
-            LinkKind::Pipe | LinkKind::Gsm => place > 0,
-            LinkKind::Wavelan | LinkKind::WifiB | LinkKind::WifiG => place == self.base(),
-        };
-        if sends_down { Side::Downlink } else { Side::Uplink }
     }
 }

@@ -18,9 +18,12 @@ static HEAP: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 /// The length of the buffer that each datagram shares with others.
 const BUFFER: usize = 1 << 16;
-/// What is sent of each kind.
+/// The number of datagrams of each kind.
 const COUNT: usize = 6_000;
 const ENOUGH: usize = 6 << 20;
+const MIB: usize = 1 << 20;
+/// The flags of a part of an approximate message.
+const PARTS: u8 = flags::APPROXIMATE | flags::PART;
 
 fn heap() -> usize {
     let stats = HEAP.stats();
@@ -134,11 +137,8 @@ fn data(number: usize, part: Option<(usize, usize)>, spans: &[(u16, u16)], len: 
     [&head.emit()[..], &vec![7; len]].concat()
 }
 
-#[test]
-fn what_is_held_is_charged_and_bounded_by_what_has_arrived() {
-    const APPROXIMATE: u8 = flags::APPROXIMATE;
-    const PARTS: u8 = flags::APPROXIMATE | flags::PART;
-    const MIB: usize = 1 << 20;
+/// Sends messages in one datagram each, in turn and out of turn.
+fn send_whole_messages() {
     for len in [0, 1, 100, 1_400] {
         Scene::new().run(&format!("precise messages of {len} bytes"), |scene, index| {
             scene.take(SapKind::Data, 0, &data(index, None, &[], len));
@@ -156,13 +156,17 @@ fn what_is_held_is_charged_and_bounded_by_what_has_arrived() {
             },
         );
         Scene::new().run(&format!("approximate messages of {len} bytes"), |scene, index| {
-            scene.take(SapKind::Data, APPROXIMATE, &data(index, None, &[], len));
+            scene.take(SapKind::Data, flags::APPROXIMATE, &data(index, None, &[], len));
         });
         Scene::new().run(&format!("repairs of {len} bytes"), |scene, index| {
             let spans = [(0, len as u16)];
             scene.take(SapKind::Data, flags::REPAIRED, &data(index, None, &spans, len));
         });
     }
+}
+
+/// Sends parts of messages, with and without gaps.
+fn send_parts() {
     for len in [1, 40, 1_300] {
         Scene::new().run(&format!("precise parts of {len} bytes in a row"), |scene, index| {
             let part = Some((index % 700 * len, MIB));
@@ -193,6 +197,10 @@ fn what_is_held_is_charged_and_bounded_by_what_has_arrived() {
             scene.take(SapKind::Data, PARTS, &data(index, part, &[], len));
         });
     }
+}
+
+/// Sends parts that overlap, or that belong to messages too long for the buffer.
+fn send_strange_parts() {
     // Each part brings one new byte, and overlaps all others.
     Scene::new().run("overlapping precise parts", |scene, index| {
         let part = Some((10_000 + index % 3_000, MIB));
@@ -208,6 +216,10 @@ fn what_is_held_is_charged_and_bounded_by_what_has_arrived() {
             scene.take(SapKind::Data, bits, &data(index, Some((0, total)), &[], 1_000));
         });
     }
+}
+
+/// Sends requests, acknowledgements and messages of many streams.
+fn send_others() {
     Scene::new().run("requests for repair", |scene, index| {
         scene.take(SapKind::Repair, 0, &data(index, None, &[(0, 1_000)], 0));
     });
@@ -223,4 +235,12 @@ fn what_is_held_is_charged_and_bounded_by_what_has_arrived() {
         scene.number += index as u32 % 3;
         scene.take(SapKind::Probe, 0, &[]);
     });
+}
+
+#[test]
+fn what_is_held_is_charged_and_bounded_by_what_has_arrived() {
+    send_whole_messages();
+    send_parts();
+    send_strange_parts();
+    send_others();
 }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use windfall_netlink::RealInterface;
 
 use crate::error::{ErrorContext, LiveError, Result};
-use crate::namespace;
 use crate::plan::{LivePlan, RoutePlan};
+use crate::system;
 
 /// Something real that is to be an end of a link: `far:eth1`, `far:1234`, `far:/run/netns/blue`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl LivePlan {
                 let why = format!("name a station before it, with a colon: one of {names}");
                 return Err(LiveError::Attach(why));
             };
-            if !namespace::privileged() {
+            if !system::privileged() {
                 let why = "it changes what other programs use, and so needs root".to_owned();
                 return Err(LiveError::Attach(why));
             }

@@ -11,12 +11,12 @@ use serde::Serialize;
 use crate::congestion;
 use crate::device::tun;
 use crate::error::LiveError;
-use crate::namespace;
 use crate::nat::NatGateway;
 use crate::obstacle::{self, REMEDY};
 use crate::plan::{DeviceKind, DevicePlan, LivePlan, LiveStationPlan};
 use crate::program::installed;
 use crate::stations::Stations;
+use crate::system;
 
 /// The degree to which something works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -76,7 +76,7 @@ fn stations() -> Vec<Diagnosis> {
         let fix = "mount -t proc proc /proc";
         return vec![Diagnosis::bad("proc", Health::Missing, "/proc is not mounted", fix)];
     }
-    let whose = if namespace::privileged() { "as root" } else { "in a user namespace" };
+    let whose = if system::privileged() { "as root" } else { "in a user namespace" };
     match Stations::build(plan(), None, Vec::new()) {
         Ok(stations) => {
             let device = match stations.kind() {

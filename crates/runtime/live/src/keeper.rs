@@ -50,7 +50,7 @@ impl Keeper {
         if plan.names.is_none() && plan.interfaces.is_empty() {
             return Ok(None);
         }
-        if !namespace::privileged() {
+        if !system::privileged() {
             return Err(LiveError::NamesForbidden);
         }
         for name in plan.stations.iter().map(|station| station.name.as_str()) {

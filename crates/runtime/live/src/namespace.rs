@@ -15,7 +15,7 @@ use nix::unistd::{Pid, chdir, fchdir, pivot_root};
 use crate::control::Control;
 use crate::error::{ErrorContext, LiveError, Result};
 use crate::plan::LiveStationPlan;
-use crate::system::{self, Capabilities, NET_ADMIN, SYS_ADMIN};
+use crate::system;
 
 /// The size of the supervisor's stack, in bytes.
 const STACK: usize = 1 << 20;
@@ -30,12 +30,6 @@ const STAGING: &str = "/tmp";
 const HOSTS: &str = "/etc/hosts";
 /// The configuration of the resolver.
 const RESOLV_CONF: &str = "/etc/resolv.conf";
-
-/// Tells whether this process may make namespaces without a new user namespace.
-pub(crate) fn privileged() -> bool {
-    let needed = SYS_ADMIN | NET_ADMIN;
-    Capabilities::of_this_thread().is_ok_and(|sets| sets.effective & needed == needed)
-}
 
 /// Makes sure that this process has a single thread, as whoever copies it must.
 ///
@@ -113,7 +107,7 @@ pub(crate) fn spawn(
 /// Gives the process in its new user namespace the numbers that this one has: of its own user, or
 /// of all where this process may say so.
 fn map_identity(pid: Pid) -> io::Result<()> {
-    if privileged() {
+    if system::privileged() {
         for map in ["uid_map", "gid_map"] {
             let all = as_it_is(&fs::read_to_string(format!("/proc/self/{map}"))?);
             fs::write(format!("/proc/{pid}/{map}"), all)?;

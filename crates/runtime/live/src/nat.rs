@@ -162,7 +162,7 @@ fn command(path: &Path, ready: &OwnedFd, host_loopback: bool) -> Command {
     command.arg(format!("--ready-fd={}", ready.as_raw_fd())).arg(path);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     // To shut itself in it has to be root, of a user namespace of its own if not of the system.
-    let confined = !(namespace::privileged() && nix::unistd::geteuid().is_root());
+    let confined = !(system::privileged() && nix::unistd::geteuid().is_root());
     let kept = ready.as_raw_fd();
     let prepare = move || {
         // SAFETY: the parent holds the descriptor open until the helper has started.
@@ -221,7 +221,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Nobody connects a second time.
+        // Nothing connects a second time.
         let _ = fs::remove_file(self.0.join(SOCKET));
         let _ = fs::remove_dir(&self.0);
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use nix::errno::Errno;
 
-use crate::namespace;
+use crate::system;
 
 /// Separates a failure from its remedy in the text of an error.
 pub(crate) const REMEDY: &str = "; remedy: ";
@@ -25,7 +25,7 @@ enum Container {
     Other,
 }
 
-/// What may keep this process from making namespaces.
+/// The conditions that may keep this process from making namespaces.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Surroundings {
     /// Its user is root, of whatever namespace.
@@ -35,7 +35,7 @@ pub(crate) struct Surroundings {
     /// Its root directory is no mount point, as in most chroots.
     is_chrooted: bool,
     container: Option<Container>,
-    /// `user.max_user_namespaces`.
+    /// The value of `user.max_user_namespaces`.
     most_user_namespaces: Option<u64>,
     /// `kernel.unprivileged_userns_clone`, which Debian's kernels have.
     unprivileged: Option<u64>,
@@ -156,7 +156,7 @@ pub(crate) fn explain(error: &io::Error) -> String {
 pub(crate) fn unmask() -> String {
     match container() {
         Some(Container::Podman) => PODMAN.to_owned(),
-        _ if namespace::privileged() => "mount -o remount,rw /proc/sys".to_owned(),
+        _ if system::privileged() => "mount -o remount,rw /proc/sys".to_owned(),
         Some(Container::Docker) => DOCKER.to_owned(),
         _ => format!("{DOCKER}, {PODMAN}"),
     }

@@ -24,6 +24,7 @@ use crate::namespace;
 use crate::plan::{DeviceKind, LivePlan, Program, ProgramOutput};
 use crate::program;
 use crate::supervisor::{self, Work};
+use crate::system;
 
 /// Stations that were built, whose programs wait for [`begin`](Self::begin).
 ///
@@ -249,7 +250,7 @@ impl Stations {
 /// station is a namespace of others, which none of its own may enter; the user behind sudo has no
 /// rights there then.
 fn spawn(work: &mut Work) -> Result<(Pid, Control)> {
-    let needed = !namespace::privileged();
+    let needed = !system::privileged();
     for own_user in [true, false] {
         let is_inside = work.plan.stations.iter().all(|station| station.namespace.is_none());
         work.own_user = own_user && is_inside && (needed || work.identity.is_some());

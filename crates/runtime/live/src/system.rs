@@ -142,6 +142,12 @@ pub(crate) struct Capabilities {
     pub(crate) inheritable: CapabilitySet,
 }
 
+/// Tells whether this process may make namespaces without a new user namespace.
+pub(crate) fn privileged() -> bool {
+    let needed = SYS_ADMIN | NET_ADMIN;
+    Capabilities::of_this_thread().is_ok_and(|sets| sets.effective & needed == needed)
+}
+
 /// The head of the kernel's questions about capabilities.
 #[repr(C)]
 struct CapabilityHeader {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_linger;
-use rustix::net::{Shutdown as Side, shutdown};
+use rustix::net::{Shutdown, shutdown};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::net::{TcpListener, TcpStream};
@@ -146,7 +146,7 @@ async fn one_way(from: ReadHalf<'_>, mut to: WriteHalf<'_>, place: &ClientPlace)
 /// Lets a connection end by a reset, when its descriptor closes; whoever reads it stops now.
 fn break_off(stream: &TcpStream) {
     let _ = set_socket_linger(stream, Some(Duration::ZERO));
-    let _ = shutdown(stream, Side::Read);
+    let _ = shutdown(stream, Shutdown::Read);
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use core::str::FromStr;
 
 use windfall_base::{ByteCount, Duration, Instant, Rate};
 
-use super::line::time_of;
 use crate::air::ParseModelError;
 use windfall_channel_trace::rate_trace::BIT;
 
@@ -122,6 +121,12 @@ impl Tokens {
             self.bucket.peak.map_or(Duration::ZERO, |peak| time_of(self.at_peak, peak.as_bps()));
         Some(self.since.saturating_add(time_of(self.missing(), rate.as_bps()).max(takes)))
     }
+}
+
+/// Returns the time that work takes at a rate in bits per second, rounded up.
+pub(super) fn time_of(work: u128, rate: u64) -> Duration {
+    let nanos = work.div_ceil(u128::from(rate.max(1)));
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The line of a path: when the bits of a frame have left, also if the rate changes under them.
 
-use windfall_base::{Duration, Instant, LineRate, Rate};
+use windfall_base::{Instant, LineRate, Rate};
 use windfall_channel_trace::rate_trace::{BIT, RateTrace, TracePosition};
 
-use super::bucket::{Bucket, Tokens};
+use super::bucket::{Bucket, Tokens, time_of};
 
 /// The rate at which bits leave a sender.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) struct LineState {
     frame: Work,
 }
 
-/// What is left to do for a frame from a time on.
+/// The work that is left for a frame from a time on.
 #[derive(Clone, Copy, Debug)]
 struct Work {
     left: u128,
@@ -154,12 +154,6 @@ impl LineState {
             }
         }
     }
-}
-
-/// Returns the time that work takes at a rate in bits per second, rounded up.
-pub(super) fn time_of(work: u128, rate: u64) -> Duration {
-    let nanos = work.div_ceil(u128::from(rate.max(1)));
-    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

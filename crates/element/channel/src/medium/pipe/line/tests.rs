@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use windfall_base::Duration;
 
 use super::*;
 
