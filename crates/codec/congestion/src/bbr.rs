@@ -75,7 +75,7 @@ pub(crate) struct Bbr {
     before: Option<Before>,
 }
 
-/// What a recovery may change, and a spurious one must not (section 5.5.11).
+/// The state that a recovery may change, and a spurious one must not (section 5.5.11).
 #[derive(Clone, Copy, Debug)]
 struct Before {
     phase: Phase,

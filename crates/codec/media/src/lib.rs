@@ -4,7 +4,8 @@
 //! - [`landscape`]: a sample picture, the same on every host.
 //! - [`Jpeg`]: a picture as a header and entropy-coded segments between restart markers; [`Layout`]
 //!   is the exact part, [`Arrived`] the received data.
-//! - [`exact_ranges`], [`intolerable`], [`is_entropy_coded`]: the structure of files as they are, by their first bytes.
+//! - [`exact_ranges`], [`intolerable`], [`is_entropy_coded`]: the structure of files as they are,
+//!   by their first bytes.
 //! - [`protect`], [`ProtectedArrival`]: files in parts of which the front must be exact.
 //! - [`h264_output_places`]: the order in which the pictures of a stream are shown.
 //! - [`YuvPicture`]: a picture of video; [`PictureQuality`] and [`ClipQuality`] compare as ffmpeg

@@ -402,7 +402,7 @@ impl Summary {
                 let _ = writeln!(out, "energy of {} {energy}", station.name);
             }
         }
-        // A port that carried all that came has nothing to say.
+        // A port that carried all that came has no line.
         for port in self.ports.iter().filter(|port| !port.dropped.is_empty()) {
             let _ = writeln!(out, "{port}");
         }

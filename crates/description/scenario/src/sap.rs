@@ -21,7 +21,7 @@ use crate::values::Get;
 /// Bytes of a message where its size is unset.
 pub(crate) const SIZE: u32 = 1024;
 
-/// How late a message of a `sap-bulk` is sent again if it was lost: as the bodies of web pages.
+/// The time for which a lost message of a `sap-bulk` is sent again: as for the bodies of web pages.
 const LATENESS: Duration = Duration::from_secs(2);
 
 /// The mode of the messages of an application.

@@ -76,7 +76,7 @@ struct PerPacket {
     /// The packets that it is of; 0 for all.
     #[serde(default)]
     count: u64,
-    /// What is drawn here has a seed of its own.
+    /// The seed of its draws, which is ignored: a run has a seed of its own.
     #[serde(rename = "seed")]
     _seed: Option<u64>,
 }

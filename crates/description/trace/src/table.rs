@@ -125,7 +125,7 @@ const DISORDER: f64 = 60.0;
 pub struct MeasuredChanges {
     /// Lines of the form `10s: rate 1Mbps, loss 5%`.
     pub text: String,
-    /// What was done about rows that are not as they should be, a sentence each.
+    /// The treatment of rows that are not as they should be, a sentence each.
     pub notes: Vec<String>,
 }
 

@@ -27,8 +27,8 @@ const SHORT: u32 = 512;
 /// they are queued, and its size is not known then.
 const EXACT: usize = 256 << 10;
 const FIRST_EXACT: usize = 16 << 10;
-/// How late a piece may be sent again that was lost: a picture that somebody waits for. What is
-/// missing afterwards counts as damage.
+/// The time for which a lost piece is sent again: a user waits for the picture. What is missing
+/// afterwards counts as damage.
 const LATENESS: Duration = Duration::from_secs(2);
 /// Messages that are passed to the socket at once.
 const BATCH: usize = 256;

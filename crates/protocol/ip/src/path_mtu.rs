@@ -12,8 +12,8 @@ use windfall_wire_net::{Protocol, ipv4, ipv6};
 pub(crate) const LIFETIME: Duration = Duration::from_secs(600);
 /// The number of destinations that are remembered; what expires first is forgotten first.
 const CAPACITY: usize = 1024;
-/// What a path of IPv4 is not believed to be narrower than at the first report of it: what every
-/// host must receive (RFC 791).
+/// The least MTU that the first report about a path of IPv4 may set: the length that every host
+/// must receive (RFC 791).
 const LEAST_AT_ONCE: usize = 576;
 /// Packets that were sent lately and are remembered.
 const REMEMBERED: usize = 1024;

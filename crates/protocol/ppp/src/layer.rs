@@ -47,7 +47,7 @@ pub(crate) struct Layer<N> {
     copies_until: Instant,
 }
 
-/// A Configure-Request.
+/// A Configure-Request that was sent.
 #[derive(Clone, Debug)]
 struct Request {
     identifier: u8,

@@ -1,7 +1,7 @@
 //! The memory that messages take: those that arrived and were not read, and those to be sent.
 //!
 //! Everything that is held is charged, and what will be delivered is charged before it is made, so
-//! that nobody takes much memory by announcing much. Until half of a budget is taken, each
+//! that no peer takes much memory by announcing much. Until half of a budget is taken, each
 //! connection may fill its own buffers; from then on each has an equal share of the other half.
 
 use std::sync::Arc;
@@ -42,12 +42,12 @@ struct Shared {
     connections: AtomicUsize,
 }
 
-/// What one connection may take.
+/// The memory that one connection may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance {
     /// The bytes that each direction of a connection may take, once half of a budget is taken.
     pub(crate) share: Option<usize>,
-    /// The bytes that nobody has taken.
+    /// The bytes that no connection has taken.
     pub(crate) left: usize,
 }
 

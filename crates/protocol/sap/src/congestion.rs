@@ -167,7 +167,7 @@ struct LinkLosses {
     approximate: (f64, f64),
     /// The longest round trip lately, in nanoseconds; it fades.
     most: f64,
-    /// Where the last round trip lies between the shortest and the longest, from 0 to 1.
+    /// The place of the last round trip between the shortest and the longest, from 0 to 1.
     level: f64,
     /// Round trips were shorter since the last reduction.
     has_fallen: bool,
@@ -204,7 +204,8 @@ impl LinkLosses {
         self.has_fallen |= self.level < DRAINED;
     }
 
-    /// Returns whether the link loses approximate datagrams that it would repeat if they were exact.
+    /// Returns whether the link loses approximate datagrams, which it would repeat if they were
+    /// exact.
     fn is_noisy(&self) -> bool {
         let (exact, lost) = self.exact;
         let expected = RATIO * (lost + 0.5) / exact.max(1.0);

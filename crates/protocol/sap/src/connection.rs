@@ -655,7 +655,7 @@ impl Connection {
             self.inbox.lengths.push_back((name, received.data.len()));
         }
         if self.released {
-            // Nobody reads it, and it must not stop what the peer has to say.
+            // The application does not read it, and it must not block what else the peer sends.
             return;
         }
         let inbox = &mut self.inbox;

@@ -32,7 +32,7 @@ pub(crate) struct Encoded {
     pub(crate) flags: u8,
     /// The message that it belongs to.
     pub(crate) of: Origin,
-    /// How long it may be sent again, if it is approximate and was lost.
+    /// The time for which it may be sent again, if it is approximate and was lost.
     pub(crate) again: Option<Again>,
 }
 

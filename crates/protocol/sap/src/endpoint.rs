@@ -69,7 +69,7 @@ pub struct SapEndpoint {
     /// The memory of all connections, and that of all endpoints that share it.
     budget: SapBudget,
     shared: Option<SapBudget>,
-    /// What the connections are charged.
+    /// The bytes that the connections are charged.
     held: usize,
     /// Connections that have changed since a driver asked.
     changed: BTreeSet<u32>,
@@ -585,8 +585,8 @@ impl SapEndpoint {
         }
     }
 
-    /// Returns whether all approximate messages of a stream arrived, of those that are sent again if
-    /// they were lost; `None` while that is open. The account begins anew with the answer.
+    /// Returns whether all approximate messages of a stream arrived, of those that are sent again
+    /// if they were lost; `None` while that is open. The account begins anew with the answer.
     pub fn take_fate(&mut self, id: ConnectionId, stream: u16) -> Option<bool> {
         self.connections.get_mut(&id.0)?.take_fate(stream)
     }

@@ -35,7 +35,7 @@ pub enum SapEvent {
         /// ones.
         approximate: u32,
     },
-    /// The connection gave its place to a new one, since nobody accepted it or its peer was silent.
+    /// The connection gave its place to a new one: it was not accepted, or its peer was silent.
     Displaced,
     /// The connection has ended.
     Closed(CloseReason),

@@ -25,7 +25,7 @@ pub(crate) struct Assembly {
     /// The parts by their offset.
     parts: BTreeMap<usize, Received>,
     have: RangeSet<u64>,
-    /// What the parts are charged.
+    /// The bytes that the parts are charged.
     bytes: usize,
     /// The time of the last part.
     pub(crate) at: Instant,

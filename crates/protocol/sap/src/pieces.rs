@@ -20,7 +20,7 @@ pub(crate) struct Pieces {
     /// Parts behind it, which do not overlap, by their offset.
     later: BTreeMap<usize, Bytes>,
     have: RangeSet<u64>,
-    /// What the parts behind the gap are charged.
+    /// The bytes that the parts behind the gap are charged.
     behind: usize,
 }
 

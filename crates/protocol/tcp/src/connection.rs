@@ -206,7 +206,7 @@ struct Sender {
     /// Segments retransmitted because the peer received them damaged, and the duplicate
     /// acknowledgments that this explains.
     repairs: Vec<damage::Repaired>,
-    /// What the peer's notifications name.
+    /// The positions that the peer's notifications name.
     reports: damage::PeerReports,
 }
 

@@ -64,7 +64,7 @@ impl FileRights {
         let groups = nix::unistd::getgroups().unwrap_or_default();
         set_thread_groups(&other.groups);
         let group = setfsgid(other.group);
-        // The kernel takes away what lets root pass over the rights of files, too.
+        // The kernel also removes the capabilities by which root ignores the rights of files.
         let user = setfsuid(other.user);
         Self { groups, user, group }
     }

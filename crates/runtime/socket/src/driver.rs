@@ -86,7 +86,7 @@ impl State {
         }
     }
 
-    /// Wakes a caller to drive, if nobody does.
+    /// Wakes a caller to drive, if no other does.
     fn hand_over(&self) {
         if self.driver == Driver::Idle {
             self.waiting.wake_any();

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar};
 
 use windfall_sap::ConnectionId;
 
-/// What a caller waits for.
+/// An event that a caller waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Awaited {
     /// A connection that can be accepted.

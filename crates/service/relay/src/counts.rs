@@ -16,7 +16,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 /// The longest text of counts.
 const LONGEST: usize = 4_096;
 
-/// What happens at a port, and the name of what was dropped.
+/// An event at a port: a new client, or the reason of a drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PortCount {
     /// A connection, or a client that sends datagrams, was taken.

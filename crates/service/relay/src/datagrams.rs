@@ -99,7 +99,7 @@ struct Path {
     counts: Counts,
 }
 
-/// What has become of a client's last datagram.
+/// The progress of a client's last datagram.
 #[derive(Default)]
 struct Sending {
     addresses: Vec<SocketAddr>,
@@ -136,7 +136,8 @@ impl Path {
                     Ok(answer) => {
                         place.touch();
                         sending.refusals = 0;
-                        let at = sending.upstream.as_ref().and_then(|(_, at)| sending.addresses.get(*at));
+                        let upstream = sending.upstream.as_ref();
+                        let at = upstream.and_then(|(_, at)| sending.addresses.get(*at));
                         at.iter().for_each(|at| self.targets.note_answer(**at));
                         if self.here.send_to(&answer, self.client).await.is_err() {
                             self.counts.add(PortCount::NotSent);

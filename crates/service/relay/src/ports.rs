@@ -48,7 +48,7 @@ struct OpenPort {
     text: String,
 }
 
-/// What a port carried and dropped.
+/// The totals of what a port carried and dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortTotals {
     /// The address of the port.

@@ -15,7 +15,8 @@ struct State {
     most: usize,
     /// The number of the next use.
     next: u64,
-    /// How to tell each client to go, by the number of its last use: the longest idle first.
+    /// The signal that sends each client away, by the number of its last use: the longest idle
+    /// first.
     used: BTreeMap<u64, Rc<Notify>>,
 }
 

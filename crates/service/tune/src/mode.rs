@@ -15,7 +15,7 @@ pub struct LinkMode {
     pub values: &'static [(&'static str, &'static str)],
     /// Switches that are on, such as `combine`.
     pub switches: &'static [&'static str],
-    /// What is older than the application bears is not sent any more.
+    /// Packets that are older than the application bears are not sent any more.
     pub has_lifetime: bool,
 }
 

@@ -48,7 +48,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     outcome.await.map_err(|_| io::Error::other("the work has panicked"))
 }
 
-/// Does some work on another thread, for whose outcome nobody waits.
+/// Does some work on another thread, without waiting for its outcome.
 ///
 /// # Errors
 /// If the system has no thread for it.

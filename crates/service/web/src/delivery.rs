@@ -61,7 +61,7 @@ pub struct DeliverySettings {
 
 /// The bytes of a reply's body.
 pub(crate) enum BodySource {
-    /// A range of the bytes of a file that has so many.
+    /// A range of a file, and the length of the whole file.
     File { file: Arc<File>, range: Range<u64>, of: u64 },
     /// Bytes whose memory is charged already.
     Memory(Bytes),

@@ -52,7 +52,7 @@ enum Pace {
     Waiting,
 }
 
-/// What was found, or an error; `None` if it takes longer than it may.
+/// The thing that was found, or an error; `None` if it takes longer than it may.
 type Finding = Option<io::Result<Found>>;
 
 /// A thing that a path leads to.

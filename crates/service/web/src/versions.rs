@@ -7,7 +7,7 @@ use std::io::{self, IoSlice};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// What stands before the digit of a minor version.
+/// The bytes before the digit of a minor version.
 const BEFORE: &[u8; 8] = b" HTTP/1.";
 /// The bytes of a line by which a field that changes how the connection is read is known.
 const NAME: usize = 18;
@@ -143,7 +143,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for AtMost11<S> {
 mod tests {
     use super::*;
 
-    /// What a connection reads of these bytes, in pieces of this length.
+    /// Returns the bytes that a connection reads of these, in pieces of this length.
     fn read(bytes: &str, step: usize) -> String {
         let mut connection = AtMost11::new(());
         let mut bytes = bytes.as_bytes().to_vec();

@@ -30,7 +30,7 @@ impl Unlimited for Option<u64> {
     }
 }
 
-/// What losses lower.
+/// The bounds that losses lower.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     bandwidth: Option<f64>,

@@ -17,7 +17,7 @@ pub(super) struct Layout {
     pub(super) places: Vec<usize>,
 }
 
-/// What stands between cells.
+/// The separator between two cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Separator {
     Byte(u8),

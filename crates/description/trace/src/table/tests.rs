@@ -65,7 +65,7 @@ proptest! {
     }
 }
 
-/// What a table gives for `--time t --set rate=dl:kbps`, or the columns of other names.
+/// Returns the changes of a table for `--time t --set rate=dl:kbps`, or for other columns.
 fn of(table: &str, time: &str, setting: &str) -> Result<MeasuredChanges, MeasurementError> {
     let setting: Assignment = setting.parse().expect("an assignment");
     let (time, filters) = (time.parse().expect("a column"), Vec::new());

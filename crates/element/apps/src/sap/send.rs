@@ -34,7 +34,7 @@ pub struct SapSenderConfig {
     /// Approximate messages are sent newest first, and the oldest are dropped where the link is too
     /// slow.
     pub newest_first: bool,
-    /// How long approximate messages that were lost are sent again; zero if they are sent once.
+    /// The time for which lost approximate messages are sent again; zero if they are sent once.
     pub lateness: Duration,
     /// When it begins.
     pub start: Instant,

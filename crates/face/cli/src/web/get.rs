@@ -253,7 +253,7 @@ impl Args {
         Ok(headers)
     }
 
-    /// What is to be done for an address.
+    /// Returns the job of fetching an address.
     fn job(&self, url: &Uri, headers: &HeaderMap) -> Job {
         Job {
             url: url.clone(),

@@ -94,7 +94,7 @@ impl Hostile {
         }
     }
 
-    /// Sends messages for which the first one is missing, and repairs that nobody asked for.
+    /// Sends messages for which the first one is missing, and unsolicited repairs.
     fn hoard(&mut self) {
         for number in 1..500 {
             let head = SapData { stream: 4, number, ..SapData::default() }.emit();

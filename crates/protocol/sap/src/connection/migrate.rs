@@ -28,7 +28,7 @@ pub(super) const SILENT: u32 = 3;
 const AHEAD: u64 = 1 << 16;
 /// The length of the body of a challenge.
 const CHALLENGE: usize = 8;
-/// How many times as many bytes are sent to an address as came from it, until it is proven.
+/// The ratio of the bytes sent to an address to those that came from it, until it is proven.
 const AMPLIFIED: usize = 3;
 /// The number of challenges to one address.
 const CHALLENGES: u32 = 6;

@@ -35,7 +35,7 @@ pub(super) struct Outbox {
     pub(super) displaced: u64,
     /// The approximate message of which a part was sent last.
     pub(super) begun: Option<Origin>,
-    /// How long approximate messages that were lost are sent again; zero if they are sent once.
+    /// The time for which lost approximate messages are sent again; zero if they are sent once.
     pub(super) lateness: Duration,
     /// Those of them in flight, by key, and the next key.
     pub(super) repeatable: Ring<Encoded>,

@@ -1,8 +1,8 @@
 //! The places that connections take, by the address of their peer.
 //!
 //! A newcomer who has proven its address is not refused because others have taken all places: the
-//! oldest half-open connection of the address that has most gives way, or one that nobody accepts
-//! or hears from.
+//! oldest half-open connection of the address that has most gives way, or one that is not accepted
+//! or whose peer is silent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::config::SapConfig;
 /// One of this number of an address's places is for peers that have not proven it.
 const UNPROVEN: usize = 4;
 
-/// What is known of the peer of a connection.
+/// The progress of a connection, from its proposal to its acceptance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     /// It has not answered the accept.

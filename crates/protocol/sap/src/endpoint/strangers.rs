@@ -16,7 +16,7 @@ use crate::event::{Dropped, SapEvent};
 use crate::handshake;
 use crate::seal::Seal;
 
-/// The time for which a connection keeps its place although nobody accepts it, or its peer is
+/// The time for which a connection keeps its place although it is not accepted, or its peer is
 /// silent.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// The maximum number of answers in the queue.

@@ -40,13 +40,13 @@ pub(super) struct Repaired {
     explains: u64,
 }
 
-/// What the plain notifications of the peer name, learned from what it acknowledges: nothing is
-/// negotiated, and one in another mode must not seem to acknowledge what it misses.
+/// The positions that the peer's plain notifications name, detected from its acknowledgments:
+/// nothing is negotiated, and a peer in another mode must not seem to acknowledge what it misses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PeerReports {
     /// The end of the damaged segment, as in the paper's mode, and not its beginning.
     by_end: bool,
-    /// What the peer has acknowledged shows that it is so.
+    /// The peer's acknowledgments have shown that it is so.
     is_proven: bool,
     /// The highest acknowledgment number with a notification before that.
     claimed: u64,

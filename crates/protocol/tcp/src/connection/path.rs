@@ -23,7 +23,8 @@ const SUSPICION: u8 = 5;
 const PRECISION: u16 = 32;
 /// Segments that must wait behind a probe, to tell whether it was lost.
 const FOLLOWERS: u64 = 3;
-/// What a path is first expected to carry when long segments get lost (RFC 8899, section 5.1.2).
+/// The size that a path is first expected to carry if long segments get lost (RFC 8899, section
+/// 5.1.2).
 const BASE: u16 = 1200;
 
 /// The search for the longest segment, once one was too long.

@@ -17,7 +17,7 @@ const RANGES: usize = 4096;
 pub(crate) struct Reported {
     /// Bytes that they report for the first time.
     pub added: u64,
-    /// What the first block reports as a duplicate (RFC 2883).
+    /// The range that the first block reports as a duplicate (RFC 2883).
     pub duplicate: Option<Range<u64>>,
     /// Blocks that cannot be (turned around, empty, of data never sent), or one too many.
     pub refused: u64,

@@ -13,7 +13,7 @@ use super::{Recovery, SendSequence};
 pub(super) struct Undo {
     /// Sent again since the reduction, and not shown to have been without need.
     unexplained: RangeSet,
-    /// What the peer has received damaged: no congestion.
+    /// The data that the peer has received damaged: no congestion.
     damaged: RangeSet,
     /// When the first of what was sent again left.
     since: Option<Instant>,

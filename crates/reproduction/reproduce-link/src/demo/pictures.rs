@@ -65,7 +65,7 @@ const WAYS: [Way; 4] = [
     },
 ];
 
-/// What a transfer of the picture left.
+/// The file that a transfer of the picture left.
 struct ReceivedFile {
     /// The seconds that it took; `None` if it did not end in time.
     seconds: Option<f64>,
@@ -283,7 +283,7 @@ fn seconds(way: &Way, printed: &str, got: &Path) -> Option<f64> {
     (0.0..LIMIT.as_secs_f64()).contains(&seconds).then_some(seconds)
 }
 
-/// What the table says, in words.
+/// The notes that explain the table.
 const NOTES: [&str; 3] = [
     "Likeness: PSNR to the picture before its compression. An exact copy has what JPEG leaves.",
     "Exact: no byte is wrong, as with curl; the link damages packets, and SAP repeats those.",

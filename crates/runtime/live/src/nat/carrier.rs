@@ -47,7 +47,7 @@ pub(crate) fn carry(device: &(OwnedFd, DeviceKind), helper: &OwnedFd) -> u8 {
 struct Carrier<'a> {
     device: StationDevice,
     helper: &'a OwnedFd,
-    /// What the helper has no room for now; the device waits meanwhile.
+    /// Packets for which the helper has no room now; the device waits meanwhile.
     waiting: VecDeque<Vec<u8>>,
     buffer: BytesMut,
 }

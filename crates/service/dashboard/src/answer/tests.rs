@@ -141,7 +141,7 @@ fn a_member_that_stands_twice_is_refused_wherever_it_stands() {
         let (status, text) = ask(&page, "POST", "set", body);
         assert!(status == 400 && text.contains(said) && text.contains("stands twice"), "{text}");
     }
-    // Nor is one that nobody reads.
+    // An unknown member is refused too.
     let other = r#"{"change":{"loss":"1%"},"link":"a/b"}"#;
     assert_eq!(ask(&page, "POST", "set", other).0, 400);
     assert!(run.lock().expect("no panic").asked.is_empty());

@@ -110,7 +110,7 @@ fn a_server_that_comes_later_at_any_target_is_found() {
 }
 
 #[test]
-fn clients_of_one_question_silence_nobody() {
+fn clients_of_one_question_do_not_displace_an_active_one() {
     let (server, target) = socket();
     let (relay, counts) = relay(vec![target], (16, IDLE));
     let mut buffer = [0; 10];

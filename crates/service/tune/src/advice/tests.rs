@@ -115,7 +115,7 @@ fn frames_of_a_pipe_are_tried_with_its_own_modes() {
 
 #[test]
 fn parity_of_damaged_packets_is_found_where_it_alone_loses_nothing_in_time() {
-    // Every frame has a few wrong bits, so that no copy of it is whole.
+    // Every frame has a few bit errors, so that no copy of it is whole.
     let mut text =
         "{\"format\":\"windfall-error-trace\",\"version\":1,\"rate\":\"1Mbps\"}\n".to_owned();
     for at in 0..400 {

@@ -23,7 +23,7 @@ const TICK: Duration = Duration::from_millis(100);
 const WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// What is to be fetched, and how.
+/// An address to fetch, and the settings of its transfer.
 pub(super) struct Job {
     pub(super) url: Uri,
     pub(super) target: PathBuf,

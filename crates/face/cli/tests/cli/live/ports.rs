@@ -278,7 +278,7 @@ fn what_a_port_drops_is_named_in_the_summary() {
     let port = port.local_addr().expect("an address").port();
     let folder = Folder::new("port-drops");
     let summary = folder.path().join("summary.json");
-    // Nobody listens there: each datagram is refused.
+    // Nothing listens there: each datagram is refused.
     let ask = format!(
         "import socket, time\n\
          for n in range(5):\n\

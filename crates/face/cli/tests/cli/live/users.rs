@@ -200,7 +200,7 @@ fn under_sudo_files_are_written_as_the_user_who_called() {
     }
 }
 
-/// What root alone may read is no secret that sudo brings out.
+/// A run under sudo does not reveal files that only root may read.
 #[test]
 fn under_sudo_files_are_read_as_the_user_who_called() {
     if !rustix::process::geteuid().is_root() {

@@ -364,12 +364,12 @@ fn half_open_connections_of_others_do_not_shut_a_newcomer_out() {
 }
 
 #[test]
-fn connections_that_nobody_accepts_or_hears_from_give_way() {
+fn connections_that_are_unaccepted_or_silent_give_way() {
     let config = SapConfig { max_connections: 100, max_waiting: 90, ..SapConfig::standard() };
     let mut network = Network::new(config, CLEAN, 1);
     let taken = crowd(&mut network, client, 90);
     assert_eq!(taken, 90);
-    // Newcomers ask again until those that nobody accepts are old.
+    // Newcomers ask again until the unaccepted connections are old.
     let a = network.ends[A].connect(network.now, address(B));
     network.run(SECOND * 3);
     assert!(network.ends[A].is_open(a));
