@@ -70,7 +70,7 @@ settings! {
         /// Rate; a bare number is in Mbps, 0 is a pause, and none is no limit
         "rate" rate: LineRate {
             value: "RATE", example: "10Mbps", excludes: "rate-trace",
-            short: "Rate; a bare number is in Mbps, 0 is a pause, none is no limit",
+            short: "Rate; bare in Mbps, 0 is a pause, none is no limit",
             particular: Some(Aspect::Sender),
             unset: "sending takes no time on a pipe; 2Mbps on wavelan; the highest rate on wifi; \
                     9.6kbps on gsm, which has no other",

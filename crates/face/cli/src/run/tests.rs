@@ -41,6 +41,8 @@ const BESIDE: [&str; 31] = [
     "record-errors",
     "series",
     "max-late",
+    "must-act",
+    "schedule-from",
     "lifeline",
     "fault",
     "publish",
