@@ -15,7 +15,6 @@ mod path_mtu;
 mod paths;
 mod pictures;
 mod sap;
-mod shares;
 mod simulated;
 mod simulation;
 mod twin;

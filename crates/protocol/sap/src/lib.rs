@@ -30,7 +30,6 @@ mod handshake;
 mod hold;
 mod inspect;
 mod message;
-mod news;
 mod numbers;
 mod order;
 mod pacer;

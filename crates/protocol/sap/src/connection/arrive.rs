@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use windfall_base::{Check, Duration, Instant};
-use windfall_congestion::Acknowledged;
 use windfall_wire_net::sap::{
     HEADER_LEN, MAX_TOKEN, Reason, SapAccept, SapAck, SapKind, SapPacket, SapRepair, flags,
 };
@@ -11,7 +10,6 @@ use super::migrate::SILENT;
 use super::reassemble::Name;
 use super::{Connection, Ending, FinState, Introduction, State};
 use crate::budget::{compact, weight};
-use crate::congestion::LostPacket;
 use crate::datagram::DatagramMeta;
 use crate::encode::decode;
 use crate::error::CloseReason;
@@ -95,11 +93,7 @@ impl Connection {
         }
         // A packet without room stays unacknowledged and is retransmitted.
         let in_turn = number == 0 || self.seen.contains(number - 1);
-        let outcome = self.dispatch(now, packet, meta);
-        // What is known or too late has arrived all the same, and need not come again.
-        if !matches!(outcome, Ok(()) | Err(Dropped::Duplicate | Dropped::Late)) {
-            return outcome;
-        }
+        self.dispatch(now, packet, meta)?;
         self.seen.insert(now, number);
         self.report_end(now);
         let urgent = packet.header.flags & flags::URGENT != 0;
@@ -110,7 +104,7 @@ impl Connection {
         } else {
             self.expect_ack(now, packet, urgent || !in_turn);
         }
-        outcome
+        Ok(())
     }
 
     fn dispatch(
@@ -261,9 +255,6 @@ impl Connection {
                 self.take_approximate_part(now, part, received)
             }
             _ if !self.make_room(weight(received.data.len())) => Err(Dropped::NoRoom),
-            (MessageKind::Approximate, None) if !self.inbox.news.take(packet, &received) => {
-                Err(Dropped::Duplicate)
-            }
             _ => {
                 self.deliver(received);
                 Ok(())
@@ -359,65 +350,34 @@ impl Connection {
             self.abort_because(Reason::Violation, CloseReason::Violation);
             return;
         }
-        let sample = outcome.sample.map(|at| {
+        if let Some(at) = outcome.sample {
             let delay = Duration::from_micros(ack.delay.into());
-            self.rtt.learn(now.saturating_since(at), delay)
-        });
+            self.rtt.learn(now.saturating_since(at), delay);
+        }
         if !outcome.arrived.is_empty() || !outcome.damaged.is_empty() {
             if core::mem::take(&mut self.timeouts) >= SILENT {
                 self.events.push_back(SapEvent::Answered);
             }
             self.sent.restart_timer(now);
         }
-        self.grow_window(now, before, sample, &outcome.arrived);
+        let in_use = before * 2 >= self.congestion.window();
         for packet in outcome.arrived {
             self.collisions.on_arrival(packet.is_behind);
+            if in_use {
+                self.congestion.on_arrival(packet.size, self.path.size());
+            }
             self.handle_arrival(now, packet);
         }
         // The header arrived, so the path had room: no sign of congestion, and it carries the size.
         for packet in outcome.damaged {
             match packet.load {
                 Load::Trial(_) => self.handle_arrival(now, packet),
-                _ => self.queue_again(now, packet),
+                _ => self.queue_again(packet),
             }
         }
-        self.detect_loss(now, before);
+        self.detect_loss(now);
         self.tell_writable();
         self.settle(now);
-    }
-
-    /// Grows the congestion window for packets that arrived while `in_flight` bytes were in flight.
-    fn grow_window(
-        &mut self,
-        now: Instant,
-        in_flight: usize,
-        sample: Option<Duration>,
-        arrived: &[SentPacket],
-    ) {
-        let Some(largest) = arrived.iter().map(|packet| packet.number).max() else { return };
-        let ack = Acknowledged {
-            now,
-            bytes: arrived.iter().map(|packet| packet.size as u64).sum(),
-            rtt: self.rtt.smoothed(),
-            limited: in_flight * 2 >= self.congestion.window(),
-            sample,
-            una: largest,
-            next: self.sent.next(),
-        };
-        let exact = arrived.iter().filter(|packet| self.is_exact(packet)).count();
-        let kinds = (exact, arrived.len() - exact);
-        self.congestion.on_arrival(largest, kinds, self.rtt.least_and_recent().0, &ack);
-    }
-
-    /// Returns whether all bytes of a packet are exact.
-    fn is_exact(&self, packet: &SentPacket) -> bool {
-        match packet.load {
-            Load::Approximate => false,
-            Load::Repeatable(name) => {
-                self.outbox.repeatable.get(name).is_none_or(|encoded| encoded.rest.is_empty())
-            }
-            _ => true,
-        }
     }
 
     /// Handles the acknowledgement of `packet`.
@@ -437,13 +397,8 @@ impl Connection {
                 self.congestion.set_size(self.path.size());
                 self.events.push_back(SapEvent::PathSize);
             }
-            Load::Repeatable(name) => {
-                self.note_progress(now);
-                if let Some(encoded) = self.outbox.repeatable.remove(name) {
-                    self.outbox.settle_fate(encoded.of.stream, true);
-                }
-            }
-            Load::Approximate | Load::Probe => {}
+            Load::Approximate(tail) => self.outbox.settle_tail(tail, true),
+            Load::Probe => {}
         }
     }
 
@@ -456,34 +411,28 @@ impl Connection {
     }
 
     /// Detects lost packets.
-    pub(super) fn detect_loss(&mut self, now: Instant, in_flight: usize) {
+    pub(super) fn detect_loss(&mut self, now: Instant) {
         let (lost, next) = self.sent.lost(now, self.rtt.reordering());
         self.loss_at = next;
-        let window = self.congestion.window();
-        // What is in flight varies with the acknowledgements, each of which is for many packets.
-        let in_flight = if in_flight * 2 >= window { window } else { in_flight };
         for packet in lost {
-            self.note_loss(now, &packet, in_flight);
-            self.queue_again(now, packet);
+            self.handle_loss(packet, true);
         }
     }
 
-    /// Shrinks the window after the loss of `packet` if it may be due to congestion.
-    fn note_loss(&mut self, now: Instant, packet: &SentPacket, in_flight: usize) {
-        let collided = self.collisions.on_loss(packet.is_behind);
-        if collided || matches!(packet.load, Load::Trial(_)) {
-            return;
+    /// Handles the loss of `packet`; the window shrinks if the loss may be due to congestion.
+    pub(super) fn handle_loss(&mut self, packet: SentPacket, congested: bool) {
+        let collided = congested && self.collisions.on_loss(packet.is_behind);
+        if congested && !collided && !matches!(packet.load, Load::Trial(_)) {
+            let rtt = self.rtt.least_and_latest();
+            let last = self.sent.next();
+            self.trust.on_loss();
+            self.congestion.on_loss(packet.number, last, self.path.size(), rtt);
         }
-        self.trust.on_loss();
-        let (number, next) = (packet.number, self.sent.next());
-        let round_trips = self.rtt.least_and_recent();
-        let is_exact = self.is_exact(packet);
-        let lost = LostPacket { number, next, is_exact, in_flight, round_trips, now };
-        self.congestion.on_loss(&lost);
+        self.queue_again(packet);
     }
 
     /// Queues the contents of `packet` again, if their kind is retransmitted.
-    pub(super) fn queue_again(&mut self, now: Instant, packet: SentPacket) {
+    fn queue_again(&mut self, packet: SentPacket) {
         match packet.load {
             Load::Precise(name) => {
                 self.remove_in_flight(name);
@@ -492,8 +441,8 @@ impl Connection {
             Load::Request(name) => self.outbox.requests_due.push_back(name),
             Load::Fin if self.sending == FinState::Sent => self.sending = FinState::Pending,
             Load::Probe if self.sent.is_empty() => self.probe_due = true,
-            Load::Repeatable(name) => self.repeat(now, name),
-            Load::Approximate | Load::Fin | Load::Probe | Load::Trial(_) => {}
+            Load::Approximate(tail) => self.outbox.settle_tail(tail, false),
+            Load::Fin | Load::Probe | Load::Trial(_) => {}
         }
     }
 }

@@ -1,7 +1,6 @@
 mod abuse;
 mod acknowledging;
 mod bits;
-mod lateness;
 mod lifecycle;
 mod migrate;
 mod model;
