@@ -246,7 +246,9 @@ fn the_doctor_finds_what_runs_need() {
     assert_eq!(output.status.code(), Some(0));
     let findings: serde_json::Value = serde_json::from_slice(&output.stdout).expect("findings");
     let findings = findings["findings"].as_array().expect("a list");
-    for name in ["namespaces", "devices", "tun", "udp-lite", "tcp-congestion", "slirp4netns"] {
+    let names =
+        ["namespaces", "devices", "parameters", "outside", "tun", "udp-lite", "tcp-congestion"];
+    for name in names {
         let finding = findings.iter().find(|finding| finding["name"] == name);
         let finding = finding.unwrap_or_else(|| panic!("no finding of {name}"));
         let is_good = finding["health"] == "good";
