@@ -210,7 +210,7 @@ fn the_defaults_that_are_told_are_those_that_hold() {
 fn a_word_is_advised_where_there_are_words() {
     let advice = crate::LinkKind::parse("wire").expect_err("no such kind");
     assert_eq!(advice, "use pipe, wavelan, wifi-b, wifi-g or gsm");
-    assert_eq!(bool::parse("true").expect_err("no such word"), "use on or off");
+    assert_eq!(bool::parse("yes").expect_err("no such word"), "use on or off");
 }
 
 /// Checks that each switch of an object is on or off in text, and nothing else.
@@ -222,7 +222,12 @@ fn check_switches<T: Settings>() -> usize {
             setting.set(&mut object, word).expect(setting.name);
             assert_eq!(setting.text(&object).as_deref(), Some(word), "{}", setting.name);
         }
-        for word in ["true", "false", "yes", "1", ""] {
+        // The words of a scenario file serve too.
+        for (word, same) in [("true", "on"), ("false", "off")] {
+            setting.set(&mut object, word).expect(setting.name);
+            assert_eq!(setting.text(&object).as_deref(), Some(same), "{}", setting.name);
+        }
+        for word in ["yes", "1", ""] {
             assert_eq!(setting.set(&mut object, word), Err("use on or off".to_owned()));
         }
     }
@@ -236,7 +241,7 @@ fn switches_are_on_or_off_in_text_and_true_or_false_in_a_scenario() {
     let of_radios = check_switches::<wifi::Radio>() + check_switches::<wifi::StationRadio>();
     let others =
         check_switches::<Flow>() + check_switches::<App>() + check_switches::<RunSettings>();
-    assert_eq!(of_links + of_stations + of_radios + others, 20);
+    assert_eq!(of_links + of_stations + of_radios + others, 21);
     for setting in &crate::TCP_SETTINGS {
         let takes = |word| format!("{}={word}", setting.name).parse::<TcpSettings>().is_ok();
         assert!(!takes("true") && !takes("false") && !takes("yes"), "{}", setting.name);

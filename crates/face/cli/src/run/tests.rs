@@ -21,7 +21,7 @@ struct Up {
 
 /// The options that say nothing of the stations and the links between them: which programs run,
 /// and what is written of the run.
-const BESIDE: [&str; 31] = [
+const BESIDE: [&str; 33] = [
     "apply",
     "far",
     "wait-port",

@@ -125,8 +125,8 @@ fn options_of_no_effect_on_a_video_are_refused() {
     folder.write("clip.h263", STREAM);
     folder.write("clip.264", "\0\0\0\x01\x65abc");
     for (options, part) in [
-        ("clip.h263 127.0.0.1 --codec h263", "remove --codec, or add --adapt"),
-        ("clip.h263 127.0.0.1 --size 352x288", "remove --size, or add --adapt"),
+        ("clip.h263 127.0.0.1 --codec h263", "remove --codec, or add --recode or --adapt"),
+        ("clip.h263 127.0.0.1 --size 352x288", "remove --size, or add --recode or --adapt"),
         ("clip.h263 127.0.0.1 --bit-rate 9000", "sent as it stands: remove --bit-rate, or add"),
         ("clip.264 127.0.0.1 --repeat", "H.264 has none: remove it"),
         ("clip.h263 127.0.0.1 --coverage 30", "--coverage is an option of UDP-Lite: remove it"),

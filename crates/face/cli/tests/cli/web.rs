@@ -31,13 +31,14 @@ pub(crate) fn started(folder: &Folder, arguments: &[&str]) -> (Running, String) 
     served(folder.windfall(&[&own, rest].concat()))
 }
 
-/// Starts a server by a command, and returns where it is.
+/// Starts a server by a command, and returns where it is, without a slash at its end.
 pub(crate) fn served(mut server: Command) -> (Running, String) {
     let mut server = Running(server.stderr(Stdio::piped()).spawn().expect("it runs"));
     let mut said = String::new();
     let mut lines = BufReader::new(server.0.stderr.take().expect("piped"));
     lines.read_line(&mut said).expect("a line");
-    let at = said.trim_end().rsplit("http://").next().expect("an address");
+    let at = said.trim_end().trim_end_matches('/');
+    let at = at.rsplit("http://").next().expect("an address");
     (server, format!("http://{at}"))
 }
 

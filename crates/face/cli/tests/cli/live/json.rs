@@ -2,6 +2,7 @@
 
 use crate::json::Page;
 use crate::live::drops::summary_with_drops;
+use crate::live::ports::summary_of_a_closed_port;
 use crate::live::{Folder, WINDFALL, require, text, windfall};
 
 #[test]
@@ -27,6 +28,7 @@ fn what_real_time_adds_is_on_the_page_too() {
     page.check(&record);
     page.check(&serde_json::from_slice(&summary).expect("JSON"));
     page.check(&summary_with_drops());
+    page.check(&summary_of_a_closed_port().1);
     page.check(&crate::live::camera::compared(
         "--rate 10Mbps --loss 20% --scheme blocks --time 200ms",
         &folder,

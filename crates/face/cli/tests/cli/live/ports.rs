@@ -20,6 +20,12 @@ fn free_port() -> u16 {
     listener.local_addr().expect("an address").port()
 }
 
+/// A port of UDP of this machine that is free now.
+fn free_udp_port() -> u16 {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    socket.local_addr().expect("an address").port()
+}
+
 /// Sends a text to a port of this machine, and returns the answer; empty if there is none.
 fn ask(port: u16, text: &[u8]) -> Vec<u8> {
     let mut socket = TcpStream::connect(("127.0.0.1", port)).expect("it is published");
@@ -238,8 +244,7 @@ fn ports_that_cannot_be_served_are_refused_before_anything_runs() {
 #[test]
 fn datagrams_reach_a_station_by_its_name_that_listens_on_ipv4_only() {
     require!("python3");
-    let port = UdpSocket::bind("127.0.0.1:0").expect("a port");
-    let port = port.local_addr().expect("an address").port();
+    let port = free_udp_port();
     let folder = Folder::new("datagrams-v4");
     let mut run = up(&folder, &["--publish".to_owned(), format!("{port}:a:b:53/udp")]);
     let session = folder.path().join("run");
@@ -271,14 +276,12 @@ fn datagrams_reach_a_station_by_its_name_that_listens_on_ipv4_only() {
     server.wait().expect("it ends");
 }
 
-#[test]
-fn what_a_port_drops_is_named_in_the_summary() {
-    require!("python3");
-    let port = UdpSocket::bind("127.0.0.1:0").expect("a port");
-    let port = port.local_addr().expect("an address").port();
+/// A published port of UDP where nothing listens, which five clients ask once each, and the summary
+/// of its run.
+pub(crate) fn summary_of_a_closed_port() -> (u16, serde_json::Value) {
+    let port = free_udp_port();
     let folder = Folder::new("port-drops");
     let summary = folder.path().join("summary.json");
-    // Nothing listens there: each datagram is refused.
     let ask = format!(
         "import socket, time\n\
          for n in range(5):\n\
@@ -287,14 +290,23 @@ fn what_a_port_drops_is_named_in_the_summary() {
     );
     let mut line = windfall("run --json -q --publish");
     line.arg(format!("{port}:far:81/udp")).arg("--summary").arg(&summary);
-    line.args(["--", "sh", "-c", "read line"]).stdin(Stdio::piped()).stderr(Stdio::null());
+    line.args(["--", "sh", "-c", "echo ready; read line"]);
+    line.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut run = line.spawn().expect("it runs");
+    // The port is there before the command.
+    let _rest = skip_to(run.stdout.take(), "ready");
     let asked = std::process::Command::new("python3").args(["-c", &ask]).status();
     assert!(asked.expect("it runs").success());
     run.stdin.take().expect("a pipe").write_all(b"end\n").expect("it reads");
     assert_eq!(run.wait().expect("it ends").code(), Some(0));
     let text = std::fs::read_to_string(&summary).expect("a summary");
-    let summary: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    (port, serde_json::from_str(&text).expect("JSON"))
+}
+
+#[test]
+fn what_a_port_drops_is_named_in_the_summary() {
+    require!("python3");
+    let (port, summary) = summary_of_a_closed_port();
     let found = &summary["ports"][0];
     assert_eq!(found["port"], format!("127.0.0.1:{port}"), "{summary}");
     assert_eq!((&found["clients"], &found["dropped"]["refused"]), (&5.into(), &5.into()));

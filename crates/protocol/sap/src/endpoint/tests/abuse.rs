@@ -99,7 +99,7 @@ fn a_thousand_connections_that_end_in_order_leave_no_memory_behind() {
 
 #[test]
 fn received_messages_of_all_connections_are_bounded_without_loss() {
-    const TOTAL: usize = 400_000;
+    const TOTAL: usize = 800_000;
     let config =
         SapConfig { receive_buffer: 100_000, memory_total: TOTAL, ..SapConfig::standard() };
     let mut network = Network::new(config, CLEAN, 1);
