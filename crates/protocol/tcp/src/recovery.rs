@@ -180,6 +180,16 @@ impl Recovery {
         }
     }
 
+    /// Returns the record of a reduction that may prove to be without need; Net/3 keeps none.
+    fn new_undo(&self, by_timeout: bool) -> Option<Box<undo::Undo>> {
+        (self.repair != LossRecovery::Net3).then(|| Box::new(undo::Undo::new(by_timeout)))
+    }
+
+    /// Returns the most by which duplicate acknowledgments inflate the window; Net/3 has no bound.
+    fn inflation_bound(&self, flow: &SendSequence) -> u64 {
+        if self.repair == LossRecovery::Net3 { u64::MAX } else { flow.max - flow.una }
+    }
+
     /// Begins recovery; the congestion window has been reduced to `target` already.
     pub(crate) fn begin(&mut self, flow: &SendSequence, target: u64) {
         self.active = true;
@@ -188,9 +198,9 @@ impl Recovery {
         self.pending = Some(flow.una);
         self.partial = 0;
         self.rescued = false;
-        self.undo = Some(Box::new(undo::Undo::new(false)));
+        self.undo = self.new_undo(false);
         self.repaired = flow.una;
-        self.most_inflation = flow.max - flow.una;
+        self.most_inflation = self.inflation_bound(flow);
         let inflation = (DUPLICATES * flow.mss).min(self.most_inflation);
         self.inflation = if self.repair == LossRecovery::Sack { 0 } else { inflation };
         self.pipe = self.measure_pipe(flow);
@@ -249,7 +259,7 @@ impl Recovery {
             _ => {
                 let back = if acked >= flow.mss { flow.mss } else { 0 };
                 self.inflation = self.inflation.saturating_sub(acked) + back;
-                self.most_inflation = flow.max - flow.una;
+                self.most_inflation = self.inflation_bound(flow);
                 self.partial += 1;
                 self.pending = Some(flow.una);
             }
@@ -303,7 +313,7 @@ impl Recovery {
         self.mark_at_timeout(now, flow, smoothed);
         // One within a recovery belongs to the reduction that began it.
         if first && !self.active {
-            self.undo = Some(Box::new(undo::Undo::new(true)));
+            self.undo = self.new_undo(true);
         }
         self.active = false;
         self.timed_out = true;

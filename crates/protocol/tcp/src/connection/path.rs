@@ -9,6 +9,7 @@ use windfall_base::seq::Seq32;
 use windfall_base::{Duration, Instant};
 
 use super::Connection;
+use crate::config::LossRecovery;
 
 /// The time after which it is probed whether a longer segment passes after all, if the network has
 /// named the size.
@@ -109,7 +110,9 @@ impl Connection {
     /// 4821, section 7.7).
     pub(super) fn suspect_path(&mut self, now: Instant) {
         let flow = self.flow();
-        let is_long = flow.max - flow.una >= flow.mss;
+        // Net/3 is older than searches of a path.
+        let searches = self.config.loss_recovery != LossRecovery::Net3;
+        let is_long = searches && flow.max - flow.una >= flow.mss;
         let size = match self.sender.attempts {
             SUSPICION => self.size_in(BASE).max(self.least_size()),
             attempts if attempts == SUSPICION + 2 => self.least_size(),
