@@ -66,9 +66,10 @@ impl Recovery {
         }
     }
 
-    /// Takes the report that `range` arrived twice.
+    /// Takes the report that `range` arrived twice. A timeout is only taken back by timestamps: one
+    /// duplicate does not show that the oldest segment has arrived.
     pub(crate) fn explain(&mut self, range: Range<u64>) {
-        if let Some(undo) = &mut self.undo {
+        if let Some(undo) = self.undo.as_mut().filter(|undo| !undo.by_timeout) {
             undo.explain(range);
         }
     }
@@ -76,7 +77,7 @@ impl Recovery {
     /// Takes the report that `range` arrived damaged. The reduction was without need if that was so
     /// of everything that seemed lost.
     pub(crate) fn explain_damage(&mut self, range: Range<u64>) {
-        let Some(undo) = &mut self.undo else { return };
+        let Some(undo) = self.undo.as_mut().filter(|undo| !undo.by_timeout) else { return };
         undo.damaged.insert(range.clone());
         undo.unexplained.remove(range);
         let lost = self.timed.as_ref().map(|timed| timed.lost());
