@@ -193,7 +193,7 @@ fn a_packet_with_little_time_goes_by_the_surest_way_and_one_with_too_little_not_
     };
     let mut rate = |attempt| joint.choose(Instant::START, &attempt, draw).map(|it| it.rate);
     assert_eq!(rate(with(u32::MAX, 100_000)), Some(PhyRate::Ofdm54));
-    // From its start one attempt at 18 Mb/s takes 700 µs, and two at 54 Mb/s do not deliver as surely.
+    // One attempt at 18 Mb/s takes 700 µs, and two at 54 Mb/s do not deliver as surely.
     assert_eq!(rate(with(u32::MAX, 750)), Some(PhyRate::Ofdm18));
     assert_eq!(rate(with(1, 100_000)), Some(PhyRate::Ofdm18));
     assert_eq!(rate(with(u32::MAX, 300)), Some(PhyRate::Ofdm54));
