@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use crate::error::RtpError;
 use crate::h263::{self, H263Mode, H263PlusHeader, Rfc2190Header};
+use crate::nal::{self, nal_units};
 use crate::packet::RtpHeader;
 use crate::payload::{VideoCodec, VideoPayload};
 use crate::{h264, h265};
@@ -28,8 +29,8 @@ pub fn packetize(
 ) -> Vec<VideoPayload> {
     let mut payloads = match codec {
         VideoCodec::H263Plus | VideoCodec::H263 => h263::packetize(picture, longest, repeat),
-        VideoCodec::H264 => h264::packetize(&h264::nal_units(picture).collect::<Vec<_>>(), longest),
-        VideoCodec::H265 => h265::packetize(&h264::nal_units(picture).collect::<Vec<_>>(), longest),
+        VideoCodec::H264 => h264::packetize(&nal_units(picture).collect::<Vec<_>>(), longest),
+        VideoCodec::H265 => h265::packetize(&nal_units(picture).collect::<Vec<_>>(), longest),
     };
     if let Some(last) = payloads.last_mut() {
         last.is_last = true;
@@ -264,7 +265,7 @@ impl Depacketizer {
             }
             h264::FU_A => {
                 let flags = *payload.get(1).ok_or(RtpError::Short)?;
-                if flags & h264::START != 0 {
+                if flags & nal::START != 0 {
                     self.is_cut = false;
                     picture.data.extend([0, 0, 0, 1]);
                     if suspect.iter().any(|it| it.start < 2) {
@@ -302,7 +303,7 @@ impl Depacketizer {
                 append_aggregate(picture, payload, h265::HEADER_LEN, suspect)?;
             }
             h265::FRAGMENT => {
-                if flags & h264::START != 0 {
+                if flags & nal::START != 0 {
                     self.is_cut = false;
                     picture.data.extend([0, 0, 0, 1]);
                     let at = picture.data.len() as u32;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Depacketizer, RtpHeader, VideoCodec};
+use crate::{Depacketizer, RtpHeader, VideoCodec, nal_units};
 
 #[test]
 fn units_are_found_behind_start_codes_of_three_and_four_bytes() {
