@@ -167,16 +167,15 @@ fn in_time(place: &str, policy: &str, (size, interval, lifetime): (u32, u32, u64
 //= S3.16
 //= S3.45
 #[test]
-fn policies_that_adapt_bring_about_as_much_in_time() {
+fn the_policy_that_knows_deadlines_brings_more_in_time() {
     let (mut flex, mut best) = (0, 0);
     for place in ["adjacent", "table", "walls"] {
         // The first leaves some time for repetitions, the second is about what the link carries.
         for voice in [(472, 8, 20), (1168, 16, 40)] {
             let [simple, estimating] = ["flex", "best"].map(|policy| in_time(place, policy, voice));
-            println!("{place}, {voice:?}: best {estimating}, flex {simple}");
+            assert!(estimating >= simple, "{place}, {voice:?}: {estimating} against {simple}");
             (flex, best) = (flex + simple, best + estimating);
         }
     }
-    // The link sends nothing that would come late under either.
-    assert!(best as f64 > 0.95 * flex as f64, "{best} against {flex}");
+    assert!(best as f64 > 1.04 * flex as f64, "{best} against {flex}");
 }

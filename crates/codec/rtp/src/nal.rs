@@ -17,7 +17,7 @@ const SHORTEST: usize = 32;
 pub(crate) enum UnitPlace {
     /// A slice that begins a picture.
     FirstSlice,
-    /// Another slice.
+    /// A slice that does not begin one.
     Slice,
     /// A unit that stands before the slices of the next picture.
     Before,
