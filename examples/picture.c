@@ -99,6 +99,7 @@ static int receive_picture(const char *path, const char *port) {
     printf("%zu of %zu bytes of pixels arrived\n", arrived, 3 * width * height);
     free(pixels);
     sap_close(sock);
+    sap_close(listener);
     return 0;
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct WebServerOptions {
 #[derive(Debug, clap::Args)]
 pub(crate) struct MemoryOptions {
     /// Memory for all bodies that are under way over SAP; those that exceed it go over TCP
-    #[arg(long, value_name = "SIZE", default_value = "500MB")]
+    #[arg(long, value_name = "SIZE", default_value = "500MB", hide_short_help = true)]
     memory: ByteCount,
 }
 

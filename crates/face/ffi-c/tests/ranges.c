@@ -124,7 +124,7 @@ static int structured(void)
     CHECK(sap_exact_ranges(array, sizeof array - 1, NULL, 0) == 0);
     /* A text is exact as a whole, and other bytes may arrive damaged. */
     CHECK(sap_exact_ranges("0123456789", 10, found, 2) == 1 && is(&found[0], 0, 10));
-    CHECK(sap_exact_ranges("\x80\x81\x82\x83", 4, found, 2) == 0);
+    CHECK(sap_exact_ranges("\x01\x02\x03\x04", 4, found, 2) == 0);
     return sap_exact_ranges(NULL, 0, found, 2) != 0;
 }
 

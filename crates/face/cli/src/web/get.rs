@@ -48,7 +48,7 @@ pub(crate) struct Args {
     force_precise: bool,
     /// UDP port where this end waits for the server's call, and the following ones if several
     /// files come at once; 0: any
-    #[arg(long, default_value_t = 0, value_parser = whole(0..=u16::MAX))]
+    #[arg(long, default_value_t = 0, value_parser = whole(0..=u16::MAX), hide_short_help = true)]
     sap_port: u16,
     /// Open the SAP connection to the server, one for all files, since it cannot call this end
     #[arg(long, conflicts_with = "sap_port")]
@@ -67,10 +67,10 @@ pub(crate) struct Args {
     retries: u32,
     /// Give a file up if no byte of it comes for this time, such as 10s [default: 60 s for the
     /// head of a reply, 30 s for its body]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", hide_short_help = true)]
     timeout: Option<windfall_base::Duration>,
     /// Give a file up that takes longer than this, such as 5min
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", hide_short_help = true)]
     max_time: Option<windfall_base::Duration>,
     /// Header of each request, such as "Accept-Language: de"
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header)]
@@ -80,7 +80,8 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "NAME:PASSWORD")]
     user: Option<String>,
     /// Number of files at once
-    #[arg(long, default_value_t = 6, value_name = "NUMBER", value_parser = whole(1..=AT_ONCE))]
+    #[arg(long, default_value_t = 6, value_name = "NUMBER", hide_short_help = true,
+          value_parser = whole(1..=AT_ONCE))]
     parallel: usize,
     /// Print a report of each file as JSON
     #[arg(long)]
