@@ -40,6 +40,8 @@ const ANSWER: Duration = Duration::from_secs(2);
 const FETCHED_WITHIN: Duration = Duration::from_secs(10);
 /// The time without progress after which a delivery is given up.
 const PROGRESS: Duration = Duration::from_secs(15);
+/// The time for which a connection of a client may ask for nothing, or take nothing.
+const IDLE: Duration = Duration::from_secs(60);
 /// The time after which a connection that has asked for nothing looks whether it makes room for
 /// another, and the number of looks after which it ends.
 const LOOK: Duration = Duration::from_secs(1);
@@ -373,12 +375,12 @@ impl BodyDelivery {
 
     /// Answers what the client of a connection asks for.
     fn serve(&self, socket: &Arc<SapSocket>, mut number: u64) {
-        socket.set_timeout(Some(LOOK));
+        socket.set_timeout(Some(IDLE));
         let places = Arc::new(Semaphore::new(AT_ONCE));
         let used = Arc::default();
         let (mut first, mut looks) = (None, 0);
         loop {
-            let message = match socket.recv() {
+            let message = match socket.recv_timeout(LOOK) {
                 Ok(Some(message)) => message,
                 Err(SapError::TimedOut) if looks < IDLE_LOOKS && self.clients().has(number) => {
                     let is_busy = places.available_permits() < AT_ONCE;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::MutexGuard;
 
-use windfall_base::Instant;
+use windfall_base::{Duration, Instant};
 use windfall_sap::{Inspector, Received};
 
 use super::SapSocket;
@@ -24,7 +24,19 @@ impl SapSocket {
     /// # Errors
     /// If the connection has ended otherwise, the timeout expires, or a check fails.
     pub fn recv(&self) -> Result<Option<Received>, SapError> {
-        let deadline = self.deadline();
+        self.recv_until(self.deadline())
+    }
+
+    /// Receives the next message, for which it waits at most for `span`, whatever the timeout of
+    /// the other calls is.
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv).
+    pub fn recv_timeout(&self, span: Duration) -> Result<Option<Received>, SapError> {
+        self.recv_until(Some(self.core.clock.now() + span))
+    }
+
+    fn recv_until(&self, deadline: Option<Instant>) -> Result<Option<Received>, SapError> {
         loop {
             match self.core.wait(self.awaited(), deadline, |state, now| self.next(state, now))? {
                 Next::Outcome(outcome) => return outcome,
