@@ -166,8 +166,8 @@ fn a_proxy_marks_what_is_damaged_and_keeps_the_rest_precise() {
     }
 }
 
-/// Drops what SAP sends to this end after 800 kB, more than a quarter of the body, of each of three connections: of the calls to two
-/// ports, and of the connection to the server.
+/// Drops what SAP sends to this end after 800 kB, more than a quarter of the body, of each of
+/// three connections: of the calls to two ports, and of the connection to the server.
 const BREAK: &str = "set -e; nft add table inet t
     nft add chain inet t in '{ type filter hook input priority 0; }'
     nft add rule inet t in udp dport 5004 quota over 800 kbytes drop
