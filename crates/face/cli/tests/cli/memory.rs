@@ -123,7 +123,6 @@ fn a_server_with_little_memory_outlives_those_who_announce_much() {
     command.args(["-c", &limited, WINDFALL, "serve"]).arg(folder.path());
     command.args(["--on", "127.0.0.1", "--port", "0", "-q"]).stdin(Stdio::null());
     let (server, at) = served(command);
-    let at = at.trim_end_matches('/');
     let port = at.rsplit(':').next().and_then(|it| it.parse().ok()).expect("a port");
     let attacks = [Hostile::announce, Hostile::overlap, Hostile::hoard];
     let mut clients = Vec::new();

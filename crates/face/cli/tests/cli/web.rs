@@ -262,7 +262,7 @@ fn a_reader_that_goes_away_ends_a_fetch_silently() {
     let folder = Folder::new("get-reader");
     std::fs::write(folder.path().join("a"), vec![7; 4_000_000]).expect("a file");
     let (_server, root) = started(&folder, &["serve", "."]);
-    let mut get = folder.windfall(&["get", "-o", "-", &format!("{root}a")]);
+    let mut get = folder.windfall(&["get", "-o", "-", &format!("{root}/a")]);
     let mut get = get.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
     drop(get.stdout.take());
     let output = get.wait_with_output().expect("it ends");
