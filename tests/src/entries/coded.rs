@@ -71,6 +71,7 @@ pub fn policy(bytes: &[u8]) {
     let mut policy = Arc::new(table).build();
     let request = Request {
         bytes: 1_500,
+        packet: 1_500,
         time_left: None,
         is_scarce: false,
         round_trip: Duration::ZERO,

@@ -168,14 +168,15 @@ fn in_time(place: &str, policy: &str, (size, interval, lifetime): (u32, u32, u64
 //= S3.45
 #[test]
 fn the_policy_that_knows_deadlines_brings_more_in_time() {
-    let (mut flex, mut best) = (0, 0);
-    for place in ["adjacent", "table", "walls"] {
+    // Adjacent, a quarter of the packets expires; elsewhere some in a hundred at most.
+    for (place, gain) in [("adjacent", 1.06), ("table", 1.0), ("walls", 1.0)] {
+        let (mut flex, mut best) = (0, 0);
         // The first leaves some time for repetitions, the second is about what the link carries.
         for voice in [(472, 8, 20), (1168, 16, 40)] {
             let [simple, estimating] = ["flex", "best"].map(|policy| in_time(place, policy, voice));
             assert!(estimating >= simple, "{place}, {voice:?}: {estimating} against {simple}");
             (flex, best) = (flex + simple, best + estimating);
         }
+        assert!(best as f64 > gain * flex as f64, "{place}: {best} against {flex}");
     }
-    assert!(best as f64 > 1.04 * flex as f64, "{best} against {flex}");
 }

@@ -40,6 +40,8 @@ pub use table::{
 pub struct Request {
     /// Bytes of the packet, its frame check included, that the receiver lacks.
     pub bytes: usize,
+    /// Bytes of the whole packet, its frame check included.
+    pub packet: usize,
     /// Until an attempt must have had its answer so that the packet is in time, if ever.
     pub time_left: Option<Duration>,
     /// It has waited for more than half of its lifetime before its first frame: there is more to

@@ -199,6 +199,9 @@ fn air_by_flow(scenario: &Scenario) -> [AirTime; 2] {
 fn an_access_point_shares_its_air_between_a_good_and_a_bad_station_by_effort() {
     for power_factor in [1.0, 1.2, 1.5, 3.0] {
         let mut scenario = read("wifi-bad-station.toml");
+        // The fades last a tenth of a second and more: over a minute their share is the same for
+        // every seed, within a few parts of a hundred.
+        scenario.run.duration = Some(unplaced(Duration::from_secs(61)));
         scenario.flows.iter_mut().for_each(|flow| flow.power_factor = Some(unplaced(power_factor)));
         let flows = air_by_flow(&scenario);
         let [near, far] = flows.map(|flow| Demand {
@@ -209,7 +212,7 @@ fn an_access_point_shares_its_air_between_a_good_and_a_bad_station_by_effort() {
         assert!(near.error_rate < 0.05 && far.error_rate > 0.38, "{near:?}, {far:?}");
         let all = flows[0].effort + flows[1].effort;
         // From the first second to the last the air is in use, the wait for a beacon aside.
-        assert!((0.96 * 19.0..19.0).contains(&all), "P {power_factor}: {all} s of 19");
+        assert!((0.96 * 60.0..60.0).contains(&all), "P {power_factor}: {all} s of 60");
         for (flow, expected) in flows.iter().zip(by_weights(&[near, far], all)) {
             let ratio = flow.outcome / expected;
             assert!((ratio - 1.0).abs() < 0.03, "P {power_factor}: {ratio} in {flows:?}");

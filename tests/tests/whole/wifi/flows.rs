@@ -61,6 +61,8 @@ fn seeds(name: &str) -> impl Iterator<Item = Seed> {
 fn a_station_that_walks_out_of_range_bears_its_errors_beyond_the_power_factor_and_is_compensated() {
     for seed in seeds("walk away") {
         let mut scenario = read("wifi-walk-away.toml");
+        // What the video misses in its fades takes up to 28 s to be made up for.
+        scenario.run.duration = Some(unplaced(Duration::from_secs(66)));
         scenario.run.seed = Some(unplaced(seed));
         check_walk_away(&arrivals::<3>(&scenario), &format!("{seed:?}"));
     }
@@ -88,7 +90,7 @@ fn check_walk_away(windows: &[[f64; 3]], seed: &str) {
     within(mean(windows, video, 32, 44), 1.4 * reserved, 0.02);
     within(mean(windows, far, 32, 44), 1.2 * mean(windows, near, 32, 44), 0.03);
     // The video is done with it before the end.
-    within(mean(windows, video, 56, 60), reserved, 0.02);
+    within(mean(windows, video, 62, 66), reserved, 0.02);
 }
 
 /// Two streams of one pace that begin together at one queue, which is always full.

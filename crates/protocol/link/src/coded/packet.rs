@@ -201,6 +201,7 @@ impl Packet {
         let welcomes_damage = self.class.accept_damaged == Some(true);
         let mut plan = policy.plan(&Request {
             bytes: self.unsent.total(),
+            packet: self.stream.len(),
             // Of the last attempt the answer may come later.
             time_left: self
                 .expires

@@ -7,12 +7,16 @@
 //! Of every size and level, and of an uncoded frame, the expected gain is computed: the bytes that
 //! it brings, less what its air time is worth at the rate that the link reaches at present. That
 //! price is what makes a frame short while frames are being lost, although loss strikes short and
-//! long ones alike: it finds out cheaply when the spell is over. A packet whose time or attempts
-//! may run out gets such a frame only if it saves the packet nearly as surely as any would, and one
-//! that cannot arrive in time any more is not sent.
+//! long ones alike: it finds out cheaply when the spell is over.
+//!
+//! A packet whose time or attempts may run out is worth something only whole. Of each frame is
+//! computed how probably the packet is complete in time if that frame is repeated until it arrives
+//! and others follow, and how much air all of them take. A packet that cannot arrive in time any
+//! more is not sent, nor one that is hardly worth its air while others wait: each of these lowers
+//! the price, so that packets are sent again before the link stands idle.
 
 use windfall_base::Duration;
-use windfall_wire_link::coded::{BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
+use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
 
 use super::beyond::{Beyond, approach, need};
 use super::cuts::{Cuts, last_block, mended};
@@ -30,8 +34,16 @@ const AFTER_PRIOR: f64 = 6.0;
 const WORTH_MEMORY: f64 = 0.99;
 /// The cost of a further frame for the rest of a packet beside its bytes, in overheads of a frame.
 const REST: f64 = 0.5;
-/// A packet with an end may miss it by this share more often than with the surest frame.
-const RISK: f64 = 0.01;
+/// The least probability with which a frame is taken to arrive.
+const LEAST_ARRIVAL: f64 = 0.01;
+/// What air is worth, in what it brings at present, to packets that may run out of attempts, and to
+/// those that may run out of time: it is what the packets behind them lack.
+const PRICE: [f64; 2] = [0.2, 2.0];
+/// A packet that has waited for long is dropped if it brings less than this share of what its air
+/// is worth.
+const LEAST_WORTH: f64 = 0.3;
+/// What is left of the price of the air after a packet was dropped for it.
+const PRICE_MEMORY: f64 = 0.97;
 
 /// The policy that estimates.
 #[derive(Clone, Debug)]
@@ -63,42 +75,29 @@ struct Promise {
     bytes: f64,
     /// Air time in seconds.
     seconds: f64,
-    /// The number of such frames that brings all that is wanted, if nothing fails.
-    frames: usize,
     /// The probability that it brings all that it carries.
     all: f64,
+    /// Air time in seconds of the frames that carry the rest of the packet.
+    rest: f64,
+    /// Air time in seconds of a repetition of what the frame is expected to lose if it arrives and
+    /// loses something.
+    repair: f64,
 }
 
 impl Promise {
     /// The probability that it completes the packet.
     fn completes(&self) -> f64 {
-        if self.frames == 1 { self.all } else { 0.0 }
+        if self.rest > 0.0 { 0.0 } else { self.all }
     }
+}
 
-    /// The probability that the packet is complete before its time and its attempts run out, if
-    /// such frames are sent until then.
-    fn saves(&self, request: &Request) -> f64 {
-        let in_time = request.time_left.map_or(f64::INFINITY, |left| {
-            // Frames with other parts follow at once, repetitions after the report.
-            let parts = (self.frames - 1) as f64 * self.seconds;
-            let again = self.seconds + request.round_trip.as_secs_f64();
-            let left = left.as_secs_f64() - self.seconds - parts;
-            if left < 0.0 { 0.0 } else { self.frames as f64 + (left / again).floor() }
-        });
-        let chances = in_time.min(request.tries_left.map_or(f64::INFINITY, f64::from));
-        if chances < self.frames as f64 {
-            return 0.0;
-        }
-        // A number of the chances must succeed: the complement of the first terms of a binomial.
-        let odds = self.all / (1.0 - self.all).max(f64::MIN_POSITIVE);
-        let mut term = (1.0 - self.all).powf(chances);
-        let mut short = 0.0;
-        for successes in 0..self.frames {
-            short += term;
-            term *= odds * (chances - successes as f64) / (successes + 1) as f64;
-        }
-        1.0 - short
-    }
+/// The expected end of a packet that may run out of time or attempts.
+#[derive(Clone, Copy, Debug)]
+struct Prospect {
+    /// The probability that it is complete in time.
+    complete: f64,
+    /// Air time in seconds that it takes from now on.
+    seconds: f64,
 }
 
 impl Best {
@@ -146,7 +145,8 @@ impl Best {
             let there = self.cuts.reached(longest)[longest - 1];
             let all = arrives * there * good.powi(pieces as i32);
             let seconds = self.cost.of(wanted + BLOCK_CHECK).as_secs_f64();
-            return Promise { plan, bytes: wanted as f64 * all, seconds, frames: 1, all };
+            let bytes = wanted as f64 * all;
+            return Promise { plan, bytes, seconds, all, rest: 0.0, repair: seconds };
         }
         let used = usize::from(plan.blocks).min(wanted.div_ceil(level.data())).max(1);
         let reached = self.cuts.reached(used);
@@ -163,8 +163,73 @@ impl Best {
         let all = arrives * there * good.powi(used as i32);
         let sent = wanted - left + used * (BLOCK_CHECK + level.parity());
         let seconds = self.cost.of(sent).as_secs_f64();
-        let frames = wanted.div_ceil((wanted - left).max(1)).max(1);
-        Promise { plan, bytes, seconds, frames, all }
+        let rest = self.rest(left, plan, wanted - left);
+        let failing = used as f64 * (1.0 - good) / (1.0 - good.powi(used as i32));
+        let repaired = if good < 1.0 { failing * BLOCK as f64 } else { 0.0 };
+        let repair = self.cost.of(repaired as usize).as_secs_f64();
+        Promise { plan, bytes, seconds, all, rest, repair }
+    }
+
+    /// The air time in seconds of `left` bytes in frames that carry `each`.
+    fn rest(&self, left: usize, plan: Plan, each: usize) -> f64 {
+        if left == 0 {
+            return 0.0;
+        }
+        let checked = left.div_ceil(plan.level.data()) * (BLOCK_CHECK + plan.level.parity());
+        let further = left.div_ceil(each.max(1)) as f64 - 1.0;
+        let overhead = self.cost.per_frame.as_secs_f64();
+        self.cost.of(left + checked).as_secs_f64() + further * overhead
+    }
+
+    /// Computes what becomes of a packet whose time is over in `left` seconds if a frame is
+    /// repeated until it arrives, and others like it follow.
+    fn prospect(&self, promise: &Promise, request: &Request, left: f64) -> Prospect {
+        let [after_arrival, after_loss] = [0, 1].map(|was_lost| self.loss[was_lost].value);
+        let now = self.loss[usize::from(self.was_lost)].value;
+        let Promise { seconds, rest, .. } = *promise;
+        if left < seconds + rest {
+            return Prospect { complete: 0.0, seconds };
+        }
+        let arrives = |lost: f64| (1.0 - lost).max(LEAST_ARRIVAL);
+        let rest_expected = rest / arrives(after_arrival);
+        let turn = seconds + request.round_trip.as_secs_f64();
+        let in_time = 1.0 + ((left - seconds - rest_expected) / turn).floor().max(0.0);
+        let attempts = in_time.min(request.tries_left.map_or(f64::INFINITY, f64::from));
+        let lost_in_a_row = after_loss.powf(attempts - 1.0);
+        let first = 1.0 - now * lost_in_a_row;
+        let sent = 1.0 + now * (1.0 - lost_in_a_row) / arrives(after_loss);
+        // All blocks of all frames, of those that arrive.
+        let all = (promise.all / arrives(now)).min(1.0).powf(1.0 + rest / seconds);
+        let (follows, again, repairs) = if attempts > 1.0 {
+            (1.0, 1.0 - after_arrival, (1.0 - all) * promise.repair)
+        } else {
+            ((1.0 - after_arrival).powf(rest / seconds), 0.0, 0.0)
+        };
+        Prospect {
+            complete: first * follows * (all + (1.0 - all) * again),
+            seconds: seconds * sent + first * (rest_expected + repairs),
+        }
+    }
+
+    /// Chooses the frame for a packet that may run out of time or attempts; `None` if it is not
+    /// worth one.
+    fn plan_in_time(&mut self, request: &Request, promises: &[Promise]) -> Option<Plan> {
+        let left = request.time_left.map_or(f64::INFINITY, Duration::as_secs_f64);
+        let worth = self.gained.0 / self.gained.1;
+        let price = PRICE[usize::from(request.time_left.is_some())];
+        let gain = |(_, prospect): &(Plan, Prospect)| {
+            request.packet as f64 * prospect.complete - price * worth * prospect.seconds
+        };
+        let prospects = promises.iter().map(|it| (it.plan, self.prospect(it, request, left)));
+        let (plan, prospect) = prospects
+            .filter(|(_, prospect)| prospect.complete > 0.0)
+            .max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
+        let brings = request.packet as f64 * prospect.complete;
+        if request.is_scarce && brings < LEAST_WORTH * worth * prospect.seconds {
+            self.gained.0 *= PRICE_MEMORY;
+            return None;
+        }
+        Some(plan)
     }
 
     fn learn_blocks(&mut self, used: Level, fates: &[Fate]) {
@@ -267,22 +332,7 @@ impl Policy for Best {
             }
             return Some(plan);
         }
-        let left = request.time_left.map_or(f64::INFINITY, Duration::as_secs_f64);
-        let soonest = promises.iter().map(|promise| promise.seconds).fold(f64::MAX, f64::min);
-        if left < soonest {
-            return None;
-        }
-        if request.is_scarce {
-            // Parts of a packet are worth nothing to its owner: what completes it counts.
-            let whole = |it: &Promise| request.bytes as f64 * it.all - worth * it.seconds;
-            let single = promises.iter().filter(|promise| promise.frames == 1);
-            let most = single.max_by(|a, b| whole(a).total_cmp(&whole(b)));
-            return Some(most.unwrap_or(thrifty).plan);
-        }
-        let surest = promises.iter().map(|promise| promise.saves(request)).fold(0.0, f64::max);
-        let is_sure = |promise: &&Promise| promise.saves(request) >= (1.0 - RISK) * surest;
-        let sure = promises.iter().filter(is_sure).max_by(|a, b| gain(a).total_cmp(&gain(b)));
-        Some(sure.unwrap_or(thrifty).plan)
+        self.plan_in_time(request, &promises)
     }
 
     fn learn(&mut self, plan: Plan, bytes: usize, outcome: Outcome<'_>) {

@@ -7,6 +7,7 @@ const COST: Cost =
 
 const REQUEST: Request = Request {
     bytes: 1_504,
+    packet: 1_200,
     time_left: None,
     is_scarce: false,
     round_trip: Duration::ZERO,

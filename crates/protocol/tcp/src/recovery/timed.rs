@@ -254,7 +254,9 @@ impl Recovery {
         smoothed: Option<Duration>,
     ) {
         // RFC 5682, section 3.1, step 1: not again while an earlier timeout is being repaired.
-        let is_first = !self.timed_out || flow.una > self.recover;
+        // One within a recovery tells nothing: what it waits for may have been sent again already
+        // (RFC 5682, section 2.1, step 1).
+        let is_first = !self.active && (!self.timed_out || flow.una > self.recover);
         let is_timed = self.is_timed();
         let Some(timed) = self.timed.as_mut().filter(|_| is_timed) else { return };
         let Timed { rack, flight, .. } = &mut **timed;

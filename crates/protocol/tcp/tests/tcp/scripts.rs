@@ -351,6 +351,7 @@ scripts! {
     duplicate_acknowledges
     ecn
     f_rto
+    f_rto_in_recovery
     f_rto_new_data
     fast_open_client
     fast_open_retransmitted

@@ -6,6 +6,7 @@ const NONE: Plan = Plan { blocks: 5, level: Level::NONE, whole: false, uncoded: 
 const LIGHT: Plan = Plan { level: Level::LIGHT, ..NONE };
 const REQUEST: Request = Request {
     bytes: 1_500,
+    packet: 1_200,
     time_left: None,
     is_scarce: false,
     round_trip: Duration::ZERO,
