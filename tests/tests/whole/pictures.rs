@@ -1,4 +1,5 @@
-//! The examples that send a picture: in Rust, C and Python, each to each, and over a bad link.
+//! The examples that send a picture: in Rust, C and Python, each to each, and over a bad link; and
+//! a page of pictures over links that lose only what their queue does not hold.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -121,4 +122,74 @@ fn over_a_bad_link_pixels_are_damaged_and_nothing_else() {
     assert_eq!(received[..header], sent[..header]);
     let wrong = sent.iter().zip(&received).filter(|(sent, received)| sent != received).count();
     assert!((1..sent.len()).contains(&wrong), "{wrong} bytes are damaged or missing");
+}
+
+/// The pictures of a page.
+const PAGE: usize = 36;
+
+/// Returns a JPEG in all that its structure needs, with this many entropy-coded bytes.
+fn jpeg(coded: usize, seed: usize) -> Vec<u8> {
+    let head = 300_u16;
+    let mut bytes = vec![0xff, 0xd8, 0xff, 0xfe];
+    bytes.extend(head.to_be_bytes());
+    bytes.resize(4 + usize::from(head), b'a');
+    bytes.extend([0xff, 0xda, 0, 4, 1, 2]);
+    bytes.extend((0..coded).map(|at| ((at * at + seed) >> 3) as u8 & 0x7f));
+    bytes.extend([0xff, 0xd9]);
+    bytes
+}
+
+/// A full queue drops what slow start sends too fast, and no bit is wrong anywhere.
+#[test]
+fn pictures_are_whole_whatever_the_queue_holds() {
+    let windfall = built::workspace().join("windfall");
+    let folder = Folder::new("queues");
+    let names: Vec<String> = (0..PAGE).map(|number| format!("{number}.jpg")).collect();
+    let make = |name: &str| {
+        std::fs::create_dir_all(folder.path().join(name)).expect("a folder");
+    };
+    make("site");
+    for (number, name) in names.iter().enumerate() {
+        let coded = [8_000, 20_000, 60_000, 120_000][number % 4];
+        folder.write(&format!("site/{name}"), jpeg(coded, number));
+    }
+    let urls: Vec<String> =
+        names.iter().map(|name| format!("http://10.77.0.2:8080/{name}")).collect();
+    for queue in [30, 50, 100, 1000] {
+        for opens in ["", "--client-opens"] {
+            let line = format!(
+                "cd got && exec '{}' get --approx image/jpeg --json {opens} {}",
+                windfall.display(),
+                urls.join(" ")
+            );
+            make("got");
+            let output = Command::new(&windfall)
+                .args(["run", "-q", "--rate", "20Mbps", "--delay", "5ms", "--seed", "1"])
+                .args(["--queue", &format!("fifo,{queue}"), "--wait-port", "8080", "--far"])
+                .arg(format!("exec '{}' serve -q site", windfall.display()))
+                .args(["--", "sh", "-c", &line])
+                .current_dir(folder.path())
+                .stdin(Stdio::null())
+                .output()
+                .expect("windfall runs");
+            let said = String::from_utf8_lossy(&output.stderr);
+            if said.contains("windfall doctor") {
+                skip::announce("this machine allows no stations (windfall doctor says why)");
+                return;
+            }
+            let place = format!("a queue of {queue} {opens}");
+            assert!(output.status.success(), "{place}: {said}");
+            let reports = String::from_utf8_lossy(&output.stdout).into_owned();
+            let is_of_sap = |line: &&str| line.contains("\"over\":\"sap\"");
+            let is_repaired = |line: &&str| !line.contains("\"repaired\":0");
+            assert_eq!(reports.lines().filter(is_of_sap).count(), PAGE, "{place}: {reports}");
+            assert_eq!(reports.lines().filter(is_repaired).count(), 0, "{place}: {reports}");
+            let is_wrong = |name: &&String| {
+                folder.read(&format!("got/{name}")) != folder.read(&format!("site/{name}"))
+            };
+            let wrong: Vec<_> = names.iter().filter(is_wrong).collect();
+            assert!(wrong.is_empty(), "{place}: {wrong:?} differ");
+            std::fs::remove_dir_all(folder.path().join("got")).expect("it is there");
+        }
+    }
 }

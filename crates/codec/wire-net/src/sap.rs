@@ -99,6 +99,8 @@ pub mod flags {
     pub const URGENT: u8 = 16;
     /// Data, and a request for repair: the head holds the place of a part in a longer message.
     pub const PART: u8 = 32;
+    /// Data: approximate, and sent before, since its sender believes that it was lost.
+    pub const AGAIN: u8 = 64;
 }
 
 /// Abilities of an end, in the ping and the accept; an end that predates them writes 0.

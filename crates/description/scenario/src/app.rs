@@ -270,6 +270,12 @@ settings! {
             detail: "It is delivered all the same; the `lifetime` of a [flow](flow.md) is what \
                      links drop.",
         }
+        /// Time for which approximate messages that were lost are sent again
+        "lateness" lateness: Duration {
+            value: "TIME", example: "200ms", particular: Some(SAP),
+            unset: "`2s` for `sap-bulk`, `0s` for `sap-stream`",
+            detail: "With 0s they are sent once. Those that arrive damaged are not sent again.",
+        }
         /// Send approximate messages newest first, and drop the oldest where the link is too slow
         "newest-first" newest_first: bool {
             value: "SWITCH", example: "on", default: "off",

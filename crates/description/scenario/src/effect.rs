@@ -67,6 +67,7 @@ const APP: &[Condition<App, Scenario>] = &[
         "the paper's profile does not say which bytes are damaged: choose profile = \"standard\"",
     ),
     ("newest-first", |app, _| is_approximate(app), PRECISE),
+    ("lateness", |app, _| is_approximate(app), PRECISE),
 ];
 
 /// Why a setting of approximate messages changes nothing.

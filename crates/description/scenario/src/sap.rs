@@ -21,6 +21,9 @@ use crate::values::Get;
 /// Bytes of a message where its size is unset.
 pub(crate) const SIZE: u32 = 1024;
 
+/// The time for which a lost message of a `sap-bulk` is sent again: as for the bodies of web pages.
+const LATENESS: Duration = Duration::from_secs(2);
+
 /// The mode of the messages of an application.
 pub(crate) fn mode(app: &App) -> AppMode {
     app.mode.value().unwrap_or(match app.kind.get_ref() {
@@ -72,6 +75,10 @@ pub(crate) fn sender(app: &App, to: SocketAddr, (mtu, number): (usize, u64)) -> 
         transfers: app.repeat.value().unwrap_or(1),
         pace,
         newest_first: app.newest_first.value() == Some(true),
+        lateness: app.lateness.value().unwrap_or(match app.kind.get_ref() {
+            AppKind::SapBulk => LATENESS,
+            _ => Duration::ZERO,
+        }),
         start,
         stop: at(app.stop.as_ref()),
         number,

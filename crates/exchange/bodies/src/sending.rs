@@ -27,6 +27,9 @@ const SHORT: u32 = 512;
 /// they are queued, and its size is not known then.
 const EXACT: usize = 256 << 10;
 const FIRST_EXACT: usize = 16 << 10;
+/// The time for which a lost piece is sent again: a user waits for the picture. What is missing
+/// afterwards counts as damage.
+const LATENESS: Duration = Duration::from_secs(2);
 /// Messages that are passed to the socket at once.
 const BATCH: usize = 256;
 
@@ -118,6 +121,7 @@ pub fn send(socket: &SapSocket, transfer: u16, parcel: &Parcel) -> Result<(), Sa
     let Parcel { content, is_precise, .. } = parcel;
     if !is_precise {
         socket.settle_path(SETTLE);
+        socket.set_lateness(LATENESS);
     }
     let datagram = socket.max_whole().clamp(1, PIECE);
     let most = ranges_of_plan(socket.max_message().min(PIECE));
@@ -184,8 +188,8 @@ fn shorten(plan: &mut BodyPlan, datagram: usize) {
     }
 }
 
-/// Sends approximate bytes, cut into pieces, and the end unless the last piece has arrived, which
-/// says the same.
+/// Sends approximate bytes, cut into pieces, and the end unless all pieces have arrived, which says
+/// the same.
 fn send_pieces(
     socket: &SapSocket,
     transfer: u16,
@@ -193,18 +197,21 @@ fn send_pieces(
 ) -> Result<(), SapError> {
     let mode = Mode::Approximate { protected: 0 };
     let mut messages = pieces.map(|data| Message { stream: transfer, mode: mode.clone(), data });
-    let mut sent = 0;
+    let mut is_empty = true;
     loop {
         let batch: Vec<_> = messages.by_ref().take(BATCH).collect();
         if batch.is_empty() {
             break;
         }
         socket.send_messages(&batch)?;
-        sent += batch.len();
+        is_empty = false;
     }
-    let Some(last) = sent.checked_sub(1) else { return Ok(()) };
+    if is_empty {
+        return Ok(());
+    }
     socket.wait_until_sent()?;
-    if socket.wait_until_reported(transfer, last as u32)? {
+    // Without reports, as in the paper profile, the end follows the last piece at once.
+    if socket.is_reported() && socket.wait_until_settled(transfer)? {
         return Ok(());
     }
     // The receiver need not wait for what it lacks when the end has come.

@@ -20,6 +20,7 @@ use crate::error::CloseReason;
 use crate::event::{SapEvent, Undelivered};
 use crate::handshake::Initiator;
 use crate::message::{Integrity, MessageKind, Received};
+use crate::news::News;
 use crate::numbers::Numbers;
 use crate::order::Order;
 use crate::pacer::Pacer;
@@ -102,6 +103,8 @@ struct Inbox {
     approximates: u32,
     /// The lengths of the latest of them.
     lengths: VecDeque<(Name, usize)>,
+    /// The approximate messages that have arrived, of which one may be sent again.
+    news: News,
     /// The size of everything that waits, in bytes.
     bytes: usize,
     /// The limit of `bytes`, and what is left of the memory of all connections.
@@ -380,9 +383,11 @@ impl Connection {
         self.path.settles_at(self.rtt.smoothed().unwrap_or(self.config.initial_timeout))
     }
 
-    /// Returns whether everything precise is acknowledged, and everything else sent.
+    /// Returns whether everything precise is acknowledged, and everything else sent and not to be
+    /// sent again.
     pub(crate) fn is_flushed(&self) -> bool {
-        self.outbox.precise.is_empty() && self.outbox.approximate.is_empty()
+        let Outbox { precise, approximate, repeatable, .. } = &self.outbox;
+        precise.is_empty() && approximate.is_empty() && repeatable.is_empty()
     }
 
     /// Returns whether the peer has acknowledged the end of this direction.
@@ -398,6 +403,7 @@ impl Connection {
         }
         let outbox = &self.outbox;
         let waiting = outbox.precise.values().chain(&outbox.approximate);
+        let waiting = waiting.chain(outbox.repeatable.values());
         let mut last = None;
         waiting.fold(Undelivered::default(), |sum, encoded| {
             // The parts of a message follow each other.

@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use windfall_base::Check;
+use windfall_base::{Check, Duration, Instant};
 use windfall_wire_net::sap::data::{BLOCK, MAX_SPANS, block_check};
 use windfall_wire_net::sap::{Part, SapData, SapPacket, Span, flags};
 
@@ -12,6 +12,9 @@ use crate::message::{Integrity, Message, MessageKind, Mode, Received};
 
 /// The length of a part's place in its head.
 const PART_LEN: usize = 8;
+
+/// The place of the number of spans in a head.
+const SPANS_AT: usize = 2;
 
 /// The usual length of a head, with its block checks.
 const HEAD: usize = 32;
@@ -29,6 +32,41 @@ pub(crate) struct Encoded {
     pub(crate) flags: u8,
     /// The message that it belongs to.
     pub(crate) of: Origin,
+    /// The time for which it may be sent again, if it is approximate and was lost.
+    pub(crate) again: Option<Again>,
+}
+
+/// An approximate datagram that is sent again if it was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Again {
+    /// The lateness that its owner allows, from the first transmission on.
+    pub(crate) lateness: Duration,
+    /// The time of the first transmission, once it was sent.
+    pub(crate) first: Option<Instant>,
+    /// The number of transmissions.
+    pub(crate) sent: u32,
+}
+
+/// The transmissions that a datagram has in any case, since a round trip may be longer than the
+/// lateness.
+const ATTEMPTS: u32 = 3;
+
+impl Again {
+    pub(crate) fn new(lateness: Duration) -> Self {
+        Self { lateness, first: None, sent: 0 }
+    }
+
+    /// Notes a transmission.
+    pub(crate) fn note_sent(&mut self, now: Instant) {
+        self.first.get_or_insert(now);
+        self.sent += 1;
+    }
+
+    /// Returns whether it is too late to send it again.
+    pub(crate) fn is_late(&self, now: Instant) -> bool {
+        let age = self.first.map_or(Duration::ZERO, |first| now.saturating_since(first));
+        self.sent >= ATTEMPTS && age >= self.lateness
+    }
 }
 
 /// The message that encoded bytes belong to, and their place in it.
@@ -49,6 +87,20 @@ impl Origin {
 }
 
 impl Encoded {
+    /// Makes all bytes exact, unless they are in ranges: links send again what is exact.
+    pub(crate) fn make_exact(&mut self) {
+        if self.rest.is_empty() || self.head.get(SPANS_AT).is_none_or(|spans| *spans > 0) {
+            return;
+        }
+        if self.flags & flags::CHECKED != 0 {
+            self.flags &= !flags::CHECKED;
+            self.head.truncate(self.head.len() - 2 * self.rest.len().div_ceil(BLOCK));
+        }
+        let rest = core::mem::take(&mut self.rest);
+        self.exact =
+            if self.exact.is_empty() { rest } else { [&self.exact[..], &rest[..]].concat().into() };
+    }
+
     /// Returns the length of the body in bytes.
     pub(crate) fn len(&self) -> usize {
         self.head.len() + self.exact.len() + self.rest.len()
@@ -145,7 +197,7 @@ fn encode_part(
         flags |= flags::CHECKED;
         rest.chunks(BLOCK).for_each(|block| heads.put_u16(block_check(block)));
     }
-    Ok(Encoded { head: Bytes::new(), exact, rest, flags, of })
+    Ok(Encoded { exact, rest, flags, of, ..Encoded::default() })
 }
 
 /// Returns the head of `len` bytes of a message.
@@ -173,7 +225,7 @@ pub(crate) fn recut(encoded: &Encoded, room: usize) -> Vec<Encoded> {
         let of = Origin { offset: encoded.of.offset + at, ..encoded.of };
         let head = head(of, exact.len());
         let head = Bytes::copy_from_slice(&head.emit());
-        Encoded { head, exact, rest: Bytes::new(), flags: flags::PART, of }
+        Encoded { head, exact, flags: flags::PART, of, ..Encoded::default() }
     };
     (0..encoded.exact.len()).step_by(piece).map(cut).collect()
 }
@@ -187,7 +239,7 @@ pub(crate) fn encode_repair(head: &SapData, data: &Bytes) -> Encoded {
     let bytes = Bytes::copy_from_slice(&head.emit());
     let flags = flags::REPAIRED | head.part.map_or(0, |_| flags::PART);
     let of = Origin { stream: head.stream, number: head.number, offset: base, total: data.len() };
-    Encoded { head: bytes, exact, rest: Bytes::new(), flags, of }
+    Encoded { head: bytes, exact, flags, of, ..Encoded::default() }
 }
 
 /// Decodes the message of an intact packet, whose frame check found `frame`, or a part of one and

@@ -539,13 +539,6 @@ impl SapEndpoint {
         self.connections.get(&id.0).map_or((0, 0), Connection::approximate_progress)
     }
 
-    /// Returns whether the last datagram of an approximate message arrived, as the peer reports;
-    /// `None` while that is not known, or once it is known of a later message of the stream.
-    #[must_use]
-    pub fn tail_arrived(&self, id: ConnectionId, stream: u16, number: u32) -> Option<bool> {
-        self.connections.get(&id.0)?.tail_arrived(stream, number)
-    }
-
     /// Returns the time within which the peer's report of an approximate message usually comes;
     /// `None` if it sends none, as in the paper profile.
     #[must_use]
@@ -580,6 +573,22 @@ impl SapEndpoint {
         if let Some(connection) = self.connections.get_mut(&id.0) {
             connection.set_newest_first(newest_first);
         }
+    }
+
+    /// Sets how long approximate messages of a connection that were lost are sent again, from their
+    /// first transmission on; zero, the default, if they are sent once. It is for messages that are
+    /// sent afterwards, unless the newest goes first, and each is sent three times at most if that
+    /// takes longer.
+    pub fn set_lateness(&mut self, id: ConnectionId, lateness: Duration) {
+        if let Some(connection) = self.connections.get_mut(&id.0) {
+            connection.set_lateness(lateness);
+        }
+    }
+
+    /// Returns whether all approximate messages of a stream arrived, of those that are sent again
+    /// if they were lost; `None` while that is open. The account begins anew with the answer.
+    pub fn take_fate(&mut self, id: ConnectionId, stream: u16) -> Option<bool> {
+        self.connections.get_mut(&id.0)?.take_fate(stream)
     }
 
     /// Returns the number of approximate messages of a connection that gave way to newer ones

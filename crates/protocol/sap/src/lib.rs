@@ -30,6 +30,7 @@ mod handshake;
 mod hold;
 mod inspect;
 mod message;
+mod news;
 mod numbers;
 mod order;
 mod pacer;

@@ -16,8 +16,10 @@ const THRESHOLD: u64 = 3;
 pub(crate) enum Load {
     /// The precise message or repair with this key.
     Precise(u64),
-    /// An approximate message, which is not retransmitted, or the end of one.
-    Approximate(Option<Tail>),
+    /// An approximate message that is not retransmitted.
+    Approximate,
+    /// The approximate datagram with this key, which is sent again if it was lost.
+    Repeatable(u64),
     /// The request for repair with this key.
     Request(u64),
     /// The end of this direction.
@@ -26,13 +28,6 @@ pub(crate) enum Load {
     Probe,
     /// A path MTU probe of this datagram size, whose loss is no sign of congestion.
     Trial(usize),
-}
-
-/// The last packet of an approximate message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tail {
-    pub(crate) stream: u16,
-    pub(crate) number: u32,
 }
 
 /// A packet in flight.
@@ -136,7 +131,7 @@ impl Sent {
     /// Returns whether an approximate message was sent last of those in flight.
     pub(crate) fn is_last_approximate(&self) -> bool {
         let last = self.packets.iter().rev().flatten().next();
-        last.is_some_and(|packet| matches!(packet.load, Load::Approximate(_)))
+        last.is_some_and(|packet| matches!(packet.load, Load::Approximate | Load::Repeatable(_)))
     }
 
     /// Restarts the retransmission timer.

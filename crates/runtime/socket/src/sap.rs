@@ -140,6 +140,13 @@ impl SapSocket {
         self.core.lock().endpoint.set_newest_first(self.id, newest_first);
     }
 
+    /// Sets how long approximate messages that were lost are sent again, from their first
+    /// transmission on, but three times in any case; zero, the default, if they are sent once.
+    /// Messages that arrive damaged are not sent again.
+    pub fn set_lateness(&self, lateness: Duration) {
+        self.core.lock().endpoint.set_lateness(self.id, lateness);
+    }
+
     /// Sets how long a close waits without progress, that is while nothing precise is acknowledged
     /// or sent for the first time; 60 s by default ([`SapConfig::close_timeout`]).
     ///

@@ -177,9 +177,9 @@ pub(crate) struct Assembler {
     begun: Option<ArrivingBody>,
 }
 
-/// The number of messages behind a missing piece, its end included, after which it is lost: as many
-/// as behind which SAP counts a datagram as lost.
-const BEHIND: u64 = 3;
+/// The number of pieces behind a missing one after which it is lost, once the end has come too: as
+/// many messages as behind which SAP counts a datagram as lost.
+const BEHIND: u64 = 2;
 /// The bytes that may wait for their plan.
 const EARLY: usize = 8 << 20;
 /// The bytes that a range of a plan, a message, and a range of its damage take in memory.
@@ -282,11 +282,10 @@ impl Assembler {
 
     /// Tells whether nothing more can arrive that would change the body.
     pub(crate) fn is_complete(&self) -> bool {
-        let behind = BEHIND - u64::from(self.has_end);
         self.failed
             || self.partial.as_ref().is_some_and(|partial| {
-                partial.has_all_exact()
-                    && (partial.has_all_pieces() || partial.lacks_what_is_lost(behind))
+                let is_over = self.has_end && partial.lacks_what_is_lost(BEHIND);
+                partial.has_all_exact() && (partial.has_all_pieces() || is_over)
             })
     }
 
@@ -294,13 +293,18 @@ impl Assembler {
     /// path changes the order.
     pub(crate) fn has_ended(&self) -> bool {
         self.partial.as_ref().is_some_and(|partial| {
-            partial.has_all_exact() && (self.has_end || partial.has_last_piece())
+            partial.has_all_exact() && (self.has_end || partial.has_all_pieces())
         })
     }
 
     /// Tells whether the path has changed the order of its pieces.
     pub(crate) fn is_reordered(&self) -> bool {
         self.partial.as_ref().is_some_and(|partial| partial.is_reordered)
+    }
+
+    /// Tells whether the last piece is there, and others may be sent again that were lost.
+    pub(crate) fn has_last_piece(&self) -> bool {
+        self.partial.as_ref().is_some_and(|it| it.has_all_exact() && it.has_last_piece())
     }
 
     /// Returns a precise body that has begun, and that is read as it arrives; once.

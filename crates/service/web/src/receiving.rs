@@ -25,6 +25,8 @@ pub(crate) const NO_THREAD: &str = "no-thread";
 
 /// The time without a message after which a body is given up.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// The same once the last piece has come: what is missing is sent again soon, or not at all.
+const SETTLED: Duration = Duration::from_secs(5);
 /// The time without a message after which a body is whole whose sender has ended, though pieces of
 /// it are missing, at least and at most: for the order that a path may change, as in TCP's RACK a
 /// quarter of the round trip, and all of it once the path has changed the order (RFC 8985, section
@@ -248,7 +250,7 @@ impl Link {
 /// this round trip.
 fn patience(body: &Assembler, round: Option<Duration>) -> Duration {
     if !body.has_ended() {
-        return PATIENCE;
+        return if body.has_last_piece() { SETTLED } else { PATIENCE };
     }
     let (least, most) = REORDERING;
     if body.is_reordered() {
@@ -265,6 +267,7 @@ fn finish(state: &mut State, transfer: u16) {
 mod tests {
     use bytes::Bytes;
     use windfall_bodies::BodyPlan;
+    use windfall_socket::Integrity;
 
     use super::*;
 
@@ -275,7 +278,7 @@ mod tests {
             number,
             data: Bytes::from_static(&[7; 10]),
             exact: Vec::new(),
-            integrity: windfall_socket::Integrity::Intact,
+            integrity: Integrity::Intact,
             missing: Vec::new(),
         }
     }
@@ -289,6 +292,8 @@ mod tests {
         let plan = BodyPlan { token, piece: 10, length: 20, exact: Vec::new() };
         body.control(Control::Plan(plan, Bytes::new()));
         assert_eq!(patience(&body, millis(8)), PATIENCE);
+        body.piece(piece(1));
+        assert_eq!(patience(&body, millis(8)), SETTLED);
         body.control(Control::End);
         for (round, waits) in [(8, 10), (100, 25), (2_000, 100)] {
             assert_eq!(Some(patience(&body, millis(round))), millis(waits));

@@ -2,7 +2,7 @@
 
 use core::net::SocketAddr;
 
-use windfall_base::{Instant, Seed};
+use windfall_base::{Duration, Instant, Seed};
 use windfall_sap::{
     CloseReason, ConnectionId, Message, Mode, SapConfig, SapEvent, SapSendError, Undelivered,
 };
@@ -34,6 +34,8 @@ pub struct SapSenderConfig {
     /// Approximate messages are sent newest first, and the oldest are dropped where the link is too
     /// slow.
     pub newest_first: bool,
+    /// The time for which lost approximate messages are sent again; zero if they are sent once.
+    pub lateness: Duration,
     /// When it begins.
     pub start: Instant,
     /// When it ends: no message goes at or after this; no end if `None`.
@@ -202,6 +204,7 @@ impl SapSender {
                 (self.began, self.messages, self.bytes) = (now, 0, 0);
                 self.is_full = false;
                 self.carrier.endpoint.set_newest_first(id, self.config.newest_first);
+                self.carrier.endpoint.set_lateness(id, self.config.lateness);
                 self.step = Step::Sending(id);
             }
             (Step::Sending(id), SapEvent::Writable) if id == of => self.is_full = false,

@@ -30,6 +30,7 @@ fn sender(mode: Mode, bytes: u64) -> SapSenderConfig {
         transfers: 1,
         pace: SapPace::Greedy,
         newest_first: false,
+        lateness: Duration::ZERO,
         start: Instant::START,
         stop: None,
         number: 0,

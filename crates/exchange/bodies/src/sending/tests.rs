@@ -10,6 +10,8 @@ use super::*;
 const DATAGRAM: usize = 2240;
 /// The kind of a datagram with a message in it.
 const DATA: u8 = 5;
+/// The flag of a piece that is sent again.
+const AGAIN: u8 = 64;
 
 /// A JPEG in all that its structure needs: a head, entropy-coded bytes, an end.
 fn picture(head: usize, coded: usize) -> Bytes {
@@ -63,10 +65,11 @@ fn a_short_end_is_exact_where_the_plan_has_room() {
 }
 
 /// Passes datagrams on between a client and `server`; counts those that the server sends with
-/// messages in them, and drops those that `loses` names by their number.
+/// messages in them, and drops those that `loses` names by their number and by whether they are
+/// sent again.
 fn relay(
     server: SocketAddr,
-    loses: impl Fn(usize) -> bool + Send + 'static,
+    loses: impl Fn(usize, bool) -> bool + Send + 'static,
 ) -> (SocketAddr, Arc<AtomicUsize>) {
     let [inner, outer] =
         [(); 2].map(|()| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port"));
@@ -87,11 +90,12 @@ fn relay(
     thread::spawn(move || {
         let mut bytes = vec![0; 1 << 16];
         while let Ok(length) = inner_too.recv(&mut bytes) {
-            // Behind the eight bytes of the carrier: version and kind.
+            // Behind the eight bytes of the carrier: version and kind, then the flags.
             let is_data = bytes[8] & 0x0f == DATA;
+            let is_again = bytes[9] & AGAIN != 0;
             let number = if is_data { counted.fetch_add(1, Ordering::Relaxed) } else { 0 };
             let to = *client.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(to) = to.filter(|_| !(is_data && loses(number))) {
+            if let Some(to) = to.filter(|_| !(is_data && loses(number, is_again))) {
                 let _ = outer_too.send_to(&bytes[..length], to);
             }
         }
@@ -101,7 +105,7 @@ fn relay(
 
 /// The two ends of a connection through a relay.
 fn pair(
-    loses: impl Fn(usize) -> bool + Send + 'static,
+    loses: impl Fn(usize, bool) -> bool + Send + 'static,
 ) -> (SapSocket, SapSocket, Arc<AtomicUsize>) {
     let config = SapConfig { max_datagram: DATAGRAM, ..SapConfig::default() };
     let options = SapOptions { config, ..SapOptions::default() };
@@ -140,7 +144,7 @@ fn received(client: &SapSocket, transfer: u16) -> (Vec<u8>, Vec<u32>) {
 
 #[test]
 fn a_small_picture_needs_one_datagram_besides_its_pieces() {
-    let (client, server, count) = pair(|_| false);
+    let (client, server, count) = pair(|_, _| false);
     let bytes = picture(600, 30_000);
     let pieces = plan(&bytes, server.max_whole()).pieces() as usize;
     assert_eq!(pieces, 14);
@@ -167,9 +171,21 @@ fn a_small_picture_needs_one_datagram_besides_its_pieces() {
 }
 
 #[test]
-fn a_last_piece_that_is_lost_is_followed_by_an_end() {
-    // The plan and 14 pieces.
-    let (client, server, _) = pair(|number| number == 14);
+fn a_piece_that_is_lost_is_sent_again() {
+    // The plan and 14 pieces, of which every third is lost.
+    let (client, server, _) = pair(|number, is_again| !is_again && number % 3 == 2);
+    let bytes = picture(600, 30_000);
+    thread::scope(|scope| {
+        scope.spawn(|| send(&server, 1, &parcel(&bytes)).expect("open"));
+        let (kinds, mut pieces) = received(&client, 1);
+        pieces.sort_unstable();
+        assert_eq!((kinds, pieces), (vec![3], (0..14).collect()));
+    });
+}
+
+#[test]
+fn a_piece_that_is_given_up_is_followed_by_an_end() {
+    let (client, server, _) = pair(|number, is_again| is_again || number == 14);
     let bytes = picture(600, 30_000);
     thread::scope(|scope| {
         scope.spawn(|| send(&server, 1, &parcel(&bytes)).expect("open"));
@@ -184,7 +200,7 @@ fn the_paper_profile_ends_at_once() {
     let client = options.connect(listener.local_addr().expect("bound")).expect("it listens");
     let (server, _) = listener.accept().expect("it connected");
     client.set_timeout(Some(Duration::from_secs(20)));
-    assert!(!server.wait_until_reported(1, 0).expect("open"));
+    assert!(!server.is_reported());
     thread::scope(|scope| {
         scope.spawn(|| send(&server, 1, &parcel(&picture(100, 3_000))).expect("open"));
         let mut kinds = Vec::new();

@@ -53,9 +53,9 @@ pub(crate) struct Args {
     /// Open the SAP connection to the server, one for all files, since it cannot call this end
     #[arg(long, conflicts_with = "sap_port")]
     client_opens: bool,
-    /// Damage to repair: ask for it again, precisely
-    #[arg(long, value_enum, default_value = "none")]
-    repair: RepairName,
+    /// Damage to repair: ask for it again, precisely [default: intolerable]
+    #[arg(long, value_enum)]
+    repair: Option<RepairName>,
     /// Write what is known of the damage beside each file, as FILE.damage.json
     #[arg(long)]
     metadata: bool,
@@ -155,7 +155,7 @@ pub(crate) fn run(args: &Args) -> Result {
 impl Args {
     /// Refuses options of SAP where nothing is asked for over it.
     fn check_options(&self, files: usize) -> Result<()> {
-        let is_repaired = !matches!(self.repair, RepairName::None);
+        let is_repaired = !matches!(self.repair, None | Some(RepairName::None));
         let useless = [
             ("--sap-port", self.sap_port > 0),
             ("--client-opens", self.client_opens),
@@ -281,9 +281,9 @@ impl Args {
 
     fn repair(&self) -> Repair {
         match self.repair {
-            RepairName::None => Repair::None,
-            RepairName::Intolerable => Repair::Intolerable,
-            RepairName::All => Repair::All,
+            Some(RepairName::None) => Repair::None,
+            None | Some(RepairName::Intolerable) => Repair::Intolerable,
+            Some(RepairName::All) => Repair::All,
         }
     }
 

@@ -93,7 +93,11 @@ impl Connection {
         }
         // A packet without room stays unacknowledged and is retransmitted.
         let in_turn = number == 0 || self.seen.contains(number - 1);
-        self.dispatch(now, packet, meta)?;
+        let outcome = self.dispatch(now, packet, meta);
+        // What is known or too late has arrived all the same, and need not come again.
+        if !matches!(outcome, Ok(()) | Err(Dropped::Duplicate | Dropped::Late)) {
+            return outcome;
+        }
         self.seen.insert(now, number);
         self.report_end(now);
         let urgent = packet.header.flags & flags::URGENT != 0;
@@ -104,7 +108,7 @@ impl Connection {
         } else {
             self.expect_ack(now, packet, urgent || !in_turn);
         }
-        Ok(())
+        outcome
     }
 
     fn dispatch(
@@ -255,6 +259,9 @@ impl Connection {
                 self.take_approximate_part(now, part, received)
             }
             _ if !self.make_room(weight(received.data.len())) => Err(Dropped::NoRoom),
+            (MessageKind::Approximate, None) if !self.inbox.news.take(packet, &received) => {
+                Err(Dropped::Duplicate)
+            }
             _ => {
                 self.deliver(received);
                 Ok(())
@@ -372,7 +379,7 @@ impl Connection {
         for packet in outcome.damaged {
             match packet.load {
                 Load::Trial(_) => self.handle_arrival(now, packet),
-                _ => self.queue_again(packet),
+                _ => self.queue_again(now, packet),
             }
         }
         self.detect_loss(now);
@@ -397,8 +404,13 @@ impl Connection {
                 self.congestion.set_size(self.path.size());
                 self.events.push_back(SapEvent::PathSize);
             }
-            Load::Approximate(tail) => self.outbox.settle_tail(tail, true),
-            Load::Probe => {}
+            Load::Repeatable(name) => {
+                self.note_progress(now);
+                if let Some(encoded) = self.outbox.repeatable.remove(name) {
+                    self.outbox.settle_fate(encoded.of.stream, true);
+                }
+            }
+            Load::Approximate | Load::Probe => {}
         }
     }
 
@@ -415,24 +427,24 @@ impl Connection {
         let (lost, next) = self.sent.lost(now, self.rtt.reordering());
         self.loss_at = next;
         for packet in lost {
-            self.handle_loss(packet, true);
+            self.note_loss(&packet);
+            self.queue_again(now, packet);
         }
     }
 
-    /// Handles the loss of `packet`; the window shrinks if the loss may be due to congestion.
-    pub(super) fn handle_loss(&mut self, packet: SentPacket, congested: bool) {
-        let collided = congested && self.collisions.on_loss(packet.is_behind);
-        if congested && !collided && !matches!(packet.load, Load::Trial(_)) {
+    /// Shrinks the window after the loss of `packet` if it may be due to congestion.
+    fn note_loss(&mut self, packet: &SentPacket) {
+        let collided = self.collisions.on_loss(packet.is_behind);
+        if !collided && !matches!(packet.load, Load::Trial(_)) {
             let rtt = self.rtt.least_and_latest();
             let last = self.sent.next();
             self.trust.on_loss();
             self.congestion.on_loss(packet.number, last, self.path.size(), rtt);
         }
-        self.queue_again(packet);
     }
 
     /// Queues the contents of `packet` again, if their kind is retransmitted.
-    fn queue_again(&mut self, packet: SentPacket) {
+    pub(super) fn queue_again(&mut self, now: Instant, packet: SentPacket) {
         match packet.load {
             Load::Precise(name) => {
                 self.remove_in_flight(name);
@@ -441,8 +453,8 @@ impl Connection {
             Load::Request(name) => self.outbox.requests_due.push_back(name),
             Load::Fin if self.sending == FinState::Sent => self.sending = FinState::Pending,
             Load::Probe if self.sent.is_empty() => self.probe_due = true,
-            Load::Approximate(tail) => self.outbox.settle_tail(tail, false),
-            Load::Fin | Load::Probe | Load::Trial(_) => {}
+            Load::Repeatable(name) => self.repeat(now, name),
+            Load::Approximate | Load::Fin | Load::Probe | Load::Trial(_) => {}
         }
     }
 }

@@ -187,7 +187,7 @@ impl Connection {
         self.migration = None;
         // What is on its way goes to the old address.
         let lost = self.sent.give_up(usize::MAX);
-        lost.into_iter().for_each(|packet| self.handle_loss(packet, false));
+        lost.into_iter().for_each(|packet| self.queue_again(now, packet));
         self.loss_at = None;
         self.timeouts = 0;
         if !same_host {

@@ -47,6 +47,9 @@ impl Outbox {
             };
             let Some(oldest) = index.and_then(|index| self.approximate.get(index)) else { return };
             let of = oldest.of;
+            let dropped = self.approximate.iter().filter(|it| it.of.is_with(&of));
+            let repeatable = dropped.filter(|it| it.again.is_some()).count();
+            (0..repeatable).for_each(|_| self.settle_fate(of.stream, false));
             self.approximate.retain(|it| !it.of.is_with(&of));
             self.displaced += 1;
             let left = self.approximate.iter().map(Encoded::len).sum();

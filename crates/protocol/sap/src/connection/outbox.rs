@@ -5,17 +5,16 @@ use std::collections::{BTreeMap, VecDeque};
 use core::ops::Range;
 
 use bytes::Bytes;
-use windfall_base::Duration;
+use windfall_base::{Duration, Instant};
 use windfall_wire_net::sap::{SapRepair, flags};
 
 use super::reassemble::Name;
 use super::{Connection, FinState, State};
 use crate::budget::weight;
-use crate::encode::{Encoded, Origin, encode, encode_parts, overhead, recut};
+use crate::encode::{Again, Encoded, Origin, encode, encode_parts, overhead, recut};
 use crate::error::SapSendError;
 use crate::message::{Message, Mode};
 use crate::ring::Ring;
-use crate::sent::Tail;
 
 /// Messages to send or to retransmit.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +35,13 @@ pub(super) struct Outbox {
     pub(super) displaced: u64,
     /// The approximate message of which a part was sent last.
     pub(super) begun: Option<Origin>,
+    /// The time for which lost approximate messages are sent again; zero if they are sent once.
+    pub(super) lateness: Duration,
+    /// Those of them in flight, by key, and the next key.
+    pub(super) repeatable: Ring<Encoded>,
+    pub(super) repeatables: u64,
+    /// The datagrams of each stream whose fate is open, and the number of those given up.
+    pub(super) fates: BTreeMap<u16, Fates>,
     /// Requests for repair that are not acknowledged, and keys of those to send.
     pub(super) requests: BTreeMap<u64, SapRepair>,
     pub(super) requests_due: VecDeque<u64>,
@@ -52,9 +58,6 @@ pub(super) struct Outbox {
     pub(super) numbers: BTreeMap<u16, (u32, u32)>,
     /// The number of approximate messages sent.
     pub(super) approximates: u32,
-    /// The newest approximate message of each stream whose last packet arrived or counts as lost,
-    /// and whether it arrived.
-    pub(super) tails: BTreeMap<u16, (u32, bool)>,
     /// The application was told that the buffer is full.
     pub(super) was_full: bool,
     /// Alternates between the two kinds of message: `true` sends a precise one next.
@@ -66,6 +69,15 @@ pub(super) struct Outbox {
 
 /// The bytes that a message in the memory for repair counts besides its data.
 pub(super) const KEPT: usize = 64;
+
+/// The fates of the approximate datagrams of a stream that are sent again if they were lost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fates {
+    /// The number of those that wait or are in flight.
+    pub(super) open: u64,
+    /// The number of those that were given up.
+    pub(super) lost: u64,
+}
 
 /// The bodies of the datagrams of one message, usually one.
 type Bodies = Vec<Encoded>;
@@ -94,7 +106,7 @@ impl Connection {
         if precise && number == 0 {
             self.open_stream(message.stream)?;
         }
-        let bodies = self.encode(message, number)?;
+        let mut bodies = self.encode(message, number)?;
         let size: usize = bodies.iter().map(Encoded::len).sum();
         if !precise && self.outbox.newest_first {
             self.outbox.drop_oldest(size);
@@ -110,6 +122,7 @@ impl Connection {
         } else {
             numbers.1 = number.wrapping_add(1);
             self.remember(message, number);
+            self.outbox.open_fates(&mut bodies);
             self.outbox.approximate_bytes += size;
             self.outbox.approximate_queued += size as u64;
             self.outbox.approximate.extend(bodies);
@@ -124,11 +137,38 @@ impl Connection {
         (queued, queued - self.outbox.approximate_bytes as u64)
     }
 
-    /// Returns whether the last packet of an approximate message arrived; `None` while that is not
-    /// known, and once it is known of a later one.
-    pub(crate) fn tail_arrived(&self, stream: u16, number: u32) -> Option<bool> {
-        let (known, arrived) = self.outbox.tails.get(&stream)?;
-        (*known == number).then_some(*arrived)
+    /// Sets how long approximate messages that were lost are sent again.
+    pub(crate) fn set_lateness(&mut self, lateness: Duration) {
+        // Without reports nothing is known of what was lost.
+        if self.config.congestion_control {
+            self.outbox.lateness = lateness;
+        }
+    }
+
+    /// Returns whether all approximate messages of a stream arrived that are sent again if they
+    /// were lost; `None` while that is open. The account begins anew then.
+    pub(crate) fn take_fate(&mut self, stream: u16) -> Option<bool> {
+        let fates = self.outbox.fates.get(&stream).copied().unwrap_or_default();
+        if fates.open > 0 {
+            return None;
+        }
+        self.outbox.fates.remove(&stream);
+        Some(fates.lost == 0)
+    }
+
+    /// Queues the approximate datagram with this key again, unless that is too late.
+    pub(super) fn repeat(&mut self, now: Instant, name: u64) {
+        let outbox = &mut self.outbox;
+        let Some(mut encoded) = outbox.repeatable.remove(name) else { return };
+        if encoded.again.is_none_or(|again| again.is_late(now)) {
+            outbox.settle_fate(encoded.of.stream, false);
+            return;
+        }
+        // Neither is it to be lost to the next bit error, nor to a collision on the link.
+        encoded.make_exact();
+        outbox.bytes += encoded.len();
+        outbox.approximate_bytes += encoded.len();
+        outbox.approximate.push_front(encoded);
     }
 
     /// Returns the time within which the report of an approximate message usually comes; `None` if
@@ -213,13 +253,22 @@ impl Outbox {
         self.name
     }
 
-    /// Notes whether the end of an approximate message arrived.
-    pub(super) fn settle_tail(&mut self, tail: Option<Tail>, arrived: bool) {
-        let Some(Tail { stream, number }) = tail else { return };
-        let newest = self.tails.entry(stream).or_insert((number, arrived));
-        if number.wrapping_sub(newest.0) < 1 << 31 {
-            *newest = (number, arrived);
+    /// Marks the datagrams of an approximate message that are sent again if they are lost.
+    fn open_fates(&mut self, bodies: &mut Bodies) {
+        if self.lateness == Duration::ZERO || self.newest_first {
+            return;
         }
+        for encoded in bodies {
+            encoded.again = Some(Again::new(self.lateness));
+            self.fates.entry(encoded.of.stream).or_default().open += 1;
+        }
+    }
+
+    /// Notes that a datagram of a stream arrived, or was given up.
+    pub(super) fn settle_fate(&mut self, stream: u16, arrived: bool) {
+        let fates = self.fates.entry(stream).or_default();
+        fates.open = fates.open.saturating_sub(1);
+        fates.lost += u64::from(!arrived);
     }
 
     pub(super) fn push_precise(&mut self, encoded: Encoded) {

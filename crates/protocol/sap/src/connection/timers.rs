@@ -128,7 +128,7 @@ impl Connection {
         }
         let lost = self.sent.give_up(count);
         for packet in lost {
-            self.handle_loss(packet, false);
+            self.queue_again(now, packet);
         }
         if self.timeouts == TOO_LONG {
             self.recut();

@@ -8,7 +8,7 @@ use super::{AckState, Connection, FinState, State};
 use crate::datagram::{LONGEST_FRAME, OutgoingDatagram};
 use crate::encode::Encoded;
 use crate::event::SapEvent;
-use crate::sent::{Load, Tail};
+use crate::sent::Load;
 
 /// The body of a datagram: two exact slices, and one that may be damaged.
 pub(super) struct Body {
@@ -148,15 +148,24 @@ impl Connection {
     }
 
     fn transmit_approximate(&mut self, now: Instant) -> Option<OutgoingDatagram> {
-        let encoded = self.outbox.take_approximate(self.outbox.next_approximate()?)?;
-        let first = u32::from(encoded.of.offset == 0);
+        let mut encoded = self.outbox.take_approximate(self.outbox.next_approximate()?)?;
+        let is_first = encoded.of.offset == 0 && encoded.again.is_none_or(|again| again.sent == 0);
+        let first = u32::from(is_first);
         self.outbox.approximates = self.outbox.approximates.wrapping_add(first);
         self.tell_writable();
         self.note_progress(now);
-        let of = encoded.of;
-        let is_tail = of.offset + encoded.exact.len() + encoded.rest.len() >= of.total;
-        let tail = is_tail.then_some(Tail { stream: of.stream, number: of.number });
-        let load = self.config.congestion_control.then_some(Load::Approximate(tail));
+        let load = self.config.congestion_control.then_some(Load::Approximate);
+        let load = match &mut encoded.again {
+            Some(again) if load.is_some() => {
+                let flag = if again.sent > 0 { flags::AGAIN } else { 0 };
+                again.note_sent(now);
+                encoded.flags |= flag;
+                self.outbox.repeatables += 1;
+                self.outbox.repeatable.push(self.outbox.repeatables, encoded.clone());
+                Some(Load::Repeatable(self.outbox.repeatables))
+            }
+            _ => load,
+        };
         Some(self.datagram(now, SapKind::Data, Body::message(encoded), load))
     }
 
@@ -226,7 +235,7 @@ impl Connection {
         let Body { mut exact, mut rest, flags: set } = body;
         let number = self.sent.next();
         let size = self.around + exact[0].len() + exact[1].len() + rest.len();
-        let reported = matches!(load, Some(Load::Approximate(_)));
+        let reported = matches!(load, Some(Load::Approximate | Load::Repeatable(_)));
         let urgent = self.config.congestion_control
             && kind == SapKind::Data
             && self.is_urgent(size, reported);

@@ -1,6 +1,7 @@
 mod abuse;
 mod acknowledging;
 mod bits;
+mod lateness;
 mod lifecycle;
 mod migrate;
 mod model;

@@ -47,30 +47,28 @@ impl SapSocket {
         outcome.map_err(SapError::from)
     }
 
-    /// Waits until the peer has reported whether the last datagram of an approximate message, which
-    /// has been sent, arrived, or until such a report is late; returns whether it arrived.
-    ///
-    /// It returns false at once where messages are not reported: in the paper profile.
+    /// Returns whether the peer reports the approximate messages that arrive: not in the paper
+    /// profile.
+    #[must_use]
+    pub fn is_reported(&self) -> bool {
+        self.core.lock().endpoint.report_within(self.id).is_some()
+    }
+
+    /// Waits until each approximate message of a stream has arrived or was given up, of those that
+    /// are sent again if they are lost ([`set_lateness`](Self::set_lateness)); returns whether all
+    /// arrived. The account of the stream begins anew then.
     ///
     /// # Errors
     /// If the connection ends before, or the timeout expires.
-    pub fn wait_until_reported(&self, stream: u16, number: u32) -> Result<bool, SapError> {
-        let Some(within) = self.core.lock().endpoint.report_within(self.id) else {
-            return Ok(false);
-        };
-        let late = self.core.clock.now() + within;
-        let deadline = self.deadline().map_or(late, |deadline| deadline.min(late));
-        let outcome = self.core.wait(self.awaited(), Some(deadline), |state, _| {
+    pub fn wait_until_settled(&self, stream: u16) -> Result<bool, SapError> {
+        let outcome = self.core.wait(self.awaited(), self.deadline(), |state, _| {
             let closed = state.connections.get(&self.id).and_then(|status| status.closed);
             match closed {
                 Some(reason) => Some(Err(reason)),
-                None => state.endpoint.tail_arrived(self.id, stream, number).map(Ok),
+                None => state.endpoint.take_fate(self.id, stream).map(Ok),
             }
-        });
-        match outcome {
-            Err(SapError::TimedOut) if deadline == late => Ok(false),
-            outcome => outcome?.map_err(SapError::from),
-        }
+        })?;
+        outcome.map_err(SapError::from)
     }
 
     //= S0.19

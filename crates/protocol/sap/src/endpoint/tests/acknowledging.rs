@@ -159,28 +159,17 @@ fn what_waits_in_a_long_queue_is_not_sent_again() {
 
 /// A lone approximate message, as the last piece of a body.
 #[test]
-fn the_fate_of_the_end_of_an_approximate_message_is_known_without_a_probe() {
+fn the_fate_of_an_approximate_message_is_known_without_a_probe() {
     let (mut network, a) = quiet();
-    let approximate = || Mode::Approximate { protected: 0 };
-    let fate = |network: &Network, number| network.ends[A].tail_arrived(a, 0, number);
+    network.ends[A].set_lateness(a, SECOND);
     let within = network.ends[A].report_within(a).expect("messages are reported");
-    network.send(A, a, approximate(), b"perhaps");
-    network.run(within);
-    assert_eq!((fate(&network, 0), fate(&network, 1)), (Some(true), None));
-    // One that is longer than a datagram has ended with its last part.
-    let parts = vec![7; 150_000];
-    network.send(A, a, approximate(), &parts);
-    network.run(within * 2);
-    assert_eq!((fate(&network, 0), fate(&network, 1)), (None, Some(true)));
-    network.run(SECOND);
-    assert_eq!(network.sent(A, SapKind::Probe).len(), 0, "the report came in time");
-    network.impairments = Impairments { loss: 1.0, ..CLEAN };
-    network.send(A, a, approximate(), b"lost");
-    assert_eq!(fate(&network, 2), None);
-    network.impairments = CLEAN;
-    network.run(within * 2);
-    assert_eq!(fate(&network, 2), Some(false));
-    assert_eq!(network.ends[A].tail_arrived(a, 1, 2), None, "another stream");
+    for data in [&b"perhaps"[..], &[7; 150_000]] {
+        network.send(A, a, Mode::Approximate { protected: 0 }, data);
+        assert_eq!(network.ends[A].take_fate(a, 0), None);
+        network.run(within * 2);
+        assert_eq!(network.ends[A].take_fate(a, 0), Some(true), "the report came in time");
+    }
+    assert_eq!(network.sent(A, SapKind::Probe).len(), 0);
 }
 
 #[test]
@@ -189,7 +178,6 @@ fn nothing_is_reported_in_the_paper_profile() {
     network.send(A, a, Mode::Approximate { protected: 0 }, b"perhaps");
     network.run(SECOND);
     assert_eq!(network.ends[A].report_within(a), None);
-    assert_eq!(network.ends[A].tail_arrived(a, 0, 0), None);
 }
 
 /// Returns how long 900 datagrams take to be sent, acknowledged if they are precise, over a path

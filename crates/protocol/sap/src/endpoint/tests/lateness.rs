@@ -1,0 +1,92 @@
+//! Approximate messages that are sent again if they were lost, and not if they arrived damaged.
+
+use super::super::*;
+use super::network::{A, B, CLEAN, Impairments, Network, SECOND};
+use crate::message::{Integrity, Mode};
+
+const APPROXIMATE: Mode = Mode::Approximate { protected: 0 };
+const LATENESS: Duration = Duration::from_secs(2);
+
+fn connected(config: SapConfig, seed: u64) -> (Network, [ConnectionId; 2]) {
+    let (mut network, ids) = Network::connected(config, CLEAN, seed);
+    network.run(SECOND);
+    network.ends[A].set_lateness(ids[A], LATENESS);
+    (network, ids)
+}
+
+/// Sends messages of 1000 bytes over a path, some each millisecond.
+fn send(network: &mut Network, id: ConnectionId, count: u32) {
+    for number in 0..count {
+        network.send(A, id, APPROXIMATE, &[number as u8; 1_000]);
+        if number % 4 == 0 {
+            network.run(Duration::from_millis(1));
+        }
+    }
+}
+
+#[test]
+fn what_was_lost_is_sent_again_and_delivered_once() {
+    for seed in 0..10 {
+        let (mut network, [a, b]) = connected(SapConfig::standard(), seed);
+        network.impairments =
+            Impairments { loss: 0.1, reordering: 0.1, duplication: 0.05, ..CLEAN };
+        send(&mut network, a, 300);
+        network.run(SECOND * 3);
+        let mut numbers: Vec<u32> =
+            network.receive(B, b).iter().map(|received| received.number).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..300).collect::<Vec<_>>(), "seed {seed}");
+        assert_eq!(network.ends[A].take_fate(a, 0), Some(true), "seed {seed}");
+        assert!(network.ends[A].is_flushed(a));
+    }
+}
+
+#[test]
+fn what_arrives_damaged_is_not_sent_again() {
+    let (mut network, [a, b]) = connected(SapConfig::standard(), 1);
+    // Everything that must be exact is in front.
+    network.impairments = Impairments { damage: 0.5, intact_prefix: 100, ..CLEAN };
+    let before = network.sent(A, SapKind::Data).len();
+    send(&mut network, a, 200);
+    network.run(SECOND);
+    assert_eq!(network.sent(A, SapKind::Data).len() - before, 200);
+    let received = network.receive(B, b);
+    let suspect = received.iter().filter(|it| it.integrity != Integrity::Intact).count();
+    assert!(received.len() == 200 && suspect > 60, "{} {suspect}", received.len());
+}
+
+#[test]
+fn what_is_too_late_is_given_up_after_three_attempts() {
+    let (mut network, [a, b]) = connected(SapConfig::standard(), 1);
+    network.impairments = Impairments { loss: 1.0, ..CLEAN };
+    network.send(A, a, APPROXIMATE, b"lost");
+    network.ends[A].finish(a);
+    network.run(Duration::from_millis(500));
+    assert_eq!(network.ends[A].take_fate(a, 0), None, "it is not late");
+    assert!(network.ends[A].undelivered(a).messages == 1 && !network.ends[A].is_flushed(a));
+    network.run(SECOND * 4);
+    let data = network.sent(A, SapKind::Data).len();
+    assert!((3..12).contains(&data), "{data}");
+    assert_eq!(network.ends[A].take_fate(a, 0), Some(false));
+    assert_eq!(network.ends[A].take_fate(a, 0), Some(true), "a new account");
+    network.impairments = CLEAN;
+    network.run(SECOND * 3);
+    // The end counts messages, not transmissions.
+    assert!(network.happened(B, &SapEvent::Finished { approximate: 1 }));
+    assert!(network.receive(B, b).is_empty());
+}
+
+#[test]
+fn by_default_and_in_the_paper_profile_messages_are_sent_once() {
+    for (config, lateness) in
+        [(SapConfig::standard(), Duration::ZERO), (SapConfig::paper(), LATENESS)]
+    {
+        let (mut network, [a, _]) = connected(config, 1);
+        network.ends[A].set_lateness(a, lateness);
+        network.impairments = Impairments { loss: 1.0, ..CLEAN };
+        network.send(A, a, APPROXIMATE, b"lost");
+        network.run(SECOND);
+        assert_eq!(network.sent(A, SapKind::Data).len(), 1);
+        assert_eq!(network.ends[A].take_fate(a, 0), Some(true));
+    }
+}
