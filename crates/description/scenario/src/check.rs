@@ -21,7 +21,7 @@ use crate::settings::{self, Settings};
 use crate::side::Side;
 use crate::station::Station;
 use crate::value::Value;
-use crate::values::{Get, Target};
+use crate::values::{Get, Target, present};
 use crate::wifi::MAX_MTU;
 use windfall_base::nearest;
 use windfall_ip::is_group;
@@ -265,7 +265,7 @@ fn foreign_setting(
 /// Only coded frames can be padded; they are coded in both directions if in one.
 fn check_padding(link: &Link) -> Checked {
     let [up, down] = Side::BOTH.map(|side| link.direction(side));
-    let is_coded = up.policy.is_some() || down.policy.is_some();
+    let is_coded = [&up, &down].into_iter().any(|it| present(&it.policy).is_some());
     if is_coded || up.padded.is_none() && down.padded.is_none() {
         return Ok(());
     }

@@ -237,7 +237,7 @@ settings! {
         }
         /// Parity of coded frames: bold, light, robust, flex or best, or a table in a file of one's
         /// own, whose name ends in .toml; on wifi joint, or parity-N of 0, 8, 16, 32 or 64 symbols
-        "policy" policy: PolicyName {
+        "policy" policy: Option<PolicyName> {
             value: "POLICY", example: "flex", unset: "frames are not coded",
             short: "Parity of coded frames", particular: Some(Aspect::Sender),
             detail: "[coding.md](../coding.md) compares the policies, [policy.md](policy.md) has \
@@ -249,7 +249,7 @@ settings! {
         }
         /// Code across packets: blocks, 8/12 or 8/12:40ms, by turns 8/12,interleave:4, or a sliding
         /// window, window:32:25%:40ms
-        "fec" fec: RepairConfig {
+        "fec" fec: Option<RepairConfig> {
             value: "CODE", example: "8/12", unset: "none", particular: Some(Aspect::Sender),
             excludes: "policy",
             short: "Code across packets: 8/12 or window:32:25%:40ms",

@@ -127,7 +127,7 @@ fn has_gaps(direction: &Direction) -> bool {
 
 /// Tells whether packets are lost that can be marked; those in coded frames cannot.
 fn can_mark(direction: &Direction) -> bool {
-    direction.policy.is_none() && direction.models().any(|it| LOSSES.contains(&it.name))
+    present(&direction.policy).is_none() && direction.models().any(|it| LOSSES.contains(&it.name))
 }
 
 /// Refuses the first setting of the wire in `said` that needs what none of `whole` has; `at` is
@@ -200,7 +200,7 @@ fn check_combining(link: &Link, scenario: &Scenario) -> Checked {
     let repeats = |flow: &Flow| flow.attempts.value().is_some_and(|attempts| attempts.get() > 1);
     let is_repeated = |direction: &Direction| match direction.arq.value() {
         Some(arq) => ![Arq::None, Arq::after(0)].contains(&arq),
-        None => link.kind() != LinkKind::Pipe || direction.policy.is_some(),
+        None => link.kind() != LinkKind::Pipe || present(&direction.policy).is_some(),
     };
     if scenario.flows.iter().any(repeats) {
         return Ok(());

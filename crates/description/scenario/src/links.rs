@@ -31,7 +31,7 @@ use crate::model::Scenario;
 use crate::plan::Files;
 use crate::queue::Queue;
 use crate::side::Side;
-use crate::values::{Get, present};
+use crate::values::{Get, placed, present};
 
 /// A medium, and the interfaces at its ends in the order of the stations.
 pub(crate) type Parts = (MediumConfig, Vec<InterfaceConfig>);
@@ -83,8 +83,8 @@ pub(crate) fn interface(
     below: windfall_stack::LinkLayerConfig,
 ) -> InterfaceConfig {
     let repairs = RepairsConfig {
-        send: own.fec.value(),
-        receive: others.fec.value(),
+        send: present(&own.fec),
+        receive: present(&others.fec),
         accept_damaged: others.accept_damaged.value().unwrap_or(false),
         by_destination: link.kind() != LinkKind::Pipe,
     };
@@ -101,7 +101,7 @@ pub(crate) fn interface(
 
 /// Tells whether the receiver of a direction takes damaged packets, if only to repair them.
 pub(crate) fn takes_damaged(others: &Direction) -> bool {
-    others.fec.is_some() || others.accept_damaged.value().unwrap_or(false)
+    present(&others.fec).is_some() || others.accept_damaged.value().unwrap_or(false)
 }
 
 pub(crate) fn arq(direction: &Direction, default: Arq) -> Arq {
@@ -141,13 +141,18 @@ fn pipe_end(
     })
 }
 
+/// The name of the policy of one end.
+pub(crate) fn policy_name(own: &Direction, others: &Direction) -> Option<Spanned<PolicyName>> {
+    placed(&own.policy).or_else(|| placed(&others.policy))
+}
+
 /// The policy of one end: frames are coded in both directions if in one.
 pub(crate) fn policy(
     own: &Direction,
     others: &Direction,
     files: &mut Files<'_, '_>,
 ) -> Result<Option<PolicyChoice>, Fault> {
-    let Some(name) = own.policy.as_ref().or(others.policy.as_ref()) else { return Ok(None) };
+    let Some(name) = policy_name(own, others) else { return Ok(None) };
     let fault = |message: String| Fault::at(name.span(), message);
     let file = match name.get_ref() {
         PolicyName::Kind(kind) => return Ok(Some((*kind).into())),

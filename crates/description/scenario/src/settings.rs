@@ -56,7 +56,9 @@ pub trait Settings: Clone + fmt::Debug + PartialEq + Sized + 'static {
     /// Unsets every setting that `other` has, and those that they exclude.
     fn clear(&mut self, other: &Self) {
         for setting in Self::TABLE.iter().filter(|it| it.is_set(other)) {
-            for each in [setting].into_iter().chain(setting.excluded()) {
+            let is_taken_away = (setting.field)(other).is_taken_away();
+            let excluded = setting.excluded().filter(|_| !is_taken_away);
+            for each in [setting].into_iter().chain(excluded) {
                 (each.field_mut)(self).clear();
             }
         }
@@ -292,7 +294,8 @@ impl<T: Settings> Setting<T> {
             let message = format!("{name} of {text} is out of range: {}", self.advice());
             return Err(Fault::at(span, message));
         }
-        if let Some(other) = self.excluded().find(|other| other.is_set(object)) {
+        let is_there = |it: &&Self| it.is_set(object) && !(it.field)(object).is_taken_away();
+        if let Some(other) = self.excluded().find(is_there).filter(|_| !field.is_taken_away()) {
             let message = format!("{name} and {} exclude each other: remove one", other.name);
             return Err(Fault::at(span, message));
         }
@@ -323,6 +326,10 @@ pub trait SettingField {
     fn text(&self) -> Option<String>;
     /// The place of the value in the text of a file.
     fn span(&self) -> Option<Range<usize>>;
+    /// Tells whether the value takes a part of a link away.
+    fn is_taken_away(&self) -> bool {
+        false
+    }
     /// Unsets the value.
     fn clear(&mut self);
 }
@@ -339,6 +346,10 @@ impl<V: Value> SettingField for Option<Spanned<V>> {
 
     fn span(&self) -> Option<Range<usize>> {
         self.as_ref().map(Spanned::span)
+    }
+
+    fn is_taken_away(&self) -> bool {
+        self.as_ref().is_some_and(|value| value.get_ref().is_taken_away())
     }
 
     fn clear(&mut self) {

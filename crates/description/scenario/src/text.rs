@@ -13,6 +13,7 @@ use crate::model::{FORMAT, RunSettings, Scenario};
 use crate::settings::{self, Setting, Settings};
 use crate::side::Side;
 use crate::station::{Station, StationInterface};
+use crate::values::present;
 use crate::wifi::{Radio, StationRadio};
 use windfall_base::nearest;
 use windfall_link::Arq;
@@ -56,7 +57,10 @@ impl Scenario {
     #[must_use]
     pub fn spelled_out(mut self) -> Self {
         for link in &mut self.links {
-            let is_coded = Side::BOTH.into_iter().any(|side| link.direction(side).policy.is_some());
+            let is_coded = {
+                let policies = Side::BOTH.map(|side| link.direction(side).policy);
+                policies.iter().any(|policy| present(policy).is_some())
+            };
             let arq = match link.kind() {
                 LinkKind::Wavelan => Arq::Persistent,
                 LinkKind::Pipe if is_coded => Arq::Persistent,

@@ -42,6 +42,12 @@ pub trait Value: Clone + PartialEq + 'static {
     #[must_use]
     fn text(&self) -> String;
 
+    /// Tells whether the value takes a part of a link away, and so excludes no other setting.
+    #[must_use]
+    fn is_taken_away(&self) -> bool {
+        false
+    }
+
     /// Reads the form that the value has in a scenario file.
     ///
     /// # Errors
@@ -353,6 +359,10 @@ impl<T: Value> Value for Option<T> {
 
     fn text(&self) -> String {
         self.as_ref().map_or_else(|| "none".to_owned(), T::text)
+    }
+
+    fn is_taken_away(&self) -> bool {
+        self.is_none()
     }
 
     fn read(node: &Node<'_>) -> Result<Self, FormError> {

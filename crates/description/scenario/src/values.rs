@@ -38,6 +38,12 @@ pub(crate) fn present<T: Clone>(value: &Option<Spanned<Option<T>>>) -> Option<T>
     value.value().flatten()
 }
 
+/// Returns the same with its place in the file.
+pub(crate) fn placed<T: Clone>(value: &Option<Spanned<Option<T>>>) -> Option<Spanned<T>> {
+    let value = value.as_ref()?;
+    Some(Spanned::new(value.span(), value.get_ref().clone()?))
+}
+
 /// Implements the form in files by way of the text form.
 macro_rules! serialize_by_text {
     ($($type:ty),*) => {$(

@@ -259,7 +259,10 @@ impl BitStatistics {
             (Some(arrived), Some(rate)) => {
                 let _ = writeln!(text, "  of arrived  {arrived:>12}  bit error rate {rate:.3e}");
             }
-            _ => {
+            (Some(_), None) => {
+                let _ = writeln!(text, "  of arrived  {:>12}  no bit arrived", 0);
+            }
+            (None, _) => {
                 let _ =
                     writeln!(text, "  of arrived       unknown: the trace gives no frame length");
             }

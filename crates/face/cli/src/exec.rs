@@ -3,17 +3,21 @@
 use std::ffi::OsString;
 use std::io::IsTerminal;
 
-use crate::exit::{Completion, Result};
+use windfall_live::LiveError;
+
+use crate::exit::{CliError, Completion, Result};
+use crate::usage::shell_quoted;
 
 /// Run a program in a station of a running `windfall up`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The station
-    station: String,
+    /// The station, after the name of the run if there are several
+    #[arg(required = true, num_args = 1..=2, value_name = "[RUN] STATION")]
+    words: Vec<String>,
     /// The program and its arguments; your shell if there are none
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
-    /// Name of the run, if there are several
+    /// Name of the run, in place of RUN
     #[arg(long, value_name = "NAME")]
     run: Option<String>,
     /// Under sudo, run the program as root instead of as the user who called it
@@ -28,14 +32,26 @@ pub(crate) fn run(args: &Args) -> Result {
         let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
         arguments.push(shell.unwrap_or_else(|| "/bin/sh".into()));
     }
-    let run = args.run.as_deref();
-    let entered = windfall_live::control_socket::enter(
-        run,
-        &args.station,
-        arguments,
-        interactive,
-        args.as_root,
-    );
-    let status = entered?;
-    Ok(Completion::Program(status))
+    let (run, station) = match args.words.as_slice() {
+        [run, station] if args.run.is_none() => (Some(run.as_str()), station),
+        [station] => (args.run.as_deref(), station),
+        _ => {
+            let why = "the run is named twice: write windfall exec RUN STATION";
+            return Err(CliError::usage(why));
+        }
+    };
+    let entered =
+        windfall_live::control_socket::enter(run, station, arguments, interactive, args.as_root);
+    match entered {
+        Ok(status) => Ok(Completion::Program(status)),
+        // Two words may also be a station and a program without the `--` between them.
+        Err(error @ LiveError::NoSuchRun(_))
+            if args.words.len() == 2 && args.command.is_empty() =>
+        {
+            let [station, program] = [0, 1].map(|at| shell_quoted(&args.words[at]));
+            let fix = format!("for a program write windfall exec {station} -- {program}");
+            Err(CliError::usage(format!("{error}; {fix}")))
+        }
+        Err(error) => Err(error.into()),
+    }
 }

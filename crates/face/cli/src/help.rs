@@ -42,7 +42,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "windfall up -d office.toml",
         ],
     ),
-    ("exec", &["windfall exec near -- ping -c 3 10.77.0.2", "windfall exec near --run office"]),
+    ("exec", &["windfall exec near -- ping -c 3 10.77.0.2", "windfall exec office near"]),
     (
         "set",
         &[

@@ -1,7 +1,7 @@
 //! `windfall up`: the stations of a scenario, until they are told to go.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use windfall_base::text::visible;
 use windfall_control::detach;
@@ -17,14 +17,18 @@ use crate::relay::PortOptions;
 use crate::watch::{LiveOptions, Watcher, epoch};
 use crate::{apply, control, relay};
 
-/// Bring up the stations of a scenario, until interrupted
+/// The name of a run without a scenario file.
+const NAME: &str = "link";
+
+/// Bring up the stations of a scenario, or one link, until interrupted
 ///
 /// Programs enter them with `windfall exec STATION -- COMMAND`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The scenario file, - for the standard input
-    scenario: PathBuf,
-    /// The name of the run for `windfall exec` [default: the name of the file]
+    /// The scenario file, - for the standard input; without it near and far, and one link as the
+    /// options say
+    scenario: Option<PathBuf>,
+    /// The name of the run for `windfall exec` [default: the name of the file, or link]
     #[arg(long, value_name = "NAME", value_parser = control::run_name)]
     name: Option<String>,
     /// Return when it is up; `windfall down` ends it
@@ -55,7 +59,7 @@ impl Args {
         if self.detach {
             self.live.apply.check_detached()?;
         }
-        self.link.load(Some(&self.scenario), self.live.settings())
+        self.link.load(self.scenario.as_deref(), self.live.settings())
     }
 }
 
@@ -74,7 +78,7 @@ fn bring_up(args: &Args, lifelines: Vec<Lifeline>) -> Result {
         std::io::stdout().write_all(loaded.generated()?.as_bytes())?;
         return Ok(Completion::Success);
     }
-    let mut used = args.link.files(Some(&args.scenario), &loaded)?;
+    let mut used = args.link.files(args.scenario.as_deref(), &loaded)?;
     args.record.check(&mut used, &args.link)?;
     args.live.check_files(&mut used)?;
     if let Some(path) = &args.output {
@@ -82,8 +86,10 @@ fn bring_up(args: &Args, lifelines: Vec<Lifeline>) -> Result {
     }
     let (loaded, applied) = args.live.apply.apply(loaded)?;
     let (topology, seed) = (loaded.topology()?, loaded.seed());
-    let stem = || args.scenario.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let name = args.name.clone().unwrap_or_else(stem);
+    let scenario = args.scenario.as_deref();
+    let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let of_file = || scenario.map_or_else(|| NAME.to_owned(), stem);
+    let name = args.name.clone().unwrap_or_else(of_file);
     control_socket::check_name(&name)?;
     if args.detach && !args.is_detached {
         let at = match &args.output {
@@ -93,7 +99,7 @@ fn bring_up(args: &Args, lifelines: Vec<Lifeline>) -> Result {
         let unwritten = |error: std::io::Error| crate::input::cannot_write(&at, &error);
         // What stands in the file stays until the run is up.
         let file = Replacement::begin(&at).map_err(unwritten)?;
-        detach::detach(&name, file.file(), &args.scenario)?;
+        detach::detach(&name, file.file(), scenario)?;
         file.place().map_err(unwritten)?;
         if !args.live.quiet {
             let output = at.display().to_string();

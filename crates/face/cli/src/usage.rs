@@ -9,7 +9,7 @@ use core::str::FromStr;
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use windfall_base::nearest;
+use windfall_base::{Duration, nearest};
 
 /// Arguments in which a negative number that follows an option is its value, not an option.
 pub(crate) fn with_negative_numbers(
@@ -53,6 +53,14 @@ where
     }
 }
 
+/// A parser of times long enough that a number without a unit would be taken for seconds.
+pub(crate) fn with_unit(text: &str) -> Result<Duration, String> {
+    if text.parse::<f64>().is_ok_and(|number| number != 0.0) {
+        return Err(format!("write its unit: {text}s or {text}ms"));
+    }
+    text.parse::<Duration>().map_err(|error| error.to_string())
+}
+
 /// A parser of numbers that need not be whole.
 pub(crate) fn real(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
@@ -90,6 +98,15 @@ pub(crate) fn explain(error: &clap::Error, command: &clap::Command, words: &[Str
             Some(option) if instead_of(option, error, command).is_some() => {
                 let instead = instead_of(option, error, command).unwrap_or_default();
                 return format!("unexpected argument '{option}' found; tip: write {instead}");
+            }
+            // An option of the program behind a station, where the program stands for the station.
+            Some(option) if path == "exec" && option.starts_with('-') => {
+                let program = words.get(2).filter(|word| !word.starts_with('-'));
+                let advice =
+                    program.and_then(|program| stray::advice(program, command, words, true));
+                if let (Some(program), Some(advice)) = (program, advice) {
+                    return format!("unexpected argument '{program}'{advice}");
+                }
             }
             Some(word) if !word.starts_with('-') => {
                 let runs_programs = ["run", "exec", "tcp forward"].contains(&path.as_str());
@@ -189,5 +206,12 @@ mod tests {
         }
         assert!(real("nan").is_err() && real("x").is_err());
         assert_eq!(real("-3.5"), Ok(-3.5));
+    }
+
+    #[test]
+    fn a_long_time_needs_its_unit() {
+        assert_eq!(with_unit("2"), Err("write its unit: 2s or 2ms".to_owned()));
+        assert_eq!(with_unit("2s"), Ok(Duration::from_secs(2)));
+        assert!(with_unit("soon").is_err());
     }
 }

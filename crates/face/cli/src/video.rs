@@ -17,7 +17,7 @@ use crate::exchange::{End, Output, completed};
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::input::{self, cannot_read};
 use crate::json;
-use crate::usage::whole;
+use crate::usage::{whole, with_unit};
 
 /// Send a video in RTP over UDP or UDP-Lite, in real time, and measure what arrives
 #[derive(Debug, clap::Args)]
@@ -113,7 +113,7 @@ struct Receive {
     #[arg(long, value_name = "TIME", default_value = "500ms")]
     buffer: Duration,
     /// Time without a packet after which the stream has ended; six times it before the first
-    #[arg(long, value_name = "TIME", default_value = "10s")]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = with_unit)]
     idle: Duration,
     /// Write the stream as it arrived to this file
     #[arg(long, value_name = "FILE")]

@@ -71,12 +71,12 @@ fn remove_unfinished(folder: &Path) {
 /// # Errors
 /// The last line that the process has printed if it ends before; a scenario from the standard
 /// input, which this process has read already, is refused.
-pub fn detach(name: &str, output: &File, scenario: &Path) -> Result<(), ControlError> {
+pub fn detach(name: &str, output: &File, scenario: Option<&Path>) -> Result<(), ControlError> {
     let failed = |what: &str| {
         let what = what.to_owned();
         move |error: io::Error| ControlError::Refused(format!("cannot {what}: {error}"))
     };
-    if scenario == Path::new("-") {
+    if scenario == Some(Path::new("-")) {
         let text = "a detached run cannot read its scenario from the standard input: \
                     write it to a file, and name that";
         return Err(ControlError::Refused(text.to_owned()));

@@ -51,7 +51,8 @@ const UNITS = {bps: 1, kbps: 1e3, Mbps: 1e6, Gbps: 1e9, ns: 1e-9, us: 1e-6, ms: 
   "%": .01, "": 1};
 const value = text => {
   const found = /^([0-9.eE+-]+)([a-zA-Z%]*)$/.exec(text || "");
-  return found && UNITS[found[2]] ? Number(found[1]) * UNITS[found[2]] : 0;
+  const number = found && UNITS[found[2]] ? Number(found[1]) * UNITS[found[2]] : NaN;
+  return Number.isNaN(number) ? null : number;
 };
 const SLIDERS = [
   {name: "rate", least: 1,
@@ -172,8 +173,9 @@ function figure(card, chart) {
   return figure;
 }
 
+// Returns why the run refused it, if it did.
 async function send(body, told) {
-  let text;
+  let text, refusal = "";
   try {
     const reply = await fetch("set", {method: "POST", body: JSON.stringify(body),
       headers: {"content-type": "application/json"}});
@@ -183,15 +185,18 @@ async function send(body, told) {
     text = said.at.toFixed(1) + " s: " + told;
     byId("changes").querySelector("ol").append(make("li", text));
   } catch (error) {
-    byId("changes").querySelector("ol").append(make("li", told + ": " + error.message, "bad"));
+    refusal = told + ": " + error.message;
+    byId("changes").querySelector("ol").append(make("li", refusal, "bad"));
   }
   look();
+  return refusal;
 }
 
-function set(link, name, text) {
+async function set(link, name, text) {
   const change = {[link.direction]: {[name]: text}};
   if (byLink.get(link.link) && byLink.size > 1) change.link = link.link;
-  send({change}, link.name + " " + name + "=" + text);
+  const refusal = await send({change}, link.name + " " + name + "=" + text);
+  cards.get(link.name).refusal.textContent = refusal;
 }
 const byLink = new Map();
 
@@ -214,7 +219,8 @@ function controls(card, link) {
     });
     range.addEventListener("change", () => set(link, slider.name, text.value));
     text.addEventListener("change", () => {
-      range.value = slider.at(value(text.value));
+      const number = value(text.value);
+      if (number !== null) range.value = slider.at(number);
       set(link, slider.name, text.value);
     });
     row.append(label, range, text);
@@ -236,7 +242,9 @@ function controls(card, link) {
     return label;
   });
   any.append(...labels, button);
-  form.append(any, hint);
+  card.refusal = make("p", "", "bad");
+  card.refusal.setAttribute("role", "alert");
+  form.append(any, hint, card.refusal);
   form.addEventListener("submit", event => {
     event.preventDefault();
     if (event.submitter === button && text.value) set(link, choice.value, text.value);

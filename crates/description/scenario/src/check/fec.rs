@@ -8,19 +8,21 @@ use crate::error::Fault;
 use crate::link::{Link, LinkKind};
 use crate::model::Scenario;
 use crate::side::Side;
-use crate::values::Get;
+use crate::values::{Get, placed, present};
 use crate::wifi::MAX_MTU;
 
 /// Stations of a radio share one code across packets, and a frame has room for its repairs; frames
 /// of blocks have a code of their own.
 pub(super) fn check(link: &Link) -> Checked {
     let directions = [&link.both, &link.uplink, &link.downlink];
-    let Some(fec) = directions.into_iter().find_map(|it| it.fec.as_ref()) else { return Ok(()) };
+    let Some(fec) = directions.into_iter().find_map(|it| placed(&it.fec)) else { return Ok(()) };
     let fault = |message: String| Err(Fault::at(fec.span(), message));
-    if directions.into_iter().any(|it| it.policy.is_some()) {
+    if directions.into_iter().any(|it| present(&it.policy).is_some()) {
         return fault("fec and policy both code packets: remove one of them".to_owned());
     }
-    if link.kind() != LinkKind::Pipe && (link.uplink.fec.is_some() || link.downlink.fec.is_some()) {
+    if link.kind() != LinkKind::Pipe
+        && [&link.uplink, &link.downlink].into_iter().any(|it| present(&it.fec).is_some())
+    {
         return fault("the stations of a radio share one code: set fec on the link".to_owned());
     }
     let longest = link.kind().phy().map_or(u16::MAX, |_| MAX_MTU);
@@ -38,7 +40,7 @@ pub(super) fn check_lifetimes(scenario: &Scenario) -> Checked {
         return Ok(());
     };
     let ends = |link: &Link| Side::BOTH.map(|side| link.direction(side));
-    for fec in scenario.links.iter().flat_map(ends).filter_map(|direction| direction.fec) {
+    for fec in scenario.links.iter().flat_map(ends).filter_map(|it| placed(&it.fec)) {
         let RepairConfig { delay, .. } = *fec.get_ref();
         if delay > lifetime {
             let (name, fix) = (name.get_ref(), fec.get_ref().within(lifetime));

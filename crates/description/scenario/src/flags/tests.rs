@@ -6,6 +6,7 @@ use windfall_base::{ByteCount, Duration, Probability, Rate, Seed};
 use windfall_channel::{BurstWindow, ByteRange, Chance, GilbertElliott, LossPattern};
 
 use super::{ScenarioOptions, unplaced};
+use crate::values::present;
 use crate::wifi::Radio;
 use crate::{
     Arq, Direction, Discipline, FramePart, Link, LinkKind, Queue, QueueLength, RunSettings,
@@ -237,4 +238,31 @@ fn what_a_file_lacks_may_come_from_an_option() {
     let bucket = Some(unplaced(Some("9B".parse().expect("a bucket"))));
     let error = applied(&with(Direction { bucket, ..rate }), text).expect_err("too small");
     assert!(error.starts_with("a bucket of 9B holds no packet"), "{error}");
+}
+
+#[test]
+fn none_takes_away_a_code_or_a_policy_of_the_file_and_nothing_else() {
+    let file = |key: &str| {
+        format!(
+            "format = 1\nstation = [{{ name = \"near\" }}, {{ name = \"far\" }}]\n[[link]]\n\
+             stations = [\"near\", \"far\"]\nrate = \"1Mbps\"\n{key}\n"
+        )
+    };
+    let taken_away = |option: &str, key: &str| {
+        let setting = Direction::TABLE.iter().find(|it| it.name == option).expect("a setting");
+        let mut direction = Direction::default();
+        setting.set(&mut direction, "none").expect("none takes it away");
+        let mut scenario = Scenario::read("a.toml", &file(key)).expect("a scenario");
+        with(direction).apply(&mut scenario, ("", "")).expect("nothing excludes none");
+        let mut none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+        let topology = scenario.topology(0, ("", ""), &mut none);
+        (scenario.links[0].direction(Side::Uplink), topology.is_ok())
+    };
+    for (option, key) in [("fec", "fec = \"8/12\""), ("policy", "policy = \"flex\"")] {
+        let (direction, is_built) = taken_away(option, key);
+        assert!(present(&direction.fec).is_none() && present(&direction.policy).is_none());
+        assert!(is_built, "{key}");
+    }
+    let (direction, _) = taken_away("fec", "policy = \"flex\"");
+    assert!(present(&direction.policy).is_some(), "the policy of the file stays");
 }

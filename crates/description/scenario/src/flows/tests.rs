@@ -130,7 +130,7 @@ fn a_flow_that_says_no_power_factor_gets_that_of_its_class() {
 #[test]
 fn flows_coding_and_places_survive_as_text() {
     let both = Direction {
-        policy: Some(unplaced(PolicyKind::Flex.into())),
+        policy: Some(unplaced(Some(PolicyKind::Flex.into()))),
         environment: Some(unplaced(Surroundings::Radio(Environment::Table))),
         padded: Some(unplaced(true)),
         ..Direction::default()

@@ -22,7 +22,7 @@ use crate::direction::Direction;
 use crate::error::Fault;
 use crate::flows::{self, Capacity};
 use crate::link::Link;
-use crate::links::{Parts, interface, takes_damaged};
+use crate::links::{Parts, interface, policy_name, takes_damaged};
 use crate::model::Scenario;
 use crate::side::Side;
 use crate::station::Station;
@@ -111,9 +111,9 @@ fn station(
         mac.rate = phy_rate(rate, phy, span)?;
     }
     mac.rate_control = radio.rate_control.value().unwrap_or_default();
-    if let Some(name) = own.policy.as_ref().or(others.policy.as_ref()) {
+    if let Some(name) = policy_name(own, others) {
         let limits = (link.mtu(), rate.is_some() || radio.rate_control.is_some());
-        configure_radio(name, &mut mac, limits).map_err(|(at, why)| Fault::at(at, why))?;
+        configure_radio(&name, &mut mac, limits).map_err(|(at, why)| Fault::at(at, why))?;
     }
     if let Some(rates) = &radio.basic_rates {
         let rates_of = rates.get_ref().iter();

@@ -184,7 +184,7 @@ fn what_is_generated_says_how_frames_are_repeated() {
     };
     let with = |link: Link| ScenarioOptions { link, ..ScenarioOptions::default() };
     let kind = |kind| with(Link { kind: Some(unplaced(kind)), ..Link::unset() });
-    let policy = Some(unplaced(PolicyKind::Flex.into()));
+    let policy = Some(unplaced(Some(PolicyKind::Flex.into())));
     let coded = Direction { policy, ..Direction::default() };
     let said = Direction { arq: Some(unplaced(Arq::after(3))), ..Direction::default() };
     assert_eq!(arq(ScenarioOptions::default()).as_deref(), Some("none"));

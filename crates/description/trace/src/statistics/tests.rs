@@ -63,6 +63,18 @@ fn frames_are_counted_as_in_table_1_and_a_byte_that_is_cut_is_missing_whole() {
 }
 
 #[test]
+fn a_trace_in_which_all_is_lost_has_its_frame_length() {
+    let header = TraceHeader { frame_length: Some(10), ..TraceHeader::default() };
+    let mut trace = ErrorTrace::new(header);
+    trace.push(Fault::Lost, 5);
+    let statistics = Statistics::of(&trace);
+    assert_eq!((statistics.bits.arrived, statistics.bits.rate), (Some(0), None));
+    let text = statistics.to_text();
+    assert!(text.contains("  of arrived             0  no bit arrived"), "{text}");
+    assert!(!text.contains("no frame length"), "{text}");
+}
+
+#[test]
 fn the_numbers_are_those_of_the_model() {
     let models = vec![
         Model::Loss(p(0.1)),

@@ -130,7 +130,7 @@ pub(crate) fn traces(context: &Context<'_>) -> usize {
 
 /// The settings of both directions under a policy: those of Figures 8 and 9.
 pub(crate) fn settings(policy: PolicyKind) -> Direction {
-    Direction { policy: Some(unplaced(policy.into())), ..Direction::default() }
+    Direction { policy: Some(unplaced(Some(policy.into()))), ..Direction::default() }
 }
 
 /// The configuration of Figures 8 and 9.

@@ -67,6 +67,7 @@ SET = """(() => {
     field.value = "%s";
     field.dispatchEvent(new Event("change"));
 })()"""
+PLACE = "document.querySelector('article input[aria-label^=%s]').value"
 SLIDE = """(() => {
     const range = document.querySelector("article input[aria-label^=%s]");
     range.value = %d;
@@ -96,8 +97,10 @@ def main(url, folder, seconds):
         page.wait(SETTINGS % "loss=0.02")
         page.value(SLIDE % ("delay", 700))
         page.wait(SETTINGS % "delay=100ms")
-        page.value(SET % ("rate", "fast"))
+        place = page.value(PLACE % "rate")
+        assert page.value(SET % ("rate", "fast") + ", " + PLACE % "rate") == place, "a jump"
         page.wait("document.querySelector('#changes .bad')?.textContent.includes('rate=fast')")
+        page.wait("document.querySelector('article .bad').textContent.includes('rate=fast')")
         page.wait("document.querySelectorAll('#changes li:not(.bad)').length == 2")
         time.sleep(float(seconds))
         page.value("document.activeElement.blur(); byId('span').value = 30; redraw()")

@@ -134,3 +134,22 @@ fn a_run_that_does_not_answer_keeps_no_other_from_its_end() {
     assert_eq!(ends[1].0, Some(2), "it has ended before: {ends:?}");
     assert_eq!(codes, [Some(Some(0)), Some(Some(0))]);
 }
+
+#[test]
+fn one_link_needs_no_file_and_exec_takes_its_name_first() {
+    require!();
+    let folder = folder("no-file");
+    let run = |line: &str| {
+        let mut command = windfall(line);
+        command.current_dir(folder.path()).env("XDG_RUNTIME_DIR", folder.path().join("run"));
+        let output = command.output().expect("it runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    assert_eq!(run("up -q -d --rate 2Mbps --output log").0, Some(0));
+    let (code, settings) = run("status link");
+    assert!(settings.contains("near-far/near (uplink): arq=none rate=2Mbps"), "{settings}");
+    let station = run("exec link far -- printenv WINDFALL_STATION");
+    let of_other = run("exec other far -- true").0;
+    assert_eq!(run("down link").0, Some(0));
+    assert_eq!((code, station, of_other), (Some(0), (Some(0), "far\n".to_owned()), Some(2)));
+}
