@@ -133,6 +133,12 @@ impl Recovery {
         self.active
     }
 
+    /// Returns whether something that left before the last timeout is not acknowledged.
+    #[must_use]
+    pub(crate) const fn repairs_timeout(&self, flow: &SendSequence) -> bool {
+        self.timed_out && flow.una <= self.recover
+    }
+
     /// Returns whether nothing hints at a loss.
     #[must_use]
     pub(crate) fn is_quiet(&self) -> bool {

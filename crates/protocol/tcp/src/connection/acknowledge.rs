@@ -8,6 +8,7 @@ use super::{Awaited, Connection, TcpState};
 use crate::config::LossRecovery;
 use crate::event::Signals;
 use crate::recovery::{Echo, ProbeAnswer, RecoveryProgress, SendSequence, Spurious};
+use crate::rtt::TickEstimation;
 use crate::segment::Segment;
 use crate::timers::Timer;
 
@@ -39,7 +40,7 @@ impl Connection {
         self.heed_marks(now, seg, latest, arrived);
         let raw_window = seg.header.window;
         if named > self.sender.una {
-            self.advance(now, named, seg);
+            self.advance(now, named, seg, limited);
         } else if named == self.sender.una && seg.header.options.notification.is_none() {
             let bare = seg.data.is_empty() && raw_window == self.sender.raw_window;
             let duplicate = if self.negotiated.sack { reported > 0 } else { bare };
@@ -51,6 +52,7 @@ impl Connection {
             self.follow_notification(now, damaged, seg);
         }
         self.judge_path_probe(now);
+        self.measure_reported(self.sender.una > before);
         self.take_back_reduction();
         self.take_window(raw_window, start, named);
         let advanced = self.sender.una > before;
@@ -152,7 +154,7 @@ impl Connection {
             && self.is_synchronised()
             && seg.header.options.notification.is_none()
         {
-            self.advance(now, ack, seg);
+            self.advance(now, ack, seg, self.is_limited());
         }
     }
 
@@ -189,12 +191,16 @@ impl Connection {
         Echo { now, age: age.filter(|age| *age < 1 << 31), least: self.rtt.least() }
     }
 
-    /// Advances the left edge of the send window: everything below `ack` has arrived.
-    pub(super) fn advance(&mut self, now: Instant, ack: u64, seg: &Segment) {
+    /// Advances the left edge of the send window: everything below `ack` has arrived. The congestion
+    /// window `limited` what was in flight before.
+    pub(super) fn advance(&mut self, now: Instant, ack: u64, seg: &Segment, limited: bool) {
         let acked = ack - self.sender.una;
         let before = self.flow();
-        let limited = self.is_limited();
-        let fresh = acked - self.recovery.reported_below(ack);
+        // After a timeout, what SACK had reported before does not open the window again. Elsewhere it
+        // does: where the path reorders, SACK reports nearly everything first.
+        let repairs_timeout = self.recovery.repairs_timeout(&before);
+        let reported = if repairs_timeout { self.recovery.reported_below(ack) } else { 0 };
+        let fresh = acked - reported;
         let measured = self.measure(now, ack, seg);
         let echo = self.echo(now, seg);
         self.sender.buffer.release(ack - 1);
@@ -272,6 +278,17 @@ impl Connection {
         self.rtt.sample(measured, expected);
         self.sender.timed = None;
         Some(measured)
+    }
+
+    /// Takes the round trip of what SACK has reported. Where the path reorders, few acknowledgments
+    /// advance, and these alone would follow a growing queue too slowly.
+    fn measure_reported(&mut self, advanced: bool) {
+        let measured = self.recovery.take_longest();
+        let exact = self.config.timeout.in_ticks == TickEstimation::Off;
+        if let Some(measured) = measured.filter(|_| exact && !advanced) {
+            let outstanding = self.sender.max - self.sender.una;
+            self.rtt.sample(measured, outstanding.div_ceil(self.sender.mss));
+        }
     }
 
     /// Handles a duplicate acknowledgment: something arrived, and not what was next.

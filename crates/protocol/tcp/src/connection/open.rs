@@ -233,7 +233,7 @@ impl Connection {
         if self.sender.attempts > 0 {
             self.congestion.limit(self.sender.mss);
         }
-        self.advance(now, acked, seg);
+        self.advance(now, acked, seg, self.is_limited());
         self.receiver.acked = self.receiver.acked.max(1);
         if self.sender.finished {
             self.finish_sending();

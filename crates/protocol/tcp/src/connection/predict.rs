@@ -72,7 +72,7 @@ impl Connection {
             self.operations.acks_received += 1;
             self.note_timestamp(now, seg, next);
             let limited = self.is_limited();
-            self.advance(now, ack, seg);
+            self.advance(now, ack, seg, limited);
             self.tell_rate(now, limited);
             self.slide_window(next, ack);
             return true;

@@ -81,8 +81,22 @@ impl Connection {
         if self.is_overtaken_ack(seg, start, age) {
             return Ok(());
         }
-        self.challenge(now);
+        // An original that its retransmission has overtaken is reported as a duplicate all the
+        // same, so that its sender learns that nothing was lost (RFC 2883).
+        let end = start + seg.data.len() as u64;
+        if start < end && end <= self.expected() && self.is_recent(start) {
+            self.report_duplicate(start..end);
+            self.owe_ack();
+        } else {
+            self.challenge(now);
+        }
         Err(DropReason::TcpOldTimestamp)
+    }
+
+    /// Returns whether the window held the position `start` lately, so that it may have been sent
+    /// again.
+    fn is_recent(&self, start: u64) -> bool {
+        start + self.receiver.buffer.capacity() as u64 >= self.expected()
     }
 
     /// Returns whether a segment is an acknowledgment that a later one, by `age` milliseconds, has
@@ -166,8 +180,7 @@ impl Connection {
     /// Answers a segment that has arrived before, and takes its acknowledgment: a peer whose FIN
     /// crossed this one's may acknowledge it with nothing else than the FIN sent again.
     fn answer_duplicate(&mut self, now: Instant, seg: &Segment, start: u64) {
-        // What the window held lately may have been sent again, what lies further back not.
-        let recent = start + self.receiver.buffer.capacity() as u64 >= self.expected();
+        let recent = self.is_recent(start);
         if self.state == TcpState::SynReceived && seg.has_any(TcpFlags::SYN) {
             // The answer to the SYN was lost: give it again.
             self.take_repeated_syn(seg);

@@ -51,6 +51,8 @@ pub(super) struct Timed {
     doubt: Doubt,
     /// Data that were sent once, before the timeout in doubt, have arrived since.
     original_arrived: bool,
+    /// The longest round trip of what an acknowledgment shows to have arrived and was sent once.
+    longest: Option<Duration>,
     /// The rates of delivery, where congestion control models the path.
     rates: Option<Box<Rates>>,
 }
@@ -87,6 +89,7 @@ impl Timed {
             doubts,
             doubt: Doubt::Settled,
             original_arrived: false,
+            longest: None,
         }
     }
 
@@ -139,6 +142,10 @@ impl Timed {
             self.original_arrived |= once.next().is_some();
         }
         let sent = self.rack.on_arrival(range, &self.flight, echo);
+        if let Some(sent) = sent.filter(|sent| !sent.repeated) {
+            let measured = echo.now.saturating_since(sent.at);
+            self.longest = self.longest.max(Some(measured));
+        }
         if let Some(rates) = &mut self.rates {
             rates.on_arrival(echo.now, range.end - range.start, sent);
         }
@@ -188,6 +195,11 @@ impl Recovery {
         self.timed.as_ref()?.rack.sample()
     }
 
+    /// Takes the longest round trip of what arrived since this was asked last and was sent once.
+    pub(crate) fn take_longest(&mut self) -> Option<Duration> {
+        self.timed.as_mut()?.longest.take()
+    }
+
     /// Returns when the byte at `position` left last, where that is known.
     pub(crate) fn left_at(&self, position: u64) -> Option<Instant> {
         let latest = self.timed.as_ref()?.flight.latest(&(position..position + 1));
@@ -234,7 +246,7 @@ impl Recovery {
         flow: &SendSequence,
         smoothed: Option<Duration>,
     ) -> Judgement {
-        let recovers = self.active || (self.timed_out && flow.una <= self.recover);
+        let recovers = self.active || self.repairs_timeout(flow);
         let may_begin = !self.active && self.may_begin(flow);
         let is_timed = self.is_timed();
         let Some(timed) = self.timed.as_mut().filter(|_| is_timed) else {
@@ -256,7 +268,7 @@ impl Recovery {
         // RFC 5682, section 3.1, step 1: not again while an earlier timeout is being repaired.
         // One within a recovery tells nothing: what it waits for may have been sent again already
         // (RFC 5682, section 2.1, step 1).
-        let is_first = !self.active && (!self.timed_out || flow.una > self.recover);
+        let is_first = !self.active && !self.repairs_timeout(flow);
         let is_timed = self.is_timed();
         let Some(timed) = self.timed.as_mut().filter(|_| is_timed) else { return };
         let Timed { rack, flight, .. } = &mut **timed;
@@ -327,7 +339,7 @@ impl Recovery {
         timed.is_some_and(|timed| timed.probe.is_none() && timed.rack.lost.is_empty())
             && !self.active
             && self.sacked.is_empty()
-            && !(self.timed_out && flow.una <= self.recover)
+            && !self.repairs_timeout(flow)
     }
 
     /// Notes that a probe of the tail leaves.

@@ -348,6 +348,7 @@ scripts! {
     delayed_ack_by_tick
     delayed_ack_by_time
     dsack
+    dsack_overtaken
     duplicate_acknowledges
     ecn
     f_rto
@@ -386,6 +387,7 @@ scripts! {
     rack_reordering
     rack_repair_lost
     reassembly
+    reordering_opens_the_window
     reset
     reset_at_the_edge
     reset_then_abort
