@@ -36,13 +36,13 @@ const WORTH_MEMORY: f64 = 0.99;
 const REST: f64 = 0.5;
 /// The least probability with which a frame is taken to arrive.
 const LEAST_ARRIVAL: f64 = 0.01;
-/// What air is worth, in what it brings at present, to packets that may run out of attempts, and to
-/// those that may run out of time: it is what the packets behind them lack.
+/// The worth of air, in what it brings at present, to packets that may run out of attempts, and to
+/// those that may run out of time. It is the air that the packets behind them lack.
 const PRICE: [f64; 2] = [0.2, 2.0];
 /// A packet that has waited for long is dropped if it brings less than this share of what its air
 /// is worth.
 const LEAST_WORTH: f64 = 0.3;
-/// What is left of the price of the air after a packet was dropped for it.
+/// The part of the price of the air that is left after a packet was dropped for it.
 const PRICE_MEMORY: f64 = 0.97;
 
 /// The policy that estimates.

@@ -191,13 +191,13 @@ impl Connection {
         Echo { now, age: age.filter(|age| *age < 1 << 31), least: self.rtt.least() }
     }
 
-    /// Advances the left edge of the send window: everything below `ack` has arrived. The congestion
-    /// window `limited` what was in flight before.
+    /// Advances the left edge of the send window: everything below `ack` has arrived. The
+    /// congestion window `limited` what was in flight before.
     pub(super) fn advance(&mut self, now: Instant, ack: u64, seg: &Segment, limited: bool) {
         let acked = ack - self.sender.una;
         let before = self.flow();
-        // After a timeout, what SACK had reported before does not open the window again. Elsewhere it
-        // does: where the path reorders, SACK reports nearly everything first.
+        // After a timeout, what SACK had reported before does not open the window again. Elsewhere
+        // it does: where the path reorders, SACK reports nearly everything first.
         let repairs_timeout = self.recovery.repairs_timeout(&before);
         let reported = if repairs_timeout { self.recovery.reported_below(ack) } else { 0 };
         let fresh = acked - reported;

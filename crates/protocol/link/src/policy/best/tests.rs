@@ -18,7 +18,7 @@ fn coded(blocks: u8, level: Level) -> Plan {
 
 const UNCODED: Plan = Plan { blocks: 1, level: Level::NONE, whole: false, uncoded: true };
 
-/// What becomes of a packet whose frame takes 10 ms and brings all that it carries with `all`,
+/// The prospect of a packet whose frame takes 10 ms and brings all that it carries with `all`,
 /// where every frame after an arrived and after a lost one is lost with `loss`.
 fn prospect(loss: [f64; 2], all: f64, rest: f64, millis: u64, tries: Option<u32>) -> Prospect {
     let mut best = best();
