@@ -76,6 +76,26 @@ pub fn read(file: &Bytes) -> Result<Vec<CapturedPacket>, ReadError> {
     read_within(file, &mut MemoryBudget::default())
 }
 
+/// Counts the interfaces that a capture describes: the most of any section of it, and one in the
+/// older pcap.
+#[must_use]
+pub fn interfaces(file: &Bytes) -> u32 {
+    if classic::Format::of(file).is_some() {
+        return 1;
+    }
+    let mut section = Section::default();
+    let (mut at, mut here, mut most) = (0, 0_u32, 0);
+    while let Some(rest) = file.get(at..).filter(|rest| rest.len() >= 12) {
+        if section.begin(rest) {
+            here = 0;
+        }
+        here += u32::from(section.word(rest, 0) == Some(INTERFACE_DESCRIPTION));
+        most = most.max(here);
+        at += (section.word(rest, 4).unwrap_or(0) as usize).max(12);
+    }
+    most
+}
+
 /// Reads all packets of a capture in pcapng or in the older pcap, of either byte order, and takes
 /// from `budget` the memory that they take beside the file. Takes time linear in the file.
 ///
@@ -98,10 +118,7 @@ pub fn read_within(
     let mut comments = 0;
     while at < file.len() {
         let rest = &file[at..];
-        if rest.starts_with(&SECTION_HEADER.to_le_bytes()) && rest.len() >= 12 {
-            let big_endian = rest[8..12] == BYTE_ORDER_MAGIC.to_be_bytes();
-            section = Section { big_endian, interfaces: Vec::new() };
-        }
+        section.begin(rest);
         let length = section.word(rest, 4).unwrap_or(0) as usize;
         if length < 12 || !length.is_multiple_of(4) || length > rest.len() {
             return Err(ReadError::Block { at, length, size: file.len() });
@@ -151,6 +168,16 @@ struct Interface {
 }
 
 impl Section {
+    /// Starts over if the block at the beginning of `rest` is the header of a section.
+    fn begin(&mut self, rest: &[u8]) -> bool {
+        let is_header = rest.starts_with(&SECTION_HEADER.to_le_bytes()) && rest.len() >= 12;
+        if is_header {
+            let big_endian = rest[8..12] == BYTE_ORDER_MAGIC.to_be_bytes();
+            *self = Self { big_endian, interfaces: Vec::new() };
+        }
+        is_header
+    }
+
     fn describe(&mut self, body: &[u8]) {
         let mut interface = Interface {
             link_type: self.half(body, 0).unwrap_or_default(),
@@ -219,7 +246,8 @@ impl Section {
             _ => Seen::Arrived,
         };
         let at = Instant::from_nanos(nanos(units, interface.resolution));
-        let (link_type, original) = (interface.link_type, word(16)?);
+        // Some writers leave the length on the wire at 0.
+        let (link_type, original) = (interface.link_type, word(16)?.max(captured as u32));
         Some(CapturedPacket {
             at,
             seen,

@@ -1,5 +1,6 @@
 //! Traces from captures: what arrived beside what was sent, or must have been sent.
 
+mod kept;
 mod likeness;
 mod link;
 
@@ -23,6 +24,16 @@ pub enum RecordError {
     /// Nothing was sent.
     #[error("the capture of the sender holds no sent packet: give that of the near end")]
     NothingSent,
+    /// A capture has no such interface.
+    #[error("the capture of {end} has no interface {number}; there are: {there}")]
+    NoInterface {
+        /// The end whose capture it is.
+        end: &'static str,
+        /// The number that was asked for.
+        number: u32,
+        /// The numbers of the interfaces that there are.
+        there: String,
+    },
     /// Nothing that arrived is anything that was sent.
     #[error(
         "none of the {0} packets that arrived is like one that was sent: the captures are not of \
@@ -48,6 +59,8 @@ pub enum RecordError {
 pub struct Captured<'a> {
     /// The packets of all interfaces.
     pub packets: &'a [CapturedPacket],
+    /// The number of interfaces that the capture describes.
+    pub interfaces: u32,
     /// The number of the interface whose packets count; `None` where there is one.
     pub interface: Option<u32>,
 }
@@ -58,10 +71,12 @@ pub struct Captured<'a> {
 /// packet belongs to the sent one that is the same, and one that is the same as none to that
 /// between its neighbours from which it differs in the fewest bits, a quarter of them at most. A
 /// sent packet without a match was lost. Of a packet that a capture has cut, what both have kept is
-/// compared. Where the ends have links of different types, the packets of IP are compared.
+/// compared. Where the ends have links of different types, the packets of IP are compared. What lies
+/// behind the end of a packet of IP, such as padding, is no part of it.
 ///
 /// # Errors
-/// If nothing was sent, or nothing matches, or a capture holds the packets of several interfaces.
+/// If nothing was sent, or nothing matches, or a capture holds the packets of several interfaces, or
+/// none of the interface that was named.
 pub fn record(
     sent: Captured<'_>,
     received: Captured<'_>,
@@ -70,17 +85,21 @@ pub fn record(
     let mut sent = pick(sent, Seen::Sent)?;
     sent.retain(|packet| packet.seen != Seen::Dropped);
     let mut received = pick(received, Seen::Arrived)?;
+    let may_pad = received.iter().any(link::may_pad);
+    let lengths = link::without_padding(&mut sent, None);
+    link::without_padding(&mut received, Some(&lengths));
     link::align(&mut sent, &mut received)?;
-    let kept = clip([&mut sent, &mut received]);
+    let kept = kept::clip([&mut sent, &mut received]);
     let length = sent.first().ok_or(RecordError::NothingSent)?.original;
     let is_uniform = sent.iter().all(|packet| packet.original == length);
     header.frame_length = is_uniform.then_some(length);
     let (sent, received): (Vec<_>, Vec<_>) = (sent.iter().collect(), received.iter().collect());
-    let arrivals = by_name(&sent, &received).unwrap_or_else(|| by_likeness(&sent, &received));
+    let arrivals =
+        by_name(&sent, &received).unwrap_or_else(|| by_likeness(&sent, &received, may_pad));
     if arrivals.iter().all(Option::is_none) && !received.is_empty() {
         return Err(RecordError::NothingAlike(received.len()));
     }
-    note_kept(&mut header, kept);
+    kept.note(&mut header);
     let order = header.bit_order;
     let mut trace = ErrorTrace::new(header);
     for (packet, arrival) in sent.iter().zip(arrivals) {
@@ -97,26 +116,6 @@ pub fn record(
     Ok(trace)
 }
 
-/// Says in the header of a trace that the captures have kept the beginnings of packets only.
-fn note_kept(header: &mut TraceHeader, kept: Option<usize>) {
-    let Some(kept) = kept else { return };
-    let space = if header.workload.is_empty() { "" } else { "; " };
-    let note = format!("{space}the captures keep {kept} bytes of a packet");
-    header.workload.push_str(&note);
-}
-
-/// Cuts packets to what both captures have kept of them; returns as how many bytes, if they have
-/// not kept all.
-fn clip(captures: [&mut Vec<CapturedPacket>; 2]) -> Option<usize> {
-    let is_cut = |packet: &&CapturedPacket| packet.data.len() < packet.original as usize;
-    let cut = captures.iter().flat_map(|it| it.iter()).filter(is_cut);
-    let kept = cut.map(|packet| packet.data.len()).min()?;
-    for packet in captures.into_iter().flatten() {
-        packet.data.truncate(kept);
-    }
-    Some(kept)
-}
-
 /// Compares the datagrams in the capture of a receiver with what the senders of a run with `seed`
 /// put into them.
 ///
@@ -131,8 +130,10 @@ pub fn record_known(
     mut header: TraceHeader,
 ) -> Result<ErrorTrace, RecordError> {
     let mut received = pick(received, Seen::Arrived)?;
+    let may_pad = received.iter().any(link::may_pad);
+    link::without_padding(&mut received, None);
     received.iter_mut().try_for_each(link::strip)?;
-    let kept = clip([&mut received, &mut Vec::new()]);
+    let kept = kept::clip([&mut received, &mut Vec::new()]);
     let pattern = Pattern::new(seed);
     let start = payload_start(&received);
     let mut next = 0;
@@ -145,10 +146,12 @@ pub fn record_known(
             next = number + 1;
         }
     }
-    let longest = known.iter().map(|(_, _, original)| *original).max();
-    let length = longest.ok_or(RecordError::NothingAlike(received.len()))?;
+    let lengths = known.iter().map(|(_, _, original)| *original);
+    // One whose header is damaged may have padding still.
+    let length = if may_pad { most_frequent(lengths) } else { lengths.max() };
+    let length = length.ok_or(RecordError::NothingAlike(received.len()))?;
     header.frame_length = Some(length);
-    note_kept(&mut header, kept);
+    kept.note(&mut header);
     let order = header.bit_order;
     let mut trace = ErrorTrace::new(header);
     for (number, data, original) in known {
@@ -169,18 +172,30 @@ pub fn record_known(
 ///
 /// The headers of some may be damaged.
 fn payload_start(packets: &[CapturedPacket]) -> usize {
-    let mut found = BTreeMap::<usize, usize>::new();
-    for first in packets.iter().filter_map(|packet| packet.data.first()) {
+    let starts = packets.iter().filter_map(|packet| packet.data.first()).map(|first| {
         let header = if first >> 4 == 6 { 40 } else { usize::from(first & 15).max(5) * 4 };
-        *found.entry(header + 8).or_default() += 1;
-    }
-    found.into_iter().max_by_key(|&(_, count)| count).map_or(0, |(start, _)| start)
+        header + 8
+    });
+    most_frequent(starts).unwrap_or_default()
+}
+
+/// The largest of the values that are there most often.
+fn most_frequent<T: Ord>(values: impl Iterator<Item = T>) -> Option<T> {
+    let mut found = BTreeMap::<T, usize>::new();
+    values.for_each(|value| *found.entry(value).or_default() += 1);
+    found.into_iter().max_by_key(|&(_, count)| count).map(|(value, _)| value)
 }
 
 /// The packets that were seen like this; captures of other tools may not tell directions
 /// apart, and then all packets count.
 fn pick(capture: Captured<'_>, seen: Seen) -> Result<Vec<CapturedPacket>, RecordError> {
-    let Captured { packets, interface } = capture;
+    let Captured { packets, interfaces, interface } = capture;
+    if let Some(number) = interface.filter(|number| *number >= interfaces) {
+        let end = if seen == Seen::Sent { "the sender" } else { "the receiver" };
+        let there: Vec<_> = (0..interfaces).map(|it| it.to_string()).collect();
+        let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
+        return Err(RecordError::NoInterface { end, number, there });
+    }
     let is_of = |packet: &&CapturedPacket| interface.is_none_or(|it| packet.interface == it);
     let of_interface = || packets.iter().filter(is_of);
     let mut picked: Vec<&CapturedPacket> = of_interface().filter(|p| p.seen == seen).collect();

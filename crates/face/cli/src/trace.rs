@@ -377,8 +377,9 @@ fn record_captures(args: &Record) -> Result {
     let mut budget = input::budget()?;
     let mut packets = |path: &Path| {
         let bytes = unzipped(path, &mut budget)?.into();
-        read_capture::read_within(&bytes, &mut budget)
-            .map_err(|error| CliError::new(format!("{}: {error}", path.display())))
+        let packets = read_capture::read_within(&bytes, &mut budget)
+            .map_err(|error| CliError::new(format!("{}: {error}", path.display())))?;
+        Ok::<_, CliError>((packets, read_capture::interfaces(&bytes)))
     };
     let bit_order = match args.bit_order {
         BitOrderName::Msb => BitOrder::Msb,
@@ -386,12 +387,14 @@ fn record_captures(args: &Record) -> Result {
     };
     let workload = args.workload.clone();
     let header = TraceHeader { workload, bit_order, ..TraceHeader::default() };
-    let received = packets(&args.received)?;
-    let received = Captured { packets: &received, interface: args.received_interface };
+    let (received, interfaces) = packets(&args.received)?;
+    let interface = args.received_interface;
+    let received = Captured { packets: &received, interfaces, interface };
     let trace = match (&args.sent, args.payload_seed) {
         (Some(sent), _) => {
-            let sent = packets(sent)?;
-            record(Captured { packets: &sent, interface: args.sent_interface }, received, header)?
+            let (sent, interfaces) = packets(sent)?;
+            let interface = args.sent_interface;
+            record(Captured { packets: &sent, interfaces, interface }, received, header)?
         }
         (None, seed) => record_known(received, seed.unwrap_or(DEFAULT_SEED), header)?,
     };

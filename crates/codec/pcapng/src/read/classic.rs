@@ -61,7 +61,8 @@ impl Format {
                 tag: None,
                 link_type,
                 data: file.slice(data..end),
-                original,
+                // Some writers leave the length on the wire at 0.
+                original: original.max(length),
                 comment: String::new(),
             });
             budget.check(memory(&packets))?;
@@ -133,5 +134,13 @@ mod tests {
             let error = read(&whole.slice(..length)).expect_err("it is cut").to_string();
             assert!(error.contains("cut short"), "{length}: {error}");
         }
+    }
+
+    #[test]
+    fn no_packet_is_shorter_than_what_was_captured() {
+        let mut bytes = file(MICROSECONDS, false, &[(1, 2, vec![3; 20])]).to_vec();
+        bytes[FILE_HEADER + 12..FILE_HEADER + 16].fill(0);
+        let packets = read(&bytes.into()).expect("a capture");
+        assert_eq!(packets[0].original, 20);
     }
 }

@@ -48,7 +48,8 @@ proptest! {
         spot in any::<prop::sample::Index>(),
         value in any::<u8>(),
     ) {
-        let _ = read(&junk.into());
+        let junk = Bytes::from(junk);
+        let _ = (read(&junk), interfaces(&junk));
         let mut capture = Capture::new(Vec::new(), "near", 0, "").unwrap();
         let payload = Payload::from(vec![1; 30]);
         capture.packet(Instant::START, Seen::Sent, Some(Tag(1)), &payload, "note").unwrap();
@@ -129,4 +130,24 @@ fn clocks_of_any_resolution_give_nanoseconds() {
     assert_eq!(nanos(1 << 20, Some(0x80 | 20)), 1_000_000_000);
     assert_eq!(nanos(u64::MAX, Some(0)), u64::MAX);
     assert_eq!(nanos(1, Some(0xff)), 0);
+}
+
+#[test]
+fn no_packet_is_shorter_than_what_was_captured() {
+    let mut capture = Capture::new(Vec::new(), "near", 0, "").unwrap();
+    capture.packet(Instant::START, Seen::Sent, None, &Payload::from(vec![7; 30]), "").unwrap();
+    let mut file = capture.into_inner();
+    let data = file.windows(30).position(|it| it == [7; 30]).expect("the packet");
+    file[data - 4..data].fill(0);
+    let packets = read(&file.into()).expect("a capture");
+    assert_eq!(packets[0].original, 30);
+}
+
+#[test]
+fn interfaces_are_counted_whether_they_have_packets_or_not() {
+    let capture = Capture::new(Vec::new(), "near", 0, "").unwrap();
+    let file = capture.into_inner();
+    assert_eq!(interfaces(&file.clone().into()), 2);
+    assert_eq!(interfaces(&[&file[..], &file].concat().into()), 2);
+    assert_eq!(interfaces(&Bytes::new()), 0);
 }

@@ -10,16 +10,21 @@ use windfall_pcapng::read::CapturedPacket;
 const WINDOW: usize = 256;
 /// A packet of which more than one bit in this many differs is another packet.
 const LIKENESS: u64 = 4;
+/// The length of the check behind a frame, and the most to which a link pads a short one, with it.
+const CHECK: u32 = 4;
+const PADDED: u32 = 68;
 
 /// Matches arrivals with sent packets: first those that are the same, then each of the others with
 /// the one that is most like it among those that were sent between its neighbours. Returns for each
 /// sent packet the number of the received one.
 ///
 /// Packets of one flow are so alike that a damaged one cannot be told from the next one by
-/// likeness alone: what arrived whole says between which of them it was.
+/// likeness alone: what arrived whole says between which of them it was. The link at the receiver
+/// `may_pad`: then a received packet may be longer than that which was sent.
 pub(super) fn by_likeness(
     sent: &[&CapturedPacket],
     received: &[&CapturedPacket],
+    may_pad: bool,
 ) -> Vec<Option<usize>> {
     let mut arrivals = vec![None; sent.len()];
     let mut places = same(sent, received, &mut arrivals);
@@ -38,7 +43,8 @@ pub(super) fn by_likeness(
         let behind = places[at..].iter().flatten().copied().next().filter(|it| *it >= next);
         let end = behind.unwrap_or(sent.len()).min(next + WINDOW);
         let open = (next..end).filter(|place| arrivals[*place].is_none());
-        let likely = open.filter_map(|place| Some((distance(&sent[place].data, data)?, place)));
+        let likely =
+            open.filter_map(|place| Some((distance(sent[place], received[at], may_pad)?, place)));
         if let Some((_, place)) = likely.min() {
             arrivals[place] = Some(at);
             places[at] = Some(place);
@@ -76,11 +82,14 @@ fn same(
     received.iter().enumerate().map(&mut find).collect()
 }
 
-/// Counts the bits in which `received` differs from `sent`, if it may be a damaged copy of it.
-fn distance(sent: &[u8], received: &[u8]) -> Option<u64> {
-    let common = sent.len().min(received.len());
-    let wrong: u64 = sent.iter().zip(received).map(|(a, b)| u64::from((a ^ b).count_ones())).sum();
-    let is_like =
-        received.len() <= sent.len() && common > 0 && wrong * LIKENESS <= common as u64 * 8;
-    is_like.then(|| wrong + (sent.len() - common) as u64 * 8)
+/// Counts the bits in which `received` differs from `sent`, if it may be a damaged copy of it. What
+/// one of the captures has not kept differs in nothing.
+fn distance(sent: &CapturedPacket, received: &CapturedPacket, may_pad: bool) -> Option<u64> {
+    let common = sent.data.len().min(received.data.len()) as u64;
+    let pairs = sent.data.iter().zip(&received.data);
+    let wrong: u64 = pairs.map(|(a, b)| u64::from((a ^ b).count_ones())).sum();
+    let behind = received.original.saturating_sub(sent.original);
+    let is_padding = may_pad && (behind <= CHECK || received.original <= PADDED);
+    let is_like = (behind == 0 || is_padding) && common > 0 && wrong * LIKENESS <= common * 8;
+    is_like.then(|| wrong + u64::from(sent.original.saturating_sub(received.original)) * 8)
 }

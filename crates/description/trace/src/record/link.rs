@@ -1,7 +1,10 @@
 //! The headers of links before packets of IP, which differ from one end of a way to the other.
 
+use std::collections::BTreeSet;
+
 use windfall_pcapng::LINKTYPE_RAW;
 use windfall_pcapng::read::CapturedPacket;
+use windfall_wire_net::checksum::checksum;
 
 use super::RecordError;
 
@@ -30,8 +33,17 @@ pub(super) fn align(
 
 /// Removes the header before the packet of IP.
 pub(super) fn strip(packet: &mut CapturedPacket) -> Result<(), RecordError> {
+    let length = header(packet).ok_or(RecordError::UnknownLink(packet.link_type))?;
+    packet.data = packet.data.slice(length.min(packet.data.len())..);
+    packet.original = packet.original.saturating_sub(length as u32);
+    packet.link_type = LINKTYPE_RAW;
+    Ok(())
+}
+
+/// Returns the length of the header before the packet of IP, if its type is known.
+fn header(packet: &CapturedPacket) -> Option<usize> {
     let data = &packet.data;
-    let length = match packet.link_type {
+    Some(match packet.link_type {
         kind if IP.contains(&kind) => 0,
         LOOPBACK => 4,
         ETHERNET => {
@@ -41,10 +53,64 @@ pub(super) fn strip(packet: &mut CapturedPacket) -> Result<(), RecordError> {
         }
         LINUX_COOKED => 16,
         LINUX_COOKED_2 => 20,
-        kind => return Err(RecordError::UnknownLink(kind)),
-    };
-    packet.data = data.slice(length.min(data.len())..);
-    packet.original = packet.original.saturating_sub(length as u32);
-    packet.link_type = LINKTYPE_RAW;
-    Ok(())
+        _ => return None,
+    })
+}
+
+/// Tells whether a link may have put bytes behind this packet: padding, or a check.
+pub(super) fn may_pad(packet: &CapturedPacket) -> bool {
+    !IP.contains(&packet.link_type)
+}
+
+/// Removes the bytes behind the packets of IP. Returns the lengths of those of IPv6.
+///
+/// A length that may be damaged ends no packet. That of IPv4 counts where the header's checksum is
+/// right; that of IPv6 where it is one of those that were `sent`, or else that of its datagram.
+pub(super) fn without_padding(
+    packets: &mut [CapturedPacket],
+    sent: Option<&BTreeSet<usize>>,
+) -> BTreeSet<usize> {
+    let mut lengths = BTreeSet::new();
+    for packet in packets {
+        let Some(start) = header(packet) else { continue };
+        let data = packet.data.get(start..).unwrap_or_default();
+        let length = match data.first().map(|first| first >> 4) {
+            Some(4) => length_of_ipv4(data),
+            Some(6) => {
+                let length = length_of_ipv6(data);
+                lengths.extend(length);
+                let is_known = |length: &usize| match sent {
+                    Some(sent) => sent.contains(length),
+                    None => length_of_udp(data) == Some(*length),
+                };
+                length.filter(|it| may_pad(packet) && is_known(it))
+            }
+            _ => None,
+        };
+        let Some(end) = length.map(|length| start + length) else { continue };
+        if end < packet.original as usize {
+            packet.data.truncate(end);
+            packet.original = end as u32;
+        }
+    }
+    lengths
+}
+
+/// The total length of a packet of IPv4 with a right header.
+fn length_of_ipv4(data: &[u8]) -> Option<usize> {
+    let header = data.get(..usize::from(data.first()? & 15) * 4).filter(|it| it.len() >= 20)?;
+    let length = usize::from(u16::from_be_bytes([header[2], header[3]]));
+    (checksum(header) == 0 && length >= header.len()).then_some(length)
+}
+
+/// The length of a packet of IPv6 with its header; that of a jumbogram is not in it.
+fn length_of_ipv6(data: &[u8]) -> Option<usize> {
+    let length = usize::from(u16::from_be_bytes([*data.get(4)?, *data.get(5)?]));
+    (length > 0).then_some(40 + length)
+}
+
+/// The length of a packet of IPv6 as the UDP in it says.
+fn length_of_udp(data: &[u8]) -> Option<usize> {
+    let is_udp = data.get(6) == Some(&17);
+    is_udp.then_some(40 + usize::from(u16::from_be_bytes([*data.get(44)?, *data.get(45)?])))
 }

@@ -23,7 +23,7 @@ fn record(
     received: &[CapturedPacket],
     header: TraceHeader,
 ) -> Result<ErrorTrace, RecordError> {
-    let of = |packets| Captured { packets, interface: None };
+    let of = |packets| Captured { packets, interfaces: 4, interface: None };
     super::record(of(sent), of(received), header)
 }
 
@@ -32,7 +32,7 @@ fn record_known(
     seed: Seed,
     header: TraceHeader,
 ) -> Result<ErrorTrace, RecordError> {
-    super::record_known(Captured { packets, interface: None }, seed, header)
+    super::record_known(Captured { packets, interfaces: 4, interface: None }, seed, header)
 }
 
 /// 400 packets with a seeded payload through an air that does everything.
@@ -243,7 +243,7 @@ fn packets_of_several_interfaces_are_refused_until_one_is_named() {
     received.extend(seen_elsewhere);
     let error = record(&sent, &received, TraceHeader::default()).expect_err("which of them?");
     assert_eq!(error, RecordError::SeveralInterfaces("0, 3".to_owned()));
-    let of = |packets, interface| Captured { packets, interface };
+    let of = |packets, interface| Captured { packets, interfaces: 4, interface };
     let named = super::record(of(&sent, None), of(&received, Some(3)), TraceHeader::default());
     assert_eq!(named, alone);
 }
@@ -260,4 +260,108 @@ fn packets_of_ip_are_compared_where_the_links_differ() {
     received[0].link_type = 999;
     let error = record(&sent, &received, TraceHeader::default());
     assert_eq!(error, Err(RecordError::UnknownLink(999)));
+}
+
+/// Packets of UDP, every other one a short one, over IPv4 or IPv6.
+fn datagrams(version: u8) -> Vec<CapturedPacket> {
+    let of = |number: u64| {
+        let payload = vec![number as u8 * 17; if number.is_multiple_of(2) { 200 } else { 4 }];
+        let udp = [0x0f, 0xa0, 0x13, 0x88, 0, payload.len() as u8 + 8, 0, 0];
+        let mut ip = vec![0; if version == 4 { 20 } else { 40 }];
+        ip[0] = if version == 4 { 0x45 } else { 0x60 };
+        if version == 4 {
+            ip[3] = payload.len() as u8 + 28;
+            ip[5] = number as u8;
+            ip[8..10].copy_from_slice(&[64, 17]);
+            let sum = windfall_wire_net::checksum::checksum(&ip);
+            ip[10..12].copy_from_slice(&sum.to_be_bytes());
+        } else {
+            ip[5] = payload.len() as u8 + 8;
+            ip[6..8].copy_from_slice(&[17, 64]);
+        }
+        let data = [&ip[..], &udp, &payload].concat();
+        CapturedPacket { tag: None, ..packet(number, Seen::Sent, data.into()) }
+    };
+    (0..12).map(of).collect()
+}
+
+/// The packets as Ethernet has them, short ones padded, with this behind.
+fn over_ethernet(packets: &[CapturedPacket], behind: &[u8]) -> Vec<CapturedPacket> {
+    let of = |packet: &CapturedPacket| {
+        let mut data = [&[0; 12][..], &[8, 0], &packet.data].concat();
+        data.resize(data.len().max(60), 0);
+        data.extend(behind);
+        CapturedPacket {
+            seen: Seen::Arrived,
+            link_type: 1,
+            original: data.len() as u32,
+            data: data.into(),
+            ..packet.clone()
+        }
+    };
+    packets.iter().map(of).collect()
+}
+
+#[test]
+fn what_ethernet_puts_behind_a_packet_is_no_part_of_it() {
+    for (version, behind) in [(4, &[][..]), (4, &[1, 2, 3, 4]), (6, &[]), (6, &[1, 2, 3, 4])] {
+        let sent = datagrams(version);
+        let mut received = over_ethernet(&sent, behind);
+        let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
+        assert_eq!((trace.len(), trace.entries()), (12, &[][..]), "{version} {behind:?}");
+        // Padded at both ends.
+        let padded = over_ethernet(&sent, &[]);
+        let trace = record(&padded, &received, TraceHeader::default()).expect("a trace");
+        assert_eq!((trace.len(), trace.entries()), (12, &[][..]), "{version} {behind:?}");
+        // A damaged length ends no packet.
+        let at = if version == 4 { 3 } else { 5 };
+        for number in [4, 5] {
+            let mut data = received[number].data.to_vec();
+            data[14 + at] ^= 1 << 4;
+            received[number].data = data.into();
+        }
+        let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
+        let inverted = vec![at as u32 * 8 + 3];
+        let damaged = Fault::Damaged { truncated: None, inverted: inverted.into() };
+        let found: Vec<_> = trace.entries().iter().map(|it| (it.at, it.count, &it.fault)).collect();
+        let found_apart = [(4, 1, &damaged), (5, 1, &damaged)];
+        assert!(found == [(4, 2, &damaged)] || found == found_apart, "{version}: {found:?}");
+    }
+}
+
+#[test]
+fn a_packet_that_was_captured_in_part_hides_no_damage_of_others() {
+    let (sent, _, _) = run();
+    let nameless = |it: &CapturedPacket| CapturedPacket { tag: None, ..it.clone() };
+    let sent: Vec<_> = sent.iter().take(8).map(nameless).collect();
+    let damaged = |packet: &CapturedPacket| {
+        let mut data = packet.data.to_vec();
+        data[190] ^= 1;
+        CapturedPacket { data: data.into(), seen: Seen::Arrived, ..packet.clone() }
+    };
+    let mut received: Vec<_> = sent.iter().map(damaged).collect();
+    received[3].data.truncate(90);
+    let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
+    let damaged: Vec<_> =
+        trace.entries().iter().flat_map(|entry| entry.at..entry.at + entry.count).collect();
+    assert_eq!(damaged, [0, 1, 2, 4, 5, 6, 7]);
+    assert!(trace.entries().iter().all(|entry| entry.fault != Fault::Lost));
+    assert_eq!(trace.header().workload, "1 packet was captured in part");
+}
+
+#[test]
+fn an_interface_that_is_not_there_is_named_with_those_that_are() {
+    let (sent, received, _) = run();
+    let of = |packets, interface| Captured { packets, interfaces: 2, interface };
+    let said = |near, far| {
+        let error = super::record(of(&sent, near), of(&received, far), TraceHeader::default());
+        error.expect_err("no such interface").to_string()
+    };
+    let far = "the capture of the receiver has no interface 4; there are: 0, 1";
+    assert_eq!(said(None, Some(4)), far);
+    let near = "the capture of the sender has no interface 9; there are: 0, 1";
+    assert_eq!(said(Some(9), None), near);
+    // At an interface that is there, nothing may have arrived.
+    let silence = super::record(of(&sent, None), of(&received, Some(1)), TraceHeader::default());
+    assert_eq!(silence.expect("a trace").entries().len(), 1, "all are lost");
 }
