@@ -3,7 +3,7 @@
 use windfall_channel_trace::error_trace::TraceHeader;
 use windfall_pcapng::read::CapturedPacket;
 
-/// What two captures have kept of packets.
+/// The part of packets that two captures have kept.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Kept {
     /// The most bytes that both have kept of any packet, if they have not kept all.
