@@ -98,7 +98,8 @@ impl RateTrace {
             all.passed.push(passed);
         }
         if passed == 0 {
-            let fix = "the trace lets nothing pass: give at least one rate above 0 a duration";
+            let fix = "the trace lets nothing pass: give at least one rate above 0 a duration, or \
+                       pause the line with --rate 0";
             return Err(RateTraceError::Whole(fix.to_owned()));
         }
         Ok(Self::repeating(Kind::Steps(all)))
@@ -117,6 +118,7 @@ impl RateTrace {
         let bytes = &*crate::gunzip_within(bytes, budget)
             .map_err(|error| RateTraceError::Whole(error.to_string()))?;
         let unzipped = before - budget.left();
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let is_tree = bytes.trim_ascii_start().first().is_some_and(|b| !b.is_ascii_digit());
         let part = if is_tree { TREE_PART } else { LINES_PART };
         budget.check(bytes.len().saturating_mul(part))?;
@@ -171,6 +173,7 @@ impl FromStr for RateTrace {
 
     /// Reads a trace of mahimahi, or a bandwidth configuration of netem-trace in JSON or TOML.
     fn from_str(text: &str) -> Result<Self, RateTraceError> {
+        let text = text.trim_start_matches('\u{feff}');
         match text.trim_start().bytes().next() {
             Some(b'{') if text.lines().next().is_some_and(|line| line.contains(ERROR_TRACE)) => {
                 Err(RateTraceError::Whole(IS_ERROR_TRACE.to_owned()))

@@ -56,13 +56,14 @@ fn success_of(rate: Rate, ratio: f64, length: u32) -> Result<f64, ConvertError> 
     Ok(formula::success(rate, ratio, f64::from(length) * 8.0).clamp(0.0, 1.0))
 }
 
-/// Returns the text that `bytes` are.
+/// Returns the text that `bytes` are, without the mark of their order.
 ///
 /// # Errors
 /// If they are none.
 pub fn text(bytes: &[u8]) -> Result<&str, ConvertError> {
     let text = core::str::from_utf8(bytes);
-    Ok(text.map_err(|error| ErrorTraceError::NotText(error.valid_up_to()))?)
+    let text = text.map_err(|error| ErrorTraceError::NotText(error.valid_up_to()))?;
+    Ok(text.trim_start_matches('\u{feff}'))
 }
 
 /// Reads a loss list: a line for each frame, 0 if it arrived and 1 if it was lost; takes from

@@ -1,14 +1,14 @@
 //! Measured tables as changes of a link, one for each time at which something changes.
 
 mod calendar;
-mod layout;
+pub(crate) mod layout;
 
 use core::str::FromStr;
 use std::fmt::Write as _;
 
 use windfall_base::Duration;
 
-use calendar::{DAY, Moment};
+use calendar::{DAY, Kind, Moment};
 use layout::Layout;
 
 /// A column of a table: `NAME`, `NAME:UNIT` or `NAME*FACTOR:UNIT`.
@@ -102,6 +102,12 @@ pub enum MeasurementError {
     /// The table has no such column.
     #[error("the table has no column {0:?}; there are: {1}")]
     NoColumn(String, String),
+    /// Several columns have this name.
+    #[error("several columns are called {0:?}, those of the numbers {1}: give each another name")]
+    SameName(String, String),
+    /// The table holds nothing.
+    #[error("the table is empty")]
+    Empty,
     /// A row cannot be read.
     #[error("line {0}: {1}")]
     Line(u64, String),
@@ -115,6 +121,11 @@ pub enum MeasurementError {
 
 /// The texts of a cell where nothing was measured.
 const NOTHING: [&str; 9] = ["", "-", "--", "na", "n/a", "nan", "null", "none", "?"];
+
+/// Tells whether nothing was measured for a cell.
+pub(crate) fn is_nothing(cell: &str) -> bool {
+    NOTHING.contains(&cell.to_ascii_lowercase().as_str())
+}
 
 /// The time by which a row may lie before the one above it, in seconds: clocks that are set, and
 /// loggers that write late, come so far. Beyond it, it is another measurement.
@@ -197,6 +208,7 @@ impl TableChanges {
         let (mut timeless, mut displaced) = (0_usize, 0_usize);
         // Times without a date begin again at midnight.
         let (mut latest, mut days) = (f64::MIN, 0.0);
+        let mut of = None::<Kind>;
         for (line, cells) in layout.rows(text) {
             let (line, cells) = (line, cells?);
             let cell = |at: usize| cells.get(at).map_or("", String::as_str);
@@ -206,11 +218,17 @@ impl TableChanges {
                 continue;
             }
             let time = time.into_iter().next().map_or("", cell);
-            let Some(Moment { seconds, has_date }) = self.time.moment(line, time, layout)? else {
+            let Some(Moment { seconds, kind }) = self.time.moment(line, time, layout)? else {
                 timeless += 1;
                 continue;
             };
-            if !has_date && seconds + days < latest - DAY / 2.0 {
+            let above = *of.get_or_insert(kind);
+            if above.name() != kind.name() {
+                let (this, those) = (kind.name(), above.name());
+                let text = format!("the time {time:?} is {this}, where the first one is {those}");
+                return Err(MeasurementError::Line(line, text));
+            }
+            if kind == Kind::Clock && seconds + days < latest - DAY / 2.0 {
                 days += DAY;
             }
             let at = seconds + days;
@@ -225,6 +243,14 @@ impl TableChanges {
             let values = values.collect::<Result<Vec<_>, _>>()?;
             // Rows of one time complete each other; the later value counts.
             match rows.iter_mut().rev().find(|row| row.at <= at).filter(|row| row.at == at) {
+                Some(_) if kind == Kind::Day => {
+                    let name = &self.time.name;
+                    let text = format!(
+                        "the column {name:?} has dates alone, and rows of one day have one time: \
+                         name the column of the time of day"
+                    );
+                    return Err(MeasurementError::Line(line, text));
+                }
                 Some(row) => {
                     let both = row.values.iter_mut().zip(values);
                     both.filter(|(_, new)| new.is_some()).for_each(|(old, new)| *old = new);
@@ -262,7 +288,7 @@ impl Column {
         cell: &str,
         layout: &Layout,
     ) -> Result<Option<f64>, MeasurementError> {
-        if NOTHING.contains(&cell.to_ascii_lowercase().as_str()) {
+        if is_nothing(cell) {
             return Ok(None);
         }
         let number = layout.number(cell).ok_or_else(|| {
@@ -298,7 +324,7 @@ impl Column {
             return time.map(Some).map_err(|why| wrong(format!("the time {cell:?}: {why}")));
         }
         let Some(number) = self.number(line, cell, layout)? else { return Ok(None) };
-        let of = |seconds| Ok(Some(Moment { seconds, has_date: true }));
+        let of = |seconds| Ok(Some(Moment { seconds, kind: Kind::Number }));
         if self.unit.is_empty() {
             return of(number);
         }

@@ -152,7 +152,7 @@ impl ErrorTrace {
     fn from_utf8(bytes: &[u8], budget: &mut MemoryBudget) -> Result<Self, ErrorTraceError> {
         let text = core::str::from_utf8(bytes);
         let text = text.map_err(|error| ErrorTraceError::NotText(error.valid_up_to()))?;
-        Self::from_text_within(text, budget)
+        Self::from_text_within(text.trim_start_matches('\u{feff}'), budget)
     }
 
     /// Reads a trace from text.

@@ -388,3 +388,16 @@ fn a_trace_that_is_used_once_is_over_after_its_last_moment() {
     assert_eq!([4, 5].map(|it| once.is_over(at(it))), [false, true]);
     assert_ne!(repeating, once);
 }
+
+#[test]
+fn the_mark_of_the_byte_order_is_no_part_of_a_trace() {
+    for text in
+        [r#"{"StaticBwConfig":{"bw":"12Mbps","duration":"1s"}}"#, "1\n2\n", "[StaticBwConfig]\n"]
+    {
+        let marked = format!("\u{feff}{text}");
+        let trace = text.parse::<RateTrace>().expect(text);
+        assert_eq!(marked.parse::<RateTrace>().as_ref(), Ok(&trace), "{text}");
+        let bytes = RateTrace::from_bytes_within(marked.as_bytes(), &mut MemoryBudget::default());
+        assert_eq!(bytes, Ok(trace), "{text}");
+    }
+}

@@ -20,7 +20,7 @@ pub struct SequenceColumn {
 }
 
 /// Reads a table of received frames; fields are separated by blanks, commas or semicolons, and
-/// lines that begin with `#` or `%` are comments.
+/// lines that begin with `#` or `%` are comments. The first line may name the columns.
 ///
 /// A number that comes twice in a row is one frame. Takes from `budget` the memory that the trace
 /// keeps.
@@ -35,6 +35,7 @@ pub fn from_sequence(
 ) -> Result<ErrorTrace, ConvertError> {
     let mut trace = frame_trace("a table of received frames");
     let mut last = None;
+    let mut is_first = true;
     for (i, line) in text.lines().enumerate() {
         let trimmed = line.trim();
         if trimmed.is_empty() || trimmed.starts_with(['#', '%']) {
@@ -45,6 +46,10 @@ pub fn from_sequence(
         let mut fields = trimmed.split(is_end).filter(|it| !it.is_empty());
         let place = usize::try_from(column.column.get() - 1).unwrap_or(usize::MAX);
         let field = fields.nth(place).ok_or_else(|| fail("has no such column"))?;
+        let is_name = |c: char| c.is_alphabetic() || c == '"' || c == '_';
+        if core::mem::take(&mut is_first) && field.starts_with(is_name) {
+            continue;
+        }
         let number = field.parse::<u64>();
         let number = number.map_err(|_| fail("has no whole number in its column"))?;
         let step = match (last, column.modulo) {

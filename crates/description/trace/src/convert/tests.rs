@@ -157,6 +157,33 @@ fn numbers_that_are_missing_in_a_table_are_lost_frames() {
     }
 }
 
+#[test]
+fn tables_of_frames_have_the_forms_of_other_tables() {
+    let lost = |table: &str, column: &str| {
+        let rate = "54Mbps".parse().expect("a rate");
+        let noise = Some("-95dBm".parse().expect("a power"));
+        let column = column.to_owned();
+        let frames = SignalFrames { column, noise, length: 1500, rate, seed: Seed(1) };
+        let text = text(table.as_bytes()).expect("text");
+        let trace = from_signal(text, &frames, &mut all()).expect(table);
+        to_loss_list(&trace, &all()).expect("frames").replace('\n', "")
+    };
+    for (table, column) in [
+        ("\u{feff}rssi\n-50\n-94\n-\n", "rssi"),
+        ("t;rssi\n0,5;-50,5\n1;-94,5\n2;nan\n", "rssi"),
+        ("t;rssi\n0,5;-50,5\n1;-94,5\n2;nan\n", "2"),
+        ("0,-50\n1,-94\n2,-\n", "2"),
+        ("2020-02-27 17:30:15,-50\n2020-02-27 17:30:16,-94\n2020-02-27 17:30:17,\n", "2"),
+        ("% t RSSI\n0 -50\n1 -94\n2 -\n", "rssi"),
+    ] {
+        assert_eq!(lost(table, column), "011", "{table}");
+    }
+    let table = "seq,rssi\n1,-50\n2,-50\n4,-50\n";
+    let trace = from_sequence(table, first(None), &mut all()).expect("a table");
+    assert_eq!(to_loss_list(&trace, &all()).expect("frames"), "0\n0\n1\n0\n");
+    assert!(from_sequence("1\nseq\n", first(None), &mut all()).is_err(), "names come first");
+}
+
 /// Frames between two stations of a configuration of wmediumd.
 fn between(from: &str, to: &str) -> MediumFrames {
     let rate = "54Mbps".parse().expect("a rate");

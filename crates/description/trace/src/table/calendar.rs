@@ -8,8 +8,32 @@ pub(super) const DAY: f64 = 86_400.0;
 pub(super) struct Moment {
     /// The seconds since 1970; without a date those since midnight.
     pub(super) seconds: f64,
-    /// The text has a date.
-    pub(super) has_date: bool,
+    /// The parts of it that the text has.
+    pub(super) kind: Kind,
+}
+
+/// The parts of a time that a text has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A number of seconds.
+    Number,
+    /// A day alone.
+    Day,
+    /// A day and a time of day.
+    Date,
+    /// A time of day alone.
+    Clock,
+}
+
+impl Kind {
+    /// The name for messages; times of different names have no common origin.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Number => "a number",
+            Self::Day | Self::Date => "a date",
+            Self::Clock => "a time of day",
+        }
+    }
 }
 
 /// Why a text that looks like a time is none.
@@ -31,14 +55,18 @@ pub(super) fn moment(text: &str) -> Option<Read<Moment>> {
         Some(date) => Some(numbers_of_date(date)?),
         None => None,
     };
+    let kind = match (&date, time.is_empty()) {
+        (None, _) => Kind::Clock,
+        (Some(_), true) => Kind::Day,
+        (Some(_), false) => Kind::Date,
+    };
     let time = if time.is_empty() { Some(Ok(0.0)) } else { seconds_of_time(time) }?;
-    Some(together(date, time))
+    Some(together(date, time, kind))
 }
 
-fn together(date: Option<Read<[i64; 3]>>, time: Read<f64>) -> Read<Moment> {
-    let has_date = date.is_some();
+fn together(date: Option<Read<[i64; 3]>>, time: Read<f64>, kind: Kind) -> Read<Moment> {
     let days = date.map_or(Ok(0), |date| date.and_then(days_since_1970))?;
-    Ok(Moment { seconds: days as f64 * DAY + time?, has_date })
+    Ok(Moment { seconds: days as f64 * DAY + time?, kind })
 }
 
 /// Returns year, month and day.

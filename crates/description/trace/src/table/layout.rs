@@ -1,20 +1,20 @@
 //! The form of a table: what stands between its cells, and where its columns are.
 
-use super::MeasurementError;
+use super::{MeasurementError, is_nothing};
 
 /// The most columns of a table that are named in an error.
 const NAMED: usize = 40;
 
 /// The form of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     separator: Separator,
     /// The number of the line of names, if there is one, from 0.
     head: Option<usize>,
     /// The number of cells in the first line.
     width: usize,
     /// The places of the columns that were asked for.
-    pub(super) places: Vec<usize>,
+    pub(crate) places: Vec<usize>,
 }
 
 /// The separator between two cells.
@@ -27,6 +27,13 @@ enum Separator {
 impl Separator {
     /// In the order in which they are tried: one that cells rarely hold comes first.
     const ALL: [Self; 4] = [Self::Byte(b'\t'), Self::Byte(b';'), Self::Byte(b','), Self::Blanks];
+
+    /// The separator of most cells of a line; blanks where there is no other.
+    fn among(line: &str) -> Self {
+        let others = Self::ALL.into_iter().filter(|it| *it != Self::Blanks).rev();
+        let most = others.map(|it| (it.cells(line).len(), it)).max_by_key(|(count, _)| *count);
+        most.filter(|(count, _)| *count > 1).map_or(Self::Blanks, |(_, separator)| separator)
+    }
 
     /// Cuts a line into its cells.
     fn cells(self, line: &str) -> Vec<String> {
@@ -43,54 +50,99 @@ impl Separator {
     }
 }
 
+fn is_comment(line: &str) -> bool {
+    line.starts_with(['#', '%'])
+}
+
 /// Tells whether a line is a comment or empty.
 fn is_blank(line: &str) -> bool {
-    line.trim().is_empty() || line.starts_with('#')
+    line.trim().is_empty() || is_comment(line)
+}
+
+/// The place of a column among names; capitals count only if there are two that differ by them.
+fn place(names: &[String], column: &str) -> Option<usize> {
+    let same = names.iter().position(|name| name == column);
+    same.or_else(|| names.iter().position(|name| name.eq_ignore_ascii_case(column)))
+}
+
+/// The place of a column that is asked for by its number.
+fn number(cells: &[String], column: &str) -> Option<usize> {
+    let number = column.parse::<usize>().ok().filter(|it| (1..=cells.len()).contains(it));
+    number.map(|it| it - 1)
+}
+
+/// Refuses columns whose name another one has too.
+fn unambiguous(names: &[String], places: &[usize]) -> Result<(), MeasurementError> {
+    for name in places.iter().map(|place| &names[*place]) {
+        let same = names.iter().enumerate().filter(|(_, it)| *it == name);
+        let numbers: Vec<_> = same.map(|(at, _)| (at + 1).to_string()).collect();
+        if numbers.len() > 1 {
+            return Err(MeasurementError::SameName(name.clone(), numbers.join(", ")));
+        }
+    }
+    Ok(())
 }
 
 impl Layout {
-    /// Finds the form in which the table has all of these columns, the first of which is the time.
-    pub(super) fn of(text: &str, columns: &[&str]) -> Result<Self, MeasurementError> {
+    /// Finds the form in which the table has all of these columns, the first of which is that of
+    /// the times, or of the only values.
+    pub(crate) fn of(text: &str, columns: &[&str]) -> Result<Self, MeasurementError> {
         let first = text.lines().enumerate().find(|(_, line)| !is_blank(line));
         let (at, line) = first.unwrap_or((0, ""));
         // gnuplot and others write the names as a comment.
-        let comment = text.lines().take(at).enumerate().filter(|(_, line)| line.starts_with('#'));
-        let comment = comment.last().map(|(at, line)| (at, line.trim_start_matches('#').trim()));
+        let comments = text.lines().take(at).enumerate().filter(|(_, line)| is_comment(line));
+        let comments: Vec<_> =
+            comments.map(|(at, line)| (at, line.trim_start_matches(['#', '%']).trim())).collect();
         for separator in Separator::ALL {
-            for (head, names) in [(at, line)].into_iter().chain(comment) {
+            let heads = [(at, line)].into_iter().chain(comments.iter().rev().copied());
+            for (head, names) in heads {
                 let names = separator.cells(names);
-                let place = |column: &&str| names.iter().position(|name| name == column);
-                let places = columns.iter().map(place).collect::<Option<Vec<_>>>();
-                let Some(places) = places else { continue };
+                let places = columns.iter().map(|column| place(&names, column));
+                let Some(places) = places.collect::<Option<Vec<_>>>() else { continue };
+                unambiguous(&names, &places)?;
                 let width = names.len();
                 return Ok(Self { separator, head: Some(head), width, places });
             }
         }
-        let best = Separator::ALL.into_iter().max_by_key(|it| it.cells(line).len());
-        let separator = best.unwrap_or(Separator::Byte(b','));
-        let cells = separator.cells(line);
-        let number = |column: &&str| {
-            let number = column.parse::<usize>().ok().filter(|it| (1..=cells.len()).contains(it));
-            number.map(|it| it - 1)
-        };
-        if let Some(places) = columns.iter().map(number).collect::<Option<Vec<_>>>() {
-            let layout = Self { separator, head: None, width: cells.len(), places };
-            let time = &cells[layout.places[0]];
-            // Names over columns that are asked for by numbers.
-            let is_data = layout.number(time).is_some() || super::calendar::moment(time).is_some();
-            let head = (!is_data).then_some(at);
-            return Ok(Self { head, ..layout });
+        if first.is_none() {
+            return Err(MeasurementError::Empty);
         }
+        let numbered =
+            Separator::ALL.into_iter().filter_map(|it| Self::numbered(it, line, columns));
+        let mut numbered = numbered.collect::<Vec<_>>().into_iter();
+        // Blanks may stand in a time, so that another separator comes first.
+        let in_data = numbered.clone().find(|(_, is_data)| *is_data);
+        let best = Separator::among(line);
+        let in_names = || numbered.find(|(layout, _)| layout.separator == best);
+        if let Some((layout, is_data)) = in_data.or_else(in_names) {
+            // Names over columns that are asked for by numbers.
+            return Ok(Self { head: (!is_data).then_some(at), ..layout });
+        }
+        let cells = best.cells(line);
         let is_there =
-            |column: &&&str| cells.iter().any(|name| name == *column) || number(column).is_some();
+            |column: &&&str| place(&cells, column).is_some() || number(&cells, column).is_some();
         let missing = columns.iter().find(|it| !is_there(it)).copied().unwrap_or_default();
         let more = if cells.len() > NAMED { ", ..." } else { "" };
         let there = cells.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ") + more;
         Err(MeasurementError::NoColumn(missing.to_owned(), there))
     }
 
+    /// The form in which columns are asked for by their numbers, if there are as many, and whether
+    /// the first line has a value in the first of them.
+    fn numbered(separator: Separator, line: &str, columns: &[&str]) -> Option<(Self, bool)> {
+        let cells = separator.cells(line);
+        let places = columns.iter().map(|column| number(&cells, column));
+        let places = places.collect::<Option<Vec<_>>>()?;
+        let layout = Self { separator, head: None, width: cells.len(), places };
+        let value = &cells[*layout.places.first()?];
+        let is_data = layout.number(value).is_some()
+            || is_nothing(value)
+            || super::calendar::moment(value).is_some();
+        Some((layout, is_data))
+    }
+
     /// Returns the number of each line of values, from 1, and its cells.
-    pub(super) fn rows<'a>(
+    pub(crate) fn rows<'a>(
         &'a self,
         text: &'a str,
     ) -> impl Iterator<Item = (u64, Result<Vec<String>, MeasurementError>)> + 'a {
@@ -111,7 +163,7 @@ impl Layout {
     }
 
     /// Reads a number, with a comma for the point where commas do not separate cells.
-    pub(super) fn number(&self, cell: &str) -> Option<f64> {
+    pub(crate) fn number(&self, cell: &str) -> Option<f64> {
         let has_comma = cell.matches(',').count() == 1 && !cell.contains('.');
         let text = if has_comma && self.separator != Separator::Byte(b',') {
             cell.replace(',', ".")

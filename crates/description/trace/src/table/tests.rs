@@ -44,7 +44,8 @@ fn what_cannot_be_read_is_named() {
         (&format!("{names}02/03/2020 10:00,a,1,4\n"), "it may be of two days"),
         ("\u{0}a", "no text in UTF-8"),
         (names, "no row of the table gives a value"),
-        ("", "no column"),
+        ("", "the table is empty"),
+        ("# a comment\n\n", "the table is empty"),
     ] {
         let said = read(table);
         assert!(said.contains(part), "{table}: {said}");
@@ -136,4 +137,47 @@ fn rows_of_one_time_are_one_change_and_rows_are_sorted() {
     assert_eq!(changes.text, "0s: rate 2Mbps\n1s: rate 4Mbps\n2s: rate 3Mbps\n");
     let note = "2 rows have a time before the one above: the rows are sorted by time";
     assert_eq!(changes.notes, [note]);
+}
+
+#[test]
+fn blanks_separate_cells_only_where_nothing_else_does() {
+    let expected = "0s: rate 1000kbps\n1s: rate 2000kbps\n";
+    for separator in [",", ";", "\t", " ; ", ", "] {
+        let table =
+            format!("2020-02-27 17:30:15{separator}1000\n2020-02-27 17:30:16{separator}2000\n");
+        let changes = of(&table, "1", "rate=2:kbps").expect(separator);
+        assert_eq!(changes.text, expected, "{separator:?}");
+    }
+    for table in ["0;0,5\n1;1,5\n", "0 0,5\n1 1,5\n", "0\t0,5\n1\t1,5\n"] {
+        let changes = of(table, "1", "rate=2:kbps").expect(table);
+        assert_eq!(changes.text, "0s: rate 0.5kbps\n1s: rate 1.5kbps\n", "{table}");
+    }
+}
+
+#[test]
+fn what_would_be_read_wrongly_is_refused() {
+    for (table, time, part) in [
+        (
+            "Date;Clock;dl\n2020-02-27;17:30:15;1000\n2020-02-27;17:30:16;2000\n",
+            "Date",
+            "line 3: the column \"Date\" has dates alone",
+        ),
+        (
+            "Time,dl\n0,1000\n2020-03-01T00:00:00Z,2000\n",
+            "Time",
+            "line 3: the time \"2020-03-01T00:00:00Z\" is a date, where the first one is a number",
+        ),
+        ("Time,dl\n10:00,1\n2020-03-01 10:01,2\n", "Time", "the first one is a time of day"),
+        ("Time,dl,dl\n0,1,2\n1,3,4\n", "Time", "called \"dl\", those of the numbers 2, 3"),
+    ] {
+        let error = of(table, time, "rate=dl:kbps").expect_err(table).to_string();
+        assert!(error.contains(part), "{table}: {error}");
+    }
+    // A row each day is no fault, nor is midnight without its time of day.
+    for table in
+        ["Time,dl\n2020-02-27,1\n2020-02-28,2\n", "Time,dl\n2020-02-27,1\n2020-02-28 00:00:00,2\n"]
+    {
+        let changes = of(table, "Time", "rate=dl:kbps").expect(table);
+        assert_eq!(changes.text, "0s: rate 1kbps\n86400s: rate 2kbps\n", "{table}");
+    }
 }

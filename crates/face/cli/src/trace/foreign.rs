@@ -28,13 +28,13 @@ pub(super) struct Foreign {
     /// sequence: the number after which it starts over at 0, 4096 for that of 802.11
     #[arg(long, value_name = "NUMBER")]
     pub(super) modulo: Option<NonZeroU64>,
-    /// signal: name of the column with the power of each frame's signal in dBm
+    /// signal: name or number of the column with the power of each frame's signal in dBm
     #[arg(long, value_name = "COLUMN", conflicts_with = "snr")]
     signal: Option<String>,
     /// signal: power of the noise
     #[arg(long, value_name = "POWER", default_value = "-95dBm", allow_hyphen_values = true)]
     noise: Dbm,
-    /// signal: name of the column with each frame's ratio of signal to noise in dB
+    /// signal: name or number of the column with each frame's ratio of signal to noise in dB
     #[arg(long, value_name = "COLUMN")]
     snr: Option<String>,
 }

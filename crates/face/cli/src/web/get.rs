@@ -215,7 +215,7 @@ impl Args {
         let mut urls = self.urls.clone();
         let Some(path) = &self.input_file else { return Ok(urls) };
         let text = input::read_tree(path, "list of addresses")?;
-        for (number, line) in text.lines().enumerate() {
+        for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
