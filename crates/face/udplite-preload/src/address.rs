@@ -2,6 +2,7 @@
 
 use core::mem::{size_of, zeroed};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
+use core::ptr;
 use core::sync::atomic::Ordering;
 
 use libc::{
@@ -9,8 +10,12 @@ use libc::{
     socklen_t,
 };
 
-use crate::lite::Lite;
+use crate::lite::{Lite, UNSET};
+use crate::options::RECEIVE_COVERAGE;
 use crate::system::{self, fail};
+
+/// The number of datagrams after which their copies are taken from the socket that keeps the port.
+const COPIES: u32 = 16;
 
 /// An address as the system takes it.
 #[derive(Clone, Copy)]
@@ -175,18 +180,21 @@ pub(crate) fn ask_destinations(fd: c_int, lite: &Lite) {
     system::set_number(fd, level, name, wanted.into());
 }
 
-/// Opens a socket that keeps a port and takes nothing.
+/// Opens a socket that keeps a port. One of UDP-Lite gets copies of what a raw socket gets, and
+/// [`follow`] takes them: the system would count refused copies as drops.
 fn hold(lite: &Lite, address: SocketAddr) -> c_int {
     let family = if lite.is_v6.load(Ordering::Relaxed) { libc::AF_INET6 } else { libc::AF_INET };
     let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
     let mut holder = system::socket(family, kind, libc::IPPROTO_UDPLITE);
-    if holder < 0 {
+    if holder >= 0 {
+        require(holder, lite);
+    } else {
         holder = system::socket(family, kind, libc::IPPROTO_UDP);
+        if holder < 0 {
+            return holder;
+        }
+        silence(holder);
     }
-    if holder < 0 {
-        return holder;
-    }
-    silence(holder);
     let raw = Raw::new(address);
     if system::bind(holder, raw.as_ptr(), raw.len) != 0 {
         let error = system::last();
@@ -194,6 +202,29 @@ fn hold(lite: &Lite, address: SocketAddr) -> c_int {
         return fail(error);
     }
     holder
+}
+
+/// Lets the socket that keeps the port require the coverage that the raw one does.
+pub(crate) fn require(holder: c_int, lite: &Lite) {
+    let least = lite.least_coverage.load(Ordering::Relaxed);
+    if holder >= 0 && least != UNSET {
+        system::set_number(holder, libc::IPPROTO_UDPLITE, RECEIVE_COVERAGE, least);
+    }
+}
+
+/// Takes the copies that the socket that keeps the port has, after each [`COPIES`] datagrams.
+pub(crate) fn follow(lite: &Lite) {
+    let holder = lite.holder.load(Ordering::Acquire);
+    if holder < 0 || !(lite.copies.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(COPIES) {
+        return;
+    }
+    let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
+    // Those that others have taken meanwhile are few.
+    for _ in 0..2 * COPIES {
+        if system::recvfrom(holder, &mut [], flags, ptr::null_mut(), ptr::null_mut()) < 0 {
+            break;
+        }
+    }
 }
 
 /// Gives a socket a port before its first datagram, whose checksum covers it.

@@ -1,7 +1,7 @@
 //! The state of a socket of UDP-Lite.
 
 use core::net::{IpAddr, SocketAddr};
-use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU16, AtomicUsize};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU16, AtomicU32, AtomicUsize};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The value of an option that was never set.
@@ -22,6 +22,8 @@ pub(crate) struct Lite {
     pub(crate) is_v6: AtomicBool,
     /// The silent socket that keeps the port of a raw one.
     pub(crate) holder: AtomicI32,
+    /// Datagrams received, copies of which the silent socket gets.
+    pub(crate) copies: AtomicU32,
     /// The coverage to send; 0 is full.
     pub(crate) send_coverage: AtomicU16,
     /// The least coverage to accept.
@@ -48,6 +50,7 @@ impl Lite {
             is_raw: AtomicBool::new(false),
             is_v6: AtomicBool::new(false),
             holder: AtomicI32::new(UNSET),
+            copies: AtomicU32::new(0),
             send_coverage: AtomicU16::new(0),
             least_coverage: AtomicI32::new(UNSET),
             wants_destination: AtomicBool::new(false),

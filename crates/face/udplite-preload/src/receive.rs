@@ -13,7 +13,7 @@ use windfall_wire_net::carrier::{self, Ports};
 use windfall_wire_net::udplite::{self, Coverage};
 use windfall_wire_net::{Addresses, CarrierPacket, Ipv4Packet, UdpLitePacket};
 
-use crate::address::{Raw, on_wire};
+use crate::address::{Raw, follow, on_wire};
 use crate::lite::{Lite, UNSET};
 use crate::system::{self, fail};
 
@@ -141,6 +141,9 @@ fn receive_into(
         if got < 0 {
             return got;
         }
+        if flags & libc::MSG_PEEK == 0 {
+            follow(lite);
+        }
         from.len = below.msg_namelen;
         if let Some(data) = check(lite, from, &below, &bytes[..got as usize]) {
             let copied = scatter(&bytes[data.clone()], message);
@@ -176,6 +179,9 @@ fn receive_plain(
         let got = system::recvfrom(fd, bytes, flags & !libc::MSG_TRUNC, name, &raw mut from.len);
         if got < 0 {
             return got;
+        }
+        if flags & libc::MSG_PEEK == 0 {
+            follow(lite);
         }
         if let Some(data) = check(lite, from, &nothing, &bytes[..got as usize]) {
             let copied = scatter(&bytes[data.clone()], message);

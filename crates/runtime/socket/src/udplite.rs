@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU16, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU16, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
 use bytes::Bytes;
@@ -70,7 +70,9 @@ pub struct UdpLiteSocket {
     carrier: Carrier,
     socket: OwnedFd,
     /// Reserves the port of a raw socket.
-    _placeholder: Option<OwnedFd>,
+    placeholder: Option<OwnedFd>,
+    /// Datagrams received since its copies were taken from the placeholder.
+    copies: AtomicUsize,
     /// The local address, which changes with a new route of a connected socket.
     local: RwLock<SocketAddr>,
     sources: Sources,
@@ -159,7 +161,8 @@ impl UdpLiteSocket {
         Ok(Self {
             carrier,
             socket,
-            _placeholder: placeholder,
+            placeholder,
+            copies: AtomicUsize::new(0),
             local: RwLock::new(bound),
             sources: Sources::default(),
             peer: OnceLock::new(),
@@ -281,6 +284,10 @@ impl UdpLiteSocket {
             let option = SocketOption::udp_lite(UDPLITE_RECV_CSCOV);
             system::set(self.socket.as_fd(), option, value)?;
         }
+        if let (Some(holder), true) = (&self.placeholder, value != UNSET) {
+            // One of UDP has no such option, and gets no copies.
+            let _ = system::set(holder.as_fd(), SocketOption::udp_lite(UDPLITE_RECV_CSCOV), value);
+        }
         self.least_coverage.store(value, Ordering::Relaxed);
         Ok(())
     }
@@ -394,17 +401,25 @@ fn options(socket: &OwnedFd, carrier: Carrier, local: SocketAddr) -> io::Result<
     system::set(fd, option, 1)
 }
 
-/// Creates a socket that reserves the port of a raw socket and receives nothing.
+/// Creates a socket that reserves the port of a raw socket.
 ///
 /// A kernel with UDP-Lite would reject every datagram to an unknown port by ICMP; otherwise a UDP
-/// port stands for it, so that two programs cannot use the same one.
+/// port stands for it, so that two programs cannot use the same one. One of UDP-Lite gets copies of
+/// all that the raw socket gets, which are taken from it: the kernel would count refused copies as
+/// drops.
 fn hold_port(local: SocketAddr) -> io::Result<OwnedFd> {
-    let lite = open(local, SocketType::DGRAM, ipproto::UDPLITE);
-    let holder = lite.or_else(|_| open(local, SocketType::DGRAM, ipproto::UDP))?;
+    let (holder, is_lite) = match open(local, SocketType::DGRAM, ipproto::UDPLITE) {
+        Ok(lite) => (lite, true),
+        Err(_) => (open(local, SocketType::DGRAM, ipproto::UDP)?, false),
+    };
     if local.is_ipv6() {
         sockopt::set_ipv6_v6only(&holder, true)?;
     }
-    system::silence(holder.as_fd())?;
+    if is_lite {
+        enlarge_buffers(&holder);
+    } else {
+        system::silence(holder.as_fd())?;
+    }
     rustix::net::bind(&holder, &local)?;
     Ok(holder)
 }

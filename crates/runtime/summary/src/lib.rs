@@ -16,7 +16,7 @@ use windfall_network::{ElementId, Network, SimulatedStation};
 use windfall_run_output::summary::{
     LinkSummary, RadioSummary, StationEnergySummary, StationSummary, Summary, named,
 };
-use windfall_scenario::{Scenario, Side, Topology};
+use windfall_scenario::{Change, Scenario, Side, Topology, unplaced};
 
 pub use names::{capture_name, queue_of};
 
@@ -77,7 +77,15 @@ pub fn add_idle_changes(
         ends.flat_map(|end| network.changes_met(link, end).to_vec()).collect()
     };
     let idle = scenario.idle_changes(&met);
-    summary.never_acted.extend(idle.iter().map(|change| format!("change {change}")));
+    summary.never_acted.extend(idle.into_iter().map(named_change));
+}
+
+/// Names a change as users write it, with its time in whole milliseconds: one that counts from the
+/// start of a command lies anywhere between two of them.
+fn named_change(change: &Change) -> String {
+    let at = Duration::from_millis(change.at.get_ref().as_millis());
+    let change = Change { at: unplaced(at), ..change.clone() };
+    format!("change {change}")
 }
 
 /// Adds what the simulated hosts dropped, the steps of their TCP, and what their applications

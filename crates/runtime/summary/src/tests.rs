@@ -212,3 +212,9 @@ fn what_a_decoder_waits_for_is_in_flight_by_name() {
     assert!(summary.to_text().contains("await repair"), "{}", summary.to_text());
     assert_eq!(run(&scenario("pipe"), Seed(7)).links[0].awaiting_repair, 0);
 }
+
+#[test]
+fn a_change_that_never_acted_is_named_in_milliseconds() {
+    let change: Change = "30001175382ns: loss 3%".parse().expect("a change");
+    assert_eq!(named_change(&change), "change 30001ms: loss 0.03");
+}

@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 use arrayvec::ArrayVec;
 use bytes::Bytes;
 use memmap2::MmapMut;
+use rustix::net::RecvFlags;
 use windfall_base::{DropReason, Drops};
 use windfall_wire_net::carrier::Ports;
 use windfall_wire_net::udplite::{self, Coverage};
@@ -23,6 +24,8 @@ use crate::system::{self, Incoming, SocketOption};
 /// The buffer size of one datagram, until a longer one has arrived, which is lost: the longest
 /// packet of 802.11, so that the first search for a path's size finds it.
 const USUAL: usize = 2304;
+/// The number of received datagrams after which their copies are taken from the placeholder.
+const COPIES: usize = 16;
 /// The number of datagrams in a batch from then on.
 const LONG_BATCH: usize = 16;
 
@@ -131,12 +134,30 @@ impl UdpLiteSocket {
         system::set(self.socket.as_fd(), SocketOption::MERGE, 1).is_ok()
     }
 
+    /// Takes the copies of `count` received datagrams from the socket that reserves the port, once
+    /// there are [`COPIES`].
+    fn take_copies(&self, count: usize) {
+        let Some(holder) = &self.placeholder else { return };
+        if self.copies.fetch_add(count, Ordering::Relaxed) + count < COPIES {
+            return;
+        }
+        let most = 2 * self.copies.swap(0, Ordering::Relaxed);
+        let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
+        let mut byte = [0_u8; 1];
+        for _ in 0..most {
+            if rustix::net::recv(holder, &mut byte, flags).is_err() {
+                break;
+            }
+        }
+    }
+
     /// Receives at most `most` datagrams, whatever their checksum.
     fn take(&self, most: usize, arrivals: &mut Vec<ReceivedDatagram>) -> io::Result<usize> {
         let before = arrivals.len();
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let mut received = ArrayVec::new();
         scratch.receive(self.socket.as_fd(), &self.pool, most, &mut received)?;
+        self.take_copies(received.len());
         let (mut longer, mut whole) = (false, false);
         for incoming in &received {
             let Some(bytes) = scratch.buffer(incoming.index).get(..incoming.len) else {

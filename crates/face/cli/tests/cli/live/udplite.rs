@@ -64,3 +64,52 @@ fn sockets_of_udp_lite_get_damaged_data_across_a_link() {
     // header is hit in 0.3 %.
     assert!(arrived >= 480 && (10..=80).contains(&damaged) && most <= 500, "{said}");
 }
+
+/// Receives until 200 datagrams or two seconds of silence.
+const COUNTER: &str = "\
+import socket
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_UDPLITE)
+sock.setsockopt(socket.IPPROTO_UDPLITE, 11, 12)
+sock.bind(('0.0.0.0', 5000))
+sock.settimeout(2)
+print('ready', flush=True)
+for number in range(200):
+    sock.recv(2000)
+";
+
+/// Sends 200 datagrams of 1000 bytes.
+const STREAM: &str = "\
+import socket, time
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_UDPLITE)
+sock.setsockopt(socket.IPPROTO_UDPLITE, 10, 12)
+for number in range(200):
+    sock.sendto(bytes(1000), ('10.77.0.2', 5000))
+    time.sleep(0.002)
+";
+
+#[test]
+fn what_a_raw_socket_received_is_not_counted_as_dropped() {
+    require!("python3");
+    let folder = Folder::new("udplite-raw");
+    folder.write("counter.py", COUNTER);
+    folder.write("stream.py", STREAM);
+    let raw = |file: &str| format!("{WINDFALL} udplite --carrier raw -- python3 {file}");
+    let probe = windfall("run -q -- ").arg("sh").arg("-c").arg(raw("-V")).output();
+    if !probe.expect("it runs").status.success() {
+        windfall_testkit::skip!(
+            "this build made no library to preload, or raw sockets need rights"
+        );
+    }
+    let far = format!("{} >ready", raw("counter.py"));
+    let near = format!("until test -s ready; do sleep 0.1; done; {}", raw("stream.py"));
+    let mut command = windfall("run -q --rate 10Mbps --summary summary.json --far");
+    command.args([&far, "--", "sh", "-c", &near]).current_dir(folder.path());
+    let output = command.output().expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    let text = std::fs::read_to_string(folder.path().join("summary.json")).expect("a summary");
+    let summary: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(summary["links"][0]["delivered"], 200);
+    for station in summary["stations"].as_array().expect("stations") {
+        assert!(station["dropped_after"].as_object().is_none_or(|it| it.is_empty()), "{station}");
+    }
+}
