@@ -60,6 +60,23 @@ impl Outcome {
         self.report_at(kind, first.station)
     }
 
+    /// Returns the measurements of every application of `kind`, in the order of their stations.
+    #[must_use]
+    pub fn reports(&self, kind: &str) -> Vec<BTreeMap<&'static str, f64>> {
+        let now = self.simulation.now();
+        let mut found = Vec::new();
+        for station in 0..self.topology.stations.len() {
+            let Some(host) = self.simulation.network().station(station) else { continue };
+            let own = self.topology.apps.iter().filter(|app| app.station == station);
+            let of_kind = own.zip(host.reports(now)).filter(|(app, _)| app.config.name() == kind);
+            let numbers = of_kind.map(|(_, report)| {
+                report.into_iter().map(|(name, it)| (name, it.number())).collect()
+            });
+            found.extend(numbers);
+        }
+        found
+    }
+
     /// Returns the measurements of the first application of `kind` at a station.
     ///
     /// # Panics

@@ -15,6 +15,7 @@ mod path_mtu;
 mod paths;
 mod pictures;
 mod sap;
+mod shares;
 mod simulated;
 mod simulation;
 mod twin;

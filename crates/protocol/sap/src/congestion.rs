@@ -1,118 +1,253 @@
-//! Congestion control: a window that shrinks for queues, not for noise.
+//! Congestion control: CUBIC with `HyStart++`, as TCP has it, for the losses that a queue explains.
 //!
 //! A full queue makes round trips longer, so a loss while the round-trip time is near its minimum
-//! is noise. The window then shrinks by a fifth, in case the queue is short; it halves only if a
-//! queue has built up. The queue is estimated as in TCP Veno (Fu and Liew 2003). Datagrams that
-//! arrive damaged are retransmitted and do not shrink the window.
+//! is noise and leaves the window as it is. The queue is estimated as in TCP Veno (Fu and Liew
+//! 2003). Datagrams that arrive damaged do not shrink the window either.
+//!
+//! A second window, which is at most [`FLOOR`] datagrams, shrinks less at a loss. The larger of the
+//! two counts, so that a sender that ignores losses, as BBR does, leaves something to this one.
 
-use windfall_base::Duration;
+use windfall_base::{Duration, Instant};
+use windfall_congestion::{Acknowledged, CongestionControl, CongestionController, Loss};
 
 /// The initial window in datagrams.
 const INITIAL: usize = 10;
 /// The minimum window in datagrams.
 const LEAST: usize = 4;
-/// The queue length in datagrams from which a loss counts as congestion.
+/// The queue of this connection in datagrams from which a loss counts as congestion.
 const QUEUE: f64 = 3.0;
+/// The share of lost datagrams from which all losses count as congestion, and the number of them
+/// from which it is told.
+const MUCH: f64 = 0.08;
+const ENOUGH: f64 = 4.0;
+/// The losses that are noise from which slow start ends.
+const NOISY: f64 = 16.0;
+/// The number of datagrams after which the counts of lost ones are halved.
+const MEMORY: f64 = 256.0;
+/// The most that the gentle window holds in datagrams, and the share that a loss leaves of it.
+const FLOOR: usize = 20;
+const GENTLE: f64 = 0.85;
+
+/// The share of the window that a loss leaves in CUBIC (RFC 9438, section 4.6).
+const CUBIC_BETA: f64 = 0.7;
+
+/// A loss, as the sender sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LostPacket {
+    /// The number of the packet.
+    pub(crate) number: u64,
+    /// The next number: packets up to there were sent before the loss was known.
+    pub(crate) next: u64,
+    /// All its bytes are exact.
+    pub(crate) is_exact: bool,
+    /// The bytes that were in flight.
+    pub(crate) in_flight: usize,
+    /// The smallest round-trip time of all, and of the last ones.
+    pub(crate) round_trips: (Duration, Duration),
+    /// The time at which it was detected.
+    pub(crate) now: Instant,
+}
 
 /// The congestion window in bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Congestion {
-    window: usize,
-    threshold: usize,
-    /// The last packet in flight at the last loss: losses up to it are one event.
+    cubic: Box<dyn CongestionController>,
+    gentle: f64,
+    size: usize,
+    /// The last packet in flight at the last reduction: losses up to it are one event.
     recovery: Option<u64>,
-    /// Bytes acknowledged towards the next step of congestion avoidance.
-    gathered: usize,
+    /// The datagrams that arrived lately and that were lost.
+    arrived: f64,
+    lost: f64,
+    /// The number of losses that were noise.
+    noise: f64,
+    link: LinkLosses,
 }
 
 impl Congestion {
     /// Creates the window of a connection that sends datagrams of `size` bytes.
     pub(crate) fn new(size: usize) -> Self {
-        Self { window: INITIAL * size, threshold: usize::MAX, recovery: None, gathered: 0 }
+        let mut cubic = CongestionControl::Cubic.start(size as u64, INITIAL as u64, true);
+        cubic.use_hystart();
+        let gentle = (INITIAL * size) as f64;
+        let link = LinkLosses::default();
+        let (arrived, lost, noise) = (0.0, 0.0, 0.0);
+        Self { cubic, gentle, size, recovery: None, arrived, lost, noise, link }
     }
 
     /// Returns the window in bytes.
     pub(crate) fn window(&self) -> usize {
-        self.window
+        let floor = (self.gentle as usize).max(LEAST * self.size);
+        (self.cubic.window() as usize).max(floor)
     }
 
     /// Returns whether the window is in slow start.
     pub(crate) fn is_starting(&self) -> bool {
-        self.window < self.threshold
+        self.cubic.window() < self.cubic.threshold()
     }
 
     /// Adapts the window to datagrams of `size` bytes, of which it must hold several.
     pub(crate) fn set_size(&mut self, size: usize) {
-        self.window = self.window.max(INITIAL * size);
+        let window = self.cubic.window();
+        self.size = size;
+        self.cubic.set_mss(size as u64);
+        self.cubic.limit(window.max((INITIAL * size) as u64));
+        self.gentle = self.gentle.max((INITIAL * size) as f64);
     }
 
-    /// Grows the window after `bytes` were acknowledged while it was in use.
-    pub(crate) fn on_arrival(&mut self, bytes: usize, size: usize) {
-        if self.is_starting() {
-            self.window += bytes;
-            return;
-        }
-        self.gathered += bytes;
-        if self.gathered >= self.window {
-            self.gathered -= self.window;
-            self.window += size;
-        }
-    }
-
-    /// Shrinks the window after the loss of packet `lost`; packets up to `last` were sent since.
-    pub(crate) fn on_loss(
+    /// Grows the window after an acknowledgement of the packet `largest` and others.
+    pub(crate) fn on_arrival(
         &mut self,
-        lost: u64,
-        last: u64,
-        size: usize,
-        (least, latest): (Duration, Duration),
+        largest: u64,
+        (exact, approximate): (usize, usize),
+        least: Duration,
+        ack: &Acknowledged,
     ) {
-        if self.recovery.is_some_and(|recovery| lost <= recovery) {
+        self.count((exact + approximate) as f64, 0.0);
+        self.link.count(true, exact as f64, 0.0);
+        self.link.count(false, approximate as f64, 0.0);
+        if let Some(sample) = ack.sample {
+            self.link.watch(least, sample);
+        }
+        if !ack.limited || self.recovery.is_some_and(|recovery| largest < recovery) {
             return;
         }
-        self.recovery = Some(last);
+        let growth = self.size as f64 * ack.bytes as f64 / self.gentle;
+        self.gentle = (self.gentle + growth).min((FLOOR * self.size) as f64);
+        // After a timeout an acknowledgement counts for one datagram, whatever it is for.
+        let packets = if self.is_starting() { exact + approximate } else { 1 };
+        for number in 1..=packets as u64 {
+            let sample = ack.sample.filter(|_| number == 1);
+            let bytes = ack.bytes / packets as u64;
+            self.cubic.on_acknowledged(&Acknowledged { sample, bytes, ..*ack });
+        }
+    }
+
+    /// Shrinks the window after a loss that is due to congestion.
+    pub(crate) fn on_loss(&mut self, lost: &LostPacket) {
+        self.count(0.0, 1.0);
+        self.link.count(lost.is_exact, 1.0, 1.0);
+        if self.recovery.is_some_and(|recovery| lost.number <= recovery) {
+            return;
+        }
+        if self.is_noise(lost) {
+            self.end_slow_start(lost.now);
+            return;
+        }
+        if !lost.is_exact && self.link.is_noisy() && !self.link.take_peak() {
+            return;
+        }
+        self.recovery = Some(lost.next);
+        self.gentle = (self.gentle * GENTLE).max((LEAST * self.size) as f64);
+        let in_flight = (lost.in_flight as u64).min(self.cubic.window());
+        let offered = u64::MAX;
+        self.cubic.on_loss(&Loss { now: lost.now, in_flight, in_network: in_flight, offered });
+    }
+
+    /// Ends slow start with the window as it is, after some losses: without a queue nothing else
+    /// would end it.
+    fn end_slow_start(&mut self, now: Instant) {
+        self.noise += 1.0;
+        if self.is_starting() && self.noise >= NOISY {
+            let datagrams = self.cubic.window() as f64 / self.size as f64 / CUBIC_BETA;
+            let in_flight = datagrams.ceil() as u64 * self.size as u64;
+            let offered = u64::MAX;
+            self.cubic.on_loss(&Loss { now, in_flight, in_network: in_flight, offered });
+        }
+    }
+
+    /// Returns whether no queue explains a loss.
+    fn is_noise(&self, lost: &LostPacket) -> bool {
+        let (least, latest) = lost.round_trips;
         let waiting = 1.0 - least.as_nanos() as f64 / latest.as_nanos().max(1) as f64;
-        let queue = self.window as f64 / size as f64 * waiting;
-        let share = if queue < QUEUE { 0.8 } else { 0.5 };
-        self.window = ((self.window as f64 * share) as usize).max(LEAST * size);
-        self.threshold = self.window;
+        let queue = self.window() as f64 / self.size as f64 * waiting;
+        let is_much = self.lost >= ENOUGH && self.lost > MUCH * (self.arrived + self.lost);
+        queue < QUEUE && !is_much
+    }
+
+    fn count(&mut self, arrived: f64, lost: f64) {
+        self.arrived += arrived;
+        self.lost += lost;
+        if self.arrived + self.lost >= MEMORY {
+            (self.arrived, self.lost) = (self.arrived / 2.0, self.lost / 2.0);
+        }
     }
 
     /// Reduces the window to its minimum after repeated timeouts.
-    pub(crate) fn collapse(&mut self, size: usize) {
-        self.threshold = (self.window / 2).max(LEAST * size);
-        self.window = LEAST * size;
+    pub(crate) fn collapse(&mut self, now: Instant) {
+        let in_flight = self.cubic.window();
+        let loss = Loss { now, in_flight, in_network: 0, offered: u64::MAX };
+        self.cubic.on_timeout(&loss, true);
+        self.gentle = (LEAST * self.size) as f64;
+    }
+}
+
+/// The losses of a link that repeats exact datagrams until they arrive, and approximate ones not.
+///
+/// A full queue drops both alike. Where approximate datagrams are lost far more often, the link
+/// loses them, and a loss says little of the queue. The round trips do: they are longest when the
+/// queue overflows, and shorter once others have made room.
+#[derive(Clone, Copy, Debug, Default)]
+struct LinkLosses {
+    /// Exact and approximate datagrams whose outcome is known, and those of them that were lost.
+    exact: (f64, f64),
+    approximate: (f64, f64),
+    /// The longest round trip lately, in nanoseconds; it fades.
+    most: f64,
+    /// The place of the last round trip between the shortest and the longest, from 0 to 1.
+    level: f64,
+    /// Round trips were shorter since the last reduction.
+    has_fallen: bool,
+}
+
+/// The datagrams of one kind, and the losses, from which the two kinds are compared.
+const SAMPLE: f64 = 8.0;
+/// The ratio of the rates of loss from which the link is to blame.
+const RATIO: f64 = 3.0;
+/// The number of datagrams after which their counts are halved.
+const LINK_MEMORY: f64 = 4096.0;
+/// The samples after which the longest round trip has faded by two thirds.
+const FADING: f64 = 256.0;
+/// The level of the round trips at which a queue overflows, and the one below which it has drained.
+const FULL: f64 = 0.9;
+const DRAINED: f64 = 0.8;
+
+impl LinkLosses {
+    fn count(&mut self, is_exact: bool, all: f64, lost: f64) {
+        let tally = if is_exact { &mut self.exact } else { &mut self.approximate };
+        *tally = (tally.0 + all, tally.1 + lost);
+        if self.exact.0 + self.approximate.0 >= LINK_MEMORY {
+            for tally in [&mut self.exact, &mut self.approximate] {
+                *tally = (tally.0 / 2.0, tally.1 / 2.0);
+            }
+        }
+    }
+
+    /// Takes a round trip.
+    fn watch(&mut self, least: Duration, sample: Duration) {
+        let (least, sample) = (least.as_nanos() as f64, sample.as_nanos() as f64);
+        self.most = sample.max(self.most - (self.most - least) / FADING);
+        self.level = (sample - least) / (self.most - least).max(1.0);
+        self.has_fallen |= self.level < DRAINED;
+    }
+
+    /// Returns whether the link loses approximate datagrams, which it would repeat if they were
+    /// exact.
+    fn is_noisy(&self) -> bool {
+        let (exact, lost) = self.exact;
+        let expected = RATIO * (lost + 0.5) / exact.max(1.0);
+        exact >= SAMPLE
+            && self.approximate.1 >= SAMPLE
+            && self.approximate.1 / self.approximate.0.max(1.0) > expected
+    }
+
+    /// Returns whether the queue overflows for the first time since it has drained.
+    fn take_peak(&mut self) -> bool {
+        let peak = self.has_fallen && self.level > FULL;
+        self.has_fallen &= !peak;
+        peak
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MS: fn(u64) -> Duration = Duration::from_millis;
-
-    #[test]
-    fn a_loss_shrinks_the_window_by_a_fifth_and_with_a_queue_by_half() {
-        let mut noise = Congestion::new(1000);
-        noise.on_loss(5, 20, 1000, (MS(10), MS(11)));
-        assert_eq!(noise.window(), 8000);
-        noise.on_loss(7, 30, 1000, (MS(10), MS(11)));
-        assert_eq!(noise.window(), 8000, "the same loss");
-        noise.on_loss(21, 30, 1000, (MS(10), MS(40)));
-        assert_eq!(noise.window(), 4000);
-        noise.on_loss(99, 100, 1000, (MS(10), MS(40)));
-        assert_eq!(noise.window(), 4000, "the least");
-    }
-
-    #[test]
-    fn slow_start_doubles_and_congestion_avoidance_adds_one() {
-        let mut congestion = Congestion::new(1000);
-        congestion.on_arrival(10_000, 1000);
-        assert_eq!(congestion.window(), 20_000);
-        congestion.collapse(1000);
-        congestion.on_arrival(6000, 1000);
-        assert_eq!(congestion.window(), 10_000);
-        congestion.on_arrival(10_000, 1000);
-        assert_eq!(congestion.window(), 11_000);
-    }
-}
+mod tests;

@@ -8,17 +8,23 @@ pub(crate) struct Rtt {
     smoothed: SmoothedRtt,
     least: Option<Duration>,
     latest: Duration,
+    /// The samples before the latest.
+    before: [Duration; 3],
 }
 
 impl Rtt {
-    /// Adds a sample, of which the peer delayed its acknowledgement by `delay`.
-    pub(crate) fn learn(&mut self, sample: Duration, delay: Duration) {
+    /// Adds a sample, of which the peer delayed its acknowledgement by `delay`; returns it without
+    /// the delay.
+    pub(crate) fn learn(&mut self, sample: Duration, delay: Duration) -> Duration {
         let least = self.least.map_or(sample, |least| least.min(sample));
         self.least = Some(least);
         // A delay that leaves less than the smallest sample is not credible.
         let sample = sample.saturating_sub(delay).max(least);
+        let [first, second, _] = self.before;
+        self.before = [self.latest, first, second];
         self.latest = sample;
         self.smoothed.sample(sample);
+        sample
     }
 
     /// Returns the smoothed round-trip time, once there is a sample.
@@ -26,9 +32,11 @@ impl Rtt {
         self.smoothed.mean()
     }
 
-    /// Returns the smallest and the latest sample.
-    pub(crate) fn least_and_latest(&self) -> (Duration, Duration) {
-        (self.least.unwrap_or_default(), self.latest)
+    /// Returns the smallest sample of all, and of the last four: a queue makes all of them longer,
+    /// a burst only some.
+    pub(crate) fn least_and_recent(&self) -> (Duration, Duration) {
+        let recent = self.before.into_iter().fold(self.latest, Duration::min);
+        (self.least.unwrap_or_default(), recent)
     }
 
     /// Returns the retransmission timeout if the peer may delay an acknowledgement by `delay`.
@@ -58,10 +66,16 @@ mod tests {
         let timeout = rtt.timeout(Duration::from_millis(5)).expect("measured");
         assert!(timeout >= Duration::from_millis(35) && timeout < Duration::from_millis(40));
         rtt.learn(Duration::from_millis(50), Duration::from_millis(20));
-        assert_eq!(
-            rtt.least_and_latest().1,
-            Duration::from_millis(30),
-            "the delay is not the path's"
-        );
+        assert_eq!(rtt.latest, Duration::from_millis(30), "the delay is not the path's");
+    }
+
+    #[test]
+    fn a_queue_makes_four_round_trips_longer() {
+        let mut rtt = Rtt::default();
+        let recent = [30, 40, 45, 50, 60, 35].map(|millis| {
+            rtt.learn(Duration::from_millis(millis), Duration::ZERO);
+            rtt.least_and_recent().1
+        });
+        assert_eq!(recent[3..], [30, 40, 35].map(Duration::from_millis));
     }
 }

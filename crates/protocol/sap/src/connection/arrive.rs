@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use windfall_base::{Check, Duration, Instant};
+use windfall_congestion::Acknowledged;
 use windfall_wire_net::sap::{
     HEADER_LEN, MAX_TOKEN, Reason, SapAccept, SapAck, SapKind, SapPacket, SapRepair, flags,
 };
@@ -10,6 +11,7 @@ use super::migrate::SILENT;
 use super::reassemble::Name;
 use super::{Connection, Ending, FinState, Introduction, State};
 use crate::budget::{compact, weight};
+use crate::congestion::LostPacket;
 use crate::datagram::DatagramMeta;
 use crate::encode::decode;
 use crate::error::CloseReason;
@@ -357,22 +359,19 @@ impl Connection {
             self.abort_because(Reason::Violation, CloseReason::Violation);
             return;
         }
-        if let Some(at) = outcome.sample {
+        let sample = outcome.sample.map(|at| {
             let delay = Duration::from_micros(ack.delay.into());
-            self.rtt.learn(now.saturating_since(at), delay);
-        }
+            self.rtt.learn(now.saturating_since(at), delay)
+        });
         if !outcome.arrived.is_empty() || !outcome.damaged.is_empty() {
             if core::mem::take(&mut self.timeouts) >= SILENT {
                 self.events.push_back(SapEvent::Answered);
             }
             self.sent.restart_timer(now);
         }
-        let in_use = before * 2 >= self.congestion.window();
+        self.grow_window(now, before, sample, &outcome.arrived);
         for packet in outcome.arrived {
             self.collisions.on_arrival(packet.is_behind);
-            if in_use {
-                self.congestion.on_arrival(packet.size, self.path.size());
-            }
             self.handle_arrival(now, packet);
         }
         // The header arrived, so the path had room: no sign of congestion, and it carries the size.
@@ -382,9 +381,43 @@ impl Connection {
                 _ => self.queue_again(now, packet),
             }
         }
-        self.detect_loss(now);
+        self.detect_loss(now, before);
         self.tell_writable();
         self.settle(now);
+    }
+
+    /// Grows the congestion window for packets that arrived while `in_flight` bytes were in flight.
+    fn grow_window(
+        &mut self,
+        now: Instant,
+        in_flight: usize,
+        sample: Option<Duration>,
+        arrived: &[SentPacket],
+    ) {
+        let Some(largest) = arrived.iter().map(|packet| packet.number).max() else { return };
+        let ack = Acknowledged {
+            now,
+            bytes: arrived.iter().map(|packet| packet.size as u64).sum(),
+            rtt: self.rtt.smoothed(),
+            limited: in_flight * 2 >= self.congestion.window(),
+            sample,
+            una: largest,
+            next: self.sent.next(),
+        };
+        let exact = arrived.iter().filter(|packet| self.is_exact(packet)).count();
+        let kinds = (exact, arrived.len() - exact);
+        self.congestion.on_arrival(largest, kinds, self.rtt.least_and_recent().0, &ack);
+    }
+
+    /// Returns whether all bytes of a packet are exact.
+    fn is_exact(&self, packet: &SentPacket) -> bool {
+        match packet.load {
+            Load::Approximate => false,
+            Load::Repeatable(name) => {
+                self.outbox.repeatable.get(name).is_none_or(|encoded| encoded.rest.is_empty())
+            }
+            _ => true,
+        }
     }
 
     /// Handles the acknowledgement of `packet`.
@@ -423,24 +456,30 @@ impl Connection {
     }
 
     /// Detects lost packets.
-    pub(super) fn detect_loss(&mut self, now: Instant) {
+    pub(super) fn detect_loss(&mut self, now: Instant, in_flight: usize) {
         let (lost, next) = self.sent.lost(now, self.rtt.reordering());
         self.loss_at = next;
+        let window = self.congestion.window();
+        // What is in flight varies with the acknowledgements, each of which is for many packets.
+        let in_flight = if in_flight * 2 >= window { window } else { in_flight };
         for packet in lost {
-            self.note_loss(&packet);
+            self.note_loss(now, &packet, in_flight);
             self.queue_again(now, packet);
         }
     }
 
     /// Shrinks the window after the loss of `packet` if it may be due to congestion.
-    fn note_loss(&mut self, packet: &SentPacket) {
+    fn note_loss(&mut self, now: Instant, packet: &SentPacket, in_flight: usize) {
         let collided = self.collisions.on_loss(packet.is_behind);
-        if !collided && !matches!(packet.load, Load::Trial(_)) {
-            let rtt = self.rtt.least_and_latest();
-            let last = self.sent.next();
-            self.trust.on_loss();
-            self.congestion.on_loss(packet.number, last, self.path.size(), rtt);
+        if collided || matches!(packet.load, Load::Trial(_)) {
+            return;
         }
+        self.trust.on_loss();
+        let (number, next) = (packet.number, self.sent.next());
+        let round_trips = self.rtt.least_and_recent();
+        let is_exact = self.is_exact(packet);
+        let lost = LostPacket { number, next, is_exact, in_flight, round_trips, now };
+        self.congestion.on_loss(&lost);
     }
 
     /// Queues the contents of `packet` again, if their kind is retransmitted.

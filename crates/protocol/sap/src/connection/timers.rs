@@ -96,7 +96,7 @@ impl Connection {
             }
         }
         if due(self.loss_at) {
-            self.detect_loss(now);
+            self.detect_loss(now, self.sent.in_flight());
         }
         if due(self.retransmission()) {
             self.handle_retransmission_timeout(now);
@@ -121,10 +121,11 @@ impl Connection {
         let all = self.timeouts >= TOO_LONG || !self.config.congestion_control;
         let count = if all { usize::MAX } else { 2 };
         if self.timeouts == 2 && self.config.congestion_control {
-            self.congestion.collapse(self.path.size());
+            self.congestion.collapse(now);
         }
         if self.timeouts == TOO_LONG && self.config.path_discovery {
             self.path.fall_back();
+            self.congestion.set_size(self.path.size());
         }
         let lost = self.sent.give_up(count);
         for packet in lost {

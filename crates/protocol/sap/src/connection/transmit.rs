@@ -30,6 +30,8 @@ impl Body {
 
 /// The number of reports of approximate packets in each window that is in use.
 const REPORTS: usize = 2;
+/// The same in slow start: HyStart++ judges a round by eight round trips (RFC 9406, section 4.3).
+const SAMPLES: usize = 8;
 /// The minimum number of approximate packets from one report to the next, and the maximum once the
 /// window is full.
 const LEAST: usize = 2;
@@ -276,9 +278,15 @@ impl Connection {
         let is_last = self.sending == FinState::Pending && nothing_waits;
         let is_full = in_flight + size > window;
         self.unhurried += size;
-        let part = if is_full { (window / REPORTS).min(MOST * size) } else { window / REPORTS };
+        let is_starting = self.congestion.is_starting();
+        let part = match (is_starting, is_full) {
+            // Slow start ends when round trips grow, which some of each round must tell.
+            (true, _) => window / SAMPLES,
+            (false, true) => (window / REPORTS).min(MOST * size),
+            (false, false) => window / REPORTS,
+        };
         let is_turn = 2 * in_flight > window && self.unhurried >= part.max(LEAST * size);
-        let urgent = is_last || if reported { is_turn } else { is_full };
+        let urgent = is_last || if reported { is_turn } else { is_full || is_starting && is_turn };
         if urgent {
             self.unhurried = 0;
         }
