@@ -10,8 +10,7 @@ use libc::{
     socklen_t,
 };
 
-use crate::lite::{Lite, UNSET};
-use crate::options::RECEIVE_COVERAGE;
+use crate::lite::{Lite, RECEIVE_COVERAGE, UNSET};
 use crate::system::{self, fail};
 
 /// The number of datagrams after which their copies are taken from the socket that keeps the port.

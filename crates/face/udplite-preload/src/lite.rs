@@ -4,6 +4,8 @@ use core::net::{IpAddr, SocketAddr};
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU16, AtomicU32, AtomicUsize};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// `UDPLITE_RECV_CSCOV`: the least coverage to accept.
+pub(crate) const RECEIVE_COVERAGE: libc::c_int = 11;
 /// The value of an option that was never set.
 pub(crate) const UNSET: i32 = -1;
 

@@ -6,13 +6,11 @@ use core::sync::atomic::Ordering;
 use libc::{c_int, c_void, socklen_t};
 
 use crate::address::{ask_destinations, require};
-use crate::lite::{Lite, UNSET};
+use crate::lite::{Lite, RECEIVE_COVERAGE, UNSET};
 use crate::system::{self, fail};
 
 /// `UDPLITE_SEND_CSCOV`: the coverage to send.
 const SEND_COVERAGE: c_int = 10;
-/// `UDPLITE_RECV_CSCOV`: the least coverage to accept.
-pub(crate) const RECEIVE_COVERAGE: c_int = 11;
 /// The header of UDP-Lite, and of what stands for it inside UDP, in bytes.
 const HEADER: c_int = 8;
 

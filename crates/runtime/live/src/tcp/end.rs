@@ -145,7 +145,9 @@ impl End {
 
     /// Tells whether the program behind the socket has closed its direction in order.
     pub(super) fn is_closed_by_program(&self, table: &KernelTable) -> bool {
-        self.addresses().is_some_and(|(ours, theirs)| table.has_closed(ours, theirs))
+        // A socket has no peer any more when both directions are closed.
+        self.socket().is_some()
+            && self.addresses().is_none_or(|(ours, theirs)| table.has_closed(ours, theirs))
     }
 
     /// Tells whether a program still has the remote end of the socket open.
@@ -155,7 +157,10 @@ impl End {
 
     /// Returns the bytes of the program that were not read.
     pub(super) fn waiting(&self, table: &KernelTable) -> u64 {
-        self.addresses().map_or(0, |(ours, theirs)| table.waiting(ours, theirs))
+        match self.addresses() {
+            Some((ours, theirs)) => table.waiting(ours, theirs),
+            None => self.socket().map_or(0, read_out),
+        }
     }
 
     /// The addresses of the socket and of its peer.
@@ -201,6 +206,16 @@ fn advance(pending: &mut VecDeque<Bytes>, mut len: usize) {
         }
         pending.pop_front();
     }
+}
+
+/// Reads what has come to a socket whose peer has closed; returns how many bytes that was.
+fn read_out(mut socket: &TcpStream) -> u64 {
+    let mut buffer = vec![0; 1 << 16];
+    let mut bytes = 0;
+    while let Ok(len @ 1..) = io::Read::read(&mut socket, &mut buffer) {
+        bytes += len as u64;
+    }
+    bytes
 }
 
 #[cfg(test)]

@@ -572,7 +572,7 @@ impl Engine {
         if splice.sent >= splice.received {
             times.last = self.now();
         }
-        record.measure(splice.sent, splice.received, times.span());
+        record.measure(splice.sent, acknowledged, splice.received, times.span());
         if error.is_some() {
             // What a peer sent before it closed has been written, and is still to be read.
             if !splice.told {

@@ -10,6 +10,11 @@ const ESTABLISHED: u8 = 1;
 const SYN_SENT: u8 = 2;
 const SYN_RECEIVED: u8 = 3;
 const CLOSE_WAIT: u8 = 8;
+/// States of a socket whose peer has closed its direction.
+const PEER_CLOSED: [u8; 4] = [CLOSE_WAIT, LAST_ACK, CLOSING, TIME_WAIT];
+const TIME_WAIT: u8 = 6;
+const LAST_ACK: u8 = 9;
+const CLOSING: u8 = 11;
 
 /// A socket of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +49,7 @@ impl KernelTable {
                 ![ESTABLISHED, SYN_SENT, SYN_RECEIVED, CLOSE_WAIT].contains(&other.state)
             }
             // A program on another host, or one whose socket is gone altogether.
-            (None, own) => own.is_some_and(|own| own.state == CLOSE_WAIT),
+            (None, own) => own.is_some_and(|own| PEER_CLOSED.contains(&own.state)),
         }
     }
 

@@ -42,12 +42,13 @@ pub struct ConnectionRecord {
 }
 
 impl ConnectionRecord {
-    /// Takes the bytes and the time, and what follows from them.
-    pub(super) fn measure(&mut self, sent: u64, received: u64, span: Duration) {
+    /// Takes the bytes and the time, and what follows from them. Of what was sent, the peer has
+    /// `acknowledged` so much.
+    pub(super) fn measure(&mut self, sent: u64, acknowledged: u64, received: u64, span: Duration) {
         self.sent = sent;
         self.received = received;
         self.seconds = span.as_nanos() as f64 / 1e9;
-        let most = sent.max(received) as f64 * 8.0;
+        let most = sent.min(acknowledged).max(received) as f64 * 8.0;
         self.goodput_bps = if self.seconds > 0.0 { most / self.seconds } else { 0.0 };
     }
 

@@ -177,6 +177,32 @@ fn what_is_lost_behind_a_program_fails_its_forward() {
     assert!(errors.contains("bytes were lost after their programs had closed"), "{errors}");
 }
 
+/// The far end reads a part and closes in order, so that both directions of the local connection
+/// are closed while much is still to be read.
+#[test]
+fn what_a_far_end_that_closed_did_not_take_is_lost_to_the_byte() {
+    require!("python3");
+    let far = "exec python3 -c 'import socket, time\n\
+               s = socket.create_server((\"\", 80))\n\
+               c, _ = s.accept()\nt = 0\nwhile t < 500000: t += len(c.recv(65536))\n\
+               c.close()\nprint(\"took\", t, flush=True)\ntime.sleep(30)'";
+    let client = "import socket\n\
+                  s = socket.create_connection((\"127.0.0.1\", 8080))\n\
+                  s.sendall(bytes(2000000))";
+    let output = windfall("run -q --rate 8Mbps --far-may-fail --wait-port 80 --far")
+        .args([far, "--", WINDFALL, "tcp", "forward", "--json", "8080", "10.77.0.2:80", "--"])
+        .args(["python3", "-c", client])
+        .output()
+        .expect("it runs");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(125), "{errors}");
+    let number = |before: &str| -> u64 {
+        let rest = errors.split_once(before).unwrap_or_else(|| panic!("{errors}")).1;
+        rest.split(|it: char| !it.is_ascii_digit()).next().expect("a word").parse().expect("digits")
+    };
+    assert_eq!(number("took ") + number("\"lost\":"), 2_000_000, "{errors}");
+}
+
 #[test]
 fn a_forward_holds_no_small_write_back() {
     require!("python3");

@@ -46,3 +46,25 @@ fn half_a_connection_is_closed_while_its_program_lives() {
     let stranger = "192.0.2.1:9".parse().expect("an address");
     assert!(!table.has_closed(own, stranger) && !table.has_program(own, stranger));
 }
+
+/// The program's FIN waits behind its data, and comes after ours: our socket never stands in
+/// CLOSE-WAIT.
+#[test]
+fn a_program_that_closed_after_us_is_known_when_its_socket_is_gone() {
+    let (client, ours) = pair("127.0.0.1:0").expect("loopback");
+    let [own, theirs] = [ours.local_addr(), ours.peer_addr()].map(|it| it.expect("open"));
+    let held = |state| Entry { state, to_send: 0, unread: 7, is_held: true };
+    for state in PEER_CLOSED {
+        let table = KernelTable([((own, theirs), held(state))].into());
+        assert!(table.has_closed(own, theirs), "{state}");
+    }
+    let table = KernelTable([((own, theirs), held(ESTABLISHED))].into());
+    assert!(!table.has_closed(own, theirs));
+    ours.shutdown(Shutdown::Write).expect("it is open");
+    drop(client);
+    let closed = (0..100).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        KernelTable::read().has_closed(own, theirs)
+    });
+    assert!(closed);
+}
