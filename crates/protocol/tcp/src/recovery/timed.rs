@@ -131,8 +131,9 @@ impl Timed {
         &self.rack.lost
     }
 
-    /// Takes back what is held for lost: it may still arrive.
+    /// Takes back what is held for lost: it may still arrive. A timeout in doubt is judged by that.
     pub(super) fn reconsider(&mut self, flow: &SendSequence) {
+        self.doubt = Doubt::Settled;
         self.rack.reconsider(flow, &mut self.flight);
     }
 
