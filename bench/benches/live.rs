@@ -99,7 +99,7 @@ fn topology(delay: Duration) -> Topology {
 fn coded() -> Topology {
     let mut flags = ScenarioOptions::default();
     flags.link.both.ber = Some(unplaced("1e-4".parse().expect("a probability")));
-    flags.link.both.policy = Some(unplaced(PolicyKind::Flex.into()));
+    flags.link.both.policy = Some(unplaced(Some(PolicyKind::Flex.into())));
     describe(&flags)
 }
 
