@@ -139,9 +139,13 @@ impl Congestion {
         }
         self.recovery = Some(lost.next);
         self.gentle = (self.gentle * GENTLE).max((LEAST * self.size) as f64);
-        let in_flight = (lost.in_flight as u64).min(self.cubic.window());
+        self.reduce(lost.now, (lost.in_flight as u64).min(self.cubic.window()));
+    }
+
+    /// Reduces the window of CUBIC for what was in flight.
+    fn reduce(&mut self, now: Instant, in_flight: u64) {
         let offered = u64::MAX;
-        self.cubic.on_loss(&Loss { now: lost.now, in_flight, in_network: in_flight, offered });
+        self.cubic.on_loss(&Loss { now, in_flight, in_network: in_flight, offered });
     }
 
     /// Ends slow start with the window as it is, after some losses: without a queue nothing else
@@ -150,9 +154,7 @@ impl Congestion {
         self.noise += 1.0;
         if self.is_starting() && self.noise >= NOISY {
             let datagrams = self.cubic.window() as f64 / self.size as f64 / CUBIC_BETA;
-            let in_flight = datagrams.ceil() as u64 * self.size as u64;
-            let offered = u64::MAX;
-            self.cubic.on_loss(&Loss { now, in_flight, in_network: in_flight, offered });
+            self.reduce(now, datagrams.ceil() as u64 * self.size as u64);
         }
     }
 

@@ -219,6 +219,7 @@ impl Recovery {
     /// Begins the account of an acknowledgment.
     pub(crate) fn begin_account(&mut self) {
         self.delivered = 0;
+        self.forget_longest();
     }
 
     /// Ends the account of an acknowledgment, which has advanced or not.

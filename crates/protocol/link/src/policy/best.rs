@@ -308,8 +308,6 @@ impl Policy for Best {
     //= S3.16
     //= S3.45
     fn plan(&mut self, request: &Request) -> Option<Plan> {
-        let worth = self.gained.0 / self.gained.1;
-        let rest = REST * self.cost.per_frame.as_secs_f64();
         let survival = self.survival();
         let coded = |blocks| {
             Level::all().map(move |level| Plan { blocks, level, whole: false, uncoded: false })
@@ -320,19 +318,20 @@ impl Policy for Best {
             .chain(request.may_be_uncoded.then_some(uncoded))
             .map(|plan| self.promise(request.bytes, plan, survival[plan.level.index()]))
             .collect();
+        if request.time_left.is_some() || request.tries_left.is_some() {
+            return self.plan_in_time(request, &promises);
+        }
+        let worth = self.gained.0 / self.gained.1;
+        let rest = REST * self.cost.per_frame.as_secs_f64();
         let gain = |promise: &Promise| {
             promise.bytes - worth * (promise.seconds + rest * (1.0 - promise.completes()))
         };
-        let thrifty = promises.iter().max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
-        if request.time_left.is_none() && request.tries_left.is_none() {
-            let mut plan = thrifty.plan;
-            if self.trials.is_due() {
-                plan = Plan { blocks: MAX_BLOCKS as u8, level: Level::STRONGEST, ..plan };
-                plan.uncoded = false;
-            }
-            return Some(plan);
+        let mut plan = promises.iter().max_by(|a, b| gain(a).total_cmp(&gain(b)))?.plan;
+        if self.trials.is_due() {
+            plan = Plan { blocks: MAX_BLOCKS as u8, level: Level::STRONGEST, ..plan };
+            plan.uncoded = false;
         }
-        self.plan_in_time(request, &promises)
+        Some(plan)
     }
 
     fn learn(&mut self, plan: Plan, bytes: usize, outcome: Outcome<'_>) {

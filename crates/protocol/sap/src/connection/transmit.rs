@@ -30,7 +30,8 @@ impl Body {
 
 /// The number of reports of approximate packets in each window that is in use.
 const REPORTS: usize = 2;
-/// The same in slow start: HyStart++ judges a round by eight round trips (RFC 9406, section 4.3).
+/// The reports for a window in slow start: HyStart++ judges a round by eight round trips (RFC 9406,
+/// section 4.3).
 const SAMPLES: usize = 8;
 /// The minimum number of approximate packets from one report to the next, and the maximum once the
 /// window is full.

@@ -52,10 +52,10 @@ impl Connection {
             self.follow_notification(now, damaged, seg);
         }
         self.judge_path_probe(now);
-        self.measure_reported(self.sender.una > before);
+        let advanced = self.sender.una > before;
+        self.measure_reported(advanced);
         self.take_back_reduction();
         self.take_window(raw_window, start, named);
-        let advanced = self.sender.una > before;
         if self.recovery.is_timed() {
             let bare = !advanced && seg.data.is_empty() && reported == 0;
             self.judge_by_time(now, advanced, twice, bare);
@@ -283,7 +283,7 @@ impl Connection {
     /// Takes the round trip of what SACK has reported. Where the path reorders, few acknowledgments
     /// advance, and these alone would follow a growing queue too slowly.
     fn measure_reported(&mut self, advanced: bool) {
-        let measured = self.recovery.take_longest();
+        let measured = self.recovery.longest();
         let exact = self.config.timeout.in_ticks == TickEstimation::Off;
         if let Some(measured) = measured.filter(|_| exact && !advanced) {
             let outstanding = self.sender.max - self.sender.una;

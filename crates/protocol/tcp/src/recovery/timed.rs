@@ -196,9 +196,17 @@ impl Recovery {
         self.timed.as_ref()?.rack.sample()
     }
 
-    /// Takes the longest round trip of what arrived since this was asked last and was sent once.
-    pub(crate) fn take_longest(&mut self) -> Option<Duration> {
-        self.timed.as_mut()?.longest.take()
+    /// Returns the longest round trip of what the acknowledgment at hand shows to have arrived, of
+    /// what was sent once.
+    pub(crate) fn longest(&self) -> Option<Duration> {
+        self.timed.as_ref()?.longest
+    }
+
+    /// Forgets the round trips of the acknowledgments before, predicted ones included.
+    pub(super) fn forget_longest(&mut self) {
+        if let Some(timed) = &mut self.timed {
+            timed.longest = None;
+        }
     }
 
     /// Returns when the byte at `position` left last, where that is known.

@@ -10,11 +10,11 @@ const ESTABLISHED: u8 = 1;
 const SYN_SENT: u8 = 2;
 const SYN_RECEIVED: u8 = 3;
 const CLOSE_WAIT: u8 = 8;
-/// States of a socket whose peer has closed its direction.
-const PEER_CLOSED: [u8; 4] = [CLOSE_WAIT, LAST_ACK, CLOSING, TIME_WAIT];
+/// Other states in which the peer has closed its direction.
 const TIME_WAIT: u8 = 6;
 const LAST_ACK: u8 = 9;
 const CLOSING: u8 = 11;
+const PEER_CLOSED: [u8; 4] = [CLOSE_WAIT, LAST_ACK, CLOSING, TIME_WAIT];
 
 /// A socket of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

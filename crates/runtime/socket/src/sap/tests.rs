@@ -483,6 +483,35 @@ fn a_wait_for_the_end_is_bounded_by_the_timeout_and_delivery_continues() {
     assert_eq!(read, 60);
 }
 
+//= S0.19
+#[test]
+fn a_close_succeeds_where_the_peer_has_everything_and_its_program_has_ended() {
+    let listener = SapListener::bind("127.0.0.1:0").expect("free");
+    let there = listener.local_addr().expect("bound");
+    let path = std::net::UdpSocket::bind("127.0.0.1:0").expect("free");
+    path.set_read_timeout(Some(std::time::Duration::from_millis(20))).expect("it is not zero");
+    let to = path.local_addr().expect("bound");
+    let ended = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let is_ended = ended.clone();
+    let relay = thread::spawn(move || {
+        let (mut near, mut datagram) = (None, [0; 2000]);
+        while !is_ended.load(std::sync::atomic::Ordering::Relaxed) {
+            let Ok((size, from)) = path.recv_from(&mut datagram) else { continue };
+            let next = if from == there { near.expect("it has sent") } else { there };
+            near = Some(if from == there { next } else { from });
+            path.send_to(&datagram[..size], next).expect("loopback carries it");
+        }
+    });
+    let here = SapSocket::connect(to).expect("it listens");
+    let accepted = listener.accept().expect("it connected").0;
+    here.send(b"everything").expect("there is room");
+    assert_eq!(accepted.recv().expect("open").expect("a message").data.as_ref(), b"everything");
+    here.flush().expect("it is acknowledged");
+    ended.store(true, std::sync::atomic::Ordering::Relaxed);
+    relay.join().expect("no panic");
+    here.close().expect("nothing is left to deliver");
+}
+
 #[test]
 fn newest_first_never_waits_for_a_slow_reader() {
     let (here, there) = pair(SapOptions::default());
