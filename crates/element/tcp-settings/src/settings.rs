@@ -10,7 +10,7 @@ use windfall_wire_net::tcp::CorruptionKinds;
 use super::LEAST_MSS;
 use super::buffer::{buffer_size, buffer_text, size};
 use super::words::{
-    CONGESTION_CONTROLS, ESTIMATIONS, MODES, PACKINGS, PAWS, REACTIONS, RECOVERIES, SWITCH,
+    CONGESTION_CONTROLS, ESTIMATIONS, MANNERS, MODES, PACKINGS, PAWS, REACTIONS, RECOVERIES, SWITCH,
 };
 
 /// One setting of a TCP.
@@ -122,7 +122,7 @@ const SPANS: core::ops::RangeInclusive<Duration> =
 const DELAYS: core::ops::RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
 
 /// Every setting, in the order of the table in `docs/tcp.md`.
-pub static TCP_SETTINGS: [TcpSetting; 46] = [
+pub static TCP_SETTINGS: [TcpSetting; 47] = [
     quantity!(
         "mss",
         ("Greatest segment that is offered and sent", "RFC 9293, section 3.7.1; S2.12"),
@@ -454,6 +454,16 @@ pub static TCP_SETTINGS: [TcpSetting; 46] = [
         "data-check",
         ("Add a CRC-32C over the data of each segment, if both ends want it", "RFC 9260, 6994"),
         data_check
+    ),
+    choice!(
+        "manner",
+        (
+            "Do what the standards leave to systems as they recommend, or as a system does it",
+            "RFC 9293, section 3.8.6"
+        ),
+        manner,
+        "standard, linux or freebsd",
+        MANNERS
     ),
 ];
 

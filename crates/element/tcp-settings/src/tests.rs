@@ -37,6 +37,7 @@ fn values(setting: &str) -> &'static [&'static str] {
         "corruption" => &["off", "paper", "draft-safe", "extended"],
         "packing" => &["packed", "aligned"],
         "kinds" => &["27:28", "200:201", "experimental", "experimental:254:1:2"],
+        "manner" => &["standard", "linux", "freebsd"],
         "reaction" => &["as-mark", "ignore", "as-loss"],
         _ => &["on", "off"],
     }
@@ -103,9 +104,10 @@ fn every_field_has_a_setting() {
                 reaction: _,
             },
         data_check: _,
+        manner: _,
     } = config("");
     // One for each, and `corruption` for three of the last seven at once.
-    assert_eq!(TCP_SETTINGS.len(), 34 - 1 + 5 + 7 + 1);
+    assert_eq!(TCP_SETTINGS.len(), 35 - 1 + 5 + 7 + 1);
 }
 
 #[test]

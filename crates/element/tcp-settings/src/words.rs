@@ -1,7 +1,7 @@
 //! The words of the settings that are one of some.
 
 use windfall_tcp::{
-    CongestionControl, LossRecovery, NotificationMode, Paws, Reaction, TickEstimation,
+    CongestionControl, LossRecovery, Manner, NotificationMode, Paws, Reaction, TickEstimation,
 };
 use windfall_wire_net::tcp::Packing;
 
@@ -17,6 +17,9 @@ pub(super) const CONGESTION_CONTROLS: [(&str, CongestionControl); 4] = [
 ];
 /// The words of a switch.
 pub(super) const SWITCH: [(&str, bool); 2] = [("on", true), ("off", false)];
+/// The systems whose manner can be had.
+pub(super) const MANNERS: [(&str, Manner); 3] =
+    [("standard", Manner::STANDARD), ("linux", Manner::LINUX), ("freebsd", Manner::FREEBSD)];
 /// The algorithms of loss recovery.
 pub(super) const RECOVERIES: [(&str, LossRecovery); 3] = [
     ("new-reno", LossRecovery::NewReno),

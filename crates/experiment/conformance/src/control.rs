@@ -2,7 +2,7 @@
 //! engine.
 
 use windfall_base::Duration;
-use windfall_tcp::{AckPolicy, BufferSize, Keepalive, TcpConfig};
+use windfall_tcp::{AckPolicy, BufferSize, Keepalive, Manner, TcpConfig};
 
 use crate::cookie;
 use crate::socket_option::congestion_control;
@@ -17,11 +17,7 @@ const WITHOUT_EFFECT: [&str; 14] = [
 
 /// Settings that change nothing that a script can see here: caches of other connections, limits
 /// that are not reached, defences that the engine always has.
-const NOTHING_TO_SET: [&str; 47] = [
-    // The engine answers blind resets and SYNs as RFC 5961 says, whatever is set.
-    "insecure_rst",
-    "insecure_syn",
-    "drop_synfin",
+const NOTHING_TO_SET: [&str; 44] = [
     "syncookies_only",
     "tolerate_missing_ts",
     "rexmit_slop",
@@ -131,6 +127,9 @@ fn set(system: &mut System, name: &str, value: &str) -> Result<(), Stop> {
     let config = &mut system.tcp;
     let short = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix));
     let short = short.unwrap_or(name);
+    if name.starts_with(PREFIXES[1]) && config.manner == Manner::STANDARD {
+        config.manner = Manner::FREEBSD;
+    }
     if NOTHING_TO_SET.contains(&short) {
         return Ok(());
     }
@@ -195,6 +194,7 @@ fn set_linux(system: &mut System) {
     let config = &mut system.tcp;
     config.receive_buffer = BufferSize { initial: 540_000, most: 15 << 20 };
     config.send_buffer = BufferSize { initial: 256 << 10, most: 4 << 20 };
+    config.manner = Manner::LINUX;
     config.syn_retries = 5;
     config.nagle = false;
     if let AckPolicy::EverySegments { delay, .. } = &mut config.acks {
@@ -220,6 +220,9 @@ fn set_switch(config: &mut TcpConfig, name: &str, number: u64) -> bool {
         "tcp_sack" | "sack.enable" => config.sack = on,
         "tcp_timestamps" => config.timestamps = on,
         "tcp_window_scaling" => config.window_scale = on,
+        "insecure_rst" => config.manner.obeys_blind_resets = on,
+        "insecure_syn" => config.manner.obeys_blind_syns = on,
+        "drop_synfin" => config.manner.drops_syn_fin = on,
         "rfc1323" => (config.timestamps, config.window_scale) = (on, on),
         "rfc3042" => config.limited_transmit = on,
         "delayed_ack" => set_delayed(config, on),

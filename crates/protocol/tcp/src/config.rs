@@ -2,6 +2,7 @@
 
 use windfall_base::Duration;
 use windfall_congestion::CongestionControl;
+use windfall_wire_net::TcpFlags;
 use windfall_wire_net::tcp::{CorruptionKinds, Packing};
 
 use crate::rtt::{TickEstimation, TimeoutConfig};
@@ -93,6 +94,8 @@ pub struct TcpConfig {
     /// A CRC-32C over the data of each segment, where both ends want it: what the checksum misses
     /// on a link that delivers damaged packets.
     pub data_check: bool,
+    /// The choices that the standards leave to each system.
+    pub manner: Manner,
 }
 
 impl Default for TcpConfig {
@@ -135,6 +138,7 @@ impl Default for TcpConfig {
             fin_wait: Duration::from_secs(60),
             corruption: Corruption::default(),
             data_check: false,
+            manner: Manner::STANDARD,
         }
     }
 }
@@ -253,6 +257,60 @@ impl TcpConfig {
         }
         shift
     }
+}
+
+/// The choices that the standards leave to each system, and what systems do otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Manner {
+    /// Each header offers all the room that there is; else the window opens in steps that are worth
+    /// a segment (RFC 9293, section 3.8.6.2.2).
+    pub offers_all_room: bool,
+    /// The receive buffer is rounded up to whole segments, as by 4.4BSD.
+    pub whole_segments: bool,
+    /// Each second segment is acknowledged, whatever its size; else the bytes of two full ones (RFC
+    /// 9293, section 3.8.6.3).
+    pub counts_segments: bool,
+    /// The last segment of each write carries PSH; else the segment that empties the buffer.
+    pub pushes_writes: bool,
+    /// Acknowledgments carry this end's FIN again until it is acknowledged, as by 4.4BSD.
+    pub repeats_fin: bool,
+    /// A reset anywhere in the window ends the connection (RFC 793, without RFC 5961).
+    pub obeys_blind_resets: bool,
+    /// The same for a SYN, which is answered by a reset.
+    pub obeys_blind_syns: bool,
+    /// Segments that carry SYN and FIN are dropped.
+    pub drops_syn_fin: bool,
+}
+
+impl Manner {
+    /// The choices that the standards recommend.
+    pub const STANDARD: Self = Self {
+        offers_all_room: false,
+        whole_segments: false,
+        counts_segments: false,
+        pushes_writes: false,
+        repeats_fin: false,
+        obeys_blind_resets: false,
+        obeys_blind_syns: false,
+        drops_syn_fin: false,
+    };
+
+    /// Returns whether a segment with `flags` is dropped unseen.
+    pub(crate) const fn drops(&self, flags: TcpFlags) -> bool {
+        self.drops_syn_fin && flags.has(TcpFlags::SYN) && flags.has(TcpFlags::FIN)
+    }
+
+    /// The choices of Linux.
+    pub const LINUX: Self = Self { pushes_writes: true, ..Self::STANDARD };
+
+    /// The choices of FreeBSD.
+    pub const FREEBSD: Self = Self {
+        offers_all_room: true,
+        whole_segments: true,
+        counts_segments: true,
+        repeats_fin: true,
+        ..Self::STANDARD
+    };
 }
 
 /// The size of a buffer, in bytes, and how far it grows by itself.

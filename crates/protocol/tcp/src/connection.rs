@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use core::net::SocketAddr;
+use core::num::NonZeroU64;
 use core::ops::Range;
 
 use bytes::Bytes;
@@ -215,7 +216,8 @@ struct Sender {
 struct Receiver {
     origin: Seq32,
     buffer: Reassembly,
-    fin: Option<u64>,
+    /// The position of the peer's FIN, if it has come before its turn.
+    fin: Option<NonZeroU64>,
     finished: bool,
     /// The peer's SYN, if it came with data or FIN while both ends open at once.
     syn: Option<Box<Segment>>,
@@ -231,6 +233,10 @@ struct Receiver {
     /// Bytes that arrived in order and are not acknowledged; the largest segment seen.
     unacked: u64,
     full: u64,
+    /// Segments of data that are not acknowledged.
+    waiting: u16,
+    /// The acknowledgment that is due answers a segment that may come from an outsider.
+    is_challenge: bool,
     /// The last acknowledgment sent.
     acked: u64,
     /// RFC 7323: the timestamp to echo, and when it came.
@@ -238,8 +244,8 @@ struct Receiver {
     recent_at: Instant,
     /// The timestamp of this end that came with it: how long ago that was is a round trip.
     echo: u32,
-    /// A range that arrived twice and is to be reported (RFC 2883).
-    duplicate: Option<Range<u64>>,
+    /// A range that arrived twice and is to be reported (RFC 2883); empty if there is none.
+    duplicate: Range<u64>,
     /// A packet was marked and the peer has not answered (RFC 3168).
     congested: bool,
     /// Marks of both directions, where they are counted (RFC 9768).
@@ -349,6 +355,9 @@ impl Connection {
     pub fn handle_segment(&mut self, now: Instant, seg: &mut Segment) -> Result<(), DropReason> {
         self.operations.segments_received += 1;
         self.operations.detections += u64::from(seg.damaged);
+        if self.config.manner.drops(seg.header.flags) {
+            return Err(DropReason::TcpSequence);
+        }
         self.heard = now;
         self.probes = 0;
         match self.state {
@@ -399,6 +408,7 @@ impl Connection {
         let taken = self.room(data.len())?;
         self.operations.copied_bytes += taken as u64;
         self.sender.buffer.push_slice(&data[..taken]);
+        self.note_write(taken);
         Ok(taken)
     }
 
@@ -410,7 +420,15 @@ impl Connection {
         let taken = self.room(data.len())?;
         data.truncate(taken);
         self.sender.buffer.push(data);
+        self.note_write(taken);
         Ok(taken)
+    }
+
+    /// Remembers where a write ends, if that is seen in what leaves.
+    fn note_write(&mut self, taken: usize) {
+        if self.config.manner.pushes_writes && taken > 0 {
+            self.sender.buffer.note_write();
+        }
     }
 
     fn room(&mut self, wanted: usize) -> Result<usize, UseError> {
@@ -592,6 +610,7 @@ impl Connection {
         }
         receiver.challenges = receiver.challenges.saturating_add(1);
         if receiver.challenges <= CHALLENGES {
+            receiver.is_challenge = true;
             self.owe_ack();
         }
     }
@@ -642,6 +661,11 @@ impl Sender {
         self.buffer.end() + 1
     }
 
+    /// Returns whether FIN was sent and its acknowledgment has not arrived.
+    const fn awaits_end(&self) -> bool {
+        self.finished && self.max > self.data_end() && self.una <= self.data_end()
+    }
+
     /// Returns whether the acknowledgment of FIN has arrived.
     const fn is_finished(&self) -> bool {
         self.finished && self.una > self.data_end()
@@ -663,11 +687,13 @@ impl Receiver {
             due: Due::Nothing,
             unacked: 0,
             full: 0,
+            waiting: 0,
+            is_challenge: false,
             acked: 0,
             recent: 0,
             recent_at: now,
             echo: 0,
-            duplicate: None,
+            duplicate: 0..0,
             congested: false,
             accurate: ecn::AccurateEcn::default(),
             stride: 2,

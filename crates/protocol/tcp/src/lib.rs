@@ -42,8 +42,8 @@ mod siphash;
 mod timers;
 
 pub use config::{
-    AckPolicy, BufferSize, Corruption, Keepalive, LossRecovery, NotificationMode, Paws, Reaction,
-    TcpConfig,
+    AckPolicy, BufferSize, Corruption, Keepalive, LossRecovery, Manner, NotificationMode, Paws,
+    Reaction, TcpConfig,
 };
 pub use connection::{Connection, NegotiatedOptions, SocketPair, TcpState};
 pub use endpoint::{ConnectionHandle, Listener, OpenError, Overflow, TcpEndpoint};

@@ -28,6 +28,18 @@ impl Connection {
         }
     }
 
+    /// Rounds the receive buffer up to whole segments, and to what a header can say, where that is
+    /// the manner; the edge stays where the SYN has put it.
+    pub(super) fn round_receive_buffer(&mut self) {
+        if self.config.manner.whole_segments {
+            let segment = usize::from(self.sender.peer_mss.min(self.config.mss)).max(1);
+            let buffer = &mut self.receiver.buffer;
+            let unit = 1 << self.negotiated.receive_shift;
+            let size = buffer.capacity().max(segment).next_multiple_of(segment);
+            buffer.set_capacity(size.next_multiple_of(unit));
+        }
+    }
+
     /// Returns the round trip of the data that arrive, queues on their way included.
     fn round_trip_of_peer(&self) -> Option<Duration> {
         let age = self.clock(self.heard).wrapping_sub(self.receiver.echo);

@@ -56,8 +56,14 @@ impl Connection {
         let mut options = self.common_options(now);
         options.notification = notice.as_ref().map(|(notification, _)| *notification);
         self.add_sack(&mut options);
-        let flags = TcpFlags::ACK | self.marks_in_ack(!options.sack.is_empty());
-        let mut repr = self.header(self.ack_position(), flags, options);
+        let mut flags = TcpFlags::ACK | self.marks_in_ack(!options.sack.is_empty());
+        let mut position = self.ack_position();
+        let is_challenge = core::mem::take(&mut self.receiver.is_challenge);
+        if self.config.manner.repeats_fin && self.sender.awaits_end() && !is_challenge {
+            flags |= TcpFlags::FIN;
+            position = self.sender.data_end();
+        }
+        let mut repr = self.header(position, flags, options);
         if let Some((_, position)) = notice {
             repr.ack = number(self.receiver.origin, position);
         }
@@ -204,7 +210,8 @@ impl Connection {
             left: number(origin, range.start),
             right: number(origin, range.end),
         };
-        if let Some(duplicate) = self.receiver.duplicate.take() {
+        let duplicate = core::mem::take(&mut self.receiver.duplicate);
+        if !duplicate.is_empty() {
             options.sack.push(to_block(duplicate));
         }
         let most = room.min(4) - options.sack.len();
@@ -245,6 +252,7 @@ impl Connection {
     fn note_acknowledged(&mut self, ack: u64) {
         self.receiver.acked = ack;
         self.receiver.unacked = 0;
+        self.receiver.waiting = 0;
         self.receiver.due = Due::Nothing;
         self.timers.stop(Timer::DelayedAck);
     }
@@ -267,8 +275,11 @@ impl Connection {
         let next = self.expected();
         let open = next + self.open_window();
         let kept = self.receiver.edge.max(next) - next;
-        if open >= self.receiver.edge + self.window_step() {
-            let raw = ((open - next) >> shift).min(65_535);
+        let all = self.config.manner.offers_all_room;
+        let raw = ((open - next) >> shift).min(65_535);
+        let step = if all { 1 } else { self.window_step() };
+        if open >= self.receiver.edge + step && !(all && next + (raw << shift) < self.receiver.edge)
+        {
             self.receiver.edge = next + (raw << shift);
             raw as u16
         } else {

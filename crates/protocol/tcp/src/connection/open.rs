@@ -85,6 +85,7 @@ impl Connection {
             self.recovery.use_sack();
         }
         self.size_segments();
+        self.round_receive_buffer();
         let initial = u64::from(self.config.initial_window);
         self.congestion = self.config.congestion_control.start(
             self.sender.mss,

@@ -1,5 +1,7 @@
 //! Segments in full: everything that header prediction did not take (RFC 9293, section 3.10.7.4).
 
+use core::num::NonZeroU64;
+
 use windfall_base::{DropReason, Duration, Instant};
 use windfall_wire_net::TcpFlags;
 
@@ -26,8 +28,7 @@ impl Connection {
             return self.receive_reset(now, start);
         }
         if seg.has_any(TcpFlags::SYN) {
-            self.challenge(now);
-            return Err(DropReason::TcpBlind);
+            return self.receive_blind_syn(now);
         }
         if !seg.has_any(TcpFlags::ACK) {
             return Err(DropReason::TcpAcknowledgment);
@@ -152,7 +153,7 @@ impl Connection {
     ) -> Result<(), DropReason> {
         let next = self.expected();
         let span = seg.span();
-        let edge = self.receiver.edge.max(next);
+        let edge = self.accepted_edge(next);
         if start + span < next || (start + span == next && span > 0) {
             if !seg.has_any(TcpFlags::RST) {
                 self.answer_duplicate(now, seg, start);
@@ -177,6 +178,21 @@ impl Connection {
         Ok(())
     }
 
+    /// Returns the end of what is acceptable: of what was offered, or of the buffer, which may have
+    /// more room than a header can say.
+    fn accepted_edge(&self, next: u64) -> u64 {
+        let edge = self.receiver.edge.max(next);
+        let is_whole = match self.state {
+            TcpState::SynReceived => !self.passive,
+            state => state != TcpState::TimeWait,
+        };
+        if self.config.manner.whole_segments && is_whole && !self.receiver.is_pressed {
+            edge.max(next + self.receiver.buffer.window() as u64)
+        } else {
+            edge
+        }
+    }
+
     /// Answers a segment that has arrived before, and takes its acknowledgment: a peer whose FIN
     /// crossed this one's may acknowledge it with nothing else than the FIN sent again.
     fn answer_duplicate(&mut self, now: Instant, seg: &Segment, start: u64) {
@@ -185,9 +201,13 @@ impl Connection {
             // The answer to the SYN was lost: give it again.
             self.take_repeated_syn(seg);
             self.sender.nxt = 0;
+        } else if recent && !seg.has_any(TcpFlags::SYN) {
+            self.reflect_again(seg);
+            self.owe_ack();
         } else if recent {
             self.reflect_again(seg);
             self.owe_ack();
+            self.receiver.is_challenge = true;
         } else {
             self.challenge(now);
         }
@@ -206,13 +226,13 @@ impl Connection {
 
     pub(super) fn report_duplicate(&mut self, range: core::ops::Range<u64>) {
         if self.negotiated.sack && range.start < range.end {
-            self.receiver.duplicate = Some(range);
+            self.receiver.duplicate = range;
         }
     }
 
     /// Handles a reset in the window: obeyed only when it is exactly next (RFC 5961, section 3).
     fn receive_reset(&mut self, now: Instant, start: u64) -> Result<(), DropReason> {
-        if start != self.expected() {
+        if start != self.expected() && !self.config.manner.obeys_blind_resets {
             self.challenge(now);
             return Err(DropReason::TcpBlind);
         }
@@ -224,6 +244,18 @@ impl Connection {
         self.receiver.buffer.discard();
         self.end(Some(if opening { TcpError::Refused } else { TcpError::Reset }));
         Ok(())
+    }
+
+    /// Handles a SYN in the window: challenged (RFC 5961, section 4), or obeyed as RFC 793 has it.
+    fn receive_blind_syn(&mut self, now: Instant) -> Result<(), DropReason> {
+        if self.config.manner.obeys_blind_syns {
+            self.reset_peer();
+            self.receiver.buffer.discard();
+            self.end(Some(TcpError::Reset));
+            return Ok(());
+        }
+        self.challenge(now);
+        Err(DropReason::TcpBlind)
     }
 
     /// Returns the third segment of the opening.
@@ -282,12 +314,14 @@ impl Connection {
             self.answer_push(seg);
         }
         if fin && self.receiver.fin.is_none() {
-            self.receiver.fin = Some(end);
+            self.receiver.fin = NonZeroU64::new(end);
             if end > self.expected() {
                 self.owe_ack();
             }
         }
-        if self.receiver.fin == Some(self.expected()) && !self.receiver.finished {
+        if self.receiver.fin.is_some_and(|fin| fin.get() == self.expected())
+            && !self.receiver.finished
+        {
             self.take_fin(now);
         }
         Ok(())
@@ -300,7 +334,7 @@ impl Connection {
         start: u64,
     ) -> Result<(), DropReason> {
         let end = start + data.len() as u64;
-        if start == 0 || self.receiver.fin.is_some_and(|fin| end > fin) {
+        if start == 0 || self.receiver.fin.is_some_and(|fin| end > fin.get()) {
             return Err(DropReason::TcpSequence);
         }
         let len = data.len() as u64;
@@ -352,6 +386,7 @@ impl Connection {
     pub(super) fn schedule_ack(&mut self, now: Instant, len: u64) {
         let receiver = &mut self.receiver;
         receiver.unacked += len;
+        receiver.waiting = receiver.waiting.saturating_add(1);
         let (segments, delay, tick) = match self.config.acks {
             AckPolicy::EverySegments { segments, delay, tick } => (Some(segments), delay, tick),
             AckPolicy::TimeOnly { interval } => (None, interval, Duration::ZERO),
@@ -364,7 +399,12 @@ impl Connection {
                 (Some(receiver.stride), delay, Duration::ZERO)
             }
         };
-        if segments.is_some_and(|n| receiver.unacked >= u64::from(n) * receiver.full) {
+        let counts = self.config.manner.counts_segments;
+        let is_enough = |n: u16| {
+            let by_number = counts && receiver.waiting >= n;
+            by_number || receiver.unacked >= u64::from(n) * receiver.full
+        };
+        if segments.is_some_and(is_enough) {
             self.owe_ack();
         } else if receiver.due == Due::Nothing {
             receiver.due = Due::Later;

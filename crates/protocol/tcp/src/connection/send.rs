@@ -33,7 +33,7 @@ impl Connection {
         }
         // News that a data segment has no room for go ahead on their own.
         let news = self.receiver.buffer.has_holes()
-            || self.receiver.duplicate.is_some()
+            || !self.receiver.duplicate.is_empty()
             || self.receiver.accurate.reflects
             || !self.receiver.notices.is_empty();
         if self.receiver.due == Due::Now && news {
@@ -162,7 +162,12 @@ impl Connection {
         if range.end > end {
             flags |= TcpFlags::FIN;
         }
-        if range.end >= end && !data.is_empty() {
+        let is_pushed = if self.config.manner.pushes_writes {
+            range.end >= end || self.sender.buffer.ends_write(range.end - 1)
+        } else {
+            range.end >= end
+        };
+        if is_pushed && !data.is_empty() {
             flags |= TcpFlags::PSH;
         }
         let repeated = range.start < self.sender.max;

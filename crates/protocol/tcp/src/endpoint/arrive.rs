@@ -200,8 +200,11 @@ impl TcpEndpoint {
                 }
             };
         }
-        *half_open += 1;
         let config = listener.config_for(key.remote);
+        if config.manner.drops(flags) {
+            return Err(DropReason::TcpSequence);
+        }
+        *half_open += 1;
         let judged = self.fast_opens.judge(&config, &self.secret, &path, segment);
         let (fast_open, takes_data) = judged;
         let connection = Connection::accept(config, path, origin, now, segment);

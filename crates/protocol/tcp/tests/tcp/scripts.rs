@@ -8,7 +8,7 @@ use bytes::Bytes;
 use windfall_base::{Duration, Instant, Seed};
 use windfall_tcp::{
     AckPolicy, CongestionControl, ConnectionHandle, Corruption, Keepalive, Listener, Lookup,
-    NotificationMode, SegmentMeta, TcpConfig, TcpEndpoint, TcpError, TcpEvent,
+    Manner, NotificationMode, SegmentMeta, TcpConfig, TcpEndpoint, TcpError, TcpEvent,
 };
 use windfall_testkit::script::{self, PEER, Packet, SUBJECT, Subject, byte};
 
@@ -168,6 +168,17 @@ fn choose_named(config: &mut TcpConfig, name: &str, value: &str) -> Result<(), S
                 ("bbr", CongestionControl::Bbr),
             ];
             config.congestion_control = choose(name, value, &known)?;
+        }
+        "manner" => {
+            let known = [("linux", Manner::LINUX), ("freebsd", Manner::FREEBSD)];
+            config.manner = choose(name, value, &known)?;
+        }
+        "blind" => {
+            (config.manner.obeys_blind_resets, config.manner.obeys_blind_syns) =
+                choose(name, value, &[("obeyed", (true, true))])?;
+        }
+        "syn-fin" => {
+            config.manner.drops_syn_fin = choose(name, value, &[("dropped", true)])?;
         }
         "corruption" => {
             let known = [
@@ -362,6 +373,10 @@ scripts! {
     idle
     keepalive
     keepalive_timestamps
+    manner_blind
+    manner_blind_reset
+    manner_freebsd
+    manner_linux
     memory_of_what_is_written
     memory_pressure
     nagle
