@@ -60,6 +60,12 @@ impl Collisions {
         is_behind && behind.lost >= ENOUGH && behind.lost > expected
     }
 
+    /// Notes that a datagram that counted as lost arrived.
+    pub(crate) fn on_late(&mut self, is_behind: bool) {
+        let tally = if is_behind { &mut self.behind } else { &mut self.elsewhere };
+        tally.lost = (tally.lost - 1.0).max(0.0);
+    }
+
     fn count(&mut self, is_behind: bool, lost: f64) {
         let tally = if is_behind { &mut self.behind } else { &mut self.elsewhere };
         tally.all += 1.0;

@@ -7,6 +7,8 @@
 //! A second window, which is at most [`FLOOR`] datagrams, shrinks less at a loss. The larger of the
 //! two counts, so that a sender that ignores losses, as BBR does, leaves something to this one.
 
+use std::collections::BTreeSet;
+
 use windfall_base::{Duration, Instant};
 use windfall_congestion::{Acknowledged, CongestionControl, CongestionController, Loss};
 
@@ -62,6 +64,17 @@ pub(crate) struct Congestion {
     /// The number of losses that were noise.
     noise: f64,
     link: LinkLosses,
+    /// The last reduction, while it may prove to be without need.
+    reduction: Option<Reduction>,
+}
+
+/// A reduction of the window.
+#[derive(Debug)]
+struct Reduction {
+    /// The packets that count as lost since, and have not arrived.
+    lost: BTreeSet<u64>,
+    /// The gentle window before.
+    gentle: f64,
 }
 
 impl Congestion {
@@ -72,7 +85,7 @@ impl Congestion {
         let gentle = (INITIAL * size) as f64;
         let link = LinkLosses::default();
         let (arrived, lost, noise) = (0.0, 0.0, 0.0);
-        Self { cubic, gentle, size, recovery: None, arrived, lost, noise, link }
+        Self { cubic, gentle, size, recovery: None, arrived, lost, noise, link, reduction: None }
     }
 
     /// Returns the window in bytes.
@@ -109,6 +122,9 @@ impl Congestion {
         if let Some(sample) = ack.sample {
             self.link.watch(least, sample);
         }
+        if self.recovery.is_some_and(|recovery| largest >= recovery) {
+            self.cubic.on_recovered();
+        }
         if !ack.limited || self.recovery.is_some_and(|recovery| largest < recovery) {
             return;
         }
@@ -128,6 +144,9 @@ impl Congestion {
         self.count(0.0, 1.0);
         self.link.count(lost.is_exact, 1.0, 1.0);
         if self.recovery.is_some_and(|recovery| lost.number <= recovery) {
+            if let Some(reduction) = &mut self.reduction {
+                reduction.lost.insert(lost.number);
+            }
             return;
         }
         if self.is_noise(lost) {
@@ -138,6 +157,7 @@ impl Congestion {
             return;
         }
         self.recovery = Some(lost.next);
+        self.keep(BTreeSet::from([lost.number]));
         self.gentle = (self.gentle * GENTLE).max((LEAST * self.size) as f64);
         self.reduce(lost.now, (lost.in_flight as u64).min(self.cubic.window()));
     }
@@ -175,8 +195,29 @@ impl Congestion {
         }
     }
 
-    /// Reduces the window to its minimum after repeated timeouts.
-    pub(crate) fn collapse(&mut self, now: Instant) {
+    /// Keeps the state before a reduction for the loss of these packets.
+    fn keep(&mut self, lost: BTreeSet<u64>) {
+        self.reduction = Some(Reduction { lost, gentle: self.gentle });
+    }
+
+    /// Notes that a packet that counted as lost has arrived. A reduction is taken back once this
+    /// is so of all that caused it (RFC 9438, section 4.9.2).
+    pub(crate) fn on_late(&mut self, number: u64, is_exact: bool) {
+        self.lost = (self.lost - 1.0).max(0.0);
+        self.link.on_late(is_exact);
+        let Some(reduction) = &mut self.reduction else { return };
+        if !reduction.lost.remove(&number) || !reduction.lost.is_empty() {
+            return;
+        }
+        self.gentle = self.gentle.max(reduction.gentle);
+        self.cubic.on_spurious_loss();
+        (self.reduction, self.recovery) = (None, None);
+    }
+
+    /// Reduces the window to its minimum after repeated timeouts, when these packets counted as
+    /// lost.
+    pub(crate) fn collapse(&mut self, now: Instant, lost: BTreeSet<u64>) {
+        self.keep(lost);
         let in_flight = self.cubic.window();
         let loss = Loss { now, in_flight, in_network: 0, offered: u64::MAX };
         self.cubic.on_timeout(&loss, true);
@@ -223,6 +264,12 @@ impl LinkLosses {
                 *tally = (tally.0 / 2.0, tally.1 / 2.0);
             }
         }
+    }
+
+    /// Notes that a datagram that counted as lost has arrived.
+    fn on_late(&mut self, is_exact: bool) {
+        let tally = if is_exact { &mut self.exact } else { &mut self.approximate };
+        tally.1 = (tally.1 - 1.0).max(0.0);
     }
 
     /// Takes a round trip.

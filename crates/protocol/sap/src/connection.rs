@@ -25,6 +25,7 @@ use crate::numbers::Numbers;
 use crate::order::Order;
 use crate::pacer::Pacer;
 use crate::path::PathSize;
+use crate::reordering::Reordering;
 use crate::rtt::Rtt;
 use crate::seal::{Seal, SharedKey, TAG_LEN};
 use crate::sent::Sent;
@@ -179,6 +180,7 @@ pub(crate) struct Connection {
     inbox: Inbox,
     ack: AckState,
     rtt: Rtt,
+    reordering: Reordering,
     congestion: Congestion,
     pacer: Pacer,
     /// The bytes of data sent since the last urgent packet.
@@ -253,6 +255,7 @@ impl Connection {
             },
             ack: AckState::default(),
             rtt: Rtt::default(),
+            reordering: Reordering::default(),
             congestion: Congestion::new(config.base_datagram),
             pacer: Pacer::default(),
             unhurried: 0,
@@ -617,9 +620,16 @@ impl Connection {
     fn timeout(&self) -> Duration {
         let measured = self.rtt.timeout(self.config.ack_delay);
         match measured.filter(|_| self.config.adaptive_timeout) {
-            Some(timeout) => timeout.max(self.config.min_timeout),
+            Some(timeout) => {
+                (timeout + self.extra().unwrap_or_default()).max(self.config.min_timeout)
+            }
             None => self.config.initial_timeout,
         }
+    }
+
+    /// Returns the time by which a packet may come later than usual; `None` if all come in order.
+    fn extra(&self) -> Option<Duration> {
+        self.reordering.extra(self.rtt.smoothed()?)
     }
 
     /// Acts as if the peer predated messages in parts.

@@ -37,6 +37,7 @@ mod pacer;
 mod parts;
 mod path;
 mod pieces;
+mod reordering;
 mod ring;
 mod rtt;
 mod seal;

@@ -1,12 +1,18 @@
 //! Received packet numbers, and the acknowledgement that lists them.
 
+use std::collections::VecDeque;
+
+use core::ops::Range;
+
 use windfall_base::{Instant, RangeSet};
 use windfall_wire_net::sap::{SapAck, ack};
 
 use crate::hold::Hold;
 
 /// The maximum number of ranges; packets below the lowest one count as received.
-const REMEMBERED: usize = 2 * ack::MAX_RUNS;
+const REMEMBERED: usize = 8 * ack::MAX_RUNS;
+/// The number of late arrivals that are listed in any case.
+const LATEST: usize = 16;
 
 /// The packet numbers that have arrived.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +24,9 @@ pub(crate) struct Numbers {
     /// received, so that their sender counts them as lost if this report of them is lost.
     damaged: Hold,
     largest_at: Option<Instant>,
+    /// The latest numbers that arrived behind later ones, the last one at the end: there are ranges
+    /// that no acknowledgement has room for.
+    latest: VecDeque<u64>,
     /// The packets since the largest one whose header was damaged too, so that they have no number.
     nameless: usize,
 }
@@ -77,6 +86,11 @@ impl Numbers {
         self.damaged.arrived(now, number);
         if end.is_none_or(|end| number >= end) {
             self.largest_at = Some(now);
+        } else {
+            self.latest.push_back(number);
+            if self.latest.len() > LATEST {
+                self.latest.pop_front();
+            }
         }
         if self.received.len() > REMEMBERED
             && let Some(lowest) = self.received.following(0)
@@ -84,6 +98,25 @@ impl Numbers {
             self.floor = lowest.end;
             self.received.remove(lowest);
         }
+    }
+
+    /// Returns the ranges that an acknowledgement lists, from the largest down: the last ones, and
+    /// if there are too many of them, those of the latest arrivals as well.
+    fn reported_ranges(&self) -> Vec<Range<u64>> {
+        let mut ranges: Vec<_> = self.received.iter().rev().take(ack::MAX_RUNS).collect();
+        if self.received.len() > ack::MAX_RUNS {
+            let latest = self.latest.iter().rev();
+            let latest = latest.filter_map(|number| self.received.containing(*number));
+            ranges.truncate(ack::MAX_RUNS - LATEST);
+            let listed = ranges.len();
+            for range in latest {
+                if !ranges.contains(&range) {
+                    ranges.push(range);
+                }
+            }
+            ranges[listed..].sort_unstable_by_key(|range| core::cmp::Reverse(range.start));
+        }
+        ranges
     }
 
     /// Returns the acknowledgement of all received packets. `trust_damaged` permits the number of a
@@ -101,7 +134,7 @@ impl Numbers {
         let short = |count| u16::try_from(count).unwrap_or(u16::MAX);
         let mut above = largest + 1;
         let mut runs = Vec::with_capacity(self.received.len().min(ack::MAX_RUNS));
-        for range in self.received.iter().rev().take(ack::MAX_RUNS) {
+        for range in self.reported_ranges() {
             let (missing, len) = (above - range.end, range.end - range.start);
             // A longer run is listed in part: the rest has been acknowledged before.
             runs.push((short(missing), short(len)));
@@ -161,6 +194,21 @@ mod tests {
                 listed(&ack, largest).into_iter().flat_map(|(first, last)| first..=last).collect();
             prop_assert_eq!(listed, model);
         }
+    }
+
+    #[test]
+    fn of_too_many_ranges_those_of_the_latest_arrivals_are_listed() {
+        let mut numbers = Numbers::default();
+        (0..100).for_each(|number| numbers.insert(Instant::START, 2 * number));
+        for late in [21, 5, 51] {
+            numbers.insert(Instant::START, late);
+            let ack = numbers.acknowledge(Instant::START, 0, true).expect("something arrived");
+            assert!(ack.runs.len() <= ack::MAX_RUNS);
+            let listed = listed(&ack, 198);
+            assert!(listed.contains(&(late - 1, late + 1)), "{late}: {listed:?}");
+            assert!(listed.contains(&(198, 198)));
+        }
+        assert!(!numbers.contains(7), "it may still come");
     }
 
     #[test]

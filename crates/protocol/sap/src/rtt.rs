@@ -46,9 +46,22 @@ impl Rtt {
     }
 
     /// Returns how much later than its successors a packet may arrive before it counts as lost.
-    pub(crate) fn reordering(&self) -> Option<Duration> {
-        let base = self.smoothed.mean()?.max(self.latest);
-        Some((base * 9 / 8).max(Duration::from_millis(1)))
+    /// `extra` is what the path has shown.
+    pub(crate) fn reordering(&self, extra: Option<Duration>) -> Option<Duration> {
+        let base = self.usual()?;
+        let late = base + (base / 8).max(extra.unwrap_or_default());
+        Some(late.max(Duration::from_millis(1)))
+    }
+
+    /// Returns the round-trip time that a packet is measured by, once there is a sample.
+    pub(crate) fn usual(&self) -> Option<Duration> {
+        Some(self.smoothed.mean()?.max(self.latest))
+    }
+
+    /// Adds the sample of a packet that arrived behind later ones: those that overtake others say
+    /// too little of the round trip.
+    pub(crate) fn learn_overtaken(&mut self, sample: Duration) {
+        self.smoothed.sample(sample);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sent packets: in flight, acknowledged, lost.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use windfall_base::{Duration, Instant};
 use windfall_wire_net::sap::SapAck;
@@ -10,6 +10,8 @@ use crate::skips::Skips;
 
 /// The number of later packets that arrive before a missing one counts as lost.
 const THRESHOLD: u64 = 3;
+/// The number of packets given up that are remembered.
+const REMEMBERED: usize = 1024;
 
 /// The contents of a packet, for retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +54,10 @@ pub(crate) struct Outcome {
     pub(crate) arrived: Vec<SentPacket>,
     /// Packets whose exact bytes arrived damaged.
     pub(crate) damaged: Vec<SentPacket>,
+    /// Those of them that arrived behind later ones.
+    pub(crate) overtaken: Vec<SentPacket>,
+    /// Packets that counted as lost, and have arrived all the same.
+    pub(crate) late: Vec<SentPacket>,
     /// The time of transmission of the largest one, if it is new.
     pub(crate) sample: Option<Instant>,
     /// A packet is acknowledged that was never sent.
@@ -68,6 +74,8 @@ pub(crate) struct Sent {
     in_flight: usize,
     count: usize,
     last_at: Option<Instant>,
+    /// The latest packets that counted as lost: they may still arrive.
+    given_up: BTreeMap<u64, SentPacket>,
     /// The numbers that are left out; none in the paper profile.
     skips: Option<Skips>,
 }
@@ -168,7 +176,15 @@ impl Sent {
                 if number == largest {
                     outcome.sample = Some(packet.at);
                 }
+                if self.largest.is_some_and(|largest| number < largest) {
+                    outcome.overtaken.push(packet);
+                }
                 outcome.arrived.push(packet);
+            }
+            let late =
+                |it: &Self| it.given_up.range(first..=last).next().map(|(number, _)| *number);
+            while let Some(packet) = late(self).and_then(|number| self.given_up.remove(&number)) {
+                outcome.late.push(packet);
             }
         }
         self.largest = self.largest.max(Some(largest));
@@ -176,11 +192,14 @@ impl Sent {
         outcome
     }
 
-    /// Removes the packets that count as lost now; also returns when the next one will.
+    /// Removes the packets that count as lost now; also returns when the next one will. A packet
+    /// may be `reordering` older than a later one that has arrived, or three numbers behind it if
+    /// packets arrive `in_order`.
     pub(crate) fn lost(
         &mut self,
         now: Instant,
         reordering: Option<Duration>,
+        in_order: bool,
     ) -> (Vec<SentPacket>, Option<Instant>) {
         let Some(largest) = self.largest else { return (Vec::new(), None) };
         let mut lost = Vec::new();
@@ -189,8 +208,9 @@ impl Sent {
         for index in 0..end as usize {
             let Some(packet) = self.packets[index] else { continue };
             let late = reordering.map(|span| packet.at + span);
-            if largest - packet.number >= THRESHOLD || late.is_some_and(|late| late <= now) {
-                lost.extend(self.take(packet.number));
+            let is_far = in_order && largest - packet.number >= THRESHOLD;
+            if is_far || late.is_some_and(|late| late <= now) {
+                lost.extend(self.give_up_one(packet.number));
             } else if next.is_none() {
                 next = late;
             }
@@ -203,9 +223,18 @@ impl Sent {
     pub(crate) fn give_up(&mut self, count: usize) -> Vec<SentPacket> {
         let oldest: Vec<u64> =
             self.packets.iter().flatten().take(count).map(|packet| packet.number).collect();
-        let lost = oldest.into_iter().filter_map(|number| self.take(number)).collect();
+        let lost = oldest.into_iter().filter_map(|number| self.give_up_one(number)).collect();
         self.forget();
         lost
+    }
+
+    fn give_up_one(&mut self, number: u64) -> Option<SentPacket> {
+        let packet = self.take(number)?;
+        self.given_up.insert(number, packet);
+        if self.given_up.len() > REMEMBERED {
+            self.given_up.pop_first();
+        }
+        Some(packet)
     }
 
     fn take(&mut self, number: u64) -> Option<SentPacket> {

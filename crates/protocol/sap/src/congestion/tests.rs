@@ -83,7 +83,7 @@ fn the_gentle_window_keeps_more_at_a_loss_and_grows_to_twenty_datagrams() {
         acknowledge(&mut congestion, 1000 + round, 5, LEAST_ROUND);
     }
     assert!((8 * SIZE..10 * SIZE).contains(&congestion.window()), "{}", congestion.window());
-    congestion.collapse(Instant::START);
+    congestion.collapse(Instant::START, BTreeSet::new());
     assert_eq!(congestion.window(), LEAST * SIZE);
 }
 
@@ -129,4 +129,23 @@ fn on_a_lossy_link_the_window_shrinks_once_at_each_peak_of_the_round_trips() {
         link.take_peak()
     });
     assert_eq!(peaks, [false, true, false, false, false, true, false, false]);
+}
+
+#[test]
+fn a_reduction_is_taken_back_once_all_that_caused_it_has_arrived() {
+    let mut congestion = grown();
+    congestion.on_loss(&lost(100, 2 * LEAST_ROUND));
+    congestion.on_loss(&lost(103, 2 * LEAST_ROUND));
+    assert_eq!(congestion.window(), 70 * SIZE);
+    congestion.on_late(103, true);
+    congestion.on_late(99, true);
+    assert_eq!(congestion.window(), 70 * SIZE, "one is still missing");
+    congestion.on_late(100, true);
+    assert_eq!(congestion.window(), 100 * SIZE);
+    assert!(congestion.is_starting());
+    congestion.collapse(Instant::START, BTreeSet::from([110, 111]));
+    congestion.on_late(110, true);
+    assert!(congestion.window() < 20 * SIZE);
+    congestion.on_late(111, true);
+    assert_eq!(congestion.window(), 100 * SIZE);
 }

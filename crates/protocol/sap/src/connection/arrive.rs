@@ -18,7 +18,7 @@ use crate::error::CloseReason;
 use crate::event::{Dropped, SapEvent};
 use crate::message::MessageKind;
 use crate::order::{Order, Placed};
-use crate::sent::{Load, SentPacket};
+use crate::sent::{Load, Outcome, SentPacket};
 
 /// The maximum number of approximate packets between two reports to the sender.
 const REPORT: u32 = 64;
@@ -359,15 +359,20 @@ impl Connection {
             self.abort_because(Reason::Violation, CloseReason::Violation);
             return;
         }
+        self.watch_order(now, &outcome);
         let sample = outcome.sample.map(|at| {
             let delay = Duration::from_micros(ack.delay.into());
             self.rtt.learn(now.saturating_since(at), delay)
         });
-        if !outcome.arrived.is_empty() || !outcome.damaged.is_empty() {
+        let is_news = [&outcome.arrived, &outcome.damaged, &outcome.late];
+        if is_news.into_iter().any(|packets| !packets.is_empty()) {
             if core::mem::take(&mut self.timeouts) >= SILENT {
                 self.events.push_back(SapEvent::Answered);
             }
             self.sent.restart_timer(now);
+        }
+        for packet in outcome.late {
+            self.handle_late(now, packet);
         }
         self.grow_window(now, before, sample, &outcome.arrived);
         for packet in outcome.arrived {
@@ -384,6 +389,45 @@ impl Connection {
         self.detect_loss(now, before);
         self.tell_writable();
         self.settle(now);
+    }
+
+    /// Learns from the packets that arrived behind later ones.
+    fn watch_order(&mut self, now: Instant, outcome: &Outcome) {
+        self.reordering.on_arrivals(outcome.arrived.len());
+        let usual = self.rtt.usual();
+        for packet in outcome.overtaken.iter().chain(&outcome.late) {
+            let took = now.saturating_since(packet.at);
+            self.reordering.observe(took.saturating_sub(usual.unwrap_or(took)));
+        }
+        // The others are earlier than most.
+        if let Some(packet) = outcome.overtaken.iter().max_by_key(|packet| packet.number)
+            && outcome.sample.is_none()
+        {
+            self.rtt.learn_overtaken(now.saturating_since(packet.at));
+        }
+    }
+
+    /// Handles the acknowledgement of a packet that counted as lost.
+    fn handle_late(&mut self, now: Instant, packet: SentPacket) {
+        if !matches!(packet.load, Load::Trial(_)) {
+            self.collisions.on_late(packet.is_behind);
+            self.congestion.on_late(packet.number, self.is_exact(&packet));
+        }
+        match packet.load {
+            Load::Precise(name) => {
+                let outbox = &mut self.outbox;
+                // It need not go again. If it has, its copy settles it.
+                if let Some(place) = outbox.lost.iter().position(|it| *it == name) {
+                    outbox.lost.remove(place);
+                    if let Some(encoded) = outbox.precise.remove(name) {
+                        outbox.bytes -= encoded.len();
+                    }
+                }
+                self.note_progress(now);
+            }
+            Load::Request(_) | Load::Fin | Load::Trial(_) => self.handle_arrival(now, packet),
+            Load::Approximate | Load::Repeatable(_) | Load::Probe => {}
+        }
     }
 
     /// Grows the congestion window for packets that arrived while `in_flight` bytes were in flight.
@@ -457,7 +501,8 @@ impl Connection {
 
     /// Detects lost packets.
     pub(super) fn detect_loss(&mut self, now: Instant, in_flight: usize) {
-        let (lost, next) = self.sent.lost(now, self.rtt.reordering());
+        let extra = self.extra();
+        let (lost, next) = self.sent.lost(now, self.rtt.reordering(extra), extra.is_none());
         self.loss_at = next;
         let window = self.congestion.window();
         // What is in flight varies with the acknowledgements, each of which is for many packets.

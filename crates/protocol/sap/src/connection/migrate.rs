@@ -19,6 +19,7 @@ use super::{Connection, State};
 use crate::congestion::Congestion;
 use crate::datagram::{DatagramMeta, OutgoingDatagram};
 use crate::event::{Dropped, SapEvent};
+use crate::reordering::Reordering;
 use crate::rtt::Rtt;
 use crate::trust::Trust;
 
@@ -192,6 +193,7 @@ impl Connection {
         self.timeouts = 0;
         if !same_host {
             self.rtt = Rtt::default();
+            self.reordering = Reordering::default();
             self.path.restart(now, self.peer.ip(), self.config.path_discovery);
             self.congestion = Congestion::new(self.path.size());
             self.recut();

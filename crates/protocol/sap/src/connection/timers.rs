@@ -120,14 +120,14 @@ impl Connection {
         // (RFC 9002, section 6.2). All of them are given up once they may be too long for the path.
         let all = self.timeouts >= TOO_LONG || !self.config.congestion_control;
         let count = if all { usize::MAX } else { 2 };
-        if self.timeouts == 2 && self.config.congestion_control {
-            self.congestion.collapse(now);
-        }
         if self.timeouts == TOO_LONG && self.config.path_discovery {
             self.path.fall_back();
             self.congestion.set_size(self.path.size());
         }
         let lost = self.sent.give_up(count);
+        if self.timeouts == 2 && self.config.congestion_control {
+            self.congestion.collapse(now, lost.iter().map(|packet| packet.number).collect());
+        }
         for packet in lost {
             self.queue_again(now, packet);
         }

@@ -28,10 +28,10 @@ fn listed_packets_have_arrived_and_those_far_below_are_lost() {
     assert_eq!(numbers(&outcome.arrived), [8, 2, 3]);
     assert_eq!(numbers(&outcome.damaged), [7], "one below the largest");
     assert_eq!(outcome.sample, Some(Instant::START + MS(8)));
-    let (lost, next) = sent.lost(Instant::START + MS(9), Some(MS(50)));
+    let (lost, next) = sent.lost(Instant::START + MS(9), Some(MS(50)), true);
     assert_eq!(numbers(&lost), [0, 1, 5], "three or more behind");
     assert_eq!(next, Some(Instant::START + MS(56)), "6 is late, but not lost yet");
-    let (lost, next) = sent.lost(Instant::START + MS(56), Some(MS(50)));
+    let (lost, next) = sent.lost(Instant::START + MS(56), Some(MS(50)), true);
     assert_eq!((numbers(&lost), next), (vec![6], None));
     assert_eq!(sent.in_flight(), 100);
     assert_eq!(numbers(&sent.give_up(9)), [9]);
@@ -45,4 +45,21 @@ fn an_acknowledgement_of_unsent_packets_changes_nothing() {
     assert!(outcome.arrived.is_empty() && sent.in_flight() == 900);
     let outcome = sent.acknowledge(&ack(3, &[(0, u16::MAX), (9, 9)], &[u16::MAX]));
     assert!(outcome.arrived.is_empty() && sent.in_flight() == 900, "it counts below zero");
+}
+
+#[test]
+fn out_of_order_only_time_shows_a_loss_and_what_arrives_late_is_told() {
+    let mut sent = ten();
+    let outcome = sent.acknowledge(&ack(8, &[(0, 1)], &[]));
+    assert!(outcome.overtaken.is_empty());
+    let (lost, next) = sent.lost(Instant::START + MS(49), Some(MS(50)), false);
+    assert_eq!((numbers(&lost), next), (vec![], Some(Instant::START + MS(50))));
+    let outcome = sent.acknowledge(&ack(8, &[(0, 1), (0, 1)], &[]));
+    assert_eq!(numbers(&outcome.overtaken), [7]);
+    let (lost, next) = sent.lost(Instant::START + MS(51), Some(MS(50)), false);
+    assert_eq!((numbers(&lost), next), (vec![0, 1], Some(Instant::START + MS(52))));
+    let outcome = sent.acknowledge(&ack(8, &[(0, 2), (5, 1)], &[]));
+    assert_eq!((numbers(&outcome.arrived), numbers(&outcome.late)), (vec![], vec![1]));
+    let outcome = sent.acknowledge(&ack(8, &[(0, 2), (5, 1)], &[]));
+    assert!(outcome.late.is_empty(), "told once");
 }

@@ -1,0 +1,73 @@
+//! How much later than its successors a packet may arrive: as long as the path has shown lately.
+//!
+//! On a path in order, three later packets or an eighth of a round trip show a loss (RFC 9002,
+//! section 6.1). Once a packet has arrived behind later ones, only time does, and what it took
+//! beyond the usual round trip is waited for (as RFC 8985, section 6.2, with what was measured in
+//! place of quarters of a round trip).
+
+use windfall_base::Duration;
+
+/// The arrivals for which what was seen is kept: it counts in this span and in the next one.
+const SPAN: u32 = 2048;
+
+/// What packets took that arrived behind later ones, beyond the usual round trip.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reordering {
+    /// The most of this span of arrivals, and of the one before.
+    now: Option<Duration>,
+    before: Option<Duration>,
+    arrivals: u32,
+}
+
+impl Reordering {
+    /// Notes that a packet has arrived behind later ones, after `extra` beyond the usual round trip.
+    pub(crate) fn observe(&mut self, extra: Duration) {
+        self.now = self.now.max(Some(extra));
+    }
+
+    /// Notes arrivals: what was seen long ago is forgotten.
+    pub(crate) fn on_arrivals(&mut self, count: usize) {
+        self.arrivals = self.arrivals.saturating_add(count as u32);
+        if self.arrivals >= SPAN {
+            *self = Self { now: None, before: self.now, arrivals: 0 };
+        }
+    }
+
+    /// Returns the time by which a packet may come later than usual, at most `most`; `None` if
+    /// packets keep their order.
+    pub(crate) fn extra(&self, most: Duration) -> Option<Duration> {
+        // The longest yet is rarely the longest of all.
+        self.now.max(self.before).map(|extra| (extra * 5 / 4).min(most))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    #[test]
+    fn the_longest_of_the_last_arrivals_counts_and_a_quarter_of_it() {
+        let mut reordering = Reordering::default();
+        assert_eq!(reordering.extra(MS(100)), None);
+        for extra in [8, 40, 16] {
+            reordering.observe(MS(extra));
+        }
+        assert_eq!(reordering.extra(MS(100)), Some(MS(50)));
+        assert_eq!(reordering.extra(MS(30)), Some(MS(30)));
+    }
+
+    #[test]
+    fn what_was_seen_is_forgotten_after_two_spans_in_order() {
+        let mut reordering = Reordering::default();
+        reordering.observe(MS(40));
+        reordering.on_arrivals(2048);
+        reordering.observe(MS(8));
+        assert_eq!(reordering.extra(MS(100)), Some(MS(50)));
+        reordering.on_arrivals(2048);
+        assert_eq!(reordering.extra(MS(100)), Some(MS(10)));
+        reordering.on_arrivals(2048);
+        assert_eq!(reordering.extra(MS(100)), None);
+    }
+}
