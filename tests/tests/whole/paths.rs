@@ -117,8 +117,7 @@ fn transferred(path: &str, mode: &str) -> f64 {
     let lateness = if mode == "precise" { "" } else { "lateness = \"2s\"\n" };
     let app = format!(
         "[[app]]\nkind = \"sap-bulk\"\nstation = \"near\"\nto = \"far\"\nbytes = \"300kB\"\n\
-         size = 1000\nmode = \"{mode}\"
-{lateness}"
+         size = 1000\nmode = \"{mode}\"\n{lateness}"
     );
     let text = pair(20, &link, &app);
     let seconds = |seed| run(&text, seed).report("sap-bulk")["transfer_mean_seconds"];

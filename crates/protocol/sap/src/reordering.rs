@@ -10,7 +10,7 @@ use windfall_base::Duration;
 /// The arrivals for which what was seen is kept: it counts in this span and in the next one.
 const SPAN: u32 = 2048;
 
-/// What packets took that arrived behind later ones, beyond the usual round trip.
+/// The time that packets took that arrived behind later ones, beyond the usual round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reordering {
     /// The most of this span of arrivals, and of the one before.
@@ -20,7 +20,7 @@ pub(crate) struct Reordering {
 }
 
 impl Reordering {
-    /// Notes that a packet has arrived behind later ones, after `extra` beyond the usual round trip.
+    /// Notes that a packet has arrived behind later ones, `extra` after the usual round trip.
     pub(crate) fn observe(&mut self, extra: Duration) {
         self.now = self.now.max(Some(extra));
     }
