@@ -86,10 +86,10 @@ settings! {
             value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Pipe),
             detail: "The trace counts from the start of the run, also where a change brings it.",
         }
-        /// Delay of every bit; a bare number is in ms
+        /// Delay of every bit; in a file a bare number is in ms
         "delay" delay: Duration [Duration::ZERO..=Duration::from_secs(3600)] {
             value: "TIME", example: "5ms", default: "0s", particular: Some(Aspect::Wire),
-            short: "Delay of every bit; a bare number is in ms",
+            short: "Delay of every bit; in a file a bare number is in ms",
             detail: "On gsm, where it is unset, that of the interleaver, some 111 ms.",
         }
         /// Deviation of the delay from frame to frame, and perhaps its correlation and

@@ -36,10 +36,10 @@ settings! {
             value: "NUMBER", example: "42", default: "1", short: "Seed of all random draws",
             detail: "A whole number of 64 bits; those above 9223372036854775807 stand in quotes.",
         }
-        /// Length of the run, in simulated time; a bare number is in ms
+        /// Length of the run, in simulated time; in a file a bare number is in ms
         "duration" duration: Duration [DURATIONS] {
             value: "TIME", example: "2s", default: "10s", particular: Some(RunKind::Simulated),
-            short: "Length of the run, in simulated time; a bare number is in ms",
+            short: "Length of the run, in simulated time; in a file a bare number is in ms",
         }
         /// Admit reservations beyond what the link can keep in the worst case
         "overcommit" overcommit: bool { value: "SWITCH", example: "on", default: "off" }

@@ -11,7 +11,7 @@ use windfall_camera::{CameraListening, CameraNews, CameraPlan, CameraProtocol};
 use crate::exchange::completed;
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::json;
-use crate::usage::{real, whole};
+use crate::usage::{real, whole, with_unit};
 
 /// Send the stream of a camera, measure what is usable of it, and compare schemes of error control
 #[derive(Debug, clap::Args)]
@@ -41,8 +41,9 @@ struct StreamOptions {
     #[arg(long, value_name = "BYTES", default_value_t = 1_200, help_heading = "Stream",
           value_parser = whole(1..=60_000_u32))]
     datagram: u32,
-    /// Length of the stream; a bare number is in ms
-    #[arg(long, value_name = "TIME", default_value = "10s", help_heading = "Stream")]
+    /// Length of the stream
+    #[arg(long, value_name = "TIME", default_value = "10s", help_heading = "Stream",
+          value_parser = with_unit)]
     time: Duration,
 }
 
@@ -57,8 +58,9 @@ struct Send {
     /// Protocol of the stream: udp, udplite (in UDP) or sap, as approximate messages
     #[arg(long, value_name = "PROTOCOL", default_value = "udp")]
     over: CameraProtocol,
-    /// Time to stay after the last picture, longer than the link delays; a bare number is in ms
-    #[arg(long, value_name = "TIME", default_value = "1500ms")]
+    /// Time to stay after the last picture, longer than the link delays
+    #[arg(long, value_name = "TIME", default_value = "1500ms",
+          value_parser = with_unit)]
     wait: Duration,
     #[command(flatten)]
     stream: StreamOptions,
@@ -76,11 +78,13 @@ struct Receive {
     /// Protocol of the stream: udp, udplite (in UDP) or sap, as approximate messages
     #[arg(long, value_name = "PROTOCOL", default_value = "udp")]
     over: CameraProtocol,
-    /// Age from which on a datagram is of no use; a bare number is in ms
-    #[arg(long, value_name = "TIME", default_value = "100ms")]
+    /// Age from which on a datagram is of no use
+    #[arg(long, value_name = "TIME", default_value = "100ms",
+          value_parser = with_unit)]
     deadline: Duration,
-    /// End when nothing has come for so long after the last picture; a bare number is in ms
-    #[arg(long, value_name = "TIME", default_value = "1s")]
+    /// End when nothing has come for so long after the last picture
+    #[arg(long, value_name = "TIME", default_value = "1s",
+          value_parser = with_unit)]
     wait: Duration,
     /// Print the report as JSON
     #[arg(long)]

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use windfall_base::{Duration, ParseUnitError, Probability, Seed};
+use windfall_base::{Duration, Probability, Seed};
 use windfall_experiment::{Finding, Verdict, page};
 use windfall_reproduce_link::demo::Demo;
 use windfall_scenario::DEFAULT_SEED;
@@ -11,6 +11,7 @@ use windfall_scenario::DEFAULT_SEED;
 use crate::exit::{Completion, Result};
 use crate::progress;
 use crate::reproduce::{as_json, make, write_all};
+use crate::usage::with_unit;
 
 /// Bit error rate of the demonstration: about every ninth full packet is hit.
 const DEFAULT_BER: f64 = 1e-5;
@@ -84,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Result {
 
 /// Reads a time above zero: curl takes 0 for no limit.
 fn positive_time(text: &str) -> core::result::Result<Duration, String> {
-    let time: Duration = text.parse().map_err(|error: ParseUnitError| error.to_string())?;
+    let time = with_unit(text)?;
     match time {
         Duration::ZERO => Err("a transfer takes longer than that: write a time such as 10s".into()),
         time => Ok(time),

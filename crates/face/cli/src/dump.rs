@@ -12,6 +12,7 @@ use windfall_video::{HeaderLayout, WsimProtocol};
 
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::input::{self, cannot_write};
+use crate::usage::with_unit;
 use crate::video::ProtocolName;
 
 /// Show what each layer of a run did, by its event log; without a log, the headers before a packet
@@ -27,10 +28,10 @@ pub(crate) struct Args {
     #[arg(long, requires = "log", conflicts_with = "layer")]
     measures: bool,
     /// Leave out what happened before this time of the run
-    #[arg(long, value_name = "TIME", requires = "log")]
+    #[arg(long, value_name = "TIME", requires = "log", value_parser = with_unit)]
     begin: Option<Duration>,
     /// Leave out what happened after this time of the run
-    #[arg(long, value_name = "TIME", requires = "log")]
+    #[arg(long, value_name = "TIME", requires = "log", value_parser = with_unit)]
     end: Option<Duration>,
     /// Show packets of RTP by the captures of this folder, as --pcap writes them
     #[arg(long, value_name = "DIR", requires = "log")]

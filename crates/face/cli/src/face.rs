@@ -6,6 +6,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use windfall_scenario::wifi::Radio;
 use windfall_scenario::{Direction, Link, RunSettings, Setting, Settings};
 
+use crate::usage::refuse_bare;
+
 /// A table as a group of options.
 pub(crate) trait Face: 'static {
     /// The object that the table describes.
@@ -143,7 +145,12 @@ fn help<F: Face>(setting: &Setting<F::Object>) -> String {
 fn parser<T: Settings>(setting: &'static Setting<T>) -> ValueParser {
     let words = (setting.words)();
     if words.is_empty() {
-        let check = |text: &str| setting.set(&mut T::unset(), text).map(|()| text.to_owned());
+        let check = |text: &str| {
+            if setting.value == "TIME" {
+                refuse_bare(text)?;
+            }
+            setting.set(&mut T::unset(), text).map(|()| text.to_owned())
+        };
         return ValueParser::new(check);
     }
     let value = |(word, meaning): (&'static str, &'static str)| match meaning {

@@ -10,7 +10,7 @@ use crate::exchange::{DestinationOptions, End, ListenOptions, Output, completed}
 use crate::exit::{CliError, Completion, Result};
 use crate::input::{self, cannot_read};
 use crate::json;
-use crate::usage::whole;
+use crate::usage::{whole, with_unit};
 
 /// Send a picture, its head and tables exactly, the rest approximately, and measure its quality
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,7 @@ struct Send {
     #[arg(long, default_value_t = 1024, value_name = "BYTES", value_parser = whole(1..=60_000_u32))]
     size: u32,
     /// Time between datagrams
-    #[arg(long, default_value = "1ms", value_name = "TIME")]
+    #[arg(long, default_value = "1ms", value_name = "TIME", value_parser = with_unit)]
     interval: Duration,
 }
 

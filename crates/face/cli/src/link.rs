@@ -17,7 +17,7 @@ use crate::exit::{CliError, Completion, Result, tell};
 use crate::face::{Face, Options};
 use crate::input;
 use crate::options::of_scenario;
-use crate::usage::whole;
+use crate::usage::{whole, with_unit};
 
 /// Bring up a network device over a serial line, or over UDP
 ///
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[arg(value_parser = whole(576..=9_000_u16))]
     mtu: u16,
     /// The time to wait for the peer [default: for ever]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = with_unit)]
     wait: Option<Duration>,
     /// The time after which PPP sends a request again
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = restart)]
@@ -116,7 +116,7 @@ fn device_name(text: &str) -> std::result::Result<String, String> {
 
 /// Reads the time of a timer.
 fn restart(text: &str) -> std::result::Result<Duration, String> {
-    let time = text.parse::<Duration>().map_err(|error| error.to_string())?;
+    let time = with_unit(text)?;
     let is_fit = (Duration::from_millis(10)..=Duration::from_secs(600)).contains(&time);
     if is_fit { Ok(time) } else { Err("use a time from 10ms to 600s".to_owned()) }
 }

@@ -13,7 +13,7 @@ use windfall_scenario::{
 use crate::exit::{CliError, Result};
 use crate::face::{Face, Options, faces};
 use crate::input;
-use crate::usage::whole;
+use crate::usage::{refuse_bare, whole};
 
 /// The variable that holds the address of the far end for programs inside.
 pub(crate) const BASE: &str = "WINDFALL_BASE";
@@ -30,7 +30,8 @@ pub(crate) struct LinkOptions {
     #[arg(long = "flow", value_name = "FLOW", help_heading = "Flows")]
     flows: Vec<Flow>,
     /// Change of the link while it runs: "10s: rate 1Mbps, uplink loss 5%, over 2s"
-    #[arg(long = "change", value_name = "CHANGE", help_heading = "Changes")]
+    #[arg(long = "change", value_name = "CHANGE", help_heading = "Changes",
+          value_parser = change)]
     changes: Vec<Change>,
     /// File of changes, one in each line
     #[arg(long = "changes", value_name = "FILE", help_heading = "Changes")]
@@ -72,6 +73,14 @@ pub(crate) struct Loaded {
     /// The file and its text; both empty if the options alone made the scenario.
     file: String,
     text: String,
+}
+
+/// Reads a change, whose times have their units.
+fn change(text: &str) -> std::result::Result<Change, String> {
+    let (at, clauses) = text.split_once(':').unwrap_or((text, ""));
+    let over = clauses.split(',').filter_map(|clause| clause.trim().strip_prefix("over "));
+    std::iter::once(at).chain(over).try_for_each(refuse_bare)?;
+    text.parse().map_err(|error: windfall_base::ParseUnitError| error.to_string())
 }
 
 impl LinkOptions {

@@ -12,7 +12,7 @@ use windfall_scenario::{Side, Topology};
 
 use crate::exit::{CliError, Result, tell};
 use crate::options::LinkOptions;
-use crate::usage::shell_quoted;
+use crate::usage::{shell_quoted, with_unit};
 
 /// Options for the files to write, and for the form of the summary.
 #[derive(Debug, clap::Args)]
@@ -135,7 +135,7 @@ impl RecordOptions {
 
 /// Reads the length of a window.
 fn interval(text: &str) -> std::result::Result<Duration, String> {
-    let interval = text.parse::<Duration>().map_err(|error| error.to_string())?;
+    let interval = with_unit(text)?;
     if interval < Duration::from_millis(1) {
         return Err("use 1ms or more".to_owned());
     }

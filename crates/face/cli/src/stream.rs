@@ -9,7 +9,7 @@ use windfall_transfer::{ArrivalTimes, StreamReport, check_protected};
 use crate::exchange::{DestinationOptions, End, ListenOptions, Output, completed};
 use crate::exit::{CliError, Completion, Result};
 use crate::record::command_line;
-use crate::usage::whole;
+use crate::usage::{whole, with_unit};
 use crate::{input, json};
 
 /// Send datagrams whose every bit the receiver knows, and count losses and bit errors
@@ -36,8 +36,8 @@ struct Send {
     /// Bytes at the front of each that must arrive undamaged
     #[arg(long, value_name = "BYTES", value_parser = whole(0..=65_000_usize))]
     protected: Option<usize>,
-    /// Time between datagrams; a bare number is in ms
-    #[arg(long, default_value = "0s", value_name = "TIME")]
+    /// Time between datagrams
+    #[arg(long, default_value = "0s", value_name = "TIME", value_parser = with_unit)]
     interval: Duration,
 }
 

@@ -24,7 +24,7 @@ use crate::exit::{CliError, Completion, Result};
 use crate::face::{Face, Options};
 use crate::options::as_options;
 use crate::record::command_line;
-use crate::usage::whole;
+use crate::usage::{whole, with_unit};
 use crate::{input, json};
 
 /// Make, show, fit, convert and record error traces; compare bytes, convert measured rates
@@ -158,8 +158,8 @@ struct Convert {
     /// The format to write
     #[arg(long, value_name = "FORMAT", default_value = "trace")]
     to: Format,
-    /// Time from frame to frame, for formats that count time; a bare number is in ms
-    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    /// Time from frame to frame, for formats that count time
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = with_unit)]
     interval: Duration,
     /// Seed of random draws from probabilities
     #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_SEED)]

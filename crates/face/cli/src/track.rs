@@ -11,7 +11,7 @@ use windfall_transfer::{ArrivalTimes, TrackReport, check_protected};
 use crate::exchange::{DestinationOptions, End, ListenOptions, completed};
 use crate::exit::{CliError, Completion, Result};
 use crate::json;
-use crate::usage::{real, whole};
+use crate::usage::{real, whole, with_unit};
 
 /// Send positions of a walker, and compute the mean speed from those that arrive
 #[derive(Debug, clap::Args)]
@@ -28,11 +28,11 @@ struct Send {
     /// A GPX file [default: a walk of 945 points at 1.56 m/s]
     #[arg(long, value_name = "FILE")]
     gpx: Option<PathBuf>,
-    /// Time between two points of the walk; a bare number is in ms
-    #[arg(long, default_value = "1s", value_name = "TIME")]
+    /// Time between two points of the walk
+    #[arg(long, default_value = "1s", value_name = "TIME", value_parser = with_unit)]
     spacing: Duration,
-    /// Time between two points on the wire; a bare number is in ms
-    #[arg(long, default_value = "5ms", value_name = "TIME")]
+    /// Time between two points on the wire
+    #[arg(long, default_value = "5ms", value_name = "TIME", value_parser = with_unit)]
     interval: Duration,
     /// Bytes at the front of each point that must arrive undamaged: 2 protect the sign and the size
     /// of the latitude

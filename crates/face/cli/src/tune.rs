@@ -15,7 +15,7 @@ use windfall_tune::{
 
 use crate::exit::{CliError, Completion, Result};
 use crate::input::{self, cannot_read};
-use crate::usage::whole;
+use crate::usage::{whole, with_unit};
 use crate::{json, options, progress};
 
 /// Say which settings are best: of a link for an application, or of a scenario for a battery
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// Bytes of data in a datagram [default: several sizes are tried]
     #[arg(long, value_name = "BYTES", value_parser = whole(1..=1_400_u32))]
     size: Option<u32>,
-    /// Age at which a datagram is of no use; a bare number is in ms; none for no limit
+    /// Age at which a datagram is of no use; none for no limit
     /// [default: that of the class]
     #[arg(long, value_name = "TIME", value_parser = deadline)]
     deadline: Option<Deadline>,
@@ -87,7 +87,7 @@ fn deadline(text: &str) -> std::result::Result<Deadline, String> {
     if text == "none" {
         return Ok(Deadline(None));
     }
-    let time: Duration = text.parse().map_err(|error| format!("{error}"))?;
+    let time = with_unit(text)?;
     if time == Duration::ZERO {
         return Err("use a time above 0, or none".to_owned());
     }

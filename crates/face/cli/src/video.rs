@@ -110,7 +110,7 @@ struct Receive {
     #[command(flatten)]
     common: Common,
     /// Playout delay of the jitter buffer
-    #[arg(long, value_name = "TIME", default_value = "500ms")]
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = with_unit)]
     buffer: Duration,
     /// Time without a packet after which the stream has ended; six times it before the first
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = with_unit)]

@@ -18,7 +18,9 @@ use std::os::unix::fs::{MetadataExt as _, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, XattrFlags, fremovexattr, fsetxattr, getxattr, linkat,
+};
 use rustix::io::Errno;
 
 use windfall_live::as_caller;
@@ -26,6 +28,8 @@ use windfall_live::as_caller;
 pub use evidence::Evidence;
 pub use used_files::UsedFiles;
 
+/// The bytes of the longest version that is noted.
+const LONGEST_VERSION: usize = 1_024;
 /// Links that are followed one after another, as many as Linux follows.
 const LINKS: usize = 40;
 
@@ -46,6 +50,29 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub fn append(path: &Path) -> io::Result<File> {
     refuse_dash(path)?;
     as_caller(path, || OpenOptions::new().append(true).create(true).open(path))
+}
+
+/// The attribute of a file that names the version of what was fetched.
+const VERSION: &str = "user.windfall.version";
+
+/// Notes which version of something a file has bytes of, or that it is not known.
+///
+/// File systems without attributes keep no note.
+pub fn note_version(file: &File, version: Option<&[u8]>) {
+    // The note is a help for the next time, and no part of the file.
+    let _ = match version {
+        Some(version) => fsetxattr(file, VERSION, version, XattrFlags::empty()),
+        None => fremovexattr(file, VERSION),
+    };
+}
+
+/// Returns the version that [`note_version`] has noted for a file.
+#[must_use]
+pub fn noted_version(path: &Path) -> Option<Vec<u8>> {
+    let mut version = vec![0; LONGEST_VERSION];
+    let length = as_caller(path, || Ok(getxattr(path, VERSION, &mut version[..])?)).ok()?;
+    version.truncate(length);
+    Some(version)
 }
 
 /// Writes a file beside `path` and puts it in its place when all of it is there, so that what

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{CACHE_CONTROL, CONTENT_LENGTH, HeaderValue, IF_RANGE, RANGE, UPGRADE};
+use hyper::header::{CACHE_CONTROL, CONTENT_LENGTH, HeaderValue, RANGE, UPGRADE};
 use hyper::http::response;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use hyper_util::client::legacy::Client;
@@ -28,19 +28,20 @@ use crate::memory::BodyMemory;
 use crate::offer::{self, Opener, SapOffer};
 use crate::receiving::{Delivery, Expected, Link, NO_ANSWER, NO_THREAD};
 use crate::redirection::{of_other_host, redirection};
-use crate::repair::{is_part_of, strong_version};
+use crate::repair::strong_version;
 use crate::reply::{again, expected, has_ended, named, one_length};
 use crate::resolver::{Resolver, addresses};
 use crate::server::{MessageBody, empty};
 use windfall_bodies::TransferToken;
 
 mod again;
+mod parts;
+
+use self::parts::{Extent, check_own_range};
 
 /// The time in which a server answers the connection, and then the request.
 const CONNECT: Duration = Duration::from_secs(10);
 const HEAD: Duration = Duration::from_secs(60);
-/// The times in a row that a body may break off before its next byte.
-const BREAKS: u32 = 3;
 /// The redirections that a request follows.
 const REDIRECTIONS: usize = 10;
 
@@ -125,6 +126,8 @@ pub struct Fetched {
     taken: u64,
     /// The times in a row that the body has broken off without a byte.
     breaks: u32,
+    /// The end of what arrives now, and that of the file.
+    extent: Extent,
 }
 
 impl FetchedBody {
@@ -149,6 +152,11 @@ impl FetchedBody {
 }
 
 impl Fetched {
+    fn new(head: response::Parts, body: FetchedBody, fallback: Option<String>) -> Self {
+        let extent = Extent::of(head.status, &head.headers);
+        Self { head, body, fallback, taken: 0, breaks: 0, extent }
+    }
+
     /// Returns the media type, as the server says it.
     #[must_use]
     pub fn media_type(&self) -> String {
@@ -178,10 +186,13 @@ impl Fetched {
         if has_key && self.fallback.as_deref() == Some(KEYS_DIFFER) {
             return Err(FetchError::KeysDiffer);
         }
-        // A part that was not asked for is not the file.
         match self.head.status {
-            StatusCode::PARTIAL_CONTENT if asked.contains_key(RANGE) => Ok(()),
-            status if status.is_success() && status != StatusCode::PARTIAL_CONTENT => Ok(()),
+            StatusCode::PARTIAL_CONTENT if asked.contains_key(RANGE) => self.check_part(asked),
+            // A part that was not asked for is not the file.
+            StatusCode::PARTIAL_CONTENT => Err(FetchError::Status(self.head.status)),
+            StatusCode::OK | StatusCode::NON_AUTHORITATIVE_INFORMATION => Ok(()),
+            // Others have not the file, but none in its place, or a message.
+            status if status.is_success() && !asked.contains_key(RANGE) => Ok(()),
             status => Err(FetchError::Status(status)),
         }
     }
@@ -323,6 +334,7 @@ impl Fetcher {
         match received {
             Ok(body) => {
                 check_length(length, body.len())?;
+                check_own_range(reply.status(), reply.headers(), Some(body.len() as u64))?;
                 Ok(of_sap(reply.into_parts().0, body))
             }
             // The reply came without the body, which only a new request can bring.
@@ -444,71 +456,6 @@ impl Fetcher {
         body
     }
 
-    /// Returns the next bytes of a body as [`FetchedBody::next`] does, and over TCP what is left of
-    /// a precise one whose transfer broke off. `headers` are those of the request.
-    ///
-    /// # Errors
-    /// As [`FetchedBody::next`] and [`Fetcher::repair`].
-    pub async fn next(
-        &self,
-        uri: &Uri,
-        headers: &HeaderMap,
-        fetched: &mut Fetched,
-    ) -> Result<Option<Bytes>, FetchError> {
-        loop {
-            let error = match fetched.body.next().await {
-                Ok(Some(bytes)) => {
-                    fetched.taken += bytes.len() as u64;
-                    fetched.breaks = 0;
-                    return Ok(Some(bytes));
-                }
-                Ok(None) => return Ok(None),
-                Err(error) => error,
-            };
-            let Fetched { head, body, .. } = fetched;
-            match (&error, body) {
-                (FetchError::BrokeOff, FetchedBody::Arriving(body)) => {
-                    let rest = self.rest(uri, (headers, head), body).await?;
-                    body.note_repaired(rest.len());
-                    return Ok(Some(rest));
-                }
-                (FetchError::Body(_) | FetchError::Stalled, FetchedBody::Tcp(_))
-                    if fetched.breaks < BREAKS =>
-                {
-                    fetched.breaks += 1;
-                    let Some(rest) = self.continued(uri, headers, fetched).await else {
-                        return Err(error);
-                    };
-                    fetched.body = FetchedBody::Tcp(rest);
-                }
-                _ => return Err(error),
-            }
-        }
-    }
-
-    /// Asks for what is left of a body over TCP that has broken off, if its version has a name.
-    async fn continued(
-        &self,
-        uri: &Uri,
-        headers: &HeaderMap,
-        fetched: &Fetched,
-    ) -> Option<Incoming> {
-        let version = strong_version(&fetched.head.headers)?;
-        let part = ContentRange::of(&fetched.head.headers);
-        let start = fetched.position() + fetched.taken;
-        let end = part.filter(|_| fetched.head.status == StatusCode::PARTIAL_CONTENT);
-        let end = end.map_or(String::new(), |part| (part.range.end - 1).to_string());
-        let mut asking = headers.clone();
-        set(&mut asking, RANGE, &format!("bytes={start}-{end}"));
-        asking.insert(IF_RANGE, version.clone());
-        let reply = self.send(uri, &asking).await.ok()?;
-        let came = ContentRange::of(reply.headers())?;
-        let is_rest = reply.status() == StatusCode::PARTIAL_CONTENT
-            && came.range.start as u64 == start
-            && is_part_of(reply.headers(), &fetched.head.headers);
-        is_rest.then(|| reply.into_body())
-    }
-
     /// Asks over TCP for what is left of a precise body.
     async fn rest(
         &self,
@@ -545,7 +492,7 @@ fn of_tcp(reply: Response<Incoming>) -> Result<Fetched, FetchError> {
     let fallback = head.headers.get(&offer::FALLBACK).and_then(|it| it.to_str().ok());
     let fallback = fallback.map(str::to_owned);
     offer::ALL.iter().for_each(|name| _ = head.headers.remove(name));
-    Ok(Fetched { head, body: FetchedBody::Tcp(body), fallback, taken: 0, breaks: 0 })
+    Ok(Fetched::new(head, FetchedBody::Tcp(body), fallback))
 }
 
 /// Checks that a body has the length that the reply names.
@@ -571,7 +518,7 @@ fn of_sap(mut head: response::Parts, body: Delivery) -> Fetched {
         Delivery::Whole(body) => FetchedBody::Sap(body),
         Delivery::Arriving(body) => FetchedBody::Arriving(body),
     };
-    Fetched { head, body, fallback: None, taken: 0, breaks: 0 }
+    Fetched::new(head, body, None)
 }
 
 fn number(headers: &HeaderMap, name: &hyper::header::HeaderName) -> Option<u16> {

@@ -44,6 +44,22 @@ pub enum FetchError {
          give both the same --key, or --key none here"
     )]
     KeysDiffer,
+    /// A reply with a part of the file contradicts the request or itself.
+    #[error("the part that the server sends does not fit: {0}")]
+    Part(String),
+    /// The server ends a part before what was asked for, and the rest cannot be asked for.
+    #[error(
+        "the server sent the file only up to byte {came}{of}, and the rest did not come",
+        came = .0, of = .1.map_or(String::new(), |of| format!(" of {of}"))
+    )]
+    Short(u64, Option<u64>),
+    /// The file on the server has another length than what is there already permits.
+    #[error(
+        "the file on the server has {of} bytes, and {there} are there: it is another one, so \
+         that nothing can be added",
+        of = .0, there = .1
+    )]
+    Shorter(u64, u64),
     /// The server does not send the file.
     #[error("the server answers {0}")]
     Status(StatusCode),
@@ -89,7 +105,7 @@ impl FetchError {
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Request(_) | Self::Body(_) | Self::BrokeOff | Self::Stalled => true,
-            Self::TimedOut | Self::Memory(_) => true,
+            Self::TimedOut | Self::Memory(_) | Self::Short(..) => true,
             Self::Status(status) => matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502..=504),
             _ => false,
         }

@@ -1,20 +1,24 @@
 //! Passing messages on from one connection to another (RFC 9110, section 7.6).
 
 use core::error::Error;
+use std::io;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Frame, Incoming};
 use hyper::header::{
-    ALLOW, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, MAX_FORWARDS, PROXY_AUTHENTICATE,
-    PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA,
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue,
+    MAX_FORWARDS, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    VIA,
 };
+use hyper::http::request;
 use hyper::http::response::Parts;
 use hyper::{HeaderMap, Method, Response, StatusCode, Version};
 
 use crate::fetch_error::FetchError;
-use crate::server::{MessageBody, Reply, empty, plain};
+use crate::server::{MessageBody, Reply, closing, empty, plain};
 use crate::timely::Timely;
 
 /// The headers that concern one connection only.
@@ -30,6 +34,9 @@ const OF_CONNECTION: [HeaderName; 9] = [
     HeaderName::from_static("proxy-connection"),
 ];
 
+/// The headers that concern a connection no more where one names them in `Connection`.
+const OF_MESSAGE: [HeaderName; 4] = [CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HOST];
+
 /// The time for which the sender of a body that is passed on may be silent.
 const SILENCE: Duration = Duration::from_secs(60);
 /// The time for which a head waits for the first bytes of its body.
@@ -44,7 +51,9 @@ pub(crate) fn strip(headers: &mut HeaderMap) {
         .flat_map(|names| names.split(','))
         .filter_map(|name| name.trim().parse().ok())
         .collect();
-    named.iter().chain(&OF_CONNECTION).for_each(|name| _ = headers.remove(name));
+    // Nobody may take away what is meant for all on the way (RFC 9110, section 7.6.1).
+    let named = named.iter().filter(|name| !OF_MESSAGE.contains(name));
+    named.chain(&OF_CONNECTION).for_each(|name| _ = headers.remove(name));
 }
 
 /// Adds the name of this program to those that have passed a message on, and the version in which
@@ -64,6 +73,40 @@ pub(crate) fn name() -> String {
     // Without randomness all have one name, so that two in a row look like a loop.
     let _ = rustix::rand::getrandom(&mut number, rustix::rand::GetRandomFlags::empty());
     format!("windfall-{:016x}", u64::from_ne_bytes(number))
+}
+
+/// Why the body of a request could not be read, if it could not.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BodyFault(Arc<OnceLock<StatusCode>>);
+
+impl BodyFault {
+    /// Returns the reply for a request whose body is at fault, and not the server behind.
+    pub(crate) fn reply(&self, error: &FetchError) -> Option<Reply> {
+        Some(closing(*self.0.get()?, &with_causes(error)))
+    }
+}
+
+/// The body of a request that is passed on as [`body`] is, and what tells of its faults.
+pub(crate) fn request_body(body: Incoming) -> (MessageBody, BodyFault) {
+    let fault = BodyFault::default();
+    let noted = fault.clone();
+    let body = Timely::new(body, SILENCE).map_err(move |error| {
+        let is_late = error.kind() == io::ErrorKind::TimedOut;
+        let status = if is_late { StatusCode::REQUEST_TIMEOUT } else { StatusCode::BAD_REQUEST };
+        noted.0.get_or_init(|| status);
+        error
+    });
+    (body.boxed(), fault)
+}
+
+/// Names the host by the address that is asked for, whatever the client named (RFC 9112 section
+/// 3.2.2).
+pub(crate) fn name_the_host(head: &mut request::Parts) {
+    let Some(authority) = head.uri.authority() else { return };
+    let port = authority.port().map_or(String::new(), |port| format!(":{port}"));
+    if let Ok(host) = HeaderValue::from_str(&format!("{}{port}", authority.host())) {
+        head.headers.insert(HOST, host);
+    }
 }
 
 /// A body that is passed on as it comes, and broken off where its sender stops.
@@ -181,8 +224,9 @@ mod tests {
     fn headers_of_the_connection_are_not_passed_on() {
         let mut headers = HeaderMap::new();
         for (name, value) in [
-            ("connection", "x-own, close"),
+            ("connection", "x-own, close, Host"),
             ("x-own", "1"),
+            ("host", "a"),
             ("proxy-connection", "keep-alive"),
             ("transfer-encoding", "chunked"),
             ("accept", "*/*"),
@@ -190,7 +234,7 @@ mod tests {
             headers.append(name, value.parse().expect("a value"));
         }
         strip(&mut headers);
-        assert_eq!(headers.keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["accept"]);
+        assert_eq!(headers.keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["host", "accept"]);
     }
 
     #[test]

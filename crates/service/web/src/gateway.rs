@@ -73,7 +73,11 @@ impl Gateway {
         let is_known = offer.is_precise || !media_type.is_empty();
         let is_part = reply.status() == StatusCode::PARTIAL_CONTENT;
         let is_taken = is_known && offer.takes(&media_type);
-        let is_taken = is_taken && (is_part || reply.status() == StatusCode::OK);
+        let part = ContentRange::of(reply.headers());
+        // Several parts, and one that is not as long as it says, are the client's to judge.
+        let is_one = part.as_ref().is_some_and(|part| Some(part.range.len() as u64) == length);
+        let is_whole = reply.status() == StatusCode::OK;
+        let is_taken = is_taken && (is_whole || is_part && is_one);
         if !(is_plain && is_short && is_taken) {
             return forward::reply(reply, &self.name).await;
         }
@@ -106,8 +110,7 @@ impl Gateway {
         let peer = from.ip();
         // The structure of a file is told by its first bytes: other parts are exact.
         let begins = |of: &ContentRange| of.range.start == 0;
-        let is_precise = offer.is_precise
-            || is_part && !ContentRange::of(reply.headers()).as_ref().is_some_and(begins);
+        let is_precise = offer.is_precise || is_part && !part.as_ref().is_some_and(begins);
         let offer = &SapOffer { is_precise, ..offer.clone() };
         if !self.delivery.deliver(offer, peer, &media_type, source, &mut reply).await {
             let length = length.map(|length| (hyper::header::CONTENT_LENGTH, length));
@@ -122,6 +125,7 @@ impl Gateway {
         let offer = SapOffer::from_headers(request.headers());
         let offer = offer.filter(|_| request.method() == Method::GET);
         let (mut head, body) = request.into_parts();
+        forward::name_the_host(&mut head);
         head.uri = self.behind(&head.uri);
         forward::strip(&mut head.headers);
         offer::ALL.iter().for_each(|name| _ = head.headers.remove(name));
@@ -136,7 +140,8 @@ impl Gateway {
         }
         head.version = Version::HTTP_11;
         upgrade.iter().for_each(|upgrade| upgrade.ask(&mut head));
-        let request = Request::from_parts(head, forward::body(body));
+        let (body, fault) = forward::request_body(body);
+        let request = Request::from_parts(head, body);
         let mut reply = self.fetcher.pass_on(request).await;
         if let Ok(reply) = &mut reply {
             // The server behind knows nothing of SAP, whatever it says.
@@ -152,7 +157,8 @@ impl Gateway {
             (Ok(reply), _, None) => forward::reply(reply, &self.name).await,
             (Err(error), ..) => Err(error),
         };
-        reply.unwrap_or_else(|error| forward::failure(&error))
+        reply
+            .unwrap_or_else(|error| fault.reply(&error).unwrap_or_else(|| forward::failure(&error)))
     }
 }
 

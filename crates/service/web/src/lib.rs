@@ -67,5 +67,5 @@ pub use server::{ServerLimits, WebService, serve};
 pub use site::Site;
 pub use small::SmallService;
 
-pub use hyper::header::{AUTHORIZATION, CONTENT_RANGE, HeaderName, HeaderValue, RANGE};
+pub use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue, IF_RANGE, RANGE};
 pub use hyper::{HeaderMap, StatusCode, Uri};

@@ -6,9 +6,8 @@ use std::sync::atomic::AtomicU64;
 
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{
-    ACCEPT_RANGES, AGE, CACHE_CONTROL, ETAG, EXPIRES, HOST, HeaderName, HeaderValue, LAST_MODIFIED,
+    ACCEPT_RANGES, AGE, CACHE_CONTROL, ETAG, EXPIRES, HeaderName, HeaderValue, LAST_MODIFIED,
 };
-use hyper::http::request::Parts;
 use hyper::http::uri::Scheme;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 use hyper_util::rt::TokioIo;
@@ -65,7 +64,7 @@ impl Proxy {
         if !forward::sign(&mut head.headers, head.version, &self.name) {
             return Ok(plain(StatusCode::LOOP_DETECTED, "the proxy has passed this on before"));
         }
-        name_the_host(&mut head);
+        forward::name_the_host(&mut head);
         if let Some(reply) = forward::last_stop(&head.method, &mut head.headers) {
             return Ok(reply);
         }
@@ -74,16 +73,23 @@ impl Proxy {
         head.version = Version::HTTP_11;
         if let Some(upgrade) = upgrade {
             upgrade.ask(&mut head);
-            let request = Request::from_parts(head, forward::body(body));
-            let reply = self.fetcher.pass_on(request).await?;
+            let (body, fault) = forward::request_body(body);
+            let reply = self.fetcher.pass_on(Request::from_parts(head, body)).await;
+            let reply = match reply.map_err(|error| (fault.reply(&error), error)) {
+                Err((Some(refused), _)) => return Ok(refused),
+                reply => reply.map_err(|(_, error)| error)?,
+            };
             return match reply.status() {
                 StatusCode::SWITCHING_PROTOCOLS => Ok(upgrade.join(reply, &self.name)),
                 _ => forward::reply(reply, &self.name).await,
             };
         }
         if head.method != Method::GET || !body.is_end_stream() {
-            let request = Request::from_parts(head, forward::body(body));
-            return forward::reply(self.fetcher.pass_on(request).await?, &self.name).await;
+            let (body, fault) = forward::request_body(body);
+            return match self.fetcher.pass_on(Request::from_parts(head, body)).await {
+                Ok(reply) => forward::reply(reply, &self.name).await,
+                Err(error) => fault.reply(&error).ok_or(error),
+            };
         }
         let progress = Arc::new(AtomicU64::new(0));
         let fetched = self.fetcher.get(&head.uri, &head.headers, &progress).await?;
@@ -149,16 +155,6 @@ impl Proxy {
         let mut reply = Response::new(empty());
         reply.extensions_mut().insert(WayNote("tunnel".to_owned()));
         reply
-    }
-}
-
-/// Names the host by the address that is asked for, whatever the client named (RFC 9112 section
-/// 3.2.2).
-fn name_the_host(head: &mut Parts) {
-    let Some(authority) = head.uri.authority() else { return };
-    let port = authority.port().map_or(String::new(), |port| format!(":{port}"));
-    if let Ok(host) = HeaderValue::from_str(&format!("{}{port}", authority.host())) {
-        head.headers.insert(HOST, host);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use core::convert::Infallible;
 use core::future::Future;
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use bytes::Bytes;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Empty, Full};
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::uri::Authority;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, Version};
@@ -113,20 +114,24 @@ async fn connection<S: WebService>(
     // Covers clients that have vanished, and those whose window stays closed.
     let stall = u32::try_from(limits.stall.as_millis()).unwrap_or(u32::MAX);
     let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, stall);
+    let stream = AtMost11::new(stream);
+    let (other_version, requests) = (stream.other_version(), AtomicU64::new(0));
     let answer = service_fn(|request: Request<Incoming>| {
         let (service, work) = (Arc::clone(&service), place.work());
+        let is_other_version = other_version.is(requests.fetch_add(1, Ordering::Relaxed));
         async move {
             let is_head = request.method() == Method::HEAD;
             let line = log.is_kept().then(|| {
                 let target = without_user(&request.uri().to_string());
                 format!("{} {target} {:?}", request.method(), request.version())
             });
-            let reply = match host_of(&request) {
-                _ if head_len(&request) > HEAD => {
-                    plain(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the head is too long")
+            let reply = match check(&request) {
+                _ if is_other_version => {
+                    let text = "this server speaks HTTP/1.1 and HTTP/1.0";
+                    closing(StatusCode::HTTP_VERSION_NOT_SUPPORTED, text)
                 }
                 Ok(()) => service.answer(request, from).await,
-                Err(reason) => plain(StatusCode::BAD_REQUEST, reason),
+                Err((status, reason)) => closing(status, reason),
             };
             line.iter().for_each(|line| note(log, from, line, is_head, &reply));
             Ok::<_, Infallible>(reply.map(|body| work.with(body).boxed()))
@@ -139,7 +144,7 @@ async fn connection<S: WebService>(
         .max_buf_size(HEAD)
         // A client that has said all still listens.
         .half_close(true)
-        .serve_connection(TokioIo::new(AtMost11::new(stream)), answer)
+        .serve_connection(TokioIo::new(stream), answer)
         .with_upgrades()
         .await;
     if let Some(status) = served.as_ref().err().and_then(refused) {
@@ -180,6 +185,39 @@ fn head_len(request: &Request<Incoming>) -> usize {
     // The method, two spaces, the version and the ends of two lines.
     let path = request.uri().path_and_query().map_or(0, |it| it.as_str().len());
     request.method().as_str().len() + path + 14 + fields
+}
+
+/// Checks the head of a request before any service sees it.
+fn check(request: &Request<Incoming>) -> Result<(), (StatusCode, &'static str)> {
+    if head_len(request) > HEAD {
+        return Err((StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the head is too long"));
+    }
+    host_of(request).map_err(|reason| (StatusCode::BAD_REQUEST, reason))?;
+    encoding_of(request.headers())
+}
+
+/// Checks that a body is encoded for its transfer in chunks once, and otherwise not at all (RFC
+/// 9112, sections 6.1 and 7): whoever it is passed on to would take it for something else.
+fn encoding_of(headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
+    let lines = headers.get_all(TRANSFER_ENCODING).iter();
+    let codings = lines.flat_map(|it| it.as_bytes().split(|byte| *byte == b','));
+    let mut codings = codings.map(<[u8]>::trim_ascii).filter(|coding| !coding.is_empty());
+    let is_chunked = |coding: &[u8]| coding.eq_ignore_ascii_case(b"chunked");
+    match (codings.next(), codings.next()) {
+        (None, _) => Ok(()),
+        (Some(only), None) if is_chunked(only) => Ok(()),
+        (Some(first), Some(_)) if is_chunked(first) => {
+            Err((StatusCode::BAD_REQUEST, "the body is encoded again after its chunks"))
+        }
+        _ => Err((StatusCode::NOT_IMPLEMENTED, "no Transfer-Encoding but chunked is known")),
+    }
+}
+
+/// A reply after which the connection ends.
+pub(crate) fn closing(status: StatusCode, text: &str) -> Reply {
+    let mut reply = plain(status, text);
+    reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    reply
 }
 
 /// Checks that a request names its host once (RFC 9112, section 3.2): a server and one before it

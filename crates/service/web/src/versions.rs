@@ -1,16 +1,33 @@
-//! Requests of later minor versions of HTTP/1, which a server reads as those of its own (RFC 9110,
-//! section 2.5).
+//! Requests of later minor versions of HTTP/1, which a server reads as those of its own, and those
+//! of other major ones, which it refuses by their name (RFC 9110, sections 2.5 and 15.6.6).
 
 use core::pin::Pin;
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::{Context, Poll, ready};
 use std::io::{self, IoSlice};
+use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// The bytes before the digit of a minor version.
 const BEFORE: &[u8; 8] = b" HTTP/1.";
+/// The bytes of a version, before and after the digit of its major one.
+const NAME_OF_HTTP: &[u8] = b" HTTP/";
+const READ_AS: &[u8] = b"1.1";
 /// The bytes of a line by which a field that changes how the connection is read is known.
 const NAME: usize = 18;
+
+/// Which request of a connection is the first of a major version that is not served, counted from
+/// 0 in the order in which they come.
+#[derive(Clone, Debug)]
+pub(crate) struct OtherVersion(Arc<AtomicU64>);
+
+impl OtherVersion {
+    /// Tells whether the request of this number is it.
+    pub(crate) fn is(&self, number: u64) -> bool {
+        self.0.load(Ordering::Relaxed) == number
+    }
+}
 
 /// A connection whose requests are of version 1.1 at most.
 ///
@@ -25,6 +42,9 @@ pub(crate) struct AtMost11<S> {
     is_empty: bool,
     /// The request that is read has a body, or changes the protocol.
     leads_elsewhere: bool,
+    /// The requests before this one.
+    requests: u64,
+    other: OtherVersion,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +62,45 @@ impl<S> AtMost11<S> {
             seen: Vec::with_capacity(NAME),
             is_empty: true,
             leads_elsewhere: false,
+            requests: 0,
+            other: OtherVersion(Arc::new(AtomicU64::new(u64::MAX))),
+        }
+    }
+
+    /// Returns what tells which request is of another major version.
+    pub(crate) fn other_version(&self) -> OtherVersion {
+        self.other.clone()
+    }
+
+    /// Notes a request whose line ends here if it is of another major version, and writes 1.1 in
+    /// its place so that it is read. A line that has come in several pieces is refused as one that
+    /// cannot be read.
+    fn note_version(&mut self, line: &mut [u8]) {
+        let line = match line {
+            [line @ .., b'\r'] => line,
+            line => line,
+        };
+        let Some((rest, version)) = line.split_last_chunk_mut::<3>() else { return };
+        let is_other = rest.ends_with(NAME_OF_HTTP)
+            && matches!(version, [b'0' | b'2'..=b'9', b'.', b'0'..=b'9']);
+        if is_other {
+            version.copy_from_slice(READ_AS);
+            let first = self.other.0.load(Ordering::Relaxed).min(self.requests);
+            self.other.0.store(first, Ordering::Relaxed);
         }
     }
 
     /// Reads the version of each request, and writes 1.1 in place of a later one.
     fn follow(&mut self, bytes: &mut [u8]) {
-        for byte in bytes {
+        let mut line = 0;
+        for at in 0..bytes.len() {
+            if bytes[at] == b'\n' {
+                if self.place == Place::RequestLine {
+                    self.note_version(&mut bytes[line..at]);
+                }
+                line = at + 1;
+            }
+            let byte = &mut bytes[at];
             match self.place {
                 Place::Elsewhere => return,
                 _ if *byte == b'\n' => self.end_line(),
@@ -81,7 +134,10 @@ impl<S> AtMost11<S> {
             // Empty lines may stand before a request.
             (Place::RequestLine, true) => Place::RequestLine,
             (Place::Field, true) if self.leads_elsewhere => Place::Elsewhere,
-            (Place::Field, true) => Place::RequestLine,
+            (Place::Field, true) => {
+                self.requests += 1;
+                Place::RequestLine
+            }
             (Place::Field, false) => {
                 self.leads_elsewhere |= names.iter().any(|name| self.seen.starts_with(name));
                 Place::Field
@@ -152,13 +208,29 @@ mod tests {
     }
 
     #[test]
+    fn the_first_request_of_another_major_version_is_known() {
+        let get = |version: &str| format!("GET / HTTP/{version}\r\nHost: a\r\n\r\n");
+        for (versions, number) in [
+            (&["2.0"][..], Some(0)),
+            (&["1.1", "1.9", "3.0", "2.0"], Some(2)),
+            (&["1.0", "0.9"], Some(1)),
+            (&["1.0", "1.22", "2", "12.0", "2.00"], None),
+        ] {
+            let mut connection = AtMost11::new(());
+            let other = connection.other_version();
+            versions.iter().for_each(|it| connection.follow(&mut get(it).into_bytes()));
+            assert_eq!((0..9).find(|at| other.is(*at)), number, "{versions:?}");
+        }
+    }
+
+    #[test]
     fn later_versions_are_read_as_1_1_and_nothing_else_is_changed() {
         let get = |version: &str| format!("GET /HTTP/1.2 HTTP/{version}\r\nHost: a\r\n\r\n");
         let post = "POST / HTTP/1.3\r\nContent-Length: 15\r\n\r\nGET / HTTP/1.2\n";
         let read_post = "POST / HTTP/1.1\r\nContent-Length: 15\r\n\r\nGET / HTTP/1.2\n";
         for step in [1, 2, 3, 7, 1_000] {
             for (sent, expected) in
-                [("1.2", "1.1"), ("1.9", "1.1"), ("1.1", "1.1"), ("1.0", "1.0"), ("2.2", "2.2")]
+                [("1.2", "1.1"), ("1.9", "1.1"), ("1.1", "1.1"), ("1.0", "1.0"), ("1.22", "1.12")]
             {
                 assert_eq!(read(&get(sent), step), get(expected));
             }
@@ -169,6 +241,13 @@ mod tests {
             for other in ["CONNECT a:1 HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nUpgrade: x\r\n\r\n"] {
                 let tunnel = [other, "GET / HTTP/1.2\r\n\r\n"].concat();
                 assert_eq!(read(&tunnel, step), tunnel);
+            }
+            // A line that comes at once is read, and noted.
+            for version in ["2.0", "3.0", "0.9"] {
+                let several = [get("1.1"), get(version)].concat();
+                let expected =
+                    if step < several.len() { several.clone() } else { get("1.1").repeat(2) };
+                assert_eq!(read(&several, step), expected);
             }
             let field = "GET / HTTP/1.1\r\nReferer: GET / HTTP/1.2\r\n\r\n";
             assert_eq!(read(field, step), field);

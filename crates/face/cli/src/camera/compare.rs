@@ -13,7 +13,8 @@ use crate::exit::{CliError, Completion, Result};
 use crate::options::LinkOptions;
 use crate::record::command_line;
 use crate::reproduce::{make, write_all};
-use crate::{VERSION, json, progress, usage::whole};
+use crate::usage::{whole, with_unit};
+use crate::{VERSION, json, progress};
 
 /// The time without another datagram after which a stream is over, beside the delay of the link.
 const WAIT: Duration = Duration::from_secs(1);
@@ -32,12 +33,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Comparison",
           value_parser = whole(1..=1_000_u32))]
     seeds: u32,
-    /// Age from which on a datagram is of no use; a bare number is in ms
-    #[arg(long, value_name = "TIME", default_value = "100ms", help_heading = "Comparison")]
+    /// Age from which on a datagram is of no use
+    #[arg(long, value_name = "TIME", default_value = "100ms", help_heading = "Comparison",
+          value_parser = with_unit)]
     deadline: Duration,
-    /// End when nothing has come for so long after the last picture; a bare number is in ms
+    /// End when nothing has come for so long after the last picture
     /// [default: 1 s more than the delay of the link]
-    #[arg(long, value_name = "TIME", help_heading = "Comparison")]
+    #[arg(long, value_name = "TIME", help_heading = "Comparison", value_parser = with_unit)]
     wait: Option<Duration>,
     /// Write the page, charts and values into this directory
     #[arg(long, value_name = "DIR", default_value = "out/camera", help_heading = "Comparison")]

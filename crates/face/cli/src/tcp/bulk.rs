@@ -9,7 +9,7 @@ use windfall_live::tcp::{Amount, ConnectionRecord, Engine, Job, Offer, kernel};
 
 use super::{EngineOptions, record, resolve};
 use crate::exit::{CliError, Completion, Result, without_error_numbers};
-use crate::usage::whole;
+use crate::usage::{whole, with_unit};
 
 /// Bytes to send by default.
 const AMOUNT: u64 = 10_000_000;
@@ -52,8 +52,8 @@ struct Common {
     /// Bytes to send [default: 10MB]
     #[arg(long, value_name = "SIZE", conflicts_with = "time")]
     bytes: Option<ByteCount>,
-    /// Time to send for, instead of a number of bytes; a bare number is in ms
-    #[arg(long, value_name = "TIME")]
+    /// Time to send for, instead of a number of bytes
+    #[arg(long, value_name = "TIME", value_parser = with_unit)]
     time: Option<Duration>,
     /// Use the kernel's TCP instead, for comparison
     #[arg(long, conflicts_with_all = ["tcp", "address"])]

@@ -11,6 +11,7 @@ use windfall_trace::{changes_of_netem, is_netem_model};
 use super::{Output, read, unzipped};
 use crate::exit::{CliError, Result, tell};
 use crate::input;
+use crate::usage::with_unit;
 
 /// Make changes of a link from a measured table (CSV) or a model of netem-trace, for --changes
 ///
@@ -31,7 +32,7 @@ pub(super) struct Changes {
     #[arg(long = "where", value_name = "COLUMN=TEXT")]
     filters: Vec<Filter>,
     /// Of a model of netem-trace that repeats forever, the time for which it is repeated
-    #[arg(long = "for", value_name = "TIME")]
+    #[arg(long = "for", value_name = "TIME", value_parser = with_unit)]
     length: Option<Duration>,
     /// Of a model of netem-trace, the direction that it is of: uplink or downlink [default: both]
     #[arg(long, value_name = "DIRECTION", value_parser = side)]
@@ -46,7 +47,7 @@ pub(super) struct Rates {
     /// The rate trace, of mahimahi or netem-trace; - is the standard input
     trace: PathBuf,
     /// The part from the start that is written [default: one period of the trace]
-    #[arg(long = "for", value_name = "TIME")]
+    #[arg(long = "for", value_name = "TIME", value_parser = with_unit)]
     length: Option<Duration>,
     #[command(flatten)]
     output: Output,

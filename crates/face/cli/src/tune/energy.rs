@@ -13,7 +13,7 @@ use windfall_tune::{EnergyGoal, EnergyTuneError, EnergyTuning, SettingChoice};
 
 use crate::exit::{CliError, Completion, Result};
 use crate::reproduce::cannot;
-use crate::usage::whole;
+use crate::usage::{whole, with_unit};
 use crate::{json, options, progress};
 
 /// Options about the channel and the application, of which energy takes none.
@@ -45,8 +45,9 @@ pub(super) struct EnergyOptions {
     #[arg(long, value_name = "NUMBER", requires = "goal", hide_short_help = true,
           value_parser = whole(1..=1_000_usize))]
     seeds: Option<usize>,
-    /// Length of each run, in simulated time; a bare number is in ms [default: the scenario's]
-    #[arg(long, value_name = "TIME", requires = "goal", hide_short_help = true)]
+    /// Length of each run, in simulated time [default: the scenario's]
+    #[arg(long, value_name = "TIME", requires = "goal", hide_short_help = true,
+          value_parser = with_unit)]
     duration: Option<Duration>,
     /// Runs at a time [default: one for each core]
     #[arg(long, value_name = "NUMBER", requires = "goal", hide_short_help = true,

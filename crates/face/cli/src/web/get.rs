@@ -19,7 +19,7 @@ use self::transfer::Job;
 use crate::exchange::SapTransport;
 use crate::exit::{CliError, Completion, Result};
 use crate::input::{self, cannot_write};
-use crate::usage::whole;
+use crate::usage::{whole, with_unit};
 use crate::web::{MemoryOptions, Signals, block_on};
 use crate::{json, progress};
 
@@ -67,10 +67,10 @@ pub(crate) struct Args {
     retries: u32,
     /// Give a file up if no byte of it comes for this time, such as 10s [default: 60 s for the
     /// head of a reply, 30 s for its body]
-    #[arg(long, value_name = "TIME", hide_short_help = true)]
+    #[arg(long, value_name = "TIME", hide_short_help = true, value_parser = with_unit)]
     timeout: Option<windfall_base::Duration>,
     /// Give a file up that takes longer than this, such as 5min
-    #[arg(long, value_name = "TIME", hide_short_help = true)]
+    #[arg(long, value_name = "TIME", hide_short_help = true, value_parser = with_unit)]
     max_time: Option<windfall_base::Duration>,
     /// Header of each request, such as "Accept-Language: de"
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header)]

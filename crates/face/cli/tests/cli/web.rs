@@ -362,6 +362,138 @@ fn a_body_that_breaks_off_is_continued_by_range() {
     }
 }
 
+/// Goes on with a file of which "0123" is there, at a server with these replies; returns the exit
+/// code, what is said, and the file.
+fn continued(name: &str, options: &[&str], replies: Vec<Vec<u8>>) -> (Option<i32>, String, String) {
+    let folder = Folder::new(name);
+    std::fs::write(folder.path().join("a"), "0123").expect("a file");
+    let (at, _requests) = scripted(replies);
+    let url = format!("http://{at}/a");
+    let (code, said) = get(&folder, &[&["-C"], options, &[&url]].concat());
+    (code, said, std::fs::read_to_string(folder.path().join("a")).expect("it is there"))
+}
+
+#[test]
+fn a_reply_that_is_not_the_rest_of_a_file_leaves_it_as_it_is() {
+    let part = "HTTP/1.1 206 Partial Content\r\nContent-Length: 6\r\n";
+    let range = |text: &str| format!("{part}Content-Range: bytes {text}");
+    for (head, body, why) in [
+        (range("0-5/10"), "012345", "bytes=4- was asked for, and bytes 0-5 came"),
+        (range("5-10/11"), "56789a", "bytes 5-10 came"),
+        (range("4-8/10"), "456789", "names 5 bytes"),
+        (range("4-9/9"), "456789", "names no range"),
+        (range("4-9/10\r\nContent-Range: bytes 0-5/10"), "456789", "names no range"),
+        (part.trim_end().to_owned(), "456789", "names no range"),
+        (format!("{part}Content-Type: multipart/byteranges; boundary=x"), "--x--\n", "no range"),
+        (range("4-9/10").replace("Length: 6", "Length: 5"), "45678", "but its body has 5"),
+        ("HTTP/1.1 416 Range\r\nContent-Range: bytes */3".to_owned(), "", "has 3 bytes, and 4"),
+        ("HTTP/1.1 416 Range\r\nContent-Length: 0".to_owned(), "", "416"),
+        ("HTTP/1.1 204 No Content".to_owned(), "", "204"),
+        ("HTTP/1.1 404 Not Found\r\nContent-Length: 1".to_owned(), "x", "404"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 10".to_owned(), "new", "the body broke off"),
+    ] {
+        let (code, said, file) =
+            continued("get-wrong-rest", &[], vec![reply(&head, body.as_bytes())]);
+        assert!(code == Some(1) && said.contains(why) && file == "0123", "{head}: {said} {file}");
+    }
+}
+
+#[test]
+fn a_part_that_ends_early_is_not_taken_for_the_rest_of_a_file() {
+    let part = |range: &str, headers: &str, body: &str| {
+        let head = format!("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes {range}{headers}");
+        reply(&head, body.as_bytes())
+    };
+    let [v, w] = ["v", "w"].map(|version| format!("\r\nETag: \"{version}\""));
+    let chunked = "\r\nTransfer-Encoding: chunked";
+    let none = || reply("HTTP/1.1 416 Range\r\nContent-Range: bytes */10", b"");
+    let name = "get-short-part";
+    for (replies, code, text) in [
+        // Without a name of its version no rest can be added, but what has come stays.
+        (vec![part("4-6/10", "", "456")], 1, "0123456"),
+        (vec![part("4-9/10", "", "45")], 1, "012345"),
+        (vec![part("4-9/10", chunked, "2\r\n45\r\n0\r\n\r\n")], 1, "012345"),
+        (vec![part("4-5/10", chunked, "6\r\n456789\r\n0\r\n\r\n")], 1, "0123"),
+        (vec![part("4-6/*", "", "456")], 1, "0123456"),
+        (vec![part("4-6/10", &v, "456"), part("7-9/10", &w, "xyz")], 1, "0123456"),
+        (vec![part("4-6/10", &v, "456"), part("6-9/10", &v, "6789")], 1, "0123456"),
+        (vec![part("4-6/10", &v, "456"), part("7-9/11", &v, "789")], 1, "0123456"),
+        (vec![part("4-6/10", &v, "456"), reply("HTTP/1.1 200 OK", b"other")], 1, "0123456"),
+        (vec![part("4-6/10", &v, "456"), part("7-9/10", &v, "789")], 0, "0123456789"),
+        (
+            vec![part("4-6/10", &v, "456"), part("7-7/10", &v, "7"), part("8-9/10", &v, "89")],
+            0,
+            "0123456789",
+        ),
+        (vec![part("4-6/*", &v, "456"), part("7-9/10", &v, "789")], 0, "0123456789"),
+        (vec![part("4-9/*", &v, "456789"), none()], 0, "0123456789"),
+        (vec![part("4-9/*", "", "456789"), none()], 0, "0123456789"),
+        (vec![part("4-8/*", "", "45678"), none()], 1, "012345678"),
+    ] {
+        let shown = replies.iter().map(|it| String::from_utf8_lossy(it)).collect::<String>();
+        let (found, said, file) = continued(name, &[], replies);
+        assert_eq!((found, file.as_str()), (Some(code), text), "{shown}: {said}");
+    }
+}
+
+/// What an attempt has left is of one version, and only its rest is added by the next one.
+#[test]
+fn a_repetition_adds_only_to_the_same_version() {
+    let of = |range: &str, version: &str, body: &str| {
+        let head = format!(
+            "HTTP/1.1 206 Partial Content\r\nETag: \"{version}\"\r\nContent-Range: bytes {range}"
+        );
+        reply(&head, body.as_bytes())
+    };
+    let whole = || reply("HTTP/1.1 200 OK\r\nETag: \"w\"\r\nContent-Length: 5", b"other");
+    let begun = || vec![of("4-9/10", "v", "45"), of("6-9/10", "w", "xxxx")];
+    for (last, code, text) in [
+        (of("6-9/10", "w", "xxxx"), 1, "012345"),
+        (of("6-9/10", "v", "6789"), 0, "0123456789"),
+        (whole(), 0, "other"),
+    ] {
+        let replies = begun().into_iter().chain([last]).collect();
+        let (found, said, file) = continued("get-versions", &["--retries", "1"], replies);
+        assert_eq!((found, file.as_str()), (Some(code), text), "{said}");
+    }
+}
+
+/// A later `get -C` asks for the rest of the version that is there, where the file system keeps its
+/// name.
+#[test]
+fn a_file_is_continued_later_only_by_its_own_version() {
+    let folder = Folder::new("get-later");
+    let begun =
+        |version: &str| format!("HTTP/1.1 200 OK\r\nETag: \"{version}\"\r\nContent-Length: 10");
+    let rest = |version: &str| {
+        format!(
+            "HTTP/1.1 206 Partial Content\r\nETag: \"{version}\"\r\nContent-Range: bytes 4-9/10"
+        )
+    };
+    let gone = || reply("HTTP/1.1 404 Not Found", b"");
+    let a = folder.path().join("a");
+    for (last, code, text) in [
+        (reply(&rest("v"), b"456789"), 0, "0123456789"),
+        (reply(&rest("w"), b"xxxxxx"), 1, "0123"),
+        (reply(&begun("w"), b"other of w"), 0, "other of w"),
+    ] {
+        let _ = std::fs::remove_file(&a);
+        let (at, requests) = scripted(vec![reply(&begun("v"), b"0123"), gone(), last]);
+        let url = format!("http://{at}/a");
+        let (first, said) = get(&folder, &["-C", &url]);
+        let left = std::fs::read_to_string(&a).expect("what came");
+        assert_eq!((first, left.as_str()), (Some(1), "0123"), "{said}");
+        if windfall_files::noted_version(&a).is_none() {
+            windfall_testkit::skip!("the file system has no attributes");
+        }
+        let (second, said) = get(&folder, &["-C", &url]);
+        let file = std::fs::read_to_string(&a).expect("it is there");
+        assert_eq!((second, file.as_str()), (Some(code), text), "{said}");
+        let request = requests.iter().nth(2).expect("a third request");
+        assert!(request.contains("if-range: \"v\""), "{request}");
+    }
+}
+
 #[test]
 fn what_fails_and_may_pass_is_repeated_and_nothing_else() {
     let folder = Folder::new("get-retries");

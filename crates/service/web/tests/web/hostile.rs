@@ -1,18 +1,24 @@
 //! Servers that announce more than they send.
 
 use std::io::{Read as _, Write as _};
+use std::iter::once;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::thread;
 
 use bytes::Bytes;
 use windfall_bodies::{BodyPlan, Control, LONGEST_BODY};
 use windfall_socket::{Message, Mode, SapListener, SapOptions, SapSocket};
-use windfall_web::{BodyMemory, DeliveryRules, FetcherSettings, Proxy, Way};
+use windfall_web::{
+    BodyMemory, DeliveryRules, FetchError, FetcherSettings, HeaderMap, HeaderValue, Proxy, RANGE,
+    Repair, Way,
+};
 
-use crate::support::{Running, get};
+use crate::support::{Running, fetcher, get, run};
 
 const TOKEN: [u8; 16] = [7; 16];
 const ANNOUNCED: &str = "HTTP/1.1 200 OK\r\nContent-Type: image/jpeg\r\nContent-Length: 0\r\n";
+/// A body of ten bytes.
+const SHORT: [u8; 16] = [8; 16];
 const PLAIN: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nplain";
 
 /// Answers each offer with a body of the longest length, and all else with a short one over TCP.
@@ -37,7 +43,20 @@ fn answer(mut stream: TcpStream, port: u16) {
     while !head.ends_with(b"\r\n\r\n") && matches!(stream.read(&mut byte), Ok(1)) {
         head.extend(byte);
     }
-    let is_offer = String::from_utf8_lossy(&head).to_lowercase().contains("x-sap-approx");
+    let head = String::from_utf8_lossy(&head).into_owned();
+    // The path names the range of a part.
+    if let Some(range) = head.strip_prefix("GET /bytes/").and_then(|rest| rest.split(' ').next()) {
+        let token: String = SHORT.iter().map(|byte| format!("{byte:02x}")).collect();
+        let range = range.replace("of", "/");
+        let part = format!(
+            "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes {range}\r\nContent-Length: 0\r\n\
+             X-SAP-Token: {token}\r\nX-SAP-Length: 10\r\nX-SAP-Port: {port}\r\n\
+             Connection: close\r\n\r\n"
+        );
+        let _ = stream.write_all(part.as_bytes());
+        return;
+    }
+    let is_offer = head.to_lowercase().contains("x-sap-approx");
     let token: String = TOKEN.iter().map(|byte| format!("{byte:02x}")).collect();
     let announced = format!(
         "{ANNOUNCED}X-SAP-Token: {token}\r\nX-SAP-Length: {LONGEST_BODY}\r\nX-SAP-Port: {port}\r\n\
@@ -56,12 +75,17 @@ fn bodies(listener: &SapListener) {
 fn body(socket: &SapSocket) {
     while let Ok(Some(message)) = socket.recv() {
         let Ok((transfer, Control::Ask(token))) = Control::decode(message.data) else { return };
-        let length = LONGEST_BODY as u32;
-        let plan = BodyPlan { token, piece: 1_000, length, exact: Vec::new() };
         let control = |control: &Control| {
             let (data, mode) = (control.encode(transfer), Mode::Precise);
             socket.send_message(&Message { stream: transfer % 32, mode, data })
         };
+        if token == SHORT {
+            let plan = BodyPlan { token, piece: 1_000, length: 10, exact: once(0..10).collect() };
+            let _ = control(&Control::Plan(plan, Bytes::from_static(b"0123456789")));
+            continue;
+        }
+        let length = LONGEST_BODY as u32;
+        let plan = BodyPlan { token, piece: 1_000, length, exact: Vec::new() };
         let mut piece = vec![1; 1_000];
         piece[..4].copy_from_slice(&[0xff, 0xd8, 0xff, 0xda]);
         let mode = Mode::Approximate { protected: 0 };
@@ -107,4 +131,36 @@ fn what_is_announced_takes_no_memory_and_the_body_comes_over_tcp() {
         assert!(more < LONGEST_BODY as usize, "{more} bytes for {} announced", 12 * LONGEST_BODY);
     }
     assert_eq!(memory.held(), 0);
+}
+
+/// The ranges that replies over SAP name are those of their bodies, and those that were asked for.
+#[test]
+fn a_part_over_sap_is_the_one_that_was_asked_for() {
+    let server = server();
+    for (range, is_right) in [
+        ("4-13of14", true),
+        ("4-13of*", true),
+        ("4-12of14", false),
+        ("0-9of14", false),
+        ("5-14of15", false),
+        ("4-13of20", false),
+        ("none", false),
+    ] {
+        let uri = server.uri(&format!("/bytes/{range}"));
+        let client = fetcher("*/*", true, Way::ClientOpens);
+        let asked = HeaderMap::from_iter([(RANGE, HeaderValue::from_static("bytes=4-"))]);
+        let came = run(async {
+            let mut came = client.get(&uri, &asked, &Default::default()).await?;
+            client.mend(Repair::None, &uri, &asked, &mut came).await?;
+            let mut bytes = Vec::new();
+            while let Some(more) = client.next(&uri, &asked, &mut came).await? {
+                bytes.extend(more);
+            }
+            Ok::<_, FetchError>(bytes)
+        });
+        match came {
+            Ok(bytes) => assert!(is_right && bytes == b"0123456789", "{range}"),
+            Err(error) => assert!(!is_right, "{range}: {error}"),
+        }
+    }
 }

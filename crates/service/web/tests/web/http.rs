@@ -289,3 +289,142 @@ fn every_link_of_a_list_leads_somewhere() {
         assert_eq!((reply.status(), &reply.body[..]), (200, &b"here"[..]), "{link}");
     }
 }
+
+/// A gateway and a proxy before this server, with what to ask of each, and a server of files.
+fn servers(origin: SocketAddr, folder: &Folder) -> [(Running, String); 3] {
+    let uri = format!("http://{origin}").parse().expect("an address");
+    let gateway = Running::start(|_| Gateway::new(&uri, delivery()).expect("HTTP"));
+    [
+        (gateway, "/a".to_owned()),
+        (proxy(), format!("http://{origin}/a")),
+        (site(folder), "/a".to_owned()),
+    ]
+}
+
+/// A server that tells what it gets, and gives each connection this reply.
+fn telling(reply: &'static str) -> (SocketAddr, std::sync::mpsc::Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let at = listener.local_addr().expect("it is bound");
+    let (sender, heads) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let (sender, mut bytes) = (sender.clone(), Vec::new());
+            std::thread::spawn(move || {
+                let mut byte = [0];
+                while !bytes.ends_with(b"\r\n\r\n") && matches!(stream.read(&mut byte), Ok(1)) {
+                    bytes.extend(byte);
+                }
+                let _ = sender.send(String::from_utf8_lossy(&bytes).to_lowercase());
+                let _ = stream.write_all(reply.as_bytes());
+            });
+        }
+    });
+    (at, heads)
+}
+
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+/// What two programs on the way read in two ways is refused, and the connection ends (RFC 9112,
+/// section 11.2).
+#[test]
+fn a_request_that_can_be_read_in_two_ways_is_refused() {
+    let folder = Folder::new("web-smuggling");
+    put(&folder, "a", b"a");
+    let (origin, _heads) = telling(OK);
+    let after = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
+    for (server, target) in servers(origin, &folder) {
+        for (fields, body, status) in [
+            ("Content-Length: 5\r\nContent-Length: 6", "abcdef", 400),
+            ("Content-Length: 5, 6", "abcdef", 400),
+            ("Content-Length : 5", "abcde", 400),
+            ("Content-Length: +5", "abcde", 400),
+            ("X: a\r\n b", "", 400),
+            ("X: a\rTransfer-Encoding: chunked", "", 400),
+            ("Transfer-Encoding:\x0bchunked", "0\r\n\r\n", 400),
+            ("Transfer-Encoding: chunked, identity", "0\r\n\r\n", 400),
+            ("Transfer-Encoding: chunked, chunked", "0\r\n\r\n", 400),
+            ("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "0\r\n\r\n", 400),
+            ("Transfer-Encoding: gzip, chunked", "0\r\n\r\n", 501),
+        ] {
+            let request =
+                format!("POST {target} HTTP/1.1\r\nHost: x\r\n{fields}\r\n\r\n{body}{after}");
+            // `raw` reads to the end of the connection.
+            let reply = raw(server.at, &request);
+            let rest = String::from_utf8_lossy(&reply.body).into_owned();
+            assert!(reply.status() == status && !rest.contains("HTTP/1.1"), "{fields}: {rest}");
+        }
+        // The encoding decides where there is a length too, and nothing more is read.
+        for fields in [
+            "Content-Length: 5\r\nTransfer-Encoding: chunked",
+            "Transfer-Encoding: chunked\r\nContent-Length: 5",
+        ] {
+            let request =
+                format!("GET {target} HTTP/1.1\r\nHost: x\r\n{fields}\r\n\r\n0\r\n\r\n{after}");
+            let reply = raw(server.at, &request);
+            let rest = String::from_utf8_lossy(&reply.body).into_owned();
+            assert!(reply.status() == 200 && !rest.contains("HTTP/1.1"), "{fields}: {rest}");
+        }
+    }
+}
+
+#[test]
+fn a_chunk_that_is_none_is_the_fault_of_its_sender() {
+    let folder = Folder::new("web-chunks");
+    let (origin, _heads) = telling(OK);
+    let [gateway, proxy, _] = servers(origin, &folder);
+    for (server, target) in [gateway, proxy] {
+        for chunk in
+            ["10000000000000005\r\nabcde", "-5\r\nabcde", "0x5\r\nabcde", "5;a\nabcde", "\r\n"]
+        {
+            let request = format!(
+                "POST {target} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}\r\n0\r\n\r\n"
+            );
+            assert_eq!(raw(server.at, &request).status(), 400, "{chunk}");
+        }
+    }
+}
+
+#[test]
+fn another_major_version_is_refused_by_its_name() {
+    let folder = Folder::new("web-version");
+    put(&folder, "a", b"a");
+    let (origin, _heads) = telling(OK);
+    for (server, target) in servers(origin, &folder) {
+        for (version, status) in
+            [("2.0", 505), ("3.0", 505), ("0.9", 505), ("1.9", 200), ("2", 400), ("1.1x", 400)]
+        {
+            let request =
+                format!("GET {target} HTTP/{version}\r\nHost: x\r\nConnection: close\r\n\r\n");
+            assert_eq!(raw(server.at, &request).status(), status, "{version}");
+        }
+        let preface = raw(server.at, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+        assert_eq!(preface.status(), 505);
+        // Only the request of that version is refused.
+        let first = format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n");
+        let replies = raw(server.at, &format!("{first}{}", first.replace("/1.1", "/2.0")));
+        let rest = String::from_utf8_lossy(&replies.body).into_owned();
+        assert!(replies.status() == 200 && rest.contains("HTTP/1.1 505 "), "{rest}");
+    }
+}
+
+#[test]
+fn the_host_of_a_whole_address_counts_and_no_client_takes_it_away() {
+    let folder = Folder::new("web-absolute");
+    let (origin, heads) = telling(OK);
+    let [(gateway, _), (proxy, _), _] = servers(origin, &folder);
+    for (server, host) in [(gateway, "named.example".to_owned()), (proxy, origin.to_string())] {
+        let head = format!("GET http://{host}/a HTTP/1.1\r\nHost: other.example\r\n");
+        let reply = raw(server.at, &format!("{head}Connection: close, Host\r\n\r\n"));
+        let head = heads.recv().expect("a request");
+        let names = head.contains(&format!("\r\nhost: {host}\r\n"));
+        assert!(reply.status() == 200 && names && !head.contains("other.example"), "{head}");
+    }
+    let uri = format!("http://{origin}").parse().expect("an address");
+    let gateway = Running::start(|_| Gateway::new(&uri, delivery()).expect("HTTP"));
+    let reply =
+        raw(gateway.at, "GET /a HTTP/1.1\r\nHost: own.example\r\nConnection: close, Host\r\n\r\n");
+    assert!(
+        reply.status() == 200
+            && heads.recv().expect("a request").contains("\r\nhost: own.example\r\n")
+    );
+}

@@ -111,7 +111,7 @@ fn what_is_no_request_for_a_file_is_refused() {
         ("POST /a HTTP/1.1", 405),
         ("DELETE /a HTTP/1.1", 405),
         ("GET /b HTTP/1.1", 404),
-        ("GET /a HTTP/9.9", 400),
+        ("GET /a HTTP/9.9", 505),
         ("GET", 400),
     ] {
         assert_eq!(raw(server.at, &format!("{line}\r\n{end}")).status(), status, "{line}");

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanBytes, HumanDuration, ProgressBar};
 use windfall_files::Replacement;
 use windfall_web::{
-    CONTENT_RANGE, FetchError, Fetched, FetchedFile, Fetcher, HeaderMap, HeaderValue, RANGE,
-    Repair, StatusCode, Uri, of_other_host,
+    FetchError, Fetched, FetchedFile, Fetcher, HeaderMap, HeaderValue, IF_RANGE, RANGE, Repair,
+    Uri, of_other_host,
 };
 
 use crate::exit::{CliError, Result, tell};
@@ -65,8 +65,9 @@ pub(super) async fn fetch(
 ) -> Result<FetchedFile> {
     let began = Instant::now();
     let mut wait = WAIT;
+    let mut version = job.version_of_kept();
     for left in (0..=job.retries).rev() {
-        let error = match attempt(&fetcher, &job, (began, &bar)).await {
+        let error = match attempt(&fetcher, &job, &mut version, (began, &bar)).await {
             Ok(file) => return Ok(file),
             Err(Failure::Final(error)) => return Err(error.of(&job.url)),
             Err(Failure::Fetch(error)) if left == 0 || !error.may_pass() => {
@@ -82,9 +83,11 @@ pub(super) async fn fetch(
     Err(CliError::new("nothing was asked for").of(&job.url))
 }
 
+/// Asks for a file once; `version` is that of the bytes which an attempt before has left.
 async fn attempt(
     fetcher: &Fetcher,
     job: &Job,
+    version: &mut Option<HeaderValue>,
     (began, bar): (Instant, &ProgressBar),
 ) -> core::result::Result<FetchedFile, Failure> {
     let mut watch = Watch { job, bar, counter: Arc::default(), began, all: None, kept: 0 };
@@ -93,15 +96,21 @@ async fn attempt(
     if watch.kept > 0 {
         let range = HeaderValue::from_str(&format!("bytes={}-", watch.kept));
         headers.extend(range.map(|range| (RANGE, range)));
+        headers.extend(version.clone().map(|version| (IF_RANGE, version)));
     }
     let counter = Arc::clone(&watch.counter);
     let get = fetcher.follow(&job.url, &headers, &counter);
     let (found, mut fetched) = watch.until(get).await?;
     let headers = of_other_host(&headers, &job.url, &found);
-    if watch.kept > 0 && job.is_whole(&fetched, watch.kept) {
-        return Ok(job.file((fetched, found), (watch.kept, 0), began));
+    match fetched.length_without_range().filter(|_| watch.kept > 0) {
+        Some(of) if of == watch.kept => {
+            return Ok(job.file((fetched, found), (watch.kept, 0), began));
+        }
+        Some(of) if of < watch.kept => return Err(FetchError::Shorter(of, watch.kept).into()),
+        _ => {}
     }
     let repaired = watch.until(fetcher.mend(job.repair, &found, &headers, &mut fetched)).await?;
+    *version = fetched.version().cloned();
     watch.all = fetched.length();
     counter.store(0, Ordering::Relaxed);
     let written = write((fetcher, &found, &headers), &mut fetched, job, &counter);
@@ -116,11 +125,10 @@ impl Job {
         found.filter(std::fs::Metadata::is_file).map_or(0, |found| found.len())
     }
 
-    /// Tells whether the server has no more bytes than are there: its whole file has as many.
-    fn is_whole(&self, fetched: &Fetched, kept: u64) -> bool {
-        let of = fetched.head.headers.get(CONTENT_RANGE).and_then(|it| it.to_str().ok());
-        fetched.head.status == StatusCode::RANGE_NOT_SATISFIABLE
-            && of.is_some_and(|of| of == format!("bytes */{kept}"))
+    /// Returns the version of those bytes, if it was noted when they came.
+    fn version_of_kept(&self) -> Option<HeaderValue> {
+        let noted = (self.kept() > 0).then(|| windfall_files::noted_version(&self.target));
+        HeaderValue::from_bytes(&noted.flatten()?).ok()
     }
 
     /// Describes the file that has come.
@@ -220,20 +228,28 @@ async fn write(
     let target = &job.target;
     let cannot = |error: std::io::Error| cannot_write(target, &error);
     let from = fetched.position();
+    let version = fetched.version().map(HeaderValue::as_bytes);
     let mut output = match () {
         () if target == Path::new("-") => Output::Standard,
-        () if job.continues => {
+        // What a server without parts sends is the whole file, which replaces what is there once it
+        // has come.
+        () if job.continues && (from > 0 || job.kept() == 0) => {
             let file = windfall_files::append(target).map_err(cannot)?;
-            // What a server without parts sends is the whole file.
             let kept = file.metadata().map_err(cannot)?.len();
-            if from != 0 && from != kept {
+            if from != kept {
                 let text = format!("{}: it has changed meanwhile", target.display());
                 return Err(CliError::new(text).into());
             }
-            file.set_len(from).map_err(cannot)?;
+            windfall_files::note_version(&file, version);
             Output::Grows(file)
         }
-        () => Output::Whole(Box::new(Replacement::begin(target).map_err(cannot)?)),
+        () => {
+            let file = Replacement::begin(target).map_err(cannot)?;
+            if job.continues {
+                windfall_files::note_version(file.file(), version);
+            }
+            Output::Whole(Box::new(file))
+        }
     };
     let mut length = 0;
     while let Some(bytes) = fetcher.next(url, headers, fetched).await? {
