@@ -96,18 +96,20 @@ pub struct Parcel {
     pub exact: Option<Vec<Range<usize>>>,
 }
 
-/// Sends the first bytes of a file as the transfer of this number and token; the socket stays open.
-/// A file that cannot be read is refused.
+/// Sends a range of a file as the transfer of this number and token; the socket stays open. A file
+/// that cannot be read is refused. A range that does not begin with the file is precise: its own
+/// bytes do not tell what of it must be exact.
 ///
 /// # Errors
 /// If the connection ends before all is sent.
 pub fn send_file(
     socket: &SapSocket,
     (transfer, token): (u16, TransferToken),
-    (file, length): (File, usize),
+    (file, range): (File, Range<u64>),
     is_precise: bool,
 ) -> Result<(), SapError> {
-    match Content::of_file(Arc::new(file), 0..length as u64, is_precise) {
+    let is_precise = is_precise || range.start > 0;
+    match Content::of_file(Arc::new(file), range, is_precise) {
         Ok(content) => send(socket, transfer, &Parcel { token, content, is_precise, exact: None }),
         Err(_) => refuse(socket, transfer),
     }

@@ -183,6 +183,10 @@ size_t sap_exact_ranges(const void *data, size_t len, struct sap_range *ranges, 
  * the client learns that, and the call succeeds. */
 int sap_send_body(sap_sock_t *sock, uint16_t transfer, const uint8_t token[16], int fd, size_t len,
                   enum sap_mode mode);
+/* Does the same with len bytes of a file from a position on. Those that do not begin with the file
+ * are precise, since only its first bytes tell what programs need exact. */
+int sap_send_part(sap_sock_t *sock, uint16_t transfer, const uint8_t token[16], int fd,
+                  uint64_t start, size_t len, enum sap_mode mode);
 
 /* Files in parts of which the front must be exact: a stream of H.264, an array of NumPy, a JPEG. */
 

@@ -73,7 +73,8 @@ struct transfer {
     char peer[NI_MAXHOST];
     uint16_t port;
     uint8_t token[16];
-    uint32_t len;
+    uint32_t start, len; /* of a part, if it is one */
+    uint32_t of;         /* the length of the file, or 0 if the body is all of it */
 };
 
 typedef struct {
@@ -163,7 +164,7 @@ static void *run(void *of)
     struct transfer *t = of;
     sap_sock_t *sock = t->client ? t->client->sock : sap_socket();
     if (t->client || call(t, sock))
-        sap_send_body(sock, t->number, t->token, t->fd, t->len, t->mode);
+        sap_send_part(sock, t->number, t->token, t->fd, t->start, t->len, t->mode);
     if (t->client)
         leave(t->client);
     else
@@ -443,6 +444,50 @@ static int read_offer(const request_st *r, const plugin_config *conf, struct tra
     return 0;
 }
 
+/* Reads a number before this character; returns what follows it, or NULL if it is none. */
+static const char *read_number(const char *at, char before, uint32_t *number)
+{
+    size_t digits = strspn(at, "0123456789");
+    unsigned long long read = strtoull(at, NULL, 10);
+    *number = read < UINT32_MAX ? (uint32_t)read : UINT32_MAX;
+    return digits && digits < 19 && at[digits] == before ? at + digits + 1 : NULL;
+}
+
+/* Finds the part of a file of t->len bytes that a request asks for; returns 0 if lighttpd itself
+ * must answer: there are several, or none of these bytes, or the request is none of HTTP/1.1. */
+static int read_range(const request_st *r, struct transfer *t)
+{
+    const buffer *text = http_header_request_get(r, HTTP_HEADER_RANGE, CONST_STR_LEN("Range"));
+    const buffer *same = http_header_request_get(r, HTTP_HEADER_IF_RANGE,
+                                                 CONST_STR_LEN("If-Range"));
+    if (!text) return 1;
+    if (!t->len || r->http_version < HTTP_VERSION_1_1 || !r->conf.range_requests
+        || strncmp(text->ptr, "bytes=", 6))
+        return 0;
+    if (same) {
+        const buffer *own = *same->ptr == '"'
+            ? http_header_response_get(r, HTTP_HEADER_ETAG, CONST_STR_LEN("ETag"))
+            : http_header_response_get(r, HTTP_HEADER_LAST_MODIFIED,
+                                       CONST_STR_LEN("Last-Modified"));
+        if (!own || !buffer_is_equal(same, own)) return 1;
+    }
+    const char *at = text->ptr + 6;
+    uint32_t of = t->len, first, last = of - 1;
+    if (*at == '-') {
+        if (!read_number(at + 1, 0, &first) || !first) return 0;
+        first = first < of ? of - first : 0;
+    } else if (!(at = read_number(at, '-', &first)) || (*at && !read_number(at, 0, &last))) {
+        return 0;
+    }
+    if (last > of - 1) last = of - 1;
+    if (first > last) return 0;
+    t->start = first;
+    t->len = last - first + 1;
+    t->of = of;
+    if (first) t->mode = SAP_PRECISE;
+    return 1;
+}
+
 /* Stores the address that the request itself came from: no header and no module can change it. */
 static int read_peer(const request_st *r, struct transfer *t)
 {
@@ -557,6 +602,13 @@ static void announce(request_st *r, const struct transfer *t)
     set_header(r, "X-SAP-Token", text);
     snprintf(text, sizeof text, "%u", t->len);
     set_header(r, "X-SAP-Length", text);
+    if (t->of) {
+        char range[48];
+        snprintf(range, sizeof range, "bytes %u-%u/%u", t->start, t->start + t->len - 1, t->of);
+        http_header_response_set(r, HTTP_HEADER_CONTENT_RANGE, CONST_STR_LEN("Content-Range"),
+                                 range, (uint32_t)strlen(range));
+        r->http_status = 206;
+    }
     if (!t->port) {
         snprintf(text, sizeof text, "%u", sap_port(listener));
         set_header(r, "X-SAP-Port", text);
@@ -584,12 +636,17 @@ static int take_offer(request_st *r, plugin_data *p)
     }
     t->profile = p->conf.profile;
     t->key = p->conf.key;
+    int is_long = sce->st.st_size > (off_t)p->conf.max_size << 10;
     t->len = (uint32_t)sce->st.st_size;
+    if (!is_long && !read_range(r, t)) {
+        release(t);
+        return 0;
+    }
     if (t->mode == SAP_APPROX
         && forbids_change(http_header_request_get(r, HTTP_HEADER_CACHE_CONTROL,
                                                   CONST_STR_LEN("Cache-Control"))))
         t->refusal = "no-transform";
-    else if (sce->st.st_size > (off_t)p->conf.max_size << 10)
+    else if (is_long)
         t->refusal = "too-long";
     else if ((t->fd = fdevent_dup_cloexec(sce->fd)) < 0)
         t->refusal = "busy";
@@ -783,7 +840,6 @@ SUBREQUEST_FUNC(mod_sap_start)
 {
     plugin_data *p = p_d;
     if (r->handler_module || r->http_method != HTTP_METHOD_GET || r->con->is_ssl_sock
-        || light_btst(r->rqst_htags, HTTP_HEADER_RANGE)
         || (!header(r, "X-SAP-Approx") && !header(r, "X-SAP-Force-Precise")))
         return HANDLER_GO_ON;
     patch_config(r, p);

@@ -35,6 +35,21 @@ pub unsafe extern "C" fn sap_send_body(
     len: usize,
     mode: c_int,
 ) -> c_int {
+    // SAFETY: the caller keeps the same promises.
+    unsafe { sap_send_part(sock, transfer, token, fd, 0, len, mode) }
+}
+
+/// Sends a range of a file as the body of a reply. See `sap.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sap_send_part(
+    sock: *mut Socket,
+    transfer: u16,
+    token: *const [u8; 16],
+    fd: c_int,
+    start: u64,
+    len: usize,
+    mode: c_int,
+) -> c_int {
     let socket = socket!(sock, -1);
     // SAFETY: the caller passes 16 bytes, or null.
     let token = unsafe { token.as_ref() };
@@ -46,7 +61,9 @@ pub unsafe extern "C" fn sap_send_body(
         }
         // SAFETY: the caller passes a descriptor that stays open during the call.
         let file = unsafe { duplicate(fd) }?;
-        Ok(send_file(socket.connected()?, (transfer, *token), (file, len), is_precise)?)
+        let end = start.checked_add(len as u64);
+        let end = end.ok_or_else(|| Failure::new(libc::EOVERFLOW, "no file has such a range"))?;
+        Ok(send_file(socket.connected()?, (transfer, *token), (file, start..end), is_precise)?)
     });
     socket.error.report(sent.map(|()| 0), -1)
 }

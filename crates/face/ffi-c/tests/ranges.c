@@ -151,6 +151,11 @@ static int body(sap_sock_t *here, sap_sock_t *there)
     /* Of a file that has become shorter the client learns that there is nothing. */
     CHECK(!sap_send_body(here, 9, token, fd, len + 1, SAP_APPROX));
     CHECK(sap_recv(there, data, SIZE, &info) == 3 && data[0] == 2 && data[2] == 9);
+    /* A part is one of the file, and exact. */
+    CHECK(sap_send_part(here, 9, token, fd, UINT64_MAX, 2, SAP_APPROX));
+    CHECK(!sap_send_part(here, 9, token, fd, 3, len - 3, SAP_APPROX));
+    CHECK(sap_recv(there, data, SIZE, &info) == 37 + (ssize_t)len - 3 && data[0] == 3);
+    CHECK(data[26] == (char)len - 3 && !memcmp(data + 37, text + 3, len - 3));
     return fclose(file);
 }
 

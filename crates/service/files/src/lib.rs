@@ -70,7 +70,8 @@ pub fn note_version(file: &File, version: Option<&[u8]>) {
 #[must_use]
 pub fn noted_version(path: &Path) -> Option<Vec<u8>> {
     let mut version = vec![0; LONGEST_VERSION];
-    let length = as_caller(path, || Ok(getxattr(path, VERSION, &mut version[..])?)).ok()?;
+    let length = as_caller(path, || Ok::<_, io::Error>(getxattr(path, VERSION, &mut version[..])?));
+    let length = length.ok()?;
     version.truncate(length);
     Some(version)
 }

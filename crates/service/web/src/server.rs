@@ -122,6 +122,9 @@ async fn connection<S: WebService>(
         async move {
             let is_head = request.method() == Method::HEAD;
             let line = log.is_kept().then(|| {
+                if is_other_version {
+                    return "-".to_owned();
+                }
                 let target = without_user(&request.uri().to_string());
                 format!("{} {target} {:?}", request.method(), request.version())
             });

@@ -237,7 +237,12 @@ fn lighttpd_with_the_module_answers_ordinary_requests_as_without() {
         ("GET", "/a.bin", ""),
         ("HEAD", "/a.jpg", approx),
         ("GET", "/a.jpg", "Range: bytes=100-199\r\n"),
-        ("GET", "/a.jpg", &format!("{approx}Range: bytes=100-199\r\n")),
+        // Parts that only lighttpd itself knows.
+        ("GET", "/a.jpg", &format!("{approx}Range: bytes=100-199,300-399\r\n")),
+        ("GET", "/a.jpg", &format!("{approx}Range: bytes=999999999-\r\n")),
+        ("GET", "/a.jpg", &format!("{approx}Range: bytes=9-5\r\n")),
+        ("GET", "/a.jpg", &format!("{approx}Range: bytes=-0\r\n")),
+        ("GET", "/a.jpg", &format!("{approx}Range: lines=1-2\r\n")),
         ("GET", "/a.html", approx),
         ("GET", "/a.bin", "X-SAP-Approx: */*\r\nX-SAP-Port: 5004\r\n"),
         ("GET", "/a.jpg", "X-SAP-Approx: image\r\nX-SAP-Port: 5004\r\n"),
@@ -298,6 +303,46 @@ fn lighttpd_calls_the_client_or_falls_back_to_tcp() {
     });
     let reasons: Vec<_> = (0..4).filter_map(|_| server.offer("/a.jpg", port).1).collect();
     assert_eq!(reasons.last().map(String::as_str), Some("too-many-calls"), "{reasons:?}");
+}
+
+/// Browsers ask for films and sound by range; `windfall get -C` for the rest of a file.
+#[test]
+fn lighttpd_sends_parts_over_sap() {
+    require!("curl");
+    let folder = folder("lighttpd-parts", built_module!());
+    let free = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let port = free.local_addr().expect("its address").port();
+    drop(free);
+    let listen = format!("sap.listen = \"127.0.0.1:{port}\"\n");
+    let server = Lighttpd::start(&folder, &format!("{CONFIGURATION}{listen}"));
+    let whole = std::fs::read(folder.path().join("site/a.jpg")).expect("a file");
+    for opens in ["", "--client-opens"] {
+        std::fs::write(folder.path().join("arrived"), &whole[..1_000]).expect("a file");
+        let report = server.get(&folder, &format!("-C --approx image/* {opens}"), "a.jpg");
+        assert_eq!(report["over"], "sap", "{report}");
+    }
+    let mut proxy = windfall("proxy --port 0 --log proxy.log");
+    proxy.current_dir(folder.path());
+    let (_proxy, at) = crate::web::served(proxy);
+    let end = whole.len() - 1;
+    for (range, part, over) in [
+        ("0-", &whole[..], true),
+        ("0-99", &whole[..100], true),
+        ("100-", &whole[100..], true),
+        ("-500", &whole[whole.len() - 500..], true),
+        (&format!("{end}-99999999"), &whole[end..], true),
+        ("99999999-", &[], false),
+    ] {
+        let output = Command::new("curl")
+            .args(["-sf", "-x", &at, "-r", range])
+            .arg(format!("http://{}/a.jpg", server.at()))
+            .output()
+            .expect("it runs");
+        assert!(output.stdout == part, "{range}: {} bytes", output.stdout.len());
+        let log = std::fs::read_to_string(folder.path().join("proxy.log")).expect("a log");
+        let last = log.lines().last().expect("a line");
+        assert_eq!(last.contains("\"sap: "), over, "{range}: {last}");
+    }
 }
 
 #[test]
