@@ -1,7 +1,8 @@
 #!/bin/sh
 # Prints how fast windfall serve and SAP are beside lighttpd over loopback, and beside iperf3 across
 # an emulated path. Arguments: the program windfall, and the number of rounds (5). Needs lighttpd,
-# curl, iperf3, root for namespaces or what `windfall doctor` asks for, and 1.1 GB in $TMPDIR.
+# curl, iperf3, root for namespaces or what `windfall doctor` asks for, and 1.1 GB in $TMPDIR; wrk
+# for small files.
 #
 # Each round measures every way once, in turn; what counts is the median of the rounds' ratios.
 set -eu
@@ -19,6 +20,8 @@ cat > "$folder/conf" <<END
 server.document-root = "$folder/site"
 server.port = 18091
 server.bind = "127.0.0.1"
+server.max-fds = 8192
+server.max-keep-alive-requests = 1000000
 END
 lighttpd -D -f "$folder/conf" 2>/dev/null &
 lighttpd=$!
@@ -57,6 +60,25 @@ for size in 2MB 1GB; do
     [ $size = 2MB ] || size="$size (SAP: 200MB)"
     echo "loopback, $size: precise SAP to get over TCP $(ratio "$folder/${size%% *}" 3 4)"
 done
+
+# Small files: requests a second of wrk, on connections that are kept, and on one for each.
+head -c 1000 /dev/urandom > "$folder/site/1KB.bin"
+rate() {
+    wrk -t1 -d3s "$@" | awk '/Socket errors|Non-2xx/ { print "failed: " $0 > "/dev/stderr"; exit 1 }
+        /Requests\/sec/ { print $2 }'
+}
+if command -v wrk > /dev/null; then
+    for load in "64" "1500" "64 -H Connection:close"; do
+        for _ in $(seq "$rounds"); do
+            # shellcheck disable=SC2086 # the load is words
+            echo "$(rate -c$load http://127.0.0.1:18091/1KB.bin)" \
+                "$(rate -c$load http://127.0.0.1:18092/1KB.bin)"
+        done > "$folder/small"
+        echo "loopback, 1 KB, connections $load: serve to lighttpd $(ratio "$folder/small" 2 1)"
+    done
+else
+    echo "wrk is missing: apt-get install wrk" >&2
+fi
 
 # Across the path: megabits a second of iperf3, and of 20 MB by each way.
 head -c 20000000 "$folder/site/200MB.bin" > "$folder/site/20MB.bin"

@@ -11,7 +11,8 @@ use windfall_camera::{CameraListening, CameraNews, CameraPlan, CameraProtocol};
 use crate::exchange::completed;
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::json;
-use crate::usage::{real, whole, with_unit};
+use crate::times::with_unit;
+use crate::usage::{real, whole};
 
 /// Send the stream of a camera, measure what is usable of it, and compare schemes of error control
 #[derive(Debug, clap::Args)]

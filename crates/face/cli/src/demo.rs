@@ -11,7 +11,7 @@ use windfall_scenario::DEFAULT_SEED;
 use crate::exit::{Completion, Result};
 use crate::progress;
 use crate::reproduce::{as_json, make, write_all};
-use crate::usage::with_unit;
+use crate::times::with_unit;
 
 /// Bit error rate of the demonstration: about every ninth full packet is hit.
 const DEFAULT_BER: f64 = 1e-5;

@@ -12,7 +12,7 @@ use windfall_video::{HeaderLayout, WsimProtocol};
 
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::input::{self, cannot_write};
-use crate::usage::with_unit;
+use crate::times::with_unit;
 use crate::video::ProtocolName;
 
 /// Show what each layer of a run did, by its event log; without a log, the headers before a packet

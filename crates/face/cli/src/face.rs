@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use windfall_scenario::wifi::Radio;
 use windfall_scenario::{Direction, Link, RunSettings, Setting, Settings};
 
-use crate::usage::refuse_bare;
+use crate::times::refuse_bare;
 
 /// A table as a group of options.
 pub(crate) trait Face: 'static {

@@ -10,7 +10,8 @@ use crate::exchange::{DestinationOptions, End, ListenOptions, Output, completed}
 use crate::exit::{CliError, Completion, Result};
 use crate::input::{self, cannot_read};
 use crate::json;
-use crate::usage::{whole, with_unit};
+use crate::times::with_unit;
+use crate::usage::whole;
 
 /// Send a picture, its head and tables exactly, the rest approximately, and measure its quality
 #[derive(Debug, clap::Args)]

@@ -17,7 +17,8 @@ use crate::exit::{CliError, Completion, Result, tell};
 use crate::face::{Face, Options};
 use crate::input;
 use crate::options::of_scenario;
-use crate::usage::{whole, with_unit};
+use crate::times::with_unit;
+use crate::usage::whole;
 
 /// Bring up a network device over a serial line, or over UDP
 ///

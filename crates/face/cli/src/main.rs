@@ -32,6 +32,7 @@ mod stream;
 mod summary_text;
 mod sweep;
 mod tcp;
+mod times;
 mod trace;
 mod track;
 mod tune;

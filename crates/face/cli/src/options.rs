@@ -13,7 +13,8 @@ use windfall_scenario::{
 use crate::exit::{CliError, Result};
 use crate::face::{Face, Options, faces};
 use crate::input;
-use crate::usage::{refuse_bare, whole};
+use crate::times::refuse_bare;
+use crate::usage::whole;
 
 /// The variable that holds the address of the far end for programs inside.
 pub(crate) const BASE: &str = "WINDFALL_BASE";

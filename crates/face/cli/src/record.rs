@@ -12,7 +12,8 @@ use windfall_scenario::{Side, Topology};
 
 use crate::exit::{CliError, Result, tell};
 use crate::options::LinkOptions;
-use crate::usage::{shell_quoted, with_unit};
+use crate::times::with_unit;
+use crate::usage::shell_quoted;
 
 /// Options for the files to write, and for the form of the summary.
 #[derive(Debug, clap::Args)]

@@ -9,7 +9,8 @@ use windfall_transfer::{ArrivalTimes, StreamReport, check_protected};
 use crate::exchange::{DestinationOptions, End, ListenOptions, Output, completed};
 use crate::exit::{CliError, Completion, Result};
 use crate::record::command_line;
-use crate::usage::{whole, with_unit};
+use crate::times::with_unit;
+use crate::usage::whole;
 use crate::{input, json};
 
 /// Send datagrams whose every bit the receiver knows, and count losses and bit errors

@@ -24,7 +24,8 @@ use crate::exit::{CliError, Completion, Result};
 use crate::face::{Face, Options};
 use crate::options::as_options;
 use crate::record::command_line;
-use crate::usage::{whole, with_unit};
+use crate::times::with_unit;
+use crate::usage::whole;
 use crate::{input, json};
 
 /// Make, show, fit, convert and record error traces; compare bytes, convert measured rates

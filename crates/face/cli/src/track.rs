@@ -11,7 +11,8 @@ use windfall_transfer::{ArrivalTimes, TrackReport, check_protected};
 use crate::exchange::{DestinationOptions, End, ListenOptions, completed};
 use crate::exit::{CliError, Completion, Result};
 use crate::json;
-use crate::usage::{real, whole, with_unit};
+use crate::times::with_unit;
+use crate::usage::{real, whole};
 
 /// Send positions of a walker, and compute the mean speed from those that arrive
 #[derive(Debug, clap::Args)]

@@ -15,7 +15,8 @@ use windfall_tune::{
 
 use crate::exit::{CliError, Completion, Result};
 use crate::input::{self, cannot_read};
-use crate::usage::{whole, with_unit};
+use crate::times::with_unit;
+use crate::usage::whole;
 use crate::{json, options, progress};
 
 /// Say which settings are best: of a link for an application, or of a scenario for a battery

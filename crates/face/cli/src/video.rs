@@ -17,7 +17,8 @@ use crate::exchange::{End, Output, completed};
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::input::{self, cannot_read};
 use crate::json;
-use crate::usage::{whole, with_unit};
+use crate::times::with_unit;
+use crate::usage::whole;
 
 /// Send a video in RTP over UDP or UDP-Lite, in real time, and measure what arrives
 #[derive(Debug, clap::Args)]

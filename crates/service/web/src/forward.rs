@@ -51,7 +51,7 @@ pub(crate) fn strip(headers: &mut HeaderMap) {
         .flat_map(|names| names.split(','))
         .filter_map(|name| name.trim().parse().ok())
         .collect();
-    // Nobody may take away what is meant for all on the way (RFC 9110, section 7.6.1).
+    // No sender may take away what is meant for all on the way (RFC 9110, section 7.6.1).
     let named = named.iter().filter(|name| !OF_MESSAGE.contains(name));
     named.chain(&OF_CONNECTION).for_each(|name| _ = headers.remove(name));
 }

@@ -6,8 +6,10 @@ use std::sync::atomic::AtomicU64;
 
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{
-    ACCEPT_RANGES, AGE, CACHE_CONTROL, ETAG, EXPIRES, HeaderName, HeaderValue, LAST_MODIFIED,
+    ACCEPT_RANGES, AGE, CACHE_CONTROL, ETAG, EXPIRES, HeaderMap, HeaderName, HeaderValue,
+    IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED,
 };
+use hyper::http::request::Parts;
 use hyper::http::uri::Scheme;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 use hyper_util::rt::TokioIo;
@@ -71,28 +73,26 @@ impl Proxy {
         // A request with a body is passed on with it: a length without its bytes would let the next
         // request on the connection to the server be read as them (RFC 9112 section 11.2).
         head.version = Version::HTTP_11;
-        if let Some(upgrade) = upgrade {
-            upgrade.ask(&mut head);
+        if upgrade.is_some() || head.method != Method::GET || !body.is_end_stream() {
+            upgrade.iter().for_each(|upgrade| upgrade.ask(&mut head));
             let (body, fault) = forward::request_body(body);
             let reply = self.fetcher.pass_on(Request::from_parts(head, body)).await;
-            let reply = match reply.map_err(|error| (fault.reply(&error), error)) {
-                Err((Some(refused), _)) => return Ok(refused),
-                reply => reply.map_err(|(_, error)| error)?,
-            };
-            return match reply.status() {
-                StatusCode::SWITCHING_PROTOCOLS => Ok(upgrade.join(reply, &self.name)),
-                _ => forward::reply(reply, &self.name).await,
-            };
-        }
-        if head.method != Method::GET || !body.is_end_stream() {
-            let (body, fault) = forward::request_body(body);
-            return match self.fetcher.pass_on(Request::from_parts(head, body)).await {
-                Ok(reply) => forward::reply(reply, &self.name).await,
-                Err(error) => fault.reply(&error).ok_or(error),
+            return match (reply, upgrade) {
+                (Ok(reply), Some(upgrade)) if reply.status() == StatusCode::SWITCHING_PROTOCOLS => {
+                    Ok(upgrade.join(reply, &self.name))
+                }
+                (Ok(reply), _) => forward::reply(reply, &self.name).await,
+                (Err(error), _) => fault.reply(&error).ok_or(error),
             };
         }
         let progress = Arc::new(AtomicU64::new(0));
-        let fetched = self.fetcher.get(&head.uri, &head.headers, &progress).await?;
+        let mut fetched = self.fetcher.get(&head.uri, &head.headers, &progress).await?;
+        if fetched.head.status == StatusCode::NOT_MODIFIED
+            && self.may_be_damaged(&head, &fetched.head.headers).await
+        {
+            head.headers.remove(IF_MODIFIED_SINCE);
+            fetched = self.fetcher.get(&head.uri, &head.headers, &progress).await?;
+        }
         let Fetched { head: reply, body, fallback, .. } = fetched;
         match body {
             FetchedBody::Tcp(body) => {
@@ -129,6 +129,27 @@ impl Proxy {
                 }
             }
         }
+    }
+
+    /// Tells whether what a client has may have arrived damaged: it asks by a time that is not that
+    /// of the file, and a damaged reply names none. `wget -N` then asks by the time when it wrote
+    /// the file, and would keep it for ever.
+    async fn may_be_damaged(&self, asked: &Parts, unchanged: &HeaderMap) -> bool {
+        let Some(since) = asked.headers.get(IF_MODIFIED_SINCE) else { return false };
+        let is_own = |headers: &HeaderMap| headers.get(LAST_MODIFIED) == Some(since);
+        if asked.headers.contains_key(IF_NONE_MATCH) || is_own(unchanged) {
+            return false;
+        }
+        let mut request = Request::new(empty());
+        *request.method_mut() = Method::HEAD;
+        *request.uri_mut() = asked.uri.clone();
+        *request.headers_mut() = asked.headers.clone();
+        request.headers_mut().remove(IF_MODIFIED_SINCE);
+        let Ok(reply) = self.fetcher.pass_on(request).await else { return false };
+        let headers = reply.headers();
+        headers.contains_key(LAST_MODIFIED)
+            && !is_own(headers)
+            && self.rules.approximate.matches(&media_type(headers))
     }
 
     async fn over_tcp(&self, uri: Uri, headers: hyper::HeaderMap) -> Result<Reply, FetchError> {

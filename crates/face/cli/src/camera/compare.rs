@@ -13,7 +13,8 @@ use crate::exit::{CliError, Completion, Result};
 use crate::options::LinkOptions;
 use crate::record::command_line;
 use crate::reproduce::{make, write_all};
-use crate::usage::{whole, with_unit};
+use crate::times::with_unit;
+use crate::usage::whole;
 use crate::{VERSION, json, progress};
 
 /// The time without another datagram after which a stream is over, beside the delay of the link.

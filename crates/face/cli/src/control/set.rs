@@ -8,7 +8,7 @@ use windfall_control::{ControlClient, request};
 use windfall_scenario::{Direction, Setting, Settings as _};
 
 use crate::exit::{CliError, Completion, Result};
-use crate::usage::refuse_bare;
+use crate::times::refuse_bare;
 
 /// Change a link of a run, now
 ///

@@ -9,7 +9,8 @@ use windfall_live::tcp::{Amount, ConnectionRecord, Engine, Job, Offer, kernel};
 
 use super::{EngineOptions, record, resolve};
 use crate::exit::{CliError, Completion, Result, without_error_numbers};
-use crate::usage::{whole, with_unit};
+use crate::times::with_unit;
+use crate::usage::whole;
 
 /// Bytes to send by default.
 const AMOUNT: u64 = 10_000_000;

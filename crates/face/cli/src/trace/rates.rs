@@ -11,7 +11,7 @@ use windfall_trace::{changes_of_netem, is_netem_model};
 use super::{Output, read, unzipped};
 use crate::exit::{CliError, Result, tell};
 use crate::input;
-use crate::usage::with_unit;
+use crate::times::with_unit;
 
 /// Make changes of a link from a measured table (CSV) or a model of netem-trace, for --changes
 ///

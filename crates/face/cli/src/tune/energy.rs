@@ -13,7 +13,8 @@ use windfall_tune::{EnergyGoal, EnergyTuneError, EnergyTuning, SettingChoice};
 
 use crate::exit::{CliError, Completion, Result};
 use crate::reproduce::cannot;
-use crate::usage::{whole, with_unit};
+use crate::times::with_unit;
+use crate::usage::whole;
 use crate::{json, options, progress};
 
 /// Options about the channel and the application, of which energy takes none.

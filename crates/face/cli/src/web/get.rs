@@ -19,7 +19,8 @@ use self::transfer::Job;
 use crate::exchange::SapTransport;
 use crate::exit::{CliError, Completion, Result};
 use crate::input::{self, cannot_write};
-use crate::usage::{whole, with_unit};
+use crate::times::with_unit;
+use crate::usage::whole;
 use crate::web::{MemoryOptions, Signals, block_on};
 use crate::{json, progress};
 

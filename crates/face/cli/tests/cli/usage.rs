@@ -150,7 +150,7 @@ const WRONG: &[(&[&str], &str)] = &[
     (&["video", "receive", "--idle", "2"], "write its unit: 2s or 2ms"),
     (&["get", "--timeout", "5", "http://127.0.0.1:1/a"], "write its unit: 5s or 5ms"),
     (&["get", "--max-time", "0.5", "http://127.0.0.1:1/a"], "write its unit: 0.5s or 0.5ms"),
-    (&["bulk", "send", "127.0.0.1", "--time", "10"], "write its unit: 10s or 10ms"),
+    (&["tcp", "send", "127.0.0.1:1", "--time", "10"], "write its unit: 10s or 10ms"),
     (&["stream", "send", "127.0.0.1", "--interval", "1"], "write its unit: 1s or 1ms"),
     (&["camera", "send", "127.0.0.1", "--time", "5"], "write its unit: 5s or 5ms"),
     (&["run", "--delay", "20", "--", "true"], "write its unit: 20s or 20ms"),

@@ -436,7 +436,7 @@ fn a_part_that_ends_early_is_not_taken_for_the_rest_of_a_file() {
     }
 }
 
-/// What an attempt has left is of one version, and only its rest is added by the next one.
+/// The bytes that an attempt has left are of one version, and the next one adds only its rest.
 #[test]
 fn a_repetition_adds_only_to_the_same_version() {
     let of = |range: &str, version: &str, body: &str| {

@@ -16,7 +16,7 @@ use crate::repair::{is_part_of, strong_version};
 /// The times in a row that a body may break off before its next byte.
 const BREAKS: u32 = 3;
 
-/// How far a body goes, as positions in its file.
+/// The ends of a body, as positions in its file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Extent {
     /// The reply is a part of the file.
@@ -39,7 +39,7 @@ impl Extent {
     }
 }
 
-/// What the end of a body over TCP means.
+/// The meaning of the end of a body over TCP.
 enum Ending {
     /// All that was asked for has come.
     Whole,

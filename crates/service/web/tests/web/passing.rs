@@ -345,6 +345,36 @@ fn a_body_of_two_types_is_not_damaged() {
     }
 }
 
+/// `wget -N` asks by the time when it wrote the file, where the reply named none since it was
+/// damaged.
+#[test]
+fn a_copy_of_another_time_than_the_file_is_replaced_where_it_may_be_damaged() {
+    let folder = Folder::new("web-since");
+    put(&folder, "a.jpg", &noise(5_000, 28));
+    put(&folder, "a.html", b"text");
+    let (server, proxy) = (site(&folder), proxy(Way::Tcp));
+    let ask =
+        |name: &str, condition: &str| get(proxy.at, &server.uri(name).to_string(), &[condition]);
+    let own = |name: &str| {
+        let reply = ask(name, "X-Own: 1");
+        reply.header("last-modified").expect("a time").to_owned()
+    };
+    let later = "Thu, 01 Jan 2099 00:00:00 GMT";
+    for (name, since, status) in [
+        ("/a.jpg", own("/a.jpg"), 304),
+        ("/a.jpg", later.to_owned(), 200),
+        ("/a.html", own("/a.html"), 304),
+        ("/a.html", later.to_owned(), 304),
+    ] {
+        let reply = ask(name, &format!("If-Modified-Since: {since}"));
+        assert_eq!(reply.status(), status, "{name} {since}");
+    }
+    // A tag tells the version itself.
+    let tag = ask("/a.jpg", "X-Own: 1").header("etag").expect("a tag").to_owned();
+    let both = format!("If-None-Match: {tag}\r\nIf-Modified-Since: {later}");
+    assert_eq!(ask("/a.jpg", &both).status(), 304);
+}
+
 fn change(mut stream: TcpStream) {
     let mut head = Vec::new();
     until(&mut stream, b"\r\n\r\n", &mut head);
