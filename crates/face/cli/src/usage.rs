@@ -9,7 +9,7 @@ use core::str::FromStr;
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use windfall_base::{Duration, nearest};
+use windfall_base::nearest;
 
 /// Arguments in which a negative number that follows an option is its value, not an option.
 pub(crate) fn with_negative_numbers(
