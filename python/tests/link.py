@@ -69,6 +69,16 @@ with Link(delay="1ms") as link, tempfile.TemporaryDirectory() as folder:
         except LinkError as error:
             assert said in str(error), error
         assert time.monotonic() - began < 15
+    # One that ends in order, and leaves none in the background, is not awaited either.
+    for line in ("exit 0", "(sleep 0.4) & exit 0", "setsid sleep 0.4 & exit 0", "true; sleep 0.3"):
+        link.far.popen(line)
+        began = time.monotonic()
+        try:
+            link.wait_port(8000)
+            raise AssertionError(line)
+        except LinkError as error:
+            assert f"`{line}` ended with 0, and no other program runs there" in str(error), error
+        assert time.monotonic() - began < 15
     # A server that was told to end, one that goes into the background, and one seen to fail are none.
     link.far.popen(["sleep", "60"]).terminate()
     assert link.far.popen("exit 4").wait() == 4

@@ -129,6 +129,20 @@ _ENDED_BY_OTHERS |= {128 - number for number in _ENDED_BY_OTHERS}
 """The exit statuses of programs that were told to end."""
 
 
+_LOOK = """
+cat /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6 2>/dev/null
+here=$(readlink /proc/self/ns/net)
+for it in /proc/[0-9]*; do
+  case $it in /proc/1 | /proc/$$) continue ;; esac
+  there=$(readlink $it/ns/net 2>/dev/null)
+  grep -q '^State:.*[ZX]' $it/status 2>/dev/null && continue
+  if [ -d $it ] && [ "${there:-$here}" = "$here" ]; then echo runs; fi
+done
+true
+"""
+"""Lists the sockets of a station, and says for each program in it that it runs."""
+
+
 class Station:
     """One end of a link. Programs in it see nothing of the network but the link."""
 
@@ -136,6 +150,7 @@ class Station:
         self._link = link
         self.name = name
         self._programs: list[subprocess.Popen[Any]] = []
+        self._finished: str | None = None
 
     @property
     def address(self) -> str:
@@ -167,27 +182,41 @@ class Station:
 
     def listens_on(self, port: int) -> bool:
         """Tells whether a program here listens on this port of TCP, or has it of UDP."""
-        files = "cat /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6 2>/dev/null; true"
-        listed = self.run(files, capture_output=True, text=True)
+        return self._look(port)[0]
+
+    def _look(self, port: int) -> tuple[bool, bool]:
+        """Tells whether a program here listens on this port, and whether any program runs here."""
+        listed = self.run(_LOOK, capture_output=True, text=True)
         if listed.returncode != 0:
             raise LinkError(listed.stderr.strip().removeprefix("windfall: "))
+        listens, runs = False, False
         for row in (line.split() for line in listed.stdout.splitlines()):
+            runs |= row[:1] == ["runs"]
             # 0A is LISTEN of TCP, 07 an unconnected socket of UDP.
             if len(row) > 3 and row[1].endswith(f":{port:04X}") and row[3] in ("0A", "07"):
-                return True
-        return False
+                listens = True
+        return listens, runs
 
     def _failed(self) -> str | None:
-        """How a program here ended by itself since the last look, if one failed."""
+        """How a program here ended by itself since the last look, if one failed.
+
+        The last one that ended with 0 is kept: it may have left another in the background.
+        """
         # Those whose end the caller has seen are no news.
         unseen = [it for it in self._programs if it.returncode is None]
         for process in unseen:
             status = process.poll()
-            if status and status not in _ENDED_BY_OTHERS:
+            if status is not None and status not in _ENDED_BY_OTHERS:
                 words = [os.fsdecode(word) for word in process.args[len(self.command("")) - 3 :]]
                 line = words[2] if words[:2] == ["/bin/sh", "-c"] else shlex.join(words)
-                return f"`{line}` ended with {status}"
+                if status != 0:
+                    return f"`{line}` ended with {status}"
+                self._finished = f"`{line}` ended with 0, and no other program runs there"
         return None
+
+    def _is_done(self) -> str | None:
+        """Says what ended with 0, if nothing that was started here by `popen` runs any more."""
+        return self._finished if all(it.returncode is not None for it in self._programs) else None
 
 
 class Link:
@@ -420,12 +449,18 @@ class Link:
     def wait_port(self, port: int, station: Station | None = None, timeout: float = 30) -> None:
         """Waits until a program listens on this port, at the far end if no other is named.
 
-        Raises if none does in time, or a program that `popen` has started there fails meanwhile.
+        Raises if none does in time. Raises at once if a program that `popen` has started there
+        fails meanwhile, or the last one ends and leaves nothing in the background.
         """
         station = station or self.far
         deadline = time.monotonic() + timeout
-        while not station.listens_on(port):
-            failed = station._failed()
+        while True:
+            # Before the look: whatever it left in the background runs by then.
+            done = station._is_done()
+            listens, runs = station._look(port)
+            if listens:
+                return
+            failed = station._failed() or (None if runs else done)
             if failed is not None:
                 raise LinkError(f"nothing listens on port {port} of {station.name}: {failed}")
             if time.monotonic() > deadline:

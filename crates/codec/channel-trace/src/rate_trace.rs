@@ -79,10 +79,16 @@ impl RateTrace {
         self.ends && at > Instant::START + self.period()
     }
 
+    /// Tells whether the line is down at all times: a pause without an end.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        matches!(&*self.kind, Kind::Steps(steps) if steps.passed.last() == Some(&0))
+    }
+
     /// A trace of rates that hold for a while each; `None` stands for a line that is down.
     ///
     /// # Errors
-    /// If no step lasts, or nothing ever passes.
+    /// If no step lasts.
     pub fn from_steps(
         steps: impl IntoIterator<Item = (Option<Rate>, Duration)>,
     ) -> Result<Self, RateTraceError> {
@@ -97,9 +103,8 @@ impl RateTrace {
             all.rates.push(rate);
             all.passed.push(passed);
         }
-        if passed == 0 {
-            let fix = "the trace lets nothing pass: give at least one rate above 0 a duration, or \
-                       pause the line with --rate 0";
+        if end == 0 {
+            let fix = "the trace has no step that lasts: give at least one rate a duration";
             return Err(RateTraceError::Whole(fix.to_owned()));
         }
         Ok(Self::repeating(Kind::Steps(all)))
@@ -220,7 +225,8 @@ impl TracePosition {
     }
 
     /// Returns the moment at which `bytes` bytes that begin at `began` have left; past the end of a
-    /// trace that is used once, the one at which they would if it started over.
+    /// trace that is used once, the one at which they would if it started over. Of a trace that
+    /// [is paused](RateTrace::is_paused) it is the end of time.
     ///
     /// `follows`: the line was busy until then, so what is left of an opportunity may be used.
     pub fn finish(&mut self, began: Instant, follows: bool, bytes: usize) -> Instant {
@@ -278,6 +284,9 @@ impl Steps {
         let (Some(&period), Some(&total)) = (self.ends.last(), self.passed.last()) else {
             return began;
         };
+        if total == 0 {
+            return if work == 0 { began } else { Instant::from_nanos(u64::MAX) };
+        }
         let cycle = began.as_nanos() / period;
         let offset = began.as_nanos() % period;
         let step = self.ends.partition_point(|&end| end <= offset);

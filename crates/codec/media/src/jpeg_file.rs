@@ -1,10 +1,13 @@
 //! JPEG files as cameras and programs write them: what no decoder here reads is told by its name,
 //! and a file that ends too early is called cut off (ITU-T T.81, annex B).
 
+mod scan;
+
 use image::ImageDecoder;
 use image::metadata::Orientation;
 
 use crate::error::PictureError;
+pub(crate) use scan::lacks_blocks;
 
 const SOI: u8 = 0xd8;
 const EOI: u8 = 0xd9;

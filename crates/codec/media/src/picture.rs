@@ -68,6 +68,26 @@ impl Picture {
     /// # Errors
     /// If it is in another format or too large.
     pub fn read_within(bytes: &[u8], budget: &mut MemoryBudget) -> Result<Self, PictureError> {
+        Self::read_checked(bytes, budget, false)
+    }
+
+    /// Decodes a picture as [`read_within`](Self::read_within) that has not crossed a bad link: a
+    /// JPEG whose scans end before their pictures is cut off, even if an end of image follows.
+    ///
+    /// # Errors
+    /// As [`read_within`](Self::read_within), and if blocks are missing.
+    pub fn read_whole_within(
+        bytes: &[u8],
+        budget: &mut MemoryBudget,
+    ) -> Result<Self, PictureError> {
+        Self::read_checked(bytes, budget, true)
+    }
+
+    fn read_checked(
+        bytes: &[u8],
+        budget: &mut MemoryBudget,
+        is_whole: bool,
+    ) -> Result<Self, PictureError> {
         let is_jpeg = bytes.starts_with(&[0xff, 0xd8]);
         let is_pnm = matches!(bytes, [b'P', b'1'..=b'7', ..]);
         if !is_jpeg && !is_pnm {
@@ -88,6 +108,9 @@ impl Picture {
         }
         let kept = rgb_len((width, height));
         budget.check(kept * DECODING)?;
+        if is_jpeg && is_whole && jpeg_file::lacks_blocks(bytes) {
+            return Err(PictureError::Cut(bytes.len()));
+        }
         let viewing = Viewing::of(&mut decoder);
         let image = DynamicImage::from_decoder(decoder)?.into_rgb8();
         budget.take(kept)?;

@@ -6,6 +6,12 @@ pub enum RtpError {
     /// The bytes end before the header does.
     #[error("the packet is cut short")]
     Short,
+    /// The contributing sources are longer than the packet.
+    #[error("the contributing sources are longer than the packet")]
+    Contributing,
+    /// The extension of the header is longer than the packet.
+    #[error("the extension of the header is longer than the packet")]
+    Extension,
     /// The version is not 2.
     #[error("the version is {0}, not 2")]
     Version(u8),

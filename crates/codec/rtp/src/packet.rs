@@ -58,7 +58,7 @@ impl<'a> RtpPacket<'a> {
             return Err(RtpError::Version(fixed[0] >> 6));
         }
         let sources = usize::from(fixed[0] & 0x0f) * 4;
-        let (contributing, rest) = rest.split_at_checked(sources).ok_or(RtpError::Short)?;
+        let (contributing, rest) = rest.split_at_checked(sources).ok_or(RtpError::Contributing)?;
         let (extension, rest) =
             if fixed[0] & 0x10 == 0 { (None, rest) } else { parse_extension(rest)? };
         let padding = if fixed[0] & 0x20 == 0 {
@@ -107,9 +107,9 @@ impl<'a> RtpPacket<'a> {
 }
 
 fn parse_extension(bytes: &[u8]) -> Result<(Option<RtpExtension<'_>>, &[u8]), RtpError> {
-    let ([a, b, c, d], rest) = bytes.split_first_chunk::<4>().ok_or(RtpError::Short)?;
+    let ([a, b, c, d], rest) = bytes.split_first_chunk::<4>().ok_or(RtpError::Extension)?;
     let length = usize::from(u16::from_be_bytes([*c, *d])) * 4;
-    let (data, rest) = rest.split_at_checked(length).ok_or(RtpError::Short)?;
+    let (data, rest) = rest.split_at_checked(length).ok_or(RtpError::Extension)?;
     Ok((Some(RtpExtension { profile: u16::from_be_bytes([*a, *b]), data }), rest))
 }
 

@@ -13,6 +13,9 @@ const COPIES: u16 = 8;
 /// A difference of transit times, in ticks of the media clock, that no network has: a minute of
 /// video.
 const FAR: u32 = 60 * crate::VIDEO_CLOCK;
+/// A difference of transit times, in ticks of the media clock, that copies on a path may have: a
+/// quarter of a second of video. Numbers that come again within it are copies, however many.
+const NEAR: u32 = crate::VIDEO_CLOCK / 4;
 const CYCLE: u32 = 1 << 16;
 /// The largest value of the 24-bit count of lost packets.
 const MAX_LOST: i64 = 0x7f_ffff;
@@ -22,6 +25,8 @@ const MAX_LOST: i64 = 0x7f_ffff;
 pub enum SequenceCheck {
     /// It belongs to the source, in order or not; the number that counts cycles too.
     Valid(u32),
+    /// It has come before; the number that counts cycles too.
+    Copy(u32),
     /// The source has not sent enough packets in sequence.
     Probation,
     /// It is far from the others; a second one in sequence with it restarts the source.
@@ -41,16 +46,21 @@ pub struct ReceptionStatistics {
     /// The sequence number after a jump that would confirm it; no 16-bit number if there is none.
     confirming: u32,
     probation: u16,
+    /// Packets received, copies included.
     received: u32,
+    /// Those of them that had come before.
+    copied: u32,
     /// The highest number and those before it that were received, from the lowest bit on.
     seen: u128,
-    /// Copies that came in sequence.
+    /// The copies in sequence up to now, which may be a source that begins anew.
     copies: u16,
-    /// Packets expected and received before the source began anew.
-    earlier: (u32, u32),
+    /// Packets expected, received and copied before the source began anew.
+    earlier: (u32, u32, u32),
     expected_before: u32,
     received_before: u32,
     transit: Option<u32>,
+    /// The transit time of the last packet that was no copy.
+    original_transit: Option<u32>,
     /// Sixteen times the jitter.
     jitter: u32,
 }
@@ -67,12 +77,14 @@ impl ReceptionStatistics {
             confirming: 0,
             probation: MIN_SEQUENTIAL,
             received: 0,
+            copied: 0,
             seen: 0,
             copies: 0,
-            earlier: (0, 0),
+            earlier: (0, 0, 0),
             expected_before: 0,
             received_before: 0,
             transit: None,
+            original_transit: None,
             jitter: 0,
         };
         this.restart(first);
@@ -94,27 +106,38 @@ impl ReceptionStatistics {
         self.confirming = CYCLE + 1;
         self.cycles = 0;
         self.received = 0;
+        self.copied = 0;
         self.seen = 0;
         self.copies = 0;
         self.transit = None;
+        self.original_transit = None;
         self.expected_before = 0;
         self.received_before = 0;
     }
 
     /// `update_seq`: judges and counts a sequence number (appendix A.1).
     pub fn update(&mut self, sequence: u16) -> SequenceCheck {
-        self.judge(sequence, false)
+        self.judge(sequence, false, false)
     }
 
     /// The same for a packet with its timestamp and its arrival, in ticks of the media clock: by
     /// them a source is known that begins anew with numbers near the old ones.
     pub fn update_timed(&mut self, sequence: u16, timestamp: u32, arrival: u32) -> SequenceCheck {
         let transit = arrival.wrapping_sub(timestamp);
-        let apart = self.transit.map_or(0, |last| transit.wrapping_sub(last) as i32);
-        self.judge(sequence, apart.unsigned_abs() > FAR)
+        let apart =
+            |last: Option<u32>| last.map(|last| (transit.wrapping_sub(last) as i32).unsigned_abs());
+        let is_far = apart(self.transit).is_some_and(|it| it > FAR);
+        let is_near = apart(self.original_transit).is_some_and(|it| it < NEAR);
+        let check = self.judge(sequence, is_far, is_near);
+        if matches!(check, SequenceCheck::Valid(_) | SequenceCheck::Restart(..)) {
+            self.original_transit = Some(transit);
+        }
+        check
     }
 
-    fn judge(&mut self, sequence: u16, is_far: bool) -> SequenceCheck {
+    /// Judges a sequence number. Its transit time `is_far` from that of the last packet, or
+    /// `is_near` to that of the last original, so that a copy of it shows no new beginning.
+    fn judge(&mut self, sequence: u16, is_far: bool, is_near: bool) -> SequenceCheck {
         let step = sequence.wrapping_sub(self.max);
         if self.probation > 0 {
             if step != 1 {
@@ -134,7 +157,7 @@ impl ReceptionStatistics {
         let back = self.max.wrapping_sub(sequence);
         let is_copy = back <= MAX_MISORDER && self.seen >> back & 1 == 1;
         let confirms = u32::from(sequence) == self.confirming;
-        self.copies = match is_copy {
+        self.copies = match is_copy && !is_near {
             true if confirms && self.copies > 0 => self.copies + 1,
             true => 1,
             false => 0,
@@ -142,6 +165,7 @@ impl ReceptionStatistics {
         if self.copies == COPIES {
             // Those before this one were counted as copies.
             self.received -= u32::from(COPIES - 1);
+            self.copied -= u32::from(COPIES - 1);
             return self.begin_anew(sequence, COPIES - 1);
         }
         if (step >= MAX_DROPOUT && !is_behind) || (is_far && (step != 1 || confirms)) {
@@ -149,11 +173,17 @@ impl ReceptionStatistics {
                 return self.begin_anew(sequence, 1);
             }
             self.confirming = u32::from(sequence.wrapping_add(1));
+            self.copies = 0;
             return SequenceCheck::Jump;
         }
         if is_copy {
             self.confirming = u32::from(sequence.wrapping_add(1));
-        } else if is_behind {
+            self.received = self.received.wrapping_add(1);
+            self.copied = self.copied.wrapping_add(1);
+            return SequenceCheck::Copy(self.extended(sequence));
+        }
+        self.confirming = CYCLE + 1;
+        if is_behind {
             self.seen |= 1 << back;
         } else {
             if sequence < self.max {
@@ -175,11 +205,12 @@ impl ReceptionStatistics {
     fn begin_anew(&mut self, sequence: u16, before: u16) -> SequenceCheck {
         self.earlier.0 = self.earlier.0.wrapping_add(self.expected());
         self.earlier.1 = self.earlier.1.wrapping_add(self.received);
+        self.earlier.2 = self.earlier.2.wrapping_add(self.copied);
         self.restart(sequence.wrapping_sub(before));
         for _ in 0..before {
-            self.judge(self.max.wrapping_add(u16::from(self.received > 0)), false);
+            self.judge(self.max.wrapping_add(u16::from(self.received > 0)), false, false);
         }
-        match self.judge(sequence, false) {
+        match self.judge(sequence, false, false) {
             SequenceCheck::Valid(extended) => SequenceCheck::Restart(extended, before),
             other => other,
         }
@@ -231,17 +262,27 @@ impl ReceptionStatistics {
         self.highest().wrapping_sub(self.base).wrapping_add(1)
     }
 
-    /// Returns the number of packets lost: expected less received, in the range of 24 bits.
+    /// Returns the number of packets lost by RFC 3550: expected less received, copies included, in
+    /// the range of 24 bits. Copies make it less than what is [`missing`](Self::total_missing), and
+    /// even negative.
     #[must_use]
     pub fn lost(&self) -> i32 {
         let lost = i64::from(self.expected()) - i64::from(self.received);
         lost.clamp(-MAX_LOST - 1, MAX_LOST) as i32
     }
 
-    /// Returns the packets received since the first one, also before the source began anew.
+    /// Returns the distinct packets received since the first one, also before the source began
+    /// anew: without copies.
     #[must_use]
-    pub const fn total_received(&self) -> u32 {
-        self.earlier.1.wrapping_add(self.received)
+    pub const fn total_distinct(&self) -> u32 {
+        let (_, received, copied) = self.earlier;
+        received.wrapping_add(self.received).wrapping_sub(copied).wrapping_sub(self.copied)
+    }
+
+    /// Returns the copies received since the first packet, also before the source began anew.
+    #[must_use]
+    pub const fn total_copies(&self) -> u32 {
+        self.earlier.2.wrapping_add(self.copied)
     }
 
     /// Returns the packets expected since the first one, also before the source began anew.
@@ -250,11 +291,11 @@ impl ReceptionStatistics {
         self.earlier.0.wrapping_add(self.expected())
     }
 
-    /// Returns the packets lost since the first one, in the range of 24 bits.
+    /// Returns the packets that are missing since the first one, also before the source began anew:
+    /// those expected less the distinct ones received, whatever was copied.
     #[must_use]
-    pub fn total_lost(&self) -> i32 {
-        let lost = i64::from(self.total_expected()) - i64::from(self.total_received());
-        lost.clamp(-MAX_LOST - 1, MAX_LOST) as i32
+    pub fn total_missing(&self) -> u32 {
+        self.total_expected().saturating_sub(self.total_distinct())
     }
 
     /// Returns the report on the time since the last one (appendix A.3); the caller adds what it

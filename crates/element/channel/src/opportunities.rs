@@ -21,6 +21,7 @@ impl Opportunities {
     #[must_use]
     pub fn new(line: Line) -> Self {
         let progress = match &line {
+            Line::Trace(trace) if trace.is_paused() => None,
             Line::Trace(trace) => Some(TracePosition::new(trace.clone())),
             Line::Rate(_) | Line::Paused | Line::Instant => None,
         };
@@ -63,6 +64,8 @@ mod tests {
         let line = Line::Rate(Rate::from_mbps(12).unwrap());
         assert_eq!(millis(line), [1, 2, 3, 4]);
         assert!(millis(Line::Instant).is_empty());
+        let pause: RateTrace = r#"{"StaticBwConfig":{"bw":"0bps"}}"#.parse().unwrap();
+        assert!(millis(Line::Trace(pause)).is_empty());
     }
 
     #[test]

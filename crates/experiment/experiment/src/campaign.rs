@@ -76,10 +76,14 @@ impl Campaign<'_> {
         let (simulated, alone) = (missing(true), missing(false));
         let state = Mutex::new(State { outcomes, measured: 0 });
         let measure = |place: &usize| self.measure(*place, &conditions, &state);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.jobs.get()).build();
-        let pool = pool.map_err(io::Error::other)?;
-        pool.install(|| simulated.par_iter().try_for_each(measure))?;
-        pool.install(|| alone.iter().try_for_each(measure))?;
+        match rayon::ThreadPoolBuilder::new().num_threads(self.jobs.get()).build() {
+            Ok(pool) => {
+                pool.install(|| simulated.par_iter().try_for_each(measure))?;
+                pool.install(|| alone.iter().try_for_each(measure))?;
+            }
+            // The system has no threads for it: this one measures all.
+            Err(_) => simulated.iter().chain(&alone).try_for_each(measure)?,
+        }
         let outcomes = state.into_inner().unwrap_or_else(PoisonError::into_inner).outcomes;
         let mut result = CampaignResult::default();
         for outcome in outcomes.into_iter().flatten() {

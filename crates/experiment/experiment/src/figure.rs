@@ -1,7 +1,7 @@
 //! Figures, the context of their experiments, and the choice of figures by name.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use windfall_base::Seed;
 use windfall_report::{Provenance, Table};
@@ -71,8 +71,18 @@ impl Context<'_> {
 
 /// Calls `run` with each number below `count`. It takes no type of the experiment: the program
 /// would hold rayon's machinery once for each of them, 4 kB a time.
+///
+/// Where the system has no threads for it, this one does all of the work.
 fn on_all_processors(count: usize, run: &(dyn Fn(usize) + Sync)) {
-    (0..count).into_par_iter().for_each(run);
+    static POOL: OnceLock<Option<rayon::ThreadPool>> = OnceLock::new();
+    let work = || (0..count).into_par_iter().for_each(run);
+    if rayon::current_thread_index().is_some() {
+        return work();
+    }
+    match POOL.get_or_init(|| rayon::ThreadPoolBuilder::new().build().ok()) {
+        Some(pool) => pool.install(work),
+        None => (0..count).for_each(run),
+    }
 }
 
 /// A figure or a table of a paper.

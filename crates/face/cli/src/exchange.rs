@@ -1,6 +1,5 @@
 //! The options of `stream`, `track` and `image`: protocol, addresses, and files for results.
 
-use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
 
@@ -202,9 +201,9 @@ impl Output {
         Ok(Self(file))
     }
 
-    /// Writes `bytes` in place of what the file held.
+    /// Writes `bytes` in place of what the file held, all of them or none.
     pub(crate) fn write(self, bytes: &[u8]) -> Result<()> {
-        let written = self.0.begin().and_then(|mut file| file.write_all(bytes));
-        written.map_err(|error| cannot_write(self.0.path(), &error))
+        let path = self.0.path().to_owned();
+        self.0.fill(bytes).map_err(|error| cannot_write(&path, &error))
     }
 }

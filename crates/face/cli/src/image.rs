@@ -150,6 +150,6 @@ fn read(path: Option<&Path>) -> Result<Picture> {
     let mut budget = input::budget()?;
     let bytes = input::read(path, &mut budget);
     let bytes = bytes.map_err(|error| cannot_read(path, &error))?;
-    let picture = Picture::read_within(&bytes, &mut budget);
+    let picture = Picture::read_whole_within(&bytes, &mut budget);
     picture.map_err(|error| cannot_read(path, &error))
 }

@@ -119,14 +119,14 @@ pub unsafe extern "C" fn udplite_counts(sock: *const LiteSocket, counts: *mut CC
     }
     let of = &socket.counts;
     let rtp = socket.rtp.lock().unwrap_or_else(PoisonError::into_inner);
-    let lost = rtp.as_ref().map_or(0, |(_, statistics)| statistics.lost().max(0));
+    let lost = rtp.as_ref().map_or(0, |(_, statistics)| statistics.total_missing());
     let found = CCounts {
         sent: of.sent.load(Ordering::Relaxed),
         sent_bytes: of.sent_bytes.load(Ordering::Relaxed),
         received: of.received.load(Ordering::Relaxed),
         received_bytes: of.received_bytes.load(Ordering::Relaxed),
         refused: of.refused.load(Ordering::Relaxed) + socket.refused(),
-        rtp_lost: u64::from(lost.unsigned_abs()),
+        rtp_lost: u64::from(lost),
     };
     // SAFETY: the caller passes room for the counts.
     unsafe { counts.write(found) };

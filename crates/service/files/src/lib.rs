@@ -14,6 +14,7 @@ use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::fd::AsRawFd as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -241,14 +242,25 @@ fn make_folders(path: &Path) -> io::Result<()> {
 
 /// A file that is opened before there is anything to write, so that it fails early.
 ///
-/// Its old content stays until [`begin`](Self::begin). A new file that is dropped before that is
-/// removed, so that a run that cannot start leaves nothing and takes nothing away.
+/// Its old content stays until [`begin`](Self::begin). A new file has no name before that, so that
+/// a run that cannot start, or is killed, leaves nothing and takes nothing away. Where the file
+/// system makes none without a name, it is removed when it is dropped.
 #[derive(Debug)]
 pub struct PendingFile {
     path: PathBuf,
     file: Arc<File>,
-    /// The file is to be removed when it is dropped.
-    is_unused: Cell<bool>,
+    state: Cell<Pending>,
+}
+
+/// The state of a file that is opened early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pending {
+    /// It is new and has no name yet.
+    Nameless,
+    /// It is new, and to be removed when it is dropped.
+    Unused,
+    /// It was there already, or is used.
+    Stays,
 }
 
 impl PendingFile {
@@ -257,8 +269,15 @@ impl PendingFile {
     /// # Errors
     /// If the file cannot be opened to write.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let (file, is_new) = as_caller(path, || open(path))?;
-        Ok(Self { path: path.to_owned(), file: Arc::new(file), is_unused: Cell::new(is_new) })
+        let (file, state) = as_caller(path, || -> io::Result<_> {
+            refuse_dash(path)?;
+            if let Some(file) = is_new(path).then(|| nameless(path)).flatten() {
+                return Ok((file, Pending::Nameless));
+            }
+            let (file, is_new) = open(path)?;
+            Ok((file, if is_new { Pending::Unused } else { Pending::Stays }))
+        })?;
+        Ok(Self { path: path.to_owned(), file: Arc::new(file), state: Cell::new(state) })
     }
 
     /// Returns the path by which it was opened.
@@ -276,20 +295,46 @@ impl PendingFile {
     /// Empties the file, which now stays, and returns it.
     ///
     /// # Errors
-    /// If the file cannot be emptied.
+    /// If the file cannot be emptied, or a new one cannot get its name.
     pub fn begin(&self) -> io::Result<Arc<File>> {
-        self.is_unused.set(false);
+        if self.state.replace(Pending::Stays) == Pending::Nameless {
+            as_caller(&self.path, || name(&self.file, &self.path))?;
+        }
         empty(&self.file)?;
         Ok(Arc::clone(&self.file))
+    }
+
+    /// Writes a whole file: until all of it is there, the name leads to what was there before.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn fill(self, bytes: &[u8]) -> io::Result<()> {
+        match self.state.get() {
+            Pending::Nameless => {
+                (&*self.file).write_all(bytes)?;
+                self.state.set(Pending::Stays);
+                as_caller(&self.path, || name(&self.file, &self.path))
+            }
+            Pending::Stays if self.file.metadata()?.is_file() => replace(&self.path, bytes),
+            Pending::Unused | Pending::Stays => self.begin()?.as_ref().write_all(bytes),
+        }
     }
 }
 
 impl Drop for PendingFile {
     fn drop(&mut self) {
-        if self.is_unused.get() {
+        if self.state.get() == Pending::Unused {
             let _ = as_caller(&self.path, || fs::remove_file(&self.path));
         }
     }
+}
+
+/// Tells whether nothing has this name, not even a link, and a file may have it.
+fn is_new(path: &Path) -> bool {
+    let names_file =
+        path.file_name().is_some_and(|name| path.as_os_str().as_bytes().ends_with(name.as_bytes()));
+    let found = fs::symlink_metadata(path);
+    names_file && found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// Checks that a file which is written when the work is done can be written, and leaves everything

@@ -42,6 +42,38 @@ fn a_file_has_no_name_before_it_is_whole() {
 }
 
 #[test]
+fn a_file_opened_early_leaves_nothing_even_if_its_program_is_killed() {
+    let folder = Folder::new("files-pending");
+    let file = folder.path().join("file");
+    let count = || fs::read_dir(folder.path()).expect("a folder").count();
+    let pending = PendingFile::open(&file).expect("it is made");
+    if pending.state.get() != Pending::Nameless {
+        windfall_testkit::skip!("this file system makes no file without a name");
+    }
+    // Whoever is killed now leaves what is there: nothing.
+    assert_eq!(count(), 0);
+    pending.fill(b"whole").expect("it is written");
+    assert_eq!((fs::read(&file).expect("it is there"), count()), (b"whole".to_vec(), 1));
+    // What was there stays until all of the new content is.
+    let pending = PendingFile::open(&file).expect("it is there");
+    assert_eq!(fs::read(&file).expect("it stays"), b"whole");
+    pending.fill(b"new").expect("it is written");
+    assert_eq!((fs::read(&file).expect("it is there"), count()), (b"new".to_vec(), 1));
+    // A file that grows has its name from its beginning, also where another came meanwhile.
+    let growing = folder.path().join("growing");
+    let pending = PendingFile::open(&growing).expect("it is made");
+    fs::write(&growing, "of another").expect("room");
+    pending.begin().expect("it gets its name").as_ref().write_all(b"a part").expect("room");
+    assert_eq!(fs::read(&growing).expect("it is there"), b"a part");
+    // Early errors stay early.
+    for bad in ["none/file", "file/below", "folder/", "."] {
+        assert!(PendingFile::open(&folder.path().join(bad)).is_err(), "{bad}");
+    }
+    let long = folder.path().join("n".repeat(300));
+    assert!(PendingFile::open(&long).is_err(), "the name is too long");
+}
+
+#[test]
 fn the_name_of_the_standard_output_is_no_file() {
     let dash = Path::new("-");
     for error in [write(dash, b"").err(), replace(dash, b"").err(), make_folder(dash).err()] {

@@ -1,28 +1,24 @@
 //! The receiver of a video.
 
-use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use serde::Serialize;
 use windfall_base::Duration;
 use windfall_ffmpeg::{decode, decode_reordered};
 use windfall_media::{ClipQuality, VideoFormat, YuvPicture};
-use windfall_rtp::{CodedPicture, RtcpPacket, RtpPacket, VIDEO_CLOCK, VideoCodec};
+use windfall_rtp::{CodedPicture, RtcpPacket, VIDEO_CLOCK, VideoCodec};
 
 use crate::clock::VideoTime;
 use crate::contents;
+use crate::discards::VideoDiscards;
 use crate::error::VideoError;
+use crate::intake::Intake;
 use crate::missing::Missing;
-use crate::session::{Session, VideoDiscards, first_timestamp};
+use crate::session::{Session, first_timestamp};
 use crate::socket::{VideoProtocol, VideoSocket};
 
 /// The longest that the loop sleeps.
 const TICK: Duration = Duration::from_millis(20);
-/// Sources that are listened to at once; another one takes the place of the one of the fewest
-/// packets.
-const SOURCES: usize = 8;
-/// Payload types that the types of RTCP packets look like (RFC 5761, section 4).
-const RTCP: core::ops::RangeInclusive<u8> = 72..=76;
 /// Packets that a sender counts beyond those expected at most; more are another count.
 const LONGEST_GAP: u32 = 1 << 24;
 
@@ -49,10 +45,11 @@ pub struct VideoReceiverConfig {
 /// The findings of a receiver about a stream.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct VideoReport {
-    /// The packets of the source, copies included.
+    /// The distinct packets of the source that came, late ones included.
     pub received: u32,
-    /// The packets expected less those received (RFC 3550, A.3).
-    pub lost: i32,
+    /// The distinct packets of the source that did not come: those from the first number to the
+    /// last less those received. Reports of RTCP subtract copies as well (RFC 3550, A.3).
+    pub lost: u32,
     /// The pictures of which anything came.
     pub pictures: usize,
     /// The pictures of which no packet is missing.
@@ -63,7 +60,7 @@ pub struct VideoReport {
     /// The packets that the sender counts in its goodbye beyond the expected ones: before the first
     /// that came, or after the last. `None` if no goodbye came.
     pub lost_outside: Option<u32>,
-    /// The packets that came and were discarded here.
+    /// The datagrams that came and were discarded here.
     pub discarded: VideoDiscards,
     /// The mean time from the picture to the arrival of its packets, by the sender's reports.
     pub delay_seconds: Option<f64>,
@@ -107,40 +104,19 @@ pub fn receive_video(
     let control = UdpSocket::bind(at).map_err(|error| VideoError::Bind(at, error))?;
     control.set_nonblocking(true)?;
     let start = time.now();
-    let mut sessions: BTreeMap<u32, Session> = BTreeMap::new();
-    // The first report of a source comes before its first packet, and waits for it.
-    let mut early = BTreeMap::new();
+    let mut intake = Intake::new(config.codec, config.payload_type, config.buffer);
     let mut arrivals = Vec::new();
-    let mut strangers = 0;
     loop {
         socket.receive(TICK, &mut arrivals)?;
         let now = time.now();
         for bytes in arrivals.drain(..) {
-            let packet = RtpPacket::parse(&bytes).ok().filter(|it| {
-                let kind = it.header.payload_type;
-                let known = sessions.get(&it.header.ssrc).map(|it| it.payload_type);
-                let wanted = known.or(config.payload_type);
-                !RTCP.contains(&kind) && wanted.is_none_or(|wanted| wanted == kind)
-            });
-            let Some(packet) = packet else {
-                strangers += 1;
-                continue;
-            };
-            let header = packet.header;
-            if !sessions.contains_key(&header.ssrc) {
-                make_room(&mut sessions);
-            }
-            let session = sessions.entry(header.ssrc).or_insert_with(|| {
-                let report = early.remove(&header.ssrc);
-                Session::new(&packet, config.codec, config.buffer, now, report)
-            });
-            session.take(&time, now, &packet, &bytes);
+            intake.take(&time, now, &bytes);
         }
-        take_reports(&control, &mut sessions, &mut early);
+        take_reports(&control, &mut intake);
         let is_stopped = is_stopped();
-        let busiest = sessions.iter().max_by_key(|(_, it)| it.statistics.received());
-        let Some(busiest) = busiest.map(|(ssrc, _)| *ssrc) else {
+        let Some(busiest) = intake.busiest() else {
             let is_late = now.saturating_since(start) > config.idle.saturating_mul(6);
+            let strangers = intake.outside();
             match (is_stopped, strangers) {
                 (true, _) => return Err(VideoError::Stopped(config.port)),
                 (false, 0) if is_late => return Err(VideoError::Silence(config.port)),
@@ -151,86 +127,45 @@ pub fn receive_video(
                 _ => continue,
             }
         };
-        let mut is_over = is_stopped;
-        for (ssrc, session) in &mut sessions {
-            is_over |= session.play(now, config.idle) && *ssrc == busiest;
+        if !(intake.play(busiest, now, config.idle) || is_stopped) {
+            continue;
         }
-        let finished = if is_over { sessions.remove(&busiest) } else { None };
-        if let Some(session) = finished {
-            let mut video = ReceivedVideo::of(busiest, session);
-            video.report.discarded.strangers = strangers;
-            video.report.discarded.socket_full = socket.dropped();
-            return match video.check(config.codec, config.port) {
-                Err(VideoError::NoPicture { port, .. }) if is_stopped => {
-                    Err(VideoError::Stopped(port))
-                }
-                checked => checked.map(|()| video),
-            };
-        }
+        let Some((session, discarded)) = intake.finish(busiest) else {
+            return Err(VideoError::Silence(config.port));
+        };
+        let discarded = VideoDiscards { socket_full: socket.dropped(), ..discarded };
+        let video = ReceivedVideo::of(busiest, session, discarded);
+        return match video.check(config.codec, config.port) {
+            Err(VideoError::NoPicture { port, .. }) if is_stopped => Err(VideoError::Stopped(port)),
+            checked => checked.map(|()| video),
+        };
     }
 }
 
-/// Forgets the source of the fewest packets, and of several the one that was heard longest ago,
-/// where there is room for no other: strangers shut no sender out.
-fn make_room(sessions: &mut BTreeMap<u32, Session>) {
-    if sessions.len() < SOURCES {
-        return;
-    }
-    let least = sessions.iter().min_by_key(|(_, it)| (it.statistics.received(), it.last()));
-    if let Some(ssrc) = least.map(|(ssrc, _)| *ssrc) {
-        sessions.remove(&ssrc);
-    }
-}
-
-/// Takes what has come of RTCP, and answers the sender reports of known sources.
-fn take_reports(
-    control: &UdpSocket,
-    sessions: &mut BTreeMap<u32, Session>,
-    early: &mut BTreeMap<u32, (u64, u32)>,
-) {
+/// Takes what has come of RTCP, and answers it.
+fn take_reports(control: &UdpSocket, intake: &mut Intake) {
     let mut buffer = [0; 2_048];
     while let Ok((length, from)) = control.recv_from(&mut buffer) {
         let Ok(packets) = RtcpPacket::parse_compound(&buffer[..length]) else { continue };
-        for packet in &packets {
-            match packet {
-                RtcpPacket::Report { ssrc, sender: Some(info), .. } => {
-                    if let Some(session) = sessions.get_mut(ssrc) {
-                        // A report that is lost is followed by others.
-                        let _ = control.send_to(&session.take_report(info), from);
-                    } else {
-                        if early.len() == SOURCES && !early.contains_key(ssrc) {
-                            early.pop_first();
-                        }
-                        early.insert(*ssrc, (info.ntp, info.timestamp));
-                    }
-                }
-                RtcpPacket::Goodbye { sources, .. } => {
-                    for ssrc in sources {
-                        if let Some(session) = sessions.get_mut(ssrc) {
-                            session.take_goodbye();
-                        }
-                    }
-                }
-                _ => {}
-            }
+        for answer in intake.take_reports(&packets) {
+            // A report that is lost is followed by others.
+            let _ = control.send_to(&answer, from);
         }
     }
 }
 
 impl ReceivedVideo {
-    fn of(ssrc: u32, mut session: Session) -> Self {
-        session.finish();
+    fn of(ssrc: u32, session: Session, discarded: VideoDiscards) -> Self {
         let statistics = &session.statistics;
-        let (expected, lost) = (statistics.total_expected(), statistics.total_lost());
+        let (expected, lost) = (statistics.total_expected(), statistics.total_missing());
         // A number of another sender's making may be anything.
         let lost_outside = session.sent.map(|sent| sent.wrapping_sub(statistics.expected()));
         let lost_outside = lost_outside.filter(|it| *it < LONGEST_GAP);
-        let missing =
-            Missing { inside: lost.max(0) as u32, outside: lost_outside.unwrap_or(0), expected };
+        let missing = Missing { inside: lost, outside: lost_outside.unwrap_or(0), expected };
         let report = VideoReport {
-            received: statistics.total_received(),
+            received: statistics.total_distinct(),
             lost,
-            discarded: session.discards(),
+            discarded,
             pictures: session.pictures.len(),
             whole: session.pictures.iter().filter(|it| it.is_whole).count(),
             pictures_lost: missing.pictures(session.pictures.iter().map(|it| it.timestamp)),

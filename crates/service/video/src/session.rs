@@ -1,6 +1,5 @@
 //! One source of a stream at its receiver.
 
-use serde::Serialize;
 use windfall_base::{Duration, Instant};
 use windfall_rtp::{
     CodedPicture, Depacketizer, JitterBuffer, JitterBufferConfig, JitterBufferCounters,
@@ -9,6 +8,7 @@ use windfall_rtp::{
 };
 
 use crate::clock::{VideoTime, ticks};
+use crate::discards::VideoDiscards;
 
 /// Packets that wait for playout at most.
 const CAPACITY: usize = 4_096;
@@ -41,48 +41,14 @@ struct Held {
     is_far: bool,
 }
 
-/// The packets of a stream that came and were discarded here, by their reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct VideoDiscards {
-    /// They came after their playout time.
-    pub late: u64,
-    /// They had come before.
-    pub copies: u64,
-    /// Their numbers were far from all others, and no second one confirmed them.
-    pub far: u64,
-    /// The jitter buffer was full.
-    pub overflow: u64,
-    /// Their payload is not of the format.
-    pub malformed: u64,
-    /// They were no RTP, or of another payload type.
-    pub strangers: u64,
-    /// The socket's buffer was full; the packets of all sources.
-    pub socket_full: u64,
-}
-
-impl VideoDiscards {
-    /// Returns the reasons for which packets were discarded, with their numbers.
-    pub(crate) fn reasons(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let Self { late, copies, far, overflow, malformed, strangers, socket_full } = *self;
-        let all = [
-            ("late", late),
-            ("copies", copies),
-            ("of numbers far from all others", far),
-            ("beyond the jitter buffer", overflow),
-            ("malformed", malformed),
-            ("of other streams", strangers),
-            ("beyond the socket's buffer", socket_full),
-        ];
-        all.into_iter().filter(|(_, count)| *count > 0)
-    }
-}
-
 /// The state of one source.
 #[derive(Debug)]
 pub(crate) struct Session {
     ssrc: u32,
     pub(crate) payload_type: u8,
     pub(crate) statistics: ReceptionStatistics,
+    /// Its packets of RTP, whatever happened to them.
+    pub(crate) taken: u64,
     buffer: JitterBuffer<Waiting>,
     delay: Duration,
     /// The counts of buffers before the sender began anew.
@@ -126,6 +92,7 @@ impl Session {
             ssrc: packet.header.ssrc,
             payload_type: packet.header.payload_type,
             statistics: ReceptionStatistics::trusted(packet.header.sequence),
+            taken: 0,
             buffer: buffer(delay),
             delay,
             earlier: JitterBufferCounters::default(),
@@ -160,12 +127,28 @@ impl Session {
         packet: &RtpPacket<'_>,
         bytes: &[u8],
     ) {
+        self.taken += 1;
         let header = &packet.header;
         let (number, timestamp) = (header.sequence, header.timestamp);
         let check = self.statistics.update_timed(number, timestamp, ticks(now));
         let held = Held { now, timestamp, bytes: bytes.to_vec(), is_far: false };
         let sequence = match check {
-            SequenceCheck::Valid(sequence) => sequence,
+            SequenceCheck::Valid(sequence) => {
+                self.drop_held();
+                sequence
+            }
+            SequenceCheck::Copy(_) => {
+                self.last = now;
+                // Copies in sequence may be the same numbers, used again.
+                if self.held.first().is_some_and(|it| it.is_far) {
+                    self.drop_held();
+                }
+                self.held.push(held);
+                if self.held.len() > HELD {
+                    self.held.remove(0);
+                }
+                return;
+            }
             SequenceCheck::Probation | SequenceCheck::Jump => {
                 self.drop_held();
                 self.held.push(Held { is_far: true, ..held });
@@ -184,22 +167,12 @@ impl Session {
             self.delays.0 += since_report - media / f64::from(VIDEO_CLOCK);
             self.delays.1 += 1;
         }
-        let counted = self.buffer.counters();
-        let waiting = Waiting { bytes: held.bytes.clone(), shift: self.shift };
+        let late = self.buffer.counters().late;
+        let waiting = Waiting { bytes: held.bytes, shift: self.shift };
         self.buffer.insert(now, sequence, timestamp, waiting);
-        let counters = self.buffer.counters();
-        if (counters.late, counters.duplicate) == (counted.late, counted.duplicate) {
-            self.drop_held();
-            let shifted = timestamp.wrapping_add(self.shift);
-            if shifted.wrapping_sub(self.latest.0) as i32 >= 0 {
-                self.latest = (shifted, now);
-            }
-        } else {
-            // Copies in sequence may be the same numbers, used again.
-            self.held.push(held);
-            if self.held.len() > HELD {
-                self.held.remove(0);
-            }
+        let shifted = timestamp.wrapping_add(self.shift);
+        if self.buffer.counters().late == late && shifted.wrapping_sub(self.latest.0) as i32 >= 0 {
+            self.latest = (shifted, now);
         }
     }
 
@@ -222,16 +195,7 @@ impl Session {
         let first = self.held.len().saturating_sub(before);
         let again: Vec<Held> = self.held.drain(first..).collect();
         self.drop_held();
-        // Those that are used now were counted as late or as copies.
-        let mut reclaimed = again.iter().filter(|it| !it.is_far).count() as u64;
-        let mut take = |count: u64| {
-            let taken = count.min(reclaimed);
-            reclaimed -= taken;
-            count - taken
-        };
-        let (late, duplicate) = (take(counters.late), take(counters.duplicate));
-        self.earlier.late += late;
-        self.earlier.duplicate += duplicate;
+        self.earlier.late += counters.late;
         self.earlier.overflow += counters.overflow;
         let (latest, came) = self.latest;
         let (begin, now) = again.first().map_or((timestamp, came), |it| (it.timestamp, it.now));
@@ -252,7 +216,7 @@ impl Session {
         let counters = self.buffer.counters();
         VideoDiscards {
             late: self.earlier.late + counters.late,
-            copies: self.earlier.duplicate + counters.duplicate,
+            copies: self.statistics.total_copies().into(),
             far: self.far + self.held.iter().filter(|it| it.is_far).count() as u64,
             overflow: self.earlier.overflow + counters.overflow,
             malformed: self.depacketizer.malformed(),

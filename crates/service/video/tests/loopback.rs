@@ -551,14 +551,40 @@ fn the_report_names_what_was_discarded_here() {
         copies: 1,
         far: 1,
         malformed: 1,
-        strangers: 2,
+        other_types: 1,
+        strangers: 1,
         ..VideoDiscards::default()
     };
     assert_eq!(report.discarded, wanted, "{report:?}");
     // What arrived is not lost.
-    assert_eq!((report.received, report.lost), (12, -1), "{report:?}");
+    assert_eq!((report.received, report.lost), (11, 0), "{report:?}");
     let text = report.to_text();
     assert!(text.contains("discarded here: 1 late, 1 copies, 1 of numbers far"), "{text}");
+}
+
+#[test]
+fn copies_and_packets_of_another_source_are_named_and_hide_no_loss() {
+    let video = received_of(|socket, to| {
+        for number in 0..40_u16 {
+            let packet = picture_packet(number, u32::from(number) * 1_800, true);
+            let mut other = picture_packet(number + 900, u32::from(number) * 1_800, true);
+            other[11] = 8;
+            // Every fourth is lost, and the others come twice; the other source sends less.
+            for _ in (0..2).filter(|_| number % 4 != 3) {
+                socket.send_to(&packet, to).expect("it sends");
+            }
+            if number % 2 == 0 {
+                socket.send_to(&other, to).expect("it sends");
+            }
+        }
+    });
+    let report = &video.report;
+    assert_eq!((report.received, report.lost), (30, 9), "{report:?}");
+    let wanted = VideoDiscards { copies: 30, other_sources: 20, ..VideoDiscards::default() };
+    assert_eq!(report.discarded, wanted, "{report:?}");
+    let text = report.to_text();
+    assert!(text.starts_with("30 packets received, 9 lost; "), "{text}");
+    assert!(text.contains("discarded here: 30 copies, 20 of other sources\n"), "{text}");
 }
 
 #[test]

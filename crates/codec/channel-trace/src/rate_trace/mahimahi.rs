@@ -59,6 +59,10 @@ impl RateTrace {
     /// # Errors
     /// If no 1500 bytes pass in that time, or more than a hundred million times as many.
     pub fn to_mahimahi(&self, length: Duration) -> Result<String, RateTraceError> {
+        if self.is_paused() {
+            let fix = "the trace is a pause without an end, and one of mahimahi has none";
+            return Err(RateTraceError::Whole(fix.to_owned()));
+        }
         let mut place = TracePosition::new(self.clone());
         let end = Instant::START + length;
         let mut text = String::new();

@@ -19,7 +19,7 @@ impl RateTrace {
     /// not its numbers, since those are its generator's.
     ///
     /// # Errors
-    /// If the text is no such configuration, or one that nothing passes.
+    /// If the text is no such configuration, or has no step that lasts.
     pub fn from_netem_json(text: &str) -> Result<Self, RateTraceError> {
         let config: Config = serde_json::from_str(text)
             .map_err(|error| RateTraceError::Whole(format!("netem-trace in JSON: {error}")))?;

@@ -144,7 +144,8 @@ fn wrong_netem_traces_are_refused_with_the_place() {
     let cases = [
         (r#"{"StaticDelayConfig":{}}"#, "unknown variant `StaticDelayConfig`"),
         (r#"{"StaticBwConfig":{"bw":"12MB"}}"#, "\"12MB\" is no bandwidth"),
-        (r#"{"StaticBwConfig":{"bw":"0bps"}}"#, "nothing pass"),
+        (r#"{"StaticBwConfig":{"bw":"0bps","duration":"0s"}}"#, "no step that lasts"),
+        (r#"{"RepeatedBwPatternConfig":{"pattern":[],"count":3}}"#, "no step that lasts"),
         (r#"{"StaticBwConfig":{"rate":1}}"#, "unknown field `rate`"),
         ("[StaticBwConfig]\nbw = -1\n", "line 2"),
         (forever, "outermost"),
@@ -157,6 +158,32 @@ fn wrong_netem_traces_are_refused_with_the_place() {
         let error = text.parse::<RateTrace>().expect_err("it is wrong").to_string();
         assert!(error.contains(message) && !error.contains('\n'), "{error}");
     }
+}
+
+#[test]
+fn a_trace_of_rate_0_is_a_pause_without_an_end() {
+    for text in [
+        r#"{"StaticBwConfig":{"bw":"0bps"}}"#,
+        r#"{"RepeatedBwPatternConfig":{"pattern":[{"StaticBwConfig":{"bw":"0bps"}}],"count":0}}"#,
+        "[TraceBwConfig]\npattern = [[\"10ms\", [\"0bps\", \"0bps\"]]]\n",
+        // It rounds to nothing.
+        r#"{"StaticBwConfig":{"bw":"0.4bps"}}"#,
+    ] {
+        let trace: RateTrace = text.parse().expect(text);
+        assert!(trace.is_paused() && trace.mean_bps() == 0.0, "{text}");
+        let mut place = TracePosition::new(trace.clone());
+        let began = Instant::START + Duration::from_millis(1_234);
+        let never = Instant::from_nanos(u64::MAX);
+        assert_eq!(place.finish(began, true, 0), began);
+        assert_eq!(place.finish(began, true, 1), never);
+        assert_eq!(place.finish(never, false, 1_500), never);
+        assert_eq!(place.finish_rest(began, 7), never);
+        assert_eq!(place.work_until(began, never), 0);
+        let error = trace.to_mahimahi(Duration::from_secs(9)).expect_err("nothing passes");
+        assert!(error.to_string().contains("a pause without an end"), "{error}");
+    }
+    let steps = [(None, Duration::from_secs(1)), (Rate::from_bps(1), Duration::from_nanos(1))];
+    assert!(!RateTrace::from_steps(steps).expect("a trace").is_paused());
 }
 
 proptest! {

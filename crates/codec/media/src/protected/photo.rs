@@ -1,5 +1,7 @@
 //! JPEGs: the layout is exact, the entropy-coded data are not, as `windfall image` sends them.
 
+use windfall_base::MemoryBudget;
+
 use super::part::{
     ArrivedPart, PROTECTED_HEADER_LEN, PartHeader, ProtectedPart, Section, head_parts,
 };
@@ -11,7 +13,8 @@ use crate::{Arrived, Jpeg, Layout, Picture};
 const QUALITY: u8 = 90;
 
 pub(super) fn protect(data: &[u8], longest: usize) -> Result<Vec<ProtectedPart>, ProtectError> {
-    let jpeg = Jpeg::encode(&Picture::read(data)?, QUALITY)?;
+    let picture = Picture::read_whole_within(data, &mut MemoryBudget::default())?;
+    let jpeg = Jpeg::encode(&picture, QUALITY)?;
     let mut parts = head_parts(ProtectedKind::Jpeg, &jpeg.layout().to_bytes(), longest);
     let room = longest - PROTECTED_HEADER_LEN;
     for (at, piece) in jpeg.scan().chunks(room).enumerate() {

@@ -36,8 +36,8 @@ fn malformed_packets_are_refused_by_name() {
         bytes
     };
     assert_eq!(RtpPacket::parse(&with(0, 0x40)), Err(RtpError::Version(1)));
-    assert_eq!(RtpPacket::parse(&with(0, 0x81)), Err(RtpError::Short));
-    assert_eq!(RtpPacket::parse(&with(0, 0x90)), Err(RtpError::Short));
+    assert_eq!(RtpPacket::parse(&with(0, 0x81)), Err(RtpError::Contributing));
+    assert_eq!(RtpPacket::parse(&with(0, 0x90)), Err(RtpError::Extension));
     // The last byte, 'x', would be the count of the padding.
     assert_eq!(RtpPacket::parse(&with(0, 0xa0)), Err(RtpError::Padding));
     let mut none = with(0, 0xa0);

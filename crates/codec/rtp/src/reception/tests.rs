@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 fn valid(statistics: &mut ReceptionStatistics, sequence: u16) -> u32 {
@@ -30,10 +32,13 @@ fn losses_copies_and_cycles_are_counted() {
         (report.fraction_lost, report.lost, report.highest),
         (256_u32.div_euclid(5) as u8, 1, 65_537)
     );
-    valid(&mut statistics, 1);
-    valid(&mut statistics, 1);
-    assert_eq!(statistics.lost(), -1, "copies are counted as received");
+    for _ in 0..2 {
+        assert_eq!(statistics.update(1), SequenceCheck::Copy(65_537));
+    }
+    assert_eq!(statistics.lost(), -1, "reports of RTCP count copies as received");
     assert_eq!(statistics.report(9).fraction_lost, 0);
+    assert_eq!((statistics.total_distinct(), statistics.total_copies()), (4, 2));
+    assert_eq!(statistics.total_missing(), 1, "copies hide no loss");
 }
 
 #[test]
@@ -46,8 +51,8 @@ fn a_jump_restarts_the_source_only_if_it_is_confirmed() {
     // The packet before counts too.
     assert_eq!(statistics.update(30_001), SequenceCheck::Restart(30_001, 1));
     assert_eq!((statistics.expected(), statistics.received(), statistics.lost()), (2, 2, 0));
-    assert_eq!((statistics.total_expected(), statistics.total_received()), (4, 4));
-    assert_eq!(statistics.total_lost(), 0);
+    assert_eq!((statistics.total_expected(), statistics.total_distinct()), (4, 4));
+    assert_eq!((statistics.total_missing(), statistics.total_copies()), (0, 0));
 }
 
 #[test]
@@ -90,7 +95,7 @@ fn a_source_that_begins_anew_is_known_by_its_numbers_or_its_times() {
             send(&mut statistics, first + number, u32::from(number) * 9_000 + offset);
         }
         received += 1;
-        let found = (restarts, statistics.total_received(), statistics.total_lost());
+        let found = (restarts, statistics.total_distinct(), statistics.total_missing());
         assert_eq!(found, (1, 300, 0), "{first} {offset}, number {received}");
     }
 }
@@ -100,7 +105,8 @@ fn copies_and_long_gaps_are_no_new_beginning() {
     let mut statistics = ReceptionStatistics::trusted(0);
     let mut send = |sequence: u16, timestamp: u32, arrival: u32| {
         let check = statistics.update_timed(sequence, timestamp, arrival);
-        assert!(matches!(check, SequenceCheck::Valid(_)), "{sequence}: {check:?}");
+        let is_known = matches!(check, SequenceCheck::Valid(_) | SequenceCheck::Copy(_));
+        assert!(is_known, "{sequence}: {check:?}");
         statistics.record_transit(timestamp, arrival);
     };
     for number in 0..100_u16 {
@@ -133,4 +139,122 @@ fn jitter_follows_the_recurrence_of_appendix_a_8() {
         assert!((f64::from(statistics.jitter()) - real).abs() <= 2.0, "{number}: {real}");
     }
     assert!(real > 1_000.0);
+}
+
+#[test]
+fn a_burst_that_comes_twice_at_once_is_no_new_beginning() {
+    // Twelve packets in each burst, of which a path makes a copy 20 ms later.
+    let mut statistics = ReceptionStatistics::trusted(0);
+    for burst in 0..50_u16 {
+        for copy in 0..2_u32 {
+            for number in burst * 12..burst * 12 + 12 {
+                let timestamp = u32::from(burst) * 9_000;
+                statistics.update_timed(number, timestamp, timestamp + copy * 1_800);
+            }
+        }
+    }
+    assert_eq!((statistics.total_expected(), statistics.total_distinct()), (600, 600));
+    assert_eq!((statistics.total_copies(), statistics.total_missing()), (600, 0));
+}
+
+/// The fate of a packet on a path: it is lost, displaced or copied; before some of them the sender
+/// begins anew elsewhere.
+#[derive(Clone, Debug)]
+struct Fate {
+    is_lost: bool,
+    later: u16,
+    copies: u8,
+    begins_at: Option<u16>,
+}
+
+fn fates() -> impl Strategy<Value = Vec<Fate>> {
+    let fate =
+        (prop::bool::weighted(0.2), 0..90_u16, 0..4_u8, prop::option::weighted(0.01, 0..=u16::MAX));
+    let fate = fate.prop_map(|(is_lost, later, copies, begins_at)| {
+        let later = later.saturating_sub(60);
+        Fate { is_lost, later, copies: copies.saturating_sub(1), begins_at }
+    });
+    prop::collection::vec(fate, 1..600)
+}
+
+proptest! {
+    //= S1.6
+    #[test]
+    fn distinct_and_missing_packets_are_the_span_whatever_a_path_does(
+        first in prop_oneof![0..=u16::MAX, 65_500..=u16::MAX, 0..3_u16],
+        fates in fates(),
+        is_timed: bool,
+    ) {
+        let mut arrivals = Vec::new();
+        let (mut sequence, mut life) = (first, 0_u32);
+        for (at, fate) in fates.iter().enumerate() {
+            if let Some(begin) = fate.begins_at {
+                (sequence, life) = (begin, life + 1);
+            }
+            let places = 0..=u32::from(fate.copies) * u32::from(!fate.is_lost);
+            for copy in places.filter(|_| !fate.is_lost) {
+                let place = at as u32 + u32::from(fate.later) + 7 * copy;
+                arrivals.push((place, sequence, life.wrapping_mul(0x4123_4567) + at as u32 * 900));
+            }
+            sequence = sequence.wrapping_add(1);
+        }
+        arrivals.sort_by_key(|it| it.0);
+        let mut statistics: Option<ReceptionStatistics> = None;
+        let (mut distinct, mut copies, mut jumps) = (0_u32, 0_u32, 0_u32);
+        for (place, sequence, timestamp) in arrivals {
+            let known = statistics.get_or_insert_with(|| ReceptionStatistics::trusted(sequence));
+            let check = if is_timed {
+                known.update_timed(sequence, timestamp, place * 900)
+            } else {
+                known.update(sequence)
+            };
+            match check {
+                SequenceCheck::Valid(_) => distinct += 1,
+                SequenceCheck::Copy(_) => copies += 1,
+                SequenceCheck::Jump => jumps += 1,
+                SequenceCheck::Restart(_, before) => {
+                    distinct += 1 + u32::from(before);
+                    // One jump, or several copies.
+                    let reclaimed = if before == 1 { &mut jumps } else { &mut copies };
+                    *reclaimed -= u32::from(before);
+                }
+                SequenceCheck::Probation => prop_assert!(false, "it is trusted"),
+            }
+            if is_timed && !matches!(check, SequenceCheck::Jump | SequenceCheck::Copy(_)) {
+                known.record_transit(timestamp, place * 900);
+            }
+            prop_assert_eq!(known.total_distinct(), distinct);
+            prop_assert_eq!(known.total_copies(), copies);
+            prop_assert!(known.total_expected() >= distinct, "less is expected than came");
+            prop_assert_eq!(known.total_expected(), distinct + known.total_missing());
+        }
+    }
+
+    #[test]
+    fn without_a_new_beginning_the_account_is_that_of_a_set(
+        first: u16,
+        lost in prop::collection::vec(prop::bool::weighted(0.2), 2..2_000),
+    ) {
+        // Each packet that comes does so twice, up to twenty places later.
+        let mut arrivals: Vec<(usize, usize)> = (0..lost.len())
+            .filter(|at| !lost[*at])
+            .flat_map(|at| [(at + at * 7 % 20, at), (at + at * 13 % 20, at)])
+            .collect();
+        arrivals.sort_unstable();
+        let mut came: Vec<usize> = arrivals.iter().map(|it| it.1).collect();
+        let mut statistics = None;
+        for at in &came {
+            let sequence = first.wrapping_add(*at as u16);
+            let known = statistics.get_or_insert_with(|| ReceptionStatistics::trusted(sequence));
+            known.update_timed(sequence, *at as u32 * 900, *at as u32 * 900);
+        }
+        came.sort_unstable();
+        came.dedup();
+        if let (Some(statistics), [low, .., high]) = (statistics, &came[..]) {
+            let distinct = came.len() as u32;
+            prop_assert_eq!(statistics.total_distinct(), distinct);
+            prop_assert_eq!(statistics.total_copies(), distinct);
+            prop_assert_eq!(statistics.total_expected(), (high - low + 1) as u32);
+        }
+    }
 }

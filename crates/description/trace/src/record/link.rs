@@ -18,14 +18,17 @@ const LINUX_COOKED_2: u16 = 276;
 /// The types of Ethernet of a tag of a virtual network, behind which the type follows.
 const TAGS: [[u8; 2]; 3] = [[0x81, 0x00], [0x88, 0xa8], [0x91, 0x00]];
 
-/// Removes the headers of links, if they are not of one type at both ends.
+/// Removes the headers of links: routers and bridges on the way change them. Headers of an unknown
+/// type stay where they are of one type at both ends.
 pub(super) fn align(
     sent: &mut [CapturedPacket],
     received: &mut [CapturedPacket],
 ) -> Result<(), RecordError> {
     let mut types = sent.iter().chain(&*received).map(|packet| packet.link_type);
     let first = types.next();
-    if types.all(|it| Some(it) == first) {
+    let is_one = types.all(|it| Some(it) == first);
+    let is_unknown = sent.first().is_some_and(|packet| header(packet).is_none());
+    if is_one && is_unknown {
         return Ok(());
     }
     sent.iter_mut().chain(received).try_for_each(strip)

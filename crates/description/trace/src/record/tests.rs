@@ -330,6 +330,33 @@ fn what_ethernet_puts_behind_a_packet_is_no_part_of_it() {
 }
 
 #[test]
+fn what_routers_change_before_a_packet_is_no_damage_of_it() {
+    let sent = over_ethernet(&datagrams(4), &[]);
+    // Another pair of addresses at the far end, and a tag of a virtual network.
+    let routed = |tag: &[u8]| -> Vec<CapturedPacket> {
+        let of = |packet: &CapturedPacket| {
+            let data = [&[2; 6][..], &[4; 6], tag, &packet.data[12..]].concat();
+            let original = data.len() as u32;
+            CapturedPacket { original, data: data.into(), ..packet.clone() }
+        };
+        sent.iter().map(of).collect()
+    };
+    for tag in [&[][..], &[0x81, 0, 0, 7]] {
+        let mut received = routed(tag);
+        let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
+        assert_eq!((trace.len(), trace.entries()), (12, &[][..]), "{tag:?}");
+        // Damage is counted from the first bit of the packet of IP.
+        let mut data = received[3].data.to_vec();
+        data[14 + tag.len() + 30] ^= 0x80;
+        received[3].data = data.into();
+        let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
+        let damaged = Fault::Damaged { truncated: None, inverted: vec![240].into() };
+        let found: Vec<_> = trace.entries().iter().map(|it| (it.at, it.count, &it.fault)).collect();
+        assert_eq!(found, [(3, 1, &damaged)], "{tag:?}");
+    }
+}
+
+#[test]
 fn a_packet_that_was_captured_in_part_hides_no_damage_of_others() {
     let (sent, _, _) = run();
     let nameless = |it: &CapturedPacket| CapturedPacket { tag: None, ..it.clone() };

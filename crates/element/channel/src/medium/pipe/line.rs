@@ -68,6 +68,7 @@ impl Pace {
             (Line::Paused, Some(bucket)) => Self::Bucket(Tokens::new(None, bucket)),
             (Line::Rate(rate), None) => Self::Rate(*rate),
             (Line::Paused, None) => Self::Paused,
+            (Line::Trace(trace), _) if trace.is_paused() => Self::Paused,
             (Line::Trace(trace), _) => Self::Trace(TracePosition::new(trace.clone())),
         }
     }

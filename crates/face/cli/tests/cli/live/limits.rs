@@ -145,3 +145,30 @@ fn a_sweep_runs_with_few_processes_or_says_why_it_cannot() {
         }
     }
 }
+
+#[test]
+fn the_demo_and_a_figure_end_in_order_with_few_processes() {
+    if let Some(why) = obstacle() {
+        windfall_testkit::skip!("{why}");
+    }
+    let folder = Folder::new("few-demos");
+    open_copy(&folder);
+    let out = folder.path().join("out");
+    std::fs::create_dir(&out).expect("a folder");
+    std::os::unix::fs::chown(&out, Some(USER + 3), None).expect("root may");
+    let out = out.display().to_string();
+    for processes in 1..=4 {
+        let demo = ["demo", "--out", &out];
+        let output = limited(&folder, USER + 3, processes, &demo).wait_with_output();
+        let output = output.expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{processes}: {said}");
+        let is_one = said.lines().count() == 1 && said.starts_with("windfall: ");
+        assert!(is_one && said.contains("Resource temporarily"), "{processes}: {said}");
+    }
+    // A figure in simulated time needs no thread beside the first.
+    let figure = ["reproduce", "S3.fig5", "--quick", "--jobs", "4", "--out", &out];
+    let output = limited(&folder, USER + 3, 1, &figure).wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+}

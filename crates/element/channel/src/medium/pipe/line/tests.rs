@@ -28,6 +28,7 @@ fn ends(first: (Line, Option<Bucket>), bytes: usize, changes: &[(u64, Line)]) ->
 fn the_rest_of_a_frame_leaves_at_the_new_rate() {
     // 1000 bytes are 8 kbit: at 1 kb/s 8 s.
     let trace = |text: &str| Line::Trace(text.parse().expect("a trace"));
+    const PAUSE: &str = r#"{"StaticBwConfig":{"bw":"0bps"}}"#;
     let steady = r#"{"StaticBwConfig":{"bw":"4Mbps","duration":"1s"}}"#;
     for (first, changes, due) in [
         (line(1), vec![], Some(8_000)),
@@ -43,6 +44,10 @@ fn the_rest_of_a_frame_leaves_at_the_new_rate() {
         (line(1), vec![(4_000, trace("7\n"))], Some(4_004)),
         (trace("3000\n"), vec![(1_000, line(8))], Some(2_000)),
         (trace(r#"{"StaticBwConfig":{"bw":"1kbps"}}"#), vec![(4_000, line(4))], Some(5_000)),
+        // A trace of rate 0 alone is a pause.
+        (trace(PAUSE), vec![], None),
+        (trace(PAUSE), vec![(3_000, line(8))], Some(4_000)),
+        (line(1), vec![(4_000, trace(PAUSE)), (9_000, line(1))], Some(13_000)),
     ] {
         let said = format!("{first:?} {changes:?}");
         assert_eq!(ends((first, None), 1000, &changes), due.map(at), "{said}");
