@@ -1,7 +1,8 @@
 //! Captures in pcapng: what one device saw, with notes on damage and drops.
 //!
-//! One file per device. Interface 0 is the device; interface 1 stands for the link behind it and
-//! holds the packets that the device sent and that never arrived, each at the moment of its drop.
+//! One file per device, and beside it one of the packets that the device sent and that never
+//! arrived, each at the moment of its drop: so that no packet is twice in a file. Captures of before
+//! have both in one file, the dropped ones at an interface of their own, and are read as well.
 //! Written here, because what is needed are three kinds of block; the format is
 //! draft-ietf-opsawg-pcapng.
 
@@ -52,6 +53,8 @@ pub enum Seen {
 pub struct Capture<W> {
     out: W,
     link_type: u16,
+    /// The interfaces that are described; dropped packets are at the last one.
+    interfaces: u32,
     /// Nanoseconds between the epoch and the start of the run.
     epoch: u64,
     block: Vec<u8>,
@@ -68,9 +71,21 @@ impl<W: Write> Capture<W> {
     pub fn new(out: W, device: &str, epoch: u64, comment: &str) -> io::Result<Self> {
         let mut capture = Self::begin_file(out, LINKTYPE_RAW, epoch, comment)?;
         capture.interface(device, "the device")?;
-        capture
-            .interface(&format!("{device}:dropped"), "sent by the device, dropped by the link")?;
         Ok(capture)
+    }
+
+    /// Begins a capture of the packets that `device` sent and the link dropped.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn dropped(out: W, device: &str, epoch: u64, comment: &str) -> io::Result<Self> {
+        let mut capture = Self::begin_file(out, LINKTYPE_RAW, epoch, comment)?;
+        capture.dropped_interface(device)?;
+        Ok(capture)
+    }
+
+    fn dropped_interface(&mut self, device: &str) -> io::Result<()> {
+        self.interface(&format!("{device}:dropped"), "sent by the device, dropped by the link")
     }
 
     /// Begins a capture of the frames of an 802.11 radio, each behind a radiotap header.
@@ -84,7 +99,8 @@ impl<W: Write> Capture<W> {
     }
 
     fn begin_file(out: W, link_type: u16, epoch: u64, comment: &str) -> io::Result<Self> {
-        let mut capture = Self { out, link_type, epoch, block: Vec::with_capacity(2048) };
+        let block = Vec::with_capacity(2048);
+        let mut capture = Self { out, link_type, interfaces: 0, epoch, block };
         capture.section(comment)?;
         Ok(capture)
     }
@@ -116,7 +132,7 @@ impl<W: Write> Capture<W> {
         payload: &Payload,
         comment: &str,
     ) -> io::Result<()> {
-        let interface = u32::from(seen == Seen::Dropped);
+        let interface = if seen == Seen::Dropped { self.interfaces.saturating_sub(1) } else { 0 };
         let time = self.epoch.saturating_add(at.as_nanos());
         let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
         self.begin(ENHANCED_PACKET);
@@ -172,6 +188,7 @@ impl<W: Write> Capture<W> {
     }
 
     fn interface(&mut self, name: &str, description: &str) -> io::Result<()> {
+        self.interfaces += 1;
         self.begin(INTERFACE_DESCRIPTION);
         self.word(u32::from(self.link_type));
         // No limit on the length of what is captured.

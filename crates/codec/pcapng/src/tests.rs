@@ -19,8 +19,10 @@ fn blocks(mut file: &[u8]) -> Vec<(u32, Vec<u8>)> {
     blocks
 }
 
+const EPOCH: u64 = 1_700_000_000_000_000_000;
+
 fn capture() -> Capture<Vec<u8>> {
-    Capture::new(Vec::new(), "near", 1_700_000_000_000_000_000, "seed 7").unwrap()
+    Capture::new(Vec::new(), "near", EPOCH, "seed 7").unwrap()
 }
 
 /// An IPv4 packet of protocol UDP from 10.0.0.1 to 10.0.0.2 with four bytes of data.
@@ -32,8 +34,10 @@ fn packet() -> Payload {
     Payload::new(head.to_vec().into(), vec![1, 2, 3, 4].into())
 }
 
+/// A capture as they were before, with the dropped packets at an interface of their own.
 fn written() -> Vec<u8> {
     let mut capture = capture();
+    capture.dropped_interface("near").unwrap();
     let at = Instant::from_nanos(1_234_567_891);
     capture.packet(at, Seen::Sent, Some(Tag(3)), &packet(), "").unwrap();
     let note = damage_note(&[224, 231], 0);
@@ -46,6 +50,41 @@ fn written() -> Vec<u8> {
 fn a_file_is_a_section_two_interfaces_and_packets() {
     let kinds: Vec<_> = blocks(&written()).into_iter().map(|(kind, _)| kind).collect();
     assert_eq!(kinds, [SECTION_HEADER, 1, 1, 6, 6, 6]);
+}
+
+#[test]
+fn no_packet_is_twice_in_a_file_of_which_a_tool_forgets_the_interfaces() {
+    if Command::new("editcap").arg("--version").output().is_err() {
+        windfall_testkit::skip!("editcap is not installed");
+    }
+    let at = |nanos: u64| Instant::from_nanos(nanos);
+    let mut device = capture();
+    let mut dropped = Capture::dropped(Vec::new(), "near", EPOCH, "seed 7").unwrap();
+    device.packet(at(1), Seen::Sent, Some(Tag(3)), &packet(), "").unwrap();
+    device.packet(at(2), Seen::Sent, Some(Tag(4)), &packet(), "").unwrap();
+    dropped.packet(at(3), Seen::Dropped, Some(Tag(4)), &packet(), "dropped: lost").unwrap();
+    let [device, dropped] = [device, dropped].map(Capture::into_inner);
+    for (name, file, seen) in
+        [("device", device, &[Seen::Sent; 2][..]), ("dropped", dropped, &[Seen::Dropped])]
+    {
+        let found = read::read(&file.clone().into()).unwrap();
+        let found: Vec<_> = found.iter().map(|it| it.seen).collect();
+        assert_eq!(found, seen, "{name}");
+        let path = |ending: &str| {
+            let name = format!("windfall-pcapng-{name}-{}.{ending}", std::process::id());
+            std::env::temp_dir().join(name)
+        };
+        let [ours, converted] = ["pcapng", "pcap"].map(path);
+        std::fs::write(&ours, file).unwrap();
+        let mut editcap = Command::new("editcap");
+        let status = editcap.args(["-F", "nsecpcap"]).arg(&ours).arg(&converted).status();
+        assert!(status.unwrap().success());
+        let packets = read::read(&std::fs::read(&converted).unwrap().into()).unwrap();
+        assert_eq!(packets.len(), seen.len(), "{name}");
+        for path in [ours, converted] {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
 }
 
 #[test]

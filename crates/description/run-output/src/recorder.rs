@@ -57,6 +57,8 @@ pub struct RunRecorder {
     log: Option<EventLog<Out>>,
     packet_logs: BTreeMap<usize, PacketLog<Out>>,
     captures: BTreeMap<ElementId, Capture<Out>>,
+    /// Of the packets that were sent there and dropped.
+    drop_captures: BTreeMap<ElementId, Capture<Out>>,
     series: Option<SeriesFile<Out>>,
     /// By medium, sender and receiver.
     errors: BTreeMap<(ElementId, Port, Port), ErrorFile>,
@@ -99,6 +101,7 @@ impl RunRecorder {
             log: None,
             packet_logs: BTreeMap::new(),
             captures: BTreeMap::new(),
+            drop_captures: BTreeMap::new(),
             series: None,
             errors: BTreeMap::new(),
             under_way: BTreeMap::new(),
@@ -143,17 +146,20 @@ impl RunRecorder {
         Ok(())
     }
 
-    /// Writes the packets at the device of the interface `device` to `out`, as pcapng.
+    /// Writes the packets at the device of the interface `device` to `out`, as pcapng, and those
+    /// of them that the link dropped to `dropped`.
     ///
     /// The network must be asked to report packets at its devices.
     ///
     /// # Errors
-    /// If the file cannot be written.
-    pub fn capture_to(&mut self, out: Out, device: ElementId) -> io::Result<()> {
+    /// If a file cannot be written.
+    pub fn capture_to(&mut self, out: Out, dropped: Out, device: ElementId) -> io::Result<()> {
         let Run { seed, command, epoch, .. } = &self.run;
         let comment = format!("seed {seed}\n{command}");
         let capture = Capture::new(out, self.name(device), *epoch, &comment)?;
+        let drops = Capture::dropped(dropped, self.name(device), *epoch, &comment)?;
         self.captures.insert(device, capture);
+        self.drop_captures.insert(device, drops);
         Ok(())
     }
 
@@ -270,7 +276,8 @@ impl RunRecorder {
     pub fn flush(&mut self) -> io::Result<()> {
         let log = self.log.as_mut().map(EventLog::flush);
         let packet_logs = self.packet_logs.values_mut().map(PacketLog::flush);
-        let captures = self.captures.values_mut().map(Capture::flush);
+        let captures = self.captures.values_mut().chain(self.drop_captures.values_mut());
+        let captures = captures.map(Capture::flush);
         let series = self.series.as_mut().map(SeriesFile::flush);
         first_failure(log.into_iter().chain(packet_logs).chain(captures).chain(series))
     }
@@ -383,7 +390,8 @@ impl RunRecorder {
         }
         let damage = self.damage.remove(&tag);
         let Some(payload) = self.under_way.remove(&tag) else { return Ok(()) };
-        let Some(capture) = self.captures.get_mut(&ElementId(direction_of(tag) as u32)) else {
+        let sender = ElementId(direction_of(tag) as u32);
+        let Some(capture) = self.drop_captures.get_mut(&sender) else {
             return Ok(());
         };
         let mut note = format!("dropped: {reason}");

@@ -1,10 +1,12 @@
 //! Traces from captures: what arrived beside what was sent, or must have been sent.
 
+mod direction;
 mod kept;
 mod likeness;
 mod link;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use windfall_apps::Pattern;
 use windfall_base::{Seed, Tag};
@@ -46,6 +48,12 @@ pub enum RecordError {
          --sent-interface or --received-interface"
     )]
     SeveralInterfaces(String),
+    /// Captures that tell no directions hold packets both ways.
+    #[error(
+        "the captures tell no directions, and hold packets from {0} to {1} and back: name the \
+         address of the sender by --sender"
+    )]
+    BothWays(IpAddr, IpAddr),
     /// The headers before the packets of IP are of an unknown type.
     #[error(
         "the packets of a capture have headers of the type {0}, behind which no packet of IP is \
@@ -74,17 +82,22 @@ pub struct Captured<'a> {
 /// compared. Headers of links, which routers change, and padding behind a packet of IP are no part of
 /// it.
 ///
+/// A capture that tells no directions is read by addresses: that of the `sender`, or those that the
+/// capture of the other end tells.
+///
 /// # Errors
 /// If nothing was sent, or nothing matches, or a capture holds the packets of several interfaces,
-/// or has not the one that was named.
+/// or has not the one that was named, or directions are unknown.
 pub fn record(
-    sent: Captured<'_>,
-    received: Captured<'_>,
+    near: Captured<'_>,
+    far: Captured<'_>,
+    sender: Option<IpAddr>,
     mut header: TraceHeader,
 ) -> Result<ErrorTrace, RecordError> {
-    let mut sent = pick(sent, Seen::Sent)?;
+    let mut sent = pick(near, Seen::Sent)?;
     sent.retain(|packet| packet.seen != Seen::Dropped);
-    let mut received = pick(received, Seen::Arrived)?;
+    let mut received = pick(far, Seen::Arrived)?;
+    direction::keep((&mut sent, &mut received), (near, far), sender)?;
     let may_pad = received.iter().any(link::may_pad);
     let lengths = link::without_padding(&mut sent, None);
     link::without_padding(&mut received, Some(&lengths));

@@ -113,7 +113,10 @@ impl RecordOptions {
             make_folder(directory).map_err(|error| cannot("create", directory, &error))?;
             for interface in network.interfaces() {
                 let name = windfall_summary::capture_name(topology, network, interface);
-                recorder.capture_to(create(&directory.join(name))?, interface)?;
+                let dropped = Path::new(&name).with_extension("dropped.pcapng");
+                let [out, dropped] =
+                    [Path::new(&name), &dropped].map(|name| create(&directory.join(name)));
+                recorder.capture_to(out?, dropped?, interface)?;
             }
         }
         if let Some(directory) = &self.record_errors {

@@ -210,6 +210,9 @@ struct Record {
     /// The number of the interface in the capture of the receiver, if it has several
     #[arg(long, value_name = "NUMBER")]
     received_interface: Option<u32>,
+    /// The address of the sender, where the captures tell no directions, as pcap does not
+    #[arg(long, value_name = "ADDRESS", requires = "sent")]
+    sender: Option<std::net::IpAddr>,
     /// Which bit of a byte was sent first: msb, or lsb as 802.11 does
     #[arg(long, value_name = "ORDER", default_value = "msb")]
     bit_order: BitOrderName,
@@ -395,7 +398,8 @@ fn record_captures(args: &Record) -> Result {
         (Some(sent), _) => {
             let (sent, interfaces) = packets(sent)?;
             let interface = args.sent_interface;
-            record(Captured { packets: &sent, interfaces, interface }, received, header)?
+            let sent = Captured { packets: &sent, interfaces, interface };
+            record(sent, received, args.sender, header)?
         }
         (None, seed) => record_known(received, seed.unwrap_or(DEFAULT_SEED), header)?,
     };

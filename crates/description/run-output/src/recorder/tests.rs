@@ -47,17 +47,18 @@ const LEN: usize = 100;
 const HEADER: u32 = 8;
 const TRAILER: u32 = 4;
 
-/// A recorder of everything, with its files: log, letters, captures at near and far.
-fn recorder() -> (RunRecorder, [Shared; 4]) {
+/// A recorder of everything, with its files: log, letters, captures at near and far, and what was
+/// dropped of near.
+fn recorder() -> (RunRecorder, [Shared; 5]) {
     let elements = vec!["near".into(), "far".into(), "air".into()];
     let run = Run { seed: Seed(7), command: "test".into(), epoch: 0, elements };
     let mut recorder = RunRecorder::new(run);
-    let files: [Shared; 4] = Default::default();
+    let files: [Shared; 5] = Default::default();
     let out = |i: usize| Box::new(files[i].clone()) as Out;
     recorder.log_to(out(0)).unwrap();
     recorder.packet_log_to(out(1), NEAR, "uplink", "droptail", Line::Instant).unwrap();
-    recorder.capture_to(out(2), NEAR).unwrap();
-    recorder.capture_to(out(3), FAR).unwrap();
+    recorder.capture_to(out(2), out(4), NEAR).unwrap();
+    recorder.capture_to(out(3), Box::new(Shared::default()), FAR).unwrap();
     (recorder, files)
 }
 
@@ -138,7 +139,7 @@ fn damaged() -> FrameFate {
 
 #[test]
 fn a_clean_packet_is_seen_at_both_ends() {
-    let (recorder, [log, letters, near, far]) = recorder();
+    let (recorder, [log, letters, near, far, _]) = recorder();
     let mut story = Story { recorder, now: 0 };
     let tag = tag_of(0, 0);
     story.enter(tag);
@@ -153,7 +154,7 @@ fn a_clean_packet_is_seen_at_both_ends() {
 
 #[test]
 fn damage_that_was_handed_up_is_noted_with_the_bits_of_the_packet() {
-    let (recorder, [_, letters, _, far]) = recorder();
+    let (recorder, [_, letters, _, far, _]) = recorder();
     let mut story = Story { recorder, now: 0 };
     let tag = tag_of(0, 0);
     story.enter(tag);
@@ -171,7 +172,7 @@ fn damage_that_was_handed_up_is_noted_with_the_bits_of_the_packet() {
 
 #[test]
 fn a_mark_of_the_queue_is_no_damage() {
-    let (recorder, [log, _, _, far]) = recorder();
+    let (recorder, [log, _, _, far, _]) = recorder();
     let mut story = Story { recorder, now: 0 };
     let tag = tag_of(0, 0);
     let capable = |byte| [vec![0x45, byte], vec![0; LEN - 2]].concat();
@@ -187,7 +188,7 @@ fn a_mark_of_the_queue_is_no_damage() {
 
 #[test]
 fn a_repetition_makes_up_for_what_the_air_did_before() {
-    let (recorder, [_, letters, near, far]) = recorder();
+    let (recorder, [_, letters, near, far, _]) = recorder();
     let mut story = Story { recorder, now: 0 };
     let tag = tag_of(0, 0);
     story.enter(tag);
@@ -203,7 +204,7 @@ fn a_repetition_makes_up_for_what_the_air_did_before() {
 
 #[test]
 fn what_a_code_mended_is_not_noted() {
-    let (recorder, [_, _, near, far]) = recorder();
+    let (recorder, [_, _, near, far, dropped]) = recorder();
     let mut story = Story { recorder, now: 0 };
     let [mended, given_up] = [0, 1].map(|n| tag_of(0, n));
     for tag in [mended, given_up] {
@@ -213,12 +214,13 @@ fn what_a_code_mended_is_not_noted() {
     story.deliver(mended);
     story.drop(NEAR, given_up, false, DropReason::RetryLimit);
     assert_eq!(far.packets(), [(Seen::Arrived, String::new())]);
-    assert_eq!(near.packets()[2], (Seen::Dropped, "dropped: retry-limit".to_owned()));
+    assert_eq!(near.packets(), [(Seen::Sent, String::new()), (Seen::Sent, String::new())]);
+    assert_eq!(dropped.packets(), [(Seen::Dropped, "dropped: retry-limit".to_owned())]);
 }
 
 #[test]
 fn every_copy_is_compared_with_what_was_sent() {
-    let (recorder, [_, _, _, far]) = recorder();
+    let (recorder, [_, _, _, far, _]) = recorder();
     let mut story = Story { recorder, now: 0 };
     let tag = tag_of(0, 0);
     story.enter(tag);
@@ -233,7 +235,7 @@ fn every_copy_is_compared_with_what_was_sent() {
 //= S0.5
 #[test]
 fn a_dropped_packet_is_kept_beside_the_sender_with_the_reason() {
-    let (recorder, [_, letters, near, far]) = recorder();
+    let (recorder, [_, letters, near, far, dropped]) = recorder();
     let mut story = Story { recorder, now: 0 };
     let [lost, bad, full] = [0, 1, 2].map(|n| tag_of(0, n));
     story.enter(lost);
@@ -243,7 +245,9 @@ fn a_dropped_packet_is_kept_beside_the_sender_with_the_reason() {
     story.drop(FAR, bad, false, DropReason::FrameCheck);
     story.packet(NEAR, full, false);
     story.drop(NEAR, full, false, DropReason::QueueFull);
-    let dropped: Vec<_> = near.packets().into_iter().filter(|(s, _)| *s == Seen::Dropped).collect();
+    assert!(near.packets().iter().all(|(seen, _)| *seen == Seen::Sent));
+    let dropped = dropped.packets();
+    assert!(dropped.iter().all(|(seen, _)| *seen == Seen::Dropped));
     let notes: Vec<_> = dropped.iter().map(|(_, note)| note.as_str()).collect();
     assert_eq!(
         notes,

@@ -44,7 +44,7 @@ pub(super) fn strip(packet: &mut CapturedPacket) -> Result<(), RecordError> {
 }
 
 /// Returns the length of the header before the packet of IP, if its type is known.
-fn header(packet: &CapturedPacket) -> Option<usize> {
+pub(super) fn header(packet: &CapturedPacket) -> Option<usize> {
     let data = &packet.data;
     Some(match packet.link_type {
         kind if IP.contains(&kind) => 0,

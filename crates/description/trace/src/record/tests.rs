@@ -24,7 +24,7 @@ fn record(
     header: TraceHeader,
 ) -> Result<ErrorTrace, RecordError> {
     let of = |packets| Captured { packets, interfaces: 4, interface: None };
-    super::record(of(sent), of(received), header)
+    super::record(of(sent), of(received), None, header)
 }
 
 fn record_known(
@@ -244,7 +244,7 @@ fn packets_of_several_interfaces_are_refused_until_one_is_named() {
     let error = record(&sent, &received, TraceHeader::default()).expect_err("which of them?");
     assert_eq!(error, RecordError::SeveralInterfaces("0, 3".to_owned()));
     let of = |packets, interface| Captured { packets, interfaces: 4, interface };
-    let named = super::record(of(&sent, None), of(&received, Some(3)), TraceHeader::default());
+    let named = super::record(of(&sent, None), of(&received, Some(3)), None, TraceHeader::default());
     assert_eq!(named, alone);
 }
 
@@ -381,7 +381,7 @@ fn an_interface_that_is_not_there_is_named_with_those_that_are() {
     let (sent, received, _) = run();
     let of = |packets, interface| Captured { packets, interfaces: 2, interface };
     let said = |near, far| {
-        let error = super::record(of(&sent, near), of(&received, far), TraceHeader::default());
+        let error = super::record(of(&sent, near), of(&received, far), None, TraceHeader::default());
         error.expect_err("no such interface").to_string()
     };
     let far = "the capture of the receiver has no interface 4; there are: 0, 1";
@@ -389,6 +389,67 @@ fn an_interface_that_is_not_there_is_named_with_those_that_are() {
     let near = "the capture of the sender has no interface 9; there are: 0, 1";
     assert_eq!(said(Some(9), None), near);
     // At an interface that is there, nothing may have arrived.
-    let silence = super::record(of(&sent, None), of(&received, Some(1)), TraceHeader::default());
+    let silence = super::record(of(&sent, None), of(&received, Some(1)), None, TraceHeader::default());
     assert_eq!(silence.expect("a trace").entries().len(), 1, "all are lost");
+}
+
+#[test]
+fn a_capture_that_tells_no_directions_is_read_by_addresses() {
+    for version in [4, 6] {
+        let (at, length) = if version == 4 { (12, 4) } else { (8, 16) };
+        let with = |packet: &CapturedPacket, ends: [u8; 2]| {
+            let mut data = packet.data.to_vec();
+            data[at..at + length].fill(ends[0]);
+            data[at + length..at + 2 * length].fill(ends[1]);
+            if version == 4 {
+                data[10..12].fill(0);
+                let sum = windfall_wire_net::checksum::checksum(&data[..20]);
+                data[10..12].copy_from_slice(&sum.to_be_bytes());
+            }
+            CapturedPacket { data: data.into(), ..packet.clone() }
+        };
+        let there: Vec<_> = datagrams(version).iter().map(|it| with(it, [1, 2])).collect();
+        let back: Vec<_> = datagrams(version).iter().map(|it| with(it, [2, 1])).collect();
+        let seen = |packets: &[CapturedPacket], seen| -> Vec<_> {
+            packets.iter().map(|it| CapturedPacket { seen, ..it.clone() }).collect()
+        };
+        let both = |one: &[CapturedPacket], other: &[CapturedPacket]| -> Vec<_> {
+            one.iter().zip(other).flat_map(|(a, b)| [a.clone(), b.clone()]).collect()
+        };
+        // The third packet does not arrive, one back neither.
+        let (mut arrived, mut heard) = (there.clone(), back.clone());
+        arrived.remove(2);
+        heard.remove(7);
+        let near = both(&seen(&there, Seen::Sent), &seen(&heard, Seen::Arrived));
+        let far = both(&seen(&arrived, Seen::Arrived), &seen(&back, Seen::Sent));
+        // As tcpdump and editcap write pcap.
+        let [plain_near, plain_far] = [&near, &far].map(|it| seen(it, Seen::Arrived));
+        let of = |packets| Captured { packets, interfaces: 1, interface: None };
+        let address = |byte: u8| -> std::net::IpAddr {
+            if version == 4 { [byte; 4].into() } else { [byte; 16].into() }
+        };
+        let run = |near, far, sender: Option<u8>| {
+            let sender = sender.map(address);
+            super::record(of(near), of(far), sender, TraceHeader::default())
+        };
+        for (near, far, sender) in [
+            (&near, &far, None),
+            (&near, &plain_far, None),
+            (&plain_near, &far, None),
+            (&plain_near, &plain_far, Some(1)),
+            (&near, &far, Some(1)),
+        ] {
+            let trace = run(near, far, sender).expect("a trace");
+            let found: Vec<_> = trace.entries().iter().map(|it| (it.at, it.count)).collect();
+            assert_eq!((trace.len(), &found[..]), (11, &[(2, 1)][..]), "{version} {sender:?}");
+        }
+        let error = run(&plain_near, &plain_far, None).expect_err("which way?");
+        assert!(matches!(error, RecordError::BothWays(..)), "{error}");
+        assert!(error.to_string().contains("--sender"), "{error}");
+        let error = run(&plain_near, &plain_far, Some(9)).expect_err("nobody sends from there");
+        assert_eq!(error, RecordError::NothingSent);
+        // One way needs no direction.
+        let trace = run(&seen(&there, Seen::Arrived), &arrived, None).expect("a trace");
+        assert_eq!((trace.len(), trace.entries().len()), (12, 1));
+    }
 }

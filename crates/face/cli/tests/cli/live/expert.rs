@@ -48,9 +48,7 @@ pub(crate) fn tshark(file: &Path, filter: &str, fields: &[&str]) -> Result<Strin
     // The segments carry noise: joining it takes time that grows with its square, and now and then
     // it looks like the beginning of some protocol, and a bad one.
     command.args(["-o", "tcp.desegment_tcp_streams:FALSE", "-d", "tcp.port==5001,data"]);
-    // What the link dropped stands in the capture a second time, with the reason.
-    let filter = format!("({filter}) and not frame.interface_name contains \"dropped\"");
-    command.arg("-r").arg(file).args(["-Y", &filter, "-T", "fields"]);
+    command.arg("-r").arg(file).args(["-Y", filter, "-T", "fields"]);
     command.args(fields.iter().flat_map(|field| ["-e", field]));
     let output = command.output().map_err(|error| error.to_string())?;
     if !output.status.success() {

@@ -1,0 +1,72 @@
+//! The direction of packets in captures that do not tell it, as those converted to pcap: by their
+//! addresses.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use windfall_pcapng::Seen;
+use windfall_pcapng::read::CapturedPacket;
+
+use super::{Captured, RecordError, link};
+
+/// Keeps the packets of the sender in captures that do not tell directions: by the address of the
+/// `sender`, or by those of the packets of the other end, if its capture tells them.
+///
+/// # Errors
+/// If neither is known, and packets go both ways.
+pub(super) fn keep(
+    (sent, received): (&mut Vec<CapturedPacket>, &mut Vec<CapturedPacket>),
+    (near, far): (Captured<'_>, Captured<'_>),
+    sender: Option<IpAddr>,
+) -> Result<(), RecordError> {
+    let [of_near, of_far] = [near, far].map(sources);
+    let (near_tells, far_tells) = (!of_near.is_empty(), !of_far.is_empty());
+    let ours = match sender {
+        Some(address) => BTreeSet::from([address]),
+        None if near_tells => of_near,
+        None if far_tells => sent
+            .iter()
+            .filter_map(ends)
+            .filter(|(source, _)| !of_far.contains(source))
+            .map(|(source, _)| source)
+            .collect(),
+        None => {
+            let pairs: BTreeSet<_> = sent.iter().filter_map(ends).collect();
+            let back = |(from, to): &&(IpAddr, IpAddr)| from != to && pairs.contains(&(*to, *from));
+            let Some((one, other)) = pairs.iter().find(back) else { return Ok(()) };
+            return Err(RecordError::BothWays(*one, *other));
+        }
+    };
+    if !near_tells {
+        sent.retain(|packet| ends(packet).is_some_and(|(source, _)| ours.contains(&source)));
+    }
+    if !far_tells {
+        // One whose addresses are damaged may be of the sender.
+        let goes_back = |(source, to): (IpAddr, IpAddr)| ours.contains(&to) && !ours.contains(&source);
+        received.retain(|packet| !ends(packet).is_some_and(goes_back));
+    }
+    Ok(())
+}
+
+/// The addresses from which a capture that tells directions has packets that its end sent.
+fn sources(capture: Captured<'_>) -> BTreeSet<IpAddr> {
+    let is_sent = |it: &&CapturedPacket| it.seen != Seen::Arrived;
+    let sent = capture.packets.iter().filter(is_sent);
+    sent.filter_map(|packet| ends(packet)).map(|(source, _)| source).collect()
+}
+
+/// The source and the destination of a packet of IP.
+fn ends(packet: &CapturedPacket) -> Option<(IpAddr, IpAddr)> {
+    let data = packet.data.get(link::header(packet)?..)?;
+    match data.first()? >> 4 {
+        4 => {
+            let at = |at: usize| Some(Ipv4Addr::from(*data.get(at..)?.first_chunk::<4>()?));
+            Some((at(12)?.into(), at(16)?.into()))
+        }
+        6 => {
+            let at = |at: usize| Some(Ipv6Addr::from(*data.get(at..)?.first_chunk::<16>()?));
+            Some((at(8)?.into(), at(24)?.into()))
+        }
+        _ => None,
+    }
+}
