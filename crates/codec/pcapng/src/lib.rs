@@ -1,7 +1,7 @@
 //! Captures in pcapng: what one device saw, with notes on damage and drops.
 //!
 //! One file per device, and beside it one of the packets that the device sent and that never
-//! arrived, each at the moment of its drop: so that no packet is twice in a file. Captures of before
+//! arrived, each at the moment of its drop: so that no packet is twice in a file. Older captures
 //! have both in one file, the dropped ones at an interface of their own, and are read as well.
 //! Written here, because what is needed are three kinds of block; the format is
 //! draft-ietf-opsawg-pcapng.

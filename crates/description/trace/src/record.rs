@@ -79,11 +79,11 @@ pub struct Captured<'a> {
 /// packet belongs to the sent one that is the same, and one that is the same as none to that
 /// between its neighbours from which it differs in the fewest bits, a quarter of them at most. A
 /// sent packet without a match was lost. Of a packet that a capture has cut, what both have kept is
-/// compared. Headers of links, which routers change, and padding behind a packet of IP are no part of
-/// it.
+/// compared. Headers of links, which routers change, and padding behind a packet of IP are no part
+/// of it.
 ///
 /// A capture that tells no directions is read by addresses: that of the `sender`, or those that the
-/// capture of the other end tells.
+/// capture of the peer tells.
 ///
 /// # Errors
 /// If nothing was sent, or nothing matches, or a capture holds the packets of several interfaces,

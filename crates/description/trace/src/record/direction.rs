@@ -10,7 +10,7 @@ use windfall_pcapng::read::CapturedPacket;
 use super::{Captured, RecordError, link};
 
 /// Keeps the packets of the sender in captures that do not tell directions: by the address of the
-/// `sender`, or by those of the packets of the other end, if its capture tells them.
+/// `sender`, or by those of the packets of the peer, if its capture tells them.
 ///
 /// # Errors
 /// If neither is known, and packets go both ways.
@@ -19,7 +19,11 @@ pub(super) fn keep(
     (near, far): (Captured<'_>, Captured<'_>),
     sender: Option<IpAddr>,
 ) -> Result<(), RecordError> {
-    let [of_near, of_far] = [near, far].map(sources);
+    let [of_near, mut of_far] = [near, far].map(sources);
+    if far.packets.iter().all(|packet| packet.seen != Seen::Arrived) {
+        // Nothing arrived: it says sent of all packets.
+        of_far.clear();
+    }
     let (near_tells, far_tells) = (!of_near.is_empty(), !of_far.is_empty());
     let ours = match sender {
         Some(address) => BTreeSet::from([address]),
@@ -42,7 +46,8 @@ pub(super) fn keep(
     }
     if !far_tells {
         // One whose addresses are damaged may be of the sender.
-        let goes_back = |(source, to): (IpAddr, IpAddr)| ours.contains(&to) && !ours.contains(&source);
+        let goes_back =
+            |(source, to): (IpAddr, IpAddr)| ours.contains(&to) && !ours.contains(&source);
         received.retain(|packet| !ends(packet).is_some_and(goes_back));
     }
     Ok(())
@@ -52,7 +57,7 @@ pub(super) fn keep(
 fn sources(capture: Captured<'_>) -> BTreeSet<IpAddr> {
     let is_sent = |it: &&CapturedPacket| it.seen != Seen::Arrived;
     let sent = capture.packets.iter().filter(is_sent);
-    sent.filter_map(|packet| ends(packet)).map(|(source, _)| source).collect()
+    sent.filter_map(ends).map(|(source, _)| source).collect()
 }
 
 /// The source and the destination of a packet of IP.

@@ -244,7 +244,8 @@ fn packets_of_several_interfaces_are_refused_until_one_is_named() {
     let error = record(&sent, &received, TraceHeader::default()).expect_err("which of them?");
     assert_eq!(error, RecordError::SeveralInterfaces("0, 3".to_owned()));
     let of = |packets, interface| Captured { packets, interfaces: 4, interface };
-    let named = super::record(of(&sent, None), of(&received, Some(3)), None, TraceHeader::default());
+    let named =
+        super::record(of(&sent, None), of(&received, Some(3)), None, TraceHeader::default());
     assert_eq!(named, alone);
 }
 
@@ -381,7 +382,8 @@ fn an_interface_that_is_not_there_is_named_with_those_that_are() {
     let (sent, received, _) = run();
     let of = |packets, interface| Captured { packets, interfaces: 2, interface };
     let said = |near, far| {
-        let error = super::record(of(&sent, near), of(&received, far), None, TraceHeader::default());
+        let error =
+            super::record(of(&sent, near), of(&received, far), None, TraceHeader::default());
         error.expect_err("no such interface").to_string()
     };
     let far = "the capture of the receiver has no interface 4; there are: 0, 1";
@@ -389,8 +391,14 @@ fn an_interface_that_is_not_there_is_named_with_those_that_are() {
     let near = "the capture of the sender has no interface 9; there are: 0, 1";
     assert_eq!(said(Some(9), None), near);
     // At an interface that is there, nothing may have arrived.
-    let silence = super::record(of(&sent, None), of(&received, Some(1)), None, TraceHeader::default());
+    let silence =
+        super::record(of(&sent, None), of(&received, Some(1)), None, TraceHeader::default());
     assert_eq!(silence.expect("a trace").entries().len(), 1, "all are lost");
+}
+
+/// A capture of one interface.
+fn of_one(packets: &[CapturedPacket]) -> Captured<'_> {
+    Captured { packets, interfaces: 1, interface: None }
 }
 
 #[test]
@@ -424,13 +432,12 @@ fn a_capture_that_tells_no_directions_is_read_by_addresses() {
         let far = both(&seen(&arrived, Seen::Arrived), &seen(&back, Seen::Sent));
         // As tcpdump and editcap write pcap.
         let [plain_near, plain_far] = [&near, &far].map(|it| seen(it, Seen::Arrived));
-        let of = |packets| Captured { packets, interfaces: 1, interface: None };
         let address = |byte: u8| -> std::net::IpAddr {
             if version == 4 { [byte; 4].into() } else { [byte; 16].into() }
         };
-        let run = |near, far, sender: Option<u8>| {
+        let run = |near: &[CapturedPacket], far: &[CapturedPacket], sender: Option<u8>| {
             let sender = sender.map(address);
-            super::record(of(near), of(far), sender, TraceHeader::default())
+            super::record(of_one(near), of_one(far), sender, TraceHeader::default())
         };
         for (near, far, sender) in [
             (&near, &far, None),
@@ -446,10 +453,13 @@ fn a_capture_that_tells_no_directions_is_read_by_addresses() {
         let error = run(&plain_near, &plain_far, None).expect_err("which way?");
         assert!(matches!(error, RecordError::BothWays(..)), "{error}");
         assert!(error.to_string().contains("--sender"), "{error}");
-        let error = run(&plain_near, &plain_far, Some(9)).expect_err("nobody sends from there");
+        let error = run(&plain_near, &plain_far, Some(9)).expect_err("nothing comes from there");
         assert_eq!(error, RecordError::NothingSent);
         // One way needs no direction.
-        let trace = run(&seen(&there, Seen::Arrived), &arrived, None).expect("a trace");
-        assert_eq!((trace.len(), trace.entries().len()), (12, 1));
+        for kind in [Seen::Arrived, Seen::Sent] {
+            let (near, far) = (seen(&there, Seen::Arrived), seen(&arrived, kind));
+            let trace = run(&near, &far, None).expect("a trace");
+            assert_eq!((trace.len(), trace.entries().len()), (12, 1));
+        }
     }
 }
