@@ -107,7 +107,7 @@ impl SapSocket {
         let has_all = || state.endpoint.undelivered(self.id).messages == 0;
         match closed {
             Some(CloseReason::Closed) => Some(Ok(())),
-            // It has everything; only its last acknowledgement was lost, and it may have ended since.
+            // It has everything; only its last acknowledgement was lost, and it may have ended.
             Some(CloseReason::ClosedByPeer | CloseReason::PortClosed) if has_all() => Some(Ok(())),
             Some(reason) => Some(Err(reason)),
             None => state.endpoint.is_finished(self.id).then_some(Ok(())),
