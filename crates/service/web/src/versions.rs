@@ -14,8 +14,10 @@ const BEFORE: &[u8; 8] = b" HTTP/1.";
 /// The bytes of a version, before and after the digit of its major one.
 const NAME_OF_HTTP: &[u8] = b" HTTP/";
 const READ_AS: &[u8] = b"1.1";
-/// The bytes of a line by which a field that changes how the connection is read is known.
-const NAME: usize = 18;
+/// The bytes of a line by which a field that changes how the connection is read is known, with the
+/// longest length and spaces around it.
+const FIELD: usize = 48;
+const LENGTH: &[u8] = b"content-length:";
 
 /// Which request of a connection is the first of a major version that is not served, counted from
 /// 0 in the order in which they come.
@@ -31,8 +33,8 @@ impl OtherVersion {
 
 /// A connection whose requests are of version 1.1 at most.
 ///
-/// The requests are followed as long as none has a body or changes the protocol: what comes after
-/// such a one is passed on as it is.
+/// The requests are followed as long as none has a body in chunks or changes the protocol: what
+/// comes after such a one is passed on as it is.
 pub(crate) struct AtMost11<S> {
     stream: S,
     place: Place,
@@ -40,8 +42,10 @@ pub(crate) struct AtMost11<S> {
     seen: Vec<u8>,
     /// The line is empty up to now.
     is_empty: bool,
-    /// The request that is read has a body, or changes the protocol.
+    /// The request that is read has a body of unknown length, or changes the protocol.
     leads_elsewhere: bool,
+    /// The bytes of the body of the request that is read.
+    body: u64,
     /// The requests before this one.
     requests: u64,
     other: OtherVersion,
@@ -51,6 +55,8 @@ pub(crate) struct AtMost11<S> {
 enum Place {
     RequestLine,
     Field,
+    /// So many bytes of a body are left.
+    Body(u64),
     Elsewhere,
 }
 
@@ -59,9 +65,10 @@ impl<S> AtMost11<S> {
         Self {
             stream,
             place: Place::RequestLine,
-            seen: Vec::with_capacity(NAME),
+            seen: Vec::with_capacity(FIELD),
             is_empty: true,
             leads_elsewhere: false,
+            body: 0,
             requests: 0,
             other: OtherVersion(Arc::new(AtomicU64::new(u64::MAX))),
         }
@@ -92,8 +99,16 @@ impl<S> AtMost11<S> {
 
     /// Reads the version of each request, and writes 1.1 in place of a later one.
     fn follow(&mut self, bytes: &mut [u8]) {
-        let mut line = 0;
-        for at in 0..bytes.len() {
+        let (mut line, mut at) = (0, 0);
+        while at < bytes.len() {
+            if let Place::Body(left) = self.place {
+                let here = left.min((bytes.len() - at) as u64);
+                at += here as usize;
+                line = at;
+                self.place =
+                    if here < left { Place::Body(left - here) } else { Place::RequestLine };
+                continue;
+            }
             if bytes[at] == b'\n' {
                 if self.place == Place::RequestLine {
                     self.note_version(&mut bytes[line..at]);
@@ -102,7 +117,7 @@ impl<S> AtMost11<S> {
             }
             let byte = &mut bytes[at];
             match self.place {
-                Place::Elsewhere => return,
+                Place::Elsewhere | Place::Body(_) => return,
                 _ if *byte == b'\n' => self.end_line(),
                 Place::RequestLine => {
                     if self.seen == BEFORE && (b'2'..=b'9').contains(byte) {
@@ -120,26 +135,38 @@ impl<S> AtMost11<S> {
                 }
                 Place::Field => {
                     self.is_empty &= *byte == b'\r';
-                    if self.seen.len() < NAME {
+                    if self.seen.len() < FIELD {
                         self.seen.push(byte.to_ascii_lowercase());
                     }
                 }
             }
+            at += 1;
         }
     }
 
     fn end_line(&mut self) {
-        let names = [&b"content-length:"[..], b"transfer-encoding:", b"upgrade:"];
+        let names = [&b"transfer-encoding:"[..], b"upgrade:"];
         self.place = match (self.place, self.is_empty) {
             // Empty lines may stand before a request.
             (Place::RequestLine, true) => Place::RequestLine,
             (Place::Field, true) if self.leads_elsewhere => Place::Elsewhere,
             (Place::Field, true) => {
                 self.requests += 1;
-                Place::RequestLine
+                match core::mem::take(&mut self.body) {
+                    0 => Place::RequestLine,
+                    body => Place::Body(body),
+                }
             }
             (Place::Field, false) => {
                 self.leads_elsewhere |= names.iter().any(|name| self.seen.starts_with(name));
+                if let Some(length) = self.seen.strip_prefix(LENGTH) {
+                    let length = core::str::from_utf8(length.trim_ascii()).ok();
+                    match length.filter(|_| self.seen.len() < FIELD).and_then(|it| it.parse().ok())
+                    {
+                        Some(length) => self.body = length,
+                        None => self.leads_elsewhere = true,
+                    }
+                }
                 Place::Field
             }
             (_, false) => Place::Field,
@@ -236,9 +263,14 @@ mod tests {
             }
             // Pipelined, after an empty line, and with a body, whose bytes are none of a request.
             let several = [&get("1.2"), "\r\n", &get("1.3"), post, &get("1.2")].concat();
-            let expected = [&get("1.1"), "\r\n", &get("1.1"), read_post, &get("1.2")].concat();
+            let expected = [&get("1.1"), "\r\n", &get("1.1"), read_post, &get("1.1")].concat();
             assert_eq!(read(&several, step), expected);
-            for other in ["CONNECT a:1 HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nUpgrade: x\r\n\r\n"] {
+            for other in [
+                "CONNECT a:1 HTTP/1.1\r\n\r\n",
+                "GET / HTTP/1.1\r\nUpgrade: x\r\n\r\n",
+                "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n",
+                "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
+            ] {
                 let tunnel = [other, "GET / HTTP/1.2\r\n\r\n"].concat();
                 assert_eq!(read(&tunnel, step), tunnel);
             }
