@@ -1,7 +1,7 @@
 //! The files of a folder.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -57,7 +57,7 @@ type Finding = Option<io::Result<Found>>;
 
 /// A thing that a path leads to.
 enum Found {
-    File(File, PathBuf),
+    File(OpenFile, PathBuf),
     /// A folder and the names in it, and whether there are more.
     Folder(Vec<OsString>, bool),
     /// A folder that was asked for without the slash at its end.
@@ -112,12 +112,13 @@ impl Site {
             }
             Err(error) => return Err(error.into()),
         };
-        let kind = file.metadata()?.file_type();
+        let metadata = file.metadata()?;
+        let kind = metadata.file_type();
         if kind.is_file() {
             if has_slash {
                 return refused(StatusCode::NOT_FOUND);
             }
-            return Ok(Some(Found::File(file, path.to_owned())));
+            return Ok(Some(Found::File((file, metadata), path.to_owned())));
         }
         if !kind.is_dir() {
             return refused(StatusCode::FORBIDDEN);
@@ -126,8 +127,14 @@ impl Site {
             return Ok(Some(Found::WithoutSlash));
         }
         let index = path.join(INDEX);
-        match self.open(&index, pace) {
-            Ok(file) if file.metadata()?.is_file() => Ok(Some(Found::File(file, index))),
+        let opened = match self.open(&index, pace) {
+            Ok(file) => Some((file.metadata()?, file)),
+            Err(_) => None,
+        };
+        match opened {
+            Some((metadata, opened)) if metadata.is_file() => {
+                Ok(Some(Found::File((opened, metadata), index)))
+            }
             _ if pace == Pace::AtOnce => Ok(None),
             _ => self.list(path, &file).map(Some),
         }
@@ -183,9 +190,14 @@ impl Site {
 
     /// Returns the file compressed by an encoding that the client takes, as it lies beside the file
     /// and is no older, and the name of the encoding.
-    async fn compressed(&self, context: &Context<'_>, file: &File, path: &Path) -> Option<Encoded> {
+    async fn compressed(
+        &self,
+        context: &Context<'_>,
+        of: &Metadata,
+        path: &Path,
+    ) -> Option<Encoded> {
         let accepted = encodings(context.headers);
-        let modified = file.metadata().ok()?.modified().ok()?;
+        let modified = of.modified().ok()?;
         for (ending, encoding) in ENCODINGS.iter().filter(|(_, name)| accepted.contains(name)) {
             let mut beside = path.as_os_str().to_owned();
             beside.push(ending);
@@ -196,21 +208,25 @@ impl Site {
             let Ok(file) = opened else { continue };
             let metadata = file.metadata().ok()?;
             if metadata.is_file() && metadata.modified().is_ok_and(|it| it >= modified) {
-                return Some((file, encoding));
+                return Some(((file, metadata), encoding));
             }
         }
         None
     }
 
-    async fn file(&self, context: &Context<'_>, file: File, path: &Path) -> io::Result<Reply> {
+    async fn file(
+        &self,
+        context: &Context<'_>,
+        (file, metadata): OpenFile,
+        path: &Path,
+    ) -> io::Result<Reply> {
         let encoded = if context.offer.is_none() && !context.headers.contains_key(RANGE) {
-            self.compressed(context, &file, path).await
+            self.compressed(context, &metadata, path).await
         } else {
             None
         };
         let encoding = encoded.as_ref().map(|(_, encoding)| *encoding);
-        let file = encoded.map_or(file, |(file, _)| file);
-        let metadata = file.metadata()?;
+        let (file, metadata) = encoded.map_or((file, metadata), |(encoded, _)| encoded);
         let since = u64::try_from(metadata.mtime()).unwrap_or_default();
         let modified = Duration::new(since, metadata.mtime_nsec() as u32);
         let validators = Validators::new(modified, metadata.len());
@@ -348,8 +364,11 @@ fn with_slash(path: &Path, query: Option<&str>) -> Reply {
 /// The endings of compressed files, with the encodings, the better one first.
 const ENCODINGS: [(&str, &str); 2] = [(".br", "br"), (".gz", "gzip")];
 
+/// A file that is open, and what the system knows of it.
+type OpenFile = (File, Metadata);
+
 /// A compressed file, and its encoding.
-type Encoded = (File, &'static str);
+type Encoded = (OpenFile, &'static str);
 
 /// Returns the encodings that a client takes (RFC 9110, section 12.5.3).
 fn encodings(headers: &HeaderMap) -> Vec<&'static str> {

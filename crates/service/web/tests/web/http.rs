@@ -316,6 +316,9 @@ fn telling(reply: &'static str) -> (SocketAddr, std::sync::mpsc::Receiver<String
                 }
                 let _ = sender.send(String::from_utf8_lossy(&bytes).to_lowercase());
                 let _ = stream.write_all(reply.as_bytes());
+                // The rest of a request is read: a reset would take the reply away.
+                let _ = stream.shutdown(std::net::Shutdown::Write);
+                let _ = stream.read_to_end(&mut bytes);
             });
         }
     });
