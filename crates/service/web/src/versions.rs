@@ -55,7 +55,7 @@ pub(crate) struct AtMost11<S> {
 enum Place {
     RequestLine,
     Field,
-    /// So many bytes of a body are left.
+    /// A body, of which this number of bytes is left.
     Body(u64),
     Elsewhere,
 }
