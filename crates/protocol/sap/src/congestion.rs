@@ -1,8 +1,10 @@
 //! Congestion control: CUBIC with `HyStart++`, as TCP has it, for the losses that a queue explains.
 //!
 //! A full queue makes round trips longer, so a loss while the round-trip time is near its minimum
-//! is noise and leaves the window as it is. The queue is estimated as in TCP Veno (Fu and Liew
-//! 2003). Datagrams that arrive damaged do not shrink the window either.
+//! is noise and leaves the window as it is: the queue is estimated as in TCP Veno (Fu and Liew
+//! 2003). So is one at a queue far shorter than the longest one lately, if as many are lost where
+//! no queue is.
+//! Datagrams that arrive damaged do not shrink the window either.
 //!
 //! A second window, which is at most [`FLOOR`] datagrams, shrinks less at a loss. The larger of the
 //! two counts, so that a sender that ignores losses, as BBR does, leaves something to this one.
@@ -18,6 +20,8 @@ const INITIAL: usize = 10;
 const LEAST: usize = 4;
 /// The queue of this connection in datagrams from which a loss counts as congestion.
 const QUEUE: f64 = 3.0;
+/// The share of the longest queue lately, in time, below which a queue is not full.
+const FULL: f64 = 0.7;
 /// The share of lost datagrams from which all losses count as congestion, and the number of them
 /// from which it is told.
 const MUCH: f64 = 0.08;
@@ -66,6 +70,10 @@ pub(crate) struct Congestion {
     link: LinkLosses,
     /// The last reduction, while it may prove to be without need.
     reduction: Option<Reduction>,
+    /// The window before the reductions that the link may be to blame for, in bytes.
+    doubtful: u64,
+    /// The approximate datagrams since one that was sent exact as a sample.
+    unsampled: u32,
 }
 
 /// A reduction of the window.
@@ -82,10 +90,19 @@ impl Congestion {
     pub(crate) fn new(size: usize) -> Self {
         let mut cubic = CongestionControl::Cubic.start(size as u64, INITIAL as u64, true);
         cubic.use_hystart();
-        let gentle = (INITIAL * size) as f64;
-        let link = LinkLosses::default();
-        let (arrived, lost, noise) = (0.0, 0.0, 0.0);
-        Self { cubic, gentle, size, recovery: None, arrived, lost, noise, link, reduction: None }
+        Self {
+            cubic,
+            gentle: (INITIAL * size) as f64,
+            size,
+            recovery: None,
+            arrived: 0.0,
+            lost: 0.0,
+            noise: 0.0,
+            link: LinkLosses::default(),
+            reduction: None,
+            doubtful: 0,
+            unsampled: 0,
+        }
     }
 
     /// Returns the window in bytes.
@@ -113,14 +130,17 @@ impl Congestion {
         &mut self,
         largest: u64,
         (exact, approximate): (usize, usize),
-        least: Duration,
+        round_trips: (Duration, Duration),
         ack: &Acknowledged,
     ) {
-        self.count((exact + approximate) as f64, 0.0);
+        let all = (exact + approximate) as f64;
+        self.count(all, 0.0);
+        let filling = self.filling(round_trips);
+        self.link.count_at(filling, all, 0.0);
         self.link.count(true, exact as f64, 0.0);
         self.link.count(false, approximate as f64, 0.0);
         if let Some(sample) = ack.sample {
-            self.link.watch(least, sample);
+            self.link.watch(ack.now, round_trips.0, sample);
         }
         if self.recovery.is_some_and(|recovery| largest >= recovery) {
             self.cubic.on_recovered();
@@ -142,19 +162,27 @@ impl Congestion {
     /// Shrinks the window after a loss that is due to congestion.
     pub(crate) fn on_loss(&mut self, lost: &LostPacket) {
         self.count(0.0, 1.0);
-        self.link.count(lost.is_exact, 1.0, 1.0);
+        let filling = self.filling(lost.round_trips);
+        let is_run = self.link.on_loss(lost, filling);
         if self.recovery.is_some_and(|recovery| lost.number <= recovery) {
             if let Some(reduction) = &mut self.reduction {
                 reduction.lost.insert(lost.number);
             }
             return;
         }
-        if self.is_noise(lost) {
+        // Slow start that overflows a queue loses many.
+        let is_lone = self.is_starting() && !is_run && !self.loses_much();
+        if self.is_noise(lost) || is_lone {
             self.end_slow_start(lost.now);
             return;
         }
-        if !lost.is_exact && self.link.is_noisy() && !self.link.take_peak() {
+        if lost.is_exact {
+            self.doubtful = 0;
+        } else if self.link.is_noisy() {
+            self.restore(lost.now);
             return;
+        } else if !self.is_starting() {
+            self.doubtful = self.doubtful.max(self.cubic.window());
         }
         self.recovery = Some(lost.next);
         self.keep(BTreeSet::from([lost.number]));
@@ -168,23 +196,69 @@ impl Congestion {
         self.cubic.on_loss(&Loss { now, in_flight, in_network: in_flight, offered });
     }
 
+    /// Takes back the reductions for losses of which the link turns out to be to blame.
+    fn restore(&mut self, now: Instant) {
+        let window = core::mem::take(&mut self.doubtful);
+        if window > self.cubic.window() {
+            let datagrams = window / self.size as u64;
+            self.cubic = CongestionControl::Cubic.start(self.size as u64, datagrams, true);
+            self.leave_slow_start(now);
+        }
+    }
+
+    /// Returns whether the next approximate datagram should be exact, which shows what becomes of
+    /// those that the link repeats.
+    pub(crate) fn take_sample(&mut self) -> bool {
+        self.unsampled += 1;
+        let takes = self.unsampled >= EVERY && self.link.is_suspect();
+        if takes {
+            self.unsampled = 0;
+        }
+        takes
+    }
+
     /// Ends slow start with the window as it is, after some losses: without a queue nothing else
     /// would end it.
     fn end_slow_start(&mut self, now: Instant) {
         self.noise += 1.0;
         if self.is_starting() && self.noise >= NOISY {
-            let datagrams = self.cubic.window() as f64 / self.size as f64 / CUBIC_BETA;
-            self.reduce(now, datagrams.ceil() as u64 * self.size as u64);
+            self.leave_slow_start(now);
         }
     }
 
-    /// Returns whether no queue explains a loss.
+    /// Ends slow start with the window as it is.
+    fn leave_slow_start(&mut self, now: Instant) {
+        let datagrams = self.cubic.window() as f64 / self.size as f64 / CUBIC_BETA;
+        let in_flight = datagrams.ceil() as u64 * self.size as u64;
+        let offered = u64::MAX;
+        self.cubic.on_loss(&Loss { now, in_flight, in_network: in_flight, offered });
+    }
+
+    /// Returns whether no full queue explains a loss.
     fn is_noise(&self, lost: &LostPacket) -> bool {
-        let (least, latest) = lost.round_trips;
+        let is_noise = match self.filling(lost.round_trips) {
+            Filling::Empty => true,
+            Filling::Part => self.link.is_blind(),
+            Filling::Full => false,
+        };
+        is_noise && !self.loses_much()
+    }
+
+    fn loses_much(&self) -> bool {
+        self.lost >= ENOUGH && self.lost > MUCH * (self.arrived + self.lost)
+    }
+
+    /// Returns how full the queue is, by the shortest round trip of all and of the last ones.
+    fn filling(&self, (least, latest): (Duration, Duration)) -> Filling {
         let waiting = 1.0 - least.as_nanos() as f64 / latest.as_nanos().max(1) as f64;
         let queue = self.window() as f64 / self.size as f64 * waiting;
-        let is_much = self.lost >= ENOUGH && self.lost > MUCH * (self.arrived + self.lost);
-        queue < QUEUE && !is_much
+        if queue < QUEUE {
+            Filling::Empty
+        } else if self.link.level((least, latest)) < FULL {
+            Filling::Part
+        } else {
+            Filling::Full
+        }
     }
 
     fn count(&mut self, arrived: f64, lost: f64) {
@@ -225,35 +299,58 @@ impl Congestion {
     }
 }
 
-/// The losses of a link that repeats exact datagrams until they arrive, and approximate ones not.
+/// The length of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Filling {
+    /// Few datagrams of this connection wait.
+    Empty,
+    /// It has been far longer lately.
+    Part,
+    /// It may overflow.
+    Full,
+}
+
+/// The losses of a link that repeats exact datagrams until they arrive, and approximate ones not,
+/// and the length of its queue.
 ///
-/// A full queue drops both alike. Where approximate datagrams are lost far more often, the link
-/// loses them, and a loss says little of the queue. The round trips do: they are longest when the
-/// queue overflows, and shorter once others have made room.
+/// A full queue drops both kinds alike. Where approximate datagrams are lost far more often, the
+/// link loses them, and only the loss of an exact one tells of the queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct LinkLosses {
     /// Exact and approximate datagrams whose outcome is known, and those of them that were lost.
     exact: (f64, f64),
     approximate: (f64, f64),
-    /// The longest round trip lately, in nanoseconds; it fades.
+    /// Those that met an empty queue, and one that was filled in part.
+    empty: (f64, f64),
+    part: (f64, f64),
+    /// The longest round trip lately, in nanoseconds, which fades, and when it was looked at.
     most: f64,
-    /// The place of the last round trip between the shortest and the longest, from 0 to 1.
-    level: f64,
-    /// Round trips were shorter since the last reduction.
-    has_fallen: bool,
+    at: Option<Instant>,
+    /// The latest losses.
+    latest: [Option<u64>; RUN],
 }
 
-/// The datagrams of one kind, and the losses, from which the two kinds are compared.
-const SAMPLE: f64 = 8.0;
+/// The losses of approximate datagrams from which on samples are sent exact, and from which the two
+/// kinds are compared.
+const SUSPECT: f64 = 2.0;
+const SAMPLE: f64 = 4.0;
+/// The number of exact datagrams from which the kinds are compared.
+const EXACT: f64 = 8.0;
+/// The approximate datagrams of which one is such a sample.
+const EVERY: u32 = 4;
 /// The ratio of the rates of loss from which the link is to blame.
-const RATIO: f64 = 3.0;
+const RATIO: f64 = 2.0;
+/// The losses at an empty queue, and the share of the rate at one that is filled in part, from
+/// which losses have nothing to do with the queue.
+const BLIND: f64 = 2.0;
+const SIMILAR: f64 = 0.5;
 /// The number of datagrams after which their counts are halved.
 const LINK_MEMORY: f64 = 4096.0;
-/// The samples after which the longest round trip has faded by two thirds.
-const FADING: f64 = 256.0;
-/// The level of the round trips at which a queue overflows, and the one below which it has drained.
-const FULL: f64 = 0.9;
-const DRAINED: f64 = 0.8;
+/// The time in which the longest round trip fades by two thirds, in seconds.
+const FADING: f64 = 4.0;
+/// The losses that are a run, and the numbers among which they are.
+const RUN: usize = 3;
+const AMONG: u64 = 24;
 
 impl LinkLosses {
     fn count(&mut self, is_exact: bool, all: f64, lost: f64) {
@@ -266,6 +363,18 @@ impl LinkLosses {
         }
     }
 
+    /// Notes a loss; returns whether it is one of a run. Of a run the first one counts: the others
+    /// were lost to the same cause.
+    fn on_loss(&mut self, lost: &LostPacket, filling: Filling) -> bool {
+        let is_near = |other: Option<u64>| other.is_some_and(|it| lost.number < it + AMONG);
+        let counted = if is_near(self.latest[0]) { 0.0 } else { 1.0 };
+        self.count(lost.is_exact, 1.0, counted);
+        self.count_at(filling, 1.0, counted);
+        self.latest.rotate_right(1);
+        self.latest[0] = Some(lost.number);
+        is_near(self.latest[RUN - 1])
+    }
+
     /// Notes that a datagram that counted as lost has arrived.
     fn on_late(&mut self, is_exact: bool) {
         let tally = if is_exact { &mut self.exact } else { &mut self.approximate };
@@ -273,11 +382,45 @@ impl LinkLosses {
     }
 
     /// Takes a round trip.
-    fn watch(&mut self, least: Duration, sample: Duration) {
+    fn watch(&mut self, now: Instant, least: Duration, sample: Duration) {
         let (least, sample) = (least.as_nanos() as f64, sample.as_nanos() as f64);
-        self.most = sample.max(self.most - (self.most - least) / FADING);
-        self.level = (sample - least) / (self.most - least).max(1.0);
-        self.has_fallen |= self.level < DRAINED;
+        let passed = self.at.map_or(0.0, |at| now.saturating_since(at).as_secs_f64());
+        self.at = Some(now);
+        let faded = (self.most - least) * (passed / FADING).min(1.0);
+        self.most = sample.max(self.most - faded);
+    }
+
+    /// Returns the place of the latest round trips between the shortest and the longest, from 0
+    /// to 1.
+    fn level(&self, (least, latest): (Duration, Duration)) -> f64 {
+        let (least, latest) = (least.as_nanos() as f64, latest.as_nanos() as f64);
+        (latest - least) / (self.most - least).max(1.0)
+    }
+
+    fn count_at(&mut self, filling: Filling, all: f64, lost: f64) {
+        let tally = match filling {
+            Filling::Empty => &mut self.empty,
+            Filling::Part => &mut self.part,
+            Filling::Full => return,
+        };
+        *tally = (tally.0 + all, tally.1 + lost);
+        if self.empty.0 + self.part.0 >= LINK_MEMORY {
+            for tally in [&mut self.empty, &mut self.part] {
+                *tally = (tally.0 / 2.0, tally.1 / 2.0);
+            }
+        }
+    }
+
+    /// Returns whether datagrams are lost whether others wait or not. A queue that is kept short
+    /// drops them only where others wait.
+    fn is_blind(&self) -> bool {
+        let rate = |(all, lost): (f64, f64)| lost / f64::max(all, 1.0);
+        self.empty.1 >= BLIND && rate(self.empty) >= SIMILAR * rate(self.part)
+    }
+
+    /// Returns whether the link may lose approximate datagrams.
+    fn is_suspect(&self) -> bool {
+        self.approximate.1 >= SUSPECT
     }
 
     /// Returns whether the link loses approximate datagrams, which it would repeat if they were
@@ -285,16 +428,9 @@ impl LinkLosses {
     fn is_noisy(&self) -> bool {
         let (exact, lost) = self.exact;
         let expected = RATIO * (lost + 0.5) / exact.max(1.0);
-        exact >= SAMPLE
+        exact >= EXACT
             && self.approximate.1 >= SAMPLE
             && self.approximate.1 / self.approximate.0.max(1.0) > expected
-    }
-
-    /// Returns whether the queue overflows for the first time since it has drained.
-    fn take_peak(&mut self) -> bool {
-        let peak = self.has_fallen && self.level > FULL;
-        self.has_fallen &= !peak;
-        peak
     }
 }
 

@@ -4,6 +4,8 @@ use windfall_base::{Duration, Instant};
 
 /// The length of a burst: operating systems send in batches.
 const BURST: Duration = Duration::from_millis(2);
+/// The fewest datagrams in a burst.
+const BURST_DATAGRAMS: f64 = 4.0;
 
 /// A token bucket that fills with time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,7 +18,7 @@ pub(crate) struct Pacer {
 impl Pacer {
     /// Refills the bucket for the time since the last call; `rate` is in bytes per second.
     pub(crate) fn refill(&mut self, now: Instant, rate: f64, size: usize) {
-        let most = (rate * BURST.as_secs_f64()).max(10.0 * size as f64);
+        let most = (rate * BURST.as_secs_f64()).max(BURST_DATAGRAMS * size as f64);
         self.credit = match self.refilled {
             None => most,
             Some(before) => {
@@ -59,9 +61,9 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_is_two_milliseconds_or_ten_datagrams() {
+    fn a_burst_is_two_milliseconds_or_four_datagrams() {
         // One more, since the last one may overdraw the bucket.
-        assert_eq!(burst(1e6), 11);
+        assert_eq!(burst(1e6), 5);
         assert_eq!(burst(1e8), 201);
     }
 
@@ -70,9 +72,9 @@ mod tests {
         let mut pacer = Pacer::default();
         pacer.refill(Instant::START, 1e6, 1_000);
         pacer.spend(12_500);
-        // 2 500 bytes more than ten datagrams, at one byte per microsecond.
+        // 8 500 bytes more than four datagrams, at one byte per microsecond.
         let wait = pacer.wait(1e6).expect("overdrawn");
-        assert_eq!(wait, Duration::from_micros(2_500));
+        assert_eq!(wait, Duration::from_micros(8_500));
         pacer.refill(Instant::START + wait, 1e6, 1_000);
         assert_eq!(pacer.wait(1e6), None);
     }

@@ -1,6 +1,6 @@
 //! The smoothed round-trip time and the retransmission timeout (RFC 6298).
 
-use windfall_base::{Duration, SmoothedRtt};
+use windfall_base::{Duration, Instant, SmoothedRtt};
 
 /// The estimator of the round-trip time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -8,22 +8,34 @@ pub(crate) struct Rtt {
     smoothed: SmoothedRtt,
     least: Option<Duration>,
     latest: Duration,
-    /// The samples before the latest.
-    before: [Duration; 3],
+    /// The least samples of the last pieces of time, each an eighth of a round trip or more, with
+    /// their beginnings; the latest first.
+    pieces: [(Instant, Duration); PIECES],
 }
+
+/// The pieces that are kept: a little more than a round trip.
+const PIECES: usize = 10;
+/// The pieces that count however long ago they were.
+const LEAST_PIECES: usize = 4;
 
 impl Rtt {
     /// Adds a sample, of which the peer delayed its acknowledgement by `delay`; returns it without
     /// the delay.
-    pub(crate) fn learn(&mut self, sample: Duration, delay: Duration) -> Duration {
+    pub(crate) fn learn(&mut self, now: Instant, sample: Duration, delay: Duration) -> Duration {
         let least = self.least.map_or(sample, |least| least.min(sample));
         self.least = Some(least);
         // A delay that leaves less than the smallest sample is not credible.
         let sample = sample.saturating_sub(delay).max(least);
-        let [first, second, _] = self.before;
-        self.before = [self.latest, first, second];
         self.latest = sample;
         self.smoothed.sample(sample);
+        let (begun, lowest) = self.pieces[0];
+        let piece = self.smoothed.mean().unwrap_or_default() / 8;
+        if lowest == Duration::ZERO || now.saturating_since(begun) >= piece {
+            self.pieces.rotate_right(1);
+            self.pieces[0] = (now, sample);
+        } else {
+            self.pieces[0].1 = lowest.min(sample);
+        }
         sample
     }
 
@@ -32,11 +44,16 @@ impl Rtt {
         self.smoothed.mean()
     }
 
-    /// Returns the smallest sample of all, and of the last four: a queue makes all of them longer,
-    /// a burst only some.
-    pub(crate) fn least_and_recent(&self) -> (Duration, Duration) {
-        let recent = self.before.into_iter().fold(self.latest, Duration::min);
-        (self.least.unwrap_or_default(), recent)
+    /// Returns the smallest sample of all, and of the last round trip: a queue makes all of them
+    /// longer, a burst only some.
+    pub(crate) fn least_and_recent(&self, now: Instant) -> (Duration, Duration) {
+        let span = self.smoothed.mean().unwrap_or_default();
+        let of_round = self.pieces.iter().enumerate().filter(|(place, (begun, sample))| {
+            *sample > Duration::ZERO
+                && (*place < LEAST_PIECES || now.saturating_since(*begun) <= span)
+        });
+        let recent = of_round.map(|(_, (_, sample))| *sample).min();
+        (self.least.unwrap_or_default(), recent.unwrap_or(self.latest))
     }
 
     /// Returns the retransmission timeout if the peer may delay an acknowledgement by `delay`.
@@ -74,21 +91,26 @@ mod tests {
         let mut rtt = Rtt::default();
         assert_eq!(rtt.timeout(Duration::ZERO), None);
         for _ in 0..100 {
-            rtt.learn(Duration::from_millis(30), Duration::ZERO);
+            rtt.learn(Instant::START, Duration::from_millis(30), Duration::ZERO);
         }
         let timeout = rtt.timeout(Duration::from_millis(5)).expect("measured");
         assert!(timeout >= Duration::from_millis(35) && timeout < Duration::from_millis(40));
-        rtt.learn(Duration::from_millis(50), Duration::from_millis(20));
+        rtt.learn(Instant::START, Duration::from_millis(50), Duration::from_millis(20));
         assert_eq!(rtt.latest, Duration::from_millis(30), "the delay is not the path's");
     }
 
     #[test]
-    fn a_queue_makes_four_round_trips_longer() {
+    fn a_queue_makes_all_samples_of_a_round_trip_longer_a_burst_only_some() {
         let mut rtt = Rtt::default();
-        let recent = [30, 40, 45, 50, 60, 35].map(|millis| {
-            rtt.learn(Duration::from_millis(millis), Duration::ZERO);
-            rtt.least_and_recent().1
-        });
-        assert_eq!(recent[3..], [30, 40, 35].map(Duration::from_millis));
+        let mut recent = [30, 30, 40, 44, 60, 40, 44, 60, 40, 44].into_iter().zip(1..);
+        let mut learn = |(millis, number): (u64, u64)| {
+            let now = Instant::START + Duration::from_millis(10 * number);
+            rtt.learn(now, Duration::from_millis(millis), Duration::ZERO);
+            rtt.least_and_recent(now).1.as_millis()
+        };
+        let burst: Vec<_> = recent.by_ref().take(5).map(&mut learn).collect();
+        assert_eq!(burst, [30; 5]);
+        let queue: Vec<_> = recent.map(&mut learn).collect();
+        assert_eq!(queue.last(), Some(&40));
     }
 }

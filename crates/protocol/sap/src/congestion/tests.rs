@@ -26,7 +26,7 @@ fn acknowledge(congestion: &mut Congestion, largest: u64, packets: usize, round:
         una: largest,
         next: largest + 10,
     };
-    congestion.on_arrival(largest, (packets, 0), MS(LEAST_ROUND), &ack);
+    congestion.on_arrival(largest, (packets, 0), (MS(LEAST_ROUND), MS(round)), &ack);
 }
 
 /// A window of a hundred datagrams.
@@ -60,6 +60,9 @@ fn losses_without_a_queue_leave_the_window_and_end_slow_start() {
 #[test]
 fn a_loss_with_a_queue_shrinks_the_window_as_cubic_does_once_for_all_that_was_in_flight() {
     let mut congestion = grown();
+    congestion.on_loss(&lost(98, 2 * LEAST_ROUND));
+    congestion.on_loss(&lost(99, 2 * LEAST_ROUND));
+    assert_eq!(congestion.window(), 100 * SIZE, "slow start that overflows a queue loses more");
     congestion.on_loss(&lost(100, 2 * LEAST_ROUND));
     assert_eq!(congestion.window(), 70 * SIZE);
     assert!(!congestion.is_starting());
@@ -74,6 +77,7 @@ fn a_loss_with_a_queue_shrinks_the_window_as_cubic_does_once_for_all_that_was_in
 #[test]
 fn the_gentle_window_keeps_more_at_a_loss_and_grows_to_twenty_datagrams() {
     let mut congestion = Congestion::new(SIZE);
+    congestion.leave_slow_start(Instant::START);
     for round in 0..4 {
         congestion.on_loss(&lost(100 * round, 10 * LEAST_ROUND));
     }
@@ -113,8 +117,8 @@ fn longer_datagrams_leave_the_bytes_of_the_window_but_for_its_beginning() {
 fn a_link_that_loses_only_approximate_datagrams_is_told_from_a_full_queue() {
     let mut link = LinkLosses::default();
     link.count(true, 100.0, 0.0);
-    link.count(false, 200.0, 7.0);
-    assert!(!link.is_noisy(), "too few");
+    link.count(false, 200.0, 3.0);
+    assert!(link.is_suspect() && !link.is_noisy(), "too few");
     link.count(false, 20.0, 1.0);
     assert!(link.is_noisy());
     link.count(true, 10.0, 2.0);
@@ -122,20 +126,56 @@ fn a_link_that_loses_only_approximate_datagrams_is_told_from_a_full_queue() {
 }
 
 #[test]
-fn on_a_lossy_link_the_window_shrinks_once_at_each_peak_of_the_round_trips() {
+fn of_a_run_of_losses_one_counts_and_the_third_tells_that_it_is_one() {
     let mut link = LinkLosses::default();
-    let peaks = [10, 50, 60, 60, 40, 59, 60, 59].map(|round| {
-        link.watch(MS(LEAST_ROUND), MS(round));
-        link.take_peak()
+    let runs = [100, 101, 120, 300, 330, 350].map(|number| {
+        let loss = LostPacket { is_exact: false, ..lost(number, LEAST_ROUND) };
+        link.on_loss(&loss, Filling::Full)
     });
-    assert_eq!(peaks, [false, true, false, false, false, true, false, false]);
+    assert_eq!(runs, [false, false, true, false, false, false]);
+    assert_eq!(link.approximate, (6.0, 3.0));
+}
+
+#[test]
+fn the_loss_of_an_approximate_datagram_tells_nothing_on_a_noisy_link_and_what_it_cost_returns() {
+    let mut congestion = grown();
+    congestion.leave_slow_start(Instant::START);
+    let approximate = |number| LostPacket { is_exact: false, ..lost(number, 2 * LEAST_ROUND) };
+    for number in [100, 200, 300] {
+        congestion.on_loss(&approximate(number));
+    }
+    assert_eq!(congestion.window(), 34 * SIZE);
+    acknowledge(&mut congestion, 390, 200, 2 * LEAST_ROUND);
+    congestion.on_loss(&approximate(500));
+    assert_eq!(congestion.window(), 100 * SIZE);
+    congestion.on_loss(&lost(600, 2 * LEAST_ROUND));
+    assert_eq!(congestion.window(), 70 * SIZE, "an exact one tells of the queue");
+}
+
+#[test]
+fn a_queue_filled_in_part_explains_losses_unless_as_many_are_lost_without_one() {
+    let mut congestion = grown();
+    congestion.leave_slow_start(Instant::START);
+    acknowledge(&mut congestion, 91, 1, 4 * LEAST_ROUND);
+    let part = 2 * LEAST_ROUND;
+    assert_eq!(congestion.filling((MS(LEAST_ROUND), MS(part))), Filling::Part);
+    congestion.on_loss(&lost(100, part));
+    assert_eq!(congestion.window(), 70 * SIZE);
+    congestion.on_loss(&lost(200, LEAST_ROUND));
+    congestion.on_loss(&lost(300, LEAST_ROUND));
+    congestion.link.count_at(Filling::Part, 100.0, 0.0);
+    congestion.on_loss(&lost(400, part));
+    assert_eq!(congestion.window(), 70 * SIZE);
+    congestion.on_loss(&lost(500, 4 * LEAST_ROUND));
+    assert_eq!(congestion.window(), 49 * SIZE);
 }
 
 #[test]
 fn a_reduction_is_taken_back_once_all_that_caused_it_has_arrived() {
     let mut congestion = grown();
-    congestion.on_loss(&lost(100, 2 * LEAST_ROUND));
-    congestion.on_loss(&lost(103, 2 * LEAST_ROUND));
+    for number in [98, 99, 100, 103] {
+        congestion.on_loss(&lost(number, 2 * LEAST_ROUND));
+    }
     assert_eq!(congestion.window(), 70 * SIZE);
     congestion.on_late(103, true);
     congestion.on_late(99, true);

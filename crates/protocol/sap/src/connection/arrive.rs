@@ -362,7 +362,7 @@ impl Connection {
         self.watch_order(now, &outcome);
         let sample = outcome.sample.map(|at| {
             let delay = Duration::from_micros(ack.delay.into());
-            self.rtt.learn(now.saturating_since(at), delay)
+            self.rtt.learn(now, now.saturating_since(at), delay)
         });
         let is_news = [&outcome.arrived, &outcome.damaged, &outcome.late];
         if is_news.into_iter().any(|packets| !packets.is_empty()) {
@@ -450,7 +450,7 @@ impl Connection {
         };
         let exact = arrived.iter().filter(|packet| self.is_exact(packet)).count();
         let kinds = (exact, arrived.len() - exact);
-        self.congestion.on_arrival(largest, kinds, self.rtt.least_and_recent().0, &ack);
+        self.congestion.on_arrival(largest, kinds, self.rtt.least_and_recent(now), &ack);
     }
 
     /// Returns whether all bytes of a packet are exact.
@@ -521,7 +521,7 @@ impl Connection {
         }
         self.trust.on_loss();
         let (number, next) = (packet.number, self.sent.next());
-        let round_trips = self.rtt.least_and_recent();
+        let round_trips = self.rtt.least_and_recent(now);
         let is_exact = self.is_exact(packet);
         let lost = LostPacket { number, next, is_exact, in_flight, round_trips, now };
         self.congestion.on_loss(&lost);

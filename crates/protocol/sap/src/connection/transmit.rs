@@ -28,8 +28,8 @@ impl Body {
     }
 }
 
-/// The number of reports of approximate packets in each window that is in use.
-const REPORTS: usize = 2;
+/// The number of acknowledgements, or of reports, that a window in use asks for.
+const REPORTS: usize = 4;
 /// The reports for a window in slow start: HyStart++ judges a round by eight round trips (RFC 9406,
 /// section 4.3).
 const SAMPLES: usize = 8;
@@ -160,9 +160,13 @@ impl Connection {
         let load = self.config.congestion_control.then_some(Load::Approximate);
         let load = match &mut encoded.again {
             Some(again) if load.is_some() => {
+                let samples = again.sent == 0 && self.congestion.take_sample();
                 let flag = if again.sent > 0 { flags::AGAIN } else { 0 };
                 again.note_sent(now);
                 encoded.flags |= flag;
+                if samples {
+                    encoded.make_exact();
+                }
                 self.outbox.repeatables += 1;
                 self.outbox.repeatable.push(self.outbox.repeatables, encoded.clone());
                 Some(Load::Repeatable(self.outbox.repeatables))
@@ -287,7 +291,7 @@ impl Connection {
             (false, false) => window / REPORTS,
         };
         let is_turn = 2 * in_flight > window && self.unhurried >= part.max(LEAST * size);
-        let urgent = is_last || if reported { is_turn } else { is_full || is_starting && is_turn };
+        let urgent = is_last || is_turn || is_full && !reported;
         if urgent {
             self.unhurried = 0;
         }
