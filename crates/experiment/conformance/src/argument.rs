@@ -24,6 +24,22 @@ impl Step {
     }
 }
 
+/// The memory of a call that blocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    pub(crate) started: Instant,
+    /// Bytes written so far.
+    pub(crate) written: usize,
+    /// No more is taken than the SYN carries.
+    pub(crate) is_on_syn: bool,
+}
+
+impl Progress {
+    pub(crate) fn new(started: Instant) -> Self {
+        Self { started, written: 0, is_on_syn: false }
+    }
+}
+
 /// Returns the argument `at` as a number.
 pub(crate) fn number(call: &Call, at: usize) -> Result<i64, Stop> {
     let value = call.arguments.get(at).and_then(Argument::number);

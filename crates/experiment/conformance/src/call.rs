@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use windfall_base::Instant;
 use windfall_packet_script::{Argument, Call, Returned};
-use windfall_tcp::{Listener, TcpError, TcpState, UseError};
+use windfall_tcp::{Connection, Cork, Listener, TcpError, TcpState, UseError};
 
-use crate::argument::{Step, expect_number, names, number, socket, with};
+use crate::argument::{Progress, Step, expect_number, names, number, socket, with};
+use crate::epoll::{self, readiness_of};
 use crate::flow::data;
 use crate::message;
 use crate::socket::{Role, Socket, errno};
@@ -14,26 +14,16 @@ use crate::socket_option;
 use crate::verdict::Stop;
 use crate::world::World;
 
-/// The memory of a call that blocks.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
-    pub(crate) started: Instant,
-    /// Bytes written so far.
-    written: usize,
-    /// No more is taken than the SYN carries.
-    is_on_syn: bool,
-}
-
-impl Progress {
-    pub(crate) fn new(started: Instant) -> Self {
-        Self { started, written: 0, is_on_syn: false }
-    }
-}
-
 type Attempt = Result<Step, Stop>;
 
 /// Names of the calls that [`attempt`] knows.
-const KNOWN: [&str; 23] = [
+const KNOWN: [&str; 29] = [
+    "epoll_create",
+    "epoll_create1",
+    "epoll_ctl",
+    "epoll_wait",
+    "open",
+    "sendfile",
     "sendmsg",
     "recvmsg",
     "socket",
@@ -85,6 +75,11 @@ pub(crate) fn attempt(world: &mut World, call: &Call, progress: &mut Progress) -
         "fcntl" => control(world, call),
         "ioctl" => count(world, call),
         "poll" => poll(world, call, progress),
+        "epoll_create" | "epoll_create1" => Ok(epoll::create(world, descriptor(call)?)),
+        "epoll_ctl" => epoll::control(world, call),
+        "epoll_wait" => epoll::wait(world, call, progress),
+        "open" => open_file(world, call),
+        "sendfile" => send_file(world, call, progress),
         name => Stop::unsupported(name),
     };
     world.machine.drain();
@@ -125,6 +120,9 @@ fn open(world: &mut World, call: &Call) -> Attempt {
     };
     let families = ["AF_INET", "AF_INET6", "PF_INET", "PF_INET6"];
     let kinds = names(call.arguments.get(1)).unwrap_or_default();
+    if kinds.contains(&"SOCK_STREAM") && is(2, &["IPPROTO_UDP"]) && is(0, &families) {
+        return Ok(Step::failure("EPROTONOSUPPORT"));
+    }
     let is_tcp = is(0, &families) && kinds.contains(&"SOCK_STREAM") && is(2, &["IPPROTO_TCP"]);
     if !is_tcp {
         return Stop::unsupported("a socket that is not one of TCP");
@@ -136,6 +134,24 @@ fn open(world: &mut World, call: &Call) -> Attempt {
     Ok(Step::Done(fd, None))
 }
 
+/// `open`: a file with as many bytes as are read.
+fn open_file(world: &mut World, call: &Call) -> Attempt {
+    let fd = descriptor(call)?;
+    world.files.insert(fd);
+    Ok(Step::Done(fd, None))
+}
+
+/// `sendfile`: writes what stands in a file.
+fn send_file(world: &mut World, call: &Call, progress: &mut Progress) -> Attempt {
+    if !world.files.contains(&number(call, 1)?) {
+        return Ok(Step::failure("EBADF"));
+    }
+    let mut write_call = call.clone();
+    write_call.name = "write".to_owned();
+    write_call.arguments.remove(1);
+    write(world, &write_call, progress)
+}
+
 fn listen(world: &mut World, call: &Call) -> Attempt {
     let (local, system) = (world.local(), &world.system);
     let (answers_ecn, answers_accurate_ecn) = (system.answers_ecn, system.answers_accurate_ecn);
@@ -145,12 +161,15 @@ fn listen(world: &mut World, call: &Call) -> Attempt {
         return Ok(Step::failure("EINVAL"));
     }
     socket.role = Role::Listening;
+    let key = socket.cookie_key;
     let mut config = socket.config.clone();
     config.fast_open |= opens_fast;
     config.ecn |= answers_ecn;
     config.accurate_ecn |= answers_accurate_ecn;
     let listener = Listener::new(Arc::new(config));
     let listened = world.machine.tcp.listen(local, listener);
+    world.listens_anew = true;
+    world.use_key(key);
     Ok(if listened.is_ok() { Step::SUCCESS } else { Step::failure("EADDRINUSE") })
 }
 
@@ -190,6 +209,8 @@ fn begin(world: &mut World, call: &Call) -> Result<Option<Step>, Stop> {
     let Some(socket) = world.sockets.get_mut(&fd) else { return Ok(Some(Step::failure("EBADF"))) };
     let config = Arc::new(socket.config.clone());
     let nonblocking = socket.nonblocking;
+    let may_defer = socket.may_defer && call.name == "connect";
+    let before = world.machine.departures.len();
     let Ok(id) = world.machine.tcp.connect(now, local, remote, config) else {
         return Ok(Some(Step::failure("EADDRNOTAVAIL")));
     };
@@ -198,6 +219,13 @@ fn begin(world: &mut World, call: &Call) -> Result<Option<Step>, Stop> {
         world.follow(local, remote);
     }
     world.machine.drain();
+    if may_defer && world.machine.departures.len() == before {
+        // With a cookie the SYN leaves with the first data.
+        if let Some(socket) = world.sockets.get_mut(&fd) {
+            socket.deferred = true;
+        }
+        return Ok(Some(Step::SUCCESS));
+    }
     Ok(nonblocking.then_some(Step::failure("EINPROGRESS")))
 }
 
@@ -210,6 +238,7 @@ fn connected(world: &mut World, call: &Call) -> Attempt {
     let error = connection.and_then(windfall_tcp::Connection::error);
     let nonblocking = socket.nonblocking;
     Ok(match (state, error) {
+        (TcpState::SynSent, _) if socket.deferred => Step::failure("EISCONN"),
         (TcpState::SynSent | TcpState::SynReceived, _) if nonblocking => Step::failure("EALREADY"),
         (TcpState::SynSent | TcpState::SynReceived, _) => Step::Waits(None),
         (_, Some(error)) => fail_once(world, fd, error, "ECONNABORTED"),
@@ -237,19 +266,56 @@ struct Flags {
     peeks: bool,
     /// The program is told when its data are no longer needed.
     uncopied: bool,
+    /// The record ends with these data.
+    ends_record: bool,
+    /// More follows soon.
+    more: bool,
+    /// They may connect, with data on the SYN.
+    fast: bool,
+}
+
+/// Flags of Linux by their numbers, as far as they are known here.
+const NUMBERS: [(i64, &str); 7] = [
+    (0x2, "MSG_PEEK"),
+    (0x40, "MSG_DONTWAIT"),
+    (0x80, "MSG_EOR"),
+    (0x4000, "MSG_NOSIGNAL"),
+    (0x8000, "MSG_MORE"),
+    (0x400_0000, "MSG_ZEROCOPY"),
+    (0x2000_0000, "MSG_FASTOPEN"),
+];
+
+/// Names the flags of a number, if all are known.
+fn names_of(number: i64) -> Option<Vec<&'static str>> {
+    let known = NUMBERS.iter().filter(|(bit, _)| number & bit != 0);
+    let all: i64 = known.clone().map(|(bit, _)| bit).sum();
+    (all == number).then(|| known.map(|(_, name)| *name).collect())
+}
+
+/// Tells whether the buffer of a call is none, which a system refuses.
+fn lacks_buffer(call: &Call) -> bool {
+    matches!(call.arguments.get(1), Some(Argument::Name(name)) if name == "NULL")
 }
 
 fn flags(call: &Call, at: usize) -> Result<Flags, Stop> {
-    let Some(names) = call.arguments.get(at).map_or(Some(Vec::new()), |it| names(Some(it))) else {
+    let names = match call.arguments.get(at) {
+        None => Some(Vec::new()),
+        Some(Argument::Number(number)) => names_of(*number),
+        it => names(it),
+    };
+    let Some(names) = names else {
         return Stop::unsupported(format!("flags of {}", call.name));
     };
-    let known = ["MSG_DONTWAIT", "MSG_NOSIGNAL", "MSG_FASTOPEN", "MSG_PEEK", "MSG_ZEROCOPY"];
-    match names.iter().find(|name| !known.contains(name)) {
+    let known = |name: &&&str| !NUMBERS.iter().any(|(_, known)| known == *name);
+    match names.iter().find(known) {
         Some(name) => Stop::unsupported(*name),
         None => Ok(Flags {
             at_once: names.contains(&"MSG_DONTWAIT"),
             peeks: names.contains(&"MSG_PEEK"),
             uncopied: names.contains(&"MSG_ZEROCOPY"),
+            ends_record: names.contains(&"MSG_EOR"),
+            more: names.contains(&"MSG_MORE"),
+            fast: names.contains(&"MSG_FASTOPEN"),
         }),
     }
 }
@@ -260,6 +326,9 @@ fn read(world: &mut World, call: &Call) -> Attempt {
     let fd = number(call, 0)?;
     let socket = socket!(world, call);
     let Some(id) = socket.stream() else { return Ok(Step::failure("ENOTCONN")) };
+    if lacks_buffer(call) && most > 0 {
+        return Ok(Step::failure("EFAULT"));
+    }
     let (first, nonblocking) = (socket.read.wrapping_add(1), socket.nonblocking || at_once);
     let shut = socket.shut[0];
     let readable = world.machine.connection(id).map_or(0, windfall_tcp::Connection::readable);
@@ -296,33 +365,65 @@ fn read(world: &mut World, call: &Call) -> Attempt {
 
 fn write(world: &mut World, call: &Call, progress: &mut Progress) -> Attempt {
     let (len, at) = size(call)?;
-    let Flags { at_once, uncopied, .. } = flags(call, at)?;
+    let Flags { at_once, uncopied, ends_record, more, fast, .. } = flags(call, at)?;
     let fd = number(call, 0)?;
     let socket = socket!(world, call);
     let Some(id) = socket.stream() else { return Ok(Step::failure("EPIPE")) };
+    if lacks_buffer(call) && len > 0 {
+        return Ok(Step::failure("EFAULT"));
+    }
     let nonblocking = socket.nonblocking || at_once;
-    let opening = world.machine.connection(id).is_some_and(|it| it.state() == TcpState::SynSent);
-    if opening && !world.sockets[&fd].config.fast_open {
-        return Ok(if nonblocking { Step::failure("EAGAIN") } else { Step::Waits(None) });
+    let begins = core::mem::take(&mut socket.deferred) && socket.written == 0;
+    progress.is_on_syn |= begins;
+    let is_opening = |world: &World| {
+        world.machine.connection(id).is_some_and(|it| it.state() == TcpState::SynSent)
+    };
+    let may_open = world.sockets[&fd].config.fast_open;
+    if is_opening(world) && !progress.is_on_syn && (!may_open || !is_bsd(world)) {
+        let busy = if fast { "EALREADY" } else { "EAGAIN" };
+        return Ok(if nonblocking { Step::failure(busy) } else { Step::Waits(None) });
+    }
+    if progress.is_on_syn && len == 0 {
+        // The SYN carries the cookie alone; the connection is known.
+        let _ = world.machine.tcp.open_without_data(id);
+        world.machine.drain();
     }
     let first = world.sockets[&fd].written.wrapping_add(1);
     let mut room = len - progress.written;
-    if progress.is_on_syn {
+    if progress.is_on_syn && nonblocking {
         // Linux leaves room for all options there may be.
-        room = room.min(usize::from(world.peer_mss).saturating_sub(40));
+        let on_syn = world.machine.connection(id).and_then(Connection::room_on_syn);
+        room = on_syn.map_or(room, |most| room.min(usize::from(most)));
     }
     let bytes = data(first, room);
+    if more {
+        // The connection is there, as was just seen.
+        let _ = world.machine.tcp.cork(id, Cork::More);
+    } else if world.machine.connection(id).is_some_and(|it| it.cork_now() == Cork::More) {
+        let _ = world.machine.tcp.cork(id, Cork::Off);
+    }
     let taken = match world.machine.tcp.write_bytes(id, bytes) {
         Ok(taken) => taken,
         Err(UseError::Over(error)) => return Ok(fail_once(world, fd, error, "EPIPE")),
         Err(UseError::Finished | UseError::Unknown) => return Ok(Step::failure("EPIPE")),
     };
+    if ends_record && progress.written + taken == len {
+        let _ = world.machine.tcp.end_record(id);
+    }
     world.machine.drain();
     progress.written += taken;
     if let Some(socket) = world.sockets.get_mut(&fd) {
         socket.written = socket.written.wrapping_add(taken as u32);
         if uncopied && taken > 0 {
             socket.uncopied.note(socket.written.into());
+        }
+    }
+    if progress.is_on_syn && is_opening(world) {
+        if !nonblocking {
+            return Ok(Step::Waits(None));
+        }
+        if len == 0 {
+            return Ok(Step::failure("EINPROGRESS"));
         }
     }
     Ok(match progress.written {
@@ -333,26 +434,45 @@ fn write(world: &mut World, call: &Call, progress: &mut Progress) -> Attempt {
     })
 }
 
+/// Tells whether the script is one for FreeBSD, whose sockets keep what is written before they are
+/// connected.
+fn is_bsd(world: &World) -> bool {
+    world.system.tcp.manner.whole_segments
+}
+
 /// Sends; with `MSG_FASTOPEN` it connects with data on the SYN (RFC 7413, section 4).
 fn send_to(world: &mut World, call: &Call, progress: &mut Progress) -> Attempt {
     let at = if call.name == "sendmsg" { 2 } else { 3 };
-    let fast = names(call.arguments.get(at)).is_some_and(|names| names.contains(&"MSG_FASTOPEN"));
+    let Flags { fast, at_once, .. } = flags(call, at)?;
+    let (opens_fast, is_linux) = (world.system.clients_open_fast, !is_bsd(world));
+    let is_fresh = socket!(world, call).role == Role::Fresh;
+    if is_fresh && lacks_buffer(call) {
+        return Ok(Step::failure("EFAULT"));
+    }
     let socket = socket!(world, call);
-    if socket.role == Role::Fresh && !fast && socket.config.fast_open {
+    if is_fresh && !fast && socket.config.fast_open && !is_linux {
         // FreeBSD connects by the first sendto, and keeps the data until it is connected.
         begin(world, call)?;
+        progress.is_on_syn = false;
         return write(world, call, progress);
     }
-    if socket.role == Role::Fresh && fast {
+    if is_fresh && fast {
+        let family = call.arguments.get(4);
+        let is_unspecific = matches!(family, Some(Argument::Name(name)) if name == "AF_UNSPEC");
+        if !opens_fast || is_unspecific {
+            return Ok(Step::failure("EOPNOTSUPP"));
+        }
         socket.config.fast_open = true;
-        progress.is_on_syn = socket.nonblocking;
+        let nonblocking = socket.nonblocking || at_once;
+        progress.is_on_syn = true;
         let before = world.machine.departures.len();
-        let step = begin(world, call)?;
+        begin(world, call)?;
         // Without a cookie the SYN that asks for one has left already.
-        if world.machine.departures.len() > before
-            && let Some(step) = step
-        {
-            return Ok(step);
+        if world.machine.departures.len() > before {
+            progress.is_on_syn = false;
+            if nonblocking {
+                return Ok(Step::failure("EINPROGRESS"));
+            }
         }
     }
     write(world, call, progress)
@@ -360,6 +480,10 @@ fn send_to(world: &mut World, call: &Call, progress: &mut Progress) -> Attempt {
 
 fn close(world: &mut World, call: &Call) -> Attempt {
     let fd = number(call, 0)?;
+    if world.files.remove(&fd) || world.epolls.remove(&fd).is_some() {
+        return Ok(Step::SUCCESS);
+    }
+    world.epolls.values_mut().for_each(|epoll| epoll.forget(fd));
     let Some(socket) = world.sockets.remove(&fd) else { return Ok(Step::failure("EBADF")) };
     let (now, local) = (world.machine.now, world.local());
     match socket.role {
@@ -476,31 +600,8 @@ fn readiness(world: &World, entry: &Argument) -> Result<Vec<&'static str>, Stop>
         return Stop::unsupported("poll of something without descriptor and events");
     };
     let Some(socket) = world.sockets.get(&fd) else { return Ok(vec!["POLLNVAL"]) };
-    let connection = world.connection(socket);
-    let state = connection.map(windfall_tcp::Connection::state);
-    let over = state.is_none_or(|it| it == TcpState::Closed) && socket.role != Role::Listening;
-    let open = !matches!(state, Some(TcpState::SynSent | TcpState::SynReceived));
-    let finished = connection.is_some_and(windfall_tcp::Connection::at_end);
-    let waiting = match socket.role {
-        Role::Listening => !world.machine.backlog.is_empty(),
-        _ => connection.is_some_and(|it| it.readable() > 0),
-    };
-    let room = connection.is_some_and(|it| it.unacknowledged() < socket.config.send_buffer.initial);
-    let is = [
-        ("POLLIN", waiting || over || finished),
-        ("POLLOUT", over || (room && open)),
-        ("POLLRDHUP", over || finished),
-    ];
-    let mut found: Vec<_> = is
-        .into_iter()
-        .filter(|(name, is)| *is && asked.contains(name))
-        .map(|(name, _)| name)
-        .collect();
-    if over {
-        found.push("POLLHUP");
-        if connection.is_some_and(|it| it.error().is_some()) && !socket.told {
-            found.push("POLLERR");
-        }
-    }
+    let always = ["POLLHUP", "POLLERR"];
+    let mut found = readiness_of(world, socket);
+    found.retain(|name| asked.contains(name) || always.contains(name));
     Ok(found)
 }

@@ -4,7 +4,7 @@
 //! everything else is named as not supported.
 
 use windfall_base::Instant;
-use windfall_tcp::{Connection, TcpState};
+use windfall_tcp::{Connection, SendPhase, TcpState};
 
 use crate::verdict::Stop;
 
@@ -38,12 +38,27 @@ pub(crate) struct Facts<'a> {
     pub(crate) last_data: Instant,
     /// Data on a SYN were acknowledged with it.
     pub(crate) syn_data: bool,
+    /// The bytes of such data that the engine had sent.
+    pub(crate) syn_len: u64,
+    /// The greatest distance at which a segment of the engine was overtaken, in bytes.
+    pub(crate) overtaken: u64,
+    /// The size of the segments that arrive.
+    pub(crate) peer_size: u32,
 }
 
 /// Checks every assertion of `text`.
 pub(crate) fn run(text: &str, facts: Facts<'_>) -> Result<(), Stop> {
+    // A backslash at the end of a line joins it with the next.
+    let text = text.replace("\\\n", " ");
     for line in text.lines().flat_map(|line| line.split(';')).map(str::trim) {
-        if line.is_empty() || line.starts_with('#') {
+        if line.is_empty() || line.starts_with('#') || line.starts_with("print") {
+            continue;
+        }
+        // A constant of Linux may be named again.
+        if let Some((name, value)) = line.split_once(" = ")
+            && let (Some(known), Some(value)) = (constant(name), literal(value))
+            && known == value
+        {
             continue;
         }
         let Some(rest) = line.strip_prefix("assert") else {
@@ -143,12 +158,17 @@ impl Reader<'_> {
             }
             "-" => Ok(self.single(depth)?.wrapping_neg()),
             word if word.starts_with(|it: char| it.is_ascii_digit()) => {
-                let hexadecimal = word.strip_prefix("0x").map(|it| i64::from_str_radix(it, 16));
-                hexadecimal.unwrap_or_else(|| word.parse()).or_else(|_| self.unsupported())
+                literal(word).map_or_else(|| self.unsupported(), Ok)
             }
             name => named(name, self.facts),
         }
     }
+}
+
+/// Reads a whole number, decimal or hexadecimal.
+fn literal(word: &str) -> Option<i64> {
+    let hexadecimal = word.strip_prefix("0x").map(|it| i64::from_str_radix(it, 16));
+    hexadecimal.unwrap_or_else(|| word.parse()).ok()
 }
 
 fn apply(left: i64, operator: &str, right: i64) -> Option<i64> {
@@ -182,6 +202,9 @@ fn named(name: &str, facts: Facts<'_>) -> Result<i64, Stop> {
         return Stop::unsupported(format!("{name} without a connection"));
     };
     let mss = connection.segment_size().max(1);
+    let flight = connection.flight();
+    let segments = |bytes: u64| bytes.div_ceil(mss) as i64;
+    let is_open = !matches!(connection.state(), TcpState::SynSent | TcpState::SynReceived);
     let negotiated = connection.negotiated();
     Ok(match name {
         "tcpi_state" => state(connection.state()),
@@ -189,6 +212,19 @@ fn named(name: &str, facts: Facts<'_>) -> Result<i64, Stop> {
         "tcpi_snd_ssthresh" => {
             let threshold = connection.slow_start_threshold() / mss;
             threshold.min(0x7fff_ffff) as i64
+        }
+        "tcpi_ca_state" => phase(flight.phase),
+        "tcpi_unacked" => segments(flight.outstanding) + i64::from(!is_open),
+        "tcpi_rcv_mss" => i64::from(facts.peer_size),
+        // Three at least, as Linux has it.
+        "tcpi_reordering" => segments(facts.overtaken).max(3),
+        "tcpi_lost" => segments(flight.lost),
+        "tcpi_retrans" => segments(flight.repeated),
+        "tcpi_sacked" => segments(flight.reported),
+        // The SYN counts, with the data on it.
+        "tcpi_delivered" => {
+            let later = connection.acknowledged().saturating_sub(facts.syn_len);
+            i64::from(is_open) + segments(later) + segments(flight.reported)
         }
         "tcpi_snd_mss" => mss as i64,
         "tcpi_advmss" => i64::from(connection.config().mss),
@@ -210,6 +246,17 @@ fn named(name: &str, facts: Facts<'_>) -> Result<i64, Stop> {
     })
 }
 
+/// Returns the number of a phase in Linux.
+fn phase(phase: SendPhase) -> i64 {
+    match phase {
+        SendPhase::Open => 0,
+        SendPhase::Disorder => 1,
+        SendPhase::Reduced => 2,
+        SendPhase::Recovery => 3,
+        SendPhase::Loss => 4,
+    }
+}
+
 fn constant(name: &str) -> Option<i64> {
     Some(match name {
         "True" => 1,
@@ -219,6 +266,11 @@ fn constant(name: &str) -> Option<i64> {
         "TCPI_OPT_WSCALE" => 4,
         "TCPI_OPT_ECN" => 8,
         "TCPI_OPT_SYN_DATA" => 32,
+        "TCP_CA_Open" => 0,
+        "TCP_CA_Disorder" => 1,
+        "TCP_CA_CWR" => 2,
+        "TCP_CA_Recovery" => 3,
+        "TCP_CA_Loss" => 4,
         "TCP_INFINITE_SSTHRESH" => 0x7fff_ffff,
         // The states of Linux, and FreeBSD's names of the same.
         "TCP_ESTABLISHED" | "TCPI_ESTABLISHED" => 1,

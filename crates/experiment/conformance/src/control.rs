@@ -10,14 +10,14 @@ use crate::verdict::Stop;
 use crate::world::System;
 
 /// Commands that prepare a system for the tests or look at it, of which nothing is needed here.
-const WITHOUT_EFFECT: [&str; 14] = [
-    "kldload", "true", "echo", "cat", "sync", ":", "ethtool", "sockstat", "ss", "netstat", "tc",
-    "ip", "nstat", "sleep",
+const WITHOUT_EFFECT: [&str; 18] = [
+    "rm", "dd", "/bin/rm", "/bin/dd", "kldload", "true", "echo", "cat", "sync", ":", "ethtool",
+    "sockstat", "ss", "netstat", "tc", "ip", "nstat", "sleep",
 ];
 
 /// Settings that change nothing that a script can see here: caches of other connections, limits
 /// that are not reached, defences that the engine always has.
-const NOTHING_TO_SET: [&str; 44] = [
+const NOTHING_TO_SET: [&str; 43] = [
     "syncookies_only",
     "tolerate_missing_ts",
     "rexmit_slop",
@@ -40,7 +40,6 @@ const NOTHING_TO_SET: [&str; 44] = [
     "tcp_rfc1337",
     "tcp_orphan_retries",
     "tcp_autocorking",
-    "tcp_min_tso_segs",
     "tcp_no_metrics_save",
     "tcp_mtu_probing",
     "tcp_syncookies",
@@ -66,7 +65,7 @@ const NOTHING_TO_SET: [&str; 44] = [
 ];
 
 /// The places at which Linux and FreeBSD keep the settings of their TCP.
-const PREFIXES: [&str; 3] = ["net.ipv4.", "net.inet.tcp.", "net.core."];
+const PREFIXES: [&str; 4] = ["net.ipv4.", "net.inet.tcp.", "net.core.", "net.inet."];
 
 /// Follows a command, which may have several lines.
 pub(crate) fn run(system: &mut System, text: &str) -> Result<(), Stop> {
@@ -113,8 +112,13 @@ fn words(line: &str) -> Vec<String> {
 
 fn set_all(system: &mut System, settings: &[&str]) -> Result<(), Stop> {
     for setting in settings.iter().filter(|setting| !setting.starts_with('-')) {
-        let name = setting.strip_prefix("/proc/sys/").map(|path| path.replace('/', "."));
-        let name = name.as_deref().unwrap_or(setting);
+        let name = setting.strip_prefix("/proc/sys/").unwrap_or(setting);
+        // The name may be a path, the value not.
+        let name = match name.split_once('=') {
+            Some((name, value)) => format!("{}={value}", name.replace('/', ".")),
+            None => name.to_owned(),
+        };
+        let name = name.as_str();
         // Without a value it is only shown.
         let Some((name, value)) = name.split_once('=') else { continue };
         set(system, name.trim(), value.trim())?;
@@ -163,12 +167,21 @@ fn set(system: &mut System, name: &str, value: &str) -> Result<(), Stop> {
         return Ok(());
     }
     if short == "tcp_fastopen" {
-        if number & (LINUX_CLIENT_WITHOUT_COOKIE | LINUX_SERVER_WITHOUT_COOKIE) != 0 {
-            return Err(unknown());
-        }
-        system.listeners_open_fast = number & LINUX_EVERY_LISTENER != 0;
+        config.manner.sends_without_cookie = number & LINUX_CLIENT_WITHOUT_COOKIE != 0;
+        config.manner.takes_without_cookie = number & LINUX_SERVER_WITHOUT_COOKIE != 0;
+        system.clients_open_fast = number & LINUX_CLIENT != 0;
+        let serves = number & LINUX_SERVER != 0;
+        system.listeners_open_fast = serves && number & LINUX_EVERY_LISTENER != 0;
         return Ok(());
     }
+    if short == "icmp_may_rst" {
+        system.heeds_refusals = number != 0;
+        return Ok(());
+    }
+    if short == "keepinit" {
+        system.patience = (number / 1000) as i64;
+    }
+    system.keepalive = with_keepalive(system.keepalive, short, number);
     if let ("tcp_rmem" | "tcp_wmem", [_, initial, most]) = (short, &numbers[..]) {
         set_buffer(config, short, *initial, *most);
         return Ok(());
@@ -181,6 +194,8 @@ fn set(system: &mut System, name: &str, value: &str) -> Result<(), Stop> {
 
 /// Settings of Linux's `tcp_fastopen`: data on a SYN without a cookie, and listeners that take data
 /// without being told to.
+const LINUX_CLIENT: u64 = 0x1;
+const LINUX_SERVER: u64 = 0x2;
 const LINUX_CLIENT_WITHOUT_COOKIE: u64 = 0x4;
 const LINUX_SERVER_WITHOUT_COOKIE: u64 = 0x200;
 const LINUX_EVERY_LISTENER: u64 = 0x400;
@@ -190,16 +205,14 @@ const LINUX_EVERY_LISTENER: u64 = 0x400;
 /// full ones.
 fn set_linux(system: &mut System) {
     system.listeners_open_fast = true;
+    system.clients_open_fast = true;
     system.cookie_key = cookie::key("a1a1a1a1-b2b2b2b2-c3c3c3c3-d4d4d4d4");
     let config = &mut system.tcp;
     config.receive_buffer = BufferSize { initial: 540_000, most: 15 << 20 };
     config.send_buffer = BufferSize { initial: 256 << 10, most: 4 << 20 };
-    config.manner = Manner::LINUX;
+    config.manner = Manner { keeps_idle_window: true, ..Manner::LINUX };
     config.syn_retries = 5;
     config.nagle = false;
-    if let AckPolicy::EverySegments { delay, .. } = &mut config.acks {
-        *delay = Duration::ZERO;
-    }
 }
 
 /// Sets a buffer that begins with `initial` bytes and grows up to `most`.
@@ -229,6 +242,9 @@ fn set_switch(config: &mut TcpConfig, name: &str, number: u64) -> bool {
         // It permits what each socket asks for.
         "fastopen.client_enable" | "fastopen.server_enable" => {}
         "tcp_recovery" | "tcp_early_retrans" => config.rack = on,
+        "tcp_slow_start_after_idle" => config.manner.keeps_idle_window = !on,
+        // The limit of what is not sent yet is no limit.
+        "tcp_notsent_lowat" => return number >= u64::from(u32::MAX) >> 1,
         "tcp_frto" => config.f_rto = on,
         // What is not there is off.
         "tcp_thin_linear_timeouts" => return !on,
@@ -272,6 +288,7 @@ fn set_number(config: &mut TcpConfig, name: &str, number: u64) -> bool {
             config.acks =
                 AckPolicy::EverySegments { segments: 2, delay: millis, tick: Duration::ZERO };
         }
+        "tcp_min_tso_segs" => config.manner.least_together = count.into(),
         "initcwnd_segments" => config.initial_window = number.clamp(1, 1000) as u16,
         "mssdflt" | "minmss" => {}
         // They hold for sockets that switch keepalives on.

@@ -20,6 +20,13 @@ pub(crate) fn key(text: &str) -> Option<CookieKey> {
     words?.concat().try_into().ok()
 }
 
+/// Reads a key of sixteen bytes, written as in C.
+pub(crate) fn bytes(text: &str) -> Option<CookieKey> {
+    let mut bytes = text.split("\\x").skip(1).map(|digits| u8::from_str_radix(digits, 16).ok());
+    let key: Option<Vec<u8>> = bytes.by_ref().collect();
+    key?.try_into().ok()
+}
+
 /// Returns the cookie of a client: SipHash-2-4 of both addresses.
 pub(crate) fn of(key: &CookieKey, client: IpAddr, server: IpAddr) -> Vec<u8> {
     let mut hasher = SipHasher24::new_with_key(key);

@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 
 use bytes::Bytes;
-use windfall_base::Instant;
+use windfall_base::{Instant, RangeSet};
 use windfall_packet_script::{OptionList, ScriptSegment, SegmentOption};
 use windfall_tcp::{SegmentMeta, SocketPair};
 use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpPacket, tcp};
@@ -64,12 +64,22 @@ pub(crate) struct Flow {
     origin: Option<u32>,
     ours: Numbers,
     theirs: Numbers,
+    /// The ranges that the script has reported by SACK, and those that were sent again, by
+    /// their distance from the SYN; the end of what it has sent, and the greatest distance at which
+    /// it was overtaken.
+    reported: RangeSet,
+    resent: RangeSet,
+    sent_end: u64,
+    pub(crate) overtaken: u64,
+    /// The script has sent a SYN.
+    has_their_syn: bool,
     /// A segment behind the SYNs was seen: another SYN does not begin the numbers again.
     is_open: bool,
     /// Timestamps of the engine: in the script, and on the wire.
     clock: Vec<(u32, u32)>,
-    /// When the script last sent data.
+    /// When the script last sent data, and the longest segment that it sent.
     pub(crate) last_data: Instant,
+    pub(crate) longest: u32,
     /// The number behind the data of each end's SYN, on the wire.
     ends_of_syns: [Option<u32>; 2],
     /// One of the ends acknowledged data on the other's SYN with its own.
@@ -85,9 +95,15 @@ impl Flow {
             origin: None,
             ours,
             theirs,
+            reported: RangeSet::default(),
+            resent: RangeSet::default(),
+            sent_end: 0,
+            overtaken: 0,
+            has_their_syn: false,
             is_open: false,
             clock: Vec::new(),
             last_data: Instant::START,
+            longest: 0,
             ends_of_syns: [None; 2],
             syn_data: false,
         }
@@ -110,6 +126,16 @@ impl Flow {
         self.syn_data |= ack.is_some() && ack == self.ends_of_syns[1 - end];
     }
 
+    /// Returns the bytes on the engine's SYN that were acknowledged with it.
+    pub(crate) fn syn_len(&self) -> u64 {
+        match (self.ends_of_syns[0], self.origin) {
+            (Some(end), Some(origin)) if self.syn_data => {
+                u64::from(end.wrapping_sub(origin).wrapping_sub(1))
+            }
+            _ => 0,
+        }
+    }
+
     /// Returns a sequence number of the engine on the wire.
     pub(crate) fn on_wire(&self, seq: u32) -> u32 {
         seq.wrapping_add(self.ours.shift(false))
@@ -123,6 +149,28 @@ impl Flow {
         }
     }
 
+    /// Notes what the script reports beyond holes: what was overtaken, and how far.
+    fn note_reports(&mut self, options: &OptionList) {
+        let (OptionList::These(options), Some(origin)) = (options, self.origin) else { return };
+        for option in options {
+            let SegmentOption::Sack(blocks) = option else { continue };
+            for (left, right) in blocks {
+                let [start, end] =
+                    [*left, *right].map(|it| u64::from(self.on_wire(it).wrapping_sub(origin)));
+                let highest = self.reported.iter().last().map_or(0, |range| range.end);
+                let fresh: Vec<_> = self.reported.gaps(start..end).collect();
+                for gap in fresh.iter().filter(|gap| gap.end <= highest) {
+                    if self.resent.count_within(gap.clone()) == 0 {
+                        self.overtaken = self.overtaken.max(highest - gap.start);
+                    }
+                }
+                if start < end {
+                    self.reported.insert(start..end);
+                }
+            }
+        }
+    }
+
     /// Makes bytes of a segment that arrives.
     pub(crate) fn write(
         &mut self,
@@ -130,15 +178,21 @@ impl Flow {
         cookies: &[(Vec<u8>, Vec<u8>)],
     ) -> (SegmentMeta, Vec<u8>) {
         let syn = segment.flags & TcpFlags::SYN.0 != 0;
-        if syn && !self.is_open {
+        let is_first = syn && !self.has_their_syn;
+        self.has_their_syn |= syn;
+        if syn && (is_first || !self.is_open) {
             self.theirs = Numbers { script: segment.seq, wire: segment.seq, relative: None };
         } else if !syn {
             self.is_open = true;
             self.theirs.decide(segment.seq);
             segment.ack.into_iter().for_each(|ack| self.ours.decide(ack));
         }
+        self.note_reports(&segment.options);
         let seq = segment.seq.wrapping_add(self.theirs.shift(syn));
-        let ack = segment.ack.map_or(0, |ack| ack.wrapping_add(self.ours.shift(syn)));
+        // Without a number it is 0, that of the SYN.
+        let acks = segment.flags & TcpFlags::ACK.0 != 0;
+        let number = segment.ack.or(acks.then_some(0));
+        let ack = number.map_or(0, |ack| ack.wrapping_add(self.ours.shift(syn)));
         if syn {
             self.note_syn(1, (seq, segment.len), segment.ack.map(|_| ack));
         }
@@ -229,6 +283,14 @@ impl Flow {
         if syn {
             let len = departure.data.len() as u32;
             self.note_syn(0, (packet.seq().0, len), flags.has(TcpFlags::ACK).then_some(ack));
+        }
+        if let Some(origin) = self.origin.filter(|_| !departure.data.is_empty()) {
+            let start = u64::from(packet.seq().0.wrapping_sub(origin));
+            let end = start + departure.data.len() as u64;
+            if start < self.sent_end {
+                self.resent.insert(start..end.min(self.sent_end).max(start + 1));
+            }
+            self.sent_end = self.sent_end.max(end);
         }
         let mut options = wire::read_options(&packet);
         for option in &mut options {

@@ -24,6 +24,7 @@ mod code;
 mod compare;
 mod control;
 mod cookie;
+mod epoll;
 mod file;
 mod flow;
 mod machine;

@@ -6,9 +6,10 @@ use windfall_packet_script::{
     ScriptPacket, ScriptSegment, SegmentOption, When,
 };
 use windfall_tcp::TcpConfig;
+use windfall_wire_net::TcpFlags;
 
-use crate::argument::Step;
-use crate::call::{self, Progress};
+use crate::argument::{Progress, Step};
+use crate::call;
 use crate::compare::{Unchecked, differences};
 use crate::machine::Departure;
 use crate::socket_option;
@@ -169,6 +170,9 @@ impl<'a> Player<'a> {
                 ("remote_ip", Ok(address)) => world.script_peer = address,
                 _ => {}
             }
+            if let ("mss", Ok(size)) = (option.name.as_str(), option.value.parse()) {
+                world.merged_from = size;
+            }
         }
         Ok(Self {
             script,
@@ -253,6 +257,7 @@ impl<'a> Player<'a> {
             }
             Action::Call(call) => {
                 self.prepare_listener(at, call);
+                self.prepare_client(at, call);
                 let relative = matches!(event.time, When::At { relative: true, .. });
                 let start = if relative { base } else { Instant::START };
                 let ends = call.ends.map(|ends| start.saturating_add(ends));
@@ -316,6 +321,29 @@ impl<'a> Player<'a> {
                 }
                 ("write" | "send" | "sendto" | "close", _) if accepted.is_some() => return,
                 _ => {}
+            }
+        }
+    }
+
+    /// Lets a connection have from its beginning the number of retries that the script sets later.
+    fn prepare_client(&mut self, at: usize, call: &Call) {
+        let opens = ["connect", "sendto", "sendmsg"].contains(&call.name.as_str());
+        let (true, Some(fd)) = (opens, call.arguments.first()) else { return };
+        let calls = self.script.events[at..].iter().filter_map(|event| match &event.action {
+            Action::Call(call) if call.arguments.first() == Some(fd) => Some(call),
+            _ => None,
+        });
+        let Some(socket) = fd.number().and_then(|fd| self.world.sockets.get_mut(&fd)) else {
+            return;
+        };
+        for call in calls.take_while(|call| call.name != "close") {
+            if let (Some(Argument::Name(name)), Some(Argument::List(values))) =
+                (call.arguments.get(2), call.arguments.get(3))
+                && call.name == "setsockopt"
+                && name == "TCP_SYNCNT"
+                && let Some(value) = values.first().and_then(Argument::number)
+            {
+                let _ = socket_option::apply(&mut socket.config, name, value);
             }
         }
     }
@@ -412,8 +440,11 @@ impl<'a> Player<'a> {
     /// Waits for a segment to leave, until `deadline`.
     fn next_departure(&mut self, deadline: Instant) -> Result<Option<Departure>, Stop> {
         loop {
-            if let Some(departure) = self.world.machine.departures.pop_front() {
-                return Ok(Some(departure));
+            while let Some(departure) = self.world.machine.departures.pop_front() {
+                // As with packetdrill, the script speaks of the last connection alone.
+                if !self.world.is_of_before(&departure) {
+                    return Ok(Some(departure));
+                }
             }
             let Some(next) = self.next_wake().filter(|next| *next <= deadline) else {
                 return Ok(None);
@@ -440,7 +471,8 @@ impl<'a> Player<'a> {
                 break;
             }
             found.len += next.len;
-            found.flags |= next.flags;
+            // The push flag is that of the last, as packetdrill has it.
+            found.flags = (found.flags & !TcpFlags::PSH.0) | next.flags;
         }
         Ok(())
     }
@@ -459,7 +491,11 @@ fn compare_result(wanted: &Returned, value: i64, errno: Option<&str>) -> Result<
     };
     let (same, wanted) = match wanted {
         Returned::Any => return Ok(()),
-        Returned::Value(wanted) => (*wanted == value && errno.is_none(), text(*wanted, None)),
+        // Without the name of an error any will do.
+        Returned::Value(wanted) => {
+            let is_named = errno.is_some() && *wanted >= 0;
+            (*wanted == value && !is_named, text(*wanted, None))
+        }
         Returned::Error(wanted, name) => {
             // One number of Linux and FreeBSD has two names.
             let name = if name == "EWOULDBLOCK" { "EAGAIN" } else { name.as_str() };

@@ -1,6 +1,6 @@
 //! The sockets of the program that the script plays.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use windfall_tcp::{ConnectionHandle, TcpConfig, TcpError};
 
@@ -32,6 +32,11 @@ impl Uncopied {
         }
     }
 
+    /// Tells whether there is one whose data are acknowledged.
+    pub(crate) fn is_done(&self, acknowledged: u64) -> bool {
+        self.pending.front().is_some_and(|(end, _)| *end <= acknowledged)
+    }
+
     /// Takes those whose data are acknowledged: the first number and the last.
     pub(crate) fn take(&mut self, acknowledged: u64) -> Option<(u32, u32)> {
         let mut range = None;
@@ -41,6 +46,40 @@ impl Uncopied {
             range = Some((range.map_or(number, |(first, _)| first), number));
         }
         range
+    }
+}
+
+/// Words among the events of `epoll` that say how they are told.
+pub(crate) const EDGE: &str = "EPOLLET";
+pub(crate) const ONCE: &str = "EPOLLONESHOT";
+
+/// The events of one descriptor that a program waits for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Interest {
+    pub(crate) events: Vec<String>,
+    /// It is told once, and then no more.
+    pub(crate) spent: bool,
+    /// The events until it was told last: data that came, sends that were done, and whether
+    /// there was room.
+    pub(crate) seen: Option<(u64, u64, bool)>,
+}
+
+impl Interest {
+    pub(crate) fn has(&self, word: &str) -> bool {
+        self.events.iter().any(|it| it == word)
+    }
+}
+
+/// The descriptors of one `epoll`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Epoll {
+    pub(crate) interests: BTreeMap<i64, Interest>,
+}
+
+impl Epoll {
+    /// Forgets a descriptor that is closed.
+    pub(crate) fn forget(&mut self, fd: i64) {
+        self.interests.remove(&fd);
     }
 }
 
@@ -60,6 +99,14 @@ pub(crate) struct Socket {
     pub(crate) shut: [bool; 2],
     /// Sends without copying.
     pub(crate) uncopied: Uncopied,
+    /// `connect` leaves the SYN to the first write, where a cookie is known.
+    pub(crate) may_defer: bool,
+    /// The SYN waits for the first write.
+    pub(crate) deferred: bool,
+    /// The key of its cookies, where it has its own.
+    pub(crate) cookie_key: Option<[u8; 16]>,
+    /// Bytes that need not be sent before the socket takes more; a number that programs set.
+    pub(crate) unsent_mark: i64,
 }
 
 impl Socket {
@@ -74,6 +121,10 @@ impl Socket {
             resets: false,
             shut: [false; 2],
             uncopied: Uncopied::default(),
+            may_defer: false,
+            deferred: false,
+            cookie_key: None,
+            unsent_mark: 0,
         }
     }
 

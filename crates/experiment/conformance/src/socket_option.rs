@@ -2,15 +2,18 @@
 
 use windfall_base::Duration;
 use windfall_packet_script::{Argument, Call};
-use windfall_tcp::{CongestionControl, Connection, Keepalive, TcpConfig};
+use windfall_tcp::{CongestionControl, Connection, Cork, Keepalive, TcpConfig};
 
-use crate::argument::{Step, expect_number, names, number, socket, with};
+use crate::argument::{Step, expect_number, names, number};
+use crate::cookie;
 use crate::socket::{Role, Socket, errno, errno_number};
 use crate::verdict::Stop;
 use crate::world::World;
 
 /// Options that change nothing that a script can see here.
-const WITHOUT_EFFECT: [&str; 10] = [
+const WITHOUT_EFFECT: [&str; 12] = [
+    "IP_TOS",
+    "IP_FREEBIND",
     "TCP_INQ",
     "SO_TXTIME",
     "SO_REUSEADDR",
@@ -18,7 +21,7 @@ const WITHOUT_EFFECT: [&str; 10] = [
     "SO_PRIORITY",
     "SO_MARK",
     "SO_DEBUG",
-    "TCP_NOTSENT_LOWAT",
+    "IPV6_TCLASS",
     "IP_MTU_DISCOVER",
     "IPV6_V6ONLY",
 ];
@@ -37,7 +40,10 @@ fn named(call: &Call) -> Result<(&str, Option<&Argument>), Stop> {
 
 pub(crate) fn set(world: &mut World, call: &Call) -> Result<Step, Stop> {
     let (name, value) = named(call)?;
-    let socket = socket!(world, call);
+    let (opens_fast, keepalive) = (world.system.clients_open_fast, world.system.keepalive);
+    let fd = number(call, 0)?;
+    let (sockets, tcp) = (&mut world.sockets, &mut world.machine.tcp);
+    let Some(socket) = sockets.get_mut(&fd) else { return Ok(Step::failure("EBADF")) };
     if WITHOUT_EFFECT.contains(&name) {
         return Ok(Step::SUCCESS);
     }
@@ -47,6 +53,48 @@ pub(crate) fn set(world: &mut World, call: &Call) -> Result<Step, Stop> {
     }
     if name == "SO_LINGER" {
         return set_linger(socket, value);
+    }
+    if name == "TCP_FASTOPEN_KEY" {
+        let Some(Argument::Text(text)) = value else {
+            return Stop::unsupported("TCP_FASTOPEN_KEY with such a value");
+        };
+        let Some(key) = cookie::bytes(text) else { return Ok(Step::failure("EINVAL")) };
+        socket.cookie_key = Some(key);
+        let listens = socket.role == Role::Listening;
+        if listens {
+            world.use_key(Some(key));
+        }
+        return Ok(Step::SUCCESS);
+    }
+    let number = value.and_then(Argument::number);
+    match (name, number) {
+        ("TCP_FASTOPEN_CONNECT", Some(on)) => {
+            socket.may_defer = on != 0;
+            if on != 0 && !opens_fast {
+                return Ok(Step::failure("EOPNOTSUPP"));
+            }
+        }
+        ("TCP_NOTSENT_LOWAT", Some(bytes)) => {
+            socket.unsent_mark = bytes;
+            return Ok(Step::SUCCESS);
+        }
+        ("TCP_CORK" | "TCP_NODELAY", Some(on)) => {
+            if let Some(id) = socket.stream() {
+                let holds = name == "TCP_CORK" && on != 0;
+                let _ = tcp.cork(id, if holds { Cork::On } else { Cork::Off });
+            }
+            if name == "TCP_CORK" {
+                return Ok(Step::SUCCESS);
+            }
+        }
+        _ => {}
+    }
+    if name == "SO_KEEPALIVE" && socket.config.keepalive.is_none() && number != Some(0) {
+        socket.config.keepalive = Some(keepalive);
+    }
+    if socket.stream().is_some() && name.starts_with("TCP_KEEP") {
+        // Keepalives of a connection that is open are not seen by a script that ends before.
+        return Ok(Step::SUCCESS);
     }
     let mut config = socket.config.clone();
     match value {
@@ -133,6 +181,7 @@ pub(crate) fn get(world: &mut World, call: &Call) -> Result<Step, Stop> {
     let Some(socket) = world.sockets.get(&fd) else { return Ok(Step::failure("EBADF")) };
     let connection = world.connection(socket);
     let config = connection.map_or(&socket.config, Connection::config);
+    let system = world.system.keepalive;
     let found = match name {
         "SO_ERROR" => {
             let error =
@@ -155,9 +204,11 @@ pub(crate) fn get(world: &mut World, call: &Call) -> Result<Step, Stop> {
         "TCP_MAXSEG" => connection.map_or(i64::from(config.mss), |it| it.segment_size() as i64),
         "TCP_SYNCNT" => i64::from(config.syn_retries),
         "SO_KEEPALIVE" => i64::from(config.keepalive.is_some()),
-        "TCP_KEEPIDLE" => seconds_of(config.keepalive.unwrap_or_default().idle),
-        "TCP_KEEPINTVL" => seconds_of(config.keepalive.unwrap_or_default().interval),
-        "TCP_KEEPCNT" => i64::from(config.keepalive.unwrap_or_default().probes),
+        "TCP_KEEPIDLE" => seconds_of(config.keepalive.unwrap_or(system).idle),
+        "TCP_KEEPINTVL" => seconds_of(config.keepalive.unwrap_or(system).interval),
+        "TCP_KEEPCNT" => i64::from(config.keepalive.unwrap_or(system).probes),
+        "TCP_KEEPINIT" => world.system.patience,
+        "TCP_NOTSENT_LOWAT" => socket.unsent_mark,
         "TCP_FASTOPEN" => i64::from(config.fast_open),
         _ => return Stop::unsupported(name),
     };

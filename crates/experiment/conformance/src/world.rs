@@ -1,12 +1,12 @@
 //! The engine, the program's sockets and the connections that the script speaks of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use core::net::{IpAddr, SocketAddr};
 
 use windfall_base::seq::Seq32;
 use windfall_packet_script::{Icmp, OptionList, ScriptSegment, SegmentOption};
-use windfall_tcp::{Connection, TcpConfig, TcpState};
+use windfall_tcp::{Connection, Keepalive, TcpConfig, TcpState};
 use windfall_wire_net::{TcpFlags, TcpPacket};
 
 use crate::code::Facts;
@@ -14,7 +14,7 @@ use crate::compare::Unchecked;
 use crate::cookie::{self, CookieKey};
 use crate::flow::{Flow, adopt_cookie};
 use crate::machine::{Departure, Machine};
-use crate::socket::{Role, Socket};
+use crate::socket::{Epoll, Role, Socket};
 use crate::verdict::Stop;
 
 /// The port of the engine, as in packetdrill.
@@ -30,6 +30,13 @@ const COOKIE_PORT: u16 = 39_999;
 pub(crate) struct System {
     /// Listeners take data on SYNs without being told to.
     pub(crate) listeners_open_fast: bool,
+    /// Sockets may send data on SYNs, and listeners that are told to may take them.
+    pub(crate) clients_open_fast: bool,
+    /// Keepalives of sockets that switch them on, and the time that an attempt to connect has.
+    pub(crate) keepalive: Keepalive,
+    pub(crate) patience: i64,
+    /// Hard errors of ICMP end attempts to connect.
+    pub(crate) heeds_refusals: bool,
     /// The key of Linux's cookies, if the script set one.
     pub(crate) cookie_key: Option<CookieKey>,
     pub(crate) tcp: TcpConfig,
@@ -42,17 +49,24 @@ pub(crate) struct System {
 pub(crate) struct World {
     pub(crate) machine: Machine,
     pub(crate) sockets: BTreeMap<i64, Socket>,
+    pub(crate) epolls: BTreeMap<i64, Epoll>,
+    /// Descriptors of files that are read.
+    pub(crate) files: BTreeSet<i64>,
     /// The settings of sockets to come.
     pub(crate) system: System,
     pub(crate) unchecked: Unchecked,
     local: IpAddr,
     peer: IpAddr,
+    /// The size of the segments of which those that arrive are merged.
+    pub(crate) merged_from: u32,
+    /// The key of the cookies of the listener, if it has one of its own.
+    pub(crate) listener_key: Option<CookieKey>,
     /// The addresses of both in the script, of which its cookies are made.
     pub(crate) script_local: IpAddr,
     pub(crate) script_peer: IpAddr,
     flows: Vec<Flow>,
-    /// The segment size that the peer's last SYN named.
-    pub(crate) peer_mss: u16,
+    /// The next SYN to a listener begins a connection, whatever becomes of those before.
+    pub(crate) listens_anew: bool,
     /// Cookies of Fast Open: in the script, and those of the engine.
     cookies: Vec<(Vec<u8>, Vec<u8>)>,
 }
@@ -73,8 +87,14 @@ impl World {
         Self {
             machine: Machine::new(),
             sockets: BTreeMap::new(),
+            epolls: BTreeMap::new(),
+            files: BTreeSet::new(),
             system: System {
                 listeners_open_fast: false,
+                clients_open_fast: true,
+                keepalive: Keepalive::default(),
+                patience: 75,
+                heeds_refusals: false,
                 cookie_key: None,
                 tcp: config,
                 answers_ecn: false,
@@ -83,11 +103,21 @@ impl World {
             unchecked,
             local,
             peer,
+            merged_from: u32::MAX,
+            listener_key: None,
             script_local,
             script_peer,
             flows: Vec::new(),
-            peer_mss: 1460,
+            listens_anew: false,
             cookies: Vec::new(),
+        }
+    }
+
+    /// Begins to listen with the cookies of `key`, or of the system: those of another are void.
+    pub(crate) fn use_key(&mut self, key: Option<CookieKey>) {
+        if key != self.listener_key {
+            self.cookies.clear();
+            self.listener_key = key;
         }
     }
 
@@ -116,6 +146,9 @@ impl World {
             now: self.machine.now,
             last_data: flow.map_or(self.machine.now, |flow| flow.last_data),
             syn_data: flow.is_some_and(|flow| flow.syn_data),
+            syn_len: flow.map_or(0, Flow::syn_len),
+            overtaken: flow.map_or(0, |flow| flow.overtaken),
+            peer_size: flow.map_or(0, |flow| flow.longest.min(self.merged_from)),
         }
     }
 
@@ -136,7 +169,8 @@ impl World {
     pub(crate) fn arrive(&mut self, segment: &ScriptSegment) {
         let opens = segment.flags & (TcpFlags::SYN | TcpFlags::ACK).0 == TcpFlags::SYN.0;
         let listens = self.sockets.values().any(|socket| socket.role == Role::Listening);
-        if self.flows.is_empty() || (opens && listens && self.is_over()) {
+        if self.flows.is_empty() || (opens && listens && (self.listens_anew || self.is_over())) {
+            self.listens_anew = false;
             let port = FIRST_PEER_PORT.wrapping_add(self.flows.len() as u16);
             self.follow(self.local(), SocketAddr::new(self.peer, port));
         }
@@ -146,13 +180,7 @@ impl World {
         let Some(flow) = self.flows.last_mut() else { return };
         if segment.len > 0 || segment.flags & TcpFlags::SYN.0 != 0 {
             flow.last_data = self.machine.now;
-        }
-        if let OptionList::These(options) = &segment.options {
-            let mss = options.iter().find_map(|option| match option {
-                SegmentOption::Mss(size) => Some(*size),
-                _ => None,
-            });
-            self.peer_mss = mss.unwrap_or(self.peer_mss);
+            flow.longest = flow.longest.max(segment.len);
         }
         let (meta, bytes) = flow.write(segment, &self.cookies);
         self.machine.arrive(&meta, bytes);
@@ -168,8 +196,9 @@ impl World {
         });
         let Some(shown) = shown else { return };
         let (client, server) = (self.script_peer, self.script_local);
+        let key = self.listener_key.or(self.system.cookie_key);
         let is_good = shown == cookie::NAMED
-            || self.system.cookie_key.is_some_and(|key| cookie::of(&key, client, server) == shown);
+            || key.is_some_and(|key| cookie::of(&key, client, server) == shown);
         if is_good && !self.cookies.iter().any(|(script, _)| *script == shown) {
             let granted = self.ask_for_cookie();
             self.cookies.extend(granted.map(|live| (shown, live)));
@@ -211,6 +240,26 @@ impl World {
                 self.take_unreachable(icmp);
                 Ok(())
             }
+            (
+                "unreachable",
+                "port_unreachable"
+                | "proto_unreachable"
+                | "protocol_unreachable"
+                | "admin_prohibited"
+                | "comm_prohibited"
+                | "net_prohibited"
+                | "host_prohibited"
+                | "net_prohib"
+                | "host_prohib"
+                | "pkt_filtered"
+                | "no_route"
+                | "addr_unreachable"
+                | "net_unknown"
+                | "host_unknown",
+            ) => {
+                self.take_refusal(icmp);
+                Ok(())
+            }
             // Ignored (RFC 6633).
             ("source_quench", _) => Ok(()),
             (kind, code) => Stop::unsupported(format!("icmp {kind} {code}").trim().to_owned()),
@@ -224,6 +273,18 @@ impl World {
         {
             let seq = Seq32(flow.on_wire(seq));
             self.machine.tcp.handle_unreachable(self.machine.now, id, seq);
+        }
+    }
+
+    /// Takes a hard error, which ends an attempt to connect where the system heeds it.
+    fn take_refusal(&mut self, icmp: &Icmp) {
+        if self.system.heeds_refusals
+            && let (Some((seq, _)), Some(flow)) = (icmp.quoted, self.flows.last())
+            && let Some(id) = self.machine.tcp.find(flow.local, flow.remote)
+        {
+            let seq = Seq32(flow.on_wire(seq));
+            self.machine.tcp.handle_refusal(id, seq);
+            self.machine.drain();
         }
     }
 
@@ -242,6 +303,15 @@ impl World {
             self.machine.drain();
         }
         Ok(())
+    }
+
+    /// Tells whether a segment belongs to a connection of before, which the script has left.
+    pub(crate) fn is_of_before(&self, departure: &Departure) -> bool {
+        let Ok(packet) = TcpPacket::new(&departure.header) else { return false };
+        let local = SocketAddr::new(departure.addresses.src(), packet.src_port());
+        let remote = SocketAddr::new(departure.addresses.dst(), packet.dst_port());
+        let at = self.flows.iter().rposition(|flow| flow.is_of(local, remote));
+        at.is_some_and(|at| at + 1 < self.flows.len())
     }
 
     /// Reads a segment that left, as the script would write it; `wanted` is what it does write.

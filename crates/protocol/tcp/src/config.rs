@@ -270,7 +270,8 @@ pub struct Manner {
     /// Each second segment is acknowledged, whatever its size; else the bytes of two full ones (RFC
     /// 9293, section 3.8.6.3).
     pub counts_segments: bool,
-    /// The last segment of each write carries PSH; else the segment that empties the buffer.
+    /// The last segment of each write carries PSH, and the last one of several that leave together;
+    /// else the segment that empties the buffer.
     pub pushes_writes: bool,
     /// Acknowledgments carry this end's FIN again until it is acknowledged, as by 4.4BSD.
     pub repeats_fin: bool,
@@ -280,6 +281,41 @@ pub struct Manner {
     pub obeys_blind_syns: bool,
     /// Segments that carry SYN and FIN are dropped.
     pub drops_syn_fin: bool,
+    /// The least number of segments that leave together where as many may.
+    pub least_together: u16,
+    /// Data on a SYN leave room for all options that there may be.
+    pub spares_options: bool,
+    /// A SYN that had to be sent again, or whose data were left aside, does not end fast open on a
+    /// path (against RFC 7413, section 4.1.3.1).
+    pub keeps_fast_open: bool,
+    /// A segment that acknowledges what was not sent is dropped without an answer (against RFC
+    /// 9293, section 3.10.7.4).
+    pub ignores_wrong_acks: bool,
+    /// The least timeout stands for the variation of the round trip; else for the whole (RFC 6298,
+    /// section 2.4).
+    pub adds_least_timeout: bool,
+    /// A probe of a closed window carries no data (against RFC 9293, section 3.8.6.1).
+    pub probes_without_data: bool,
+    /// Data are acknowledged at once until data answer data; else as `acks` says.
+    pub quick_until_dialogue: bool,
+    /// In slow start the window grows while it is below twice what was most in flight lately;
+    /// else while what is in flight fills it.
+    pub grows_by_most: bool,
+    /// After a pause the window stays as it is (against RFC 5681, section 4.1).
+    pub keeps_idle_window: bool,
+    /// Segments without a timestamp are taken though timestamps were agreed on (against RFC 7323,
+    /// section 3.2).
+    pub takes_missing_timestamps: bool,
+    /// Data that arrived before a reset can be read.
+    pub keeps_data_at_reset: bool,
+    /// A SYN with a good cookie opens at once, though it carries no data (RFC 7413).
+    pub opens_fast_without_data: bool,
+    /// A server that was asked for a cookie and gives none is not asked again for an hour.
+    pub needs_cookie: bool,
+    /// Data leave on a SYN though no cookie is known.
+    pub sends_without_cookie: bool,
+    /// Data are taken from a SYN though it shows no cookie.
+    pub takes_without_cookie: bool,
 }
 
 impl Manner {
@@ -293,6 +329,21 @@ impl Manner {
         obeys_blind_resets: false,
         obeys_blind_syns: false,
         drops_syn_fin: false,
+        least_together: 2,
+        spares_options: false,
+        keeps_fast_open: false,
+        ignores_wrong_acks: false,
+        adds_least_timeout: false,
+        probes_without_data: false,
+        quick_until_dialogue: false,
+        grows_by_most: false,
+        keeps_idle_window: false,
+        takes_missing_timestamps: false,
+        keeps_data_at_reset: false,
+        opens_fast_without_data: false,
+        needs_cookie: false,
+        sends_without_cookie: false,
+        takes_without_cookie: false,
     };
 
     /// Returns whether a segment with `flags` is dropped unseen.
@@ -301,7 +352,20 @@ impl Manner {
     }
 
     /// The choices of Linux.
-    pub const LINUX: Self = Self { pushes_writes: true, ..Self::STANDARD };
+    pub const LINUX: Self = Self {
+        pushes_writes: true,
+        spares_options: true,
+        keeps_fast_open: true,
+        ignores_wrong_acks: true,
+        adds_least_timeout: true,
+        probes_without_data: true,
+        quick_until_dialogue: true,
+        grows_by_most: true,
+        takes_missing_timestamps: true,
+        keeps_data_at_reset: true,
+        opens_fast_without_data: true,
+        ..Self::STANDARD
+    };
 
     /// The choices of FreeBSD.
     pub const FREEBSD: Self = Self {
@@ -309,6 +373,7 @@ impl Manner {
         whole_segments: true,
         counts_segments: true,
         repeats_fin: true,
+        needs_cookie: true,
         ..Self::STANDARD
     };
 }

@@ -38,7 +38,12 @@ mod damage;
 pub(crate) mod ecn;
 mod expire;
 pub(crate) mod fast_open;
+mod habits;
 mod header;
+mod told;
+
+pub use habits::Cork;
+pub use told::{SendFlight, SendPhase};
 mod open;
 mod path;
 mod predict;
@@ -207,6 +212,8 @@ struct Sender {
     /// Segments retransmitted because the peer received them damaged, and the duplicate
     /// acknowledgments that this explains.
     repairs: Vec<damage::Repaired>,
+    /// The memory that the manner of a system needs.
+    habits: Option<Box<habits::Habits>>,
     /// The positions that the peer's notifications name.
     reports: damage::PeerReports,
 }
@@ -325,6 +332,9 @@ impl Connection {
             clock_offset: origin.0.rotate_left(16) ^ 0x5bd1_e995,
             config,
         };
+        if connection.config.manner.adds_least_timeout {
+            connection.rtt.add_least();
+        }
         connection.watch_silence(now);
         connection.prepare_recovery();
         connection
@@ -408,7 +418,7 @@ impl Connection {
         let taken = self.room(data.len())?;
         self.operations.copied_bytes += taken as u64;
         self.sender.buffer.push_slice(&data[..taken]);
-        self.note_write(taken);
+        self.note_written(taken);
         Ok(taken)
     }
 
@@ -420,14 +430,14 @@ impl Connection {
         let taken = self.room(data.len())?;
         data.truncate(taken);
         self.sender.buffer.push(data);
-        self.note_write(taken);
+        self.note_written(taken);
         Ok(taken)
     }
 
     /// Remembers where a write ends, if that is seen in what leaves.
-    fn note_write(&mut self, taken: usize) {
-        if self.config.manner.pushes_writes && taken > 0 {
-            self.sender.buffer.note_write();
+    fn note_written(&mut self, taken: usize) {
+        if taken > 0 {
+            self.note_write();
         }
     }
 
@@ -652,6 +662,7 @@ impl Sender {
             short: false,
             reset: None,
             repairs: Vec::new(),
+            habits: None,
             reports: damage::PeerReports::new(config.corruption.mode),
         }
     }

@@ -18,7 +18,7 @@ use windfall_base::seq::Seq32;
 use windfall_base::{Instant, Seed, Stream};
 
 use crate::config::TcpConfig;
-use crate::connection::{Connection, SocketPair, TcpState};
+use crate::connection::{Connection, Cork, SocketPair, TcpState};
 use crate::event::{TcpEvent, UseError};
 use crate::lookup::{ConnectionKey, ConnectionTable, Lookup};
 use crate::operations::Operations;
@@ -304,7 +304,8 @@ impl TcpEndpoint {
             if let Some(connection) = &mut entry.connection {
                 let opening = connection.opens_fast();
                 connection.handle_timeout(now);
-                if opening && connection.state() == TcpState::Closed {
+                let forgets = !connection.config().manner.keeps_fast_open;
+                if opening && forgets && connection.state() == TcpState::Closed {
                     self.fast_opens.refuse(now, connection.path());
                 }
                 self.touch(slot);
@@ -472,6 +473,37 @@ impl TcpEndpoint {
     /// The connection is unknown.
     pub fn abort(&mut self, id: ConnectionHandle) -> Result<(), UseError> {
         self.with(id, Connection::abort)
+    }
+
+    /// Opens a connection that waits for data for its SYN (RFC 7413) without them.
+    ///
+    /// # Errors
+    /// The connection is unknown.
+    pub fn open_without_data(&mut self, id: ConnectionHandle) -> Result<(), UseError> {
+        self.with(id, Connection::open_without_data)
+    }
+
+    /// Ends a record: no segment reaches over the end of what was written so far.
+    ///
+    /// # Errors
+    /// The connection is unknown.
+    pub fn end_record(&mut self, id: ConnectionHandle) -> Result<(), UseError> {
+        self.with(id, Connection::end_record)
+    }
+
+    /// Holds short segments back until more is written, or sends them.
+    ///
+    /// # Errors
+    /// The connection is unknown.
+    pub fn cork(&mut self, id: ConnectionHandle, cork: Cork) -> Result<(), UseError> {
+        self.with(id, |connection| connection.cork(cork))
+    }
+
+    /// Takes the network's word that nothing of a connection can arrive; `seq` is what the report
+    /// quotes. An attempt to connect ends as refused, an open connection goes on (RFC 5461).
+    pub fn handle_refusal(&mut self, id: ConnectionHandle, seq: Seq32) {
+        // A connection that is unknown has nothing to end.
+        let _ = self.with(id, |connection| connection.take_refusal(seq));
     }
 
     /// Takes the news that a packet of the connection was too big and the path carries `mtu` bytes;

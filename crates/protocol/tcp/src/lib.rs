@@ -45,7 +45,9 @@ pub use config::{
     AckPolicy, BufferSize, Corruption, Keepalive, LossRecovery, Manner, NotificationMode, Paws,
     Reaction, TcpConfig,
 };
-pub use connection::{Connection, NegotiatedOptions, SocketPair, TcpState};
+pub use connection::{
+    Connection, Cork, NegotiatedOptions, SendFlight, SendPhase, SocketPair, TcpState,
+};
 pub use endpoint::{ConnectionHandle, Listener, OpenError, Overflow, TcpEndpoint};
 pub use event::{TcpError, TcpEvent, UseError};
 pub use lookup::{ConnectionKey, ConnectionTable, Lookup, LookupCounts};

@@ -142,6 +142,8 @@ pub struct RttEstimator {
     backoff: u32,
     samples: u64,
     least: Option<Duration>,
+    /// The least timeout stands for the variation.
+    adds_least: bool,
 }
 
 impl RttEstimator {
@@ -155,7 +157,13 @@ impl RttEstimator {
             backoff: 0,
             samples: 0,
             least: None,
+            adds_least: false,
         }
+    }
+
+    /// Lets the least timeout stand for the variation of the round trip, and not for the whole.
+    pub fn add_least(&mut self) {
+        self.adds_least = true;
     }
 
     /// Takes a measurement of a segment that was sent once (Karn), out of `expected` measurements
@@ -197,7 +205,8 @@ impl RttEstimator {
         match config.in_ticks {
             TickEstimation::Off => {
                 let granularity = config.tick.max(Duration::from_millis(1));
-                let variation = granularity.max(self.smoothed.variation() * 4);
+                let floor = if self.adds_least { config.minimum } else { granularity };
+                let variation = floor.max(self.smoothed.variation() * 4);
                 doubled(mean.saturating_add(variation))
             }
             TickEstimation::Net3 => doubled(config.tick * self.ticks.of_net3()),

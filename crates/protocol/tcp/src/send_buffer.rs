@@ -10,12 +10,6 @@ use bytes::{Bytes, BytesMut};
 /// The length from which a written slice is kept as it is; shorter ones are gathered.
 const WHOLE: usize = 4096;
 
-/// The ends of the writes that are not acknowledged.
-#[derive(Debug, Default)]
-struct Writes {
-    ends: VecDeque<u64>,
-}
-
 /// The stream between the oldest unacknowledged byte and the last written one.
 ///
 /// Positions count bytes of the stream from 0. Written slices are shared, not copied; small ones
@@ -26,8 +20,6 @@ pub(crate) struct SendBuffer {
     small: BytesMut,
     start: u64,
     end: u64,
-    /// The ends of writes, where they matter.
-    writes: Option<Box<Writes>>,
 }
 
 impl SendBuffer {
@@ -54,20 +46,6 @@ impl SendBuffer {
         }
     }
 
-    /// Notes that a write ends here.
-    pub(crate) fn note_write(&mut self) {
-        let writes = self.writes.get_or_insert_default();
-        if writes.ends.back() != Some(&self.end) {
-            writes.ends.push_back(self.end);
-        }
-    }
-
-    /// Returns whether a write ends at `position`.
-    #[must_use]
-    pub(crate) fn ends_write(&self, position: u64) -> bool {
-        self.writes.as_ref().is_some_and(|writes| writes.ends.binary_search(&position).is_ok())
-    }
-
     fn freeze(&mut self) {
         if !self.small.is_empty() {
             let start = self.end - self.small.len() as u64;
@@ -83,10 +61,6 @@ impl SendBuffer {
                 break;
             }
             self.chunks.pop_front();
-        }
-        if let Some(writes) = &mut self.writes {
-            let passed = writes.ends.partition_point(|end| *end <= self.start);
-            writes.ends.drain(..passed);
         }
         if self.start == self.end {
             self.small.clear();

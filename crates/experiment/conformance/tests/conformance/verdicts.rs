@@ -63,19 +63,19 @@ fn each_kind_of_failure_says_what_is_wrong() {
 #[test]
 fn what_is_not_there_is_named() {
     for (rest, wanted) in [
-        ("+0 epoll_create(1) = 5", "epoll_create"),
+        ("+0 pipe([5, 6]) = 0", "pipe"),
         ("+0 < udp (1000)", "udp"),
         ("+0 < . 1:1(0) ack 1 win 5 <mp_capable v1>", "the option mp_capable"),
         ("+0 socket(..., SOCK_DGRAM, 0) = 5", "a socket that is not one of TCP"),
-        ("+0 setsockopt(4, SOL_TCP, TCP_CORK, [1], 4) = 0", "TCP_CORK"),
+        ("+0 setsockopt(4, SOL_TCP, TCP_USER_TIMEOUT, [1], 4) = 0", "TCP_USER_TIMEOUT"),
         ("+0 setsockopt(4, SOL_TCP, TCP_CONGESTION, \"vegas\", 4) = 0", "congestion control vegas"),
         ("`iptables -F`", "the command iptables"),
         ("`sysctl -w net.ipv4.tcp_odd=1`", "the setting net.ipv4.tcp_odd=1"),
-        ("+0 %{ print(tcpi_unacked) }%", "the Python code \"print(tcpi_unacked)\""),
-        ("+0 %{ assert tcpi_reordering == 3 }%", "tcpi_reordering"),
+        ("+0 %{ import os }%", "the Python code \"import os\""),
+        ("+0 %{ assert tcpi_fackets == 3 }%", "tcpi_fackets"),
         ("+0 send(4, ..., 10, MSG_OOB) = 10", "MSG_OOB"),
         ("+0 read(4, ..., -1) = 0", "read of -1 bytes"),
-        ("+0 < icmp unreachable port_unreachable [1:1(0)]", "icmp unreachable port_unreachable"),
+        ("+0 < icmp unreachable odd [1:1(0)]", "icmp unreachable odd"),
         ("+999999999 close(4) = 0", "a time beyond ten days"),
     ] {
         assert_eq!(feature(run_opened(rest)), wanted, "{rest}");

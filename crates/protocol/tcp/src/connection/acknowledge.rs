@@ -27,7 +27,9 @@ impl Connection {
         };
         let (named, damaged) = self.read_notification(seg, ack);
         if !self.may_acknowledge(named) {
-            self.challenge(now);
+            if !self.config.manner.ignores_wrong_acks || named <= self.sender.max {
+                self.challenge(now);
+            }
             return Err(DropReason::TcpAcknowledgment);
         }
         let before = self.sender.una;
@@ -199,7 +201,11 @@ impl Connection {
         // After a timeout, what SACK had reported before does not open the window again. Elsewhere
         // it does: where the path reorders, SACK reports nearly everything first.
         let repairs_timeout = self.recovery.repairs_timeout(&before);
-        let reported = if repairs_timeout { self.recovery.reported_below(ack) } else { 0 };
+        let reported = match (self.config.manner.grows_by_most, self.negotiated.sack) {
+            (false, _) if !repairs_timeout => 0,
+            (true, false) => self.recovery.inflation().min(acked),
+            _ => self.recovery.reported_below(ack),
+        };
         let fresh = acked - reported;
         let measured = self.measure(now, ack, seg);
         let echo = self.echo(now, seg);
@@ -208,6 +214,7 @@ impl Connection {
         self.sender.nxt = self.sender.nxt.max(ack);
         self.sender.attempts = 0;
         self.forget_repairs();
+        self.forget_habits();
         let flow = self.flow();
         match self.recovery.on_progress(acked, &flow, &echo) {
             // A SYN is no data: the window begins as it is (RFC 5681, section 3.1).
@@ -249,6 +256,9 @@ impl Connection {
 
     /// Returns whether the congestion window is what limits the sender.
     pub(super) fn is_limited(&self) -> bool {
+        if self.config.manner.grows_by_most {
+            return self.is_limited_lately();
+        }
         let flow = self.flow();
         self.recovery.in_flight(&flow) + flow.mss >= self.congestion.window()
     }

@@ -47,10 +47,21 @@ impl Connection {
         waits && self.sender.max == 0 && self.sender.buffer.is_empty() && !self.sender.finished
     }
 
+    /// Opens without waiting for data that the SYN could carry.
+    pub(crate) fn open_without_data(&mut self) {
+        if let FastOpen::Ready(cookie, _) = &self.fast_open
+            && self.sender.max == 0
+        {
+            self.fast_open = FastOpen::Ask(cookie.clone());
+        }
+    }
+
     /// Returns the option on this end's SYN; a retransmitted SYN goes without, in case it is in the
     /// way.
     pub(super) fn fast_open_option(&self) -> Option<FastOpenCookie> {
         match &self.fast_open {
+            // Data without a cookie leave without the option.
+            FastOpen::Ready(cookie, _) if cookie.is_empty() => None,
             FastOpen::Ask(cookie) | FastOpen::Ready(cookie, _) if self.sender.attempts == 0 => {
                 Some(cookie.clone())
             }
@@ -71,6 +82,7 @@ impl Connection {
             return (bytes::Bytes::new(), false);
         }
         let window = if self.sends_early() { self.sender.window as usize } else { usize::MAX };
+        let options = if self.config.manner.spares_options { options.max(40) } else { options };
         let len = size.saturating_sub(options).min(self.sender.buffer.len()).min(window);
         let all = len == self.sender.buffer.len();
         let fin = self.sends_early() && self.sender.finished && all;
@@ -87,6 +99,17 @@ impl Connection {
         self.fast_open = FastOpen::Early;
         self.schedule_ack(now, placed.advanced);
         self.signals.raise(Signals::CONNECTED | Signals::READABLE);
+    }
+
+    /// Returns the bytes that a SYN carries beside all options, where it may carry data.
+    #[must_use]
+    pub fn room_on_syn(&self) -> Option<u16> {
+        match self.fast_open {
+            FastOpen::Ready(_, size) if self.state == TcpState::SynSent => {
+                Some(size.min(self.config.mss).saturating_sub(40))
+            }
+            _ => None,
+        }
     }
 
     /// Returns whether data may leave although the handshake has not ended.
@@ -120,16 +143,31 @@ impl Connection {
     /// it came only to a SYN without the option, or it leaves the data aside and grants no other
     /// cookie for next time.
     pub(crate) fn refused_fast_open(&self, seg: &Segment) -> bool {
+        if self.config.manner.keeps_fast_open {
+            return false;
+        }
         let aside = self.sender.max > 1 && self.sender.una == 1;
-        self.operations.retransmissions > 0 || (aside && self.granted_cookie(seg).is_none())
+        let forgets = self.config.manner.needs_cookie && matches!(self.fast_open, FastOpen::Ask(_));
+        self.operations.retransmissions > 0
+            || ((aside || forgets) && self.granted_cookie(seg).is_none())
+    }
+
+    /// Returns the segment size that the server has named.
+    pub(crate) const fn peer_size(&self) -> u16 {
+        self.sender.peer_mss
     }
 
     /// Returns the cookie that the server's SYN granted, to be used next time, with its segment
     /// size.
     pub(crate) fn granted_cookie(&self, seg: &Segment) -> Option<(FastOpenCookie, u16)> {
-        let cookie = seg.header.options.fast_open.clone().filter(|cookie| !cookie.is_empty())?;
+        let cookie = seg.header.options.fast_open.clone().filter(is_valid)?;
         Some((cookie, self.sender.peer_mss))
     }
+}
+
+/// Returns whether a cookie has a length that it may have (RFC 7413, section 4.1.1).
+fn is_valid(cookie: &FastOpenCookie) -> bool {
+    (4..=16).contains(&cookie.len()) && cookie.len().is_multiple_of(2)
 }
 
 /// Returns a cookie of eight bytes.

@@ -121,6 +121,13 @@ impl Connection {
         self.locate_ack(seq).is_some_and(|position| in_flight.contains(&position))
     }
 
+    /// Ends an attempt to connect that the network refuses.
+    pub(crate) fn take_refusal(&mut self, seq: Seq32) {
+        if self.state == TcpState::SynSent && self.has_in_flight(seq) {
+            self.end(Some(TcpError::Refused));
+        }
+    }
+
     /// Makes the segment that opens: SYN, or SYN and ACK.
     pub(super) fn send_syn(&mut self, now: Instant) -> TcpTransmit {
         let passive = self.state == TcpState::SynReceived;
@@ -161,7 +168,9 @@ impl Connection {
         }
         let room = options.emit(&kinds).map_or(0, |area| area.len());
         let (data, fin) = match self.fast_open {
-            FastOpen::Ready(..) if options.fast_open.is_none() => (bytes::Bytes::new(), false),
+            FastOpen::Ready(ref cookie, _) if options.fast_open.is_none() && !cookie.is_empty() => {
+                (bytes::Bytes::new(), false)
+            }
             _ => self.early_data(room),
         };
         if fin {
@@ -228,6 +237,9 @@ impl Connection {
     pub(super) fn acknowledge_syn(&mut self, now: Instant, seg: &Segment, acked: u64) {
         if !self.sends_early() {
             self.signals.raise(Signals::CONNECTED);
+        }
+        if self.state == TcpState::SynSent {
+            self.note_opened();
         }
         self.state = TcpState::Established;
         // A timeout of a SYN leaves less trust in the initial window (RFC 6298, 5.7; RFC 5681).

@@ -62,6 +62,9 @@ impl Connection {
         if !self.negotiated.timestamps || seg.has_any(TcpFlags::RST) {
             return Ok(());
         }
+        if seg.header.options.timestamps.is_none() && self.config.manner.takes_missing_timestamps {
+            return Ok(());
+        }
         let Some(timestamps) = seg.header.options.timestamps else {
             // RFC 7323, section 3.2: dropped in silence. A SYN is challenged all the same, or a
             // peer that has lost the connection would never know (RFC 9293, section 3.5.1).
@@ -241,7 +244,11 @@ impl Connection {
             return Err(DropReason::TcpBlind);
         }
         let opening = self.state == TcpState::SynReceived;
-        self.receiver.buffer.discard();
+        if !self.config.manner.keeps_data_at_reset {
+            self.receiver.buffer.discard();
+        }
+        // A program that has accepted the connection already sees it end.
+        let opening = opening && !self.passive;
         self.end(Some(if opening { TcpError::Refused } else { TcpError::Reset }));
         Ok(())
     }
@@ -384,6 +391,7 @@ impl Connection {
     //= S2.10
     //= S2.47
     pub(super) fn schedule_ack(&mut self, now: Instant, len: u64) {
+        let is_quick = self.is_quick(now);
         let receiver = &mut self.receiver;
         receiver.unacked += len;
         receiver.waiting = receiver.waiting.saturating_add(1);
@@ -404,7 +412,7 @@ impl Connection {
             let by_number = counts && receiver.waiting >= n;
             by_number || receiver.unacked >= u64::from(n) * receiver.full
         };
-        if segments.is_some_and(is_enough) {
+        if is_quick || segments.is_some_and(is_enough) {
             self.owe_ack();
         } else if receiver.due == Due::Nothing {
             receiver.due = Due::Later;

@@ -107,7 +107,7 @@ impl Connection {
         let range = if fresh > flow.max {
             flow.max..fresh
         } else {
-            flow.max.saturating_sub(flow.mss).max(flow.una)..flow.max
+            flow.max.saturating_sub(flow.mss).max(flow.una).max(self.start_of_fin())..flow.max
         };
         self.recovery.on_probe(flow.max.max(range.end), range.start < flow.max);
         (!range.is_empty()).then_some(range)
@@ -123,13 +123,18 @@ impl Connection {
             return None;
         }
         let flow = self.flow();
-        let congestion = window.saturating_sub(self.recovery.in_flight(&flow));
+        // A SYN takes a sequence number and no room.
+        let data = self.recovery.in_flight(&flow).saturating_sub(u64::from(flow.una == 0));
+        let congestion = window.saturating_sub(data);
         let offered = self.sender.edge.saturating_sub(nxt);
         let mut len = (end - nxt).min(flow.mss).min(offered).min(congestion);
         if nxt < flow.max
             && let Some(hole_end) = self.recovery.hole_end(nxt)
         {
             len = len.min(hole_end - nxt);
+        }
+        if let Some(record_end) = self.record_end(nxt) {
+            len = len.min(record_end - nxt);
         }
         let fin = self.sender.finished && nxt + len == end;
         (len > 0 || fin).then_some(Candidate { range: nxt..nxt + len, fin })
@@ -143,15 +148,22 @@ impl Connection {
         let all = range.end == sender.data_end();
         // A SYN that is not acknowledged yet is no data.
         let idle = sender.una.max(1) == sender.max;
+        if self.is_corked() && range.end == sender.data_end() && len < sender.mss && !*fin {
+            return false;
+        }
         len >= sender.mss
             || *fin
+            || (self.ends_record(range.end) && (idle || !self.config.nagle))
             || range.start < sender.max
             || (all && (idle || !self.config.nagle))
             || (len > 0 && len >= sender.most_window / 2)
     }
 
     /// Sends the positions of `range`, FIN included where it reaches that far.
-    fn send_range(&mut self, now: Instant, range: Range<u64>, repair: bool) -> TcpTransmit {
+    fn send_range(&mut self, now: Instant, mut range: Range<u64>, repair: bool) -> TcpTransmit {
+        if let Some(record_end) = self.record_end(range.start) {
+            range.end = range.end.min(record_end);
+        }
         let end = self.sender.data_end();
         let stream = range.start - 1..(range.end - 1).min(end - 1);
         let (data, copied) = self.sender.buffer.slice(stream);
@@ -160,14 +172,13 @@ impl Connection {
         }
         let mut flags = TcpFlags::NONE;
         if range.end > end {
+            if range.start == end {
+                self.note_fin_alone();
+            }
             flags |= TcpFlags::FIN;
         }
-        let is_pushed = if self.config.manner.pushes_writes {
-            range.end >= end || self.sender.buffer.ends_write(range.end - 1)
-        } else {
-            range.end >= end
-        };
-        if is_pushed && !data.is_empty() {
+        let by_writes = self.config.manner.pushes_writes;
+        if !by_writes && range.end >= end && !data.is_empty() {
             flags |= TcpFlags::PSH;
         }
         let repeated = range.start < self.sender.max;
@@ -189,7 +200,26 @@ impl Connection {
         } else if !repeated && self.sender.awaited == Awaited::Tail {
             self.watch_tail(now);
         }
+        if by_writes && !data.is_empty() {
+            let follows = !repair && !repeated && self.follows(now, &range);
+            if self.is_pushed(range.end.min(end), follows) {
+                flags |= TcpFlags::PSH;
+            }
+        }
+        self.note_flight();
+        self.note_answer(now);
         self.write_data(now, &range, flags, data, !repeated)
+    }
+
+    /// Returns whether the next segment leaves together with a full one.
+    fn follows(&mut self, now: Instant, range: &Range<u64>) -> bool {
+        let window = self.recovery.window(self.congestion.window());
+        range.end - range.start >= self.sender.mss
+            && !self.is_held_back(now)
+            && self.sender.burst_left > 0
+            && self.candidate(window).is_some_and(|next| {
+                next.range.start == range.end && !next.range.is_empty() && self.should_send(&next)
+            })
     }
 
     /// Restarts the window after a pause longer than a timeout, when it is no measure of the path
@@ -197,7 +227,8 @@ impl Connection {
     fn restart_after_idle(&mut self, now: Instant) {
         let sender = &self.sender;
         let idle = now.saturating_since(sender.last_sent);
-        if sender.una == sender.max && sender.max > 1 && idle > self.rtt.timeout() {
+        let keeps = self.config.manner.keeps_idle_window;
+        if !keeps && sender.una == sender.max && sender.max > 1 && idle > self.rtt.timeout() {
             self.congestion.on_idle();
             self.sender.last_sent = now;
         }
@@ -227,11 +258,15 @@ impl Connection {
         }
         self.operations.probes += 1;
         let una = self.sender.una;
-        if una < self.sender.data_end() {
+        let is_bare = self.config.manner.probes_without_data && self.sender.edge <= una;
+        if una < self.sender.data_end() && is_bare {
+            self.set_persist(now);
+        } else if una < self.sender.data_end() {
             // What fits into a window too small for a full segment, or one byte into a closed one:
             // the answer tells the window.
             let offered = self.sender.edge.saturating_sub(una).clamp(1, self.sender.mss);
             let end = (una + offered).min(self.sender.data_end());
+            self.note_push(end);
             let transmit = self.send_range(now, una..end, true);
             self.timers.stop(Timer::Retransmit);
             self.set_persist(now);

@@ -135,6 +135,8 @@ impl TcpEndpoint {
             }
             if let Some(granted) = connection.granted_cookie(segment) {
                 self.fast_opens.learn(connection.path(), granted);
+            } else {
+                self.fast_opens.note_size(connection.path(), connection.peer_size());
             }
         }
         self.touch(slot);

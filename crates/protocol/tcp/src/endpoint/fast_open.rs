@@ -52,8 +52,14 @@ impl FastOpens {
             return FastOpen::Off;
         }
         match self.known.get(&path.remote.ip()) {
-            Some((cookie, size)) => FastOpen::Ready(cookie.clone(), *size),
-            None => FastOpen::Ask(FastOpenCookie::new()),
+            Some((_, size)) if config.manner.sends_without_cookie => {
+                FastOpen::Ready(FastOpenCookie::new(), *size)
+            }
+            Some((cookie, size)) if !cookie.is_empty() => FastOpen::Ready(cookie.clone(), *size),
+            None if config.manner.sends_without_cookie => {
+                FastOpen::Ready(FastOpenCookie::new(), config.mss)
+            }
+            _ => FastOpen::Ask(FastOpenCookie::new()),
         }
     }
 
@@ -63,6 +69,14 @@ impl FastOpens {
             self.known.pop_first();
         }
         self.known.insert(path.remote.ip(), granted);
+    }
+
+    /// Notes the segment size that a server whose cookie is known names now.
+    pub(super) fn note_size(&mut self, path: &SocketPair, named: u16) {
+        if self.known.len() < SERVERS {
+            let unknown = || (FastOpenCookie::new(), named);
+            self.known.entry(path.remote.ip()).or_insert_with(unknown).1 = named;
+        }
     }
 
     /// Notes that a SYN for fast open was refused on `path`.
@@ -89,15 +103,18 @@ impl FastOpens {
         path: &SocketPair,
         syn: &Segment,
     ) -> (FastOpen, bool) {
-        let Some(shown) = syn.header.options.fast_open.as_ref().filter(|_| config.fast_open) else {
-            return (FastOpen::Off, false);
-        };
+        let asked = syn.header.options.fast_open.as_ref().filter(|_| config.fast_open);
+        let manner = &config.manner;
         let made = cookie(secret, path.remote.ip());
-        if *shown != made {
-            return (FastOpen::Ask(made), false);
+        match asked {
+            _ if config.fast_open && manner.takes_without_cookie && !syn.data.is_empty() => {}
+            None => return (FastOpen::Off, false),
+            Some(shown) if *shown != made => return (FastOpen::Ask(made), false),
+            Some(_) => {}
         }
         let mark = (*path, syn.header.seq);
-        let fits = !syn.data.is_empty() && !syn.has_any(TcpFlags::FIN) && syn.missing == 0;
+        let is_enough = manner.opens_fast_without_data || !syn.data.is_empty();
+        let fits = is_enough && !syn.has_any(TcpFlags::FIN) && syn.missing == 0;
         if !fits || self.taken.contains(&mark) {
             return (FastOpen::Off, false);
         }

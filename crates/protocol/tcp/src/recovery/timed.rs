@@ -160,6 +160,15 @@ impl Recovery {
         self.wanted = Some(Wanted { doubts, rates });
     }
 
+    /// Returns the bytes that are lost and not sent again, and those that are sent again.
+    pub(crate) fn lost_and_repeated(&self, flow: &SendSequence) -> (u64, u64) {
+        self.timed.as_ref().map_or((0, 0), |timed| {
+            let again = timed.flight.again.iter().filter(|sent| sent.end > flow.una);
+            let again = again.map(|sent| sent.end - sent.start.max(flow.una)).sum();
+            (timed.lost().total(), again)
+        })
+    }
+
     /// Returns whether losses are noticed by time.
     pub(crate) fn is_timed(&self) -> bool {
         self.timed.is_some() && self.repair == LossRecovery::Sack
