@@ -17,6 +17,7 @@ mod cuts;
 mod estimate;
 mod fixed;
 mod flex;
+mod needs;
 mod table;
 mod trials;
 

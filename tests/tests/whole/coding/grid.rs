@@ -14,7 +14,7 @@ use windfall_tests::run::{pair, run};
 use super::document::{FULL, hold_table};
 
 /// The policies: three that never change, and two that adapt.
-const POLICIES: [&str; 5] = ["bold", "light", "robust", "flex", "best"];
+pub(super) const POLICIES: [&str; 5] = ["bold", "light", "robust", "flex", "best"];
 /// The least shares of the best static policy that FLEX and BEST must reach.
 const WITHIN: [f64; 2] = [0.90, 0.95];
 /// The marks around the table of the whole grid in the document.
@@ -96,7 +96,7 @@ fn throughput(medium: Medium, channel: &str, policy: &str, seed: u64) -> f64 {
 
 /// One cell of the grid: the kb/s of each policy, by seeds that have nothing in common and are the
 /// same for all policies.
-type Cell = [Vec<f64>; 5];
+pub(super) type Cell = [Vec<f64>; 5];
 
 fn cell(medium: Medium, channel: &str, seeds: u64) -> Cell {
     let rates = |policy| {
@@ -109,7 +109,7 @@ fn cell(medium: Medium, channel: &str, seeds: u64) -> Cell {
     })
 }
 
-fn mean(rates: &[f64]) -> f64 {
+pub(super) fn mean(rates: &[f64]) -> f64 {
     rates.iter().sum::<f64>() / rates.len() as f64
 }
 
@@ -120,7 +120,7 @@ fn best(cell: &Cell) -> &[f64] {
 }
 
 /// Returns the shares of the best static policy that FLEX and BEST reach.
-fn shares(cell: &Cell) -> [f64; 2] {
+pub(super) fn shares(cell: &Cell) -> [f64; 2] {
     [3, 4].map(|policy| mean(&cell[policy]) / mean(best(cell)).max(f64::MIN_POSITIVE))
 }
 

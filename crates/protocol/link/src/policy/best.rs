@@ -21,19 +21,22 @@ use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
 use super::beyond::{Beyond, approach, need};
 use super::cuts::{Cuts, last_block, mended};
 use super::estimate::Estimate;
+use super::needs::Evidence;
 use super::trials::Trials;
 use super::{Cost, Outcome, Plan, Policy, Request};
 
-/// The weight of one block in the two estimates of wrong symbols at large: the quick and the slow.
-const BLOCK_MEMORY: [f64; 2] = [0.08, 0.01];
+/// The weight of one block in the estimates of wrong symbols at large, from the quick to the least
+/// of the slow one.
+const BLOCK_MEMORY: [f64; 3] = [0.08, 0.01, 0.0015];
 /// The least weight of one more block in an estimate of wrong symbols after a certain frame.
 const AFTER_MEMORY: f64 = 0.03;
 /// The number of blocks that counts as much as what is known at large.
 const AFTER_PRIOR: f64 = 6.0;
 /// The share of the air time and the gain so far that counts after one more frame.
 const WORTH_MEMORY: f64 = 0.99;
-/// The cost of a further frame for the rest of a packet beside its bytes, in overheads of a frame.
-const REST: f64 = 0.5;
+/// The price of air later against air now: of two ways that take the same the one is taken that
+/// brings more at once.
+const LATER: f64 = 1.001;
 /// The least probability with which a frame is taken to arrive.
 const LEAST_ARRIVAL: f64 = 0.01;
 /// The worth of air, in what it brings at present, to packets that may run out of attempts, and to
@@ -54,7 +57,10 @@ pub struct Best {
     pub(super) was_lost: bool,
     cuts: Cuts,
     /// The probability that a block needs just this level, at large.
-    needs: [[f64; 8]; 2],
+    needs: [[f64; 8]; 3],
+    evidence: Evidence<4>,
+    /// Blocks that have told what they need.
+    seen: f64,
     /// The same after a frame whose worst block needed each level, and how many blocks tell so.
     after: [([f64; 8], f64); 8],
     beyond: Beyond,
@@ -75,20 +81,14 @@ struct Promise {
     bytes: f64,
     /// Air time in seconds.
     seconds: f64,
-    /// The probability that it brings all that it carries.
+    /// Bytes that it carries, and the probability that it brings them all.
+    carries: usize,
     all: f64,
     /// Air time in seconds of the frames that carry the rest of the packet.
     rest: f64,
     /// Air time in seconds of a repetition of what the frame is expected to lose if it arrives and
     /// loses something.
     repair: f64,
-}
-
-impl Promise {
-    /// The probability that it completes the packet.
-    fn completes(&self) -> f64 {
-        if self.rest > 0.0 { 0.0 } else { self.all }
-    }
 }
 
 /// The expected end of a packet that may run out of time or attempts.
@@ -116,7 +116,9 @@ impl Best {
             beyond: Beyond::default(),
             trials: Trials::default(),
             hopeless: Estimate::default(),
-            needs: [needs; 2],
+            needs: [needs; 3],
+            evidence: Evidence::default(),
+            seen: 0.0,
             after: [([0.0; 8], 0.0); 8],
             last: Level::NONE,
             gained: (10.0 * whole as f64, 10.0 * seconds),
@@ -125,20 +127,62 @@ impl Best {
 
     /// The probability that a block at each level is put right.
     fn survival(&self) -> [f64; 8] {
-        let (after, seen) = &self.after[self.last.index()];
-        let known = seen / (seen + AFTER_PRIOR);
         let mut sum = 0.0;
-        core::array::from_fn(|level| {
-            let large = f64::midpoint(self.needs[0][level], self.needs[1][level]);
-            sum += known * after[level] + (1.0 - known) * large;
+        self.evidence.mean(&self.estimates()).map(|share| {
+            sum += share;
             sum.min(1.0)
         })
+    }
+
+    /// The estimates of what blocks need: those at large, and after a frame such as the last one.
+    fn estimates(&self) -> [[f64; 8]; 4] {
+        let (after, seen) = &self.after[self.last.index()];
+        let known = seen / (seen + AFTER_PRIOR);
+        let [quick, middle, slow] = self.needs;
+        let after = core::array::from_fn(|level| {
+            known * after[level] + (1.0 - known) * f64::midpoint(quick[level], middle[level])
+        });
+        [quick, middle, slow, after]
+    }
+
+    /// The air time in seconds at which what is left of a packet is priced: that of the whole rest
+    /// at the rate that the link reaches at present, and of less in proportion to what it takes.
+    fn price(&self, request: &Request) -> impl Fn(f64) -> f64 + use<> {
+        let worth = self.gained.0 / self.gained.1;
+        let [_, _, slow] = self.needs;
+        let mut sum = 0.0;
+        let good = slow.map(|share| {
+            sum += share;
+            sum
+        });
+        let cost = self.cost;
+        let takes = move |bytes: f64| {
+            if bytes < 1.0 {
+                return 0.0;
+            }
+            let by = |level: Level| {
+                let blocks = (bytes / level.data() as f64).ceil();
+                let frames = (blocks / MAX_BLOCKS as f64).ceil();
+                let sent = bytes + blocks * (BLOCK_CHECK + level.parity()) as f64;
+                let seconds =
+                    frames * cost.per_frame.as_secs_f64() + sent * cost.per_byte.as_secs_f64();
+                seconds / good[level.index()].max(LEAST_ARRIVAL)
+            };
+            Level::all().map(by).fold(f64::INFINITY, f64::min)
+        };
+        let all = request.bytes as f64;
+        // Never less than where only that is lost which no level saves.
+        let least = 1.0 / (1.0 - self.hopeless.value).max(LEAST_ARRIVAL);
+        let unit = (all / worth / takes(all)).max(least);
+        move |bytes| unit * takes(bytes)
     }
 
     /// Computes the expected result of a frame for the rest of a packet.
     fn promise(&self, wanted: usize, plan: Plan, good: f64) -> Promise {
         let level = plan.level;
-        let arrives = 1.0 - self.loss[usize::from(self.was_lost)].value;
+        // What no level saves fails as a frame that is lost does.
+        let saved = 1.0 - self.hopeless.value;
+        let arrives = saved * (1.0 - self.loss[usize::from(self.was_lost)].value);
         if plan.uncoded {
             let pieces = wanted.div_ceil(level.data()).max(1);
             let longest = pieces.min(MAX_BLOCKS);
@@ -146,7 +190,15 @@ impl Best {
             let all = arrives * there * good.powi(pieces as i32);
             let seconds = self.cost.of(wanted + BLOCK_CHECK).as_secs_f64();
             let bytes = wanted as f64 * all;
-            return Promise { plan, bytes, seconds, all, rest: 0.0, repair: seconds };
+            return Promise {
+                plan,
+                bytes,
+                seconds,
+                carries: wanted,
+                all,
+                rest: 0.0,
+                repair: seconds,
+            };
         }
         let used = usize::from(plan.blocks).min(wanted.div_ceil(level.data())).max(1);
         let reached = self.cuts.reached(used);
@@ -167,7 +219,7 @@ impl Best {
         let failing = used as f64 * (1.0 - good) / (1.0 - good.powi(used as i32));
         let repaired = if good < 1.0 { failing * BLOCK as f64 } else { 0.0 };
         let repair = self.cost.of(repaired as usize).as_secs_f64();
-        Promise { plan, bytes, seconds, all, rest, repair }
+        Promise { plan, bytes, seconds, carries: wanted - left, all, rest, repair }
     }
 
     /// The air time in seconds of `left` bytes in frames that carry `each`.
@@ -235,6 +287,9 @@ impl Best {
     fn learn_blocks(&mut self, used: Level, fates: &[Fate]) {
         let before = (used == Level::STRONGEST).then(|| self.best_level());
         let is_destroyed = self.beyond.is_destroyed(used, fates);
+        if !is_destroyed {
+            self.evidence.learn(&self.estimates(), used, fates);
+        }
         let (after, blocks) = &mut self.after[self.last.index()];
         let mut worst = None;
         for fate in fates {
@@ -249,7 +304,10 @@ impl Best {
                 Fate::Good(corrected) => Level::correcting(usize::from(*corrected)),
                 _ => used.stronger(),
             }));
-            for (needs, memory) in self.needs.iter_mut().zip(BLOCK_MEMORY) {
+            self.seen += 1.0;
+            let [quick, middle, slow] = BLOCK_MEMORY;
+            let memories = [quick, middle, slow.max(1.0 / (self.seen + AFTER_PRIOR))];
+            for (needs, memory) in self.needs.iter_mut().zip(memories) {
                 approach(needs, &seen, memory);
             }
             *blocks += mass;
@@ -321,10 +379,14 @@ impl Policy for Best {
         if request.time_left.is_some() || request.tries_left.is_some() {
             return self.plan_in_time(request, &promises);
         }
-        let worth = self.gained.0 / self.gained.1;
-        let rest = REST * self.cost.per_frame.as_secs_f64();
+        let price = self.price(request);
+        let whole = price(request.bytes as f64);
         let gain = |promise: &Promise| {
-            promise.bytes - worth * (promise.seconds + rest * (1.0 - promise.completes()))
+            let carried = request.bytes.min(promise.carries) as f64;
+            let some = (promise.bytes - promise.all * carried) / (1.0 - promise.all).max(1e-9);
+            let left = promise.all * price(request.bytes as f64 - carried)
+                + (1.0 - promise.all) * price(request.bytes as f64 - some);
+            whole - LATER * left - promise.seconds
         };
         let mut plan = promises.iter().max_by(|a, b| gain(a).total_cmp(&gain(b)))?.plan;
         if self.trials.is_due() {

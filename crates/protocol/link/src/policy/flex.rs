@@ -18,12 +18,13 @@ use windfall_wire_link::coded::{BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
 use super::beyond::{Beyond, approach, need};
 use super::cuts::{last_block, mended, unseen};
 use super::estimate::Estimate;
+use super::needs::Evidence;
 use super::trials::Trials;
 use super::{Outcome, Plan, Policy, Request};
 
 /// The weight of one more block in the two estimates of what blocks need: the quick, and the least
 /// in the slow.
-const BLOCK_MEMORY: [f64; 2] = [0.05, 0.02];
+const BLOCK_MEMORY: [f64; 3] = [0.05, 0.02, 0.0015];
 /// The number of blocks that counts as much as what is assumed at first.
 const PRIOR_BLOCKS: f64 = 4.0;
 /// Another level must carry this multiple of what the one in use does.
@@ -53,7 +54,8 @@ pub struct Flex {
     kept: [f64; 2],
     /// The share of blocks that need just each level, by the quick and the slow estimate; what no
     /// level saves is in none.
-    needs: [[f64; 8]; 2],
+    needs: [[f64; 8]; 3],
+    evidence: Evidence<3>,
     /// Blocks that have told what they need.
     seen: f64,
     beyond: Beyond,
@@ -76,7 +78,8 @@ impl Default for Flex {
             uncut: 0,
             was_cut: false,
             kept: [1.0, 0.5],
-            needs: [needs; 2],
+            needs: [needs; 3],
+            evidence: Evidence::default(),
             seen: 0.0,
             beyond: Beyond::default(),
             trials: Trials::default(),
@@ -150,16 +153,21 @@ impl Flex {
     fn learn_parity(&mut self, used: Level, bytes: usize, fates: &[Fate]) {
         let before = self.best_level(bytes);
         let is_destroyed = self.beyond.is_destroyed(used, fates);
+        if !is_destroyed {
+            self.evidence.learn(&self.needs, used, fates);
+        }
         for fate in fates {
             self.beyond.learn(used, *fate);
             if let Some(seen) = need(*fate, used, &self.beyond)
                 && !is_destroyed
             {
                 self.seen += 1.0;
-                let [quick, slow] = BLOCK_MEMORY;
-                let slow = (1.0 / (self.seen + PRIOR_BLOCKS)).max(slow);
-                approach(&mut self.needs[0], &seen, quick);
-                approach(&mut self.needs[1], &seen, slow);
+                let first = 1.0 / (self.seen + PRIOR_BLOCKS);
+                let [quick, slow, slower] = BLOCK_MEMORY;
+                let memories = [quick, first.max(slow), first.max(slower)];
+                for (needs, memory) in self.needs.iter_mut().zip(memories) {
+                    approach(needs, &seen, memory);
+                }
             }
         }
         let changes = self.best_level(bytes) != before;
@@ -183,8 +191,9 @@ impl Flex {
     /// in use unless another is clearly better.
     fn best_level(&self, bytes: usize) -> Level {
         let mut saved = 0.0;
+        let needs = self.evidence.mean(&self.needs);
         let worth = Level::all().map(|level| {
-            saved += f64::midpoint(self.needs[0][level.index()], self.needs[1][level.index()]);
+            saved += needs[level.index()];
             let all = bytes.min(usize::from(self.blocks) * level.data()).max(1);
             let blocks = all.div_ceil(level.data());
             let sent = OVERHEAD + all + blocks * (BLOCK_CHECK + level.parity());

@@ -7,7 +7,7 @@ use windfall_scenario::Scenario;
 use super::linux::{LinuxAdvice, mtu_of};
 use super::measure::Taken;
 use super::search::{Choice, Search, changed, cost};
-use super::tuned::TunedSetting;
+use super::tuned::{JOINT, TunedSetting};
 use super::{EnergyGoal, EnergyTuneError};
 
 /// The setting that takes the least energy.
@@ -204,6 +204,9 @@ fn link_options(scenario: &Scenario, found: &Choice) -> Vec<String> {
         |(setting, value): (&TunedSetting, &String)| match longer(scenario, *setting, value) {
             Some(mtu) => Some(format!("--mtu {mtu}")),
             None if setting.is_of_tcp() => None,
+            None if *setting == TunedSetting::Rate && value == JOINT => {
+                Some(format!("--policy {value}"))
+            }
             None => Some(format!("--{} {value}", setting.name())),
         };
     found.iter().filter_map(option).collect()

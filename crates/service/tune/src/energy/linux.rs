@@ -4,7 +4,7 @@ use serde::Serialize;
 use windfall_tcp_settings::{KernelWay, RouteMetric, kernel_way};
 
 use super::search::Choice;
-use super::tuned::{HEADERS, TunedSetting};
+use super::tuned::{HEADERS, JOINT, TunedSetting};
 
 /// The ways to tell Linux of the value of one setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -42,6 +42,10 @@ impl LinuxAdvice {
                 let frames = if value == "2347" { "off" } else { value };
                 own(vec![format!("iw phy PHY set rts {frames}")])
             }
+            TunedSetting::Rate if value == JOINT => Self {
+                cannot: Some("no driver codes frames of 802.11 so".to_owned()),
+                ..own(Vec::new())
+            },
             TunedSetting::Rate => {
                 let rate = value.trim_end_matches("Mbps");
                 own(vec![format!("iw dev DEV set bitrates legacy-2.4 {rate}")])

@@ -85,6 +85,24 @@ fn the_setting_that_is_best_already_stays() {
     assert!(found.to_text().contains("leave it as it is"));
 }
 
+/// A code beside the rate saves what repetitions cost where bits break.
+#[test]
+fn the_rate_that_is_chosen_with_its_code_is_tried_too() {
+    let radio = "\n[link.radio]\nchannel = 1\n";
+    assert!(LAPTOPS.contains(radio));
+    let text = LAPTOPS
+        .replacen("duration = \"60s\"", "duration = \"3s\"", 1)
+        .replace("wifi-b", "wifi-g")
+        .replace("rate = \"11Mbps\"", "rate = \"24Mbps\"")
+        .replace(radio, "\n[link.radio]\npath-loss = \"101dB\"\n")
+        .replace("radio.position", "# radio.position");
+    let scenario = scenario(&text);
+    let found = advice(&tuning(&scenario, &["rate"], 2));
+    assert_eq!(found.settings[0].best, "joint", "{}", found.to_text());
+    assert_eq!(found.link_options.as_deref(), Some("--policy joint"));
+    assert!(found.to_text().contains("no driver codes frames"), "{}", found.to_text());
+}
+
 #[test]
 fn a_longer_lifetime_is_not_bought_with_a_slower_radio() {
     let scenario = laptops();

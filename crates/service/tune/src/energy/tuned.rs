@@ -35,6 +35,8 @@ pub(super) const HEADERS: u16 = 40;
 const MOST_MTU: u16 = 2_296;
 /// An RTS threshold that no frame exceeds.
 const NO_RTS: &str = "2347";
+/// The rate that a link chooses by itself together with its code: a policy in place of a rate.
+pub(super) const JOINT: &str = "joint";
 
 impl TunedSetting {
     /// All settings, those first that matter most in paper 002.
@@ -95,7 +97,11 @@ impl TunedSetting {
             Self::RtsThreshold if wifi.next().is_some() => words(&["500", "1000", NO_RTS]),
             Self::Rate => {
                 let fixed = wifi.filter(|link| !is_adaptive(link));
-                fixed.map(|link| rates(link.kind())).min().unwrap_or_default()
+                let mut all = fixed.map(|link| rates(link.kind())).min().unwrap_or_default();
+                if !all.is_empty() {
+                    all.push(JOINT.to_owned());
+                }
+                all
             }
             Self::Power if wifi.next().is_some() => words(&["5dBm", "10dBm", "15dBm", "20dBm"]),
             Self::RtsThreshold | Self::Power => Vec::new(),
@@ -121,7 +127,10 @@ impl TunedSetting {
             return String::new();
         };
         match self {
-            Self::Rate => setting::<Direction>("rate").and_then(|it| it.text(&link.both)),
+            Self::Rate => {
+                let of = |name| setting::<Direction>(name).and_then(|it| it.text(&link.both));
+                of("rate").or_else(|| of("policy").filter(|policy| policy == JOINT))
+            }
             _ => setting::<Radio>(self.name()).and_then(|it| it.text(&link.radio)),
         }
         .unwrap_or_else(|| self.of_itself(link))
@@ -152,7 +161,17 @@ impl TunedSetting {
         }
         for link in scenario.links.iter_mut().filter(|link| is_wifi(link)) {
             match self {
-                Self::Rate => put(&mut link.both, "rate", value)?,
+                Self::Rate if value == JOINT => {
+                    link.both.rate = None;
+                    put(&mut link.both, "policy", JOINT)?;
+                }
+                Self::Rate => {
+                    let policy = setting::<Direction>("policy");
+                    if policy.and_then(|it| it.text(&link.both)).as_deref() == Some(JOINT) {
+                        link.both.policy = None;
+                    }
+                    put(&mut link.both, "rate", value)?;
+                }
                 _ => put(&mut link.radio, self.name(), value)?,
             }
         }

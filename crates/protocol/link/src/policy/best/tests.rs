@@ -26,7 +26,8 @@ fn prospect(loss: [f64; 2], all: f64, rest: f64, millis: u64, tries: Option<u32>
         estimate.value = value;
     }
     let all = all * (1.0 - loss[0]);
-    let promise = Promise { plan: UNCODED, bytes: 0.0, seconds: 0.01, all, rest, repair: 0.004 };
+    let (bytes, carries, seconds, repair) = (0.0, 1_000, 0.01, 0.004);
+    let promise = Promise { plan: UNCODED, bytes, seconds, carries, all, rest, repair };
     let request = Request {
         bytes: 1_000,
         packet: 1_000,
@@ -98,10 +99,38 @@ fn a_packet_that_is_not_worth_its_air_is_dropped_while_others_wait_and_lowers_th
 }
 
 #[test]
-fn a_frame_completes_a_packet_only_if_it_carries_the_rest_of_it() {
-    let promise = |bytes| best().promise(bytes, coded(1, Level::NONE), 0.7);
-    close(promise(253).completes(), 0.7);
-    close(promise(254).completes(), 0.0);
+fn what_is_left_of_a_packet_is_priced_at_what_it_takes() {
+    let seconds = |bytes: usize| 900e-6 + bytes as f64 * 9_508e-9;
+    let mut best = best();
+    // As if the link had carried half of what it can.
+    best.gained.1 *= 2.0;
+    let request = Request {
+        bytes: 1_265,
+        packet: 1_265,
+        time_left: None,
+        is_scarce: false,
+        round_trip: Duration::ZERO,
+        tries_left: None,
+        welcomes_damage: false,
+        may_be_uncoded: false,
+    };
+    let price = best.price(&request);
+    // All of it at the present rate; a single byte costs hardly less than a block.
+    let all = 1_265.0 * best.gained.1 / best.gained.0;
+    assert!(all >= seconds(1_265 + 5 * 2));
+    close(price(1_265.0), all);
+    close(price(253.0), all * seconds(253 + 2) / seconds(1_265 + 5 * 2));
+    close(price(1.0), all * seconds(1 + 2) / seconds(1_265 + 5 * 2));
+    close(price(0.0), 0.0);
+}
+
+#[test]
+fn what_no_level_saves_counts_as_lost() {
+    let mut best = best();
+    best.hopeless.value = 0.4;
+    let promise = best.promise(253, coded(1, Level::NONE), 0.5);
+    close(promise.all, 0.3);
+    close(promise.bytes, 0.3 * 253.0);
 }
 
 #[test]
