@@ -37,7 +37,10 @@ fn check<T: Settings>(prefix: &str, others: &[&str], help: &str) {
         assert!(is_good, "{given}: {text}");
         assert!(text.contains(&format!("{} = ", setting.name)), "{given}: {text}");
         let Some(range) = setting.range() else { continue };
-        let (is_good, text) = windfall(&["run", "--generate", &format!("{option}=99999999")]);
+        // A time needs a unit.
+        let unit = setting.example.trim_start_matches(|it: char| it.is_ascii_digit() || it == '.');
+        let unit = if ["s", "ms", "us", "ns"].contains(&unit) { "s" } else { "" };
+        let (is_good, text) = windfall(&["run", "--generate", &format!("{option}=99999999{unit}")]);
         assert!(!is_good && text.contains(&range), "{option}: {text}");
     }
 }

@@ -268,6 +268,10 @@ impl Connection {
     //= S2.2
     pub(super) fn measure(&mut self, now: Instant, ack: u64, seg: &Segment) -> Option<Duration> {
         let echo = seg.header.options.timestamps.filter(|_| self.negotiated.timestamps);
+        // Many a peer echoes the first SYN, also when it answers a later one.
+        if echo.is_some() && self.sender.una == 0 && self.operations.retransmissions > 0 {
+            return None;
+        }
         let (measured, expected) = if let Some(timestamps) = echo {
             self.operations.timestamps += 1;
             let elapsed = self.clock(now).wrapping_sub(timestamps.echo);

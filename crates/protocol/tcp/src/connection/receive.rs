@@ -201,8 +201,9 @@ impl Connection {
     fn answer_duplicate(&mut self, now: Instant, seg: &Segment, start: u64) {
         let recent = self.is_recent(start);
         if self.state == TcpState::SynReceived && seg.has_any(TcpFlags::SYN) {
-            // The answer to the SYN was lost: give it again.
+            // The answer to the SYN was lost: give it again, with the echo of the later SYN.
             self.take_repeated_syn(seg);
+            self.note_timestamp(now, seg, start);
             self.sender.nxt = 0;
         } else if recent && !seg.has_any(TcpFlags::SYN) {
             self.reflect_again(seg);

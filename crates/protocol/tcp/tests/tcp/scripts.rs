@@ -420,6 +420,8 @@ scripts! {
     timeout_sack
     timestamp_missing
     timestamp_of_a_copy
+    timestamp_of_a_later_syn
+    timestamp_of_the_first_syn
     timestamp_overtaken
     timestamp_rejected
     undo_duplicate
