@@ -6,6 +6,7 @@ pub mod classify;
 pub mod flows;
 pub mod gsm;
 mod link;
+mod pace;
 mod pipe;
 mod repairs;
 pub mod wavelan;

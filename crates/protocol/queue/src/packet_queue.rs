@@ -62,6 +62,16 @@ impl PacketQueue {
         }
     }
 
+    /// Returns the packets that wait, in the order in which they leave; none of a queue that
+    /// orders them only as they leave.
+    pub fn waiting(&self) -> impl Iterator<Item = &Waiting> {
+        let single = match &self.0 {
+            Order::Single(queue) => Some(queue),
+            Order::Fair(_) => None,
+        };
+        single.into_iter().flat_map(SingleQueue::iter)
+    }
+
     /// Returns the number of packets that wait.
     #[must_use]
     pub fn len(&self) -> usize {

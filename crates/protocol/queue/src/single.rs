@@ -110,6 +110,10 @@ impl SingleQueue {
         Some(head)
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Waiting> {
+        self.waiting.iter()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.waiting.len()
     }

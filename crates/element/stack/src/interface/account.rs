@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use windfall_base::{DropReason, Drops, Duration, FlowId, Frame, Instant, Ledger, Tag};
 use windfall_link::{LinkEvent, Pulled};
-use windfall_queue::{Join, QueueVerdict, Waiting};
+use windfall_queue::{Join, PacketQueue, QueueVerdict, Waiting};
 use windfall_wire_net::mark_congestion;
 
+use super::pace::Pace;
 use crate::event::InterfaceEvent;
 
 /// Events that wait for their reader at most; later ones are counted and not kept.
@@ -58,6 +59,7 @@ pub(super) struct InterfaceAccount {
     pub(super) taken: u64,
     given: u64,
     drops: Drops,
+    pace: Pace,
 }
 
 impl InterfaceAccount {
@@ -69,6 +71,7 @@ impl InterfaceAccount {
             taken: 0,
             given: 0,
             drops: Drops::default(),
+            pace: Pace::default(),
         }
     }
 
@@ -87,30 +90,30 @@ impl InterfaceAccount {
         Ledger { taken, given, held: held as u64, drops }
     }
 
-    /// The next packet from `pop` that is still worth sending; `least` is the time that one of such
+    /// The next packet of a queue that is still worth sending; `least` is the time that one of such
     /// a length takes at least to its receiver.
     pub(super) fn pull(
         &mut self,
         now: Instant,
         least: impl Fn(usize) -> Duration,
-        mut pop: impl FnMut() -> Option<Waiting>,
+        queue: &mut PacketQueue,
     ) -> Option<Pulled> {
         loop {
-            let waiting = pop()?;
-            let least = least(waiting.frame.payload.len());
-            if let Some(pulled) = self.still_of_use(now, least, waiting) {
+            let waiting = queue.pop(now)?;
+            if let Some(pulled) = self.still_of_use(now, &least, waiting, Some(queue)) {
                 return Some(pulled);
             }
         }
     }
 
     /// A packet that leaves a queue, marked if it is to be; `None` if it has waited too long to
-    /// arrive in time.
+    /// arrive in time, or is a repair for which one that stays `behind` would be late.
     pub(super) fn still_of_use(
         &mut self,
         now: Instant,
-        least: Duration,
+        least: impl Fn(usize) -> Duration,
         waiting: Waiting,
+        behind: Option<&PacketQueue>,
     ) -> Option<Pulled> {
         let expires = waiting.expires();
         let Waiting { mut frame, verdict, .. } = waiting;
@@ -118,13 +121,19 @@ impl InterfaceAccount {
             self.dropped(frame.tag, false, DropReason::Aqm, frame.payload.len());
             return None;
         }
-        if expires.is_some_and(|expires| expires < now + least) {
+        let len = frame.payload.len();
+        let is_late = expires.is_some_and(|expires| expires < now + least(len));
+        let gives_way = !is_late
+            && frame.covers.is_some()
+            && behind.is_some_and(|behind| self.pace.gives_way(now, &least, &frame, behind));
+        if is_late || gives_way {
             self.dropped(frame.tag, false, DropReason::Expired, frame.payload.len());
             return None;
         }
         if verdict == QueueVerdict::Mark {
             self.mark(&mut frame);
         }
+        self.pace.leaves(now, len, behind.is_some_and(|behind| !behind.is_empty()));
         // A repair is no packet of the device.
         self.counters.taken_up += u64::from(frame.covers.is_none());
         Some(Pulled { frame, expires })

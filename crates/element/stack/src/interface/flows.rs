@@ -236,8 +236,7 @@ impl Queues {
             let waiting = entry.queue.pop(now)?;
             entry.peers.pop_front();
             self.waiting[peer] -= 1;
-            let least = least(waiting.frame.payload.len());
-            if let Some(pulled) = books.still_of_use(now, least, waiting) {
+            if let Some(pulled) = books.still_of_use(now, &least, waiting, Some(&entry.queue)) {
                 entry.under_way = Some(peer);
                 return Some((Ticket { flow, len: pulled.frame.payload.len() }, pulled));
             }

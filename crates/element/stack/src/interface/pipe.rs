@@ -263,11 +263,14 @@ impl Packets {
         least: impl Fn(usize) -> Duration,
         account: &mut InterfaceAccount,
     ) -> Option<Pulled> {
-        if let Some(first) = account.pull(now, &least, || self.urgent.pop_front()) {
-            return Some(first);
+        while let Some(first) = self.urgent.pop_front() {
+            let first = account.still_of_use(now, &least, first, None);
+            if first.is_some() {
+                return first;
+            }
         }
         match &mut self.order {
-            Order::One(queue) => account.pull(now, least, || queue.pop(now)),
+            Order::One(queue) => account.pull(now, least, queue),
             Order::Flows(flows) => flows.pull(now, least, account),
         }
     }

@@ -3,7 +3,7 @@ use core::num::NonZeroU8;
 use core::net::Ipv4Addr;
 
 use windfall_base::frame::Tag;
-use windfall_base::{Check, Duration, FlowId, Probability, RxVector, Stream};
+use windfall_base::{Check, Class, Duration, FlowId, Probability, Rate, RxVector, Stream};
 use windfall_link::policy::{Cost, PolicyKind};
 use windfall_link::{Arq, Coding};
 use windfall_queue::FlowConfig;
@@ -245,6 +245,69 @@ fn a_lost_packet_is_made_from_a_repair_and_keeps_its_name() {
     assert_eq!((sent, far.counters().repaired), (6, 1));
     assert!(near.ledger().balances() && far.ledger().balances());
     assert_eq!((near.ledger().taken, far.ledger().taken), (6, 5));
+}
+
+/// The packets that leave in time of 400 of 1000 bytes, one each 12 ms with a lifetime of 60 ms,
+/// on a pipe that takes a byte in 10 µs; and the frames without a packet.
+fn in_time_beside_repairs(
+    code: Option<&str>,
+    flows: Vec<ScheduledFlow>,
+    known: bool,
+) -> [usize; 2] {
+    let send = code.map(|code| code.parse().expect("a code"));
+    let repairs = RepairsConfig { send, ..RepairsConfig::default() };
+    let lifetime = Some(Duration::from_millis(60));
+    let flow = flows.first().map_or(FlowId(0), |it| it.flow);
+    let rules = vec![Rule { class: Class { lifetime, flow, ..Class::NONE }, ..Rule::default() }];
+    let mut near =
+        observed(InterfaceConfig { repairs, rules, flows, ..InterfaceConfig::default() });
+    if known {
+        near.set_passage(TransitTiming {
+            rate: Rate::from_bps(800_000),
+            ..TransitTiming::default()
+        });
+    }
+    let (mut busy, mut counts) = (None::<Instant>, [0, 0]);
+    for step in 0..50_000 {
+        let now = Instant::START + Duration::from_micros(100) * step;
+        near.handle_timeout(now);
+        if step % 120 == 0 && step < 400 * 120 {
+            near.handle_input(now, DEVICE, packet(step / 120, 1_000));
+        }
+        if busy.is_some_and(|until| until <= now) {
+            busy = None;
+            near.handle_input(now, MEDIUM, Input::TransmissionDone);
+        }
+        while let Some((MEDIUM, outgoing)) = near.poll_transmit(now) {
+            let end = now + Duration::from_micros(10) * outgoing.frame.len() as u64;
+            busy = Some(end);
+            let sent = outgoing.frame.tag.map(|Tag(n)| Duration::from_millis(12) * n);
+            match sent {
+                Some(sent) if end <= Instant::START + sent + Duration::from_millis(60) => {
+                    counts[0] += 1
+                }
+                Some(_) => {}
+                None => counts[1] += 1,
+            }
+        }
+    }
+    assert!(near.ledger().balances() && near.ledger().held == 0);
+    counts
+}
+
+#[test]
+fn repairs_give_way_to_packets_whose_lifetime_would_end() {
+    let share = FlowConfig { weight: 1.0, power_factor: 1.2, reserved: false };
+    let scheduled = vec![ScheduledFlow { flow: FlowId(1), share, reserve: None }];
+    for flows in [Vec::new(), scheduled] {
+        for known in [true, false] {
+            assert_eq!(in_time_beside_repairs(None, flows.clone(), known), [400, 0]);
+            for code in ["8/12:20ms", "1/2:20ms", "window:32:50%:20ms", "window:8:100%:60ms"] {
+                let [packets, repairs] = in_time_beside_repairs(Some(code), flows.clone(), known);
+                assert!(packets >= 398 && repairs >= 10, "{code} {known}: {packets}, {repairs}");
+            }
+        }
+    }
 }
 
 //= S3.10

@@ -17,8 +17,12 @@ use crate::window::{Pulled, Window};
 const ATTEMPTS_AT_ONCE: u32 = 16;
 /// Transmissions that are remembered in any case where no report comes back.
 const LEAST_FLIGHTS: usize = 16_384;
-/// The duration of the pause.
+/// The duration of the first pause. Each further one takes twice as long while nothing arrives.
 const PAUSE: Duration = Duration::from_micros(100);
+/// The longest pause: a link that is whole again is found so within this time.
+const LONGEST_PAUSE: Duration = Duration::from_millis(10);
+/// Pauses without success after which one packet alone is tried: the others would fare as it does.
+const PATIENT: u32 = 2;
 
 /// Place `i` of the window: packet `base + i`.
 #[derive(Debug)]
@@ -68,6 +72,8 @@ pub(crate) struct Sender<F: Framer> {
     timer: Option<Instant>,
     /// Nothing is sent before then.
     paused: Option<Instant>,
+    /// Pauses since a packet last arrived.
+    in_vain: u32,
 }
 
 impl<F: Framer> Sender<F> {
@@ -91,6 +97,7 @@ impl<F: Framer> Sender<F> {
             round_trip: RoundTrip::default(),
             timer: None,
             paused: None,
+            in_vain: 0,
         }
     }
 
@@ -121,7 +128,7 @@ impl<F: Framer> Sender<F> {
         events: &mut VecDeque<LinkEvent>,
         mut pull: impl FnMut() -> Option<Pulled>,
     ) -> Option<Frame> {
-        if self.paused.is_some_and(|until| now < until) {
+        if self.paused.is_some_and(|until| now < until) || self.awaits_trial() {
             return None;
         }
         loop {
@@ -196,6 +203,9 @@ impl<F: Framer> Sender<F> {
                     _ => Reported::Lost,
                 }
             };
+            if reported != Reported::Lost && flight.seq.is_some() {
+                self.in_vain = 0;
+            }
             if flight.order.next() == end {
                 self.round_trip.sample(now.saturating_since(flight.sent));
             }
@@ -216,9 +226,23 @@ impl<F: Framer> Sender<F> {
     /// Pauses if a packet was sent without success again and again while no time passed.
     fn pause_after_many(&mut self, now: Instant, seq: Seq32) {
         let attempts = self.copy(seq).map_or(0, |copy| F::attempts(copy));
-        if attempts > 0 && attempts.is_multiple_of(ATTEMPTS_AT_ONCE) {
-            self.paused = Some(now + PAUSE);
+        let is_paused = self.paused.is_some_and(|until| now < until);
+        if attempts > 0 && attempts.is_multiple_of(ATTEMPTS_AT_ONCE) && !is_paused {
+            let pause = PAUSE.saturating_mul(1 << self.in_vain.min(16));
+            self.paused = Some(now + pause.min(LONGEST_PAUSE));
+            self.in_vain += 1;
         }
+    }
+
+    /// Tells whether nothing has arrived for so long that one packet is tried for all, and that it
+    /// is under way.
+    fn awaits_trial(&self) -> bool {
+        let is_open = |flight: &Flight| {
+            let seq = flight.seq.map(|seq| seq.distance_from(self.base));
+            let place = seq.and_then(|place| usize::try_from(place).ok());
+            place.and_then(|at| self.places.get(at)).is_some_and(|place| place.copy.is_some())
+        };
+        self.in_vain >= PATIENT && self.flights.iter().any(is_open)
     }
 
     /// Draws the consequences of the fate of one transmission of a packet.

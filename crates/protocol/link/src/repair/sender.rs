@@ -193,6 +193,9 @@ impl Stream {
         let payload = [&self.before[..], &sum].concat().into();
         let trailer = RepairTrailer { stream: self.id, number: first, kind };
         let mut frame = Frame::packet(trailer::append(&payload, &trailer)).with_class(self.class);
+        // It is of use as long as one of its packets is.
+        let ends: Option<Vec<_>> = lane.packets.iter().map(|packet| packet.expires).collect();
+        frame.set_expiry(ends.and_then(|ends| ends.into_iter().max()));
         frame.covers = Some(lane.packets.iter().copied().collect::<Arc<[_]>>());
         Some(frame)
     }

@@ -62,7 +62,7 @@ impl StationQueues {
     pub(super) fn pull(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Pulled> {
         match self {
             // The station knows the air time when it has chosen a rate.
-            Self::Fifo(queue) => account.pull(now, |_| Duration::ZERO, || queue.pop(now)),
+            Self::Fifo(queue) => account.pull(now, |_| Duration::ZERO, queue),
             Self::Scheduled(scheduled) => scheduled.pull(now, account),
         }
     }

@@ -219,6 +219,44 @@ fn a_packet_lost_sixteen_times_in_no_time_makes_the_link_pause() {
 }
 
 #[test]
+fn a_link_without_rate_and_delay_that_lets_nothing_through_is_tried_ever_more_rarely() {
+    for coding in CODINGS {
+        let mut hand = Hand::persistent(coding);
+        hand.queue.extend((0..10).map(|number| packet(number, 80).into()));
+        let (mut sent, mut longest) = (0, Duration::ZERO);
+        while hand.now < Instant::START + Duration::from_millis(100) {
+            while let Some(frame) = hand.send() {
+                if is_probe(&frame) || frame.tag.is_none() {
+                    hand.arrive(frame);
+                    hand.answer();
+                } else {
+                    sent += 1;
+                }
+                assert!(sent < 2_000, "{sent} attempts by {}", hand.now);
+            }
+            let (due, _) = hand.near.poll_timeout().expect("it goes on");
+            longest = longest.max(due.saturating_since(hand.now));
+            hand.wait(due.saturating_since(hand.now));
+        }
+        assert_eq!(longest, Duration::from_millis(10));
+        // What goes through at last ends that: all the others follow at once.
+        for _ in 0..100 {
+            while let Some(frame) = hand.send() {
+                hand.arrive(frame);
+                hand.answer();
+            }
+            if hand.near.held() == 0 {
+                break;
+            }
+            let (due, _) = hand.near.poll_timeout().expect("it goes on");
+            assert!(due <= hand.now + Duration::from_millis(10));
+            hand.wait(due.saturating_since(hand.now));
+        }
+        assert_eq!(hand.delivered(), (0..10).collect::<Vec<_>>());
+    }
+}
+
+#[test]
 fn nothing_waits_for_a_packet_that_goes_only_once() {
     let mut hand = Hand::persistent(None);
     let lost = hand.send_new(once(packet(0, 80)));

@@ -1,0 +1,64 @@
+//! The pace at which a link takes packets, and repairs that give way to those behind them.
+
+use windfall_base::{Duration, Frame, Instant};
+use windfall_queue::PacketQueue;
+
+/// The weight of the last packet in the pace.
+const WEIGHT: f64 = 1.0 / 8.0;
+
+/// The time that a link takes for each byte of the packets that wait for it, repetitions,
+/// contention and the turns of others included.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    /// In seconds; `None` while no packet has waited for another.
+    per_byte: Option<f64>,
+    /// The last packet, if another one waited when it left: when, and its bytes.
+    last: Option<(Instant, usize)>,
+}
+
+impl Pace {
+    /// A packet leaves its queue for the link, and others stay if `others_wait`.
+    pub(super) fn leaves(&mut self, now: Instant, len: usize, others_wait: bool) {
+        if let Some((since, bytes)) = self.last.take()
+            && bytes > 0
+        {
+            let sample = now.saturating_since(since).as_secs_f64() / bytes as f64;
+            let mean = self.per_byte.unwrap_or(sample);
+            self.per_byte = Some(mean + (sample - mean) * WEIGHT);
+        }
+        self.last = others_wait.then_some((now, len));
+    }
+
+    /// Tells whether a repair that could go now is not to go, since a packet would be late for it:
+    /// one that waits behind it and would else arrive in time, or one of its flow that came next.
+    /// A packet of this length takes `least` at least until it arrives.
+    pub(super) fn gives_way(
+        &self,
+        now: Instant,
+        least: impl Fn(usize) -> Duration,
+        repair: &Frame,
+        behind: &PacketQueue,
+    ) -> bool {
+        let air = |len: usize| {
+            let known = least(len).saturating_sub(least(0));
+            let measured = self.per_byte.map_or(0.0, |it| it * len as f64 * 1e9);
+            known.max(Duration::from_nanos(measured as u64))
+        };
+        let delay = air(repair.payload.len());
+        let is_late_for_it = |at: Instant, len: usize, expires: Instant| {
+            let arrives = at + least(len).max(air(len));
+            arrives <= expires && expires < arrives + delay
+        };
+        let mut at = now;
+        // Repairs behind it give way in their turn.
+        for other in behind.waiting().filter(|other| other.frame.covers.is_none()) {
+            let len = other.frame.payload.len();
+            if other.expires().is_some_and(|expires| is_late_for_it(at, len, expires)) {
+                return true;
+            }
+            at = at + air(len);
+        }
+        let next = repair.class.lifetime.map(|lifetime| now.saturating_add(lifetime));
+        next.is_some_and(|expires| is_late_for_it(at, repair.payload.len(), expires))
+    }
+}
