@@ -56,7 +56,7 @@ impl Pace {
             if other.expires().is_some_and(|expires| is_late_for_it(at, len, expires)) {
                 return true;
             }
-            at = at + air(len);
+            at += air(len);
         }
         let next = repair.class.lifetime.map(|lifetime| now.saturating_add(lifetime));
         next.is_some_and(|expires| is_late_for_it(at, repair.payload.len(), expires))

@@ -284,7 +284,7 @@ fn in_time_beside_repairs(
             let sent = outgoing.frame.tag.map(|Tag(n)| Duration::from_millis(12) * n);
             match sent {
                 Some(sent) if end <= Instant::START + sent + Duration::from_millis(60) => {
-                    counts[0] += 1
+                    counts[0] += 1;
                 }
                 Some(_) => {}
                 None => counts[1] += 1,
