@@ -20,7 +20,7 @@ use crate::error::CloseReason;
 use crate::event::{SapEvent, Undelivered};
 use crate::handshake::Initiator;
 use crate::message::{Integrity, MessageKind, Received};
-use crate::news::News;
+use crate::news::{Name, News};
 use crate::numbers::Numbers;
 use crate::order::Order;
 use crate::pacer::Pacer;
@@ -33,7 +33,7 @@ use crate::trust::Trust;
 
 use migrate::Migration;
 use outbox::Outbox;
-use reassemble::{Name, Partial};
+use reassemble::Partial;
 
 mod arrive;
 mod migrate;
@@ -104,7 +104,7 @@ struct Inbox {
     approximates: u32,
     /// The lengths of the latest of them.
     lengths: VecDeque<(Name, usize)>,
-    /// The approximate messages that have arrived, of which one may be sent again.
+    /// The approximate messages that have arrived, any of which may be sent again.
     news: News,
     /// The size of everything that waits, in bytes.
     bytes: usize,
@@ -606,7 +606,7 @@ impl Connection {
     /// Updates and returns the memory that the connection and its messages take.
     pub(crate) fn charge(&mut self) -> usize {
         let messages = self.inbox.bytes + self.outbox.charge() + self.outbox.remembered;
-        self.charged = BASE + messages;
+        self.charged = BASE + messages + self.inbox.news.charge();
         self.charged
     }
 

@@ -1,92 +1,149 @@
 //! The approximate messages that have arrived: one that its sender believes lost comes again.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
-use windfall_wire_net::sap::{SapPacket, flags};
+use core::ops::Range;
 
-use crate::message::Received;
+use windfall_base::RangeSet;
 
-/// The streams that are remembered, and the messages of each, a multiple of 64.
-const STREAMS: usize = 16;
-const MESSAGES: u32 = 512;
-const WORDS: usize = MESSAGES as usize / 64;
+/// A stream and the number of a message in it.
+pub(crate) type Name = (u16, u32);
 
-/// The latest messages of the latest streams.
+/// The most ranges of numbers that are remembered of all streams of a connection.
+const RANGES: usize = 4096;
+/// The ranges that the memory of a connection without messages covers.
+const FREE: usize = 32;
+/// The bytes that a range takes beyond them, and its stream.
+const RANGE: usize = 64;
+/// The numbers of messages have 32 bits. The first of a stream counts from here, so that there
+/// is room for those before it.
+const FIRST: u64 = 1 << 32;
+
+/// The numbers of the messages that have arrived, by stream.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct News(VecDeque<Stream>);
-
-/// The latest messages of a stream.
-#[derive(Clone, Debug)]
-struct Stream {
-    stream: u16,
-    newest: u32,
-    /// Those that have arrived.
-    seen: Bits,
-    /// Those of them that were sent again when they arrived: an earlier copy may come after them.
-    repeated: Bits,
+pub(crate) struct News {
+    streams: BTreeMap<u16, Stream>,
+    /// The ranges of all of them.
+    ranges: usize,
+    /// The number of messages that have arrived.
+    clock: u64,
+    /// The lowest and the highest stream that was forgotten.
+    forgotten: Option<(u16, u16)>,
 }
 
-/// A bit for each of the latest messages of a stream, at their number modulo that of the bits.
-#[derive(Clone, Copy, Debug, Default)]
-struct Bits([u64; WORDS]);
+/// The messages of a stream.
+#[derive(Clone, Debug)]
+struct Stream {
+    seen: RangeSet,
+    /// The number closest to which others are.
+    newest: u64,
+    /// Of those below nothing is known.
+    floor: u64,
+    /// Some were sent again, so that the first copy may come behind another one.
+    repeats: bool,
+    /// The time of the last message.
+    used: u64,
+}
 
-impl Bits {
-    fn get(&self, number: u32) -> bool {
-        let place = number % MESSAGES;
-        self.0[place as usize / 64] >> (place % 64) & 1 == 1
-    }
-
-    fn set(&mut self, number: u32, value: bool) {
-        let place = number % MESSAGES;
-        let word = &mut self.0[place as usize / 64];
-        *word = *word & !(1 << (place % 64)) | u64::from(value) << (place % 64);
-    }
+/// The state of a message at its receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// It has not arrived.
+    New,
+    /// It has arrived.
+    Arrived,
+    /// It is older than the memory.
+    Forgotten,
 }
 
 impl News {
-    /// Notes a whole approximate message; returns whether it is new. One that was sent once is.
-    pub(crate) fn take(&mut self, packet: &SapPacket, received: &Received) -> bool {
-        let is_again = packet.header.flags & flags::AGAIN != 0;
-        self.note(received.stream, received.number, is_again)
+    /// Returns whether a whole message is new. One of which nothing is known any more is, if its
+    /// stream has only been sent once.
+    pub(crate) fn is_new(&self, name: Name, is_again: bool) -> bool {
+        match self.known(name) {
+            Known::New => true,
+            Known::Arrived => false,
+            Known::Forgotten => {
+                !is_again && self.streams.get(&name.0).is_none_or(|stream| !stream.repeats)
+            }
+        }
     }
 
-    fn note(&mut self, stream: u16, number: u32, is_again: bool) -> bool {
-        let known = self.0.iter_mut().rev().find(|it| it.stream == stream);
-        if let Some(known) = known {
-            return known.note(number, is_again);
+    /// Returns what is known of a message.
+    pub(crate) fn known(&self, (stream, number): Name) -> Known {
+        match self.streams.get(&stream) {
+            Some(stream) => stream.known(stream.expand(number)),
+            None if self.is_forgotten(stream) => Known::Forgotten,
+            None => Known::New,
         }
-        if self.0.len() == STREAMS {
-            self.0.pop_front();
+    }
+
+    fn is_forgotten(&self, stream: u16) -> bool {
+        self.forgotten.is_some_and(|(low, high)| (low..=high).contains(&stream))
+    }
+
+    /// Notes that a message has arrived, or that nothing more of it is taken.
+    pub(crate) fn note(&mut self, (name, number): Name, is_again: bool) {
+        let forgotten = self.is_forgotten(name);
+        self.clock += 1;
+        let stream = self.streams.entry(name).or_insert_with(|| {
+            let newest = FIRST + u64::from(number);
+            let floor = if forgotten { newest } else { 0 };
+            Stream { seen: RangeSet::default(), newest, floor, repeats: forgotten, used: 0 }
+        });
+        let before = stream.seen.len();
+        let number = stream.expand(number);
+        stream.newest = stream.newest.max(number);
+        stream.repeats |= is_again;
+        stream.used = self.clock;
+        if number >= stream.floor {
+            stream.seen.insert(number..number + 1);
         }
-        let (seen, repeated) = (Bits::default(), Bits::default());
-        let mut fresh = Stream { stream, newest: number, seen, repeated };
-        fresh.note(number, is_again);
-        self.0.push_back(fresh);
-        true
+        self.ranges = self.ranges + stream.seen.len() - before;
+        if self.ranges > RANGES {
+            self.forget();
+        }
+    }
+
+    /// Forgets the oldest range of the stream that has most of them, or the stream that was used
+    /// longest ago.
+    fn forget(&mut self) {
+        let most = self.streams.values_mut().max_by_key(|stream| stream.seen.len());
+        if let Some(stream) = most.filter(|stream| stream.seen.len() > 1) {
+            let lowest: Option<Range<u64>> = stream.seen.iter().next();
+            if let Some(lowest) = lowest {
+                stream.floor = lowest.end;
+                stream.seen.remove(lowest);
+                self.ranges -= 1;
+            }
+            return;
+        }
+        let oldest = self.streams.iter().min_by_key(|(_, stream)| stream.used);
+        let Some((&name, _)) = oldest else { return };
+        let removed = self.streams.remove(&name);
+        self.ranges -= removed.map_or(0, |stream| stream.seen.len());
+        let (low, high) = self.forgotten.unwrap_or((name, name));
+        self.forgotten = Some((low.min(name), high.max(name)));
+    }
+
+    /// Returns the memory that it takes beyond that of a connection without messages.
+    pub(crate) fn charge(&self) -> usize {
+        self.ranges.saturating_sub(FREE) * RANGE
     }
 }
 
 impl Stream {
-    /// Notes a message; returns whether it is new, as one is that its sender sends only once.
-    fn note(&mut self, number: u32, is_again: bool) -> bool {
-        let ahead = number.wrapping_sub(self.newest);
-        if ahead < 1 << 31 {
-            for passed in 1..=ahead.min(MESSAGES) {
-                let passed = self.newest.wrapping_add(passed);
-                self.seen.set(passed, false);
-                self.repeated.set(passed, false);
-            }
-            self.newest = number;
-        } else if self.newest.wrapping_sub(number) >= MESSAGES {
-            // Nothing is known of it; it had better come twice than never.
-            return true;
+    /// Returns the number closest to the newest one that ends in these bits.
+    fn expand(&self, number: u32) -> u64 {
+        let ahead = number.wrapping_sub(self.newest as u32) as i32;
+        self.newest.saturating_add_signed(ahead.into())
+    }
+
+    fn known(&self, number: u64) -> Known {
+        if number < self.floor {
+            return Known::Forgotten;
         }
-        if self.seen.get(number) {
-            return !(is_again || self.repeated.get(number));
-        }
-        self.seen.set(number, true);
-        self.repeated.set(number, is_again);
-        true
+        if self.seen.contains(number) { Known::Arrived } else { Known::New }
     }
 }
 
@@ -94,32 +151,71 @@ impl Stream {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_message_that_comes_again_is_new_once() {
-        let mut news = News::default();
-        assert!(news.note(3, 5, false) && news.note(3, 7, false));
-        assert!(news.note(3, 6, true), "it was lost");
-        assert!(!news.note(3, 6, true) && !news.note(3, 5, true));
-        assert!(news.note(3, 5, false), "a sender that sends once is believed");
-        assert!(!news.note(3, 6, false), "its first copy was late, not lost");
-        assert!(news.note(4, 5, true), "another stream");
+    /// Returns whether a message is delivered.
+    fn take(news: &mut News, name: Name, is_again: bool) -> bool {
+        let is_new = news.is_new(name, is_again);
+        news.note(name, is_again);
+        is_new
     }
 
     #[test]
-    fn what_is_older_than_the_memory_counts_as_new() {
+    fn a_message_is_new_once() {
         let mut news = News::default();
-        assert!(news.note(0, u32::MAX - 3, false) && news.note(0, 2000, false));
-        assert!(news.note(0, 2000 - MESSAGES, true) && news.note(0, 2000 - MESSAGES, true));
-        assert!(news.note(0, 2001 - MESSAGES, true));
-        assert!(!news.note(0, 2001 - MESSAGES, true));
+        assert!(take(&mut news, (3, 5), false) && take(&mut news, (3, 7), false));
+        assert!(take(&mut news, (3, 6), true), "it was lost");
+        assert!(!take(&mut news, (3, 6), true) && !take(&mut news, (3, 5), true));
+        assert!(!take(&mut news, (3, 6), false), "its first copy was late, not lost");
+        assert!(!take(&mut news, (3, 5), false), "a number names one message");
+        assert!(
+            take(&mut news, (3, 4), false) && take(&mut news, (3, 3), true),
+            "before the first"
+        );
+        assert!(take(&mut news, (4, 5), true), "another stream");
     }
 
     #[test]
-    fn the_streams_that_are_remembered_are_limited() {
+    fn the_memory_does_not_end_with_the_newest_of_many() {
         let mut news = News::default();
-        for stream in 0..200 {
-            assert!(news.note(stream, 0, false));
+        let number = |index: u32| (7, index.wrapping_sub(50_000));
+        for index in (0..100_000).filter(|index| index % 50 != 0) {
+            assert!(take(&mut news, number(index), false));
         }
-        assert_eq!(news.0.len(), STREAMS);
+        for index in 0..100_000 {
+            assert_eq!(take(&mut news, number(index), true), index % 50 == 0, "{index}");
+        }
+        assert_eq!((news.ranges, news.charge()), (1, 0), "what is whole takes no room");
+    }
+
+    #[test]
+    fn what_is_older_than_the_memory_is_not_new_if_it_comes_again() {
+        let mut news = News::default();
+        for number in 0..=RANGES as u32 {
+            assert!(take(&mut news, (0, 2 * number), false));
+        }
+        assert_eq!((news.ranges, news.known((0, 0))), (RANGES, Known::Forgotten));
+        assert!(news.is_new((0, 0), false), "everything was sent once");
+        assert!(!take(&mut news, (0, 0), true));
+        assert!(!news.is_new((0, 0), false), "not any more");
+        assert!(take(&mut news, (0, 1), true) && !take(&mut news, (0, 2), true));
+    }
+
+    #[test]
+    fn what_is_remembered_of_all_streams_is_limited() {
+        let mut news = News::default();
+        for stream in 0..5_000 {
+            assert!(take(&mut news, (stream, 4), false));
+        }
+        assert_eq!((news.ranges, news.streams.len()), (RANGES, RANGES));
+        assert_eq!(news.charge(), (RANGES - FREE) * RANGE);
+        assert!(!news.is_new((100, 4), true), "its stream was forgotten");
+        assert!(!news.is_new((4_999, 4), true) && news.is_new((4_999, 3), true));
+        assert!(take(&mut news, (100, 6), false) && !news.is_new((100, 5), true));
+        // A stream with many ranges gives way before others do.
+        let mut news = News::default();
+        for number in 0..5_000 {
+            take(&mut news, (1, 2 * number), false);
+        }
+        take(&mut news, (2, 0), false);
+        assert_eq!((news.ranges, news.known((2, 0))), (RANGES, Known::Arrived));
     }
 }

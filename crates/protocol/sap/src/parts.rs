@@ -29,12 +29,14 @@ pub(crate) struct Assembly {
     bytes: usize,
     /// The time of the last part.
     pub(crate) at: Instant,
+    /// Some of the parts were sent again.
+    pub(crate) repeats: bool,
 }
 
 impl Assembly {
     pub(crate) fn new(total: usize, now: Instant) -> Self {
         let (parts, have) = (BTreeMap::new(), RangeSet::default());
-        Self { total, parts, have, bytes: 0, at: now }
+        Self { total, parts, have, bytes: 0, at: now, repeats: false }
     }
 
     /// Returns whether a part belongs to the same message, and is within it.

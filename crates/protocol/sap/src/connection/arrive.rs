@@ -8,7 +8,6 @@ use windfall_wire_net::sap::{
 };
 
 use super::migrate::SILENT;
-use super::reassemble::Name;
 use super::{Connection, Ending, FinState, Introduction, State};
 use crate::budget::{compact, weight};
 use crate::congestion::LostPacket;
@@ -17,6 +16,7 @@ use crate::encode::decode;
 use crate::error::CloseReason;
 use crate::event::{Dropped, SapEvent};
 use crate::message::MessageKind;
+use crate::news::Name;
 use crate::order::{Order, Placed};
 use crate::sent::{Load, Outcome, SentPacket};
 
@@ -251,6 +251,14 @@ impl Connection {
         if let (MessageKind::Precise, Some(part)) = (received.kind, part) {
             return self.take_precise_part(part, &received, held);
         }
+        let name = (received.stream, received.number);
+        let is_again = packet.header.flags & flags::AGAIN != 0;
+        if received.kind == MessageKind::Approximate
+            && part.is_none()
+            && !self.inbox.news.is_new(name, is_again)
+        {
+            return Err(Dropped::Duplicate);
+        }
         received.data = compact(received.data, held);
         match (received.kind, part) {
             (MessageKind::Precise, _) => {
@@ -258,13 +266,13 @@ impl Connection {
                 self.place_precise((received.stream, received.number), received.data, room)
             }
             (MessageKind::Approximate, Some(part)) => {
-                self.take_approximate_part(now, part, received)
+                self.take_approximate_part(now, part, received, is_again)
             }
             _ if !self.make_room(weight(received.data.len())) => Err(Dropped::NoRoom),
-            (MessageKind::Approximate, None) if !self.inbox.news.take(packet, &received) => {
-                Err(Dropped::Duplicate)
-            }
-            _ => {
+            (kind, _) => {
+                if kind == MessageKind::Approximate {
+                    self.inbox.news.note(name, is_again);
+                }
                 self.deliver(received);
                 Ok(())
             }

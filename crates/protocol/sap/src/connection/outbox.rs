@@ -8,12 +8,12 @@ use bytes::Bytes;
 use windfall_base::{Duration, Instant};
 use windfall_wire_net::sap::{SapRepair, flags};
 
-use super::reassemble::Name;
 use super::{Connection, FinState, State};
 use crate::budget::weight;
 use crate::encode::{Again, Encoded, Origin, encode, encode_parts, overhead, recut};
 use crate::error::SapSendError;
 use crate::message::{Message, Mode};
+use crate::news::Name;
 use crate::ring::Ring;
 
 /// Messages to send or to retransmit.

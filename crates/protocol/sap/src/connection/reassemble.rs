@@ -9,6 +9,7 @@ use super::Connection;
 use crate::budget::{BEGUN, weight};
 use crate::event::Dropped;
 use crate::message::{MessageKind, Received};
+use crate::news::{Known, Name};
 use crate::order::Placed;
 use crate::parts::{Assembly, Rhythm};
 use crate::pieces::{Pieces, is_within};
@@ -17,9 +18,6 @@ use crate::pieces::{Pieces, is_within};
 const WAITING: usize = 64;
 /// The longest message that every receiver takes.
 pub(super) const LONGEST: usize = 1 << 20;
-
-/// A stream and the number of a message in it.
-pub(super) type Name = (u16, u32);
 
 /// The messages of which parts have arrived.
 #[derive(Clone, Debug, Default)]
@@ -87,6 +85,7 @@ impl Connection {
         now: Instant,
         part: Part,
         received: Received,
+        is_again: bool,
     ) -> Result<(), Dropped> {
         let name = (received.stream, received.number);
         let (offset, len) = (part.offset as usize, received.data.len());
@@ -99,6 +98,10 @@ impl Connection {
             return Err(Dropped::Duplicate);
         }
         let begun = partial.approximate.get(&name);
+        // A message that was delivered does not begin anew, nor one that may have been.
+        if begun.is_none() && self.inbox.news.known(name) != Known::New {
+            return Err(Dropped::Duplicate);
+        }
         self.admit(begun.map(|it| it.admits(part, len)), part, &received)?;
         let most_missing = self.config.most_missing;
         let fresh = Assembly::new(part.total as usize, now);
@@ -114,6 +117,7 @@ impl Connection {
         }
         let assembly = partial.approximate.entry(name).or_insert(fresh);
         assembly.add(now, offset, received);
+        assembly.repeats |= is_again;
         self.inbox.bytes = self.inbox.bytes + grown - charge;
         let complete = assembly.is_complete();
         if complete {
@@ -140,6 +144,7 @@ impl Connection {
         let partial = &mut self.inbox.partial;
         let Some(assembly) = partial.approximate.remove(&name) else { return };
         let most_missing = self.config.most_missing;
+        self.inbox.news.note(name, assembly.repeats);
         self.inbox.bytes -= assembly.charge(None, most_missing);
         if !assembly.is_complete() {
             if partial.given_up.len() == WAITING {

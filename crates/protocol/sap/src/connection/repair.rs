@@ -8,10 +8,11 @@ use windfall_wire_net::sap::{Part, SapData, SapRepair};
 
 use super::Connection;
 use super::outbox::KEPT;
-use super::reassemble::{LONGEST, Name};
+use super::reassemble::LONGEST;
 use crate::budget::weight;
 use crate::encode::{encode_repair, spans};
 use crate::error::SapSendError;
+use crate::news::Name;
 
 /// The number of times that a message is repaired; each range counts 64 bytes more than its length.
 const REPAIRS: usize = 8;

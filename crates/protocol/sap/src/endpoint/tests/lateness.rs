@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::network::{A, B, CLEAN, Impairments, Network, SECOND};
-use crate::message::{Integrity, Mode};
+use crate::message::{Integrity, Message, Mode};
 
 const APPROXIMATE: Mode = Mode::Approximate { protected: 0 };
 const LATENESS: Duration = Duration::from_secs(2);
@@ -12,6 +12,10 @@ fn connected(config: SapConfig, seed: u64) -> (Network, [ConnectionId; 2]) {
     network.run(SECOND);
     network.ends[A].set_lateness(ids[A], LATENESS);
     (network, ids)
+}
+
+fn approximate(len: usize) -> Message {
+    Message { stream: 0, mode: APPROXIMATE, data: Bytes::from(vec![7; len]) }
 }
 
 /// Sends messages of 1000 bytes over a path, some each millisecond.
@@ -38,6 +42,49 @@ fn what_was_lost_is_sent_again_and_delivered_once() {
         assert_eq!(numbers, (0..300).collect::<Vec<_>>(), "seed {seed}");
         assert_eq!(network.ends[A].take_fate(a, 0), Some(true), "seed {seed}");
         assert!(network.ends[A].is_flushed(a));
+    }
+}
+
+#[test]
+fn what_is_sent_again_for_want_of_acknowledgements_is_delivered_once() {
+    for (len, count, streams) in [(500, 6_000, 1), (500, 6_000, 40), (4_000, 1_500, 1)] {
+        for seed in 0..3 {
+            let (mut network, [a, b]) = connected(SapConfig::standard(), seed);
+            network.impairments = Impairments { loss_to_a: 0.9, reordering: 0.05, ..CLEAN };
+            let mut names = Vec::new();
+            let read = |network: &mut Network, names: &mut Vec<_>| {
+                let received = network.receive(B, b);
+                names.extend(received.into_iter().map(|it| (it.stream, it.number)));
+            };
+            for number in 0..count {
+                let message = Message { stream: number % streams, ..approximate(len) };
+                while network.ends[A].send(a, &message).is_err() {
+                    network.run(Duration::from_millis(5));
+                    read(&mut network, &mut names);
+                }
+                if number % 16 == 0 {
+                    network.run(Duration::from_millis(1));
+                    read(&mut network, &mut names);
+                }
+            }
+            network.ends[A].finish(a);
+            let finished = SapEvent::Finished { approximate: count.into() };
+            for _ in 0..6_000 {
+                if network.happened(B, &finished) {
+                    break;
+                }
+                network.run(Duration::from_millis(10));
+                read(&mut network, &mut names);
+            }
+            let case = format!("{len} bytes, {streams} streams, seed {seed}");
+            names.sort_unstable();
+            let received = names.len();
+            names.dedup();
+            assert_eq!((received, names.len()), (usize::from(count), usize::from(count)), "{case}");
+            let incomplete = network.ends[B].drops().get(&Dropped::Incomplete).copied();
+            assert_eq!(incomplete, None, "{case}: parts of what was delivered are no message");
+            assert!(network.happened(B, &finished), "{case}");
+        }
     }
 }
 

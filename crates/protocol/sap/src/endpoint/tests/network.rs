@@ -12,6 +12,8 @@ use crate::message::Mode;
 pub(super) struct Impairments {
     /// The fraction of datagrams that are lost.
     pub(super) loss: f64,
+    /// The fraction of those to `A` that are lost besides.
+    pub(super) loss_to_a: f64,
     /// The fraction of datagrams with inverted bits, which no lower layer detects.
     pub(super) damage: f64,
     /// The number of bytes at the front that are never damaged.
@@ -39,6 +41,7 @@ pub(super) struct Link {
 
 pub(super) const CLEAN: Impairments = Impairments {
     loss: 0.0,
+    loss_to_a: 0.0,
     damage: 0.0,
     intact_prefix: 0,
     duplication: 0.0,
@@ -152,14 +155,16 @@ impl Network {
         if transmit.to != [self.outside, address(B)][to] {
             return;
         }
-        let Impairments { loss, damage, intact_prefix, duplication, reordering, mtu, link } =
+        let Impairments { loss, damage, intact_prefix, duplication, reordering, mtu, link, .. } =
             self.impairments;
+        let to_a = Some(self.impairments.loss_to_a).filter(|loss| to == A && *loss > 0.0);
         if let Some(link) = link {
             return self.cross(to, transmit, link);
         }
         for _ in 0..=u8::from(self.chance(duplication)) {
             let mut bytes = transmit.to_bytes().to_vec();
-            if self.chance(loss) || bytes.len() > mtu {
+            let lost = self.chance(loss) || to_a.is_some_and(|loss| self.chance(loss));
+            if lost || bytes.len() > mtu {
                 continue;
             }
             if self.chance(damage) && intact_prefix < bytes.len() {
