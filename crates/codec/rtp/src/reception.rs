@@ -13,9 +13,9 @@ const COPIES: u16 = 8;
 /// A difference of transit times, in ticks of the media clock, that no network has: a minute of
 /// video.
 const FAR: u32 = 60 * crate::VIDEO_CLOCK;
-/// A difference of transit times, in ticks of the media clock, that copies on a path may have: a
-/// quarter of a second of video. Numbers that come again within it are copies, however many.
-const NEAR: u32 = crate::VIDEO_CLOCK / 4;
+/// A difference of transit times, in ticks of the media clock, that packets on a path may have: a
+/// second of video. What comes so late, with an earlier timestamp, is no new beginning.
+const NEAR: u32 = crate::VIDEO_CLOCK;
 const CYCLE: u32 = 1 << 16;
 /// The largest value of the 24-bit count of lost packets.
 const MAX_LOST: i64 = 0x7f_ffff;
@@ -36,6 +36,41 @@ pub enum SequenceCheck {
     Restart(u32, u16),
 }
 
+/// Which of the highest number and the 4095 before it were received: a bit for each, in the place
+/// of its remainder.
+#[derive(Clone, Debug)]
+struct Seen([u64; 64]);
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self([0; 64])
+    }
+}
+
+impl Seen {
+    const fn place(sequence: u16) -> (usize, u64) {
+        ((sequence / 64 % 64) as usize, 1 << (sequence % 64))
+    }
+
+    const fn holds(&self, sequence: u16) -> bool {
+        let (word, bit) = Self::place(sequence);
+        self.0[word] & bit != 0
+    }
+
+    const fn note(&mut self, sequence: u16) {
+        let (word, bit) = Self::place(sequence);
+        self.0[word] |= bit;
+    }
+
+    /// Makes room for the `step` numbers after `max`.
+    fn forget(&mut self, max: u16, step: u16) {
+        for sequence in (1..=step).map(|number| max.wrapping_add(number)) {
+            let (word, bit) = Self::place(sequence);
+            self.0[word] &= !bit;
+        }
+    }
+}
+
 /// The account of one source.
 //= S1.6
 #[derive(Clone, Debug)]
@@ -50,8 +85,7 @@ pub struct ReceptionStatistics {
     received: u32,
     /// Those of them that had come before.
     copied: u32,
-    /// The highest number and those before it that were received, from the lowest bit on.
-    seen: u128,
+    seen: Seen,
     /// The copies in sequence up to now, which may be a source that begins anew.
     copies: u16,
     /// Packets expected, received and copied before the source began anew.
@@ -59,8 +93,8 @@ pub struct ReceptionStatistics {
     expected_before: u32,
     received_before: u32,
     transit: Option<u32>,
-    /// The transit time of the last packet that was no copy.
-    original_transit: Option<u32>,
+    /// The transit time and the timestamp of the last packet that was no copy.
+    original: Option<(u32, u32)>,
     /// Sixteen times the jitter.
     jitter: u32,
 }
@@ -78,13 +112,13 @@ impl ReceptionStatistics {
             probation: MIN_SEQUENTIAL,
             received: 0,
             copied: 0,
-            seen: 0,
+            seen: Seen::default(),
             copies: 0,
             earlier: (0, 0, 0),
             expected_before: 0,
             received_before: 0,
             transit: None,
-            original_transit: None,
+            original: None,
             jitter: 0,
         };
         this.restart(first);
@@ -107,10 +141,10 @@ impl ReceptionStatistics {
         self.cycles = 0;
         self.received = 0;
         self.copied = 0;
-        self.seen = 0;
+        self.seen = Seen::default();
         self.copies = 0;
         self.transit = None;
-        self.original_transit = None;
+        self.original = None;
         self.expected_before = 0;
         self.received_before = 0;
     }
@@ -124,20 +158,26 @@ impl ReceptionStatistics {
     /// them a source is known that begins anew with numbers near the old ones.
     pub fn update_timed(&mut self, sequence: u16, timestamp: u32, arrival: u32) -> SequenceCheck {
         let transit = arrival.wrapping_sub(timestamp);
-        let apart =
-            |last: Option<u32>| last.map(|last| (transit.wrapping_sub(last) as i32).unsigned_abs());
-        let is_far = apart(self.transit).is_some_and(|it| it > FAR);
-        let is_near = apart(self.original_transit).is_some_and(|it| it < NEAR);
-        let check = self.judge(sequence, is_far, is_near);
-        if matches!(check, SequenceCheck::Valid(_) | SequenceCheck::Restart(..)) {
-            self.original_transit = Some(transit);
+        let apart = |last: u32| (transit.wrapping_sub(last) as i32).unsigned_abs();
+        let is_far = self.transit.is_some_and(|last| apart(last) > FAR);
+        let is_late = self.original.is_some_and(|(last, newest)| {
+            apart(last) < NEAR && timestamp.wrapping_sub(newest) as i32 <= 0
+        });
+        let check = self.judge(sequence, is_far, is_late);
+        let is_newest = match check {
+            SequenceCheck::Valid(_) => sequence == self.max,
+            SequenceCheck::Restart(..) => true,
+            _ => false,
+        };
+        if is_newest {
+            self.original = Some((transit, timestamp));
         }
         check
     }
 
-    /// Judges a sequence number. Its transit time `is_far` from that of the last packet, or
-    /// `is_near` to that of the last original, so that a copy of it shows no new beginning.
-    fn judge(&mut self, sequence: u16, is_far: bool, is_near: bool) -> SequenceCheck {
+    /// Judges a sequence number. Its transit time `is_far` from that of the last packet, or it
+    /// `is_late`: it belongs to what was sent before, though many numbers behind.
+    fn judge(&mut self, sequence: u16, is_far: bool, is_late: bool) -> SequenceCheck {
         let step = sequence.wrapping_sub(self.max);
         if self.probation > 0 {
             if step != 1 {
@@ -153,11 +193,12 @@ impl ReceptionStatistics {
             self.restart(sequence);
         }
         let step = sequence.wrapping_sub(self.max);
-        let is_behind = step > u16::MAX - MAX_MISORDER + 1;
+        let most = if is_late { MAX_DROPOUT } else { MAX_MISORDER };
+        let is_behind = step > u16::MAX - most + 1;
         let back = self.max.wrapping_sub(sequence);
-        let is_copy = back <= MAX_MISORDER && self.seen >> back & 1 == 1;
+        let is_copy = back <= most && self.seen.holds(sequence);
         let confirms = u32::from(sequence) == self.confirming;
-        self.copies = match is_copy && !is_near {
+        self.copies = match is_copy && !is_late {
             true if confirms && self.copies > 0 => self.copies + 1,
             true => 1,
             false => 0,
@@ -183,15 +224,14 @@ impl ReceptionStatistics {
             return SequenceCheck::Copy(self.extended(sequence));
         }
         self.confirming = CYCLE + 1;
-        if is_behind {
-            self.seen |= 1 << back;
-        } else {
+        if !is_behind {
             if sequence < self.max {
                 self.cycles = self.cycles.wrapping_add(CYCLE);
             }
-            self.seen = self.seen.checked_shl(step.into()).unwrap_or(0) | 1;
+            self.seen.forget(self.max, step);
             self.max = sequence;
         }
+        self.seen.note(sequence);
         self.received = self.received.wrapping_add(1);
         let extended = self.extended(sequence);
         if (extended.wrapping_sub(self.base) as i32) < 0 {

@@ -157,6 +157,28 @@ fn a_burst_that_comes_twice_at_once_is_no_new_beginning() {
     assert_eq!((statistics.total_copies(), statistics.total_missing()), (600, 0));
 }
 
+#[test]
+fn late_originals_and_late_copies_are_no_new_beginning_however_many_numbers_they_are_behind() {
+    // Five hundred packets a second: 180 of them are 0.36 s.
+    for (late, is_copied) in [(20..30, true), (50..52, true), (20..30, false), (50..52, false)] {
+        for behind in [101_u16, 140, 180, 400] {
+            let held = |number: &u16| !is_copied && late.contains(number);
+            let first = (0..late.start + behind).filter(|number| !held(number));
+            let order = first.chain(late.clone()).chain(late.start + behind..1_000);
+            let mut statistics = ReceptionStatistics::trusted(0);
+            for (sent, number) in order.enumerate() {
+                let check =
+                    statistics.update_timed(number, u32::from(number) * 180, sent as u32 * 180);
+                let is_known = matches!(check, SequenceCheck::Valid(_) | SequenceCheck::Copy(_));
+                assert!(is_known, "{number}: {check:?}");
+            }
+            let copies = if is_copied { late.len() as u64 } else { 0 };
+            assert_eq!(u64::from(statistics.total_copies()), copies);
+            assert_eq!((statistics.total_distinct(), statistics.total_missing()), (1_000, 0));
+        }
+    }
+}
+
 /// The fate of a packet on a path: it is lost, displaced or copied; before some of them the sender
 /// begins anew elsewhere.
 #[derive(Clone, Debug)]
