@@ -247,18 +247,22 @@ fn a_lost_packet_is_made_from_a_repair_and_keeps_its_name() {
     assert_eq!((near.ledger().taken, far.ledger().taken), (6, 5));
 }
 
-/// The packets that leave in time of 400 of 1000 bytes, one each 12 ms with a lifetime of 60 ms,
+/// The packets that leave in time of 400 of 1000 bytes, one each 12 ms or several at once as rarely, with
+/// this lifetime,
 /// on a pipe that takes a byte in 10 µs; and the frames without a packet.
 fn in_time_beside_repairs(
     code: Option<&str>,
     flows: Vec<ScheduledFlow>,
     known: bool,
+    (burst, lifetime): (u64, Duration),
 ) -> [usize; 2] {
     let send = code.map(|code| code.parse().expect("a code"));
     let repairs = RepairsConfig { send, ..RepairsConfig::default() };
-    let lifetime = Some(Duration::from_millis(60));
     let flow = flows.first().map_or(FlowId(0), |it| it.flow);
-    let rules = vec![Rule { class: Class { lifetime, flow, ..Class::NONE }, ..Rule::default() }];
+    let rules = vec![Rule {
+        class: Class { lifetime: Some(lifetime), flow, ..Class::NONE },
+        ..Rule::default()
+    }];
     let mut near =
         observed(InterfaceConfig { repairs, rules, flows, ..InterfaceConfig::default() });
     if known {
@@ -271,8 +275,9 @@ fn in_time_beside_repairs(
     for step in 0..50_000 {
         let now = Instant::START + Duration::from_micros(100) * step;
         near.handle_timeout(now);
-        if step % 120 == 0 && step < 400 * 120 {
-            near.handle_input(now, DEVICE, packet(step / 120, 1_000));
+        if step % (burst * 120) == 0 && step < 400 * 120 {
+            let first = step / 120;
+            (first..first + burst).for_each(|n| near.handle_input(now, DEVICE, packet(n, 1_000)));
         }
         if busy.is_some_and(|until| until <= now) {
             busy = None;
@@ -281,9 +286,10 @@ fn in_time_beside_repairs(
         while let Some((MEDIUM, outgoing)) = near.poll_transmit(now) {
             let end = now + Duration::from_micros(10) * outgoing.frame.len() as u64;
             busy = Some(end);
-            let sent = outgoing.frame.tag.map(|Tag(n)| Duration::from_millis(12) * n);
+            let sent =
+                outgoing.frame.tag.map(|Tag(n)| Duration::from_millis(12) * (n / burst * burst));
             match sent {
-                Some(sent) if end <= Instant::START + sent + Duration::from_millis(60) => {
+                Some(sent) if end <= Instant::START + sent + lifetime => {
                     counts[0] += 1;
                 }
                 Some(_) => {}
@@ -301,10 +307,15 @@ fn repairs_give_way_to_packets_whose_lifetime_would_end() {
     let scheduled = vec![ScheduledFlow { flow: FlowId(1), share, reserve: None }];
     for flows in [Vec::new(), scheduled] {
         for known in [true, false] {
-            assert_eq!(in_time_beside_repairs(None, flows.clone(), known), [400, 0]);
-            for code in ["8/12:20ms", "1/2:20ms", "window:32:50%:20ms", "window:8:100%:60ms"] {
-                let [packets, repairs] = in_time_beside_repairs(Some(code), flows.clone(), known);
-                assert!(packets >= 398 && repairs >= 10, "{code} {known}: {packets}, {repairs}");
+            for (burst, lifetime) in [(1, 60), (4, 60), (5, 80), (8, 120)] {
+                let traffic = (burst, Duration::from_millis(lifetime));
+                let count = |code| in_time_beside_repairs(code, flows.clone(), known, traffic);
+                assert_eq!(count(None), [400, 0]);
+                for code in ["8/12:20ms", "1/2:20ms", "window:32:50%:20ms", "window:8:100%:60ms"] {
+                    let [packets, repairs] = count(Some(code));
+                    let case = format!("{code}, {burst} at once, {known}: {packets}, {repairs}");
+                    assert!(packets >= 390 && repairs >= 5, "{case}");
+                }
             }
         }
     }
