@@ -247,9 +247,9 @@ fn a_lost_packet_is_made_from_a_repair_and_keeps_its_name() {
     assert_eq!((near.ledger().taken, far.ledger().taken), (6, 5));
 }
 
-/// The packets that leave in time of 400 of 1000 bytes, one each 12 ms or several at once as rarely, with
-/// this lifetime,
-/// on a pipe that takes a byte in 10 µs; and the frames without a packet.
+/// The packets that leave in time of 400 of 1000 bytes, one each 12 ms or several at once as
+/// rarely, with this lifetime, on a pipe that takes a byte in 10 µs; and the frames without a
+/// packet.
 fn in_time_beside_repairs(
     code: Option<&str>,
     flows: Vec<ScheduledFlow>,
