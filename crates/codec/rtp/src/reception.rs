@@ -15,7 +15,9 @@ const COPIES: u16 = 8;
 const FAR: u32 = 60 * crate::VIDEO_CLOCK;
 /// A difference of transit times, in ticks of the media clock, that packets on a path may have: a
 /// second of video. What comes so late, with an earlier timestamp, is no new beginning.
-const NEAR: u32 = crate::VIDEO_CLOCK;
+const LATE: u32 = crate::VIDEO_CLOCK;
+/// The same for numbers that come again: half a second. Within it they are copies, however many.
+const NEAR: u32 = crate::VIDEO_CLOCK / 2;
 const CYCLE: u32 = 1 << 16;
 /// The largest value of the 24-bit count of lost packets.
 const MAX_LOST: i64 = 0x7f_ffff;
@@ -34,6 +36,17 @@ pub enum SequenceCheck {
     /// The source has begun anew, with the packets before this one in sequence that were a
     /// [`Jump`](Self::Jump) or copies; the number that counts cycles too, and how many they are.
     Restart(u32, u16),
+}
+
+/// What the transit time of a packet says, beside that of others.
+#[derive(Clone, Copy, Debug, Default)]
+struct Timing {
+    /// It is another than any network has: the sender's clock has begun anew.
+    is_far: bool,
+    /// The packet was sent before the newest, and may come as late as this.
+    is_late: bool,
+    /// It is a copy if its number has come before.
+    is_near: bool,
 }
 
 /// Which of the highest number and the 4095 before it were received: a bit for each, in the place
@@ -151,7 +164,7 @@ impl ReceptionStatistics {
 
     /// `update_seq`: judges and counts a sequence number (appendix A.1).
     pub fn update(&mut self, sequence: u16) -> SequenceCheck {
-        self.judge(sequence, false, false)
+        self.judge(sequence, Timing::default())
     }
 
     /// The same for a packet with its timestamp and its arrival, in ticks of the media clock: by
@@ -159,11 +172,15 @@ impl ReceptionStatistics {
     pub fn update_timed(&mut self, sequence: u16, timestamp: u32, arrival: u32) -> SequenceCheck {
         let transit = arrival.wrapping_sub(timestamp);
         let apart = |last: u32| (transit.wrapping_sub(last) as i32).unsigned_abs();
-        let is_far = self.transit.is_some_and(|last| apart(last) > FAR);
-        let is_late = self.original.is_some_and(|(last, newest)| {
-            apart(last) < NEAR && timestamp.wrapping_sub(newest) as i32 <= 0
-        });
-        let check = self.judge(sequence, is_far, is_late);
+        let is_before = |newest| timestamp.wrapping_sub(newest) as i32 <= 0;
+        let is_within =
+            |span| self.original.is_some_and(|(last, at)| apart(last) < span && is_before(at));
+        let timing = Timing {
+            is_far: self.transit.is_some_and(|last| apart(last) > FAR),
+            is_late: is_within(LATE),
+            is_near: is_within(NEAR),
+        };
+        let check = self.judge(sequence, timing);
         let is_newest = match check {
             SequenceCheck::Valid(_) => sequence == self.max,
             SequenceCheck::Restart(..) => true,
@@ -175,9 +192,9 @@ impl ReceptionStatistics {
         check
     }
 
-    /// Judges a sequence number. Its transit time `is_far` from that of the last packet, or it
-    /// `is_late`: it belongs to what was sent before, though many numbers behind.
-    fn judge(&mut self, sequence: u16, is_far: bool, is_late: bool) -> SequenceCheck {
+    /// Judges a sequence number.
+    fn judge(&mut self, sequence: u16, timing: Timing) -> SequenceCheck {
+        let Timing { is_far, is_late, is_near } = timing;
         let step = sequence.wrapping_sub(self.max);
         if self.probation > 0 {
             if step != 1 {
@@ -198,7 +215,7 @@ impl ReceptionStatistics {
         let back = self.max.wrapping_sub(sequence);
         let is_copy = back <= most && self.seen.holds(sequence);
         let confirms = u32::from(sequence) == self.confirming;
-        self.copies = match is_copy && !is_late {
+        self.copies = match is_copy && !is_near {
             true if confirms && self.copies > 0 => self.copies + 1,
             true => 1,
             false => 0,
@@ -248,9 +265,9 @@ impl ReceptionStatistics {
         self.earlier.2 = self.earlier.2.wrapping_add(self.copied);
         self.restart(sequence.wrapping_sub(before));
         for _ in 0..before {
-            self.judge(self.max.wrapping_add(u16::from(self.received > 0)), false, false);
+            self.judge(self.max.wrapping_add(u16::from(self.received > 0)), Timing::default());
         }
-        match self.judge(sequence, false, false) {
+        match self.judge(sequence, Timing::default()) {
             SequenceCheck::Valid(extended) => SequenceCheck::Restart(extended, before),
             other => other,
         }

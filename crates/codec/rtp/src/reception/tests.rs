@@ -161,7 +161,7 @@ fn a_burst_that_comes_twice_at_once_is_no_new_beginning() {
 fn late_originals_and_late_copies_are_no_new_beginning_however_many_numbers_they_are_behind() {
     // Five hundred packets a second: 180 of them are 0.36 s.
     for (late, is_copied) in [(20..30, true), (50..52, true), (20..30, false), (50..52, false)] {
-        for behind in [101_u16, 140, 180, 400] {
+        for behind in [101_u16, 140, 180, 400].into_iter().filter(|it| !is_copied || *it < 250) {
             let held = |number: &u16| !is_copied && late.contains(number);
             let first = (0..late.start + behind).filter(|number| !held(number));
             let order = first.chain(late.clone()).chain(late.start + behind..1_000);
