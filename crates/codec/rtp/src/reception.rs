@@ -38,7 +38,7 @@ pub enum SequenceCheck {
     Restart(u32, u16),
 }
 
-/// What the transit time of a packet says, beside that of others.
+/// A judgement on the transit time of a packet, beside that of others.
 #[derive(Clone, Copy, Debug, Default)]
 struct Timing {
     /// It is another than any network has: the sender's clock has begun anew.
