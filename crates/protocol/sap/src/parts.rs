@@ -156,9 +156,15 @@ impl Rhythm {
         self.0 = Duration::from_nanos((7 * self.0.as_nanos() + apart.as_nanos()) / 8).min(MOST);
     }
 
-    /// Returns the time to wait for the next part.
-    pub(crate) fn patience(&self) -> Duration {
-        (self.0 * 4).clamp(LEAST, MOST)
+    /// Learns that a part came this long after the one before it, when its message had been given
+    /// up.
+    pub(crate) fn lengthen(&mut self, apart: Duration) {
+        self.0 = self.0.max((apart * 5 / 16).min(MOST));
+    }
+
+    /// Returns the time to wait for the next part, on a path with this round trip.
+    pub(crate) fn patience(&self, round_trip: Duration) -> Duration {
+        (self.0 * 4).max(round_trip).clamp(LEAST, MOST)
     }
 }
 

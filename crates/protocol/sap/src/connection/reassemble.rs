@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use windfall_base::Instant;
+use windfall_base::{Duration, Instant};
 use windfall_wire_net::sap::Part;
 
 use super::Connection;
@@ -27,8 +27,9 @@ pub(super) struct Partial {
     /// The one precise message whose parts find room in a full buffer, since nothing can be read
     /// before it is whole.
     favoured: Option<Name>,
-    /// Approximate messages that were delivered although parts were missing.
-    given_up: VecDeque<Name>,
+    /// Approximate messages that were delivered although parts were missing, and when their last
+    /// part had arrived.
+    given_up: VecDeque<(Name, Instant)>,
     rhythm: Rhythm,
     /// The number of parts of messages of which too little arrived.
     pub(super) dropped: u64,
@@ -89,11 +90,13 @@ impl Connection {
     ) -> Result<(), Dropped> {
         let name = (received.stream, received.number);
         let (offset, len) = (part.offset as usize, received.data.len());
-        let partial = &self.inbox.partial;
+        let partial = &mut self.inbox.partial;
         let known = partial.approximate.get(&name).is_some_and(|it| it.overlaps(offset, len));
-        if partial.given_up.contains(&name) {
+        if let Some((_, at)) = partial.given_up.iter().find(|(it, _)| *it == name) {
+            partial.rhythm.lengthen(now.saturating_since(*at));
             return Err(Dropped::Late);
         }
+        let partial = &self.inbox.partial;
         if known {
             return Err(Dropped::Duplicate);
         }
@@ -150,7 +153,7 @@ impl Connection {
             if partial.given_up.len() == WAITING {
                 partial.given_up.pop_front();
             }
-            partial.given_up.push_back(name);
+            partial.given_up.push_back((name, assembly.at));
         }
         if !assembly.is_deliverable(most_missing) {
             self.inbox.partial.dropped += assembly.parts() as u64;
@@ -165,15 +168,22 @@ impl Connection {
 
     /// Returns the time at which an approximate message is delivered although parts are missing.
     pub(super) fn parts_due(&self) -> Option<Instant> {
+        let patience = self.patience();
         let partial = &self.inbox.partial;
-        let patience = partial.rhythm.patience();
         partial.approximate.values().map(|assembly| assembly.at + patience).min()
+    }
+
+    /// Returns the time to wait for the next part of an approximate message: at least a round trip,
+    /// by which a part may have overtaken others.
+    fn patience(&self) -> Duration {
+        let round_trip = self.round_trip().unwrap_or(Duration::ZERO);
+        self.inbox.partial.rhythm.patience(round_trip)
     }
 
     /// Delivers approximate messages whose missing parts are overdue, or all of them.
     pub(super) fn deliver_partial(&mut self, now: Option<Instant>) {
+        let patience = self.patience();
         let partial = &self.inbox.partial;
-        let patience = partial.rhythm.patience();
         let is_due = |it: &Assembly| now.is_none_or(|now| it.at + patience <= now);
         let due = partial.approximate.iter().filter(|(_, assembly)| is_due(assembly));
         let due: Vec<Name> = due.map(|(name, _)| *name).collect();

@@ -247,6 +247,30 @@ fn a_quiet_connection_is_kept_alive() {
     assert_eq!(network.receive(B, b).len(), 1);
 }
 
+#[test]
+fn parts_that_overtake_the_others_by_the_delay_of_the_path_cost_no_message() {
+    for seed in 0..10 {
+        let overtaking = (0.1, Duration::from_millis(150));
+        let impairments = Impairments { overtaking, mtu: 1500, ..CLEAN };
+        let mut network = Network::new(SapConfig::standard(), impairments, seed);
+        let a = network.ends[A].connect(network.now, address(B));
+        network.run(SECOND * 5);
+        let b = network.accepted().expect("it was accepted");
+        let (mut got, mut missing) = (0, 0);
+        for number in 0..60 {
+            if number < 50 {
+                network.send(A, a, Mode::Approximate { protected: 0 }, &[7; 8_000]);
+            }
+            network.run(Duration::from_millis(100));
+            for message in network.receive(B, b) {
+                got += 1;
+                missing += message.missing.iter().map(Range::len).sum::<usize>();
+            }
+        }
+        assert_eq!((got, missing), (50, 0), "{seed}");
+    }
+}
+
 /// Sends `count` approximate messages of `len` bytes over a path that reorders, ends at once, and
 /// returns how many arrived before the end was reported, and how many bytes of them were missing.
 fn stream_and_end(seed: u64, count: usize, len: usize, closes: bool) -> (usize, usize) {

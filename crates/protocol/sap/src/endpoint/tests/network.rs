@@ -22,6 +22,8 @@ pub(super) struct Impairments {
     pub(super) duplication: f64,
     /// The fraction of datagrams that are delayed by up to 20 ms.
     pub(super) reordering: f64,
+    /// The fraction of datagrams that overtake the others, which take this much longer.
+    pub(super) overtaking: (f64, Duration),
     /// The length above which datagrams are lost.
     pub(super) mtu: usize,
     /// The link, if it has a rate and repeats what it damages.
@@ -46,6 +48,7 @@ pub(super) const CLEAN: Impairments = Impairments {
     intact_prefix: 0,
     duplication: 0.0,
     reordering: 0.0,
+    overtaking: (0.0, Duration::ZERO),
     mtu: 65_535,
     link: None,
 };
@@ -171,7 +174,10 @@ impl Network {
                 self.damage(&mut bytes);
             }
             let extra = if self.chance(reordering) { self.stream.below(20_000) } else { 0 };
-            self.arrive(self.now + DELAY + Duration::from_micros(extra), to, bytes);
+            let (overtaking, longer) = self.impairments.overtaking;
+            let is_held = overtaking > 0.0 && !self.chance(overtaking);
+            let longer = if is_held { longer } else { Duration::ZERO };
+            self.arrive(self.now + DELAY + longer + Duration::from_micros(extra), to, bytes);
         }
     }
 
