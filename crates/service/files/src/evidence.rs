@@ -45,7 +45,7 @@ impl Evidence {
     /// # Errors
     /// If the file cannot be opened.
     pub fn open(path: &Path, is_live: bool, tell: fn(&str)) -> io::Result<Self> {
-        let file = PendingFile::open(path)?;
+        let file = PendingFile::open_named(path)?;
         Ok(Self { path: path.to_owned(), state: State::Held(file, Vec::new()), is_live, tell })
     }
 

@@ -243,8 +243,9 @@ fn make_folders(path: &Path) -> io::Result<()> {
 /// A file that is opened before there is anything to write, so that it fails early.
 ///
 /// Its old content stays until [`begin`](Self::begin). A new file has no name before that, so that
-/// a run that cannot start, or is killed, leaves nothing and takes nothing away. Where the file
-/// system makes none without a name, it is removed when it is dropped.
+/// a run that cannot start, or is killed, leaves nothing and takes nothing away. A file that is
+/// [opened with its name](Self::open_named) is removed when it is dropped before, and so is one
+/// where the file system makes none without a name.
 #[derive(Debug)]
 pub struct PendingFile {
     path: PathBuf,
@@ -278,6 +279,17 @@ impl PendingFile {
             Ok((file, if is_new { Pending::Unused } else { Pending::Stays }))
         })?;
         Ok(Self { path: path.to_owned(), file: Arc::new(file), state: Cell::new(state) })
+    }
+
+    /// Opens the file as [`open`](Self::open) does, but a new one has its name at once, so that
+    /// others can follow it from the start.
+    ///
+    /// # Errors
+    /// If the file cannot be opened to write.
+    pub fn open_named(path: &Path) -> io::Result<Self> {
+        let (file, is_new) = as_caller(path, || open(path))?;
+        let state = Cell::new(if is_new { Pending::Unused } else { Pending::Stays });
+        Ok(Self { path: path.to_owned(), file: Arc::new(file), state })
     }
 
     /// Returns the path by which it was opened.
