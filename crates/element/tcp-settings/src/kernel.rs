@@ -3,7 +3,7 @@
 use core::fmt;
 
 use windfall_base::Duration;
-use windfall_tcp::{AckPolicy, CongestionControl, TcpConfig};
+use windfall_tcp::{AckPolicy, CongestionControl, Manner, TcpConfig};
 
 use super::settings::TcpSetting;
 use super::{TcpSettingsError, find_setting};
@@ -100,6 +100,8 @@ fn way(setting: &TcpSetting, config: &TcpConfig) -> KernelWay {
         "f-rto" => parameter("net.ipv4.tcp_frto", if config.f_rto { 2 } else { 0 }),
         "retries" => parameter("net.ipv4.tcp_retries2", config.retries.into()),
         "syn-retries" => parameter("net.ipv4.tcp_syn_retries", config.syn_retries.into()),
+        "manner" if config.manner == Manner::LINUX => KernelWay::AsItIs,
+        "manner" => KernelWay::Cannot("a kernel of Linux has the manner of Linux"),
         name => KernelWay::Cannot(reason(name)),
     }
 }
@@ -184,6 +186,7 @@ mod tests {
             ("nagle", "off", "TCP_NODELAY"),
             ("corruption", "paper", "not standardised"),
             ("prr", "off", "no parameter"),
+            ("manner", "freebsd", "the manner of Linux"),
         ] {
             let text = text(name, value);
             assert!(text.starts_with("not: ") && text.contains(why), "{name}={value}: {text}");
@@ -195,7 +198,7 @@ mod tests {
         for (setting, value) in crate::TcpSettings::default().values() {
             assert!(kernel_way(setting.name, &value).is_ok(), "{}={value}", setting.name);
         }
-        assert_eq!(TCP_SETTINGS.len(), 46, "is a new setting one that kernels have?");
+        assert_eq!(TCP_SETTINGS.len(), 47, "is a new setting one that kernels have?");
     }
 
     #[test]

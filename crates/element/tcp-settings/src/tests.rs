@@ -138,7 +138,7 @@ fn errors_name_the_value_and_what_is_legal() {
         error("min-roto=1s"),
         "there is no TCP setting \"min-roto\": did you mean \"min-rto\"?"
     );
-    assert!(error("colour=red").ends_with("data-check"), "{}", error("colour=red"));
+    assert!(error("colour=red").ends_with("manner"), "{}", error("colour=red"));
     for (word, name) in [
         ("law=reno", "congestion"),
         ("congestion-control=reno", "congestion"),
