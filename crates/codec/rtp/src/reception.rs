@@ -16,7 +16,8 @@ const FAR: u32 = 60 * crate::VIDEO_CLOCK;
 /// A difference of transit times, in ticks of the media clock, that packets on a path may have: a
 /// second of video. What comes so late, with an earlier timestamp, is no new beginning.
 const LATE: u32 = crate::VIDEO_CLOCK;
-/// The same for numbers that come again: half a second. Within it they are copies, however many.
+/// The difference of transit times, in ticks of the media clock, within which numbers that come
+/// again are copies, however many: half a second of video.
 const NEAR: u32 = crate::VIDEO_CLOCK / 2;
 const CYCLE: u32 = 1 << 16;
 /// The largest value of the 24-bit count of lost packets.
@@ -106,7 +107,7 @@ pub struct ReceptionStatistics {
     expected_before: u32,
     received_before: u32,
     transit: Option<u32>,
-    /// The transit time and the timestamp of the last packet that was no copy.
+    /// The transit time and the timestamp of the packet with the highest number.
     original: Option<(u32, u32)>,
     /// Sixteen times the jitter.
     jitter: u32,

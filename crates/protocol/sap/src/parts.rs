@@ -159,6 +159,7 @@ impl Rhythm {
     /// Learns that a part came this long after the one before it, when its message had been given
     /// up.
     pub(crate) fn lengthen(&mut self, apart: Duration) {
+        // So that four of them, the patience, are a quarter longer than that.
         self.0 = self.0.max((apart * 5 / 16).min(MOST));
     }
 

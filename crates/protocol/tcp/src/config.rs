@@ -277,7 +277,7 @@ pub struct Manner {
     pub repeats_fin: bool,
     /// A reset anywhere in the window ends the connection (RFC 793, without RFC 5961).
     pub obeys_blind_resets: bool,
-    /// The same for a SYN, which is answered by a reset.
+    /// A SYN anywhere in the window ends the connection, and is answered by a reset.
     pub obeys_blind_syns: bool,
     /// Segments that carry SYN and FIN are dropped.
     pub drops_syn_fin: bool,

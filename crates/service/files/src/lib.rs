@@ -270,15 +270,13 @@ impl PendingFile {
     /// # Errors
     /// If the file cannot be opened to write.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let (file, state) = as_caller(path, || -> io::Result<_> {
+        let file = as_caller(path, || {
             refuse_dash(path)?;
-            if let Some(file) = is_new(path).then(|| nameless(path)).flatten() {
-                return Ok((file, Pending::Nameless));
-            }
-            let (file, is_new) = open(path)?;
-            Ok((file, if is_new { Pending::Unused } else { Pending::Stays }))
+            Ok::<_, io::Error>(is_new(path).then(|| nameless(path)).flatten())
         })?;
-        Ok(Self { path: path.to_owned(), file: Arc::new(file), state: Cell::new(state) })
+        let Some(file) = file else { return Self::open_named(path) };
+        let state = Cell::new(Pending::Nameless);
+        Ok(Self { path: path.to_owned(), file: Arc::new(file), state })
     }
 
     /// Opens the file as [`open`](Self::open) does, but a new one has its name at once, so that
