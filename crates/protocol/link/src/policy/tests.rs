@@ -5,7 +5,7 @@ use super::*;
 const COST: Cost =
     Cost { per_frame: Duration::from_micros(900), per_byte: Duration::from_nanos(9_508) };
 
-const REQUEST: Request = Request {
+pub(super) const REQUEST: Request = Request {
     bytes: 1_504,
     packet: 1_200,
     time_left: None,

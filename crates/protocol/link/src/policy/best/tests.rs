@@ -1,4 +1,5 @@
 use super::*;
+use crate::policy::tests::REQUEST;
 
 /// The WaveLAN of paper 003: 842 kb/s.
 const COST: Cost =
@@ -104,16 +105,7 @@ fn what_is_left_of_a_packet_is_priced_at_what_it_takes() {
     let mut best = best();
     // As if the link had carried half of what it can.
     best.gained.1 *= 2.0;
-    let request = Request {
-        bytes: 1_265,
-        packet: 1_265,
-        time_left: None,
-        is_scarce: false,
-        round_trip: Duration::ZERO,
-        tries_left: None,
-        welcomes_damage: false,
-        may_be_uncoded: false,
-    };
+    let request = Request { bytes: 1_265, packet: 1_265, ..REQUEST };
     let price = best.price(&request);
     // All of it at the present rate; a single byte costs hardly less than a block.
     let all = 1_265.0 * best.gained.1 / best.gained.0;
@@ -172,16 +164,7 @@ fn a_frame_comes_whole_if_all_its_blocks_do() {
 #[test]
 fn a_frame_after_a_lost_one_is_taken_to_be_lost_as_often_as_such_were() {
     let mut best = best();
-    let request = Request {
-        bytes: 506,
-        packet: 1_200,
-        time_left: None,
-        is_scarce: false,
-        round_trip: Duration::ZERO,
-        tries_left: None,
-        welcomes_damage: false,
-        may_be_uncoded: false,
-    };
+    let request = Request { bytes: 506, ..REQUEST };
     for _ in 0..2 {
         let plan = best.plan(&request).expect("there is no deadline");
         best.learn(plan, 506, Outcome::Silence);
