@@ -60,6 +60,31 @@ with Link(delay="1ms") as link, tempfile.TemporaryDirectory() as folder:
             except kind as error:
                 assert args[0] in str(error), error
     assert link.near.run("no-such-program", stderr=-3).returncode == 127
+    # The options of subprocess mean what they mean there.
+    for args, options, said in (
+        ("echo $((1 + 1))", {"shell": True}, "2\n"),
+        (["echo $0-$1", "a", "b"], {"shell": True}, "a-b\n"),
+        (["x", "-c", "echo $0"], {"executable": "/bin/sh"}, "/bin/sh\n"),
+        ("echo $A", {"env": {"A": "b", "PATH": "/usr/bin:/bin"}}, "b\n"),
+        (["pwd"], {"cwd": "/"}, "/\n"),
+    ):
+        got = link.far.run(args, capture_output=True, text=True, **options)
+        assert (got.stdout, got.returncode) == (said, 0), (args, got)
+    # One that a signal ends has its negative number, and what asks for success raises.
+    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGINT, signal.SIGHUP):
+        assert link.near.run(f"kill -{number.value} $$").returncode == -number
+    assert link.near.run("exit 137").returncode == 137
+    try:
+        link.near.run(["sh", "-c", "kill -9 $$"], check=True)
+        raise AssertionError("it was killed")
+    except subprocess.CalledProcessError as error:
+        assert error.returncode == -9, error
+    link.far.popen("kill -11 $$")
+    try:
+        link.wait_port(8000)
+        raise AssertionError("it is dead")
+    except LinkError as error:
+        assert "`kill -11 $$` was ended by SIGSEGV" in str(error), error
     for line, said in (("exit 3", "`exit 3` ended with 3"), ("no-such-server 80", "ended with 127")):
         link.far.popen(line, stderr=-3)
         began = time.monotonic()
@@ -150,6 +175,14 @@ try:
         raise KeyError("of the body")
 except KeyError as error:
     assert "the link: " in error.__notes__[0], error.__notes__
+# Before its context and after it there are no stations.
+for late in (Link(delay="1ms"), link):
+    for start in (late.near.run, late.far.popen):
+        try:
+            start(["true"])
+            raise AssertionError("no link is up")
+        except LinkError as error:
+            assert "not up" in str(error), error
 # A disturbed run fails, and its summary is there.
 link = Link(delay="1ms", max_late="0ms:0")
 try:

@@ -32,7 +32,10 @@ class LinkError(Exception):
 
 def program() -> str:
     """The `windfall` program: the variable WINDFALL, or what stands on the path."""
-    return os.environ.get("WINDFALL", "windfall")
+    name = os.environ.get("WINDFALL", "windfall")
+    # The options `env` and `cwd` of a program in a station choose another path and directory.
+    found = shutil.which(name)
+    return os.path.abspath(found) if found else name
 
 
 def _text(value: Setting) -> str:
@@ -163,22 +166,33 @@ class Station:
         words = ["/bin/sh", "-c", args] if isinstance(args, str) else list(args)
         return [program(), "exec", "--run", self._link.name, self.name, "--", *words]
 
+    def _prepared(self, args: Sequence[str] | str, options: dict[str, Any]) -> list[str]:
+        """The command line of a program here; takes `shell` out of the options of `subprocess`."""
+        if self._link._run is None:
+            raise LinkError("the link is not up: enter it by `with`")
+        executable = options.pop("executable", None)
+        if options.pop("shell", False):
+            # As subprocess has it: what follows the line are the parameters of the shell.
+            line = [args] if isinstance(args, str) else list(args)
+            args = [executable or "/bin/sh", "-c", *line]
+        elif executable is not None:
+            args = [executable, *([] if isinstance(args, str) else list(args)[1:])]
+        if not isinstance(args, str):
+            _require(args, options)
+        return self.command(args)
+
     def popen(self, args: Sequence[str] | str, **options: Any) -> subprocess.Popen[Any]:
         """Starts a program here; takes the options of `subprocess.Popen`, and raises as it does.
 
         It ends with the link at the latest.
         """
-        if not isinstance(args, str):
-            _require(args, options)
-        process = subprocess.Popen(self.command(args), **options)
+        process = subprocess.Popen(self._prepared(args, options), **options)
         self._programs.append(process)
         return process
 
     def run(self, args: Sequence[str] | str, **options: Any) -> subprocess.CompletedProcess[Any]:
         """Runs a program here to its end; takes the options of `subprocess.run`, raises as it does."""
-        if not isinstance(args, str):
-            _require(args, options)
-        return subprocess.run(self.command(args), **options)
+        return subprocess.run(self._prepared(args, options), **options)
 
     def listens_on(self, port: int) -> bool:
         """Tells whether a program here listens on this port of TCP, or has it of UDP."""
@@ -209,6 +223,8 @@ class Station:
             if status is not None and status not in _ENDED_BY_OTHERS:
                 words = [os.fsdecode(word) for word in process.args[len(self.command("")) - 3 :]]
                 line = words[2] if words[:2] == ["/bin/sh", "-c"] else shlex.join(words)
+                if status < 0:
+                    return f"`{line}` was ended by {signal.Signals(-status).name}"
                 if status != 0:
                     return f"`{line}` ended with {status}"
                 self._finished = f"`{line}` ended with 0, and no other program runs there"

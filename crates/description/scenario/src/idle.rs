@@ -41,8 +41,11 @@ impl Scenario {
             let new = later.of_side(side);
             Direction::TABLE.iter().all(|it| !it.is_set(&said) || it.is_set(&new))
         };
-        let mut later: Vec<&Change> = self.changes.iter().filter(|it| it.is_of(link)).collect();
-        later.retain(|it| it.at.get_ref() > change.at.get_ref());
-        later.into_iter().filter(says_all).map(|it| *it.at.get_ref()).min()
+        // Of two changes at one instant that which stands later in the file comes later.
+        let place = self.changes.iter().position(|it| std::ptr::eq(it, change));
+        let of_link = self.changes.iter().enumerate().filter(|(_, it)| it.is_of(link));
+        let later =
+            of_link.filter(|(at, it)| (it.at.get_ref(), Some(*at)) > (change.at.get_ref(), place));
+        later.map(|(_, it)| it).filter(says_all).map(|it| *it.at.get_ref()).min()
     }
 }

@@ -208,7 +208,7 @@ impl TableChanges {
         let (mut timeless, mut displaced) = (0_usize, 0_usize);
         // Times without a date begin again at midnight.
         let (mut latest, mut days) = (f64::MIN, 0.0);
-        let mut of = None::<Kind>;
+        let mut first = None::<Moment>;
         for (line, cells) in layout.rows(text) {
             let (line, cells) = (line, cells?);
             let cell = |at: usize| cells.get(at).map_or("", String::as_str);
@@ -218,16 +218,14 @@ impl TableChanges {
                 continue;
             }
             let time = time.into_iter().next().map_or("", cell);
-            let Some(Moment { seconds, kind }) = self.time.moment(line, time, layout)? else {
+            let Some(moment) = self.time.moment(line, time, layout)? else {
                 timeless += 1;
                 continue;
             };
-            let above = *of.get_or_insert(kind);
-            if above.name() != kind.name() {
-                let (this, those) = (kind.name(), above.name());
-                let text = format!("the time {time:?} is {this}, where the first one is {those}");
-                return Err(MeasurementError::Line(line, text));
+            if let Some(how) = moment.form_unlike(first.get_or_insert(moment)) {
+                return Err(MeasurementError::Line(line, format!("the time {time:?} {how}")));
             }
+            let Moment { seconds, kind, .. } = moment;
             if kind == Kind::Clock && seconds + days < latest - DAY / 2.0 {
                 days += DAY;
             }
@@ -324,7 +322,7 @@ impl Column {
             return time.map(Some).map_err(|why| wrong(format!("the time {cell:?}: {why}")));
         }
         let Some(number) = self.number(line, cell, layout)? else { return Ok(None) };
-        let of = |seconds| Ok(Some(Moment { seconds, kind: Kind::Number }));
+        let of = |seconds| Ok(Some(Moment { seconds, kind: Kind::Number, order: None }));
         if self.unit.is_empty() {
             return of(number);
         }

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use windfall_base::{Instant, Rate};
+use windfall_base::{Duration, Instant, Rate};
 use windfall_channel::{Line, MediumConfig, PathConfig};
 
 use super::*;
@@ -162,4 +162,23 @@ fn a_change_without_any_link_asks_for_one() {
         let expected = "t.toml:5: there is no link to change: add [[link]], or remove the change";
         assert_eq!(error.to_string(), expected);
     }
+}
+
+#[test]
+fn of_two_changes_at_one_instant_the_first_never_acts() {
+    let idle = |changes: &str| {
+        let text = format!(
+            "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n[[link]]\n\
+             stations = [\"a\", \"b\"]\n{changes}"
+        );
+        let scenario = Scenario::parse("test.toml", &text).expect(changes);
+        let met =
+            |_: usize, _: crate::side::Side| vec![Instant::START + Duration::from_millis(1500)];
+        scenario.idle_changes(&met).iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let change = |text: &str| format!("[[change]]\nat = \"1s\"\n{text}\n");
+    let [three, five, late] = ["loss = \"3%\"", "loss = \"5%\"", "delay = \"9ms\""].map(change);
+    assert_eq!(idle(&[&*three, &five].concat()), ["1s: loss 0.03"]);
+    assert_eq!(idle(&[&*five, &three].concat()), ["1s: loss 0.05"]);
+    assert_eq!(idle(&[&*three, &late].concat()), [""; 0], "each says something of its own");
 }

@@ -10,6 +10,30 @@ pub(super) struct Moment {
     pub(super) seconds: f64,
     /// The parts of it that the text has.
     pub(super) kind: Kind,
+    /// The order of its date; `None` without one.
+    pub(super) order: Option<DateOrder>,
+}
+
+/// The order in which a date names day, month and year.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DateOrder {
+    /// The year comes first, as in 2020-02-27.
+    Year,
+    /// The day comes first, as in 27.02.2020.
+    Day,
+    /// The month comes first, as in 02/27/2020.
+    Month,
+}
+
+impl DateOrder {
+    /// The name for messages.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Year => "year, month, day",
+            Self::Day => "day, month, year",
+            Self::Month => "month, day, year",
+        }
+    }
 }
 
 /// The parts of a time that a text has.
@@ -36,6 +60,24 @@ impl Kind {
     }
 }
 
+impl Moment {
+    /// Says in what a time differs from the `first` one of its column, if the two have no common
+    /// origin or write their dates in different orders.
+    pub(super) fn form_unlike(&self, first: &Self) -> Option<String> {
+        let (this, those) = (self.kind.name(), first.kind.name());
+        if this != those {
+            return Some(format!("is {this}, where the first one is {those}"));
+        }
+        match (self.order, first.order) {
+            (Some(this), Some(those)) if this != those => {
+                let (this, those) = (this.name(), those.name());
+                Some(format!("has its date as {this}, the first one as {those}"))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Why a text that looks like a time is none.
 type Read<T> = Result<T, &'static str>;
 
@@ -46,31 +88,40 @@ pub(super) fn moment(text: &str) -> Option<Read<Moment>> {
     if !text.starts_with(is_digit) {
         return None;
     }
-    let (date, time) = match text.find(['T', 't', '_', ' ']) {
+    let (day, time) = match text.find(['T', 't', '_', ' ']) {
         Some(at) => (Some(&text[..at]), text[at + 1..].trim_start()),
         None if text.contains(':') => (None, text),
         None => (Some(text), ""),
     };
-    let date = match date {
-        Some(date) => Some(numbers_of_date(date)?),
+    let day = match day {
+        Some(day) => Some(date(day)?),
         None => None,
     };
-    let kind = match (&date, time.is_empty()) {
+    let kind = match (&day, time.is_empty()) {
         (None, _) => Kind::Clock,
         (Some(_), true) => Kind::Day,
         (Some(_), false) => Kind::Date,
     };
     let time = if time.is_empty() { Some(Ok(0.0)) } else { seconds_of_time(time) }?;
-    Some(together(date, time, kind))
+    Some(together(day, time, kind))
 }
 
-fn together(date: Option<Read<[i64; 3]>>, time: Read<f64>, kind: Kind) -> Read<Moment> {
-    let days = date.map_or(Ok(0), |date| date.and_then(days_since_1970))?;
-    Ok(Moment { seconds: days as f64 * DAY + time?, kind })
+fn together(date: Option<Read<Date>>, time: Read<f64>, kind: Kind) -> Read<Moment> {
+    let date = date.transpose()?;
+    let days = date.map_or(Ok(0), |date| days_since_1970(date.numbers))?;
+    let order = date.map(|date| date.order);
+    Ok(Moment { seconds: days as f64 * DAY + time?, kind, order })
 }
 
-/// Returns year, month and day.
-fn numbers_of_date(text: &str) -> Option<Read<[i64; 3]>> {
+/// A date as a text has it.
+#[derive(Clone, Copy)]
+struct Date {
+    /// Year, month and day.
+    numbers: [i64; 3],
+    order: DateOrder,
+}
+
+fn date(text: &str) -> Option<Read<Date>> {
     let parts: Vec<&str> = text.split(['-', '.', '/']).collect();
     let number = |text: &str| text.parse::<i64>().ok().filter(|it| *it >= 0);
     let [first, second, third] = match parts[..] {
@@ -82,9 +133,11 @@ fn numbers_of_date(text: &str) -> Option<Read<[i64; 3]>> {
     };
     let [a, b, c] = [number(first)?, number(second)?, number(third)?];
     Some(match (first.len(), third.len()) {
-        (4, _) => Ok([a, b, c]),
-        (_, 4) if text.contains('.') || a > 12 => Ok([c, b, a]),
-        (_, 4) if b > 12 => Ok([c, a, b]),
+        (4, _) => Ok(Date { numbers: [a, b, c], order: DateOrder::Year }),
+        (_, 4) if text.contains('.') || a > 12 => {
+            Ok(Date { numbers: [c, b, a], order: DateOrder::Day })
+        }
+        (_, 4) if b > 12 => Ok(Date { numbers: [c, a, b], order: DateOrder::Month }),
         (_, 4) => Err("it may be of two days: write the date as 2020-02-27"),
         _ => return None,
     })

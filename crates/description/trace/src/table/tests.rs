@@ -168,6 +168,17 @@ fn what_would_be_read_wrongly_is_refused() {
             "line 3: the time \"2020-03-01T00:00:00Z\" is a date, where the first one is a number",
         ),
         ("Time,dl\n10:00,1\n2020-03-01 10:01,2\n", "Time", "the first one is a time of day"),
+        (
+            "Time,dl\n13/03/2020 10:00,1\n03/14/2020 10:00,2\n",
+            "Time",
+            "line 3: the time \"03/14/2020 10:00\" has its date as month, day, year, \
+             the first one as day, month, year",
+        ),
+        (
+            "Time,dl\n2020-03-13 10:00,1\n14.03.2020 10:00,2\n",
+            "Time",
+            "has its date as day, month, year",
+        ),
         ("Time,dl,dl\n0,1,2\n1,3,4\n", "Time", "called \"dl\", those of the numbers 2, 3"),
     ] {
         let error = of(table, time, "rate=dl:kbps").expect_err(table).to_string();

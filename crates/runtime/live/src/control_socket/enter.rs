@@ -10,8 +10,8 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 
 use nix::errno::Errno;
 use nix::sched::CloneFlags;
-use nix::sys::prctl::set_pdeathsig;
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::prctl::{self, set_pdeathsig};
+use nix::sys::signal::{self, SigHandler, SigSet, Signal};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
 
 use super::{RunSocket, choose, is_inside};
@@ -100,7 +100,23 @@ pub fn enter(
     let name = program.arguments.first().map(|name| name.to_string_lossy().into_owned());
     let status =
         spawned.map_err(|source| LiveError::Spawn { program: name.unwrap_or_default(), source })?;
+    if let Some(signal) = status.signal() {
+        let _ = end_by(signal);
+    }
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)) as u8)
+}
+
+/// Ends this process by a signal, as the program that it stands for ended; it leaves no dump.
+///
+/// Comes back if the signal is one of real time, or does not end a process.
+fn end_by(number: i32) -> nix::Result<()> {
+    let ending = Signal::try_from(number)?;
+    prctl::set_dumpable(false)?;
+    // The action of SIGKILL is always the default one, and cannot be set.
+    // SAFETY: no handler is installed, only the default action is restored.
+    let _ = unsafe { signal::signal(ending, SigHandler::SigDfl) };
+    SigSet::from(ending).thread_unblock()?;
+    signal::raise(ending)
 }
 
 /// The kinds of the namespaces that a control socket sends, in their order.

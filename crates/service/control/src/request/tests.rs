@@ -28,6 +28,11 @@ fn requests_that_make_no_sense_are_refused_with_the_fix() {
         (r#"{"do":"samples","since":"x"}"#, "no number of seconds"),
         (r#"{"do":"set"}"#, "add \"change\""),
         (r#"{"do":"set","change":{"rte":"1Mbps"}}"#, "did you mean rate?"),
+        (r#"{"do":"set","change":{"uplink.loss":"3%"}}"#, "write loss behind the word uplink"),
+        (
+            r#"{"do":"set","change":{"downlink-rate":"1Mbps"}}"#,
+            "write rate behind the word downlink",
+        ),
         (r#"{"do":"set","change":{"rate":"fast"}}"#, "rate=fast: "),
         (r#"{"do":"set","change":{"loss":[1]}}"#, "loss: write its value as text"),
         (r#"{"do":"set","change":{"at":"5s"}}"#, "at cannot change while a link runs"),
