@@ -186,11 +186,6 @@ impl Recovery {
         }
     }
 
-    /// Returns the record of a reduction that may prove to be without need; Net/3 keeps none.
-    fn new_undo(&self, by_timeout: bool) -> Option<Box<undo::Undo>> {
-        (self.repair != LossRecovery::Net3).then(|| Box::new(undo::Undo::new(by_timeout)))
-    }
-
     /// Returns the most by which duplicate acknowledgments inflate the window; Net/3 has no bound.
     fn inflation_bound(&self, flow: &SendSequence) -> u64 {
         if self.repair == LossRecovery::Net3 { u64::MAX } else { flow.max - flow.una }

@@ -171,7 +171,7 @@ impl Model {
 
     /// Returns whether a round trip of startup lost more than the path can bear.
     pub(super) fn loses_too_much(&self, it: &Delivery) -> bool {
-        let lost = (it.lost - self.lost_from) as f64;
+        let lost = it.lost.saturating_sub(self.lost_from) as f64;
         let share = lost / (lost + self.delivered_lately as f64);
         self.is_loss_round_start && self.losses >= STARTUP_LOSSES && share > super::super::BEARABLE
     }

@@ -31,6 +31,8 @@ pub(super) struct Rates {
     limited_until: u64,
     /// The latest transmission that the acknowledgment at hand covers, and the bytes that it does.
     newest: Option<Sent>,
+    /// That has overtaken what left before: its round trip is not that of the path.
+    overtook: bool,
     pub(super) newly_delivered: u64,
     /// The state when each piece in flight left, and the number of the first of them: apart from
     /// the record of pieces, which every TCP keeps.
@@ -58,6 +60,7 @@ impl Rates {
             lost: 0,
             limited_until: 1,
             newest: None,
+            overtook: false,
             newly_delivered: 0,
             snapshots: VecDeque::new(),
             first: 0,
@@ -91,6 +94,13 @@ impl Rates {
         self.snapshots.get(number.wrapping_sub(self.first) as usize).copied()
     }
 
+    /// Takes every loss back that was counted after the first `lost` bytes, from the pictures too:
+    /// what was in flight meanwhile is not judged by them.
+    pub(super) fn take_back_losses(&mut self, lost: u64) {
+        self.lost = self.lost.min(lost);
+        self.snapshots.iter_mut().for_each(|it| it.lost = it.lost.min(lost));
+    }
+
     /// Forgets the pictures of what is no longer in flight.
     pub(super) fn release(&mut self, flight: &Flight) {
         let ages = flight.fronts().map(|sent| sent.then.wrapping_sub(self.first) as usize);
@@ -99,14 +109,21 @@ impl Rates {
         self.first = self.first.wrapping_add(gone as u32);
     }
 
-    pub(super) fn on_arrival(&mut self, now: Instant, len: u64, sent: Option<Sent>) {
+    /// Takes `len` bytes that have arrived; they `overtook` what was sent before.
+    pub(super) fn on_arrival(
+        &mut self,
+        now: Instant,
+        len: u64,
+        sent: Option<Sent>,
+        overtook: bool,
+    ) {
         self.delivered += len;
         self.newly_delivered += len;
         self.delivered_at = now;
         if let Some(sent) = sent
             && self.newest.is_none_or(|newest| sent.is_after(&newest))
         {
-            self.newest = Some(sent);
+            (self.newest, self.overtook) = (Some(sent), overtook);
         }
         if self.limited_until > 0 && self.delivered > self.limited_until {
             self.limited_until = 0;
@@ -129,7 +146,8 @@ impl Rates {
         let is_long = interval > Duration::ZERO && least.is_none_or(|least| interval >= least);
         let delivered = (self.delivered - then.delivered) as f64;
         let rate = if is_long { delivered / interval.as_secs_f64() } else { 0.0 };
-        let round_trip = (!sent.repeated).then(|| now.saturating_since(sent.at));
+        let is_of_path = !sent.repeated && !self.overtook;
+        let round_trip = is_of_path.then(|| now.saturating_since(sent.at));
         Some(Sample { rate, then, newly_delivered, round_trip })
     }
 }

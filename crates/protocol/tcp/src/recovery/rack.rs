@@ -66,13 +66,15 @@ impl Rack {
         }
     }
 
-    /// Takes what has arrived for the first time (section 6.2, steps 1 to 3).
+    /// Takes what has arrived for the first time (section 6.2, steps 1 to 3); it `overtook` what was
+    /// sent before, so that its round trip is not the least one of the path.
     /// Returns the latest transmission of it.
     pub(super) fn on_arrival(
         &mut self,
         range: &Range<u64>,
         flight: &Flight,
         echo: &Echo,
+        overtook: bool,
     ) -> Option<Sent> {
         if !flight.repeated.is_empty() || range.end < self.farthest {
             self.watch_order(range, flight);
@@ -84,13 +86,20 @@ impl Rack {
         if sent.repeated && (self.is_too_early(round_trip) || is_older(echo, sent.at)) {
             return Some(sent);
         }
-        if !sent.repeated {
+        if !sent.repeated && !overtook {
             self.least = Some(self.least.map_or(round_trip, |least| least.min(round_trip)));
         }
         if self.newest.is_none_or(|newest| sent.is_after(&newest)) {
             (self.newest, self.round_trip) = (Some(sent), round_trip);
         }
         Some(sent)
+    }
+
+    /// Returns whether what begins at `start` has arrived before something that left earlier and is
+    /// not lost by now.
+    pub(super) fn is_overtaking(&self, start: u64, una: u64, sacked: &RangeSet) -> bool {
+        let from = self.judged.max(una);
+        from < start && sacked.gaps(from..start).next().is_some()
     }
 
     fn mark(&mut self, gap: Range<u64>, sent: &Sent) {

@@ -248,3 +248,66 @@ fn the_tail_is_probed_only_where_nothing_else_will_find_its_loss() {
     recovery.forget_losses();
     assert!(recovery.may_probe(&flow(10 * MSS + 1)));
 }
+
+/// Returns a sender that models the path and has sent ten segments from 1 on, one a millisecond.
+fn modelled() -> Recovery {
+    let mut recovery = Recovery::new(LossRecovery::Sack, true);
+    recovery.use_time(false, true);
+    for n in 0..10 {
+        leave(&mut recovery, n, n);
+    }
+    recovery
+}
+
+/// The segment with this number leaves at that millisecond, after as many as have left in order.
+fn leave(recovery: &mut Recovery, n: u64, ms: u64) {
+    let max = if n < 10 { 1 + n * MSS } else { 1 + 10 * MSS };
+    let flow = SendSequence { una: 1, nxt: max, max, mss: MSS };
+    recovery.on_sent(after(ms), &(1 + n * MSS..1 + (n + 1) * MSS), &flow, false);
+}
+
+fn after(ms: u64) -> Instant {
+    Instant::START.saturating_add(Duration::from_millis(ms))
+}
+
+/// An acknowledgment at that millisecond reports these segments.
+fn arrive(recovery: &mut Recovery, flow: &SendSequence, ms: u64, numbers: Range<u64>) {
+    let [left, right] = [numbers.start, numbers.end].map(|n| Seq32((1 + n * MSS) as u32));
+    let echo = Echo { now: after(ms), ..ECHO };
+    recovery.on_sack(&[SackBlock { left, right }], flow, |seq| Some(u64::from(seq.0)), &echo);
+}
+
+#[test]
+fn losses_that_prove_to_be_none_leave_the_account_of_the_model() {
+    let mut recovery = modelled();
+    let begun = flow(1);
+    arrive(&mut recovery, &begun, 50, 4..9);
+    assert!(recovery.judge(after(50), &begun, None).begins);
+    recovery.begin(&begun, 0);
+    assert_eq!(recovery.take_marked().iter().map(|loss| loss.len).sum::<u64>(), 4 * MSS);
+    for n in 0..4 {
+        recovery.on_sent(after(51), &(1 + n * MSS..1 + (n + 1) * MSS), &begun, true);
+    }
+    // This leaves while they seem lost.
+    leave(&mut recovery, 10, 52);
+    recovery.explain(1..1 + 4 * MSS);
+    let more = SendSequence { nxt: 1 + 11 * MSS, max: 1 + 11 * MSS, ..begun };
+    assert_eq!(recovery.take_spurious(&more), Some(Spurious::Recovery));
+    arrive(&mut recovery, &more, 100, 10..11);
+    let (sample, totals) = recovery.take_rate(after(100), None).unwrap();
+    assert_eq!((totals.lost, sample.then.lost), (0, 0));
+}
+
+#[test]
+fn what_overtakes_others_does_not_tell_the_round_trip_of_the_path() {
+    let mut recovery = modelled();
+    let begun = flow(1);
+    arrive(&mut recovery, &begun, 10, 8..9);
+    let (sample, _) = recovery.take_rate(after(10), None).unwrap();
+    assert_eq!(sample.round_trip, None);
+    // What it overtook is lost by now, so that the next one comes in its turn.
+    assert!(recovery.judge(after(100), &begun, None).again_at.is_none());
+    arrive(&mut recovery, &begun, 49, 9..10);
+    let (sample, _) = recovery.take_rate(after(49), None).unwrap();
+    assert_eq!(sample.round_trip, Some(Duration::from_millis(40)));
+}

@@ -131,24 +131,36 @@ impl Timed {
         &self.rack.lost
     }
 
+    /// Returns the bytes that the account of the rates holds for lost so far.
+    pub(super) fn counted_losses(&self) -> u64 {
+        self.rates.as_ref().map_or(0, |rates| rates.lost)
+    }
+
+    /// Takes every loss back that was counted after the first `lost` bytes: none of them was one.
+    pub(super) fn take_back_losses(&mut self, lost: u64) {
+        if let Some(rates) = &mut self.rates {
+            rates.take_back_losses(lost);
+        }
+    }
+
     /// Takes back what is held for lost: it may still arrive. A timeout in doubt is judged by that.
     pub(super) fn reconsider(&mut self, flow: &SendSequence) {
         self.doubt = Doubt::Settled;
         self.rack.reconsider(flow, &mut self.flight);
     }
 
-    fn on_arrival(&mut self, range: &Range<u64>, recover: u64, echo: &Echo) {
+    fn on_arrival(&mut self, range: &Range<u64>, recover: u64, echo: &Echo, overtook: bool) {
         if self.doubt != Doubt::Settled {
             let mut once = self.flight.repeated.gaps(range.start..range.end.min(recover));
             self.original_arrived |= once.next().is_some();
         }
-        let sent = self.rack.on_arrival(range, &self.flight, echo);
+        let sent = self.rack.on_arrival(range, &self.flight, echo, overtook);
         if let Some(sent) = sent.filter(|sent| !sent.repeated) {
             let measured = echo.now.saturating_since(sent.at);
             self.longest = self.longest.max(Some(measured));
         }
         if let Some(rates) = &mut self.rates {
-            rates.on_arrival(echo.now, range.end - range.start, sent);
+            rates.on_arrival(echo.now, range.end - range.start, sent, overtook);
         }
     }
 }
@@ -181,13 +193,14 @@ impl Recovery {
             self.delivered += range.end - range.start - known;
             return;
         };
+        let overtook = timed.rack.is_overtaking(range.start, flow.una, &self.sacked);
         if self.sacked.is_empty() {
             self.delivered += range.end - range.start;
-            timed.on_arrival(&range, self.recover, echo);
+            timed.on_arrival(&range, self.recover, echo, overtook);
         } else {
             for gap in self.sacked.gaps(range.clone()) {
                 self.delivered += gap.end - gap.start;
-                timed.on_arrival(&gap, self.recover, echo);
+                timed.on_arrival(&gap, self.recover, echo, overtook);
             }
         }
         if !timed.rack.lost.is_empty() {
@@ -346,7 +359,9 @@ impl Recovery {
         if is_spurious {
             timed.reconsider(flow);
             self.timed_out = false;
-            self.undo = None;
+            if let Some(undo) = self.undo.take() {
+                timed.take_back_losses(undo.lost_before());
+            }
         }
         is_spurious
     }

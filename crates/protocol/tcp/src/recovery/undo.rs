@@ -7,6 +7,7 @@ use windfall_base::{Instant, RangeSet};
 
 use super::rack::{Echo, is_older};
 use super::{Recovery, SendSequence};
+use crate::config::LossRecovery;
 
 /// The last reduction for a loss, while it may still prove to be without need.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +21,8 @@ pub(super) struct Undo {
     /// It was made for a timeout.
     by_timeout: bool,
     is_spurious: bool,
+    /// The bytes that had been lost before it, by the account of the rates of delivery.
+    lost_before: u64,
 }
 
 /// A reduction that has proved to be without need.
@@ -32,8 +35,13 @@ pub(crate) enum Spurious {
 }
 
 impl Undo {
-    pub(super) fn new(by_timeout: bool) -> Self {
-        Self { by_timeout, ..Self::default() }
+    pub(super) fn new(by_timeout: bool, lost_before: u64) -> Self {
+        Self { by_timeout, lost_before, ..Self::default() }
+    }
+
+    /// Returns the bytes that had been lost before the reduction.
+    pub(super) const fn lost_before(&self) -> u64 {
+        self.lost_before
     }
 
     /// Notes that `range` left once more.
@@ -55,6 +63,12 @@ impl Recovery {
     /// Keeps the last reduction, whatever proves to be without need from here on.
     pub(crate) fn forget_undo(&mut self) {
         self.undo = None;
+    }
+
+    /// Returns the record of a reduction that may prove to be without need; Net/3 keeps none.
+    pub(super) fn new_undo(&self, by_timeout: bool) -> Option<Box<Undo>> {
+        let lost = self.timed.as_ref().map_or(0, |timed| timed.counted_losses());
+        (self.repair != LossRecovery::Net3).then(|| Box::new(Undo::new(by_timeout, lost)))
     }
 
     pub(super) fn note_repeated(&mut self, now: Instant, range: &Range<u64>, flow: &SendSequence) {
@@ -105,6 +119,7 @@ impl Recovery {
         if self.active {
             self.leave();
         }
+        self.timed.iter_mut().for_each(|timed| timed.take_back_losses(undo.lost_before));
         if flow.una < self.recover {
             self.timed_out = false;
             self.timed.iter_mut().for_each(|timed| timed.reconsider(flow));

@@ -123,6 +123,26 @@ fn bbr_does_not_take_rare_losses_for_congestion() {
 }
 
 #[test]
+fn bbr_keeps_its_rate_where_packets_overtake_others_by_the_delay_of_the_path() {
+    let bbr = CongestionControl::Bbr;
+    for every in [50, 20] {
+        let mut pair = Pair::with(TcpConfig { congestion_control: bbr, ..TcpConfig::default() });
+        (pair.delay, pair.rate, pair.queue) = (ms(0), Rate::from_mbps(20), Some(200));
+        // One of so many packets of both ends, now and then one and its acknowledgment.
+        let mut state = 1_u32;
+        pair.fate = Box::new(move |_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let overtakes = state >> 16 < 65_536 / every;
+            Fate { late: ms(if overtakes { 0 } else { 20 }), ..Fate::default() }
+        });
+        pair.send(NEAR, 70_000_000).run_for(Duration::from_secs(10));
+        let goodput = pair.ends[FAR].incoming.len() as f64 * 8.0 / 10.0;
+        // 1448 of 1500 bytes are data: 19.3 Mb/s at best.
+        assert!(goodput > 16e6, "{every}: {goodput}");
+    }
+}
+
+#[test]
 fn buffers_grow_until_they_no_longer_limit_a_long_fast_path() {
     let classic = TcpConfig::new_reno();
     let rates = [classic.receive_buffer, TcpConfig::default().receive_buffer].map(|buffer| {
