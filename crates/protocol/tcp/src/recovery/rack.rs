@@ -66,8 +66,8 @@ impl Rack {
         }
     }
 
-    /// Takes what has arrived for the first time (section 6.2, steps 1 to 3); it `overtook` what was
-    /// sent before, so that its round trip is not the least one of the path.
+    /// Takes what has arrived for the first time (section 6.2, steps 1 to 3). If it `overtook` what
+    /// was sent before, its round trip is not the least one of the path.
     /// Returns the latest transmission of it.
     pub(super) fn on_arrival(
         &mut self,

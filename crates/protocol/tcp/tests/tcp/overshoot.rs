@@ -128,7 +128,7 @@ fn bbr_keeps_its_rate_where_packets_overtake_others_by_the_delay_of_the_path() {
     for every in [50, 20] {
         let mut pair = Pair::with(TcpConfig { congestion_control: bbr, ..TcpConfig::default() });
         (pair.delay, pair.rate, pair.queue) = (ms(0), Rate::from_mbps(20), Some(200));
-        // One of so many packets of both ends, now and then one and its acknowledgment.
+        // One of `every` packets of both ends, now and then a packet and its acknowledgment.
         let mut state = 1_u32;
         pair.fate = Box::new(move |_| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
