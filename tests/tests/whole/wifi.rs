@@ -10,6 +10,7 @@ mod examples;
 mod flows;
 mod infrastructure;
 mod joint;
+mod mixed;
 mod ns3;
 mod rate_control;
 mod redundancy;

@@ -10,7 +10,7 @@ use windfall_mac::wifi::{Backoff, EifsPolicy, LEAST_FRAGMENT, NO_THRESHOLD, Rate
 
 use crate::settings::{Settings, settings};
 
-pub use words::{FadingWord, PathLossWord, Slot};
+pub use words::{FadingWord, Mode, PathLossWord, ProtectionWord, Slot};
 
 /// The longest packet that a data frame carries: 2304 bytes less LLC/SNAP.
 pub(crate) const MAX_MTU: u16 = 2_296;
@@ -97,14 +97,21 @@ settings! {
         "fragment-threshold" fragment_threshold: usize [LEAST_FRAGMENT..=NO_THRESHOLD] {
             value: "BYTES", example: "800", unset: "never",
         }
+        /// Frames that reserve the medium before frames of OFDM, at a rate of 802.11b
+        "protection" protection: ProtectionWord {
+            value: "NAME", example: "rts-cts",
+            unset: "cts-to-self if a station has mode b, or none",
+        }
         /// Slots of 802.11g
-        "slot" slot: Slot { value: "NAME", example: "long", default: "short" }
+        "slot" slot: Slot {
+            value: "NAME", example: "long", unset: "short, or long if a station has mode b",
+        }
         /// Preambles of 802.11b
         "preamble" preamble: Preamble { value: "NAME", example: "short", default: "long" }
         /// Basic rates, which every station understands, with commas between them
         "basic-rates" basic_rates: Vec<Rate> {
             value: "RATES", example: "6Mbps,1Mbps",
-            unset: "1 and 2 Mb/s, of 802.11g also 6, 12 and 24",
+            unset: "1 and 2 Mb/s, of 802.11g also 6, 12 and 24 if no station has mode b",
         }
         /// Rate control
         "rate-control" rate_control: RateControlKind {
@@ -165,6 +172,8 @@ settings! {
         "power" power: Dbm [POWER] { value: "DBM", example: "10dBm", unset: "as the link" }
         /// Rate of its data frames
         "rate" rate: Rate { value: "RATE", example: "6Mbps", unset: "as the link" }
+        /// Standard of the station on a link of 802.11g
+        "mode" mode: Mode { value: "NAME", example: "b", unset: "as the link" }
         /// Station is an access point
         "access-point" access_point: bool {
             value: "SWITCH", example: "on",

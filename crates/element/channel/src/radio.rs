@@ -312,7 +312,8 @@ impl Radio {
         let (own, preamble) = (transmission.number, transmission.sent.preamble());
         let (mut is_read, mut is_awaited) = (false, false);
         for place in first..end {
-            let &Hearer { port, same_channel, .. } = &transmission.hearers[place as usize];
+            let hearer = &transmission.hearers[place as usize];
+            let (port, is_known) = (hearer.port, hearer.reads(preamble));
             if self.resting.is_untold(port) {
                 let outcome = transmission.outcome(place, port);
                 if self.resting.hear(port, index, outcome) {
@@ -335,10 +336,10 @@ impl Radio {
                 lots[usize::from(port)].at(other).bits()
             };
             let receiver = &mut receivers[usize::from(port)];
-            if receiver.arrive(power, same_channel.then_some(arrival), levels, lot) {
+            if receiver.arrive(power, is_known.then_some(arrival), levels, lot) {
                 self.arrivals.push(port);
             }
-            if same_channel && transmission.is_for(receiver.address) {
+            if is_known && transmission.is_for(receiver.address) {
                 self.addressed.push((port, arrival));
             }
         }

@@ -36,7 +36,8 @@ use windfall_wire_link::ieee80211::MacAddress;
 
 pub use coding::{RadioPolicy, UnknownRadioPolicy};
 pub use config::{
-    Backoff, Config, ConfigError, EifsPolicy, LEAST_FRAGMENT, NO_THRESHOLD, Retries, Role,
+    Backoff, Config, ConfigError, EifsPolicy, LEAST_FRAGMENT, NO_THRESHOLD, Protection, Retries,
+    Role,
 };
 pub use contention::{Contention, Rest};
 pub use event::DcfEvent;
@@ -156,7 +157,7 @@ impl Dcf {
         Self {
             access: Access::new(config.timing, config.poll_answer_time()),
             window: Window::new(config.backoff, config.timing, config.retries),
-            rates: Rates::new(config.rate_control, config.rates()),
+            rates: Rates::new(&config),
             radio: Radio::new(config.observe_radio),
             job: None,
             outcome: None,

@@ -118,6 +118,12 @@ fn cell(channel: &Channel, seeds: u64) -> Cell {
     POLICIES.map(|policy| (1..=seeds).map(|seed| throughput(channel, policy, seed)).collect())
 }
 
+/// The shares of the best static policy, what each carries, and the channel.
+fn text(channel: &Channel, cell: &Cell) -> String {
+    let rates = cell.each_ref().map(|rates| mean(rates));
+    format!("{:.3?} of {rates:.0?} kb/s: {channel:?}", shares(cell))
+}
+
 //= S3.21
 //= S3.22
 #[test]
@@ -131,6 +137,7 @@ fn adaptive_policies_stay_with_the_best_static_one_on_channels_of_chance() {
         let turn = || {
             while let Some(channel) = { next.lock().expect("a lock").next() } {
                 let cell = cell(&channel, seeds);
+                println!("{}", text(&channel, &cell));
                 found.lock().expect("a lock").push((channel, cell));
             }
         };
@@ -141,12 +148,8 @@ fn adaptive_policies_stay_with_the_best_static_one_on_channels_of_chance() {
     let mut behind = Vec::new();
     let found = found.into_inner().expect("all have ended");
     for (channel, cell) in &found {
-        let rates = cell.each_ref().map(|rates| mean(rates));
-        let shares = shares(cell);
-        let text = format!("{shares:.3?} of {rates:.0?} kb/s: {channel:?}");
-        println!("{text}");
-        if shares.iter().zip(WITHIN).any(|(share, least)| *share < least) {
-            behind.push(text);
+        if shares(cell).iter().zip(WITHIN).any(|(share, least)| *share < least) {
+            behind.push(text(channel, cell));
         }
     }
     for (policy, name) in ["flex", "best"].into_iter().enumerate() {

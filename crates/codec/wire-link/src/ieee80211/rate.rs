@@ -129,6 +129,16 @@ impl PhyRate {
         matches!(self.modulation(), Modulation::Ofdm)
     }
 
+    /// Returns the highest rate of 802.11b that is not above it.
+    #[must_use]
+    pub const fn without_ofdm(self) -> Self {
+        match self {
+            Self::Ofdm6 | Self::Ofdm9 => Self::Cck5_5,
+            rate if rate.is_ofdm() => Self::Cck11,
+            rate => rate,
+        }
+    }
+
     /// Tells whether every station that can send at rates of its kind can send at this one.
     #[must_use]
     pub const fn is_mandatory(self) -> bool {

@@ -11,7 +11,7 @@ use windfall_channel::radio::{
     Fading, Position, RadioConfig, RadioStation, Shadowing, Track, Wall,
 };
 use windfall_link::Arq;
-use windfall_mac::wifi::{self, Retries, Role};
+use windfall_mac::wifi::{self, Protection, Retries, Role};
 use windfall_policy_file::configure_radio;
 use windfall_queue::Discipline;
 use windfall_stack::{InterfaceConfig, Neighbour, Rule, WifiConfig};
@@ -27,7 +27,7 @@ use crate::model::Scenario;
 use crate::side::Side;
 use crate::station::Station;
 use crate::values::Get;
-use crate::wifi::{Radio, Slot, StationRadio};
+use crate::wifi::{Mode, ProtectionWord, Radio, Slot, StationRadio};
 
 /// The distance of two stations where it is unset.
 const DEFAULT_DISTANCE: Metres = Metres(5.0);
@@ -42,7 +42,8 @@ pub(crate) fn wifi(
     stations: &[&Station],
     behind: &mut dyn FnMut(usize) -> Arc<[Neighbour]>,
 ) -> Result<Parts, Fault> {
-    let medium = medium(link, phy, stations)?;
+    let cell = Cell::of(link, phy, stations)?;
+    let medium = medium(link, phy, (stations, &cell.modes))?;
     let channels = medium.stations.iter().map(|station| station.channel);
     let roles = roles(link, stations, &channels.collect::<Vec<_>>())?;
     let mut rates = Vec::new();
@@ -51,8 +52,10 @@ pub(crate) fn wifi(
         let [own, others] = [side, side.other()].map(|side| link.direction(side));
         let of_station = stations[place].radio.as_ref().and_then(|radio| radio.rate.as_ref());
         let of_direction = own.constant_rate().zip(own.rate.as_ref().map(Spanned::span));
+        // The rate of a direction is that of its stations of 802.11g.
+        let of_direction = of_direction.map(|(rate, span)| (cell.rate_of(place, rate), span));
         let rate = of_station.map(|rate| (*rate.get_ref(), rate.span())).or(of_direction);
-        let mut mac = station(link, (phy, place, rate), &own, &others)?;
+        let mut mac = station(link, (&cell, place, rate), &own, &others)?;
         rates.push(mac.highest_rate());
         mac.role = roles[place].clone();
         let capacity =
@@ -74,6 +77,88 @@ pub(crate) fn wifi(
         return Err(Fault::at(link.stations.span(), message));
     }
     Ok((MediumConfig::Wifi(Box::new(medium)), ends))
+}
+
+/// The standards of the stations of a link, and what follows for all of them.
+struct Cell {
+    /// The standard of the station at each place.
+    modes: Vec<Phy>,
+    /// The addresses of those that read no OFDM beside others that do.
+    without_ofdm: Arc<[MacAddress]>,
+    protection: Option<Protection>,
+    /// Slots are short.
+    short_slot: bool,
+}
+
+impl Cell {
+    /// Checks that the settings of the radio suit the stations.
+    fn of(link: &Link, phy: Phy, stations: &[&Station]) -> Result<Self, Fault> {
+        let radio = &link.radio;
+        let said = |station: &&Station| station.radio.as_ref().and_then(|own| own.mode.clone());
+        let modes = stations.iter().map(|station| {
+            let Some(said) = said(station) else { return Ok(phy) };
+            let Mode(mode) = *said.get_ref();
+            if (phy, mode) == (Phy::B, Some(Phy::G)) {
+                let message = "a link of kind wifi-b has only stations of 802.11b: use kind = \
+                               \"wifi-g\", and mode = \"b\" for the others";
+                return Err(Fault::at(said.span(), message));
+            }
+            Ok(mode.unwrap_or(phy))
+        });
+        let modes: Vec<Phy> = modes.collect::<Result<_, Fault>>()?;
+        let is_mixed = phy == Phy::G && modes.contains(&Phy::B);
+        if let Some(said) = radio.protection.as_ref().filter(|_| phy == Phy::B) {
+            let message = "protection reserves the medium before frames of OFDM, and wifi-b has \
+                           none: remove it, or use kind = \"wifi-g\"";
+            return Err(Fault::at(said.span(), message));
+        }
+        let slot = radio.slot.value().unwrap_or(if is_mixed { Slot::Long } else { Slot::Short });
+        if let Some(said) = radio.slot.as_ref().filter(|_| is_mixed && slot == Slot::Short) {
+            let message = "a station with mode = \"b\" has long slots, and stations with others \
+                           take turns unfairly: remove slot = \"short\"";
+            return Err(Fault::at(said.span(), message));
+        }
+        let ofdm = |rates: &[Rate]| {
+            rates
+                .iter()
+                .copied()
+                .find(|rate| PhyRate::from_rate(*rate).is_some_and(PhyRate::is_ofdm))
+        };
+        if is_mixed
+            && let Some(said) = &radio.basic_rates
+            && let Some(rate) = ofdm(said.get_ref())
+        {
+            let message = format!(
+                "a station with mode = \"b\" does not understand the basic rate {rate}: use 1, 2, \
+                 5.5 or 11 Mb/s"
+            );
+            return Err(Fault::at(said.span(), message));
+        }
+        if is_mixed
+            && let Some(said) = &radio.rts_rate
+            && let Some(rate) = ofdm(&[*said.get_ref()])
+        {
+            let message = format!(
+                "a station with mode = \"b\" does not read RTS at {rate}: use 1, 2, 5.5 or 11 Mb/s"
+            );
+            return Err(Fault::at(said.span(), message));
+        }
+        let unset = ProtectionWord(is_mixed.then_some(Protection::CtsToSelf));
+        let places = modes.iter().enumerate().filter(|(_, mode)| is_mixed && **mode == Phy::B);
+        Ok(Self {
+            without_ofdm: places.map(|(place, _)| address(place)).collect(),
+            protection: radio.protection.value().unwrap_or(unset).0,
+            short_slot: slot == Slot::Short,
+            modes,
+        })
+    }
+
+    /// Returns the rate at which the station at a place sends where its direction has `rate`.
+    fn rate_of(&self, place: usize, rate: Rate) -> Rate {
+        let is_capped = self.modes[place] == Phy::B && !self.without_ofdm.is_empty();
+        let capped = PhyRate::from_rate(rate).filter(|_| is_capped);
+        capped.map_or(rate, |rate| rate.without_ofdm().rate())
+    }
 }
 
 /// Adds rules for the partly covered datagrams of each flow, and for those of none: they are tried
@@ -101,12 +186,19 @@ pub(crate) fn address(place: usize) -> MacAddress {
 
 fn station(
     link: &Link,
-    (phy, place, rate): (Phy, usize, Option<(Rate, Range<usize>)>),
+    (cell, place, rate): (&Cell, usize, Option<(Rate, Range<usize>)>),
     own: &Direction,
     others: &Direction,
 ) -> Result<wifi::Config, Fault> {
-    let radio = &link.radio;
+    let (radio, phy) = (&link.radio, cell.modes[place]);
     let mut mac = wifi::Config::new(address(place), phy);
+    if !cell.without_ofdm.is_empty() {
+        mac.basic_rates = Phy::B.basic_rates().to_vec();
+    }
+    if phy == Phy::G {
+        mac.protection = cell.protection;
+        mac.without_ofdm = Arc::clone(&cell.without_ofdm);
+    }
     if let Some((rate, span)) = rate.clone() {
         mac.rate = phy_rate(rate, phy, span)?;
     }
@@ -129,7 +221,7 @@ fn station(
         Some(rate) => Some(phy_rate(*rate.get_ref(), phy, rate.span())?),
         None => None,
     };
-    mac.timing = Timing::of(phy, radio.slot.value().unwrap_or_default() == Slot::Short);
+    mac.timing = Timing::of(phy, cell.short_slot);
     mac.preamble = radio.preamble.value().unwrap_or_default();
     mac.retries = retries(radio, own);
     mac.backoff = radio.backoff.value().unwrap_or_default();
@@ -213,7 +305,11 @@ fn phy_rate(rate: Rate, phy: Phy, span: core::ops::Range<usize>) -> Result<PhyRa
     })
 }
 
-fn medium(link: &Link, phy: Phy, stations: &[&Station]) -> Result<RadioConfig, Fault> {
+fn medium(
+    link: &Link,
+    phy: Phy,
+    (stations, modes): (&[&Station], &[Phy]),
+) -> Result<RadioConfig, Fault> {
     let radio = &link.radio;
     check_walls(radio)?;
     let places = stations.iter().enumerate().map(|(place, station)| {
@@ -225,6 +321,8 @@ fn medium(link: &Link, phy: Phy, stations: &[&Station]) -> Result<RadioConfig, F
             power: own.power.value().or(radio.power.value()).unwrap_or(default.power),
             noise_figure: radio.noise_figure.value().unwrap_or(default.noise_figure),
             channel: own.channel.value().or(radio.channel.value()).unwrap_or(default.channel),
+            // Where all stations are of 802.11b there is no OFDM.
+            reads_ofdm: phy == Phy::B || modes[place] == Phy::G,
         })
     });
     let mut config = RadioConfig::new(places.collect::<Result<_, _>>()?);

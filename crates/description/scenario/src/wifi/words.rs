@@ -6,7 +6,8 @@ use core::str::FromStr;
 use windfall_base::{ParseUnitError, Preamble};
 use windfall_channel::radio::{CarrierSense, Errors, Fading, PathLoss};
 use windfall_mac::wifi::rate_control::FIXED;
-use windfall_mac::wifi::{Backoff, EifsPolicy, RateControlKind};
+use windfall_mac::wifi::{Backoff, EifsPolicy, Protection, RateControlKind};
+use windfall_wire_link::ieee80211::Phy;
 
 use crate::value::{Choice, by_text};
 
@@ -23,6 +24,29 @@ pub enum Slot {
 impl Choice for Slot {
     const CHOICES: &'static [(&'static str, Self, &'static str)] =
         &[("short", Self::Short, "9 µs"), ("long", Self::Long, "20 µs")];
+}
+
+/// The mode of a station on a link of 802.11g.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mode(pub Option<Phy>);
+
+impl Choice for Mode {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("b", Self(Some(Phy::B)), "802.11b alone: 1 to 11 Mb/s, windows from 31, no OFDM"),
+        ("g", Self(Some(Phy::G)), "802.11g"),
+    ];
+}
+
+/// The protection of frames of OFDM from stations that cannot read them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProtectionWord(pub Option<Protection>);
+
+impl Choice for ProtectionWord {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("cts-to-self", Self(Some(Protection::CtsToSelf)), "A CTS of the sender to itself"),
+        ("rts-cts", Self(Some(Protection::RtsCts)), "RTS and CTS"),
+        ("none", Self(None), "None"),
+    ];
 }
 
 impl Choice for Preamble {

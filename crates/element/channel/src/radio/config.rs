@@ -53,6 +53,8 @@ pub struct RadioStation {
     pub noise_figure: f64,
     /// The channel, 1 to 14. Others are heard only as noise.
     pub channel: u8,
+    /// Its receiver knows the preambles of OFDM. One of 802.11b hears such frames only as noise.
+    pub reads_ofdm: bool,
 }
 
 /// The signals that make the medium busy to a receiver below the energy threshold.
@@ -141,6 +143,7 @@ impl RadioStation {
             power: Dbm(15.0),
             noise_figure: 7.0,
             channel: 6,
+            reads_ofdm: true,
         }
     }
 }

@@ -60,16 +60,17 @@ impl RadioConfig {
         let mut clearest: Option<LonePreamble> = None;
         for (from, sender) in self.stations.iter().enumerate() {
             let sent = ratio(sender.power.0);
-            let kind = PreambleKind::of(rate(from));
             for (to, receiver) in self.stations.iter().enumerate() {
                 if to == from || receiver.channel != sender.channel {
                     continue;
                 }
+                let rate = if receiver.reads_ofdm { rate(from) } else { rate(from).without_ofdm() };
+                let kind = PreambleKind::of(rate);
                 let (_, loss) = self.mean_loss([sender, receiver], Instant::START);
                 let power = sent * ratio(-loss);
                 let needed = levels.least(kind, noise_milliwatts(20e6, receiver.noise_figure));
                 let found = LonePreamble {
-                    rate: rate(from),
+                    rate,
                     power: decibels(power),
                     needed: decibels(needed),
                     is_detected: power >= needed,

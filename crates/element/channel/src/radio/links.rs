@@ -9,6 +9,7 @@ use windfall_phy::ofdm::Gains;
 
 use super::config::{RadioConfig, overlap};
 use super::propagation::LIGHT;
+use super::receiver::PreambleKind;
 use super::selective::{Echoes, mean_and_shape};
 use crate::fading::Process;
 
@@ -29,6 +30,17 @@ pub(super) struct Hearer {
     pub(super) delay: Duration,
     /// Set if both are on one channel; if not, the signal is only noise.
     pub(super) same_channel: bool,
+    /// Set if its receiver knows the preambles of OFDM.
+    pub(super) reads_ofdm: bool,
+}
+
+impl Hearer {
+    /// Returns `true` if the receiver knows preambles of this form from this sender; if not, the
+    /// signal is only noise.
+    #[inline]
+    pub(super) fn reads(&self, preamble: PreambleKind) -> bool {
+        self.same_channel && (self.reads_ofdm || preamble == PreambleKind::Dsss)
+    }
 }
 
 /// The paths between all stations.
@@ -99,6 +111,7 @@ impl Links {
             gain,
             delay: Duration::from_nanos((nanos / WAVE + 1) * WAVE),
             same_channel: sender.channel == receiver.channel,
+            reads_ofdm: receiver.reads_ofdm,
         })
     }
 

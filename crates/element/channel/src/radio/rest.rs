@@ -98,10 +98,11 @@ impl Radio {
         self.late.extend(inputs.map(|(at, input)| (at, Port(port), input)));
         let Some((index, it, place)) = heard else { return };
         let (power, preamble) = (it.power_at(place), it.sent.preamble());
-        let &Hearer { delay, same_channel, .. } = &it.hearers[place as usize];
+        let hearer = &it.hearers[place as usize];
+        let (delay, is_known) = (hearer.delay, hearer.reads(preamble));
         let (at, receiver) = (it.began + delay, &mut self.receivers[usize::from(port)]);
         let arrival = Arrival { transmission: index, power, preamble };
-        let is_first = receiver.arrive(power, same_channel.then_some(arrival), &self.levels, |_| 0);
+        let is_first = receiver.arrive(power, is_known.then_some(arrival), &self.levels, |_| 0);
         if arriving == Some(at) {
             // It is judged together with the others.
             self.arrivals.extend(is_first.then_some(port));
@@ -147,11 +148,11 @@ impl Radio {
 
     /// Computes the fate of a signal at a receiver around which the air is silent.
     fn outcome_alone(&self, sent: Sent, power: f64, hearer: &Hearer) -> Outcome {
-        let &Hearer { port, gain, same_channel, .. } = hearer;
+        let &Hearer { port, gain, .. } = hearer;
         let (power, preamble, at) = (power * gain, sent.preamble(), Instant::START);
         let mut receiver = Receiver::new(self.receivers[usize::from(port)].noise, None);
         let arrival = Arrival { transmission: 0, power, preamble };
-        receiver.arrive(power, same_channel.then_some(arrival), &self.levels, |_| 0);
+        receiver.arrive(power, hearer.reads(preamble).then_some(arrival), &self.levels, |_| 0);
         receiver.detect(at, &self.levels, |_| 0);
         let is_sensed = receiver.carrier(&self.levels).is_some();
         let noise = self.noise(port, None);

@@ -202,6 +202,39 @@ fn stations_behind_walls_and_on_other_channels_are_not_heard() {
     assert_eq!(fates(&mut medium), [(1, missed.clone()), (2, missed)]);
 }
 
+/// What station 1, of 802.11b, hears of a frame for itself and of one for station 2 at this rate.
+fn heard_without_ofdm(rate: PhyRate, loss: f64) -> (Vec<String>, Vec<(u16, FrameFate)>) {
+    let mut config = RadioConfig { path_loss: PathLoss::Fixed(loss), ..stations(3) };
+    config.stations[1].reads_ofdm = false;
+    let mut medium = medium(config);
+    for (begin, to) in [(0, 1), (20_000, 2)] {
+        let frame = at(rate, data(MacAddress::of_station(to), 100));
+        medium.handle_transmit(micros(begin), Port(0), frame);
+        while medium.poll_timeout().is_some_and(|(due, _)| due < micros(20_000)) {
+            let (now, _) = medium.poll_timeout().expect("it was there");
+            while medium.poll_reception(now).is_some() {}
+        }
+    }
+    (run(&mut medium), fates(&mut medium))
+}
+
+#[test]
+fn a_station_of_802_11b_hears_frames_of_ofdm_as_energy_alone() {
+    // -45 dBm, above the threshold of energy, and -70 dBm.
+    for (rate, loss, hears) in [
+        (PhyRate::Ofdm6, 60.0, vec!["busy", "idle"]),
+        (PhyRate::Ofdm6, 85.0, vec![]),
+        (PhyRate::Dsss1, 85.0, vec!["busy", "overheard [8, 0, 44, 0] true", "idle"]),
+    ] {
+        let (lines, fates) = heard_without_ofdm(rate, loss);
+        let own = lines.iter().filter_map(|line| line.split_once(" 1 ")).map(|(_, what)| what);
+        assert_eq!(own.collect::<Vec<_>>(), hears, "{rate} at {loss} dB: {lines:?}");
+        let is_read = !rate.is_ofdm();
+        let to_it = if is_read { FrameFate::Intact } else { FrameFate::Missed(Missed::Preamble) };
+        assert_eq!(fates, [(1, to_it), (2, FrameFate::Intact)], "{rate} at {loss} dB");
+    }
+}
+
 /// The share of frames of 1088 bytes that arrive at a signal-to-noise ratio in 20 MHz.
 fn share(rate: PhyRate, decibels: f64) -> f64 {
     let mut config = stations(2);

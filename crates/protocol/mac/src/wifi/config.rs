@@ -2,6 +2,7 @@
 
 use core::iter;
 use core::num::NonZeroU8;
+use std::sync::Arc;
 
 use windfall_base::{Duration, Preamble, Rate};
 use windfall_wire_link::ieee80211::coding::REPORT_LEN;
@@ -59,6 +60,27 @@ pub enum EifsPolicy {
     Never,
 }
 
+/// The frames with which a station of 802.11g reserves the medium before a frame of OFDM, which
+/// stations of 802.11b cannot read (802.11-2007, 9.13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protection {
+    /// A CTS to the station itself, which nothing answers.
+    CtsToSelf,
+    /// RTS and CTS; before frames that nothing acknowledges a CTS to the station itself.
+    RtsCts,
+}
+
+/// The beginning of an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// The data frame.
+    Data,
+    /// A CTS to the station itself.
+    Clearance,
+    /// A request to send.
+    Request,
+}
+
 /// The number of attempts of a packet, in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
@@ -103,7 +125,7 @@ pub enum Role {
     },
 }
 
-/// The configuration of a station of 802.11b or g. Stations of a cell must have the same timing.
+/// The configuration of a station of 802.11b or g. Stations of a cell must have the same slot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Its own address.
@@ -134,6 +156,10 @@ pub struct Config {
     /// The rate of RTS and CTS frames; if `None`, an RTS goes at the highest suitable basic rate,
     /// and a CTS as every response.
     pub rts_rate: Option<PhyRate>,
+    /// The reservation of the medium before frames of OFDM; none if `None`.
+    pub protection: Option<Protection>,
+    /// Stations that have the rates of 802.11b alone: frames to them go at none of OFDM.
+    pub without_ofdm: Arc<[MacAddress]>,
     /// Packets whose frame would be longer are cut, in bytes of the whole frame.
     pub fragment_threshold: usize,
     /// The number of attempts of a packet.
@@ -168,6 +194,8 @@ impl Config {
             preamble: Preamble::Long,
             rts_threshold: NO_THRESHOLD,
             rts_rate: None,
+            protection: None,
+            without_ofdm: Arc::default(),
             fragment_threshold: NO_THRESHOLD,
             retries: Retries::default(),
             backoff: Backoff::default(),
@@ -198,13 +226,15 @@ impl Config {
     }
 
     /// The rate of an RTS before a frame at `rate`: the configured one, or a basic one, of the same
-    /// kind if there is one.
+    /// kind if there is one, and of 802.11b where that protects frames of OFDM.
     #[must_use]
     pub fn request_rate(&self, rate: PhyRate) -> PhyRate {
         if let Some(rate) = self.rts_rate {
             return rate;
         }
-        let basic = self.basic_rates.iter().copied().filter(|basic| *basic <= rate);
+        let is_read = |basic: &PhyRate| self.protection.is_none() || !basic.is_ofdm();
+        let basic = self.basic_rates.iter().copied().filter(is_read);
+        let basic = basic.filter(|basic| *basic <= rate);
         let alike = |basic: &PhyRate| (basic.is_ofdm() == rate.is_ofdm(), *basic);
         basic.max_by_key(alike).unwrap_or_else(|| self.lowest_basic_rate())
     }
@@ -213,6 +243,40 @@ impl Config {
     #[must_use]
     pub fn clear_rate(&self, rate: PhyRate) -> PhyRate {
         self.rts_rate.unwrap_or_else(|| self.response_rate(rate))
+    }
+
+    /// Returns how the exchange of a frame of `len` bytes at `rate` begins; without a request if it
+    /// `is_unanswered`.
+    pub(super) fn opening(&self, rate: PhyRate, len: usize, is_unanswered: bool) -> Opening {
+        let protection = self.protection.filter(|_| rate.is_ofdm());
+        let is_requested = len > self.rts_threshold || protection == Some(Protection::RtsCts);
+        match protection {
+            _ if is_requested && !is_unanswered => Opening::Request,
+            Some(_) => Opening::Clearance,
+            None => Opening::Data,
+        }
+    }
+
+    /// Returns the time from such a beginning to that of the data frame at `rate`.
+    pub(super) fn opening_time(&self, opening: Opening, rate: PhyRate) -> Duration {
+        let request = self.request_rate(rate);
+        let time = |rate: PhyRate, len| rate.frame_duration(self.preamble, len) + self.timing.sifs;
+        match opening {
+            Opening::Data => Duration::ZERO,
+            Opening::Clearance => time(request, ACK_LEN),
+            Opening::Request => time(request, RTS_LEN) + time(self.clear_rate(request), ACK_LEN),
+        }
+    }
+
+    /// Returns the rate at which a station sends to `peer` what it would send at `rate`.
+    pub(super) fn rate_to(&self, peer: MacAddress, rate: PhyRate) -> PhyRate {
+        if self.reads_ofdm(peer) { rate } else { rate.without_ofdm() }
+    }
+
+    /// Returns `true` if a station, or each of a group, reads frames of OFDM.
+    pub(super) fn reads_ofdm(&self, peer: MacAddress) -> bool {
+        let is_for_all = peer.is_group() && !self.without_ofdm.is_empty();
+        !is_for_all && !self.without_ofdm.contains(&peer)
     }
 
     /// Returns the time from the end of a PS-Poll to that of its acknowledgement.
@@ -245,12 +309,9 @@ impl Config {
     pub fn attempt_time(&self, rate: PhyRate, len: usize) -> Duration {
         let sifs = self.timing.sifs;
         let time = |rate: PhyRate, len| rate.frame_duration(self.preamble, len);
-        let mut spent = self.contention_time();
-        if len > self.rts_threshold {
-            let request = self.request_rate(rate);
-            spent += time(request, RTS_LEN) + time(self.clear_rate(request), ACK_LEN) + sifs * 2;
-        }
-        spent + time(rate, len) + sifs + time(self.response_rate(rate), self.ack_len())
+        let opening = self.opening(rate, len, false);
+        let before = self.contention_time() + self.opening_time(opening, rate);
+        before + time(rate, len) + sifs + time(self.response_rate(rate), self.ack_len())
     }
 
     /// Returns the air time of one attempt at a packet of `bytes` bytes at the highest rate that
@@ -269,20 +330,25 @@ impl Config {
         ladder.and_then(|mut rates| rates.next_back()).unwrap_or(self.rate)
     }
 
-    /// Returns the rates among which the rate control may choose.
-    pub(super) fn rates(&self) -> Setup {
-        let rates = if self.rate_control.is_adaptive {
-            rate_control::ladder(self.phy).collect()
+    /// Returns the rates among which the rate control may choose for a station of `phy`.
+    pub(super) fn rates(&self, phy: Phy) -> Setup {
+        let phy = if self.phy == Phy::B { Phy::B } else { phy };
+        let rates: Vec<_> = if self.rate_control.is_adaptive {
+            rate_control::ladder(phy).collect()
         } else {
-            vec![self.rate]
+            vec![if phy == Phy::B { self.rate.without_ofdm() } else { self.rate }]
         };
         let answer = |rate: &PhyRate| {
             let ack = self.response_rate(*rate).frame_duration(self.preamble, self.ack_len());
             self.timing.sifs + ack
         };
         let answers = rates.iter().map(answer).collect();
-        let contention = self.contention_time();
+        let mut contention = self.contention_time();
         let growth = self.contention_time_of(self.backoff.grown(self.timing.cw_min)) - contention;
+        // All of the rates are of one kind.
+        if let Some(&rate) = rates.first() {
+            contention += self.opening_time(self.opening(rate, 0, false), rate);
+        }
         Setup { rates, preamble: self.preamble, contention, growth, answers }
     }
 
@@ -303,6 +369,13 @@ impl Config {
         }
         if self.basic_rates.is_empty() {
             return Err(ConfigError::NoBasicRate);
+        }
+        let is_shared = self.protection.is_some();
+        if is_shared && let Some(rate) = self.rts_rate.filter(|rate| rate.is_ofdm()) {
+            return Err(ConfigError::UnreadRequest(rate));
+        }
+        if is_shared && self.basic_rates.iter().all(|rate| rate.is_ofdm()) {
+            return Err(ConfigError::UnreadProtection);
         }
         let fragment = self.fragment_threshold;
         if !(LEAST_FRAGMENT..=NO_THRESHOLD).contains(&fragment) {
@@ -335,6 +408,18 @@ pub enum ConfigError {
     /// No rate is understood by everybody.
     #[error("the list of basic rates is empty: name one at least, such as 1Mbps")]
     NoBasicRate,
+    /// Stations of 802.11b would not read the frames that reserve the medium.
+    #[error(
+        "rts-rate {0} is one of OFDM, which stations of 802.11b do not read: use 1, 2, 5.5 or 11 \
+         Mb/s, or protection = \"none\""
+    )]
+    UnreadRequest(PhyRate),
+    /// There is no rate for the frames that reserve the medium.
+    #[error(
+        "protection goes at a basic rate that stations of 802.11b read: add 1Mbps or 2Mbps to \
+         basic-rates, or protection = \"none\""
+    )]
+    UnreadProtection,
     /// Fragments would be too short or too long.
     #[error(
         "a fragmentation threshold of {0} bytes is not between {LEAST_FRAGMENT} and {NO_THRESHOLD}"

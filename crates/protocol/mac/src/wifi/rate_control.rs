@@ -14,9 +14,12 @@ mod minstrel;
 
 use core::fmt;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use windfall_base::{Duration, Instant, Preamble, Probability, Stream};
 use windfall_wire_link::ieee80211::{Code, MacAddress, Phy, PhyRate, Report};
+
+use super::config::Config;
 
 pub use arf::ARF;
 pub use fixed::FIXED;
@@ -169,13 +172,20 @@ pub fn ladder(phy: Phy) -> impl DoubleEndedIterator<Item = PhyRate> {
 #[derive(Debug)]
 pub(super) struct Rates {
     kind: RateControlKind,
-    setup: Setup,
+    /// For stations that read OFDM, and for those of 802.11b.
+    setups: [Setup; 2],
+    without_ofdm: Arc<[MacAddress]>,
     peers: BTreeMap<MacAddress, Box<dyn RateControl>>,
 }
 
 impl Rates {
-    pub(super) fn new(kind: RateControlKind, setup: Setup) -> Self {
-        Self { kind, setup, peers: BTreeMap::new() }
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            kind: config.rate_control,
+            setups: [Phy::G, Phy::B].map(|phy| config.rates(phy)),
+            without_ofdm: Arc::clone(&config.without_ofdm),
+            peers: BTreeMap::new(),
+        }
     }
 
     /// Chooses rate and code of an attempt at a packet to `peer`; `None` if it could not succeed.
@@ -213,7 +223,8 @@ impl Rates {
     }
 
     fn of(&mut self, peer: MacAddress) -> &mut dyn RateControl {
-        let Self { kind, setup, peers } = self;
-        peers.entry(peer).or_insert_with(|| (kind.build)(setup)).as_mut()
+        let Self { kind, setups, without_ofdm, peers } = self;
+        let setup = || &setups[usize::from(without_ofdm.contains(&peer))];
+        peers.entry(peer).or_insert_with(|| (kind.build)(setup())).as_mut()
     }
 }

@@ -9,6 +9,7 @@ use windfall_wire_link::ieee80211::header::{DATA_HEADER, MAX_DURATION};
 use windfall_wire_link::ieee80211::timing::{ACK_LEN, RTS_LEN};
 use windfall_wire_link::ieee80211::{Header, Kind, MacAddress, PhyRate, Report};
 
+use super::config::Opening;
 use super::event::DcfEvent;
 use super::job::Job;
 use super::rate_control::{AttemptOutcome, RateChoice};
@@ -34,6 +35,8 @@ pub(super) enum Phase {
 pub(super) enum OnAir {
     /// A request to send.
     Request,
+    /// A CTS to the station itself, which its data frame follows.
+    Clearance,
     /// A data frame, which is acknowledged unless it is for a group or known to be damaged.
     Data { unanswered: bool },
     /// An ACK or a CTS.
@@ -71,7 +74,7 @@ impl Dcf {
         let Some(job) = &mut self.job else { return };
         let wish = job.packet().class.rate.and_then(|rate| self.config.phy_rate(rate));
         match wish {
-            Some(rate) => job.rate = rate,
+            Some(rate) => job.rate = self.config.rate_to(job.to(), rate),
             None if job.is_group() || !job.is_packet() => {
                 job.rate = self.config.lowest_basic_rate();
             }
@@ -89,18 +92,18 @@ impl Dcf {
             }
         }
         let Some(job) = &self.job else { return };
-        let is_requested = !job.is_unanswered() && job.len() > self.config.rts_threshold;
-        let request = if is_requested { self.request_time(job.rate) } else { Duration::ZERO };
-        if job.is_expired(now + request + self.time_to_end(job)) {
+        let opening = self.config.opening(job.rate, job.len(), job.is_unanswered());
+        let before = self.config.opening_time(opening, job.rate);
+        if job.is_expired(now + before + self.time_to_end(job)) {
             return self.forgo();
         }
         let Some(job) = &mut self.job else { return };
-        job.air += self.config.contention_time_of(self.window.largest_draw());
+        job.air += self.config.contention_time_of(self.window.largest_draw()) + before;
         self.access.spend();
-        if is_requested {
-            self.send_request(now);
-        } else {
-            self.send_data(now);
+        match opening {
+            Opening::Data => self.send_data(now),
+            Opening::Clearance => self.send_clearance(now),
+            Opening::Request => self.send_request(now),
         }
     }
 
@@ -113,11 +116,15 @@ impl Dcf {
         later.fold(self.duration_of(rate, job.len()), Add::add)
     }
 
-    /// The time from the beginning of a request to that of the data frame at `rate`.
-    fn request_time(&self, rate: PhyRate) -> Duration {
-        let request = self.config.request_rate(rate);
-        let clear = self.duration_of(self.config.clear_rate(request), ACK_LEN);
-        self.duration_of(request, RTS_LEN) + clear + self.config.timing.sifs * 2
+    /// The time from the beginning of the next data frame for which the frame before it reserves
+    /// the medium: to the end of its answer, or of the last answer if stations are protected that
+    /// do not read the data frames.
+    fn time_to_reserve(&self, job: &Job) -> Duration {
+        let rate = job.rate;
+        let is_protected = self.config.protection.is_some() && rate.is_ofdm();
+        let data = self.duration_of(rate, job.len());
+        let data = if is_protected { self.time_to_end(job) } else { data };
+        data + self.answer_air(job, rate)
     }
 
     /// The pause before the next frame of an exchange is over.
@@ -132,21 +139,25 @@ impl Dcf {
     fn send_request(&mut self, now: Instant) {
         let Some(job) = &self.job else { return };
         let rate = self.config.request_rate(job.rate);
-        let sifs = self.config.timing.sifs;
-        let data = self.duration_of(job.rate, job.len());
         let clear = self.duration_of(self.config.clear_rate(rate), ACK_LEN);
-        let answer = self.duration_of(self.config.response_rate(job.rate), self.config.ack_len());
-        let reserves = sifs * 3 + clear + data + answer;
-        let request = self.request_time(job.rate);
+        let reserves = self.config.timing.sifs * 2 + clear + self.time_to_reserve(job);
         let header = Header {
             duration: field(reserves),
             transmitter: self.config.address,
             ..Header::new(Kind::Rts, job.to())
         };
-        if let Some(job) = &mut self.job {
-            job.air += request;
-        }
         self.send_control(now, (&header, None), rate, OnAir::Request);
+        self.phase = Phase::Sending;
+    }
+
+    /// Reserves the medium with a CTS to the station itself.
+    fn send_clearance(&mut self, now: Instant) {
+        let Some(job) = &self.job else { return };
+        let rate = self.config.request_rate(job.rate);
+        let reserves = self.config.timing.sifs + self.time_to_reserve(job);
+        let header =
+            Header { duration: field(reserves), ..Header::new(Kind::Cts, self.config.address) };
+        self.send_control(now, (&header, None), rate, OnAir::Clearance);
         self.phase = Phase::Sending;
     }
 
@@ -232,6 +243,10 @@ impl Dcf {
         let Some(rate) = self.job.as_ref().map(|job| job.rate) else { return };
         let (answer, rate) = match on_air {
             OnAir::Response => return,
+            OnAir::Clearance => {
+                self.phase = Phase::Pausing { until: now + self.config.timing.sifs };
+                return;
+            }
             OnAir::Data { unanswered: true } => return self.packet_done(now),
             OnAir::Data { unanswered: false } => (Kind::Ack, self.config.response_rate(rate)),
             OnAir::Request => (Kind::Cts, self.config.clear_rate(self.config.request_rate(rate))),
@@ -411,9 +426,12 @@ impl Dcf {
         let wish = job.packet().class.rate.and_then(|rate| self.config.phy_rate(rate));
         if job.is_group() {
             let rate = wish.unwrap_or_else(|| self.config.lowest_basic_rate());
-            return self.config.contention_time() + self.duration_of(rate, job.len());
+            let opening = self.config.opening(rate, job.len(), true);
+            let before = self.config.contention_time() + self.config.opening_time(opening, rate);
+            return before + self.duration_of(rate, job.len());
         }
         let rate = wish.unwrap_or_else(|| self.config.highest_rate());
+        let rate = self.config.rate_to(job.to(), rate);
         let mut lens = job.frame_lens();
         let first = self.config.attempt_time(rate, lens.next().unwrap_or_default());
         lens.map(|len| self.duration_of(rate, len) + self.answer_air(job, rate))

@@ -8,6 +8,7 @@ mod gaps;
 mod laws;
 mod limits;
 mod options;
+mod protection;
 mod rate_control;
 mod switch;
 

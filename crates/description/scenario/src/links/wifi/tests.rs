@@ -272,6 +272,87 @@ fn what_cannot_be_is_refused_in_one_line() {
     assert!(message.contains("only wifi links"), "{message}");
 }
 
+/// A cell of two stations of 802.11g and one of 802.11b.
+fn mixed(keys: &str, of_b: &str) -> Result<Topology, String> {
+    topology(&format!(
+        "format = 1\n[[station]]\nname = \"g\"\n[[station]]\nname = \"h\"\n\
+         [[station]]\nname = \"b\"\nradio.mode = \"b\"\n{of_b}\n\
+         [[link]]\nkind = \"wifi-g\"\nstations = [\"g\", \"h\", \"b\"]\n{keys}"
+    ))
+}
+
+#[test]
+fn beside_a_station_of_802_11b_frames_are_protected_and_slots_long() {
+    let topology = mixed("rate = \"54Mbps\"", "").expect("a cell");
+    let [g, h, b] = [0, 1, 2].map(|place| &end(&topology, place).mac);
+    assert_eq!((g.rate, h.rate, b.rate), (PhyRate::Ofdm54, PhyRate::Ofdm54, PhyRate::Cck11));
+    assert_eq!((g.timing, b.timing), (Timing::G_LONG_SLOT, Timing::B));
+    assert_eq!((g.protection, b.protection), (Some(Protection::CtsToSelf), None));
+    assert_eq!((&*g.without_ofdm, &*b.without_ofdm), (&[b.address][..], &[][..]));
+    for mac in [g, h, b] {
+        assert_eq!(mac.basic_rates, [PhyRate::Dsss1, PhyRate::Dsss2]);
+    }
+    let reads = air(&topology).stations.iter().map(|station| station.reads_ofdm);
+    assert_eq!(reads.collect::<Vec<_>>(), [true, true, false]);
+    // By choice, or without such a station.
+    let protection = |keys: &str| end(&mixed(keys, "").expect(keys), 0).mac.protection;
+    assert_eq!(protection("radio.protection = \"rts-cts\""), Some(Protection::RtsCts));
+    assert_eq!(protection("radio.protection = \"none\""), None);
+    let alone = link("radio.protection = \"cts-to-self\"").expect("a link");
+    assert_eq!(end(&alone, 0).mac.protection, Some(Protection::CtsToSelf));
+    assert_eq!(end(&alone, 0).mac.timing, Timing::G_SHORT_SLOT);
+    assert_eq!(end(&link("").expect("a link"), 0).mac.protection, None);
+    // A rate of its own, and the rate controls of its own modulation.
+    let own = mixed("rate = \"6Mbps\"", "radio.rate = \"2Mbps\"").expect("a cell");
+    assert_eq!(end(&own, 2).mac.rate, PhyRate::Dsss2);
+    let of_link = mixed("rate = \"6Mbps\"", "").expect("a cell");
+    assert_eq!(end(&of_link, 2).mac.rate, PhyRate::Cck5_5);
+    for keys in ["radio.rate-control = \"minstrel\"", "policy = \"joint\""] {
+        let adaptive = mixed(keys, "").expect(keys);
+        assert_eq!(end(&adaptive, 2).mac.highest_rate(), PhyRate::Cck11, "{keys}");
+        assert_eq!(end(&adaptive, 0).mac.highest_rate(), PhyRate::Ofdm54, "{keys}");
+    }
+}
+
+#[test]
+fn what_a_station_of_802_11b_cannot_be_part_of_is_refused() {
+    for (keys, of_b, words) in [
+        ("radio.slot = \"short\"", "", "has long slots"),
+        ("radio.basic-rates = [\"1Mbps\", \"6Mbps\"]", "", "the basic rate 6Mbps"),
+        (
+            "radio.rts-threshold = 500\nradio.rts-rate = \"24Mbps\"",
+            "",
+            "does not read RTS at 24Mbps",
+        ),
+        ("", "radio.rate = \"54Mbps\"", "802.11b has no rate of 54Mbps"),
+    ] {
+        let message = mixed(keys, of_b).expect_err(keys);
+        assert!(message.contains(words), "{keys}{of_b}: {message}");
+    }
+    for (keys, words) in [
+        ("radio.protection = \"rts-cts\"\nradio.basic-rates = [\"6Mbps\"]", "add 1Mbps or 2Mbps"),
+        (
+            "radio.protection = \"cts-to-self\"\nradio.rts-threshold = 9\nradio.rts-rate = \"6Mbps\"",
+            "which stations of 802.11b do not read",
+        ),
+        ("radio.protection = \"cts\"", "unknown word"),
+    ] {
+        let message = link(keys).expect_err(keys);
+        assert!(message.contains(words), "{keys}: {message}");
+    }
+    let of_b = |station: &str, keys: &str| {
+        topology(&format!(
+            "format = 1\n[[station]]\nname = \"a\"\n{station}\n[[station]]\nname = \"b\"\n\
+             [[link]]\nkind = \"wifi-b\"\nstations = [\"a\", \"b\"]\n{keys}"
+        ))
+    };
+    let message = of_b("radio.mode = \"g\"", "").expect_err("it has no OFDM");
+    assert!(message.contains("wifi-b has only stations of 802.11b"), "{message}");
+    let message = of_b("", "radio.protection = \"none\"").expect_err("it has no OFDM");
+    assert!(message.contains("wifi-b has none"), "{message}");
+    assert!(of_b("radio.mode = \"b\"", "").is_ok());
+}
+
 #[test]
 fn the_attempts_of_a_radio_have_one_setting() {
     for (keys, name) in [("attempts = 3", "attempts"), ("short-attempts = 2", "short-attempts")] {

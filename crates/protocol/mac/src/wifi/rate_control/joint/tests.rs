@@ -8,7 +8,7 @@ use crate::wifi::Config;
 fn joint(coding: Option<Code>) -> Joint {
     let address = MacAddress::of_station(1);
     let config = Config { rate_control: JOINT, coding, ..Config::new(address, Phy::G) };
-    Joint::new(&config.rates())
+    Joint::new(&config.rates(config.phy))
 }
 
 fn attempt(code: Option<Code>) -> Attempt {
