@@ -10,7 +10,7 @@ use windfall_mac::wifi::{Backoff, EifsPolicy, LEAST_FRAGMENT, NO_THRESHOLD, Rate
 
 use crate::settings::{Settings, settings};
 
-pub use words::{FadingWord, Mode, PathLossWord, ProtectionWord, Slot};
+pub use words::{FadingWord, PathLossWord, ProtectionWord, Slot, StationMode};
 
 /// The longest packet that a data frame carries: 2304 bytes less LLC/SNAP.
 pub(crate) const MAX_MTU: u16 = 2_296;
@@ -173,7 +173,7 @@ settings! {
         /// Rate of its data frames
         "rate" rate: Rate { value: "RATE", example: "6Mbps", unset: "as the link" }
         /// Standard of the station on a link of 802.11g
-        "mode" mode: Mode { value: "NAME", example: "b", unset: "as the link" }
+        "mode" mode: StationMode { value: "NAME", example: "b", unset: "as the link" }
         /// Station is an access point
         "access-point" access_point: bool {
             value: "SWITCH", example: "on",

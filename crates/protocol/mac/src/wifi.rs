@@ -28,11 +28,12 @@ mod send;
 mod window;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use windfall_base::{
     DropReason, Duration, Frame, Input, Instant, Outgoing, RxVector, Seed, Stream, Tag, earlier,
 };
-use windfall_wire_link::ieee80211::MacAddress;
+use windfall_wire_link::ieee80211::{MacAddress, Phy};
 
 pub use coding::{RadioPolicy, UnknownRadioPolicy};
 pub use config::{
@@ -154,10 +155,11 @@ impl Dcf {
     pub fn new(config: Config, seed: Seed, name: &str) -> Self {
         let draw = Stream::new(seed, &format!("dcf/{name}"));
         let first = draw.at(0).below(0x1000) as u16;
+        let setups = [Phy::G, Phy::B].map(|phy| config.rates(phy));
         Self {
             access: Access::new(config.timing, config.poll_answer_time()),
             window: Window::new(config.backoff, config.timing, config.retries),
-            rates: Rates::new(&config),
+            rates: Rates::new(config.rate_control, setups, Arc::clone(&config.without_ofdm)),
             radio: Radio::new(config.observe_radio),
             job: None,
             outcome: None,

@@ -27,7 +27,7 @@ use crate::model::Scenario;
 use crate::side::Side;
 use crate::station::Station;
 use crate::values::Get;
-use crate::wifi::{Mode, ProtectionWord, Radio, Slot, StationRadio};
+use crate::wifi::{ProtectionWord, Radio, Slot, StationMode, StationRadio};
 
 /// The distance of two stations where it is unset.
 const DEFAULT_DISTANCE: Metres = Metres(5.0);
@@ -97,7 +97,7 @@ impl Cell {
         let said = |station: &&Station| station.radio.as_ref().and_then(|own| own.mode.clone());
         let modes = stations.iter().map(|station| {
             let Some(said) = said(station) else { return Ok(phy) };
-            let Mode(mode) = *said.get_ref();
+            let StationMode(mode) = *said.get_ref();
             if (phy, mode) == (Phy::B, Some(Phy::G)) {
                 let message = "a link of kind wifi-b has only stations of 802.11b: use kind = \
                                \"wifi-g\", and mode = \"b\" for the others";

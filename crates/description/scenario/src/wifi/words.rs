@@ -28,9 +28,9 @@ impl Choice for Slot {
 
 /// The mode of a station on a link of 802.11g.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mode(pub Option<Phy>);
+pub struct StationMode(pub Option<Phy>);
 
-impl Choice for Mode {
+impl Choice for StationMode {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
         ("b", Self(Some(Phy::B)), "802.11b alone: 1 to 11 Mb/s, windows from 31, no OFDM"),
         ("g", Self(Some(Phy::G)), "802.11g"),

@@ -202,7 +202,8 @@ fn stations_behind_walls_and_on_other_channels_are_not_heard() {
     assert_eq!(fates(&mut medium), [(1, missed.clone()), (2, missed)]);
 }
 
-/// What station 1, of 802.11b, hears of a frame for itself and of one for station 2 at this rate.
+/// Sends a frame to station 1, which is of 802.11b, and then one to station 2; returns what they
+/// hear of the second one, and the fates of both.
 fn heard_without_ofdm(rate: PhyRate, loss: f64) -> (Vec<String>, Vec<(u16, FrameFate)>) {
     let mut config = RadioConfig { path_loss: PathLoss::Fixed(loss), ..stations(3) };
     config.stations[1].reads_ofdm = false;

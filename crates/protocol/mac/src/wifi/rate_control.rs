@@ -19,8 +19,6 @@ use std::sync::Arc;
 use windfall_base::{Duration, Instant, Preamble, Probability, Stream};
 use windfall_wire_link::ieee80211::{Code, MacAddress, Phy, PhyRate, Report};
 
-use super::config::Config;
-
 pub use arf::ARF;
 pub use fixed::FIXED;
 pub use joint::JOINT;
@@ -179,13 +177,12 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    pub(super) fn new(config: &Config) -> Self {
-        Self {
-            kind: config.rate_control,
-            setups: [Phy::G, Phy::B].map(|phy| config.rates(phy)),
-            without_ofdm: Arc::clone(&config.without_ofdm),
-            peers: BTreeMap::new(),
-        }
+    pub(super) fn new(
+        kind: RateControlKind,
+        setups: [Setup; 2],
+        without_ofdm: Arc<[MacAddress]>,
+    ) -> Self {
+        Self { kind, setups, without_ofdm, peers: BTreeMap::new() }
     }
 
     /// Chooses rate and code of an attempt at a packet to `peer`; `None` if it could not succeed.

@@ -332,7 +332,8 @@ fn what_a_station_of_802_11b_cannot_be_part_of_is_refused() {
     for (keys, words) in [
         ("radio.protection = \"rts-cts\"\nradio.basic-rates = [\"6Mbps\"]", "add 1Mbps or 2Mbps"),
         (
-            "radio.protection = \"cts-to-self\"\nradio.rts-threshold = 9\nradio.rts-rate = \"6Mbps\"",
+            "radio.protection = \"cts-to-self\"\n\
+             radio.rts-threshold = 9\nradio.rts-rate = \"6Mbps\"",
             "which stations of 802.11b do not read",
         ),
         ("radio.protection = \"cts\"", "unknown word"),

@@ -3,7 +3,7 @@
 use super::super::{ConfigError, Protection};
 use super::*;
 
-/// What stations sent and received of a packet of station 0 to station 1.
+/// Returns the frames that stations send for a packet of station 0 to station 1.
 fn exchange(change: impl Fn(&mut Config)) -> Vec<String> {
     let mut cell = cell(3, Phy::G, 1, |config| {
         config.basic_rates = Phy::B.basic_rates().to_vec();
