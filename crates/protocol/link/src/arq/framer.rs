@@ -61,6 +61,11 @@ pub(crate) trait Framer: fmt::Debug {
     /// Learns the fate of a transmission.
     fn settle(&mut self, packet: &mut Self::Packet, order: Seq32, reported: Reported) -> Fate;
 
+    /// Returns `true` if the report at hand tells how a transmission came that is not whole.
+    fn has_heard_of(&self, _order: Seq32) -> bool {
+        false
+    }
+
     /// Returns `true` if another frame of the packet can go at once.
     fn wants_more(packet: &Self::Packet) -> bool;
 

@@ -47,10 +47,14 @@ impl History {
         true
     }
 
-    /// Notes that transmission `order` arrived undamaged.
+    /// Notes that transmission `order` arrived undamaged. If it was reported missing, the next
+    /// report reaches back to it.
     pub(crate) fn arrive(&mut self, order: Seq32) {
         if (1..=REMEMBERED as i32).contains(&self.end.distance_from(order)) {
             self.set(order, true);
+            if order.is_before(self.reported[0]) {
+                self.reported[0] = order;
+            }
         }
     }
 

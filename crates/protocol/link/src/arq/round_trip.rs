@@ -22,6 +22,11 @@ impl RoundTrip {
         self.smoothed.mean().is_some()
     }
 
+    /// Returns the smoothed round trip, once measured.
+    pub(crate) fn mean(&self) -> Option<Duration> {
+        self.smoothed.mean()
+    }
+
     pub(crate) fn sample(&mut self, time: Duration) {
         self.backoff = 0;
         self.smoothed.sample(time);

@@ -8,6 +8,7 @@ use windfall_wire_link::coded::WindowNumber;
 use windfall_wire_link::pipe::{Ack, Probe, UNTOLD};
 
 use super::framer::{Fate, Framer, Reported};
+use super::reordering::Reordering;
 use super::round_trip::RoundTrip;
 use crate::event::LinkEvent;
 use crate::window::{Pulled, Window};
@@ -69,6 +70,8 @@ pub(crate) struct Sender<F: Framer> {
     /// The last transmission was one whose report should not be left to chance.
     urgent: bool,
     round_trip: RoundTrip,
+    /// Transmissions that were overtaken and may still come.
+    reordering: Reordering,
     timer: Option<Instant>,
     /// Nothing is sent before then.
     paused: Option<Instant>,
@@ -95,6 +98,7 @@ impl<F: Framer> Sender<F> {
             probe_due: false,
             urgent: false,
             round_trip: RoundTrip::default(),
+            reordering: Reordering::default(),
             timer: None,
             paused: None,
             in_vain: 0,
@@ -109,11 +113,13 @@ impl<F: Framer> Sender<F> {
     pub(crate) fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         let overdue = self.timer.map(|at| (at, "link report overdue"));
         let paused = self.paused.map(|at| (at, "link pauses"));
-        [overdue, paused].into_iter().flatten().min()
+        let overtaken = self.reordering.poll_timeout().map(|at| (at, "link frame overtaken"));
+        [overdue, paused, overtaken].into_iter().flatten().min()
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         self.paused = self.paused.filter(|until| now < *until);
+        self.reordering.handle_timeout(now);
         if self.timer.is_some_and(|due| due <= now) {
             self.timer = None;
             self.round_trip.back_off();
@@ -128,6 +134,9 @@ impl<F: Framer> Sender<F> {
         events: &mut VecDeque<LinkEvent>,
         mut pull: impl FnMut() -> Option<Pulled>,
     ) -> Option<Frame> {
+        for lost in self.reordering.take_lost(now, self.round_trip.mean()) {
+            self.settle(lost.seq, lost.order, Reported::Lost, events);
+        }
         if self.paused.is_some_and(|until| now < until) || self.awaits_trial() {
             return None;
         }
@@ -184,13 +193,19 @@ impl<F: Framer> Sender<F> {
         if self.peer_next.is_before(ack.next) {
             self.peer_next = ack.next;
         }
+        let from = self.flights.front().map_or(self.order, |flight| flight.order);
+        for late in self.reordering.take_late(now, ack, from) {
+            self.in_vain = 0;
+            self.settle(late.seq, late.order, Reported::Whole, events);
+        }
         let kept = |at: usize| ack.kept.as_ref().and_then(|kept| kept.iter().nth(at));
         let mut fates = ack.arrived.iter().enumerate();
         let mut at = ack.first;
         while self.flights.front().is_some_and(|flight| flight.order.is_before(end))
             && let Some(flight) = self.flights.pop_front()
         {
-            let reported = if flight.order.is_before(ack.first) {
+            let is_told = !flight.order.is_before(ack.first);
+            let reported = if !is_told {
                 // Its ACKs were lost. What the receiver no longer waits for it has.
                 let arrived = flight.seq.is_some_and(|seq| seq.is_before(ack.next));
                 if arrived { Reported::Whole } else { Reported::Lost }
@@ -212,6 +227,12 @@ impl<F: Framer> Sender<F> {
             if let Some(seq) = flight.seq {
                 if flight.sent == now && reported != Reported::Whole {
                     self.pause_after_many(now, seq);
+                }
+                let is_missing = is_told
+                    && reported == Reported::Lost
+                    && !self.framer.has_heard_of(flight.order);
+                if is_missing && self.reordering.miss(now, flight.order, seq) {
+                    continue;
                 }
                 self.settle(seq, flight.order, reported, events);
             }
@@ -237,12 +258,14 @@ impl<F: Framer> Sender<F> {
     /// Tells whether nothing has arrived for so long that one packet is tried for all, and that it
     /// is under way.
     fn awaits_trial(&self) -> bool {
-        let is_open = |flight: &Flight| {
-            let seq = flight.seq.map(|seq| seq.distance_from(self.base));
+        let is_open = |seq: Option<Seq32>| {
+            let seq = seq.map(|seq| seq.distance_from(self.base));
             let place = seq.and_then(|place| usize::try_from(place).ok());
             place.and_then(|at| self.places.get(at)).is_some_and(|place| place.copy.is_some())
         };
-        self.in_vain >= PATIENT && self.flights.iter().any(is_open)
+        let sent = self.flights.iter().map(|flight| flight.seq);
+        let mut under_way = sent.chain(self.reordering.awaited().map(Some));
+        self.in_vain >= PATIENT && under_way.any(is_open)
     }
 
     /// Draws the consequences of the fate of one transmission of a packet.

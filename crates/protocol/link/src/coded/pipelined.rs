@@ -310,6 +310,10 @@ impl Framer for Coder {
         fate
     }
 
+    fn has_heard_of(&self, order: Seq32) -> bool {
+        self.reported.iter().any(|record| record.order == order)
+    }
+
     fn wants_more(open: &Open) -> bool {
         !open.packet.unsent.is_empty()
     }

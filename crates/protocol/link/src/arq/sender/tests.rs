@@ -29,12 +29,14 @@ struct Hand {
     far: Pipe,
     queue: VecDeque<Pulled>,
     now: Instant,
+    /// Packets that were delivered.
+    count: usize,
 }
 
 impl Hand {
     fn new(config: PipeConfig) -> Self {
         let [near, far] = [Pipe::new(config.clone()), Pipe::new(config)];
-        Self { near, far, queue: VecDeque::new(), now: Instant::START }
+        Self { near, far, queue: VecDeque::new(), now: Instant::START, count: 0 }
     }
 
     fn persistent(coding: Option<Coding>) -> Self {
@@ -80,6 +82,12 @@ impl Hand {
     fn delivered(&mut self) -> Vec<u64> {
         let frames = core::iter::from_fn(|| self.far.poll_delivery());
         frames.map(|frame| frame.tag.expect("packets are named").0).collect()
+    }
+
+    fn delivered_so_far(&mut self) -> usize {
+        let new = self.delivered().len();
+        self.count += new;
+        self.count
     }
 
     fn dropped(&mut self) -> Vec<DropReason> {
@@ -254,6 +262,122 @@ fn a_link_without_rate_and_delay_that_lets_nothing_through_is_tried_ever_more_ra
         }
         assert_eq!(hand.delivered(), (0..10).collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn what_is_overtaken_is_repeated_once_and_waited_for_from_then_on() {
+    for coding in CODINGS {
+        let mut hand = Hand::persistent(coding);
+        let first = hand.send_new(packet(0, 80));
+        drop(hand.send());
+        hand.wait(Duration::from_millis(10));
+        hand.arrive(first);
+        hand.answer();
+        for round in 0..4 {
+            let late = hand.send_new(packet(1 + 2 * round, 80));
+            let early = hand.send_new(packet(2 + 2 * round, 80));
+            hand.wait(Duration::from_millis(5));
+            hand.arrive(early);
+            hand.answer();
+            let repeated = hand.send_all().len();
+            assert_eq!(repeated, usize::from(round == 0), "{round}");
+            hand.wait(Duration::from_millis(4));
+            hand.arrive(late);
+            hand.answer();
+        }
+        assert_eq!(hand.delivered(), (0..9).collect::<Vec<_>>());
+        // What does not come in a quarter more than those 4 ms is repeated.
+        drop(hand.send_new(packet(9, 80)));
+        let next = hand.send_new(packet(10, 80));
+        hand.wait(Duration::from_millis(5));
+        hand.arrive(next);
+        hand.answer();
+        assert!(hand.send().is_none());
+        let due = hand.now + Duration::from_millis(5);
+        assert_eq!(hand.near.poll_timeout(), Some((due, "link frame overtaken")));
+        hand.wait(Duration::from_millis(5));
+        assert_eq!(hand.send().and_then(|frame| frame.tag), Some(Tag(9)));
+    }
+}
+
+/// Carries 2000 packets over 10 Mb/s, on which frame `n` of an end takes `delay(n)` ms; returns how
+/// many frames with a packet were sent.
+fn frames_over(delay: impl Fn(u64) -> u64) -> usize {
+    let mut hand = Hand::persistent(None);
+    hand.queue.extend((0..2_000).map(|n| Pulled::from(packet(n, 1_400))));
+    let mut flying = std::collections::BTreeMap::new();
+    let (mut sent, mut free, mut count) = (0, [hand.now; 2], 0);
+    while hand.delivered_so_far() < 2_000 {
+        for (end, free) in free.iter_mut().enumerate() {
+            while *free <= hand.now {
+                let frame =
+                    if end == 0 { hand.send() } else { hand.far.poll_transmit(hand.now, || None) };
+                let Some(frame) = frame else { break };
+                let bytes = (frame.header.len() + frame.payload.len() + frame.trailer.len()) as u64;
+                *free = hand.now + Duration::from_nanos(bytes * 800);
+                sent += usize::from(frame.tag.is_some());
+                count += 1;
+                let arrival = *free + Duration::from_millis(delay(count));
+                flying.insert((arrival, count), (end, frame));
+            }
+        }
+        let arrives = flying.first_key_value().map(|((at, _), _)| *at);
+        let due = hand.near.poll_timeout().map(|(at, _)| at);
+        let free = free.into_iter().filter(|free| *free > hand.now);
+        let next = free.chain(arrives).chain(due).min().expect("it goes on");
+        hand.wait(next.saturating_since(hand.now));
+        while let Some(first) = flying.first_entry()
+            && first.key().0 <= hand.now
+        {
+            let (end, frame) = first.remove();
+            if end == 0 { hand.arrive(frame) } else { _ = hand.near.handle_frame(hand.now, frame) }
+        }
+        assert!(hand.now < Instant::START + Duration::from_secs(60), "it does not end");
+    }
+    sent
+}
+
+#[test]
+fn a_path_that_reorders_costs_few_repetitions() {
+    let chance = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    for (name, most, found) in [
+        ("in order", 2_000, frames_over(|_| 200)),
+        ("jitter of 5 ms", 2_100, frames_over(|n| 195 + chance(n) % 11)),
+        ("a tenth overtakes", 2_400, frames_over(|n| if chance(n) % 10 == 0 { 0 } else { 200 })),
+        ("a fiftieth overtakes", 2_400, frames_over(|n| if chance(n) % 50 == 0 { 0 } else { 20 })),
+    ] {
+        println!("{name}: {found}");
+        assert!(found <= most, "{name}: {found}");
+    }
+}
+
+#[test]
+fn a_path_that_no_longer_reorders_is_no_longer_waited_for() {
+    let mut hand = Hand::persistent(None);
+    let [late, early] = [0, 1].map(|n| hand.send_new(packet(n, 80)));
+    hand.wait(Duration::from_millis(10));
+    for frame in [early, late] {
+        hand.arrive(frame);
+        hand.answer();
+        hand.wait(Duration::from_millis(2));
+    }
+    let mut waited = 0;
+    for n in 0..40 {
+        drop(hand.send_all());
+        drop(hand.send_new(packet(2 + 2 * n, 80)));
+        let next = hand.send_new(packet(3 + 2 * n, 80));
+        hand.wait(Duration::from_millis(50));
+        hand.arrive(next);
+        hand.answer();
+        if hand.near.poll_timeout().is_some_and(|(_, why)| why == "link frame overtaken") {
+            waited += 1;
+            hand.wait(Duration::from_millis(50));
+        }
+        let again = hand.send().expect("it is repeated");
+        hand.arrive(again);
+        hand.answer();
+    }
+    assert!((16..30).contains(&waited), "{waited}");
 }
 
 #[test]
