@@ -93,7 +93,7 @@ impl Reordering {
         late
     }
 
-    /// Takes out what counts as lost by now, the first of it.
+    /// Takes out what counts as lost by now, oldest first.
     pub(crate) fn take_lost(
         &mut self,
         now: Instant,
