@@ -41,42 +41,42 @@ pub(super) struct Repaired {
 }
 
 /// The positions that the peer's plain notifications name, detected from its acknowledgments:
-/// nothing is negotiated, and a peer in another mode must not seem to acknowledge what it misses.
+/// nothing is negotiated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PeerReports {
     /// The end of the damaged segment, as in the paper's mode, and not its beginning.
     by_end: bool,
-    /// The peer's acknowledgments have shown that it is so.
-    is_proven: bool,
-    /// The highest acknowledgment number with a notification before that.
+    /// The highest acknowledgment number with a notification since the last without one, while the
+    /// peer is taken to name beginnings.
     claimed: u64,
 }
 
 impl PeerReports {
     /// Presumes the mode of this end.
     pub(super) fn new(mode: NotificationMode) -> Self {
-        let by_end = mode == NotificationMode::Paper;
-        Self { by_end, is_proven: false, claimed: 0 }
+        Self { by_end: mode == NotificationMode::Paper, claimed: 0 }
     }
 
     /// Takes a notification of the next byte expected, which no end of a damaged segment is;
-    /// returns whether that was read otherwise before. A late copy may look the same, so it proves
-    /// nothing.
+    /// returns whether that was read otherwise before.
     const fn note_next(&mut self) -> bool {
-        if self.by_end {
-            (self.by_end, self.is_proven, self.claimed) = (false, false, 0);
-            return true;
+        let was_by_end = self.by_end;
+        if was_by_end {
+            *self = Self { by_end: false, claimed: 0 };
         }
-        false
+        was_by_end
     }
 
     /// Takes an acknowledgment of everything below `ack` without a notification; returns whether it
     /// shows that an earlier one with a notification did not acknowledge what it named.
+    ///
+    /// A higher one shows nothing: a copy may have arrived since.
     const fn note_acknowledged(&mut self, una: u64, ack: u64) -> bool {
-        if self.claimed == 0 || self.is_proven || ack < una {
+        if self.claimed == 0 || ack < una {
             return false;
         }
-        (self.by_end, self.is_proven) = (ack < self.claimed, true);
+        self.by_end = ack < self.claimed;
+        self.claimed = 0;
         self.by_end
     }
 }
@@ -244,7 +244,8 @@ impl Connection {
         }
     }
 
-    /// Reads a notification that names its segment by the acknowledgment number alone.
+    /// Reads a notification that names its segment by the acknowledgment number alone; it
+    /// acknowledges nothing, since the peer may be in a mode in which it names what it misses.
     fn read_plain(&mut self, ack: u64) -> (u64, Option<u64>) {
         let Sender { una, max, mss, ref mut reports, .. } = self.sender;
         if ack == una && reports.note_next() {
@@ -257,11 +258,10 @@ impl Connection {
             let named = is_ahead.then(|| una.max(ack - mss.min(ack)));
             return (una, named);
         }
-        if is_ahead && !reports.is_proven {
+        if is_ahead {
             reports.claimed = reports.claimed.max(ack);
-            return (una, Some(ack));
         }
-        (ack, Some(ack))
+        (una.min(ack), Some(ack))
     }
 
     /// Returns whether a report on the segment at `start` must be about an earlier copy of it than

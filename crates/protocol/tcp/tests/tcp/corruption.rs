@@ -349,6 +349,20 @@ fn a_peer_in_another_mode_is_detected_and_loses_nothing() {
 }
 
 #[test]
+fn an_acknowledgment_after_a_copy_does_not_show_the_mode_of_the_peer() {
+    //= S4.9
+    for (near, far) in MODES.into_iter().flat_map(|near| MODES.map(|far| (near, far))) {
+        let config = |mode| TcpConfig { corruption: Corruption::on(mode), ..TcpConfig::default() };
+        let mut pair = Pair::established(config(near), config(far));
+        for sent in 1..=4 {
+            damage(&mut pair, &[1]);
+            pair.send(NEAR, 1_000).run_for(Duration::from_secs(9));
+            assert_eq!(pair.ends[FAR].incoming.len(), sent * 1_000, "{near:?} {far:?}");
+        }
+    }
+}
+
+#[test]
 fn the_round_trip_is_measured_only_of_segments_sent_once() {
     // Karn's rule: without timestamps, only the segment that is timed and was sent once counts.
     let mut pair = Pair::with(TcpConfig { timestamps: false, ..config(MODES[0]) });
