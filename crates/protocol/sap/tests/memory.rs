@@ -3,14 +3,17 @@
 //! One test in a program of its own: the memory of all threads is counted.
 
 use std::alloc::System;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use bytes::Bytes;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use windfall_base::{Duration, Instant};
-use windfall_sap::{ConnectionId, DatagramMeta, SapConfig, SapEndpoint, Secret};
+use windfall_sap::{
+    ConnectionId, DatagramMeta, Message, Mode, SapConfig, SapEndpoint, SapEvent, Secret,
+};
 use windfall_testkit::laws::memory::Memory;
 use windfall_wire_net::sap::{
-    Part, SapData, SapHeader, SapKind, SapPacket, SapPing, Span, features, flags,
+    Part, SapAck, SapData, SapHeader, SapKind, SapPacket, SapPing, Span, features, flags,
 };
 
 #[global_allocator]
@@ -20,6 +23,8 @@ static HEAP: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 const BUFFER: usize = 1 << 16;
 /// The number of datagrams of each kind.
 const COUNT: usize = 6_000;
+/// The bytes that a listener takes without a connection.
+const FREE: usize = 64 << 10;
 const ENOUGH: usize = 6 << 20;
 const MIB: usize = 1 << 20;
 /// The flags of a part of an approximate message.
@@ -237,8 +242,152 @@ fn send_others() {
     });
 }
 
+/// The number of clients of a crowd.
+const CROWD: u32 = 3_000;
+
+/// What each client of a crowd does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deed {
+    /// It asks for a connection and does not answer.
+    Asks,
+    /// It answers, and is silent from then on.
+    Opens,
+    /// It sends a message, which the application reads.
+    Sends,
+    /// The application sends a message, and the client acknowledges what it gets.
+    Reads,
+    /// The application closes the connection, which the client does not answer.
+    Leaves,
+}
+
+/// A listener and many clients, each at an address of its own.
+struct Crowd {
+    end: SapEndpoint,
+    now: Instant,
+    before: usize,
+    sent: usize,
+}
+
+impl Crowd {
+    fn new(memory_total: usize) -> Self {
+        let now = Instant::START + Duration::from_secs(100);
+        let config = SapConfig { memory_total, ..SapConfig::standard() };
+        let mut end = SapEndpoint::new(config, Secret::new([7; 32]));
+        end.listen(true);
+        Self { end, now, before: heap(), sent: 0 }
+    }
+
+    fn address(client: u32) -> SocketAddr {
+        (Ipv4Addr::from_bits(0x0a00_0000 + client), 9).into()
+    }
+
+    /// Passes a datagram to the listener; returns its first answer.
+    fn take(
+        &mut self,
+        from: SocketAddr,
+        (kind, bits): (SapKind, u8),
+        (connection, number): (u32, u32),
+        body: &[u8],
+    ) -> Option<Bytes> {
+        let header = SapHeader { kind, flags: bits, exact: 0, connection, number };
+        let bytes: Bytes = [&header.emit([body, &[]])[..], body].concat().into();
+        self.sent += bytes.len();
+        self.end.handle_datagram(self.now, &DatagramMeta::new(from), &bytes);
+        let answer = self.end.poll_transmit(self.now).map(|it| it.to_bytes());
+        self.drain();
+        answer
+    }
+
+    fn drain(&mut self) {
+        while self.end.poll_transmit(self.now).is_some() {}
+        while let Some((id, event)) = self.end.poll_event() {
+            if matches!(event, SapEvent::Closed(_)) {
+                self.end.close(self.now, id);
+            }
+        }
+        self.end.take_changed().for_each(drop);
+        while self.end.poll_transmit(self.now).is_some() {}
+    }
+
+    /// Lets one client do what it does.
+    fn act(&mut self, client: u32, deed: Deed) {
+        let from = Self::address(client);
+        let mut ping = SapPing {
+            connection: 9,
+            max_datagram: 65_400,
+            features: features::PARTS,
+            ..SapPing::default()
+        };
+        let answer = self.take(from, (SapKind::Ping, 0), (0, 0), &ping.emit());
+        let Some(mut answer) = answer else { return };
+        if let Ok(retry) = SapPacket::parse(&answer)
+            && retry.header.kind == SapKind::Retry
+        {
+            ping.token = retry.body;
+            let again = self.take(from, (SapKind::Ping, 0), (0, 1), &ping.emit());
+            let Some(again) = again else { return };
+            answer = again;
+        }
+        let accept = SapPacket::parse(&answer).expect("a SAP datagram");
+        if accept.header.kind != SapKind::Accept || deed == Deed::Asks {
+            return;
+        }
+        let id = u32::from_be_bytes(*accept.body.first_chunk().expect("an id"));
+        self.take(from, (SapKind::Probe, 0), (id, 2), &[]);
+        self.end.accept(ConnectionId(id));
+        match deed {
+            Deed::Asks | Deed::Opens => {}
+            Deed::Sends => {
+                _ = self.take(from, (SapKind::Data, 0), (id, 3), &data(0, None, &[], 100));
+                while self.end.receive(self.now, ConnectionId(id)).is_some() {}
+            }
+            Deed::Reads => {
+                let message = Message::new(Mode::Precise, vec![7; 1000]);
+                let _ = self.end.send(ConnectionId(id), &message);
+                self.drain();
+                let ack = SapAck { largest: 5, room: 1 << 20, runs: vec![(0, 4)], ..SapAck::default() };
+                self.take(from, (SapKind::Ack, 0), (id, 3), &ack.emit());
+            }
+            Deed::Leaves => self.end.close(self.now, ConnectionId(id)),
+        }
+        self.drain();
+    }
+
+    fn check(&self, kind: &str) {
+        let held = heap().saturating_sub(self.before);
+        let charged = self.end.held();
+        let all = self.end.len();
+        assert!(
+            held <= charged + FREE,
+            "{kind}: {all} connections hold {held} bytes and are charged {charged}"
+        );
+    }
+}
+
+/// Lets many clients connect that send little or nothing.
+fn send_almost_nothing() {
+    for deed in [Deed::Asks, Deed::Opens, Deed::Sends, Deed::Reads, Deed::Leaves] {
+        let kind = format!("{deed:?}");
+        let mut crowd = Crowd::new(256 << 20);
+        for client in 0..CROWD {
+            crowd.act(client, deed);
+            if client % 500 == 499 {
+                crowd.check(&kind);
+            }
+        }
+        for _ in 0..4 {
+            crowd.now += Duration::from_millis(300);
+            crowd.end.handle_timeout(crowd.now);
+            crowd.drain();
+            crowd.check(&kind);
+        }
+        eprintln!("{kind}: {} connections hold {} charged {}", crowd.end.len(), heap() - crowd.before, crowd.end.held());
+    }
+}
+
 #[test]
 fn what_is_held_is_charged_and_bounded_by_what_has_arrived() {
+    send_almost_nothing();
     send_whole_messages();
     send_parts();
     send_strange_parts();
