@@ -42,6 +42,16 @@ struct Shared {
     connections: AtomicUsize,
 }
 
+/// Whether there is memory for another connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Seats {
+    Free,
+    /// All memory is taken.
+    Full,
+    /// The connections have all memory that they may have.
+    Taken,
+}
+
 /// The memory that one connection may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance {
@@ -95,6 +105,19 @@ impl SapBudget {
         self.0.connections.fetch_sub(1, Ordering::Relaxed);
     }
 
+    /// Returns whether `bytes` bytes are free, and a connection of `seat` bytes more may be there: at
+    /// most half of the memory is for connections, so that their messages have room.
+    pub(crate) fn seats(&self, bytes: usize, seat: usize) -> Seats {
+        let connections = self.0.connections.load(Ordering::Relaxed) + 1;
+        if connections.saturating_mul(seat) > self.limit() / 2 {
+            Seats::Taken
+        } else if self.held().saturating_add(bytes) > self.limit() {
+            Seats::Full
+        } else {
+            Seats::Free
+        }
+    }
+
     /// Returns what a connection may take now.
     pub(crate) fn allowance(&self) -> Allowance {
         let (limit, held) = (self.limit(), self.held());
@@ -137,6 +160,8 @@ mod tests {
         budget.charge(500, 1_200);
         assert_eq!(budget.allowance().limit(300, 7), 7, "nothing is left");
         budget.charge(1_200, 0);
+        assert_eq!(budget.seats(100, 100), Seats::Free, "the fifth");
+        assert_eq!((budget.seats(1_001, 100), budget.seats(1, 101)), (Seats::Full, Seats::Taken));
         budget.set_limit(10);
         assert_eq!((budget.held(), budget.limit()), (0, 10));
         assert_eq!(budget.allowance().min(free).left, 10);

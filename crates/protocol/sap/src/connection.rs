@@ -47,8 +47,12 @@ mod transmit;
 /// The time for which an end that has nothing more to say answers a peer that may not know it.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// The memory of a connection without messages, in bytes.
-pub(crate) const BASE: usize = 4096;
+/// The memory of a connection without messages, in bytes: what it takes of the heap after its first
+/// packets, what its endpoint and its socket note of it, and what the allocator adds.
+pub(crate) const BASE: usize = 6144;
+/// The memory of a stream, and of an approximate message whose length is remembered.
+const STREAM: usize = 96;
+const LENGTH: usize = 32;
 /// The number of approximate messages whose length is remembered.
 const LENGTHS: usize = 64;
 /// The number of messages that a queue has places for even if it is empty.
@@ -606,8 +610,17 @@ impl Connection {
     /// Updates and returns the memory that the connection and its messages take.
     pub(crate) fn charge(&mut self) -> usize {
         let messages = self.inbox.bytes + self.outbox.charge() + self.outbox.remembered;
-        self.charged = BASE + messages + self.inbox.news.charge();
+        self.charged = BASE + messages + self.tables();
         self.charged
+    }
+
+    /// Returns the memory of what the connection notes of packets and messages that it does not
+    /// hold, in bytes.
+    fn tables(&self) -> usize {
+        let streams = self.inbox.orders.len() + self.outbox.numbers.len();
+        let lengths = self.inbox.lengths.len() + self.inbox.partial.given_up();
+        let messages = streams * STREAM + lengths * LENGTH + self.inbox.news.charge();
+        messages + self.seen.charge() + self.sent.charge()
     }
 
     /// Returns the number of parts that were dropped since the last call, since too little of

@@ -52,7 +52,8 @@ pub struct SapEndpoint {
     secret: Secret,
     key: Option<SharedKey>,
     listening: bool,
-    connections: BTreeMap<u32, Connection>,
+    /// Each on its own: a place in the tree that nothing takes is as large as what may take it.
+    connections: BTreeMap<u32, Box<Connection>>,
     /// Connections by the peer's address and connection id.
     peers: BTreeMap<(SocketAddr, u32), u32>,
     half_open: BTreeMap<(SocketAddr, u32), HalfOpen>,
@@ -71,6 +72,9 @@ pub struct SapEndpoint {
     shared: Option<SapBudget>,
     /// The bytes that the connections are charged.
     held: usize,
+    /// Connections that gave way for their memory, and when: they have it until the application
+    /// learns of it.
+    leaving: VecDeque<(Instant, u32)>,
     /// Connections that have changed since a driver asked.
     changed: BTreeSet<u32>,
 }
@@ -114,6 +118,7 @@ impl SapEndpoint {
             budget: SapBudget::new(config.memory_total),
             shared: None,
             held: 0,
+            leaving: VecDeque::new(),
             changed: BTreeSet::new(),
         }
     }
@@ -146,7 +151,7 @@ impl SapEndpoint {
 
     /// Adds a connection.
     fn add(&mut self, id: u32, connection: Connection) {
-        self.connections.insert(id, connection);
+        self.connections.insert(id, Box::new(connection));
         self.budgets().for_each(SapBudget::enter);
     }
 
@@ -349,8 +354,7 @@ impl SapEndpoint {
             self.due.remove(&id);
             if let Some(key) = self.half_open_ids.get(&id).copied() {
                 if self.half_open.get(&key).is_some_and(|half| half.until <= now) {
-                    self.half_open.remove(&key);
-                    self.half_open_ids.remove(&id);
+                    self.forget(id);
                     self.places.leave(id);
                 }
                 continue;
@@ -413,7 +417,7 @@ impl SapEndpoint {
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         let (at, id) = *self.timers.first()?;
         let connection = self.connections.get(&id);
-        let why = connection.and_then(Connection::poll_timeout).map_or("half open", |(_, why)| why);
+        let why = connection.and_then(|it| it.poll_timeout()).map_or("half open", |(_, why)| why);
         Some((at, why))
     }
 
@@ -442,7 +446,7 @@ impl SapEndpoint {
         let begun = self.connections.keys().next().copied();
         for id in [accepted, begun].into_iter().flatten() {
             let connection = self.connections.get_mut(&id).filter(|it| it.peer() == from);
-            connection.into_iter().for_each(Connection::note_damage);
+            connection.into_iter().for_each(|it| it.note_damage());
         }
     }
 
@@ -505,38 +509,38 @@ impl SapEndpoint {
     /// Returns the address of a connection's peer.
     #[must_use]
     pub fn peer(&self, id: ConnectionId) -> Option<SocketAddr> {
-        self.connections.get(&id.0).map(Connection::peer)
+        self.connections.get(&id.0).map(|it| it.peer())
     }
 
     /// Returns whether a connection is open.
     #[must_use]
     pub fn is_open(&self, id: ConnectionId) -> bool {
-        self.connections.get(&id.0).is_some_and(Connection::is_open)
+        self.connections.get(&id.0).is_some_and(|it| it.is_open())
     }
 
     /// Returns whether a message of a connection can be read.
     #[must_use]
     pub fn is_readable(&self, id: ConnectionId) -> bool {
-        self.connections.get(&id.0).is_some_and(Connection::is_readable)
+        self.connections.get(&id.0).is_some_and(|it| it.is_readable())
     }
 
     /// Returns whether a connection has room for a message of the usual size.
     #[must_use]
     pub fn is_writable(&self, id: ConnectionId) -> bool {
-        self.connections.get(&id.0).is_some_and(Connection::is_writable)
+        self.connections.get(&id.0).is_some_and(|it| it.is_writable())
     }
 
     /// Returns whether everything precise is acknowledged, and everything else sent.
     #[must_use]
     pub fn is_flushed(&self, id: ConnectionId) -> bool {
-        self.connections.get(&id.0).is_none_or(Connection::is_flushed)
+        self.connections.get(&id.0).is_none_or(|it| it.is_flushed())
     }
 
     /// Returns the bytes of approximate messages that were ever queued on a connection, with their
     /// headers, and how many of them were sent, or dropped for newer ones.
     #[must_use]
     pub fn approximate_progress(&self, id: ConnectionId) -> (u64, u64) {
-        self.connections.get(&id.0).map_or((0, 0), Connection::approximate_progress)
+        self.connections.get(&id.0).map_or((0, 0), |it| it.approximate_progress())
     }
 
     /// Returns the time within which the peer's report of an approximate message usually comes;
@@ -549,21 +553,21 @@ impl SapEndpoint {
     /// Returns whether the peer has acknowledged the end of this direction.
     #[must_use]
     pub fn is_finished(&self, id: ConnectionId) -> bool {
-        self.connections.get(&id.0).is_none_or(Connection::is_finished)
+        self.connections.get(&id.0).is_none_or(|it| it.is_finished())
     }
 
     /// Returns the messages that the peer may not have; of a connection that has ended, those at
     /// its end.
     #[must_use]
     pub fn undelivered(&self, id: ConnectionId) -> Undelivered {
-        self.connections.get(&id.0).map_or_else(Undelivered::default, Connection::undelivered)
+        self.connections.get(&id.0).map_or_else(Undelivered::default, |it| it.undelivered())
     }
 
     /// Returns the time at which to stop waiting for the end of this direction, unless there is
     /// progress before: an acknowledgement of something new, or data sent for the first time.
     #[must_use]
     pub fn gives_up_at(&self, id: ConnectionId) -> Option<Instant> {
-        self.connections.get(&id.0).map(Connection::gives_up_at)
+        self.connections.get(&id.0).map(|it| it.gives_up_at())
     }
 
     /// Sends and delivers the approximate messages of a connection newest first, and drops the
@@ -596,7 +600,7 @@ impl SapEndpoint {
     /// read.
     #[must_use]
     pub fn displaced(&self, id: ConnectionId) -> (u64, u64) {
-        self.connections.get(&id.0).map_or((0, 0), Connection::displaced)
+        self.connections.get(&id.0).map_or((0, 0), |it| it.displaced())
     }
 
     /// Sets how long the close of a connection waits without progress, instead of
@@ -610,7 +614,7 @@ impl SapEndpoint {
     /// Returns how long the close of a connection waits without progress.
     #[must_use]
     pub fn linger(&self, id: ConnectionId) -> Duration {
-        self.connections.get(&id.0).map_or(self.config.close_timeout, Connection::close_patience)
+        self.connections.get(&id.0).map_or(self.config.close_timeout, |it| it.close_patience())
     }
 
     /// Returns the longest message that a connection accepts, in bytes. If the peer does not take
@@ -618,14 +622,14 @@ impl SapEndpoint {
     /// discovery may raise it.
     #[must_use]
     pub fn max_message(&self, id: ConnectionId) -> usize {
-        self.connections.get(&id.0).map_or(0, Connection::max_message)
+        self.connections.get(&id.0).map_or(0, |it| it.max_message())
     }
 
     /// Returns the longest message of a connection that goes in one datagram now, in bytes, unless
     /// it is in ranges; path MTU discovery may raise it.
     #[must_use]
     pub fn max_whole(&self, id: ConnectionId) -> usize {
-        self.connections.get(&id.0).map_or(0, Connection::max_whole)
+        self.connections.get(&id.0).map_or(0, |it| it.max_whole())
     }
 
     /// Returns the time from which on the size of a connection's path is as good as known: a longer
@@ -634,7 +638,7 @@ impl SapEndpoint {
     #[must_use]
     pub fn path_settles_at(&self, id: ConnectionId) -> Option<Instant> {
         let connection = self.connections.get(&id.0);
-        connection.map_or(Some(Instant::START), Connection::path_settles_at)
+        connection.map_or(Some(Instant::START), |it| it.path_settles_at())
     }
 
     /// Returns the smoothed round-trip time of a connection, once it was measured.

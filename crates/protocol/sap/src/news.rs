@@ -11,10 +11,9 @@ pub(crate) type Name = (u16, u32);
 
 /// The most ranges of numbers that are remembered of all streams of a connection.
 const RANGES: usize = 4096;
-/// The ranges that the memory of a connection without messages covers.
-const FREE: usize = 32;
-/// The bytes that a range takes beyond them, and its stream.
-const RANGE: usize = 64;
+/// The bytes that a range takes, and a stream.
+const RANGE: usize = 48;
+const STREAM: usize = 160;
 /// The numbers of messages have 32 bits. The first of a stream counts from here, so that there
 /// is room for those before it.
 const FIRST: u64 = 1 << 32;
@@ -126,9 +125,9 @@ impl News {
         self.forgotten = Some((low.min(name), high.max(name)));
     }
 
-    /// Returns the memory that it takes beyond that of a connection without messages.
+    /// Returns the memory that it takes.
     pub(crate) fn charge(&self) -> usize {
-        self.ranges.saturating_sub(FREE) * RANGE
+        self.ranges * RANGE + self.streams.len() * STREAM
     }
 }
 
@@ -183,7 +182,11 @@ mod tests {
         for index in 0..100_000 {
             assert_eq!(take(&mut news, number(index), true), index % 50 == 0, "{index}");
         }
-        assert_eq!((news.ranges, news.charge()), (1, 0), "what is whole takes no room");
+        assert_eq!(
+            (news.ranges, news.charge()),
+            (1, RANGE + STREAM),
+            "what is whole takes no room"
+        );
     }
 
     #[test]
@@ -206,7 +209,7 @@ mod tests {
             assert!(take(&mut news, (stream, 4), false));
         }
         assert_eq!((news.ranges, news.streams.len()), (RANGES, RANGES));
-        assert_eq!(news.charge(), (RANGES - FREE) * RANGE);
+        assert_eq!(news.charge(), RANGES * (RANGE + STREAM));
         assert!(!news.is_new((100, 4), true), "its stream was forgotten");
         assert!(!news.is_new((4_999, 4), true) && news.is_new((4_999, 3), true));
         assert!(take(&mut news, (100, 6), false) && !news.is_new((100, 5), true));

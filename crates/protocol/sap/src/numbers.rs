@@ -11,6 +11,8 @@ use crate::hold::Hold;
 
 /// The maximum number of ranges; packets below the lowest one count as received.
 const REMEMBERED: usize = 8 * ack::MAX_RUNS;
+/// The bytes that a range takes.
+const RANGE: usize = 112;
 /// The number of late arrivals that are listed in any case.
 const LATEST: usize = 16;
 
@@ -98,6 +100,11 @@ impl Numbers {
             self.floor = lowest.end;
             self.received.remove(lowest);
         }
+    }
+
+    /// Returns the memory of the ranges, in bytes.
+    pub(crate) fn charge(&self) -> usize {
+        self.received.len() * RANGE
     }
 
     /// Returns the ranges that an acknowledgement lists, from the largest down: the last ones, and

@@ -10,6 +10,8 @@ use crate::skips::Skips;
 
 /// The number of later packets that arrive before a missing one counts as lost.
 const THRESHOLD: u64 = 3;
+/// The bytes that a packet takes that is remembered.
+const PACKET: usize = 96;
 /// The number of packets given up that are remembered.
 const REMEMBERED: usize = 1024;
 
@@ -114,6 +116,11 @@ impl Sent {
         } else {
             self.packets.push_back(packet);
         }
+    }
+
+    /// Returns the memory of the packets that are remembered, in bytes.
+    pub(crate) fn charge(&self) -> usize {
+        (self.packets.len() + self.given_up.len()) * PACKET
     }
 
     /// Forgets packets in flight; the numbers continue, since none may be used twice.

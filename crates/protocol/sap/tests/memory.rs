@@ -258,7 +258,24 @@ enum Deed {
     Reads,
     /// The application closes the connection, which the client does not answer.
     Leaves,
+    /// It sends messages of many streams, exact and approximate ones, all of which are read.
+    Spreads,
+    /// It leaves numbers of packets out.
+    Skips,
+    /// It sends messages that nobody reads.
+    Fills,
 }
+
+const DEEDS: [Deed; 8] = [
+    Deed::Asks,
+    Deed::Opens,
+    Deed::Sends,
+    Deed::Reads,
+    Deed::Leaves,
+    Deed::Spreads,
+    Deed::Skips,
+    Deed::Fills,
+];
 
 /// A listener and many clients, each at an address of its own.
 struct Crowd {
@@ -309,8 +326,8 @@ impl Crowd {
         while self.end.poll_transmit(self.now).is_some() {}
     }
 
-    /// Lets one client do what it does.
-    fn act(&mut self, client: u32, deed: Deed) {
+    /// Lets one client do what it does; returns its connection, if it has opened one.
+    fn act(&mut self, client: u32, deed: Deed) -> Option<ConnectionId> {
         let from = Self::address(client);
         let mut ping = SapPing {
             connection: 9,
@@ -319,21 +336,20 @@ impl Crowd {
             ..SapPing::default()
         };
         let answer = self.take(from, (SapKind::Ping, 0), (0, 0), &ping.emit());
-        let Some(mut answer) = answer else { return };
+        let mut answer = answer?;
         if let Ok(retry) = SapPacket::parse(&answer)
             && retry.header.kind == SapKind::Retry
         {
             ping.token = retry.body;
-            let again = self.take(from, (SapKind::Ping, 0), (0, 1), &ping.emit());
-            let Some(again) = again else { return };
-            answer = again;
+            answer = self.take(from, (SapKind::Ping, 0), (0, 1), &ping.emit())?;
         }
         let accept = SapPacket::parse(&answer).expect("a SAP datagram");
         if accept.header.kind != SapKind::Accept || deed == Deed::Asks {
-            return;
+            return None;
         }
         let id = u32::from_be_bytes(*accept.body.first_chunk().expect("an id"));
         self.take(from, (SapKind::Probe, 0), (id, 2), &[]);
+        self.end.peer(ConnectionId(id))?;
         self.end.accept(ConnectionId(id));
         match deed {
             Deed::Asks | Deed::Opens => {}
@@ -345,12 +361,32 @@ impl Crowd {
                 let message = Message::new(Mode::Precise, vec![7; 1000]);
                 let _ = self.end.send(ConnectionId(id), &message);
                 self.drain();
-                let ack = SapAck { largest: 5, room: 1 << 20, runs: vec![(0, 4)], ..SapAck::default() };
+                let ack =
+                    SapAck { largest: 5, room: 1 << 20, runs: vec![(0, 4)], ..SapAck::default() };
                 self.take(from, (SapKind::Ack, 0), (id, 3), &ack.emit());
             }
             Deed::Leaves => self.end.close(self.now, ConnectionId(id)),
+            Deed::Spreads => {
+                for number in 0..64 {
+                    let mut body = data(0, None, &[], 10);
+                    body[1] = number;
+                    let place = (id, 3 + u32::from(number));
+                    self.take(from, (SapKind::Data, flags::APPROXIMATE), place, &body);
+                    let place = (id, 70 + u32::from(number));
+                    self.take(from, (SapKind::Data, 0), place, &body);
+                }
+                while self.end.receive(self.now, ConnectionId(id)).is_some() {}
+            }
+            Deed::Skips => (0..200).for_each(|number| {
+                self.take(from, (SapKind::Probe, 0), (id, 4 + 2 * number), &[]);
+            }),
+            Deed::Fills => (0..5).for_each(|number| {
+                let body = data(number as usize, None, &[], 1_000);
+                self.take(from, (SapKind::Data, flags::APPROXIMATE), (id, 3 + number), &body);
+            }),
         }
         self.drain();
+        Some(ConnectionId(id))
     }
 
     fn check(&self, kind: &str) {
@@ -366,10 +402,11 @@ impl Crowd {
 
 /// Lets many clients connect that send little or nothing.
 fn send_almost_nothing() {
-    for deed in [Deed::Asks, Deed::Opens, Deed::Sends, Deed::Reads, Deed::Leaves] {
+    for deed in DEEDS {
         let kind = format!("{deed:?}");
         let mut crowd = Crowd::new(256 << 20);
-        for client in 0..CROWD {
+        let count = if deed == Deed::Spreads || deed == Deed::Skips { 500 } else { CROWD };
+        for client in 0..count {
             crowd.act(client, deed);
             if client % 500 == 499 {
                 crowd.check(&kind);
@@ -381,13 +418,42 @@ fn send_almost_nothing() {
             crowd.drain();
             crowd.check(&kind);
         }
-        eprintln!("{kind}: {} connections hold {} charged {}", crowd.end.len(), heap() - crowd.before, crowd.end.held());
+    }
+}
+
+/// Lets more clients connect than the memory has room for, one for each deed in turn.
+fn exceed_the_memory() {
+    const TOTAL: usize = 8 << 20;
+    for deeds in [&DEEDS[..], &[Deed::Asks], &[Deed::Opens], &[Deed::Leaves], &[Deed::Fills]] {
+        let mut crowd = Crowd::new(TOTAL);
+        let busy = crowd.act(0, Deed::Opens).expect("there is room");
+        let mut entered = 0;
+        for client in 1..=6_000_u32 {
+            crowd.now += Duration::from_millis(2);
+            crowd.end.handle_timeout(crowd.now);
+            crowd.drain();
+            let place = (busy.0, 2 + client);
+            crowd.take(Crowd::address(0), (SapKind::Probe, 0), place, &[]);
+            let deed = deeds[client as usize % deeds.len()];
+            // Whoever finds no room asks again.
+            let open = (0..4).find_map(|_| crowd.act(client, deed));
+            entered += u32::from(open.is_some());
+            let kind = format!("{deeds:?}, client {client}");
+            let held = heap().saturating_sub(crowd.before);
+            assert!(held <= TOTAL + FREE, "{kind}: {held} bytes held of {TOTAL}");
+            crowd.check(&kind);
+        }
+        let asking = deeds.iter().filter(|deed| **deed == Deed::Asks).count();
+        let expected = 6_000 * (deeds.len() - asking) as u32 / deeds.len() as u32;
+        assert!(entered * 10 >= expected * 9, "{deeds:?}: {entered} of {expected} were let in");
+        assert!(crowd.end.is_open(busy), "{deeds:?}: a connection in use gave way to idle ones");
     }
 }
 
 #[test]
 fn what_is_held_is_charged_and_bounded_by_what_has_arrived() {
     send_almost_nothing();
+    exceed_the_memory();
     send_whole_messages();
     send_parts();
     send_strange_parts();

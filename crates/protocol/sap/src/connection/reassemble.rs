@@ -35,6 +35,13 @@ pub(super) struct Partial {
     pub(super) dropped: u64,
 }
 
+impl Partial {
+    /// Returns the number of messages that are remembered, since parts of them were missing.
+    pub(super) fn given_up(&self) -> usize {
+        self.given_up.len()
+    }
+}
+
 impl Connection {
     /// Takes a part of a precise message, which stands in a buffer of `held` bytes.
     pub(super) fn take_precise_part(

@@ -102,6 +102,11 @@ impl Places {
         None
     }
 
+    /// Returns the addresses that have connections, those with most of them first.
+    pub(super) fn owners(&self) -> impl Iterator<Item = IpAddr> {
+        self.most.iter().rev().map(|(_, owner)| *owner)
+    }
+
     /// Returns whether a peer at `from` must prove its address before it may have another one, so
     /// that others cannot take all places in its name.
     pub(super) fn is_crowded(&self, from: SocketAddr, config: &SapConfig) -> bool {

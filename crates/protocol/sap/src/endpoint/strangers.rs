@@ -10,7 +10,8 @@ use windfall_wire_net::sap::{
 
 use super::places::Standing;
 use super::{ConnectionId, HalfOpen, SapEndpoint};
-use crate::connection::{Connection, Introduction};
+use crate::budget::Seats;
+use crate::connection::{BASE, Connection, Introduction};
 use crate::datagram::{DatagramMeta, OutgoingDatagram};
 use crate::event::{Dropped, SapEvent};
 use crate::handshake;
@@ -19,8 +20,20 @@ use crate::seal::Seal;
 /// The time for which a connection keeps its place although it is not accepted, or its peer is
 /// silent.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// The connections that give way at the same time to others that need their memory.
+const LEAVING: usize = 16;
+/// The memory of a half-open connection, and of the keys of one that is encrypted, in bytes.
+const HALF_OPEN: usize = 1024;
+const SEALED: usize = 512;
 /// The maximum number of answers in the queue.
 const MAX_ANSWERS: usize = 256;
+
+impl HalfOpen {
+    /// Returns the memory that it takes.
+    fn charge(&self) -> usize {
+        HALF_OPEN + if self.sealed.is_some() { SEALED } else { 0 }
+    }
+}
 
 impl SapEndpoint {
     /// Opens a half-open connection whose peer has sent another packet.
@@ -39,8 +52,11 @@ impl SapEndpoint {
         if sealed.is_some_and(|(seal, _)| seal.open(number, packet).is_none()) {
             return Err(Dropped::Forged);
         }
-        self.half_open_ids.remove(&id);
-        let Some(half) = self.half_open.remove(&key) else { return Ok(()) };
+        if !self.make_memory(now, BASE) {
+            // It sends again.
+            return Err(Dropped::NoRoom);
+        }
+        let Some(half) = self.forget(id) else { return Ok(()) };
         let (peer, seal) = (half.peer, half.sealed.map(|(seal, _)| seal));
         let skips = self.secret.draw();
         let connection = Connection::accept(now, self.config, from, peer, seal, skips);
@@ -78,7 +94,9 @@ impl SapEndpoint {
             return self.refuse(meta, ping.connection, Reason::NotListening);
         }
         let proven = self.secret.accepts(now, from, &ping.token);
-        let crowded = self.half_open.len() >= self.config.free_half_open
+        let needed = BASE + HALF_OPEN;
+        let crowded = self.memory(needed) > Seats::Free
+            || self.half_open.len() >= self.config.free_half_open
             || self.places.is_crowded(from, &self.config)
             || self.places.obstacle(from, &self.config).is_some();
         if !proven && crowded {
@@ -86,7 +104,7 @@ impl SapEndpoint {
             self.answer(meta, SapKind::Retry, ping.connection, &token);
             return Ok(());
         }
-        if !self.make_place(now, from) {
+        if !self.make_place(now, from) || !self.make_memory(now, needed) {
             // It asks again, and those that wait are accepted meanwhile or give way.
             return Err(Dropped::NoRoom);
         }
@@ -101,6 +119,7 @@ impl SapEndpoint {
             features: ping.features,
         };
         let half = HalfOpen { id, peer, until, sealed };
+        self.charge(0, half.charge());
         self.half_open.insert(key, half);
         self.half_open_ids.insert(id, key);
         self.places.enter(now, id, from);
@@ -122,6 +141,48 @@ impl SapEndpoint {
         true
     }
 
+    /// Forgets a half-open connection, if it is one, and what it was charged.
+    pub(super) fn forget(&mut self, id: u32) -> Option<HalfOpen> {
+        let half = self.half_open.remove(&self.half_open_ids.remove(&id)?)?;
+        self.charge(half.charge(), 0);
+        Some(half)
+    }
+
+    /// Returns whether there are `bytes` bytes of memory for another connection.
+    fn memory(&self, bytes: usize) -> Seats {
+        self.budgets().map(|budget| budget.seats(bytes, BASE)).max().unwrap_or(Seats::Free)
+    }
+
+    /// Makes memory for a connection whose peer has proven its address; returns whether there is
+    /// some now. Half-open connections give theirs back at once, others once their application
+    /// learns that they have ended, so that the newcomer may have to ask again.
+    fn make_memory(&mut self, now: Instant, bytes: usize) -> bool {
+        while self.memory(bytes) == Seats::Full
+            && let Some(id) = self.idlest_of_all(now, Standing::HalfOpen)
+        {
+            self.displace(id);
+        }
+        if self.memory(bytes) == Seats::Free {
+            return true;
+        }
+        let Self { leaving, connections, .. } = self;
+        leaving.retain(|(at, id)| *at + PATIENCE > now && connections.contains_key(id));
+        if leaving.len() < LEAVING {
+            let mut standings = [Standing::Waiting, Standing::Accepted].into_iter();
+            if let Some(id) = standings.find_map(|it| self.idlest_of_all(now, it)) {
+                self.leaving.push_back((now, id));
+                self.displace(id);
+            }
+        }
+        false
+    }
+
+    /// Returns the connection with this standing that may give way first: one of the address that
+    /// has most of those that have any.
+    fn idlest_of_all(&self, now: Instant, standing: Standing) -> Option<u32> {
+        self.places.owners().find_map(|owner| self.idlest(now, owner, standing))
+    }
+
     /// Returns the connection of an address with this standing that may give way first.
     fn idlest(&self, now: Instant, owner: IpAddr, standing: Standing) -> Option<u32> {
         let mut oldest = self.places.oldest(owner, standing);
@@ -141,8 +202,7 @@ impl SapEndpoint {
     fn displace(&mut self, id: u32) {
         self.places.leave(id);
         *self.drops.entry(Dropped::Displaced).or_default() += 1;
-        if let Some(key) = self.half_open_ids.remove(&id) {
-            self.half_open.remove(&key);
+        if self.forget(id).is_some() {
             self.set_timer(id, None);
         } else if let Some(connection) = self.connections.get_mut(&id) {
             connection.displace();

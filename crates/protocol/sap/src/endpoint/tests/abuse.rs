@@ -128,7 +128,10 @@ fn received_messages_of_all_connections_are_bounded_without_loss() {
         }
         network.run(Duration::from_millis(500));
     }
-    assert_eq!((read, network.ends[B].held), (2000, 10 * BASE));
+    assert_eq!(read, 2000);
+    // The packets of each are remembered.
+    let held = network.ends[B].held;
+    assert!((10 * BASE..10 * (BASE + 2048)).contains(&held), "{held}");
 }
 
 #[test]

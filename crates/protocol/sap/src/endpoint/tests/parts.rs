@@ -179,7 +179,9 @@ fn parts_of_many_streams_do_not_lock_a_small_buffer() {
     }
     lengths.sort_unstable();
     assert_eq!(lengths, (90_000..90_008).collect::<Vec<_>>());
-    assert_eq!(network.ends[B].held, BASE);
+    // Its packets and its streams are remembered.
+    let held = network.ends[B].held;
+    assert!((BASE..BASE + 4096).contains(&held), "{held}");
 }
 
 #[test]
