@@ -28,8 +28,10 @@ const SHORT: u32 = 512;
 const EXACT: usize = 256 << 10;
 const FIRST_EXACT: usize = 16 << 10;
 /// The time for which a lost piece is sent again: a user waits for the picture. What is missing
-/// afterwards counts as damage.
+/// afterwards counts as damage. While nothing arrives damaged, it is sent again
+/// until nothing of the connection arrives for a longer time.
 const LATENESS: Duration = Duration::from_secs(2);
+const STALL: Duration = Duration::from_secs(10);
 /// Messages that are passed to the socket at once.
 const BATCH: usize = 256;
 
@@ -124,6 +126,7 @@ pub fn send(socket: &SapSocket, transfer: u16, parcel: &Parcel) -> Result<(), Sa
     if !is_precise {
         socket.settle_path(SETTLE);
         socket.set_lateness(LATENESS);
+        socket.set_patience_with_queues(STALL);
     }
     let datagram = socket.max_whole().clamp(1, PIECE);
     let most = ranges_of_plan(socket.max_message().min(PIECE));

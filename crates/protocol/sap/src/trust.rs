@@ -35,6 +35,11 @@ impl Trust {
         !shows
     }
 
+    /// Returns whether anything has arrived damaged in either direction.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
     /// Notes that something has arrived damaged in either direction.
     pub(crate) fn on_damage(&mut self) {
         self.broken = true;

@@ -147,6 +147,15 @@ impl SapSocket {
         self.core.lock().endpoint.set_lateness(self.id, lateness);
     }
 
+    /// Sends approximate messages that were lost again beyond their lateness
+    /// ([`set_lateness`](Self::set_lateness)), unless there is no progress for this time or anything
+    /// has arrived damaged: what is lost otherwise was dropped by a full queue, which makes a
+    /// transfer slow and spoils nothing. It is for data that nobody plays while they come; zero by
+    /// default.
+    pub fn set_patience_with_queues(&self, patience: Duration) {
+        self.core.lock().endpoint.set_patience_with_queues(self.id, patience);
+    }
+
     /// Sets how long a close waits without progress, that is while nothing precise is acknowledged
     /// or sent for the first time; 60 s by default ([`SapConfig::close_timeout`]).
     ///

@@ -27,7 +27,7 @@ pub(crate) const NO_THREAD: &str = "no-thread";
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The time to wait once the last piece has come: what is missing is sent again soon, or not at
 /// all.
-const SETTLED: Duration = Duration::from_secs(5);
+const SETTLED: Duration = Duration::from_secs(12);
 /// The time without a message after which a body is whole whose sender has ended, though pieces of
 /// it are missing, at least and at most: for the order that a path may change, as in TCP's RACK a
 /// quarter of the round trip, and all of it once the path has changed the order (RFC 8985, section

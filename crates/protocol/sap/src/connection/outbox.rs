@@ -37,6 +37,9 @@ pub(super) struct Outbox {
     pub(super) begun: Option<Origin>,
     /// The time for which lost approximate messages are sent again; zero if they are sent once.
     pub(super) lateness: Duration,
+    /// The time without progress for which they are sent again in any case, while nothing arrives
+    /// damaged.
+    pub(super) patience: Duration,
     /// Those of them in flight, by key, and the next key.
     pub(super) repeatable: Ring<Encoded>,
     pub(super) repeatables: u64,
@@ -145,6 +148,12 @@ impl Connection {
         }
     }
 
+    /// Sets the time without progress for which lost approximate messages are sent again, however
+    /// late, while nothing arrives damaged.
+    pub(crate) fn set_patience_with_queues(&mut self, patience: Duration) {
+        self.outbox.patience = patience;
+    }
+
     /// Returns whether all approximate messages of a stream arrived that are sent again if they
     /// were lost; `None` while that is open. The account begins anew then.
     pub(crate) fn take_fate(&mut self, stream: u16) -> Option<bool> {
@@ -158,9 +167,13 @@ impl Connection {
 
     /// Queues the approximate datagram with this key again, unless that is too late.
     pub(super) fn repeat(&mut self, now: Instant, name: u64) {
+        // What a path loses that damages nothing, a full queue has dropped: it goes on as long as
+        // anything arrives.
+        let stalled = now.saturating_since(self.progress_at);
+        let waits = !self.trust.is_broken() && stalled < self.outbox.patience;
         let outbox = &mut self.outbox;
         let Some(mut encoded) = outbox.repeatable.remove(name) else { return };
-        if encoded.again.is_none_or(|again| again.is_late(now)) {
+        if encoded.again.is_none_or(|again| again.is_late(now) && !waits) {
             outbox.settle_fate(encoded.of.stream, false);
             return;
         }

@@ -89,6 +89,57 @@ fn what_is_sent_again_for_want_of_acknowledgements_is_delivered_once() {
 }
 
 #[test]
+fn what_full_queues_drop_for_long_is_whole_all_the_same() {
+    let mut given_up = 0;
+    for (patient, seed) in (0..12).map(|seed| (seed % 2 == 0, seed / 2)) {
+        let (mut network, [a, b]) = connected(SapConfig::standard(), seed);
+        network.ends[A].set_patience_with_queues(a, LATENESS * u64::from(patient));
+        // What others send fills the queue most of the time.
+        network.impairments = Impairments { loss: 0.5, ..CLEAN };
+        send(&mut network, a, 100);
+        let mut numbers = Vec::new();
+        for _ in 0..400 {
+            network.run(Duration::from_millis(100));
+            numbers.extend(network.receive(B, b).iter().map(|received| received.number));
+        }
+        numbers.sort_unstable();
+        let is_whole = numbers == (0..100).collect::<Vec<_>>();
+        let fate = network.ends[A].take_fate(a, 0);
+        if patient {
+            assert!(is_whole && fate == Some(true), "seed {seed}: {fate:?} {numbers:?}");
+        } else {
+            given_up += u32::from(fate == Some(false));
+        }
+    }
+    assert!(given_up > 0, "a program's own lateness ends with its time");
+}
+
+#[test]
+fn what_is_lost_to_damage_or_silence_is_late_whatever_the_patience_with_queues() {
+    // Nothing more arrives at all.
+    let (mut network, [a, _]) = connected(SapConfig::standard(), 1);
+    network.ends[A].set_patience_with_queues(a, LATENESS);
+    network.impairments = Impairments { loss: 1.0, ..CLEAN };
+    network.send(A, a, APPROXIMATE, b"lost");
+    network.run(SECOND * 8);
+    assert_eq!(network.ends[A].take_fate(a, 0), Some(false));
+    // The path has damaged something, and loses much.
+    let mut given_up = 0;
+    for seed in 0..10 {
+        let (mut network, [a, _]) = connected(SapConfig::standard(), seed);
+        network.ends[A].set_patience_with_queues(a, LATENESS);
+        network.impairments = Impairments { damage: 0.5, intact_prefix: 100, ..CLEAN };
+        send(&mut network, a, 40);
+        network.run(SECOND);
+        network.impairments = Impairments { loss: 0.75, ..CLEAN };
+        send(&mut network, a, 40);
+        network.run(SECOND * 30);
+        given_up += u32::from(network.ends[A].take_fate(a, 0) == Some(false));
+    }
+    assert!(given_up > 0, "what a bad link loses is sent again for ever");
+}
+
+#[test]
 fn what_arrives_damaged_is_not_sent_again() {
     let (mut network, [a, b]) = connected(SapConfig::standard(), 1);
     // Everything that must be exact is in front.
