@@ -73,6 +73,8 @@ enum State {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Connecting {
     ping: SapPing,
+    /// The time of the first ping.
+    began: Instant,
     /// The time of the next ping, and the interval after it.
     due: Instant,
     wait: Duration,
@@ -213,6 +215,8 @@ pub(crate) struct Connection {
     deadline: Option<Instant>,
     /// The time of the last progress: a message sent for the first time, or acknowledged.
     progress_at: Instant,
+    /// The time that the handshake took, from its first packet to the answer.
+    greeting: Option<Duration>,
     /// Messages that were not delivered when it ended.
     left: Undelivered,
     reset: Option<Reason>,
@@ -278,6 +282,7 @@ impl Connection {
             asked_at: now,
             deadline: None,
             progress_at: now,
+            greeting: None,
             left: Undelivered::default(),
             reset: None,
             released: false,
@@ -305,11 +310,17 @@ impl Connection {
             initiator
         });
         let deadline = now + config.connect_timeout;
-        let connecting = Connecting { ping, due: now, wait: config.initial_timeout, deadline };
+        let connecting =
+            Connecting { ping, began: now, due: now, wait: config.initial_timeout, deadline };
         let mut connection = Self::new(now, config, peer, State::Connecting(connecting), skips);
         connection.around += initiator.as_ref().map_or(0, |_| TAG_LEN);
         connection.initiator = initiator;
         connection
+    }
+
+    /// Notes the time from the accept to its answer.
+    pub(crate) fn note_greeting(&mut self, span: Duration) {
+        self.greeting = Some(span);
     }
 
     /// Creates a connection that a ping of `peer` asked for, whose accept was packet 0.

@@ -4,15 +4,18 @@ use std::collections::VecDeque;
 
 use core::ops::Range;
 
-use windfall_base::{Instant, RangeSet};
+use windfall_base::{Duration, Instant, RangeSet};
 use windfall_wire_net::sap::{SapAck, ack};
 
 use crate::hold::Hold;
 
 /// The maximum number of ranges; packets below the lowest one count as received.
 const REMEMBERED: usize = 8 * ack::MAX_RUNS;
-/// The bytes that a range takes.
+/// The bytes that a packet takes that has left out some, and a range.
+const JUMP: usize = 32;
 const RANGE: usize = 112;
+/// The number of packets that are remembered since they left out some before them.
+const JUMPS: usize = 32;
 /// The number of late arrivals that are listed in any case.
 const LATEST: usize = 16;
 
@@ -29,6 +32,8 @@ pub(crate) struct Numbers {
     /// The latest numbers that arrived behind later ones, the last one at the end: there are ranges
     /// that no acknowledgement has room for.
     latest: VecDeque<u64>,
+    /// The latest packets that came before some that were sent before them, and when.
+    jumps: VecDeque<(u64, Instant)>,
     /// The packets since the largest one whose header was damaged too, so that they have no number.
     nameless: usize,
 }
@@ -75,14 +80,20 @@ impl Numbers {
         self.damaged.expire(now)
     }
 
-    /// Records the arrival of `number`.
-    pub(crate) fn insert(&mut self, now: Instant, number: u64) {
+    /// Records the arrival of `number`; returns how long it came after a later one, if it did.
+    pub(crate) fn insert(&mut self, now: Instant, number: u64) -> Option<Duration> {
         let end = self.received.end();
         if number >= self.next() {
             self.pass(now, number);
         }
         if number < self.floor || self.received.insert(number..number + 1) == 0 {
-            return;
+            return None;
+        }
+        if end.is_some_and(|end| number > end) {
+            self.jumps.push_back((number, now));
+            if self.jumps.len() > JUMPS {
+                self.jumps.pop_front();
+            }
         }
         // The link has repeated it, or the path duplicated it, and the other copy was damaged.
         self.damaged.arrived(now, number);
@@ -100,11 +111,13 @@ impl Numbers {
             self.floor = lowest.end;
             self.received.remove(lowest);
         }
+        let overtook = self.jumps.iter().find(|(jump, _)| *jump > number);
+        overtook.map(|(_, at)| now.saturating_since(*at))
     }
 
     /// Returns the memory of the ranges, in bytes.
     pub(crate) fn charge(&self) -> usize {
-        self.received.len() * RANGE
+        self.received.len() * RANGE + self.jumps.len() * JUMP
     }
 
     /// Returns the ranges that an acknowledgement lists, from the largest down: the last ones, and
@@ -184,6 +197,16 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn what_comes_behind_later_ones_tells_how_late_it_is() {
+        let ms = |ms| Instant::START + Duration::from_millis(ms);
+        let mut numbers = Numbers::default();
+        let late = [(0, 0), (1, 3), (2, 1), (4, 3), (5, 2), (6, 5)]
+            .map(|(at, number)| numbers.insert(ms(at), number).map_or(0, Duration::as_millis));
+        assert_eq!(late, [0, 0, 1, 0, 4, 0]);
+        assert_eq!(numbers.insert(ms(7), 2), None, "a copy");
+    }
+
     proptest! {
         #[test]
         fn an_acknowledgement_lists_exactly_the_received_packets(
@@ -206,7 +229,7 @@ mod tests {
     #[test]
     fn of_too_many_ranges_those_of_the_latest_arrivals_are_listed() {
         let mut numbers = Numbers::default();
-        (0..100).for_each(|number| numbers.insert(Instant::START, 2 * number));
+        (0..100).for_each(|number| _ = numbers.insert(Instant::START, 2 * number));
         for late in [21, 5, 51] {
             numbers.insert(Instant::START, late);
             let ack = numbers.acknowledge(Instant::START, 0, true).expect("something arrived");

@@ -140,32 +140,47 @@ fn touching(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     joined
 }
 
-/// The time between the parts of approximate messages.
+/// The share of the memory of late parts that each part leaves of it, from the denominator up.
+const FADE: u64 = 1024;
+
+/// The time between the parts of approximate messages, and that by which parts come late.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rhythm(Duration);
+pub(crate) struct Rhythm {
+    apart: Duration,
+    /// The longest time by which a packet came behind one sent after it; it fades.
+    disorder: Duration,
+}
 
 impl Default for Rhythm {
     fn default() -> Self {
-        Self(LEAST)
+        Self { apart: LEAST, disorder: Duration::ZERO }
     }
 }
 
 impl Rhythm {
     /// Learns the time between two parts of a message.
     pub(crate) fn learn(&mut self, apart: Duration) {
-        self.0 = Duration::from_nanos((7 * self.0.as_nanos() + apart.as_nanos()) / 8).min(MOST);
+        let mean = Duration::from_nanos((7 * self.apart.as_nanos() + apart.as_nanos()) / 8);
+        self.apart = mean.min(MOST);
+        self.disorder = self.disorder.saturating_sub(self.disorder / FADE);
+    }
+
+    /// Learns that a packet came this long after one that was sent after it.
+    pub(crate) fn observe_disorder(&mut self, late: Duration) {
+        self.disorder = self.disorder.max(late.min(MOST));
     }
 
     /// Learns that a part came this long after the one before it, when its message had been given
     /// up.
     pub(crate) fn lengthen(&mut self, apart: Duration) {
-        // So that four of them, the patience, are a quarter longer than that.
-        self.0 = self.0.max((apart * 5 / 16).min(MOST));
+        self.observe_disorder(apart);
     }
 
-    /// Returns the time to wait for the next part, on a path with this round trip.
+    /// Returns the time to wait for the next part, on a path with this round trip. A part that
+    /// overtakes others skips the delay of one direction, and they come one after the other.
     pub(crate) fn patience(&self, round_trip: Duration) -> Duration {
-        (self.0 * 4).max(round_trip).clamp(LEAST, MOST)
+        let late = (self.disorder * 5 / 4).max(round_trip * 5 / 4);
+        (self.apart * 4).max(late).clamp(LEAST, MOST)
     }
 }
 

@@ -100,7 +100,9 @@ impl Connection {
         if !matches!(outcome, Ok(()) | Err(Dropped::Duplicate | Dropped::Late)) {
             return outcome;
         }
-        self.seen.insert(now, number);
+        if let Some(late) = self.seen.insert(now, number) {
+            self.inbox.partial.observe_disorder(late);
+        }
         self.report_end(now);
         let urgent = packet.header.flags & flags::URGENT != 0;
         let approximate = packet.header.flags & flags::APPROXIMATE != 0;
@@ -203,6 +205,7 @@ impl Connection {
                     self.seal = Some(Box::new(seal));
                     self.initiator = None;
                 }
+                self.greeting = Some(now.saturating_since(connecting.began));
                 self.state = State::Open;
                 self.open(
                     now,

@@ -16,6 +16,8 @@ use crate::pieces::{Pieces, is_within};
 
 /// The maximum number of approximate messages that wait for parts.
 const WAITING: usize = 64;
+/// The least round trip that is expected while none was measured.
+const UNKNOWN: Duration = Duration::from_millis(400);
 /// The longest message that every receiver takes.
 pub(super) const LONGEST: usize = 1 << 20;
 
@@ -36,6 +38,11 @@ pub(super) struct Partial {
 }
 
 impl Partial {
+    /// Learns that a packet came this long after one that was sent after it.
+    pub(super) fn observe_disorder(&mut self, late: Duration) {
+        self.rhythm.observe_disorder(late);
+    }
+
     /// Returns the number of messages that are remembered, since parts of them were missing.
     pub(super) fn given_up(&self) -> usize {
         self.given_up.len()
@@ -181,10 +188,12 @@ impl Connection {
     }
 
     /// Returns the time to wait for the next part of an approximate message: at least a round trip,
-    /// by which a part may have overtaken others.
+    /// by which a part may have overtaken others. An end that only receives knows that of the
+    /// handshake, which packets that overtook others may have shortened.
     fn patience(&self) -> Duration {
-        let round_trip = self.round_trip().unwrap_or(Duration::ZERO);
-        self.inbox.partial.rhythm.patience(round_trip)
+        let round_trip = self.round_trip().unwrap_or(UNKNOWN);
+        let greeting = self.greeting.unwrap_or_default();
+        self.inbox.partial.rhythm.patience(round_trip.max(greeting))
     }
 
     /// Delivers approximate messages whose missing parts are overdue, or all of them.

@@ -57,9 +57,12 @@ impl SapEndpoint {
             return Err(Dropped::NoRoom);
         }
         let Some(half) = self.forget(id) else { return Ok(()) };
+        let left = half.until.saturating_since(now);
+        let span = self.config.half_open_timeout.saturating_sub(left);
         let (peer, seal) = (half.peer, half.sealed.map(|(seal, _)| seal));
         let skips = self.secret.draw();
-        let connection = Connection::accept(now, self.config, from, peer, seal, skips);
+        let mut connection = Connection::accept(now, self.config, from, peer, seal, skips);
+        connection.note_greeting(span);
         self.add(id, connection);
         self.places.open(now, id);
         self.peers.insert(key, id);

@@ -37,6 +37,23 @@ fn the_parts_of_a_message_tell_what_is_known_of_it() {
 }
 
 #[test]
+fn the_patience_covers_what_came_late_for_many_messages() {
+    let ms = Duration::from_millis;
+    let mut rhythm = Rhythm::default();
+    (0..100).for_each(|_| rhythm.learn(ms(1)));
+    assert_eq!(rhythm.patience(ms(20)), LEAST);
+    assert_eq!(rhythm.patience(ms(400)), ms(500));
+    rhythm.observe_disorder(ms(300));
+    assert_eq!(rhythm.patience(ms(20)), ms(375));
+    (0..100).for_each(|_| rhythm.learn(ms(1)));
+    assert!(rhythm.patience(ms(20)) > ms(330), "it fades");
+    (0..10_000).for_each(|_| rhythm.learn(ms(1)));
+    assert_eq!(rhythm.patience(ms(20)), LEAST);
+    rhythm.lengthen(ms(60_000));
+    assert_eq!(rhythm.patience(ms(20)), MOST);
+}
+
+#[test]
 fn much_is_not_delivered_for_little() {
     let mut assembly = Assembly::new(1_000, Instant::START);
     assembly.add(Instant::START, 0, part(&[1; 124], &[], Integrity::Unknown));
