@@ -9,13 +9,11 @@ use std::future::Future;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use tokio::net::{TcpListener, TcpSocket};
-use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use windfall_base::ByteCount;
 use windfall_web::{
@@ -87,16 +85,10 @@ fn append(path: &Path) -> Result<std::fs::File> {
     windfall_files::append(path).map_err(|error| cannot_write(path, &error))
 }
 
-/// The pairs of descriptors that must be free for a runtime to start.
-const SPARE: usize = 3;
-
 /// Runs a future with a runtime of its own; what still runs in the background is left behind.
 pub(crate) fn block_on<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
-    // tokio panics if the descriptors of its signals cannot be had.
-    let spare: Vec<_> = (0..SPARE).map(|_| UnixStream::pair()).collect::<std::io::Result<_>>()?;
-    drop(spare);
     // Servers start further threads themselves, as far as the system has them.
-    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let runtime = windfall_socket::make_runtime()?;
     let outcome = runtime.block_on(future);
     runtime.shutdown_background();
     outcome

@@ -31,6 +31,8 @@ mod error;
 mod hints;
 mod memory;
 mod pool;
+#[cfg(feature = "tokio")]
+mod runtime;
 mod sap;
 mod signal;
 mod source;
@@ -42,6 +44,8 @@ pub use bytes::Bytes;
 pub use carrier::{Carrier, UnknownCarrier};
 pub use error::{SapError, UnfinishedReason};
 pub use memory::{limit_memory, memory};
+#[cfg(feature = "tokio")]
+pub use runtime::make_runtime;
 pub use sap::{SapListener, SapOptions, SapSocket};
 pub use udplite::{
     ReceivedDatagram, UDPLITE_RECV_CSCOV, UDPLITE_SEND_CSCOV, UdpLiteDatagram, UdpLiteSocket,

@@ -24,7 +24,6 @@ use rustix::net::SocketType;
 use rustix::net::sockopt::socket_type;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use targets::Targets;
-use tokio::runtime::Builder;
 use tokio::task::LocalSet;
 
 pub use counts::PortCount;
@@ -43,7 +42,7 @@ pub fn serve(targets: &[String]) -> io::Result<()> {
     let targets = Targets::new(targets);
     permit_descriptors();
     // One thread, so that a limit of processes cannot stop it.
-    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let runtime = windfall_socket::make_runtime()?;
     LocalSet::new().block_on(&runtime, carry(socket, targets, counts))
 }
 

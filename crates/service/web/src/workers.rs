@@ -3,8 +3,9 @@
 use std::thread;
 
 use tokio::net::TcpStream;
-use tokio::runtime::{Builder, Handle};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
+use windfall_socket::make_runtime;
 
 /// Threads beside the one that accepts connections; they end with this.
 ///
@@ -24,9 +25,7 @@ impl Workers {
             let (begun, handle) = std::sync::mpsc::channel();
             // A runtime is made and dropped by its own thread alone.
             let run = move || {
-                let Ok(runtime) = Builder::new_current_thread().enable_all().build() else {
-                    return;
-                };
+                let Ok(runtime) = make_runtime() else { return };
                 let _ = begun.send(runtime.handle().clone());
                 let _ = runtime.block_on(ended);
                 runtime.shutdown_background();

@@ -126,6 +126,15 @@ impl SapSocket {
         self.finish_or_abort()
     }
 
+    /// Resets the connection at once: calls that wait for it end with an error, and what the peer
+    /// does not have yet is lost.
+    pub fn reset(&self) {
+        let mut state = self.core.lock();
+        state.endpoint.abort(self.id, CloseReason::Closed);
+        self.core.flush(&mut state);
+        self.core.notify(&state, self.awaited());
+    }
+
     /// Waits as [`close`](Self::close) does, while others may still hold the socket.
     ///
     /// # Errors
