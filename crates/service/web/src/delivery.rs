@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::FileExt as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 
 use bytes::Bytes;
@@ -46,8 +46,10 @@ const IDLE: Duration = Duration::from_secs(60);
 /// another, and the number of looks after which it ends.
 const LOOK: Duration = Duration::from_secs(1);
 const IDLE_LOOKS: u32 = 60;
-/// The connections of clients at the same time, and the bodies on their way on one of them.
+/// The connections of clients at the same time, as far as the memory of SAP has this room for the
+/// thread of each, and the bodies on their way on one of them.
 const CLIENTS: usize = 256;
+const OF_CLIENT: usize = 128 << 10;
 const AT_ONCE: usize = 64;
 
 /// The settings of deliveries.
@@ -133,7 +135,7 @@ pub struct BodyDelivery {
     waiting: Mutex<BTreeMap<TransferToken, Waiting>>,
     quota: Arc<CallQuota>,
     memory: BodyMemory,
-    clients: Mutex<Clients>,
+    clients: Mutex<Clients<Idle>>,
     /// The connections that clients have opened, by the token of their first transfer.
     open: Mutex<BTreeMap<TransferToken, Client>>,
 }
@@ -362,21 +364,24 @@ impl BodyDelivery {
     /// Takes the connections of clients until the listener fails.
     fn accept(self: &Arc<Self>) {
         while let Ok((socket, _)) = self.listener.accept() {
-            let place = self.clients().enter();
+            let (socket, places) = (Arc::new(socket), Arc::new(Semaphore::new(AT_ONCE)));
+            let idle = Idle { socket: Arc::downgrade(&socket), places };
+            let (place, displaced) = self.clients().enter(idle.clone(), most_clients());
+            displaced.iter().for_each(Idle::end);
             let delivery = Arc::clone(self);
             // Without a thread the client finds that the connection ends.
-            let _ = thread::Builder::new().spawn(move || delivery.serve(&Arc::new(socket), place));
+            let _ = thread::Builder::new().spawn(move || delivery.serve(&socket, &idle, place));
         }
     }
 
-    fn clients(&self) -> std::sync::MutexGuard<'_, Clients> {
+    fn clients(&self) -> std::sync::MutexGuard<'_, Clients<Idle>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Answers what the client of a connection asks for.
-    fn serve(&self, socket: &Arc<SapSocket>, mut number: u64) {
+    fn serve(&self, socket: &Arc<SapSocket>, idle: &Idle, mut number: u64) {
         socket.set_timeout(Some(IDLE));
-        let places = Arc::new(Semaphore::new(AT_ONCE));
+        let places = Arc::clone(&idle.places);
         let used = Arc::default();
         let (mut first, mut looks) = (None, 0);
         loop {
@@ -390,7 +395,9 @@ impl BodyDelivery {
                 Ok(None) | Err(_) => break,
             };
             looks = 0;
-            number = self.clients().touch(number);
+            let (next, displaced) = self.clients().touch(number, idle.clone(), most_clients());
+            displaced.iter().for_each(Idle::end);
+            number = next;
             let asked = Control::decode(message.data);
             let Ok((transfer, Control::Ask(token))) = asked else { break };
             let place = Arc::clone(&places).try_acquire_owned().ok();
@@ -427,33 +434,58 @@ impl BodyDelivery {
     }
 }
 
-/// The connections that clients have opened, by the number of their last use.
-#[derive(Default)]
-struct Clients {
-    next: u64,
-    used: BTreeSet<u64>,
+/// Returns the number of clients that the memory has room for.
+fn most_clients() -> usize {
+    (windfall_socket::memory().1 / OF_CLIENT).clamp(1, CLIENTS)
 }
 
-impl Clients {
-    /// Takes a connection in; the one that has asked for nothing for longest makes room for it.
-    fn enter(&mut self) -> u64 {
-        if self.used.len() >= CLIENTS {
-            self.used.pop_first();
+/// A connection that may give way to others while it carries nothing.
+#[derive(Clone)]
+struct Idle {
+    socket: Weak<SapSocket>,
+    places: Arc<Semaphore>,
+}
+
+impl Idle {
+    /// Ends the connection at once, and its thread with it, unless it carries something.
+    fn end(&self) {
+        if self.places.available_permits() == AT_ONCE {
+            self.socket.upgrade().iter().for_each(|socket| socket.reset());
         }
+    }
+}
+
+/// The connections that clients have opened, by the number of their last use.
+struct Clients<T> {
+    next: u64,
+    used: BTreeMap<u64, T>,
+}
+
+impl<T> Default for Clients<T> {
+    fn default() -> Self {
+        Self { next: 0, used: BTreeMap::new() }
+    }
+}
+
+impl<T> Clients<T> {
+    /// Takes a connection in; the one that has asked for nothing for longest makes room for it if
+    /// there are `most`. Returns its number, and what has made room.
+    fn enter(&mut self, client: T, most: usize) -> (u64, Option<T>) {
+        let displaced = if self.used.len() >= most { self.used.pop_first() } else { None };
         self.next += 1;
-        self.used.insert(self.next);
-        self.next
+        self.used.insert(self.next, client);
+        (self.next, displaced.map(|(_, client)| client))
     }
 
     /// Tells whether a connection need not make room.
     fn has(&self, number: u64) -> bool {
-        self.used.contains(&number)
+        self.used.contains_key(&number)
     }
 
-    /// Notes that a connection was of use; returns its number from now on.
-    fn touch(&mut self, number: u64) -> u64 {
+    /// Notes that a connection was of use; returns its number from now on, and what makes room.
+    fn touch(&mut self, number: u64, client: T, most: usize) -> (u64, Option<T>) {
         self.leave(number);
-        self.enter()
+        self.enter(client, most)
     }
 
     fn leave(&mut self, number: u64) {
@@ -501,13 +533,15 @@ mod tests {
     #[test]
     fn the_connection_that_is_idle_for_longest_makes_room_for_a_new_one() {
         let mut clients = Clients::default();
-        let all: Vec<_> = (0..CLIENTS).map(|_| clients.enter()).collect();
-        let first = clients.touch(all[0]);
-        let newcomer = clients.enter();
+        let all: Vec<_> = (0..CLIENTS).map(|name| clients.enter(name, CLIENTS).0).collect();
+        let (first, _) = clients.touch(all[0], 0, CLIENTS);
+        let (newcomer, displaced) = clients.enter(CLIENTS, CLIENTS);
+        assert_eq!(displaced, Some(1));
         assert!(clients.has(first) && clients.has(newcomer) && clients.has(all[2]));
         assert!(!clients.has(all[1]));
         // One that has asked meanwhile stays.
-        let back = clients.touch(all[1]);
+        let (back, displaced) = clients.touch(all[1], 1, CLIENTS);
+        assert_eq!(displaced, Some(2));
         assert!(clients.has(back) && !clients.has(all[2]));
         assert_eq!(clients.used.len(), CLIENTS);
     }
