@@ -42,7 +42,7 @@ struct Shared {
     connections: AtomicUsize,
 }
 
-/// Whether there is memory for another connection.
+/// The memory that is left for another connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Seats {
     Free,
@@ -105,8 +105,8 @@ impl SapBudget {
         self.0.connections.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Returns whether `bytes` bytes are free, and a connection of `seat` bytes more may be there: at
-    /// most half of the memory is for connections, so that their messages have room.
+    /// Returns whether `bytes` bytes are free, and a connection of `seat` bytes more may be there.
+    /// At most half of the memory is for connections, so that their messages have room.
     pub(crate) fn seats(&self, bytes: usize, seat: usize) -> Seats {
         let connections = self.0.connections.load(Ordering::Relaxed) + 1;
         if connections.saturating_mul(seat) > self.limit() / 2 {

@@ -590,9 +590,9 @@ impl SapEndpoint {
     }
 
     /// Sends approximate messages of a connection that were lost again beyond their lateness
-    /// ([`set_lateness`](Self::set_lateness)), unless there is no progress for this time or anything
-    /// has arrived damaged: what is lost otherwise was dropped by a full queue, which makes a
-    /// transfer slow and spoils nothing. Zero by default.
+    /// ([`set_lateness`](Self::set_lateness)), unless there is no progress for this time or
+    /// anything has arrived damaged. A full queue has dropped what is lost otherwise, which makes
+    /// a transfer slow and damages nothing. Zero by default.
     pub fn set_patience_with_queues(&mut self, id: ConnectionId, patience: Duration) {
         if let Some(connection) = self.connections.get_mut(&id.0) {
             connection.set_patience_with_queues(patience);

@@ -245,7 +245,7 @@ fn send_others() {
 /// The number of clients of a crowd.
 const CROWD: u32 = 3_000;
 
-/// What each client of a crowd does.
+/// The deed of each client of a crowd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Deed {
     /// It asks for a connection and does not answer.
@@ -262,7 +262,7 @@ enum Deed {
     Spreads,
     /// It leaves numbers of packets out.
     Skips,
-    /// It sends messages that nobody reads.
+    /// It sends messages that are not read.
     Fills,
 }
 

@@ -148,10 +148,10 @@ impl SapSocket {
     }
 
     /// Sends approximate messages that were lost again beyond their lateness
-    /// ([`set_lateness`](Self::set_lateness)), unless there is no progress for this time or anything
-    /// has arrived damaged: what is lost otherwise was dropped by a full queue, which makes a
-    /// transfer slow and spoils nothing. It is for data that nobody plays while they come; zero by
-    /// default.
+    /// ([`set_lateness`](Self::set_lateness)), unless there is no progress for this time or
+    /// anything has arrived damaged. A full queue has dropped what is lost otherwise, which makes
+    /// a transfer slow and damages nothing. It is for data that are not played while they come;
+    /// zero by default.
     pub fn set_patience_with_queues(&self, patience: Duration) {
         self.core.lock().endpoint.set_patience_with_queues(self.id, patience);
     }

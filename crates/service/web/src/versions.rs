@@ -26,8 +26,8 @@ const LENGTH: &[u8] = b"content-length:";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ForServer;
 
-/// What is known of the request lines of a connection, counted from 0 in the order in which they
-/// come.
+/// The knowledge about the request lines of a connection, counted from 0 in the order in which
+/// they come.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestLines(Arc<Noted>);
 

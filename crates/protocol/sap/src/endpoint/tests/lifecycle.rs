@@ -247,9 +247,9 @@ fn a_quiet_connection_is_kept_alive() {
     assert_eq!(network.receive(B, b).len(), 1);
 }
 
-/// Sends 50 messages of `len` bytes at this interval in milliseconds over a path on which a tenth of
-/// the datagrams overtake the others by `longer` milliseconds, from the handshake on; returns how
-/// many arrived, and how many of their bytes did not.
+/// Sends 50 messages of `len` bytes at this interval in milliseconds over a path on which a tenth
+/// of the datagrams overtake the others by `longer` milliseconds, from the handshake on; returns
+/// how many arrived, and how many of their bytes did not.
 fn overtaken(seed: u64, longer: u64, len: usize, interval: u64) -> (usize, usize) {
     let overtaking = (0.1, Duration::from_millis(longer));
     let impairments = Impairments { overtaking, mtu: 1500, ..CLEAN };
