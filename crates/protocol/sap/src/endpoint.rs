@@ -41,6 +41,8 @@ pub type DropCounts = BTreeMap<Dropped, u64>;
 struct HalfOpen {
     id: u32,
     peer: Introduction,
+    /// The time of the first accept.
+    since: Instant,
     until: Instant,
     /// The keys and the handshake of the accept, if it is encrypted.
     sealed: Option<(Box<Seal>, Bytes)>,

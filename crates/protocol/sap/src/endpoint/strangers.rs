@@ -57,8 +57,7 @@ impl SapEndpoint {
             return Err(Dropped::NoRoom);
         }
         let Some(half) = self.forget(id) else { return Ok(()) };
-        let left = half.until.saturating_since(now);
-        let span = self.config.half_open_timeout.saturating_sub(left);
+        let span = now.saturating_since(half.since);
         let (peer, seal) = (half.peer, half.sealed.map(|(seal, _)| seal));
         let skips = self.secret.draw();
         let mut connection = Connection::accept(now, self.config, from, peer, seal, skips);
@@ -121,7 +120,7 @@ impl SapEndpoint {
             max_datagram: ping.max_datagram,
             features: ping.features,
         };
-        let half = HalfOpen { id, peer, until, sealed };
+        let half = HalfOpen { id, peer, since: now, until, sealed };
         self.charge(0, half.charge());
         self.half_open.insert(key, half);
         self.half_open_ids.insert(id, key);

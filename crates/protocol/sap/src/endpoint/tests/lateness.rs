@@ -93,7 +93,7 @@ fn what_full_queues_drop_for_long_is_whole_all_the_same() {
     let mut given_up = 0;
     for (patient, seed) in (0..12).map(|seed| (seed % 2 == 0, seed / 2)) {
         let (mut network, [a, b]) = connected(SapConfig::standard(), seed);
-        network.ends[A].set_patience_with_queues(a, LATENESS * u64::from(patient));
+        network.ends[A].set_patience_with_queues(a, SECOND * 10 * u64::from(patient));
         // What others send fills the queue most of the time.
         network.impairments = Impairments { loss: 0.5, ..CLEAN };
         send(&mut network, a, 100);

@@ -258,7 +258,7 @@ fn overtaken(seed: u64, longer: u64, len: usize, interval: u64) -> (usize, usize
     network.run(SECOND * 5);
     let b = network.accepted().expect("it was accepted");
     let (mut got, mut missing) = (0, 0);
-    for number in 0..50 + 5_000 / interval {
+    for number in 0..50 + 20_000 / interval {
         if number < 50 {
             network.send(A, a, Mode::Approximate { protected: 0 }, &vec![7; len]);
         }
