@@ -18,6 +18,7 @@ mod error;
 mod jpeg;
 mod jpeg_file;
 mod landscape;
+mod numpy;
 mod picture;
 mod protected;
 mod structure;

@@ -57,11 +57,15 @@ impl ProtectedKind {
         match data {
             [0xff, 0xd8, 0xff, ..] => Some(Self::Jpeg),
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(Self::Npy),
-            [0, 0, 1, unit @ ..] | [0, 0, 0, 1, unit @ ..] if h264::is_h265(unit) => {
-                Some(Self::H265)
+            _ => {
+                // Any number of zeros may stand before the first start code (Annex B.1.1).
+                let zeros = data.iter().take_while(|byte| **byte == 0).count();
+                match data.get(zeros..)? {
+                    [1, unit @ ..] if zeros >= 2 && h264::is_h265(unit) => Some(Self::H265),
+                    [1, ..] if zeros >= 2 => Some(Self::H264),
+                    _ => None,
+                }
             }
-            [0, 0, 1, ..] | [0, 0, 0, 1, ..] => Some(Self::H264),
-            _ => None,
         }
     }
 

@@ -15,6 +15,8 @@ mod pnm;
 mod text;
 mod wav;
 
+use wav::SoundFormat;
+
 /// A kind of file whose structure is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileKind {
@@ -24,7 +26,7 @@ enum FileKind {
     Npy,
     Ogg,
     Pnm,
-    Wav,
+    Sound(SoundFormat),
 }
 
 fn kind(bytes: &[u8]) -> Option<FileKind> {
@@ -38,8 +40,7 @@ fn kind(bytes: &[u8]) -> Option<FileKind> {
         () if at(0, b"OggS") => Some(FileKind::Ogg),
         () if bmp::is_bmp(bytes) => Some(FileKind::Bmp),
         () if pnm::is_pnm(bytes) => Some(FileKind::Pnm),
-        () if at(0, b"RIFF") && at(8, b"WAVE") => Some(FileKind::Wav),
-        () => None,
+        () => SoundFormat::of(bytes).map(FileKind::Sound),
     }
 }
 
@@ -47,11 +48,12 @@ fn kind(bytes: &[u8]) -> Option<FileKind> {
 /// Returns the ranges of a file that must arrive exactly, in order and not touching: at most
 /// `most`, of which the closest are joined if there are more.
 ///
-/// They are the headers and tables of a JPEG and its markers, the headers of a WAV file, the
-/// headers of the pages of an Ogg file and the pages that describe its streams, the boxes of an
-/// MP4 file except its samples, what stands before the pixels of BMP, PBM, PGM, PPM and PAM
-/// pictures, all of such a picture in text, and the header of a NumPy array. A text, such as a
-/// playlist or subtitles, is exact as a whole.
+/// They are the headers and tables of a JPEG and its markers, all but the samples of WAV (also as
+/// RIFX, RF64, BW64 and Wave64), AIFF, AIFC, Core Audio and AU files, the blocks before the frames
+/// of a FLAC file, the headers of the pages of an Ogg file and the pages that describe its streams,
+/// the boxes of an MP4 file except its samples, what stands before the pixels of a BMP and of each
+/// picture in a PBM, PGM, PPM or PAM file, all of such a picture in text, and the headers of the
+/// arrays in a NumPy file. A text, such as a playlist or subtitles, is exact as a whole.
 #[must_use]
 pub fn exact_ranges(bytes: &[u8], most: usize) -> Vec<Range<usize>> {
     let found = match kind(bytes) {
@@ -61,7 +63,7 @@ pub fn exact_ranges(bytes: &[u8], most: usize) -> Vec<Range<usize>> {
         Some(FileKind::Npy) => npy::exact(bytes),
         Some(FileKind::Ogg) => ogg::exact(bytes),
         Some(FileKind::Pnm) => pnm::exact(bytes),
-        Some(FileKind::Wav) => wav::exact(bytes),
+        Some(FileKind::Sound(format)) => format.exact(bytes),
         None if text::is_text(bytes) => Vec::from_iter(Some(0..bytes.len())),
         None => Vec::new(),
     };

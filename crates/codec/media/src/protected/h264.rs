@@ -78,6 +78,11 @@ impl H264Protector {
     }
 
     fn push_unit(&mut self, zeros: usize, unit: &[u8], parts: &mut Vec<ProtectedPart>) {
+        let most = usize::from(ZEROS);
+        if zeros > most {
+            // More than the form of a part can tell: they go by themselves.
+            self.push_bytes(0, &vec![0; zeros - most], zeros - most, parts);
+        }
         let is_h265 = self.kind == ProtectedKind::H265;
         let is_slice = if is_h265 {
             H265_SLICES.contains(&h265_kind(unit[0]))
@@ -98,7 +103,12 @@ impl H264Protector {
         } else {
             (unit, unit.len())
         };
-        let form = zeros.min(usize::from(ZEROS)) as u8 | if is_bare { BARE } else { 0 };
+        let form = zeros.min(most) as u8 | if is_bare { BARE } else { 0 };
+        self.push_bytes(form, bytes, exact, parts);
+    }
+
+    /// Adds the parts of a unit, of which `exact` bytes at the front must be exact.
+    fn push_bytes(&mut self, form: u8, bytes: &[u8], exact: usize, parts: &mut Vec<ProtectedPart>) {
         let room = self.longest - PROTECTED_HEADER_LEN;
         for (at, piece) in bytes.chunks(room).enumerate() {
             let offset = at * room;
@@ -156,6 +166,11 @@ pub(super) fn restore<'a>(parts: impl Iterator<Item = &'a ArrivedPart>) -> Vec<u
         }
         let is_bare = header.form & BARE != 0;
         if unit.is_empty() || !is_bare && unit.len() < header.length as usize {
+            continue;
+        }
+        if !is_bare && unit.iter().all(|byte| *byte == 0) {
+            // Zeros before a start code, more than it can tell itself.
+            stream.extend(unit);
             continue;
         }
         stream.resize(stream.len() + usize::from(header.form & ZEROS), 0);

@@ -1,9 +1,12 @@
 //! Arrays of NumPy: signs, exponents and high bytes are exact, the rest of each number is not.
 
+use core::ops::Range;
+
 use super::part::{
     ArrivedPart, PROTECTED_HEADER_LEN, PartHeader, ProtectedPart, Section, head_parts,
 };
 use super::{ProtectError, ProtectedKind};
+use crate::numpy::{NumpyArray, arrays};
 
 /// Bytes before the header of the array in the head: how its numbers are split, and the length of
 /// its data.
@@ -82,54 +85,69 @@ impl Split {
     }
 }
 
-/// Returns the length of the header, and how the numbers behind it are split.
-fn header(data: &[u8]) -> Option<(usize, Split)> {
-    let field = data.get(8..)?;
-    let (begin, length) = match data.get(6)? {
-        1 => (10, u32::from(u16::from_le_bytes(*field.first_chunk()?))),
-        2 | 3 => (12, u32::from_le_bytes(*field.first_chunk()?)),
-        _ => return None,
-    };
-    let end = usize::try_from(length).ok()?.checked_add(begin)?;
-    let text = core::str::from_utf8(data.get(begin..end)?).ok()?;
-    let (_, value) = text.split_once("'descr'")?;
-    let value = value.trim_start().strip_prefix(':')?.trim_start();
-    // What is no plain type, such as a record, is a list.
-    let kind = value.strip_prefix('\'').and_then(|rest| rest.split_once('\''));
-    Some((end, kind.map_or(Split::WHOLE, |(kind, _)| Split::of(kind))))
-}
-
 pub(super) fn protect(data: &[u8], longest: usize) -> Result<Vec<ProtectedPart>, ProtectError> {
-    let (end, split) = header(data).ok_or(ProtectError::Array)?;
+    let (arrays, _) = arrays(data);
+    // What is no plain type, such as a record, is exact.
+    let split_of = |it: &NumpyArray| it.kind.as_deref().map_or(Split::WHOLE, Split::of);
+    let first = arrays.first().ok_or(ProtectError::Array)?;
+    let (end, split) = (first.header.end, split_of(first));
     let (begin, numbers) = data.split_at(end);
     let mut head = vec![split.size, split.exact, u8::from(split.is_big), split.exponent];
     head.extend((numbers.len() as u64).to_be_bytes());
     head.extend(begin);
-    let mut parts = head_parts(ProtectedKind::Npy, &head, longest);
-    let (size, exact) = (usize::from(split.size), usize::from(split.exact));
-    let room = (longest - PROTECTED_HEADER_LEN) / size;
-    let (whole, tail) = numbers.split_at(numbers.len() / size * size);
-    for (at, numbers) in whole.chunks(room * size).enumerate() {
-        let plane = |bytes: core::ops::Range<usize>| -> Vec<u8> {
-            bytes
-                .flat_map(|at| numbers.iter().skip(split.place(at)).step_by(size).copied())
-                .collect()
-        };
-        let number = parts.len() as u32;
-        let place = (at * room * size) as u64;
-        let new = PartHeader::new(ProtectedKind::Npy, Section::Body, number);
-        let header = PartHeader { place, length: numbers.len() as u32, ..new };
-        let exact = if numbers.chunks(size).any(|it| split.needs_all(it)) { size } else { exact };
-        parts.push(header.part(&plane(0..exact), &plane(exact..size)));
+    let parts = head_parts(ProtectedKind::Npy, &head, longest);
+    let mut cut = Cut { split, numbers, room: longest - PROTECTED_HEADER_LEN, parts };
+    // What is behind the numbers of the first array is exact, but for numbers of the same type.
+    let mut at = end;
+    for array in arrays.iter().filter(|it| split_of(it) == split) {
+        cut.push(at - end..array.numbers.start - end, true);
+        cut.push(array.numbers.start - end..array.numbers.end - end, false);
+        at = array.numbers.end;
     }
-    if !tail.is_empty() {
-        // A file that was cut off within a number.
-        let number = parts.len() as u32;
-        let new = PartHeader::new(ProtectedKind::Npy, Section::Body, number);
-        let header = PartHeader { place: whole.len() as u64, length: tail.len() as u32, ..new };
-        parts.push(header.part(tail, &[]));
+    cut.push(at - end..numbers.len(), true);
+    Ok(cut.parts)
+}
+
+/// The parts of what is behind the first header.
+struct Cut<'a> {
+    split: Split,
+    numbers: &'a [u8],
+    /// The most bytes of a part behind its header.
+    room: usize,
+    parts: Vec<ProtectedPart>,
+}
+
+impl Cut<'_> {
+    /// Adds the parts of a range, which are exact as a whole or at the front.
+    fn push(&mut self, range: Range<usize>, is_exact: bool) {
+        let split = self.split;
+        let (size, exact) = (usize::from(split.size), usize::from(split.exact));
+        let exact = if is_exact { size } else { exact };
+        let step = self.room / size * size;
+        let (whole, tail) = self.numbers[range.clone()].split_at(range.len() / size * size);
+        for (at, numbers) in whole.chunks(step).enumerate() {
+            let plane = |bytes: Range<usize>| -> Vec<u8> {
+                bytes
+                    .flat_map(|at| numbers.iter().skip(split.place(at)).step_by(size).copied())
+                    .collect()
+            };
+            let exact =
+                if numbers.chunks(size).any(|it| split.needs_all(it)) { size } else { exact };
+            let header = self.header(range.start + at * step, numbers.len());
+            self.parts.push(header.part(&plane(0..exact), &plane(exact..size)));
+        }
+        if !tail.is_empty() {
+            // Less than a number: the file was cut off, or text stands there.
+            let header = self.header(range.start + whole.len(), tail.len());
+            self.parts.push(header.part(tail, &[]));
+        }
     }
-    Ok(parts)
+
+    /// The header of the next part.
+    fn header(&self, place: usize, length: usize) -> PartHeader {
+        let new = PartHeader::new(ProtectedKind::Npy, Section::Body, self.parts.len() as u32);
+        PartHeader { place: place as u64, length: length as u32, ..new }
+    }
 }
 
 /// Puts the numbers that arrived behind the header; others are zeros.

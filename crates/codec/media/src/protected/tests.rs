@@ -209,6 +209,81 @@ fn what_is_no_part_or_of_another_file_is_refused() {
     assert!(matches!(protect(b"text", 30), Err(ProtectError::Length(30))));
 }
 
+#[test]
+fn zeros_before_the_first_start_code_are_part_of_a_stream() {
+    for zeros in [0, 1, 2, 5, 100] {
+        for (stream, kind) in [
+            (h265_stream(), ProtectedKind::H265),
+            (
+                [&[0, 0, 1, 0x67, 0x42, 0, 10, 0, 0, 1, 0x65][..], &[0x88; 400]].concat(),
+                ProtectedKind::H264,
+            ),
+        ] {
+            let stream = [&vec![0; zeros][..], &stream].concat();
+            assert_eq!(ProtectedKind::of(&stream), Some(kind), "{zeros}");
+            assert_eq!(restored(&protect(&stream, 300).expect("a stream")).bytes, stream);
+        }
+    }
+    // More zeros than a part can tell keep a byte each.
+    let many = [&[0; 1_000][..], &h265_stream(), &[0; 500], &h265_stream()].concat();
+    assert_eq!(restored(&protect(&many, 300).expect("a stream")).bytes, many);
+    for other in [&[0; 8][..], &[0, 1, 0x67], &[0, 0, 2], &[]] {
+        assert_eq!(ProtectedKind::of(other), None, "{other:?}");
+    }
+}
+
+#[test]
+fn the_headers_of_all_arrays_of_a_file_are_exact() {
+    let (same, other) = (array("<f8", 8, 300), array("<u2", 2, 301));
+    let odd = array("|S3", 3, 5);
+    for files in [[&same, &same, &same], [&same, &odd, &same], [&other, &odd, &same]] {
+        for rest in [&b""[..], b"\x80\x04what is no array"] {
+            let mut file = files.map(|it| &it[..]).concat();
+            file.extend(rest);
+            let mut parts = protect(&file, 300).expect("arrays");
+            assert_eq!(restored(&parts).bytes, file);
+            for part in &mut parts {
+                part.bytes[part.exact..].iter_mut().for_each(|byte| *byte ^= 0xff);
+            }
+            let damaged = restored(&parts).bytes;
+            let (found, end) = crate::numpy::arrays(&file);
+            assert_eq!((found.len(), &damaged[end..]), (3, rest));
+            assert!(found.iter().all(|it| damaged[it.header.clone()] == file[it.header.clone()]));
+            let of_first = |it: &&crate::numpy::NumpyArray| it.kind == found[0].kind;
+            for array in &found {
+                let is_damaged = damaged[array.numbers.clone()] != file[array.numbers.clone()];
+                assert_eq!(is_damaged, of_first(&array), "numbers of another type are exact");
+            }
+        }
+    }
+}
+
+#[test]
+fn arrays_with_headers_in_any_spelling_of_python_come_back_bit_for_bit() {
+    for text in [
+        "{\"descr\": \"<f8\", \"fortran_order\": False, \"shape\": (40,)}",
+        "{u'shape': (40L,), u'fortran_order': False,\n u'descr' : u'<f8',}\n",
+        "{'descr': [('h\u{f6}he', '<f8')], 'fortran_order': False, 'shape': (40,), }\n",
+        "{'descr': [('h\u{f6}he', '<f8')], 'fortran_order': False, 'shape': (40,), }\n\u{f6}",
+        "nonsense",
+    ] {
+        let latin: Vec<u8> = text.chars().map(|letter| letter as u8).collect();
+        for (version, text) in [(1, &latin[..]), (3, text.as_bytes())] {
+            let mut file = vec![0x93];
+            file.extend(b"NUMPY");
+            file.extend([version, 0]);
+            let length = (text.len() as u32).to_le_bytes();
+            file.extend(&length[..if version == 1 { 2 } else { 4 }]);
+            file.extend(text);
+            file.extend([7; 320]);
+            let parts = protect(&file, 300).expect("an array");
+            assert_eq!(restored(&parts).bytes, file);
+            let is_exact = parts.iter().all(ProtectedPart::is_precise);
+            assert_eq!(is_exact, !text.windows(5).any(|it| it == b"shape") || text.contains(&b'['));
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn any_bytes_may_arrive(

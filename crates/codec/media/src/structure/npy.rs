@@ -1,14 +1,12 @@
-//! The array files of NumPy: a header in text, and the numbers.
+//! The array files of NumPy: a header in text, and the numbers; perhaps several arrays.
 
 use core::ops::Range;
 
-use super::little;
+use crate::numpy::arrays;
 
-/// Returns the header.
+/// Returns the headers, and what stands behind the arrays or has no known length, such as objects.
 pub(super) fn exact(bytes: &[u8]) -> Vec<Range<usize>> {
-    let end = match bytes.get(6) {
-        Some(1) => little(bytes, 8).map(|length| 10 + length % 65_536),
-        _ => little(bytes, 8).map(|length| length.saturating_add(12)),
-    };
-    core::iter::once(0..end.unwrap_or(bytes.len()).min(bytes.len())).collect()
+    let (arrays, rest) = arrays(bytes);
+    let headers = arrays.into_iter().map(|array| array.header);
+    headers.chain(core::iter::once(rest..bytes.len())).collect()
 }

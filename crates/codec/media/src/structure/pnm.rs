@@ -6,11 +6,27 @@ use core::ops::Range;
 /// The line that ends the header of a PAM.
 const PAM_END: &[u8] = b"ENDHDR\n";
 
-/// Returns the header, or all of a file in text.
+/// Returns the headers of all pictures, from a picture in text on everything.
 pub(super) fn exact(bytes: &[u8]) -> Vec<Range<usize>> {
-    let is_text = matches!(bytes, [b'P', b'1'..=b'3', ..]);
-    let end = header(bytes).map(|end| if is_text { bytes.len() } else { end });
-    end.map(|end| 0..end).into_iter().collect()
+    let (mut exact, mut at) = (Vec::new(), 0);
+    while let Some(header) = bytes.get(at..).and_then(header) {
+        let begin = at + header.length;
+        // Samples in text have no length that a header tells.
+        let end = header.samples.and_then(|samples| begin.checked_add(samples));
+        exact.push(at..if end.is_some() { begin } else { bytes.len() });
+        let Some(rest) = end.and_then(|end| bytes.get(end..)) else { break };
+        // Programs pass white space between pictures, and what else stands there is no picture.
+        let Some(next) = next(rest) else { break };
+        exact.push(bytes.len() - rest.len()..bytes.len() - rest.len() + next);
+        at = bytes.len() - rest.len() + next;
+    }
+    exact
+}
+
+/// Returns the place of the next picture.
+fn next(rest: &[u8]) -> Option<usize> {
+    let letters = rest.iter().enumerate().filter(|(_, byte)| **byte == b'P');
+    letters.map(|(at, _)| at).find(|at| is_pnm(&rest[*at..]))
 }
 
 /// Tells whether a file is one: `P1` to `P6` and two or three numbers, or a header of PAM.
@@ -18,26 +34,63 @@ pub(super) fn is_pnm(bytes: &[u8]) -> bool {
     header(bytes).is_some()
 }
 
-/// Returns the length of the header: numbers apart by white space and comments from `#` to the
-/// end of the line, and one more white space.
-fn header(bytes: &[u8]) -> Option<usize> {
+/// The header of a picture.
+struct Header {
+    length: usize,
+    /// The bytes of the samples behind it; `None` if they are text, or have no length.
+    samples: Option<usize>,
+}
+
+fn header(bytes: &[u8]) -> Option<Header> {
+    if bytes.starts_with(b"P7\n") {
+        let at = bytes.windows(PAM_END.len()).position(|it| it == PAM_END)?;
+        return Some(Header { length: at + PAM_END.len(), samples: pam_samples(&bytes[..at]) });
+    }
+    let (length, numbers) = numbers(bytes)?;
+    let samples = match (bytes[1], &numbers[..]) {
+        (b'4', [width, height]) => width.div_ceil(8).checked_mul(*height),
+        (b'5', [width, height, most]) => samples_of([*width, *height, 1], *most),
+        (b'6', [width, height, most]) => samples_of([*width, *height, 3], *most),
+        _ => None,
+    };
+    Some(Header { length, samples })
+}
+
+/// Returns the bytes of samples that are at most `most`.
+fn samples_of(sizes: [usize; 3], most: usize) -> Option<usize> {
+    let of_one = if most > 255 { 2 } else { 1 };
+    sizes.into_iter().try_fold(of_one, usize::checked_mul)
+}
+
+/// Returns the bytes of the samples by the lines of a PAM.
+fn pam_samples(header: &[u8]) -> Option<usize> {
+    let text = core::str::from_utf8(header).ok()?;
+    let number = |name: &str| {
+        let mut lines = text.lines().map(str::split_whitespace);
+        let mut line = lines.find(|words| words.clone().next() == Some(name))?;
+        line.nth(1)?.parse::<usize>().ok()
+    };
+    samples_of([number("WIDTH")?, number("HEIGHT")?, number("DEPTH")?], number("MAXVAL")?)
+}
+
+/// Returns the length of the header and its numbers: apart by white space and comments from `#` to
+/// the end of the line, and one more white space.
+fn numbers(bytes: &[u8]) -> Option<(usize, Vec<usize>)> {
     // Width and height, and unless samples are bits the greatest sample.
     let numbers = match bytes {
         [b'P', b'1' | b'4', ..] => 2,
         [b'P', b'2' | b'3' | b'5' | b'6', ..] => 3,
-        [b'P', b'7', b'\n', ..] => {
-            let at = bytes.windows(PAM_END.len()).position(|it| it == PAM_END);
-            return at.map(|at| at + PAM_END.len());
-        }
         _ => return None,
     };
-    let mut at = 2;
+    let (mut at, mut found) = (2, Vec::new());
     for _ in 0..numbers {
         let after = space(bytes, at)?;
         at = after + bytes[after..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        (at > after).then_some(())?;
+        // No picture is larger than any number.
+        let digits = core::str::from_utf8(&bytes[after..at]).ok().filter(|it| !it.is_empty())?;
+        found.push(digits.parse().unwrap_or(usize::MAX));
     }
-    bytes.get(at).filter(|byte| byte.is_ascii_whitespace()).map(|_| at + 1)
+    bytes.get(at).filter(|byte| byte.is_ascii_whitespace()).map(|_| (at + 1, found))
 }
 
 /// Returns the place behind white space and comments, of which there is some.

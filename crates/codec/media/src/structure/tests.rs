@@ -69,6 +69,149 @@ fn the_samples_of_a_wav_file_are_not_exact() {
     assert_eq!(exact_ranges(&bytes, 9), [0..samples.start, samples.end..bytes.len()]);
 }
 
+/// A chunk with its length in four bytes.
+fn chunk(name: &[u8; 4], body: &[u8], is_big: bool) -> Vec<u8> {
+    let length = body.len() as u32;
+    let length = if is_big { length.to_be_bytes() } else { length.to_le_bytes() };
+    let padding = &[0][..body.len() % 2];
+    [name, &length[..], body, padding].concat()
+}
+
+/// The ranges of a file of which `samples` bytes of 7 are not exact.
+fn all_but_sevens(bytes: &[u8], samples: usize) -> Vec<Range<usize>> {
+    let start = bytes.iter().position(|byte| *byte == 7).expect("samples");
+    [0..start, start + samples..bytes.len()].into_iter().filter(|it| !it.is_empty()).collect()
+}
+
+#[test]
+fn the_samples_alone_are_not_exact_in_the_relatives_of_wav() {
+    let samples = [7; 101];
+    let mut files = Vec::new();
+    for (name, form) in [(b"RF64", b"WAVE"), (b"BW64", b"WAVE")] {
+        // The lengths of samples and of another chunk are in the first one.
+        let mut long = [500_u64, 101, 50].map(u64::to_le_bytes).concat();
+        long.extend([1, 0, 0, 0]);
+        long.extend(b"LONG");
+        long.extend(11_u64.to_le_bytes());
+        let mut elsewhere = chunk(b"LONG", b"eleven\0\0\0\0\0", false);
+        elsewhere[4..8].fill(0xff);
+        let mut data = chunk(b"data", &samples, false);
+        data[4..8].fill(0xff);
+        let begin = [name, &[0xff; 4][..], form, &chunk(b"ds64", &long, false)].concat();
+        files.push([&begin[..], &elsewhere, &data, &chunk(b"LIST", b"ab", false)].concat());
+        // A short file of the kind has its lengths where WAV has them.
+        let short = chunk(b"data", &samples, false);
+        files.push([&begin[..], &short, &chunk(b"LIST", b"ab", false)].concat());
+    }
+    let format = chunk(b"fmt ", b"abc", true);
+    files.push(
+        [b"RIFX\0\0\0\0WAVE", &format[..], &chunk(b"data", &samples, true), b"abcd"].concat(),
+    );
+    let sound = [&[0; 8][..], &samples].concat();
+    for form in [b"AIFF", b"AIFC"] {
+        let sound = chunk(b"SSND", &sound, true);
+        files.push([b"FORM\0\0\0\0", &form[..], &chunk(b"COMM", b"abc", true), &sound].concat());
+    }
+    let core = |name: &[u8], length: i64| [name, &length.to_be_bytes()].concat();
+    let begin = [b"caff\0\x01\0\0", &core(b"desc", 3)[..], b"abc"].concat();
+    files.push([&begin[..], &core(b"data", 105), &[0; 4], &samples, &core(b"free", 0)].concat());
+    files.push([&begin[..], &core(b"data", -1), &[0; 4], &samples].concat());
+    files.push([b".snd\0\0\0\x1c\0\0\0\x65", &[0; 16][..], &samples, b"more"].concat());
+    files.push([b".snd\0\0\0\x1c\xff\xff\xff\xff", &[0; 16][..], &samples].concat());
+    files.push([b"fLaC\0\0\0\x02ab\x84\0\0\x03abc", &samples[..]].concat());
+    let riff = b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\x00\x00";
+    let wave = b"wave\xf3\xac\xd3\x11\x8c\xd1\x00\xc0\x4f\x8e\xdb\x8a";
+    let data = b"data\xf3\xac\xd3\x11\x8c\xd1\x00\xc0\x4f\x8e\xdb\x8a";
+    let list = |name: &[u8], body: &[u8]| {
+        let length = 24 + body.len() as u64;
+        let padding = &[0; 8][..body.len().next_multiple_of(8) - body.len()];
+        [name, &length.to_le_bytes(), body, padding].concat()
+    };
+    let chunks = [
+        list(b"fmt 567890123456", b"an odd length"),
+        list(data, &samples),
+        list(b"levl567890123456", b"ab"),
+    ]
+    .concat();
+    files.push([riff, &[0; 8][..], wave, &chunks].concat());
+    for file in files {
+        let name = String::from_utf8_lossy(&file[..12]).into_owned();
+        assert_eq!(exact_ranges(&file, 9), all_but_sevens(&file, 101), "{name:?}");
+        for end in 0..file.len() {
+            let exact = exact_ranges(&file[..end], 9);
+            let is_first = exact.first().is_none_or(|it| it.start == 0);
+            assert!(is_first && exact.iter().all(|it| it.end <= end), "{name:?} {end}");
+        }
+    }
+}
+
+#[test]
+fn chunks_that_are_not_understood_are_exact_as_a_whole() {
+    for file in [
+        &b"RF64\xff\xff\xff\xffWAVEdata\xff\xff\xff\xff\x01\x02\x03\x04"[..],
+        b"RF64\xff\xff\xff\xffWAVEds64\x04\0\0\0\0\0\0\0data\xff\xff\xff\xff",
+        b"RIFX\0\0\0\x08AVI \x01\x02\x03\x04",
+        b"FORM\0\0\0\x088SVX\x01\x02\x03\x04",
+        b"caff\0\x01\0\0data\x80\0\0\0",
+        b"fLaC\0\0\0\x02ab\x04\0",
+        b".snd\0\0\0\x01\0\0\0\x01\0\0\0\x01",
+    ] {
+        assert_eq!(exact_ranges(file, 9), only(0..file.len()), "{file:?}");
+    }
+}
+
+#[test]
+fn the_headers_of_several_arrays_in_a_file_are_exact() {
+    let array = |kind: &str, shape: &str, numbers: usize| {
+        let text = format!("{{'descr': {kind}, 'fortran_order': False, 'shape': {shape}, }}\n");
+        let mut file = b"\x93NUMPY\x01\x00".to_vec();
+        file.extend((text.len() as u16).to_le_bytes());
+        file.extend(text.bytes());
+        let header = file.len();
+        file.resize(header + numbers, 0xff);
+        (file, header)
+    };
+    let (first, end) = array("'<f8'", "(3, 2)", 48);
+    let (second, second_end) = array("[('a', '<i4'), ('b', '|S3', (2,))]", "()", 10);
+    let file = [&first[..], &second, &first].concat();
+    let at = first.len() + second.len();
+    let headers = [0..end, first.len()..first.len() + second_end, at..at + end];
+    assert_eq!(exact_ranges(&file, 9), headers);
+    // Something else behind an array, and objects, whose length no header tells.
+    let file = [&first[..], b"\x80\x04K\x01."].concat();
+    assert_eq!(exact_ranges(&file, 9), [0..end, first.len()..file.len()]);
+    let (objects, _) = array("'|O'", "(2,)", 30);
+    assert_eq!(exact_ranges(&objects, 9), only(0..objects.len()));
+}
+
+#[test]
+fn the_headers_of_several_pictures_in_a_file_are_exact() {
+    let pictures = [
+        ("P6\n3 2\n255\n", 18),
+        ("P6 3 2 1023\n", 36),
+        ("P5 3 2 255\n", 6),
+        ("P4 9 2\n", 4),
+        ("P7\nWIDTH 3\nHEIGHT 2\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\n", 24),
+    ];
+    for between in ["", "\n", " \r\n"] {
+        let (mut file, mut headers) = (Vec::new(), Vec::new());
+        for (header, samples) in pictures {
+            let start = if file.is_empty() { 0 } else { file.len() - between.len() };
+            headers.push(start..file.len() + header.len());
+            file.extend(header.as_bytes());
+            file.extend(vec![0x80; samples]);
+            file.extend(between.as_bytes());
+        }
+        assert_eq!(exact_ranges(&file, 9), headers, "{between:?}");
+    }
+    let text = b"P5 3 2 255\n\x80\x80\x80\x80\x80\x80P2 1 1 255\n12\n";
+    assert_eq!(exact_ranges(text, 9), [0..11, 17..text.len()], "a picture in text");
+    for huge in ["P6 99999999999999999999999 9 255\n", "P5 18446744073709551615 2 255\n"] {
+        let file = [huge.as_bytes(), &[0x80; 64]].concat();
+        assert_eq!(exact_ranges(&file, 9), only(0..file.len()), "{huge}");
+    }
+}
+
 #[test]
 fn the_header_of_an_array_is_exact() {
     let mut bytes = b"\x93NUMPY\x01\x00\x06\x00{'a'}\n".to_vec();
@@ -170,6 +313,10 @@ fn too_many_ranges_are_joined_where_they_are_closest() {
 
 #[test]
 fn no_bytes_make_the_structure_panic() {
+    cut_everywhere(&[
+        b"caff\0\x01\0\0data\x7f\xff\xff\xff\xff\xff\xff\xff",
+        b"fLaC\x80\xff\xff\xff",
+    ]);
     cut_everywhere(&[b"RIFF\0\0\0\0WAVEdata\xff\xff\xff\xff", b"OggS", b"\x93NUMPY"]);
     cut_everywhere(&[
         b"BM\0\0\0\0\0\0\0\0\xff\xff\xff\xff\x28\0\0\0",
@@ -199,7 +346,10 @@ proptest! {
     fn any_bytes_have_a_structure(
         magic in prop::sample::select(vec![
             &b"\xff\xd8\xff"[..], b"\0\0\0\x10ftyp", b"\x93NUMPY\x02\0", b"OggS", b"RIFFxxxxWAVE",
-            b"P6 ", b"BM\0\0\0\0\0\0\0\0\xff\xff\xff\xff\x28\0\0\0",
+            b"RF64\xff\xff\xff\xffWAVEds64",
+            b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\x00\x00",
+            b"FORM\0\0\0\0AIFFSSND", b"caff\0\x01\0\0data", b".snd", b"fLaC",
+            b"P5 2 1 255\n\x80\x80P", b"P6 ", b"BM\0\0\0\0\0\0\0\0\xff\xff\xff\xff\x28\0\0\0",
         ]),
         rest in prop::collection::vec(any::<u8>(), 0..200),
         cut in 0..200_usize,
