@@ -46,6 +46,8 @@ struct Timing {
     is_far: bool,
     /// The packet was sent before the newest, and may come as late as this.
     is_late: bool,
+    /// The packet was sent before the newest, as late as this only if its number is missing.
+    is_earlier: bool,
     /// It is a copy if its number has come before.
     is_near: bool,
 }
@@ -179,6 +181,7 @@ impl ReceptionStatistics {
         let timing = Timing {
             is_far: self.transit.is_some_and(|last| apart(last) > FAR),
             is_late: is_within(LATE),
+            is_earlier: is_within(FAR),
             is_near: is_within(NEAR),
         };
         let check = self.judge(sequence, timing);
@@ -195,7 +198,7 @@ impl ReceptionStatistics {
 
     /// Judges a sequence number.
     fn judge(&mut self, sequence: u16, timing: Timing) -> SequenceCheck {
-        let Timing { is_far, is_late, is_near } = timing;
+        let Timing { is_far, is_late, is_earlier, is_near } = timing;
         let step = sequence.wrapping_sub(self.max);
         if self.probation > 0 {
             if step != 1 {
@@ -211,7 +214,8 @@ impl ReceptionStatistics {
             self.restart(sequence);
         }
         let step = sequence.wrapping_sub(self.max);
-        let most = if is_late { MAX_DROPOUT } else { MAX_MISORDER };
+        let may_be_far_behind = is_late || is_earlier && self.is_missing(sequence);
+        let most = if may_be_far_behind { MAX_DROPOUT } else { MAX_MISORDER };
         let is_behind = step > u16::MAX - most + 1;
         let back = self.max.wrapping_sub(sequence);
         let is_copy = back <= most && self.seen.holds(sequence);
@@ -257,6 +261,13 @@ impl ReceptionStatistics {
             self.base = extended;
         }
         SequenceCheck::Valid(extended)
+    }
+
+    /// Tells whether a number between the first and the highest has not come, as far as is known.
+    fn is_missing(&self, sequence: u16) -> bool {
+        let since_first = self.extended(sequence).wrapping_sub(self.base) as i32;
+        let back = self.max.wrapping_sub(sequence);
+        since_first >= 0 && (1..=MAX_DROPOUT).contains(&back) && !self.seen.holds(sequence)
     }
 
     /// Begins anew with a packet and the `before` packets before it.

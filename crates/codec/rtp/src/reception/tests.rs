@@ -179,6 +179,32 @@ fn late_originals_and_late_copies_are_no_new_beginning_however_many_numbers_they
     }
 }
 
+#[test]
+fn a_missing_number_is_received_however_late_and_slow_the_source_is() {
+    // Ten packets a second by their timestamps, sent in the time that they state or all at once.
+    for first in [1_000_u16, 65_500, 65_480, 65_436] {
+        for (behind, gap) in
+            [(64, 360), (99, 9_000), (100, 360), (120, 360), (150, 9_000), (590, 360)]
+        {
+            for held in [10..11, 10..14] {
+                let late = 20 + behind;
+                let order = (0..late).filter(|number| !held.contains(number));
+                let order = order.chain(held.clone()).chain(late..700);
+                let mut statistics = ReceptionStatistics::trusted(first);
+                for (sent, number) in order.enumerate() {
+                    let sequence = first.wrapping_add(number);
+                    let timestamp = u32::from(number) * 9_000;
+                    let check = statistics.update_timed(sequence, timestamp, sent as u32 * gap);
+                    assert!(matches!(check, SequenceCheck::Valid(_)), "{number}: {check:?}");
+                    statistics.record_transit(timestamp, sent as u32 * gap);
+                }
+                let found = (statistics.total_distinct(), statistics.total_missing());
+                assert_eq!(found, (700, 0), "{first} {behind} {gap}");
+            }
+        }
+    }
+}
+
 /// The fate of a packet on a path: it is lost, displaced or copied; before some of them the sender
 /// begins anew elsewhere.
 #[derive(Clone, Debug)]
