@@ -78,6 +78,7 @@ impl FromStr for PortFaults {
         if rest == "none" {
             return Ok(read);
         }
+        let mut names = [Vec::new(), Vec::new()];
         for part in rest.split(',') {
             let part = part.trim();
             let text = match part.split_once(' ') {
@@ -89,10 +90,13 @@ impl FromStr for PortFaults {
             };
             let fault = fault(text).map_err(|what| refused(&what))?;
             let faults = if is_upstream { &mut read.upstream } else { &mut read.faults };
-            if faults.iter().any(|it| it.name() == fault.name()) {
-                return Err(refused(&format!("{} stands twice", fault.name())));
+            // A rate without a limit is a rate too.
+            let (name, number) = (fault.map_or("rate", |it| it.name()), usize::from(is_upstream));
+            if names[number].contains(&name) || faults.iter().any(|it| it.name() == name) {
+                return Err(refused(&format!("{name} stands twice")));
             }
-            faults.push(fault);
+            names[number].push(name);
+            faults.extend(fault);
         }
         read.check().map_err(refused)?;
         Ok(read)
@@ -120,10 +124,10 @@ impl PortFaults {
     }
 }
 
-/// Reads a fault; an error says what is wrong about it.
-fn fault(text: &str) -> Result<ConnectionFault, String> {
+/// Reads a fault; a rate without a limit is none. An error says what is wrong about it.
+fn fault(text: &str) -> Result<Option<ConnectionFault>, String> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    Ok(match *words.as_slice() {
+    Ok(Some(match *words.as_slice() {
         ["down"] => ConnectionFault::Down,
         ["reset"] => ConnectionFault::Reset(Duration::ZERO),
         ["reset", after] => ConnectionFault::Reset(time(after)?),
@@ -137,11 +141,11 @@ fn fault(text: &str) -> Result<ConnectionFault, String> {
             match rate.parse().map_err(|error: ParseUnitError| format!("rate {error}"))? {
                 LineRate::At(rate) => ConnectionFault::Rate(rate),
                 LineRate::Paused => ConnectionFault::Timeout(Duration::ZERO),
-                LineRate::Unlimited => return Err("rate none is no fault".to_owned()),
+                LineRate::Unlimited => return Ok(None),
             }
         }
         _ => return Err(format!("\"{}\" is no fault", text.trim())),
-    })
+    }))
 }
 
 fn time(text: &str) -> Result<Duration, String> {
@@ -253,6 +257,16 @@ mod tests {
         }
         let pause: PortFaults = "far:80 rate 0".parse().expect("a pause");
         assert_eq!(pause.to_string(), "far:80 timeout 0s");
+        // No limit is no fault, wherever a rate stands.
+        for (text, read) in [
+            ("far:80 rate none", "far:80 none"),
+            ("far:80 upstream rate none", "far:80 none"),
+            ("far:80 delay 1s, rate none", "far:80 delay 1s"),
+            ("far:80 rate none, upstream rate 1Mbps", "far:80 upstream rate 1Mbps"),
+        ] {
+            let faults: PortFaults = text.parse().unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(faults.to_string(), read);
+        }
         let limit: PortFaults = "far:80 limit 10kB".parse().expect("a limit");
         assert_eq!(limit.faults, [ConnectionFault::Limit(10_000)]);
         let both = "far:80 upstream 30% rate 1Mbps, downstream delay 1s, slow-close 2s";
@@ -274,7 +288,9 @@ mod tests {
             "far:80 down,",
             "far:80 200% down",
             "far:80 limit",
-            "far:80 rate none",
+            "far:80 rate none,",
+            "far:80 rate none, rate 1Mbps",
+            "far:80 rate 1Mbps, rate none",
             "far:80 rate -1",
             "far:80 upstream",
             "far:80 delay 1s, upstream",
