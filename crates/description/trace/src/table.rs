@@ -131,6 +131,14 @@ pub(crate) fn is_nothing(cell: &str) -> bool {
 /// loggers that write late, come so far. Beyond it, it is another measurement.
 const DISORDER: f64 = 60.0;
 
+/// The greatest number of seconds that counts as a time: beyond it they are parts of seconds, of
+/// which no fraction would be left.
+const LATEST: f64 = 1e11;
+/// The longest time between two rows, in seconds: 500 years, which a change can be away.
+const LONGEST: f64 = 500.0 * 365.25 * DAY;
+/// A time since 1970 in seconds is exact to this, as a number of 64 bits.
+const EXACT: f64 = 1e-6;
+
 /// The changes of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasuredChanges {
@@ -187,7 +195,10 @@ impl TableChanges {
                 }
             }
             if !clauses.is_empty() {
-                let since = seconds(row.at - start);
+                let since = row.at - start;
+                let is_since_1970 = start.abs() > 1e8;
+                let since = if is_since_1970 { (since / EXACT).round() * EXACT } else { since };
+                let since = seconds(since);
                 let _ = writeln!(changes, "{since}s: {}", clauses.join(", "));
             }
         }
@@ -208,7 +219,7 @@ impl TableChanges {
         let (mut timeless, mut displaced) = (0_usize, 0_usize);
         // Times without a date begin again at midnight.
         let (mut latest, mut days) = (f64::MIN, 0.0);
-        let mut first = None::<Moment>;
+        let (mut first, mut start) = (None::<Moment>, None::<f64>);
         for (line, cells) in layout.rows(text) {
             let (line, cells) = (line, cells?);
             let cell = |at: usize| cells.get(at).map_or("", String::as_str);
@@ -232,6 +243,10 @@ impl TableChanges {
             let at = seconds + days;
             if at < latest - DISORDER {
                 let text = format!("the time {time:?} lies before the one above it");
+                return Err(MeasurementError::Line(line, text));
+            }
+            if at - start.get_or_insert(at).min(at) > LONGEST {
+                let text = format!("the time {time:?} is more than 500 years after the first one");
                 return Err(MeasurementError::Line(line, text));
             }
             displaced += usize::from(at < latest);
@@ -286,6 +301,19 @@ impl Column {
         cell: &str,
         layout: &Layout,
     ) -> Result<Option<f64>, MeasurementError> {
+        let Some(number) = self.exact(line, cell, layout)? else { return Ok(None) };
+        // Twelve digits are more than any measurement has, and leave out what binary makes of 0.1.
+        let scaled = format!("{:.11e}", number * self.factor);
+        Ok(scaled.parse().ok())
+    }
+
+    /// Returns the number of a cell as it is, if there is one.
+    fn exact(
+        &self,
+        line: u64,
+        cell: &str,
+        layout: &Layout,
+    ) -> Result<Option<f64>, MeasurementError> {
         if is_nothing(cell) {
             return Ok(None);
         }
@@ -293,9 +321,7 @@ impl Column {
             let text = format!("{cell:?} in the column {:?} is no number", self.name);
             MeasurementError::Line(line, text)
         })?;
-        // Twelve digits are more than any measurement has, and leave out what binary makes of 0.1.
-        let scaled = format!("{:.11e}", number * self.factor);
-        Ok(scaled.parse().ok())
+        Ok(Some(number))
     }
 
     fn value(
@@ -321,14 +347,31 @@ impl Column {
         {
             return time.map(Some).map_err(|why| wrong(format!("the time {cell:?}: {why}")));
         }
-        let Some(number) = self.number(line, cell, layout)? else { return Ok(None) };
-        let of = |seconds| Ok(Some(Moment { seconds, kind: Kind::Number, order: None }));
-        if self.unit.is_empty() {
-            return of(number);
+        if self.unit.is_empty()
+            && let Some(moment) = calendar::compact(cell)
+        {
+            return Ok(Some(moment));
         }
-        let unit = format!("1{}", self.unit).parse::<Duration>();
-        let unit = unit.map_err(|_| wrong(format!("{:?} is no unit of time", self.unit)))?;
-        of(number * unit.as_secs_f64())
+        // All its digits count: those of the time since 1970 are many.
+        let Some(number) = self.exact(line, cell, layout)? else { return Ok(None) };
+        let number = number * self.factor;
+        let seconds = if self.unit.is_empty() {
+            number
+        } else {
+            let unit = format!("1{}", self.unit).parse::<Duration>();
+            let unit = unit.map_err(|_| wrong(format!("{:?} is no unit of time", self.unit)))?;
+            // Exact where a unit is a whole part of a second.
+            let parts = (1.0 / unit.as_secs_f64()).round();
+            if parts > 1.0 { number / parts } else { number * unit.as_secs_f64() }
+        };
+        if seconds.abs() > LATEST {
+            let name = &self.name;
+            return Err(wrong(format!(
+                "the time {cell:?} is too far away in seconds: name its unit, as \"{name}:ms\", or \
+                 write it as 2020-02-27T17:30:15"
+            )));
+        }
+        Ok(Some(Moment { seconds, kind: Kind::Number, order: None }))
     }
 }
 

@@ -81,8 +81,34 @@ impl Moment {
 /// Why a text that looks like a time is none.
 type Read<T> = Result<T, &'static str>;
 
+/// Digits of a day and a time of day without anything between them, and of the parts of a second
+/// that may follow: milliseconds, microseconds, nanoseconds.
+const COMPACT: [usize; 4] = [14, 17, 20, 23];
+/// Digits of a day, and of a time of day.
+const DAY_DIGITS: usize = 8;
+const TIME_DIGITS: usize = 6;
+/// The years of compact times: what has others is a number.
+const YEARS: core::ops::RangeInclusive<i64> = 1900..=2199;
+
+/// Reads a day and a time of day without anything between them, as 20200227173015 with milliseconds
+/// or other parts of a second, a zone, or neither; `None` of what is a number.
+pub(super) fn compact(text: &str) -> Option<Moment> {
+    let text = text.trim();
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    if !COMPACT.contains(&digits) {
+        return None;
+    }
+    let (day, time) = text.split_at(DAY_DIGITS);
+    let day = date(day)?.ok().filter(|it| YEARS.contains(&it.numbers[0]))?;
+    let time = seconds_of_time(time)?;
+    together(Some(Ok(day)), time, Kind::Date).ok()
+}
+
 /// Reads a time of the calendar; `None` if the text is of another form.
 pub(super) fn moment(text: &str) -> Option<Read<Moment>> {
+    if let Some(moment) = compact(text) {
+        return Some(Ok(moment));
+    }
     let text = text.trim();
     let is_digit = |c: char| c.is_ascii_digit();
     if !text.starts_with(is_digit) {
@@ -150,12 +176,20 @@ fn seconds_of_time(text: &str) -> Option<Read<f64>> {
     let (time, zone) = text.find(['+', '-']).map_or((text, ""), |at| text.split_at(at));
     let shift = if zone.is_empty() { Some(0.0) } else { shift_of_zone(zone) }?;
     let time = time.trim_end();
+    let fraction;
     let parts: Vec<&str> = if time.contains(':') {
         time.split(':').collect()
     } else if time.matches('.').count() == 2 {
         time.split('.').collect()
     } else if time.len() >= 4 && time.is_ascii() {
-        [&time[..2], &time[2..4], &time[4..]].into_iter().filter(|it| !it.is_empty()).collect()
+        let digits = time.bytes().take_while(u8::is_ascii_digit).count();
+        if digits > TIME_DIGITS {
+            // Parts of a second without a point before them.
+            fraction = format!("{}.{}", &time[4..TIME_DIGITS], &time[TIME_DIGITS..]);
+            vec![&time[..2], &time[2..4], &fraction]
+        } else {
+            [&time[..2], &time[2..4], &time[4..]].into_iter().filter(|it| !it.is_empty()).collect()
+        }
     } else {
         return None;
     };

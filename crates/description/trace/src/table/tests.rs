@@ -74,6 +74,57 @@ fn of(table: &str, time: &str, setting: &str) -> Result<MeasuredChanges, Measure
 }
 
 #[test]
+fn times_without_anything_between_their_digits_are_read_by_the_calendar() {
+    for (one, other, apart) in [
+        ("20200227173015", "20200227173016", "1"),
+        ("20200227173059", "20200227173100", "1"),
+        ("20200229235959", "20200301000000", "1"),
+        ("20200227173015250", "20200227173015750", "0.5"),
+        ("20200227173015000250", "20200227173015000750", "0.0005"),
+        ("20200227173015.25", "20200227173015.75", "0.5"),
+        ("20200227173015Z", "20200227183016+0100", "1"),
+        ("20200227T173015", "20200227T173016", "1"),
+        ("20200227T173015.5", "20200227T173016.25", "0.75"),
+        ("20200227T173015250", "20200227T173015750Z", "0.5"),
+        ("20200227 173015", "20200227_173100", "45"),
+        ("20200227173015", "20200227T173016", "1"),
+        // Times since 1970 keep all their digits.
+        ("1582824615.123", "1582824615.124", "0.001"),
+        ("2020-02-27T17:30:15.123", "2020-02-27T17:30:15.246", "0.123"),
+    ] {
+        let table = format!("t,dl\n{one},1\n{other},2\n");
+        let text = of(&table, "t", "rate=dl:kbps").expect("changes").text;
+        assert_eq!(text, format!("0s: rate 1kbps\n{apart}s: rate 2kbps\n"), "{one} {other}");
+    }
+    for (time, one, other, apart) in [
+        ("t:ms", "1582824615123", "1582824615125", "0.002"),
+        ("t:us", "1582824615123456", "1582824615123556", "0.0001"),
+        ("t:ns", "1582824615123456789", "1582824616123456789", "1"),
+        ("t*60", "1", "2", "60"),
+    ] {
+        let table = format!("t,dl\n{one},1\n{other},2\n");
+        let text = of(&table, time, "rate=dl:kbps").expect("changes").text;
+        assert_eq!(text, format!("0s: rate 1kbps\n{apart}s: rate 2kbps\n"), "{time}");
+    }
+}
+
+#[test]
+fn a_time_that_cannot_be_represented_is_refused() {
+    for (one, other, why) in [
+        ("20201327173015", "20201327173016", "too far away in seconds: name its unit"),
+        ("1582824615123", "1582824615125", "too far away in seconds: name its unit"),
+        ("1e300", "2e300", "too far away"),
+        ("0", "18000000000", "more than 500 years after the first one"),
+        ("1200-01-01", "2020-01-01", "more than 500 years"),
+        ("20200227T176015", "20200227T173016", "no such time of day"),
+    ] {
+        let table = format!("t,dl\n{one},1\n{other},2\n");
+        let error = of(&table, "t", "rate=dl:kbps").expect_err(one).to_string();
+        assert!(error.contains(why), "{one}: {error}");
+    }
+}
+
+#[test]
 fn zeros_are_pauses_and_gaps_change_nothing() {
     let table = "t,dl\n0,1000\n1,0\n\n2,-\n3,500\n4\n5,NaN\n";
     let changes = of(table, "t", "rate=dl:kbps").expect("changes");
