@@ -130,8 +130,9 @@ fn packet(number: usize) -> Frame {
 /// Returns the numbers of packet and transmission of a frame, which its peer knows.
 fn numbers(frame: &Frame) -> Option<[u32; 2]> {
     if let Ok(Header::Data(data)) = Header::parse(&frame.header, &frame.trailer)
-        && let Number::Window { seq, order, .. } | Number::Increment { seq, order, .. } =
-            data.number
+        && let Number::Window { seq, order, .. }
+        | Number::Flow { seq, order, .. }
+        | Number::Increment { seq, order, .. } = data.number
     {
         return Some([seq.0, order.0]);
     }

@@ -12,6 +12,7 @@
 //! | 5 ack | next 4, first 4, count 2, bitmap ⌈count / 8⌉ | frame check as trailer |
 //! | 9 increment | length 2, sequence 4, order 4, settled 2, packet 2, first 1, count 1 | as for 3 |
 //! | 10 ack | as 5, and a second bitmap, of what is kept damaged | frame check as trailer |
+//! | 11 increment in a flow | as 9, then flow 2, number 4, open 2 | as for 3 |
 
 use arrayvec::ArrayVec;
 use windfall_base::frame::{MAX_HEADER, MAX_TRAILER};
@@ -35,6 +36,8 @@ pub const NUMBERED_LEN: usize = 15;
 pub const IN_FLOW_LEN: usize = 23;
 /// Bytes of the header of an increment.
 pub const INCREMENT_LEN: usize = 19;
+/// Bytes of the header of an increment with the place of its packet in a flow.
+pub const INCREMENT_IN_FLOW_LEN: usize = INCREMENT_LEN + FlowPlace::LEN;
 /// Bytes of a probe, without its frame check.
 pub const PROBE_LEN: usize = 9;
 /// Bytes of an ACK before its bitmap.
@@ -128,6 +131,8 @@ pub enum Number {
         settled: u16,
         /// The parity that the frame carries.
         part: IncrementPart,
+        /// The place of the packet in its flow, if it keeps order only with others of that.
+        place: Option<FlowPlace>,
     },
 }
 
@@ -258,7 +263,8 @@ impl Data {
             Number::Unit(_) => UNIT_LEN,
             Number::Window { .. } => NUMBERED_LEN,
             Number::Flow { .. } => IN_FLOW_LEN,
-            Number::Increment { .. } => INCREMENT_LEN,
+            Number::Increment { place: None, .. } => INCREMENT_LEN,
+            Number::Increment { place: Some(_), .. } => INCREMENT_IN_FLOW_LEN,
         }
     }
 
@@ -270,7 +276,8 @@ impl Data {
             Number::Unit(_) => 2,
             Number::Window { .. } => 3,
             Number::Flow { .. } => 6,
-            Number::Increment { .. } => 9,
+            Number::Increment { place: None, .. } => 9,
+            Number::Increment { place: Some(_), .. } => 11,
         };
         let mut bytes = HeaderBytes::new();
         bytes.push(kind << 4 | self.wish.bits());
@@ -288,9 +295,10 @@ impl Data {
         }
         match self.number {
             Number::Flow { place, .. } => place.put(&mut bytes),
-            Number::Increment { part, .. } => {
+            Number::Increment { part, place, .. } => {
                 put(&mut bytes, &part.packet.to_be_bytes());
                 put(&mut bytes, &[part.first, part.count]);
+                place.iter().for_each(|place| place.put(&mut bytes));
             }
             _ => {}
         }
@@ -305,6 +313,7 @@ impl Data {
             2 => UNIT_LEN,
             3 => NUMBERED_LEN,
             9 => INCREMENT_LEN,
+            11 => INCREMENT_IN_FLOW_LEN,
             _ => IN_FLOW_LEN,
         };
         let Some(bytes) = bytes.get(..need) else {
@@ -315,6 +324,10 @@ impl Data {
             return Err(HeaderError::Check);
         }
         let window = || (Seq32(u32_at(fields, 3)), Seq32(u32_at(fields, 7)), u16_at(fields, 11));
+        let place_at = |at: usize| {
+            let place = fields.get(at..).and_then(<[u8]>::first_chunk).map(FlowPlace::parse);
+            place.ok_or(HeaderError::Short { have: bytes.len(), need })
+        };
         let number = match kind {
             1 => Number::Plain,
             2 => Number::Unit(Seq16(u16_at(fields, 3))),
@@ -322,17 +335,16 @@ impl Data {
                 let (seq, order, settled) = window();
                 Number::Window { seq, order, settled }
             }
-            9 => {
+            9 | 11 => {
                 let (seq, order, settled) = window();
                 let (first, count) = (fields[15], fields[16]);
                 let part = IncrementPart { packet: u16_at(fields, 13), first, count };
-                Number::Increment { seq, order, settled, part }
+                let place = (kind == 11).then(|| place_at(17)).transpose()?;
+                Number::Increment { seq, order, settled, part, place }
             }
             _ => {
                 let (seq, order, settled) = window();
-                let place = fields[13..].first_chunk().map(FlowPlace::parse);
-                let place = place.ok_or(HeaderError::Short { have: bytes.len(), need })?;
-                Number::Flow { seq, order, settled, place }
+                Number::Flow { seq, order, settled, place: place_at(13)? }
             }
         };
         Ok(Self { wish: Wish::from_bits(fields[0] & 0xf)?, length: u16_at(fields, 1), number })
@@ -376,7 +388,7 @@ impl Header {
             return Err(HeaderError::Short { have: 0, need: PLAIN_LEN });
         };
         match first >> 4 {
-            kind @ (1..=3 | 6 | 9) => Data::parse(header, kind).map(Self::Data),
+            kind @ (1..=3 | 6 | 9 | 11) => Data::parse(header, kind).map(Self::Data),
             kind @ (4 | 5 | 10) => {
                 let need = if kind == 4 { PROBE_LEN } else { ACK_FIXED_LEN };
                 if header.len() < need {

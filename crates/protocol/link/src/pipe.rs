@@ -111,9 +111,9 @@ impl Pipe {
                     receiver.take(numbered, Some(place), (frame, mismatch), &mut out);
                     return Arrival::Packet;
                 }
-                Number::Increment { seq, order, settled, part } => {
+                Number::Increment { seq, order, settled, part, place } => {
                     let numbered = Numbered { seq, order, settled, wish: data.wish };
-                    receiver.take_parity(numbered, part, frame, &mut out);
+                    receiver.take_parity(numbered, (part, place), frame, &mut out);
                     return Arrival::Packet;
                 }
                 Number::Unit(_) => DropReason::NotForUs,

@@ -50,7 +50,7 @@ const GSM: [LinkMode; 3] = [
     LinkMode::new("RLP", "6"),
 ];
 
-const FRAMES: [LinkMode; 14] = [
+const FRAMES: [LinkMode; 15] = [
     LinkMode::new("no retransmission", "none"),
     LinkMode::new("damage passed up", "none").on(&[DAMAGED]),
     LinkMode::new("code across packets", "none").with(&[ACROSS]),
@@ -58,6 +58,7 @@ const FRAMES: [LinkMode; 14] = [
     LinkMode::new("retransmission", "persistent"),
     LinkMode::new("retransmission, lifetime", "persistent").mortal(),
     LinkMode::new("copies combined", "persistent").on(&["combine"]),
+    LinkMode::new("copies combined, lifetime", "persistent").on(&["combine"]).mortal(),
     LinkMode::new("increments", "persistent").on(&[INCREMENTS]),
     LinkMode::new("increments, lifetime", "persistent").on(&[INCREMENTS]).mortal(),
     LinkMode::new("increments, combined", "persistent").on(&["combine", INCREMENTS]),

@@ -7,6 +7,12 @@ fn any_wish() -> impl Strategy<Value = Wish> {
         .prop_map(|(last, accept_damaged)| Wish { last, accept_damaged })
 }
 
+fn any_place() -> impl Strategy<Value = Option<FlowPlace>> {
+    any::<Option<(u32, [u16; 2])>>().prop_map(|place| {
+        place.map(|(number, [flow, open])| FlowPlace { flow, number: Seq32(number), open })
+    })
+}
+
 fn any_number() -> impl Strategy<Value = Number> {
     prop_oneof![
         Just(Number::Plain),
@@ -22,12 +28,13 @@ fn any_number() -> impl Strategy<Value = Number> {
                 place: FlowPlace { flow, number: Seq32(number), open },
             }
         ),
-        (any::<[u32; 2]>(), any::<[u16; 2]>(), any::<[u8; 2]>()).prop_map(
-            |([seq, order], [settled, packet], [first, count])| Number::Increment {
+        (any::<[u32; 2]>(), any::<[u16; 2]>(), any::<[u8; 2]>(), any_place()).prop_map(
+            |([seq, order], [settled, packet], [first, count], place)| Number::Increment {
                 seq: Seq32(seq),
                 order: Seq32(order),
                 settled,
                 part: IncrementPart { packet, first, count },
+                place,
             }
         ),
     ]
@@ -82,7 +89,7 @@ proptest! {
     }
 
     #[test]
-    fn every_single_inverted_bit_is_seen(number in any_number(), length: u16, bit in 0_usize..184) {
+    fn every_single_inverted_bit_is_seen(number in any_number(), length: u16, bit in 0_usize..216) {
         let data = Data { wish: Wish::default(), length, number };
         let mut bytes = data.encode();
         let bit = bit % (bytes.len() * 8);

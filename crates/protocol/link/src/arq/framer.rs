@@ -135,11 +135,11 @@ impl Whole {
     fn increment(
         &mut self,
         packet: &mut WholePacket,
-        place: WindowNumber,
+        number: Number,
         events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
         if packet.packet.is_last_attempt() {
-            return self.increment_alone(packet, place, events);
+            return self.increment_alone(packet, number, events);
         }
         let len = packet.packet.len();
         // Where attempts are few, each is to be worth what a copy is.
@@ -160,7 +160,7 @@ impl Whole {
             }
         };
         if next.is_none() && is_limited {
-            return self.increment_alone(packet, place, events);
+            return self.increment_alone(packet, number, events);
         }
         let old = core::mem::replace(&mut packet.repetition, Repetition::Exhausted);
         let Some((sent, level)) = next else {
@@ -173,7 +173,7 @@ impl Whole {
             Repetition::Parity { parity, .. } => parity,
             _ => parity_of(packet.packet.payload()),
         };
-        let frame = part_of(packet, (&parity, sent..LEVELS[level]), place, events);
+        let frame = part_of(packet, (&parity, sent..LEVELS[level]), number, events);
         packet.repetition = Repetition::Parity { level, parity };
         if is_limited {
             self.note_under_way(packet, true);
@@ -186,7 +186,7 @@ impl Whole {
     fn increment_alone(
         &mut self,
         packet: &mut WholePacket,
-        place: WindowNumber,
+        number: Number,
         events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
         let parity = match core::mem::take(&mut packet.repetition) {
@@ -206,7 +206,7 @@ impl Whole {
         // The last symbols: what was sent before are others as far as can be.
         let symbols = PARITY - enough_alone(packet.packet.len())..PARITY;
         packet.repetition = Repetition::Alone;
-        Some(part_of(packet, (&parity, symbols), place, events))
+        Some(part_of(packet, (&parity, symbols), number, events))
     }
 
     fn note_under_way(&mut self, packet: &mut WholePacket, is_under_way: bool) {
@@ -224,17 +224,26 @@ impl Whole {
     }
 }
 
-/// Makes the frame with these symbols of each block of a packet's parity.
+/// Makes the frame with these symbols of each block of a packet's parity; `copy` is what numbers
+/// a copy in its place.
 fn part_of(
     packet: &mut WholePacket,
     (parity, symbols): (&[u8], Range<usize>),
-    WindowNumber { seq, order, settled }: WindowNumber,
+    copy: Number,
     events: &mut VecDeque<LinkEvent>,
 ) -> Frame {
     let len = packet.packet.len();
     let (first, count) = (symbols.start as u8, symbols.len() as u8);
     let part = IncrementPart { packet: len as u16, first, count };
-    let number = Number::Increment { seq, order, settled, part };
+    let number = match copy {
+        Number::Window { seq, order, settled } => {
+            Number::Increment { seq, order, settled, part, place: None }
+        }
+        Number::Flow { seq, order, settled, place } => {
+            Number::Increment { seq, order, settled, part, place: Some(place) }
+        }
+        other => other,
+    };
     let contents = parity[symbols.start * blocks(len)..symbols.end * blocks(len)].to_vec();
     packet.packet.attempt_with(number, contents.into(), events)
 }
@@ -269,11 +278,7 @@ impl Framer for Whole {
             return None;
         }
         packet.last = Some(place.order);
-        // What keeps order within its flow alone must name it in every frame.
-        let parity = match number {
-            Number::Window { .. } => self.increment(packet, place, events),
-            _ => None,
-        };
+        let parity = self.increment(packet, number, events);
         let frame = parity.unwrap_or_else(|| packet.packet.attempt(number, events));
         if !frame.kept {
             self.flows.finish(&packet.own);

@@ -213,9 +213,7 @@ impl Receiver {
         };
         self.ack_due = true;
         self.mend((numbered.seq, place), &mut frame, mismatch, out);
-        if flow.is_none() {
-            self.keep_copy((numbered, place), &mut frame, out);
-        }
+        self.keep_copy((numbered, place), &mut frame, out);
         let good = frame.damage.frame == Check::Good;
         if place < 0 {
             // The ACK of another copy was lost: this one is good for nothing but another ACK.
@@ -268,11 +266,12 @@ impl Receiver {
         (!is_done).then_some(place)
     }
 
-    /// Takes parity of a packet, and passes the packet up if it is whole by that.
+    /// Takes parity of a packet, and passes the packet up if it is whole by that; `flow` is its
+    /// place there if it keeps order with it alone.
     pub(crate) fn take_parity(
         &mut self,
         numbered: Numbered,
-        part: IncrementPart,
+        (part, flow): (IncrementPart, Option<FlowPlace>),
         mut frame: Frame,
         out: &mut Output<'_>,
     ) {
@@ -291,7 +290,7 @@ impl Receiver {
         match taken {
             Increment::Made(made) => {
                 self.history.arrive(numbered.order);
-                let new = Held { frame: made, flow: None, settled: true, accepted: true };
+                let new = Held { frame: made, flow, settled: true, accepted: true };
                 self.keep(place, new, true, out);
             }
             taken => {

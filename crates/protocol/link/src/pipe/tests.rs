@@ -742,17 +742,30 @@ fn damage_that_is_known_is_not_passed_to_whoever_does_not_accept_it() {
 /// errors of `rate`, in the packets alone; what their receiver reports, and the bytes of the
 /// frames.
 fn frames_at(rate: f64, config: PipeConfig, packets: u64) -> (usize, Vec<LinkEvent>, usize) {
+    frames_of(Class::NONE, rate, config, packets)
+}
+
+/// The same of packets of a class.
+fn frames_of(
+    class: Class,
+    rate: f64,
+    config: PipeConfig,
+    packets: u64,
+) -> (usize, Vec<LinkEvent>, usize) {
     let mut air = Stream::new(Seed(7), "air");
     let run = Run::new(config, (Some(10), 1_000), |end, frame: &Frame| {
         let (from, to) = (frame.header.len() as u32 * 8, frame.payload.len() as u32 * 8);
         let wrong = end == 0 && to > 0 && air.unit() < 1.0 - (1.0 - rate).powf(f64::from(to));
         if wrong { Fate::Inverted(from + air.below(u64::from(to)) as u32) } else { Fate::Arrives }
     });
-    let run = run.offer(packets, Class::NONE).finish();
+    let mut run = run.offer(packets, class).finish();
+    if class.unordered {
+        run.delivered.sort_by_key(|frame| frame.tag);
+    }
     let numbers: Vec<_> = run.delivered.iter().filter_map(|frame| frame.tag).collect();
     assert!(numbers.iter().copied().eq((0..packets).map(Tag)), "in order, none twice");
     for frame in &run.delivered {
-        let sent = packet(frame.tag.map_or(0, |tag| tag.0), Class::NONE);
+        let sent = packet(frame.tag.map_or(0, |tag| tag.0), class);
         assert_eq!(frame.payload, sent.payload);
         assert_eq!(frame.damage.frame, Check::Good);
     }
@@ -801,4 +814,107 @@ fn parity_goes_in_place_of_a_copy_of_what_is_kept_damaged() {
     let little = PipeConfig { increments: true, window, ..config(Arq::Persistent) };
     let (_, events, _) = frames_at(1e-3, little, 50);
     assert!(!events.iter().any(|event| matches!(event, LinkEvent::Combined { .. })));
+}
+
+/// Each wish of a flow that gives it an order of its own.
+#[test]
+fn parity_goes_in_place_of_copies_in_a_flow_of_its_own_order_as_in_others() {
+    let flow = FlowId(1);
+    let lifetime = Some(Duration::from_secs(10));
+    let classes = [
+        Class { flow, lifetime, ..Class::NONE },
+        Class { flow, attempts: NonZeroU8::new(60), ..Class::NONE },
+        Class { flow, unordered: true, ..Class::NONE },
+        Class { flow, lifetime, unordered: true, ..Class::NONE },
+    ];
+    for class in classes {
+        let bytes = |increments| {
+            let config = PipeConfig { increments, ..config(Arq::Persistent) };
+            let (_, events, bytes) = frames_of(class, 1e-3, config, 200);
+            let made = events.iter().filter(|it| matches!(it, LinkEvent::Combined { .. }));
+            (made.count(), bytes)
+        };
+        let least: usize = (0..200).map(|n| packet(n, class).payload.len() + 27).sum();
+        let ((none, copies), (made, parity)) = (bytes(false), bytes(true));
+        assert_eq!(none, 0, "{class:?}");
+        assert!(made > 20 && copies > least, "{class:?}: {made}");
+        assert!(2 * (parity - least) < copies - least, "{class:?}: {parity}, {copies}, {least}");
+    }
+}
+
+/// Sends two packets of a flow with a lifetime of 20 ms, at 0 and 10 ms, of which the first comes
+/// damaged, and the report of that at `report` ms; gives the frames and events of the sender from
+/// then on, and what has arrived when another packet comes at 40 ms.
+fn after_a_damaged_packet(report: u64) -> (usize, Vec<LinkEvent>, Vec<u64>) {
+    let lifetime = Some(Duration::from_millis(20));
+    let class = Class { flow: FlowId(1), lifetime, ..Class::NONE };
+    let config = PipeConfig { increments: true, ..config(Arq::Persistent) };
+    let [mut sender, mut receiver] = [(); 2].map(|()| Pipe::new(config.clone()));
+    let at = |millis| Instant::START + Duration::from_millis(millis);
+    let send = |sender: &mut Pipe, receiver: &mut Pipe, n: Option<u64>, millis, spoils: bool| {
+        let expires = lifetime.map(|lifetime| at(millis) + lifetime);
+        let mut waiting = n.map(|n| Pulled { frame: packet(n, class), expires });
+        let mut count = 0;
+        while let Some(mut frame) = sender.poll_transmit(at(millis), || waiting.take()) {
+            count += usize::from(frame.tag.is_some());
+            if spoils && frame.tag.is_some() {
+                frame.invert(&[8 * 30]);
+            }
+            receiver.handle_frame(at(millis), frame);
+        }
+        count
+    };
+    send(&mut sender, &mut receiver, Some(0), 0, true);
+    send(&mut sender, &mut receiver, Some(1), 10, false);
+    while let Some(ack) = receiver.poll_transmit(at(report), || None) {
+        sender.handle_frame(at(report), ack);
+    }
+    while sender.poll_event().is_some() {}
+    let count = send(&mut sender, &mut receiver, None, report, false);
+    let events = core::iter::from_fn(|| sender.poll_event()).collect();
+    send(&mut sender, &mut receiver, Some(2), 40, false);
+    let arrived = core::iter::from_fn(|| receiver.poll_delivery());
+    let arrived = arrived.filter_map(|frame| Some(frame.tag?.0)).collect();
+    assert_eq!(receiver.held(), 0);
+    (count, events, arrived)
+}
+
+#[test]
+fn parity_of_a_packet_whose_lifetime_has_passed_is_not_sent_and_holds_up_none() {
+    let (count, _, arrived) = after_a_damaged_packet(15);
+    assert_eq!((count, arrived), (1, vec![0, 1, 2]), "made of its parity, in its order");
+    let (count, events, arrived) = after_a_damaged_packet(25);
+    assert_eq!((count, arrived), (0, vec![1, 2]));
+    let expired = |event: &LinkEvent| {
+        matches!(event, LinkEvent::Dropped { tag: Some(Tag(0)), reason: DropReason::Expired, .. })
+    };
+    assert_eq!(events.iter().filter(|event| expired(event)).count(), 1);
+}
+
+/// The second flow, which makes two attempts, shows what it has of a packet that stays damaged,
+/// while the first packet of all is tried again and again.
+#[test]
+fn a_damaged_packet_whose_last_parity_was_damaged_too_is_passed_up_at_once() {
+    let class = |n: u64| Class {
+        flow: FlowId(n.min(1) as u16),
+        attempts: NonZeroU8::new(2).filter(|_| n > 0),
+        ..Class::NONE
+    };
+    for increments in [false, true] {
+        let mut frames = 0;
+        let fate = move |end: usize, frame: &Frame| {
+            frames += usize::from(end == 0 && frame.tag.is_some());
+            match frame.tag {
+                Some(Tag(0)) if frames < 200 => Fate::Lost,
+                Some(Tag(1)) => Fate::Inverted(8 * 40),
+                _ => Fate::Arrives,
+            }
+        };
+        let config = PipeConfig { increments, accept_damaged: true, ..config(Arq::Persistent) };
+        let mut run = Run::new(config, (Some(1), 5_000), fate);
+        // Of all symbols that go one is wrong, as of the packet, whose sums do not hold for it.
+        run.queue = (0..3).map(|n| packet(n, class(n))).collect();
+        let run = run.finish();
+        assert_eq!(run.tags()[2], 0, "{increments}: {:?}", run.tags());
+    }
 }
