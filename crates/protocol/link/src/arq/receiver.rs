@@ -300,8 +300,21 @@ impl Receiver {
                 // Its sender decides what becomes of the packet.
                 frame.kept = true;
                 out.discard(&frame, DropReason::FrameCheck);
+                if numbered.wish.last {
+                    self.settle(place, out);
+                }
             }
         }
+    }
+
+    /// Passes up what is held of a packet of which nothing better will come, in its order.
+    fn settle(&mut self, place: usize, out: &mut Output<'_>) {
+        let Some(Place::Held(held)) = self.places.get_mut(place) else { return };
+        held.settled = true;
+        if let Some(flow) = held.flow {
+            self.drain_flow(flow.flow, out);
+        }
+        self.drain(out);
     }
 
     /// Keeps a packet at a place of the window, and passes up what is then in order.
