@@ -191,6 +191,7 @@ impl Interface {
     /// Tells the link what can be known of the time that its frames take: what could not arrive
     /// within its lifetime is not sent.
     pub fn set_passage(&mut self, passage: TransitTiming) {
+        self.account.set_passage(passage);
         self.link.set_passage(passage);
     }
 

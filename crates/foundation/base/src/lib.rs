@@ -40,7 +40,7 @@ pub use range_set::{Ordinal, RangeSet};
 pub use rtt::SmoothedRtt;
 pub use spelling::nearest;
 pub use time::{Duration, Instant};
-pub use transit::{FramesOfPacket, TransitTiming};
+pub use transit::{FramesOfPacket, SlotTiming, TransitTiming};
 pub use units::{ByteCount, Dbm, Metres, Probability, Rate};
 
 #[cfg(doctest)]

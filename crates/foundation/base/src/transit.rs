@@ -24,6 +24,28 @@ pub struct TransitTiming {
     /// The time from the last bit of a frame at its sender to the same at its receiver, which
     /// hardly any frame exceeds.
     pub delay: Duration,
+    /// The slots in which frames leave the line, if there are any. No packet is given up for what
+    /// they add, but repairs make way for packets that would be late for them.
+    pub slots: Option<SlotTiming>,
+}
+
+/// The time that slots may add to that of frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SlotTiming {
+    /// The time for which a frame waits for a slot, which hardly any exceeds.
+    pub wait: Duration,
+    /// The share of a slot's time that each frame takes, where a slot has room for a few.
+    pub per_frame: Duration,
+    /// The same of each byte.
+    pub per_byte: Duration,
+}
+
+impl SlotTiming {
+    /// The time of the slots that a frame of `bytes` bytes takes from others.
+    #[must_use]
+    pub fn share(&self, bytes: usize) -> Duration {
+        self.per_frame.max(self.per_byte.saturating_mul(bytes as u64))
+    }
 }
 
 /// The frames that carry a packet, or what is left of one.

@@ -311,7 +311,8 @@ impl Path {
         let rate = self.line.constant_rate();
         let cell = self.cell.map(|cell| [cell.payload, cell.header]);
         let (overhead, delay) = (self.overhead, self.transit.usual_delay());
-        TransitTiming { rate, overhead, cell, delay, ..TransitTiming::default() }
+        let slots = self.transit.slots();
+        TransitTiming { rate, overhead, cell, delay, slots, ..TransitTiming::default() }
     }
 
     /// Becomes what it is from now on, if that has changed.

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use windfall_base::{DropReason, Drops, Duration, FlowId, Frame, Instant, Ledger, Tag};
+use windfall_base::{
+    DropReason, Drops, Duration, FlowId, Frame, Instant, Ledger, Tag, TransitTiming,
+};
 use windfall_link::{LinkEvent, Pulled};
 use windfall_queue::{Join, PacketQueue, QueueVerdict, Waiting};
 use windfall_wire_net::mark_congestion;
@@ -82,6 +84,11 @@ impl InterfaceAccount {
         } else {
             self.counters.events_lost += 1;
         }
+    }
+
+    /// Learns what slots add to the time of frames.
+    pub(super) fn set_passage(&mut self, passage: TransitTiming) {
+        self.pace.slots = passage.slots.unwrap_or_default();
     }
 
     /// The account, with `held` packets still here.

@@ -1,6 +1,6 @@
 //! The pace at which a link takes packets, and repairs that give way to those behind them.
 
-use windfall_base::{Duration, Frame, Instant};
+use windfall_base::{Duration, Frame, Instant, SlotTiming};
 use windfall_queue::PacketQueue;
 
 /// The weight of the last packet in the pace.
@@ -14,6 +14,10 @@ pub(super) struct Pace {
     per_byte: Option<f64>,
     /// The last packet, if another one waited when it left: when, and its bytes.
     last: Option<(Instant, usize)>,
+    /// The slots in which frames leave the line.
+    pub(super) slots: SlotTiming,
+    /// When the slots have room again for all that left their queue.
+    room: Instant,
 }
 
 impl Pace {
@@ -27,6 +31,7 @@ impl Pace {
             self.per_byte = Some(mean + (sample - mean) * WEIGHT);
         }
         self.last = others_wait.then_some((now, len));
+        self.room = self.room.max(now) + self.slots.share(len);
     }
 
     /// Tells whether a repair that could go now is not to go, since a packet would be late for it:
@@ -42,14 +47,15 @@ impl Pace {
         let air = |len: usize| {
             let known = least(len).saturating_sub(least(0));
             let measured = self.per_byte.map_or(0.0, |it| it * len as f64 * 1e9);
-            known.max(Duration::from_nanos(measured as u64))
+            known.max(Duration::from_nanos(measured as u64)).max(self.slots.share(len))
         };
         let delay = air(repair.payload.len());
         let is_late_for_it = |at: Instant, len: usize, expires: Instant| {
             let arrives = at + least(len).max(air(len));
-            arrives <= expires && expires < arrives + delay
+            // One that waits for a slot may do so whether a repair goes before it or not.
+            arrives <= expires && expires < arrives + delay + self.slots.wait
         };
-        let mut at = now;
+        let mut at = now.max(self.room);
         // Repairs behind it give way in their turn.
         for other in behind.waiting().filter(|other| other.frame.covers.is_none()) {
             let len = other.frame.payload.len();

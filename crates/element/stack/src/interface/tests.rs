@@ -3,7 +3,9 @@ use core::num::NonZeroU8;
 use core::net::Ipv4Addr;
 
 use windfall_base::frame::Tag;
-use windfall_base::{Check, Class, Duration, FlowId, Probability, Rate, RxVector, Stream};
+use windfall_base::{
+    Check, Class, Duration, FlowId, Probability, Rate, RxVector, SlotTiming, Stream,
+};
 use windfall_link::policy::{Cost, PolicyKind};
 use windfall_link::{Arq, Coding};
 use windfall_queue::FlowConfig;
@@ -249,12 +251,13 @@ fn a_lost_packet_is_made_from_a_repair_and_keeps_its_name() {
 
 /// The packets that leave in time of 400 of 1000 bytes, one each 12 ms or several at once as
 /// rarely, with this lifetime, on a pipe that takes a byte in 10 µs; and the frames without a
-/// packet.
+/// packet. They leave in slots with this gap and room for this number of them, if there are any.
 fn in_time_beside_repairs(
     code: Option<&str>,
     flows: Vec<ScheduledFlow>,
     known: bool,
     (burst, lifetime): (u64, Duration),
+    slots: Option<(Duration, u64)>,
 ) -> [usize; 2] {
     let send = code.map(|code| code.parse().expect("a code"));
     let repairs = RepairsConfig { send, ..RepairsConfig::default() };
@@ -268,10 +271,16 @@ fn in_time_beside_repairs(
     if known {
         near.set_passage(TransitTiming {
             rate: Rate::from_bps(800_000),
+            slots: slots.map(|(gap, room)| SlotTiming {
+                wait: gap,
+                per_frame: gap / room,
+                per_byte: Duration::ZERO,
+            }),
             ..TransitTiming::default()
         });
     }
     let (mut busy, mut counts) = (None::<Instant>, [0, 0]);
+    let (mut slot, mut left) = (Instant::START, 0);
     for step in 0..50_000 {
         let now = Instant::START + Duration::from_micros(100) * step;
         near.handle_timeout(now);
@@ -286,6 +295,13 @@ fn in_time_beside_repairs(
         while let Some((MEDIUM, outgoing)) = near.poll_transmit(now) {
             let end = now + Duration::from_micros(10) * outgoing.frame.len() as u64;
             busy = Some(end);
+            let end = slots.map_or(end, |(gap, room)| {
+                while slot < end || left == 0 {
+                    (slot, left) = (slot + gap, room);
+                }
+                left -= 1;
+                slot
+            });
             let sent =
                 outgoing.frame.tag.map(|Tag(n)| Duration::from_millis(12) * (n / burst * burst));
             match sent {
@@ -309,7 +325,8 @@ fn repairs_give_way_to_packets_whose_lifetime_would_end() {
         for known in [true, false] {
             for (burst, lifetime) in [(1, 60), (4, 60), (5, 80), (8, 120)] {
                 let traffic = (burst, Duration::from_millis(lifetime));
-                let count = |code| in_time_beside_repairs(code, flows.clone(), known, traffic);
+                let count =
+                    |code| in_time_beside_repairs(code, flows.clone(), known, traffic, None);
                 assert_eq!(count(None), [400, 0]);
                 for code in ["8/12:20ms", "1/2:20ms", "window:32:50%:20ms", "window:8:100%:60ms"] {
                     let [packets, repairs] = count(Some(code));
@@ -319,6 +336,30 @@ fn repairs_give_way_to_packets_whose_lifetime_would_end() {
             }
         }
     }
+}
+
+/// Each packet has time for the slot that it would leave in by itself, and hardly for a later one.
+#[test]
+fn repairs_give_way_to_packets_that_would_miss_their_slot_for_them() {
+    let millis = Duration::from_millis;
+    for (gap, room, lifetime) in [(30, 1_000, 45), (40, 1_000, 55), (30, 3, 75), (60, 6, 105)] {
+        let count = |code| {
+            let traffic = (1, millis(lifetime));
+            in_time_beside_repairs(code, Vec::new(), true, traffic, Some((millis(gap), room)))
+        };
+        let [alone, _] = count(None);
+        assert!(alone >= 390, "{gap} ms: {alone}");
+        for code in ["8/12:20ms", "1/2:20ms", "window:32:50%:20ms", "window:8:100%:60ms"] {
+            let [packets, repairs] = count(Some(code));
+            let case = format!("{code}, {room} each {gap} ms: {packets} of {alone}, {repairs}");
+            assert!(packets + 10 >= alone, "{case}");
+        }
+    }
+    // Where there is time for the slots, repairs go.
+    let slots = Some((millis(30), 1_000));
+    let [packets, repairs] =
+        in_time_beside_repairs(Some("8/12:20ms"), Vec::new(), true, (1, millis(120)), slots);
+    assert!(packets >= 390 && repairs >= 60, "{packets}, {repairs}");
 }
 
 //= S3.10

@@ -851,13 +851,13 @@ fn after_a_damaged_packet(report: u64) -> (usize, Vec<LinkEvent>, Vec<u64>) {
     let config = PipeConfig { increments: true, ..config(Arq::Persistent) };
     let [mut sender, mut receiver] = [(); 2].map(|()| Pipe::new(config.clone()));
     let at = |millis| Instant::START + Duration::from_millis(millis);
-    let send = |sender: &mut Pipe, receiver: &mut Pipe, n: Option<u64>, millis, spoils: bool| {
+    let send = |sender: &mut Pipe, receiver: &mut Pipe, n: Option<u64>, millis, damages: bool| {
         let expires = lifetime.map(|lifetime| at(millis) + lifetime);
         let mut waiting = n.map(|n| Pulled { frame: packet(n, class), expires });
         let mut count = 0;
         while let Some(mut frame) = sender.poll_transmit(at(millis), || waiting.take()) {
             count += usize::from(frame.tag.is_some());
-            if spoils && frame.tag.is_some() {
+            if damages && frame.tag.is_some() {
                 frame.invert(&[8 * 30]);
             }
             receiver.handle_frame(at(millis), frame);

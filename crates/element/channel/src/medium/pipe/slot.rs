@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use windfall_base::{ByteCount, Duration, Instant, Seed, Stream};
+use windfall_base::{ByteCount, Duration, Instant, Seed, SlotTiming, Stream};
 
 use super::jitter::{Jitter, Jitters};
 use crate::air::ParseModelError;
@@ -36,6 +36,17 @@ impl Slotting {
     #[must_use]
     pub const fn has_distribution(&self) -> bool {
         matches!(self.gap, Gap::Around(..))
+    }
+
+    /// Returns the time that such slots may add to that of frames.
+    pub(super) fn timing(&self) -> SlotTiming {
+        let (mean, wait) = match &self.gap {
+            Gap::Even(least, most) => ((*least + *most) / 2, *most),
+            Gap::Around(mean, jitter) => (*mean, mean.saturating_add(jitter.allowance())),
+        };
+        let per_frame = self.packets.map_or(Duration::ZERO, |packets| mean / u64::from(packets));
+        let per_byte = self.bytes.map_or(Duration::ZERO, |bytes| mean / bytes.0);
+        SlotTiming { wait, per_frame, per_byte }
     }
 
     /// The same with the distribution of a [table](super::Distribution::from_table), if its gaps
@@ -138,6 +149,11 @@ impl Slots {
         };
         let (at, left) = (Instant::START, Instant::START);
         Self { slot, stream, around, number: 0, at, carried: (0, 0), left }
+    }
+
+    /// Returns the time that they may add to that of frames.
+    pub(super) fn timing(&self) -> SlotTiming {
+        self.slot.timing()
     }
 
     /// The same slots go on, if these are the same; others begin behind the frames that wait for

@@ -1,6 +1,6 @@
 //! The way from the end of a line to the receiver: delay, jitter, reordering, duplication.
 
-use windfall_base::{Duration, Instant, Seed, Stream};
+use windfall_base::{Duration, Instant, Seed, SlotTiming, Stream};
 
 use super::PathConfig;
 use super::jitter::{Jitter, Jitters};
@@ -47,6 +47,11 @@ impl Transit {
     /// The delay that frames have at most, or hardly ever exceed, without slots.
     pub(super) const fn usual_delay(&self) -> Duration {
         self.delay.saturating_add(self.allowance)
+    }
+
+    /// Returns the time that slots may add to that of frames, if there are any.
+    pub(super) fn slots(&self) -> Option<SlotTiming> {
+        self.slots.as_ref().map(Slots::timing)
     }
 
     /// Continues behind the frames that another has let through.
