@@ -48,7 +48,8 @@ pub(crate) struct WebServerOptions {
 /// The option for the memory of bodies.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MemoryOptions {
-    /// Memory for all bodies that are under way over SAP; those that exceed it go over TCP
+    /// Memory for all bodies that are under way over SAP, and half as much for the heads of
+    /// requests; bodies that exceed it go over TCP
     #[arg(long, value_name = "SIZE", default_value = "500MB", hide_short_help = true)]
     memory: ByteCount,
 }
@@ -56,6 +57,11 @@ pub(crate) struct MemoryOptions {
 impl MemoryOptions {
     fn share(&self) -> BodyMemory {
         BodyMemory::new(usize::try_from(self.memory.0).unwrap_or(usize::MAX))
+    }
+
+    /// Returns the bytes that the heads of requests may take together.
+    fn heads(&self) -> usize {
+        usize::try_from(self.memory.0 / 2).unwrap_or(usize::MAX)
     }
 }
 
@@ -138,13 +144,14 @@ async fn run_server<S: WebService>(
     listener: TcpListener,
     what: &str,
     service: S,
+    memory: &MemoryOptions,
     log: Arc<AccessLog>,
 ) -> Result {
     let at = listener.local_addr()?;
     let mut signals = Signals::take_over()?;
     let _ = writeln!(std::io::stderr(), "windfall: {what} on http://{at}/");
     let threads = available_parallelism().map_or(1, NonZeroUsize::get);
-    let limits = ServerLimits { threads, ..ServerLimits::default() };
+    let limits = ServerLimits { threads, heads: memory.heads(), ..ServerLimits::default() };
     tokio::select! {
         never = windfall_web::serve(listener, Arc::new(service), limits, log) => match never {},
         _ = signals.next() => Ok(Completion::Success),

@@ -48,6 +48,9 @@ pub struct ServerLimits {
     /// Connections at the same time, as far as the system has descriptors for them: the one that is
     /// idle for longest makes room for another, which waits where none is.
     pub connections: usize,
+    /// The bytes that the heads of requests may take together, which come before anything is known
+    /// of a client: there are only as many connections as long heads fit.
+    pub heads: usize,
     /// The threads that answer requests, as far as the system has them.
     pub threads: usize,
     /// The time for the head of a request, and for which a connection may be idle.
@@ -59,7 +62,15 @@ pub struct ServerLimits {
 impl Default for ServerLimits {
     fn default() -> Self {
         let (head, stall) = (Duration::from_secs(15), Duration::from_secs(30));
-        Self { connections: 8_192, threads: 1, head, stall }
+        Self { connections: 8_192, heads: 256 << 20, threads: 1, head, stall }
+    }
+}
+
+impl ServerLimits {
+    /// Returns how many connections there may be, by all limits; at least one.
+    fn most_connections(&self) -> usize {
+        let of_system = permit_descriptors() / DESCRIPTORS;
+        self.connections.min(self.heads / HEAD).min(of_system).max(1)
     }
 }
 
@@ -80,8 +91,7 @@ pub async fn serve<S: WebService>(
     limits: ServerLimits,
     log: Arc<AccessLog>,
 ) -> Infallible {
-    let most = permit_descriptors() / DESCRIPTORS;
-    let places = Places::new(limits.connections.min(most).max(1));
+    let places = Places::new(limits.most_connections());
     let mut workers = Workers::start(limits.threads.saturating_sub(1));
     loop {
         match listener.accept().await {

@@ -23,6 +23,6 @@ pub(crate) fn run(args: &Args) -> Result {
         let gateway = Gateway::new(&args.origin, delivery);
         let gateway = gateway.map_err(|error| crate::exit::CliError::from(error).into_usage())?;
         let what = format!("a gateway to {}", args.origin);
-        run_server(listener, &what, gateway, log).await
+        run_server(listener, &what, gateway, &args.server.memory, log).await
     })
 }

@@ -61,6 +61,6 @@ pub(crate) fn run(args: &Args) -> Result {
                 "windfall: any host that reaches this address may use the proxy"
             );
         }
-        run_server(listener, "a proxy", Proxy::new(settings, rules), log).await
+        run_server(listener, "a proxy", Proxy::new(settings, rules), &args.memory, log).await
     })
 }

@@ -30,6 +30,6 @@ pub(crate) fn run(args: &Args) -> Result {
         let site =
             site.map_err(|error| CliError::usage(format!("cannot serve {shown}: {error}")))?;
         let site = site.with_cache_control(args.cache_control.clone());
-        run_server(listener, &format!("serving {shown}"), site, log).await
+        run_server(listener, &format!("serving {shown}"), site, &args.server.memory, log).await
     })
 }

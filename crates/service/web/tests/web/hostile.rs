@@ -1,19 +1,21 @@
 //! Servers that announce more than they send.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::iter::once;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::thread;
+use std::time::Duration;
 
 use bytes::Bytes;
 use windfall_bodies::{BodyPlan, Control, LONGEST_BODY};
 use windfall_socket::{Message, Mode, SapListener, SapOptions, SapSocket};
+use windfall_testkit::folder::Folder;
 use windfall_web::{
-    BodyMemory, DeliveryRules, FetchError, FetcherSettings, HeaderMap, HeaderValue, Proxy, RANGE,
-    Repair, Way,
+    AccessLog, BodyMemory, DeliveryRules, FetchError, FetcherSettings, HeaderMap, HeaderValue,
+    Proxy, RANGE, Repair, ServerLimits, Site, Way,
 };
 
-use crate::support::{Running, fetcher, get, run};
+use crate::support::{Running, delivery, fetcher, get, put, run};
 
 const TOKEN: [u8; 16] = [7; 16];
 const ANNOUNCED: &str = "HTTP/1.1 200 OK\r\nContent-Type: image/jpeg\r\nContent-Length: 0\r\n";
@@ -163,4 +165,32 @@ fn a_part_over_sap_is_the_one_that_was_asked_for() {
             Err(error) => assert!(!is_right, "{range}: {error}"),
         }
     }
+}
+
+#[test]
+fn heads_that_never_end_take_no_more_memory_than_heads_may() {
+    let folder = Folder::new("web-heads");
+    put(&folder, "a", b"a");
+    // Room for eight heads of the longest kind.
+    let limits = ServerLimits { heads: 8 * (64 << 10), ..ServerLimits::default() };
+    let make = |_| Site::new(folder.path(), Some(delivery())).expect("a folder");
+    let server = Running::within(limits, AccessLog::none(), make);
+    let head = [b"GET /a HTTP/1.1\r\nHost: a\r\nX: ".as_slice(), &[b'x'; 60_000]].concat();
+    let mut hostile: Vec<TcpStream> = (0..40)
+        .map(|_| {
+            let mut stream = TcpStream::connect(server.at).expect("it listens");
+            // One that is sent away meanwhile cannot take it all.
+            let _ = stream.write_all(&head);
+            stream
+        })
+        .collect();
+    // Everybody else is answered, in the place of the one that has waited for longest.
+    assert_eq!(get(server.at, "/a", &[]).status(), 200);
+    let is_open = |stream: &mut TcpStream| {
+        stream.set_read_timeout(Some(Duration::from_millis(200))).expect("a timeout");
+        let read = stream.read(&mut [0; 1_000]);
+        read.is_err_and(|error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut))
+    };
+    let open = hostile.iter_mut().filter_map(|it| is_open(it).then_some(())).count();
+    assert!(open <= 8, "{open} are open");
 }

@@ -32,13 +32,20 @@ impl Running {
         log: AccessLog,
         make: impl FnOnce(SocketAddr) -> S,
     ) -> Self {
+        Self::within(ServerLimits::default(), log, make)
+    }
+
+    pub(crate) fn within<S: WebService>(
+        limits: ServerLimits,
+        log: AccessLog,
+        make: impl FnOnce(SocketAddr) -> S,
+    ) -> Self {
         let runtime = Runtime::new().expect("threads");
         let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
         let listener = listener.expect("a free port");
         let at = listener.local_addr().expect("bound");
         let service = Arc::new(make(at));
         let log = Arc::new(log);
-        let limits = ServerLimits::default();
         runtime.spawn(async move { serve(listener, service, limits, log).await });
         Self { at, runtime: Some(runtime) }
     }
