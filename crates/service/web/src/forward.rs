@@ -15,11 +15,13 @@ use hyper::header::{
 };
 use hyper::http::request;
 use hyper::http::response::Parts;
-use hyper::{HeaderMap, Method, Response, StatusCode, Version};
+use hyper::http::uri::PathAndQuery;
+use hyper::{HeaderMap, Method, Response, StatusCode, Uri, Version};
 
 use crate::fetch_error::FetchError;
 use crate::server::{MessageBody, Reply, closing, empty, plain};
 use crate::timely::Timely;
+use crate::versions::ForServer;
 
 /// The headers that concern one connection only.
 const OF_CONNECTION: [HeaderName; 9] = [
@@ -107,6 +109,17 @@ pub(crate) fn name_the_host(head: &mut request::Parts) {
     if let Ok(host) = HeaderValue::from_str(&format!("{}{port}", authority.host())) {
         head.headers.insert(HOST, host);
     }
+}
+
+/// Aims a request of OPTIONS for a whole address without a path at the server itself, as `*` (RFC
+/// 9112, section 3.2.4).
+pub(crate) fn aim(head: &mut request::Parts) {
+    if head.extensions.remove::<ForServer>().is_none() {
+        return;
+    }
+    let mut parts = head.uri.clone().into_parts();
+    parts.path_and_query = Some(PathAndQuery::from_static("*"));
+    head.uri = Uri::from_parts(parts).unwrap_or_else(|_| head.uri.clone());
 }
 
 /// A body that is passed on as it comes, and broken off where its sender stops.

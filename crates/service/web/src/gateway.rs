@@ -126,6 +126,7 @@ impl Gateway {
         let offer = offer.filter(|_| request.method() == Method::GET);
         let (mut head, body) = request.into_parts();
         forward::name_the_host(&mut head);
+        forward::aim(&mut head);
         head.uri = self.behind(&head.uri);
         forward::strip(&mut head.headers);
         offer::ALL.iter().for_each(|name| _ = head.headers.remove(name));
@@ -150,9 +151,7 @@ impl Gateway {
         let is_changed =
             |reply: &Response<Incoming>| reply.status() == StatusCode::SWITCHING_PROTOCOLS;
         let reply = match (reply, upgrade, offer) {
-            (Ok(reply), Some(upgrade), _) if is_changed(&reply) => {
-                Ok(upgrade.join(reply, &self.name))
-            }
+            (Ok(reply), Some(upgrade), _) if is_changed(&reply) => upgrade.join(reply, &self.name),
             (Ok(reply), _, Some(offer)) => self.deliver(&offer, from, reply).await,
             (Ok(reply), _, None) => forward::reply(reply, &self.name).await,
             (Err(error), ..) => Err(error),

@@ -67,6 +67,7 @@ impl Proxy {
             return Ok(plain(StatusCode::LOOP_DETECTED, "the proxy has passed this on before"));
         }
         forward::name_the_host(&mut head);
+        forward::aim(&mut head);
         if let Some(reply) = forward::last_stop(&head.method, &mut head.headers) {
             return Ok(reply);
         }
@@ -79,7 +80,7 @@ impl Proxy {
             let reply = self.fetcher.pass_on(Request::from_parts(head, body)).await;
             return match (reply, upgrade) {
                 (Ok(reply), Some(upgrade)) if reply.status() == StatusCode::SWITCHING_PROTOCOLS => {
-                    Ok(upgrade.join(reply, &self.name))
+                    upgrade.join(reply, &self.name)
                 }
                 (Ok(reply), _) => forward::reply(reply, &self.name).await,
                 (Err(error), _) => fault.reply(&error).ok_or(error),

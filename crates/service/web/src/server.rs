@@ -125,10 +125,15 @@ async fn connection<S: WebService>(
     let stall = u32::try_from(limits.stall.as_millis()).unwrap_or(u32::MAX);
     let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, stall);
     let stream = AtMost11::new(stream);
-    let (other_version, requests) = (stream.other_version(), AtomicU64::new(0));
-    let answer = service_fn(|request: Request<Incoming>| {
+    let (lines, requests) = (stream.lines(), AtomicU64::new(0));
+    let answer = service_fn(|mut request: Request<Incoming>| {
         let (service, work) = (Arc::clone(&service), place.work());
-        let is_other_version = other_version.is(requests.fetch_add(1, Ordering::Relaxed));
+        let number = requests.fetch_add(1, Ordering::Relaxed);
+        let is_other_version = lines.is_other_version(number);
+        lines
+            .take_for_server(number)
+            .into_iter()
+            .for_each(|it| _ = request.extensions_mut().insert(it));
         async move {
             let is_head = request.method() == Method::HEAD;
             let line = log.is_kept().then(|| {

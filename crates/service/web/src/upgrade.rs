@@ -7,6 +7,7 @@ use hyper::upgrade::OnUpgrade;
 use hyper::{Request, Response, Version};
 use hyper_util::rt::TokioIo;
 
+use crate::fetch_error::FetchError;
 use crate::forward;
 use crate::server::{Reply, WayNote, empty};
 
@@ -45,9 +46,29 @@ impl AskedUpgrade {
         write(&mut head.headers, self.protocol.clone());
     }
 
+    /// Tells whether a reply changes to what was asked for alone.
+    fn admits(&self, reply: &HeaderMap) -> bool {
+        let names = |value: &HeaderValue| -> Vec<String> {
+            let names = value.to_str().unwrap_or("?").split(',');
+            names.map(|name| name.trim().to_ascii_lowercase()).collect()
+        };
+        let asked = names(&self.protocol);
+        reply.get_all(UPGRADE).iter().flat_map(names).all(|name| asked.contains(&name))
+    }
+
     /// Joins the two connections once both have changed to the protocol that the reply names, and
     /// passes their bytes on without a look at them.
-    pub(crate) fn join(self, mut reply: Response<Incoming>, name: &str) -> Reply {
+    ///
+    /// # Errors
+    /// If that is another one than the client has asked for, which would take its bytes for this.
+    pub(crate) fn join(
+        self,
+        mut reply: Response<Incoming>,
+        name: &str,
+    ) -> Result<Reply, FetchError> {
+        if !self.admits(reply.headers()) {
+            return Err(FetchError::Unasked("another protocol than was asked for".to_owned()));
+        }
         let server = hyper::upgrade::on(&mut reply);
         let client = self.client;
         tokio::spawn(async move {
@@ -61,7 +82,7 @@ impl AskedUpgrade {
         let mut reply = forward::signed(reply.map(|_| empty()), name);
         write(reply.headers_mut(), protocol);
         reply.extensions_mut().insert(WayNote("tunnel".to_owned()));
-        reply
+        Ok(reply)
     }
 }
 

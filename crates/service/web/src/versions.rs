@@ -4,8 +4,9 @@
 use core::pin::Pin;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::{Context, Poll, ready};
+use std::collections::BTreeSet;
 use std::io::{self, IoSlice};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -14,21 +15,54 @@ const BEFORE: &[u8; 8] = b" HTTP/1.";
 /// The bytes of a version, before and after the digit of its major one.
 const NAME_OF_HTTP: &[u8] = b" HTTP/";
 const READ_AS: &[u8] = b"1.1";
+const OPTIONS: &[u8] = b"OPTIONS ";
 /// The bytes of a line by which a field that changes how the connection is read is known, with the
 /// longest length and spaces around it.
 const FIELD: usize = 48;
 const LENGTH: &[u8] = b"content-length:";
 
-/// Which request of a connection is the first of a major version that is not served, counted from
-/// 0 in the order in which they come.
-#[derive(Clone, Debug)]
-pub(crate) struct OtherVersion(Arc<AtomicU64>);
+/// A request of OPTIONS for a whole address without a path, which is one for the server itself (RFC
+/// 9112, section 3.2.4). Who reads the address takes it for one with the path `/`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ForServer;
 
-impl OtherVersion {
-    /// Tells whether the request of this number is it.
-    pub(crate) fn is(&self, number: u64) -> bool {
-        self.0.load(Ordering::Relaxed) == number
+/// The knowledge about the request lines of a connection, counted from 0 in the order in which
+/// they come.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestLines(Arc<Noted>);
+
+#[derive(Debug)]
+struct Noted {
+    /// The first request of a major version that is not served.
+    other: AtomicU64,
+    /// Requests for the server itself that have not been taken.
+    for_server: Mutex<BTreeSet<u64>>,
+}
+
+impl RequestLines {
+    /// Tells whether the request of this number is the first of another major version.
+    pub(crate) fn is_other_version(&self, number: u64) -> bool {
+        self.0.other.load(Ordering::Relaxed) == number
     }
+
+    /// Tells whether the request of this number is one for the server itself; only once.
+    pub(crate) fn take_for_server(&self, number: u64) -> Option<ForServer> {
+        self.for_server().remove(&number).then_some(ForServer)
+    }
+
+    fn for_server(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+        self.0.for_server.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells whether a request line asks for the options of a whole address without a path.
+fn is_for_server(line: &[u8]) -> bool {
+    let Some(target) = line.strip_prefix(OPTIONS) else { return false };
+    let target = target.split(|byte| *byte == b' ').next().unwrap_or_default();
+    let begin = target.windows(3).position(|it| it == b"://").map(|at| at + 3);
+    begin.is_some_and(|begin| {
+        begin < target.len() && !target[begin..].iter().any(|byte| b"/?#".contains(byte))
+    })
 }
 
 /// A connection whose requests are of version 1.1 at most.
@@ -48,7 +82,7 @@ pub(crate) struct AtMost11<S> {
     body: u64,
     /// The requests before this one.
     requests: u64,
-    other: OtherVersion,
+    lines: RequestLines,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,13 +104,16 @@ impl<S> AtMost11<S> {
             leads_elsewhere: false,
             body: 0,
             requests: 0,
-            other: OtherVersion(Arc::new(AtomicU64::new(u64::MAX))),
+            lines: RequestLines(Arc::new(Noted {
+                other: AtomicU64::new(u64::MAX),
+                for_server: Mutex::default(),
+            })),
         }
     }
 
-    /// Returns what tells which request is of another major version.
-    pub(crate) fn other_version(&self) -> OtherVersion {
-        self.other.clone()
+    /// Returns what tells of the request lines.
+    pub(crate) fn lines(&self) -> RequestLines {
+        self.lines.clone()
     }
 
     /// Notes a request whose line ends here if it is of another major version, and writes 1.1 in
@@ -87,13 +124,16 @@ impl<S> AtMost11<S> {
             [line @ .., b'\r'] => line,
             line => line,
         };
+        if is_for_server(line) {
+            self.lines.for_server().insert(self.requests);
+        }
         let Some((rest, version)) = line.split_last_chunk_mut::<3>() else { return };
         let is_other = rest.ends_with(NAME_OF_HTTP)
             && matches!(version, [b'0' | b'2'..=b'9', b'.', b'0'..=b'9']);
         if is_other {
             version.copy_from_slice(READ_AS);
-            let first = self.other.0.load(Ordering::Relaxed).min(self.requests);
-            self.other.0.store(first, Ordering::Relaxed);
+            let other = &self.lines.0.other;
+            other.store(other.load(Ordering::Relaxed).min(self.requests), Ordering::Relaxed);
         }
     }
 
@@ -244,9 +284,9 @@ mod tests {
             (&["1.0", "1.22", "2", "12.0", "2.00"], None),
         ] {
             let mut connection = AtMost11::new(());
-            let other = connection.other_version();
+            let other = connection.lines();
             versions.iter().for_each(|it| connection.follow(&mut get(it).into_bytes()));
-            assert_eq!((0..9).find(|at| other.is(*at)), number, "{versions:?}");
+            assert_eq!((0..9).find(|at| other.is_other_version(*at)), number, "{versions:?}");
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod transfer;
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -87,6 +88,9 @@ pub(crate) struct Args {
     /// Print a report of each file as JSON
     #[arg(long)]
     json: bool,
+    /// Print neither reports nor progress, only errors
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
     #[command(flatten)]
     memory: MemoryOptions,
     #[command(flatten)]
@@ -109,7 +113,6 @@ pub(crate) fn run(args: &Args) -> Result {
         return Err(CliError::usage("--output names one file: give one address"));
     }
     args.check_options(urls.len())?;
-    args.check_names(&urls)?;
     let is_stdout = args.output.as_deref().is_some_and(|path| path == Path::new("-"));
     if is_stdout && (args.json || args.metadata) {
         let message = "the standard output holds the file: --json and --metadata need another -o";
@@ -120,18 +123,18 @@ pub(crate) fn run(args: &Args) -> Result {
         return Err(CliError::usage(message));
     }
     let (settings, headers) = (args.settings()?, args.request_headers()?);
-    let bar = progress::spinner()?;
+    let bar = if args.quiet { indicatif::ProgressBar::hidden() } else { progress::spinner()? };
     block_on(async {
         let mut signals = Signals::take_over()?;
         let mut fetches = JoinSet::new();
-        let mut waiting = urls.iter();
+        let mut waiting = urls.iter().zip(args.targets(&urls));
         let fetcher = Arc::new(Fetcher::new(settings));
         let mut failure = None;
         loop {
             while fetches.len() < args.parallel
-                && let Some(url) = waiting.next()
+                && let Some((url, target)) = waiting.next()
             {
-                let job = args.job(url, &headers);
+                let job = args.job(url, target, &headers);
                 fetches.spawn(transfer::fetch(Arc::clone(&fetcher), job, bar.clone()));
             }
             let outcome = tokio::select! {
@@ -197,18 +200,25 @@ impl Args {
         self.approx.is_none() && !self.force_precise
     }
 
-    /// Checks that no two files have the same name.
-    fn check_names(&self, urls: &[Uri]) -> Result<()> {
-        let mut names = std::collections::BTreeMap::new();
-        for url in urls {
-            let name = self.target(url);
-            if let Some(other) = names.insert(name.clone(), url) {
-                let name = name.display();
-                let message = format!("{other} and {url} would both be written to {name}");
-                return Err(CliError::usage(message));
-            }
-        }
-        Ok(())
+    /// Returns the names of the files, no two of which are the same: another one of a name gets a
+    /// number behind it.
+    fn targets(&self, urls: &[Uri]) -> Vec<PathBuf> {
+        let mut taken = BTreeSet::new();
+        let names = urls.iter().map(|url| match &self.output {
+            Some(output) => output.clone(),
+            None => PathBuf::from(windfall_web::file_name(url)),
+        });
+        let distinct = names.map(|name| {
+            let numbered = (1_u32..).map(|number| {
+                let mut numbered = name.clone().into_os_string();
+                numbered.push(format!(".{number}"));
+                PathBuf::from(numbered)
+            });
+            let mut names = core::iter::once(name.clone()).chain(numbered);
+            let free = names.find(|name| taken.insert(name.clone()));
+            free.unwrap_or(name)
+        });
+        distinct.collect()
     }
 
     /// The addresses of the command line and of the file.
@@ -256,10 +266,10 @@ impl Args {
     }
 
     /// Returns the job of fetching an address.
-    fn job(&self, url: &Uri, headers: &HeaderMap) -> Job {
+    fn job(&self, url: &Uri, target: PathBuf, headers: &HeaderMap) -> Job {
         Job {
             url: url.clone(),
-            target: self.target(url),
+            target,
             headers: headers.clone(),
             repair: self.repair(),
             continues: self.continues,
@@ -288,10 +298,6 @@ impl Args {
         }
     }
 
-    fn target(&self, url: &Uri) -> PathBuf {
-        self.output.clone().unwrap_or_else(|| PathBuf::from(windfall_web::file_name(url)))
-    }
-
     fn tell(&self, outcome: &FetchedFile) -> Result<()> {
         let report = outcome.to_json();
         if self.metadata {
@@ -300,7 +306,7 @@ impl Args {
             let written = windfall_files::write(Path::new(&beside), text.as_bytes());
             written.map_err(|error| cannot_write(Path::new(&beside), &error))?;
         }
-        if self.output.as_deref() == Some(Path::new("-")) {
+        if self.quiet || self.output.as_deref() == Some(Path::new("-")) {
             return Ok(());
         }
         let line = if self.json { json::line(json::GET, report) } else { outcome.to_text() };
@@ -318,4 +324,29 @@ fn header(text: &str) -> std::result::Result<(HeaderName, HeaderValue), String> 
     }
     let value = value.trim().parse().map_err(|error| format!("the value of {name}: {error}"))?;
     Ok((name, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn files_of_one_name_are_written_to_several() {
+        let paths = ["a/x.jpg", "x.jpg.1", "b/x.jpg", "c/x.jpg", "x.jpg.1", "y.jpg", "", "d/"];
+        let urls = paths.map(|path| format!("http://localhost:1/{path}"));
+        let program = Program::parse_from(["get"].into_iter().chain(urls.iter().map(|it| &**it)));
+        let targets = program.args.targets(&program.args.addresses().expect("addresses"));
+        let names: Vec<_> = targets.iter().map(|it| it.display().to_string()).collect();
+        let expected =
+            ["x.jpg", "x.jpg.1", "x.jpg.2", "x.jpg.3", "x.jpg.1.1", "y.jpg", "index.html"];
+        assert_eq!((&names[..7], &*names[7]), (&expected.map(str::to_owned)[..], "index.html.1"));
+    }
 }

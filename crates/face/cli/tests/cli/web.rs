@@ -77,9 +77,6 @@ fn addresses_that_cannot_be_fetched_are_named_with_what_is_wrong() {
         let (code, said) = get(&folder, &[address]);
         assert!(code == Some(2) && said.contains(part), "{address}: {code:?} {said}");
     }
-    let twice = ["http://localhost:1/a/x.jpg", "http://localhost:1/b/x.jpg"];
-    let (code, said) = get(&folder, &twice);
-    assert!(code == Some(2) && said.contains("both be written to x.jpg"), "{code:?} {said}");
 }
 
 #[test]

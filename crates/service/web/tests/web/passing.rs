@@ -375,6 +375,52 @@ fn a_copy_of_another_time_than_the_file_is_replaced_where_it_may_be_damaged() {
     assert_eq!(ask("/a.jpg", &both).status(), 304);
 }
 
+/// A server that answers with the first line of each request.
+fn repeating() -> Running {
+    let origin = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let at = origin.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        for mut stream in origin.incoming().map_while(Result::ok) {
+            let mut head = Vec::new();
+            until(&mut stream, b"\r\n\r\n", &mut head);
+            let head = String::from_utf8_lossy(&head).into_owned();
+            let line = head.lines().next().unwrap_or_default();
+            let length = line.len();
+            let reply = format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {length}");
+            let _ = stream.write_all(format!("{reply}\r\n\r\n{line}").as_bytes());
+        }
+    });
+    Running::at(at)
+}
+
+//= RFC 9112, section 3.2.4
+#[test]
+fn options_of_an_address_without_a_path_are_those_of_the_server() {
+    let origin = repeating();
+    let gateway = Running::start(|_| Gateway::new(&origin.uri("/"), delivery()).expect("HTTP"));
+    let proxy = proxy(Way::ClientOpens);
+    let at = origin.at;
+    for through in [&gateway, &proxy] {
+        for (method, target, line) in [
+            ("OPTIONS", format!("http://{at}"), "OPTIONS * HTTP/1.1"),
+            ("OPTIONS", format!("http://{at}/"), "OPTIONS / HTTP/1.1"),
+            ("OPTIONS", format!("http://{at}/a?b"), "OPTIONS /a?b HTTP/1.1"),
+            ("OPTIONS", format!("http://{at}?b"), "OPTIONS /?b HTTP/1.1"),
+            ("HEAD", format!("http://{at}"), ""),
+            ("DELETE", format!("http://{at}"), "DELETE / HTTP/1.1"),
+        ] {
+            let mut stream = TcpStream::connect(through.at).expect("it listens");
+            stream.set_read_timeout(Some(LONG)).expect("a timeout");
+            let head = format!("{method} {target} HTTP/1.1\r\nHost: {at}\r\nConnection: close");
+            stream.write_all(format!("{head}\r\n\r\n").as_bytes()).expect("room");
+            let mut reply = String::new();
+            stream.read_to_string(&mut reply).expect("a reply");
+            assert!(reply.starts_with("HTTP/1.1 200 "), "{method} {target}: {reply}");
+            assert_eq!(reply.split("\r\n\r\n").nth(1), Some(line), "{method} {target}");
+        }
+    }
+}
+
 fn change(mut stream: TcpStream) {
     let mut head = Vec::new();
     until(&mut stream, b"\r\n\r\n", &mut head);
@@ -385,8 +431,12 @@ fn change(mut stream: TcpStream) {
         return;
     }
     assert!(head.contains("\r\nconnection: upgrade\r\n"), "{head}");
-    let reply = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\
-        Connection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\nearly";
+    // One that errs, if it is asked to.
+    let protocol = if head.contains("\r\nx-err: ") { "irc/6.9" } else { "WebSocket" };
+    let reply = format!(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: {protocol}\r\n\
+        Connection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\nearly"
+    );
     let _ = stream.write_all(reply.as_bytes());
     let mut bytes = [0; 100];
     while let Ok(length @ 1..) = stream.read(&mut bytes) {
@@ -436,6 +486,9 @@ fn a_change_of_protocol_passes_the_proxy_and_the_gateway() {
             until(&mut stream, text.to_uppercase().as_bytes(), &mut seen);
         }
         assert_eq!(seen, b"earlyHELLOAGAIN");
+        // Another protocol than was asked for is none that the client would understand.
+        let (_, refused) = ask(&asked.replace("Sec-", "X-Err: 1\r\nSec-"));
+        assert!(refused.starts_with("http/1.1 502 "), "{refused}");
         // What asks for nothing, or for HTTP/2, gets the reply of HTTP.
         for other in ["Upgrade: websocket\r\n", "Connection: Upgrade\r\nUpgrade: h2c\r\n"] {
             assert!(ask(other).1.starts_with("http/1.1 200 "), "{other}");
