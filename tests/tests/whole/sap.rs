@@ -122,6 +122,21 @@ fn the_papers_profile_sends_one_message_in_a_round_trip() {
     assert!((2.02..2.05).contains(&seconds), "{seconds}");
 }
 
+#[test]
+fn a_transfer_ends_although_the_peers_end_overtakes_its_acknowledgement() {
+    let link = "rate = \"5Mbps\"\ndelay = \"30ms\"\njitter = \"25ms\"\nreorder = \"0\"";
+    for mode in ["precise", "approximate"] {
+        let bulk = format!(
+            "[[app]]\nkind = \"sap-bulk\"\nstation = \"near\"\nto = \"far\"\nmode = \"{mode}\"\n\
+             size = 1\nbytes = 1\nrepeat = 20\n"
+        );
+        // A transfer takes a handshake, a message and an end, not the 3 s of a farewell.
+        let outcome = run(&pair(9, link, &bulk), 1);
+        let report = outcome.report("sap-bulk");
+        assert_eq!(report["transfers"], 20.0, "{mode}");
+    }
+}
+
 //= S0.45
 #[test]
 fn reports_that_collide_with_what_they_report_do_not_slow_a_transfer() {

@@ -77,6 +77,8 @@ pub struct SapSender {
     schedule: Option<Schedule>,
     /// The send buffer is full.
     is_full: bool,
+    /// The peer has ended its direction of this transfer.
+    has_peer_ended: bool,
     /// Messages and bytes of this transfer.
     messages: u64,
     bytes: u64,
@@ -113,6 +115,7 @@ impl SapSender {
             step: Step::Idle,
             schedule: None,
             is_full: false,
+            has_peer_ended: false,
             messages: 0,
             bytes: 0,
             began: config.start,
@@ -133,6 +136,9 @@ impl SapSender {
             Step::Finishing(id) if self.carrier.endpoint.is_finished(id) => {
                 self.tally.transfers.add(now.saturating_since(self.began).as_secs_f64());
                 self.step = Step::Parting(id);
+                if self.has_peer_ended {
+                    self.part(now, id);
+                }
             }
             _ => return false,
         }
@@ -142,6 +148,7 @@ impl SapSender {
     fn connect(&mut self, now: Instant) {
         let id = self.carrier.endpoint.connect(now, self.config.to);
         self.tally.begun += 1;
+        self.has_peer_ended = false;
         self.step = Step::Connecting(id);
     }
 
@@ -209,6 +216,10 @@ impl SapSender {
             }
             (Step::Sending(id), SapEvent::Writable) if id == of => self.is_full = false,
             (Step::Parting(id), SapEvent::Finished { .. }) if id == of => self.part(now, id),
+            // The peer's end may overtake the acknowledgement of this one's.
+            (Step::Sending(id) | Step::Finishing(id), SapEvent::Finished { .. }) if id == of => {
+                self.has_peer_ended = true;
+            }
             (_, SapEvent::Closed(reason)) => self.end(now, of, *reason),
             _ => {}
         }
