@@ -123,7 +123,10 @@ impl InterfaceAccount {
         behind: Option<&PacketQueue>,
     ) -> Option<Pulled> {
         let expires = waiting.expires();
-        let Waiting { mut frame, verdict, .. } = waiting;
+        let Waiting { mut frame, verdict, since } = waiting;
+        if frame.covers.is_none() {
+            self.pace.came(since);
+        }
         if verdict == QueueVerdict::Drop {
             self.dropped(frame.tag, false, DropReason::Aqm, frame.payload.len());
             return None;

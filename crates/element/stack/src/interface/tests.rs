@@ -249,7 +249,7 @@ fn a_lost_packet_is_made_from_a_repair_and_keeps_its_name() {
     assert_eq!((near.ledger().taken, far.ledger().taken), (6, 5));
 }
 
-/// The packets that leave in time of 400 of 1000 bytes, one each 12 ms or several at once as
+/// The packets that leave in time of 400 of 1000 bytes, one each `every` ms or several at once as
 /// rarely, with this lifetime, on a pipe that takes a byte in 10 µs; and the frames without a
 /// packet. They leave in slots with this gap and room for this number of them, if there are any.
 fn in_time_beside_repairs(
@@ -257,6 +257,7 @@ fn in_time_beside_repairs(
     flows: Vec<ScheduledFlow>,
     known: bool,
     (burst, lifetime): (u64, Duration),
+    every: u64,
     slots: Option<(Duration, u64)>,
 ) -> [usize; 2] {
     let send = code.map(|code| code.parse().expect("a code"));
@@ -281,11 +282,11 @@ fn in_time_beside_repairs(
     }
     let (mut busy, mut counts) = (None::<Instant>, [0, 0]);
     let (mut slot, mut left) = (Instant::START, 0);
-    for step in 0..50_000 {
+    for step in 0..4_000 * every + 2_000 {
         let now = Instant::START + Duration::from_micros(100) * step;
         near.handle_timeout(now);
-        if step % (burst * 120) == 0 && step < 400 * 120 {
-            let first = step / 120;
+        if step % (burst * 10 * every) == 0 && step < 4_000 * every {
+            let first = step / (10 * every);
             (first..first + burst).for_each(|n| near.handle_input(now, DEVICE, packet(n, 1_000)));
         }
         if busy.is_some_and(|until| until <= now) {
@@ -303,7 +304,7 @@ fn in_time_beside_repairs(
                 slot
             });
             let sent =
-                outgoing.frame.tag.map(|Tag(n)| Duration::from_millis(12) * (n / burst * burst));
+                outgoing.frame.tag.map(|Tag(n)| Duration::from_millis(every) * (n / burst * burst));
             match sent {
                 Some(sent) if end <= Instant::START + sent + lifetime => {
                     counts[0] += 1;
@@ -326,7 +327,7 @@ fn repairs_give_way_to_packets_whose_lifetime_would_end() {
             for (burst, lifetime) in [(1, 60), (4, 60), (5, 80), (8, 120)] {
                 let traffic = (burst, Duration::from_millis(lifetime));
                 let count =
-                    |code| in_time_beside_repairs(code, flows.clone(), known, traffic, None);
+                    |code| in_time_beside_repairs(code, flows.clone(), known, traffic, 12, None);
                 assert_eq!(count(None), [400, 0]);
                 for code in ["8/12:20ms", "1/2:20ms", "window:32:50%:20ms", "window:8:100%:60ms"] {
                     let [packets, repairs] = count(Some(code));
@@ -345,7 +346,7 @@ fn repairs_give_way_to_packets_that_would_miss_their_slot_for_them() {
     for (gap, room, lifetime) in [(30, 1_000, 45), (40, 1_000, 55), (30, 3, 75), (60, 6, 105)] {
         let count = |code| {
             let traffic = (1, millis(lifetime));
-            in_time_beside_repairs(code, Vec::new(), true, traffic, Some((millis(gap), room)))
+            in_time_beside_repairs(code, Vec::new(), true, traffic, 12, Some((millis(gap), room)))
         };
         let [alone, _] = count(None);
         assert!(alone >= 390, "{gap} ms: {alone}");
@@ -358,7 +359,12 @@ fn repairs_give_way_to_packets_that_would_miss_their_slot_for_them() {
     // Where there is time for the slots, repairs go.
     let slots = Some((millis(30), 1_000));
     let [packets, repairs] =
-        in_time_beside_repairs(Some("8/12:20ms"), Vec::new(), true, (1, millis(120)), slots);
+        in_time_beside_repairs(Some("8/12:20ms"), Vec::new(), true, (1, millis(120)), 12, slots);
+    assert!(packets >= 390 && repairs >= 60, "{packets}, {repairs}");
+    // So they do where they are through before the next packet is expected.
+    let slots = Some((millis(40), 1_000));
+    let [packets, repairs] =
+        in_time_beside_repairs(Some("4/6:20ms"), Vec::new(), true, (1, millis(55)), 30, slots);
     assert!(packets >= 390 && repairs >= 60, "{packets}, {repairs}");
 }
 
