@@ -20,6 +20,7 @@ mod flex;
 mod needs;
 mod table;
 mod trials;
+mod wholes;
 
 use core::fmt;
 use core::str::FromStr;

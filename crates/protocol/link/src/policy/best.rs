@@ -23,6 +23,7 @@ use super::cuts::{Cuts, last_block, mended};
 use super::estimate::Estimate;
 use super::needs::Evidence;
 use super::trials::Trials;
+use super::wholes::Wholes;
 use super::{Cost, Outcome, Plan, Policy, Request};
 
 /// The weight of one block in the estimates of wrong symbols at large, from the quick to the least
@@ -64,6 +65,8 @@ pub struct Best {
     /// The same after a frame whose worst block needed each level, and how many blocks tell so.
     after: [([f64; 8], f64); 8],
     beyond: Beyond,
+    /// The needs of frames as wholes: their blocks are often damaged together.
+    wholes: Wholes,
     trials: Trials,
     /// The share of the blocks that no level is known to save.
     hopeless: Estimate,
@@ -84,6 +87,11 @@ struct Promise {
     /// Bytes that it carries, and the probability that it brings them all.
     carries: usize,
     all: f64,
+    /// The probability that no block fails of it and of the frames that carry the rest, if all
+    /// arrive.
+    unharmed: f64,
+    /// The probability that what fails of a frame is good when it is repeated.
+    mends: f64,
     /// Air time in seconds of the frames that carry the rest of the packet.
     rest: f64,
     /// Air time in seconds of a repetition of what the frame is expected to lose if it arrives and
@@ -114,6 +122,7 @@ impl Best {
             was_lost: false,
             cuts: Cuts::default(),
             beyond: Beyond::default(),
+            wholes: Wholes::default(),
             trials: Trials::default(),
             hopeless: Estimate::default(),
             needs: [needs; 3],
@@ -196,6 +205,8 @@ impl Best {
                 seconds,
                 carries: wanted,
                 all,
+                unharmed: self.unharmed(plan.level, good, wanted, wanted),
+                mends: self.unharmed(plan.level, good, wanted, wanted),
                 rest: 0.0,
                 repair: seconds,
             };
@@ -219,7 +230,25 @@ impl Best {
         let failing = used as f64 * (1.0 - good) / (1.0 - good.powi(used as i32));
         let repaired = if good < 1.0 { failing * BLOCK as f64 } else { 0.0 };
         let repair = self.cost.of(repaired as usize).as_secs_f64();
-        Promise { plan, bytes, seconds, carries: wanted - left, all, rest, repair }
+        let unharmed = self.unharmed(level, good, wanted, wanted - left);
+        let failing = (failing.ceil() as usize).max(1) * level.data();
+        let mends = self.unharmed(level, good, failing, failing);
+        Promise { plan, bytes, seconds, carries: wanted - left, all, unharmed, mends, rest, repair }
+    }
+
+    /// The probability that no block fails or is cut off of `wanted` bytes in frames that carry
+    /// `each`, if all frames arrive; `good` is that of a block which some level saves.
+    fn unharmed(&self, level: Level, good: f64, wanted: usize, each: usize) -> f64 {
+        let saved = 1.0 - self.hopeless.value;
+        let (full, last) = (wanted / each.max(1), wanted % each.max(1));
+        let frame = |bytes: usize| {
+            let blocks = bytes.div_ceil(level.data()).max(1);
+            let longest = blocks.min(MAX_BLOCKS);
+            let uncut = self.cuts.reached(longest)[longest - 1];
+            uncut * self.wholes.unharmed(level, blocks as f64, good, saved)
+        };
+        let rest = if last == 0 { 1.0 } else { frame(last) };
+        frame(each).powf(full as f64) * rest
     }
 
     /// The air time in seconds of `left` bytes in frames that carry `each`.
@@ -251,9 +280,20 @@ impl Best {
         let first = 1.0 - now * lost_in_a_row;
         let sent = 1.0 + now * (1.0 - lost_in_a_row) / arrives(after_loss);
         // All blocks of all frames, of those that arrive.
-        let all = (promise.all / arrives(now)).min(1.0).powf(1.0 + rest / seconds);
+        // Without a limit of time all counts that is known of frames as wholes.
+        let is_untimed = left.is_infinite();
+        let all = if is_untimed {
+            promise.unharmed
+        } else {
+            (promise.all / arrives(now)).min(1.0).powf(1.0 + rest / seconds)
+        };
+        let mends = if is_untimed { promise.mends } else { 1.0 };
         let (follows, again, repairs) = if attempts > 1.0 {
-            (1.0, 1.0 - after_arrival, (1.0 - all) * promise.repair)
+            {
+                let mended = 1.0 - (1.0 - mends).powf((attempts - 1.0).min(64.0));
+                let repairs = mended / mends.max(LEAST_ARRIVAL);
+                (1.0, mended * (1.0 - after_arrival), (1.0 - all) * repairs * promise.repair)
+            }
         } else {
             ((1.0 - after_arrival).powf(rest / seconds), 0.0, 0.0)
         };
@@ -269,11 +309,21 @@ impl Best {
         let left = request.time_left.map_or(f64::INFINITY, Duration::as_secs_f64);
         let worth = self.gained.0 / self.gained.1;
         let price = PRICE[usize::from(request.time_left.is_some())];
+        let prospect = |it: &Promise| (it.plan, self.prospect(it, request, left));
+        let prospects: Vec<(Plan, Prospect)> = promises.iter().map(prospect).collect();
+        let packet = request.packet as f64;
+        // What the air could bring by what is known of it. What it brought of late also tells how
+        // well was chosen, and of a bad choice must not follow that air is cheap.
+        let rest = request.bytes as f64;
+        let could = prospects.iter().map(|(_, it)| rest * it.complete / it.seconds);
+        let could = could.fold(0.0, f64::max);
+        let is_untimed = request.time_left.is_none();
+        let price = price * if is_untimed { worth.max(could) } else { worth };
         let gain = |(_, prospect): &(Plan, Prospect)| {
-            request.packet as f64 * prospect.complete - price * worth * prospect.seconds
+            packet * prospect.complete - price * prospect.seconds
         };
-        let prospects = promises.iter().map(|it| (it.plan, self.prospect(it, request, left)));
         let (plan, prospect) = prospects
+            .into_iter()
             .filter(|(_, prospect)| prospect.complete > 0.0)
             .max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
         let brings = request.packet as f64 * prospect.complete;
@@ -286,6 +336,7 @@ impl Best {
 
     fn learn_blocks(&mut self, used: Level, fates: &[Fate]) {
         let before = (used == Level::STRONGEST).then(|| self.best_level());
+        self.wholes.learn(used, fates);
         let is_destroyed = self.beyond.is_destroyed(used, fates);
         if !is_destroyed {
             self.evidence.learn(&self.estimates(), used, fates);

@@ -26,9 +26,11 @@ fn prospect(loss: [f64; 2], all: f64, rest: f64, millis: u64, tries: Option<u32>
     for (estimate, value) in best.loss.iter_mut().zip(loss) {
         estimate.value = value;
     }
+    let unharmed = all.powf(1.0 + rest / 0.01);
     let all = all * (1.0 - loss[0]);
-    let (bytes, carries, seconds, repair) = (0.0, 1_000, 0.01, 0.004);
-    let promise = Promise { plan: UNCODED, bytes, seconds, carries, all, rest, repair };
+    let (bytes, carries, seconds, repair, mends) = (0.0, 1_000, 0.01, 0.004, 1.0);
+    let promise =
+        Promise { plan: UNCODED, bytes, seconds, carries, all, unharmed, mends, rest, repair };
     let request = Request {
         bytes: 1_000,
         packet: 1_000,
@@ -257,4 +259,63 @@ fn a_frame_that_can_just_arrive_is_sent() {
     let needed = COST.of(255);
     assert!(best().plan(&request(needed)).is_some());
     assert!(best().plan(&request(needed - Duration::from_nanos(1))).is_none());
+}
+
+/// Sends packets of 1028 bytes whose frames have one attempt, of which 30 % have a window of 500
+/// bytes with a share of their symbols wrong; gives the share that is complete, and its air in
+/// that of frames of five blocks.
+fn in_one_attempt(policy: &mut dyn Policy, wrong: f64) -> (f64, f64) {
+    let mut random = windfall_base::Stream::new(windfall_base::Seed(3), "windows");
+    let (mut complete, mut air, packets) = (0, 0.0, 3_000);
+    for _ in 0..packets {
+        let (mut left, mut is_complete) = (1_028, true);
+        while left > 0 && is_complete {
+            let tries_left = Some(1);
+            let request =
+                Request { bytes: left, packet: 1_028, tries_left, may_be_uncoded: true, ..REQUEST };
+            let plan = policy.plan(&request).unwrap();
+            let data = if plan.uncoded { left } else { plan.level.data() };
+            let blocks = left.div_ceil(data).min(plan.blocks.into());
+            let carried = left.min(blocks * data);
+            let len =
+                |at: usize| (carried - at * data).min(data) + BLOCK_CHECK + plan.level.parity();
+            let sent: usize = (0..blocks).map(len).sum();
+            let is_damaged = random.unit() < 0.3;
+            let begin = random.below((sent.saturating_sub(500) + 1) as u64) as usize;
+            let mut at = 0;
+            let fates: Vec<Fate> = (0..blocks)
+                .map(|block| {
+                    let (first, end) = (at, at + len(block));
+                    at = end;
+                    let inside = end.min(begin + 500).saturating_sub(first.max(begin));
+                    let symbols =
+                        if is_damaged { (inside as f64 * wrong).round() as usize } else { 0 };
+                    if symbols <= plan.level.correctable() {
+                        Fate::Good(symbols as u8)
+                    } else {
+                        Fate::Failed
+                    }
+                })
+                .collect();
+            policy.learn(plan, carried, Outcome::Report(&fates));
+            is_complete = fates.iter().all(|fate| fate.is_taken());
+            left -= carried;
+            air += COST.of(sent).as_secs_f64();
+        }
+        complete += u32::from(is_complete);
+    }
+    let one = COST.of(1_028 + 5 * BLOCK_CHECK).as_secs_f64();
+    (f64::from(complete) / f64::from(packets), air / f64::from(packets) / one)
+}
+
+//= S3.45
+#[test]
+fn with_one_attempt_parity_that_saves_blocks_and_no_packets_is_not_paid() {
+    for wrong in [0.2, 0.39, 0.5] {
+        let (bold, _) = in_one_attempt(&mut *crate::policy::PolicyKind::Bold.build(COST), wrong);
+        let (best, air) = in_one_attempt(&mut best(), wrong);
+        println!("{wrong}: bold {bold:.3}, best {best:.3} for {air:.2} of the air");
+        assert!(best >= 0.95 * bold, "{wrong}: {best}, {bold} by BOLD");
+        assert!(air < 1.1 + 2.0 * (best - bold).max(0.0), "{wrong}: {air}");
+    }
 }
