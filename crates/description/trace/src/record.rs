@@ -4,10 +4,12 @@ mod direction;
 mod kept;
 mod likeness;
 mod link;
+mod router;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use bytes::Bytes;
 use windfall_apps::Pattern;
 use windfall_base::{Seed, Tag};
 use windfall_channel_trace::ErrorTrace;
@@ -62,6 +64,15 @@ pub enum RecordError {
     UnknownLink(u16),
 }
 
+/// A trace from captures, and what is to be said of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaptureComparison {
+    /// The errors of the direction.
+    pub trace: ErrorTrace,
+    /// A sentence for each thing that the trace does not show.
+    pub notes: Vec<String>,
+}
+
 /// The capture of one end.
 #[derive(Clone, Copy, Debug)]
 pub struct Captured<'a> {
@@ -80,7 +91,7 @@ pub struct Captured<'a> {
 /// between its neighbours from which it differs in the fewest bits, a quarter of them at most. A
 /// sent packet without a match was lost. Of a packet that a capture has cut, what both have kept is
 /// compared. Headers of links, which routers change, and padding behind a packet of IP are no part
-/// of it.
+/// of it. What routers change in a header of IP is no damage: hops, class of traffic, checksum.
 ///
 /// A capture that tells no directions is read by addresses: that of the `sender`, or those that the
 /// capture of the peer tells.
@@ -93,7 +104,7 @@ pub fn record(
     far: Captured<'_>,
     sender: Option<IpAddr>,
     mut header: TraceHeader,
-) -> Result<ErrorTrace, RecordError> {
+) -> Result<CaptureComparison, RecordError> {
     let mut sent = pick(near, Seen::Sent)?;
     sent.retain(|packet| packet.seen != Seen::Dropped);
     let mut received = pick(far, Seen::Arrived)?;
@@ -106,27 +117,60 @@ pub fn record(
     let length = sent.first().ok_or(RecordError::NothingSent)?.original;
     let is_uniform = sent.iter().all(|packet| packet.original == length);
     header.frame_length = is_uniform.then_some(length);
-    let (sent, received): (Vec<_>, Vec<_>) = (sent.iter().collect(), received.iter().collect());
+    let [bare_sent, bare] = [&sent, &received].map(|it| router::without_changes(it));
+    let (bare_sent, bare): (Vec<_>, Vec<_>) = (bare_sent.iter().collect(), bare.iter().collect());
     let arrivals =
-        by_name(&sent, &received).unwrap_or_else(|| by_likeness(&sent, &received, may_pad));
+        by_name(&bare_sent, &bare).unwrap_or_else(|| by_likeness(&bare_sent, &bare, may_pad));
     if arrivals.iter().all(Option::is_none) && !received.is_empty() {
         return Err(RecordError::NothingAlike(received.len()));
     }
     kept.note(&mut header);
+    let pairs = arrivals.iter().enumerate().filter_map(|(place, at)| Some((place, (*at)?)));
+    let whole = pairs.filter(|(place, at)| bare_sent[*place].data == bare[*at].data);
+    let route = router::of(whole.map(|(place, at)| (&sent[place], &received[at])));
+    let notes = [route.note(), unmatched(&bare_sent, &bare, &arrivals)];
     let order = header.bit_order;
     let mut trace = ErrorTrace::new(header);
     for (packet, arrival) in sent.iter().zip(arrivals) {
-        let Some(arrived) = arrival.map(|at| received[at]) else {
+        let Some(arrived) = arrival.map(|at| &received[at]) else {
             trace.push(Fault::Lost, 1);
             continue;
         };
         let lengths = (packet.original, arrived.original);
-        match difference((&packet.data, &arrived.data), lengths, 0, order) {
+        let passed = route.passed(packet, arrived);
+        match difference((&passed, &arrived.data), lengths, 0, order) {
             Some(fault) => trace.push(fault, 1),
             None => trace.push_ok(1),
         }
     }
-    Ok(trace)
+    Ok(CaptureComparison { trace, notes: notes.into_iter().flatten().collect() })
+}
+
+/// Says how many received packets belong to none that was sent, copies of others apart.
+fn unmatched(
+    sent: &[&CapturedPacket],
+    received: &[&CapturedPacket],
+    arrivals: &[Option<usize>],
+) -> Option<String> {
+    let matched: BTreeSet<usize> = arrivals.iter().flatten().copied().collect();
+    let arrived = matched.iter().map(|at| received[*at]);
+    let known: BTreeSet<&Bytes> =
+        sent.iter().copied().chain(arrived).map(|packet| &packet.data).collect();
+    let names: BTreeSet<Tag> = sent.iter().filter_map(|packet| packet.tag).collect();
+    let is_copy = |packet: &CapturedPacket| {
+        known.contains(&packet.data) || packet.tag.is_some_and(|tag| names.contains(&tag))
+    };
+    let rest = received.iter().enumerate();
+    let count = rest.filter(|(at, it)| !matched.contains(at) && !is_copy(it)).count();
+    let belong = match count {
+        0 => return None,
+        1 => "1 received packet belongs".to_owned(),
+        _ => format!("{count} received packets belong"),
+    };
+    Some(format!(
+        "{belong} to none that was sent between its neighbours: of another flow, or damaged and \
+         out of order, and then what was sent counts as lost"
+    ))
 }
 
 /// Compares the datagrams in the capture of a receiver with what the senders of a run with `seed`

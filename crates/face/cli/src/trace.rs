@@ -20,7 +20,7 @@ use windfall_trace::fit::{self, Fit, FitLevel, Steps};
 use windfall_trace::record::{Captured, record, record_known};
 use windfall_trace::{Statistics, synthesize_bits, synthesize_frames};
 
-use crate::exit::{CliError, Completion, Result};
+use crate::exit::{CliError, Completion, Result, tell};
 use crate::face::{Face, Options};
 use crate::options::as_options;
 use crate::record::command_line;
@@ -399,7 +399,9 @@ fn record_captures(args: &Record) -> Result {
             let (sent, interfaces) = packets(sent)?;
             let interface = args.sent_interface;
             let sent = Captured { packets: &sent, interfaces, interface };
-            record(sent, received, args.sender, header)?
+            let recording = record(sent, received, args.sender, header)?;
+            recording.notes.iter().for_each(|note| tell(format_args!("{note}")));
+            recording.trace
         }
         (None, seed) => record_known(received, seed.unwrap_or(DEFAULT_SEED), header)?,
     };

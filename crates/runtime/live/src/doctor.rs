@@ -3,7 +3,6 @@
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::Path;
 
 use nix::sys::socket::{AddressFamily, SockType};
 use serde::Serialize;
@@ -12,7 +11,7 @@ use crate::congestion;
 use crate::device::tun;
 use crate::error::LiveError;
 use crate::nat::NatGateway;
-use crate::obstacle::{self, REMEDY};
+use crate::obstacle::{self, MOUNT_PROC, NO_PROC, REMEDY};
 use crate::plan::{DeviceKind, DevicePlan, LivePlan, LiveStationPlan};
 use crate::program::installed;
 use crate::stations::Stations;
@@ -72,9 +71,8 @@ pub fn examine() -> Vec<Diagnosis> {
 
 /// Builds stations as a run would, and looks out of them as `--net` does.
 fn stations() -> Vec<Diagnosis> {
-    if !Path::new("/proc/self").exists() {
-        let fix = "mount -t proc proc /proc";
-        return vec![Diagnosis::bad("proc", Health::Missing, "/proc is not mounted", fix)];
+    if !obstacle::has_proc() {
+        return vec![Diagnosis::bad("proc", Health::Missing, NO_PROC, MOUNT_PROC)];
     }
     let whose = if system::privileged() { "as root" } else { "in a user namespace" };
     match Stations::build(plan(), None, Vec::new()) {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::obstacle::{self, REMEDY};
+use crate::obstacle::{self, MOUNT_PROC, NO_PROC, REMEDY};
 
 /// A failure of the machinery around a run, never of the programs in it.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +13,9 @@ pub enum LiveError {
     /// The system refused a mount in namespaces of the run's own.
     #[error("mounts cannot be changed ({}): {}", .0, obstacle::explain(.0))]
     MountsClosed(#[source] io::Error),
+    /// There is no `/proc`, of which every part of a run reads.
+    #[error("{NO_PROC}{REMEDY}{MOUNT_PROC}")]
+    NoProc,
     /// More than one thread where a process must be copied.
     #[error("stations can be built only by a process with one thread; this one has {0}")]
     Threads(usize),

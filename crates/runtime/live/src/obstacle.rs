@@ -10,6 +10,15 @@ use crate::system;
 
 /// Separates a failure from its remedy in the text of an error.
 pub(crate) const REMEDY: &str = "; remedy: ";
+/// The obstacle where a system shows no processes, of whose files every part of a run reads.
+pub(crate) const NO_PROC: &str = "/proc is not mounted";
+/// The command by which root shows them again.
+pub(crate) const MOUNT_PROC: &str = "mount -t proc proc /proc";
+
+/// Tells whether `/proc` is there.
+pub(crate) fn has_proc() -> bool {
+    Path::new("/proc/self").exists()
+}
 
 /// The flags by which containers may make namespaces.
 const DOCKER: &str = "docker run --security-opt seccomp=unconfined \

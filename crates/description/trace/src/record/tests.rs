@@ -24,7 +24,7 @@ fn record(
     header: TraceHeader,
 ) -> Result<ErrorTrace, RecordError> {
     let of = |packets| Captured { packets, interfaces: 4, interface: None };
-    super::record(of(sent), of(received), None, header)
+    super::record(of(sent), of(received), None, header).map(|recording| recording.trace)
 }
 
 fn record_known(
@@ -245,7 +245,8 @@ fn packets_of_several_interfaces_are_refused_until_one_is_named() {
     assert_eq!(error, RecordError::SeveralInterfaces("0, 3".to_owned()));
     let of = |packets, interface| Captured { packets, interfaces: 4, interface };
     let named =
-        super::record(of(&sent, None), of(&received, Some(3)), None, TraceHeader::default());
+        super::record(of(&sent, None), of(&received, Some(3)), None, TraceHeader::default())
+            .map(|it| it.trace);
     assert_eq!(named, alone);
 }
 
@@ -383,7 +384,8 @@ fn an_interface_that_is_not_there_is_named_with_those_that_are() {
     let of = |packets, interface| Captured { packets, interfaces: 2, interface };
     let said = |near, far| {
         let error =
-            super::record(of(&sent, near), of(&received, far), None, TraceHeader::default());
+            super::record(of(&sent, near), of(&received, far), None, TraceHeader::default())
+                .map(|it| it.trace);
         error.expect_err("no such interface").to_string()
     };
     let far = "the capture of the receiver has no interface 4; there are: 0, 1";
@@ -392,7 +394,8 @@ fn an_interface_that_is_not_there_is_named_with_those_that_are() {
     assert_eq!(said(Some(9), None), near);
     // At an interface that is there, nothing may have arrived.
     let silence =
-        super::record(of(&sent, None), of(&received, Some(1)), None, TraceHeader::default());
+        super::record(of(&sent, None), of(&received, Some(1)), None, TraceHeader::default())
+            .map(|it| it.trace);
     assert_eq!(silence.expect("a trace").entries().len(), 1, "all are lost");
 }
 
@@ -438,6 +441,7 @@ fn a_capture_that_tells_no_directions_is_read_by_addresses() {
         let run = |near: &[CapturedPacket], far: &[CapturedPacket], sender: Option<u8>| {
             let sender = sender.map(address);
             super::record(of_one(near), of_one(far), sender, TraceHeader::default())
+                .map(|it| it.trace)
         };
         for (near, far, sender) in [
             (&near, &far, None),
@@ -462,4 +466,86 @@ fn a_capture_that_tells_no_directions_is_read_by_addresses() {
             assert_eq!((trace.len(), trace.entries().len()), (12, 1));
         }
     }
+}
+
+/// Passes a packet of IP on as routers do: with fewer hops, and another class of traffic.
+fn routed(packet: &CapturedPacket, hops: u8, class: u8) -> CapturedPacket {
+    let mut data = packet.data.to_vec();
+    if data[0] >> 4 == 4 {
+        (data[1], data[8]) = (data[1] ^ class, data[8].wrapping_sub(hops));
+        data[10..12].fill(0);
+        let sum = windfall_wire_net::checksum::checksum(&data[..20]);
+        data[10..12].copy_from_slice(&sum.to_be_bytes());
+    } else {
+        (data[0], data[1]) = (data[0] ^ class >> 4, data[1] ^ class << 4);
+        data[7] = data[7].wrapping_sub(hops);
+    }
+    CapturedPacket { data: data.into(), ..packet.clone() }
+}
+
+fn inverted(packet: &CapturedPacket, bits: &[usize]) -> CapturedPacket {
+    let mut data = packet.data.to_vec();
+    bits.iter().for_each(|bit| data[bit / 8] ^= 0x80 >> (bit % 8));
+    CapturedPacket { data: data.into(), ..packet.clone() }
+}
+
+#[test]
+fn what_routers_change_is_no_damage() {
+    for version in [4, 6] {
+        let sent: Vec<_> = datagrams(version).iter().map(|it| routed(it, 192, 0)).collect();
+        let place_of_hops = if version == 4 { 8 * 8 } else { 7 * 8 };
+        for (hops, class, said) in [
+            (0, 0, None),
+            (1, 0, Some("1 hop less")),
+            (7, 0xb8, Some("7 hops less and another class")),
+            (0, 3, Some("another class")),
+        ] {
+            let mut received: Vec<_> = sent.iter().map(|it| routed(it, hops, class)).collect();
+            // A bit of the payload, and bits of the header that routers write.
+            received[4] = inverted(&received[4], &[60 * 8 + 3]);
+            received[6] = inverted(&received[6], &[place_of_hops + 5]);
+            received.remove(2);
+            let of = |packets| Captured { packets, interfaces: 4, interface: None };
+            let found = super::record(of(&sent), of(&received), None, TraceHeader::default());
+            let CaptureComparison { trace, notes } = found.expect("a recording");
+            let faults: Vec<_> = trace.entries().iter().map(|it| (it.at, &it.fault)).collect();
+            let bit =
+                |bit: usize| Fault::Damaged { truncated: None, inverted: vec![bit as u32].into() };
+            let expected = [(2, Fault::Lost), (4, bit(60 * 8 + 3)), (6, bit(place_of_hops + 5))];
+            let expected: Vec<_> = expected.iter().map(|(at, fault)| (*at, fault)).collect();
+            assert_eq!(faults, expected, "{version} {hops} {class}");
+            assert_eq!(notes.len(), usize::from(said.is_some()), "{notes:?}");
+            assert!(said.is_none_or(|said| notes[0].contains(said)), "{notes:?}");
+        }
+        if version == 4 {
+            // Marks of congestion on some packets, and ways of several lengths.
+            let received: Vec<_> = sent
+                .iter()
+                .enumerate()
+                .map(|(at, it)| routed(it, 3 + at as u8 % 2, if at % 5 == 0 { 3 } else { 0 }))
+                .collect();
+            let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
+            assert_eq!(trace.entries().len(), 0, "{:?}", trace.entries());
+        }
+    }
+}
+
+#[test]
+fn received_packets_that_belong_to_none_are_told() {
+    let (sent, mut received, _) = run();
+    let foreign: Vec<u8> = (0..200).map(|at| (at * at) as u8).collect();
+    received.iter_mut().for_each(|it| it.tag = None);
+    let sent: Vec<_> = sent.iter().map(|it| CapturedPacket { tag: None, ..it.clone() }).collect();
+    let notes = |received: &[CapturedPacket]| {
+        let of = |packets| Captured { packets, interfaces: 4, interface: None };
+        let found = super::record(of(&sent), of(received), None, TraceHeader::default());
+        found.expect("a recording").notes
+    };
+    assert_eq!(notes(&received), Vec::<String>::new());
+    received.push(received[3].clone());
+    assert_eq!(notes(&received), Vec::<String>::new(), "copies are known");
+    received.insert(5, packet(900, Seen::Arrived, foreign.into()));
+    received[5].tag = None;
+    let notes = notes(&received);
+    assert!(notes.len() == 1 && notes[0].starts_with("1 received packet belongs"), "{notes:?}");
 }

@@ -31,11 +31,15 @@ pub(crate) enum World {
     FixedParameters,
     /// The root directory is no mount point.
     Chroot,
+    /// Processes are not shown.
+    NoProc,
     /// The system calls are those that Docker allows by default.
     Filtered,
 }
 
-use World::{Chroot, ClosedTun, Filtered, FixedParameters, NoTun, NoUserNamespaces, OpenTun};
+use World::{
+    Chroot, ClosedTun, Filtered, FixedParameters, NoProc, NoTun, NoUserNamespaces, OpenTun,
+};
 
 impl World {
     /// The line of the shell that makes the world and goes on with what follows; `$0` is its
@@ -59,6 +63,7 @@ impl World {
                  test -e /$it && mkdir -p $0/$it && mount --rbind /$it $0/$it; done; \
                  exec chroot $0 \"$@\""
             }
+            NoProc => "mount -t tmpfs none /proc && exec \"$@\"",
             Filtered => "exec \"$@\"",
         }
     }
@@ -205,6 +210,23 @@ fn a_machine_without_user_namespaces_is_told_from_one_that_has_too_many() {
         assert_eq!(code, Some(1), "{user}: {findings:?}");
         let parts = ["user.max_user_namespaces is 0", "sysctl user.max_user_namespaces=10000"];
         expect_finding(&findings, "namespaces", "missing", &parts);
+    }
+}
+
+#[test]
+fn without_proc_the_run_and_the_doctor_name_the_same_remedy() {
+    require!();
+    require_worlds!();
+    let folder = Folder::new("world-proc");
+    let parts = ["/proc is not mounted", "mount -t proc proc /proc"];
+    for user in [0, STRANGER] {
+        let (code, findings) = findings(&NoProc.run(&folder, user, &["doctor", "--json"]));
+        assert_eq!(code, Some(1), "{user}: {findings:?}");
+        expect_finding(&findings, "proc", "missing", &parts);
+        let output = NoProc.run(&folder, user, &["run", "-q", "--", "true"]);
+        let said = errors(&output);
+        assert_eq!((output.status.code(), said.lines().count()), (Some(125), 1), "{said}");
+        assert!(parts.iter().all(|part| said.contains(part)), "{said}");
     }
 }
 

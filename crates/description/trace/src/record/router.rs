@@ -1,0 +1,148 @@
+//! What routers change in the headers of IP: the hops that are left, the class of traffic with the
+//! marks of congestion, and the checksum over them. It is no damage.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use windfall_pcapng::LINKTYPE_RAW;
+use windfall_pcapng::read::CapturedPacket;
+use windfall_wire_net::checksum::checksum;
+
+/// The places in the header of IPv4: class of traffic, hops, checksum.
+const CLASS: usize = 1;
+const HOPS: usize = 8;
+const CHECKSUM: usize = 10;
+/// The place of the hops in the header of IPv6; the class is in the first two bytes.
+const HOPS_6: usize = 7;
+
+/// The change that most packets had on the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Route {
+    /// The hops by which they have less.
+    hops: u8,
+    /// The bits of the class that are inverted.
+    class: u8,
+}
+
+/// The header of a packet of IP.
+#[derive(Clone, Copy)]
+enum Header {
+    /// IPv4 with this length.
+    Four(usize),
+    Six,
+}
+
+/// Returns the header of a packet, if all of it is there.
+fn header(packet: &CapturedPacket) -> Option<Header> {
+    let data = &packet.data;
+    let first = data.first().filter(|_| packet.link_type == LINKTYPE_RAW)?;
+    let length = usize::from(first & 15) * 4;
+    match first >> 4 {
+        4 if length >= 20 && data.len() >= length => Some(Header::Four(length)),
+        6 if data.len() >= 40 => Some(Header::Six),
+        _ => None,
+    }
+}
+
+impl Header {
+    fn class(self, data: &[u8]) -> u8 {
+        match self {
+            Self::Four(_) => data[CLASS],
+            Self::Six => data[0] << 4 | data[1] >> 4,
+        }
+    }
+
+    fn hops(self, data: &[u8]) -> u8 {
+        match self {
+            Self::Four(_) => data[HOPS],
+            Self::Six => data[HOPS_6],
+        }
+    }
+
+    /// Writes class and hops, and the checksum that follows.
+    fn write(self, data: &mut [u8], class: u8, hops: u8) {
+        match self {
+            Self::Four(length) => {
+                data[CLASS] = class;
+                data[HOPS] = hops;
+                data[CHECKSUM..CHECKSUM + 2].fill(0);
+                let sum = checksum(&data[..length]);
+                data[CHECKSUM..CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
+            }
+            Self::Six => {
+                data[0] = data[0] & 0xf0 | class >> 4;
+                data[1] = data[1] & 0x0f | class << 4;
+                data[HOPS_6] = hops;
+            }
+        }
+    }
+}
+
+/// Returns packets without what routers change, by which they are matched.
+pub(super) fn without_changes(packets: &[CapturedPacket]) -> Vec<CapturedPacket> {
+    let without = |packet: &CapturedPacket| {
+        let Some(header) = header(packet) else { return packet.clone() };
+        let mut data = packet.data.to_vec();
+        header.write(&mut data, 0, 0);
+        if matches!(header, Header::Four(_)) {
+            data[CHECKSUM..CHECKSUM + 2].fill(0);
+        }
+        CapturedPacket { data: Bytes::from(data), ..packet.clone() }
+    };
+    packets.iter().map(without).collect()
+}
+
+/// Returns the change that most of these packets had, sent and received, of those that are the same
+/// otherwise.
+pub(super) fn of<'a>(
+    pairs: impl Iterator<Item = (&'a CapturedPacket, &'a CapturedPacket)>,
+) -> Route {
+    let mut found = BTreeMap::<Route, usize>::new();
+    for (sent, received) in pairs {
+        let Some((header, _)) = header(sent).zip(self::header(received)) else { continue };
+        let hops = header.hops(&sent.data).wrapping_sub(header.hops(&received.data));
+        let class = header.class(&sent.data) ^ header.class(&received.data);
+        // No router adds hops.
+        if hops < 128 {
+            *found.entry(Route { hops, class }).or_default() += 1;
+        }
+    }
+    found.into_iter().max_by_key(|(_, count)| *count).map(|(route, _)| route).unwrap_or_default()
+}
+
+impl Route {
+    /// Returns the bytes of a sent packet as routers passed them on, to be compared with those of
+    /// the received one.
+    pub(super) fn passed(self, sent: &CapturedPacket, received: &CapturedPacket) -> Bytes {
+        let Some(header) = header(sent) else { return sent.data.clone() };
+        let mut data = sent.data.to_vec();
+        match self::header(received) {
+            // A header whose checksum is right is as the last router wrote it.
+            Some(own @ Header::Four(length)) if checksum(&received.data[..length]) == 0 => {
+                header.write(&mut data, own.class(&received.data), own.hops(&received.data));
+            }
+            _ if self == Self::default() => {}
+            _ => {
+                let (class, hops) = (header.class(&data), header.hops(&data));
+                header.write(&mut data, class ^ self.class, hops.wrapping_sub(self.hops));
+            }
+        }
+        Bytes::from(data)
+    }
+
+    /// Says what the change was, if there was one.
+    pub(super) fn note(self) -> Option<String> {
+        let hops = match self.hops {
+            0 => None,
+            1 => Some("1 hop less".to_owned()),
+            hops => Some(format!("{hops} hops less")),
+        };
+        let class = (self.class != 0).then(|| "another class of traffic".to_owned());
+        let changes: Vec<_> = [hops, class].into_iter().flatten().collect();
+        let is_one = !changes.is_empty();
+        is_one.then(|| {
+            let changes = changes.join(" and ");
+            format!("most packets arrived with {changes}, as routers pass them on: no damage")
+        })
+    }
+}
