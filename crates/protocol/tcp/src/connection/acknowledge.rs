@@ -272,7 +272,15 @@ impl Connection {
         if echo.is_some() && self.sender.una == 0 && self.operations.retransmissions > 0 {
             return None;
         }
-        let (measured, expected) = if let Some(timestamps) = echo {
+        let (measured, expected) = if let Some(position) = self.reported_twice(seg, ack) {
+            // A duplicate is outside of the window: its acknowledgment echoes an older segment (RFC
+            // 7323, section 5.3), perhaps one of before a timeout.
+            let measured = self.rtt.between(self.recovery.left_at(position)?, now);
+            if self.rtt.least().is_some_and(|least| measured < least) {
+                return None;
+            }
+            (measured, 1)
+        } else if let Some(timestamps) = echo {
             self.operations.timestamps += 1;
             let elapsed = self.clock(now).wrapping_sub(timestamps.echo);
             // An echo from the future, or of nothing, measures nothing.
@@ -292,6 +300,13 @@ impl Connection {
         self.rtt.sample(measured, expected);
         self.sender.timed = None;
         Some(measured)
+    }
+
+    /// Returns the start of what an acknowledgment up to `ack` reports as a duplicate (RFC 2883).
+    fn reported_twice(&self, seg: &Segment, ack: u64) -> Option<u64> {
+        let first = seg.header.options.sack.iter().next().filter(|_| self.negotiated.sack)?;
+        let start = crate::sequence::position(self.sender.origin, self.sender.una, first.left);
+        start.filter(|start| (self.sender.una..ack).contains(start))
     }
 
     /// Takes the round trip of what SACK has reported. Where the path reorders, few acknowledgments

@@ -225,3 +225,22 @@ fn a_hint_from_the_link_holds_fast_retransmit_back() {
         assert_eq!(!pair.retransmissions(NEAR).is_empty(), expected);
     }
 }
+
+#[test]
+fn the_acknowledgment_of_a_duplicate_measures_the_copy_that_caused_it() {
+    // Both segments arrive, and their acknowledgments are lost. The copy of the first is outside of
+    // the window there, and its acknowledgment echoes the second.
+    for base in [TcpConfig::default(), TcpConfig { timestamps: false, ..TcpConfig::default() }] {
+        let mut pair = Pair::with(base);
+        pair.send(NEAR, 1_000).run_for(ms(100));
+        let blind = pair.now + Duration::from_secs(5);
+        pair.fate = Box::new(move |seen| {
+            if seen.from == FAR && seen.now < blind { Fate::lost() } else { Fate::default() }
+        });
+        pair.send(NEAR, 2_800).run_for(Duration::from_secs(20));
+        let near = pair.connection(NEAR);
+        assert!(near.operations().timeouts >= 3, "{:#?}", pair.timeline);
+        let smoothed = near.round_trip_time().expect("measured");
+        assert!(smoothed < ms(100), "{smoothed:?} {:#?}", pair.timeline);
+    }
+}
