@@ -60,11 +60,13 @@ with Link(delay="1ms") as link, tempfile.TemporaryDirectory() as folder:
             except kind as error:
                 assert args[0] in str(error), error
     assert link.near.run("no-such-program", stderr=-3).returncode == 127
-    # The options of subprocess mean what they mean there.
+    # The options of subprocess mean what they mean there, but for the first argument of a program
+    # that `executable` names.
     for args, options, said in (
         ("echo $((1 + 1))", {"shell": True}, "2\n"),
         (["echo $0-$1", "a", "b"], {"shell": True}, "a-b\n"),
-        (["x", "-c", "echo $0"], {"executable": "/bin/sh"}, "/bin/sh\n"),
+        (["x", "-c", "echo b"], {"executable": "/bin/sh"}, "b\n"),
+        ("echo $0", {"executable": "/bin/bash"}, "/bin/bash\n"),
         ("echo $A", {"env": {"A": "b", "PATH": "/usr/bin:/bin"}}, "b\n"),
         (["pwd"], {"cwd": "/"}, "/\n"),
     ):

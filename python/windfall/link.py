@@ -171,14 +171,14 @@ class Station:
         if self._link._run is None:
             raise LinkError("the link is not up: enter it by `with`")
         executable = options.pop("executable", None)
-        if options.pop("shell", False):
+        if options.pop("shell", False) or isinstance(args, str):
             # As subprocess has it: what follows the line are the parameters of the shell.
             line = [args] if isinstance(args, str) else list(args)
             args = [executable or "/bin/sh", "-c", *line]
         elif executable is not None:
-            args = [executable, *([] if isinstance(args, str) else list(args)[1:])]
-        if not isinstance(args, str):
-            _require(args, options)
+            # The program sees its own name in place of the first argument.
+            args = [executable, *list(args)[1:]]
+        _require(args, options)
         return self.command(args)
 
     def popen(self, args: Sequence[str] | str, **options: Any) -> subprocess.Popen[Any]:

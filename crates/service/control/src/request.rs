@@ -114,16 +114,20 @@ fn unknown(name: &str) -> String {
     if OF_WHOLE.contains(&name) {
         return format!("{name} is of the whole change: write it beside uplink and downlink");
     }
-    let names: Vec<&str> = Change::names().chain(OF_WHOLE).collect();
     for side in ["uplink", "downlink"] {
         let own = name.strip_prefix(side).and_then(|own| own.strip_prefix(['.', '-', '_']));
-        if let Some(own) = own.filter(|own| names.contains(own)) {
+        let own = own.filter(|own| Change::names().chain(OF_WHOLE).any(|it| it == *own));
+        if let Some(own) = own {
+            if OF_WHOLE.contains(&own) {
+                return unknown(own);
+            }
             return format!(
                 "{name} is no setting: write {own} behind the word {side}, as in \
                  \"{side} {own}=…\", in JSON inside the object {side:?}"
             );
         }
     }
+    let names: Vec<&str> = Change::names().chain(OF_WHOLE).collect();
     let fix = nearest(name, names.iter().copied()).map_or_else(
         || format!("use one of {}", names.join(", ")),
         |it| format!("did you mean {it}?"),

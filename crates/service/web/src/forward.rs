@@ -114,7 +114,8 @@ pub(crate) fn name_the_host(head: &mut request::Parts) {
 /// Aims a request of OPTIONS for a whole address without a path at the server itself, as `*` (RFC
 /// 9112, section 3.2.4).
 pub(crate) fn aim(head: &mut request::Parts) {
-    if head.extensions.remove::<ForServer>().is_none() {
+    let is_for_server = head.extensions.remove::<ForServer>().is_some();
+    if !is_for_server || head.method != Method::OPTIONS {
         return;
     }
     let mut parts = head.uri.clone().into_parts();

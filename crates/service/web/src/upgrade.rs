@@ -46,14 +46,16 @@ impl AskedUpgrade {
         write(&mut head.headers, self.protocol.clone());
     }
 
-    /// Tells whether a reply changes to what was asked for alone.
+    /// Tells whether a reply changes to what was asked for alone; it must name it (RFC 9110, section
+    /// 15.2.2).
     fn admits(&self, reply: &HeaderMap) -> bool {
         let names = |value: &HeaderValue| -> Vec<String> {
             let names = value.to_str().unwrap_or("?").split(',');
             names.map(|name| name.trim().to_ascii_lowercase()).collect()
         };
         let asked = names(&self.protocol);
-        reply.get_all(UPGRADE).iter().flat_map(names).all(|name| asked.contains(&name))
+        let mut named = reply.get_all(UPGRADE).iter().flat_map(names).peekable();
+        named.peek().is_some() && named.all(|name| asked.contains(&name))
     }
 
     /// Joins the two connections once both have changed to the protocol that the reply names, and

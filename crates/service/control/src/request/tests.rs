@@ -33,6 +33,7 @@ fn requests_that_make_no_sense_are_refused_with_the_fix() {
             r#"{"do":"set","change":{"downlink-rate":"1Mbps"}}"#,
             "write rate behind the word downlink",
         ),
+        (r#"{"do":"set","change":{"uplink.over":"5s"}}"#, "over is of the whole change"),
         (r#"{"do":"set","change":{"rate":"fast"}}"#, "rate=fast: "),
         (r#"{"do":"set","change":{"loss":[1]}}"#, "loss: write its value as text"),
         (r#"{"do":"set","change":{"at":"5s"}}"#, "at cannot change while a link runs"),

@@ -432,9 +432,13 @@ fn change(mut stream: TcpStream) {
     }
     assert!(head.contains("\r\nconnection: upgrade\r\n"), "{head}");
     // One that errs, if it is asked to.
-    let protocol = if head.contains("\r\nx-err: ") { "irc/6.9" } else { "WebSocket" };
+    let protocol = match () {
+        () if head.contains("\r\nx-err: 1") => "Upgrade: irc/6.9\r\n",
+        () if head.contains("\r\nx-err: 2") => "",
+        () => "Upgrade: WebSocket\r\n",
+    };
     let reply = format!(
-        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: {protocol}\r\n\
+        "HTTP/1.1 101 Switching Protocols\r\n{protocol}\
         Connection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\nearly"
     );
     let _ = stream.write_all(reply.as_bytes());
@@ -486,9 +490,12 @@ fn a_change_of_protocol_passes_the_proxy_and_the_gateway() {
             until(&mut stream, text.to_uppercase().as_bytes(), &mut seen);
         }
         assert_eq!(seen, b"earlyHELLOAGAIN");
-        // Another protocol than was asked for is none that the client would understand.
-        let (_, refused) = ask(&asked.replace("Sec-", "X-Err: 1\r\nSec-"));
-        assert!(refused.starts_with("http/1.1 502 "), "{refused}");
+        // Another protocol than was asked for is none that the client would understand, nor is one
+        // that has no name.
+        for wrong in ["X-Err: 1\r\nSec-", "X-Err: 2\r\nSec-"] {
+            let (_, refused) = ask(&asked.replace("Sec-", wrong));
+            assert!(refused.starts_with("http/1.1 502 "), "{refused}");
+        }
         // What asks for nothing, or for HTTP/2, gets the reply of HTTP.
         for other in ["Upgrade: websocket\r\n", "Connection: Upgrade\r\nUpgrade: h2c\r\n"] {
             assert!(ask(other).1.starts_with("http/1.1 200 "), "{other}");
