@@ -393,7 +393,7 @@ fn repeating() -> Running {
     Running::at(at)
 }
 
-//= RFC 9112, section 3.2.4
+// RFC 9112, section 3.2.4.
 #[test]
 fn options_of_an_address_without_a_path_are_those_of_the_server() {
     let origin = repeating();
