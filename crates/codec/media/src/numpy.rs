@@ -9,6 +9,12 @@ use literal::Literal;
 
 /// The first bytes of an array.
 const MAGIC: &[u8] = b"\x93NUMPY";
+/// The longest text of a header. NumPy itself reads 10 000 bytes unless it is asked for more.
+pub(crate) const LONGEST_HEADER: usize = 1 << 16;
+/// The most arrays, or pictures, of a file that are told apart.
+pub(crate) const MOST_ARRAYS: usize = 4096;
+/// The longest name of a type that is kept: `<c16` is a long one.
+const LONGEST_KIND: usize = 16;
 /// Bytes of a letter in a text of NumPy.
 const LETTER: usize = 4;
 
@@ -19,20 +25,22 @@ pub(crate) struct NumpyArray {
     pub(crate) header: Range<usize>,
     /// Its numbers, as many of them as the file has.
     pub(crate) numbers: Range<usize>,
-    /// The type of its numbers, such as `<f4`; `None` of a record, and of a header that makes no
-    /// sense.
+    /// The type of its numbers, such as `<f4`; `None` of a record, of a type with a long name, and
+    /// of a header that makes no sense.
     pub(crate) kind: Option<String>,
 }
 
 /// Returns the arrays of a file in order, and the place behind them: what stands there is no array,
-/// or none whose length is known.
+/// or none whose length is known, or arrays beyond [`MOST_ARRAYS`].
 pub(crate) fn arrays(bytes: &[u8]) -> (Vec<NumpyArray>, usize) {
     let (mut arrays, mut at) = (Vec::new(), 0);
-    while let Some((text, end)) = header(bytes, at) {
+    while arrays.len() < MOST_ARRAYS
+        && let Some((text, end)) = header(bytes, at)
+    {
         let (kind, length) = match description(text) {
             Some((kind, shape)) => {
                 let length = size(&kind, 0).and_then(|size| size.checked_mul(count(&shape)?));
-                (kind.into_text(), length)
+                (kind.into_text().filter(|kind| kind.len() <= LONGEST_KIND), length)
             }
             // No program reads it; where another array begins is to be seen.
             None => (
@@ -62,7 +70,8 @@ fn header(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
         2 | 3 => (at + 12, u32::from_le_bytes(*field.first_chunk()?)),
         _ => return None,
     };
-    let end = begin.checked_add(usize::try_from(length).ok()?)?;
+    let length = usize::try_from(length).ok().filter(|length| *length <= LONGEST_HEADER)?;
+    let end = begin.checked_add(length)?;
     Some((bytes.get(begin..end)?, end))
 }
 

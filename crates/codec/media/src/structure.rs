@@ -12,9 +12,11 @@ mod mp4;
 mod npy;
 mod ogg;
 mod pnm;
+mod ranges;
 mod text;
 mod wav;
 
+use ranges::Ranges;
 use wav::SoundFormat;
 
 /// A kind of file whose structure is known.
@@ -54,20 +56,25 @@ fn kind(bytes: &[u8]) -> Option<FileKind> {
 /// the boxes of an MP4 file except its samples, what stands before the pixels of a BMP and of each
 /// picture in a PBM, PGM, PPM or PAM file, all of such a picture in text, and the headers of the
 /// arrays in a NumPy file. A text, such as a playlist or subtitles, is exact as a whole.
+///
+/// Of a file of more than 4096 arrays or pictures the rest is exact, and so is what follows an
+/// array or a picture and is none. Headers in text have at most 64 KiB. The memory that this takes
+/// grows with `most` and not with the file.
 #[must_use]
 pub fn exact_ranges(bytes: &[u8], most: usize) -> Vec<Range<usize>> {
-    let found = match kind(bytes) {
-        Some(FileKind::Bmp) => bmp::exact(bytes),
-        Some(FileKind::Jpeg) => jpeg::exact(bytes, most),
-        Some(FileKind::Mp4) => mp4::exact(bytes),
-        Some(FileKind::Npy) => npy::exact(bytes),
-        Some(FileKind::Ogg) => ogg::exact(bytes),
-        Some(FileKind::Pnm) => pnm::exact(bytes),
-        Some(FileKind::Sound(format)) => format.exact(bytes),
-        None if text::is_text(bytes) => Vec::from_iter(Some(0..bytes.len())),
-        None => Vec::new(),
-    };
-    join_closest(found, most)
+    let mut found = Ranges::new(most);
+    match kind(bytes) {
+        Some(FileKind::Bmp) => found.push(bmp::exact(bytes)),
+        Some(FileKind::Jpeg) => jpeg::exact(bytes, &mut found),
+        Some(FileKind::Mp4) => mp4::exact(bytes, &mut found),
+        Some(FileKind::Npy) => npy::exact(bytes, &mut found),
+        Some(FileKind::Ogg) => ogg::exact(bytes, &mut found),
+        Some(FileKind::Pnm) => pnm::exact(bytes, &mut found),
+        Some(FileKind::Sound(format)) => format.exact(bytes, &mut found),
+        None if text::is_text(bytes) => found.push(0..bytes.len()),
+        None => {}
+    }
+    found.into_closest()
 }
 
 /// Returns those of the `damaged` ranges of a file that its decoder cannot bear.

@@ -25,8 +25,8 @@ pub(crate) const NO_THREAD: &str = "no-thread";
 
 /// The time without a message after which a body is given up.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The time to wait once the last piece has come: what is missing is sent again soon, or not at
-/// all.
+/// The time to wait once the last piece has come: the sender sends what is missing again until it
+/// has heard nothing for 10 s, and its last message needs time to arrive.
 const SETTLED: Duration = Duration::from_secs(12);
 /// The time without a message after which a body is whole whose sender has ended, though pieces of
 /// it are missing, at least and at most: for the order that a path may change, as in TCP's RACK a

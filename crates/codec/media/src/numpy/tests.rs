@@ -53,8 +53,10 @@ fn what_is_no_header_of_an_array_has_no_type() {
         assert_eq!(arrays[0].kind, None);
         assert_eq!(arrays[1].header.start, 12 + text.len() + 24, "the next one is found");
     }
-    let deep = [b"{'descr': ".to_vec(), b"[".repeat(100_000)].concat();
-    assert_eq!(arrays(&file(&deep, 8)).0[0].kind, None);
+    for bracket in ["[", "(", "{", "{1:", "[1,(", "{(),:["] {
+        let deep = format!("{{'descr': {}", bracket.repeat(60_000 / bracket.len()));
+        assert_eq!(arrays(&file(deep.as_bytes(), 8)).0[0].kind, None, "{bracket}");
+    }
 }
 
 #[test]
@@ -65,5 +67,37 @@ fn an_array_of_unknown_length_is_the_last_one() {
         let data = [file(text.as_bytes(), 24), file(b"{}", 4)].concat();
         let (arrays, rest) = arrays(&data);
         assert_eq!((arrays.len(), rest), (1, 12 + text.len()), "{text}");
+    }
+}
+
+#[test]
+fn a_header_longer_than_any_of_numpy_is_none() {
+    let text = |length: usize| {
+        let text = b"{'descr': '<f4', 'shape': (2,)}";
+        [&text[..], &b" ".repeat(length - text.len())].concat()
+    };
+    let longest = file(&text(LONGEST_HEADER), 8);
+    assert_eq!(arrays(&longest).0.len(), 1);
+    let longer = file(&text(LONGEST_HEADER + 1), 8);
+    assert_eq!(arrays(&longer), (Vec::new(), 0));
+    // Its brackets alone would take many times its bytes.
+    let brackets = file(&b"[],".repeat(1_000_000), 0);
+    assert_eq!(arrays(&brackets), (Vec::new(), 0));
+    let deep = [b"{'descr': ".to_vec(), b"[".repeat(100_000)].concat();
+    assert_eq!(arrays(&file(&deep, 8)), (Vec::new(), 0));
+}
+
+#[test]
+fn no_more_arrays_are_told_apart_than_memory_is_kept_for() {
+    let empty = b"\x93NUMPY\x01\x00\x00\x00";
+    let scalar = file(b"{'descr': '|u1', 'shape': ()}", 1);
+    let strange =
+        file(format!("{{'descr': '<f{}4', 'shape': 0}}", "0".repeat(9_000)).as_bytes(), 0);
+    for (array, count) in [(&empty[..], 100_000), (&scalar, 20_000), (&strange, 5_000)] {
+        let many = array.repeat(count);
+        let (arrays, rest) = arrays(&many);
+        assert_eq!((arrays.len(), rest), (MOST_ARRAYS, MOST_ARRAYS * array.len()));
+        let kinds = arrays.iter().filter_map(|it| it.kind.as_ref()).map(String::capacity);
+        assert!(kinds.sum::<usize>() <= MOST_ARRAYS * 2 * LONGEST_KIND);
     }
 }

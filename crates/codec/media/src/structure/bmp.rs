@@ -15,9 +15,9 @@ pub(super) fn is_bmp(bytes: &[u8]) -> bool {
 }
 
 /// Returns everything before the pixels.
-pub(super) fn exact(bytes: &[u8]) -> Vec<Range<usize>> {
+pub(super) fn exact(bytes: &[u8]) -> Range<usize> {
     let pixels = little(bytes, 10).unwrap_or(bytes.len());
     // A file whose pixels begin within its headers is broken, and keeps them.
     let headers = FILE_HEADER.saturating_add(little(bytes, FILE_HEADER).unwrap_or(0));
-    core::iter::once(0..pixels.max(headers).min(bytes.len())).collect()
+    0..pixels.max(headers).min(bytes.len())
 }

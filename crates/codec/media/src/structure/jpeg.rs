@@ -2,6 +2,8 @@
 
 use core::ops::Range;
 
+use super::Ranges;
+
 const SOI: u8 = 0xd8;
 const EOI: u8 = 0xd9;
 const SOS: u8 = 0xda;
@@ -47,33 +49,38 @@ fn scan_start(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// Returns everything that is not entropy-coded: segments, and markers if there is room for them.
-pub(super) fn exact(bytes: &[u8], most: usize) -> Vec<Range<usize>> {
-    let with_restarts = ranges(bytes, true);
-    if with_restarts.len() <= most { with_restarts } else { ranges(bytes, false) }
+/// Finds everything that is not entropy-coded: segments, and markers if there is room for them.
+pub(super) fn exact(bytes: &[u8], found: &mut Ranges) {
+    find(bytes, true, found);
+    if found.is_exceeded() {
+        found.clear();
+        find(bytes, false, found);
+    }
 }
 
-fn ranges(bytes: &[u8], with_restarts: bool) -> Vec<Range<usize>> {
-    let mut exact = Vec::new();
+/// Finds segments and perhaps restart markers, until there is no room for the markers.
+fn find(bytes: &[u8], with_restarts: bool, found: &mut Ranges) {
     let mut segments = 2;
     let mut start = 0;
     while let Some(scan) = scan_start(bytes, segments) {
-        exact.push(start..scan);
+        found.push(start..scan);
         let mut at = scan;
         let after = loop {
-            let Some(marker) = next_marker(bytes, at) else { return exact };
+            let Some(marker) = next_marker(bytes, at) else { return };
             if !marker.is_restart() {
                 break marker.at;
             }
             if with_restarts {
-                exact.push(marker.at..marker.at + 2);
+                found.push(marker.at..marker.at + 2);
+                if found.is_exceeded() {
+                    return;
+                }
             }
             at = marker.at + 2;
         };
         (start, segments) = (after, after);
     }
-    exact.push(start..bytes.len());
-    exact
+    found.push(start..bytes.len());
 }
 
 /// Returns the damaged ranges that hold a false marker or lack a restart marker.

@@ -1,15 +1,13 @@
 //! MP4 (ISO/IEC 14496-12): boxes, of which `mdat` holds the samples.
 
-use core::ops::Range;
-
-use super::big;
+use super::{Ranges, big};
 
 /// The length of a box's size and type.
 const HEADER: usize = 8;
 
-/// Returns everything but the samples.
-pub(super) fn exact(bytes: &[u8]) -> Vec<Range<usize>> {
-    let (mut exact, mut start, mut at) = (Vec::new(), 0, 0);
+/// Finds everything but the samples.
+pub(super) fn exact(bytes: &[u8], found: &mut Ranges) {
+    let (mut start, mut at) = (0, 0);
     while let (Some(size), Some(name)) = (big(bytes, at), bytes.get(at + 4..at + HEADER)) {
         let (header, size) = match size {
             0 => (HEADER, bytes.len() - at),
@@ -24,11 +22,10 @@ pub(super) fn exact(bytes: &[u8]) -> Vec<Range<usize>> {
         }
         let end = at.saturating_add(size).min(bytes.len());
         if name == b"mdat" {
-            exact.push(start..(at + header).min(end));
+            found.push(start..(at + header).min(end));
             start = end;
         }
         at = end;
     }
-    exact.push(start..bytes.len());
-    exact
+    found.push(start..bytes.len());
 }

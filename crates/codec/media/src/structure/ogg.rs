@@ -2,6 +2,8 @@
 
 use core::ops::Range;
 
+use super::Ranges;
+
 /// The length of a page's header without its table of segments.
 const HEADER: usize = 27;
 /// The position of the checksum in the header.
@@ -30,15 +32,14 @@ fn pages(bytes: &[u8]) -> impl Iterator<Item = Page> + '_ {
     })
 }
 
-/// Returns the first pages and the headers of all others.
-pub(super) fn exact(bytes: &[u8]) -> Vec<Range<usize>> {
-    let mut found: Vec<_> = pages(bytes)
-        .enumerate()
-        .map(|(number, page)| if number < DESCRIPTION { page.whole } else { page.header })
-        .collect();
-    let end = pages(bytes).last().map_or(0, |page| page.whole.end);
+/// Finds the first pages and the headers of all others.
+pub(super) fn exact(bytes: &[u8], found: &mut Ranges) {
+    let mut end = 0;
+    for (number, page) in pages(bytes).enumerate() {
+        end = page.whole.end;
+        found.push(if number < DESCRIPTION { page.whole } else { page.header });
+    }
     found.push(end..bytes.len());
-    found
 }
 
 /// Writes the checksums of the damaged pages anew.

@@ -1,32 +1,33 @@
 //! The portable bitmaps, graymaps and pixmaps (PBM, PGM, PPM, PAM): a header in text, and samples,
 //! as bytes or as text. In text every byte counts: a wrong one makes a number another, or none.
 
-use core::ops::Range;
+use super::Ranges;
+use crate::numpy::{LONGEST_HEADER, MOST_ARRAYS};
 
 /// The line that ends the header of a PAM.
 const PAM_END: &[u8] = b"ENDHDR\n";
 
-/// Returns the headers of all pictures, from a picture in text on everything.
-pub(super) fn exact(bytes: &[u8]) -> Vec<Range<usize>> {
-    let (mut exact, mut at) = (Vec::new(), 0);
-    while let Some(header) = bytes.get(at..).and_then(header) {
+/// Finds the headers of all pictures, and what is behind them and no picture. From a picture in
+/// text on, and after very many pictures, everything is exact.
+pub(super) fn exact(bytes: &[u8], found: &mut Ranges) {
+    let (mut start, mut at) = (0, 0);
+    for _ in 0..MOST_ARRAYS {
+        let Some(header) = header(&bytes[at..]) else { break };
         let begin = at + header.length;
         // Samples in text have no length that a header tells.
-        let end = header.samples.and_then(|samples| begin.checked_add(samples));
-        exact.push(at..if end.is_some() { begin } else { bytes.len() });
-        let Some(rest) = end.and_then(|end| bytes.get(end..)) else { break };
-        // Programs pass white space between pictures, and what else stands there is no picture.
-        let Some(next) = next(rest) else { break };
-        exact.push(bytes.len() - rest.len()..bytes.len() - rest.len() + next);
-        at = bytes.len() - rest.len() + next;
+        let Some(end) = header.samples.and_then(|samples| begin.checked_add(samples)) else {
+            break;
+        };
+        found.push(start..begin);
+        start = end.min(bytes.len());
+        // Programs pass white space between pictures.
+        let is_space = |byte: &&u8| byte.is_ascii_whitespace();
+        at = start + bytes[start..].iter().take_while(is_space).count();
+        if at == bytes.len() {
+            return;
+        }
     }
-    exact
-}
-
-/// Returns the place of the next picture.
-fn next(rest: &[u8]) -> Option<usize> {
-    let letters = rest.iter().enumerate().filter(|(_, byte)| **byte == b'P');
-    letters.map(|(at, _)| at).find(|at| is_pnm(&rest[*at..]))
+    found.push(start..bytes.len());
 }
 
 /// Tells whether a file is one: `P1` to `P6` and two or three numbers, or a header of PAM.
@@ -42,6 +43,7 @@ struct Header {
 }
 
 fn header(bytes: &[u8]) -> Option<Header> {
+    let bytes = &bytes[..bytes.len().min(LONGEST_HEADER)];
     if bytes.starts_with(b"P7\n") {
         let at = bytes.windows(PAM_END.len()).position(|it| it == PAM_END)?;
         return Some(Header { length: at + PAM_END.len(), samples: pam_samples(&bytes[..at]) });

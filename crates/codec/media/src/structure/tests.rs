@@ -236,20 +236,22 @@ fn what_stands_before_the_pixels_of_a_bitmap_is_exact() {
 
 #[test]
 fn the_header_of_a_pixmap_is_exact() {
-    for (head, is_one) in [
-        ("P6 3 2 255\n", true),
-        ("P5\n# 1 2\n3\n#\n 2\t65535 ", true),
-        ("P6 3 2 255", false),
-        ("P6 3 2\n", false),
-        ("P63 2 255\n", false),
-        ("P6 3 -2 255\n", false),
-        ("P4 3 2\n", true),
-        ("P4 3\n", false),
-        ("P7\nWIDTH 3\nHEIGHT 2\nDEPTH 3\nMAXVAL 255\nENDHDR\n", true),
-        ("P7\nWIDTH 3\n", false),
+    for (head, samples) in [
+        ("P6 3 2 255\n", Some(18)),
+        ("P5\n# 1 2\n3\n#\n 2\t65535 ", Some(12)),
+        ("P6 3 2 255", None),
+        ("P6 3 2\n", None),
+        ("P63 2 255\n", None),
+        ("P6 3 -2 255\n", None),
+        ("P4 3 2\n", Some(2)),
+        ("P4 3\n", None),
+        ("P7\nWIDTH 3\nHEIGHT 2\nDEPTH 3\nMAXVAL 255\nENDHDR\n", Some(18)),
+        ("P7\nWIDTH 3\n", None),
     ] {
         let bytes = [head.as_bytes(), &[1; 64]].concat();
-        let exact = if is_one { only(0..head.len()).to_vec() } else { Vec::new() };
+        // What is behind the samples and no picture is exact too.
+        let exact = samples.map(|it| [0..head.len(), head.len() + it..bytes.len()]);
+        let exact = exact.map(Vec::from).unwrap_or_default();
         assert_eq!(exact_ranges(&bytes, 9), exact, "{head:?}");
     }
     // Samples in text are exact too: a wrong digit is another number, or none.
@@ -257,6 +259,67 @@ fn the_header_of_a_pixmap_is_exact() {
         assert_eq!(exact_ranges(text.as_bytes(), 9), only(0..text.len()), "{text:?}");
     }
     assert_eq!(exact_ranges(b"P3 is a text", 9), only(0..12), "as any other text");
+}
+
+#[test]
+fn nothing_but_white_space_is_passed_between_pictures() {
+    let picture = b"P5 2 1 255\n\x80\x80";
+    // Each of these was read to the end of the file from each of its letters on.
+    for foreign in ["P", "P7\n", "P5#", "P6 1 1 1#", "xP5 2 1 255\n", "P5 2 \x0b"] {
+        for space in ["", "\n", " \r\n\t"] {
+            let rest = [space, &foreign.repeat(60_000)].concat();
+            let file = [&picture[..], rest.as_bytes(), picture].concat();
+            assert_eq!(exact_ranges(&file, 9), [0..11, 13..file.len()], "{foreign:?}");
+        }
+    }
+}
+
+#[test]
+fn a_header_in_text_is_looked_for_in_64_kib() {
+    let header = |comment: usize| format!("P5 #{}\n2 1 255\n", "c".repeat(comment));
+    let pam = |comment: usize| {
+        let comment = "c".repeat(comment);
+        format!("P7\n#{comment}\nWIDTH 2\nHEIGHT 1\nDEPTH 1\nMAXVAL 255\nENDHDR\n")
+    };
+    for header in [&header as &dyn Fn(usize) -> String, &pam] {
+        let most = (1 << 16) - header(0).len();
+        for (comment, is_one) in [(most, true), (most + 1, false), (1 << 20, false)] {
+            let bytes = [header(comment).as_bytes(), &[1; 2]].concat();
+            assert_eq!(pnm::is_pnm(&bytes), is_one, "{comment}");
+            let bytes = [b"P4 1 1\n\x80", &bytes[..]].concat();
+            let exact = bytes.len() - if is_one { 2 } else { 0 };
+            assert_eq!(exact_ranges(&bytes, 9), [0..7, 8..exact], "{comment}");
+        }
+    }
+}
+
+#[test]
+fn behind_4096_pictures_or_arrays_everything_is_exact() {
+    let array = b"\x93NUMPY\x01\x00\x1d\x00{'descr': '|u1', 'shape': ()}\x80";
+    for (one, header) in [(&b"P4 1 1\n\x80"[..], 7), (array, array.len() - 1)] {
+        let file = one.repeat(6_000);
+        let exact = exact_ranges(&file, 10_000);
+        assert_eq!((exact.len(), exact[1].len()), (4_097, header));
+        assert_eq!(exact[4_096], 4_096 * one.len()..file.len());
+    }
+    // Headers that touch are one range.
+    for one in [&b"P4 0 0\n"[..], b"\x93NUMPY\x01\x00\x00\x00"] {
+        let file = one.repeat(100_000);
+        assert_eq!(exact_ranges(&file, 10_000), only(0..file.len()));
+    }
+}
+
+#[test]
+fn a_file_of_many_short_samples_has_as_many_ranges_as_were_asked_for() {
+    let pages = page(1, b"a").repeat(200_000);
+    let boxes = [&b"\0\0\0\x08ftyp"[..], &b"\0\0\0\x09mdata".repeat(200_000)].concat();
+    let chunks = [&b"FORM\0\0\0\0AIFF"[..], &b"SSND\0\0\0\x0912345678a\0".repeat(200_000)];
+    let scans = [&b"\xff\xd8"[..], &b"\xff\xda\0\x02a".repeat(200_000)].concat();
+    let restarts = [&b"\xff\xd8\xff\xda\0\x02"[..], &b"a\xff\xd0".repeat(200_000)].concat();
+    for file in [pages, boxes, chunks.concat(), scans, restarts] {
+        let exact = exact_ranges(&file, 100);
+        assert!(!exact.is_empty() && exact.len() <= 100, "{}", exact.len());
+    }
 }
 
 #[test]
@@ -349,7 +412,10 @@ proptest! {
             b"RF64\xff\xff\xff\xffWAVEds64",
             b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\x00\x00",
             b"FORM\0\0\0\0AIFFSSND", b"caff\0\x01\0\0data", b".snd", b"fLaC",
-            b"P5 2 1 255\n\x80\x80P", b"P6 ", b"BM\0\0\0\0\0\0\0\0\xff\xff\xff\xff\x28\0\0\0",
+            b"P5 2 1 255\n\x80\x80P", b"P6 ", b"P5#", b"P7\n", b"P4 0 0\nP4 0 0\nP4 1 1\n\x80",
+            b"\x93NUMPY\x01\0\0\0\x93NUMPY\x01\0", b"\x93NUMPY\x02\0\x08\0\0\0{[([{[([",
+            b"RF64\xff\xff\xff\xffWAVEds64\x28\0\0\0",
+            b"BM\0\0\0\0\0\0\0\0\xff\xff\xff\xff\x28\0\0\0",
         ]),
         rest in prop::collection::vec(any::<u8>(), 0..200),
         cut in 0..200_usize,
