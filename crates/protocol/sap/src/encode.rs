@@ -62,10 +62,14 @@ impl Again {
         self.sent += 1;
     }
 
+    /// Returns the time since the first transmission.
+    pub(crate) fn age(&self, now: Instant) -> Duration {
+        self.first.map_or(Duration::ZERO, |first| now.saturating_since(first))
+    }
+
     /// Returns whether it is too late to send it again.
     pub(crate) fn is_late(&self, now: Instant) -> bool {
-        let age = self.first.map_or(Duration::ZERO, |first| now.saturating_since(first));
-        self.sent >= ATTEMPTS && age >= self.lateness
+        self.sent >= ATTEMPTS && self.age(now) >= self.lateness
     }
 }
 
@@ -89,7 +93,7 @@ impl Origin {
 impl Encoded {
     /// Makes all bytes exact, unless they are in ranges: links send again what is exact.
     pub(crate) fn make_exact(&mut self) {
-        if self.rest.is_empty() || self.head.get(SPANS_AT).is_none_or(|spans| *spans > 0) {
+        if self.rest.is_empty() || self.has_spans() {
             return;
         }
         if self.flags & flags::CHECKED != 0 {
@@ -99,6 +103,11 @@ impl Encoded {
         let rest = core::mem::take(&mut self.rest);
         self.exact =
             if self.exact.is_empty() { rest } else { [&self.exact[..], &rest[..]].concat().into() };
+    }
+
+    /// Returns whether its exact bytes are in ranges.
+    pub(crate) fn has_spans(&self) -> bool {
+        self.head.get(SPANS_AT).is_none_or(|spans| *spans > 0)
     }
 
     /// Returns the length of the body in bytes.
@@ -217,7 +226,8 @@ fn within(ranges: &[Range<usize>], place: &Range<usize>) -> Vec<Range<usize>> {
     ranges.iter().filter(inside).map(clip).collect()
 }
 
-/// Cuts an encoded precise message, or a part of one, into bodies of at most `room` bytes.
+/// Cuts an encoded message whose bytes are all exact, or a part of one, into bodies of at most
+/// `room` bytes.
 pub(crate) fn recut(encoded: &Encoded, room: usize) -> Vec<Encoded> {
     let piece = piece(room, &Mode::Precise, false).max(1);
     let cut = |at: usize| {
@@ -225,7 +235,8 @@ pub(crate) fn recut(encoded: &Encoded, room: usize) -> Vec<Encoded> {
         let of = Origin { offset: encoded.of.offset + at, ..encoded.of };
         let head = head(of, exact.len());
         let head = Bytes::copy_from_slice(&head.emit());
-        Encoded { head, exact, flags: flags::PART, of, ..Encoded::default() }
+        let flags = encoded.flags | flags::PART;
+        Encoded { head, exact, flags, of, again: encoded.again, ..Encoded::default() }
     };
     (0..encoded.exact.len()).step_by(piece).map(cut).collect()
 }

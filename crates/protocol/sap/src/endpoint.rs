@@ -77,6 +77,8 @@ pub struct SapEndpoint {
     /// Connections that gave way for their memory, and when: they have it until the application
     /// learns of it.
     leaving: VecDeque<(Instant, u32)>,
+    /// The time from which on others that may give way for their memory are searched again.
+    search_at: Instant,
     /// Connections that have changed since a driver asked.
     changed: BTreeSet<u32>,
 }
@@ -121,6 +123,7 @@ impl SapEndpoint {
             shared: None,
             held: 0,
             leaving: VecDeque::new(),
+            search_at: Instant::START,
             changed: BTreeSet::new(),
         }
     }
@@ -594,7 +597,9 @@ impl SapEndpoint {
     /// Sends approximate messages of a connection that were lost again beyond their lateness
     /// ([`set_lateness`](Self::set_lateness)), unless there is no progress for this time or
     /// anything has arrived damaged. A full queue has dropped what is lost otherwise, which makes
-    /// a transfer slow and damages nothing. Zero by default.
+    /// a transfer slow and damages nothing. Progress is a message that is sent for the first time
+    /// or acknowledged; whatever there is of it, each is given up after six times this time. Zero
+    /// by default.
     pub fn set_patience_with_queues(&mut self, id: ConnectionId, patience: Duration) {
         if let Some(connection) = self.connections.get_mut(&id.0) {
             connection.set_patience_with_queues(patience);

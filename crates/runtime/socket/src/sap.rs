@@ -150,8 +150,9 @@ impl SapSocket {
     /// Sends approximate messages that were lost again beyond their lateness
     /// ([`set_lateness`](Self::set_lateness)), unless there is no progress for this time or
     /// anything has arrived damaged. A full queue has dropped what is lost otherwise, which makes
-    /// a transfer slow and damages nothing. It is for data that are not played while they come;
-    /// zero by default.
+    /// a transfer slow and damages nothing. Progress is a message that is sent for the first time
+    /// or acknowledged; whatever there is of it, each is given up after six times this time. It is
+    /// for data that are not played while they come; zero by default.
     pub fn set_patience_with_queues(&self, patience: Duration) {
         self.core.lock().endpoint.set_patience_with_queues(self.id, patience);
     }

@@ -437,7 +437,8 @@ impl Connection {
                 self.note_progress(now);
             }
             Load::Request(_) | Load::Fin | Load::Trial(_) => self.handle_arrival(now, packet),
-            Load::Approximate | Load::Repeatable(_) | Load::Probe => {}
+            Load::Repeatable(_) => self.note_progress(now),
+            Load::Approximate | Load::Probe => {}
         }
     }
 

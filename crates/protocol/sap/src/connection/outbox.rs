@@ -38,7 +38,7 @@ pub(super) struct Outbox {
     /// The time for which lost approximate messages are sent again; zero if they are sent once.
     pub(super) lateness: Duration,
     /// The time without progress for which they are sent again in any case, while nothing arrives
-    /// damaged.
+    /// damaged; with progress of others each is for [`PATIENCES`] times as long.
     pub(super) patience: Duration,
     /// Those of them in flight, by key, and the next key.
     pub(super) repeatable: Ring<Encoded>,
@@ -69,6 +69,10 @@ pub(super) struct Outbox {
     pub(super) memory: VecDeque<Kept>,
     pub(super) remembered: usize,
 }
+
+/// The age up to which a datagram is sent again while others make progress, in times of the
+/// patience with queues.
+const PATIENCES: u64 = 6;
 
 /// The bytes that a message in the memory for repair counts besides its data.
 pub(super) const KEPT: usize = 64;
@@ -148,8 +152,8 @@ impl Connection {
         }
     }
 
-    /// Sets the time without progress for which lost approximate messages are sent again, however
-    /// late, while nothing arrives damaged.
+    /// Sets the time without progress for which lost approximate messages are sent again beyond
+    /// their lateness, while nothing arrives damaged.
     pub(crate) fn set_patience_with_queues(&mut self, patience: Duration) {
         self.outbox.patience = patience;
     }
@@ -169,19 +173,33 @@ impl Connection {
     pub(super) fn repeat(&mut self, now: Instant, name: u64) {
         // What a path loses that damages nothing, a full queue has dropped: it goes on as long as
         // anything arrives.
+        let room = self.path.size() - self.around;
         let stalled = now.saturating_since(self.progress_at);
-        let waits = !self.trust.is_broken() && stalled < self.outbox.patience;
+        let patience = self.outbox.patience;
         let outbox = &mut self.outbox;
         let Some(mut encoded) = outbox.repeatable.remove(name) else { return };
-        if encoded.again.is_none_or(|again| again.is_late(now) && !waits) {
+        // Neither is it to be lost to the next bit error, nor to a collision on the link.
+        encoded.make_exact();
+        let fits = encoded.len() <= room;
+        let may_cut = !fits && self.takes_parts && encoded.rest.is_empty() && !encoded.has_spans();
+        // Others' progress does not help what never arrives.
+        let is_worth = |age: Duration| stalled < patience && age < patience * PATIENCES;
+        let waits = !self.trust.is_broken() && (fits || may_cut);
+        let is_over = |it: Again| it.is_late(now) && !(waits && is_worth(it.age(now)));
+        if encoded.again.is_none_or(is_over) {
             outbox.settle_fate(encoded.of.stream, false);
             return;
         }
-        // Neither is it to be lost to the next bit error, nor to a collision on the link.
-        encoded.make_exact();
-        outbox.bytes += encoded.len();
-        outbox.approximate_bytes += encoded.len();
-        outbox.approximate.push_front(encoded);
+        let len = encoded.len();
+        let stream = encoded.of.stream;
+        let bodies = if may_cut { recut(&encoded, room) } else { Vec::from([encoded]) };
+        outbox.fates.entry(stream).or_default().open += bodies.len().saturating_sub(1) as u64;
+        let size: usize = bodies.iter().map(Encoded::len).sum();
+        outbox.bytes += size;
+        outbox.approximate_bytes += size;
+        // Cuts add heads to what was queued.
+        outbox.approximate_queued += size.saturating_sub(len) as u64;
+        bodies.into_iter().rev().for_each(|encoded| outbox.approximate.push_front(encoded));
     }
 
     /// Returns the time within which the report of an approximate message usually comes; `None` if

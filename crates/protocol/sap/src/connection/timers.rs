@@ -9,6 +9,8 @@ use crate::event::SapEvent;
 
 /// The longest interval between retransmissions.
 const LONGEST: Duration = Duration::from_secs(2);
+/// The intervals between retransmissions that fall into a patience with queues at least.
+const ATTEMPTS: u64 = 10;
 /// The maximum number of doublings of the timeout.
 const DOUBLINGS: u32 = 8;
 /// The number of timeouts in a row after which datagrams may be too long for the path.
@@ -48,8 +50,11 @@ impl Connection {
         let last = self.sent.last_at()?;
         // The peer reports an approximate message later than it acknowledges a precise one.
         let usual = self.report_within().filter(|_| self.sent.is_last_approximate());
-        let wait = usual.unwrap_or(self.timeout()) * (1 << doublings);
-        Some(last + wait.min(LONGEST))
+        let least = usual.unwrap_or(self.timeout());
+        // A patience that ends must not end by chance: some attempts fall into it.
+        let patience = Some(self.outbox.patience).filter(|it| *it > Duration::ZERO);
+        let longest = patience.map_or(LONGEST, |it| LONGEST.min(least.max(it / ATTEMPTS)));
+        Some(last + (least * (1 << doublings)).min(longest))
     }
 
     fn keepalive(&self) -> Option<Instant> {
@@ -136,7 +141,10 @@ impl Connection {
         }
         self.sent.restart_timer(now);
         self.timeout_credit = 2;
-        if self.is_flushed() && self.sending != FinState::Pending {
+        // What may be given up is asked about besides (RFC 9002, section 6.2.4), once the size of
+        // the path is no longer in question: an answer would hide that what is long is lost.
+        let may_end = self.outbox.patience > Duration::ZERO && self.timeouts > TOO_LONG;
+        if may_end || self.is_flushed() && self.sending != FinState::Pending {
             self.probe_due = true;
         }
     }

@@ -152,11 +152,13 @@ impl Connection {
 
     fn transmit_approximate(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         let mut encoded = self.outbox.take_approximate(self.outbox.next_approximate()?)?;
-        let is_first = encoded.of.offset == 0 && encoded.again.is_none_or(|again| again.sent == 0);
-        let first = u32::from(is_first);
+        let is_new = encoded.again.is_none_or(|again| again.sent == 0);
+        let first = u32::from(is_new && encoded.of.offset == 0);
         self.outbox.approximates = self.outbox.approximates.wrapping_add(first);
         self.tell_writable();
-        self.note_progress(now);
+        if is_new {
+            self.note_progress(now);
+        }
         let load = self.config.congestion_control.then_some(Load::Approximate);
         let load = match &mut encoded.again {
             Some(again) if load.is_some() => {

@@ -107,6 +107,16 @@ impl Places {
         self.most.iter().rev().map(|(_, owner)| *owner)
     }
 
+    /// Returns the oldest half-open connection of the address that has most of those not accepted,
+    /// if any of them is half open. It looks at no address all of whose connections are accepted.
+    pub(super) fn oldest_half_open(&self) -> Option<u32> {
+        if self.counts[Standing::HalfOpen as usize] == 0 {
+            return None;
+        }
+        let mut owners = self.most_unaccepted.iter().rev();
+        owners.find_map(|(_, owner)| self.oldest(*owner, Standing::HalfOpen).next()).map(|it| it.1)
+    }
+
     /// Returns whether a peer at `from` must prove its address before it may have another one, so
     /// that others cannot take all places in its name.
     pub(super) fn is_crowded(&self, from: SocketAddr, config: &SapConfig) -> bool {

@@ -22,6 +22,8 @@ use crate::seal::Seal;
 const PATIENCE: Duration = Duration::from_secs(1);
 /// The connections that give way at the same time to others that need their memory.
 const LEAVING: usize = 16;
+/// The time after a search without success for one that may give way, until the next.
+const REST: Duration = Duration::from_millis(100);
 /// The memory of a half-open connection, and of the keys of one that is encrypted, in bytes.
 const HALF_OPEN: usize = 1024;
 const SEALED: usize = 512;
@@ -160,7 +162,7 @@ impl SapEndpoint {
     /// learns that they have ended, so that the newcomer may have to ask again.
     fn make_memory(&mut self, now: Instant, bytes: usize) -> bool {
         while self.memory(bytes) == Seats::Full
-            && let Some(id) = self.idlest_of_all(now, Standing::HalfOpen)
+            && let Some(id) = self.places.oldest_half_open()
         {
             self.displace(id);
         }
@@ -169,11 +171,14 @@ impl SapEndpoint {
         }
         let Self { leaving, connections, .. } = self;
         leaving.retain(|(at, id)| *at + PATIENCE > now && connections.contains_key(id));
-        if leaving.len() < LEAVING {
+        if leaving.len() < LEAVING && self.search_at <= now {
             let mut standings = [Standing::Waiting, Standing::Accepted].into_iter();
             if let Some(id) = standings.find_map(|it| self.idlest_of_all(now, it)) {
                 self.leaving.push_back((now, id));
                 self.displace(id);
+            } else {
+                // It has asked every connection, and no newcomer is to have that done again soon.
+                self.search_at = now + REST;
             }
         }
         false

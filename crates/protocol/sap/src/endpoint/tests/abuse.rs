@@ -397,6 +397,48 @@ fn connections_that_are_unaccepted_or_silent_give_way() {
     assert!(told.len() >= 2 && told.iter().all(|it| reason(it) == Some(Reason::Busy as u8)));
 }
 
+#[test]
+fn a_search_for_memory_without_success_is_not_repeated_at_once() {
+    // Half of the memory is for twenty connections, all of which are accepted.
+    let config = SapConfig { memory_total: 2 * 20 * BASE, ..SapConfig::standard() };
+    let mut network = Network::new(config, CLEAN, 1);
+    assert_eq!(crowd(&mut network, client, 20), 20);
+    let ids: Vec<u32> = network.ends[B].connections.keys().copied().collect();
+    ids.into_iter().for_each(|id| network.ends[B].accept(ConnectionId(id)));
+    let displaced = |network: &Network| network.ends[B].drops().get(&Dropped::Displaced).copied();
+    // The first newcomer comes before any has been silent for a second.
+    network.run(Duration::from_millis(950));
+    network.ends[A].connect(network.now, address(B));
+    network.run(Duration::from_millis(55));
+    let other = network.ends[A].connect(network.now, address(B));
+    network.run(Duration::from_millis(25));
+    assert!(network.ends[B].drops()[&Dropped::NoRoom] >= 2, "{:?}", network.ends[B].drops());
+    assert_eq!(displaced(&network), None, "the second newcomer has had all asked again");
+    // Those that ask later are served.
+    for _ in 0..100 {
+        network.run(Duration::from_millis(20));
+        let ended: Vec<_> =
+            network.events[B].iter().filter(|it| it.1 == SapEvent::Displaced).collect();
+        let ended: Vec<_> = ended.into_iter().map(|it| it.0).collect();
+        ended.into_iter().for_each(|id| network.ends[B].close(network.now, id));
+    }
+    assert!(network.ends[A].is_open(other) && displaced(&network).is_some());
+}
+
+#[test]
+fn the_half_open_connection_that_gives_its_memory_is_of_the_address_with_most() {
+    let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
+    crowd(&mut network, |number| SocketAddr::new(client(5).ip(), number as u16 + 1), 12);
+    half_open(&mut network, 3);
+    let end = &network.ends[B];
+    let first =
+        |end: &SapEndpoint| end.places.oldest_half_open().map(|id| end.half_open_ids[&id].0);
+    let before = first(end).expect("it is half open");
+    assert!((0..3).any(|host| client(host).ip() == before.ip()));
+    network.run(SECOND * 11);
+    assert_eq!(first(&network.ends[B]), None);
+}
+
 fn any_datagram() -> impl Strategy<Value = Bytes> {
     let noise = prop::collection::vec(any::<u8>(), 0..300);
     let kind = prop::sample::select(vec![

@@ -188,3 +188,112 @@ fn by_default_and_in_the_paper_profile_messages_are_sent_once() {
         assert_eq!(network.ends[A].take_fate(a, 0), Some(true));
     }
 }
+
+/// The patience with queues of the bodies of the web.
+const STALL: Duration = Duration::from_secs(10);
+/// The length of a message that a path of 1500 bytes does not carry in one datagram.
+const LONG: usize = 2_000;
+
+/// Two ends that know their path to carry datagrams of `LONG` bytes, which it does no more.
+fn shrunk(seed: u64) -> (Network, [ConnectionId; 2]) {
+    let (mut network, ids) = connected(SapConfig::standard(), seed);
+    network.ends[A].set_patience_with_queues(ids[A], STALL);
+    assert!(network.ends[A].max_whole(ids[A]) > LONG);
+    network.impairments = Impairments { mtu: 1_500, ..CLEAN };
+    (network, ids)
+}
+
+#[test]
+fn the_patience_with_queues_ends_on_a_path_that_is_dead() {
+    for count in [1, 30] {
+        let (mut network, [a, b]) = connected(SapConfig::standard(), 1);
+        network.ends[A].set_patience_with_queues(a, STALL);
+        network.impairments = Impairments { loss: 1.0, ..CLEAN };
+        send(&mut network, a, count);
+        network.ends[A].finish(a);
+        network.run(SECOND * 8);
+        assert_eq!(network.ends[A].take_fate(a, 0), None, "the path may recover");
+        network.run(SECOND * 6);
+        assert_eq!(network.ends[A].take_fate(a, 0), Some(false), "{count} messages");
+        assert!(network.ends[A].is_flushed(a));
+        network.impairments = CLEAN;
+        network.run(SECOND * 3);
+        assert!(network.happened(B, &SapEvent::Finished { approximate: count }));
+        assert!(network.receive(B, b).is_empty());
+    }
+}
+
+//= S0.19
+#[test]
+fn what_is_sent_again_does_not_extend_a_close() {
+    let (mut network, [a, _]) = connected(SapConfig::standard(), 1);
+    network.ends[A].set_patience_with_queues(a, STALL);
+    network.ends[A].set_linger(a, SECOND * 3);
+    network.impairments = Impairments { loss: 1.0, ..CLEAN };
+    send(&mut network, a, 8);
+    network.ends[A].close(network.now, a);
+    network.run(Duration::from_millis(3_100));
+    assert!(network.ends[A].is_empty());
+}
+
+#[test]
+fn a_datagram_that_never_arrives_is_given_up_although_others_pass() {
+    // Once the others have ended the timeouts show that it is too long, and it is cut.
+    for (others, least, most, arrives) in [(200, 20, 30, true), (1_000, 50, 65, false)] {
+        let (mut network, [a, b]) = shrunk(1);
+        network.ends[A].send(a, &Message { stream: 1, ..approximate(LONG) }).expect("room");
+        let mut fate = None;
+        let mut received = 0;
+        for step in 0..1_000 {
+            if step < others {
+                network.send(A, a, APPROXIMATE, &[7; 500]);
+            }
+            // What the peer says is no progress either.
+            network.send(B, b, Mode::Precise, b"still here");
+            network.run(Duration::from_millis(100));
+            received += network.receive(B, b).iter().filter(|it| it.stream == 0).count();
+            network.receive(A, a);
+            if fate.is_none() {
+                fate = network.ends[A].take_fate(a, 1).map(|arrived| (step / 10, arrived));
+            }
+        }
+        assert_eq!(received, others);
+        assert!(fate.is_some_and(|(at, _)| (least..=most).contains(&at)), "{fate:?}");
+        assert_eq!(fate.map(|it| it.1), Some(arrives));
+    }
+}
+
+#[test]
+fn what_a_shrunk_path_does_not_carry_is_cut_and_arrives_whole() {
+    for (patience, protected, seed) in
+        [(STALL, 0, 1), (STALL, 50, 2), (STALL, LONG, 3), (Duration::ZERO, 0, 4)]
+    {
+        let (mut network, [a, b]) = shrunk(seed);
+        network.ends[A].set_patience_with_queues(a, patience);
+        let data: Bytes = (0..LONG).map(|at| at as u8).collect();
+        let mode = Mode::Approximate { protected };
+        for _ in 0..20 {
+            let message = Message { stream: 0, mode: mode.clone(), data: data.clone() };
+            network.ends[A].send(a, &message).expect("there is room");
+        }
+        network.ends[A].finish(a);
+        network.run(SECOND * 9);
+        let received = network.receive(B, b);
+        let whole = received.iter().filter(|it| it.data == data && it.missing.is_empty()).count();
+        assert_eq!((received.len(), whole), (20, 20), "seed {seed}");
+        assert_eq!(network.ends[A].take_fate(a, 0), Some(true), "seed {seed}");
+        assert!(network.happened(B, &SapEvent::Finished { approximate: 20 }), "seed {seed}");
+        let (queued, gone) = network.ends[A].approximate_progress(a);
+        assert_eq!(queued, gone);
+    }
+}
+
+#[test]
+fn ranges_that_a_shrunk_path_does_not_carry_are_given_up_with_their_lateness() {
+    let (mut network, [a, _]) = shrunk(1);
+    let mode = Mode::Ranges(vec![10..20, 30..50]);
+    let message = Message { stream: 0, mode, data: vec![7; LONG].into() };
+    network.ends[A].send(a, &message).expect("there is room");
+    network.run(SECOND * 8);
+    assert_eq!(network.ends[A].take_fate(a, 0), Some(false));
+}
