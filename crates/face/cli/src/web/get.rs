@@ -3,7 +3,7 @@
 
 mod transfer;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -203,20 +203,26 @@ impl Args {
     /// Returns the names of the files, no two of which are the same: another one of a name gets a
     /// number behind it.
     fn targets(&self, urls: &[Uri]) -> Vec<PathBuf> {
-        let mut taken = BTreeSet::new();
+        // The names, and the numbers that were given to further files of each.
+        let (mut taken, mut given) = (BTreeSet::new(), BTreeMap::new());
         let names = urls.iter().map(|url| match &self.output {
             Some(output) => output.clone(),
             None => PathBuf::from(windfall_web::file_name(url)),
         });
         let distinct = names.map(|name| {
-            let numbered = (1_u32..).map(|number| {
+            if taken.insert(name.clone()) {
+                return name;
+            }
+            let last = given.entry(name.clone()).or_insert(0_u32);
+            loop {
+                *last += 1;
                 let mut numbered = name.clone().into_os_string();
-                numbered.push(format!(".{number}"));
-                PathBuf::from(numbered)
-            });
-            let mut names = core::iter::once(name.clone()).chain(numbered);
-            let free = names.find(|name| taken.insert(name.clone()));
-            free.unwrap_or(name)
+                numbered.push(format!(".{last}"));
+                let numbered = PathBuf::from(numbered);
+                if taken.insert(numbered.clone()) {
+                    return numbered;
+                }
+            }
         });
         distinct.collect()
     }
@@ -336,6 +342,19 @@ mod tests {
     struct Program {
         #[command(flatten)]
         args: Args,
+    }
+
+    #[test]
+    fn as_many_files_of_one_name_as_a_list_may_have_are_numbered() {
+        // Each was compared with all numbers before it, which is five thousand million paths.
+        let files = 100_000;
+        let program = Program::parse_from(["get", "http://localhost:1/x"]);
+        let url = program.args.addresses().expect("addresses").remove(0);
+        let targets = program.args.targets(&vec![url; files]);
+        assert_eq!((targets.len(), targets[0].as_path()), (files, Path::new("x")));
+        for number in [1, 2, files / 2, files - 1] {
+            assert_eq!(targets[number], PathBuf::from(format!("x.{number}")));
+        }
     }
 
     #[test]
