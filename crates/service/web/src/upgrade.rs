@@ -46,8 +46,8 @@ impl AskedUpgrade {
         write(&mut head.headers, self.protocol.clone());
     }
 
-    /// Tells whether a reply changes to what was asked for alone; it must name it (RFC 9110, section
-    /// 15.2.2).
+    /// Tells whether a reply changes to what was asked for alone; it must name it (RFC 9110,
+    /// section 15.2.2).
     fn admits(&self, reply: &HeaderMap) -> bool {
         let names = |value: &HeaderValue| -> Vec<String> {
             let names = value.to_str().unwrap_or("?").split(',');
