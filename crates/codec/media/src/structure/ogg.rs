@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::Ranges;
+use super::{Ranges, join_closest};
 
 /// The length of a page's header without its table of segments.
 const HEADER: usize = 27;
@@ -44,8 +44,13 @@ pub(super) fn exact(bytes: &[u8], found: &mut Ranges) {
 
 /// Writes the checksums of the damaged pages anew.
 pub(super) fn restore_checks(bytes: &mut [u8], damaged: &[Range<usize>]) {
+    let mut damaged = damaged.to_vec();
+    damaged.sort_unstable_by_key(|it| it.start);
+    let damaged = join_closest(damaged, usize::MAX);
+    // Both may be very many: each page looks at the first range that ends behind its beginning.
     let overlaps = |page: &Page| {
-        damaged.iter().any(|it| it.start < page.whole.end && page.whole.start < it.end)
+        let next = damaged.partition_point(|it| it.end <= page.whole.start);
+        damaged.get(next).is_some_and(|it| it.start < page.whole.end)
     };
     let pages: Vec<_> = pages(bytes).filter(overlaps).collect();
     for page in pages {

@@ -360,6 +360,19 @@ fn pages_of_ogg_keep_their_headers_and_get_their_checks_back() {
 }
 
 #[test]
+fn damage_in_any_order_is_found_in_as_many_pages_as_a_file_may_have() {
+    let (pages, one) = (300_000, page(3, b""));
+    let wrong = [&one[..22], &[0; 4], &one[26..]].concat();
+    let mut bytes = wrong.repeat(pages);
+    // Every second page, which were all held against all ranges.
+    let damaged = (0..pages).rev().step_by(2).map(|at| at * one.len() + 5..at * one.len() + 9);
+    restore_checks(&mut bytes, &damaged.collect::<Vec<_>>());
+    for (at, page) in bytes.chunks(one.len()).enumerate() {
+        assert_eq!(page == one, at % 2 == 1, "page {at}");
+    }
+}
+
+#[test]
 fn the_checksum_of_ogg_is_that_of_its_reference() {
     // CRC-32 with these parameters and without inversions: the check value of CRC-32/MPEG-2 less
     // its initial value is known as 0x89a1897f.
