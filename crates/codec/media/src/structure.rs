@@ -42,7 +42,7 @@ fn kind(bytes: &[u8]) -> Option<FileKind> {
         () if at(0, b"OggS") => Some(FileKind::Ogg),
         () if bmp::is_bmp(bytes) => Some(FileKind::Bmp),
         () if pnm::is_pnm(bytes) => Some(FileKind::Pnm),
-        () => SoundFormat::of(bytes).map(FileKind::Sound),
+        () => SoundFormat::by_first_bytes(bytes).map(FileKind::Sound),
     }
 }
 

@@ -127,8 +127,9 @@ pub fn record(
     kept.note(&mut header);
     let pairs = arrivals.iter().enumerate().filter_map(|(place, at)| Some((place, (*at)?)));
     let whole = pairs.filter(|(place, at)| bare_sent[*place].data == bare[*at].data);
-    let route = router::of(whole.map(|(place, at)| (&sent[place], &received[at])));
-    let notes = [route.note(), unmatched(&bare_sent, &bare, &arrivals)];
+    let routes = router::usual(whole.map(|(place, at)| (&sent[place], &received[at])));
+    let mut notes = routes.notes();
+    notes.extend(unmatched(&bare_sent, &bare, &arrivals));
     let order = header.bit_order;
     let mut trace = ErrorTrace::new(header);
     for (packet, arrival) in sent.iter().zip(arrivals) {
@@ -137,13 +138,13 @@ pub fn record(
             continue;
         };
         let lengths = (packet.original, arrived.original);
-        let passed = route.passed(packet, arrived);
+        let passed = routes.passed(packet, arrived);
         match difference((&passed, &arrived.data), lengths, 0, order) {
             Some(fault) => trace.push(fault, 1),
             None => trace.push_ok(1),
         }
     }
-    Ok(CaptureComparison { trace, notes: notes.into_iter().flatten().collect() })
+    Ok(CaptureComparison { trace, notes })
 }
 
 /// Says how many received packets belong to none that was sent, copies of others apart.

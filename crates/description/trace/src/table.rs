@@ -348,6 +348,7 @@ impl Column {
             return time.map(Some).map_err(|why| wrong(format!("the time {cell:?}: {why}")));
         }
         if self.unit.is_empty()
+            && self.factor == 1.0
             && let Some(moment) = calendar::compact(cell)
         {
             return Ok(Some(moment));

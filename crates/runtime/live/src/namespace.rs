@@ -14,7 +14,6 @@ use nix::unistd::{Pid, chdir, fchdir, pivot_root};
 
 use crate::control::Control;
 use crate::error::{ErrorContext, LiveError, Result};
-use crate::obstacle;
 use crate::plan::LiveStationPlan;
 use crate::system;
 
@@ -37,9 +36,6 @@ const RESOLV_CONF: &str = "/etc/resolv.conf";
 /// # Errors
 /// If it has more, or their number is unknown.
 pub(crate) fn require_one_thread() -> Result<()> {
-    if !obstacle::has_proc() {
-        return Err(LiveError::NoProc);
-    }
     let mut threads = 0;
     // A thread that has just been joined may be listed for another moment.
     for _ in 0..100 {

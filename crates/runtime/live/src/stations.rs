@@ -21,6 +21,7 @@ use crate::identity::Identity;
 use crate::keeper::Keeper;
 use crate::lifetime::end_with_this_process;
 use crate::namespace;
+use crate::obstacle;
 use crate::plan::{DeviceKind, LivePlan, Program, ProgramOutput};
 use crate::program;
 use crate::supervisor::{self, Work};
@@ -65,8 +66,11 @@ impl Stations {
     ///
     /// # Errors
     /// If the process has more than one thread, since a copy of it would keep the locks of the
-    /// others for ever; if the system does not allow it, or the plan asks for what does not exist.
+    /// others for ever; if there is no /proc; if the system does not allow it, or the plan asks for what does not exist.
     pub fn build(plan: LivePlan, command: Option<Program>, others: Vec<Program>) -> Result<Self> {
+        if !obstacle::has_proc() {
+            return Err(LiveError::NoProc);
+        }
         namespace::require_one_thread()?;
         let parameters = plan.stations.iter().flat_map(|station| &station.parameters);
         let mut chosen: Vec<_> = parameters.filter(|(key, _)| key == congestion::KEY).collect();

@@ -38,7 +38,7 @@ pub(super) enum SoundFormat {
 
 impl SoundFormat {
     /// Returns the format of a file by its first bytes.
-    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn by_first_bytes(bytes: &[u8]) -> Option<Self> {
         let form = bytes.get(8..12);
         Some(match bytes.first_chunk::<4>()? {
             b"RIFF" if form? == b"WAVE" => Self::Wav,

@@ -42,7 +42,7 @@ pub(crate) fn wifi(
     stations: &[&Station],
     behind: &mut dyn FnMut(usize) -> Arc<[Neighbour]>,
 ) -> Result<Parts, Fault> {
-    let cell = Cell::of(link, phy, stations)?;
+    let cell = Cell::check(link, phy, stations)?;
     let medium = medium(link, phy, (stations, &cell.modes))?;
     let channels = medium.stations.iter().map(|station| station.channel);
     let roles = roles(link, stations, &channels.collect::<Vec<_>>())?;
@@ -92,7 +92,7 @@ struct Cell {
 
 impl Cell {
     /// Checks that the settings of the radio suit the stations.
-    fn of(link: &Link, phy: Phy, stations: &[&Station]) -> Result<Self, Fault> {
+    fn check(link: &Link, phy: Phy, stations: &[&Station]) -> Result<Self, Fault> {
         let radio = &link.radio;
         let said = |station: &&Station| station.radio.as_ref().and_then(|own| own.mode.clone());
         let modes = stations.iter().map(|station| {

@@ -92,46 +92,75 @@ pub(super) fn without_changes(packets: &[CapturedPacket]) -> Vec<CapturedPacket>
     packets.iter().map(without).collect()
 }
 
-/// Returns the change that most of these packets had, sent and received, of those that are the same
-/// otherwise.
-pub(super) fn of<'a>(
+/// The routes of IPv4 and of IPv6, which routers choose apart.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Routes {
+    four: Route,
+    six: Route,
+}
+
+/// Returns the changes that most of these packets of each version had, sent and received, of those
+/// that are the same otherwise.
+pub(super) fn usual<'a>(
     pairs: impl Iterator<Item = (&'a CapturedPacket, &'a CapturedPacket)>,
-) -> Route {
-    let mut found = BTreeMap::<Route, usize>::new();
+) -> Routes {
+    let (mut four, mut six) = (BTreeMap::new(), BTreeMap::new());
     for (sent, received) in pairs {
         let Some((header, _)) = header(sent).zip(self::header(received)) else { continue };
         let hops = header.hops(&sent.data).wrapping_sub(header.hops(&received.data));
         let class = header.class(&sent.data) ^ header.class(&received.data);
         // No router adds hops.
         if hops < 128 {
+            let found = if matches!(header, Header::Four(_)) { &mut four } else { &mut six };
             *found.entry(Route { hops, class }).or_default() += 1;
         }
     }
-    found.into_iter().max_by_key(|(_, count)| *count).map(|(route, _)| route).unwrap_or_default()
+    let most = |found: BTreeMap<Route, usize>| {
+        found.into_iter().max_by_key(|(_, count)| *count).map(|(route, _)| route)
+    };
+    Routes { four: most(four).unwrap_or_default(), six: most(six).unwrap_or_default() }
 }
 
-impl Route {
+impl Routes {
     /// Returns the bytes of a sent packet as routers passed them on, to be compared with those of
     /// the received one.
     pub(super) fn passed(self, sent: &CapturedPacket, received: &CapturedPacket) -> Bytes {
         let Some(header) = header(sent) else { return sent.data.clone() };
+        let route = if matches!(header, Header::Four(_)) { self.four } else { self.six };
         let mut data = sent.data.to_vec();
         match self::header(received) {
             // A header whose checksum is right is as the last router wrote it.
             Some(own @ Header::Four(length)) if checksum(&received.data[..length]) == 0 => {
                 header.write(&mut data, own.class(&received.data), own.hops(&received.data));
             }
-            _ if self == Self::default() => {}
+            _ if route == Route::default() => {}
             _ => {
                 let (class, hops) = (header.class(&data), header.hops(&data));
-                header.write(&mut data, class ^ self.class, hops.wrapping_sub(self.hops));
+                header.write(&mut data, class ^ route.class, hops.wrapping_sub(route.hops));
             }
         }
         Bytes::from(data)
     }
 
-    /// Says what the change was, if there was one.
-    pub(super) fn note(self) -> Option<String> {
+    /// Says what the changes were, if there were any.
+    pub(super) fn notes(self) -> Vec<String> {
+        let note = |of: &str, changes: String| {
+            format!("most packets{of} arrived with {changes}, as routers pass them on: no damage")
+        };
+        match (self.four.change(), self.six.change()) {
+            (Some(four), Some(six)) if four == six => vec![note("", four)],
+            (four, six) => {
+                let four = four.map(|changes| note(" of IPv4", changes));
+                let six = six.map(|changes| note(" of IPv6", changes));
+                four.into_iter().chain(six).collect()
+            }
+        }
+    }
+}
+
+impl Route {
+    /// Says what the change is, if it is one.
+    fn change(self) -> Option<String> {
         let hops = match self.hops {
             0 => None,
             1 => Some("1 hop less".to_owned()),
@@ -139,10 +168,6 @@ impl Route {
         };
         let class = (self.class != 0).then(|| "another class of traffic".to_owned());
         let changes: Vec<_> = [hops, class].into_iter().flatten().collect();
-        let is_one = !changes.is_empty();
-        is_one.then(|| {
-            let changes = changes.join(" and ");
-            format!("most packets arrived with {changes}, as routers pass them on: no damage")
-        })
+        (!changes.is_empty()).then(|| changes.join(" and "))
     }
 }

@@ -531,6 +531,33 @@ fn what_routers_change_is_no_damage() {
 }
 
 #[test]
+fn each_version_of_ip_has_a_route_of_its_own() {
+    let [four, six] = [4, 6].map(datagrams);
+    for (hops_4, hops_6, said) in [
+        (1, 2, &["IPv4 arrived with 1 hop less", "IPv6 arrived with 2 hops less"][..]),
+        (0, 2, &["IPv6 arrived with 2 hops less"]),
+        (1, 0, &["IPv4 arrived with 1 hop less"]),
+        (3, 3, &["packets arrived with 3 hops less"]),
+    ] {
+        // Most are of IPv4.
+        let sent: Vec<_> = four.iter().chain(&six[..4]).map(|it| routed(it, 192, 0)).collect();
+        let hops = |at| if at < four.len() { hops_4 } else { hops_6 };
+        let received = sent.iter().enumerate().map(|(at, it)| routed(it, hops(at), 0));
+        let mut received: Vec<_> = received.collect();
+        let damaged = four.len() + 2;
+        received[damaged] = inverted(&received[damaged], &[60 * 8 + 3]);
+        let of = |packets| Captured { packets, interfaces: 4, interface: None };
+        let found = super::record(of(&sent), of(&received), None, TraceHeader::default());
+        let CaptureComparison { trace, notes } = found.expect("a recording");
+        let faults: Vec<_> = trace.entries().iter().map(|it| (it.at, &it.fault)).collect();
+        let fault = Fault::Damaged { truncated: None, inverted: vec![60 * 8 + 3].into() };
+        assert_eq!(faults, [(damaged as u64, &fault)], "{hops_4} {hops_6}");
+        assert_eq!(notes.len(), said.len(), "{notes:?}");
+        assert!(notes.iter().zip(said).all(|(note, said)| note.contains(said)), "{notes:?}");
+    }
+}
+
+#[test]
 fn received_packets_that_belong_to_none_are_told() {
     let (sent, mut received, _) = run();
     let foreign: Vec<u8> = (0..200).map(|at| (at * at) as u8).collect();

@@ -99,8 +99,10 @@ fn times_without_anything_between_their_digits_are_read_by_the_calendar() {
     for (time, one, other, apart) in [
         ("t:ms", "1582824615123", "1582824615125", "0.002"),
         ("t:us", "1582824615123456", "1582824615123556", "0.0001"),
-        ("t:ns", "1582824615123456789", "1582824616123456789", "1"),
+        ("t:ns", "1582824615123456789", "1582824615123459789", "0.000003"),
         ("t*60", "1", "2", "60"),
+        // A number that would be a day and a time of day, were it not for its factor.
+        ("t*1e-9", "20200227173015", "20200228173015", "0.001"),
     ] {
         let table = format!("t,dl\n{one},1\n{other},2\n");
         let text = of(&table, time, "rate=dl:kbps").expect("changes").text;

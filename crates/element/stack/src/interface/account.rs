@@ -125,7 +125,7 @@ impl InterfaceAccount {
         let expires = waiting.expires();
         let Waiting { mut frame, verdict, since } = waiting;
         if frame.covers.is_none() {
-            self.pace.came(since);
+            self.pace.note_arrival(since);
         }
         if verdict == QueueVerdict::Drop {
             self.dropped(frame.tag, false, DropReason::Aqm, frame.payload.len());

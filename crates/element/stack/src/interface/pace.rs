@@ -19,7 +19,7 @@ pub(super) struct Pace {
     /// When the slots have room again for all that left their queue.
     room: Instant,
     /// When the last packet that is no repair came, and the mean time from one to the next.
-    came: Option<(Instant, Duration)>,
+    last_came: Option<(Instant, Duration)>,
 }
 
 impl Pace {
@@ -33,16 +33,16 @@ impl Pace {
             self.per_byte = Some(mean + (sample - mean) * WEIGHT);
         }
         self.last = others_wait.then_some((now, len));
-        self.room = self.room.max(now) + self.slots.share(len);
+        self.room = self.room.max(now).saturating_add(self.slots.share(len));
     }
 
     /// A packet that is no repair leaves its queue, to which it came `at` a time.
-    pub(super) fn came(&mut self, at: Instant) {
-        let interval = self.came.map_or(Duration::ZERO, |(last, mean)| {
+    pub(super) fn note_arrival(&mut self, at: Instant) {
+        let interval = self.last_came.map_or(Duration::ZERO, |(last, mean)| {
             let sample = at.saturating_since(last);
             if mean.is_zero() { sample } else { mean - mean / 8 + sample / 8 }
         });
-        self.came = Some((at, interval));
+        self.last_came = Some((at, interval));
     }
 
     /// Tells whether a repair that could go now is not to go, since a packet would be late for it:
@@ -62,26 +62,26 @@ impl Pace {
         };
         let delay = air(repair.payload.len());
         let is_late_for_it = |at: Instant, len: usize, expires: Instant, by: Duration| {
-            let arrives = at + least(len).max(air(len));
-            arrives <= expires && expires < arrives + by
+            let arrives = at.saturating_add(least(len).max(air(len)));
+            arrives <= expires && expires < arrives.saturating_add(by)
         };
         let mut at = now.max(self.room);
         // Repairs behind it give way in their turn.
         for other in behind.waiting().filter(|other| other.frame.covers.is_none()) {
             let len = other.frame.payload.len();
             // It may wait for a slot whether a repair goes before it or not.
-            let by = delay + self.slots.wait;
+            let by = delay.saturating_add(self.slots.wait);
             if other.expires().is_some_and(|expires| is_late_for_it(at, len, expires, by)) {
                 return true;
             }
-            at += air(len);
+            at = at.saturating_add(air(len));
         }
         let Some(lifetime) = repair.class.lifetime else { return false };
         let len = repair.payload.len();
         // The next may come at once; that it waits for a slot too counts when one is expected.
-        let comes = self.came.map_or(now, |(last, interval)| now.max(last + interval));
-        let held = (at + delay).saturating_since(at.max(comes));
-        let by = if held.is_zero() { Duration::ZERO } else { held + self.slots.wait };
+        let comes = self.last_came.map_or(now, |(last, interval)| now.max(last + interval));
+        let held = at.saturating_add(delay).saturating_since(at.max(comes));
+        let by = if held.is_zero() { Duration::ZERO } else { held.saturating_add(self.slots.wait) };
         is_late_for_it(at, len, now.saturating_add(lifetime), delay)
             || is_late_for_it(at.max(comes), len, comes.saturating_add(lifetime), by)
     }

@@ -69,6 +69,9 @@ pub(crate) trait Framer: fmt::Debug {
     /// Returns `true` if another frame of the packet can go at once.
     fn wants_more(packet: &Self::Packet) -> bool;
 
+    /// Returns the latest moment at which the whole packet is worth sending, if there is one.
+    fn latest_start(packet: &Self::Packet) -> Option<Instant>;
+
     /// The length of the packet, in bytes.
     fn len(packet: &Self::Packet) -> usize;
 
@@ -106,6 +109,8 @@ pub(crate) struct WholePacket {
     /// The transmission of its last attempt.
     last: Option<Seq32>,
     own: OwnFlow,
+    /// The latest moment at which it is worth sending.
+    latest: Option<Instant>,
     repetition: Repetition,
     /// The last attempt came and was not enough.
     is_short: bool,
@@ -259,7 +264,7 @@ impl Framer for Whole {
         let own = OwnFlow::of(packet.class(), latest);
         let repetition = Repetition::default();
         let (is_short, is_under_way) = (false, false);
-        WholePacket { own, packet, last: None, repetition, is_short, is_under_way }
+        WholePacket { own, latest, packet, last: None, repetition, is_short, is_under_way }
     }
 
     fn frame(
@@ -317,6 +322,10 @@ impl Framer for Whole {
 
     fn wants_more(_: &WholePacket) -> bool {
         false
+    }
+
+    fn latest_start(packet: &WholePacket) -> Option<Instant> {
+        packet.latest
     }
 
     fn len(packet: &WholePacket) -> usize {

@@ -25,14 +25,24 @@ pub(crate) struct Overtaken {
     pub(crate) seq: Seq32,
     /// When it was first reported missing.
     since: Instant,
+    /// The latest moment at which it counts as lost, if its packet is worthless some time after it.
+    latest: Option<Instant>,
     /// It may still come. After the allowance it counts as lost.
     is_awaited: bool,
+}
+
+impl Overtaken {
+    /// Returns when it counts as lost that is given such a time.
+    fn due(&self, allowance: Duration) -> Instant {
+        let due = self.since + allowance;
+        self.latest.map_or(due, |latest| latest.min(due))
+    }
 }
 
 /// The transmissions that did not come in their turn, and the time that they are given.
 #[derive(Debug, Default)]
 pub(crate) struct Reordering {
-    /// In the order of their numbers, and of the time since they are missing.
+    /// In the order of their numbers.
     overtaken: VecDeque<Overtaken>,
     allowance: Duration,
     persists: u8,
@@ -45,19 +55,30 @@ pub(crate) struct Reordering {
 }
 
 impl Reordering {
-    /// Notes that a transmission is missing; returns whether it may still come.
-    pub(crate) fn miss(&mut self, now: Instant, order: Seq32, seq: Seq32) -> bool {
+    /// Notes that a transmission is missing, whose packet is not worth sending after `until`;
+    /// returns whether it may still come.
+    pub(crate) fn miss(
+        &mut self,
+        now: Instant,
+        [order, seq]: [Seq32; 2],
+        until: Option<Instant>,
+    ) -> bool {
         if self.overtaken.len() >= REMEMBERED {
             let Some(judged) = self.overtaken.iter().position(|it| !it.is_awaited) else {
                 return false;
             };
             self.overtaken.remove(judged);
         }
-        let is_awaited = self.allowance > Duration::ZERO;
-        self.overtaken.push_back(Overtaken { order, seq, since: now, is_awaited });
-        if is_awaited && self.next_due.is_none() {
-            self.find_due();
+        // Half of what is left is for the repetition, which may have to wait.
+        let latest = until.map(|until| now + until.saturating_since(now) / 2);
+        let has_time = latest.is_none_or(|latest| now < latest);
+        let is_awaited = self.allowance > Duration::ZERO && has_time;
+        let new = Overtaken { order, seq, since: now, latest, is_awaited };
+        if is_awaited {
+            let due = new.due(self.allowance);
+            self.next_due = Some(self.next_due.map_or(due, |next| next.min(due)));
         }
+        self.overtaken.push_back(new);
         is_awaited
     }
 
@@ -104,7 +125,7 @@ impl Reordering {
         }
         let mut lost = Vec::new();
         for it in &mut self.overtaken {
-            if it.is_awaited && it.since + self.allowance <= now {
+            if it.is_awaited && it.due(self.allowance) <= now {
                 it.is_awaited = false;
                 lost.push(*it);
             }
@@ -157,7 +178,7 @@ impl Reordering {
     }
 
     fn find_due(&mut self) {
-        let first = self.overtaken.iter().find(|it| it.is_awaited);
-        self.next_due = first.map(|it| it.since + self.allowance);
+        let awaited = self.overtaken.iter().filter(|it| it.is_awaited);
+        self.next_due = awaited.map(|it| it.due(self.allowance)).min();
     }
 }

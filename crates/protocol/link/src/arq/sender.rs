@@ -231,8 +231,11 @@ impl<F: Framer> Sender<F> {
                 let is_missing = is_told
                     && reported == Reported::Lost
                     && !self.framer.has_heard_of(flight.order);
-                if is_missing && self.reordering.miss(now, flight.order, seq) {
-                    continue;
+                if is_missing {
+                    let until = self.copy(seq).and_then(|copy| F::latest_start(copy));
+                    if self.reordering.miss(now, [flight.order, seq], until) {
+                        continue;
+                    }
                 }
                 self.settle(seq, flight.order, reported, events);
             }

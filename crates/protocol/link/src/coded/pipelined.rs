@@ -225,6 +225,8 @@ pub(crate) struct Coder {
 pub(crate) struct Open {
     packet: Packet,
     own: OwnFlow,
+    /// The latest moment at which all of it is worth sending.
+    latest: Option<Instant>,
     flights: VecDeque<(Seq32, Flight)>,
 }
 
@@ -236,13 +238,14 @@ impl Framer for Coder {
         let packet = Packet::new(pulled, self.arq);
         let whole = FramesOfPacket::one(len, len + Planning::FLOW);
         let latest = expires.map(|expires| self.passage.latest_start(expires, whole));
-        Open { own: OwnFlow::of(packet.class(), latest), packet, flights: VecDeque::new() }
+        let own = OwnFlow::of(packet.class(), latest);
+        Open { own, latest, packet, flights: VecDeque::new() }
     }
 
     fn frame(
         &mut self,
         now: Instant,
-        Open { packet, own, flights }: &mut Open,
+        Open { packet, own, flights, .. }: &mut Open,
         place: WindowNumber,
         events: &mut VecDeque<LinkEvent>,
     ) -> Option<Frame> {
@@ -269,7 +272,7 @@ impl Framer for Coder {
 
     fn settle(&mut self, open: &mut Open, order: Seq32, reported: Reported) -> Fate {
         let arrived = reported == Reported::Whole;
-        let Open { packet, own, flights } = open;
+        let Open { packet, own, flights, .. } = open;
         let Some(at) = flights.iter().position(|(number, _)| *number == order) else {
             return Fate::Open;
         };
@@ -316,6 +319,10 @@ impl Framer for Coder {
 
     fn wants_more(open: &Open) -> bool {
         !open.packet.unsent.is_empty()
+    }
+
+    fn latest_start(open: &Open) -> Option<Instant> {
+        open.latest
     }
 
     fn len(open: &Open) -> usize {

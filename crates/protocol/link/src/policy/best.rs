@@ -279,21 +279,19 @@ impl Best {
         let lost_in_a_row = after_loss.powf(attempts - 1.0);
         let first = 1.0 - now * lost_in_a_row;
         let sent = 1.0 + now * (1.0 - lost_in_a_row) / arrives(after_loss);
-        // All blocks of all frames, of those that arrive.
         // Without a limit of time all counts that is known of frames as wholes.
         let is_untimed = left.is_infinite();
         let all = if is_untimed {
             promise.unharmed
         } else {
+            // All blocks of all frames, of those that arrive.
             (promise.all / arrives(now)).min(1.0).powf(1.0 + rest / seconds)
         };
         let mends = if is_untimed { promise.mends } else { 1.0 };
         let (follows, again, repairs) = if attempts > 1.0 {
-            {
-                let mended = 1.0 - (1.0 - mends).powf((attempts - 1.0).min(64.0));
-                let repairs = mended / mends.max(LEAST_ARRIVAL);
-                (1.0, mended * (1.0 - after_arrival), (1.0 - all) * repairs * promise.repair)
-            }
+            let mended = 1.0 - (1.0 - mends).powf((attempts - 1.0).min(64.0));
+            let repairs = mended / mends.max(LEAST_ARRIVAL);
+            (1.0, mended * (1.0 - after_arrival), (1.0 - all) * repairs * promise.repair)
         } else {
             ((1.0 - after_arrival).powf(rest / seconds), 0.0, 0.0)
         };

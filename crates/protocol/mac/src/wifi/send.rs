@@ -425,7 +425,8 @@ impl Dcf {
     fn ideal_air_of(&self, job: &Job) -> Duration {
         let wish = job.packet().class.rate.and_then(|rate| self.config.phy_rate(rate));
         if job.is_group() {
-            let rate = wish.unwrap_or_else(|| self.config.lowest_basic_rate());
+            let rate = wish.map(|rate| self.config.rate_to(job.to(), rate));
+            let rate = rate.unwrap_or_else(|| self.config.lowest_basic_rate());
             let opening = self.config.opening(rate, job.len(), true);
             let before = self.config.contention_time() + self.config.opening_time(opening, rate);
             return before + self.duration_of(rate, job.len());

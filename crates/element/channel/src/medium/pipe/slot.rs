@@ -41,7 +41,7 @@ impl Slotting {
     /// Returns the time that such slots may add to that of frames.
     pub(super) fn timing(&self) -> SlotTiming {
         let (mean, wait) = match &self.gap {
-            Gap::Even(least, most) => ((*least + *most) / 2, *most),
+            Gap::Even(least, most) => (*least + (*most - *least) / 2, *most),
             Gap::Around(mean, jitter) => (*mean, mean.saturating_add(jitter.allowance())),
         };
         let per_frame = self.packets.map_or(Duration::ZERO, |packets| mean / u64::from(packets));
@@ -195,12 +195,13 @@ impl Slots {
             (_, Some((mean, jitters))) => jitters.delay(*mean, self.number),
             (Gap::Even(least, most), _) => {
                 let spread = (*most - *least).as_nanos() as f64;
-                *least + Duration::from_nanos((self.stream.unit_at(self.number) * spread) as u64)
+                let beyond = self.stream.unit_at(self.number) * spread;
+                least.saturating_add(Duration::from_nanos(beyond as u64))
             }
             (Gap::Around(mean, _), None) => *mean,
         };
         self.number += 1;
-        self.at = from + gap;
+        self.at = from.saturating_add(gap);
         self.carried = (0, 0);
     }
 }

@@ -300,6 +300,43 @@ fn what_is_overtaken_is_repeated_once_and_waited_for_from_then_on() {
     }
 }
 
+#[test]
+fn an_overtaken_packet_is_repeated_while_there_is_time_for_it() {
+    for coding in CODINGS {
+        let mut hand = Hand::persistent(coding);
+        let [late, early] = [0, 1].map(|n| hand.send_new(packet(n, 80)));
+        hand.wait(Duration::from_millis(10));
+        // From then on what is overtaken has 50 ms.
+        for (frame, wait) in [(early, 40), (late, 0)] {
+            hand.arrive(frame);
+            hand.answer();
+            hand.wait(Duration::from_millis(wait));
+        }
+        drop(hand.send_all());
+        for (number, left, wait) in [(2, 20, Some(10)), (4, 200, Some(50)), (6, 0, None)] {
+            let expires = Some(hand.now + Duration::from_millis(left + 5));
+            hand.queue.push_back(Pulled { frame: packet(number, 80), expires });
+            drop(hand.send().expect("it is worth sending"));
+            // One that has all the time is as overtaken as before, and due later.
+            let next = hand.send_new(packet(number + 1, 80));
+            hand.wait(Duration::from_millis(5));
+            hand.arrive(next);
+            hand.answer();
+            if let Some(wait) = wait.map(Duration::from_millis) {
+                assert!(hand.send().is_none(), "{number}: it may come");
+                let due = hand.now + wait;
+                assert_eq!(hand.near.poll_timeout(), Some((due, "link frame overtaken")));
+                hand.wait(wait);
+            }
+            let again = hand.send().filter(|frame| frame.tag == Some(Tag(number)));
+            let again = again.expect("it is repeated");
+            hand.arrive(again);
+            hand.answer();
+        }
+        assert_eq!(hand.delivered(), (0..8).collect::<Vec<_>>());
+    }
+}
+
 /// Carries 2000 packets over 10 Mb/s, on which frame `n` of an end takes `delay(n)` ms; returns how
 /// many frames with a packet were sent.
 fn frames_over(delay: impl Fn(u64) -> u64) -> usize {

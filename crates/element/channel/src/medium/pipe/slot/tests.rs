@@ -125,3 +125,16 @@ fn texts_are_those_of_netem() {
         assert!(wrong.parse::<Slotting>().is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn gaps_may_be_of_centuries() {
+    let gap = Duration::from_secs(12_000_000_000);
+    for text in ["12000000000s packets 1", "12000000000s 12000000000s bytes 1B"] {
+        assert_eq!(slots(text).timing().wait, gap, "{text}");
+    }
+    let both = slots("9400000000s 18000000000s packets 2").timing();
+    assert_eq!(both.per_frame, Duration::from_secs(6_850_000_000));
+    // The second frame would leave behind the end of time.
+    let left = left("12000000000s packets 1", 0, [1, 2, 3]);
+    assert_eq!(left, [12_000_000_000_000_001, u64::MAX / 1_000, u64::MAX / 1_000]);
+}
