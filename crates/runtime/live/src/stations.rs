@@ -66,7 +66,8 @@ impl Stations {
     ///
     /// # Errors
     /// If the process has more than one thread, since a copy of it would keep the locks of the
-    /// others for ever; if there is no /proc; if the system does not allow it, or the plan asks for what does not exist.
+    /// others for ever; if there is no /proc; if the system does not allow it, or the plan asks for
+    /// what does not exist.
     pub fn build(plan: LivePlan, command: Option<Program>, others: Vec<Program>) -> Result<Self> {
         if !obstacle::has_proc() {
             return Err(LiveError::NoProc);
