@@ -36,7 +36,7 @@ pub struct SlotTiming {
     pub wait: Duration,
     /// The share of a slot's time that each frame takes, where a slot has room for a few.
     pub per_frame: Duration,
-    /// The same of each byte.
+    /// The share of a slot's time that each byte takes.
     pub per_byte: Duration,
 }
 

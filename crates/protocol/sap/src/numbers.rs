@@ -111,7 +111,8 @@ impl Numbers {
             self.floor = lowest.end;
             self.received.remove(lowest);
         }
-        let overtook = self.jumps.iter().find(|(jump, _)| *jump > number);
+        let first = self.jumps.partition_point(|(jump, _)| *jump < number);
+        let overtook = self.jumps.get(first).filter(|(jump, _)| *jump > number);
         overtook.map(|(_, at)| now.saturating_since(*at))
     }
 

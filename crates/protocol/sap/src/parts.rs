@@ -170,12 +170,6 @@ impl Rhythm {
         self.disorder = self.disorder.max(late.min(MOST));
     }
 
-    /// Learns that a part came this long after the one before it, when its message had been given
-    /// up.
-    pub(crate) fn lengthen(&mut self, apart: Duration) {
-        self.observe_disorder(apart);
-    }
-
     /// Returns the time to wait for the next part, on a path with this round trip. A part that
     /// overtakes others skips the delay of one direction, and they come one after the other.
     pub(crate) fn patience(&self, round_trip: Duration) -> Duration {

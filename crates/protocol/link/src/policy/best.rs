@@ -87,11 +87,10 @@ struct Promise {
     /// Bytes that it carries, and the probability that it brings them all.
     carries: usize,
     all: f64,
-    /// The probability that no block fails of it and of the frames that carry the rest, if all
-    /// arrive.
-    unharmed: f64,
-    /// The probability that what fails of a frame is good when it is repeated.
-    mends: f64,
+    /// The probability that a block is put right, if any level saves it.
+    good: f64,
+    /// Bytes that are expected to fail of it if it arrives and any do.
+    failing: usize,
     /// Air time in seconds of the frames that carry the rest of the packet.
     rest: f64,
     /// Air time in seconds of a repetition of what the frame is expected to lose if it arrives and
@@ -205,8 +204,8 @@ impl Best {
                 seconds,
                 carries: wanted,
                 all,
-                unharmed: self.unharmed(plan.level, good, wanted, wanted),
-                mends: self.unharmed(plan.level, good, wanted, wanted),
+                good,
+                failing: wanted,
                 rest: 0.0,
                 repair: seconds,
             };
@@ -230,10 +229,8 @@ impl Best {
         let failing = used as f64 * (1.0 - good) / (1.0 - good.powi(used as i32));
         let repaired = if good < 1.0 { failing * BLOCK as f64 } else { 0.0 };
         let repair = self.cost.of(repaired as usize).as_secs_f64();
-        let unharmed = self.unharmed(level, good, wanted, wanted - left);
         let failing = (failing.ceil() as usize).max(1) * level.data();
-        let mends = self.unharmed(level, good, failing, failing);
-        Promise { plan, bytes, seconds, carries: wanted - left, all, unharmed, mends, rest, repair }
+        Promise { plan, bytes, seconds, carries: wanted - left, all, good, failing, rest, repair }
     }
 
     /// The probability that no block fails or is cut off of `wanted` bytes in frames that carry
@@ -281,13 +278,18 @@ impl Best {
         let sent = 1.0 + now * (1.0 - lost_in_a_row) / arrives(after_loss);
         // Without a limit of time all counts that is known of frames as wholes.
         let is_untimed = left.is_infinite();
-        let all = if is_untimed {
-            promise.unharmed
+        let (all, mends) = if is_untimed {
+            let unharmed =
+                |bytes, each| self.unharmed(promise.plan.level, promise.good, bytes, each);
+            (
+                unharmed(request.bytes, promise.carries),
+                // What fails of a frame goes again by itself.
+                unharmed(promise.failing, promise.failing),
+            )
         } else {
             // All blocks of all frames, of those that arrive.
-            (promise.all / arrives(now)).min(1.0).powf(1.0 + rest / seconds)
+            ((promise.all / arrives(now)).min(1.0).powf(1.0 + rest / seconds), 1.0)
         };
-        let mends = if is_untimed { promise.mends } else { 1.0 };
         let (follows, again, repairs) = if attempts > 1.0 {
             let mended = 1.0 - (1.0 - mends).powf((attempts - 1.0).min(64.0));
             let repairs = mended / mends.max(LEAST_ARRIVAL);

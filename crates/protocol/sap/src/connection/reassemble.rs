@@ -107,7 +107,7 @@ impl Connection {
         let partial = &mut self.inbox.partial;
         let known = partial.approximate.get(&name).is_some_and(|it| it.overlaps(offset, len));
         if let Some((_, at)) = partial.given_up.iter().find(|(it, _)| *it == name) {
-            partial.rhythm.lengthen(now.saturating_since(*at));
+            partial.rhythm.observe_disorder(now.saturating_since(*at));
             return Err(Dropped::Late);
         }
         let partial = &self.inbox.partial;

@@ -49,7 +49,7 @@ fn the_patience_covers_what_came_late_for_many_messages() {
     assert!(rhythm.patience(ms(20)) > ms(330), "it fades");
     (0..10_000).for_each(|_| rhythm.learn(ms(1)));
     assert_eq!(rhythm.patience(ms(20)), LEAST);
-    rhythm.lengthen(ms(60_000));
+    rhythm.observe_disorder(ms(60_000));
     assert_eq!(rhythm.patience(ms(20)), MOST);
 }
 

@@ -26,11 +26,12 @@ fn prospect(loss: [f64; 2], all: f64, rest: f64, millis: u64, tries: Option<u32>
     for (estimate, value) in best.loss.iter_mut().zip(loss) {
         estimate.value = value;
     }
-    let unharmed = all.powf(1.0 + rest / 0.01);
     let all = all * (1.0 - loss[0]);
-    let (bytes, carries, seconds, repair, mends) = (0.0, 1_000, 0.01, 0.004, 1.0);
+    let (bytes, carries, seconds, repair) = (0.0, 1_000, 0.01, 0.004);
+    // Only what has no limit of time asks for these.
+    let (good, failing) = (1.0, carries);
     let promise =
-        Promise { plan: UNCODED, bytes, seconds, carries, all, unharmed, mends, rest, repair };
+        Promise { plan: UNCODED, bytes, seconds, carries, all, good, failing, rest, repair };
     let request = Request {
         bytes: 1_000,
         packet: 1_000,
