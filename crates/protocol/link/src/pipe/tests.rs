@@ -745,7 +745,7 @@ fn frames_at(rate: f64, config: PipeConfig, packets: u64) -> (usize, Vec<LinkEve
     frames_of(Class::NONE, rate, config, packets)
 }
 
-/// What [`frames_at`] tells, of packets of a class.
+/// As [`frames_at`], with packets of a class.
 fn frames_of(
     class: Class,
     rate: f64,

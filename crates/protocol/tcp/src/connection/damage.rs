@@ -1,10 +1,10 @@
 //! Damaged segments, and the notifications of them (S4).
 //!
-//! The draft leaves much open; `docs/tcp.md` lists each decision with its reason. In short: control
-//! bits of a damaged segment are not obeyed, its acknowledgment and marks are; a notification
-//! acknowledges nothing that has not arrived, although in the paper's mode its number is the end of
-//! the damaged segment; it is not a duplicate acknowledgment, and it explains those that the damaged
-//! segment will cause.
+//! The draft leaves much open; `docs/tcp.md` lists each decision with its reason. In short:
+//! - Of a damaged segment, the acknowledgment and the marks are obeyed, the control bits are not.
+//! - A notification acknowledges nothing that has not arrived, although in the paper's mode its
+//!   number is the end of the damaged segment.
+//! - It is not a duplicate acknowledgment, and it explains those that the damaged segment causes.
 
 use windfall_base::{DropReason, Duration, Instant};
 use windfall_wire_net::TcpFlags;
