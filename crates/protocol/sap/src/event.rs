@@ -18,7 +18,7 @@ pub enum SapEvent {
     Readable,
     /// The send buffer has room again after a message was rejected.
     Writable,
-    /// The path carries longer messages than before.
+    /// The path carries longer messages than before, or only shorter ones.
     PathSize,
     /// The peer has answered nothing for three timeouts although data wait.
     Silent,

@@ -19,6 +19,12 @@ const BETWEEN: Duration = Duration::from_millis(100);
 /// The least time for which an answer to a probe is waited for. A probe takes the medium for longer
 /// than the short datagrams from which the round trip is known, and may stand behind the peer's.
 const ANSWER: Duration = Duration::from_millis(10);
+/// The time after which a search that has ended begins again, since the path may have changed
+/// (RFC 8899, section 5.1.1, PMTU_RAISE_TIMER).
+const RAISE: Duration = Duration::from_secs(600);
+/// The number of lost datagrams that make the size doubtful, if shorter ones arrive and none as
+/// long does.
+const LOSSES: usize = 3;
 
 /// The path MTU and the search for it. Sizes are bytes of SAP datagrams.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +41,14 @@ pub(crate) struct PathSize {
     due: Option<Instant>,
     /// The time of the last probe.
     asked: Instant,
+    /// The time at which a search that has ended begins again.
+    raise: Option<Instant>,
+    /// The sizes of lost datagrams, since which none as long has arrived; 0 is a free place.
+    lost: [usize; LOSSES],
+    /// A datagram shorter than those has arrived since.
+    passes: bool,
+    /// The size whose probes decide whether the path has shrunk.
+    doubted: Option<usize>,
 }
 
 impl PathSize {
@@ -49,6 +63,10 @@ impl PathSize {
             trials: 0,
             due: None,
             asked: Instant::START,
+            raise: None,
+            lost: [0; LOSSES],
+            passes: false,
+            doubted: None,
         }
     }
 
@@ -67,7 +85,14 @@ impl PathSize {
 
     /// Starts the search for larger sizes.
     pub(crate) fn search(&mut self, now: Instant) {
-        self.due = self.candidate().map(|_| now);
+        self.search_at(now, now);
+    }
+
+    /// Plans the next probe of the search for `at`, or the next search if no size is left.
+    fn search_at(&mut self, now: Instant, at: Instant) {
+        self.due = self.candidate().map(|_| at);
+        let is_over = self.due.is_none() && self.now < self.most;
+        self.raise = is_over.then(|| self.raise.unwrap_or(now + RAISE));
     }
 
     /// Returns the time from which on the size is as good as known: an answer to the last probe
@@ -80,22 +105,34 @@ impl PathSize {
         }
     }
 
-    /// Returns the time of the next probe.
+    /// Returns the time of the next probe, or of the verdict on those of a doubtful size.
     pub(crate) fn due(&self) -> Option<Instant> {
-        self.due
+        self.due.or(self.raise)
     }
 
     /// Returns the size of the probe to send now, if one is due.
     pub(crate) fn try_now(&mut self, now: Instant, wait: Duration) -> Option<usize> {
-        if self.due.is_none_or(|due| due > now) {
+        if self.due().is_none_or(|due| due > now) || self.has_shrunk(now) {
             return None;
         }
-        let mut size = self.candidate();
-        if let Some(failed) = size.filter(|_| self.trials == TRIALS) {
-            self.fail(failed);
-            size = self.candidate();
+        if self.due.is_none() {
+            // What failed long ago may arrive now.
+            self.raise = None;
+            self.failed = usize::MAX;
         }
-        self.due = size.map(|_| now + wait.max(BETWEEN));
+        let next = now + wait.max(BETWEEN);
+        let mut size = self.doubted;
+        if size.is_some() {
+            self.due = Some(next);
+        } else {
+            if self.trials == TRIALS
+                && let Some(failed) = self.candidate()
+            {
+                self.fail(failed);
+            }
+            size = self.candidate();
+            self.search_at(now, next);
+        }
         if size.is_some() {
             self.trials += 1;
             self.asked = now;
@@ -103,13 +140,48 @@ impl PathSize {
         size
     }
 
-    /// Raises the size after a probe of `size` was acknowledged.
-    pub(crate) fn arrived(&mut self, now: Instant, size: usize) {
-        if size > self.now {
+    /// Raises the size after a probe of `size` was acknowledged; returns whether it was smaller.
+    pub(crate) fn arrived(&mut self, now: Instant, size: usize) -> bool {
+        let is_larger = size > self.now;
+        if is_larger {
             self.now = size;
             self.trials = 0;
             self.search(now);
         }
+        is_larger
+    }
+
+    /// Notes that a datagram of `size` bytes has arrived.
+    pub(crate) fn on_arrival(&mut self, now: Instant, size: usize) {
+        self.lost.iter_mut().filter(|lost| **lost <= size).for_each(|lost| *lost = 0);
+        self.passes = self.lost != [0; LOSSES];
+        if self.doubted.is_some_and(|doubted| doubted <= size) {
+            self.doubted = None;
+            self.trials = 0;
+            self.search(now);
+        }
+    }
+
+    /// Notes that a datagram of `size` bytes was lost. If several were, while shorter ones arrive,
+    /// probes decide whether the path has shrunk, the first after `wait` (RFC 8899, section 4.3).
+    pub(crate) fn on_loss(&mut self, now: Instant, size: usize, wait: Duration) {
+        if size <= self.base {
+            return;
+        }
+        if let Some(free) = self.lost.iter_mut().find(|lost| **lost == 0) {
+            *free = size;
+        }
+        let least = self.lost.into_iter().min().filter(|least| *least > 0 && self.passes);
+        if self.doubted.is_none() && least.is_some() {
+            self.doubted = least;
+            self.trials = 0;
+            self.due = Some(now + wait.max(BETWEEN));
+        }
+    }
+
+    /// Returns whether no probe of a doubtful size was answered in its time: a smaller one must do.
+    pub(crate) fn has_shrunk(&self, now: Instant) -> bool {
+        self.doubted.is_some() && self.trials == TRIALS && self.due.is_some_and(|due| due <= now)
     }
 
     /// Leaves out `size`, which the interface does not carry, if the search is for it; returns
@@ -119,7 +191,7 @@ impl PathSize {
             return false;
         }
         self.fail(size);
-        self.due = self.candidate().map(|_| self.asked);
+        self.search_at(self.asked, self.asked);
         true
     }
 
@@ -129,10 +201,18 @@ impl PathSize {
         self.trials = 0;
     }
 
-    /// Returns to the base size, since the path may have changed.
-    pub(crate) fn fall_back(&mut self) {
+    /// Returns to the base size, since the path may have changed. If it has shrunk, a search for a
+    /// shorter size begins at once; otherwise a search begins after ten minutes.
+    pub(crate) fn fall_back(&mut self, now: Instant) {
+        let failed = self.doubted.filter(|_| self.has_shrunk(now));
         self.now = self.base.min(self.most);
-        self.due = None;
+        self.failed = failed.unwrap_or(self.now);
+        self.trials = 0;
+        self.lost = [0; LOSSES];
+        self.passes = false;
+        self.raise = None;
+        self.doubted = None;
+        self.search(now);
     }
 
     /// Returns the next size to probe: the least one from the first on, or else the greatest one
@@ -161,7 +241,7 @@ mod tests {
         let mut now = Instant::START;
         let mut trials = 0;
         path.search(now);
-        while let Some(due) = path.due() {
+        while let Some(due) = path.due {
             now = now.max(due);
             if let Some(size) = path.try_now(now, Duration::ZERO) {
                 trials += 1;
@@ -189,7 +269,7 @@ mod tests {
         assert_eq!(path.settles_at(round), None, "the next size");
         path.try_now(now, Duration::ZERO).expect("a probe");
         assert!(!path.refuse(size) && path.refuse(4052) && !path.refuse(4052));
-        assert_eq!((path.size(), path.due()), (size, None));
+        assert_eq!((path.size(), path.due), (size, None));
         assert_eq!(path.settles_at(round), Some(Instant::START), "no larger one is sought");
     }
 
@@ -217,13 +297,111 @@ mod tests {
             while let Some(size) = path.try_now(Instant::START, Duration::ZERO) {
                 sizes.push(size);
                 if size > most {
-                    assert!(path.refuse(size) && path.due().is_some(), "smaller ones are left");
+                    assert!(path.refuse(size) && path.due.is_some(), "smaller ones are left");
                 } else {
                     path.arrived(Instant::START, size);
                 }
             }
-            assert_eq!((sizes, path.due()), (expected.to_vec(), None), "{peer}");
+            assert_eq!((sizes, path.due), (expected.to_vec(), None), "{peer}");
         }
+    }
+
+    /// Answers the probes of a path that carries `real` until none is due before `end`; returns the
+    /// number of probes.
+    fn answer(path: &mut PathSize, real: usize, end: Instant) -> usize {
+        let mut trials = 0;
+        while let Some(due) = path.due().filter(|due| *due <= end) {
+            if path.has_shrunk(due) {
+                path.fall_back(due);
+            }
+            let Some(size) = path.try_now(due, Duration::ZERO) else { continue };
+            trials += 1;
+            if size <= real {
+                path.arrived(due, size);
+                path.on_arrival(due, size);
+            }
+        }
+        trials
+    }
+
+    /// A path that carries 8924 bytes, whose search is over.
+    fn jumbo() -> (PathSize, Instant) {
+        let mut path = PathSize::new(V6, 1232, 65_400);
+        path.search(Instant::START);
+        let now = Instant::START + Duration::from_secs(5);
+        answer(&mut path, 9000, now);
+        assert_eq!((path.size(), path.due), (8924, None));
+        (path, now)
+    }
+
+    #[test]
+    fn a_search_that_has_ended_begins_again_after_ten_minutes() {
+        let (mut path, now) = jumbo();
+        let raise = path.due().expect("the next search");
+        assert!(raise > now + RAISE - Duration::from_secs(5) && raise <= now + RAISE);
+        assert_eq!(answer(&mut path, 9000, raise + RAISE / 2), 3, "once, without success");
+        assert_eq!(path.size(), 8924);
+        answer(&mut path, 65_535, raise + RAISE * 2);
+        assert_eq!((path.size(), path.due()), (65_400, None), "no larger one is left");
+    }
+
+    #[test]
+    fn a_path_that_carries_only_shorter_datagrams_has_shrunk() {
+        let wait = Duration::from_millis(100);
+        let (mut path, now) = jumbo();
+        for round in 0..LOSSES {
+            assert_eq!(path.due, None, "{round}");
+            path.on_loss(now, 8924, wait);
+            path.on_arrival(now, 1300);
+        }
+        path.on_loss(now, 8924, wait);
+        assert_eq!(path.due(), Some(now + wait));
+        let trials = answer(&mut path, 1500, now + Duration::from_secs(9));
+        assert_eq!((path.size(), path.due), (1444, None));
+        assert_eq!(trials, 3 + 3 + 1, "of 8924, 2240 and 1444");
+        // Ten minutes later it is as wide as before.
+        answer(&mut path, 9000, now + RAISE * 2);
+        assert_eq!(path.size(), 8924);
+    }
+
+    #[test]
+    fn losses_without_a_sign_that_length_matters_leave_the_size() {
+        let wait = Duration::from_millis(100);
+        let (mut path, now) = jumbo();
+        // Nothing arrives.
+        (0..9).for_each(|_| path.on_loss(now, 8924, wait));
+        assert_eq!(path.due, None);
+        // One as long arrives now and then, and short ones do not.
+        for _ in 0..9 {
+            path.on_arrival(now, 8924);
+            (0..LOSSES - 1).for_each(|_| path.on_loss(now, 8924, wait));
+            path.on_loss(now, 1232, wait);
+            path.on_arrival(now, 100);
+        }
+        assert_eq!(path.due, None);
+        // A probe arrives, or what was sent before.
+        for size in [4052, 8924] {
+            (0..=LOSSES).for_each(|_| path.on_loss(now, 4052, wait));
+            assert_eq!(path.due, Some(now + wait));
+            path.on_arrival(now, 4051);
+            assert_eq!(path.due, Some(now + wait));
+            path.on_arrival(now, size);
+            assert_eq!((path.size(), path.due), (8924, None));
+            path.on_loss(now, 4052, wait);
+            path.on_arrival(now, 100);
+            path.on_arrival(now, 4052);
+            path.on_loss(now, 4052, wait);
+            path.on_arrival(now, 100);
+        }
+    }
+
+    #[test]
+    fn after_silence_the_search_begins_again_in_ten_minutes() {
+        let (mut path, now) = jumbo();
+        path.fall_back(now);
+        assert_eq!((path.size(), path.due()), (1232, Some(now + RAISE)));
+        answer(&mut path, 9000, now + RAISE + Duration::from_secs(5));
+        assert_eq!(path.size(), 8924);
     }
 
     #[test]

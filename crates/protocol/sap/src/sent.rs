@@ -228,9 +228,20 @@ impl Sent {
 
     /// Removes the oldest `count` packets as lost.
     pub(crate) fn give_up(&mut self, count: usize) -> Vec<SentPacket> {
-        let oldest: Vec<u64> =
-            self.packets.iter().flatten().take(count).map(|packet| packet.number).collect();
-        let lost = oldest.into_iter().filter_map(|number| self.give_up_one(number)).collect();
+        let oldest = self.packets.iter().flatten().take(count).map(|packet| packet.number);
+        let oldest = oldest.collect();
+        self.give_up_all(oldest)
+    }
+
+    /// Removes the packets as lost that `is_lost` names.
+    pub(crate) fn give_up_if(&mut self, is_lost: impl Fn(&SentPacket) -> bool) -> Vec<SentPacket> {
+        let named = self.packets.iter().flatten().filter(|packet| is_lost(packet));
+        let named = named.map(|packet| packet.number).collect();
+        self.give_up_all(named)
+    }
+
+    fn give_up_all(&mut self, numbers: Vec<u64>) -> Vec<SentPacket> {
+        let lost = numbers.into_iter().filter_map(|number| self.give_up_one(number)).collect();
         self.forget();
         lost
     }

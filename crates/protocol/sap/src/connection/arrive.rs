@@ -383,15 +383,18 @@ impl Connection {
             self.sent.restart_timer(now);
         }
         for packet in outcome.late {
+            self.path.on_arrival(now, packet.size);
             self.handle_late(now, packet);
         }
         self.grow_window(now, before, sample, &outcome.arrived);
         for packet in outcome.arrived {
             self.collisions.on_arrival(packet.is_behind);
+            self.path.on_arrival(now, packet.size);
             self.handle_arrival(now, packet);
         }
         // The header arrived, so the path had room: no sign of congestion, and it carries the size.
         for packet in outcome.damaged {
+            self.path.on_arrival(now, packet.size);
             match packet.load {
                 Load::Trial(_) => self.handle_arrival(now, packet),
                 _ => self.queue_again(now, packet),
@@ -489,9 +492,10 @@ impl Connection {
             Load::Request(name) => drop(self.outbox.requests.remove(&name)),
             Load::Fin => self.sending = FinState::Acknowledged,
             Load::Trial(size) => {
-                self.path.arrived(now, size);
-                self.congestion.set_size(self.path.size());
-                self.events.push_back(SapEvent::PathSize);
+                if self.path.arrived(now, size) {
+                    self.congestion.set_size(self.path.size());
+                    self.events.push_back(SapEvent::PathSize);
+                }
             }
             Load::Repeatable(name) => {
                 self.note_progress(now);
@@ -520,6 +524,7 @@ impl Connection {
         // What is in flight varies with the acknowledgements, each of which is for many packets.
         let in_flight = if in_flight * 2 >= window { window } else { in_flight };
         for packet in lost {
+            self.note_size(now, &packet);
             self.note_loss(now, &packet, in_flight);
             self.queue_again(now, packet);
         }

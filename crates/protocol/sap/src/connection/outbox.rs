@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use bytes::Bytes;
 use windfall_base::{Duration, Instant};
-use windfall_wire_net::sap::{SapRepair, flags};
+use windfall_wire_net::sap::SapRepair;
 
 use super::{Connection, FinState, State};
 use crate::budget::weight;
@@ -227,27 +227,6 @@ impl Connection {
             return Err(SapSendError::TooLong { len, most: self.config.max_message });
         }
         encode_parts(message, number, checks, room).map(Bodies::from_iter)
-    }
-
-    /// Cuts precise messages anew that are longer than the path carries now; none is in flight.
-    pub(super) fn recut(&mut self) {
-        let room = self.path.size() - self.around;
-        let outbox = &mut self.outbox;
-        if !self.takes_parts || outbox.precise.values().all(|encoded| encoded.len() <= room) {
-            return;
-        }
-        let known: Vec<Encoded> = outbox.precise.drain().collect();
-        outbox.lost.clear();
-        outbox.new.clear();
-        outbox.bytes -= known.iter().map(Encoded::len).sum::<usize>();
-        for encoded in known {
-            let fits = encoded.len() <= room || encoded.flags & flags::REPAIRED != 0;
-            let bodies = if fits { Vec::from([encoded]) } else { recut(&encoded, room) };
-            for encoded in bodies {
-                outbox.bytes += encoded.len();
-                outbox.push_precise(encoded);
-            }
-        }
     }
 
     /// Rejects a stream of precise messages that the peer would not accept.

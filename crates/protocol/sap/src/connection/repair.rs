@@ -1,16 +1,16 @@
-//! Requests for repair, and the answers to them.
+//! Requests for repair, the answers to them, and what must be cut anew.
 
 use core::ops::Range;
 
 use bytes::Bytes;
 use windfall_wire_net::sap::data::MAX_SPANS;
-use windfall_wire_net::sap::{Part, SapData, SapRepair};
+use windfall_wire_net::sap::{Part, SapData, SapRepair, flags};
 
 use super::Connection;
 use super::outbox::KEPT;
 use super::reassemble::LONGEST;
 use crate::budget::weight;
-use crate::encode::{encode_repair, spans};
+use crate::encode::{Encoded, Origin, encode_repair, recut, spans};
 use crate::error::SapSendError;
 use crate::news::Name;
 
@@ -109,19 +109,78 @@ impl Connection {
             groups.push(Vec::new());
         }
         for group in groups {
-            let base = group.first().map_or(base, |range| range.start);
-            let part = request.part.map(|_| Part { offset: base as u32, total: len as u32 });
-            let base = part.map_or(0, |_| base);
-            let near: Vec<_> =
-                group.iter().map(|range| range.start - base..range.end - base).collect();
-            let head = SapData { part, spans: spans(&near), ..request };
-            let encoded = encode_repair(&head, &data);
+            let encoded = encode_repair(&head_of(&request, base, len, &group), &data);
             if self.outbox.charge() + weight(encoded.len()) <= self.outbox.limit {
                 self.outbox.bytes += encoded.len();
                 self.outbox.push_precise(encoded);
             }
         }
     }
+
+    /// Cuts precise messages and repairs anew that are longer than the path carries now; none is in
+    /// flight.
+    pub(super) fn recut(&mut self) {
+        let room = self.path.size() - self.around;
+        let outbox = &mut self.outbox;
+        let takes_parts = self.takes_parts;
+        // A repair names its ranges, and need not be a part to be cut.
+        let is_cut = |it: &Encoded| it.len() > room && (takes_parts || is_repair(it));
+        if !outbox.precise.values().any(is_cut) {
+            return;
+        }
+        let known: Vec<Encoded> = outbox.precise.drain().collect();
+        outbox.lost.clear();
+        outbox.new.clear();
+        outbox.bytes -= known.iter().map(Encoded::len).sum::<usize>();
+        for encoded in known {
+            let bodies = if !is_cut(&encoded) {
+                Vec::from([encoded])
+            } else if is_repair(&encoded) {
+                recut_repair(&encoded, room)
+            } else {
+                recut(&encoded, room)
+            };
+            for encoded in bodies {
+                outbox.bytes += encoded.len();
+                outbox.push_precise(encoded);
+            }
+        }
+    }
+}
+
+/// Tells whether it answers a request for repair.
+fn is_repair(encoded: &Encoded) -> bool {
+    encoded.flags & flags::REPAIRED != 0
+}
+
+/// Returns the head of the answer with these ranges of a message of `len` bytes; without ranges, at
+/// `base`. It is a part if the request is.
+fn head_of(request: &SapData, base: usize, len: usize, group: &[Range<usize>]) -> SapData {
+    let base = group.first().map_or(base, |range| range.start);
+    let part = request.part.map(|_| Part { offset: base as u32, total: len as u32 });
+    let base = part.map_or(0, |_| base);
+    let near: Vec<_> = group.iter().map(|range| range.start - base..range.end - base).collect();
+    SapData { part, spans: spans(&near), ..*request }
+}
+
+/// Cuts a repair into bodies of at most `room` bytes.
+fn recut_repair(encoded: &Encoded, room: usize) -> Vec<Encoded> {
+    let Ok(head) = SapData::parse(&encoded.head, encoded.flags) else {
+        return Vec::from([encoded.clone()]);
+    };
+    let base = head.part.map_or(0, |part| part.offset as usize);
+    let shift = |range: Range<usize>| base + range.start..base + range.end;
+    let ranges = head.spans.iter().map(|span| shift(span.range()));
+    // The ranges stand one after the other.
+    let mut exact = encoded.exact.clone();
+    let cut = |group: Vec<Range<usize>>| {
+        let head = head_of(&head, base, encoded.of.total, &group);
+        let len = group.iter().map(Range::len).sum();
+        let of = Origin { offset: group[0].start, ..encoded.of };
+        let bytes = Bytes::copy_from_slice(&head.emit());
+        Encoded { head: bytes, exact: exact.split_to(len), of, ..encoded.clone() }
+    };
+    grouped(ranges, room - HEAD).into_iter().map(cut).collect()
 }
 
 /// Groups ranges, and cuts them, so that those of a group have at most `most` bytes together and

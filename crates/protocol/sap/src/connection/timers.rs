@@ -6,6 +6,7 @@ use super::migrate::SILENT;
 use super::{Connection, FinState, State};
 use crate::error::CloseReason;
 use crate::event::SapEvent;
+use crate::sent::{Load, SentPacket};
 
 /// The longest interval between retransmissions.
 const LONGEST: Duration = Duration::from_secs(2);
@@ -106,6 +107,9 @@ impl Connection {
         if due(self.retransmission()) {
             self.handle_retransmission_timeout(now);
         }
+        if self.path.has_shrunk(now) {
+            self.shrink(now);
+        }
         if due(self.pace_at) {
             self.pace_at = None;
         }
@@ -126,7 +130,7 @@ impl Connection {
         let all = self.timeouts >= TOO_LONG || !self.config.congestion_control;
         let count = if all { usize::MAX } else { 2 };
         if self.timeouts == TOO_LONG && self.config.path_discovery {
-            self.path.fall_back();
+            self.path.fall_back(now);
             self.congestion.set_size(self.path.size());
         }
         let lost = self.sent.give_up(count);
@@ -134,6 +138,7 @@ impl Connection {
             self.congestion.collapse(now, lost.iter().map(|packet| packet.number).collect());
         }
         for packet in lost {
+            self.note_size(now, &packet);
             self.queue_again(now, packet);
         }
         if self.timeouts == TOO_LONG {
@@ -147,5 +152,27 @@ impl Connection {
         if may_end || self.is_flushed() && self.sending != FinState::Pending {
             self.probe_due = true;
         }
+    }
+
+    /// Notes the size of a packet that was lost.
+    pub(super) fn note_size(&mut self, now: Instant, packet: &SentPacket) {
+        if !matches!(packet.load, Load::Trial(_)) {
+            self.path.on_loss(now, packet.size, self.timeout());
+        }
+    }
+
+    /// Goes on with shorter datagrams, since the longer ones do not arrive any more.
+    fn shrink(&mut self, now: Instant) {
+        self.path.fall_back(now);
+        self.congestion.set_size(self.path.size());
+        let size = self.path.size();
+        // All precise messages are cut anew, in their order.
+        let is_cut = |it: &SentPacket| {
+            it.size > size || matches!(it.load, Load::Precise(_) | Load::Trial(_))
+        };
+        let lost = self.sent.give_up_if(is_cut);
+        lost.into_iter().for_each(|packet| self.queue_again(now, packet));
+        self.recut();
+        self.events.push_back(SapEvent::PathSize);
     }
 }

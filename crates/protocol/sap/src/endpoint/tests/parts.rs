@@ -163,6 +163,106 @@ fn a_path_that_becomes_narrow_costs_no_message() {
     assert_eq!(found, [60_000, 9_000, 1_290, 20]);
 }
 
+/// Lets time pass while `A` sends a short message on a stream of its own every 20 ms.
+fn chat(network: &mut Network, a: ConnectionId, span: Duration) {
+    let end = network.now + span;
+    while network.now < end {
+        let message = Message { stream: 9, ..Message::new(Mode::Precise, pattern(20)) };
+        network.ends[A].send(a, &message).expect("there is room");
+        network.run(Duration::from_millis(20));
+    }
+}
+
+/// The lengths of the messages that wait at `B`, short ones left out.
+fn long(network: &mut Network, b: ConnectionId) -> Vec<usize> {
+    let all = network.receive(B, b).into_iter();
+    all.map(|it| it.data.len()).filter(|len| *len > 20).collect()
+}
+
+#[test]
+fn a_path_that_becomes_narrow_costs_no_long_message_while_short_ones_pass() {
+    for (mtu, seed) in [(1250, 1), (1300, 2), (1464, 3), (4100, 4), (9000, 5)] {
+        let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, seed);
+        network.run(SECOND * 2);
+        network.impairments.mtu = mtu;
+        for len in [60_000, 9_001, 1_400, 30] {
+            network.send(A, a, Mode::Precise, &pattern(len));
+        }
+        chat(&mut network, a, SECOND * 5);
+        assert_eq!(long(&mut network, b), [60_000, 9_001, 1_400, 30], "{mtu}");
+        // The largest size that still arrives is found, and longer ones go on.
+        let whole = network.ends[A].max_whole(a);
+        let least = [1232, 1464, 4072, 8944].into_iter().rev().find(|it| *it <= mtu);
+        assert!(whole + 400 > least.expect("a size") && whole < mtu, "{mtu}: {whole}");
+        network.send(A, a, Mode::Precise, &pattern(100_000));
+        chat(&mut network, a, SECOND * 2);
+        assert_eq!(long(&mut network, b), [100_000], "{mtu}");
+    }
+}
+
+#[test]
+fn a_path_that_becomes_narrow_costs_no_repair() {
+    for takes_parts in [true, false] {
+        let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
+        network.run(SECOND * 2);
+        if !takes_parts {
+            network.send_whole_messages([a, b]);
+        }
+        network.send(A, a, Mode::Approximate { protected: 0 }, &pattern(20_000));
+        network.run(SECOND);
+        let number = network.receive(B, b)[0].number;
+        network.impairments.mtu = 1300;
+        let ranges = [10..4_000, 5_000..5_001, 6_000..19_999];
+        network.ends[B].repair(b, 0, number, &ranges).expect("it is open");
+        chat(&mut network, a, SECOND * 5);
+        let mut mended = vec![0; 20_000];
+        for repair in network.receive(B, b).iter().filter(|it| it.kind == MessageKind::Repair) {
+            let mut from = 0;
+            for range in &repair.exact {
+                mended[range.clone()].copy_from_slice(&repair.data[from..from + range.len()]);
+                from += range.len();
+            }
+        }
+        for range in ranges {
+            assert!(mended[range.clone()] == pattern(20_000)[range], "parts: {takes_parts}");
+        }
+    }
+}
+
+#[test]
+fn a_path_that_becomes_wide_again_is_used_again() {
+    for silence in [false, true] {
+        let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
+        network.run(SECOND * 2);
+        let wide = network.ends[A].max_whole(a);
+        network.impairments.mtu = if silence { 0 } else { 1300 };
+        network.send(A, a, Mode::Precise, &pattern(60_000));
+        network.run(SECOND * 10);
+        assert!(network.ends[A].max_whole(a) < 1300, "it has fallen back");
+        network.impairments.mtu = CLEAN.mtu;
+        // What failed is tried again after ten minutes.
+        network.run(SECOND * 605);
+        assert_eq!(network.ends[A].max_whole(a), wide, "silence: {silence}");
+        network.send(A, a, Mode::Precise, &pattern(60_000));
+        network.run(SECOND * 5);
+        assert_eq!(long(&mut network, b), [60_000, 60_000]);
+    }
+}
+
+#[test]
+fn losses_alone_do_not_make_a_path_narrow() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
+    network.run(SECOND * 2);
+    let wide = network.ends[A].max_whole(a);
+    network.impairments.loss = 0.2;
+    for _ in 0..10 {
+        long(&mut network, b);
+        chat(&mut network, a, SECOND * 2);
+        network.send(A, a, Mode::Precise, &pattern(9_000));
+        assert_eq!(network.ends[A].max_whole(a), wide);
+    }
+}
+
 #[test]
 fn parts_of_many_streams_do_not_lock_a_small_buffer() {
     let config = SapConfig { receive_buffer: 100_000, ..SapConfig::standard() };
