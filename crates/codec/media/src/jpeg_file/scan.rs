@@ -93,6 +93,8 @@ impl Reader {
             at += 2;
             match marker {
                 EOI => break,
+                // The next picture of a film begins, whether this one is whole or not.
+                SOI if this.frame.is_some() => break,
                 marker if marker == SOI || ALONE.contains(&marker) => continue,
                 _ => {}
             }

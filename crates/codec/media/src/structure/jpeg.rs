@@ -83,34 +83,54 @@ fn find(bytes: &[u8], with_restarts: bool, found: &mut Ranges) {
     found.push(start..bytes.len());
 }
 
+/// Ranges in the order of their places, which neither touch nor overlap.
+#[derive(Default)]
+struct Places(Vec<Range<usize>>);
+
+impl Places {
+    /// Adds a range whose end lies behind those before, though its start need not.
+    fn add(&mut self, mut range: Range<usize>) {
+        while let Some(last) = self.0.pop_if(|last| last.end >= range.start) {
+            range = range.start.min(last.start)..range.end.max(last.end);
+        }
+        self.0.push(range);
+    }
+
+    fn overlap(&self, range: &Range<usize>) -> bool {
+        let at = self.0.partition_point(|it| it.end <= range.start);
+        self.0.get(at).is_some_and(|it| it.start < range.end)
+    }
+}
+
 /// Returns the damaged ranges that hold a false marker or lack a restart marker.
 pub(super) fn intolerable(bytes: &[u8], damaged: &[Range<usize>]) -> Vec<Range<usize>> {
-    let mut found = vec![false; damaged.len()];
-    let overlaps =
-        |range: &Range<usize>, of: &Range<usize>| range.start < of.end && of.start < range.end;
-    let mut blame = |place: Range<usize>| {
-        for (range, found) in damaged.iter().zip(&mut found) {
-            *found |= overlaps(range, &place);
-        }
-    };
-    let is_damaged = |place: Range<usize>| damaged.iter().any(|it| overlaps(it, &place));
+    let mut sorted: Vec<_> = damaged.iter().filter(|range| !range.is_empty()).cloned().collect();
+    sorted.sort_by_key(|range| range.start);
+    let mut doubtful = Places::default();
+    let is_at_start = sorted.first().is_some_and(|range| range.start < 2);
+    sorted.into_iter().for_each(|range| doubtful.add(range));
+    // What is wrong there.
+    let mut wrong = Places::default();
+    if bytes.get(1) != Some(&SOI) || is_at_start {
+        wrong.add(0..2);
+    }
     let mut segments = 2;
     while let Some(scan) = scan_start(bytes, segments) {
         let (mut at, mut good, mut expected) = (scan, scan, 0xd0);
         let after = loop {
             let Some(marker) = next_marker(bytes, at) else {
-                blame(good..bytes.len());
+                wrong.add(good..bytes.len());
                 break bytes.len();
             };
             let place = marker.at..marker.at + 2;
             at = place.end;
             if marker.is_restart() && marker.code == expected {
                 (good, expected) = (at, 0xd0 + (expected - 0xd0 + 1) % 8);
-            } else if is_damaged(place.clone()) {
-                blame(place);
+            } else if doubtful.overlap(&place) {
+                wrong.add(place);
             } else if marker.is_restart() {
                 // The ones before it are lost, between the last good one and this one.
-                blame(good..place.start);
+                wrong.add(good..place.start);
                 (good, expected) = (at, 0xd0 + (marker.code - 0xd0 + 1) % 8);
             } else {
                 break place.start;
@@ -118,8 +138,5 @@ pub(super) fn intolerable(bytes: &[u8], damaged: &[Range<usize>]) -> Vec<Range<u
         };
         segments = after;
     }
-    if bytes.get(1) != Some(&SOI) || damaged.iter().any(|it| it.start < 2) {
-        blame(0..2);
-    }
-    damaged.iter().zip(found).filter(|(_, found)| *found).map(|(range, _)| range.clone()).collect()
+    damaged.iter().filter(|range| wrong.overlap(range)).cloned().collect()
 }

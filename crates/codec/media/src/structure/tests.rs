@@ -59,6 +59,77 @@ fn a_false_marker_is_intolerable_and_an_inverted_bit_is_not() {
     assert_eq!(intolerable(&bytes, &damaged), [damaged[1].clone()]);
 }
 
+/// The ranges that overlap a place where something is wrong, found by comparing all pairs.
+fn intolerable_by_pairs(bytes: &[u8], damaged: &[Range<usize>]) -> Vec<Range<usize>> {
+    let overlap = |a: &Range<usize>, b: &Range<usize>| a.start < b.end && b.start < a.end;
+    let mut wrong = Vec::new();
+    // One scan, whose data begin after its header.
+    let (mut at, mut good, mut expected) = (6, 6, 0xd0);
+    loop {
+        let here = (at..bytes.len() - 1).find(|at| bytes[*at] == 0xff && bytes[at + 1] != 0xff);
+        let Some(here) = here else {
+            wrong.push(good..bytes.len());
+            break;
+        };
+        at = here + 2;
+        let (place, code) = (here..here + 2, bytes[here + 1]);
+        let is_restart = (0xd0..0xd8).contains(&code);
+        if code == 0 {
+            continue;
+        } else if is_restart && code == expected {
+            (good, expected) = (at, 0xd0 + (code - 0xd0 + 1) % 8);
+        } else if damaged.iter().any(|it| overlap(it, &place)) {
+            wrong.push(place);
+        } else if is_restart {
+            wrong.push(good..here);
+            (good, expected) = (at, 0xd0 + (code - 0xd0 + 1) % 8);
+        } else {
+            break;
+        }
+    }
+    if damaged.iter().any(|it| it.start < 2) {
+        wrong.push(0..2);
+    }
+    let is_wrong = |it: &&Range<usize>| wrong.iter().any(|place| overlap(it, place));
+    damaged.iter().filter(is_wrong).cloned().collect()
+}
+
+/// The beginning of a JPEG with nothing before its scan, whose data follow.
+const SCAN: [u8; 6] = [0xff, 0xd8, 0xff, 0xda, 0, 2];
+
+proptest! {
+    #[test]
+    fn the_intolerable_ranges_are_those_that_overlap_something_wrong(
+        data in prop::collection::vec(
+            prop::sample::select(vec![0xff_u8, 0, 1, 0xd0, 0xd1, 0xd2, 0xd7, 0xd9]), 1..60),
+        damaged in prop::collection::vec((0_usize..66, 1_usize..9), 0..9),
+    ) {
+        let bytes = [&SCAN[..], &data].concat();
+        let damaged: Vec<_> = damaged.into_iter().map(|(at, len)| at..at + len).collect();
+        let expected = intolerable_by_pairs(&bytes, &damaged);
+        prop_assert_eq!(intolerable(&bytes, &damaged), expected, "{:?}", bytes);
+    }
+}
+
+#[test]
+fn many_markers_and_many_damaged_ranges_are_judged_at_once() {
+    const COUNT: usize = 100_000;
+    // A restart that is not due, in each piece, whose damage lies within the marker or beside it:
+    // all pairs would be ten thousand million.
+    let mut bytes = SCAN.to_vec();
+    (0..COUNT).for_each(|_| bytes.extend([0xff, 0xd5, 1, 1]));
+    let pieces = |shift: usize| {
+        (0..COUNT)
+            .map(move |piece| SCAN.len() + 4 * piece + shift..SCAN.len() + 4 * piece + shift + 1)
+    };
+    let within: Vec<_> = pieces(1).collect();
+    assert_eq!(intolerable(&bytes, &within), within);
+    let beside: Vec<_> = pieces(3).collect();
+    assert_eq!(intolerable(&bytes, &beside), beside);
+    let backwards: Vec<_> = pieces(1).rev().collect();
+    assert_eq!(intolerable(&bytes, &backwards), backwards);
+}
+
 #[test]
 fn the_samples_of_a_wav_file_are_not_exact() {
     let mut bytes = b"RIFF\x00\x00\x00\x00WAVEfmt \x03\x00\x00\x00abc\x00data".to_vec();

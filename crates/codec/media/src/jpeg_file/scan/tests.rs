@@ -133,6 +133,29 @@ fn progressive_scans_are_read_bit_for_bit() {
 }
 
 #[test]
+fn a_picture_of_a_film_that_ends_between_its_scans_is_cut_off() {
+    let difference = [&code(3)[..], &[1, 0, 1]].concat();
+    let scans =
+        [(0, 0, 0x01, difference.repeat(4)), (0, 0, 0x10, vec![1, 0, 0, 1])].map(|it| it.clone());
+    let whole = progressive(&scans);
+    assert!(!lacks_blocks(&whole));
+    let open = |file: &[u8]| file[..file.len() - 2].to_vec();
+    for first in [open(&progressive(&scans[..1])), open(&progressive(&[]))] {
+        assert!(lacks_blocks(&[&first[..], &whole].concat()), "another picture follows");
+        assert!(lacks_blocks(&[&first[..], &[0xff, SOI], &whole].concat()));
+    }
+    // Films whose first picture is whole, and pictures with two beginnings.
+    assert!(!lacks_blocks(&whole.repeat(2)));
+    assert!(!lacks_blocks(&[&open(&whole)[..], &whole].concat()));
+    assert!(!lacks_blocks(&[&[0xff, SOI], &whole[..]].concat()));
+    // Components in scans of their own.
+    let plain = landscape().to_jpeg(80).expect("a picture");
+    let end = plain.windows(2).position(|it| it == [0xff, SOS]).expect("a scan");
+    let error = read(&[&plain[..end], &plain].concat()).expect_err("the first has no scan");
+    assert!(error.contains("cut off"), "{error}");
+}
+
+#[test]
 fn no_file_makes_the_count_panic_and_damage_is_no_cut() {
     let file = landscape().to_jpeg(80).expect("a picture");
     let mut stream = windfall_base::Stream::new(windfall_base::Seed(7), "jpeg");
