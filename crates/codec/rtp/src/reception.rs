@@ -19,6 +19,9 @@ const LATE: u32 = crate::VIDEO_CLOCK;
 /// The difference of transit times, in ticks of the media clock, within which numbers that come
 /// again are copies, however many: half a second of video.
 const NEAR: u32 = crate::VIDEO_CLOCK / 2;
+/// The difference of transit times, in ticks of the media clock, between packets that a source
+/// sends in the time that they state: a tenth of a second of video, or half of what they state.
+const STEADY: u32 = crate::VIDEO_CLOCK / 10;
 const CYCLE: u32 = 1 << 16;
 /// The largest value of the 24-bit count of lost packets.
 const MAX_LOST: i64 = 0x7f_ffff;
@@ -46,10 +49,21 @@ struct Timing {
     is_far: bool,
     /// The packet was sent before the newest, and may come as late as this.
     is_late: bool,
-    /// The packet was sent before the newest, as late as this only if its number is missing.
+    /// The packet was sent before the newest, as late as this only if its number is one of those
+    /// since the first.
     is_earlier: bool,
     /// It is a copy if its number has come before.
     is_near: bool,
+    /// The transit time and the timestamp, if they are known.
+    clock: Option<(u32, u32)>,
+}
+
+/// Tells whether a packet comes as long after the `first` one as their timestamps are apart, as
+/// those of a living source do; copies that a path kept come all at once.
+fn is_steady(first: Option<(u32, u32)>, clock: Option<(u32, u32)>) -> bool {
+    let Some(((before, first), (transit, timestamp))) = first.zip(clock) else { return true };
+    let apart = |a: u32, b: u32| (a.wrapping_sub(b) as i32).unsigned_abs();
+    apart(transit, before) <= (apart(timestamp, first) / 2).max(STEADY)
 }
 
 /// Which of the highest number and the 4095 before it were received: a bit for each, in the place
@@ -102,8 +116,10 @@ pub struct ReceptionStatistics {
     /// Those of them that had come before.
     copied: u32,
     seen: Seen,
-    /// The copies in sequence up to now, which may be a source that begins anew.
+    /// The copies in sequence up to now, which may be a source that begins anew, and the transit
+    /// time and the timestamp of the first.
     copies: u16,
+    first_copy: Option<(u32, u32)>,
     /// Packets expected, received and copied before the source began anew.
     earlier: (u32, u32, u32),
     expected_before: u32,
@@ -130,6 +146,7 @@ impl ReceptionStatistics {
             copied: 0,
             seen: Seen::default(),
             copies: 0,
+            first_copy: None,
             earlier: (0, 0, 0),
             expected_before: 0,
             received_before: 0,
@@ -183,6 +200,7 @@ impl ReceptionStatistics {
             is_late: is_within(LATE),
             is_earlier: is_within(FAR),
             is_near: is_within(NEAR),
+            clock: Some((transit, timestamp)),
         };
         let check = self.judge(sequence, timing);
         let is_newest = match check {
@@ -198,7 +216,7 @@ impl ReceptionStatistics {
 
     /// Judges a sequence number.
     fn judge(&mut self, sequence: u16, timing: Timing) -> SequenceCheck {
-        let Timing { is_far, is_late, is_earlier, is_near } = timing;
+        let Timing { is_far, is_late, is_earlier, is_near, clock } = timing;
         let step = sequence.wrapping_sub(self.max);
         if self.probation > 0 {
             if step != 1 {
@@ -214,17 +232,22 @@ impl ReceptionStatistics {
             self.restart(sequence);
         }
         let step = sequence.wrapping_sub(self.max);
-        let may_be_far_behind = is_late || is_earlier && self.is_missing(sequence);
+        let may_be_far_behind = is_late || is_earlier && self.is_known(sequence);
         let most = if may_be_far_behind { MAX_DROPOUT } else { MAX_MISORDER };
         let is_behind = step > u16::MAX - most + 1;
         let back = self.max.wrapping_sub(sequence);
         let is_copy = back <= most && self.seen.holds(sequence);
         let confirms = u32::from(sequence) == self.confirming;
         self.copies = match is_copy && !is_near {
-            true if confirms && self.copies > 0 => self.copies + 1,
+            true if confirms && self.copies > 0 && is_steady(self.first_copy, clock) => {
+                self.copies + 1
+            }
             true => 1,
             false => 0,
         };
+        if self.copies == 1 {
+            self.first_copy = clock;
+        }
         if self.copies == COPIES {
             // Those before this one were counted as copies.
             self.received -= u32::from(COPIES - 1);
@@ -263,11 +286,12 @@ impl ReceptionStatistics {
         SequenceCheck::Valid(extended)
     }
 
-    /// Tells whether a number between the first and the highest has not come, as far as is known.
-    fn is_missing(&self, sequence: u16) -> bool {
+    /// Tells whether a number lies between the first and the highest, so that it is known whether
+    /// it has come.
+    fn is_known(&self, sequence: u16) -> bool {
         let since_first = self.extended(sequence).wrapping_sub(self.base) as i32;
         let back = self.max.wrapping_sub(sequence);
-        since_first >= 0 && (1..=MAX_DROPOUT).contains(&back) && !self.seen.holds(sequence)
+        since_first >= 0 && (1..=MAX_DROPOUT).contains(&back)
     }
 
     /// Begins anew with a packet and the `before` packets before it.

@@ -205,6 +205,50 @@ fn a_missing_number_is_received_however_late_and_slow_the_source_is() {
     }
 }
 
+#[test]
+fn late_copies_of_a_slow_source_are_copies_however_many_numbers_they_are_behind() {
+    // Ten packets a second by their timestamps. A path makes copies of some, and keeps them: they
+    // come at once, or in the times of their originals.
+    for first in [1_000_u16, 65_480] {
+        for (behind, gap, copied) in [
+            (101, 9_000, 10..11),
+            (101, 9_000, 10..12),
+            (150, 9_000, 10..17),
+            (590, 9_000, 10..14),
+            (101, 90, 10..30),
+            (560, 90, 10..30),
+            (540, 0, 0..40),
+        ] {
+            let mut statistics = ReceptionStatistics::trusted(first);
+            let mut judged = |number: u16, arrival: u32| {
+                let (sequence, timestamp) = (first.wrapping_add(number), u32::from(number) * 9_000);
+                let check = statistics.update_timed(sequence, timestamp, arrival);
+                if !matches!(check, SequenceCheck::Jump | SequenceCheck::Copy(_)) {
+                    statistics.record_transit(timestamp, arrival);
+                }
+                (check, statistics.total_distinct(), statistics.total_missing())
+            };
+            let now = copied.end + behind;
+            for number in 0..now {
+                judged(number, u32::from(number) * 9_000);
+            }
+            let mut arrival = u32::from(now - 1) * 9_000;
+            for number in copied.clone() {
+                arrival += gap;
+                let (check, ..) = judged(number, arrival);
+                assert!(matches!(check, SequenceCheck::Copy(_)), "{behind} {number}: {check:?}");
+            }
+            // The source goes on.
+            for number in now..now + 50 {
+                let (check, distinct, missing) = judged(number, u32::from(number) * 9_000);
+                assert!(matches!(check, SequenceCheck::Valid(_)), "{behind} {number}: {check:?}");
+                assert_eq!((distinct, missing), (u32::from(number) + 1, 0));
+            }
+            assert_eq!(statistics.total_copies(), copied.len() as u32);
+        }
+    }
+}
+
 /// The fate of a packet on a path: it is lost, displaced or copied; before some of them the sender
 /// begins anew elsewhere.
 #[derive(Clone, Debug)]
