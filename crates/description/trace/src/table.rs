@@ -1,6 +1,7 @@
 //! Measured tables as changes of a link, one for each time at which something changes.
 
 mod calendar;
+mod decimal;
 pub(crate) mod layout;
 
 use core::str::FromStr;
@@ -8,7 +9,7 @@ use std::fmt::Write as _;
 
 use windfall_base::Duration;
 
-use calendar::{DAY, Kind, Moment};
+use calendar::{DAY, Kind, Moment, SECOND};
 use layout::Layout;
 
 /// A column of a table: `NAME`, `NAME:UNIT` or `NAME*FACTOR:UNIT`.
@@ -127,17 +128,15 @@ pub(crate) fn is_nothing(cell: &str) -> bool {
     NOTHING.contains(&cell.to_ascii_lowercase().as_str())
 }
 
-/// The time by which a row may lie before the one above it, in seconds: clocks that are set, and
-/// loggers that write late, come so far. Beyond it, it is another measurement.
-const DISORDER: f64 = 60.0;
+/// The time by which a row may lie before the one above it, in nanoseconds: clocks that are set,
+/// and loggers that write late, come so far. Beyond it, it is another measurement.
+const DISORDER: i128 = 60 * SECOND;
 
 /// The greatest number of seconds that counts as a time: beyond it they are parts of seconds, of
 /// which no fraction would be left.
 const LATEST: f64 = 1e11;
-/// The longest time between two rows, in seconds: 500 years, which a change can be away.
-const LONGEST: f64 = 500.0 * 365.25 * DAY;
-/// A time since 1970 in seconds is exact to this, as a number of 64 bits.
-const EXACT: f64 = 1e-6;
+/// The longest time between two rows, in nanoseconds: 500 years, which a change can be away.
+const LONGEST: i128 = 500 * 365 * DAY + 125 * DAY;
 
 /// The changes of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,9 +147,9 @@ pub struct MeasuredChanges {
     pub notes: Vec<String>,
 }
 
-/// A row that counts: its time in seconds, and its values.
+/// A row that counts: its time in nanoseconds, and its values.
 struct Row {
-    at: f64,
+    at: i128,
     values: Vec<Option<String>>,
 }
 
@@ -179,7 +178,7 @@ impl TableChanges {
         let (rows, notes) = self.rows(text, &layout)?;
         let mut last = vec![String::new(); self.assignments.len()];
         let mut changes = String::new();
-        let start = rows.first().map_or(0.0, |row| row.at);
+        let start = rows.first().map_or(0, |row| row.at);
         for (number, row) in rows.iter().enumerate() {
             // The last row of those of one time says what holds then.
             if rows.get(number + 1).is_some_and(|next| next.at == row.at) {
@@ -195,10 +194,7 @@ impl TableChanges {
                 }
             }
             if !clauses.is_empty() {
-                let since = row.at - start;
-                let is_since_1970 = start.abs() > 1e8;
-                let since = if is_since_1970 { (since / EXACT).round() * EXACT } else { since };
-                let since = seconds(since);
+                let since = seconds(row.at - start);
                 let _ = writeln!(changes, "{since}s: {}", clauses.join(", "));
             }
         }
@@ -218,8 +214,8 @@ impl TableChanges {
         let mut rows = Vec::<Row>::new();
         let (mut timeless, mut displaced) = (0_usize, 0_usize);
         // Times without a date begin again at midnight.
-        let (mut latest, mut days) = (f64::MIN, 0.0);
-        let (mut first, mut start) = (None::<Moment>, None::<f64>);
+        let (mut latest, mut days) = (None::<i128>, 0);
+        let (mut first, mut start) = (None::<Moment>, None::<i128>);
         for (line, cells) in layout.rows(text) {
             let (line, cells) = (line, cells?);
             let cell = |at: usize| cells.get(at).map_or("", String::as_str);
@@ -236,21 +232,22 @@ impl TableChanges {
             if let Some(how) = moment.form_unlike(first.get_or_insert(moment)) {
                 return Err(MeasurementError::Line(line, format!("the time {time:?} {how}")));
             }
-            let Moment { seconds, kind, .. } = moment;
-            if kind == Kind::Clock && seconds + days < latest - DAY / 2.0 {
+            let Moment { nanoseconds, kind, .. } = moment;
+            let before = |at: i128, span| latest.is_some_and(|latest| at < latest - span);
+            if kind == Kind::Clock && before(nanoseconds + days, DAY / 2) {
                 days += DAY;
             }
-            let at = seconds + days;
-            if at < latest - DISORDER {
+            let at = nanoseconds + days;
+            if before(at, DISORDER) {
                 let text = format!("the time {time:?} lies before the one above it");
                 return Err(MeasurementError::Line(line, text));
             }
-            if at - start.get_or_insert(at).min(at) > LONGEST {
+            if at - at.min(*start.get_or_insert(at)) > LONGEST {
                 let text = format!("the time {time:?} is more than 500 years after the first one");
                 return Err(MeasurementError::Line(line, text));
             }
-            displaced += usize::from(at < latest);
-            latest = latest.max(at);
+            displaced += usize::from(before(at, 0));
+            latest = latest.max(Some(at));
             let values = self.assignments.iter().zip(settings);
             let values = values.map(|(it, at)| it.column.value(line, cell(at), layout));
             let values = values.collect::<Result<Vec<_>, _>>()?;
@@ -271,7 +268,7 @@ impl TableChanges {
                 None => rows.push(Row { at, values }),
             }
         }
-        rows.sort_by(|a, b| a.at.total_cmp(&b.at));
+        rows.sort_by_key(|row| row.at);
         let mut notes = Vec::new();
         let count =
             |n: usize| if n == 1 { "1 row has".to_owned() } else { format!("{n} rows have") };
@@ -345,6 +342,13 @@ impl Column {
         if layout.number(cell).is_none()
             && let Some(time) = calendar::moment(cell)
         {
+            if !self.unit.is_empty() || self.factor != 1.0 {
+                let name = &self.name;
+                return Err(wrong(format!(
+                    "the time {cell:?} is one of the calendar, and a factor or a unit is for \
+                     numbers: name the column {name:?} alone"
+                )));
+            }
             return time.map(Some).map_err(|why| wrong(format!("the time {cell:?}: {why}")));
         }
         if self.unit.is_empty()
@@ -353,18 +357,11 @@ impl Column {
         {
             return Ok(Some(moment));
         }
-        // All its digits count: those of the time since 1970 are many.
         let Some(number) = self.exact(line, cell, layout)? else { return Ok(None) };
-        let number = number * self.factor;
-        let seconds = if self.unit.is_empty() {
-            number
-        } else {
-            let unit = format!("1{}", self.unit).parse::<Duration>();
-            let unit = unit.map_err(|_| wrong(format!("{:?} is no unit of time", self.unit)))?;
-            // Exact where a unit is a whole part of a second.
-            let parts = (1.0 / unit.as_secs_f64()).round();
-            if parts > 1.0 { number / parts } else { number * unit.as_secs_f64() }
-        };
+        let unit = if self.unit.is_empty() { "s" } else { &self.unit };
+        let unit = format!("1{unit}").parse::<Duration>();
+        let unit = unit.map_err(|_| wrong(format!("{:?} is no unit of time", self.unit)))?;
+        let seconds = number * self.factor * unit.as_secs_f64();
         if seconds.abs() > LATEST {
             let name = &self.name;
             return Err(wrong(format!(
@@ -372,13 +369,18 @@ impl Column {
                  write it as 2020-02-27T17:30:15"
             )));
         }
-        Ok(Some(Moment { seconds, kind: Kind::Number, order: None }))
+        // All its digits count: those of the time since 1970 are more than a binary number has.
+        let factor = self.factor.to_string();
+        let factors = [&layout.with_point(cell), factor.as_str(), &unit.as_nanos().to_string()];
+        let exact = decimal::product(factors.map(str::trim));
+        let nanoseconds = exact.unwrap_or_else(|| (seconds * SECOND as f64).round() as i128);
+        Ok(Some(Moment { nanoseconds, kind: Kind::Number, order: None }))
     }
 }
 
-/// The time as text, to the nanosecond.
-fn seconds(seconds: f64) -> String {
-    let text = format!("{seconds:.9}");
+/// The seconds of a time in nanoseconds, as text.
+fn seconds(nanoseconds: i128) -> String {
+    let text = format!("{}.{:09}", nanoseconds / SECOND, nanoseconds % SECOND);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 

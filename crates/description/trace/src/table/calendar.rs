@@ -1,13 +1,14 @@
 //! Times of the calendar: ISO 8601, and what loggers write in its place.
 
-/// The seconds of a day.
-pub(super) const DAY: f64 = 86_400.0;
+/// The nanoseconds of a second, and of a day.
+pub(super) const SECOND: i128 = 1_000_000_000;
+pub(super) const DAY: i128 = 86_400 * SECOND;
 
 /// A time of the calendar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Moment {
-    /// The seconds since 1970; without a date those since midnight.
-    pub(super) seconds: f64,
+    /// The nanoseconds since 1970; without a date those since midnight.
+    pub(super) nanoseconds: i128,
     /// The parts of it that the text has.
     pub(super) kind: Kind,
     /// The order of its date; `None` without one.
@@ -136,7 +137,9 @@ fn together(date: Option<Read<Date>>, time: Read<f64>, kind: Kind) -> Read<Momen
     let date = date.transpose()?;
     let days = date.map_or(Ok(0), |date| days_since_1970(date.numbers))?;
     let order = date.map(|date| date.order);
-    Ok(Moment { seconds: days as f64 * DAY + time?, kind, order })
+    // The seconds of a day are exact to a nanosecond, those since 1970 would not be.
+    let time = (time? * SECOND as f64).round() as i128;
+    Ok(Moment { nanoseconds: i128::from(days) * DAY + time, kind, order })
 }
 
 /// A date as a text has it.

@@ -1,5 +1,7 @@
 //! The form of a table: what stands between its cells, and where its columns are.
 
+use std::borrow::Cow;
+
 use super::{MeasurementError, is_nothing};
 
 /// The most columns of a table that are named in an error.
@@ -164,12 +166,17 @@ impl Layout {
 
     /// Reads a number, with a comma for the point where commas do not separate cells.
     pub(crate) fn number(&self, cell: &str) -> Option<f64> {
+        let number = self.with_point(cell).parse::<f64>();
+        number.ok().filter(|number| number.is_finite())
+    }
+
+    /// Returns a cell with a point for the comma of its number.
+    pub(crate) fn with_point<'a>(&self, cell: &'a str) -> Cow<'a, str> {
         let has_comma = cell.matches(',').count() == 1 && !cell.contains('.');
-        let text = if has_comma && self.separator != Separator::Byte(b',') {
-            cell.replace(',', ".")
+        if has_comma && self.separator != Separator::Byte(b',') {
+            cell.replace(',', ".").into()
         } else {
-            cell.to_owned()
-        };
-        text.parse::<f64>().ok().filter(|number| number.is_finite())
+            cell.into()
+        }
     }
 }

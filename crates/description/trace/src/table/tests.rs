@@ -100,6 +100,15 @@ fn times_without_anything_between_their_digits_are_read_by_the_calendar() {
         ("t:ms", "1582824615123", "1582824615125", "0.002"),
         ("t:us", "1582824615123456", "1582824615123556", "0.0001"),
         ("t:ns", "1582824615123456789", "1582824615123459789", "0.000003"),
+        // Less than a number of 64 bits can tell apart so far from 1970, by the binary point.
+        ("t:ns", "1582824615123456789", "1582824615123456790", "0.000000001"),
+        ("t:ns", "1582824615123456789", "1582824616123456789", "1"),
+        ("t:ns", "1582824615123456789", "1582824616123456790", "1.000000001"),
+        ("t:us", "1582824615123456.5", "1582824615123456.75", "0.00000025"),
+        ("t", "1582824615.123456789", "1582824616.123456788", "0.999999999"),
+        ("t", "20200227173015123456789", "20200227173015123456790", "0.000000001"),
+        ("t", "2020-02-27T17:30:15.123456789", "2020-02-27T17:30:15.12345679", "0.000000001"),
+        ("t*1e-6", "1582824615123456.789", "1582824615123456.79", "0.000000001"),
         ("t*60", "1", "2", "60"),
         // A number that would be a day and a time of day, were it not for its factor.
         ("t*1e-9", "20200227173015", "20200228173015", "0.001"),
@@ -107,6 +116,38 @@ fn times_without_anything_between_their_digits_are_read_by_the_calendar() {
         let table = format!("t,dl\n{one},1\n{other},2\n");
         let text = of(&table, time, "rate=dl:kbps").expect("changes").text;
         assert_eq!(text, format!("0s: rate 1kbps\n{apart}s: rate 2kbps\n"), "{time}");
+    }
+}
+
+#[test]
+fn a_factor_or_a_unit_of_calendar_times_is_refused() {
+    for cells in [
+        ("2020-02-27T17:30:15", "2020-02-27T17:30:16"),
+        ("17:30:15", "17:30:16"),
+        ("20200227T173015", "20200227T173016"),
+        ("27.02.2020", "28.02.2020"),
+    ] {
+        let table = format!("t,dl\n{},1\n{},2\n", cells.0, cells.1);
+        assert!(of(&table, "t", "rate=dl:kbps").is_ok());
+        for time in ["t:ms", "t:s", "t*2", "t*0.001:s"] {
+            let error = of(&table, time, "rate=dl:kbps").expect_err(time).to_string();
+            let said = "a factor or a unit is for numbers: name the column \"t\" alone";
+            assert!(error.starts_with("line 2: ") && error.contains(said), "{time}: {error}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn times_since_1970_keep_their_nanoseconds(
+        start in 0_u64..4_000_000_000_000_000_000,
+        apart in 1_u64..100_000_000_000,
+    ) {
+        let table = format!("t,dl\n{start},1\n{},2\n", start + apart);
+        let text = of(&table, "t:ns", "rate=dl:kbps").expect("changes").text;
+        let since = format!("{}.{:09}", apart / 1_000_000_000, apart % 1_000_000_000);
+        let since = since.trim_end_matches('0').trim_end_matches('.');
+        prop_assert_eq!(text, format!("0s: rate 1kbps\n{since}s: rate 2kbps\n"));
     }
 }
 
