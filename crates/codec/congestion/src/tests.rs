@@ -203,3 +203,184 @@ fn what_byte_counting_has_left_over_counts_for_the_next_segment() {
     reno.on_acknowledged(&ack(10_500));
     assert_eq!(reno.window(), 12_000);
 }
+
+fn laws() -> [Box<dyn CongestionController>; 2] {
+    [CongestionControl::Reno, CongestionControl::Cubic].map(|law| law.start(1_000, 10, true))
+}
+
+#[test]
+fn a_spurious_timeout_brings_window_and_threshold_back() {
+    // RFC 4015, section 3.2; RFC 9438, section 4.9.
+    for mut law in laws() {
+        law.on_loss(&loss(10_000));
+        law.on_recovered();
+        let before = (law.window(), law.threshold());
+        law.on_timeout(&loss(5_000), true);
+        assert_eq!(law.window(), 1_000);
+        assert!(law.threshold() < before.1);
+        law.on_spurious_timeout();
+        assert_eq!((law.window(), law.threshold()), before, "{law:?}");
+        // It is taken back once, not for a later one.
+        law.limit(2_000);
+        law.on_spurious_timeout();
+        assert_eq!(law.window(), 2_000, "{law:?}");
+    }
+}
+
+#[test]
+fn a_spurious_loss_brings_the_window_before_the_recovery_back_through_a_timeout_too() {
+    for timeout in [false, true] {
+        for mut law in laws() {
+            (0..10).for_each(|_| law.on_acknowledged(&ack(1_000)));
+            let before = (law.window(), law.threshold());
+            law.on_loss(&loss(20_000));
+            if timeout {
+                law.on_timeout(&loss(10_000), true);
+            }
+            law.on_spurious_loss();
+            assert_eq!((law.window(), law.threshold()), before, "{law:?}");
+        }
+    }
+    // After the recovery a timeout is its own: what it found comes back.
+    for mut law in laws() {
+        law.on_loss(&loss(10_000));
+        law.on_recovered();
+        let between = law.window();
+        law.on_timeout(&loss(5_000), true);
+        law.on_spurious_timeout();
+        assert_eq!(law.window(), between, "{law:?}");
+    }
+}
+
+#[test]
+fn a_timeout_that_fires_again_halves_nothing_again() {
+    // RFC 5681, section 3.1: the threshold is held at its value for data sent again already.
+    for mut law in laws() {
+        law.on_timeout(&loss(20_000), true);
+        let threshold = law.threshold();
+        law.on_timeout(&loss(4_000), false);
+        assert_eq!((law.window(), law.threshold()), (1_000, threshold), "{law:?}");
+    }
+}
+
+#[test]
+fn after_a_timeout_a_stretched_acknowledgment_counts_for_one_segment() {
+    // RFC 3465, section 2.3, until congestion avoidance.
+    let mut reno = CongestionControl::Reno.start(1_000, 10, true);
+    reno.on_timeout(&loss(8_000), true);
+    reno.on_acknowledged(&ack(2_000));
+    assert_eq!(reno.window(), 2_000);
+    (0..2).for_each(|_| reno.on_acknowledged(&ack(1_000)));
+    assert_eq!(reno.window(), reno.threshold());
+    reno.on_acknowledged(&ack(1_000));
+    assert_eq!(reno.window(), 4_000);
+    // At most two segments without one, however many were acknowledged.
+    let mut reno = CongestionControl::Reno.start(1_000, 10, true);
+    reno.on_acknowledged(&ack(5_000));
+    assert_eq!(reno.window(), 12_000);
+}
+
+#[test]
+fn equation_3_adds_a_byte_at_least() {
+    // RFC 5681, section 3.1: rounded up to 1 byte where it yields 0.
+    let mut reno = CongestionControl::Reno.start(100, 1_000, false);
+    reno.on_loss(&loss(100_000));
+    reno.on_acknowledged(&ack(100));
+    assert_eq!(reno.window(), 50_001);
+}
+
+#[test]
+fn half_of_what_is_in_flight_is_two_segments_at_least() {
+    // RFC 5681, equation 4; RFC 9438, section 4.6.
+    for mut law in laws() {
+        law.on_loss(&loss(1_000));
+        assert_eq!((law.window(), law.threshold()), (2_000, 2_000), "{law:?}");
+    }
+}
+
+#[test]
+fn a_pause_leaves_the_initial_window_and_a_smaller_one_as_it_is() {
+    // RFC 5681, section 4.1.
+    for mut law in laws() {
+        (0..10).for_each(|_| law.on_acknowledged(&ack(1_000)));
+        assert_eq!(law.window(), 20_000);
+        law.on_idle();
+        assert_eq!(law.window(), 10_000, "{law:?}");
+        law.limit(3_000);
+        law.on_idle();
+        assert_eq!(law.window(), 3_000, "{law:?}");
+    }
+}
+
+#[test]
+fn hystart_slows_the_first_slow_start_and_ends_it_before_a_loss() {
+    // RFC 9406: a quarter of the growth for five rounds, and then congestion avoidance.
+    for mut law in laws() {
+        law.use_hystart();
+        let mut una = 0;
+        let mut round = |law: &mut dyn CongestionController, millis| {
+            let before = law.window();
+            for _ in 0..10 {
+                una += 1_000;
+                let sample = Some(Duration::from_millis(millis));
+                let it = Acknowledged { sample, una, next: una + 10_000, ..ack(1_000) };
+                law.on_acknowledged(&it);
+            }
+            law.window() - before
+        };
+        assert_eq!(round(&mut *law, 40), 10_000, "{law:?}");
+        assert!(round(&mut *law, 60) < 10_000);
+        assert_eq!(round(&mut *law, 60), 2_500, "{law:?}");
+        (0..3).for_each(|_| _ = round(&mut *law, 60));
+        assert!(law.threshold() > 1 << 40, "{law:?}");
+        (0..2).for_each(|_| _ = round(&mut *law, 60));
+        assert!(law.threshold() <= law.window(), "{law:?}");
+        assert!(round(&mut *law, 60) < 1_000, "{law:?}");
+    }
+    // Without, and after the first loss, no round trip matters.
+    for mut law in laws() {
+        law.use_hystart();
+        law.on_loss(&loss(100_000));
+        law.on_timeout(&loss(100_000), true);
+        for n in 0..40 {
+            let sample = Some(Duration::from_millis(40 + 10 * n));
+            law.on_acknowledged(&Acknowledged {
+                sample,
+                una: n * 500,
+                next: n * 500 + 1,
+                ..ack(1_000)
+            });
+        }
+        assert_eq!(law.window().min(41_000), 41_000, "{law:?}");
+    }
+}
+
+#[test]
+fn net3_reno_grows_to_64_kilobytes_and_forgets_no_timeout() {
+    // RFC 2001 without window scaling; it knew of no spurious timeouts.
+    let mut net3 = CongestionControl::Net3Reno.start(1_000, 10, false);
+    assert_eq!((net3.window(), net3.threshold()), (1_000, 65_535));
+    (0..70).for_each(|_| net3.on_acknowledged(&Acknowledged { limited: false, ..ack(1_000) }));
+    assert_eq!(net3.window(), 65_535);
+    net3.on_timeout(&loss(1_000), true);
+    net3.on_spurious_timeout();
+    assert_eq!((net3.window(), net3.threshold()), (1_000, 32_000));
+    // At the threshold it still grows by a segment; above, by a part of one.
+    (0..31).for_each(|_| net3.on_acknowledged(&ack(1_000)));
+    assert_eq!(net3.window(), 32_000);
+    net3.on_acknowledged(&ack(1_000));
+    assert_eq!(net3.window(), 33_000);
+    net3.on_acknowledged(&ack(1_000));
+    assert_eq!(net3.window(), 33_030);
+}
+
+#[test]
+fn only_bbr_is_a_model_and_paces() {
+    for law in laws() {
+        assert!(!law.is_model());
+        assert_eq!(law.pacing_rate(Some(Duration::from_millis(10))), None);
+    }
+    let bbr = CongestionControl::Bbr.start(1_000, 10, false);
+    assert!(bbr.is_model() && bbr.pacing_rate(None).is_some());
+    assert_eq!(CongestionControl::Bbr.name(), "bbr");
+}

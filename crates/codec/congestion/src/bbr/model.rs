@@ -237,3 +237,6 @@ impl Model {
         is_stale
     }
 }
+
+#[cfg(test)]
+mod tests;
