@@ -431,6 +431,13 @@ fn the_next_probe_comes_after_two_to_three_seconds_or_as_often_as_reno_would() {
         assert_eq!(bbr.phase, Phase::Refill);
     }
     assert!(waits.len() > 40, "flows that share a path do not probe in step");
+    // Rounds are counted from the last probe on.
+    let mut bbr = known(Phase::Cruise);
+    bbr.probe_wait = Duration::from_secs(9);
+    for delivered in [9_000, 10_000, 11_000] {
+        bbr.on_delivery(&still(delivered));
+    }
+    assert_eq!(bbr.rounds_since_probe, 3);
     // 63 rounds, or as many as there are segments on a path of fewer.
     for (window, rounds) in [(200 * MSS, 63), (20 * MSS, 20)] {
         let mut bbr = known(Phase::Up);
@@ -477,7 +484,7 @@ fn a_probe_of_the_round_trip_keeps_half_the_path_for_200_ms_and_a_round() {
     bbr.on_delivery(&it(6_500, 133_000, 131_000, 50 * MSS));
     assert_eq!(bbr.phase, Phase::Cruise);
     assert!(bbr.window() >= 90 * MSS, "{}", bbr.window());
-    // What was held back says nothing of the path, and what was sent afterwards does.
+    // What was held back does not measure the path, and what was sent afterwards does.
     assert_eq!(bbr.held_back, [100_000, 133_000 + 50 * MSS]);
     let is_full = |before| {
         let mut bbr = bbr.clone();
@@ -502,6 +509,11 @@ fn the_pace_of_startup_never_falls_and_that_of_later_phases_does() {
     assert!((bbr.pacing_rate(None).unwrap() - 277e3).abs() < 1.0);
     bbr.control(&still(0));
     assert!((bbr.pacing - 277e3).abs() < 1.0);
+    // It rises with the bandwidth.
+    let mut bbr = known(Phase::Startup);
+    (bbr.model.is_full, bbr.pacing) = (false, 277e3);
+    bbr.control(&still(0));
+    assert!((bbr.pacing - 2.77 * 0.99e6).abs() < 1e-3);
     let mut bbr = known(Phase::Cruise);
     bbr.pacing = 5e6;
     bbr.control(&still(0));
@@ -520,6 +532,12 @@ fn the_window_grows_by_what_is_delivered_up_to_twice_the_path() {
     assert_eq!(bbr.window(), 130 * MSS);
     (0..5).for_each(|_| bbr.control(&it));
     assert_eq!(bbr.window(), 200 * MSS + bbr.model.extra());
+    // And by what comes in one piece (section 5.5.9).
+    let piece = Delivery { newly_delivered: 7 * MSS, rate: 1e6, ..still(9_000) };
+    bbr.model.learn(&piece, true, 300 * MSS);
+    assert_eq!(bbr.model.extra(), 7 * MSS);
+    bbr.control(&it);
+    assert_eq!(bbr.window(), 207 * MSS);
     // In startup it does not shrink to that, and grows as long as little was delivered.
     let mut bbr = known(Phase::Startup);
     (bbr.model.is_full, bbr.window) = (false, 300 * MSS);

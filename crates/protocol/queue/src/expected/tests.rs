@@ -119,3 +119,95 @@ fn what_a_flow_asks_for_now_and_then_is_all_that_it_expects() {
         assert!((expected - 100.0 * ATTEMPT).abs() < 1e-9, "{discipline}: {expected}");
     }
 }
+
+/// Flows that have had packets of these lengths for `millis`, in which the link has spent a second
+/// on them in all: what each could expect of it.
+fn expected(discipline: Discipline, flows: &[(FlowConfig, usize)], millis: u64) -> Vec<f64> {
+    let mut expectations = Expectations::new(discipline);
+    for (number, (config, bytes)) in flows.iter().enumerate() {
+        expectations.add(*config);
+        expectations.arrive(Instant::START, number, *bytes);
+    }
+    (0..100).for_each(|_| expectations.spend(0, ATTEMPT, 1));
+    let now = Instant::START.saturating_add(Duration::from_millis(millis));
+    (0..flows.len()).map(|flow| expectations.expected(now, flow)).collect()
+}
+
+fn assert_near(found: &[f64], expected: &[f64], what: &str) {
+    let is_near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-9;
+    assert!(found.iter().zip(expected).all(is_near), "{what}: {found:?} for {expected:?}");
+}
+
+#[test]
+fn flows_that_take_turns_by_packets_have_link_time_by_the_length_of_these() {
+    let flows = [(best_effort(1.0), 1_500), (best_effort(1.0), 500), (best_effort(2.0), 1_000)];
+    for discipline in [Discipline::Wrr, Discipline::ElfPackets] {
+        assert_near(&expected(discipline, &flows, 2_000), &[0.375, 0.125, 0.5], "packets");
+    }
+    for discipline in [Discipline::Wfq, Discipline::Airtime, Discipline::Elf] {
+        assert_near(&expected(discipline, &flows, 2_000), &[0.25, 0.25, 0.5], "time");
+    }
+    // The first has all, and in one queue nobody has a share before something arrives.
+    assert_near(&expected(Discipline::Priority, &flows, 2_000), &[1.0, 0.0, 0.0], "priority");
+    assert_near(&expected(Discipline::Fifo, &flows, 2_000), &[1.0, 1.0, 1.0], "fifo");
+}
+
+#[test]
+fn reserved_flows_expect_their_fraction_and_best_effort_the_rest() {
+    let reserved = |weight| FlowConfig { weight, power_factor: 1.5, reserved: true };
+    for discipline in [Discipline::Elf, Discipline::ElfPackets] {
+        let flows = [(reserved(0.2), 300), (best_effort(3.0), 700), (best_effort(1.0), 700)];
+        assert_near(&expected(discipline, &flows, 2_000), &[0.2, 0.6, 0.2], "shared");
+        // Without best effort they have the whole link, by their fractions.
+        let flows = [(reserved(0.2), 300), (reserved(0.3), 700)];
+        assert_near(&expected(discipline, &flows, 2_000), &[0.4, 0.6], "alone");
+        // More than the link is promised: each has less, and best effort nothing.
+        let flows = [(reserved(0.9), 300), (reserved(0.6), 300), (best_effort(1.0), 300)];
+        assert_near(&expected(discipline, &flows, 2_000), &[0.6, 0.4, 0.0], "too much");
+    }
+}
+
+#[test]
+fn a_flow_is_busy_after_a_second_with_packets() {
+    let flows = [(best_effort(1.0), 1_000)];
+    for discipline in Discipline::ALL {
+        assert_near(&expected(discipline, &flows, 999), &[0.0], "it asked for one packet");
+        assert_near(&expected(discipline, &flows, 1_000), &[1.0], "it could have had all");
+    }
+}
+
+#[test]
+fn a_fifo_divides_by_what_arrived_of_each_flow() {
+    let mut expectations = Expectations::new(Discipline::Fifo);
+    (0..2).for_each(|_| expectations.add(best_effort(1.0)));
+    // What was before the flows had packets does not count.
+    expectations.spend(0, 5.0, 1);
+    expectations.credit(0, 5.0);
+    let early = expectations.expected(Instant::START, 0);
+    (0..2).for_each(|flow| expectations.arrive(Instant::START, flow, 1_000));
+    (0..2).for_each(|flow| expectations.arrive(Instant::START, flow, 1_000));
+    expectations.spend(0, 3.0, 2);
+    expectations.credit(0, 1.0);
+    expectations.spend(1, 5.0, 2);
+    expectations.credit(1, 3.0);
+    let now = Instant::START.saturating_add(Duration::from_secs(2));
+    let found = [0, 1].map(|flow| expectations.expected(now, flow));
+    // Of 8 s of link time a quarter and three quarters.
+    assert_near(&found, &[early + 2.0, 6.0], "fifo");
+    assert_near(&[early], &[5.0], "what came without a packet was asked for all the same");
+}
+
+#[test]
+fn a_packet_that_is_given_up_counts_as_long_as_its_last_attempt() {
+    let mut expectations = Expectations::new(Discipline::Wfq);
+    expectations.add(best_effort(1.0));
+    expectations.arrive(Instant::START, 0, 1_000);
+    expectations.spend(0, 0.6, 3);
+    expectations.give_up(0);
+    assert_near(&[expectations.expected(Instant::START, 0)], &[0.2], "three attempts");
+    // No attempt tells no length, and the last packet is gone: the earlier one counts.
+    expectations.spend(0, 0.5, 0);
+    expectations.depart(Instant::START, 0);
+    expectations.give_up(0);
+    assert_near(&[expectations.expected(Instant::START, 0)], &[0.4], "given up afterwards");
+}

@@ -100,3 +100,60 @@ fn marks_are_enough_up_to_a_probability_of_ten_percent() {
     pie.sum = 9.0;
     assert_eq!(pie.judge(SHORT), None, "a queue so short is spared");
 }
+
+#[test]
+fn a_burst_is_borne_again_after_two_delays_below_half_the_target() {
+    // RFC 8033, section 4.4; the target is 15 ms.
+    for (probability, before, now, is_borne) in [
+        (0.0, 7.4, 7.4, true),
+        (0.0, 7.5, 7.4, false),
+        (0.0, 7.4, 7.5, false),
+        (0.0, 14.0, 14.0, false),
+        (0.0, 7.4, 7.0, true),
+        (0.5, 7.4, 7.4, false),
+    ] {
+        let mut pie = controller(1);
+        let delay = |ms: f64| Duration::from_secs_f64(ms / 1e3);
+        (pie.probability, pie.burst, pie.delay) = (probability, Duration::ZERO, delay(before));
+        pie.step(delay(now));
+        let expected = if is_borne { PieConfig::USUAL.burst } else { Duration::ZERO };
+        assert_eq!(pie.burst, expected, "{probability} {before} {now}");
+        assert_eq!(pie.delay, delay(now));
+    }
+}
+
+#[test]
+fn a_short_delay_spares_packets_while_the_probability_is_below_a_fifth() {
+    // RFC 8033, section 4.1: safeguards; two packets are always spared.
+    for (delay, probability, waiting, burst, is_hit) in [
+        (7_400, 0.19, 513, 0, false),
+        (7_500, 0.19, 513, 0, true),
+        (7_400, 0.2, 513, 0, true),
+        (40_000, 0.19, 512, 0, false),
+        (40_000, 0.19, 513, 1, false),
+        (40_000, 0.0, 513, 0, false),
+    ] {
+        let mut pie = controller(1);
+        (pie.probability, pie.sum) = (probability, 9.0);
+        (pie.delay, pie.burst) = (Duration::from_micros(delay), Duration::from_millis(burst));
+        let is_dropped = pie.judge(waiting).is_some();
+        assert_eq!(is_dropped, is_hit, "{delay} {probability} {waiting} {burst}");
+    }
+    // Without a probability nothing of earlier ones counts (section 5.4).
+    let mut pie = controller(1);
+    (pie.sum, pie.burst, pie.delay) = (9.0, Duration::ZERO, Duration::from_millis(40));
+    pie.judge(513);
+    assert_eq!(pie.sum, 0.0);
+}
+
+#[test]
+fn updates_that_are_due_follow_the_delay_of_the_packet_at_the_head() {
+    let mut pie = controller(1);
+    // Three are due at 45 ms: the packet came at 20 ms and had waited for 0, 10 and 25 ms then.
+    let mut same = controller(1);
+    pie.update(at(45), Some(at(20)));
+    [0, 10, 25].map(|ms| same.step(Duration::from_millis(ms)));
+    assert_eq!((pie.probability, pie.delay, pie.next), (same.probability, same.delay, at(60)));
+    pie.update(at(59), Some(at(20)));
+    assert_eq!(pie.next, at(60), "none is due");
+}

@@ -243,6 +243,16 @@ fn the_least_round_trip_lives_for_ten_seconds_and_is_asked_for_after_five() {
 }
 
 #[test]
+fn a_round_trip_that_is_as_short_as_the_least_does_not_put_the_probe_off() {
+    let mut model = Model::default();
+    let mut take = |millis| {
+        let round_trip = Some(Duration::from_millis(50));
+        model.learn_round_trip(&Delivery { round_trip, ..sample(millis, 0, 1_000, 1e3) })
+    };
+    assert_eq!([take(100), take(4_000), take(5_100), take(5_101)], [false, false, false, true]);
+}
+
+#[test]
 fn a_spurious_recovery_takes_the_lower_bounds_back_and_no_higher_ones() {
     // Section 5.5.11, BBRHandleSpuriousLossDetection.
     let before = Model {
