@@ -120,4 +120,26 @@ mod tests {
         drop(counts);
         assert_eq!(file.read(), BTreeMap::from([("clients", 11), ("evicted-idle", 1)]));
     }
+
+    #[test]
+    fn every_count_has_the_name_of_the_summaries_and_what_is_unknown_is_not_read() {
+        let file = CountsFile::new().expect("a file");
+        let counts = Counts::telling(file.writer().expect("a descriptor").into());
+        let all = [
+            (PortCount::Clients, "clients"),
+            (PortCount::EvictedIdle, "evicted-idle"),
+            (PortCount::Refused, "refused"),
+            (PortCount::NoSocket, "no-socket"),
+            (PortCount::NotSent, "not-sent"),
+        ];
+        for (count, name) in all {
+            assert_eq!(count.name(), name);
+            counts.add(count);
+        }
+        assert_eq!(file.read(), all.map(|(_, name)| (name, 1)).into());
+        let file = CountsFile::new().expect("a file");
+        let text = b"refused 7\nelsewhere 3\nclients many\nnot-sent\n";
+        file.writer().expect("a descriptor").write_all_at(text, 0).expect("room");
+        assert_eq!(file.read(), BTreeMap::from([("refused", 7)]));
+    }
 }

@@ -109,3 +109,29 @@ pub fn hand_socket(kind: SocketKind, address: &str) -> io::Result<()> {
 fn standard_input() -> io::Result<OwnedFd> {
     io::stdin().as_fd().try_clone_to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_sockets_have_their_names() {
+        let kind = |text: &str| text.parse::<SocketKind>();
+        assert_eq!(kind("listen"), Ok(SocketKind::Listen));
+        assert_eq!(kind("connect"), Ok(SocketKind::Connect));
+        assert_eq!(kind("udp"), Ok(SocketKind::Udp));
+        assert_eq!(kind("tcp"), Err("use listen, connect or udp".to_owned()));
+    }
+
+    #[test]
+    fn a_helper_may_open_as_many_descriptors_as_the_system_permits() {
+        let maximum = getrlimit(Resource::Nofile).maximum;
+        let fewer = maximum.map(|most| most.min(1_024) - 1);
+        if fewer.is_some() {
+            setrlimit(Resource::Nofile, rustix::process::Rlimit { current: fewer, maximum })
+                .expect("fewer are permitted");
+        }
+        permit_descriptors();
+        assert_eq!(getrlimit(Resource::Nofile).current, maximum);
+    }
+}

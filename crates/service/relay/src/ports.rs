@@ -261,4 +261,121 @@ mod tests {
         open(&[], &["far:80:localhost:80", "far:81:80", "near:80:192.0.2.1:80"]).expect("hosts");
         open(&[], &["far:80:[2001:db8::1]:80"]).expect("an address");
     }
+
+    fn stations() -> [(String, Vec<String>); 2] {
+        [("near", ["10.77.0.1", "fd77::1"]), ("far", ["10.77.0.2", "fd77::2"])]
+            .map(|(name, addresses)| (name.to_owned(), addresses.map(str::to_owned).to_vec()))
+    }
+
+    fn open(published: &[&str], reached: &[&str]) -> Result<OpenPorts, PortError> {
+        let published: Vec<_> = published.iter().map(|it| it.parse().expect("one")).collect();
+        let reached: Vec<_> = reached.iter().map(|it| it.parse().expect("one")).collect();
+        OpenPorts::open(&published, &reached, &stations(), &["near", "far"])
+    }
+
+    /// A port that was free just now, in the text of one that is published.
+    fn free(rest: &str) -> String {
+        let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
+        format!("{}:{rest}", socket.local_addr().expect("an address").port())
+    }
+
+    #[test]
+    fn the_targets_of_a_port_are_the_host_or_all_addresses_of_the_station() {
+        let ports = open(&[&free("near:80"), &free("near:far:443/udp")], &[]).expect("ports");
+        let [own, across] = &ports.published[..] else { panic!("{ports:?}") };
+        assert_eq!(own.targets, ["127.0.0.1:80", "10.77.0.1:80", "[fd77::1]:80"]);
+        assert_eq!(across.targets, ["far:443"]);
+        assert_eq!(
+            (own.station.as_deref(), across.station.as_deref()),
+            (Some("near"), Some("near"))
+        );
+        let type_of =
+            |port: &OpenPort| rustix::net::sockopt::socket_type(&port.socket).expect("one");
+        assert_eq!(type_of(own), rustix::net::SocketType::STREAM);
+        assert_eq!(type_of(across), rustix::net::SocketType::DGRAM);
+    }
+
+    #[test]
+    fn ports_that_lead_out_are_wanted_in_their_order_and_each_once() {
+        let reached = ["far:80:8000", "far:80:8000/udp", "near:80:8000", "far:81:8000"];
+        let ports = open(&[], &reached).expect("ports");
+        let wanted: Vec<_> = ports.wanted().collect();
+        let (tcp, udp) = (PortProtocol::Tcp, PortProtocol::Udp);
+        let all = [("far", 80, tcp), ("far", 80, udp), ("near", 80, tcp), ("far", 81, tcp)];
+        assert_eq!(wanted, all);
+        let refusal = open(&[], &["far:80:8000", "near:80:1", "far:80:9000"]).expect_err("twice");
+        let PortError::Station(text) = refusal else { panic!("{refusal:?}") };
+        assert!(text.starts_with("port 80 of far leads out already"), "{text}");
+    }
+
+    #[test]
+    fn unknown_stations_and_taken_ports_are_refused_by_their_names() {
+        for refusal in [open(&["1:middle:80"], &[]), open(&[], &["middle:80:80"])] {
+            let Err(PortError::Station(text)) = refusal else { panic!("{refusal:?}") };
+            assert_eq!(text, "there is no station \"middle\" with programs: use one of near, far");
+        }
+        let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let number = taken.local_addr().expect("an address").port();
+        let refusal = open(&[&format!("{number}:near:80")], &[]);
+        let Err(PortError::Taken(text)) = refusal else { panic!("{refusal:?}") };
+        assert!(text.starts_with(&format!("cannot publish port 127.0.0.1:{number}: ")), "{text}");
+    }
+
+    /// Waits until `holds`, for ten seconds at most.
+    #[expect(clippy::disallowed_methods, reason = "a process ends in real time")]
+    fn eventually(holds: impl Fn() -> bool) -> bool {
+        (0..1_000).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            holds()
+        })
+    }
+
+    #[test]
+    fn helpers_count_into_the_totals_of_their_ports_and_end_with_the_run() {
+        let text = free("near:80");
+        let ports = open(&[&text], &["far:81:8000"]).expect("ports");
+        let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let words = std::cell::RefCell::new(Vec::new());
+        let helpers = ports
+            .serve::<io::Error>(vec![socket.into()], |station, line| {
+                let line: Vec<_> =
+                    line[1..].iter().map(|it| it.to_string_lossy().into_owned()).collect();
+                words.borrow_mut().push((station.map(str::to_owned), line.join(" ")));
+                let mut command = Command::new("sh");
+                command.args(["-c", "echo 'clients 3'; exec sleep 60"]);
+                Ok(command)
+            })
+            .expect("helpers");
+        let lines = [
+            (
+                Some("near".to_owned()),
+                "relay serve 127.0.0.1:80 10.77.0.1:80 [fd77::1]:80".to_owned(),
+            ),
+            (None, "relay serve 127.0.0.1:8000".to_owned()),
+        ];
+        assert_eq!(words.into_inner(), lines);
+        let counted = || helpers.totals().iter().all(|it| it.counts.get("clients") == Some(&3));
+        assert!(eventually(counted), "{:?}", helpers.totals());
+        let listen = text.split_once(':').expect("a port").0;
+        let named: Vec<_> = helpers.totals().into_iter().map(|it| (it.port, it.station)).collect();
+        let near = (format!("127.0.0.1:{listen}"), Some("near".to_owned()));
+        assert_eq!(named, [near, ("far:81".to_owned(), None)]);
+        let processes: Vec<_> = helpers.children.iter().map(Pid::from_child).collect();
+        assert_eq!(helpers.end(), None);
+        for process in processes {
+            assert!(rustix::process::test_kill_process(process).is_err(), "{process:?}");
+        }
+    }
+
+    #[test]
+    fn a_helper_that_ends_before_the_run_closes_its_port_and_is_a_failure() {
+        let text = free("near:80");
+        let ports = open(&[&text], &[]).expect("ports");
+        let helpers =
+            ports.serve::<io::Error>(Vec::new(), |_, _| Ok(Command::new("true"))).expect("helpers");
+        let address = format!("127.0.0.1:{}", text.split_once(':').expect("a port").0);
+        assert!(eventually(|| std::net::TcpStream::connect(&address).is_err()));
+        assert!(eventually(|| helpers.state.is_lost.load(Ordering::Acquire)));
+        assert!(helpers.end().is_some_and(|text| text.contains("ended before the run")));
+    }
 }

@@ -319,3 +319,45 @@ pub(crate) const fn is_accurate(flags: TcpFlags) -> bool {
         !matches!(flags.ace(), 0b000 | 0b011)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_acknowledgment_of_more_than_seven_packets_may_hide_a_cycle_of_marks() {
+        // RFC 9768, appendix A.2.1: the greatest number that the field of three bits explains.
+        for (ace, packets, marks) in [
+            (5, 1, 0),
+            (6, 1, 1),
+            (4, 7, 7),
+            (5, 7, 0),
+            (5, 8, 8),
+            (6, 8, 1),
+            (6, 9, 9),
+            (0, 20, 19),
+            (4, 20, 15),
+        ] {
+            let mut ecn = AccurateEcn { stride: 64, ..AccurateEcn::default() };
+            assert_eq!(ecn.count(ace, packets), marks, "{ace} {packets}");
+        }
+    }
+
+    #[test]
+    fn a_peer_that_always_answers_many_packets_hides_none() {
+        let mut ecn = AccurateEcn { stride: THINNED * 64 - 8, ..AccurateEcn::default() };
+        assert_eq!(ecn.count(5, 8), 8, "four at once are not many");
+        let mut ecn = AccurateEcn { stride: THINNED * 64, ..AccurateEcn::default() };
+        assert_eq!(ecn.count(5, 8), 0);
+        // The mean of the last 64 acknowledgments, which the first one sets.
+        let mut ecn = AccurateEcn::default();
+        ecn.note_stride(0);
+        assert_eq!(ecn.stride, 0);
+        ecn.note_stride(2);
+        assert_eq!(ecn.stride, 128);
+        ecn.note_stride(10);
+        assert_eq!(ecn.stride, 128 - 2 + 10);
+        (0..1_000).for_each(|_| ecn.note_stride(10_000));
+        assert!((500 * 64..=513 * 64).contains(&ecn.stride), "{}", ecn.stride);
+    }
+}

@@ -125,3 +125,91 @@ impl FastOpens {
         (FastOpen::Early, true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(server: u32, port: u16) -> SocketPair {
+        let remote = SocketAddr::new(core::net::Ipv4Addr::from_bits(server).into(), port);
+        SocketPair::new("10.0.0.1:40000".parse().unwrap(), remote).unwrap()
+    }
+
+    fn config() -> TcpConfig {
+        TcpConfig { fast_open: true, ..TcpConfig::default() }
+    }
+
+    #[test]
+    fn a_cookie_proves_one_address_to_one_secret() {
+        // RFC 7413, section 4.1.2.
+        let addresses = ["10.0.0.1", "10.0.0.2", "::a00:1", "2001:db8::1", "2001:db8:1::1"];
+        let all = addresses.map(|it| cookie(&SipKey([1, 2]), it.parse().unwrap()));
+        for (number, one) in all.iter().enumerate() {
+            assert_eq!(one.len(), 8);
+            assert!(all[..number].iter().all(|other| other != one), "{}", addresses[number]);
+        }
+        let again = addresses.map(|it| cookie(&SipKey([1, 2]), it.parse().unwrap()));
+        assert_eq!(all, again);
+        let other = addresses.map(|it| cookie(&SipKey([1, 3]), it.parse().unwrap()));
+        assert!(all.iter().zip(&other).all(|(one, other)| one != other));
+    }
+
+    #[test]
+    fn a_refusal_holds_for_an_hour_for_one_path() {
+        // RFC 7413, section 4.1.3.1.
+        let mut known = FastOpens::default();
+        let after = |seconds| Instant::START.saturating_add(Duration::from_secs(seconds));
+        let cookie = FastOpenCookie::from_iter([7; 8]);
+        known.learn(&path(1, 80), (cookie.clone(), 1_300));
+        let ready = FastOpen::Ready(cookie, 1_300);
+        let towards = |known: &FastOpens, seconds, port| {
+            known.towards(&config(), after(seconds), &path(1, port))
+        };
+        assert_eq!(towards(&known, 0, 80), ready);
+        known.refuse(after(10), &path(1, 80));
+        assert_eq!(towards(&known, 10, 80), FastOpen::Off);
+        assert_eq!(towards(&known, 3_609, 80), FastOpen::Off);
+        assert_eq!(towards(&known, 3_610, 80), ready);
+        assert_eq!(towards(&known, 10, 81), ready, "another port");
+        let off = TcpConfig { fast_open: false, ..config() };
+        assert_eq!(known.towards(&off, after(0), &path(1, 80)), FastOpen::Off);
+        let ask = FastOpen::Ask(FastOpenCookie::new());
+        assert_eq!(known.towards(&config(), after(0), &path(2, 80)), ask);
+    }
+
+    #[test]
+    fn what_is_remembered_of_servers_and_refusals_is_limited() {
+        let mut known = FastOpens::default();
+        for server in 0..SERVERS as u32 + 5 {
+            known.learn(&path(server, 80), (FastOpenCookie::from_iter([1; 8]), 1_000));
+        }
+        assert_eq!(known.known.len(), SERVERS);
+        assert!(known.known.contains_key(&path(SERVERS as u32 + 4, 80).remote.ip()));
+        let at = |seconds| Instant::START.saturating_add(Duration::from_secs(seconds));
+        for server in 0..REFUSALS as u32 {
+            known.refuse(at(if server < 10 { 0 } else { 100 }), &path(server, 80));
+        }
+        assert_eq!(known.refused.len(), REFUSALS);
+        // The ten that are over make room first, and then the lowest one.
+        known.refuse(at(3_600), &path(1_000, 80));
+        assert_eq!(known.refused.len(), REFUSALS - 9);
+        (0..9).for_each(|server| known.refuse(at(3_600), &path(2_000 + server, 80)));
+        assert_eq!(known.refused.len(), REFUSALS);
+        known.refuse(at(3_600), &path(3_000, 80));
+        assert_eq!(known.refused.len(), REFUSALS);
+        assert_eq!(known.towards(&config(), at(3_600), &path(3_000, 80)), FastOpen::Off);
+    }
+
+    #[test]
+    fn the_size_that_a_server_names_now_replaces_the_one_before() {
+        let mut known = FastOpens::default();
+        known.learn(&path(1, 80), (FastOpenCookie::from_iter([1; 8]), 1_000));
+        known.note_size(&path(1, 80), 1_200);
+        known.note_size(&path(2, 80), 1_100);
+        assert_eq!(known.known[&path(1, 80).remote.ip()].1, 1_200);
+        assert_eq!(known.known[&path(2, 80).remote.ip()], (FastOpenCookie::new(), 1_100));
+        // A size alone is no cookie.
+        let ask = FastOpen::Ask(FastOpenCookie::new());
+        assert_eq!(known.towards(&config(), Instant::START, &path(2, 80)), ask);
+    }
+}

@@ -67,6 +67,24 @@ fn new_reno_ends_when_everything_sent_before_the_loss_is_acknowledged() {
     assert!(recovery.is_quiet());
 }
 
+#[test]
+fn the_first_partial_acknowledgment_alone_starts_the_timer_anew() {
+    // RFC 6582, section 3.2, step 3: the impatient variant.
+    for (repair, keeps) in [(LossRecovery::NewReno, true), (LossRecovery::Sack, false)] {
+        let mut recovery = Recovery::new(repair, false);
+        assert!(!recovery.keeps_timer());
+        recovery.begin(&flow(0), 0);
+        assert!(!recovery.keeps_timer());
+        let partial = |una| SendSequence { una, ..flow(0) };
+        recovery.on_progress(2 * MSS, &partial(2 * MSS), &ECHO);
+        assert!(!recovery.keeps_timer(), "{repair:?}");
+        recovery.on_progress(2 * MSS, &partial(4 * MSS), &ECHO);
+        assert_eq!(recovery.keeps_timer(), keeps, "{repair:?}");
+        recovery.on_progress(6 * MSS, &partial(10 * MSS), &ECHO);
+        assert!(!recovery.keeps_timer(), "it is over");
+    }
+}
+
 /// Reports these blocks to a sender that waits for position 1 000 and has sent up to 11 000.
 fn report(blocks: &[(u32, u32)]) -> sack::Reported {
     let block = |&(left, right): &(u32, u32)| SackBlock { left: Seq32(left), right: Seq32(right) };
@@ -310,4 +328,16 @@ fn what_overtakes_others_does_not_tell_the_round_trip_of_the_path() {
     arrive(&mut recovery, &begun, 49, 9..10);
     let (sample, _) = recovery.take_rate(after(49), None).unwrap();
     assert_eq!(sample.round_trip, Some(Duration::from_millis(40)));
+}
+
+#[test]
+fn a_byte_left_when_its_own_segment_left_last() {
+    let mut recovery = modelled();
+    for (position, ms) in [(1, 0), (MSS, 0), (1 + MSS, 1), (4 * MSS, 3), (1 + 4 * MSS, 4)] {
+        assert_eq!(recovery.left_at(position), Some(after(ms)), "{position}");
+    }
+    assert_eq!(recovery.left_at(1 + 10 * MSS), None, "it has not left yet");
+    recovery.on_sent(after(60), &(1 + 4 * MSS..1 + 5 * MSS), &flow(1), true);
+    let times = [4 * MSS, 1 + 4 * MSS, 5 * MSS, 1 + 5 * MSS].map(|at| recovery.left_at(at));
+    assert_eq!(times, [3, 60, 60, 5].map(|ms| Some(after(ms))));
 }

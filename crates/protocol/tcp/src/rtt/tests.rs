@@ -170,3 +170,75 @@ fn the_doubling_can_be_taken_back() {
     estimator.relax();
     assert_eq!(estimator.timeout(), Duration::from_secs(1));
 }
+
+#[test]
+fn forgetting_the_mean_keeps_the_timeout_that_doubles() {
+    //= S3.15
+    // As 4.4BSD's tcp_timers: the mean joins the variation, so that only the next sample differs.
+    let after = |timeouts: u32| {
+        let (mut estimator, _) = of_netbsd(&[2; 60]);
+        (0..timeouts).for_each(|_| estimator.back_off());
+        estimator.timeout()
+    };
+    let first = after(1);
+    assert!(first >= ms(2_000), "{first:?}");
+    for timeouts in 2..=5 {
+        assert_eq!(after(timeouts), (first * (1 << (timeouts - 1))).min(Duration::from_secs(64)));
+    }
+}
+
+#[test]
+fn the_estimators_in_ticks_follow_the_fixed_point_of_their_systems() {
+    //= S3.15
+    // Net/3: mean in eighths of a tick, variation in quarters.
+    let mut net3 = Ticks::default();
+    net3.sample(TickEstimation::Net3, 3);
+    assert_eq!((net3.smoothed, net3.variation, net3.last), (32, 8, 3));
+    // An error of +6: 32 + 6, 8 + 6 - 2.
+    net3.sample(TickEstimation::Net3, 10);
+    assert_eq!((net3.smoothed, net3.variation, net3.last), (38, 12, 10));
+    // One of -4: 38 - 4, 12 + 4 - 3; the timeout is 34 / 8 + 13.
+    net3.sample(TickEstimation::Net3, 0);
+    assert_eq!((net3.smoothed, net3.variation, net3.of_net3()), (34, 13, 17));
+    // NetBSD: round trips in quarters.
+    let mut netbsd = Ticks::default();
+    netbsd.sample(TickEstimation::NetBsd, 3);
+    assert_eq!((netbsd.smoothed, netbsd.variation), (96, 24));
+    // 40 quarters are 28 above the mean of 12: 96 + 28, 24 + 28 - 6.
+    netbsd.sample(TickEstimation::NetBsd, 10);
+    assert_eq!((netbsd.smoothed, netbsd.variation), (124, 46));
+    // (15 + 46) / 4 ticks, and the last round trip and two ticks if that is more.
+    assert_eq!([0, 1, 6, 7].map(|timeouts| netbsd.of_netbsd(timeouts)), [15, 30, 960, 960]);
+    netbsd.last = 13;
+    assert_eq!(netbsd.of_netbsd(0), 15);
+    netbsd.last = 14;
+    assert_eq!([0, 1].map(|timeouts| netbsd.of_netbsd(timeouts)), [16, 30]);
+    netbsd.forget();
+    assert_eq!((netbsd.smoothed, netbsd.variation), (0, 61));
+}
+
+#[test]
+fn a_timer_of_a_slow_clock_runs_for_a_tick_at_least() {
+    let config = TimeoutConfig { tick: ms(500), ..TimeoutConfig::default() };
+    let at = |n: u64| Instant::START.saturating_add(ms(n));
+    for (now, span, fires) in
+        [(0, 0, 500), (0, 500, 500), (0, 501, 1_000), (499, 1, 500), (500, 1, 1_000)]
+    {
+        assert_eq!(config.deadline(at(now), ms(span)), at(fires), "{now} {span}");
+    }
+    let exact = TimeoutConfig::default();
+    assert_eq!(exact.deadline(at(499), ms(1)), at(500));
+    assert_eq!(exact.between(at(3), at(10)), ms(7));
+    assert_eq!(config.between(at(600), at(2_400)), ms(1_500));
+}
+
+#[test]
+fn the_least_timeout_stands_for_the_variation_where_it_is_added() {
+    let mut estimator = RttEstimator::new(TimeoutConfig::default());
+    (0..200).for_each(|_| estimator.sample(ms(300), 1));
+    // Without variation a millisecond is added (RFC 6298, 2.3: the granularity of the clock).
+    let bare = estimator.timeout();
+    assert!((ms(301)..ms(303)).contains(&bare), "{bare:?}");
+    estimator.add_least();
+    assert_eq!(estimator.timeout(), ms(500));
+}

@@ -64,3 +64,20 @@ fn what_is_gathered_is_closed_at_four_times_a_whole_slice() {
     assert_eq!(buffer.chunks[0].1.len(), 2_000 + 6 * WHOLE);
     assert_eq!((buffer.chunks.len(), buffer.small.len()), (1, 5));
 }
+
+#[test]
+fn what_is_gathered_is_a_piece_as_long_as_it_is_open() {
+    let mut buffer = SendBuffer::default();
+    assert_eq!(buffer.pieces(), 0);
+    buffer.push_slice(&[1; 10]);
+    buffer.push_slice(&[1; 10]);
+    assert_eq!(buffer.pieces(), 1);
+    buffer.push(vec![2; WHOLE].into());
+    assert_eq!(buffer.pieces(), 2);
+    buffer.push(vec![3; WHOLE - 1].into());
+    assert_eq!((buffer.pieces(), buffer.len()), (3, 20 + 2 * WHOLE - 1));
+    buffer.release(20);
+    assert_eq!((buffer.pieces(), buffer.len()), (2, 2 * WHOLE - 1));
+    buffer.release(u64::MAX);
+    assert_eq!((buffer.pieces(), buffer.is_empty()), (0, true));
+}

@@ -130,3 +130,61 @@ fn a_target_that_refuses_gives_way_to_the_next() {
     });
     carried(&relay, &listener);
 }
+
+#[test]
+fn an_error_says_whether_memory_is_scarce_or_the_socket_useless() {
+    // accept(2): the first four pass, the next four stay.
+    let known = |number: Errno| {
+        let error = io::Error::from_raw_os_error(number.raw_os_error());
+        (is_scarce(&error), is_closed(&error))
+    };
+    for number in [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM] {
+        assert_eq!(known(number), (true, false), "{number:?}");
+    }
+    for number in [Errno::BADF, Errno::NOTSOCK, Errno::INVAL, Errno::OPNOTSUPP] {
+        assert_eq!(known(number), (false, true), "{number:?}");
+    }
+    for number in [Errno::CONNABORTED, Errno::CONNREFUSED, Errno::AGAIN, Errno::PERM] {
+        assert_eq!(known(number), (false, false), "{number:?}");
+    }
+    // One that the system did not tell is neither.
+    let own = io::Error::from(ErrorKind::NotFound);
+    assert_eq!((is_scarce(&own), is_closed(&own)), (false, false));
+}
+
+#[test]
+fn clients_evictions_and_refusals_are_counted() {
+    let (listener, address) = server();
+    let (gone, refuses) = server();
+    drop(gone);
+    for (target, most, expected) in
+        [(&address, 8, [3, 0, 0]), (&address, 2, [3, 1, 0]), (&refuses, 8, [3, 0, 3])]
+    {
+        let file = crate::counts::CountsFile::new().expect("a file");
+        let told = file.writer().expect("a descriptor");
+        let here = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let relay = here.local_addr().expect("an address").to_string();
+        let targets = [target.clone()];
+        std::thread::spawn(move || {
+            let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+            LocalSet::new().block_on(&runtime, async move {
+                here.set_nonblocking(true).expect("a socket");
+                let here = tokio::net::TcpListener::from_std(here).expect("a socket");
+                carry(here, Targets::new(&targets), most, Counts::telling(told.into())).await
+            })
+        });
+        if *target == address {
+            let _all: Vec<_> = (0..3).map(|_| carried(&relay, &listener)).collect();
+        } else {
+            for _ in 0..3 {
+                let mut client = TcpStream::connect(&relay).expect("it listens");
+                client.set_read_timeout(LONG).expect("a time");
+                client.read(&mut [0]).expect_err("no orderly end");
+            }
+        }
+        let counts = file.read();
+        let count = |it: PortCount| counts.get(it.name()).copied().unwrap_or_default();
+        let found = [PortCount::Clients, PortCount::EvictedIdle, PortCount::Refused].map(count);
+        assert_eq!(found, expected, "{target} {most}");
+    }
+}
