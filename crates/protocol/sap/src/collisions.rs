@@ -123,4 +123,49 @@ mod tests {
             );
         assert!((400..=502).contains(&counted), "{counted}");
     }
+
+    #[test]
+    fn a_loss_that_was_none_does_not_count() {
+        let mut collisions = Collisions::default();
+        let lose = |collisions: &mut Collisions| (0..3).map(|_| collisions.on_loss(true)).last();
+        (0..30).for_each(|_| collisions.on_arrival(false));
+        assert_eq!(lose(&mut collisions), Some(true));
+        (0..3).for_each(|_| collisions.on_late(true));
+        assert!(!collisions.on_loss(true), "it is the first one");
+        collisions.on_late(false);
+        assert_eq!(collisions.elsewhere.lost, 0.0);
+        assert_eq!((collisions.behind.lost, collisions.behind.all), (1.0, 4.0));
+    }
+
+    #[test]
+    fn losses_behind_reports_must_be_three_times_as_frequent_as_others() {
+        // Of 100 datagrams elsewhere `others` are lost; behind reports `lost` of 100.
+        let is_collision = |others: usize, lost: usize| {
+            let mut collisions = Collisions::default();
+            for number in 0..100 {
+                if number < others {
+                    assert!(!collisions.on_loss(false));
+                } else {
+                    collisions.on_arrival(false);
+                }
+            }
+            (0..100 - lost).for_each(|_| collisions.on_arrival(true));
+            (0..lost).map(|_| collisions.on_loss(true)).last().unwrap()
+        };
+        // One half is added to the losses elsewhere: 10.5 of 100, three times 31.5.
+        assert!(!is_collision(10, 31) && is_collision(10, 32));
+        assert!(!is_collision(0, 2) && is_collision(0, 3), "three at least");
+    }
+
+    #[test]
+    fn old_datagrams_weigh_half_after_two_thousand() {
+        let mut collisions = Collisions::default();
+        (0..1_000).for_each(|_| collisions.on_arrival(false));
+        (0..24).for_each(|_| _ = collisions.on_loss(false));
+        (0..1_023).for_each(|_| collisions.on_arrival(true));
+        assert_eq!((collisions.elsewhere.all, collisions.behind.all), (1_024.0, 1_023.0));
+        collisions.on_arrival(true);
+        assert_eq!((collisions.elsewhere.all, collisions.behind.all), (512.0, 512.0));
+        assert_eq!(collisions.elsewhere.lost, 12.0);
+    }
 }

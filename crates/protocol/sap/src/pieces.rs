@@ -138,4 +138,30 @@ mod tests {
                 && !admits(100, 100, 0)
         );
     }
+
+    #[test]
+    fn memory_is_taken_ahead_in_steps_and_within_what_is_to_spare() {
+        let whole = Bytes::from(vec![5; 100_000]);
+        for spare in [0, 3_000, usize::MAX / 2] {
+            let mut pieces = Pieces::new(whole.len());
+            let mut steps = 0;
+            for at in (0..whole.len()).step_by(1_000) {
+                let before = pieces.front.capacity();
+                let most = pieces.front.len() + 1_000 + spare.min(whole.len());
+                pieces.add(at, &whole.slice(at..at + 1_000), 1_000, spare);
+                let after = pieces.front.capacity();
+                if after != before {
+                    steps += 1;
+                    // What BytesMut adds of its own is at most as much again.
+                    assert!(
+                        after <= (2 * before).max(most.min(whole.len())),
+                        "{spare} {at} {after}"
+                    );
+                }
+            }
+            assert!(pieces.is_complete());
+            // Four times as much at each step, if it may.
+            assert!(spare < whole.len() || steps <= 5, "{spare}: {steps}");
+        }
+    }
 }

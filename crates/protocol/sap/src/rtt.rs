@@ -113,4 +113,36 @@ mod tests {
         let queue: Vec<_> = recent.map(&mut learn).collect();
         assert_eq!(queue.last(), Some(&40));
     }
+
+    #[test]
+    fn a_packet_may_be_an_eighth_of_a_round_trip_later_or_what_the_path_has_shown() {
+        let ms = Duration::from_millis;
+        let mut rtt = Rtt::default();
+        assert_eq!((rtt.reordering(None), rtt.usual(), rtt.smoothed()), (None, None, None));
+        rtt.learn(Instant::START, ms(80), Duration::ZERO);
+        assert_eq!(rtt.usual(), Some(ms(80)));
+        assert_eq!(rtt.reordering(None), Some(ms(90)));
+        assert_eq!(rtt.reordering(Some(ms(9))), Some(ms(90)));
+        assert_eq!(rtt.reordering(Some(ms(11))), Some(ms(91)));
+        // RFC 6298: the mean, four times the variation of half the first sample, and the delay.
+        assert_eq!(rtt.timeout(ms(7)), Some(ms(80 + 4 * 40 + 7)));
+        // The longer one of the last sample and the mean counts (RFC 9002, section 6.1.2).
+        rtt.learn(Instant::START, ms(160), Duration::ZERO);
+        assert_eq!((rtt.smoothed(), rtt.usual()), (Some(ms(90)), Some(ms(160))));
+        rtt.learn_overtaken(ms(90));
+        assert_eq!((rtt.smoothed(), rtt.usual()), (Some(ms(90)), Some(ms(160))));
+        let mut short = Rtt::default();
+        short.learn(Instant::START, Duration::from_micros(80), Duration::ZERO);
+        assert_eq!(short.reordering(None), Some(ms(1)));
+    }
+
+    #[test]
+    fn a_delay_that_leaves_less_than_the_least_round_trip_is_not_believed() {
+        let ms = Duration::from_millis;
+        let mut rtt = Rtt::default();
+        assert_eq!(rtt.learn(Instant::START, ms(50), ms(20)), ms(50));
+        assert_eq!(rtt.learn(Instant::START, ms(70), ms(10)), ms(60));
+        assert_eq!(rtt.learn(Instant::START, ms(70), ms(40)), ms(50));
+        assert_eq!(rtt.least_and_recent(Instant::START).0, ms(50));
+    }
 }

@@ -79,4 +79,20 @@ mod tests {
         let [one, two] = [1, 2].map(skipped);
         assert!(one.len() > 20 && one != two);
     }
+
+    #[test]
+    fn a_skipped_number_and_the_last_ones_are_remembered() {
+        let mut skips = Skips::new([9; 16]);
+        let skipped: Vec<u64> = (0..60_000).filter(|number| skips.skip(*number)).collect();
+        assert!(skipped.len() > REMEMBERED && skips.skipped.len() == REMEMBERED);
+        let (forgotten, known) = skipped.split_at(skipped.len() - REMEMBERED);
+        for number in known {
+            assert!(skips.touches(*number, *number));
+            assert!(
+                !skips.touches(number - 1, number - 1) && !skips.touches(number + 1, number + 1)
+            );
+            assert!(skips.touches(number - 1, number + 1));
+        }
+        assert!(forgotten.iter().all(|number| !skips.touches(*number, *number)));
+    }
 }

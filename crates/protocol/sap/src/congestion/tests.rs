@@ -189,3 +189,100 @@ fn a_reduction_is_taken_back_once_all_that_caused_it_has_arrived() {
     congestion.on_late(111, true);
     assert_eq!(congestion.window(), 100 * SIZE);
 }
+
+#[test]
+fn the_counts_of_a_link_are_halved_so_that_they_follow_it() {
+    let mut link = LinkLosses::default();
+    link.count(true, 95.0, 10.0);
+    link.count(false, 4000.0, 100.0);
+    assert_eq!((link.exact, link.approximate), ((95.0, 10.0), (4000.0, 100.0)));
+    link.count(true, 1.0, 0.0);
+    assert_eq!((link.exact, link.approximate), ((48.0, 5.0), (2000.0, 50.0)));
+    link.count_at(Filling::Empty, 95.0, 10.0);
+    link.count_at(Filling::Part, 4000.0, 100.0);
+    link.count_at(Filling::Full, 7000.0, 100.0);
+    assert_eq!((link.empty, link.part), ((95.0, 10.0), (4000.0, 100.0)));
+    link.count_at(Filling::Empty, 1.0, 0.0);
+    assert_eq!((link.empty, link.part), ((48.0, 5.0), (2000.0, 50.0)));
+    link.on_late(true);
+    link.on_late(false);
+    assert_eq!((link.exact.1, link.approximate.1), (4.0, 49.0));
+    (0..9).for_each(|_| link.on_late(true));
+    assert_eq!((link.exact.1, link.approximate.1), (0.0, 49.0));
+}
+
+#[test]
+fn a_link_is_blind_that_loses_half_as_much_without_a_queue_as_with_one() {
+    let is_blind = |empty, part| {
+        let link = LinkLosses { empty, part, ..LinkLosses::default() };
+        link.is_blind()
+    };
+    assert!(is_blind((100.0, 2.0), (100.0, 4.0)));
+    assert!(!is_blind((100.0, 2.0), (100.0, 5.0)));
+    assert!(!is_blind((10.0, 1.0), (100.0, 0.0)), "one loss tells nothing");
+    assert!(is_blind((100.0, 2.0), (0.0, 0.0)));
+}
+
+#[test]
+fn a_link_is_noisy_that_loses_approximate_datagrams_twice_as_often() {
+    let is_noisy = |exact, approximate| {
+        let link = LinkLosses { exact, approximate, ..LinkLosses::default() };
+        link.is_noisy()
+    };
+    // One half is added to the losses of exact ones: 2.5 of 100, twice 5 %.
+    assert!(is_noisy((100.0, 2.0), (100.0, 5.1)) && !is_noisy((100.0, 2.0), (100.0, 5.0)));
+    assert!(is_noisy((8.0, 0.0), (30.0, 4.0)) && !is_noisy((7.9, 0.0), (30.0, 4.0)));
+    assert!(!is_noisy((8.0, 0.0), (20.0, 3.9)), "too few");
+    let is_suspect =
+        |lost| LinkLosses { approximate: (100.0, lost), ..LinkLosses::default() }.is_suspect();
+    assert!(is_suspect(2.0) && !is_suspect(1.9));
+}
+
+#[test]
+fn the_longest_round_trip_fades_in_four_seconds() {
+    let mut link = LinkLosses::default();
+    let at = |millis| Instant::START + MS(millis);
+    let mut watch = |millis, sample| {
+        link.watch(at(millis), MS(10), MS(sample));
+        (link.most / 1e6, link.level((MS(10), MS(30))))
+    };
+    assert_eq!(watch(0, 50), (50.0, 0.5));
+    assert_eq!(watch(1_000, 90), (90.0, 0.25));
+    // After one second three quarters of the 80 ms beyond the least are left.
+    assert_eq!(watch(2_000, 20), (70.0, 20.0 / 60.0));
+    assert_eq!(watch(9_000, 20), (20.0, 2.0));
+    // Without any queue the place is none.
+    assert_eq!(watch(99_000, 10).0, 10.0);
+}
+
+#[test]
+fn a_loss_near_the_one_before_does_not_count_again() {
+    let counted = |numbers: [u64; 2]| {
+        let mut link = LinkLosses::default();
+        for number in numbers {
+            link.on_loss(&lost(number, LEAST_ROUND), Filling::Empty);
+        }
+        assert_eq!(link.exact, link.empty);
+        link.exact
+    };
+    assert_eq!(counted([100, 123]), (2.0, 1.0));
+    assert_eq!(counted([100, 124]), (2.0, 2.0));
+}
+
+#[test]
+fn eight_in_a_hundred_lost_are_much_and_their_counts_are_halved() {
+    let mut congestion = Congestion::new(SIZE);
+    congestion.count(46.0, 4.0);
+    assert!(!congestion.loses_much(), "exactly as many");
+    congestion.count(0.0, 0.1);
+    assert!(congestion.loses_much());
+    let mut congestion = Congestion::new(SIZE);
+    congestion.count(10.0, 3.9);
+    assert!(!congestion.loses_much(), "too few to tell");
+    congestion.count(200.0, 42.0);
+    assert_eq!((congestion.arrived, congestion.lost), (210.0, 45.9));
+    congestion.count(0.1, 0.0);
+    assert_eq!((congestion.arrived, congestion.lost), (105.05, 22.95));
+    congestion.on_late(1, true);
+    assert_eq!(congestion.lost, 21.95);
+}

@@ -63,3 +63,44 @@ fn out_of_order_only_time_shows_a_loss_and_what_arrives_late_is_told() {
     let outcome = sent.acknowledge(&ack(8, &[(0, 2), (5, 1)], &[]));
     assert!(outcome.late.is_empty(), "told once");
 }
+
+#[test]
+fn the_memory_and_the_last_of_what_is_in_flight_are_told() {
+    let mut sent = Sent::default();
+    assert_eq!((sent.last_at(), sent.is_last_approximate(), sent.charge()), (None, false, 0));
+    for (number, load, is_approximate) in [
+        (0, Load::Precise(0), false),
+        (1, Load::Approximate, true),
+        (2, Load::Probe, false),
+        (3, Load::Repeatable(7), true),
+    ] {
+        sent.push(Instant::START + MS(number), Some((50, load)), false);
+        assert_eq!(sent.is_last_approximate(), is_approximate, "{load:?}");
+        assert_eq!(sent.last_at(), Some(Instant::START + MS(number)));
+    }
+    // What needs no acknowledgement comes after all.
+    sent.push(Instant::START + MS(9), None, false);
+    assert_eq!(sent.last_at(), Some(Instant::START + MS(3)));
+    assert_eq!((sent.charge(), sent.in_flight()), (5 * PACKET, 200));
+    sent.restart_timer(Instant::START + MS(20));
+    assert_eq!(sent.last_at(), Some(Instant::START + MS(20)));
+    assert_eq!(numbers(&sent.give_up(2)), [0, 1]);
+    assert_eq!((sent.charge(), sent.in_flight()), (5 * PACKET, 100), "two may still arrive");
+    sent.acknowledge(&ack(3, &[(0, 2)], &[]));
+    assert_eq!((sent.last_at(), sent.is_empty()), (None, true));
+    sent.clear();
+    assert_eq!((sent.next(), sent.charge()), (5, 0), "no number is used twice");
+}
+
+#[test]
+fn what_is_given_up_is_remembered_up_to_a_limit() {
+    let mut sent = Sent::default();
+    for number in 0..REMEMBERED as u64 + 2 {
+        sent.push(Instant::START, Some((10, Load::Precise(number))), false);
+    }
+    sent.push(Instant::START, Some((10, Load::Approximate)), false);
+    assert_eq!(sent.give_up(REMEMBERED + 2).len(), REMEMBERED + 2);
+    let outcome = sent.acknowledge(&ack(REMEMBERED as u32 + 2, &[(0, REMEMBERED as u16 + 3)], &[]));
+    let late = numbers(&outcome.late);
+    assert_eq!((late.len(), late[0]), (REMEMBERED, 2), "the oldest two are forgotten");
+}
