@@ -311,3 +311,6 @@ impl PppLink {
         encode_frame(&[&head, packet], HdlcCheck::Fcs16, accm, &mut self.line);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -122,3 +122,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_frame_has_begun_when_bytes_have_come_since_the_last_flag() {
+    let mut deframer = deframer(FrameMode::Strict);
+    let mut within = |bytes: &[u8]| {
+        deframer.take(bytes, |_| {});
+        deframer.is_within_frame()
+    };
+    assert!(!within(&[]) && !within(&[0x7e]) && within(&[1]) && within(&[2, 3]));
+    assert!(!within(&[4, 0x7e]) && within(&[0x7e, 5]) && !within(&[0x7e, 0x7e]));
+}

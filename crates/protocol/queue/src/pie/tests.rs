@@ -152,7 +152,9 @@ fn updates_that_are_due_follow_the_delay_of_the_packet_at_the_head() {
     // Three are due at 45 ms: the packet came at 20 ms and had waited for 0, 10 and 25 ms then.
     let mut same = controller(1);
     pie.update(at(45), Some(at(20)));
-    [0, 10, 25].map(|ms| same.step(Duration::from_millis(ms)));
+    for ms in [0, 10, 25] {
+        same.step(Duration::from_millis(ms));
+    }
     assert_eq!((pie.probability, pie.delay, pie.next), (same.probability, same.delay, at(60)));
     pie.update(at(59), Some(at(20)));
     assert_eq!(pie.next, at(60), "none is due");
