@@ -88,3 +88,28 @@ impl RlpConfig {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_standard_parameters_are_those_of_gsm_04_22() {
+        for role in [RlpRole::Mobile, RlpRole::Network] {
+            let config = RlpConfig::standard(role);
+            assert_eq!((config.role, config.n2, config.t1.as_millis()), (role, 6, 480));
+            assert_eq!((config.window_up, config.window_down), (31, 31));
+            assert_eq!((config.reject, config.negotiate), (RejectMode::Selective, true));
+        }
+    }
+
+    #[test]
+    fn the_side_decides_which_window_is_its_own_and_when_it_tries_again() {
+        let of = |role| {
+            let config = RlpConfig { window_up: 5, window_down: 9, ..RlpConfig::standard(role) };
+            (config.windows(), config.xid_period().as_millis())
+        };
+        assert_eq!(of(RlpRole::Mobile), ((5, 9), 480));
+        assert_eq!(of(RlpRole::Network), ((9, 5), 960));
+    }
+}

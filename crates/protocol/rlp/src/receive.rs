@@ -127,3 +127,91 @@ impl ReceiveWindow {
             || self.slots.iter().any(|slot| matches!(slot, Slot::Missing(it) if spent(it)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const T1: Duration = Duration::from_millis(480);
+
+    fn at(millis: u64) -> Instant {
+        Instant::START + Duration::from_millis(millis)
+    }
+
+    /// Takes these frames; returns the numbers that are delivered.
+    fn take(window: &mut ReceiveWindow, numbers: &[u8]) -> Vec<u8> {
+        let mut delivered = Vec::new();
+        for number in numbers {
+            window.take(*number, [*number; 25], |info| delivered.push(info[0]));
+        }
+        delivered
+    }
+
+    #[test]
+    fn frames_are_delivered_in_order_and_once() {
+        let mut window = ReceiveWindow::new(RejectMode::Selective, 31);
+        assert_eq!(take(&mut window, &[0, 1]), [0, 1]);
+        assert_eq!((take(&mut window, &[3, 5, 4]), window.next()), (vec![], 2));
+        assert_eq!((take(&mut window, &[2]), window.next()), (vec![2, 3, 4, 5], 6));
+        assert_eq!(take(&mut window, &[5, 2]), [0; 0], "late copies");
+        // Up to 30 behind the next one belong to the window.
+        assert_eq!(take(&mut window, &[37]), [0; 0]);
+        assert_eq!(window.request(at(0), T1), None, "beyond the window");
+        assert_eq!(take(&mut window, &[36]), [0; 0]);
+        assert_eq!(window.request(at(0), T1), Some((Supervisory::Srej, 6)));
+    }
+
+    #[test]
+    fn single_frames_are_asked_for_each_with_a_timer_of_its_own() {
+        // GSM 04.22, section 5.2.2.4.
+        let mut window = ReceiveWindow::new(RejectMode::Selective, 31);
+        take(&mut window, &[2]);
+        let mut ask = |window: &mut ReceiveWindow, millis| {
+            std::iter::from_fn(|| window.request(at(millis), T1)).map(|it| it.1).collect::<Vec<_>>()
+        };
+        assert_eq!(ask(&mut window, 100), [0, 1]);
+        take(&mut window, &[4]);
+        assert_eq!(ask(&mut window, 200), [3]);
+        assert_eq!(ask(&mut window, 579), [0; 0]);
+        assert_eq!(ask(&mut window, 580), [0, 1]);
+        assert_eq!(take(&mut window, &[0]), [0]);
+        assert_eq!(ask(&mut window, 680), [3]);
+        assert_eq!(take(&mut window, &[1, 3]), [1, 2, 3, 4]);
+        assert_eq!(ask(&mut window, 9_000), [0; 0]);
+    }
+
+    #[test]
+    fn a_receiver_that_goes_back_asks_for_everything_from_the_first_missing_on() {
+        let mut window = ReceiveWindow::new(RejectMode::GoBack, 61);
+        assert_eq!(take(&mut window, &[0, 2, 3]), [0]);
+        assert_eq!(window.request(at(100), T1), Some((Supervisory::Rej, 1)));
+        assert_eq!(window.request(at(579), T1), None);
+        assert_eq!(window.request(at(580), T1), Some((Supervisory::Rej, 1)));
+        // What came out of order was discarded.
+        assert_eq!(take(&mut window, &[1]), [1]);
+        assert_eq!(window.request(at(9_000), T1), None);
+        assert_eq!(take(&mut window, &[2, 3]), [2, 3]);
+    }
+
+    #[test]
+    fn a_request_is_exhausted_when_it_is_due_after_n2_repetitions() {
+        for mode in [RejectMode::Selective, RejectMode::GoBack] {
+            let mut window = ReceiveWindow::new(mode, 31);
+            take(&mut window, &[1]);
+            for attempt in 0..3 {
+                assert!(!window.is_exhausted(at(attempt * 480), T1, 2), "{mode:?} {attempt}");
+                window.request(at(attempt * 480), T1).expect("a request");
+            }
+            assert!(!window.is_exhausted(at(3 * 480 - 1), T1, 2));
+            assert!(window.is_exhausted(at(3 * 480), T1, 2));
+            assert!(!window.is_exhausted(at(3 * 480), T1, 3));
+        }
+    }
+
+    #[test]
+    fn single_frames_can_be_asked_for_in_half_of_the_numbers() {
+        let size = |mode, size| ReceiveWindow::new(mode, size).size;
+        assert_eq!([1, 31, 61].map(|it| size(RejectMode::Selective, it)), [1, 31, 31]);
+        assert_eq!([0, 31, 200].map(|it| size(RejectMode::GoBack, it)), [1, 31, 61]);
+    }
+}

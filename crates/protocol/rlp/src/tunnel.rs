@@ -70,3 +70,39 @@ impl<T> BlockTunnel<T> {
         self.underruns
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tunnel_gives_once_it_is_filled_and_fills_again_after_it_ran_empty() {
+        let mut tunnel = BlockTunnel::new(2);
+        tunnel.put(1);
+        assert_eq!(tunnel.take(), None);
+        tunnel.put(2);
+        assert_eq!([tunnel.take(), tunnel.take()], [Some(1), Some(2)]);
+        assert_eq!((tunnel.underruns(), tunnel.overruns()), (0, 0));
+        assert_eq!([tunnel.take(), tunnel.take()], [None, None]);
+        assert_eq!(tunnel.underruns(), 1, "it is filling again");
+        tunnel.put(3);
+        assert_eq!(tunnel.take(), None);
+        tunnel.put(4);
+        assert_eq!(tunnel.take(), Some(3));
+        // Once it gives, a single block is enough.
+        tunnel.take();
+        tunnel.put(5);
+        assert_eq!((tunnel.take(), tunnel.underruns()), (Some(5), 1));
+    }
+
+    #[test]
+    fn the_oldest_block_gives_way_where_there_are_twice_as_many_as_it_begins_with() {
+        let mut tunnel = BlockTunnel::new(2);
+        (0..7).for_each(|block| tunnel.put(block));
+        assert_eq!((tunnel.overruns(), tunnel.underruns()), (3, 0));
+        assert_eq!(std::iter::from_fn(|| tunnel.take()).collect::<Vec<_>>(), [3, 4, 5, 6]);
+        let mut least = BlockTunnel::new(0);
+        least.put('a');
+        assert_eq!(least.take(), Some('a'));
+    }
+}

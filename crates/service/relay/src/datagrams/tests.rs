@@ -166,3 +166,25 @@ fn a_client_that_is_silent_for_long_is_forgotten_and_comes_by_a_new_port() {
     });
     assert!(is_new);
 }
+
+#[test]
+fn a_client_keeps_its_port_at_an_only_target_that_refuses_for_a_while() {
+    let (server, target) = socket();
+    let (relay, counts) = relay(vec![target.clone()], LIMITS);
+    let client = socket().0;
+    let mut buffer = [0; 10];
+    client.send_to(b"x", &relay).expect("it is sent");
+    let (_, first) = server.recv_from(&mut buffer).expect("a datagram");
+    drop(server);
+    client.send_to(b"x", &relay).expect("it is sent");
+    let is_refused = (0..1_000).any(|_| {
+        std::thread::sleep(Duration::from_millis(5));
+        counts.read().get("refused") == Some(&1)
+    });
+    assert!(is_refused);
+    let server = UdpSocket::bind(&target).expect("it is free");
+    server.set_read_timeout(Some(Duration::from_secs(10))).expect("a time");
+    client.send_to(b"x", &relay).expect("it is sent");
+    assert_eq!(server.recv_from(&mut buffer).expect("a datagram").1, first);
+    assert_eq!(counts.read()["clients"], 1);
+}
