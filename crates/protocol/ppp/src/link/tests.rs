@@ -98,7 +98,10 @@ fn a_protocol_that_is_not_known_is_rejected_once_the_link_is_open() {
         panic!("no reject")
     };
     assert_ne!(first, second);
-    assert_eq!((data.len(), &data[..2], &data[6..9]), (2 + REJECTED, &[0x80, 0xfd][..], &[5; 3][..]));
+    assert_eq!(
+        (data.len(), &data[..2], &data[6..9]),
+        (2 + REJECTED, &[0x80, 0xfd][..], &[5; 3][..])
+    );
     // Nor are packets of the network before their protocol is open.
     let mut packet = vec![0x45; 30];
     end.hear_packet(IPV4, &packet);
@@ -115,7 +118,11 @@ fn a_layer_whose_protocol_the_peer_rejects_ends_by_itself() {
         let (mut end, begun) = End::opened(PppConfig { local, ..PppConfig::default() }, &[]);
         for protocol in [IPCP, IPV6CP] {
             let (identifier, options) = request_of(&begun, protocol);
-            let asks = if protocol == IPCP { &[3, 6, 10, 0, 0, 2][..] } else { &[1, 10, 0, 0, 0, 0, 0, 0, 0, 5] };
+            let asks = if protocol == IPCP {
+                &[3, 6, 10, 0, 0, 2][..]
+            } else {
+                &[1, 10, 0, 0, 0, 0, 0, 0, 0, 5]
+            };
             assert_eq!(end.hear(protocol, REQUEST, 1, asks), [(protocol, ACK, 1, asks.to_vec())]);
             assert_eq!(end.hear(protocol, ACK, identifier, &options), []);
         }
@@ -183,7 +190,8 @@ fn what_the_peer_rejects_is_not_asked_for_again() {
     for protocol in [IPCP, IPV6CP] {
         let (mut end, begun) = End::opened(PppConfig::default(), &[]);
         let (identifier, options) = request_of(&begun, protocol);
-        let (identifier, same) = request_of(&end.hear(protocol, REJECT, identifier, &[200, 2]), protocol);
+        let (identifier, same) =
+            request_of(&end.hear(protocol, REJECT, identifier, &[200, 2]), protocol);
         assert_eq!(same, options);
         let (_, none) = request_of(&end.hear(protocol, REJECT, identifier, &options), protocol);
         assert_eq!(none, []);
@@ -318,7 +326,8 @@ fn the_peer_has_the_address_that_it_is_to_have_and_no_other() {
 
 #[test]
 fn an_end_takes_the_address_that_the_peer_names_unless_it_has_one() {
-    for (local, asked) in [(None, [10, 0, 0, 9]), (Some(Ipv4Addr::new(10, 0, 0, 1)), [10, 0, 0, 1])] {
+    for (local, asked) in [(None, [10, 0, 0, 9]), (Some(Ipv4Addr::new(10, 0, 0, 1)), [10, 0, 0, 1])]
+    {
         let (mut end, begun) = End::opened(PppConfig { local, ..PppConfig::default() }, &[]);
         let (identifier, first) = request_of(&begun, IPCP);
         assert_eq!(first[2..], local.map_or([0; 4], |it| it.octets()));
@@ -344,7 +353,10 @@ fn interface_identifiers_differ_and_are_not_zero() {
         let [(IPV6CP, NAK, 1, hint)] = &said[..] else { panic!("{said:?}") };
         assert!(hint[2..] != [0; 8] && hint[2..] != own[2..] && hint[2] & 2 == 0);
     }
-    assert_eq!(end.hear(IPV6CP, REQUEST, 2, &[1, 4, 1, 2]), [(IPV6CP, REJECT, 2, vec![1, 4, 1, 2])]);
+    assert_eq!(
+        end.hear(IPV6CP, REQUEST, 2, &[1, 4, 1, 2]),
+        [(IPV6CP, REJECT, 2, vec![1, 4, 1, 2])]
+    );
     let hint = [1, 10, 0, 0, 0, 0, 0, 0, 7, 7];
     let (identifier, second) = request_of(&end.hear(IPV6CP, NAK, identifier, &hint), IPV6CP);
     assert_eq!(second, hint);
@@ -375,7 +387,7 @@ fn a_packet_goes_out_if_the_peer_takes_as_much() {
 }
 
 #[test]
-fn packets_that_nobody_reads_are_counted() {
+fn packets_that_are_not_read_are_counted() {
     let (mut end, begun) = End::opened(PppConfig::default(), &[]);
     let (identifier, options) = request_of(&begun, IPCP);
     end.hear(IPCP, REQUEST, 1, &[]);
@@ -404,7 +416,10 @@ fn a_request_to_terminate_is_acknowledged_and_the_end_follows() {
     // RFC 1661, sections 4.4 and 5.5.
     let (mut end, _) = End::opened(PppConfig::default(), &[]);
     let ack = ControlCode::TerminateAck as u8;
-    assert_eq!(end.hear(LCP, ControlCode::TerminateRequest as u8, 77, &[]), [(LCP, ack, 77, vec![])]);
+    assert_eq!(
+        end.hear(LCP, ControlCode::TerminateRequest as u8, 77, &[]),
+        [(LCP, ack, 77, vec![])]
+    );
     assert_eq!(end.events(), [PppEvent::Down]);
     // It waits for a restart time, so that the acknowledgment can arrive.
     assert_eq!(end.link.poll_timeout(), Some(end.now + Duration::from_secs(3)));

@@ -147,7 +147,7 @@ fn flows_that_take_turns_by_packets_have_link_time_by_the_length_of_these() {
     for discipline in [Discipline::Wfq, Discipline::Airtime, Discipline::Elf] {
         assert_near(&expected(discipline, &flows, 2_000), &[0.25, 0.25, 0.5], "time");
     }
-    // The first has all, and in one queue nobody has a share before something arrives.
+    // The first has all, and in one queue no flow has a share before something arrives.
     assert_near(&expected(Discipline::Priority, &flows, 2_000), &[1.0, 0.0, 0.0], "priority");
     assert_near(&expected(Discipline::Fifo, &flows, 2_000), &[1.0, 1.0, 1.0], "fifo");
 }
