@@ -129,7 +129,10 @@ fn a_layer_whose_protocol_the_peer_rejects_ends_by_itself() {
         assert_eq!(end.events().len(), 2);
         assert!(end.link.send(&[0x45; 20]) && end.link.send(&[0x60; 40]));
         end.link.take_line();
-        assert_eq!(end.hear(LCP, 8, 1, &rejected), []);
+        let ended = if other == IPCP { IPV6CP } else { IPCP };
+        let said = end.hear(LCP, 8, 1, &rejected);
+        let [(protocol, code, ..)] = &said[..] else { panic!("{said:?}") };
+        assert_eq!((*protocol, *code), (ended, ControlCode::TerminateRequest as u8));
         let down = if other == IPCP { PppEvent::Ipv6Down } else { PppEvent::Ipv4Down };
         assert_eq!(end.events(), [down]);
         assert_eq!(end.link.send(&[0x45; 20]), other == IPCP);

@@ -76,6 +76,7 @@ fn a_frame_that_never_arrives_resets_the_link_after_n2_retransmissions() {
     }
     circuit.run(1, 0.0, 1);
     assert_eq!(transmissions, 1 + 6);
+    assert_eq!(circuit.ends[UP].counts().resets, 1);
     assert!(circuit.events[UP].iter().any(|event| matches!(event, RlpEvent::Reset { .. })));
     assert!(circuit.events[DOWN].iter().any(|event| matches!(event, RlpEvent::Reset { .. })));
     // After the reset the link carries data again.
@@ -140,6 +141,25 @@ fn the_commands_of_a_peer_are_answered_as_the_standard_says() {
     assert_eq!(control(answer(&mut link, &poll)), (rr, false, true));
     assert_eq!(control(answer(&mut link, &disc)), is(Unnumbered::Ua));
     assert!(!link.is_up());
+}
+
+#[test]
+fn data_without_a_connection_are_not_taken() {
+    // GSM 04.22, section 5.2.1: in ADM a polled command is answered by DM, and nothing else.
+    let mut link = RlpLink::new(RlpConfig::standard(RlpRole::Network));
+    let control = RlpControl::Information { function: Supervisory::Rr, ns: 0, nr: 0 };
+    let mut info = [7; RLP_INFO_LEN];
+    info[0] = 24;
+    for (command, poll_final, is_answered) in
+        [(true, true, true), (true, false, false), (false, true, false)]
+    {
+        let data = RlpFrame { command, poll_final, control, info };
+        let kind = if is_answered { Unnumbered::Dm } else { Unnumbered::Null };
+        let answer = answer(&mut link, &data);
+        assert_eq!(answer.control, RlpControl::Unnumbered(kind), "{command} {poll_final}");
+        assert_eq!(answer.poll_final, is_answered);
+        assert!(link.read().is_empty() && !link.is_up());
+    }
 }
 
 #[test]
