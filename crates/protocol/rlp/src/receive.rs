@@ -166,7 +166,7 @@ mod tests {
         // GSM 04.22, section 5.2.2.4.
         let mut window = ReceiveWindow::new(RejectMode::Selective, 31);
         take(&mut window, &[2]);
-        let mut ask = |window: &mut ReceiveWindow, millis| {
+        let ask = |window: &mut ReceiveWindow, millis| {
             std::iter::from_fn(|| window.request(at(millis), T1)).map(|it| it.1).collect::<Vec<_>>()
         };
         assert_eq!(ask(&mut window, 100), [0, 1]);
