@@ -284,7 +284,7 @@ fn after_five_corrections_in_a_row_options_are_refused() {
 fn lcp_escapes_everything_and_others_what_the_peer_asked_for() {
     // RFC 1662, section 7: LCP packets go out as if nothing had been negotiated.
     let (mut end, _) = End::opened(PppConfig::default(), &[2, 6, 0, 0, 0, 0, 7, 2, 8, 2]);
-    let mut line = |end: &mut End, protocol, data: &[u8]| {
+    let line = |end: &mut End, protocol, data: &[u8]| {
         let mut packet = Vec::new();
         ControlPacket { code: REQUEST, identifier: 1, data }.encode(&mut packet);
         end.hear_packet(protocol, &packet);
