@@ -77,3 +77,32 @@ fn payloads_end_at_slices_and_carry_the_picture_header_again() {
             .is_empty())
     );
 }
+
+#[test]
+fn each_mode_of_rfc_2190_tells_in_its_own_place_whether_a_picture_is_predicted() {
+    // RFC 2190, sections 5.1 to 5.3: I is behind SRC in mode A, and begins the second word else.
+    for (first, length, mode) in [
+        (0x00, 4, H263Mode::A),
+        (0x40, 4, H263Mode::A),
+        (0x80, 8, H263Mode::B),
+        (0xc0, 12, H263Mode::C),
+    ] {
+        for is_inter in [false, true] {
+            // All other bits are set, and then none.
+            for others in [0xff_u8, 0] {
+                let mut payload = vec![others; length];
+                payload[0] = first | 0b101_011;
+                let (at, bit) = if mode == H263Mode::A { (1, 0x10) } else { (4, 0x80) };
+                payload[at] = if is_inter { payload[at] | bit } else { payload[at] & !bit };
+                payload[1] = payload[1] & 0x1f | 0b010 << 5;
+                payload.extend([1, 2, 3]);
+                let (header, rest) = Rfc2190Header::parse(&payload).expect("a header");
+                assert_eq!((header.mode, header.is_inter), (mode, is_inter), "{payload:x?}");
+                assert_eq!((header.start_bits, header.end_bits), (5, 3));
+                assert_eq!((header.source_format, rest), (2, &[1, 2, 3][..]));
+            }
+        }
+        let short = vec![first; length - 1];
+        assert_eq!(Rfc2190Header::parse(&short), Err(RtpError::Short));
+    }
+}
