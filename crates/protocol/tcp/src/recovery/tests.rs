@@ -341,3 +341,83 @@ fn a_byte_left_when_its_own_segment_left_last() {
     let times = [4 * MSS, 1 + 4 * MSS, 5 * MSS, 1 + 5 * MSS].map(|at| recovery.left_at(at));
     assert_eq!(times, [3, 60, 60, 5].map(|ms| Some(after(ms))));
 }
+
+#[test]
+fn a_partial_acknowledgment_deflates_the_window_and_gives_a_segment_back() {
+    // RFC 6582, section 3.2, step 3: only where it acknowledges at least one segment.
+    for (acked, inflation) in
+        [(2 * MSS, 2 * MSS), (MSS, 3 * MSS), (MSS - 1, 2 * MSS + 1), (5 * MSS, MSS)]
+    {
+        let mut recovery = Recovery::new(LossRecovery::NewReno, false);
+        recovery.begin(&flow(0), 0);
+        assert_eq!((recovery.inflation(), recovery.window(7 * MSS)), (3 * MSS, 10 * MSS));
+        let partial = SendSequence { una: acked, ..flow(0) };
+        assert_eq!(recovery.on_progress(acked, &partial, &ECHO), RecoveryProgress::Partial);
+        assert_eq!(recovery.inflation(), inflation, "{acked}");
+    }
+    // Three duplicates stand for no more than was in flight.
+    let mut recovery = Recovery::new(LossRecovery::NewReno, false);
+    let short = SendSequence { una: 0, nxt: 2 * MSS, max: 2 * MSS, mss: MSS };
+    recovery.begin(&short, 0);
+    assert_eq!(recovery.inflation(), 2 * MSS);
+}
+
+#[test]
+fn what_was_reported_is_known_to_the_byte() {
+    let mut recovery = Recovery::new(LossRecovery::Sack, false);
+    assert!(!recovery.is_reported(5_000..7_000));
+    assert_eq!(recovery.reported_below(u64::MAX), 0);
+    told(&mut recovery, &flow(0), 5_000, 7_000);
+    assert!(recovery.is_reported(5_000..7_000) && recovery.is_reported(5_500..6_000));
+    assert!(!recovery.is_reported(4_999..7_000) && !recovery.is_reported(5_000..7_001));
+    let below = [5_000, 5_001, 6_000, 7_000, 9_000].map(|at| recovery.reported_below(at));
+    assert_eq!(below, [0, 1, 1_000, 2_000, 2_000]);
+}
+
+#[test]
+fn the_answer_to_a_probe_tells_whether_it_has_repaired_a_loss() {
+    // RFC 8985, section 7.4.2.
+    const END: u64 = 1 + 10 * MSS;
+    let answers = |repeated: bool, (ack, reported, bare): (u64, bool, bool)| {
+        let mut recovery = modelled();
+        assert_eq!(recovery.answer_probe(END, true, true), ProbeAnswer::None, "there is none");
+        recovery.on_probe(END, repeated);
+        let answer = recovery.answer_probe(ack, reported, bare);
+        // It is awaited until it is answered.
+        assert_eq!(recovery.may_probe(&flow(1)), answer != ProbeAnswer::None);
+        answer
+    };
+    assert_eq!(answers(true, (END - 1, true, true)), ProbeAnswer::None);
+    assert_eq!(answers(true, (END, true, false)), ProbeAnswer::Intact, "a D-SACK");
+    assert_eq!(answers(true, (END, false, true)), ProbeAnswer::Intact, "a duplicate");
+    assert_eq!(answers(true, (END, false, false)), ProbeAnswer::None);
+    assert_eq!(answers(true, (END + 1, false, false)), ProbeAnswer::Repaired);
+    assert_eq!(answers(true, (END + 1, true, false)), ProbeAnswer::Intact);
+    assert_eq!(answers(false, (END, false, false)), ProbeAnswer::Intact, "it carried new data");
+}
+
+#[test]
+fn what_seems_lost_has_an_extent_and_shrinks_as_it_leaves_again() {
+    let begun = flow(1);
+    let mut recovery = modelled();
+    assert_eq!(recovery.lost_extent(&begun), 1..2, "nothing seems lost");
+    assert_eq!(recovery.lost_and_repeated(&begun), (0, 0));
+    arrive(&mut recovery, &begun, 50, 4..9);
+    assert!(recovery.judge(after(50), &begun, None).found);
+    assert_eq!(recovery.lost_extent(&begun), 1..1 + 4 * MSS);
+    assert_eq!(recovery.lost_and_repeated(&begun), (4 * MSS, 0));
+    let within = |recovery: &Recovery, ranges: &[Range<u64>]| {
+        recovery.is_lost_within(ranges.iter().cloned())
+    };
+    assert!(within(&recovery, &[0..3_000, 3_000..5_000]));
+    assert!(!within(&recovery, &[0..3_000, 3_001..5_000]) && !within(&recovery, &[]));
+    recovery.begin(&begun, 0);
+    recovery.on_sent(after(51), &(1..1 + MSS), &begun, true);
+    assert_eq!(recovery.lost_extent(&begun), 1 + MSS..1 + 4 * MSS);
+    assert_eq!(recovery.lost_and_repeated(&begun), (3 * MSS, MSS));
+    // What is acknowledged in part was repeated in part.
+    let partial = SendSequence { una: 401, ..begun };
+    assert_eq!(recovery.lost_and_repeated(&partial), (3 * MSS, 600));
+    recovery.forget_losses();
+    assert!(within(&recovery, &[]));
+}
