@@ -1,3 +1,4 @@
+use windfall_base::Instant;
 use windfall_wire_net::tcp::SackBlock;
 
 use super::super::tests::ECHO;
