@@ -421,3 +421,71 @@ fn what_seems_lost_has_an_extent_and_shrinks_as_it_leaves_again() {
     recovery.forget_losses();
     assert!(within(&recovery, &[]));
 }
+
+/// As [`arrive`], where the least round trip so far was 40 ms.
+fn arrive_over_40_ms(recovery: &mut Recovery, ms: u64, numbers: Range<u64>) {
+    let [left, right] = [numbers.start, numbers.end].map(|n| Seq32((1 + n * MSS) as u32));
+    let least = Some(Duration::from_millis(40));
+    let echo = Echo { now: after(ms), least, ..ECHO };
+    recovery.on_sack(&[SackBlock { left, right }], &flow(1), |seq| Some(u64::from(seq.0)), &echo);
+}
+
+#[test]
+fn what_left_before_something_that_arrived_is_lost_after_a_round_trip_and_a_quarter() {
+    // RFC 8985, section 6.2, step 5.
+    let mut recovery = modelled();
+    arrive_over_40_ms(&mut recovery, 49, 9..10);
+    for ms in [49, 50, 51] {
+        let judged = recovery.judge(after(ms), &flow(1), None);
+        assert_eq!(judged.again_at, Some(after(ms.max(49) + 1)), "{ms}");
+        assert_eq!((judged.found, judged.begins), (ms > 49, ms > 49), "{ms}");
+        assert_eq!(recovery.lost_and_repeated(&flow(1)).0, (ms - 49) * MSS);
+    }
+    assert_eq!(recovery.judge(after(58), &flow(1), None).again_at, None);
+    assert_eq!(recovery.lost_extent(&flow(1)), 1..1 + 9 * MSS);
+}
+
+#[test]
+fn nothing_is_waited_for_where_more_than_two_segments_were_reported() {
+    // RFC 8985, section 6.2, step 4: in place of the three duplicates of RFC 5681.
+    let mut recovery = modelled();
+    arrive_over_40_ms(&mut recovery, 45, 8..10);
+    assert!(!recovery.judge(after(45), &flow(1), None).found, "two segments");
+    let mut recovery = modelled();
+    arrive_over_40_ms(&mut recovery, 49, 7..10);
+    let judged = recovery.judge(after(49), &flow(1), None);
+    assert!(judged.begins && judged.again_at.is_none());
+    assert_eq!(recovery.lost_extent(&flow(1)), 1..1 + 7 * MSS);
+}
+
+#[test]
+fn an_echo_is_older_than_what_left_after_its_timestamp() {
+    // RFC 3522, section 3.2, in milliseconds.
+    let is_older = |age| rack::is_older(&Echo { now: after(100), age, least: None }, after(40));
+    assert_eq!([None, Some(59), Some(60), Some(61)].map(is_older), [false, false, false, true]);
+}
+
+#[test]
+fn the_rate_is_what_was_delivered_over_the_longer_of_sending_and_arriving() {
+    // draft-ietf-ccwg-bbr, section 4.1.2.
+    let mut recovery = modelled();
+    let rate = |recovery: &mut Recovery, ms, number, least| {
+        arrive(recovery, &flow(1), ms, number..number + 1);
+        recovery.take_rate(after(ms), least).expect("a sample")
+    };
+    let (sample, totals) = rate(&mut recovery, 40, 0, None);
+    assert!((sample.rate - 1_000.0 / 0.040).abs() < 1e-6, "{sample:?}");
+    assert_eq!((sample.newly_delivered, sample.round_trip), (MSS, Some(Duration::from_millis(40))));
+    assert_eq!((sample.then.in_flight, sample.then.is_app_limited), (MSS, true));
+    assert_eq!((totals.delivered, totals.lost), (MSS, 0));
+    let (sample, totals) = rate(&mut recovery, 41, 1, None);
+    assert!((sample.rate - 2_000.0 / 0.041).abs() < 1e-6, "{sample:?}");
+    assert_eq!((sample.then.in_flight, totals.delivered), (2 * MSS, 2 * MSS));
+    // What took less than the least round trip tells no rate.
+    let (sample, _) = rate(&mut recovery, 42, 2, Some(Duration::from_millis(43)));
+    assert!(sample.rate == 0.0);
+    let (sample, _) = rate(&mut recovery, 43, 3, Some(Duration::from_millis(43)));
+    assert!((sample.rate - 4_000.0 / 0.043).abs() < 1e-6, "{sample:?}");
+    // Without anything new there is no sample.
+    assert!(recovery.take_rate(after(44), None).is_none());
+}
