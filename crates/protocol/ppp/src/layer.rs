@@ -1,7 +1,7 @@
 //! One control protocol: the automaton, its counters and timer, and its packets.
 
 use windfall_base::Instant;
-use windfall_wire_link::ppp::{ControlCode, ControlPacket, options};
+use windfall_wire_link::ppp::{ControlCode, ControlPacket, PppOption, options};
 
 use crate::automaton::{Action, Event, State, transition};
 use crate::config::PppConfig;
@@ -141,15 +141,14 @@ impl<N: Negotiation> Layer<N> {
                 reply = Some(it);
                 if good { Event::GoodRequest } else { Event::BadRequest }
             }
-            Some(ControlCode::ConfigureAck) if is_ours => Event::Ack,
-            Some(ControlCode::ConfigureNak) if is_ours => {
-                let wishes = options(packet.data).filter_map(Result::ok);
-                wishes.for_each(|option| self.negotiation.correct(option));
+            // RFC 1661, 5.2: the options match those of the request exactly.
+            Some(ControlCode::ConfigureAck) if is_ours && packet.data == self.request.options => {
+                Event::Ack
+            }
+            Some(ControlCode::ConfigureNak) if is_ours && self.take_corrections(packet.data) => {
                 Event::Nak
             }
-            Some(ControlCode::ConfigureReject) if is_ours => {
-                let wishes = options(packet.data).filter_map(Result::ok);
-                wishes.for_each(|option| self.negotiation.refuse(option.kind));
+            Some(ControlCode::ConfigureReject) if is_ours && self.take_refusals(packet.data) => {
                 Event::Nak
             }
             Some(
@@ -168,6 +167,30 @@ impl<N: Negotiation> Layer<N> {
         };
         self.request.is_answered |= matches!(event, Event::Ack | Event::Nak);
         self.run(now, config, event, Some(&(packet, reply)), effects);
+    }
+
+    /// Takes the options of a Configure-Nak (RFC 1661, 5.3); `false` if it corrects nothing of the
+    /// request and names nothing that this end would add to it.
+    fn take_corrections(&mut self, data: &[u8]) -> bool {
+        let Some(wishes) = read(data) else { return false };
+        let asked = read(&self.request.options).unwrap_or_default();
+        let corrects = wishes.iter().any(|wish| asked.iter().any(|it| it.kind == wish.kind));
+        wishes.into_iter().for_each(|wish| self.negotiation.correct(wish));
+        let mut options = Vec::new();
+        self.negotiation.request(&mut options);
+        corrects || options != self.request.options
+    }
+
+    /// Does without the options of a Configure-Reject; `false` if it names one that the request
+    /// does not hold as it is (RFC 1661, 5.4).
+    fn take_refusals(&mut self, data: &[u8]) -> bool {
+        let Some(refused) = read(data) else { return false };
+        let asked = read(&self.request.options).unwrap_or_default();
+        let is_valid = !refused.is_empty() && refused.iter().all(|it| asked.contains(it));
+        if is_valid {
+            refused.iter().for_each(|it| self.negotiation.refuse(it.kind));
+        }
+        is_valid
     }
 
     /// Tells whether a request is a copy of the one that was granted last, which was sent before
@@ -296,6 +319,11 @@ impl<N: Negotiation> Layer<N> {
             }
         }
     }
+}
+
+/// The options of a packet; `None` if one cannot be read.
+fn read(data: &[u8]) -> Option<Vec<PppOption<'_>>> {
+    options(data).collect::<Result<_, _>>().ok()
 }
 
 fn send(code: ControlCode, identifier: u8, data: &[u8], effects: &mut Effects) {

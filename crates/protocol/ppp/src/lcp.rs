@@ -108,7 +108,10 @@ impl Negotiation for Lcp {
 
     fn correct(&mut self, option: PppOption<'_>) {
         match (option.kind, option.value) {
-            (MRU, &[high, low]) => self.mru = self.mru.min(u16::from_be_bytes([high, low])),
+            (MRU, &[high, low]) => {
+                let wish = u16::from_be_bytes([high, low]).max(LEAST_MRU);
+                self.mru = self.mru.min(wish);
+            }
             // The peer may have bytes escaped that this end would not ask for.
             (ACCM, &[a, b, c, d]) => self.accm.0 |= u32::from_be_bytes([a, b, c, d]),
             (MAGIC, _) => self.magic = self.random.bits() as u32 | 1,

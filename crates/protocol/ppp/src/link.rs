@@ -1,5 +1,6 @@
 //! One end of a link: control protocols above frames.
 
+use core::net::Ipv4Addr;
 use std::collections::VecDeque;
 
 use windfall_base::{Instant, Stream};
@@ -40,9 +41,13 @@ pub struct PppLink {
 }
 
 impl PppLink {
-    /// An end that is closed; `stream` decides its magic number and interface identifier.
+    /// An end that is closed; `stream` and the addresses decide its magic number and interface
+    /// identifier, so that both ends may have the same stream.
     #[must_use]
     pub fn new(config: PppConfig, stream: &Stream) -> Self {
+        let [local, peer] = [config.local, config.peer]
+            .map(|address| u64::from(address.unwrap_or(Ipv4Addr::UNSPECIFIED).to_bits()));
+        let stream = stream.at(local << 32 | peer);
         let deframer = Deframer::new(config.mode, config.check, Accm::NONE, config.mru.max(1_500));
         Self {
             config,

@@ -39,6 +39,13 @@ impl Pair {
         Self { ends, now: Instant::START, events, packets }
     }
 
+    /// Ends that draw from one stream, as with the same seed.
+    fn of_one_stream(configs: [PppConfig; 2]) -> Self {
+        let stream = Stream::new(Seed(1), "one");
+        let ends = configs.map(|config| PppLink::new(config, &stream));
+        Self { ends, ..Self::new(configs, 1) }
+    }
+
     fn open(&mut self) {
         let now = self.now;
         self.ends.iter_mut().for_each(|end| end.open(now));
@@ -100,6 +107,23 @@ fn two_ends_come_up_and_carry_packets() {
     assert!(pair.events[0].ends_with(&[PppEvent::Finished]), "{:?}", pair.events[0]);
     assert!(pair.events[1].contains(&PppEvent::Down));
     assert!(!pair.is_open());
+}
+
+#[test]
+fn two_ends_with_the_same_seed_come_up() {
+    let named = PppConfig { local: Some(NEAR), peer: Some(FAR), ..PppConfig::default() };
+    let alone = |local| PppConfig { local: Some(local), ..PppConfig::default() };
+    let [asks, knows] = configs();
+    for configs in [[asks, knows], [named, knows], [alone(NEAR), alone(FAR)]] {
+        let mut pair = Pair::of_one_stream(configs);
+        pair.open();
+        pair.run(10, |_| {});
+        assert!(pair.is_open(), "{configs:?}: {:?}", pair.events);
+        for events in &pair.events {
+            assert!(!events.contains(&PppEvent::Looped), "{configs:?}: {events:?}");
+            assert!(events.iter().any(|event| matches!(event, PppEvent::Ipv6Up { .. })));
+        }
+    }
 }
 
 #[test]
