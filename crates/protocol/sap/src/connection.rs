@@ -36,6 +36,7 @@ use outbox::Outbox;
 use reassemble::Partial;
 
 mod arrive;
+mod lengthen;
 mod migrate;
 mod newest;
 mod outbox;

@@ -112,7 +112,22 @@ impl Encoded {
 
     /// Returns the length of the body in bytes.
     pub(crate) fn len(&self) -> usize {
-        self.head.len() + self.exact.len() + self.rest.len()
+        self.head.len() + self.data_len()
+    }
+
+    /// Returns the bytes of the message that it carries.
+    pub(crate) fn data_len(&self) -> usize {
+        self.exact.len() + self.rest.len()
+    }
+
+    /// Returns the first byte behind what it carries of its message.
+    pub(crate) fn end(&self) -> usize {
+        self.of.offset + self.data_len()
+    }
+
+    /// Returns whether it is an approximate message, or a part of one.
+    fn is_approximate(&self) -> bool {
+        self.flags & flags::APPROXIMATE != 0
     }
 }
 
@@ -239,6 +254,32 @@ pub(crate) fn recut(encoded: &Encoded, room: usize) -> Vec<Encoded> {
         Encoded { head, exact, flags, of, again: encoded.again, ..Encoded::default() }
     };
     (0..encoded.exact.len()).step_by(piece).map(cut).collect()
+}
+
+/// Returns the message whose parts these are; `None` if they are not all parts of one message in
+/// its order, or if its exact bytes are in ranges.
+pub(crate) fn join(parts: &[Encoded]) -> Option<Message> {
+    let (first, last) = (parts.first()?, parts.last()?);
+    let is_next = |pair: &[Encoded]| {
+        pair[0].of.is_with(&pair[1].of)
+            && pair[0].end() == pair[1].of.offset
+            && pair[0].is_approximate() == pair[1].is_approximate()
+            && (pair[0].rest.is_empty() || pair[1].exact.is_empty())
+    };
+    let is_whole = first.of.offset == 0 && last.end() == first.of.total;
+    let is_plain = |part: &Encoded| !part.has_spans() && part.flags & flags::REPAIRED == 0;
+    if !is_whole || !parts.iter().all(is_plain) || !parts.windows(2).all(is_next) {
+        return None;
+    }
+    let mut data = BytesMut::with_capacity(first.of.total);
+    for part in parts {
+        data.put_slice(&part.exact);
+        data.put_slice(&part.rest);
+    }
+    let protected = parts.iter().map(|part| part.exact.len()).sum();
+    let is_approximate = first.is_approximate();
+    let mode = if is_approximate { Mode::Approximate { protected } } else { Mode::Precise };
+    Some(Message { stream: first.of.stream, mode, data: data.freeze() })
 }
 
 /// Encodes the exact bytes of `ranges` of a message as a repair; no ranges if it is not kept.

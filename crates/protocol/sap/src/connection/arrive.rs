@@ -494,6 +494,7 @@ impl Connection {
             Load::Trial(size) => {
                 if self.path.arrived(now, size) {
                     self.congestion.set_size(self.path.size());
+                    self.lengthen();
                     self.events.push_back(SapEvent::PathSize);
                 }
             }

@@ -50,11 +50,13 @@ impl Outbox {
             let dropped = self.approximate.iter().filter(|it| it.of.is_with(&of));
             let repeatable = dropped.filter(|it| it.again.is_some()).count();
             (0..repeatable).for_each(|_| self.settle_fate(of.stream, false));
+            let dropped = self.approximate.iter().filter(|it| it.of.is_with(&of));
+            for encoded in dropped {
+                self.bytes -= encoded.len();
+                self.approximate_bytes -= encoded.data_len();
+            }
             self.approximate.retain(|it| !it.of.is_with(&of));
             self.displaced += 1;
-            let left = self.approximate.iter().map(Encoded::len).sum();
-            self.bytes -= self.approximate_bytes - left;
-            self.approximate_bytes = left;
         }
     }
 
@@ -72,7 +74,7 @@ impl Outbox {
     pub(super) fn take_approximate(&mut self, index: usize) -> Option<Encoded> {
         let encoded = self.approximate.remove(index)?;
         self.bytes -= encoded.len();
-        self.approximate_bytes -= encoded.len();
+        self.approximate_bytes -= encoded.data_len();
         self.begun = Some(encoded.of);
         Some(encoded)
     }

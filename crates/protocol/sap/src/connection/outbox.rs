@@ -24,10 +24,10 @@ pub(super) struct Outbox {
     /// Keys of those that were never sent, and of those that were lost.
     pub(super) new: VecDeque<u64>,
     pub(super) lost: VecDeque<u64>,
-    /// Approximate messages that were never sent, and their size in bytes.
+    /// Approximate messages to send, and the bytes of data in them.
     pub(super) approximate: VecDeque<Encoded>,
     pub(super) approximate_bytes: usize,
-    /// The size of all approximate messages that were ever queued.
+    /// The bytes of data of all approximate messages that were ever queued.
     pub(super) approximate_queued: u64,
     /// The newest approximate message is sent first, and the oldest are dropped.
     pub(super) newest_first: bool,
@@ -87,7 +87,7 @@ pub(super) struct Fates {
 }
 
 /// The bodies of the datagrams of one message, usually one.
-type Bodies = Vec<Encoded>;
+pub(super) type Bodies = Vec<Encoded>;
 
 /// A sent approximate message that is kept for repair.
 #[derive(Clone, Debug)]
@@ -130,15 +130,15 @@ impl Connection {
             numbers.1 = number.wrapping_add(1);
             self.remember(message, number);
             self.outbox.open_fates(&mut bodies);
-            self.outbox.approximate_bytes += size;
-            self.outbox.approximate_queued += size as u64;
+            self.outbox.approximate_bytes += message.data.len();
+            self.outbox.approximate_queued += message.data.len() as u64;
             self.outbox.approximate.extend(bodies);
         }
         Ok(())
     }
 
-    /// Returns the bytes of approximate messages that were queued, and those of them that have left
-    /// the queue.
+    /// Returns the bytes of data of approximate messages that were queued, and those of them that
+    /// have left the queue.
     pub(crate) fn approximate_progress(&self) -> (u64, u64) {
         let queued = self.outbox.approximate_queued;
         (queued, queued - self.outbox.approximate_bytes as u64)
@@ -190,15 +190,11 @@ impl Connection {
             outbox.settle_fate(encoded.of.stream, false);
             return;
         }
-        let len = encoded.len();
         let stream = encoded.of.stream;
+        outbox.approximate_bytes += encoded.data_len();
         let bodies = if may_cut { recut(&encoded, room) } else { Vec::from([encoded]) };
         outbox.fates.entry(stream).or_default().open += bodies.len().saturating_sub(1) as u64;
-        let size: usize = bodies.iter().map(Encoded::len).sum();
-        outbox.bytes += size;
-        outbox.approximate_bytes += size;
-        // Cuts add heads to what was queued.
-        outbox.approximate_queued += size.saturating_sub(len) as u64;
+        outbox.bytes += bodies.iter().map(Encoded::len).sum::<usize>();
         bodies.into_iter().rev().for_each(|encoded| outbox.approximate.push_front(encoded));
     }
 
@@ -209,7 +205,7 @@ impl Connection {
     }
 
     /// Encodes a message, in parts if it is longer than a datagram.
-    fn encode(&self, message: &Message, number: u32) -> Result<Bodies, SapSendError> {
+    pub(super) fn encode(&self, message: &Message, number: u32) -> Result<Bodies, SapSendError> {
         let room = self.path.size() - self.around;
         let len = message.data.len();
         let checks = self.config.block_checks;

@@ -264,6 +264,44 @@ fn losses_alone_do_not_make_a_path_narrow() {
 }
 
 #[test]
+fn what_waits_goes_in_longer_datagrams_once_the_path_is_known() {
+    const COUNT: usize = 300;
+    const LEN: usize = 2_000;
+    for (mode, lateness, exact) in [
+        (Mode::Precise, Duration::ZERO, LEN),
+        (Mode::Approximate { protected: 100 }, Duration::ZERO, 100),
+        (Mode::Approximate { protected: 1_300 }, SECOND, 1_300),
+    ] {
+        let mut network =
+            Network::new(SapConfig::standard(), Impairments { mtu: 2_400, ..CLEAN }, 1);
+        let a = network.ends[A].connect(network.now, address(B));
+        network.ends[A].set_lateness(a, lateness);
+        network.run(Duration::from_millis(12));
+        for number in 0..COUNT {
+            network.send(A, a, mode.clone(), &pattern(LEN + number)[number..]);
+        }
+        network.run(SECOND * 20);
+        let b = network.accepted().expect("it was accepted");
+        let received = network.receive(B, b);
+        assert_eq!(received.len(), COUNT, "{mode:?}");
+        for (number, message) in received.iter().enumerate() {
+            assert_eq!(message.data, pattern(LEN + number)[number..], "{mode:?}");
+        }
+        let is_data = |(end, sent): &&(usize, OutgoingDatagram)| *end == A && sent.len() > 150;
+        let sent = network.log.iter().filter(is_data).count();
+        assert!(sent < COUNT + 60, "{mode:?}: {sent} datagrams");
+        let longest = network.log.iter().filter(is_data).map(|(_, sent)| sent.exact).max();
+        assert!(longest >= Some(exact), "{mode:?}: {longest:?} exact bytes");
+        assert!(network.ends[A].is_flushed(a), "{mode:?}");
+        let (queued, gone) = network.ends[A].approximate_progress(a);
+        assert_eq!(queued, gone, "{mode:?}");
+        if lateness > Duration::ZERO {
+            assert_eq!(network.ends[A].take_fate(a, 0), Some(true));
+        }
+    }
+}
+
+#[test]
 fn parts_of_many_streams_do_not_lock_a_small_buffer() {
     let config = SapConfig { receive_buffer: 100_000, ..SapConfig::standard() };
     let (mut network, [a, b]) = ethernet(config, 1);
