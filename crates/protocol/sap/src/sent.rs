@@ -21,7 +21,10 @@ pub(crate) enum Load {
     /// The precise message or repair with this key.
     Precise(u64),
     /// An approximate message that is not retransmitted.
-    Approximate,
+    Approximate {
+        /// All its bytes are exact.
+        is_exact: bool,
+    },
     /// The approximate datagram with this key, which is sent again if it was lost.
     Repeatable(u64),
     /// The request for repair with this key.
@@ -146,7 +149,9 @@ impl Sent {
     /// Returns whether an approximate message was sent last of those in flight.
     pub(crate) fn is_last_approximate(&self) -> bool {
         let last = self.packets.iter().rev().flatten().next();
-        last.is_some_and(|packet| matches!(packet.load, Load::Approximate | Load::Repeatable(_)))
+        last.is_some_and(|packet| {
+            matches!(packet.load, Load::Approximate { .. } | Load::Repeatable(_))
+        })
     }
 
     /// Restarts the retransmission timer.

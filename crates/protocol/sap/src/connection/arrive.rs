@@ -441,7 +441,7 @@ impl Connection {
             }
             Load::Request(_) | Load::Fin | Load::Trial(_) => self.handle_arrival(now, packet),
             Load::Repeatable(_) => self.note_progress(now),
-            Load::Approximate | Load::Probe => {}
+            Load::Approximate { .. } | Load::Probe => {}
         }
     }
 
@@ -471,7 +471,7 @@ impl Connection {
     /// Returns whether all bytes of a packet are exact.
     fn is_exact(&self, packet: &SentPacket) -> bool {
         match packet.load {
-            Load::Approximate => false,
+            Load::Approximate { is_exact } => is_exact,
             Load::Repeatable(name) => {
                 self.outbox.repeatable.get(name).is_none_or(|encoded| encoded.rest.is_empty())
             }
@@ -504,7 +504,7 @@ impl Connection {
                     self.outbox.settle_fate(encoded.of.stream, true);
                 }
             }
-            Load::Approximate | Load::Probe => {}
+            Load::Approximate { .. } | Load::Probe => {}
         }
     }
 
@@ -556,7 +556,7 @@ impl Connection {
             Load::Fin if self.sending == FinState::Sent => self.sending = FinState::Pending,
             Load::Probe if self.sent.is_empty() => self.probe_due = true,
             Load::Repeatable(name) => self.repeat(now, name),
-            Load::Approximate | Load::Fin | Load::Probe | Load::Trial(_) => {}
+            Load::Approximate { .. } | Load::Fin | Load::Probe | Load::Trial(_) => {}
         }
     }
 }

@@ -159,23 +159,25 @@ impl Connection {
         if is_new {
             self.note_progress(now);
         }
-        let load = self.config.congestion_control.then_some(Load::Approximate);
+        if !self.config.congestion_control {
+            return Some(self.datagram(now, SapKind::Data, Body::message(encoded), None));
+        }
+        let was_sent = encoded.again.is_some_and(|again| again.sent > 0);
+        if was_sent {
+            encoded.flags |= flags::AGAIN;
+        } else if self.congestion.take_sample() {
+            encoded.make_exact();
+        }
         let load = match &mut encoded.again {
-            Some(again) if load.is_some() => {
-                let samples = again.sent == 0 && self.congestion.take_sample();
-                let flag = if again.sent > 0 { flags::AGAIN } else { 0 };
+            Some(again) => {
                 again.note_sent(now);
-                encoded.flags |= flag;
-                if samples {
-                    encoded.make_exact();
-                }
                 self.outbox.repeatables += 1;
                 self.outbox.repeatable.push(self.outbox.repeatables, encoded.clone());
-                Some(Load::Repeatable(self.outbox.repeatables))
+                Load::Repeatable(self.outbox.repeatables)
             }
-            _ => load,
+            None => Load::Approximate { is_exact: encoded.rest.is_empty() },
         };
-        Some(self.datagram(now, SapKind::Data, Body::message(encoded), load))
+        Some(self.datagram(now, SapKind::Data, Body::message(encoded), Some(load)))
     }
 
     /// Sends the FIN once everything before it is acknowledged.
@@ -244,7 +246,7 @@ impl Connection {
         let Body { mut exact, mut rest, flags: set } = body;
         let number = self.sent.next();
         let size = self.around + exact[0].len() + exact[1].len() + rest.len();
-        let reported = matches!(load, Some(Load::Approximate | Load::Repeatable(_)));
+        let reported = matches!(load, Some(Load::Approximate { .. } | Load::Repeatable(_)));
         let urgent = self.config.congestion_control
             && kind == SapKind::Data
             && self.is_urgent(size, reported);

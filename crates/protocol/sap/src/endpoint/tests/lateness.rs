@@ -302,3 +302,21 @@ fn ranges_that_a_shrunk_path_does_not_carry_are_given_up_with_their_lateness() {
     network.run(SECOND * 8);
     assert_eq!(network.ends[A].take_fate(a, 0), Some(false));
 }
+
+#[test]
+fn after_losses_one_in_four_is_sent_exact_with_any_lateness() {
+    for lateness in [Duration::ZERO, SECOND] {
+        let lossy = Impairments { loss: 0.04, ..CLEAN };
+        let (mut network, [a, b]) = Network::connected(SapConfig::standard(), lossy, 1);
+        network.ends[A].set_lateness(a, lateness);
+        for _ in 0..400 {
+            network.send(A, a, Mode::Approximate { protected: 100 }, &[7; 1_000]);
+            network.run(Duration::from_millis(2));
+            network.receive(B, b);
+        }
+        let sent = network.sent(A, SapKind::Data);
+        let exact = sent.iter().filter(|it| it.exact == it.len()).count();
+        let share = exact as f64 / sent.len() as f64;
+        assert!((0.15..0.3).contains(&share), "{lateness:?}: {share}");
+    }
+}
