@@ -165,7 +165,7 @@ impl Connection {
         let was_sent = encoded.again.is_some_and(|again| again.sent > 0);
         if was_sent {
             encoded.flags |= flags::AGAIN;
-        } else if self.congestion.take_sample() {
+        } else if self.is_limited() && self.congestion.take_sample() {
             encoded.make_exact();
         }
         let load = match &mut encoded.again {
@@ -224,6 +224,11 @@ impl Connection {
         self.pacer.refill(now, rate, self.path.size());
         self.pace_at = self.pacer.wait(rate).map(|wait| now + wait);
         self.pace_at.is_none()
+    }
+
+    /// Returns whether the window limits the sender: half of it is in use.
+    pub(super) fn is_limited(&self) -> bool {
+        self.sent.in_flight() * 2 >= self.congestion.window()
     }
 
     /// Returns the pacing rate in bytes per second, somewhat above window per round trip; `None`
