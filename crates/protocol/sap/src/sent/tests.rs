@@ -70,7 +70,7 @@ fn the_memory_and_the_last_of_what_is_in_flight_are_told() {
     assert_eq!((sent.last_at(), sent.is_last_approximate(), sent.charge()), (None, false, 0));
     for (number, load, is_approximate) in [
         (0, Load::Precise(0), false),
-        (1, Load::Approximate, true),
+        (1, Load::Approximate { is_exact: false }, true),
         (2, Load::Probe, false),
         (3, Load::Repeatable(7), true),
     ] {
@@ -98,7 +98,7 @@ fn what_is_given_up_is_remembered_up_to_a_limit() {
     for number in 0..REMEMBERED as u64 + 2 {
         sent.push(Instant::START, Some((10, Load::Precise(number))), false);
     }
-    sent.push(Instant::START, Some((10, Load::Approximate)), false);
+    sent.push(Instant::START, Some((10, Load::Approximate { is_exact: false })), false);
     assert_eq!(sent.give_up(REMEMBERED + 2).len(), REMEMBERED + 2);
     let outcome = sent.acknowledge(&ack(REMEMBERED as u32 + 2, &[(0, REMEMBERED as u16 + 3)], &[]));
     let late = numbers(&outcome.late);
