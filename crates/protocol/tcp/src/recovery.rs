@@ -18,6 +18,7 @@ mod undo;
 
 pub(crate) use delivery::{Sample, Snapshot};
 pub(crate) use rack::{Echo, is_older};
+pub(crate) use sack::reported_duplicate;
 pub(crate) use timed::{ProbeAnswer, Totals};
 pub(crate) use undo::Spurious;
 

@@ -7,7 +7,9 @@ use windfall_wire_net::TcpFlags;
 use super::{Awaited, Connection, TcpState};
 use crate::config::LossRecovery;
 use crate::event::Signals;
-use crate::recovery::{Echo, ProbeAnswer, RecoveryProgress, SendSequence, Spurious};
+use crate::recovery::{
+    Echo, ProbeAnswer, RecoveryProgress, SendSequence, Spurious, reported_duplicate,
+};
 use crate::rtt::TickEstimation;
 use crate::segment::Segment;
 use crate::timers::Timer;
@@ -302,11 +304,15 @@ impl Connection {
         Some(measured)
     }
 
-    /// Returns the start of what an acknowledgment up to `ack` reports as a duplicate (RFC 2883).
+    /// Returns the start of what an acknowledgment up to `ack` reports as a duplicate and
+    /// acknowledges for the first time.
     fn reported_twice(&self, seg: &Segment, ack: u64) -> Option<u64> {
-        let first = seg.header.options.sack.iter().next().filter(|_| self.negotiated.sack)?;
-        let start = crate::sequence::position(self.sender.origin, self.sender.una, first.left);
-        start.filter(|start| (self.sender.una..ack).contains(start))
+        let blocks = Some(&seg.header.options.sack).filter(|_| self.negotiated.sack)?;
+        let (origin, una) = (self.sender.origin, self.sender.una);
+        let locate = |seq| crate::sequence::position(origin, una, seq);
+        let flow = SendSequence { una: una.max(ack), ..self.flow() };
+        let start = reported_duplicate(blocks, &flow, &locate).map(|range| range.start);
+        start.filter(|start| (una..ack).contains(start))
     }
 
     /// Takes the round trip of what SACK has reported. Where the path reorders, few acknowledgments

@@ -23,6 +23,29 @@ pub(crate) struct Reported {
     pub refused: u64,
 }
 
+/// Returns the range of a block; `None` if it is turned around, empty, or of data never sent.
+fn range_of(
+    block: &SackBlock,
+    flow: &SendSequence,
+    locate: &impl Fn(Seq32) -> Option<u64>,
+) -> Option<Range<u64>> {
+    let (left, right) = (locate(block.left)?, locate(block.right)?);
+    (left < right && right <= flow.max).then_some(left..right)
+}
+
+/// Returns the range that the first of the blocks reports as a duplicate: it is acknowledged, or
+/// lies inside the second one (RFC 2883, section 4).
+pub(crate) fn reported_duplicate(
+    blocks: &[SackBlock],
+    flow: &SendSequence,
+    locate: &impl Fn(Seq32) -> Option<u64>,
+) -> Option<Range<u64>> {
+    let mut ranges = blocks.iter().map(|block| range_of(block, flow, locate));
+    let (first, second) = (ranges.next().flatten()?, ranges.next().flatten());
+    let lies_inside = |outer: Range<u64>| outer.start <= first.start && first.end <= outer.end;
+    (first.end <= flow.una || second.is_some_and(lies_inside)).then_some(first)
+}
+
 impl Recovery {
     /// Takes the SACK blocks of an acknowledgment; impossible blocks are ignored.
     pub(crate) fn on_sack(
@@ -32,22 +55,10 @@ impl Recovery {
         locate: impl Fn(Seq32) -> Option<u64>,
         echo: &Echo,
     ) -> Reported {
-        let mut reported = Reported::default();
-        let mut ranges = blocks.iter().map(|block| {
-            let left = locate(block.left)?;
-            let right = locate(block.right)?;
-            (left < right && right <= flow.max).then_some(left..right)
-        });
-        let first = ranges.next().flatten();
-        let second = ranges.next().flatten();
-        if let Some(first) = &first {
-            let lies_inside =
-                |outer: &Range<u64>| outer.start <= first.start && first.end <= outer.end;
-            let is_duplicate = first.end <= flow.una || second.as_ref().is_some_and(lies_inside);
-            reported.duplicate = is_duplicate.then(|| first.clone());
-        }
-        for range in [first, second].into_iter().take(blocks.len()).chain(ranges) {
-            match range {
+        let duplicate = reported_duplicate(blocks, flow, &locate);
+        let mut reported = Reported { duplicate, ..Reported::default() };
+        for block in blocks {
+            match range_of(block, flow, &locate) {
                 Some(range) if range.start < flow.una => {}
                 Some(range) if self.sacked.len() < RANGES => {
                     self.note_arrival(range.clone(), flow, echo);

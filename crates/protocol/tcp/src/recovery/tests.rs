@@ -113,6 +113,18 @@ fn a_first_block_that_is_acknowledged_or_inside_the_second_reports_a_duplicate()
 }
 
 #[test]
+fn a_block_that_cannot_be_or_is_acknowledged_in_part_reports_no_duplicate() {
+    // Turned around, empty, beyond what was sent, or across the acknowledged.
+    for block in [(900, 500), (500, 500), (500, 11_001), (500, 1_001), (900, 5_000)] {
+        for others in [&[][..], &[(5_000, 6_000)], &[(600, 500)]] {
+            let blocks = [&[block][..], others].concat();
+            assert_eq!(report(&blocks).duplicate, None, "{blocks:?}");
+        }
+    }
+    assert_eq!(report(&[(500, 1_000), (600, 500)]).duplicate, Some(500..1_000));
+}
+
+#[test]
 fn blocks_that_cannot_be_are_refused() {
     for block in [(6_000, 5_000), (5_000, 5_000), (5_000, 11_001), (12_000, 13_000)] {
         let reported = report(&[block, (2_000, 3_000)]);
