@@ -10,6 +10,7 @@ use crate::direction::{Aspect, Direction};
 use crate::link::{Link, LinkKind};
 use crate::settings::{Setting, Settings, settings};
 use crate::side::Side;
+use crate::units::check_unit;
 use crate::value::Value;
 use crate::values::DURATIONS;
 
@@ -112,6 +113,33 @@ impl Change {
             return twice();
         }
         setting.set(direction, value)
+    }
+
+    /// Reads the text form as it stands on a command line, where a time needs its unit.
+    ///
+    /// # Errors
+    /// Says what to write instead.
+    pub fn by_option(text: &str) -> Result<Self, String> {
+        let (at, clauses) = text.split_once(':').unwrap_or((text, ""));
+        check_unit(at)?;
+        for clause in clauses.split(',').map(str::trim) {
+            let (name, rest) = clause.split_once(' ').unwrap_or((clause, ""));
+            let of_side = Side::named(name).map(|_| rest.split_once(' ').unwrap_or((rest, "")));
+            let (name, value) = of_side.unwrap_or((name, rest));
+            Self::check_units(name, value.trim())?;
+        }
+        text.parse().map_err(|error: ParseUnitError| error.to_string())
+    }
+
+    /// Checks that the times in the value of the setting `name` have their units, as they must on a
+    /// command line.
+    ///
+    /// # Errors
+    /// Says what to write instead.
+    pub fn check_units(name: &str, value: &str) -> Result<(), String> {
+        let own = Self::TABLE.iter().filter(|it| it.name == name).map(|it| it.units);
+        let of_link = Direction::TABLE.iter().filter(|it| it.name == name).map(|it| it.units);
+        own.chain(of_link).try_for_each(|check| check(value))
     }
 
     /// The names of the settings that a change may have, for one direction or both.

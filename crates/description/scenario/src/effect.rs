@@ -7,6 +7,7 @@ use windfall_base::{LineRate, Rate};
 use windfall_channel::Bucket;
 use windfall_link::Arq;
 use windfall_sap::Profile;
+use windfall_wire_link::ieee80211::Phy;
 
 use crate::app::{App, AppArrivals, AppMode};
 use crate::direction::{Aspect, Direction};
@@ -19,7 +20,7 @@ use crate::settings::{Setting, Settings};
 use crate::side::Side;
 use crate::station::Station;
 use crate::values::{Get, present};
-use crate::wifi::{Radio, StationRadio};
+use crate::wifi::{ProtectionWord, Radio, StationMode, StationRadio};
 
 type Checked = Result<(), Fault>;
 
@@ -33,6 +34,7 @@ pub(crate) fn check(scenario: &Scenario) -> Checked {
     scenario.flows.iter().try_for_each(|flow| hold(flow, scenario, FLOW))?;
     for link in &scenario.links {
         hold(&link.radio, link, RADIO)?;
+        check_rts_rate(link, scenario)?;
         check_air(link)?;
         check_wire(link)?;
         check_combining(link, scenario)?;
@@ -89,6 +91,38 @@ const RADIO: &[Condition<Radio, Link>] = &[
         "802.11b has long slots alone: use kind = \"wifi-g\"",
     ),
 ];
+
+/// Checks that RTS or CTS are sent where their rate is set: before long frames, or before those
+/// of OFDM.
+fn check_rts_rate(link: &Link, scenario: &Scenario) -> Checked {
+    let radio = &link.radio;
+    let Some(said) = &radio.rts_rate else { return Ok(()) };
+    let setting = Radio::TABLE.iter().find(|it| it.name == "rts-rate");
+    let Some((setting, threshold)) = setting.and_then(|it| Some((it, it.lacking(radio)?))) else {
+        return Ok(());
+    };
+    let is_for_g = link.kind() == LinkKind::WifiG;
+    if is_for_g && is_protected(link, scenario) {
+        return Ok(());
+    }
+    let or = if is_for_g { " or protection = \"cts-to-self\"" } else { "" };
+    Err(Fault::at(said.span(), setting.idle_without(threshold, or)))
+}
+
+/// Tells whether frames of OFDM are protected on a link of 802.11g: by its word, or for a station
+/// of 802.11b.
+fn is_protected(link: &Link, scenario: &Scenario) -> bool {
+    let is_of_b = |station: &Station| {
+        let mode = station.radio.as_ref().and_then(|radio| radio.mode.value());
+        let mut names = link.stations.get_ref().iter().map(Spanned::get_ref);
+        let is_here = names.any(|it| it == station.name.get_ref());
+        is_here && mode == Some(StationMode(Some(Phy::B)))
+    };
+    match link.radio.protection.value() {
+        Some(ProtectionWord(protection)) => protection.is_some(),
+        None => scenario.stations.iter().any(is_of_b),
+    }
+}
 
 /// Checks the conditions of the settings that `object` has.
 fn hold<T: Settings, In>(object: &T, place: &In, conditions: &[Condition<T, In>]) -> Checked {

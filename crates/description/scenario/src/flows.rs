@@ -140,7 +140,8 @@ impl Flow {
 impl FromStr for Flow {
     type Err = ParseUnitError;
 
-    /// Reads `NAME: CLAUSE, CLAUSE…`, such as `video: dst port 5004, reserve 350kbps`.
+    /// Reads `NAME: CLAUSE, CLAUSE…`, such as `video: dst port 5004, reserve 350kbps`, as it stands
+    /// on a command line: a time needs its unit.
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
         let Some((name, clauses)) = text.split_once(':') else {
             return Err(ParseUnitError::new("flow", text, advice()));
@@ -190,7 +191,7 @@ impl Flow {
         let settings = Self::TABLE.iter().filter(|setting| !setting.is_required);
         let found = settings.filter_map(|it| Some((it, it.value_in(&words)?))).next();
         let (setting, value) = found.ok_or_else(advice)?;
-        setting.set(self, value)
+        setting.set_by_option(self, value)
     }
 }
 

@@ -108,6 +108,9 @@ pub struct Setting<T: Settings> {
     pub excludes: &'static str,
     /// The setting without which this one changes nothing.
     pub needs: &'static str,
+    /// The words for what else gives this one an effect, if there is such a thing: then the whole
+    /// scenario decides.
+    pub needs_or: &'static str,
     /// The requirement that asks for it.
     pub requirement: &'static str,
     /// The value is the name of a file.
@@ -124,6 +127,8 @@ pub struct Setting<T: Settings> {
     pub particular: Option<T::Particular>,
     #[doc(hidden)]
     pub limits: Option<SettingRange>,
+    #[doc(hidden)]
+    pub units: fn(&str) -> Result<(), String>,
     #[doc(hidden)]
     pub field: fn(&T) -> &dyn SettingField,
     #[doc(hidden)]
@@ -165,6 +170,7 @@ impl<T: Settings> Setting<T> {
             unset: "",
             excludes: "",
             needs: "",
+            needs_or: "",
             requirement: "",
             is_file: false,
             is_repeated: false,
@@ -173,6 +179,7 @@ impl<T: Settings> Setting<T> {
             short: "",
             particular: None,
             limits,
+            units: V::check_units,
             field,
             field_mut,
             copy,
@@ -238,6 +245,15 @@ impl<T: Settings> Setting<T> {
         self.is_file || self.kind == <PolicyName as Value>::KIND && value.ends_with(POLICY_SUFFIX)
     }
 
+    /// Sets the value that `text` stands for on a command line, where a time needs its unit.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set), and if a time has no unit.
+    pub fn set_by_option(&self, object: &mut T, text: &str) -> Result<(), String> {
+        (self.units)(text)?;
+        self.set(object, text)
+    }
+
     /// Returns the range of the value in words, if it has one.
     #[must_use]
     pub fn range(&self) -> Option<String> {
@@ -299,15 +315,22 @@ impl<T: Settings> Setting<T> {
             let message = format!("{name} and {} exclude each other: remove one", other.name);
             return Err(Fault::at(span, message));
         }
-        let has = |other: &Self| other.text(object).is_some_and(|text| text != "off");
-        match self.needed().filter(|other| text != "off" && !has(other)) {
-            Some(other) => {
-                let (needed, key) = (other.name, other.as_key());
-                let message = format!("{name} changes nothing without {needed}: add {key}");
-                Err(Fault::at(span, message))
-            }
+        match self.lacking(object).filter(|_| text != "off" && self.needs_or.is_empty()) {
+            Some(other) => Err(Fault::at(span, self.idle_without(other, ""))),
             None => Ok(()),
         }
+    }
+
+    /// Returns the setting that this one needs, if `object` has it not.
+    pub(crate) fn lacking(&self, object: &T) -> Option<&'static Self> {
+        let has = |other: &Self| other.text(object).is_some_and(|text| text != "off");
+        self.needed().filter(|other| !has(other))
+    }
+
+    /// Says that this setting changes nothing without `needed`, with `or` for what serves as well.
+    pub(crate) fn idle_without(&self, needed: &Self, or: &str) -> String {
+        let (name, needed, key) = (self.name, needed.name, needed.as_key());
+        format!("{name} changes nothing without {needed}: add {key}{or}")
     }
 }
 

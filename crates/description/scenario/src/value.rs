@@ -18,6 +18,7 @@ use windfall_policy_file::PolicyName;
 
 use crate::document::{self, FormError, Node};
 use crate::queue::Queue;
+use crate::units;
 use crate::values::{Prefix, SWITCH, Sysctl, Sysctls, Target, brief, from_text};
 use windfall_tcp_settings::TcpSettings;
 
@@ -37,6 +38,14 @@ pub trait Value: Clone + PartialEq + 'static {
     /// # Errors
     /// The advice what to write instead; empty if the name of the type says it all.
     fn parse(text: &str) -> Result<Self, String>;
+
+    /// Checks that the times in a text of the command line have their units.
+    ///
+    /// # Errors
+    /// The advice what to write instead.
+    fn check_units(_text: &str) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Returns the text, which reads back as the same value.
     #[must_use]
@@ -140,9 +149,13 @@ macro_rules! own_form {
 
 /// Implements [`Value`] for types that have a text form.
 macro_rules! by_text {
-    ($($type:ty: $kind:literal),* $(,)?) => {$(
+    ($($type:ty: $kind:literal $([$units:path])?),* $(,)?) => {$(
         impl $crate::value::Value for $type {
             const KIND: &'static str = $kind;
+
+            $(fn check_units(text: &str) -> Result<(), String> {
+                $units(text)
+            })?
 
             $crate::value::own_text!();
 
@@ -162,9 +175,13 @@ pub(crate) use by_text;
 
 /// Implements [`Value`] for types that have a text form, and a form in files of their own.
 macro_rules! by_serde {
-    ($($type:ty: $kind:literal, $advice:expr;)*) => {$(
+    ($($type:ty: $kind:literal $([$units:path])?, $advice:expr;)*) => {$(
         impl Value for $type {
             const KIND: &'static str = $kind;
+
+            $(fn check_units(text: &str) -> Result<(), String> {
+                $units(text)
+            })?
 
             fn parse(text: &str) -> Result<Self, String> {
                 text.trim().parse().map_err($advice)
@@ -187,16 +204,16 @@ by_text! {
     Chance: "chance",
     GilbertElliott: "chain",
     IpAddr: "address",
-    Jitter: "jitter",
+    Jitter: "jitter" [units::of_jitter],
     LineRate: "rate",
     LossPattern: "pattern",
     LossStates: "chain of states",
-    OnOff: "interruption",
+    OnOff: "interruption" [units::of_interruption],
     PolicyName: "policy",
     Prefix: "network",
     Queue: "queue",
     Reorder: "reordering",
-    Slotting: "slot",
+    Slotting: "slot" [units::of_slots],
     RepairConfig: "code",
     Target: "station or address",
     Surroundings: "place",
@@ -207,7 +224,7 @@ by_text! {
 by_serde! {
     ByteCount: "size", advice_of;
     Dbm: "power", advice_of;
-    Duration: "time", advice_of;
+    Duration: "time" [units::check_unit], advice_of;
     Metres: "distance", advice_of;
     Probability: "probability", advice_of;
     Rate: "rate", advice_of;
@@ -357,6 +374,10 @@ impl<T: Value> Value for Option<T> {
         if text.trim() == "none" { Ok(None) } else { T::parse(text).map(Some) }
     }
 
+    fn check_units(text: &str) -> Result<(), String> {
+        T::check_units(text)
+    }
+
     fn text(&self) -> String {
         self.as_ref().map_or_else(|| "none".to_owned(), T::text)
     }
@@ -383,6 +404,10 @@ impl<T: Value> Value for Spanned<T> {
 
     fn parse(text: &str) -> Result<Self, String> {
         T::parse(text).map(|value| Self::new(0..0, value))
+    }
+
+    fn check_units(text: &str) -> Result<(), String> {
+        T::check_units(text)
     }
 
     fn text(&self) -> String {

@@ -87,9 +87,10 @@ settings! {
         "rts-threshold" rts_threshold: usize [0..=NO_THRESHOLD] {
             value: "BYTES", example: "500", unset: "never",
         }
-        /// Rate of RTS and CTS
+        /// Rate of RTS and CTS, CTS-to-self among them
         "rts-rate" rts_rate: Rate {
             value: "RATE", example: "2Mbps", needs: "rts-threshold",
+            needs_or: "`protection`, or a station with `mode = \"b\"`",
             unset: "of RTS the highest basic rate up to that of the frame, of CTS as of every \
                     response",
         }

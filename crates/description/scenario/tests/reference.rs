@@ -87,7 +87,9 @@ fn meaning<T: Settings>(setting: &Setting<T>) -> String {
         text += &format!(". Not with `{}`", setting.excludes);
     }
     if !setting.needs.is_empty() {
-        text += &format!(". Needs `{}`", setting.needs);
+        let or = setting.needs_or;
+        let or = if or.is_empty() { String::new() } else { format!(", {or}") };
+        text += &format!(". Needs `{}`{or}", setting.needs);
     }
     text.replace('|', "\\|")
 }

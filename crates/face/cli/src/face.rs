@@ -6,8 +6,6 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use windfall_scenario::wifi::Radio;
 use windfall_scenario::{Direction, Link, RunSettings, Setting, Settings};
 
-use crate::times::refuse_bare;
-
 /// A table as a group of options.
 pub(crate) trait Face: 'static {
     /// The object that the table describes.
@@ -145,12 +143,8 @@ fn help<F: Face>(setting: &Setting<F::Object>) -> String {
 fn parser<T: Settings>(setting: &'static Setting<T>) -> ValueParser {
     let words = (setting.words)();
     if words.is_empty() {
-        let check = |text: &str| {
-            if setting.value == "TIME" {
-                refuse_bare(text)?;
-            }
-            setting.set(&mut T::unset(), text).map(|()| text.to_owned())
-        };
+        let check =
+            |text: &str| setting.set_by_option(&mut T::unset(), text).map(|()| text.to_owned());
         return ValueParser::new(check);
     }
     let value = |(word, meaning): (&'static str, &'static str)| match meaning {

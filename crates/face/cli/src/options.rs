@@ -13,7 +13,6 @@ use windfall_scenario::{
 use crate::exit::{CliError, Result};
 use crate::face::{Face, Options, faces};
 use crate::input;
-use crate::times::refuse_bare;
 use crate::usage::whole;
 
 /// The variable that holds the address of the far end for programs inside.
@@ -32,7 +31,7 @@ pub(crate) struct LinkOptions {
     flows: Vec<Flow>,
     /// Change of the link while it runs: "10s: rate 1Mbps, uplink loss 5%, over 2s"
     #[arg(long = "change", value_name = "CHANGE", help_heading = "Changes",
-          value_parser = change)]
+          value_parser = Change::by_option)]
     changes: Vec<Change>,
     /// File of changes, one in each line
     #[arg(long = "changes", value_name = "FILE", help_heading = "Changes")]
@@ -74,14 +73,6 @@ pub(crate) struct Loaded {
     /// The file and its text; both empty if the options alone made the scenario.
     file: String,
     text: String,
-}
-
-/// Reads a change, whose times have their units.
-fn change(text: &str) -> std::result::Result<Change, String> {
-    let (at, clauses) = text.split_once(':').unwrap_or((text, ""));
-    let over = clauses.split(',').filter_map(|clause| clause.trim().strip_prefix("over "));
-    std::iter::once(at).chain(over).try_for_each(refuse_bare)?;
-    text.parse().map_err(|error: windfall_base::ParseUnitError| error.to_string())
 }
 
 impl LinkOptions {

@@ -1,23 +1,12 @@
 //! The times that options have.
 
 use windfall_base::Duration;
+use windfall_scenario::check_unit;
 
 /// Reads the time of an option, with its unit.
 pub(crate) fn with_unit(text: &str) -> Result<Duration, String> {
-    refuse_bare(text)?;
+    check_unit(text)?;
     text.parse::<Duration>().map_err(|error| error.to_string())
-}
-
-/// Refuses a time without a unit, other than 0: curl, wget and iperf take one for seconds, scenario
-/// files for milliseconds.
-pub(crate) fn refuse_bare(text: &str) -> Result<(), String> {
-    let text = text.trim();
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() && number > 0.0 => {
-            Err(format!("write its unit: {text}s or {text}ms"))
-        }
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

@@ -115,6 +115,33 @@ fn text_says_the_same_as_a_file() {
 }
 
 #[test]
+fn on_a_command_line_the_times_of_a_change_need_their_units_and_in_a_file_they_do_not() {
+    for (text, bare) in [
+        ("10: rate 1Mbps", "10"),
+        ("10s: delay 5", "5"),
+        ("10s: rate 1, downlink delay 5", "5"),
+        ("10s: delay 5ms, over 2", "2"),
+        ("10s: jitter 5 25% normal", "5"),
+        ("10s: uplink onoff 5s 500", "500"),
+        ("10s: slots 20 40ms packets 32", "20"),
+    ] {
+        let refused = Change::by_option(text).expect_err(text);
+        assert_eq!(refused, format!("write its unit: {bare}s or {bare}ms"), "{text}");
+        let of_file = Change::read_all(text).expect(text);
+        assert_eq!(of_file, Change::read_all(&of_file[0].to_string()).expect(text), "{text}");
+    }
+    for text in ["10s: rate 1, loss 5%", "0: delay 0, jitter none", "1s: delay 5ms, link air"] {
+        assert_eq!(Change::by_option(text), text.parse().map_err(|_| String::new()), "{text}");
+    }
+    for (name, value) in [("delay", "5"), ("over", "2"), ("jitter", "5 25%"), ("onoff", "5 9")] {
+        assert!(Change::check_units(name, value).is_err(), "{name}");
+    }
+    for (name, value) in [("delay", "5ms"), ("rate", "5"), ("loss", "0.5"), ("nosuch", "5")] {
+        assert_eq!(Change::check_units(name, value), Ok(()), "{name}");
+    }
+}
+
+#[test]
 fn what_cannot_change_is_refused_with_the_fix() {
     for (change, fix) in [
         ("at = \"1s\"", "add rate = "),

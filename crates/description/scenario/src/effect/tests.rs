@@ -49,6 +49,22 @@ const IDLE: &[(&str, &str, &str)] = &[
         "radio.rts-threshold = 500",
     ),
     (
+        "kind = \"wifi-g\"\nradio.rts-rate = \"2Mbps\"",
+        "add rts-threshold = 500 or protection = \"cts-to-self\"",
+        "radio.protection = \"cts-to-self\"",
+    ),
+    (
+        "kind = \"wifi-g\"\nradio.protection = \"none\"\nradio.rts-rate = \"2Mbps\"",
+        "rts-rate changes nothing without rts-threshold",
+        "radio.rts-threshold = 500",
+    ),
+    // CTS-to-self goes at this rate where a station needs protection.
+    (
+        "kind = \"wifi-g\"\nradio.rts-rate = \"2Mbps\"",
+        "rts-rate changes nothing without rts-threshold",
+        "@radio.mode = \"b\"",
+    ),
+    (
         "kind = \"wifi-g\"\nradio.long-attempts = 2",
         "long-attempts changes nothing without rts-threshold",
         "radio.rts-threshold = 500",

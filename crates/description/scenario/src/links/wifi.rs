@@ -2,6 +2,7 @@
 
 use core::num::NonZeroU8;
 use core::ops::Range;
+use core::slice;
 use std::sync::Arc;
 
 use toml::Spanned;
@@ -118,30 +119,17 @@ impl Cell {
                            take turns unfairly: remove slot = \"short\"";
             return Err(Fault::at(said.span(), message));
         }
-        let ofdm = |rates: &[Rate]| {
-            rates
-                .iter()
-                .copied()
-                .find(|rate| PhyRate::from_rate(*rate).is_some_and(PhyRate::is_ofdm))
-        };
-        if is_mixed
-            && let Some(said) = &radio.basic_rates
-            && let Some(rate) = ofdm(said.get_ref())
-        {
-            let message = format!(
-                "a station with mode = \"b\" does not understand the basic rate {rate}: use 1, 2, \
-                 5.5 or 11 Mb/s"
-            );
-            return Err(Fault::at(said.span(), message));
-        }
-        if is_mixed
-            && let Some(said) = &radio.rts_rate
-            && let Some(rate) = ofdm(&[*said.get_ref()])
-        {
-            let message = format!(
-                "a station with mode = \"b\" does not read RTS at {rate}: use 1, 2, 5.5 or 11 Mb/s"
-            );
-            return Err(Fault::at(said.span(), message));
+        let basic = radio.basic_rates.as_ref().map(|it| (it.span(), it.get_ref().as_slice()));
+        let of_rts = radio.rts_rate.as_ref().map(|it| (it.span(), slice::from_ref(it.get_ref())));
+        for (said, what) in [(basic, "understand the basic rate"), (of_rts, "read RTS at")] {
+            let Some((span, rates)) = said.filter(|_| is_mixed) else { continue };
+            let is_ofdm = |rate: &&Rate| PhyRate::from_rate(**rate).is_some_and(PhyRate::is_ofdm);
+            if let Some(rate) = rates.iter().find(is_ofdm) {
+                let message = format!(
+                    "a station with mode = \"b\" does not {what} {rate}: use 1, 2, 5.5 or 11 Mb/s"
+                );
+                return Err(Fault::at(span, message));
+            }
         }
         let unset = ProtectionWord(is_mixed.then_some(Protection::CtsToSelf));
         let places = modes.iter().enumerate().filter(|(_, mode)| is_mixed && **mode == Phy::B);

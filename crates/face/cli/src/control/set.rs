@@ -5,10 +5,9 @@ use std::io::Write as _;
 use serde_json::Value;
 use windfall_base::text::visible;
 use windfall_control::{ControlClient, request};
-use windfall_scenario::{Direction, Setting, Settings as _};
+use windfall_scenario::Change;
 
 use crate::exit::{CliError, Completion, Result};
-use crate::times::refuse_bare;
 
 /// Change a link of a run, now
 ///
@@ -38,11 +37,8 @@ pub(crate) fn run(args: &Args) -> Result {
         .map(|word| request::placed(word))
         .collect();
     for (name, value) in words.iter().filter_map(|word| word.split_once('=')) {
-        let is_time = |it: &&Setting<Direction>| it.name == name && it.value == "TIME";
-        if name == "over" || Direction::TABLE.iter().any(|it| is_time(&it)) {
-            let refused = |advice| CliError::usage(format!("{name}={value}: {advice}"));
-            refuse_bare(value).map_err(refused)?;
-        }
+        let refused = |advice| CliError::usage(format!("{name}={value}: {advice}"));
+        Change::check_units(name, value).map_err(refused)?;
     }
     let request = request::of_words(words.iter().map(String::as_str)).map_err(CliError::usage)?;
     let mut client = ControlClient::connect(name).map_err(CliError::from)?;
