@@ -29,7 +29,7 @@ use crate::offer::{self, Opener, SapOffer};
 use crate::receiving::{Delivery, Expected, Link, NO_ANSWER, NO_THREAD};
 use crate::redirection::{of_other_host, redirection};
 use crate::repair::strong_version;
-use crate::reply::{again, expected, has_ended, named, one_length};
+use crate::reply::{again, expected, has_ended, named, one_length, unreadable};
 use crate::resolver::{Resolver, addresses};
 use crate::server::{MessageBody, empty};
 use windfall_bodies::TransferToken;
@@ -367,7 +367,11 @@ impl Fetcher {
 
     async fn ask(&self, request: Request<MessageBody>) -> Result<Response<Incoming>, FetchError> {
         let reply = tokio::time::timeout(HEAD, self.client.request(request)).await;
-        Ok(reply.map_err(|_| FetchError::TimedOut)??)
+        let reply = reply.map_err(|_| FetchError::TimedOut)?;
+        reply.map_err(|error| match unreadable(&error) {
+            Some(what) => FetchError::Unasked(what.to_owned()),
+            None => error.into(),
+        })
     }
 
     async fn send(&self, uri: &Uri, headers: &HeaderMap) -> Result<Response<Incoming>, FetchError> {

@@ -57,11 +57,33 @@ pub(crate) fn expected(reply: &Response<Incoming>, asks: bool) -> Result<(), Str
     }
 }
 
+/// Says what a reply has instead of a length or a head that can be read, if that is why a request
+/// failed.
+pub(crate) fn unreadable(error: &hyper_util::client::legacy::Error) -> Option<&'static str> {
+    let mut cause = core::error::Error::source(error);
+    while let Some(error) = cause {
+        if let Some(http) = error.downcast_ref::<hyper::Error>() {
+            if http.is_parse_too_large() {
+                return Some("a head that is too long, or a length that is too great");
+            }
+            if http.is_parse() && http.to_string().contains("content-length") {
+                return Some(NO_LENGTH);
+            }
+        }
+        cause = error.source();
+    }
+    None
+}
+
+/// The form of a length that is none.
+const NO_LENGTH: &str = "a length that is none, or several";
+
 /// Makes several equal lengths one, as a list or as headers (RFC 9110, section 8.6): whoever reads
 /// the reply next may take another one of them.
 ///
 /// # Errors
-/// If they differ.
+/// If they differ, or are no numbers: a reply without content may have such ones (RFC 9112, section
+/// 6.3).
 pub(crate) fn one_length(headers: &mut HeaderMap) -> Result<(), String> {
     let values = headers.get_all(CONTENT_LENGTH).iter();
     let mut lengths = values.flat_map(|it| it.as_bytes().split(|byte| *byte == b','));
@@ -69,7 +91,9 @@ pub(crate) fn one_length(headers: &mut HeaderMap) -> Result<(), String> {
     if lengths.any(|other| other.trim_ascii() != first) {
         return Err("several lengths".to_owned());
     }
-    let value = HeaderValue::from_bytes(first).map_err(|_| "a length that is none".to_owned())?;
+    let is_number = !first.is_empty() && first.iter().all(u8::is_ascii_digit);
+    let value = HeaderValue::from_bytes(first).ok().filter(|_| is_number);
+    let value = value.ok_or_else(|| NO_LENGTH.to_owned())?;
     headers.insert(CONTENT_LENGTH, value);
     Ok(())
 }

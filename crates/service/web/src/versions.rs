@@ -20,6 +20,9 @@ const OPTIONS: &[u8] = b"OPTIONS ";
 /// longest length and spaces around it.
 const FIELD: usize = 48;
 const LENGTH: &[u8] = b"content-length:";
+/// The greatest length that a request may name: who reads it takes a longer one for fields that are
+/// too long.
+const LONGEST: u64 = u64::MAX - 2;
 
 /// A request of OPTIONS for a whole address without a path, which is one for the server itself (RFC
 /// 9112, section 3.2.4). Who reads the address takes it for one with the path `/`.
@@ -78,6 +81,8 @@ pub(crate) struct AtMost11<S> {
     is_empty: bool,
     /// The request that is read has a body of unknown length, or changes the protocol.
     leads_elsewhere: bool,
+    /// The digits up to now of the length that the field names.
+    digits: u64,
     /// The bytes of the body of the request that is read.
     body: u64,
     /// The requests before this one.
@@ -102,6 +107,7 @@ impl<S> AtMost11<S> {
             seen: Vec::with_capacity(FIELD),
             is_empty: true,
             leads_elsewhere: false,
+            digits: 0,
             body: 0,
             requests: 0,
             lines: RequestLines(Arc::new(Noted {
@@ -137,7 +143,8 @@ impl<S> AtMost11<S> {
         }
     }
 
-    /// Reads the version of each request, and writes 1.1 in place of a later one.
+    /// Reads the version of each request, and writes 1.1 in place of a later one. A length that is
+    /// too great becomes one that is none.
     fn follow(&mut self, bytes: &mut [u8]) {
         let (mut line, mut at) = (0, 0);
         while at < bytes.len() {
@@ -175,6 +182,13 @@ impl<S> AtMost11<S> {
                 }
                 Place::Field => {
                     self.is_empty &= *byte == b'\r';
+                    if byte.is_ascii_digit() && self.seen.starts_with(LENGTH) {
+                        let digit = u64::from(*byte - b'0');
+                        self.digits = self.digits.saturating_mul(10).saturating_add(digit);
+                        if self.digits > LONGEST {
+                            *byte = b'x';
+                        }
+                    }
                     if self.seen.len() < FIELD {
                         self.seen.push(byte.to_ascii_lowercase());
                     }
@@ -213,6 +227,7 @@ impl<S> AtMost11<S> {
             (place, true) => place,
         };
         self.seen.clear();
+        self.digits = 0;
         self.is_empty = true;
     }
 }
@@ -287,6 +302,29 @@ mod tests {
             let other = connection.lines();
             versions.iter().for_each(|it| connection.follow(&mut get(it).into_bytes()));
             assert_eq!((0..9).find(|at| other.is_other_version(*at)), number, "{versions:?}");
+        }
+    }
+
+    #[test]
+    fn a_length_that_is_too_great_is_read_as_none() {
+        let post = |length: &str| format!("POST / HTTP/1.1\r\nContent-Length: {length}\r\n\r\n");
+        let zeros = "0".repeat(60);
+        for (length, read_as) in [
+            ("18446744073709551613", "18446744073709551613"),
+            ("18446744073709551614", "1844674407370955161x"),
+            ("18446744073709551615", "1844674407370955161x"),
+            ("18446744073709551616", "1844674407370955161x"),
+            ("999999999999999999999", "9999999999999999999xx"),
+            (&format!("{zeros}5"), &format!("{zeros}5")),
+            (&format!("{zeros}18446744073709551615"), &format!("{zeros}1844674407370955161x")),
+        ] {
+            for step in [1, 2, 3, 7, 1_000] {
+                // The count begins again in each field, and with each request.
+                let other = "GET / HTTP/1.1\r\nAge: 18446744073709551615\r\n\r\n";
+                let sent = [&post("0"), other, &post("0"), &post(length)].concat();
+                let expected = [&post("0"), other, &post("0"), &post(read_as)].concat();
+                assert_eq!(read(&sent, step), expected, "{length} by {step}");
+            }
         }
     }
 

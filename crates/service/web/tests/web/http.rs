@@ -4,6 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::iter::once;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::ffi::OsStrExt as _;
+use std::sync::Arc;
 
 use hyper::Response;
 use windfall_socket::SapOptions;
@@ -365,6 +366,73 @@ fn a_request_that_can_be_read_in_two_ways_is_refused() {
             let reply = raw(server.at, &request);
             let rest = String::from_utf8_lossy(&reply.body).into_owned();
             assert!(reply.status() == 200 && !rest.contains("HTTP/1.1"), "{fields}: {rest}");
+        }
+    }
+}
+
+/// Lengths that are no numbers, or that no body has (RFC 9110, section 8.6).
+const NO_LENGTHS: [&str; 16] = [
+    "18446744073709551616",
+    "99999999999999999999999",
+    "+5",
+    "-5",
+    "-0",
+    "5 5",
+    "5,6",
+    "",
+    " ",
+    "0x5",
+    "5.0",
+    "5e0",
+    "5;a",
+    "\u{665}",
+    "5\r\nContent-Length:",
+    "5\r\nContent-Length: +5",
+];
+
+#[test]
+fn a_length_that_is_none_is_the_fault_of_the_client() {
+    let folder = Folder::new("web-lengths");
+    put(&folder, "a", b"a");
+    let (origin, _heads) = telling(OK);
+    let after = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
+    let zeros = ["0".repeat(50), "18446744073709551615".to_owned()].concat();
+    let too_great = ["18446744073709551615", "18446744073709551614", &zeros];
+    for (server, target) in servers(origin, &folder) {
+        for length in NO_LENGTHS.into_iter().chain(too_great) {
+            let head = format!("POST {target} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}");
+            let reply = raw(server.at, &format!("{head}\r\n\r\nabcde{after}"));
+            let rest = String::from_utf8_lossy(&reply.body).into_owned();
+            assert!(reply.status() == 400 && !rest.contains("HTTP/1.1"), "{length}: {rest}");
+        }
+    }
+}
+
+#[test]
+fn a_length_that_is_none_is_the_fault_of_the_server() {
+    let folder = Folder::new("web-reply-lengths");
+    let is_digit = |it: &&str| it.bytes().all(|byte| byte.is_ascii_digit()) && !it.is_empty();
+    let unlike = NO_LENGTHS.into_iter().filter(|it| !is_digit(it));
+    let too_great = ["18446744073709551615", "18446744073709551616"];
+    for length in unlike.chain(too_great) {
+        let reply = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\nabcde");
+        let (origin, _heads) = telling(reply.leak());
+        let uri = format!("http://{origin}/a").parse().expect("an address");
+        let client = fetcher("", false, Way::Tcp);
+        let came = run(client.get(&uri, &HeaderMap::new(), &Arc::default()));
+        let error = came.err().expect(length).to_string();
+        assert!(error.starts_with("the server answers with a "), "{length}: {error}");
+        assert!(error.contains("length"), "{length}: {error}");
+        let [gateway, proxy, _] = servers(origin, &folder);
+        for (server, target) in [gateway, proxy] {
+            // A HEAD has no body, so that its length matters to the next reader alone.
+            let methods = if too_great.contains(&length) { &["GET"][..] } else { &["GET", "HEAD"] };
+            for method in methods {
+                let request =
+                    format!("{method} {target} HTTP/1.1\r\nHost: {origin}\r\nConnection: close");
+                let status = raw(server.at, &format!("{request}\r\n\r\n")).status();
+                assert_eq!(status, 502, "{method} {length}");
+            }
         }
     }
 }
