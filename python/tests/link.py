@@ -3,6 +3,7 @@
 import concurrent.futures
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -96,6 +97,92 @@ with Link(delay="1ms") as link, tempfile.TemporaryDirectory() as folder:
         except LinkError as error:
             assert said in str(error), error
         assert time.monotonic() - began < 15
+    # What subprocess makes of odd arguments, the stations make of them too.
+    with open(os.path.join(folder, "lost"), "w") as script:
+        script.write("#!/no/such/interpreter -x\n")
+    with open(os.path.join(folder, "mute"), "w") as script:
+        script.write(f"#! {folder}\n")
+    for name in ("lost", "mute"):
+        os.chmod(os.path.join(folder, name), 0o755)
+    os.mkdir(os.path.join(folder, "folder"))
+    for args in ([], (), [""], ["./folder"], ["./lost"], ["./mute"], [os.path.join(folder, "lost")]):
+        raised = []
+        for start in (subprocess.run, link.near.run, link.near.popen):
+            try:
+                start(args, cwd=folder)
+                raise AssertionError(args)
+            except (OSError, LookupError, ValueError) as error:
+                raised.append((type(error), str(error)))
+        assert len(set(raised)) == 1, raised
+    for env in ({"PATH": folder, "A=B": "c"}, {"PATH": "/bin", "A": "b\0c"}):
+        try:
+            link.near.run(["/bin/true"], env=env)
+            raise AssertionError(env)
+        except ValueError:
+            pass
+    got = link.near.run(pathlib.Path("/bin/echo"), capture_output=True)
+    assert (got.args, got.stdout) == (pathlib.Path("/bin/echo"), b"\n"), got
+    assert link.near.run([pathlib.Path("/bin/echo"), b"a"], capture_output=True).stdout == b"a\n"
+    for args in (["sh", "-c", "exit 3"], "exit 3"):
+        try:
+            link.near.run(args, check=True)
+            raise AssertionError(args)
+        except subprocess.CalledProcessError as error:
+            assert error.cmd == args, error
+    sleeper = ["sleep", "60"]
+    for wait in (
+        lambda: link.near.run(sleeper, timeout=0.3),
+        lambda: link.near.popen(sleeper).wait(0.3),
+    ):
+        try:
+            wait()
+            raise AssertionError("it sleeps")
+        except subprocess.TimeoutExpired as error:
+            assert error.cmd == sleeper, error
+    # The environment is the program's alone; what finds the link keeps its own.
+    for env in ({}, {"A": "b", "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": "/nowhere"}):
+        got = link.near.run(["env"], env=env, capture_output=True, text=True)
+        lines = dict(line.split("=", 1) for line in got.stdout.splitlines())
+        assert got.returncode == 0 and lines.pop("WINDFALL_STATION") == "near", got
+        lines = {name: it for name, it in lines.items() if not name.startswith("WINDFALL_")}
+        assert lines == env, (lines, env)
+    assert link.near.run("test $A = b", env={"A": "b"}, close_fds=False).returncode == 0
+    # A program gets each signal that is sent to it or to its group, and gets it once.
+    count = (
+        "import signal, sys, time\n"
+        "for it in sys.argv[1:]: signal.signal(int(it), lambda *_: print('got', flush=True))\n"
+        "print('ready', flush=True)\n"
+        "while True: time.sleep(0.05)\n"
+    )
+    sent = [
+        signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2
+    ]
+    words = [sys.executable, "-c", count, *(str(int(it)) for it in sent)]
+    for send in (os.kill, os.killpg):
+        counter = link.near.popen(words, stdout=subprocess.PIPE, start_new_session=True)
+        assert counter.stdout.readline() == b"ready\n"
+        for number in sent:
+            send(counter.pid, number)
+            time.sleep(0.3)
+        send(counter.pid, signal.SIGKILL)
+        assert counter.stdout.read() == b"got\n" * len(sent), send
+        assert counter.wait() == -signal.SIGKILL
+    for number in sent:
+        sleeping = link.near.popen(["sh", "-c", "echo; exec sleep 60"], stdout=subprocess.PIPE)
+        sleeping.stdout.readline()
+        sleeping.send_signal(number)
+        assert sleeping.wait(20) == -number
+    stopped = link.near.popen(["sh", "-c", "kill -STOP $$; exit 4"])
+    while (status := stopped.poll()) is None:
+        stopped.send_signal(signal.SIGCONT)
+        time.sleep(0.05)
+    assert status == 4
+    for port in (0, -1, 65536, "80", 1.5):
+        try:
+            link.wait_port(port)
+            raise AssertionError(port)
+        except LinkError as error:
+            assert "1 to 65535" in str(error), error
     # One that ends in order, and leaves none in the background, is not awaited either.
     for line in ("exit 0", "(sleep 0.4) & exit 0", "setsid sleep 0.4 & exit 0", "true; sleep 0.3"):
         link.far.popen(line)
@@ -106,6 +193,25 @@ with Link(delay="1ms") as link, tempfile.TemporaryDirectory() as folder:
         except LinkError as error:
             assert f"`{line}` ended with 0, and no other program runs there" in str(error), error
         assert time.monotonic() - began < 15
+    # However a server was ended, nothing is awaited once nothing runs.
+    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+        link.far.popen(f"sleep 0.2; kill -{number.value} $$")
+        began = time.monotonic()
+        try:
+            link.wait_port(8000)
+            raise AssertionError(number)
+        except LinkError as error:
+            said = f"was ended by {number.name}, and no other program runs there"
+            assert said in str(error), error
+        assert time.monotonic() - began < 15
+    ended = link.far.popen(["sleep", "60"])
+    ended.kill()
+    assert ended.wait() == -signal.SIGKILL
+    try:
+        link.wait_port(8000)
+        raise AssertionError("nothing runs there")
+    except LinkError as error:
+        assert "`sleep 60` was ended by SIGKILL, and no other" in str(error), error
     # A server that was told to end, one that goes into the background, and one seen to fail are none.
     link.far.popen(["sleep", "60"]).terminate()
     assert link.far.popen("exit 4").wait() == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -11,9 +12,10 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Union
 
@@ -22,6 +24,9 @@ Setting = Union[str, int, float, bool]
 
 Option = Union[Setting, Sequence[Setting], None]
 """The value of an option: a list of an option that may stand several times, None to leave it out."""
+
+Arguments = Union[Sequence[Any], str, bytes, "os.PathLike[Any]"]
+"""A program and its arguments, the path of a program, or a line for the shell."""
 
 _count = 0
 
@@ -109,22 +114,76 @@ def _start(command: list[str], **options: Any) -> subprocess.Popen[str]:
         ) from error
 
 
-def _require(args: Sequence[Any], options: Mapping[str, Any]) -> None:
+def _require(args: Sequence[Any], cwd: Any, env: Mapping[Any, Any] | None) -> None:
     """Raises what `subprocess` raises if there is no such program, or it may not be run."""
-    if not args:
-        return
-    name = os.fspath(args[0])
-    place = os.path.join(os.fsencode(options.get("cwd") or ""), os.fsencode(name))
+    given = list(args)[0]
+    name = os.fsencode(given)
+    number = 0
     if os.path.dirname(name):
-        is_there, may_run = os.path.isfile(place), os.access(place, os.X_OK)
+        number = _obstacle(os.path.join(os.fsencode(cwd or ""), name), cwd)
+    elif not name:
+        # It is looked for on the path, and each folder is one.
+        number = errno.EACCES
     else:
-        path = (options.get("env") or os.environ).get("PATH")
-        found = shutil.which(name, mode=os.F_OK, path=path)
-        is_there, may_run = bool(found), bool(shutil.which(name, path=path))
-    if not is_there:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
-    if not may_run:
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+        path = os.pathsep.join(os.fsdecode(folder) for folder in os.get_exec_path(env))
+        found = shutil.which(os.fsdecode(name), path=path)
+        is_there = found or shutil.which(os.fsdecode(name), mode=os.F_OK, path=path)
+        number = _obstacle(os.fsencode(is_there), cwd) if is_there else errno.ENOENT
+    if number:
+        # The constructor makes it a FileNotFoundError or a PermissionError.
+        raise OSError(number, os.strerror(number), given)
+
+
+def _obstacle(place: bytes, cwd: Any) -> int:
+    """Returns why the kernel does not run this file, as an error number; 0 if it does."""
+    if not os.path.exists(place):
+        return errno.ENOENT
+    if not os.path.isfile(place) or not os.access(place, os.X_OK):
+        return errno.EACCES
+    try:
+        with open(place, "rb") as file:
+            first = file.read(256).split(b"\n")[0]
+    except OSError:
+        # What may be run need not be readable.
+        return 0
+    words = first[2:].split() if first.startswith(b"#!") else []
+    if not words:
+        return 0
+    interpreter = os.path.join(os.fsencode(cwd or ""), words[0])
+    if not os.path.exists(interpreter):
+        return errno.ENOENT
+    may_run = os.path.isfile(interpreter) and os.access(interpreter, os.X_OK)
+    return 0 if may_run else errno.EACCES
+
+
+def _lines_of(env: Mapping[Any, Any]) -> bytes:
+    """An environment as `/proc` shows those of processes."""
+    lines = b""
+    for name, value in env.items():
+        name, value = os.fsencode(name), os.fsencode(value)
+        if b"=" in name:
+            raise ValueError("illegal environment variable name")
+        if b"\0" in name + value:
+            raise ValueError("embedded null byte")
+        lines += name + b"=" + value + b"\0"
+    return lines
+
+
+def _require_port(port: int) -> None:
+    if not isinstance(port, int) or not 0 < port < 65536:
+        raise LinkError(f"{port!r} is no port: give a number from 1 to 65535")
+
+
+def _end_of(process: subprocess.Popen[Any]) -> str:
+    """How a program ended, with its command line."""
+    args, status = process.args, process.returncode
+    if isinstance(args, (str, bytes, os.PathLike)):
+        line = os.fsdecode(args)
+    else:
+        line = shlex.join(os.fsdecode(word) for word in args)
+    if status < 0:
+        return f"`{line}` was ended by {signal.Signals(-status).name}"
+    return f"`{line}` ended with {status}"
 
 
 _ENDED_BY_OTHERS = {-number for number in (signal.SIGINT, signal.SIGKILL, signal.SIGTERM)}
@@ -153,7 +212,6 @@ class Station:
         self._link = link
         self.name = name
         self._programs: list[subprocess.Popen[Any]] = []
-        self._finished: str | None = None
 
     @property
     def address(self) -> str:
@@ -161,38 +219,73 @@ class Station:
         stations = self._link.status()["stations"]
         return next(it["addresses"][0] for it in stations if it["name"] == self.name)
 
-    def command(self, args: Sequence[str] | str) -> list[str]:
+    def command(self, args: Arguments) -> list[Any]:
         """The command line that runs a program here; text is a line for the shell."""
-        words = ["/bin/sh", "-c", args] if isinstance(args, str) else list(args)
+        if isinstance(args, (str, bytes)):
+            words: list[Any] = ["/bin/sh", "-c", args]
+        else:
+            words = [args] if isinstance(args, os.PathLike) else list(args)
         return [program(), "exec", "--run", self._link.name, self.name, "--", *words]
 
-    def _prepared(self, args: Sequence[str] | str, options: dict[str, Any]) -> list[str]:
-        """The command line of a program here; takes `shell` out of the options of `subprocess`."""
+    @contextlib.contextmanager
+    def _prepared(self, args: Arguments, options: dict[str, Any]) -> Iterator[list[Any]]:
+        """The command line of a program here, while it is started.
+
+        Takes what is for the program alone out of the options of `subprocess`.
+        """
         if self._link._run is None:
             raise LinkError("the link is not up: enter it by `with`")
         executable = options.pop("executable", None)
-        if options.pop("shell", False) or isinstance(args, str):
+        if isinstance(args, os.PathLike):
+            if options.get("shell"):
+                raise TypeError("path-like args is not allowed when shell is true")
+            args = [args]
+        if options.pop("shell", False) or isinstance(args, (str, bytes)):
             # As subprocess has it: what follows the line are the parameters of the shell.
-            line = [args] if isinstance(args, str) else list(args)
+            line = [args] if isinstance(args, (str, bytes)) else list(args)
             args = [executable or "/bin/sh", "-c", *line]
         elif executable is not None:
             # The program sees its own name in place of the first argument.
             args = [executable, *list(args)[1:]]
-        _require(args, options)
-        return self.command(args)
+        env = options.pop("env", None)
+        _require(args, options.get("cwd"), env)
+        command = self.command(args)
+        if env is None:
+            yield command
+            return
+        # The helper finds the link by its own environment.
+        with tempfile.TemporaryFile() as file:
+            file.write(_lines_of(env))
+            file.seek(0)
+            number = file.fileno()
+            command[2:2] = ["--environment", str(number)]
+            if options.get("close_fds", True):
+                options["pass_fds"] = (*options.get("pass_fds", ()), number)
+            else:
+                os.set_inheritable(number, True)
+            yield command
 
-    def popen(self, args: Sequence[str] | str, **options: Any) -> subprocess.Popen[Any]:
+    def popen(self, args: Arguments, **options: Any) -> subprocess.Popen[Any]:
         """Starts a program here; takes the options of `subprocess.Popen`, and raises as it does.
 
-        It ends with the link at the latest.
+        It gets the signals that are sent to it, and ends with the link at the latest.
         """
-        process = subprocess.Popen(self._prepared(args, options), **options)
+        with self._prepared(args, options) as command:
+            process = subprocess.Popen(command, **options)
+        process.args = args
         self._programs.append(process)
         return process
 
-    def run(self, args: Sequence[str] | str, **options: Any) -> subprocess.CompletedProcess[Any]:
-        """Runs a program here to its end; takes the options of `subprocess.run`, raises as it does."""
-        return subprocess.run(self._prepared(args, options), **options)
+    def run(self, args: Arguments, **options: Any) -> subprocess.CompletedProcess[Any]:
+        """Runs a program here until it ends; takes the options of `subprocess.run`."""
+        with self._prepared(args, options) as command:
+            try:
+                done = subprocess.run(command, **options)
+            except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+                error.cmd = args
+                raise
+        done.args = args
+        return done
 
     def listens_on(self, port: int) -> bool:
         """Tells whether a program here listens on this port of TCP, or has it of UDP."""
@@ -200,6 +293,7 @@ class Station:
 
     def _look(self, port: int) -> tuple[bool, bool]:
         """Tells whether a program here listens on this port, and whether any program runs here."""
+        _require_port(port)
         listed = self.run(_LOOK, capture_output=True, text=True)
         if listed.returncode != 0:
             raise LinkError(listed.stderr.strip().removeprefix("windfall: "))
@@ -212,27 +306,19 @@ class Station:
         return listens, runs
 
     def _failed(self) -> str | None:
-        """How a program here ended by itself since the last look, if one failed.
-
-        The last one that ended with 0 is kept: it may have left another in the background.
-        """
+        """How a program here ended by itself since the last look, if one failed."""
         # Those whose end the caller has seen are no news.
         unseen = [it for it in self._programs if it.returncode is None]
         for process in unseen:
-            status = process.poll()
-            if status is not None and status not in _ENDED_BY_OTHERS:
-                words = [os.fsdecode(word) for word in process.args[len(self.command("")) - 3 :]]
-                line = words[2] if words[:2] == ["/bin/sh", "-c"] else shlex.join(words)
-                if status < 0:
-                    return f"`{line}` was ended by {signal.Signals(-status).name}"
-                if status != 0:
-                    return f"`{line}` ended with {status}"
-                self._finished = f"`{line}` ended with 0, and no other program runs there"
+            if process.poll() not in {None, 0} | _ENDED_BY_OTHERS:
+                return _end_of(process)
         return None
 
     def _is_done(self) -> str | None:
-        """Says what ended with 0, if nothing that was started here by `popen` runs any more."""
-        return self._finished if all(it.returncode is not None for it in self._programs) else None
+        """Says how the last program ended, if nothing that `popen` has started here runs."""
+        if not self._programs or any(it.returncode is None for it in self._programs):
+            return None
+        return f"{_end_of(self._programs[-1])}, and no other program runs there"
 
 
 class Link:
@@ -466,7 +552,7 @@ class Link:
         """Waits until a program listens on this port, at the far end if no other is named.
 
         Raises if none does in time. Raises at once if a program that `popen` has started there
-        fails meanwhile, or the last one ends and leaves nothing in the background.
+        fails meanwhile, or if all of them have ended in any way and nothing runs there.
         """
         station = station or self.far
         deadline = time.monotonic() + timeout

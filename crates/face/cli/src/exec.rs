@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// Under sudo, run the program as root instead of as the user who called it
     #[arg(long)]
     as_root: bool,
+    /// Descriptor from which the environment of the program is read
+    #[arg(long, value_name = "FD", hide = true)]
+    environment: Option<u16>,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
@@ -40,8 +43,14 @@ pub(crate) fn run(args: &Args) -> Result {
             return Err(CliError::usage(why));
         }
     };
-    let entered =
-        windfall_live::control_socket::enter(run, station, arguments, interactive, args.as_root);
+    let entered = windfall_live::control_socket::enter(
+        run,
+        station,
+        arguments,
+        interactive,
+        args.as_root,
+        args.environment,
+    );
     match entered {
         Ok(status) => Ok(Completion::Program(status)),
         // Two words may also be a station and a program without the `--` between them.

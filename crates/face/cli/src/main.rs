@@ -102,6 +102,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    windfall_live::notice_children();
     let mut command = command();
     let arguments = usage::with_negative_numbers(std::env::args_os());
     let matches = command.try_get_matches_from_mut(arguments);

@@ -12,6 +12,7 @@
 //! of its stations as well.
 
 mod enter;
+mod witness;
 
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};

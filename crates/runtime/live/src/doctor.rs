@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 
+use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::socket::{AddressFamily, SockType};
 use serde::Serialize;
 
@@ -11,9 +12,9 @@ use crate::congestion;
 use crate::device::tun;
 use crate::error::LiveError;
 use crate::nat::NatGateway;
-use crate::obstacle::{self, MOUNT_PROC, NO_PROC, REMEDY};
+use crate::obstacle::{self, MOUNT_PROC, NO_PROC, RAISE_OPEN_FILES, REMEDY};
 use crate::plan::{DeviceKind, DevicePlan, LivePlan, LiveStationPlan};
-use crate::program::installed;
+use crate::program::{self, installed};
 use crate::stations::Stations;
 use crate::system;
 
@@ -64,8 +65,14 @@ impl Diagnosis {
 #[must_use]
 pub fn examine() -> Vec<Diagnosis> {
     let mut diagnoses = stations();
-    diagnoses.extend([tun_device(), datagrams(), raw_sockets(), congestion_control()]);
-    diagnoses.extend(PROGRAMS.iter().map(program));
+    diagnoses.extend([
+        open_files(),
+        tun_device(),
+        datagrams(),
+        raw_sockets(),
+        congestion_control(),
+    ]);
+    diagnoses.extend(PROGRAMS.iter().map(look_for));
     diagnoses
 }
 
@@ -75,6 +82,9 @@ fn stations() -> Vec<Diagnosis> {
         return vec![Diagnosis::bad("proc", Health::Missing, NO_PROC, MOUNT_PROC)];
     }
     let whose = if system::privileged() { "as root" } else { "in a user namespace" };
+    if let Err(error) = program::no_input() {
+        return vec![Diagnosis::failed("null", Health::Missing, &error)];
+    }
     match Stations::build(plan(), None, Vec::new()) {
         Ok(stations) => {
             let device = match stations.kind() {
@@ -131,6 +141,21 @@ fn outside() -> Diagnosis {
     match stations.and_then(|mut stations| NatGateway::open(&mut stations, false)) {
         Ok(_) => Diagnosis::good(NAME, "--net: programs can reach the host's network"),
         Err(error) => Diagnosis::failed(NAME, Health::Degraded, &error),
+    }
+}
+
+/// The number of open files that a run with programs at both ends and `--net` needs at most.
+const OPEN_FILES: u64 = 64;
+
+/// Counts the files that may be open: each device, namespace and program needs some.
+fn open_files() -> Diagnosis {
+    const NAME: &str = "open-files";
+    match getrlimit(Resource::RLIMIT_NOFILE) {
+        Ok((limit, _)) if limit < OPEN_FILES => {
+            let found = format!("{limit} may be open at a time, and runs need {OPEN_FILES}");
+            Diagnosis::bad(NAME, Health::Degraded, found, RAISE_OPEN_FILES)
+        }
+        _ => Diagnosis::good(NAME, "enough may be open at a time"),
     }
 }
 
@@ -196,7 +221,7 @@ fn congestion_control() -> Diagnosis {
 const PROGRAMS: [(&str, &str, &str); 2] =
     [("tshark", "looking into captures", "tshark"), ("iperf3", "measuring TCP", "iperf3")];
 
-fn program(&(name, purpose, package): &(&'static str, &str, &str)) -> Diagnosis {
+fn look_for(&(name, purpose, package): &(&'static str, &str, &str)) -> Diagnosis {
     match installed(name) {
         Some(path) => Diagnosis::good(name, path),
         None => {

@@ -30,8 +30,20 @@ pub enum LiveError {
         /// The value of the variable, empty if it is unset.
         value: String,
     },
+    /// A filter may forbid what every system allows that has namespaces.
+    #[error("cannot {doing}: {source}{}", obstacle::of_filter(source))]
+    Forbidden {
+        /// The action that failed, with the name of its object.
+        doing: String,
+        /// The error of the system.
+        #[source]
+        source: io::Error,
+    },
+    /// There is no `/dev/null`, from which programs read that get no input.
+    #[error("cannot open /dev/null: {}{REMEDY}mknod -m 666 /dev/null c 1 3", .0)]
+    NoNull(#[source] io::Error),
     /// The system refused something that a run needs.
-    #[error("cannot {doing}: {source}")]
+    #[error("cannot {doing}: {source}{}", obstacle::of_limit(source))]
     System {
         /// The action that failed, with the name of its object.
         doing: String,
@@ -51,7 +63,7 @@ pub enum LiveError {
     #[error("the stations were killed from outside")]
     Killed,
     /// A program could not be started.
-    #[error("cannot run \"{program}\": {source}")]
+    #[error("cannot run \"{program}\": {source}{}", obstacle::of_limit(source))]
     Spawn {
         /// The program, as it was given.
         program: String,
@@ -161,13 +173,18 @@ pub enum LiveError {
 }
 
 impl LiveError {
+    /// A failure of an action that a filter may forbid.
+    pub(crate) fn forbidden(doing: String, source: impl Into<io::Error>) -> Self {
+        Self::Forbidden { doing, source: source.into() }
+    }
+
     /// The exit status that a shell would give: 127 for a program that does not exist, 126 for one
     /// that may not run, 2 for a name that means no run or station, 125 for every failure of ours.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Spawn { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
-            Self::Spawn { .. } => 126,
+            Self::Spawn { source, .. } if obstacle::of_limit(source).is_empty() => 126,
             Self::NoSuchRun(_) | Self::Attach(_) => 2,
             Self::Shell { status, .. } | Self::Stations { status, .. } => *status,
             _ => 125,

@@ -62,7 +62,7 @@ pub use device::StationDevice;
 pub use driver::{Clock, Device, EventLoop, Lateness};
 pub use error::{ErrorContext, LiveError, Result};
 pub use identity::{as_caller, caller, caller_home};
-pub use lifetime::end_with_this_process;
+pub use lifetime::{end_with_this_process, notice_children};
 pub use line::LineAddress;
 pub use nat::NatGateway;
 pub use plan::{

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use nix::errno::Errno;
 use nix::sys::prctl::set_pdeathsig;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::unistd::{getpid, getppid};
 
 /// Makes the process that `command` starts end when the calling thread ends, however it ends.
@@ -24,4 +24,12 @@ pub fn end_with_this_process(command: &mut Command) -> &mut Command {
     };
     // SAFETY: the closure makes two system calls and allocates nothing.
     unsafe { command.pre_exec(ask) }
+}
+
+/// Lets this process wait for its children, whatever the one that started it has taught it.
+///
+/// A process that ignores the end of its children is told nothing of them, and passes that on.
+pub fn notice_children() {
+    // SAFETY: the default action runs no code of ours.
+    let _ = unsafe { signal(Signal::SIGCHLD, SigHandler::SigDfl) };
 }

@@ -10,7 +10,8 @@ use nix::sched::{CloneFlags, setns};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use nix::sys::stat::{FileStat, Mode, fstat, stat};
-use nix::unistd::{Pid, chdir, fchdir, pivot_root};
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::{ForkResult, Pid, chdir, fchdir, fork, pivot_root};
 
 use crate::control::Control;
 use crate::error::{ErrorContext, LiveError, Result};
@@ -155,21 +156,23 @@ pub(crate) fn own_mounts() -> Result<()> {
 /// becomes the root of the namespace.
 ///
 /// The root of a chroot is often no mount point, and only mount points can be made private. Whoever
-/// enters the namespace later arrives at its root.
+/// enters the namespace later arrives at its root. A working directory that the process may not
+/// enter stays the working directory, but in a chroot, where the process goes on in the root.
 pub(crate) fn make_private() -> nix::Result<()> {
     let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
     let [root, place] = ["/", "."].map(|path| nix::fcntl::open(path, flags, Mode::empty()));
-    let (root, place) = (root?, place?);
+    let root = root?;
     let directory = nix::unistd::getcwd();
-    let moved = own("mnt").is_ok_and(|it| setns(it, CloneFlags::CLONE_NEWNS).is_ok());
+    // Only a process that stays in such a directory has it afterwards.
+    let may_leave = place.is_ok() || !is_of_namespace(&root);
+    let moved = may_leave && arrive_at_root();
     let none = None::<&str>;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
     if !moved {
         return Ok(());
     }
-    let file = |stat: FileStat| (stat.st_dev, stat.st_ino);
-    if file(stat("/")?) == file(fstat(&root)?) {
-        return fchdir(&place);
+    if is_root(&root)? {
+        return place.map_or(Ok(()), fchdir);
     }
     let folder = nix::fcntl::readlink(&*format!("/proc/self/fd/{}", root.as_raw_fd()))?;
     mount(Some(&*folder), &*folder, none, MsFlags::MS_BIND | MsFlags::MS_REC, none)?;
@@ -181,6 +184,35 @@ pub(crate) fn make_private() -> nix::Result<()> {
     // A working directory outside the chroot is not found again.
     let _ = directory.and_then(|directory| chdir(&directory));
     Ok(())
+}
+
+/// Moves this process to the root of its mount namespace; tells whether it could.
+fn arrive_at_root() -> bool {
+    own("mnt").is_ok_and(|it| setns(it, CloneFlags::CLONE_NEWNS).is_ok())
+}
+
+/// Tells whether this directory is the one that this process has as its root.
+fn is_root(directory: &OwnedFd) -> nix::Result<bool> {
+    let file = |stat: FileStat| (stat.st_dev, stat.st_ino);
+    Ok(file(stat("/")?) == file(fstat(directory)?))
+}
+
+/// Tells whether this directory, the root of this process, is that of its mount namespace.
+///
+/// A copy of the process moves there and looks, since whoever moves loses the working directory.
+fn is_of_namespace(directory: &OwnedFd) -> bool {
+    // SAFETY: the process has a single thread, so that no lock is left held in the copy.
+    match unsafe { fork() } {
+        Ok(ForkResult::Child) => {
+            let is_there = arrive_at_root() && is_root(directory) == Ok(true);
+            // SAFETY: the call ends the copy and runs no code of ours.
+            unsafe { nix::libc::_exit(i32::from(!is_there)) }
+        }
+        Ok(ForkResult::Parent { child }) => {
+            system::retry(|| waitpid(child, None)) == Ok(WaitStatus::Exited(child, 0))
+        }
+        Err(_) => false,
+    }
 }
 
 /// Puts the resolver behind the NAT gateway in the place of the system's, for this mount namespace

@@ -29,7 +29,7 @@ use crate::error::{ErrorContext, LiveError, Result};
 use crate::lifetime::end_with_this_process;
 use crate::namespace;
 use crate::plan::{DevicePlan, LivePlan, RoutePlan};
-use crate::program::installed;
+use crate::program::{self, installed};
 use crate::stations::Stations;
 use crate::system;
 
@@ -87,6 +87,8 @@ impl NatGateway {
         if installed(HELPER).is_none() {
             return Err(LiveError::NatMissing);
         }
+        // Missing, it would look like the helper.
+        program::no_input()?;
         let device = stations.take_outside().ok_or_else(|| failed("the plan has no gateway"))?;
         let folder = Folder::new().context(|| "make a folder for the helper of --net".into())?;
         let (ready, theirs) =

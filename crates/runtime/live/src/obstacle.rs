@@ -15,6 +15,9 @@ pub(crate) const NO_PROC: &str = "/proc is not mounted";
 /// The command by which root shows them again.
 pub(crate) const MOUNT_PROC: &str = "mount -t proc proc /proc";
 
+/// The remedy of a process that may open too few files.
+pub(crate) const RAISE_OPEN_FILES: &str = "ulimit -n 1024";
+
 /// Tells whether `/proc` is there.
 pub(crate) fn has_proc() -> bool {
     Path::new("/proc/self").exists()
@@ -159,6 +162,26 @@ impl Surroundings {
 pub(crate) fn explain(error: &io::Error) -> String {
     let (why, fix) = Surroundings::of_this_process().explain(error);
     format!("{why}{REMEDY}{fix}")
+}
+
+/// Returns what to append to this error of an action that a filter of system calls may forbid.
+pub(crate) fn of_filter(error: &io::Error) -> String {
+    let surroundings = Surroundings::of_this_process();
+    match error.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::EPERM | Errno::EACCES | Errno::ENOSYS) if surroundings.is_filtered => {
+            let fix = surroundings.unconfine();
+            format!(", since a filter of system calls (seccomp) forbids it{REMEDY}{fix}")
+        }
+        _ => of_limit(error),
+    }
+}
+
+/// Returns the remedy to append to this error if a limit of the process is reached.
+pub(crate) fn of_limit(error: &io::Error) -> String {
+    match error.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::EMFILE) => format!("{REMEDY}{RAISE_OPEN_FILES}"),
+        _ => String::new(),
+    }
 }
 
 /// Returns the remedy where stations cannot have kernel parameters of their own.

@@ -1,5 +1,6 @@
 //! Starts programs in a station with the caller's own identity.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -94,6 +95,11 @@ pub(crate) fn prepare(
     // SAFETY: the closure makes system calls only; the process has a single thread.
     unsafe { command.pre_exec(become_user) };
     command
+}
+
+/// Returns the standard input of a program that gets none.
+pub(crate) fn no_input() -> Result<Stdio> {
+    Ok(File::open("/dev/null").map_err(LiveError::NoNull)?.into())
 }
 
 fn failed(program: &Program, source: io::Error) -> LiveError {

@@ -81,7 +81,7 @@ pub(crate) fn listen_as(name: &str) -> io::Result<OwnedFd> {
 /// Moves the process into a network namespace.
 pub(crate) fn enter(namespace: BorrowedFd<'_>) -> Result<()> {
     nix::sched::setns(namespace, CloneFlags::CLONE_NEWNET)
-        .context(|| "enter a network namespace".into())
+        .map_err(|error| LiveError::forbidden("enter a network namespace".into(), error))
 }
 
 fn build(
@@ -98,8 +98,7 @@ fn build(
                 .context(|| format!("make the TUN device {}", device.name))?,
             DeviceKind::Packet => {
                 let end = format!("s{number}d{position}");
-                virtual_ethernet(&mut netlink, device, &end, namespace.as_fd(), hub)
-                    .context(|| format!("make the device {}", device.name))?
+                virtual_ethernet(&mut netlink, device, &end, namespace.as_fd(), hub)?
             }
         };
         devices.push(ours);
@@ -186,21 +185,26 @@ fn virtual_ethernet(
     end: &str,
     station: BorrowedFd<'_>,
     hub: BorrowedFd<'_>,
-) -> io::Result<OwnedFd> {
+) -> Result<OwnedFd> {
+    let making = || format!("make the device {}", device.name);
     let inner = VethEnd { name: &device.name, mac: packet::INNER, namespace: station };
     let outer = VethEnd { name: end, mac: packet::OUTER, namespace: hub };
-    netlink.add_veth(&inner, &outer)?;
-    nix::sched::setns(hub, CloneFlags::CLONE_NEWNET)?;
-    let opened = (|| {
+    netlink.add_veth(&inner, &outer).context(making)?;
+    enter(hub)?;
+    let index = (|| {
         let mut netlink = Netlink::open()?;
         let index = netlink.index(end)?;
         netlink.set_mtu(index, device.mtu)?;
         let _ = write_parameter(&format!("net/ipv6/conf/{end}/disable_ipv6"), "1");
         netlink.up_quietly(index)?;
-        packet::open(index)
+        Ok::<_, io::Error>(index)
     })();
-    nix::sched::setns(station, CloneFlags::CLONE_NEWNET)?;
-    opened
+    let socket = index.context(making).and_then(|index| {
+        let opening = || format!("open a packet socket at the device {}", device.name);
+        packet::open(index).map_err(|error| LiveError::forbidden(opening(), error))
+    });
+    enter(station)?;
+    socket
 }
 
 /// Gives a device its size and addresses and brings it up; the routes to their networks get the

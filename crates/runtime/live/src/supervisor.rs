@@ -193,8 +193,8 @@ impl<'a> Supervisor<'a> {
             let namespace = station.namespace.as_fd();
             let identity = work.identity.as_ref();
             // What is typed is for the command.
-            let (pid, lines) =
-                program::start(program, namespace, identity, work.own_user, Stdio::null())?;
+            let input = program::no_input()?;
+            let (pid, lines) = program::start(program, namespace, identity, work.own_user, input)?;
             self.lines.extend(lines);
             let line = program.arguments.last().map(|line| line.to_string_lossy().into_owned());
             self.others.insert(pid, (program.station, line.unwrap_or_default()));

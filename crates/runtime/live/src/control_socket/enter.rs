@@ -1,25 +1,33 @@
 //! Programs of others in the stations of a run: `windfall exec`.
 
-use std::ffi::OsString;
-use std::io::{IoSliceMut, Write as _};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{IoSliceMut, Read as _, Write as _};
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, ExitStatus};
 
 use nix::errno::Errno;
 use nix::sched::CloneFlags;
 use nix::sys::prctl::{self, set_pdeathsig};
 use nix::sys::signal::{self, SigHandler, SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
+use nix::unistd::Pid;
 
+use super::witness::Witness;
 use super::{RunSocket, choose, is_inside};
 use crate::control::{Control, Message};
 use crate::error::{ErrorContext, LiveError, Result};
 use crate::identity::Identity;
 use crate::plan::{Program, ProgramOutput, neighbour_variables};
 use crate::program;
+use crate::system;
 use crate::terminal::Terminal;
 
 /// Why a program in a run cannot enter its stations.
@@ -30,6 +38,26 @@ const CLOSED: &str = "Linux lets only processes with CAP_SYS_ADMIN change their 
 const AROUND: &str = "Linux lets no process out of its process namespace, and the run is around \
                       that of this program; do it from a shell outside";
 
+/// The signals that are for the program in the place of this process, which stands for it.
+const FOR_THE_PROGRAM: [Signal; 16] = [
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGABRT,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+    Signal::SIGALRM,
+    Signal::SIGTERM,
+    Signal::SIGCONT,
+    Signal::SIGURG,
+    Signal::SIGXCPU,
+    Signal::SIGVTALRM,
+    Signal::SIGPROF,
+    Signal::SIGWINCH,
+    Signal::SIGIO,
+    Signal::SIGPWR,
+];
+
 /// Tells whether this process is in this user namespace.
 fn is_own_user(namespace: &OwnedFd) -> bool {
     let own = std::fs::metadata("/proc/self/ns/user");
@@ -39,7 +67,9 @@ fn is_own_user(namespace: &OwnedFd) -> bool {
 
 /// Runs a program in a station of a run of `windfall up`; returns the program's exit status.
 ///
-/// It runs as the user who called through sudo, if there is one, unless it is to run `as_root`.
+/// It runs as the user who called through sudo, if there is one, unless it is to run `as_root`. It
+/// has the environment of this process, or the one that the descriptor of that number has, as
+/// `/proc` shows those of processes.
 ///
 /// # Errors
 /// If there is no such run or station, or the program cannot be started.
@@ -49,7 +79,9 @@ pub fn enter(
     arguments: Vec<OsString>,
     interactive: bool,
     as_root: bool,
+    environment: Option<u16>,
 ) -> Result<u8> {
+    let given = environment.map(environment_at).transpose()?;
     let run = choose(run)?;
     let identity = Identity::of_caller(as_root)?;
     let name = &run.name;
@@ -60,6 +92,9 @@ pub fn enter(
         return Err(LiveError::NoSuchRun(why));
     };
     let directory = std::env::current_dir();
+    let signals = take_over()?;
+    // Before the process namespace is entered, in which each process counts as one of the run.
+    let witness = Witness::start().context(|| "start a process that watches signals".into())?;
     let move_to = |namespace: &OwnedFd, kind| match nix::sched::setns(namespace, kind) {
         // What lies around a namespace cannot be entered from it, nor what needs rights.
         Err(error @ (Errno::EINVAL | Errno::EPERM)) if is_inside() => {
@@ -68,7 +103,8 @@ pub fn enter(
                 "station {station} of \"{name}\" cannot be entered from inside a run: {why}"
             )))
         }
-        outcome => outcome.context(|| format!("enter station {station}")),
+        Err(error) => Err(LiveError::forbidden(format!("enter station {station}"), error)),
+        Ok(()) => Ok(()),
     };
     // The user namespace comes last in the list and first here: it gives the right to the others.
     for (namespace, kind) in shared.iter().zip(KINDS).rev() {
@@ -84,26 +120,94 @@ pub fn enter(
     let program = Program { station: 0, arguments, environment, interactive, output };
     let mut command =
         program::prepare(&program, Vec::new(), identity.as_ref(), shared.len() == KINDS.len());
-    if let Ok(directory) = directory {
-        // Entering a mount namespace moves to its root.
-        command.current_dir(directory);
+    if let Some(given) = given {
+        let added = program.environment.iter().map(|(name, value)| (name, value));
+        command.env_clear().envs(given).envs(added);
     }
+    // Entering a mount namespace moves to its root.
+    directory.map_or(Ok(()), |directory| go_back(&directory))?;
     let die_with_us = || Ok(set_pdeathsig(Signal::SIGKILL)?);
     // SAFETY: the closure makes one system call; the process has a single thread.
     unsafe { command.pre_exec(die_with_us) };
-    // Signals of a terminal go to the program as well, which decides.
-    let signals = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTTOU];
-    let _ = signals.into_iter().collect::<SigSet>().thread_block();
     let terminal = Terminal::of_this_process();
-    let spawned = command.status();
+    // A program that takes the terminal has a process group of its own.
+    let others = (!interactive).then_some(&witness);
+    let ended = command.spawn().and_then(|mut child| attend(&mut child, &signals, others));
     terminal.restore();
+    drop(witness);
     let name = program.arguments.first().map(|name| name.to_string_lossy().into_owned());
     let status =
-        spawned.map_err(|source| LiveError::Spawn { program: name.unwrap_or_default(), source })?;
+        ended.map_err(|source| LiveError::Spawn { program: name.unwrap_or_default(), source })?;
     if let Some(signal) = status.signal() {
         let _ = end_by(signal);
     }
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)) as u8)
+}
+
+/// Reads an environment from the descriptor of this number, and closes it.
+fn environment_at(number: u16) -> Result<Vec<(OsString, OsString)>> {
+    let reading = || format!("read an environment from the descriptor {number}");
+    std::fs::metadata(format!("/proc/self/fd/{number}")).context(reading)?;
+    // SAFETY: the descriptor is open, and whoever started this process has left it to this call.
+    let mut file = unsafe { File::from_raw_fd(RawFd::from(number)) };
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).context(reading)?;
+    let variables = bytes.split(|byte| *byte == 0).filter_map(|line| {
+        let end = line.iter().position(|byte| *byte == b'=')?;
+        let text = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
+        Some((text(&line[..end]), text(&line[end + 1..])))
+    });
+    Ok(variables.collect())
+}
+
+/// Blocks the signals that are for the program, and returns a descriptor from which they are read.
+fn take_over() -> Result<SignalFd> {
+    let mut signals: SigSet = FOR_THE_PROGRAM.into_iter().collect();
+    signals.add(Signal::SIGCHLD);
+    let mut blocked = signals;
+    // The terminal is taken back from the background.
+    blocked.add(Signal::SIGTTOU);
+    blocked.thread_block().context(|| "block signals".into())?;
+    SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC).context(|| "wait for signals".into())
+}
+
+/// Waits for the end of the program, and passes the signals on that others send to this process.
+///
+/// What goes to the whole process group, as Ctrl-C does, has reached a program in that group; the
+/// `witness` tells.
+fn attend(
+    child: &mut Child,
+    signals: &SignalFd,
+    witness: Option<&Witness>,
+) -> std::io::Result<ExitStatus> {
+    let program = Pid::from_raw(child.id() as i32);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        let Some(came) = system::retry(|| signals.read_signal())? else { continue };
+        let Ok(signal) = Signal::try_from(came.ssi_signo as i32) else { continue };
+        if signal != Signal::SIGCHLD && !witness.is_some_and(|it| it.saw(signal)) {
+            let _ = signal::kill(program, signal);
+        }
+    }
+}
+
+/// Makes this directory the working directory again.
+///
+/// A program has no use for one that it may not enter, and begins in the root instead.
+fn go_back(directory: &Path) -> Result<()> {
+    match nix::unistd::chdir(directory) {
+        Err(Errno::EACCES) => {
+            let _ = writeln!(
+                std::io::stderr(),
+                "windfall: {} may not be entered: the program begins in /",
+                directory.display()
+            );
+            Ok(())
+        }
+        outcome => outcome.context(|| format!("enter {} in the run", directory.display())),
+    }
 }
 
 /// Ends this process by a signal, as the program that it stands for ended; it leaves no dump.

@@ -33,12 +33,17 @@ pub(crate) enum World {
     Chroot,
     /// Processes are not shown.
     NoProc,
+    /// Only root may enter the working directory.
+    ClosedDirectory,
+    /// There are no device files.
+    NoDevices,
     /// The system calls are those that Docker allows by default.
     Filtered,
 }
 
 use World::{
-    Chroot, ClosedTun, Filtered, FixedParameters, NoProc, NoTun, NoUserNamespaces, OpenTun,
+    Chroot, ClosedDirectory, ClosedTun, Filtered, FixedParameters, NoDevices, NoProc, NoTun,
+    NoUserNamespaces, OpenTun,
 };
 
 impl World {
@@ -64,6 +69,8 @@ impl World {
                  exec chroot $0 \"$@\""
             }
             NoProc => "mount -t tmpfs none /proc && exec \"$@\"",
+            ClosedDirectory => "chmod 700 $0 && cd $0 && exec \"$@\"",
+            NoDevices => "mount -t tmpfs none /dev && exec \"$@\"",
             Filtered => "exec \"$@\"",
         }
     }
@@ -210,6 +217,41 @@ fn a_machine_without_user_namespaces_is_told_from_one_that_has_too_many() {
         assert_eq!(code, Some(1), "{user}: {findings:?}");
         let parts = ["user.max_user_namespaces is 0", "sysctl user.max_user_namespaces=10000"];
         expect_finding(&findings, "namespaces", "missing", &parts);
+    }
+}
+
+#[test]
+fn a_working_directory_that_the_user_may_not_enter_stays_the_working_directory() {
+    require!();
+    require_worlds!();
+    let folder = Folder::new("world-directory");
+    for user in [0, STRANGER] {
+        let line = ["run", "-q", "--", "sh", "-c", "readlink /proc/self/cwd"];
+        let output = ClosedDirectory.run(&folder, user, &line);
+        assert!(output.status.success(), "{user}: {}", errors(&output));
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.trim().ends_with("/world"), "{user}: {said}");
+        let (code, found) = findings(&ClosedDirectory.run(&folder, user, &["doctor", "--json"]));
+        assert_eq!(code, Some(0), "{user}: {found:?}");
+        expect_finding(&found, "namespaces", "good", &[]);
+    }
+}
+
+#[test]
+fn without_device_files_the_run_and_the_doctor_name_the_one_that_is_missing() {
+    require!();
+    require_worlds!();
+    let folder = Folder::new("world-null");
+    let parts = ["/dev/null", "mknod -m 666 /dev/null c 1 3"];
+    for user in [0, STRANGER] {
+        let (code, found) = findings(&NoDevices.run(&folder, user, &["doctor", "--json"]));
+        assert_eq!(code, Some(1), "{user}: {found:?}");
+        expect_finding(&found, "null", "missing", &parts);
+        let line = ["run", "-q", "--far", "true", "--", "true"];
+        let output = NoDevices.run(&folder, user, &line);
+        let said = errors(&output);
+        assert_eq!(output.status.code(), Some(125), "{said}");
+        assert!(parts.iter().all(|part| said.contains(part)), "{said}");
     }
 }
 
