@@ -232,6 +232,12 @@ mod tests {
     }
 
     #[test]
+    fn too_few_open_files_have_a_remedy_and_other_errors_have_none() {
+        assert!(of_limit(&Errno::EMFILE.into()).contains("ulimit -n"));
+        assert_eq!(of_limit(&Errno::ENOENT.into()), "");
+    }
+
+    #[test]
     fn each_obstacle_has_its_name_and_its_remedy() {
         let docker = Some(Container::Docker);
         let root = Surroundings { is_root: true, ..USER };

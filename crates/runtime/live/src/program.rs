@@ -10,7 +10,7 @@ use nix::sched::CloneFlags;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::Pid;
 
-use crate::error::{LiveError, Result};
+use crate::error::{ErrorContext, LiveError, Result};
 use crate::identity::Identity;
 use crate::lines::Lines;
 use crate::plan::{Program, ProgramOutput};
@@ -99,7 +99,10 @@ pub(crate) fn prepare(
 
 /// Returns the standard input of a program that gets none.
 pub(crate) fn no_input() -> Result<Stdio> {
-    Ok(File::open("/dev/null").map_err(LiveError::NoNull)?.into())
+    match File::open("/dev/null") {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(LiveError::NoNull(error)),
+        outcome => outcome.map(Into::into).context(|| "open /dev/null".into()),
+    }
 }
 
 fn failed(program: &Program, source: io::Error) -> LiveError {

@@ -63,7 +63,7 @@ impl Drop for Witness {
     }
 }
 
-/// Answers for each signal whether it has come since the last question, until nobody asks.
+/// Answers for each signal whether it has come since the last question, until the socket is closed.
 fn answer(mut socket: &UnixStream) -> io::Result<()> {
     let mut byte = [0];
     loop {

@@ -256,6 +256,23 @@ fn without_device_files_the_run_and_the_doctor_name_the_one_that_is_missing() {
 }
 
 #[test]
+fn too_few_open_files_are_named_and_ignored_children_do_not_matter() {
+    require!("slirp4netns");
+    let windfall = crate::live::WINDFALL;
+    let run = |line: &str| {
+        Command::new("sh").args(["-c", line, windfall]).stdin(Stdio::null()).output().expect("sh")
+    };
+    let (_, found) = findings(&run("ulimit -n 20; exec $0 doctor --json"));
+    expect_finding(&found, "open-files", "degraded", &["20 may be open", "ulimit -n 1024"]);
+    let output = run("ulimit -n 20; exec $0 run -q --far true -- true");
+    let said = errors(&output);
+    assert_eq!(output.status.code(), Some(125), "{said}");
+    assert!(said.contains("ulimit -n 1024"), "{said}");
+    let output = run("trap '' CHLD; exec $0 run -q --net -- true");
+    assert!(output.status.success(), "{}", errors(&output));
+}
+
+#[test]
 fn without_proc_the_run_and_the_doctor_name_the_same_remedy() {
     require!();
     require_worlds!();
