@@ -127,6 +127,8 @@ struct Inbox {
 struct Ending {
     /// The number of approximate messages that the peer has sent.
     approximate: u32,
+    /// The time at which it was announced.
+    at: Instant,
     /// The time at which what is missing counts as lost.
     due: Instant,
     /// The peer has reset the connection since.
@@ -569,7 +571,7 @@ impl Connection {
     /// Reports the end of the peer's direction once what it has sent before has arrived, or what is
     /// missing counts as lost.
     fn report_end(&mut self, now: Instant) {
-        let Some(Ending { approximate, due, then }) = self.ending else { return };
+        let Some(Ending { approximate, due, then, .. }) = self.ending else { return };
         let missing = approximate.wrapping_sub(self.inbox.approximates);
         if due > now && (1..1 << 31).contains(&missing) {
             return;

@@ -170,6 +170,12 @@ impl Rhythm {
         self.disorder = self.disorder.max(late.min(MOST));
     }
 
+    /// Returns the longest time by which a packet came behind a later one, as far as it is known
+    /// still.
+    pub(crate) fn disorder(&self) -> Duration {
+        self.disorder
+    }
+
     /// Returns the time to wait for the next part, on a path with this round trip. A part that
     /// overtakes others skips the delay of one direction, and they come one after the other.
     pub(crate) fn patience(&self, round_trip: Duration) -> Duration {

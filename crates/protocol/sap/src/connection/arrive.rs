@@ -101,7 +101,7 @@ impl Connection {
             return outcome;
         }
         if let Some(late) = self.seen.insert(now, number) {
-            self.inbox.partial.observe_disorder(late);
+            self.learn_disorder(late);
         }
         self.report_end(now);
         let urgent = packet.header.flags & flags::URGENT != 0;
@@ -143,8 +143,8 @@ impl Connection {
                     self.peer_finished = true;
                     let count = body().first_chunk().map_or(0, |it| u32::from_be_bytes(*it));
                     // It may have overtaken some of them.
-                    let due = now + self.timeout().max(OVERTAKEN);
-                    self.ending = Some(Ending { approximate: count, due, then: None });
+                    let due = now + self.timeout().max(OVERTAKEN).max(self.overtaking());
+                    self.ending = Some(Ending { approximate: count, at: now, due, then: None });
                     self.report_end(now);
                     self.settle(now);
                 }
@@ -182,6 +182,23 @@ impl Connection {
             SapKind::Accept | SapKind::Probe => Ok(()),
             SapKind::Ping | SapKind::Retry | SapKind::Refuse => Err(Dropped::Unexpected),
         }
+    }
+
+    /// Learns that a packet came this long after a later one: so may those that an end has
+    /// overtaken.
+    fn learn_disorder(&mut self, late: Duration) {
+        self.inbox.partial.observe_disorder(late);
+        let shown = self.overtaking();
+        if let Some(ending) = &mut self.ending {
+            ending.due = ending.due.max(ending.at + shown);
+        }
+    }
+
+    /// Returns by how much the end may have overtaken what was sent before it, as far as the path
+    /// has shown.
+    fn overtaking(&self) -> Duration {
+        let round_trip = self.round_trip().unwrap_or_default();
+        self.inbox.partial.longest_disorder().max(round_trip) * 5 / 4
     }
 
     /// Processes the answer to a ping.
@@ -430,12 +447,15 @@ impl Connection {
         match packet.load {
             Load::Precise(name) => {
                 let outbox = &mut self.outbox;
-                // It need not go again. If it has, its copy settles it.
+                // It need not go again. If it has, its copy is of no use: where the timeout is
+                // shorter than the round trip each copy counts as lost before its answer comes.
                 if let Some(place) = outbox.lost.iter().position(|it| *it == name) {
                     outbox.lost.remove(place);
-                    if let Some(encoded) = outbox.precise.remove(name) {
-                        outbox.bytes -= encoded.len();
-                    }
+                } else {
+                    self.remove_in_flight(name);
+                }
+                if let Some(encoded) = self.outbox.precise.remove(name) {
+                    self.outbox.bytes -= encoded.len();
                 }
                 self.note_progress(now);
             }
@@ -508,12 +528,13 @@ impl Connection {
         }
     }
 
-    /// Removes the message with key `name` from those in flight.
+    /// Removes the message with key `name` from those in flight, unless an earlier copy has
+    /// settled it.
     fn remove_in_flight(&mut self, name: u64) {
         if let Some(encoded) = self.outbox.precise.get(name) {
             self.outbox.in_flight.0 -= encoded.len();
+            self.outbox.in_flight.1 -= 1;
         }
-        self.outbox.in_flight.1 -= 1;
     }
 
     /// Detects lost packets.

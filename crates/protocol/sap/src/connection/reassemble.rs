@@ -43,6 +43,11 @@ impl Partial {
         self.rhythm.observe_disorder(late);
     }
 
+    /// Returns the longest time by which a packet came late.
+    pub(super) fn longest_disorder(&self) -> Duration {
+        self.rhythm.disorder()
+    }
+
     /// Returns the number of messages that are remembered, since parts of them were missing.
     pub(super) fn given_up(&self) -> usize {
         self.given_up.len()

@@ -322,6 +322,34 @@ fn an_end_that_overtakes_approximate_messages_costs_none() {
     }
 }
 
+/// Sends 60 messages over a path on which most datagrams take `longer` milliseconds more than the
+/// others, ends at once, and returns how many arrived before the end was reported.
+fn end_that_overtakes(config: SapConfig, seed: u64, longer: u64) -> usize {
+    let (mut network, [a, b]) = Network::connected(config, CLEAN, seed);
+    network.impairments.overtaking = (0.3, Duration::from_millis(longer));
+    for _ in 0..60 {
+        network.send(A, a, Mode::Approximate { protected: 0 }, &[7; 500]);
+        network.run(Duration::from_millis(10));
+    }
+    network.ends[A].finish(a);
+    let mut got = 0;
+    while !network.happened(B, &SapEvent::Finished { approximate: 60 }) {
+        network.run(Duration::from_millis(1));
+        got += network.receive(B, b).len();
+    }
+    got
+}
+
+#[test]
+fn an_end_waits_as_long_as_packets_have_come_late() {
+    for config in [SapConfig::paper(), SapConfig::standard()] {
+        for (seed, longer) in (0..10).flat_map(|seed| [150, 300, 600].map(|it| (seed, it))) {
+            let got = end_that_overtakes(config, seed, longer);
+            assert_eq!(got, 60, "{:?}, {longer} ms, seed {seed}", config.profile);
+        }
+    }
+}
+
 #[test]
 fn an_end_waits_for_lost_messages_for_a_bounded_time() {
     let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);

@@ -46,6 +46,30 @@ fn the_paper_profile_does_not_back_off() {
     assert_eq!(sent, 21, "at once, and then every 50 ms");
 }
 
+//= S0.24
+#[test]
+fn a_round_trip_longer_than_the_fixed_timeout_costs_copies_and_no_message() {
+    for (longer, jitter) in [(300, 0.0), (300, 1.0), (60, 1.0), (95, 0.3), (900, 1.0)] {
+        for seed in 0..3 {
+            let (mut network, [a, b]) = Network::connected(SapConfig::paper(), CLEAN, seed);
+            network.impairments.overtaking = (1e-12, Duration::from_millis(longer));
+            network.impairments.reordering = jitter;
+            for number in 0..20 {
+                network.send(A, a, Mode::Precise, &[number; 1000]);
+            }
+            network.ends[A].finish(a);
+            let round_trip = 2 * longer + 10;
+            network.run(Duration::from_millis(24 * (round_trip + 40)));
+            let got: Vec<u8> = network.receive(B, b).iter().map(|it| it.data[0]).collect();
+            assert_eq!(got, (0..20).collect::<Vec<_>>(), "{longer} ms, {jitter}, seed {seed}");
+            assert!(network.ends[A].is_finished(a), "{longer} ms, {jitter}, seed {seed}");
+            let sent = network.sent(A, SapKind::Data).len() as u64;
+            let copies = 20 * ((round_trip + 40) / 50 + 1);
+            assert!(sent <= copies, "{sent} of {copies}, {longer} ms, {jitter}, seed {seed}");
+        }
+    }
+}
+
 #[test]
 fn damaged_messages_are_retransmitted_and_the_window_stays() {
     let span = SECOND / 3;
