@@ -5,6 +5,7 @@ mod decimal;
 pub(crate) mod layout;
 
 use core::str::FromStr;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use windfall_base::Duration;
@@ -165,7 +166,7 @@ impl TableChanges {
     /// nothing is left.
     pub fn read(&self, table: &[u8]) -> Result<MeasuredChanges, MeasurementError> {
         let text = core::str::from_utf8(table).map_err(|_| MeasurementError::NotText)?;
-        let text = text.trim_start_matches('\u{feff}');
+        let text = &unified(text.trim_start_matches('\u{feff}'));
         if text.contains('\0') {
             return Err(MeasurementError::NotText);
         }
@@ -273,7 +274,8 @@ impl TableChanges {
         let count =
             |n: usize| if n == 1 { "1 row has".to_owned() } else { format!("{n} rows have") };
         if timeless > 0 {
-            notes.push(format!("{} no time, and is left out", count(timeless)));
+            let are = if timeless == 1 { "is" } else { "are" };
+            notes.push(format!("{} no time, and {are} left out", count(timeless)));
         }
         if displaced > 0 {
             let how = count(displaced);
@@ -375,6 +377,15 @@ impl Column {
         let exact = decimal::product(factors.map(str::trim));
         let nanoseconds = exact.unwrap_or_else(|| (seconds * SECOND as f64).round() as i128);
         Ok(Some(Moment { nanoseconds, kind: Kind::Number, order: None }))
+    }
+}
+
+/// The text with line ends of one kind: old programs end a line by a carriage return alone.
+pub(crate) fn unified(text: &str) -> Cow<'_, str> {
+    if text.contains('\r') {
+        text.replace("\r\n", "\n").replace('\r', "\n").into()
+    } else {
+        text.into()
     }
 }
 

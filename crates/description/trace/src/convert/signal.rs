@@ -6,7 +6,7 @@ use windfall_channel_trace::error_trace::{Fault, TraceHeader, Unit};
 use windfall_channel_trace::{ErrorTrace, LineError};
 
 use crate::table::layout::Layout;
-use crate::table::{MeasurementError, is_nothing};
+use crate::table::{MeasurementError, is_nothing, unified};
 
 use super::{ConvertError, MAX_FRAMES, frame_trace, not_empty, success_of};
 
@@ -39,6 +39,7 @@ pub fn from_signal(
     frames: &SignalFrames,
     budget: &mut MemoryBudget,
 ) -> Result<ErrorTrace, ConvertError> {
+    let text = &unified(text);
     let layout = Layout::of(text, &[&frames.column]).map_err(refused)?;
     let place = layout.places.first().copied().unwrap_or_default();
     let noise = frames.noise.map_or(0.0, |noise| noise.0);

@@ -231,6 +231,33 @@ fn the_matrix_of_wmediumd_is_drawn_path_by_path() {
 }
 
 #[test]
+fn whole_numbers_and_texts_are_written_in_all_ways_of_libconfig() {
+    let of = |text: &str| from_wmediumd(text, &between("0", "1"), &mut all());
+    let plain = "ifaces : { ids = [\"a1\", \"b\", \"c\"]; };\
+                 model : { type = \"prob\"; links = ((0, 1, 0.25), (0, 2, 1)); };";
+    let expected = of(plain).expect(plain);
+    for (from, to) in [
+        ("(0, 1,", "(0L, 0x1,"),
+        ("(0, 1,", "(0x0LL, 1LL,"),
+        ("(0, 1,", "(0b0, 0o1,"),
+        ("(0, 2, 1)", "(0, 0X2L, 0x1)"),
+        ("0.25", "2.5E-1"),
+        ("\"a1\"", "\"a\" \"1\""),
+        ("\"a1\"", "\"a\" /* and */\n \"\" # then\n\"1\""),
+        ("\"prob\"", "\"pr\"\"ob\""),
+    ] {
+        let text = plain.replacen(from, to, 1);
+        assert_ne!(text, plain);
+        let trace = of(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(trace.entries(), expected.entries(), "{text}");
+    }
+    for wrong in ["0x", "0xg", "0x-1", "1LLL", "0.5L", "L", "0b2"] {
+        let text = plain.replacen("(0, 1,", &format!("(0, {wrong},"), 1);
+        assert!(of(&text).is_err(), "{text}");
+    }
+}
+
+#[test]
 fn what_wmediumd_would_refuse_is_named() {
     let known = "ifaces : { ids = [\"a\", \"b\"];";
     for (text, part) in [

@@ -53,7 +53,20 @@ impl Separator {
 }
 
 fn is_comment(line: &str) -> bool {
-    line.starts_with(['#', '%'])
+    line.starts_with(['#', '%']) || said(line).is_some()
+}
+
+/// The separator that a spreadsheet names in a line before the names: `sep=;`.
+fn said(line: &str) -> Option<Separator> {
+    let line = line.trim_matches([' ', '"']);
+    let (key, value) = line.split_at_checked(4)?;
+    match value.as_bytes() {
+        [separator] if key.eq_ignore_ascii_case("sep=") && separator.is_ascii_punctuation() => {
+            Some(Separator::Byte(*separator))
+        }
+        [b'\t'] if key.eq_ignore_ascii_case("sep=") => Some(Separator::Byte(b'\t')),
+        _ => None,
+    }
 }
 
 /// Tells whether a line is a comment or empty.
@@ -95,7 +108,9 @@ impl Layout {
         let comments = text.lines().take(at).enumerate().filter(|(_, line)| is_comment(line));
         let comments: Vec<_> =
             comments.map(|(at, line)| (at, line.trim_start_matches(['#', '%']).trim())).collect();
-        for separator in Separator::ALL {
+        let said = text.lines().take(at).find_map(said);
+        let separators = said.map_or(Separator::ALL.to_vec(), |it| vec![it]);
+        for separator in separators.iter().copied() {
             let heads = [(at, line)].into_iter().chain(comments.iter().rev().copied());
             for (head, names) in heads {
                 let names = separator.cells(names);
@@ -109,12 +124,11 @@ impl Layout {
         if first.is_none() {
             return Err(MeasurementError::Empty);
         }
-        let numbered =
-            Separator::ALL.into_iter().filter_map(|it| Self::numbered(it, line, columns));
+        let numbered = separators.into_iter().filter_map(|it| Self::numbered(it, line, columns));
         let mut numbered = numbered.collect::<Vec<_>>().into_iter();
         // Blanks may stand in a time, so that another separator comes first.
         let in_data = numbered.clone().find(|(_, is_data)| *is_data);
-        let best = Separator::among(line);
+        let best = said.unwrap_or_else(|| Separator::among(line));
         let in_names = || numbered.find(|(layout, _)| layout.separator == best);
         if let Some((layout, is_data)) = in_data.or_else(in_names) {
             // Names over columns that are asked for by numbers.

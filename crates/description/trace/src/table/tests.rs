@@ -175,6 +175,33 @@ fn zeros_are_pauses_and_gaps_change_nothing() {
     assert_eq!(changes.notes, Vec::<String>::new());
     let timeless = of("t,dl\n0,1\n-,2\n3,4\n", "t", "rate=dl:kbps").expect("changes");
     assert_eq!(timeless.notes, ["1 row has no time, and is left out"]);
+    let timeless = of("t,dl\n0,1\n-,2\n-,2\n3,4\n", "t", "rate=dl:kbps").expect("changes");
+    assert_eq!(timeless.notes, ["2 rows have no time, and are left out"]);
+}
+
+#[test]
+fn tables_of_spreadsheets_say_their_separator_and_end_lines_as_they_like() {
+    let expected = "0s: rate 1.5Mbps\n2s: rate 3Mbps\n";
+    for table in [
+        "sep=;\r\nt;dl\r\n0;1,5\r\n2;3,0\r\n",
+        "\u{feff}sep=,\nt,dl\n0,1.5\n2,3\n",
+        "SEP=\t\nt\tdl\n0\t1.5\n2\t3\n",
+        "\"sep=|\"\nt|dl\n0|1.5\n2|3\n",
+        "sep=;\rt;dl\r0;1.5\r2;3\r",
+        "t,dl\r0,1.5\r2,3",
+        "t,dl\r\r\n0,1.5\r\r\n2,3\r\r\n",
+        "t,dl\n0,1.5\r2,3\r\n",
+    ] {
+        let changes = of(table, "t", "rate=dl:Mbps").expect(table);
+        assert_eq!(changes.text, expected, "{table:?}");
+        assert_eq!(changes.notes, Vec::<String>::new(), "{table:?}");
+    }
+    // The line of the separator counts, so that errors name the line of the file.
+    let error = of("sep=;\rt;dl\r0;fast\r", "t", "rate=dl:Mbps").expect_err("no number");
+    assert!(error.to_string().contains("line 3"), "{error}");
+    // A column may have this name all the same.
+    let named = of("sep=,dl\n0,1\n", "sep=", "rate=dl:Mbps").expect("a table");
+    assert_eq!(named.text, "0s: rate 1Mbps\n");
 }
 
 #[test]

@@ -174,12 +174,16 @@ impl Reader<'_> {
         Ok(Value::List(all))
     }
 
+    /// Takes a text; those that follow each other are one.
     fn string(&mut self) -> Result<Value, LineError> {
-        let inside = &self.rest()[1..];
-        let end = inside.find('"').filter(|end| !inside[..*end].contains('\n'));
-        let end = end.ok_or_else(|| self.error("begins a text without an end: add \""))?;
-        let text = inside[..end].to_owned();
-        self.at += end + 2;
+        let mut text = String::new();
+        while self.peek()? == Some('"') {
+            let inside = &self.rest()[1..];
+            let end = inside.find('"').filter(|end| !inside[..*end].contains('\n'));
+            let end = end.ok_or_else(|| self.error("begins a text without an end: add \""))?;
+            text.push_str(&inside[..end]);
+            self.at += end + 2;
+        }
         Ok(Value::Text(text))
     }
 
@@ -189,9 +193,24 @@ impl Reader<'_> {
         let number = match word.to_ascii_lowercase().as_str() {
             "true" => Some(1.0),
             "false" => Some(0.0),
-            other => other.trim_end_matches('l').parse().ok().filter(|it: &f64| it.is_finite()),
+            other => number(other),
         };
         self.at = if number.is_some() { self.at } else { start };
         number.map(Value::Number).ok_or_else(|| self.error("has no number, text or list here"))
     }
+}
+
+/// Reads a number in small letters: `0x1f`, `0b11` and `0o17` are whole numbers of other bases, and
+/// a whole number may end with `l` or `ll` for its size.
+fn number(word: &str) -> Option<f64> {
+    let short = word.strip_suffix('l').map_or(word, |it| it.strip_suffix('l').unwrap_or(it));
+    for (prefix, base) in [("0x", 16), ("0b", 2), ("0o", 8)] {
+        if let Some(digits) = short.strip_prefix(prefix) {
+            let number = u64::from_str_radix(digits, base).ok();
+            return number.filter(|_| !digits.starts_with('+')).map(|it| it as f64);
+        }
+    }
+    let is_whole = short.parse::<i64>().is_ok();
+    let number = if is_whole { short } else { word }.parse::<f64>().ok();
+    number.filter(|it| it.is_finite())
 }
