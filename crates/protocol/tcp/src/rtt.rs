@@ -133,6 +133,9 @@ impl Ticks {
     }
 }
 
+/// The least timeout of data before the first measurement, if a SYN had a timeout (RFC 6298, 5.7).
+const AFTER_SYN_TIMEOUT: Duration = Duration::from_secs(3);
+
 /// The estimator of round-trip time and timeout.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
@@ -190,6 +193,13 @@ impl RttEstimator {
     /// Takes back the doubling, without a measurement.
     pub fn relax(&mut self) {
         self.backoff = 0;
+    }
+
+    /// Begins data after a timeout of a SYN: without a measurement, the timeout is that of long
+    /// paths, and no doubling stays (RFC 6298, 5.7).
+    pub fn distrust_initial(&mut self) {
+        self.backoff = 0;
+        self.config.initial = self.config.initial.max(AFTER_SYN_TIMEOUT);
     }
 
     /// Returns the timeout now.

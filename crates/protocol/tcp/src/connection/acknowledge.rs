@@ -270,8 +270,11 @@ impl Connection {
     //= S2.2
     pub(super) fn measure(&mut self, now: Instant, ack: u64, seg: &Segment) -> Option<Duration> {
         let echo = seg.header.options.timestamps.filter(|_| self.negotiated.timestamps);
-        // Many a peer echoes the first SYN, also when it answers a later one.
-        if echo.is_some() && self.sender.una == 0 && self.operations.retransmissions > 0 {
+        // Many a peer echoes the first SYN, also when it answers a later one: an echo of the last
+        // SYN alone says which one is answered (RFC 7323, section 4.1).
+        let is_repeated = self.sender.una == 0 && self.operations.retransmissions > 0;
+        let last = self.clock(self.sender.last_sent);
+        if is_repeated && echo.is_some_and(|it| it.echo.wrapping_sub(last) >= 1 << 31) {
             return None;
         }
         let (measured, expected) = if let Some(position) = self.reported_twice(seg, ack) {
@@ -374,11 +377,18 @@ impl Connection {
         self.sender.window_from = (start, ack);
         let window = u64::from(raw) << self.negotiated.send_shift;
         let edge = ack + window;
+        // A probe beyond the window was taken, and the window is open again.
+        let was_probed = self.sender.edge < ack && ack < edge;
+        if was_probed {
+            // The wait between probes is no measure of how long data may take.
+            self.rtt.relax();
+        }
         if edge > self.sender.edge && self.timers.runs(Timer::Persist) {
             // A probe that was not taken leaves again with the data.
             self.timers.stop(Timer::Persist);
             self.sender.nxt = self.sender.una;
             self.sender.attempts = 0;
+            self.rtt.relax();
         }
         self.sender.raw_window = raw;
         self.sender.window = window;

@@ -161,6 +161,7 @@ impl Connection {
             self.sender.timed = None;
             self.operations.retransmissions += 1;
         }
+        self.sender.last_sent = now;
         let kinds = corruption.kinds;
         if options.emit(&kinds).is_err() {
             // A cookie of sixteen bytes and everything else that a SYN may ask for are too much.
@@ -245,6 +246,7 @@ impl Connection {
         // A timeout of a SYN leaves less trust in the initial window (RFC 6298, 5.7; RFC 5681).
         if self.sender.attempts > 0 {
             self.congestion.limit(self.sender.mss);
+            self.rtt.distrust_initial();
         }
         self.advance(now, acked, seg, self.is_limited());
         self.receiver.acked = self.receiver.acked.max(1);

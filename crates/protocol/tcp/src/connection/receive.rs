@@ -310,6 +310,7 @@ impl Connection {
             }
             return Ok(());
         }
+        let mut placed = Ok(());
         if !data.is_empty() {
             self.operations.data_received += 1;
             if self.receiver.abandoned && end > self.expected() {
@@ -318,10 +319,17 @@ impl Connection {
                 return Err(DropReason::NoListener);
             }
             self.notice_lost(seg.lost_before, start, data.len() as u64);
-            self.place_data(now, &data, start)?;
-            self.answer_push(seg);
+            placed = self.place_data(now, &data, start);
+            // What has arrived before is cut off; a FIN behind it may be new.
+            if placed.is_err_and(|reason| reason != DropReason::Duplicate) {
+                return placed;
+            }
+            if placed.is_ok() {
+                self.answer_push(seg);
+            }
         }
         if fin && self.receiver.fin.is_none() {
+            placed = Ok(());
             self.receiver.fin = NonZeroU64::new(end);
             if end > self.expected() {
                 self.owe_ack();
@@ -332,7 +340,7 @@ impl Connection {
         {
             self.take_fin(now);
         }
-        Ok(())
+        placed
     }
 
     fn place_data(

@@ -369,6 +369,19 @@ scripts! {
     fast_open_retransmitted
     fast_open_server
     fast_retransmit
+    fin_on_data_read
+    fin_on_old_data
+    fin_on_old_data_acknowledges
+    fin_on_old_data_beyond_a_hole
+    fin_on_old_data_closed
+    fin_on_old_data_closed_window
+    fin_on_old_data_finwait1
+    fin_on_old_data_finwait2
+    fin_on_old_data_freebsd
+    fin_on_old_data_linux
+    fin_on_old_data_reported
+    fin_on_part_of_old_data
+    fin_on_partly_new_data
     half_window
     idle
     keepalive
@@ -412,6 +425,15 @@ scripts! {
     sequence_wrap
     shrunk_window
     silly_window
+    syn_ack_lost
+    syn_ack_lost_timestamps
+    syn_lost
+    syn_lost_echo_of_the_first
+    syn_lost_fast_open
+    syn_lost_net3
+    syn_lost_once
+    syn_lost_simultaneous
+    syn_lost_timestamps
     tail_probe
     tail_probe_repairs
     tail_probe_single
@@ -433,4 +455,6 @@ scripts! {
     window_old_acknowledgment
     window_update
     zero_window
+    zero_window_then_loss
+    zero_window_then_loss_taken
 }
