@@ -21,8 +21,8 @@ use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
 use super::beyond::{Beyond, approach, need};
 use super::cuts::{Cuts, last_block, mended};
 use super::estimate::Estimate;
-use super::needs::Evidence;
-use super::trials::Trials;
+use super::needs::{Evidence, Told, survival};
+use super::trials::{Trials, of_trial};
 use super::wholes::Wholes;
 use super::{Cost, Outcome, Plan, Policy, Request};
 
@@ -42,7 +42,7 @@ const LATER: f64 = 1.001;
 const LEAST_ARRIVAL: f64 = 0.01;
 /// The worth of air, in what it brings at present, to packets that may run out of attempts, and to
 /// those that may run out of time. It is the air that the packets behind them lack.
-const PRICE: [f64; 2] = [0.2, 2.0];
+const PRICE: [f64; 2] = [0.2, 1.2];
 /// A packet that has waited for long is dropped if it brings less than this share of what its air
 /// is worth.
 const LEAST_WORTH: f64 = 0.3;
@@ -89,13 +89,10 @@ struct Promise {
     all: f64,
     /// The probability that a block is put right, if any level saves it.
     good: f64,
-    /// Bytes that are expected to fail of it if it arrives and any do.
-    failing: usize,
+    /// The share of what it carries that it is expected to bring if it arrives.
+    kept: f64,
     /// Air time in seconds of the frames that carry the rest of the packet.
     rest: f64,
-    /// Air time in seconds of a repetition of what the frame is expected to lose if it arrives and
-    /// loses something.
-    repair: f64,
 }
 
 /// The expected end of a packet that may run out of time or attempts.
@@ -133,7 +130,7 @@ impl Best {
         }
     }
 
-    /// The probability that a block at each level is put right.
+    /// The probability that a whole block at each level is put right.
     fn survival(&self) -> [f64; 8] {
         let mut sum = 0.0;
         self.evidence.mean(&self.estimates()).map(|share| {
@@ -185,34 +182,49 @@ impl Best {
         move |bytes| unit * takes(bytes)
     }
 
-    /// Computes the expected result of a frame for the rest of a packet.
-    fn promise(&self, wanted: usize, plan: Plan, good: f64) -> Promise {
+    /// The probability that a frame is lost: after one that arrived, after one that was lost, and
+    /// the next one. Between an outcome and the next frame that follows on it lie those that are
+    /// under way meanwhile, and with each of them less is left of what it tells.
+    fn lost(&self, request: &Request) -> [f64; 3] {
+        let [after_arrival, after_loss] = [0, 1].map(|was_lost| self.loss[was_lost].value);
+        let memory = after_loss - after_arrival;
+        let usual = after_arrival / (1.0 - memory).max(LEAST_ARRIVAL);
+        let frame = self.cost.of(request.packet.min(MAX_BLOCKS * BLOCK)).as_secs_f64();
+        let between = (request.round_trip.as_secs_f64() / frame.max(1e-9)).floor();
+        let left = memory.abs().powf(between);
+        let later = |lost: f64| usual + left * (lost - usual);
+        [after_arrival, later(after_loss), later(self.loss[usize::from(self.was_lost)].value)]
+    }
+
+    /// Computes the expected result of a frame for the rest of a packet, which is lost with the
+    /// probability `lost`.
+    fn promise(&self, wanted: usize, plan: Plan, good: f64, lost: f64) -> Promise {
         let level = plan.level;
         // What no level saves fails as a frame that is lost does.
         let saved = 1.0 - self.hopeless.value;
-        let arrives = saved * (1.0 - self.loss[usize::from(self.was_lost)].value);
+        let arrives = saved * (1.0 - lost);
         if plan.uncoded {
             let pieces = wanted.div_ceil(level.data()).max(1);
             let longest = pieces.min(MAX_BLOCKS);
             let there = self.cuts.reached(longest)[longest - 1];
-            let all = arrives * there * good.powi(pieces as i32);
+            let all = there * good.powi(pieces as i32);
             let seconds = self.cost.of(wanted + BLOCK_CHECK).as_secs_f64();
-            let bytes = wanted as f64 * all;
+            let bytes = wanted as f64 * all * arrives;
+            let (carries, kept) = (wanted, saved * all);
             return Promise {
                 plan,
                 bytes,
                 seconds,
-                carries: wanted,
-                all,
+                carries,
+                all: arrives * all,
                 good,
-                failing: wanted,
+                kept,
                 rest: 0.0,
-                repair: seconds,
             };
         }
         let used = usize::from(plan.blocks).min(wanted.div_ceil(level.data())).max(1);
         let reached = self.cuts.reached(used);
-        let (mut bytes, mut before, mut there) = (0.0, 1.0, 1.0);
+        let (mut brought, mut before, mut there) = (0.0, 1.0, 1.0);
         let mut left = wanted;
         for reached in &reached[..used] {
             let data = left.min(level.data());
@@ -220,32 +232,30 @@ impl Best {
             // It is there, or its parity makes up for the cut in it.
             there = reached + (before - reached) * mended(level, data);
             before = *reached;
-            bytes += data as f64 * arrives * there * good;
+            brought += data as f64 * there * good;
         }
         let all = arrives * there * good.powi(used as i32);
-        let sent = wanted - left + used * (BLOCK_CHECK + level.parity());
+        let carries = wanted - left;
+        let sent = carries + used * (BLOCK_CHECK + level.parity());
         let seconds = self.cost.of(sent).as_secs_f64();
-        let rest = self.rest(left, plan, wanted - left);
-        let failing = used as f64 * (1.0 - good) / (1.0 - good.powi(used as i32));
-        let repaired = if good < 1.0 { failing * BLOCK as f64 } else { 0.0 };
-        let repair = self.cost.of(repaired as usize).as_secs_f64();
-        let failing = (failing.ceil() as usize).max(1) * level.data();
-        Promise { plan, bytes, seconds, carries: wanted - left, all, good, failing, rest, repair }
+        let rest = self.rest(left, plan, carries);
+        let kept = saved * brought / carries.max(1) as f64;
+        Promise { plan, bytes: brought * arrives, seconds, carries, all, good, kept, rest }
     }
 
-    /// The probability that no block fails or is cut off of `wanted` bytes in frames that carry
-    /// `each`, if all frames arrive; `good` is that of a block which some level saves.
-    fn unharmed(&self, level: Level, good: f64, wanted: usize, each: usize) -> f64 {
-        let saved = 1.0 - self.hopeless.value;
-        let (full, last) = (wanted / each.max(1), wanted % each.max(1));
-        let frame = |bytes: usize| {
-            let blocks = bytes.div_ceil(level.data()).max(1);
-            let longest = blocks.min(MAX_BLOCKS);
-            let uncut = self.cuts.reached(longest)[longest - 1];
-            uncut * self.wholes.unharmed(level, blocks as f64, good, saved)
-        };
-        let rest = if last == 0 { 1.0 } else { frame(last) };
-        frame(each).powf(full as f64) * rest
+    /// The probability that no block fails or is cut off of a frame with `bytes` of data that
+    /// arrives, where a block is good with that probability if any level saves it.
+    fn unharmed(&self, plan: Plan, good: f64, bytes: usize) -> f64 {
+        let data = plan.level.data();
+        let blocks = bytes.div_ceil(data).max(1);
+        let longest = blocks.min(MAX_BLOCKS);
+        let reached = self.cuts.reached(longest);
+        let (before, last) =
+            (reached.get(longest.wrapping_sub(2)).unwrap_or(&1.0), reached[longest - 1]);
+        let rest = bytes.saturating_sub((longest - 1) * data).min(data);
+        let uncut =
+            if plan.uncoded { last } else { last + (before - last) * mended(plan.level, rest) };
+        uncut * self.wholes.unharmed(plan.level, blocks as f64, good, 1.0 - self.hopeless.value)
     }
 
     /// The air time in seconds of `left` bytes in frames that carry `each`.
@@ -259,43 +269,53 @@ impl Best {
         self.cost.of(left + checked).as_secs_f64() + further * overhead
     }
 
+    /// The bytes that are expected to fail of a frame of which any do, and their blocks; it comes
+    /// whole with the probability `each`.
+    fn failing(promise: &Promise, each: f64) -> (usize, usize) {
+        let Promise { plan, carries, kept, .. } = *promise;
+        if plan.uncoded {
+            return (carries, 1);
+        }
+        let share = ((1.0 - kept) / (1.0 - each).max(LEAST_ARRIVAL)).min(1.0);
+        let data = plan.level.data();
+        let bytes = ((carries as f64 * share).ceil() as usize).max(data.min(carries));
+        (bytes, bytes.div_ceil(data))
+    }
+
     /// Computes what becomes of a packet whose time is over in `left` seconds if a frame is
-    /// repeated until it arrives, and others like it follow.
+    /// repeated until it arrives, others like it follow, and what fails of them goes again.
     fn prospect(&self, promise: &Promise, request: &Request, left: f64) -> Prospect {
-        let [after_arrival, after_loss] = [0, 1].map(|was_lost| self.loss[was_lost].value);
-        let now = self.loss[usize::from(self.was_lost)].value;
-        let Promise { seconds, rest, .. } = *promise;
+        let [after_arrival, after_loss, now] = self.lost(request);
+        let Promise { plan, seconds, carries, good, rest, .. } = *promise;
         if left < seconds + rest {
             return Prospect { complete: 0.0, seconds };
         }
         let arrives = |lost: f64| (1.0 - lost).max(LEAST_ARRIVAL);
-        let rest_expected = rest / arrives(after_arrival);
+        // Once one of the frames that follow is lost, its repetitions follow on a loss.
+        let rest_expected = rest * (1.0 + after_arrival / arrives(after_loss));
         let turn = seconds + request.round_trip.as_secs_f64();
         let in_time = 1.0 + ((left - seconds - rest_expected) / turn).floor().max(0.0);
         let attempts = in_time.min(request.tries_left.map_or(f64::INFINITY, f64::from));
-        let lost_in_a_row = after_loss.powf(attempts - 1.0);
-        let first = 1.0 - now * lost_in_a_row;
-        let sent = 1.0 + now * (1.0 - lost_in_a_row) / arrives(after_loss);
-        // Without a limit of time all counts that is known of frames as wholes.
-        let is_untimed = left.is_infinite();
-        let (all, mends) = if is_untimed {
-            let unharmed =
-                |bytes, each| self.unharmed(promise.plan.level, promise.good, bytes, each);
-            (
-                unharmed(request.bytes, promise.carries),
-                // What fails of a frame goes again by itself.
-                unharmed(promise.failing, promise.failing),
-            )
-        } else {
-            // All blocks of all frames, of those that arrive.
-            ((promise.all / arrives(now)).min(1.0).powf(1.0 + rest / seconds), 1.0)
-        };
-        let (follows, again, repairs) = if attempts > 1.0 {
+        let within = |lost: f64, attempts: f64| 1.0 - lost * after_loss.powf(attempts - 1.0);
+        let first = within(now, attempts);
+        let sent = 1.0 + now * (1.0 - after_loss.powf(attempts - 1.0)) / arrives(after_loss);
+        // Frames whose blocks all pass, and those of which some fail.
+        let (full, last) = (request.bytes / carries.max(1), request.bytes % carries.max(1));
+        let each = self.unharmed(plan, good, carries);
+        let end = if last == 0 { 1.0 } else { self.unharmed(plan, good, last) };
+        let all = each.powf(full as f64) * end;
+        let harmed = full as f64 * (1.0 - each) + (1.0 - end);
+        // Each of those that follow has its own attempts.
+        let follows = within(after_arrival, attempts).powf(rest / seconds);
+        let (again, repairs) = if attempts > 1.0 {
+            let (failing, blocks) = Self::failing(promise, each);
+            let mends = self.unharmed(plan, good, failing);
+            let repair = self.cost.of(failing + blocks * (BLOCK_CHECK + plan.level.parity()));
             let mended = 1.0 - (1.0 - mends).powf((attempts - 1.0).min(64.0));
-            let repairs = mended / mends.max(LEAST_ARRIVAL);
-            (1.0, mended * (1.0 - after_arrival), (1.0 - all) * repairs * promise.repair)
+            let repairs = harmed * mended / mends.max(LEAST_ARRIVAL);
+            (mended * within(after_arrival, attempts - 1.0), repairs * repair.as_secs_f64())
         } else {
-            ((1.0 - after_arrival).powf(rest / seconds), 0.0, 0.0)
+            (0.0, 0.0)
         };
         Prospect {
             complete: first * follows * (all + (1.0 - all) * again),
@@ -317,8 +337,7 @@ impl Best {
         let rest = request.bytes as f64;
         let could = prospects.iter().map(|(_, it)| rest * it.complete / it.seconds);
         let could = could.fold(0.0, f64::max);
-        let is_untimed = request.time_left.is_none();
-        let price = price * if is_untimed { worth.max(could) } else { worth };
+        let price = price * worth.max(could);
         let gain = |(_, prospect): &(Plan, Prospect)| {
             packet * prospect.complete - price * prospect.seconds
         };
@@ -334,18 +353,20 @@ impl Best {
         Some(plan)
     }
 
-    fn learn_blocks(&mut self, used: Level, fates: &[Fate]) {
+    /// Learns from the blocks of a frame that carried `bytes`.
+    fn learn_blocks(&mut self, used: Level, fates: &[Fate], bytes: usize) {
         let before = (used == Level::STRONGEST).then(|| self.best_level());
         self.wholes.learn(used, fates);
-        let is_destroyed = self.beyond.is_destroyed(used, fates);
+        let told = Told::of(used, fates, bytes);
+        let is_destroyed = self.beyond.is_destroyed(told.level, &told.fates);
         if !is_destroyed {
-            self.evidence.learn(&self.estimates(), used, fates);
+            self.evidence.learn(&self.estimates(), told.level, &told.fates);
         }
         let (after, blocks) = &mut self.after[self.last.index()];
         let mut worst = None;
-        for fate in fates {
-            self.beyond.learn(used, *fate);
-            let Some(seen) = need(*fate, used, &self.beyond) else { continue };
+        for fate in &told.fates {
+            self.beyond.learn(told.level, *fate);
+            let Some(seen) = need(*fate, told.level, &self.beyond) else { continue };
             let mass: f64 = seen.iter().sum();
             self.hopeless.learn(1.0 - mass);
             if is_destroyed {
@@ -353,20 +374,22 @@ impl Best {
             }
             worst = worst.max(Some(match fate {
                 Fate::Good(corrected) => Level::correcting(usize::from(*corrected)),
-                _ => used.stronger(),
+                _ => told.level.stronger(),
             }));
             self.seen += 1.0;
             let [quick, middle, slow] = BLOCK_MEMORY;
             let memories = [quick, middle, slow.max(1.0 / (self.seen + AFTER_PRIOR))];
+            let weight = told.weight(*fate);
             for (needs, memory) in self.needs.iter_mut().zip(memories) {
-                approach(needs, &seen, memory);
+                approach(needs, &seen, weight * memory);
             }
-            *blocks += mass;
-            approach(after, &seen, (1.0 / *blocks).max(AFTER_MEMORY));
+            *blocks += weight * mass;
+            approach(after, &seen, weight * (1.0 / *blocks).clamp(AFTER_MEMORY, 1.0 / weight));
         }
         self.last = worst.unwrap_or(self.last);
         let changes = before.is_some_and(|before| before != self.best_level());
-        self.trials.learn(used, fates, changes);
+        let seconds = |bytes| self.cost.of(bytes).as_secs_f64();
+        self.trials.learn(used, fates, changes, of_trial(used, bytes, seconds));
     }
 
     /// The level of the greatest expected gain for a long packet in whole frames.
@@ -376,7 +399,8 @@ impl Best {
             let blocks = MAX_BLOCKS as u8;
             let plan = Plan { blocks, level: *level, whole: false, uncoded: false };
             let wanted = MAX_BLOCKS * level.data();
-            let promise = self.promise(wanted, plan, survival[level.index()]);
+            let lost = self.loss[usize::from(self.was_lost)].value;
+            let promise = self.promise(wanted, plan, survival[level.index()], lost);
             promise.bytes - worth * promise.seconds
         };
         let best = Level::all().max_by(|a, b| gain(a).total_cmp(&gain(b)));
@@ -392,10 +416,10 @@ impl Best {
                 let last = bytes.saturating_sub((pieces - 1) * data).min(data);
                 let good = [Fate::Good(0); MAX_BLOCKS];
                 self.cuts.learn(Level::NONE, last, &good[..pieces]);
-                self.learn_blocks(Level::NONE, &good[..pieces]);
+                self.learn_blocks(Level::NONE, &good[..pieces], bytes);
             }
             [Fate::Missing] => self.cuts.learn_uncoded(pieces),
-            _ => self.learn_blocks(Level::NONE, fates),
+            _ => self.learn_blocks(Level::NONE, fates, bytes),
         }
     }
 
@@ -417,7 +441,14 @@ impl Policy for Best {
     //= S3.16
     //= S3.45
     fn plan(&mut self, request: &Request) -> Option<Plan> {
-        let survival = self.survival();
+        let needs = self.evidence.mean(&self.estimates());
+        let [_, _, lost] = self.lost(request);
+        let good = |plan: Plan| {
+            let data = request.bytes.min(plan.level.data());
+            let is_alone = plan.blocks == 1 || request.bytes <= data;
+            let len = data + BLOCK_CHECK + plan.level.parity();
+            survival(&needs, plan.level, if is_alone { len } else { BLOCK })
+        };
         let coded = |blocks| {
             Level::all().map(move |level| Plan { blocks, level, whole: false, uncoded: false })
         };
@@ -425,7 +456,7 @@ impl Policy for Best {
         let plans = (1..=MAX_BLOCKS as u8).flat_map(coded);
         let promises: Vec<Promise> = plans
             .chain(request.may_be_uncoded.then_some(uncoded))
-            .map(|plan| self.promise(request.bytes, plan, survival[plan.level.index()]))
+            .map(|plan| self.promise(request.bytes, plan, good(plan), lost))
             .collect();
         if request.time_left.is_some() || request.tries_left.is_some() {
             return self.plan_in_time(request, &promises);
@@ -461,7 +492,7 @@ impl Policy for Best {
             return;
         }
         self.cuts.learn(plan.level, last_block(plan.level, bytes, fates), fates);
-        self.learn_blocks(plan.level, fates);
+        self.learn_blocks(plan.level, fates, bytes);
     }
 }
 

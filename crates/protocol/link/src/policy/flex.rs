@@ -13,13 +13,13 @@
 //! A frame that was lost whole is no sign of either: a shorter or better coded one would have
 //! been lost as well.
 
-use windfall_wire_link::coded::{BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
+use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
 
 use super::beyond::{Beyond, approach, need};
 use super::cuts::{last_block, mended, unseen};
 use super::estimate::Estimate;
-use super::needs::Evidence;
-use super::trials::Trials;
+use super::needs::{Evidence, Told, survival};
+use super::trials::{Trials, of_trial};
 use super::{Outcome, Plan, Policy, Request};
 
 /// The weight of one more block in the two estimates of what blocks need: the quick, and the least
@@ -152,13 +152,14 @@ impl Flex {
 
     fn learn_parity(&mut self, used: Level, bytes: usize, fates: &[Fate]) {
         let before = self.best_level(bytes);
-        let is_destroyed = self.beyond.is_destroyed(used, fates);
+        let told = Told::of(used, fates, bytes);
+        let is_destroyed = self.beyond.is_destroyed(told.level, &told.fates);
         if !is_destroyed {
-            self.evidence.learn(&self.needs, used, fates);
+            self.evidence.learn(&self.needs, told.level, &told.fates);
         }
-        for fate in fates {
-            self.beyond.learn(used, *fate);
-            if let Some(seen) = need(*fate, used, &self.beyond)
+        for fate in &told.fates {
+            self.beyond.learn(told.level, *fate);
+            if let Some(seen) = need(*fate, told.level, &self.beyond)
                 && !is_destroyed
             {
                 self.seen += 1.0;
@@ -166,12 +167,13 @@ impl Flex {
                 let [quick, slow, slower] = BLOCK_MEMORY;
                 let memories = [quick, first.max(slow), first.max(slower)];
                 for (needs, memory) in self.needs.iter_mut().zip(memories) {
-                    approach(needs, &seen, memory);
+                    approach(needs, &seen, told.weight(*fate) * memory);
                 }
             }
         }
         let changes = self.best_level(bytes) != before;
-        self.trials.learn(used, fates, changes);
+        let share = of_trial(used, bytes, |sent| (OVERHEAD + sent) as f64);
+        self.trials.learn(used, fates, changes, share);
     }
 
     /// The level, at least that of other frames, at which a block alone in its frame brings the
@@ -190,13 +192,13 @@ impl Flex {
     /// The level at which a frame with some of `bytes` carries the most for its air time: the one
     /// in use unless another is clearly better.
     fn best_level(&self, bytes: usize) -> Level {
-        let mut saved = 0.0;
         let needs = self.evidence.mean(&self.needs);
         let worth = Level::all().map(|level| {
-            saved += needs[level.index()];
             let all = bytes.min(usize::from(self.blocks) * level.data()).max(1);
             let blocks = all.div_ceil(level.data());
             let sent = OVERHEAD + all + blocks * (BLOCK_CHECK + level.parity());
+            let alone = all + BLOCK_CHECK + level.parity();
+            let saved = survival(&needs, level, if blocks > 1 { BLOCK } else { alone });
             (level, saved * all as f64 / sent as f64)
         });
         let worth: Vec<(Level, f64)> = worth.collect();

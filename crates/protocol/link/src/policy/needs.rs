@@ -4,7 +4,8 @@
 //! does neither. Which of them foretells the next blocks better shows: the logarithm of the chance
 //! that each gave to what came is its evidence.
 
-use windfall_wire_link::coded::{Fate, Level};
+use arrayvec::ArrayVec;
+use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
 
 /// The share of the evidence that counts after one more frame.
 const MEMORY: f64 = 0.99;
@@ -45,6 +46,61 @@ impl<const N: usize> Evidence<N> {
             sum / all
         })
     }
+}
+
+/// The level that corrects as large a part of a whole block as this one does of a block of `len`
+/// bytes.
+fn of_whole(level: Level, len: usize) -> Level {
+    let holds = |it: &Level| it.correctable() * len <= level.correctable() * BLOCK;
+    Level::all().rev().find(holds).unwrap_or(Level::NONE)
+}
+
+/// The fates of whole blocks for which those of a frame stand. A short block that is alone in its
+/// frame stands for a whole one of which as large a part is damaged.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    /// The parity that they had.
+    pub(super) level: Level,
+    pub(super) fates: ArrayVec<Fate, MAX_BLOCKS>,
+    /// The length of a block, in that of a whole one.
+    part: f64,
+}
+
+impl Told {
+    /// That of blocks of level `used`, which carried `bytes`.
+    pub(super) fn of(used: Level, fates: &[Fate], bytes: usize) -> Self {
+        let len = bytes + BLOCK_CHECK + used.parity();
+        match fates {
+            [fate] if len < BLOCK => {
+                let level = of_whole(used, len);
+                let fate = match fate {
+                    Fate::Good(errors) => {
+                        let errors = usize::from(*errors) * BLOCK / len;
+                        Fate::Good(errors.min(level.correctable()) as u8)
+                    }
+                    other => *other,
+                };
+                let part = len as f64 / BLOCK as f64;
+                Self { level, fates: [fate].into_iter().collect(), part }
+            }
+            _ => Self { level: used, fates: fates.iter().copied().collect(), part: 1.0 },
+        }
+    }
+
+    /// The weight of a block: that a short one is clean tells less than that a whole one is.
+    pub(super) fn weight(&self, fate: Fate) -> f64 {
+        if fate == Fate::Good(0) { self.part } else { 1.0 }
+    }
+}
+
+/// The probability that a block of `len` bytes is put right at a level.
+pub(super) fn survival(needs: &[f64; 8], level: Level, len: usize) -> f64 {
+    let part = (len as f64 / BLOCK as f64).min(1.0);
+    let damaged = 1.0 - needs[0];
+    // Of two blocks the longer is damaged more often.
+    let clean = needs[0] / (needs[0] + part * damaged).max(LEAST);
+    let mended: f64 = needs[1..=of_whole(level, len).index()].iter().sum();
+    if damaged < LEAST * LEAST { clean } else { clean + (1.0 - clean) * mended / damaged }
 }
 
 /// The logarithm of the chance that an estimate gives to a block's fate.
@@ -90,6 +146,36 @@ mod tests {
         let before = evidence.mean(&estimates());
         evidence.learn(&estimates(), Level::NONE, &[Fate::Missing]);
         assert!((evidence.mean(&estimates())[0] - before[0]).abs() < 0.01);
+    }
+
+    #[test]
+    fn short_blocks_tell_of_whole_ones_by_the_part_that_is_damaged() {
+        // Of a block of 94 + 2 + 50 bytes 20 are wrong: as 34 of 255.
+        let level = Level::correcting(25);
+        let told = Told::of(level, &[Fate::Good(20)], 94);
+        assert_eq!(told.fates[..], [Fate::Good(34)]);
+        // The 25 that it corrects are as 43 of 255: a whole block has parity for 37.
+        assert_eq!(told.level, Level::correcting(37));
+        close(told.weight(told.fates[0]), 1.0);
+        let clean = Told::of(level, &[Fate::Good(0)], 94);
+        close(clean.weight(clean.fates[0]), 146.0 / 255.0);
+        // Whole blocks and those of longer frames tell of themselves.
+        for (fates, bytes) in [(&[Fate::Good(20)][..], 203), (&[Fate::Good(20); 2][..], 250)] {
+            let told = Told::of(level, fates, bytes);
+            assert_eq!((told.level, &told.fates[..]), (level, fates));
+        }
+    }
+
+    #[test]
+    fn a_short_block_is_damaged_less_often_and_its_parity_mends_more() {
+        let [needs, _, _] = estimates();
+        let mut needs = needs;
+        (needs[0], needs[3], needs[7]) = (0.5, 0.3, 0.2);
+        let level = Level::correcting(13);
+        close(survival(&needs, level, BLOCK), 0.5);
+        // Half as long: the odds of damage are half of one to one, and 13 errors are as 26 of 255.
+        close(survival(&needs, level, 127), 1.0 - 0.4 * (127.0 / 255.0 / (1.0 + 127.0 / 255.0)));
+        close(survival(&needs, Level::STRONGEST, BLOCK), 1.0);
     }
 
     #[test]
