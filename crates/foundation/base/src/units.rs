@@ -91,7 +91,7 @@ impl FromStr for Rate {
         // Fewer than 1 bit per second would round to none.
         let rate = Self::from_bps(bps.round() as u64).filter(|_| (1.0..=FASTEST).contains(&bps));
         rate.ok_or_else(|| {
-            let fix = "a link carries between 1bps and 10000Gbps, such as 10Mbps";
+            let fix = "a rate is between 1bps and 10000Gbps, such as 10Mbps";
             ParseUnitError::new("rate", text, fix)
         })
     }

@@ -106,7 +106,7 @@ fn rates_that_no_network_has_are_refused() {
         topology(&format!("{base}{link}{app}"))
     };
     let error = of("rate = \"10001Gbps\"\n", "kind = \"ping\"\n").expect_err("too fast");
-    assert!(error.contains("a link carries between 1bps and 10000Gbps"), "{error}");
+    assert!(error.contains("a rate is between 1bps and 10000Gbps"), "{error}");
     let error = of("", "kind = \"ping\"\ninterval = \"9ns\"\n").expect_err("too often");
     assert!(error.contains("use at least 10ns"), "{error}");
     let fast = "kind = \"cbr\"\nrate = \"1000Gbps\"\nsize = 100\n";
