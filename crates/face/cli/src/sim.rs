@@ -56,7 +56,8 @@ pub(crate) fn run(args: &Args) -> Result {
     let (network, now) = (simulation.network(), simulation.now());
     let mut summary =
         windfall_summary::of_simulation(network, &topology, seed, command_line(), now);
-    windfall_summary::add_idle_changes(&mut summary, &loaded.scenario, network, &topology);
+    let written = (&loaded.scenario, Duration::ZERO);
+    windfall_summary::add_idle_changes(&mut summary, written, network, &topology);
     if !matches!(ended, Ok(None)) {
         summary.interrupted_of_seconds = Some(topology.duration.as_secs_f64());
     }

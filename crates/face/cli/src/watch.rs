@@ -210,7 +210,8 @@ impl Watcher {
         windfall_summary::add_energy(&mut summary, network, topology, ended);
         summary.lateness = Some(windfall_control::lateness_summary(&outcome.lateness));
         let scenario = self.control.whole_scenario();
-        windfall_summary::add_idle_changes(&mut summary, &scenario, network, topology);
+        let written = (&scenario, self.control.schedule_began());
+        windfall_summary::add_idle_changes(&mut summary, written, network, topology);
         summary.never_acted.extend(run.idle_faults().map(|fault| format!("fault {fault}")));
         summary
     }

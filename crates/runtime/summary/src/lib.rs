@@ -64,10 +64,10 @@ pub fn of_network(
     summary
 }
 
-/// Adds the changes of `scenario` that no frame has met.
+/// Adds the changes of `scenario` that no frame has met; their times were written from `began` on.
 pub fn add_idle_changes(
     summary: &mut Summary,
-    scenario: &Scenario,
+    (scenario, began): (&Scenario, Duration),
     network: &Network,
     topology: &Topology,
 ) {
@@ -77,13 +77,16 @@ pub fn add_idle_changes(
         ends.flat_map(|end| network.changes_met(link, end).to_vec()).collect()
     };
     let idle = scenario.idle_changes(&met);
-    summary.never_acted.extend(idle.into_iter().map(named_change));
+    summary.never_acted.extend(idle.into_iter().map(|it| named_change(it, began)));
 }
 
-/// Names a change as users write it, with its time in whole milliseconds: one that counts from the
-/// start of a command lies anywhere between two of them.
-fn named_change(change: &Change) -> String {
-    let at = Duration::from_millis(change.at.get_ref().as_millis());
+/// Names a change as users write it: its time counts from `began`, the start of a command, and one
+/// that was made during the run, between any two microseconds, is in whole milliseconds.
+fn named_change(change: &Change, began: Duration) -> String {
+    let at = *change.at.get_ref();
+    let at = if at < began { at } else { at.saturating_sub(began) };
+    let is_written = at.as_nanos() % 1_000 == 0;
+    let at = if is_written { at } else { Duration::from_millis(at.as_millis()) };
     let change = Change { at: unplaced(at), ..change.clone() };
     format!("change {change}")
 }

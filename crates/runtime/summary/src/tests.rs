@@ -214,7 +214,14 @@ fn what_a_decoder_waits_for_is_in_flight_by_name() {
 }
 
 #[test]
-fn a_change_that_never_acted_is_named_in_milliseconds() {
-    let change: Change = "30001175382ns: loss 3%".parse().expect("a change");
-    assert_eq!(named_change(&change), "change 30001ms: loss 0.03");
+fn a_change_that_never_acted_is_named_as_it_was_written() {
+    let named = |at: &str, began: u64| {
+        let change: Change = format!("{at}: loss 3%").parse().expect("a change");
+        named_change(&change, Duration::from_nanos(began))
+    };
+    assert_eq!(named("30001175382ns", 0), "change 30001ms: loss 0.03");
+    // A command began 8 ms after the start of the run.
+    assert_eq!(named("50008175382ns", 8_175_382), "change 50s: loss 0.03");
+    assert_eq!(named("8675382ns", 8_175_382), "change 500us: loss 0.03");
+    assert_eq!(named("3ms", 8_175_382), "change 3ms: loss 0.03");
 }

@@ -58,6 +58,8 @@ pub struct RunControl {
     changes: Vec<Change>,
     /// Changes whose times count from the start of the command, until it starts.
     scheduled: Vec<Change>,
+    /// The time from which theirs count.
+    began: Duration,
     /// The scenario as it is now, with the changes that go on or are to come.
     present: Scenario,
     topology: Topology,
@@ -83,6 +85,7 @@ impl RunControl {
             scenario,
             changes,
             scheduled: Vec::new(),
+            began: Duration::ZERO,
             present,
             topology,
             files: BTreeMap::new(),
@@ -107,6 +110,7 @@ impl RunControl {
     /// If a file that one of them names cannot be read any more.
     pub fn start_schedule(&mut self, now: Instant, network: &mut Network) -> Result<(), String> {
         let since = now - Instant::START;
+        self.began = since;
         let shifted: Vec<Change> = std::mem::take(&mut self.scheduled)
             .into_iter()
             .map(|change| {
@@ -125,6 +129,12 @@ impl RunControl {
         }
         self.changes.extend(shifted);
         Ok(())
+    }
+
+    /// Returns the time from which those of the scenario's changes count, since the start.
+    #[must_use]
+    pub fn schedule_began(&self) -> Duration {
+        self.began
     }
 
     /// Returns the scenario as it began, with all changes up to now and those that are to come.
