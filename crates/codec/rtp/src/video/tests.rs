@@ -105,6 +105,30 @@ fn shared_bytes_of_rfc_2190_are_joined() {
     assert!(arrived.is_whole);
 }
 
+#[test]
+fn bytes_of_rfc_2190_are_joined_only_where_both_hold_a_part_of_one() {
+    // The bits that the first leaves open, and those that the second does not own.
+    for (open, start, data) in [
+        (0_u8, 0_u8, &[0xab, 0xcd, 0xef][..]),
+        (5, 3, &[0xa0 | 0x0d, 0xef]),
+        (3, 5, &[0xa8 | 0x05, 0xef]),
+        // These do not fit: something between has been lost, and no bit of either is taken.
+        (0, 3, &[0xab, 0xcd, 0xef]),
+        (4, 3, &[0xab, 0xcd, 0xef]),
+        (4, 0, &[0xab, 0xcd, 0xef]),
+    ] {
+        let mut receiver = Depacketizer::new(VideoCodec::H263);
+        let mut header = RtpHeader::default();
+        receiver.push(&header, &[open, 0x40, 0, 0, 0, 0, 0x80, 0x02, 0xab], &[]);
+        (header.sequence, header.marker) = (1, true);
+        let second = [0x80 | start << 3, 0x40, 0, 0, 0, 0, 0, 0, 0xcd, 0xef];
+        receiver.push(&header, &second, &[]);
+        let arrived = receiver.poll_picture().unwrap();
+        assert_eq!(arrived.data[..4], [0, 0, 0x80, 0x02]);
+        assert_eq!(arrived.data[4..], *data, "{open} {start}");
+    }
+}
+
 fn slices() -> impl Strategy<Value = Vec<Vec<u8>>> {
     prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 1..12)
 }

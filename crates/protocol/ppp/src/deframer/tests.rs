@@ -133,3 +133,16 @@ fn a_frame_has_begun_when_bytes_have_come_since_the_last_flag() {
     assert!(!within(&[]) && !within(&[0x7e]) && within(&[1]) && within(&[2, 3]));
     assert!(!within(&[4, 0x7e]) && within(&[0x7e, 5]) && !within(&[0x7e, 0x7e]));
 }
+
+#[test]
+fn a_frame_that_is_shorter_than_its_check_is_malformed() {
+    let mut deframer = deframer(FrameMode::Lite);
+    // A protocol in one byte, and nothing, or one byte or two behind it.
+    for (between, malformed, frames) in
+        [(&[0x21][..], 1, 0), (&[0x21, 0x45], 2, 0), (&[0x21, 0x45, 0x45], 2, 0), (&[0x80], 3, 0)]
+    {
+        deframer.take(&[&[0x7e], between, &[0x7e]].concat(), |_| {});
+        let counts = deframer.counts();
+        assert_eq!((counts.malformed, counts.frames), (malformed, frames), "{between:x?}");
+    }
+}

@@ -430,3 +430,58 @@ fn a_request_to_terminate_is_acknowledged_and_the_end_follows() {
     assert_eq!(end.events(), [PppEvent::Finished]);
     assert_eq!(end.link.poll_timeout(), None);
 }
+
+#[test]
+fn replies_that_answer_no_request_are_discarded() {
+    // RFC 1661, sections 5.2 to 5.4: the identifier must be that of the last request.
+    let mut end = End::new(PppConfig::default());
+    end.link.open(end.now);
+    let (identifier, options) = request_of(&end.said(), LCP);
+    for code in [ACK, NAK, REJECT] {
+        assert_eq!(end.hear(LCP, code, identifier.wrapping_add(1), &options), []);
+    }
+    end.hear(LCP, REQUEST, 9, &[]);
+    end.hear(LCP, ACK, identifier, &options);
+    assert_eq!(end.events(), [PppEvent::Up]);
+    // Nor does a second copy end what the first has begun.
+    for code in [ACK, NAK, REJECT] {
+        assert_eq!(end.hear(LCP, code, identifier, &options), []);
+    }
+    assert_eq!(end.events(), []);
+}
+
+#[test]
+fn what_comes_before_the_link_is_open_costs_no_patience() {
+    // RFC 1661, section 3.5: such packets are silently discarded.
+    let peer = Some(Ipv4Addr::new(10, 0, 0, 2));
+    let mut end = End::new(PppConfig { peer, ..PppConfig::default() });
+    end.link.open(end.now);
+    let (identifier, options) = request_of(&end.said(), LCP);
+    let wrong = [3, 6, 10, 0, 0, 7];
+    (0..9).for_each(|number| assert_eq!(end.hear(IPCP, REQUEST, number, &wrong), []));
+    end.hear(LCP, REQUEST, 9, &[]);
+    end.hear(LCP, ACK, identifier, &options);
+    assert_eq!(end.hear(IPCP, REQUEST, 1, &wrong), [(IPCP, NAK, 1, vec![3, 6, 10, 0, 0, 2])]);
+}
+
+#[test]
+fn a_late_copy_of_the_granted_request_does_not_open_the_negotiation_again() {
+    let asks = [1, 4, 5, 0];
+    let second = Duration::from_secs(1);
+    for (later, identifier, options, is_copy) in [
+        (second * 0, 9, asks, true),
+        (second * 3, 9, asks, true),
+        (second * 3 + Duration::from_nanos(1), 9, asks, false),
+        (second * 0, 10, asks, false),
+        (second * 0, 9, [1, 4, 5, 1], false),
+    ] {
+        let (mut end, _) = End::opened(PppConfig::default(), &asks);
+        end.now += later;
+        let said = end.hear(LCP, REQUEST, identifier, &options);
+        let answers = said.iter().filter(|it| it.1 == ACK).count();
+        let down: &[_] = if is_copy { &[] } else { &[PppEvent::Down] };
+        assert_eq!((answers, &end.events()[..]), (1, down), "{later:?} {identifier} {options:?}");
+        // A new request is answered by one of its own.
+        assert_eq!(said.iter().any(|it| it.1 == REQUEST), !is_copy);
+    }
+}
