@@ -469,11 +469,11 @@ fn a_late_copy_of_the_granted_request_does_not_open_the_negotiation_again() {
     let asks = [1, 4, 5, 0];
     let second = Duration::from_secs(1);
     for (later, identifier, options, is_copy) in [
-        (second * 0, 9, asks, true),
+        (Duration::ZERO, 9, asks, true),
         (second * 3, 9, asks, true),
         (second * 3 + Duration::from_nanos(1), 9, asks, false),
-        (second * 0, 10, asks, false),
-        (second * 0, 9, [1, 4, 5, 1], false),
+        (Duration::ZERO, 10, asks, false),
+        (Duration::ZERO, 9, [1, 4, 5, 1], false),
     ] {
         let (mut end, _) = End::opened(PppConfig::default(), &asks);
         end.now += later;
