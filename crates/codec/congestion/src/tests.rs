@@ -384,3 +384,29 @@ fn only_bbr_is_a_model_and_paces() {
     assert!(bbr.is_model() && bbr.pacing_rate(None).is_some());
     assert_eq!(CongestionControl::Bbr.name(), "bbr");
 }
+
+#[test]
+fn a_mark_reduces_as_a_loss_does() {
+    // RFC 3168, section 6.1.2.
+    for (mut lost, mut marked) in laws().into_iter().zip(laws()) {
+        lost.on_loss(&loss(10_000));
+        marked.on_mark(&loss(10_000));
+        assert!(marked.window() < 10_000);
+        assert_eq!((marked.window(), marked.threshold()), (lost.window(), lost.threshold()));
+    }
+}
+
+#[test]
+fn a_window_that_has_grown_since_a_spurious_loss_stays() {
+    // RFC 4015, section 3.2: the window never falls by that.
+    for mut law in laws() {
+        law.on_loss(&loss(10_000));
+        law.on_recovered();
+        let mut now = Instant::START;
+        rounds(&mut *law, &mut now, 8.0, 1);
+        let grown = law.window();
+        assert!(grown > 20_000, "{law:?}");
+        law.on_spurious_loss();
+        assert_eq!(law.window(), grown, "{law:?}");
+    }
+}

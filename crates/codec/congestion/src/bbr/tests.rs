@@ -582,3 +582,33 @@ fn a_limit_lowers_the_window_to_a_segment_at_least_and_smaller_segments_count() 
     bbr.limit(1);
     assert_eq!((bbr.window(), bbr.threshold(), bbr.is_model()), (600, u64::MAX, true));
 }
+
+#[test]
+fn a_path_that_has_drained_is_kept_to_until_the_next_probe_is_due() {
+    // Section 5.3.3.2: to cruise, with room for others.
+    for (in_flight, waits, bound, phase) in [
+        (100 * MSS, true, None, Phase::Cruise),
+        (101 * MSS, true, None, Phase::Down),
+        (85 * MSS, true, Some(100 * MSS), Phase::Cruise),
+        (86 * MSS, true, Some(100 * MSS), Phase::Down),
+        (100 * MSS, false, None, Phase::Refill),
+        (300 * MSS, false, None, Phase::Refill),
+    ] {
+        let mut bbr = known(Phase::Down);
+        (bbr.window, bbr.model.bound_long, bbr.began) = (200 * MSS, bound, still(0).now);
+        bbr.probe_wait = Duration::from_secs(if waits { 2 } else { 0 });
+        bbr.cycle(&Delivery { in_flight, sent_in_flight: 0, ..still(9_000) });
+        assert_eq!(bbr.phase, phase, "{in_flight} {waits} {bound:?}");
+    }
+}
+
+#[test]
+fn a_probe_of_the_round_trip_leaves_four_segments() {
+    let mut bbr = Bbr::new(MSS, 10);
+    assert_eq!(bbr.probe_rtt_window(), 10 * MSS, "nothing is known");
+    let it = Delivery { rate: 1e4, round_trip: Some(Duration::from_millis(100)), ..still(0) };
+    bbr.model.learn(&it, true, 10 * MSS);
+    bbr.model.learn_round_trip(&it);
+    assert_eq!(bbr.probe_rtt_window(), 4 * MSS);
+    assert_eq!(known(Phase::Cruise).probe_rtt_window(), 50 * MSS);
+}

@@ -105,3 +105,17 @@ fn time_in_which_the_application_limits_is_not_part_of_the_cubic() {
     };
     assert_eq!(window(60_000), window(0));
 }
+
+#[test]
+fn without_a_plateau_the_cubic_begins_at_the_window_itself() {
+    // RFC 9438, section 4.8: as after a slow start that ended without a loss, K is 0.
+    let mut cubic = Cubic::new(1_000, 10);
+    cubic.threshold = 10.0;
+    for step in 0..600 {
+        let bytes = cubic.window() / 10;
+        cubic.on_acknowledged(&Acknowledged { bytes, ..ack(10 * step, 1, true) });
+    }
+    // 0.4 · 6³ segments above it, less a round trip of delay at most.
+    let window = cubic.window() as f64 / 1_000.0;
+    assert!((91.5..101.0).contains(&window), "{window}");
+}

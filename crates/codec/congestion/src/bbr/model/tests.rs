@@ -282,3 +282,25 @@ fn a_spurious_recovery_takes_the_lower_bounds_back_and_no_higher_ones() {
     model.loosen(&Model::default().bounds());
     assert_eq!((model.short, model.bound_short, model.bound_long), (None, None, None));
 }
+
+#[test]
+fn a_least_round_trip_that_comes_again_does_not_live_longer() {
+    let mut model = Model::default();
+    let mut take = |millis, trip| {
+        let round_trip = Some(Duration::from_millis(trip));
+        model.learn_round_trip(&Delivery { round_trip, ..sample(millis, 0, 1_000, 1e3) });
+        model.least_round_trip.map_or(0, |least| least.as_millis())
+    };
+    assert_eq!([take(100, 50), take(5_101, 50), take(10_102, 60)], [50, 50, 60]);
+}
+
+#[test]
+fn losses_of_a_probe_lower_no_bound_after_it() {
+    // Section 5.3.3.1: a probe that ends begins the account of a round trip anew.
+    let mut model = Model { most: [10e3, 0.0], loses: true, ..Model::default() };
+    (model.bandwidth_lately, model.delivered_lately) = (9e3, 9_000);
+    model.forget_lately();
+    model.learn(&sample(0, 0, 1_000, 1e3), false, 10_000);
+    assert_eq!((model.short, model.bound_short), (None, None));
+    assert_eq!((model.bandwidth_lately, model.delivered_lately), (1e3, 1_000));
+}
