@@ -410,3 +410,14 @@ fn a_window_that_has_grown_since_a_spurious_loss_stays() {
         assert_eq!(law.window(), grown, "{law:?}");
     }
 }
+
+#[test]
+fn the_segments_of_now_stay_when_a_loss_proves_spurious() {
+    for mut law in laws() {
+        law.on_loss(&loss(10_000));
+        law.set_mss(600);
+        law.on_spurious_loss();
+        law.limit(1);
+        assert_eq!(law.window(), 600, "{law:?}");
+    }
+}

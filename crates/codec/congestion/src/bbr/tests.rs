@@ -612,3 +612,19 @@ fn a_probe_of_the_round_trip_leaves_four_segments() {
     assert_eq!(bbr.probe_rtt_window(), 4 * MSS);
     assert_eq!(known(Phase::Cruise).probe_rtt_window(), 50 * MSS);
 }
+
+#[test]
+fn a_probe_ends_when_the_bandwidth_stops_to_grow_unless_the_bound_holds_it() {
+    // Section 5.3.3.4.
+    for (limited, bound, phase) in [
+        (true, None, Phase::Down),
+        (true, Some(100 * MSS), Phase::Up),
+        (false, Some(100 * MSS), Phase::Down),
+        (true, Some(300 * MSS), Phase::Down),
+    ] {
+        let mut bbr = known(Phase::Up);
+        (bbr.window, bbr.model.bound_long, bbr.model.is_full_now) = (100 * MSS, bound, true);
+        bbr.cycle(&Delivery { limited, sent_in_flight: 0, ..still(9_000) });
+        assert_eq!(bbr.phase, phase, "{limited} {bound:?}");
+    }
+}

@@ -119,3 +119,15 @@ fn without_a_plateau_the_cubic_begins_at_the_window_itself() {
     let window = cubic.window() as f64 / 1_000.0;
     assert!((91.5..101.0).contains(&window), "{window}");
 }
+
+#[test]
+fn a_plateau_sinks_only_if_the_window_did_not_come_back_to_it() {
+    // RFC 9438, section 4.7: cwnd < W_max.
+    for (plateau, sunk) in [(9.0, 10.0), (10.0, 10.0), (11.0, 8.0)] {
+        let mut cubic = Cubic::new(1_000, 10);
+        cubic.plateau = plateau;
+        let (now, offered) = (Instant::START, u64::MAX);
+        cubic.on_loss(&Loss { now, in_flight: 10_000, in_network: 0, offered });
+        assert_eq!(cubic.plateau, sunk, "{plateau}");
+    }
+}
