@@ -138,9 +138,13 @@ fn a_frame_has_begun_when_bytes_have_come_since_the_last_flag() {
 fn a_frame_that_is_shorter_than_its_check_is_malformed() {
     let mut deframer = deframer(FrameMode::Lite);
     // A protocol in one byte, and nothing, or one byte or two behind it.
-    for (between, malformed, frames) in
-        [(&[0x21][..], 1, 0), (&[0x21, 0x45], 2, 0), (&[0x21, 0x45, 0x45], 2, 0), (&[0x80], 3, 0)]
-    {
+    for (between, malformed, frames) in [
+        (&[0x21][..], 1, 0),
+        (&[0x21, 0x45], 2, 0),
+        (&[0x80], 3, 0),
+        // An empty packet whose check fails, which Lite passes up.
+        (&[0x21, 0x45, 0x45], 3, 1),
+    ] {
         deframer.take(&[&[0x7e], between, &[0x7e]].concat(), |_| {});
         let counts = deframer.counts();
         assert_eq!((counts.malformed, counts.frames), (malformed, frames), "{between:x?}");

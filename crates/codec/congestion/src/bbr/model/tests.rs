@@ -289,7 +289,7 @@ fn a_least_round_trip_that_comes_again_does_not_live_longer() {
     let mut take = |millis, trip| {
         let round_trip = Some(Duration::from_millis(trip));
         model.learn_round_trip(&Delivery { round_trip, ..sample(millis, 0, 1_000, 1e3) });
-        model.least_round_trip.map_or(0, |least| least.as_millis())
+        model.least_round_trip.map_or(0, Duration::as_millis)
     };
     assert_eq!([take(100, 50), take(5_101, 50), take(10_102, 60)], [50, 50, 60]);
 }
