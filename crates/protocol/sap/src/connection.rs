@@ -36,11 +36,11 @@ use outbox::Outbox;
 use reassemble::Partial;
 
 mod arrive;
-mod lengthen;
 mod migrate;
 mod newest;
 mod outbox;
 mod reassemble;
+mod refit;
 mod repair;
 mod timers;
 mod transmit;

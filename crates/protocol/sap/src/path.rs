@@ -4,8 +4,12 @@ use core::net::IpAddr;
 
 use windfall_base::{Duration, Instant};
 
-/// Common sizes inside UDP and IPv6: Ethernet, 802.11, jumbo frames, loopback.
-const STEPS: [usize; 7] = [1372, 1444, 2240, 4052, 8924, 16_356, 65_400];
+/// Common sizes inside UDP and IPv6: narrow links of IPv4, the least MTU of IPv6, Ethernet, 802.11,
+/// jumbo frames, loopback.
+const STEPS: [usize; 10] = [752, 952, 1232, 1372, 1444, 2240, 4052, 8924, 16_356, 65_400];
+/// The size inside UDP that a path of IPv4 carries which does not carry the base size: every host
+/// takes 576 bytes (RFC 1122, section 3.3.2). RFC 8899 calls it MIN_PLPMTU.
+const LEAST_V4: usize = 548;
 /// The size that is probed first. An interface refuses a longer one than it carries at once, so
 /// that this takes no longer than to begin with the least one.
 const FIRST: usize = 2240;
@@ -30,6 +34,10 @@ const LOSSES: usize = 3;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathSize {
     base: usize,
+    /// The size to use where the base size is too long.
+    least: usize,
+    /// The size of the longest datagram that has arrived since the size was last reduced.
+    carried: usize,
     now: usize,
     most: usize,
     /// Added to each of the common sizes.
@@ -54,11 +62,15 @@ pub(crate) struct PathSize {
 impl PathSize {
     /// Creates a path to `peer` that carries `base` and may carry up to `most`.
     pub(crate) fn new(peer: IpAddr, base: usize, most: usize) -> Self {
+        let is_v4 = peer.to_canonical().is_ipv4();
+        let now = base.min(most);
         Self {
             base,
-            now: base.min(most),
+            least: if is_v4 { LEAST_V4.min(now) } else { now },
+            carried: 0,
+            now,
             most,
-            more: if peer.to_canonical().is_ipv4() { SHORTER_V4 } else { 0 },
+            more: if is_v4 { SHORTER_V4 } else { 0 },
             failed: usize::MAX,
             trials: 0,
             due: None,
@@ -153,6 +165,7 @@ impl PathSize {
 
     /// Notes that a datagram of `size` bytes has arrived.
     pub(crate) fn on_arrival(&mut self, now: Instant, size: usize) {
+        self.carried = self.carried.max(size);
         self.lost.iter_mut().filter(|lost| **lost <= size).for_each(|lost| *lost = 0);
         self.passes = self.lost != [0; LOSSES];
         if self.doubted.is_some_and(|doubted| doubted <= size) {
@@ -165,7 +178,7 @@ impl PathSize {
     /// Notes that a datagram of `size` bytes was lost. If several were, while shorter ones arrive,
     /// probes decide whether the path has shrunk, the first after `wait` (RFC 8899, section 4.3).
     pub(crate) fn on_loss(&mut self, now: Instant, size: usize, wait: Duration) {
-        if size <= self.base {
+        if size <= self.least {
             return;
         }
         if let Some(free) = self.lost.iter_mut().find(|lost| **lost == 0) {
@@ -185,8 +198,14 @@ impl PathSize {
     }
 
     /// Leaves out `size`, which the interface does not carry, if the search is for it; returns
-    /// whether it was.
+    /// whether it was. If it is in use, the path has shrunk.
     pub(crate) fn refuse(&mut self, size: usize) -> bool {
+        if size <= self.now && size > self.least {
+            self.doubted = Some(size);
+            self.trials = TRIALS;
+            self.due = Some(self.asked);
+            return true;
+        }
         if size <= self.now || self.due.is_none() {
             return false;
         }
@@ -201,12 +220,22 @@ impl PathSize {
         self.trials = 0;
     }
 
-    /// Returns to the base size, since the path may have changed. If it has shrunk, a search for a
-    /// shorter size begins at once; otherwise a search begins after ten minutes.
+    /// Returns to the base size, since the path may have changed, or to the least one if nothing as
+    /// long as the base size has arrived. If the path has shrunk, a search for a shorter size
+    /// begins at once; otherwise a search begins after ten minutes.
     pub(crate) fn fall_back(&mut self, now: Instant) {
         let failed = self.doubted.filter(|_| self.has_shrunk(now));
-        self.now = self.base.min(self.most);
-        self.failed = failed.unwrap_or(self.now);
+        let base = self.base.min(self.most);
+        let carries_base = self.now > base || self.carried > self.least;
+        if carries_base && failed.is_none_or(|failed| failed > base) {
+            self.now = base;
+            self.failed = failed.unwrap_or(base);
+        } else {
+            // A path that was dead for a while may carry more.
+            self.failed = failed.unwrap_or(usize::MAX);
+            self.now = self.least;
+        }
+        self.carried = 0;
         self.trials = 0;
         self.lost = [0; LOSSES];
         self.passes = false;
@@ -268,7 +297,7 @@ mod tests {
         path.arrived(now, size);
         assert_eq!(path.settles_at(round), None, "the next size");
         path.try_now(now, Duration::ZERO).expect("a probe");
-        assert!(!path.refuse(size) && path.refuse(4052) && !path.refuse(4052));
+        assert!(path.refuse(4052) && !path.refuse(4052));
         assert_eq!((path.size(), path.due), (size, None));
         assert_eq!(path.settles_at(round), Some(Instant::START), "no larger one is sought");
     }

@@ -514,7 +514,7 @@ impl Connection {
             Load::Trial(size) => {
                 if self.path.arrived(now, size) {
                     self.congestion.set_size(self.path.size());
-                    self.lengthen();
+                    self.refit();
                     self.events.push_back(SapEvent::PathSize);
                 }
             }

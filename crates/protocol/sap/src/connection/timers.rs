@@ -129,7 +129,10 @@ impl Connection {
         // (RFC 9002, section 6.2). All of them are given up once they may be too long for the path.
         let all = self.timeouts >= TOO_LONG || !self.config.congestion_control;
         let count = if all { usize::MAX } else { 2 };
-        if self.timeouts == TOO_LONG && self.config.path_discovery {
+        let is_too_long = self.timeouts == TOO_LONG || self.timeouts == 2 * TOO_LONG;
+        // A full buffer of the peer stops long ones as well.
+        let has_room = self.peer_room >= self.path.size();
+        if is_too_long && has_room && self.config.path_discovery {
             self.path.fall_back(now);
             self.congestion.set_size(self.path.size());
         }
@@ -141,8 +144,9 @@ impl Connection {
             self.note_size(now, &packet);
             self.queue_again(now, packet);
         }
-        if self.timeouts == TOO_LONG {
+        if is_too_long {
             self.recut();
+            self.refit();
         }
         self.sent.restart_timer(now);
         self.timeout_credit = 2;
@@ -162,7 +166,7 @@ impl Connection {
     }
 
     /// Goes on with shorter datagrams, since the longer ones do not arrive any more.
-    fn shrink(&mut self, now: Instant) {
+    pub(super) fn shrink(&mut self, now: Instant) {
         self.path.fall_back(now);
         self.congestion.set_size(self.path.size());
         let size = self.path.size();
@@ -173,6 +177,7 @@ impl Connection {
         let lost = self.sent.give_up_if(is_cut);
         lost.into_iter().for_each(|packet| self.queue_again(now, packet));
         self.recut();
+        self.refit();
         self.events.push_back(SapEvent::PathSize);
     }
 }

@@ -51,14 +51,18 @@ impl Connection {
                 let body = Bytes::copy_from_slice(&[reason as u8]);
                 Some(self.datagram(now, SapKind::Reset, Body::control(body), None))
             }
-            State::Open => self
-                .transmit_ack(now)
-                .or_else(|| self.transmit_response(now))
-                .or_else(|| self.transmit_challenge(now))
-                .or_else(|| self.transmit_request(now))
-                .or_else(|| self.transmit_message(now))
-                .or_else(|| self.transmit_end(now))
-                .or_else(|| self.transmit_probe(now)),
+            State::Open => {
+                if self.path.has_shrunk(now) {
+                    self.shrink(now);
+                }
+                self.transmit_ack(now)
+                    .or_else(|| self.transmit_response(now))
+                    .or_else(|| self.transmit_challenge(now))
+                    .or_else(|| self.transmit_request(now))
+                    .or_else(|| self.transmit_message(now))
+                    .or_else(|| self.transmit_end(now))
+                    .or_else(|| self.transmit_probe(now))
+            }
         }
     }
 
@@ -204,10 +208,10 @@ impl Connection {
         Some(self.datagram(now, SapKind::Probe, body, Some(Load::Trial(size))))
     }
 
-    /// Notes that the interface does not carry `size`; returns whether the search for the path's
-    /// size was for it.
+    /// Notes that the interface does not carry `size`; returns whether the path's size or the
+    /// search for it changes.
     pub(crate) fn refuse_size(&mut self, size: usize) -> bool {
-        self.path.refuse(size)
+        self.config.path_discovery && self.path.refuse(size)
     }
 
     /// Returns whether the congestion window and the pacer permit `size` more bytes.

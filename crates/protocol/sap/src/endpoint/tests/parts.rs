@@ -264,6 +264,42 @@ fn losses_alone_do_not_make_a_path_narrow() {
 }
 
 #[test]
+fn a_path_that_does_not_carry_the_base_size_carries_messages() {
+    for mtu in [548, 700, 972, 1_200] {
+        for mode in [Mode::Precise, Mode::Approximate { protected: 10 }] {
+            let narrow = Impairments { mtu, ..CLEAN };
+            let mut network = Network::new(SapConfig::standard(), narrow, 1);
+            let a = network.ends[A].connect(network.now, address(B));
+            network.ends[A].set_lateness(a, SECOND * 20);
+            network.run(Duration::from_millis(12));
+            for len in [60_000, 9_000, 1_290, 20] {
+                network.send(A, a, mode.clone(), &pattern(len));
+            }
+            network.run(SECOND * 30);
+            let b = network.accepted().expect("it was accepted");
+            let found = network.receive(B, b);
+            let whole = found.iter().filter(|it| it.missing.is_empty());
+            let mut lengths: Vec<usize> = whole.map(|it| it.data.len()).collect();
+            lengths.sort_unstable();
+            assert_eq!(lengths, [20, 1_290, 9_000, 60_000], "{mode:?}, {mtu}");
+        }
+    }
+}
+
+#[test]
+fn an_interface_that_does_not_carry_the_base_size_costs_no_timeout() {
+    let mut network = Network::new(SapConfig::standard(), Impairments { mtu: 972, ..CLEAN }, 1);
+    let a = network.ends[A].connect(network.now, address(B));
+    network.run(Duration::from_millis(12));
+    network.send(A, a, Mode::Precise, &pattern(9_000));
+    network.run(Duration::from_millis(1));
+    network.ends[A].handle_too_long(address(B), 1_232);
+    network.run(Duration::from_millis(60));
+    let b = network.accepted().expect("it was accepted");
+    assert_eq!(network.receive(B, b).len(), 1);
+}
+
+#[test]
 fn what_waits_goes_in_longer_datagrams_once_the_path_is_known() {
     const COUNT: usize = 300;
     const LEN: usize = 2_000;
