@@ -78,7 +78,10 @@ enum sap_reason {
 /* Creates a socket in precise mode; returns NULL without memory. */
 sap_sock_t *sap_socket(void);
 /* Connects to a listener and waits for its answer. An address of NULL and port 0 are EINVAL, an
- * unknown host name is ENXIO. */
+ * unknown host name is ENXIO.
+ * A socket connects or listens, once: on one that is connected sap_connect, sap_bind and sap_listen
+ * fail with EISCONN, on one that listens with EINVAL, and with EALREADY while another thread is in
+ * sap_connect or sap_bind. */
 int sap_connect(sap_sock_t *sock, const char *addr, uint16_t port);
 /* Listens on an address and returns at once; port 0 chooses a free port, which sap_port returns,
  * and addr NULL stands for all IPv4 addresses. */
@@ -265,7 +268,8 @@ struct rtp_header {
     uint32_t timestamp;
     uint32_t source;
 };
-/* Sends one packet of RTP to the connected peer; returns the length of its payload, or -1. */
+/* Sends one packet of RTP to the connected peer; returns the length of its payload, or -1, with EINVAL
+ * if the type is not 0 to 127. */
 long udplite_send_rtp(udplite_sock_t *sock, const struct rtp_header *header, const void *data,
                       size_t len);
 /* Waits for one packet of RTP, and refuses what is none. Stores its header, unless that is NULL, and

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use windfall_socket::{CloseReason, SapListener, SapSocket};
+use windfall_socket::{CloseReason, SapListener, SapOptions, SapSocket};
 
 use crate::failure::{Failure, status};
 use crate::memory::{address_of, hand_out, put_address};
@@ -32,12 +32,12 @@ pub unsafe extern "C" fn sap_connect(
     let address = unsafe { address_of(address, port) };
     let connected = address.and_then(|address| {
         let timeout = socket.settings().timeout;
-        let connected = socket.open(|mut options| {
+        let connect = |mut options: SapOptions| {
             let longest = options.config.connect_timeout;
             options.config.connect_timeout = timeout.map_or(longest, |it| it.min(longest));
             options.connect(address)
-        })?;
-        socket.keep(connected)
+        };
+        socket.open(connect, |connected| socket.keep(connected))
     });
     socket.error.report(connected, -1)
 }

@@ -31,6 +31,9 @@ pub struct CCounts {
     rtp_lost: u64,
 }
 
+/// The greatest payload type: the field has seven bits.
+const MOST_KIND: u8 = 0x7f;
+
 /// Sends a packet of RTP to the peer. See `sap.h`.
 //= S1.8
 #[unsafe(no_mangle)]
@@ -45,9 +48,13 @@ pub unsafe extern "C" fn udplite_send_rtp(
     let header = unsafe { header.as_ref() };
     let missing = || Failure::new(libc::EFAULT, "there is no header");
     let sent = header.ok_or_else(missing).and_then(|it| {
+        if it.kind > MOST_KIND {
+            let text = format!("a payload type of RTP is 0 to {MOST_KIND}, and not {}", it.kind);
+            return Err(Failure::new(libc::EINVAL, text));
+        }
         let header = RtpHeader {
             marker: it.marker != 0,
-            payload_type: it.kind & 0x7f,
+            payload_type: it.kind,
             sequence: it.number,
             timestamp: it.timestamp,
             ssrc: it.source,

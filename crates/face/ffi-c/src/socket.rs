@@ -32,8 +32,8 @@ pub(crate) struct Settings {
     pub(crate) newest_first: bool,
     pub(crate) nonblocking: bool,
     pub(crate) options: SapOptions,
-    /// The number of calls that are connecting or listening with the options.
-    opening: usize,
+    /// A call is connecting or listening with the options.
+    opening: bool,
     pub(crate) finished: bool,
     /// The reason for which the last attempt to connect failed.
     pub(crate) refused: Option<CloseReason>,
@@ -62,21 +62,38 @@ impl Socket {
         self.socket.get().map_or(Ok(()), |socket| settings.apply(socket)).map(|()| 0)
     }
 
-    /// Opens a connection or a listener with the options, which must not change meanwhile.
-    pub(crate) fn open<T>(
+    /// Opens a connection or a listener with the options, which must not change meanwhile, and
+    /// keeps it. Fails before anything is opened if the socket is either already.
+    pub(crate) fn open<T, K>(
         &self,
         open: impl FnOnce(SapOptions) -> Result<T, SapError>,
-    ) -> CallResult<T> {
+        keep: impl FnOnce(T) -> CallResult<K>,
+    ) -> CallResult<K> {
         let options = {
             let mut settings = self.settings();
-            settings.opening += 1;
+            self.check_new(&settings)?;
+            settings.opening = true;
             settings.options
         };
-        let opened = open(options).map_err(Failure::from);
+        let kept = open(options).map_err(Failure::from).and_then(keep);
         let mut settings = self.settings();
-        settings.opening -= 1;
-        settings.refused = opened.as_ref().err().and_then(|failure| failure.ended);
-        opened
+        settings.opening = false;
+        settings.refused = kept.as_ref().err().and_then(|failure| failure.ended);
+        kept
+    }
+
+    /// Fails unless the socket is neither connected nor listens, nor is about to.
+    fn check_new(&self, settings: &Settings) -> CallResult<()> {
+        let (number, text) = if self.socket.get().is_some() {
+            (libc::EISCONN, "the socket is connected already: it neither connects nor listens")
+        } else if self.listener.get().is_some() {
+            (libc::EINVAL, "the socket listens already: it neither connects nor listens again")
+        } else if settings.opening {
+            (libc::EALREADY, "another call connects or listens with this socket")
+        } else {
+            return Ok(());
+        };
+        Err(Failure::new(number, text))
     }
 
     /// Changes the options; fails when they can no longer take effect, so that a connection is
@@ -88,7 +105,7 @@ impl Socket {
             let text = format!("the socket is connected: {late}");
             return Err(Failure::new(libc::EISCONN, text));
         }
-        if self.listener.get().is_some() || settings.opening > 0 {
+        if self.listener.get().is_some() || settings.opening {
             let text = format!("the socket listens or connects: {late}");
             return Err(Failure::new(libc::EINVAL, text));
         }
@@ -109,14 +126,10 @@ impl Socket {
     }
 
     pub(crate) fn bind(&self, address: String) -> CallResult<&SapListener> {
-        let mut fresh = false;
-        let listener = self.open(|options| options.listen(address))?;
-        let listener = self.listener.get_or_init(|| {
-            fresh = true;
-            listener
-        });
-        let twice = || Failure::new(libc::EINVAL, "the socket listens already");
-        fresh.then_some(listener).ok_or_else(twice)
+        self.open(
+            |options| options.listen(address),
+            |listener| Ok(self.listener.get_or_init(|| listener)),
+        )
     }
 
     pub(crate) fn accept(&self) -> CallResult<SapSocket> {
@@ -136,7 +149,7 @@ impl Socket {
 
     /// Returns a socket of its own for an accepted connection, with the settings of this one.
     pub(crate) fn for_accepted(&self, accepted: SapSocket) -> CallResult<Self> {
-        let settings = Settings { finished: false, ..self.settings().clone() };
+        let settings = Settings { finished: false, opening: false, ..self.settings().clone() };
         let socket = Self { settings: Mutex::new(settings), ..Self::default() };
         socket.keep(accepted).map(|_| socket)
     }

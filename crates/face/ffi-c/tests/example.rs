@@ -151,6 +151,17 @@ fn calls_without_effect_are_refused() {
 }
 
 #[test]
+fn a_socket_connects_or_listens_and_not_both() {
+    runs("role", &program("role.c"), &[], "one or the other\n");
+}
+
+//= S1.8
+#[test]
+fn a_payload_type_of_more_than_seven_bits_is_refused() {
+    runs("payload-type", &program("payload_type.c"), &[], "seven bits\n");
+}
+
+#[test]
 fn a_socket_without_memory_is_null() {
     // The sanitizers take memory of their own, which this program does not have.
     if let Some(text) = build_and_run("memory", &program("memory.c"), &[]) {

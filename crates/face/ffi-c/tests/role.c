@@ -1,0 +1,58 @@
+/* A socket connects or listens: what it is keeps it from becoming the other, and the error says
+ * which it is. */
+#include "check.h"
+#include <errno.h>
+#include <sap.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Whether a call failed with this errno and text. */
+static int refused(sap_sock_t *sock, int result, int number, const char *text)
+{
+    int seen = errno;
+    if (result == -1 && seen == number && strstr(sap_strerror(sock), text))
+        return 1;
+    fprintf(stderr, "%d, errno %d: %s\n", result, seen, sap_strerror(sock));
+    return 0;
+}
+
+int main(void)
+{
+    sap_sock_t *listener = sap_socket(), *here = sap_socket(), *other = sap_socket();
+    CHECK(!sap_bind(listener, "127.0.0.1", 0) && !sap_bind(other, "127.0.0.1", 0));
+    uint16_t port = sap_port(listener), elsewhere = sap_port(other);
+
+    /* One that listens does not connect, nor listen twice. */
+    CHECK(refused(listener, sap_connect(listener, "127.0.0.1", elsewhere), EINVAL, "listens"));
+    CHECK(refused(listener, sap_bind(listener, "127.0.0.1", 0), EINVAL, "listens"));
+    CHECK(refused(listener, sap_listen(listener, "127.0.0.1", 0), EINVAL, "listens"));
+    CHECK(sap_port(listener) == port);
+
+    /* One that is connected does not listen, nor connect twice: the other listener hears nothing. */
+    CHECK(!sap_connect(here, "127.0.0.1", port));
+    sap_sock_t *accepted = sap_accept(listener);
+    CHECK(accepted);
+    for (int turn = 0; turn < 2; turn++) {
+        sap_sock_t *end = turn ? accepted : here;
+        uint16_t own = sap_port(end);
+        CHECK(refused(end, sap_bind(end, "127.0.0.1", 0), EISCONN, "connected"));
+        CHECK(refused(end, sap_listen(end, "127.0.0.1", 0), EISCONN, "connected"));
+        CHECK(refused(end, sap_connect(end, "127.0.0.1", elsewhere), EISCONN, "connected"));
+        CHECK(sap_port(end) == own);
+    }
+    sap_set_timeout(other, 0);
+    CHECK(!sap_accept(other) && (errno == EAGAIN || errno == ETIMEDOUT));
+
+    /* What was refused has changed nothing. */
+    CHECK(sap_send(here, "still", 5) == 5);
+    char got[5];
+    CHECK(sap_recv(accepted, got, sizeof got, NULL) == 5 && !memcmp(got, "still", 5));
+    CHECK(!sap_close(here) && !sap_close(accepted) && !sap_close(listener) && !sap_close(other));
+
+    /* One that failed to do either can do both. */
+    sap_sock_t *again = sap_socket();
+    CHECK(sap_connect(again, "127.0.0.1", 0) == -1 && sap_bind(again, "a..b", 1) == -1);
+    CHECK(!sap_bind(again, "127.0.0.1", 0) && !sap_close(again));
+    puts("one or the other");
+    return 0;
+}
