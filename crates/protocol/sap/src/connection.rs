@@ -24,7 +24,7 @@ use crate::news::{Name, News};
 use crate::numbers::Numbers;
 use crate::order::Order;
 use crate::pacer::Pacer;
-use crate::path::PathSize;
+use crate::path::{PathSize, stated_largest};
 use crate::reordering::Reordering;
 use crate::rtt::Rtt;
 use crate::seal::{Seal, SharedKey, TAG_LEN};
@@ -304,7 +304,7 @@ impl Connection {
         key: Option<(SharedKey, [u8; 32])>,
         skips: [u8; 16],
     ) -> Self {
-        let max_datagram = config.max_datagram as u16;
+        let max_datagram = stated_largest(config.max_datagram);
         let features = features::PARTS;
         let mut ping = SapPing { connection: id, max_datagram, features, ..SapPing::default() };
         let begun = key.and_then(|(key, fresh)| Initiator::begin(&key, fresh, (id, max_datagram)));

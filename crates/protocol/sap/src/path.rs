@@ -4,6 +4,8 @@ use core::net::IpAddr;
 
 use windfall_base::{Duration, Instant};
 
+use crate::event::Dropped;
+
 /// Common sizes inside UDP and IPv6: narrow links of IPv4, the least MTU of IPv6, Ethernet, 802.11,
 /// jumbo frames, loopback.
 const STEPS: [usize; 10] = [752, 952, 1232, 1372, 1444, 2240, 4052, 8924, 16_356, 65_400];
@@ -29,6 +31,18 @@ const RAISE: Duration = Duration::from_secs(600);
 /// The number of lost datagrams that make the size doubtful, if shorter ones arrive and none as
 /// long does.
 const LOSSES: usize = 3;
+
+/// Checks the largest datagram that a peer takes, as its ping or accept states it: no connection
+/// goes with less than every path carries.
+pub(crate) fn check_largest(stated: u16) -> Result<(), Dropped> {
+    if usize::from(stated) < LEAST_V4 { Err(Dropped::Malformed) } else { Ok(()) }
+}
+
+/// Returns the largest datagram that an end states, of which it sends none above `most`: hosts take
+/// the least one, by fragments where the path is narrower.
+pub(crate) fn stated_largest(most: usize) -> u16 {
+    u16::try_from(most.max(LEAST_V4)).unwrap_or(u16::MAX)
+}
 
 /// The path MTU and the search for it. Sizes are bytes of SAP datagrams.
 #[derive(Clone, Copy, Debug)]

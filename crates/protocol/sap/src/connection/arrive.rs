@@ -18,6 +18,7 @@ use crate::event::{Dropped, SapEvent};
 use crate::message::MessageKind;
 use crate::news::Name;
 use crate::order::{Order, Placed};
+use crate::path::check_largest;
 use crate::sent::{Load, Outcome, SentPacket};
 
 /// The maximum number of approximate packets between two reports to the sender.
@@ -216,6 +217,7 @@ impl Connection {
         match packet.header.kind {
             SapKind::Accept => {
                 let accept = SapAccept::parse(&body).map_err(|_| Dropped::Malformed)?;
+                check_largest(accept.max_datagram)?;
                 if let Some(initiator) = &mut self.initiator {
                     let offer = (accept.connection, accept.max_datagram);
                     let seal = initiator.finish(&accept.handshake, offer).ok_or(Dropped::Forged)?;

@@ -15,6 +15,7 @@ use crate::connection::{BASE, Connection, Introduction};
 use crate::datagram::{DatagramMeta, OutgoingDatagram};
 use crate::event::{Dropped, SapEvent};
 use crate::handshake;
+use crate::path::{check_largest, stated_largest};
 use crate::seal::Seal;
 
 /// The time for which a connection keeps its place although it is not accepted, or its peer is
@@ -81,6 +82,7 @@ impl SapEndpoint {
         let from = meta.from;
         let body = packet.exact();
         let ping = SapPing::parse(&body).map_err(|_| Dropped::Malformed)?;
+        check_largest(ping.max_datagram)?;
         let key = (from, ping.connection);
         if self.peers.contains_key(&key) {
             return Err(Dropped::Duplicate);
@@ -224,7 +226,7 @@ impl SapEndpoint {
             return if ping.handshake.is_empty() { Ok(None) } else { Err(Reason::Key) };
         };
         let asked = (&ping.handshake[..], (ping.connection, ping.max_datagram));
-        let offer = (id, self.config.max_datagram as u16);
+        let offer = (id, stated_largest(self.config.max_datagram));
         let agreed = handshake::answer(&key, self.secret.draw(), asked, offer);
         agreed.map(|(seal, message)| Some((Box::new(seal), message))).ok_or(Reason::Key)
     }
@@ -236,7 +238,7 @@ impl SapEndpoint {
         id: u32,
         handshake: Option<Bytes>,
     ) {
-        let max_datagram = self.config.max_datagram as u16;
+        let max_datagram = stated_largest(self.config.max_datagram);
         let handshake = handshake.unwrap_or_default();
         let features = features::PARTS;
         let accept = SapAccept { connection: id, max_datagram, handshake, features };

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use windfall_wire_net::sap::{Reason, SapAck, SapHeader, SapPing};
+use windfall_wire_net::sap::{Reason, SapAccept, SapAck, SapHeader, SapPing};
 
 use super::super::*;
 use super::network::{A, B, CLEAN, DELAY, Network, SECOND, address};
@@ -13,8 +13,73 @@ use crate::message::Mode;
 fn ping(connection: u32, token: &[u8]) -> Bytes {
     let token = Bytes::copy_from_slice(token);
     let body = SapPing { connection, max_datagram: 1232, token, ..SapPing::default() }.emit();
-    let header = SapHeader { kind: SapKind::Ping, flags: 0, exact: 0, connection: 0, number: 0 };
-    [&header.emit([&body, &[]])[..], &body].concat().into()
+    of_kind(SapKind::Ping, 0, &body)
+}
+
+#[test]
+fn a_peer_gets_no_longer_datagrams_than_it_takes() {
+    for key in [None, Some(SharedKey::new([0x4b; 32]))] {
+        for narrow in [A, B] {
+            for most in [300, 548, 549, 600, 1_231, 1_232, 1_233, 9_000] {
+                let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
+                network.ends[narrow].config.max_datagram = most;
+                for (end, key) in network.ends.iter_mut().zip([key, key]) {
+                    key.into_iter().for_each(|key| end.set_key(key));
+                }
+                let a = network.ends[A].connect(network.now, address(B));
+                network.run(DELAY * 8);
+                let b = network.accepted().expect("it was accepted");
+                for (end, id) in [(A, a), (B, b)] {
+                    network.send(end, id, Mode::Precise, &[7; 50_000]);
+                    network.send(end, id, Mode::Approximate { protected: 0 }, &[8; 50_000]);
+                }
+                network.run(SECOND);
+                for (end, id) in [(A, a), (B, b)] {
+                    assert_eq!(network.receive(end, id).len(), 2, "{most} at {narrow}");
+                }
+                let lengths = |end: usize| {
+                    network.log.iter().filter(move |(by, _)| *by == end).map(|(_, it)| it.len())
+                };
+                assert!(lengths(narrow).max() <= Some(most), "{most} at {narrow}");
+                // Every host takes as much.
+                assert!(lengths(1 - narrow).max() <= Some(most.max(548)), "{most} at {narrow}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_ping_or_accept_that_takes_less_than_every_host_is_malformed() {
+    for most in [0, 1, 20, 28, 547, 548, 65_535] {
+        let takes = most >= 548;
+        let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
+        let meta = DatagramMeta::new(client(1));
+        let body = SapPing { connection: 9, max_datagram: most, ..SapPing::default() }.emit();
+        network.ends[B].handle_datagram(network.now, &meta, &of_kind(SapKind::Ping, 0, &body));
+        let answer = network.ends[B].poll_transmit(network.now);
+        assert_eq!(answer.is_some(), takes, "{most}");
+        let a = network.ends[A].connect(network.now, address(B));
+        let accept = SapAccept { connection: 9, max_datagram: most, ..SapAccept::default() };
+        let accept = of_kind(SapKind::Accept, a.0, &accept.emit());
+        let meta = DatagramMeta::new(address(B));
+        network.ends[A].handle_datagram(network.now, &meta, &accept);
+        assert_eq!(network.ends[A].is_open(a), takes, "{most}");
+        for end in &network.ends {
+            let malformed = end.drops().get(&Dropped::Malformed).copied();
+            assert_eq!(malformed, (!takes).then_some(1), "{most}");
+        }
+        // The genuine one is accepted afterwards.
+        if !takes {
+            network.run(DELAY * 8);
+            assert!(network.ends[A].is_open(a));
+        }
+    }
+}
+
+/// Returns a datagram of the handshake.
+fn of_kind(kind: SapKind, connection: u32, body: &[u8]) -> Bytes {
+    let header = SapHeader { kind, flags: 0, exact: 0, connection, number: 0 };
+    [&header.emit([body, &[]])[..], body].concat().into()
 }
 
 fn client(number: u32) -> SocketAddr {
