@@ -18,9 +18,12 @@ pub(crate) struct Validators {
 }
 
 impl Validators {
-    /// Makes the validators of a file that was last changed this time after 1970.
-    pub(crate) fn new(modified: Duration, length: u64) -> Self {
-        let tag = format!("\"{:x}-{length:x}\"", modified.as_nanos());
+    /// Makes the validators of a file that was last changed this time after 1970. One that is sent
+    /// with a content coding is another representation than the file without, and has a tag of its
+    /// own (RFC 9110, section 8.8.3.3).
+    pub(crate) fn new(modified: Duration, length: u64, encoding: Option<&str>) -> Self {
+        let (mark, encoding) = encoding.map_or(("", ""), |name| ("-", name));
+        let tag = format!("\"{:x}-{length:x}{mark}{encoding}\"", modified.as_nanos());
         Self { tag, modified: UNIX_EPOCH + Duration::from_secs(modified.as_secs()), length }
     }
 }
@@ -110,7 +113,7 @@ mod tests {
     const TIME: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
 
     fn of() -> Validators {
-        Validators::new(Duration::from_millis(784_111_777_500), 1_000)
+        Validators::new(Duration::from_millis(784_111_777_500), 1_000, None)
     }
 
     fn answer(headers: &[(HeaderName, &str)]) -> Selection {

@@ -1,5 +1,6 @@
 //! The files of a folder.
 
+use std::cmp::Reverse;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io;
@@ -198,7 +199,7 @@ impl Site {
     ) -> Option<Encoded> {
         let accepted = encodings(context.headers);
         let modified = of.modified().ok()?;
-        for (ending, encoding) in ENCODINGS.iter().filter(|(_, name)| accepted.contains(name)) {
+        for (ending, encoding) in accepted {
             let mut beside = path.as_os_str().to_owned();
             beside.push(ending);
             let opened = match self.open(Path::new(&beside), Pace::AtOnce) {
@@ -229,7 +230,7 @@ impl Site {
         let (file, metadata) = encoded.map_or((file, metadata), |(encoded, _)| encoded);
         let since = u64::try_from(metadata.mtime()).unwrap_or_default();
         let modified = Duration::new(since, metadata.mtime_nsec() as u32);
-        let validators = Validators::new(modified, metadata.len());
+        let validators = Validators::new(modified, metadata.len(), encoding);
         let media_type = media_types::of_file(path);
         let file = Arc::new(file);
         let mut reply = Response::new(empty());
@@ -370,25 +371,39 @@ type OpenFile = (File, Metadata);
 /// A compressed file, and its encoding.
 type Encoded = (OpenFile, &'static str);
 
-/// Returns the encodings that a client takes (RFC 9110, section 12.5.3).
-fn encodings(headers: &HeaderMap) -> Vec<&'static str> {
+/// Returns the endings and names of the encodings that a client takes, the one of the greatest
+/// weight first, of equal ones the better one; none that it wants less than the file as it is
+/// (RFC 9110, section 12.5.3).
+fn encodings(headers: &HeaderMap) -> Vec<(&'static str, &'static str)> {
     let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    let named: Vec<(String, bool)> = values
+    let named: Vec<(String, u16)> = values
         .flat_map(|value| value.split(','))
         .map(|element| {
-            let (name, weight) = element.split_once(';').unwrap_or((element, ""));
-            let weight =
-                weight.trim().strip_prefix("q=").map_or(1.0, |it| it.parse().unwrap_or(0.0));
-            (name.trim().to_ascii_lowercase(), weight > 0.0)
+            let (name, weight) = element.split_once(';').unwrap_or((element, "q=1"));
+            (name.trim().to_ascii_lowercase(), thousandths(weight))
         })
         .collect();
-    let takes = |encoding: &str| {
+    let weight = |encoding: &str| {
         let own =
             named.iter().find(|(name, _)| name.strip_prefix("x-").unwrap_or(name) == encoding);
         let any = named.iter().find(|(name, _)| name == "*");
-        own.or(any).is_some_and(|(_, takes)| *takes)
+        // What is not named is taken only if nothing else is there.
+        own.or(any).map_or(0, |(_, weight)| *weight)
     };
-    ENCODINGS.iter().map(|(_, encoding)| *encoding).filter(|encoding| takes(encoding)).collect()
+    let least = weight("identity").max(1);
+    let mut taken: Vec<_> = ENCODINGS.into_iter().filter(|(_, it)| weight(it) >= least).collect();
+    taken.sort_by_key(|(_, encoding)| Reverse(weight(encoding)));
+    taken
+}
+
+/// Reads a weight such as `q=0.5`, in thousandths; what is none means that nothing is taken (RFC
+/// 9110, section 12.4.2).
+fn thousandths(parameter: &str) -> u16 {
+    let parameter = parameter.trim().to_ascii_lowercase();
+    let weight = parameter.strip_prefix("q=").unwrap_or("");
+    let is_number = weight.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit());
+    let weight: f32 = weight.parse().ok().filter(|_| is_number).unwrap_or(0.0);
+    if weight > 1.0 { 0 } else { (weight * 1_000.0).round() as u16 }
 }
 
 /// Tells whether a method is one of those that are registered for HTTP.
@@ -438,6 +453,33 @@ mod tests {
         assert_eq!(path("/a%20b/%C3%A9.jpg"), found("a b/é.jpg", false));
         for none in ["", "a", "*", "/..", "/a/../b", "/%2e%2e/x", "/a%2f..%2fb", "/.git", "/a%00"] {
             assert_eq!(path(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn the_encoding_of_the_greatest_weight_is_sent() {
+        let (both, br, gzip) = (vec!["br", "gzip"], vec!["br"], vec!["gzip"]);
+        for (accepted, wanted) in [
+            ("gzip, br", &both),
+            ("br;q=0.1, gzip;q=0.9", &vec!["gzip", "br"]),
+            ("br; Q=0.899 ,x-gzip ; q=0.9", &vec!["gzip", "br"]),
+            ("gzip;q=0.001, *;q=0.002", &br),
+            ("*", &both),
+            ("*;q=0", &vec![]),
+            ("gzip, *;q=0", &gzip),
+            ("identity;q=0, gzip;q=0.1", &gzip),
+            ("identity, br;q=0.9", &vec![]),
+            ("identity;q=0.5, br;q=0.4, gzip;q=0.5", &gzip),
+            ("identity, *;q=0.5", &vec![]),
+            ("br;q=2, gzip;q=inf", &vec![]),
+            ("br;q=-1, gzip;q=", &vec![]),
+            ("br;level=1, gzip;q=1.000", &gzip),
+            ("", &vec![]),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT_ENCODING, accepted.parse().expect("a value"));
+            let found: Vec<_> = encodings(&headers).into_iter().map(|(_, name)| name).collect();
+            assert_eq!(found, *wanted, "{accepted}");
         }
     }
 }

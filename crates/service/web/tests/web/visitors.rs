@@ -42,6 +42,39 @@ fn files_come_whole_in_parts_and_not_again() {
 }
 
 #[test]
+fn each_encoding_of_a_file_has_a_tag_of_its_own() {
+    let folder = Folder::new("web-tags");
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    // They have the same length and the same time.
+    for (name, bytes) in [("a.js", b"plain"), ("a.js.gz", b"gzipp"), ("a.js.br", b"broot")] {
+        put(&folder, name, bytes);
+        let file = std::fs::File::options().write(true).open(folder.path().join(name));
+        file.and_then(|it| it.set_modified(time)).expect("a time");
+    }
+    let server = site(&folder);
+    let ask = |headers: &[&str]| get(server.at, "/a.js", headers);
+    let all = [("identity", &b"plain"[..]), ("gzip", b"gzipp"), ("br", b"broot")];
+    let tags = all.map(|(encoding, body)| {
+        let answer = ask(&[&format!("Accept-Encoding: {encoding}")]);
+        assert_eq!(answer.body, body);
+        answer.header("etag").expect("a tag").to_owned()
+    });
+    for (at, (encoding, body)) in all.into_iter().enumerate() {
+        for (of, tag) in tags.iter().enumerate() {
+            let accepts = format!("Accept-Encoding: {encoding}");
+            let answer = ask(&[&accepts, &format!("If-None-Match: {tag}")]);
+            let wanted = if at == of { (304, &b""[..]) } else { (200, body) };
+            assert_eq!((answer.status(), &answer.body[..]), wanted, "{encoding} {tag}");
+        }
+        // Parts are of the file as it lies there.
+        let range = ["Range: bytes=3-", &format!("If-Range: {}", tags[at])];
+        let answer = ask(&range);
+        let wanted = if at == 0 { (206, &b"in"[..]) } else { (200, &b"plain"[..]) };
+        assert_eq!((answer.status(), &answer.body[..]), wanted, "{encoding}");
+    }
+}
+
+#[test]
 fn folders_have_an_index_or_a_list() {
     let folder = Folder::new("web-folders");
     for name in ["with", "without"] {
