@@ -13,6 +13,8 @@ use crate::exit::{CliError, Result};
 /// The part of the memory that a text may take from which a tree is made: a scenario or a track.
 /// As a tree it takes up to fifty times the bytes.
 const TREE_PART: usize = 64;
+/// The least memory of messages of SAP that an option sets: a window in either direction.
+const LEAST_MESSAGES: usize = 8 << 20;
 /// The part that other files may take: traces, captures and pictures.
 const DATA_PART: usize = 4;
 
@@ -25,6 +27,21 @@ pub(crate) fn budget() -> Result<MemoryBudget> {
 pub(crate) fn limit_messages() -> Result<()> {
     limit()?.into_iter().for_each(windfall_socket::limit_memory);
     Ok(())
+}
+
+/// Limits the memory of messages of SAP to `most` bytes, or to its default if that is less, unless
+/// the environment says another limit.
+pub(crate) fn limit_messages_to(most: usize) -> Result<()> {
+    if limit()?.is_none() {
+        windfall_socket::limit_memory(messages_within(most, windfall_socket::memory().1));
+    }
+    Ok(())
+}
+
+/// Returns the memory of messages of SAP where the bodies take `most` bytes: as many, at most those
+/// of the default, and at least what the connections of a page need.
+fn messages_within(most: usize, default: usize) -> usize {
+    most.max(LEAST_MESSAGES).min(default)
 }
 
 /// Returns the limit of the environment.

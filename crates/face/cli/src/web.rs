@@ -22,7 +22,7 @@ use windfall_web::{
 
 use crate::exchange::SapTransport;
 use crate::exit::{CliError, Completion, Result};
-use crate::input::cannot_write;
+use crate::input::{cannot_write, limit_messages_to};
 use crate::usage::whole;
 
 /// The connections that may wait to be accepted; the kernel allows no more than its own limit.
@@ -48,15 +48,19 @@ pub(crate) struct WebServerOptions {
 /// The option for the memory of bodies.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MemoryOptions {
-    /// Memory for all bodies that are under way over SAP, and half as much for the heads of
-    /// requests; bodies that exceed it go over TCP
+    /// Memory for all bodies that are under way over SAP, half as much for the heads of requests,
+    /// and as much, but at most 256 MiB, for the messages of SAP itself, unless WINDFALL_MEMORY
+    /// says another size; bodies that exceed it go over TCP
     #[arg(long, value_name = "SIZE", default_value = "500MB", hide_short_help = true)]
     memory: ByteCount,
 }
 
 impl MemoryOptions {
-    fn share(&self) -> BodyMemory {
-        BodyMemory::new(usize::try_from(self.memory.0).unwrap_or(usize::MAX))
+    /// Limits the memory of SAP, and returns that of bodies.
+    fn share(&self) -> Result<BodyMemory> {
+        let most = usize::try_from(self.memory.0).unwrap_or(usize::MAX);
+        limit_messages_to(most)?;
+        Ok(BodyMemory::new(most))
     }
 
     /// Returns the bytes that the heads of requests may take together.
@@ -135,7 +139,7 @@ pub(crate) async fn listen(on: IpAddr, port: u16) -> Result<TcpListener> {
 /// Starts the delivery over SAP of a server that listens there.
 fn deliver(listener: &TcpListener, server: &WebServerOptions) -> Result<Arc<BodyDelivery>> {
     let (options, listen) = (server.sap.options()?, listener.local_addr()?);
-    let settings = DeliverySettings { options, listen, memory: server.memory.share() };
+    let settings = DeliverySettings { options, listen, memory: server.memory.share()? };
     Ok(BodyDelivery::start(settings)?)
 }
 
@@ -155,5 +159,24 @@ async fn run_server<S: WebService>(
     tokio::select! {
         never = windfall_web::serve(listener, Arc::new(service), limits, log) => match never {},
         _ = signals.next() => Ok(Completion::Success),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_bodies_limits_that_of_sap_too() {
+        let (_, default) = windfall_socket::memory();
+        for (bodies, messages) in
+            [(500_000_000, 256 << 20), (64_000_000, 64_000_000), (1, 8 << 20), (u64::MAX, 8 << 20)]
+        {
+            // An option does not raise what another has set.
+            let memory = MemoryOptions { memory: ByteCount(bodies) }.share().expect("no variable");
+            assert_eq!(windfall_socket::memory().1, messages, "{bodies}");
+            assert_eq!(memory.limit() as u64, bodies);
+        }
+        windfall_socket::limit_memory(default);
     }
 }

@@ -15,7 +15,7 @@ pub struct VideoDiscards {
     pub overflow: u64,
     /// Packets whose payload is not of the format.
     pub malformed: u64,
-    /// Packets of other sources (SSRC).
+    /// Packets of other sources (SSRC), and of others that bear the identifier of one.
     pub other_sources: u64,
     /// Packets of another payload type than the one asked for, or than the first of their source.
     pub other_types: u64,

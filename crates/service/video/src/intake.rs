@@ -1,6 +1,7 @@
 //! What arrives at the port of a receiver, by its sources.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
 
 use windfall_base::{Duration, Instant};
 use windfall_rtp::{RtcpPacket, RtpError, RtpPacket, VideoCodec};
@@ -23,7 +24,7 @@ pub(crate) struct Intake {
     delay: Duration,
     sessions: BTreeMap<u32, Session>,
     /// The first report of a source comes before its first packet, and waits for it.
-    early: BTreeMap<u32, (u64, u32)>,
+    early: BTreeMap<(u32, IpAddr), (u64, u32)>,
     /// The datagrams discarded that belong to no source, or of sources that are forgotten.
     discards: VideoDiscards,
 }
@@ -36,8 +37,8 @@ impl Intake {
         Self { codec, payload_type, delay, sessions, early, discards }
     }
 
-    /// Takes a datagram.
-    pub(crate) fn take(&mut self, time: &VideoTime, now: Instant, bytes: &[u8]) {
+    /// Takes a datagram that came from this address.
+    pub(crate) fn take(&mut self, time: &VideoTime, now: Instant, from: SocketAddr, bytes: &[u8]) {
         let packet = match RtpPacket::parse(bytes) {
             _ if bytes.get(1).is_some_and(|kind| RTCP.contains(&(kind & 0x7f))) => {
                 self.discards.strangers += 1;
@@ -62,9 +63,14 @@ impl Intake {
         if known.is_none() {
             self.make_room();
         }
+        let is_third = self.sessions.get_mut(&header.ssrc).is_some_and(|it| !it.hears(now, from));
+        if is_third {
+            self.discards.other_sources += 1;
+            return;
+        }
         let session = self.sessions.entry(header.ssrc).or_insert_with(|| {
-            let report = self.early.remove(&header.ssrc);
-            Session::new(&packet, self.codec, self.delay, now, report)
+            let report = self.early.remove(&(header.ssrc, from.ip()));
+            Session::new(&packet, self.codec, self.delay, (now, from), report)
         });
         session.take(time, now, &packet, bytes);
     }
@@ -81,26 +87,28 @@ impl Intake {
         self.discards.other_sources += least.map_or(0, |it| it.taken);
     }
 
-    /// Takes packets of RTCP, and returns the answers to sender reports of known sources.
-    pub(crate) fn take_reports(&mut self, packets: &[RtcpPacket]) -> Vec<Vec<u8>> {
+    /// Takes packets of RTCP from this address, and returns the answers to sender reports of known
+    /// sources; what another address says of a source is none of its own (RFC 3550, section 8.2).
+    pub(crate) fn take_reports(&mut self, from: IpAddr, packets: &[RtcpPacket]) -> Vec<Vec<u8>> {
         let mut answers = Vec::new();
         for packet in packets {
             match packet {
                 RtcpPacket::Report { ssrc, sender: Some(info), .. } => {
                     if let Some(session) = self.sessions.get_mut(ssrc) {
-                        answers.push(session.take_report(info));
+                        let is_own = session.address() == from;
+                        answers.extend(is_own.then(|| session.take_report(info)));
                     } else {
-                        if self.early.len() == SOURCES && !self.early.contains_key(ssrc) {
+                        let source = (*ssrc, from);
+                        if self.early.len() == SOURCES && !self.early.contains_key(&source) {
                             self.early.pop_first();
                         }
-                        self.early.insert(*ssrc, (info.ntp, info.timestamp));
+                        self.early.insert(source, (info.ntp, info.timestamp));
                     }
                 }
                 RtcpPacket::Goodbye { sources, .. } => {
                     for ssrc in sources {
-                        if let Some(session) = self.sessions.get_mut(ssrc) {
-                            session.take_goodbye();
-                        }
+                        let own = self.sessions.get_mut(ssrc).filter(|it| it.address() == from);
+                        own.into_iter().for_each(Session::take_goodbye);
                     }
                 }
                 _ => {}

@@ -87,7 +87,7 @@ pub struct ReceivedVideo {
 /// Receives one stream until its goodbye, or until nothing more comes, or until `is_stopped` says
 /// so, which is asked many times a second. Of several sources that send at once it is the one of
 /// the most packets; what is no RTP, or of another payload type than the first packet of its
-/// source, is ignored and counted.
+/// source, or from another address than its others, is ignored and counted.
 ///
 /// # Errors
 /// If there is no socket, or it fails, or no picture comes.
@@ -109,8 +109,8 @@ pub fn receive_video(
     loop {
         socket.receive(TICK, &mut arrivals)?;
         let now = time.now();
-        for bytes in arrivals.drain(..) {
-            intake.take(&time, now, &bytes);
+        for (from, bytes) in arrivals.drain(..) {
+            intake.take(&time, now, from, &bytes);
         }
         take_reports(&control, &mut intake);
         let is_stopped = is_stopped();
@@ -147,7 +147,7 @@ fn take_reports(control: &UdpSocket, intake: &mut Intake) {
     let mut buffer = [0; 2_048];
     while let Ok((length, from)) = control.recv_from(&mut buffer) {
         let Ok(packets) = RtcpPacket::parse_compound(&buffer[..length]) else { continue };
-        for answer in intake.take_reports(&packets) {
+        for answer in intake.take_reports(from.ip(), &packets) {
             // A report that is lost is followed by others.
             let _ = control.send_to(&answer, from);
         }

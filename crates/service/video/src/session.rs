@@ -1,5 +1,7 @@
 //! One source of a stream at its receiver.
 
+use std::net::{IpAddr, SocketAddr};
+
 use windfall_base::{Duration, Instant};
 use windfall_rtp::{
     CodedPicture, Depacketizer, JitterBuffer, JitterBufferConfig, JitterBufferCounters,
@@ -14,6 +16,9 @@ use crate::discards::VideoDiscards;
 const CAPACITY: usize = 4_096;
 /// Packets that are held for a source that may begin anew at most.
 const HELD: usize = 16;
+/// The silence after which a source may go on from another address, as a sender that has moved.
+/// Before it, what comes from there is a third party's or a loop's (RFC 3550, section 8.2).
+const MOVED: Duration = Duration::from_secs(2);
 /// The most bytes of pictures that are kept; a stream that has more is over for the receiver.
 const KEPT: usize = 256 << 20;
 
@@ -45,6 +50,9 @@ struct Held {
 #[derive(Debug)]
 pub(crate) struct Session {
     ssrc: u32,
+    /// The address that it sends from, and the time of its last packet, of whatever number.
+    from: SocketAddr,
+    heard: Instant,
     pub(crate) payload_type: u8,
     pub(crate) statistics: ReceptionStatistics,
     /// Its packets of RTP, whatever happened to them.
@@ -85,11 +93,13 @@ impl Session {
         packet: &RtpPacket<'_>,
         codec: VideoCodec,
         delay: Duration,
-        now: Instant,
+        (now, from): (Instant, SocketAddr),
         report: Option<(u64, u32)>,
     ) -> Self {
         Self {
             ssrc: packet.header.ssrc,
+            from,
+            heard: now,
             payload_type: packet.header.payload_type,
             statistics: ReceptionStatistics::trusted(packet.header.sequence),
             taken: 0,
@@ -117,6 +127,20 @@ impl Session {
     /// The time of its last packet.
     pub(crate) const fn last(&self) -> Instant {
         self.last
+    }
+
+    /// The address that its packets come from, without the port.
+    pub(crate) const fn address(&self) -> IpAddr {
+        self.from.ip()
+    }
+
+    /// Tells whether a packet that comes from there now is the source's own.
+    pub(crate) fn hears(&mut self, now: Instant, from: SocketAddr) -> bool {
+        if self.from != from && now.saturating_since(self.heard) <= MOVED {
+            return false;
+        }
+        (self.from, self.heard) = (from, now);
+        true
     }
 
     /// Takes a packet of the source.

@@ -15,6 +15,9 @@ const UDPLITE_LEN: usize = 8;
 /// Datagrams that are taken at once at most.
 const BATCH: usize = 64;
 
+/// The address that a datagram came from, and its payload.
+pub(crate) type Arrival = (SocketAddr, Vec<u8>);
+
 /// The transport protocol of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VideoProtocol {
@@ -70,8 +73,9 @@ impl VideoSocket {
         sent.or_else(|error| if is_quiet(&error) { Ok(()) } else { Err(error) })
     }
 
-    /// Waits for datagrams, at most for `span`, and appends them to `arrivals`.
-    pub(crate) fn receive(&self, span: Duration, arrivals: &mut Vec<Vec<u8>>) -> io::Result<()> {
+    /// Waits for datagrams, at most for `span`, and appends them to `arrivals`, each behind the
+    /// address that it came from.
+    pub(crate) fn receive(&self, span: Duration, arrivals: &mut Vec<Arrival>) -> io::Result<()> {
         let received = match self {
             Self::Udp(socket) => {
                 let span = std::time::Duration::from_nanos(span.as_nanos().max(1_000));
@@ -83,7 +87,7 @@ impl VideoSocket {
                 let received = socket.wait_readable(Some(span)).and_then(|is_there| {
                     if is_there { socket.receive(&mut batch).map(drop) } else { Ok(()) }
                 });
-                arrivals.extend(batch.into_iter().map(|it| it.data.to_vec()));
+                arrivals.extend(batch.into_iter().map(|it| (it.from, it.data.to_vec())));
                 received
             }
         };
@@ -92,14 +96,14 @@ impl VideoSocket {
 }
 
 /// Waits for a datagram, and takes those that have come with it.
-fn receive_batch(socket: &UdpSocket, arrivals: &mut Vec<Vec<u8>>) -> io::Result<()> {
+fn receive_batch(socket: &UdpSocket, arrivals: &mut Vec<Arrival>) -> io::Result<()> {
     let mut buffer = [0; 65_536];
-    let length = socket.recv(&mut buffer)?;
-    arrivals.push(buffer[..length].to_vec());
+    let (length, from) = socket.recv_from(&mut buffer)?;
+    arrivals.push((from, buffer[..length].to_vec()));
     socket.set_nonblocking(true)?;
     for _ in 1..BATCH {
-        let Ok(length) = socket.recv(&mut buffer) else { break };
-        arrivals.push(buffer[..length].to_vec());
+        let Ok((length, from)) = socket.recv_from(&mut buffer) else { break };
+        arrivals.push((from, buffer[..length].to_vec()));
     }
     socket.set_nonblocking(false)
 }

@@ -292,7 +292,7 @@ impl Args {
             (false, false) => Way::ServerCalls(self.sap_port),
         };
         let (types, is_precise) = (self.approx.clone(), self.force_precise);
-        let (options, memory) = (self.sap.options()?, self.memory.share());
+        let (options, memory) = (self.sap.options()?, self.memory.share()?);
         Ok(FetcherSettings { options, types, is_precise, way, memory })
     }
 

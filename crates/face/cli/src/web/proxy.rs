@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result {
     )?;
     let way = if args.server_opens { Way::ServerCalls(0) } else { Way::ClientOpens };
     let options = args.sap.options()?;
-    let memory = args.memory.share();
+    let memory = args.memory.share()?;
     let settings = FetcherSettings { options, types: None, is_precise: false, way, memory };
     block_on(async {
         let listener = listen(args.on, args.port).await?;

@@ -1,7 +1,16 @@
 use proptest::prelude::*;
-use windfall_rtp::RtpHeader;
+use windfall_rtp::{RtpHeader, SenderInfo};
 
 use super::*;
+
+fn from(place: u8) -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, place], 5_004))
+}
+
+/// The place of the sender for most datagrams, and of others.
+fn place() -> impl Strategy<Value = u8> {
+    prop_oneof![4 => Just(1_u8), 1 => 1..4_u8]
+}
 
 /// A sender's packet, and what a path or a stranger makes of it.
 fn datagram() -> impl Strategy<Value = Vec<u8>> {
@@ -32,15 +41,15 @@ proptest! {
     //= S1.8
     #[test]
     fn every_datagram_is_received_or_discarded_under_a_name(
-        datagrams in prop::collection::vec(datagram(), 1..300),
+        datagrams in prop::collection::vec((place(), datagram()), 1..300),
         payload_type in prop_oneof![Just(None), Just(Some(96))],
     ) {
         let time = VideoTime::start();
         let mut intake =
             Intake::new(VideoCodec::H264, payload_type, Duration::from_millis(100));
-        for (at, bytes) in datagrams.iter().enumerate() {
+        for (at, (place, bytes)) in datagrams.iter().enumerate() {
             let now = Instant::START + Duration::from_millis(at as u64 * 10);
-            intake.take(&time, now, bytes);
+            intake.take(&time, now, from(*place), bytes);
             if let Some(busiest) = intake.busiest() {
                 intake.play(busiest, now, Duration::from_secs(60));
             }
@@ -85,7 +94,7 @@ fn what_no_stream_is_made_of_is_named_by_its_reason() {
         packet(0x40, 96, 1, &[0x65]),
         packet(0x80, 200, 1, &[0; 16]),
     ] {
-        intake.take(&time, Instant::START, &datagram);
+        intake.take(&time, Instant::START, from(1), &datagram);
     }
     let (_, found) = intake.finish(1).expect("it is heard");
     let wanted = VideoDiscards {
@@ -97,4 +106,82 @@ fn what_no_stream_is_made_of_is_named_by_its_reason() {
         ..VideoDiscards::default()
     };
     assert_eq!(found, wanted);
+}
+
+/// A packet of the source 7.
+fn of_seven(sequence: u16) -> Vec<u8> {
+    let header = RtpHeader {
+        payload_type: 96,
+        sequence,
+        timestamp: u32::from(sequence) * 900,
+        ssrc: 7,
+        ..RtpHeader::default()
+    };
+    RtpPacket { header, payload: &[0x41, 1], ..RtpPacket::default() }.encode()
+}
+
+fn hearing() -> (VideoTime, Intake) {
+    (VideoTime::start(), Intake::new(VideoCodec::H264, None, Duration::from_millis(100)))
+}
+
+#[test]
+fn packets_of_a_third_party_with_the_identifier_of_a_source_are_not_its_own() {
+    for (name, third) in [
+        ("another host", SocketAddr::from(([10, 0, 0, 9], 5_004))),
+        ("another port", SocketAddr::from(([10, 0, 0, 1], 5_006))),
+        ("another family", SocketAddr::from(([0, 0, 0, 0, 0, 0, 0, 1], 5_004))),
+    ] {
+        // The same numbers as in a loop, the next ones, and others, as often as the source's own.
+        for forge in [|own: u16| own, |own| own + 1, |own| 30_000 + own] {
+            let (time, mut intake) = hearing();
+            for number in 0..300 {
+                let now = Instant::START + Duration::from_millis(u64::from(number) * 10);
+                intake.take(&time, now, from(1), &of_seven(number));
+                intake.take(&time, now, third, &of_seven(forge(number)));
+            }
+            let (session, discards) = intake.finish(7).expect("it is heard");
+            let statistics = &session.statistics;
+            assert_eq!((statistics.total_distinct(), statistics.total_missing()), (300, 0));
+            let wanted = VideoDiscards { other_sources: 300, ..VideoDiscards::default() };
+            assert_eq!(discards, wanted, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_source_goes_on_from_another_address_once_the_first_has_fallen_silent() {
+    for (silence, taken) in [(0, 0), (1_900, 0), (2_100, 100), (20_000, 100)] {
+        let (time, mut intake) = hearing();
+        let at = |ms: u64| Instant::START + Duration::from_millis(ms);
+        for number in 0..100 {
+            intake.take(&time, at(u64::from(number)), from(1), &of_seven(number));
+        }
+        for number in 100..200_u16 {
+            // All of them within the time of which the first is.
+            intake.take(&time, at(99 + silence), from(2), &of_seven(number));
+        }
+        // The first address is the third party then.
+        intake.take(&time, at(100 + silence), from(1), &of_seven(200));
+        let (session, discards) = intake.finish(7).expect("it is heard");
+        let own = if taken == 0 { 101 } else { 200 };
+        assert_eq!(session.statistics.total_distinct(), own, "after {silence} ms");
+        assert_eq!(discards.other_sources, 201 - u64::from(own), "after {silence} ms");
+    }
+}
+
+#[test]
+fn reports_and_goodbyes_of_a_source_come_from_its_own_address() {
+    let (time, mut intake) = hearing();
+    let info = SenderInfo { ntp: 9 << 32, packets: 1, ..SenderInfo::default() };
+    let report = RtcpPacket::Report { ssrc: 7, sender: Some(info), blocks: vec![] };
+    let goodbye = RtcpPacket::Goodbye { sources: vec![7], reason: None };
+    let [own, third] = [1, 9].map(|place| from(place).ip());
+    intake.take_reports(third, std::slice::from_ref(&report));
+    intake.take(&time, Instant::START, from(1), &of_seven(1));
+    let later = Instant::START + Duration::from_secs(1);
+    assert!(intake.take_reports(third, &[report.clone(), goodbye.clone()]).is_empty());
+    assert!(!intake.play(7, later, Duration::from_secs(60)));
+    assert_eq!(intake.take_reports(own, &[report, goodbye]).len(), 1);
+    assert!(intake.play(7, later, Duration::from_secs(60)));
+    assert_eq!(intake.finish(7).expect("it is heard").0.delay(), None);
 }
