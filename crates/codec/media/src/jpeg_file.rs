@@ -13,10 +13,14 @@ const SOI: u8 = 0xd8;
 const EOI: u8 = 0xd9;
 const SOS: u8 = 0xda;
 const DAC: u8 = 0xcc;
+/// The number of lines, behind the scan of a frame that does not tell it (B.2.5).
+const DNL: u8 = 0xdc;
 const APP1: u8 = 0xe1;
 const APP2: u8 = 0xe2;
 /// Markers without a segment: TEM, RST0 to RST7.
 const ALONE: [u8; 9] = [0x01, 0xd0, 0xd1, 0xd2, 0xd3, 0xd4, 0xd5, 0xd6, 0xd7];
+/// The tag of the orientation in EXIF.
+const ORIENTATION: u32 = 0x0112;
 /// The longest segment without its length field, in bytes.
 const LONGEST: usize = u16::MAX as usize - 2;
 /// The words that begin the segments of an ICC profile.
@@ -36,7 +40,9 @@ impl Viewing {
         // The colours become red, green and blue: a profile of other colours holds no longer.
         let profile = decoder.icc_profile().ok().flatten();
         let profile = profile.filter(|it| it.get(PROFILE_SPACE) == Some(RGB_SPACE));
-        Self { orientation: decoder.orientation().unwrap_or(Orientation::NoTransforms), profile }
+        let exif = decoder.exif_metadata().ok().flatten();
+        let orientation = exif.and_then(|exif| orientation(&exif));
+        Self { orientation: orientation.unwrap_or(Orientation::NoTransforms), profile }
     }
 }
 
@@ -44,6 +50,36 @@ impl Default for Viewing {
     fn default() -> Self {
         Self { orientation: Orientation::NoTransforms, profile: None }
     }
+}
+
+/// Returns the orientation in the first directory of an EXIF header, whose number may be of any
+/// type of whole numbers, though it is to be one of 16 bits (TIFF 6.0, section 2).
+fn orientation(exif: &[u8]) -> Option<Orientation> {
+    let is_big = match exif.first_chunk()? {
+        b"MM\0*" => true,
+        b"II*\0" => false,
+        _ => return None,
+    };
+    let number = |at: usize, length: usize| {
+        let bytes = exif.get(at..)?.get(..length)?;
+        let push = |value: u32, byte: &u8| value << 8 | u32::from(*byte);
+        Some(if is_big { bytes.iter().fold(0, push) } else { bytes.iter().rev().fold(0, push) })
+    };
+    let begin = number(4, 4)? as usize;
+    for entry in 0..number(begin, 2)? as usize {
+        let at = begin.checked_add(2 + 12 * entry)?;
+        if number(at, 2)? != ORIENTATION || number(at + 4, 4)? != 1 {
+            continue;
+        }
+        let length = match number(at + 2, 2)? {
+            1 | 6 => 1,
+            3 | 8 => 2,
+            4 | 9 => 4,
+            _ => continue,
+        };
+        return Orientation::from_exif(u8::try_from(number(at + 8, length)?).ok()?);
+    }
+    None
 }
 
 /// The place of the colour space in an ICC profile, and that of pictures in red, green and blue.
@@ -56,7 +92,7 @@ const RGB_SPACE: &[u8] = b"RGB ";
 /// If it is cut off, or of another process of the standard.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), PictureError> {
     let cut = || PictureError::Cut(bytes.len());
-    let mut at = 2;
+    let (mut at, mut lines) = (2, None);
     loop {
         // Fill bytes may stand before a marker.
         while bytes.get(at) == Some(&0xff) && bytes.get(at + 1) == Some(&0xff) {
@@ -80,6 +116,11 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), PictureError> {
         if let Some(what) = unreadable(*marker, body) {
             return Err(PictureError::Process(what));
         }
+        match *marker {
+            0xc0..=0xc2 => lines = body.get(1..3),
+            DNL if body.get(..2) != lines => return Err(PictureError::Process(LINES_LATER)),
+            _ => {}
+        }
         at = end.max(at + 2);
         if *marker == SOS {
             at += entropy_coded(&bytes[at..]).ok_or_else(cut)?;
@@ -87,13 +128,18 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), PictureError> {
     }
 }
 
+/// The name of pictures whose height is told behind the first scan.
+const LINES_LATER: &str = "DNL (the height is told after the scan, or again)";
+
 /// Returns the name of the process of a frame that cannot be decoded (table B.1).
 fn unreadable(marker: u8, frame: &[u8]) -> Option<&'static str> {
     match marker {
         0xc9..=0xcb | 0xcd..=0xcf | DAC => Some("arithmetic-coded"),
         0xc3 => Some("lossless"),
-        0xc5..=0xc7 => Some("hierarchical"),
+        // Frames that build on others, the segment that announces them, and one that enlarges.
+        0xc5..=0xc7 | 0xde | 0xdf => Some("hierarchical"),
         0xc0..=0xc2 if frame.first() == Some(&12) => Some("12-bit"),
+        0xc0..=0xc2 if frame.get(1..3) == Some(&[0, 0]) => Some(LINES_LATER),
         _ => None,
     }
 }

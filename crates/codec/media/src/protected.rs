@@ -12,6 +12,7 @@ pub(crate) mod h264;
 mod npy;
 mod part;
 mod photo;
+mod room;
 
 use crate::error::PictureError;
 pub use arrival::{ProtectedArrival, RestoredFile};
@@ -114,6 +115,14 @@ pub enum ProtectError {
     /// A part that the file cannot be restored without is missing.
     #[error("part {0} is missing, without which nothing can be restored: send it exactly")]
     Missing(u32),
+    /// Too little of the file has arrived.
+    #[error("less than an eighth of the file has arrived: {arrived} bytes of {whole}")]
+    Incomplete {
+        /// The bytes of the parts that arrived.
+        arrived: usize,
+        /// The bytes of the file as its head tells them.
+        whole: usize,
+    },
     /// Nothing has arrived.
     #[error("no part has arrived")]
     Nothing,

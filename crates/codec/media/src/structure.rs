@@ -54,8 +54,9 @@ fn kind(bytes: &[u8]) -> Option<FileKind> {
 /// RIFX, RF64, BW64 and Wave64), AIFF, AIFC, Core Audio and AU files, the blocks before the frames
 /// of a FLAC file, the headers of the pages of an Ogg file and the pages that describe its streams,
 /// the boxes of an MP4 file except its samples, what stands before the pixels of a BMP and of each
-/// picture in a PBM, PGM, PPM or PAM file, all of such a picture in text, and the headers of the
-/// arrays in a NumPy file. A text, such as a playlist or subtitles, is exact as a whole.
+/// picture in a PBM, PGM, PPM or PAM file, the colour profile of a BMP, all of such a picture in
+/// text, and the headers of the arrays in a NumPy file. A text, such as a playlist or subtitles, is
+/// exact as a whole.
 ///
 /// Of a file of more than 4096 arrays or pictures the rest is exact, and so is what follows an
 /// array or a picture and is none. Headers in text have at most 64 KiB. The memory that this takes
@@ -64,7 +65,7 @@ fn kind(bytes: &[u8]) -> Option<FileKind> {
 pub fn exact_ranges(bytes: &[u8], most: usize) -> Vec<Range<usize>> {
     let mut found = Ranges::new(most);
     match kind(bytes) {
-        Some(FileKind::Bmp) => found.push(bmp::exact(bytes)),
+        Some(FileKind::Bmp) => bmp::exact(bytes, &mut found),
         Some(FileKind::Jpeg) => jpeg::exact(bytes, &mut found),
         Some(FileKind::Mp4) => mp4::exact(bytes, &mut found),
         Some(FileKind::Npy) => npy::exact(bytes, &mut found),

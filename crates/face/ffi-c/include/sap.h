@@ -212,7 +212,8 @@ sap_restorer_t *sap_restorer(void);
 int sap_restorer_push(sap_restorer_t *restorer, const void *data, size_t len);
 /* Makes the file of the parts that arrived: returns its bytes, valid until the next call, their
  * number in *len, and how many parts are missing and damaged; any of these may be NULL. Returns NULL
- * with EINVAL if nothing arrived, or not the head of an array or a picture. */
+ * with EINVAL if nothing arrived, or not the head of an array or a picture, or less than an eighth of
+ * it: the file has at most eight bytes for each byte that arrived. */
 const void *sap_restorer_file(sap_restorer_t *restorer, size_t *len, size_t *missing,
                               size_t *damaged);
 void sap_restorer_free(sap_restorer_t *restorer);

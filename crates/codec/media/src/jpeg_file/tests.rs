@@ -30,6 +30,80 @@ fn what_cannot_be_decoded_is_told_by_its_name() {
 }
 
 #[test]
+fn a_picture_whose_height_follows_its_scan_is_told_by_its_name() {
+    let file = landscape().to_jpeg(80).expect("a picture");
+    let (at, end) = (frame(&file), file.len() - 2);
+    let height = [file[at + 5], file[at + 6]];
+    let lines = |height: [u8; 2]| {
+        let segment = [&[0xff, 0xdc, 0, 4][..], &height].concat();
+        [&file[..end], &segment, &file[end..]].concat()
+    };
+    let mut without = file.clone();
+    without[at + 5..at + 7].fill(0);
+    let mut later = lines(height);
+    later[at + 5..at + 7].fill(0);
+    for other in [without, later, lines([0, 8])] {
+        let error =
+            Picture::read(&other).map(drop).expect_err("its height is not told").to_string();
+        assert!(error.contains("DNL") && !error.contains("broken"), "{error}");
+    }
+    // One that says the same again takes nothing from the picture.
+    assert!(check(&lines(height)).is_ok());
+}
+
+#[test]
+fn a_hierarchical_picture_is_told_by_the_segment_that_begins_it() {
+    let file = landscape().to_jpeg(80).expect("a picture");
+    let at = frame(&file);
+    let header = file[at + 2..at + 2 + usize::from(file[at + 3])].to_vec();
+    for segment in [[&[0xff, 0xde][..], &header].concat(), vec![0xff, 0xdf, 0, 3, 0x11]] {
+        let other = [&file[..at], &segment, &file[at..]].concat();
+        let error = Picture::read(&other).map(drop).expect_err("it cannot be decoded").to_string();
+        assert!(error.contains("hierarchical"), "{error}");
+    }
+}
+
+/// The file with an EXIF header that holds the orientation as a number of this type.
+fn with_orientation(file: &[u8], is_big: bool, kind: u16, orientation: u32, count: u32) -> Vec<u8> {
+    let two = |value: u16| if is_big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let four = |value: u32| if is_big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let value = match kind {
+        1 | 6 => [orientation as u8, 0, 0, 0],
+        3 | 8 => [two(orientation as u16), [0, 0]].concat().try_into().expect("four"),
+        _ => four(orientation),
+    };
+    let mut exif = b"Exif\0\0".to_vec();
+    exif.extend(if is_big { *b"MM" } else { *b"II" });
+    exif.extend([&two(42)[..], &four(8), &two(2)].concat());
+    exif.extend([&two(0x10f)[..], &two(2), &four(4), b"cam\0"].concat());
+    exif.extend([&two(0x112)[..], &two(kind), &four(count), &value, &four(0)].concat());
+    let length = (exif.len() as u16 + 2).to_be_bytes();
+    [&file[..2], &[0xff, APP1], &length, &exif, &file[2..]].concat()
+}
+
+#[test]
+fn an_orientation_is_read_whatever_the_type_of_its_number_is() {
+    let file = landscape().to_jpeg(80).expect("a picture");
+    let read = |file: &[u8]| Picture::read(file).expect("a picture").viewing().orientation;
+    for orientation in 1..=8_u8 {
+        let expected = Orientation::from_exif(orientation).expect("1 to 8");
+        for (is_big, kind) in
+            [false, true].into_iter().flat_map(|it| [1, 3, 4, 6, 8, 9].map(|kind| (it, kind)))
+        {
+            let turned = with_orientation(&file, is_big, kind, orientation.into(), 1);
+            assert_eq!(read(&turned), expected, "{is_big} {kind}");
+        }
+    }
+    // What is none leaves the picture as it is.
+    for (kind, orientation, count) in
+        [(4, 0x0001_0006, 1), (4, 9, 1), (3, 0, 1), (2, 6, 1), (4, 6, 2)]
+    {
+        let plain = with_orientation(&file, false, kind, orientation, count);
+        assert_eq!(read(&plain), Orientation::NoTransforms, "{kind} {orientation} {count}");
+    }
+}
+
+#[test]
 fn a_file_that_ends_too_early_is_called_cut_off_wherever_that_is() {
     let file = landscape().to_jpeg(80).expect("a picture");
     for end in (2..file.len() - 1).step_by(97).chain([file.len() - 2, file.len() - 1]) {

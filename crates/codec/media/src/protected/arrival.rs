@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::part::{ArrivedPart, PartHeader, Section};
+use super::room::Room;
 use super::{ProtectError, ProtectedKind, h264, npy, photo};
 
 /// Bytes that are kept at most unless a caller says otherwise.
 const MOST: usize = 1 << 30;
 /// Bytes that a part costs beside its own.
 const COST: usize = 128;
-
 /// The parts of a file that have arrived, in any order.
 #[derive(Clone, Debug)]
 pub struct ProtectedArrival {
@@ -91,15 +91,17 @@ impl ProtectedArrival {
     }
 
     /// Makes the file of the parts that arrived. What is missing of an array is zeros, of a JPEG
-    /// the blocks above it, and of H.264 is left out: a decoder conceals it.
+    /// the blocks above it, and of H.264 is left out: a decoder conceals it. The file has at most
+    /// eight bytes for each that arrived.
     ///
     /// # Errors
-    /// If nothing has arrived, or the exact part of an array or a picture is missing or malformed.
+    /// If nothing has arrived, or less than an eighth of an array or a picture, or its exact part
+    /// is missing or malformed.
     pub fn restore(&self) -> Result<RestoredFile, ProtectError> {
         let bytes = match self.kind.ok_or(ProtectError::Nothing)? {
             ProtectedKind::H264 | ProtectedKind::H265 => h264::restore(self.parts.values()),
-            ProtectedKind::Npy => npy::restore(&self.head()?, self.body(), self.most)?,
-            ProtectedKind::Jpeg => photo::restore(&self.head()?, self.body(), self.most)?,
+            ProtectedKind::Npy => npy::restore(&self.head()?, self.body(), self.room())?,
+            ProtectedKind::Jpeg => photo::restore(&self.head()?, self.body(), self.room())?,
         };
         let (parts, missing) = (self.parts.len(), self.missing());
         Ok(RestoredFile { bytes, parts, damaged: self.damaged().count(), missing })
@@ -121,6 +123,10 @@ impl ProtectedArrival {
             }
         }
         Ok(head)
+    }
+
+    fn room(&self) -> Room {
+        Room { arrived: self.held - COST * self.parts.len(), most: self.most }
     }
 
     fn body(&self) -> impl Iterator<Item = &ArrivedPart> {

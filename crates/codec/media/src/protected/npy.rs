@@ -5,6 +5,7 @@ use core::ops::Range;
 use super::part::{
     ArrivedPart, PROTECTED_HEADER_LEN, PartHeader, ProtectedPart, Section, head_parts,
 };
+use super::room::Room;
 use super::{ProtectError, ProtectedKind};
 use crate::numpy::{NumpyArray, arrays};
 
@@ -154,7 +155,7 @@ impl Cut<'_> {
 pub(super) fn restore<'a>(
     head: &[u8],
     body: impl Iterator<Item = &'a ArrivedPart>,
-    most: usize,
+    room: Room,
 ) -> Result<Vec<u8>, ProtectError> {
     let (fields, begin) = head.split_first_chunk::<SPLIT_LEN>().ok_or(ProtectError::Array)?;
     let [size, exact, is_big, exponent, ..] = *fields;
@@ -168,9 +169,10 @@ pub(super) fn restore<'a>(
     {
         return Err(ProtectError::Array);
     }
-    let end = begin.len().checked_add(length).filter(|end| *end <= most);
+    let end = begin.len().saturating_add(length);
+    room.check(end)?;
     let mut file = begin.to_vec();
-    file.resize(end.ok_or(ProtectError::Memory(most))?, 0);
+    file.resize(end, 0);
     for part in body {
         let place = usize::try_from(part.header.place).unwrap_or(usize::MAX);
         let until = place.saturating_add(part.header.length as usize);
@@ -197,7 +199,8 @@ fn put(split: Split, part: &ArrivedPart, into: &mut [u8]) {
     }
     if part.is_damaged && split.exponent > 0 {
         let rest = usize::from(split.exact)..size;
-        for number in into.chunks_exact_mut(size) {
+        // Those of which nothing arrived are zeros.
+        for number in into.chunks_exact_mut(size).take(part.content().len()) {
             if split.is_zero_or_infinity(number) {
                 rest.clone().for_each(|at| number[split.place(at)] = 0);
             }

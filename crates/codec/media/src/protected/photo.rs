@@ -5,6 +5,7 @@ use windfall_base::MemoryBudget;
 use super::part::{
     ArrivedPart, PROTECTED_HEADER_LEN, PartHeader, ProtectedPart, Section, head_parts,
 };
+use super::room::Room;
 use super::{ProtectError, ProtectedKind};
 use crate::{Arrived, Jpeg, Layout, Picture};
 
@@ -30,12 +31,11 @@ pub(super) fn protect(data: &[u8], longest: usize) -> Result<Vec<ProtectedPart>,
 pub(super) fn restore<'a>(
     head: &[u8],
     body: impl Iterator<Item = &'a ArrivedPart>,
-    most: usize,
+    room: Room,
 ) -> Result<Vec<u8>, ProtectError> {
     let layout = Layout::from_bytes(head)?;
-    if layout.memory() > most {
-        return Err(ProtectError::Memory(most));
-    }
+    room.check(layout.scan_len())?;
+    room.check_memory(layout.memory())?;
     let mut arrived = Arrived::new(layout.scan_len());
     for part in body {
         arrived.put(usize::try_from(part.header.place).unwrap_or(usize::MAX), part.content());

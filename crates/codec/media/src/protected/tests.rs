@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 
+use super::part::{PartHeader, Section, head_parts};
 use super::*;
-use crate::{Picture, landscape};
+use crate::{Jpeg, Picture, landscape};
 
 /// A `.npy` of `count` numbers of a type, each of `size` bytes.
 fn array(kind: &str, size: usize, count: usize) -> Vec<u8> {
@@ -166,6 +167,87 @@ fn a_picture_is_the_one_that_windfall_image_sends() {
     assert!(damaged.psnr(&picture).expect("of one size") > 22.0);
 }
 
+/// The parts of a head alone that promises `length` bytes of an array.
+fn promised_array(length: u64) -> Vec<ProtectedPart> {
+    let mut head = vec![8, 3, 0, 11];
+    head.extend(length.to_be_bytes());
+    head.extend(array("<f8", 8, 0));
+    head_parts(ProtectedKind::Npy, &head, LONGEST_PART)
+}
+
+/// The parts of a layout alone that promises 65535 bytes for each segment of a picture.
+fn promised_picture() -> Vec<ProtectedPart> {
+    let jpeg = Jpeg::encode(&landscape(), 90).expect("a picture");
+    let mut layout = jpeg.layout().to_bytes();
+    let lengths = layout.len() - 2 * jpeg.layout().segments();
+    layout[lengths..].fill(0xff);
+    head_parts(ProtectedKind::Jpeg, &layout, LONGEST_PART)
+}
+
+fn arrived<'a>(parts: impl IntoIterator<Item = &'a ProtectedPart>) -> (usize, ProtectedArrival) {
+    let (mut bytes, mut arrival) = (0, ProtectedArrival::default());
+    for part in parts {
+        bytes += part.bytes.len();
+        arrival.push(&part.bytes).expect("a part");
+    }
+    (bytes, arrival)
+}
+
+#[test]
+fn a_head_that_promises_more_than_eight_times_what_arrived_makes_no_file() {
+    for length in [2_000, 400_000_000, 1 << 40, u64::MAX] {
+        let (bytes, arrival) = arrived(&promised_array(length));
+        let error =
+            arrival.restore().map(|it| it.bytes.len()).expect_err("numbers that did not arrive");
+        assert!(matches!(error, ProtectError::Incomplete { arrived, .. } if arrived == bytes));
+        assert!(error.to_string().contains("less than an eighth"), "{error}");
+    }
+    let (_, arrival) = arrived(&promised_picture());
+    assert!(matches!(arrival.restore(), Err(ProtectError::Incomplete { .. })));
+}
+
+#[test]
+fn a_file_is_made_as_soon_as_an_eighth_of_it_has_arrived_and_not_before() {
+    let photo = landscape().to_jpeg(95).expect("a JPEG");
+    for (file, whole) in [(array("<f8", 8, 20_000), Some(20_000 * 8)), (photo, None)] {
+        let parts = protect(&file, 400).expect("a file");
+        let mut arrival = ProtectedArrival::default();
+        let (mut bytes, mut made) = (0, 0);
+        let whole = whole.unwrap_or_else(|| parts.iter().map(|it| it.bytes.len()).sum());
+        for part in &parts {
+            arrival.push(&part.bytes).expect("a part");
+            bytes += part.bytes.len();
+            match arrival.restore() {
+                Ok(file) => {
+                    made += 1;
+                    assert!(file.bytes.len() <= 8 * bytes, "{} of {bytes}", file.bytes.len());
+                }
+                Err(error) => {
+                    assert!(made == 0 && bytes * 15 / 2 < whole, "{bytes}: {error}");
+                }
+            }
+        }
+        assert!(made > parts.len() / 2 && arrival.restore().expect("it is whole").missing == 0);
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test is of the time that it takes")]
+fn many_damaged_parts_that_say_to_be_the_whole_array_are_read_in_a_moment() {
+    let mut parts = promised_array(1 << 20);
+    for number in 1..20_000 {
+        let new = PartHeader::new(ProtectedKind::Npy, Section::Body, number);
+        let mut part = PartHeader { length: 1 << 20, ..new }.part(&[0x7f], &[1]);
+        *part.bytes.last_mut().expect("a byte") = 9;
+        parts.push(part);
+    }
+    let begin = std::time::Instant::now();
+    let (_, arrival) = arrived(&parts);
+    assert_eq!(arrival.restore().expect("a file").damaged, parts.len() - 1);
+    // All numbers were looked at for each part, which took a minute.
+    assert!(begin.elapsed().as_secs() < 5, "{:?}", begin.elapsed());
+}
+
 #[test]
 fn the_head_is_needed_and_its_absence_is_told() {
     let parts = protect(&array("<f4", 4, 500), 300).expect("an array");
@@ -301,6 +383,31 @@ proptest! {
         }
         if let Ok(file) = arrival.restore() {
             prop_assert!(file.bytes.len() <= 1 << 17);
+        }
+    }
+
+    #[test]
+    fn no_file_is_longer_than_eight_times_what_arrived(
+        kind in 0_usize..4,
+        promise in 0_u64..5_000,
+        pieces in proptest::collection::vec(
+            (any::<u8>(), 0_u64..700, 0_u32..2_000, 0_usize..40, any::<u8>()), 0..20),
+    ) {
+        let kind = ProtectedKind::ALL[kind];
+        let mut parts = match kind {
+            ProtectedKind::Npy => promised_array(promise),
+            ProtectedKind::Jpeg => promised_picture(),
+            _ => Vec::new(),
+        };
+        for (form, place, length, bytes, value) in pieces {
+            let new = PartHeader::new(kind, Section::Body, parts.len() as u32);
+            let place = if parts.is_empty() { place << 32 } else { place };
+            let header = PartHeader { form, place, length, ..new };
+            parts.push(header.part(&vec![value; bytes], &[value]));
+        }
+        let (bytes, arrival) = arrived(&parts);
+        if let Ok(file) = arrival.restore() {
+            prop_assert!(file.bytes.len() <= 8 * bytes, "{} of {}", file.bytes.len(), bytes);
         }
     }
 

@@ -92,7 +92,19 @@ fn numbers(bytes: &[u8]) -> Option<(usize, Vec<usize>)> {
         let digits = core::str::from_utf8(&bytes[after..at]).ok().filter(|it| !it.is_empty())?;
         found.push(digits.parse().unwrap_or(usize::MAX));
     }
-    bytes.get(at).filter(|byte| byte.is_ascii_whitespace()).map(|_| (at + 1, found))
+    let after = comments(bytes, at)?;
+    let has_space = bytes.get(after).is_some_and(u8::is_ascii_whitespace);
+    // Netpbm itself takes the end of a comment's line for the white space, if there is no other.
+    (has_space || after > at).then_some((after + usize::from(has_space), found))
+}
+
+/// Returns the place behind comments, each up to the end of its line.
+fn comments(bytes: &[u8], mut at: usize) -> Option<usize> {
+    while bytes.get(at) == Some(&b'#') {
+        at += bytes[at..].iter().position(|byte| matches!(byte, b'\n' | b'\r'))?;
+        at += if bytes[at..].starts_with(b"\r\n") { 2 } else { 1 };
+    }
+    Some(at)
 }
 
 /// Returns the place behind white space and comments, of which there is some.
@@ -100,7 +112,7 @@ fn space(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     loop {
         match bytes.get(at)? {
-            b'#' => at += bytes[at..].iter().position(|byte| *byte == b'\n')?,
+            b'#' => at = comments(bytes, at)?,
             byte if byte.is_ascii_whitespace() => at += 1,
             _ => return (at > from).then_some(at),
         }

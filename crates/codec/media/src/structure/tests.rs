@@ -305,6 +305,63 @@ fn what_stands_before_the_pixels_of_a_bitmap_is_exact() {
     assert_eq!(exact_ranges(&bytes, 9), [], "a text that begins with BM");
 }
 
+/// A bitmap of version 5 whose colour profile of `profile` bytes stands at `place` from the second
+/// header on, behind 300 bytes of pixels.
+fn bitmap_with_profile(space: &[u8; 4], place: u32, profile: u32) -> Vec<u8> {
+    let mut bytes = b"BM\0\0\0\0\0\0\0\0\x8a\0\0\0\x7c\0\0\0".to_vec();
+    bytes.resize(14 + 124, 0);
+    bytes[14 + 56..][..4].copy_from_slice(space);
+    bytes[14 + 112..][..4].copy_from_slice(&place.to_le_bytes());
+    bytes[14 + 116..][..4].copy_from_slice(&profile.to_le_bytes());
+    bytes.resize(14 + 124 + 300 + 100, 7);
+    bytes
+}
+
+#[test]
+fn the_colour_profile_behind_the_pixels_of_a_bitmap_is_exact() {
+    let behind = 14 + 124 + 300;
+    for space in [b"DEBM", b"KNIL"] {
+        let bytes = bitmap_with_profile(space, 124 + 300, 100);
+        assert_eq!(exact_ranges(&bytes, 9), [0..138, behind..behind + 100]);
+        let bytes = bitmap_with_profile(space, 124 + 300 + 10, 50);
+        assert_eq!(exact_ranges(&bytes, 9), [0..138, behind + 10..behind + 60]);
+        for length in [101, u32::MAX] {
+            let bytes = bitmap_with_profile(space, 124 + 300, length);
+            assert_eq!(exact_ranges(&bytes, 9), [0..138, behind..behind + 100], "cut off");
+        }
+        for (place, length) in [(124, 0), (0, 124), (u32::MAX, u32::MAX), (424, 0)] {
+            let bytes = bitmap_with_profile(space, place, length);
+            assert_eq!(exact_ranges(&bytes, 9), only(0..138), "{place} {length}");
+        }
+    }
+    // A space of colours by its name has no profile, and older headers have no place for one.
+    assert_eq!(exact_ranges(&bitmap_with_profile(b"BGRs", 424, 100), 9), only(0..138));
+    let mut older = bitmap_with_profile(b"DEBM", 424, 100);
+    older[14] = 108;
+    assert_eq!(exact_ranges(&older, 9), only(0..138));
+}
+
+#[test]
+fn comments_right_behind_the_last_number_belong_to_the_header_of_a_pixmap() {
+    for head in [
+        "P6\n3 2\n255#c\n\n",
+        "P6\n3 2\n255#c\n",
+        "P6\n3 2\n255# a\n# b\n\t",
+        "P6#a\n3#b\n2#c\n255#d\r\n\n",
+        "P6\n3 2\n255#c\r\r",
+        "P6\r# a\r3 2\r255\r",
+        "P6\n3 2\n255#\n ",
+    ] {
+        let bytes = [head.as_bytes(), &[7; 18]].concat();
+        assert_eq!(exact_ranges(&bytes, 9), only(0..head.len()), "{head:?}");
+    }
+    let bits = [&b"P4 9 1#c\n\n"[..], &[0xf0; 2]].concat();
+    assert_eq!(exact_ranges(&bits, 9), only(0..10));
+    assert_eq!(exact_ranges(b"P6 3 2 255#a comment without an end", 9), only(0..35), "a text");
+    let two = [&b"P5 3 1 255#c\n\nabcP5 2 1 9 "[..], b"xy"].concat();
+    assert_eq!(exact_ranges(&two, 9), [0..14, 17..26]);
+}
+
 #[test]
 fn the_header_of_a_pixmap_is_exact() {
     for (head, samples) in [
