@@ -129,13 +129,14 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), PictureError> {
 }
 
 /// The name of pictures whose height is told behind the first scan.
-const LINES_LATER: &str = "DNL (the height is told after the scan, or again)";
+const LINES_LATER: &str = "DNL (height after the scan)";
 
 /// Returns the name of the process of a frame that cannot be decoded (table B.1).
 fn unreadable(marker: u8, frame: &[u8]) -> Option<&'static str> {
     match marker {
         0xc9..=0xcb | 0xcd..=0xcf | DAC => Some("arithmetic-coded"),
-        0xc3 => Some("lossless"),
+        // The second is JPEG-LS (ITU-T T.87).
+        0xc3 | 0xf7 => Some("lossless"),
         // Frames that build on others, the segment that announces them, and one that enlarges.
         0xc5..=0xc7 | 0xde | 0xdf => Some("hierarchical"),
         0xc0..=0xc2 if frame.first() == Some(&12) => Some("12-bit"),

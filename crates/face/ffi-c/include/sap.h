@@ -175,7 +175,9 @@ long sap_round_trip(const sap_sock_t *sock);
 enum sap_reason sap_close_reason(const sap_sock_t *sock);
 /* Stores the ranges of a file that must be exact for programs to read it, such as its headers, in
  * order and not touching: at most room, of which the closest are joined if there are more. Returns
- * how many; 0 for a kind of file that it does not know. It knows JPEG, MP4, Ogg, WAV and .npy. */
+ * how many; 0 for a kind of file that it does not know. It knows JPEG, BMP with its colour profile,
+ * PBM, PGM, PPM and PAM, MP4, Ogg, FLAC, WAV and its relatives, AIFF, AU, Core Audio, .npy, and
+ * texts, which are exact as a whole. */
 size_t sap_exact_ranges(const void *data, size_t len, struct sap_range *ranges, size_t room);
 
 /* Sends the first len bytes of a file as the body of a reply of HTTP, as `windfall serve` does

@@ -44,6 +44,17 @@ int main(void)
     for (i = 0; i < COUNT; i++) CHECK(fabsf(arrived[i] - values[i]) <= fabsf(values[i]) / 128);
     CHECK(memcmp(arrived, values, sizeof values));
 
+    /* The head alone, which says that there are 400 MB of numbers: none of them arrived. */
+    const unsigned char *first = sap_parts_get(parts, 0, &len, NULL);
+    unsigned char head[500];
+    memcpy(head, first, len);
+    memcpy(head + 32 + 4, "\0\0\0\0\x17\xd7\x84\0", 8);
+    sap_restorer_t *promised = sap_restorer();
+    errno = 0;
+    CHECK(!sap_restorer_push(promised, head, len));
+    CHECK(!sap_restorer_file(promised, NULL, NULL, NULL) && errno == EINVAL);
+    sap_restorer_free(promised);
+
     errno = 0;
     CHECK(!sap_protect("text", 4, 500) && errno == EINVAL);
     CHECK(!sap_parts_get(parts, 1000, NULL, NULL));

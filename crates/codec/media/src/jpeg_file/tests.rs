@@ -16,6 +16,7 @@ fn what_cannot_be_decoded_is_told_by_its_name() {
         (0xc9, 8, "arithmetic-coded"),
         (0xca, 8, "arithmetic-coded"),
         (0xc3, 8, "lossless"),
+        (0xf7, 8, "lossless"),
         (0xc5, 8, "hierarchical"),
         (0xc1, 12, "12-bit"),
         (0xc2, 12, "12-bit"),
