@@ -1,10 +1,14 @@
 /* A socket connects or listens: what it is keeps it from becoming the other, and the error says
  * which it is. */
 #include "check.h"
+#include <arpa/inet.h>
 #include <errno.h>
+#include <pthread.h>
 #include <sap.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 /* Whether a call failed with this errno and text. */
 static int refused(sap_sock_t *sock, int result, int number, const char *text)
@@ -14,6 +18,20 @@ static int refused(sap_sock_t *sock, int result, int number, const char *text)
         return 1;
     fprintf(stderr, "%d, errno %d: %s\n", result, seen, sap_strerror(sock));
     return 0;
+}
+
+/* A socket that connects to a port of this host. */
+struct end {
+    sap_sock_t *sock;
+    uint16_t port;
+    int result;
+};
+
+static void *connects(void *end)
+{
+    struct end *it = end;
+    it->result = sap_connect(it->sock, "127.0.0.1", it->port);
+    return NULL;
 }
 
 int main(void)
@@ -53,6 +71,23 @@ int main(void)
     sap_sock_t *again = sap_socket();
     CHECK(sap_connect(again, "127.0.0.1", 0) == -1 && sap_bind(again, "a..b", 1) == -1);
     CHECK(!sap_bind(again, "127.0.0.1", 0) && !sap_close(again));
+    /* While one thread connects, to what never answers, another does not. */
+    int silent = socket(AF_INET, SOCK_DGRAM, 0);
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof at;
+    CHECK(!bind(silent, (struct sockaddr *)&at, len));
+    CHECK(!getsockname(silent, (struct sockaddr *)&at, &len));
+    struct end busy = {.sock = sap_socket(), .port = ntohs(at.sin_port)};
+    sap_set_timeout(busy.sock, 2000);
+    pthread_t thread;
+    CHECK(!pthread_create(&thread, NULL, connects, &busy));
+    /* Its first datagram is there. */
+    CHECK(recv(silent, &(char){0}, 1, 0) == 1);
+    CHECK(refused(busy.sock, sap_connect(busy.sock, "127.0.0.1", 9), EALREADY, "another"));
+    CHECK(refused(busy.sock, sap_bind(busy.sock, "127.0.0.1", 0), EALREADY, "another"));
+    CHECK(!pthread_join(thread, NULL) && busy.result == -1);
+    CHECK(!sap_bind(busy.sock, "127.0.0.1", 0) && !sap_close(busy.sock));
+    close(silent);
     puts("one or the other");
     return 0;
 }

@@ -5,7 +5,7 @@ use super::Ranges;
 use crate::numpy::{LONGEST_HEADER, MOST_ARRAYS};
 
 /// The line that ends the header of a PAM.
-const PAM_END: &[u8] = b"ENDHDR\n";
+const PAM_END: &[u8] = b"ENDHDR";
 
 /// Finds the headers of all pictures, and what is behind them and no picture. From a picture in
 /// text on, and after very many pictures, everything is exact.
@@ -45,8 +45,14 @@ struct Header {
 fn header(bytes: &[u8]) -> Option<Header> {
     let bytes = &bytes[..bytes.len().min(LONGEST_HEADER)];
     if bytes.starts_with(b"P7\n") {
-        let at = bytes.windows(PAM_END.len()).position(|it| it == PAM_END)?;
-        return Some(Header { length: at + PAM_END.len(), samples: pam_samples(&bytes[..at]) });
+        let (mut length, mut lines) = (0, bytes.split_inclusive(|byte| *byte == b'\n'));
+        let end = lines.find(|line| {
+            length += line.len();
+            line.trim_ascii() == PAM_END
+        })?;
+        let is_whole = end.ends_with(b"\n");
+        let samples = pam_samples(&bytes[..length - end.len()]);
+        return is_whole.then_some(Header { length, samples });
     }
     let (length, numbers) = numbers(bytes)?;
     let samples = match (bytes[1], &numbers[..]) {

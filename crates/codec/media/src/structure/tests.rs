@@ -363,6 +363,17 @@ fn comments_right_behind_the_last_number_belong_to_the_header_of_a_pixmap() {
 }
 
 #[test]
+fn the_line_that_ends_a_header_of_pam_is_a_line_of_its_own() {
+    for end in
+        ["#ENDHDR\nENDHDR\n", "# ENDHDR\nENDHDR \n", "TUPLTYPE ENDHDR\n ENDHDR\t\n", "ENDHDR\r\n"]
+    {
+        let head = format!("P7\nWIDTH 3\nHEIGHT 2\nDEPTH 3\nMAXVAL 255\n{end}");
+        let bytes = [head.as_bytes(), &[7; 18]].concat();
+        assert_eq!(exact_ranges(&bytes, 9), only(0..head.len()), "{end:?}");
+    }
+}
+
+#[test]
 fn the_header_of_a_pixmap_is_exact() {
     for (head, samples) in [
         ("P6 3 2 255\n", Some(18)),
