@@ -109,7 +109,7 @@ fn an_unknown_key_of_a_change_names_the_keys_of_a_change() {
 #[test]
 fn impossible_values_name_their_line_the_value_and_the_fix() {
     let cases = [
-        ("\"10Mbps\"", "\"0.2bps\"", "a.toml:15: \"0.2bps\" is not a rate: a link carries"),
+        ("\"10Mbps\"", "\"0.2bps\"", "a.toml:15: \"0.2bps\" is not a rate: a rate is"),
         ("\"10Mbps\"", "\"10Mbqs\"", "a.toml:15: \"10Mbqs\" is not a rate: use one of the units"),
         ("1e-5", "1.5", "a.toml:17: \"1.5\" is not a probability: it must lie in 0..1"),
         ("delay = 5", "delay = \"-5ms\"", "a.toml:16: \"-5ms\" is not a time"),
