@@ -480,7 +480,7 @@ impl Connection {
             now,
             bytes: arrived.iter().map(|packet| packet.size as u64).sum(),
             rtt: self.rtt.smoothed(),
-            limited: in_flight * 2 >= self.congestion.window(),
+            limited: self.is_limited(in_flight),
             sample,
             una: largest,
             next: self.sent.next(),
@@ -546,7 +546,7 @@ impl Connection {
         self.loss_at = next;
         let window = self.congestion.window();
         // What is in flight varies with the acknowledgements, each of which is for many packets.
-        let in_flight = if in_flight * 2 >= window { window } else { in_flight };
+        let in_flight = if self.is_limited(in_flight) { window } else { in_flight };
         for packet in lost {
             self.note_size(now, &packet);
             self.note_loss(now, &packet, in_flight);

@@ -1,5 +1,7 @@
 //! Approximate messages newest first, for media whose old messages are worth nothing.
 
+use std::collections::VecDeque;
+
 use super::{Connection, Outbox};
 use crate::budget::weight;
 use crate::encode::Encoded;
@@ -47,15 +49,17 @@ impl Outbox {
             };
             let Some(oldest) = index.and_then(|index| self.approximate.get(index)) else { return };
             let of = oldest.of;
-            let dropped = self.approximate.iter().filter(|it| it.of.is_with(&of));
-            let repeatable = dropped.filter(|it| it.again.is_some()).count();
-            (0..repeatable).for_each(|_| self.settle_fate(of.stream, false));
-            let dropped = self.approximate.iter().filter(|it| it.of.is_with(&of));
+            let all = core::mem::take(&mut self.approximate).into_iter();
+            let (dropped, left): (VecDeque<Encoded>, VecDeque<Encoded>) =
+                all.partition(|it| it.of.is_with(&of));
+            self.approximate = left;
             for encoded in dropped {
                 self.bytes -= encoded.len();
                 self.approximate_bytes -= encoded.data_len();
+                if encoded.again.is_some() {
+                    self.settle_fate(of.stream, false);
+                }
             }
-            self.approximate.retain(|it| !it.of.is_with(&of));
             self.displaced += 1;
         }
     }

@@ -129,10 +129,11 @@ impl Connection {
         // (RFC 9002, section 6.2). All of them are given up once they may be too long for the path.
         let all = self.timeouts >= TOO_LONG || !self.config.congestion_control;
         let count = if all { usize::MAX } else { 2 };
-        let is_too_long = self.timeouts == TOO_LONG || self.timeouts == 2 * TOO_LONG;
+        let may_be_too_long = self.timeouts == TOO_LONG || self.timeouts == 2 * TOO_LONG;
         // A full buffer of the peer stops long ones as well.
         let has_room = self.peer_room >= self.path.size();
-        if is_too_long && has_room && self.config.path_discovery {
+        let falls_back = may_be_too_long && has_room && self.config.path_discovery;
+        if falls_back {
             self.path.fall_back(now);
             self.congestion.set_size(self.path.size());
         }
@@ -144,7 +145,7 @@ impl Connection {
             self.note_size(now, &packet);
             self.queue_again(now, packet);
         }
-        if is_too_long {
+        if falls_back {
             self.recut();
             self.refit();
         }

@@ -169,7 +169,7 @@ impl Connection {
         let was_sent = encoded.again.is_some_and(|again| again.sent > 0);
         if was_sent {
             encoded.flags |= flags::AGAIN;
-        } else if self.is_limited() && self.congestion.take_sample() {
+        } else if self.is_limited(self.sent.in_flight()) && self.congestion.take_sample() {
             encoded.make_exact();
         }
         let load = match &mut encoded.again {
@@ -230,9 +230,9 @@ impl Connection {
         self.pace_at.is_none()
     }
 
-    /// Returns whether the window limits the sender: half of it is in use.
-    pub(super) fn is_limited(&self) -> bool {
-        self.sent.in_flight() * 2 >= self.congestion.window()
+    /// Returns whether the window limits a sender with these bytes in flight: half of it is in use.
+    pub(super) fn is_limited(&self, in_flight: usize) -> bool {
+        in_flight * 2 >= self.congestion.window()
     }
 
     /// Returns the pacing rate in bytes per second, somewhat above window per round trip; `None`
