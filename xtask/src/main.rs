@@ -1,6 +1,7 @@
 //! Chores of the workspace.
 //!
 //! - `cargo xtask tidy` checks what the compiler does not: levels, budgets, words, cycles, links.
+//! - `cargo xtask floors` writes the floors and the bans into `ARCHITECTURE.md`.
 //! - `cargo xtask matrix` writes `docs/matrix.md`; with `--check` it only compares.
 //! - `cargo xtask test` runs all tests and counts what passed, failed and was skipped.
 
@@ -14,7 +15,7 @@ mod rust;
 mod tidy;
 mod workspace;
 
-const USAGE: &str = "usage: cargo xtask tidy | matrix [--check] | test [ARGUMENTS OF CARGO TEST]";
+const USAGE: &str = "usage: cargo xtask tidy | floors | matrix [--check] | test [ARGUMENTS OF CARGO TEST]";
 
 fn main() -> ExitCode {
     // The manifest lies one level below the root of the workspace. Which one that is, cargo says
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let result = match words[..] {
         ["tidy"] => tidy::run(&root).map(|()| true),
+        ["floors"] => tidy::write_floors(&root).map(|()| true),
         ["matrix"] => matrix::write(&root).map(|()| true),
         ["matrix", "--check"] => matrix::check(&root).map(|()| true),
         ["test", ref arguments @ ..] => counting::run(&root, arguments),

@@ -222,9 +222,9 @@ mod tests {
     fn workspace_with(list: &str, code: &str) -> Workspace {
         let files = vec![
             File::new(REQUIREMENTS, list),
-            File::new("crates/protocol/link/src/arq.rs", code),
-            File::new("crates/protocol/link/src/arq/tests.rs", "//= S3.8\nfn f() {}\n"),
-            File::new("crates/runtime/report/src/reproduce/fig3.rs", "//= S3.8\nfn f() {}\n"),
+            File::new("crates/machines/link/src/arq.rs", code),
+            File::new("crates/machines/link/src/arq/tests.rs", "//= S3.8\nfn f() {}\n"),
+            File::new("crates/tools/report/src/reproduce/fig3.rs", "//= S3.8\nfn f() {}\n"),
         ];
         Workspace { files, packages: Vec::new() }
     }
@@ -232,9 +232,9 @@ mod tests {
     #[test]
     fn marks_are_sorted_into_their_columns() {
         let page = page(&workspace("    //= S3.8\nfn f() {}\n")).unwrap();
-        let row = "| S3.8 | X | bursts | [link/arq](../crates/protocol/link/src/arq.rs) | \
-                   [link/arq/tests](../crates/protocol/link/src/arq/tests.rs) | \
-                   [report/reproduce/fig3](../crates/runtime/report/src/reproduce/fig3.rs) | \
+        let row = "| S3.8 | X | bursts | [link/arq](../crates/machines/link/src/arq.rs) | \
+                   [link/arq/tests](../crates/machines/link/src/arq/tests.rs) | \
+                   [report/reproduce/fig3](../crates/tools/report/src/reproduce/fig3.rs) | \
                    nothing |";
         assert!(page.contains(row), "{page}");
         assert!(page.contains("## S3: 2 requirements, 1 implemented, 0 tested, 1 with a figure"));
@@ -292,6 +292,6 @@ mod tests {
     #[test]
     fn an_unknown_id_fails() {
         let error = page(&workspace("//= S3.99\n")).unwrap_err();
-        assert_eq!(error, "crates/protocol/link/src/arq.rs:1: no requirement S3.99\n");
+        assert_eq!(error, "crates/machines/link/src/arq.rs:1: no requirement S3.99\n");
     }
 }

@@ -51,6 +51,14 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     Err(format!("{message}tidy: {} breaches", breaches.len()))
 }
 
+/// Writes the list of floors and bans into `ARCHITECTURE.md`.
+pub(crate) fn write_floors(root: &Path) -> Result<(), String> {
+    let workspace = Workspace::load(root)?;
+    let page = workspace.file("ARCHITECTURE.md").ok_or("there is no ARCHITECTURE.md")?;
+    let text = levels::with_list(&page.text, &workspace).ok_or("it has no place for the floors")?;
+    std::fs::write(root.join(&page.path), text).map_err(|error| format!("{}: {error}", page.path))
+}
+
 fn check(workspace: &Workspace) -> Vec<Breach> {
     let rules = [
         levels::check,

@@ -51,6 +51,8 @@ pub(crate) struct Package {
     pub(crate) dependencies: Vec<String>,
     /// The dependencies of tests.
     pub(crate) dev_dependencies: Vec<String>,
+    /// The dependencies from outside of the workspace, except for tests.
+    pub(crate) foreign: Vec<String>,
     /// Every dependency, also those from outside and of build scripts, as code names it.
     pub(crate) imports: Vec<String>,
 }
@@ -140,13 +142,13 @@ fn packages(metadata: &str) -> Result<Vec<Package>, String> {
             let name = dependency["rename"].as_str().or(dependency["name"].as_str());
             it.imports.extend(name.map(|name| name.replace('-', "_")));
             // Only packages of the workspace have a path.
-            let (Some(name), Some(_)) = (dependency["name"].as_str(), dependency["path"].as_str())
-            else {
-                continue;
-            };
+            let is_own = dependency["path"].is_string();
+            let Some(name) = dependency["name"].as_str() else { continue };
             let list = match dependency["kind"].as_str() {
-                Some("dev") => &mut it.dev_dependencies,
-                _ => &mut it.dependencies,
+                Some("dev") if is_own => &mut it.dev_dependencies,
+                Some("dev") => continue,
+                _ if is_own => &mut it.dependencies,
+                _ => &mut it.foreign,
             };
             list.push(name.to_owned());
         }

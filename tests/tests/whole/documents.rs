@@ -136,10 +136,10 @@ fn the_table_of_tcp_settings_has_each_with_its_default() {
 fn the_tests_that_the_page_about_tcp_names_exist() {
     let text = std::fs::read_to_string(root().join("docs/tcp.md")).expect("it exists");
     let folders = [
-        "crates/protocol/tcp",
-        "crates/codec/congestion",
-        "crates/codec/wire-net",
-        "crates/experiment/conformance",
+        "crates/machines/tcp",
+        "crates/machines/congestion",
+        "crates/formats/wire-net",
+        "crates/programs/conformance",
     ];
     let sources: Vec<_> = folders.iter().flat_map(|folder| sources(&root().join(folder))).collect();
     let is_name =

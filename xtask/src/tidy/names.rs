@@ -70,9 +70,9 @@ mod tests {
     #[test]
     fn a_public_type_of_two_crates_is_found_in_both() {
         let files = [
-            ("crates/protocol/mac/src/lib.rs", "pub struct Gadget(u8);\npub struct Dcf;\n"),
-            ("crates/protocol/tcp/src/lib.rs", "pub enum Gadget {\n}\nstruct Dcf;\n"),
-            ("crates/protocol/tcp/src/tests.rs", "pub struct Dcf;\n"),
+            ("crates/machines/mac/src/lib.rs", "pub struct Gadget(u8);\npub struct Dcf;\n"),
+            ("crates/machines/tcp/src/lib.rs", "pub enum Gadget {\n}\nstruct Dcf;\n"),
+            ("crates/machines/tcp/src/tests.rs", "pub struct Dcf;\n"),
         ];
         let breaches = breaches(&files);
         assert_eq!(breaches.len(), 2, "{breaches:?}");
@@ -84,8 +84,8 @@ mod tests {
         let table = "settings! {\n    pub struct Gadget with u8 {\n    }\n}\nmod m {\n    \
                      pub struct Dcf;\n}\n";
         let files = [
-            ("crates/protocol/mac/src/lib.rs", table),
-            ("crates/protocol/tcp/src/lib.rs", "pub enum Gadget {\n}\npub struct Dcf;\n"),
+            ("crates/machines/mac/src/lib.rs", table),
+            ("crates/machines/tcp/src/lib.rs", "pub enum Gadget {\n}\npub struct Dcf;\n"),
         ];
         let breaches = breaches(&files);
         assert_eq!(breaches.len(), 2, "{breaches:?}");
@@ -95,7 +95,7 @@ mod tests {
     fn breaches(files: &[(&str, &str)]) -> Vec<Breach> {
         let package = |name: &str| Package {
             name: format!("windfall-{name}"),
-            folder: format!("crates/protocol/{name}"),
+            folder: format!("crates/machines/{name}"),
             ..Package::default()
         };
         let workspace = Workspace {

@@ -8,18 +8,18 @@ fn workspace(files: &[(&str, &str)]) -> Workspace {
     let package = Package { name: "windfall-link".into(), ..Package::default() };
     Workspace {
         files,
-        packages: vec![Package { folder: "crates/protocol/link".into(), ..package }],
+        packages: vec![Package { folder: "crates/machines/link".into(), ..package }],
     }
 }
 
 /// The folder of a crate below `crates/`.
 fn home(name: &str) -> &'static str {
     match name {
-        "windfall-wire-link" => "codec/wire-link",
-        "windfall-link" => "protocol/link",
-        "windfall-mac" => "protocol/mac",
-        "windfall-stack" => "element/stack",
-        "windfall-network" => "assembly/network",
+        "windfall-wire-link" => "formats/wire-link",
+        "windfall-link" => "machines/link",
+        "windfall-mac" => "machines/mac",
+        "windfall-stack" => "machines/stack",
+        "windfall-network" => "machines/network",
         _ => "elsewhere",
     }
 }
@@ -31,13 +31,14 @@ fn package(name: &str, dependencies: &[&str], dev: &[&str]) -> Package {
         folder: format!("crates/{}", home(name)),
         dependencies: own(dependencies),
         dev_dependencies: own(dev),
+        foreign: Vec::new(),
         imports: Vec::new(),
     }
 }
 
-/// The breaches in the file `crates/protocol/link/src/lib.rs` with this text.
+/// The breaches in the file `crates/machines/link/src/lib.rs` with this text.
 fn about(text: &str) -> Vec<String> {
-    let breaches = check(&workspace(&[("crates/protocol/link/src/lib.rs", text)]));
+    let breaches = check(&workspace(&[("crates/machines/link/src/lib.rs", text)]));
     breaches.into_iter().map(|breach| format!("{}: {}", breach.line, breach.what)).collect()
 }
 
@@ -59,13 +60,21 @@ fn a_tidy_file_passes() {
 }
 
 #[test]
-fn an_import_from_the_same_floor_is_found() {
+fn an_import_from_a_higher_floor_is_found() {
     let mut workspace = Workspace::default();
-    workspace.packages.push(package("windfall-link", &["windfall-mac"], &[]));
+    workspace.packages.push(package("windfall-wire-link", &["windfall-mac"], &[]));
     workspace.packages.push(package("windfall-mac", &[], &[]));
     let breaches = levels::check(&workspace);
     assert_eq!(breaches.len(), 1);
-    assert!(breaches[0].what.contains("floor `protocol` and imports windfall-mac"));
+    assert!(breaches[0].what.contains("floor `formats` and imports windfall-mac of `machines`"));
+}
+
+#[test]
+fn crates_of_one_floor_may_import_each_other() {
+    let mut workspace = Workspace::default();
+    workspace.packages.push(package("windfall-link", &["windfall-mac"], &[]));
+    workspace.packages.push(package("windfall-mac", &[], &[]));
+    assert_eq!(levels::check(&workspace), []);
 }
 
 #[test]
@@ -98,6 +107,29 @@ fn no_machine_may_know_the_air() {
 }
 
 #[test]
+fn no_machine_may_touch_the_system() {
+    let mut workspace = Workspace::default();
+    workspace.packages.push(package("windfall-mac", &[], &[]));
+    workspace.packages[0].foreign = vec!["nix".to_owned()];
+    let breaches = levels::check(&workspace);
+    assert_eq!(breaches.len(), 1);
+    assert!(breaches[0].what.contains("reaches nix"), "{breaches:?}");
+}
+
+#[test]
+fn the_list_of_floors_is_put_between_its_marks() {
+    let mut workspace = Workspace::default();
+    workspace.packages.push(package("windfall-mac", &[], &[]));
+    let page = "a\n<!-- floors: `cargo xtask floors` writes this part -->\nold\n\
+                <!-- end of the floors -->\nb\n";
+    let new = levels::with_list(page, &workspace).unwrap();
+    assert!(new.starts_with("a\n") && new.ends_with("b\n") && !new.contains("old"), "{new}");
+    assert!(new.contains("| machines | `mac` |"), "{new}");
+    assert_eq!(levels::with_list(&new, &workspace), Some(new.clone()));
+    assert_eq!(levels::with_list("a\n", &workspace), None);
+}
+
+#[test]
 fn a_package_on_no_floor_is_found() {
     let mut workspace = Workspace::default();
     workspace.packages.push(package("windfall-surprise", &[], &[]));
@@ -118,7 +150,7 @@ fn long_lines_functions_and_files_are_found() {
 #[test]
 fn tests_do_not_count_as_code() {
     let test = "use a;\n".repeat(701);
-    let breaches = budgets::check(&workspace(&[("crates/protocol/link/src/arq/tests.rs", &test)]));
+    let breaches = budgets::check(&workspace(&[("crates/machines/link/src/arq/tests.rs", &test)]));
     assert_eq!(breaches, []);
     let inline = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", "    use a;\n".repeat(701));
     assert_eq!(about(&inline), [""; 0]);
@@ -148,23 +180,23 @@ fn unsafe_needs_a_crate_that_may_and_an_argument() {
     let bare = "fn f() {\n    unsafe { g() }\n}\n";
     let argued = "fn f() {\n    // SAFETY: g has no conditions.\n    unsafe { g() }\n}\n";
     only(&about(argued), "outside of the crates");
-    let live = |text| words::check(&workspace(&[("crates/runtime/live/src/lib.rs", text)])).len();
+    let live = |text| words::check(&workspace(&[("crates/host/live/src/lib.rs", text)])).len();
     assert_eq!((live(bare), live(argued)), (1, 0));
     assert_eq!(live("// We never say \"unsafe\" lightly.\nconst UNSAFE: u8 = 0;\n"), 0);
 }
 
 #[test]
 fn empty_names_and_undeclared_files_are_found() {
-    let lib = ("crates/protocol/link/src/lib.rs", "pub(crate) mod utils;\npub mod arq;\n");
+    let lib = ("crates/machines/link/src/lib.rs", "pub(crate) mod utils;\npub mod arq;\n");
     let breaches = modules::check(&workspace(&[
         lib,
-        ("crates/protocol/link/src/utils.rs", ""),
-        ("crates/protocol/link/src/arq.rs", ""),
-        ("crates/protocol/link/src/dead.rs", ""),
-        ("crates/protocol/link/tests/whole.rs", ""),
+        ("crates/machines/link/src/utils.rs", ""),
+        ("crates/machines/link/src/arq.rs", ""),
+        ("crates/machines/link/src/dead.rs", ""),
+        ("crates/machines/link/tests/whole.rs", ""),
     ]));
     let places: Vec<_> = breaches.iter().map(|breach| &breach.place[..]).collect();
-    assert_eq!(places, ["crates/protocol/link/src/utils.rs", "crates/protocol/link/src/dead.rs"]);
+    assert_eq!(places, ["crates/machines/link/src/utils.rs", "crates/machines/link/src/dead.rs"]);
 }
 
 #[test]
@@ -172,10 +204,10 @@ fn import_cycles_are_found() {
     let lib = "pub mod a;\npub mod b;\npub mod c;\npub use c::Three;\n";
     let knot = |a: &str, b: &str, c: &str| {
         let files = [
-            ("crates/protocol/link/src/lib.rs", lib),
-            ("crates/protocol/link/src/a.rs", a),
-            ("crates/protocol/link/src/b.rs", b),
-            ("crates/protocol/link/src/c.rs", c),
+            ("crates/machines/link/src/lib.rs", lib),
+            ("crates/machines/link/src/a.rs", a),
+            ("crates/machines/link/src/b.rs", b),
+            ("crates/machines/link/src/c.rs", c),
         ];
         cycles::check(&workspace(&files)).into_iter().map(|it| it.what).collect::<Vec<_>>()
     };
@@ -193,9 +225,9 @@ fn import_cycles_are_found() {
 #[test]
 fn a_module_and_its_children_may_know_each_other() {
     let files = [
-        ("crates/protocol/link/src/lib.rs", "mod arq;\n"),
-        ("crates/protocol/link/src/arq.rs", "mod window;\nuse window::Window;\npub struct Arq;\n"),
-        ("crates/protocol/link/src/arq/window.rs", "use super::Arq;\npub struct Window;\n"),
+        ("crates/machines/link/src/lib.rs", "mod arq;\n"),
+        ("crates/machines/link/src/arq.rs", "mod window;\nuse window::Window;\npub struct Arq;\n"),
+        ("crates/machines/link/src/arq/window.rs", "use super::Arq;\npub struct Window;\n"),
     ];
     assert_eq!(cycles::check(&workspace(&files)), []);
 }
@@ -245,7 +277,7 @@ fn crates_that_have_two_entries_among_the_changes_are_found() {
 fn dependencies_that_nothing_names_are_found() {
     let mut workspace = workspace(&[
         (
-            "crates/protocol/link/src/lib.rs",
+            "crates/machines/link/src/lib.rs",
             "use windfall_base::Node;\n/// `rand::random()`\nstruct A;\n",
         ),
         ("crates/linked/src/lib.rs", "use other::Thing;\n"),

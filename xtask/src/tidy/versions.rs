@@ -39,8 +39,8 @@ mod tests {
     fn a_version_of_ones_own_is_found() {
         let text = "[package]\nversion = \"0.1.0\"\n[dev-dependencies]\na = \"1\"\n\
                     b = { version = \"1\", optional = true }\nc = { workspace = true }\n";
-        let files = vec![File::new("crates/protocol/mac/Cargo.toml", text)];
-        let package = Package { folder: "crates/protocol/mac".to_owned(), ..Package::default() };
+        let files = vec![File::new("crates/machines/mac/Cargo.toml", text)];
+        let package = Package { folder: "crates/machines/mac".to_owned(), ..Package::default() };
         let lines = check(&Workspace { files, packages: vec![package] });
         assert_eq!(lines.iter().map(|it| it.line).collect::<Vec<_>>(), [4, 5]);
     }

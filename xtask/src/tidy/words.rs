@@ -29,13 +29,14 @@ const ANYWHERE: [(&str, &str, &str); 7] = [
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Folders of crates that may hold `unsafe`.
-const UNSAFE: [&str; 6] = [
-    "crates/runtime/live/",
-    "crates/runtime/socket/",
-    "crates/face/ffi-c/",
-    "crates/face/ffi-py/",
-    "crates/face/udplite-preload/",
-    "crates/codec/fec/",
+const UNSAFE: [&str; 7] = [
+    "crates/host/live/",
+    "crates/host/socket/",
+    "crates/host/system/",
+    "crates/faces/c/",
+    "crates/faces/python/",
+    "crates/faces/preload/",
+    "crates/formats/fec/",
 ];
 
 /// Declarations, which promise nothing: the argument stands where they are used.

@@ -284,7 +284,7 @@ fn what_is_installed_is_found_by_pkg_config() {
 
 #[test]
 fn the_readme_shows_the_rust_that_is_tested() {
-    let tested = include_str!("../../../runtime/socket/src/lib.rs");
+    let tested = include_str!("../../../host/socket/src/lib.rs");
     for line in readme("rust").lines().filter(|line| !line.is_empty()) {
         assert!(tested.contains(&format!("//! {line}\n")), "{line}");
     }
