@@ -32,11 +32,11 @@ mutants:
 
 # Installs libsap for C, with its header, pkg-config file and manual, below PREFIX (/usr/local).
 install:
-	@crates/faces/ffi-c/install
+	@crates/faces/c/install
 
 # Builds the module of lighttpd, which apt has to fetch the source of, as target/lighttpd/mod_sap.so.
 lighttpd:
-	@crates/faces/ffi-c/lighttpd/build
+	@crates/faces/c/lighttpd/build
 
 # Writes the shipped error traces anew, and checks that they are what the generator makes.
 traces:

@@ -4,7 +4,7 @@
 usage: picture.py send FILE ADDRESS PORT      FILE is a PPM (P6), as cameras' tools write it
        picture.py receive FILE [PORT]         writes what arrived, damaged pixels and all
 
-Needs the module windfall_sap: pip install ./crates/faces/ffi-py. The same as picture.rs and
+Needs the module windfall_sap: pip install ./crates/faces/python. The same as picture.rs and
 picture.c: each can send to each.
 
 A message of pixels begins with its offset in the picture, which is protected; the rest arrives as

@@ -33,7 +33,7 @@ def _native() -> Any:
     try:
         from windfall_sap import _native
     except ImportError as error:
-        raise ImportError("simulations need the package windfall-sap: pip install ./crates/faces/ffi-py in Windfall's folder") from error
+        raise ImportError("simulations need the package windfall-sap: pip install ./crates/faces/python in Windfall's folder") from error
     return _native
 
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use windfall_base::{Instant, MemoryBudget, Seed};
 use windfall_layers::{Act, LayerLog, LogLayer, LogWindow};
 use windfall_network::{Recording, What};
-use windfall_run_output::log::EventLog;
+use windfall_output::log::EventLog;
 use windfall_sim::Simulation;
 use windfall_stack::InterfaceEvent;
 use windfall_tests::run::{pair, topology};

@@ -46,7 +46,7 @@ impl Studio {
             return None;
         }
         let program = self.0.path().join("picture-c");
-        let include = root().join("crates/faces/ffi-c/include");
+        let include = root().join("crates/faces/c/include");
         let output = Command::new("cc")
             .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-I"])
             .args([include, root().join("examples/picture.c"), built.join("libsap.a")])

@@ -11,7 +11,7 @@ use windfall_base::{Duration, Seed};
 use windfall_live::line::LineRecord;
 use windfall_live::{LineAddress, Signals, as_caller};
 use windfall_scenario::{Direction, ScenarioOptions, Setting, Settings as _};
-use windfall_serial_link::{LineFraming, LineOutcome, LinePlan, LineReport, ModemCall};
+use windfall_serial::{LineFraming, LineOutcome, LinePlan, LineReport, ModemCall};
 
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::face::{Face, Options};
@@ -161,7 +161,7 @@ pub(crate) fn run(args: &Args) -> Result {
             tell(report);
         }
     };
-    let Some(outcome) = windfall_serial_link::run(&plan, args.command.clone(), &signals, report)?
+    let Some(outcome) = windfall_serial::run(&plan, args.command.clone(), &signals, report)?
     else {
         tell("told to end before the peer came: the command was not started");
         return Ok(Completion::Negative);

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use windfall_base::{Duration, Instant, Port, Seed};
 use windfall_files::{Evidence, UsedFiles, make_folder};
 use windfall_network::{ElementId, Network, Recording};
-use windfall_run_output::recorder::{Out, Run, RunRecorder};
-use windfall_run_output::series::{Monitor, SeriesFile, SeriesFormat};
-use windfall_run_output::summary::Summary;
+use windfall_output::recorder::{Out, Run, RunRecorder};
+use windfall_output::series::{Monitor, SeriesFile, SeriesFormat};
+use windfall_output::summary::Summary;
 use windfall_scenario::{Side, Topology};
 
 use crate::exit::{CliError, Result, tell};

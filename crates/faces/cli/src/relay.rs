@@ -8,7 +8,7 @@ use windfall_relay::{
     OpenPorts, PortCount, PortError, PortProtocol, PortTotals, Published, Reached, RelayHelpers,
     SocketKind,
 };
-use windfall_run_output::summary::PortSummary;
+use windfall_output::summary::PortSummary;
 use windfall_scenario::Topology;
 
 use crate::exit::{CliError, Completion, Result};

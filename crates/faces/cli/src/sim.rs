@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use windfall_base::{Duration, Instant};
 use windfall_live::Signals;
-use windfall_run_output::recorder::RunRecorder;
+use windfall_output::recorder::RunRecorder;
 use windfall_scenario::AppKind;
 use windfall_sim::Simulation;
 

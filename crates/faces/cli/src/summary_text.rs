@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 
 use windfall_base::text::visible;
-use windfall_run_output::summary::Summary;
+use windfall_output::summary::Summary;
 
 /// Returns the summary as text, as wide as the terminal that it is for.
 pub(crate) fn to_text(summary: &Summary, terminal: &impl AsFd) -> String {

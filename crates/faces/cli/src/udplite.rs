@@ -64,7 +64,7 @@ fn library() -> Result<PathBuf> {
     let places = ["", "deps", "../lib"].map(|place| folder.join(place).join(LIBRARY));
     let found = places.iter().find_map(|path| path.canonicalize().ok());
     found.ok_or_else(|| {
-        let fix = "build it by `cargo build --release --package windfall-udplite-preload`, or name";
+        let fix = "build it by `cargo build --release --package windfall-preload`, or name";
         let beside = folder.display();
         CliError::new(format!("{LIBRARY} is not in {beside}: {fix} it by {LIBRARY_VARIABLE}"))
     })

@@ -11,8 +11,8 @@ use windfall_fault::{Faulty, PortFaults};
 use windfall_files::UsedFiles;
 use windfall_live::{KEEPER_LOST, Lateness, Observer, Reply, RunOutcome};
 use windfall_network::{Network, Recording};
-use windfall_run_output::recorder::RunRecorder;
-use windfall_run_output::summary::Summary;
+use windfall_output::recorder::RunRecorder;
+use windfall_output::summary::Summary;
 use windfall_scenario::{RunSettings, Topology};
 
 use crate::apply::ApplyOptions;

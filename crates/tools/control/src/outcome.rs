@@ -1,7 +1,7 @@
 //! What a run's kernels and programs came to, for its summary.
 
 use windfall_live::RunOutcome;
-use windfall_run_output::summary::{FailedProgram, StationSummary, named};
+use windfall_output::summary::{FailedProgram, StationSummary, named};
 use windfall_scenario::Topology;
 
 /// Returns the programs beside the command that failed.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use windfall_base::nearest;
 use windfall_fault::PortFaults;
-use windfall_run_output::strict_json;
+use windfall_output::strict_json;
 use windfall_scenario::{Change, Direction, Setting, Settings as _, Side};
 
 /// A request to a run.

@@ -9,7 +9,7 @@ use windfall_base::{Duration, Instant, Seed};
 use windfall_fault::Faulty;
 use windfall_live::{Lateness, Reply};
 use windfall_network::{Network, NetworkEvent};
-use windfall_run_output::series::{Monitor, Sample};
+use windfall_output::series::{Monitor, Sample};
 use windfall_scenario::{Change, Get as _, Scenario, ScenarioError, Topology, unplaced};
 
 use crate::request::ControlRequest;

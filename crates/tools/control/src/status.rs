@@ -5,8 +5,8 @@ use windfall_base::{Instant, Seed};
 use windfall_live::Lateness;
 use windfall_live::driver::PUNCTUAL;
 use windfall_network::Network;
-use windfall_run_output::series::Sample;
-use windfall_run_output::summary::LatenessSummary;
+use windfall_output::series::Sample;
+use windfall_output::summary::LatenessSummary;
 use windfall_scenario::{Direction, LinkKind, Scenario, Settings as _, Topology};
 
 /// Returns the delays of a run, and its pauses.

@@ -9,7 +9,7 @@ use hyper::header::{
 };
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
-use windfall_run_output::strict_json;
+use windfall_output::strict_json;
 use windfall_scenario::{Change, Direction, Settings as _};
 
 use crate::guard::Guard;

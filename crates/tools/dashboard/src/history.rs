@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use serde_json::Value;
-use windfall_run_output::series::CSV_HEAD;
+use windfall_output::series::CSV_HEAD;
 
 /// The most windows that are kept of all directions and flows together: some hours.
 const KEPT: usize = 100_000;

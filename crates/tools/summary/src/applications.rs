@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use windfall_base::Instant;
 use windfall_network::{AppConfig, Network};
-use windfall_run_output::summary::ApplicationSummary;
+use windfall_output::summary::ApplicationSummary;
 use windfall_scenario::{Topology, group_members, is_group};
 use windfall_socket_api::{Measured, Transport};
 

@@ -13,7 +13,7 @@ use windfall_base::{Duration, Instant, Seed};
 use windfall_energy::{Card, EnergyModel, StationUsage, joules_per_byte};
 use windfall_mac::wifi::radio::{Airtime, State};
 use windfall_network::{ElementId, Network, SimulatedStation};
-use windfall_run_output::summary::{
+use windfall_output::summary::{
     LinkSummary, RadioSummary, StationEnergySummary, StationSummary, Summary, named,
 };
 use windfall_scenario::{Change, Scenario, Side, Topology, unplaced};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 use windfall_base::Seed;
-use windfall_run_output::summary::Summary;
+use windfall_output::summary::Summary;
 use windfall_scenario::Topology;
 use windfall_sim::Simulation;
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use windfall_base::Seed;
 use windfall_live::tcp::ConnectionRecord;
-use windfall_run_output::summary::tcp_step;
+use windfall_output::summary::tcp_step;
 
 use crate::json;
 

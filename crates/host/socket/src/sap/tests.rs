@@ -103,7 +103,7 @@ fn sockets_of_one_thread_do_not_interact() {
 #[test]
 fn nothing_is_shared_by_sockets() {
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = ["src", "../../faces/ffi-c/src", "../../machines/sap/src"];
+    let folders = ["src", "../../faces/c/src", "../../machines/sap/src"];
     let files = folders.iter().flat_map(|folder| {
         let entries = std::fs::read_dir(here.join(folder)).expect("the source is there");
         entries.map(|entry| entry.expect("it can be read").path()).filter(|path| path.is_file())

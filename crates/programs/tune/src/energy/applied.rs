@@ -3,7 +3,7 @@
 use core::str::FromStr;
 
 use windfall_base::nearest;
-use windfall_run_output::summary::{AppliedSetting, Summary};
+use windfall_output::summary::{AppliedSetting, Summary};
 use windfall_scenario::{Scenario, TCP_SETTINGS};
 use windfall_tcp_settings::{KernelWay, RouteMetric, kernel_way};
 

@@ -1,5 +1,5 @@
 use windfall_base::{Duration, Seed};
-use windfall_run_output::summary::{ApplicationSummary, LinkSummary};
+use windfall_output::summary::{ApplicationSummary, LinkSummary};
 use windfall_socket_api::Measured;
 
 use super::*;

@@ -33,7 +33,7 @@ pub(super) fn module() -> &'static Result<PathBuf, String> {
             return Err("this build made no static library".to_owned());
         }
         let module = libraries.join("mod_sap.so");
-        let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ffi-c/lighttpd/build");
+        let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("../c/lighttpd/build");
         let output = Command::new(build).env("LIBRARIES", &libraries).env("OUT", &module).output();
         let output = output.map_err(|error| error.to_string())?;
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();

@@ -7,7 +7,7 @@ use windfall_testkit::built;
 
 /// Compiles the lossy path of the C library's tests, to be preloaded; `None` without a compiler.
 fn lossy_path(folder: &Path) -> Option<PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ffi-c/tests/lossy.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../c/tests/lossy.c");
     let library = folder.join("lossy.so");
     let mut compiler = Command::new("cc");
     compiler.args(["-shared", "-fPIC", "-o"]).args([&library, &source]);
