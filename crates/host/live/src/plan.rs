@@ -9,7 +9,8 @@ use std::sync::Arc;
 pub use windfall_kernel_counters::account::DeviceKind;
 use windfall_netlink::RealInterface;
 use windfall_scenario::{Topology, engine_beside};
-use windfall_tcp_settings::{KernelWay, RouteMetric};
+use windfall_tcp_settings::KernelWay;
+use windfall_ip::RouteMetric;
 
 /// A network of stations, each a namespace of its own.
 #[derive(Clone, Debug, Default)]

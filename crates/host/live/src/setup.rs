@@ -10,7 +10,7 @@ use std::path::Path;
 
 use nix::sched::CloneFlags;
 use windfall_netlink::{Netlink, VethEnd};
-use windfall_tcp_settings::RouteMetric;
+use windfall_ip::RouteMetric;
 
 use crate::device::{StationDevice, packet, tun};
 use crate::error::{ErrorContext, LiveError, Result};

@@ -10,7 +10,7 @@ use nix::sched::CloneFlags;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
-use windfall_tcp_settings::RouteMetric;
+use windfall_ip::RouteMetric;
 
 use crate::congestion;
 use crate::control::{Control, Message};

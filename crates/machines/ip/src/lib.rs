@@ -12,8 +12,10 @@ mod path_mtu;
 mod reassembly;
 mod report;
 mod route;
+mod route_metric;
 
 pub use event::{IpEvent, IpEventKind};
 pub use layer::{IpConfig, IpDatagram, IpInterfaceConfig, IpSendError, Layer, Outbound, Upward};
 pub use report::{ErrorReport, HeaderFault, Problem};
 pub use route::{RouteEntry, RouteSource, RoutingTable, SharedRoutes, is_group};
+pub use route_metric::RouteMetric;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use windfall_base::{Duration, nearest};
 use windfall_tcp::{LossRecovery, TcpConfig, TickEstimation};
 
-pub use kernel::{KernelWay, RouteMetric, kernel_way};
+pub use kernel::{KernelWay, kernel_way};
 pub use settings::{TCP_SETTINGS, TcpSetting};
 
 mod buffer;
