@@ -111,7 +111,7 @@ fn describe(flags: &ScenarioOptions) -> Topology {
 }
 
 fn plan(topology: &Topology) -> LivePlan {
-    LivePlan::new(topology)
+    windfall_control::live_plan(topology)
 }
 
 /// Returns the Gbit/s of one TCP connection in 1 s.

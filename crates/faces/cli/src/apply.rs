@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use windfall_control::{live_plan, tell_kernels};
 use windfall_live::LivePlan;
 use windfall_scenario::Topology;
 use windfall_tune::AppliedSettings;
@@ -49,8 +50,8 @@ impl ApplyOptions {
 /// Returns the plan of a scenario whose kernels have the settings; says which they cannot have
 /// unless it is to be `silent`.
 pub(crate) fn plan(settings: &AppliedSettings, topology: &Topology, silent: bool) -> LivePlan {
-    let mut plan = LivePlan::new(topology);
-    settings.tcp().iter().for_each(|setting| plan.tell_kernels(&setting.way));
+    let mut plan = live_plan(topology);
+    settings.tcp().iter().for_each(|setting| tell_kernels(&mut plan, &setting.way));
     let applied = settings.summaries();
     for it in applied.iter().filter(|it| it.cannot.is_some() && !silent) {
         tell(format_args!("--apply: {it}"));

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 use windfall_base::Port;
 use windfall_fault::{Faulty, PortFaults};
-use windfall_live::LivePlan;
 use windfall_network::Network;
 use windfall_scenario::Topology;
+
+use crate::live_plan;
 
 /// Sets the faults of a port, in place of those that it had; none clear it.
 ///
@@ -31,7 +32,7 @@ pub fn set(
     }
     let addresses = station.interfaces.iter().flat_map(|interface| &interface.addresses);
     let addresses = addresses.map(|prefix| prefix.address).collect();
-    let ports = LivePlan::new(topology).ports;
+    let ports = live_plan(topology).ports;
     let own = (0..).zip(&ports).filter(|(_, (station, _))| *station == number);
     let own = own.map(|(port, _)| Port(port)).collect();
     run.set(faults, addresses, own);

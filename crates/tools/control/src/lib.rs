@@ -15,6 +15,7 @@ pub mod detach;
 pub mod faults;
 mod late;
 pub mod lifeline;
+mod live_plan;
 mod outcome;
 pub mod request;
 mod server;
@@ -23,6 +24,7 @@ pub mod text;
 
 pub use client::{ControlClient, ControlError};
 pub use late::LateLimit;
+pub use live_plan::{live_plan, tell_kernels};
 pub use outcome::{failed_programs, station_summaries};
 pub use server::{Asked, RunControl, RunDescription};
 pub use status::lateness_summary;

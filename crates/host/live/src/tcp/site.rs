@@ -10,7 +10,7 @@ use nix::sys::signal::kill;
 use nix::unistd::Pid;
 use windfall_ip::{IpInterfaceConfig, RouteEntry};
 use windfall_netlink::{Netlink, VethEnd};
-use windfall_scenario::engine_beside;
+use windfall_network::addresses::engine_beside;
 use windfall_stack::HostConfig;
 
 use crate::device::{StationDevice, packet, tun};
