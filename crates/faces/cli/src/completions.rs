@@ -32,9 +32,9 @@ pub(crate) fn run(args: &Args) -> Result {
 }
 
 fn write_pages(directory: &Path) -> io::Result<()> {
-    windfall_files::make_folder(directory)?;
+    windfall_system::files::make_folder(directory)?;
     for (name, page) in windfall_manual::pages(crate::command())? {
-        windfall_files::write(&directory.join(name), &page)?;
+        windfall_system::files::write(&directory.join(name), &page)?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use windfall_base::{Duration, MemoryBudget};
 use windfall_layers::{LayerLog, LogLayer, LogWindow};
-use windfall_live::as_caller;
+use windfall_system::as_caller;
 use windfall_pcapng::read as read_capture;
 use windfall_report::Table;
 use windfall_video::{HeaderLayout, WsimProtocol};
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result {
         Some(path) => {
             let log = args.read(path)?;
             if let Some(file) = &args.view {
-                windfall_files::distinct(&[("the log", Some(path)), ("--view", Some(file))])
+                windfall_system::files::distinct(&[("the log", Some(path)), ("--view", Some(file))])
                     .map_err(CliError::usage)?;
                 args.draw(&log, file)?;
                 return Ok(Completion::Success);
@@ -162,7 +162,7 @@ impl Args {
         } else {
             log.page("A run, layer by layer", sender, window)
         };
-        windfall_files::replace(file, text.as_bytes()).map_err(|error| cannot_write(file, &error))
+        windfall_system::files::replace(file, text.as_bytes()).map_err(|error| cannot_write(file, &error))
     }
 }
 

@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
 
-use windfall_files::PendingFile;
-use windfall_live::interrupt;
+use windfall_system::files::PendingFile;
+use windfall_system::interrupt;
 use windfall_socket::{Carrier, Profile, SapConfig, SapOptions};
 use windfall_transfer::{KeyChoice, RecordReceiver, RecordSender};
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use windfall_base::{ByteCount, MEMORY_VARIABLE, MemoryBudget};
-use windfall_live::as_caller;
+use windfall_system::as_caller;
 
 use crate::exit::{CliError, Result};
 

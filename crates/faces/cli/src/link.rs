@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use windfall_base::{Duration, Seed};
 use windfall_live::line::LineRecord;
-use windfall_live::{LineAddress, Signals, as_caller};
+use windfall_live::{LineAddress, Signals};
+use windfall_system::as_caller;
 use windfall_scenario::{Direction, ScenarioOptions, Setting, Settings as _};
 use windfall_serial::{LineFraming, LineOutcome, LinePlan, LineReport, ModemCall};
 
@@ -174,7 +175,7 @@ pub(crate) fn run(args: &Args) -> Result {
 
 /// Makes the files for the bytes of a line.
 fn files_in(folder: &Path) -> Result<LineRecord> {
-    windfall_files::make_folder(folder).map_err(|error| input::cannot_write(folder, &error))?;
+    windfall_system::files::make_folder(folder).map_err(|error| input::cannot_write(folder, &error))?;
     let file = |name: &str| {
         let path = folder.join(name);
         let opened = as_caller(&path, || File::create(&path));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use windfall_base::{Duration, Seed};
-use windfall_files::UsedFiles;
+use windfall_system::files::UsedFiles;
 use windfall_scenario::wifi::Radio;
 use windfall_scenario::{
     Change, Direction, Flow, Get, Link, RunKind, RunSettings, Scenario, ScenarioError,

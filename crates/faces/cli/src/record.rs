@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use windfall_base::{Duration, Instant, Port, Seed};
-use windfall_files::{Evidence, UsedFiles, make_folder};
+use windfall_system::files::{Evidence, UsedFiles, make_folder};
 use windfall_network::{ElementId, Network, Recording};
 use windfall_output::recorder::{Out, Run, RunRecorder};
 use windfall_output::series::{Monitor, SeriesFile, SeriesFormat};

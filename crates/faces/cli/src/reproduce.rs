@@ -12,8 +12,8 @@ use windfall_base::Seed;
 use windfall_experiment::campaign::{KEPT, PAGE};
 use windfall_experiment::figure::{self, select};
 use windfall_experiment::{Campaign, Context, Extent, Figure, Finding, ShownFinding, junit};
-use windfall_files::UsedFiles;
-use windfall_live::as_caller;
+use windfall_system::files::UsedFiles;
+use windfall_system::as_caller;
 use windfall_scenario::DEFAULT_SEED;
 
 use crate::exit::{CliError, Completion, Result};
@@ -110,11 +110,11 @@ pub(crate) fn run(args: &Args) -> Result {
     let found = as_caller(&kept, || std::fs::read_to_string(&kept)).unwrap_or_default();
     let write = |name: &str, text: &str| {
         if let Some(page) = args.page.as_ref().filter(|_| name == PAGE) {
-            let placed = windfall_files::replace(page, text.as_bytes());
+            let placed = windfall_system::files::replace(page, text.as_bytes());
             let named = |it: Error| Error::new(it.kind(), format!("{}: {it}", page.display()));
             placed.map_err(named)?;
         }
-        windfall_files::replace(&args.out.join(name), text.as_bytes())
+        windfall_system::files::replace(&args.out.join(name), text.as_bytes())
     };
     let jobs = args.jobs.and_then(NonZeroUsize::new).or_else(|| available_parallelism().ok());
     let campaign = Campaign {
@@ -133,7 +133,7 @@ pub(crate) fn run(args: &Args) -> Result {
     show(&result.findings, args)?;
     if let Some(path) = &args.junit {
         let report = junit::report(&result.findings, &result.failures, args.mutate);
-        let written = windfall_files::replace(path, report.as_bytes());
+        let written = windfall_system::files::replace(path, report.as_bytes());
         written.map_err(|error| input::cannot_write(path, &error))?;
     }
     if !result.failures.is_empty() {
@@ -180,13 +180,13 @@ pub(crate) fn write_all(directory: &Path, page: &str, findings: &[Finding]) -> R
     let page = ("index.html".to_owned(), page.to_owned());
     for (name, text) in findings.iter().flat_map(Finding::files).chain([page]) {
         let path = directory.join(name);
-        windfall_files::write(&path, text.as_bytes()).map_err(|error| cannot(&path, &error))?;
+        windfall_system::files::write(&path, text.as_bytes()).map_err(|error| cannot(&path, &error))?;
     }
     Ok(())
 }
 
 pub(crate) fn make(directory: &Path) -> Result<()> {
-    windfall_files::make_folder(directory).map_err(|error| cannot(directory, &error))
+    windfall_system::files::make_folder(directory).map_err(|error| cannot(directory, &error))
 }
 
 pub(crate) fn cannot(path: &Path, error: &Error) -> CliError {

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windfall_files::PendingFile;
+use windfall_system::files::PendingFile;
 use windfall_live::{
     ControlSocket, Ending, NatGateway, Program, ProgramOutput, Signals, Stations, control_socket,
     neighbour_variables, session,

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result {
         let built = loaded.varied(scenario).topology_reading(seen);
         built.map(|_| ()).map_err(|error| error.to_string())
     })?;
-    windfall_files::make_folder(&args.out).map_err(|error| cannot(&args.out, &error))?;
+    windfall_system::files::make_folder(&args.out).map_err(|error| cannot(&args.out, &error))?;
     let mut store = RunStore::open(&args.out)?;
     let signals = Signals::take_over().map_err(|error| CliError::new(error.to_string()))?;
     let (bar, mut signal) = (progress::runs()?, None);
@@ -108,7 +108,7 @@ fn report(args: &Args, result: &SweepResult<'_>) -> Result<()> {
     let tables = result.parquet_files();
     for (name, bytes) in texts.chain(tables.iter().map(|(name, bytes)| (*name, &bytes[..]))) {
         let path = args.out.join(name);
-        windfall_files::replace(&path, bytes).map_err(|error| cannot(&path, &error))?;
+        windfall_system::files::replace(&path, bytes).map_err(|error| cannot(&path, &error))?;
     }
     let mut out = std::io::stdout().lock();
     if args.json {

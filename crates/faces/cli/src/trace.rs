@@ -265,7 +265,7 @@ fn show(args: &Show) -> Result {
     let statistics = Statistics::of(&trace);
     if let Some(path) = &args.svg {
         let svg = windfall_report::trace_chart(&trace, &statistics).to_svg();
-        windfall_files::write(path, svg.as_bytes())
+        windfall_system::files::write(path, svg.as_bytes())
             .map_err(|error| cannot("write", path, &error))?;
     }
     if args.json {
@@ -418,7 +418,7 @@ impl Output {
     fn write(&self, bytes: &[u8]) -> Result {
         match &self.output {
             Some(path) if path.as_os_str() != "-" => {
-                windfall_files::replace(path, bytes)
+                windfall_system::files::replace(path, bytes)
                     .map_err(|error| cannot("write", path, &error))?;
             }
             _ => return print(bytes),

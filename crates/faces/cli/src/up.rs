@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use windfall_base::text::visible;
 use windfall_control::detach;
 use windfall_control::lifeline::Lifeline;
-use windfall_files::Replacement;
+use windfall_system::files::Replacement;
 use windfall_live::{ControlSocket, Ending, Signals, Stations, control_socket, session};
 use windfall_network::Network;
 

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
 use windfall_base::Duration;
-use windfall_live::interrupt;
+use windfall_system::interrupt;
 use windfall_socket::Carrier;
 use windfall_video::{
     AdaptiveClip, ClipQuality, EncodeConfig, OWN_CLIP, Overrun, PAYLOAD_TYPE, VIDEO_PORT,
@@ -227,7 +227,7 @@ impl Send {
             reports,
         };
         let named = [("the video", Some(&*self.video)), ("--sdp", self.sdp.as_deref())];
-        windfall_files::distinct(&named).map_err(CliError::usage)?;
+        windfall_system::files::distinct(&named).map_err(CliError::usage)?;
         let source = source(&self.video)?;
         self.check_effect(&source)?;
         if self.adapt {
@@ -321,7 +321,7 @@ impl Receive {
         let compared = self.compare.as_ref().map(|path| source(path).map(|it| (path, it)));
         let compared = compared.transpose()?;
         let [compare, out, sheet] = [&self.compare, &self.out, &self.sheet].map(Option::as_deref);
-        windfall_files::distinct(&[("--compare", compare), ("--out", out), ("--sheet", sheet)])
+        windfall_system::files::distinct(&[("--compare", compare), ("--out", out), ("--sheet", sheet)])
             .map_err(CliError::usage)?;
         let (out, sheet) =
             (out.map(Output::open).transpose()?, sheet.map(Output::open).transpose()?);

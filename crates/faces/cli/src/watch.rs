@@ -8,7 +8,7 @@ use windfall_base::{Duration, Instant, Seed};
 use windfall_control::{LateLimit, RunControl};
 use windfall_display::Status;
 use windfall_fault::{Faulty, PortFaults};
-use windfall_files::UsedFiles;
+use windfall_system::files::UsedFiles;
 use windfall_live::{KEEPER_LOST, Lateness, Observer, Reply, RunOutcome};
 use windfall_network::{Network, Recording};
 use windfall_output::recorder::RunRecorder;
@@ -117,7 +117,7 @@ impl LiveOptions {
         let write = |line: &str| drop(io::stderr().write_all(line.as_bytes()));
         match &self.summary {
             Some(path) => {
-                if let Err(error) = windfall_files::write(path, text.as_bytes()) {
+                if let Err(error) = windfall_system::files::write(path, text.as_bytes()) {
                     // The result must not be lost with the file.
                     write(&text);
                     let message = format!("cannot write {}: {error}", path.display());

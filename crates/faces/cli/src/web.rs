@@ -92,7 +92,7 @@ impl LogOptions {
 }
 
 fn append(path: &Path) -> Result<std::fs::File> {
-    windfall_files::append(path).map_err(|error| cannot_write(path, &error))
+    windfall_system::files::append(path).map_err(|error| cannot_write(path, &error))
 }
 
 /// Runs a future with a runtime of its own; what still runs in the background is left behind.

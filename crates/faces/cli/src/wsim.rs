@@ -80,12 +80,12 @@ pub(crate) fn run(args: &Args) -> Result {
         Vec::new()
     });
     if let Some(folder) = &args.out {
-        windfall_files::make_folder(folder).map_err(|error| cannot_write(folder, &error))?;
+        windfall_system::files::make_folder(folder).map_err(|error| cannot_write(folder, &error))?;
     }
     let comparison = WsimComparison::of(&clip, &reference, &errors, &args.settings())?;
     if let Some(folder) = &args.out {
         let write = |path: &Path, bytes: &[u8]| {
-            windfall_files::replace(path, bytes).map_err(|error| cannot_write(path, &error))
+            windfall_system::files::replace(path, bytes).map_err(|error| cannot_write(path, &error))
         };
         let ending = match clip.codec {
             VideoCodec::H264 => "264",

@@ -86,7 +86,7 @@ impl PySweep {
         let runs = grid.checked_runs(VERSION, build).map_err(refuse)?;
         let store = match &out {
             Some(out) => {
-                windfall_files::make_folder(out)?;
+                windfall_system::files::make_folder(out)?;
                 RunStore::open(out).map_err(refuse)?
             }
             None => RunStore::default(),
@@ -157,10 +157,10 @@ impl PySweep {
         let Some(out) = &self.out else { return Ok(()) };
         self.store().settle().map_err(refuse)?;
         for (name, text) in self.files(charts) {
-            windfall_files::replace(&out.join(name), text.as_bytes())?;
+            windfall_system::files::replace(&out.join(name), text.as_bytes())?;
         }
         for (name, bytes) in self.parquet() {
-            windfall_files::replace(&out.join(name), &bytes)?;
+            windfall_system::files::replace(&out.join(name), &bytes)?;
         }
         self.store().close();
         Ok(())

@@ -20,16 +20,8 @@ pub enum LiveError {
     #[error("stations can be built only by a process with one thread; this one has {0}")]
     Threads(usize),
     /// The variables of sudo name no user.
-    #[error(
-        "{variable} is \"{value}\", which names no user: programs run as the caller whom sudo \
-         names by SUDO_UID and SUDO_GID; to run them as root, give --as-root, or unset SUDO_UID"
-    )]
-    Caller {
-        /// The environment variable.
-        variable: &'static str,
-        /// The value of the variable, empty if it is unset.
-        value: String,
-    },
+    #[error(transparent)]
+    Caller(#[from] windfall_system::CallerError),
     /// A filter may forbid what every system allows that has namespaces.
     #[error("cannot {doing}: {source}{}", obstacle::of_filter(source))]
     Forbidden {

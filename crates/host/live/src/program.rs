@@ -11,7 +11,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::Pid;
 
 use crate::error::{ErrorContext, LiveError, Result};
-use crate::identity::Identity;
+use windfall_system::Identity;
 use crate::lines::Lines;
 use crate::plan::{Program, ProgramOutput};
 use crate::system::{self, Capabilities, CapabilitySet, NET_ADMIN, NET_BIND_SERVICE, NET_RAW};

@@ -17,7 +17,7 @@ use crate::control::{Control, Message};
 use crate::device::StationDevice;
 use crate::error::{ErrorContext, LiveError, Result};
 use crate::hints::Hints;
-use crate::identity::Identity;
+use windfall_system::Identity;
 use crate::keeper::Keeper;
 use crate::lifetime::end_with_this_process;
 use crate::namespace;

@@ -17,7 +17,7 @@ use nix::unistd::Pid;
 use crate::control::{Control, Message};
 use crate::error::{ErrorContext, LiveError, Result};
 use crate::grace::{GracePeriod, Programs};
-use crate::identity::Identity;
+use windfall_system::Identity;
 use crate::kernel;
 use crate::lines::Lines;
 use crate::namespace;

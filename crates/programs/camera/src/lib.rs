@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 use std::time::{Instant, SystemTime};
 
 use windfall_base::Duration;
-use windfall_live::interrupt;
+use windfall_system::interrupt;
 
 pub use arrivals::{CameraArrivals, CameraEnd, CameraReport};
 pub use error::CameraError;

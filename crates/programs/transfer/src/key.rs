@@ -6,7 +6,7 @@ use std::io::{self, Read, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use windfall_live::{as_caller, caller};
+use windfall_system::{as_caller, caller};
 use windfall_socket::SharedKey;
 
 /// The longest file with a key.
@@ -59,7 +59,7 @@ pub fn place() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
     // Under sudo the home is root's, where the user who called has no key.
     let folder = match caller() {
-        Some(_) => windfall_live::caller_home().map(|home| home.join(".config")),
+        Some(_) => windfall_system::caller_home().map(|home| home.join(".config")),
         None => variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config"))),
     };
     folder.map(|folder| folder.join("windfall/sap.key"))

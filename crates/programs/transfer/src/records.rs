@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Instant;
 
 use windfall_base::Duration;
-use windfall_live::interrupt;
+use windfall_system::interrupt;
 use windfall_socket::{
     CloseReason, Integrity, MessageKind, Mode, Reason, SapError, SapOptions, SapSocket,
 };

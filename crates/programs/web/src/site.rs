@@ -21,7 +21,7 @@ use hyper::header::{
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
-use windfall_live::as_caller;
+use windfall_system::as_caller;
 
 use crate::blocking::blocking;
 use crate::conditional::{Selection, Validators, select};

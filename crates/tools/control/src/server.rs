@@ -353,7 +353,7 @@ fn read_whole(path: &std::path::Path) -> io::Result<Vec<u8>> {
     if !found.is_file() || found.len() > LONGEST_FILE {
         return Err(io::Error::other("it is no plain file of 64 MiB at most"));
     }
-    windfall_live::as_caller(path, || std::fs::read(path))
+    windfall_system::as_caller(path, || std::fs::read(path))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use windfall_live::as_caller;
+use windfall_system::as_caller;
 
 use crate::error::SweepError;
 use crate::grid::SweepRun;

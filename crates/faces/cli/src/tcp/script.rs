@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use windfall_base::MemoryBudget;
 use windfall_base::text::visible;
 use windfall_conformance::{Conformance, ScriptCounts, ScriptVerdict, Unchecked};
-use windfall_live::as_caller;
+use windfall_system::as_caller;
 use windfall_scenario::{TcpSettings, TcpSettingsError};
 
 use crate::exit::{CliError, Completion, Result};

@@ -309,7 +309,7 @@ impl Args {
         if self.metadata {
             let beside = format!("{}.damage.json", outcome.file);
             let text = json::line(json::GET, report.clone());
-            let written = windfall_files::write(Path::new(&beside), text.as_bytes());
+            let written = windfall_system::files::write(Path::new(&beside), text.as_bytes());
             written.map_err(|error| cannot_write(Path::new(&beside), &error))?;
         }
         if self.quiet || self.output.as_deref() == Some(Path::new("-")) {

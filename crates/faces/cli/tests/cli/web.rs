@@ -480,7 +480,7 @@ fn a_file_is_continued_later_only_by_its_own_version() {
         let (first, said) = get(&folder, &["-C", &url]);
         let left = std::fs::read_to_string(&a).expect("what came");
         assert_eq!((first, left.as_str()), (Some(1), "0123"), "{said}");
-        if windfall_files::noted_version(&a).is_none() {
+        if windfall_system::files::noted_version(&a).is_none() {
             windfall_testkit::skip!("the file system has no attributes");
         }
         let (second, said) = get(&folder, &["-C", &url]);

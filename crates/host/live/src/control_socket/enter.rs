@@ -24,7 +24,7 @@ use super::witness::Witness;
 use super::{RunSocket, choose, is_inside};
 use crate::control::{Control, Message};
 use crate::error::{ErrorContext, LiveError, Result};
-use crate::identity::Identity;
+use windfall_system::Identity;
 use crate::plan::{Program, ProgramOutput, neighbour_variables};
 use crate::program;
 use crate::system;

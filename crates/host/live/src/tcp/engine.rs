@@ -26,7 +26,7 @@ use crate::clock::SystemClock;
 use crate::device::StationDevice;
 use crate::driver::{Clock, EventLoop};
 use crate::error::{ErrorContext, LiveError, Result};
-use crate::identity::Identity;
+use windfall_system::Identity;
 use crate::plan::{Program, ProgramOutput};
 use crate::session::Signals;
 use crate::system;

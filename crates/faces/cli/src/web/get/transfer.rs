@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, HumanDuration, ProgressBar};
-use windfall_files::Replacement;
+use windfall_system::files::Replacement;
 use windfall_web::{
     FetchError, Fetched, FetchedFile, Fetcher, HeaderMap, HeaderValue, IF_RANGE, RANGE, Repair,
     Uri, of_other_host,
@@ -127,7 +127,7 @@ impl Job {
 
     /// Returns the version of those bytes, if it was noted when they came.
     fn version_of_kept(&self) -> Option<HeaderValue> {
-        let noted = (self.kept() > 0).then(|| windfall_files::noted_version(&self.target));
+        let noted = (self.kept() > 0).then(|| windfall_system::files::noted_version(&self.target));
         HeaderValue::from_bytes(&noted.flatten()?).ok()
     }
 
@@ -234,19 +234,19 @@ async fn write(
         // What a server without parts sends is the whole file, which replaces what is there once it
         // has come.
         () if job.continues && (from > 0 || job.kept() == 0) => {
-            let file = windfall_files::append(target).map_err(cannot)?;
+            let file = windfall_system::files::append(target).map_err(cannot)?;
             let kept = file.metadata().map_err(cannot)?.len();
             if from != kept {
                 let text = format!("{}: it has changed meanwhile", target.display());
                 return Err(CliError::new(text).into());
             }
-            windfall_files::note_version(&file, version);
+            windfall_system::files::note_version(&file, version);
             Output::Grows(file)
         }
         () => {
             let file = Replacement::begin(target).map_err(cannot)?;
             if job.continues {
-                windfall_files::note_version(file.file(), version);
+                windfall_system::files::note_version(file.file(), version);
             }
             Output::Whole(Box::new(file))
         }

@@ -24,7 +24,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use windfall_live::as_caller;
+use crate::as_caller;
 
 pub use evidence::Evidence;
 pub use used_files::UsedFiles;

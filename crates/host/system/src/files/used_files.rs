@@ -39,7 +39,7 @@ impl UsedFiles {
     pub fn write_at_end(&mut self, option: &str, path: &Path) -> Result<(), String> {
         self.write(option, path)?;
         let cannot = |error| format!("cannot write {}: {error}", path.display());
-        crate::check_place(path).map_err(cannot)
+        crate::files::check_place(path).map_err(cannot)
     }
 }
 

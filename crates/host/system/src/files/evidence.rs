@@ -5,8 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::PendingFile;
-use crate::pipe::Pipe;
+use crate::files::PendingFile;
+use crate::files::pipe::Pipe;
 
 /// With so much held back, in bytes, a run has begun.
 const BEGUN: usize = 1 << 20;

@@ -9,11 +9,22 @@ use std::sync::OnceLock;
 
 use nix::unistd::{Gid, Uid, User, getgrouplist, setfsgid, setfsuid, setgid, setgroups, setuid};
 
-use crate::error::{LiveError, Result};
+/// The variables of sudo name no user.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{variable} is \"{value}\", which names no user: programs run as the caller whom sudo names by \
+     SUDO_UID and SUDO_GID; to run them as root, give --as-root, or unset SUDO_UID"
+)]
+pub struct CallerError {
+    /// The environment variable.
+    pub variable: &'static str,
+    /// The value of the variable, empty if it is unset.
+    pub value: String,
+}
 
 /// The user who called the program through sudo, and as whom programs in the stations run.
 #[derive(Clone, Debug)]
-pub(crate) struct Identity {
+pub struct Identity {
     user: Uid,
     group: Gid,
     groups: Vec<Gid>,
@@ -88,7 +99,7 @@ fn set_thread_groups(groups: &[Gid]) {
 }
 
 /// The user and the group of these numbers, unless they are root's.
-fn named(user: Option<OsString>, group: Option<OsString>) -> Result<Option<(u32, u32)>> {
+fn named(user: Option<OsString>, group: Option<OsString>) -> Result<Option<(u32, u32)>, CallerError> {
     let Some(user) = user else { return Ok(None) };
     let user = number("SUDO_UID", &user)?;
     if user == 0 {
@@ -98,11 +109,11 @@ fn named(user: Option<OsString>, group: Option<OsString>) -> Result<Option<(u32,
 }
 
 /// The number of a user or a group; the last of all means none.
-fn number(variable: &'static str, value: &OsStr) -> Result<u32> {
+fn number(variable: &'static str, value: &OsStr) -> Result<u32, CallerError> {
     let number = value.to_str().and_then(|value| value.parse().ok());
     number.filter(|number| *number != u32::MAX).ok_or_else(|| {
         let value = value.to_string_lossy().into_owned();
-        LiveError::Caller { variable, value }
+        CallerError { variable, value }
     })
 }
 
@@ -112,7 +123,7 @@ impl Identity {
     ///
     /// # Errors
     /// If sudo, or whoever set its variables, names no user.
-    pub(crate) fn of_caller(as_root: bool) -> Result<Option<Self>> {
+    pub fn of_caller(as_root: bool) -> Result<Option<Self>, CallerError> {
         if as_root || !nix::unistd::geteuid().is_root() {
             return Ok(None);
         }
@@ -130,7 +141,7 @@ impl Identity {
 
     /// Gives a program the variables that sudo took away; unknown ones are unset rather than
     /// root's.
-    pub(crate) fn describe(&self, command: &mut Command) {
+    pub fn describe(&self, command: &mut Command) {
         if let Some(User { name, dir, shell, .. }) = &self.account {
             command.env("USER", name).env("LOGNAME", name).env("HOME", dir).env("SHELL", shell);
         } else {
@@ -141,7 +152,10 @@ impl Identity {
     }
 
     /// Makes this process the user's, and keeps what it is permitted for a moment longer.
-    pub(crate) fn assume(&self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn assume(&self) -> io::Result<()> {
         nix::sys::prctl::set_keepcaps(true)?;
         setgroups(&self.groups)?;
         setgid(self.group)?;
