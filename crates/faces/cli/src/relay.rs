@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use windfall_live::{Attachment, Listening, LivePlan, Stations, end_with_this_process};
-use windfall_relay::{
+use windfall_system::relay::{
     OpenPorts, PortCount, PortError, PortProtocol, PortTotals, Published, Reached, RelayHelpers,
     SocketKind,
 };
@@ -114,8 +114,8 @@ enum Side {
 
 pub(crate) fn run(args: &Args) -> Result {
     match &args.side {
-        Side::Serve { targets } => windfall_relay::serve(targets)?,
-        Side::Socket { kind, address } => windfall_relay::hand_socket(*kind, address)
+        Side::Serve { targets } => windfall_system::relay::serve(targets, windfall_socket::make_runtime)?,
+        Side::Socket { kind, address } => windfall_system::relay::hand_socket(*kind, address)
             .map_err(|error| CliError::new(format!("{address}: {error}")))?,
     }
     Ok(Completion::Success)

@@ -3,11 +3,13 @@
 //! - [`files`]: files that are written whole or not at all.
 //! - [`as_caller`], [`caller`], [`caller_home`]: the user behind sudo.
 //! - [`interrupt`]: requests to end, for programs that sum up before they do.
+//! - [`relay`]: ports that lead into a run and out of it.
 
 #![expect(unsafe_code, reason = "handlers of signals, and groups of a single thread")]
 
 pub mod files;
 mod identity;
 pub mod interrupt;
+pub mod relay;
 
 pub use identity::{CallerError, Identity, as_caller, caller, caller_home};

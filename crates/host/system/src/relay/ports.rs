@@ -14,9 +14,9 @@ use rustix::io::Errno;
 use rustix::net::{Shutdown, shutdown};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use crate::counts::CountsFile;
-use crate::rule::target;
-use crate::{PortProtocol, Published, Reached};
+use crate::relay::counts::CountsFile;
+use crate::relay::rule::target;
+use crate::relay::{PortProtocol, Published, Reached};
 
 /// Why ports cannot be served.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub struct PortTotals {
     pub port: String,
     /// The station where it goes on; `None` for the host.
     pub station: Option<String>,
-    /// The counts by their names ([`PortCount`](crate::PortCount)).
+    /// The counts by their names ([`PortCount`](crate::relay::PortCount)).
     pub counts: BTreeMap<&'static str, u64>,
 }
 

@@ -12,10 +12,10 @@ use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 use tokio::task::spawn_local;
 
-use crate::copy::{is_closed, is_scarce};
-use crate::counts::{Counts, PortCount};
-use crate::table::{ClientPlace, Clients};
-use crate::targets::Targets;
+use crate::relay::copy::{is_closed, is_scarce};
+use crate::relay::counts::{Counts, PortCount};
+use crate::relay::table::{ClientPlace, Clients};
+use crate::relay::targets::Targets;
 
 /// The most clients at the same time.
 pub(crate) const CLIENTS: usize = 4_096;

@@ -11,9 +11,9 @@ use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::spawn_local;
 
-use crate::counts::{Counts, PortCount};
-use crate::table::{ClientPlace, Clients};
-use crate::targets::Targets;
+use crate::relay::counts::{Counts, PortCount};
+use crate::relay::table::{ClientPlace, Clients};
+use crate::relay::targets::Targets;
 
 /// The most connections at the same time: the one that is idle for longest gives way to another.
 pub(crate) const CONNECTIONS: usize = 1_024;

@@ -24,6 +24,7 @@ use rustix::net::SocketType;
 use rustix::net::sockopt::socket_type;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use targets::Targets;
+use tokio::runtime::Runtime;
 use tokio::task::LocalSet;
 
 pub use counts::PortCount;
@@ -32,17 +33,20 @@ pub use rule::{PortProtocol, Published, Reached};
 
 /// Carries the connections that wait at the standard input, a socket that listens, to the first of
 /// `targets` that takes them, or the datagrams that come there, if it is a socket of UDP; it only
-/// returns if that fails.
+/// returns if that fails. `make_runtime` is called once more descriptors are permitted.
 ///
 /// # Errors
 /// If the standard input is no such socket.
-pub fn serve(targets: &[String]) -> io::Result<()> {
+pub fn serve(
+    targets: &[String],
+    make_runtime: impl FnOnce() -> io::Result<Runtime>,
+) -> io::Result<()> {
     let socket = standard_input()?;
     let counts = Counts::telling(io::stdout().as_fd().try_clone_to_owned()?);
     let targets = Targets::new(targets);
     permit_descriptors();
     // One thread, so that a limit of processes cannot stop it.
-    let runtime = windfall_socket::make_runtime()?;
+    let runtime = make_runtime()?;
     LocalSet::new().block_on(&runtime, carry(socket, targets, counts))
 }
 

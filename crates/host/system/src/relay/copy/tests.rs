@@ -160,7 +160,7 @@ fn clients_evictions_and_refusals_are_counted() {
     for (target, most, expected) in
         [(&address, 8, [3, 0, 0]), (&address, 2, [3, 1, 0]), (&refuses, 8, [3, 0, 3])]
     {
-        let file = crate::counts::CountsFile::new().expect("a file");
+        let file = crate::relay::counts::CountsFile::new().expect("a file");
         let told = file.writer().expect("a descriptor");
         let here = TcpListener::bind("127.0.0.1:0").expect("a port");
         let relay = here.local_addr().expect("an address").to_string();

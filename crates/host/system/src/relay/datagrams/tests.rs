@@ -7,7 +7,7 @@ use tokio::runtime::Builder;
 use tokio::task::LocalSet;
 
 use super::*;
-use crate::counts::CountsFile;
+use crate::relay::counts::CountsFile;
 
 /// A socket of loopback that waits for 10 s at most.
 fn socket() -> (UdpSocket, String) {
