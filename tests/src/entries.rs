@@ -25,15 +25,15 @@ use windfall_base::{
     Duration, Frame, Input, Instant, Ledger, MemoryBudget, Node, Payload, Port, Probability, Rate,
     RxVector, Seed,
 };
-use windfall_channel_trace::error_trace::ErrorTrace;
-use windfall_channel_trace::rate_trace::RateTrace;
+use windfall_files::traces::error_trace::ErrorTrace;
+use windfall_files::traces::rate_trace::RateTrace;
 use windfall_conformance::Conformance;
 use windfall_layers::{LayerLog, LogWindow};
 use windfall_link::policy::{Cost, PolicyChoice, PolicyKind};
 use windfall_link::{Arq, Coding, Framing, PipeConfig};
 use windfall_mac::Address;
 use windfall_mac::wavelan::{Idle, WavelanTiming};
-use windfall_packet_script::Script;
+use windfall_files::packet_script::Script;
 use windfall_scenario::Scenario;
 use windfall_socket_api::{SocketCommand, SocketId, Transport};
 use windfall_stack::host::{AppId, Host, HostConfig};
@@ -287,7 +287,7 @@ pub fn ieee80211(bytes: &[u8]) {
 
 /// A capture file.
 pub fn pcapng(bytes: &[u8]) {
-    let _ = windfall_pcapng::read::read(&Bytes::copy_from_slice(bytes));
+    let _ = windfall_files::pcapng::read::read(&Bytes::copy_from_slice(bytes));
 }
 
 /// An error trace; one that can be read is written and read back.

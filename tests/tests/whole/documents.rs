@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use windfall_channel_trace::error_trace::ErrorTrace;
+use windfall_files::traces::error_trace::ErrorTrace;
 use windfall_scenario::Scenario;
 
 fn root() -> PathBuf {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use windfall_base::{Duration, MemoryBudget};
 use windfall_layers::{LayerLog, LogLayer, LogWindow};
 use windfall_system::as_caller;
-use windfall_pcapng::read as read_capture;
+use windfall_files::pcapng::read as read_capture;
 use windfall_report::Table;
 use windfall_video::{HeaderLayout, WsimProtocol};
 

@@ -13,7 +13,7 @@
 
 use windfall_base::{Rate, Seed, Stream};
 
-use windfall_channel_trace::error_trace::{ErrorTrace, Fault, TraceHeader};
+use windfall_files::traces::error_trace::{ErrorTrace, Fault, TraceHeader};
 
 /// Bytes in a frame of these traces: five blocks of 255.
 pub const FRAME_LENGTH: u32 = 5 * 255;

@@ -5,19 +5,20 @@ mod wavelan;
 
 use windfall_base::{Duration, Input, Instant, Outgoing, Port, Rate, Seed, TransitTiming};
 
+use crate::air::AirConfig;
+use crate::event::{Events, MediumEvent};
+use crate::exposure::Exposure;
+use crate::radio::{Edge, Radio, RadioConfig};
+
 pub use pipe::{
     Bucket, Cell, Distribution, Jitter, Line, OnOff, PathConfig, PipeMediumConfig, Reorder,
     Slotting,
 };
 pub use wavelan::{Addressing, Hearing, WavelanMediumConfig};
 
-use crate::air::AirConfig;
-use crate::event::{Events, MediumEvent};
-use crate::exposure::Exposure;
-use crate::radio::{Edge, Radio, RadioConfig};
 use pipe::Pipe;
 use wavelan::Wavelan;
-use windfall_channel_trace::error_trace::BitOrder;
+use windfall_files::traces::error_trace::BitOrder;
 
 /// The configuration of a medium.
 #[derive(Clone, Debug, PartialEq)]

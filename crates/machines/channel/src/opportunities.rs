@@ -2,8 +2,9 @@
 
 use windfall_base::Instant;
 
+use windfall_files::traces::rate_trace::{OPPORTUNITY, TracePosition};
+
 use crate::medium::Line;
-use windfall_channel_trace::rate_trace::{OPPORTUNITY, TracePosition};
 
 /// The moments at which a line that is never idle has carried another 1500 bytes; without end,
 /// unless the line has a trace that is used once.
@@ -51,7 +52,7 @@ impl Iterator for Opportunities {
 #[cfg(test)]
 mod tests {
     use windfall_base::Rate;
-    use windfall_channel_trace::RateTrace;
+    use windfall_files::traces::RateTrace;
 
     use super::*;
 

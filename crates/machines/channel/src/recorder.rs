@@ -1,7 +1,7 @@
 //! Recording: the events of one direction become a trace that repeats them.
 
-use windfall_channel_trace::ErrorTrace;
-use windfall_channel_trace::error_trace::{Counted, Fault, Index, Origin, TraceHeader};
+use windfall_files::traces::ErrorTrace;
+use windfall_files::traces::error_trace::{Counted, Fault, Index, Origin, TraceHeader};
 
 use crate::event::MediumEvent;
 use crate::exposure::Exposure;

@@ -4,7 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use windfall_base::Seed;
-use windfall_channel_trace::error_trace::ErrorTrace;
+use windfall_files::traces::error_trace::ErrorTrace;
 
 use crate::air::GsmEnvironment;
 use crate::environment::Environment;

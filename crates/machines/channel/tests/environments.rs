@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use windfall_base::Seed;
 use windfall_channel::environment::{ENVIRONMENT_FRAMES, Environment};
-use windfall_channel_trace::ErrorTrace;
+use windfall_files::traces::ErrorTrace;
 
 /// The seed of the shipped traces, that of the uplink.
 const SEED: Seed = Seed(1);

@@ -1,7 +1,7 @@
 //! The arguments of system calls, and how far a call has come.
 
 use windfall_base::Instant;
-use windfall_packet_script::{Argument, Call};
+use windfall_files::packet_script::{Argument, Call};
 
 use crate::socket::Socket;
 use crate::verdict::Stop;

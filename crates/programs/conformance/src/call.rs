@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use windfall_packet_script::{Argument, Call, Returned};
+use windfall_files::packet_script::{Argument, Call, Returned};
 use windfall_tcp::{Connection, Cork, Listener, TcpError, TcpState, UseError};
 
 use crate::argument::{Progress, Step, expect_number, names, number, socket, with};

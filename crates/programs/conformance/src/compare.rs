@@ -2,7 +2,7 @@
 
 use core::str::FromStr;
 
-use windfall_packet_script::{OptionList, ScriptSegment, SegmentOption};
+use windfall_files::packet_script::{OptionList, ScriptSegment, SegmentOption};
 use windfall_wire_net::TcpFlags;
 
 /// Parts of segments that are not compared, since RFCs leave them to the implementation.

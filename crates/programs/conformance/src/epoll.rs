@@ -1,7 +1,7 @@
 //! `epoll`: descriptors that a program waits for together.
 
 use windfall_base::Duration;
-use windfall_packet_script::{Argument, Call};
+use windfall_files::packet_script::{Argument, Call};
 use windfall_tcp::{Connection, TcpState};
 
 use crate::argument::{Progress, Step, names, number};

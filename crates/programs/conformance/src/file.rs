@@ -4,7 +4,7 @@ use core::fmt::{self, Write as _};
 
 use serde_json::{Value, json};
 use windfall_base::text::visible;
-use windfall_packet_script::{Place, Script};
+use windfall_files::packet_script::{Place, Script};
 
 use crate::{Conformance, ScriptFailure, ScriptOutcome};
 

@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 
 use bytes::Bytes;
 use windfall_base::{Instant, RangeSet};
-use windfall_packet_script::{OptionList, ScriptSegment, SegmentOption};
+use windfall_files::packet_script::{OptionList, ScriptSegment, SegmentOption};
 use windfall_tcp::{SegmentMeta, SocketPair};
 use windfall_wire_net::{Addresses, Ecn, TcpFlags, TcpPacket, tcp};
 

@@ -1,6 +1,6 @@
 //! Messages: `sendmsg` and `recvmsg`, and what Linux tells of data that it sent without copying.
 
-use windfall_packet_script::{Argument, Call};
+use windfall_files::packet_script::{Argument, Call};
 use windfall_tcp::Connection;
 
 use crate::argument::{Step, names, number, socket, with};

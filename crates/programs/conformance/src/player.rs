@@ -1,7 +1,7 @@
 //! Plays a script: lets time pass, packets arrive and calls be made, and compares what happens.
 
 use windfall_base::{Duration, Instant};
-use windfall_packet_script::{
+use windfall_files::packet_script::{
     Action, Argument, Call, Event, OptionList, PacketDirection, Returned, Script, ScriptOption,
     ScriptPacket, ScriptSegment, SegmentOption, When,
 };

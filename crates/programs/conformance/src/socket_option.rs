@@ -1,7 +1,7 @@
 //! Options of sockets, where the engine has a setting for them.
 
 use windfall_base::Duration;
-use windfall_packet_script::{Argument, Call};
+use windfall_files::packet_script::{Argument, Call};
 use windfall_tcp::{CongestionControl, Connection, Cork, Keepalive, TcpConfig};
 
 use crate::argument::{Step, expect_number, names, number};

@@ -1,6 +1,6 @@
 //! The outcome of a script.
 
-use windfall_packet_script::Place;
+use windfall_files::packet_script::Place;
 
 /// The outcome of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Segments of scripts as bytes, and back.
 
-use windfall_packet_script::SegmentOption;
+use windfall_files::packet_script::SegmentOption;
 use windfall_wire_net::TcpPacket;
 
 /// The numbers of the options.

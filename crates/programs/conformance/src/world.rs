@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use core::net::{IpAddr, SocketAddr};
 
 use windfall_base::seq::Seq32;
-use windfall_packet_script::{Icmp, OptionList, ScriptSegment, SegmentOption};
+use windfall_files::packet_script::{Icmp, OptionList, ScriptSegment, SegmentOption};
 use windfall_tcp::{Connection, Keepalive, TcpConfig, TcpState};
 use windfall_wire_net::{TcpFlags, TcpPacket};
 

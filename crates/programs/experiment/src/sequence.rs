@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use windfall_base::Instant;
 use windfall_base::seq::Seq32;
-use windfall_pcapng::Seen;
-use windfall_pcapng::read::{CapturedPacket, ReadError, read};
+use windfall_files::pcapng::Seen;
+use windfall_files::pcapng::read::{CapturedPacket, ReadError, read};
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 use windfall_wire_net::{IpPacket, Protocol, TcpFlags, TcpPacket};
 

@@ -2,9 +2,9 @@
 
 use windfall_base::{ByteCount, Duration, Instant, Seed, Stream};
 use windfall_network::{LinkLedger, Recording, What};
-use windfall_pcapng::LINKTYPE_RAW;
-use windfall_pcapng::Seen;
-use windfall_pcapng::read::CapturedPacket;
+use windfall_files::pcapng::LINKTYPE_RAW;
+use windfall_files::pcapng::Seen;
+use windfall_files::pcapng::read::CapturedPacket;
 use windfall_scenario::{Scenario, TcpSettings, unplaced};
 use windfall_sim::Simulation;
 use windfall_tcp::Operations;

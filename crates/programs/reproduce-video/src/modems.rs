@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use windfall_base::Seed;
-use windfall_channel_trace::error_trace::{ErrorTrace, Fault};
+use windfall_files::traces::error_trace::{ErrorTrace, Fault};
 use windfall_ppp::{Deframed, Deframer, FrameMode};
 use windfall_rlp::MnpLink;
 use windfall_scenario::GsmEnvironment;

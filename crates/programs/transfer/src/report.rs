@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use windfall_apps::streamer::{Comparison, StreamPlan};
 use windfall_apps::tracker::Tracker;
 use windfall_base::Seed;
-use windfall_channel_trace::ErrorTrace;
-use windfall_channel_trace::error_trace::{Fault, TraceHeader};
+use windfall_files::traces::ErrorTrace;
+use windfall_files::traces::error_trace::{Fault, TraceHeader};
 
 use crate::records::ArrivalTimes;
 

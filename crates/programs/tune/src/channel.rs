@@ -4,8 +4,8 @@ use std::num::NonZeroU64;
 
 use serde::Serialize;
 use windfall_base::{MemoryBudget, Rate, Seed, Stream};
-use windfall_channel_trace::ErrorTrace;
-use windfall_channel_trace::error_trace::{ErrorTraceError, Fault, Index, TraceHeader};
+use windfall_files::traces::ErrorTrace;
+use windfall_files::traces::error_trace::{ErrorTraceError, Fault, Index, TraceHeader};
 use windfall_scenario::{ENVIRONMENT_FRAMES, Surroundings};
 use windfall_trace::convert::{self, ConvertError};
 

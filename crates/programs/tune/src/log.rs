@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use windfall_base::{MemoryBudget, OverBudget, Rate};
-use windfall_channel_trace::ErrorTrace;
-use windfall_channel_trace::error_trace::{Counted, Fault, TraceHeader};
+use windfall_files::traces::ErrorTrace;
+use windfall_files::traces::error_trace::{Counted, Fault, TraceHeader};
 
 /// The version of the format that is read.
 const FORMAT: u32 = 1;

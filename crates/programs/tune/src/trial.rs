@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use windfall_base::{Duration, Instant, Payload, Rate, Seed};
-use windfall_channel_trace::ErrorTrace;
+use windfall_files::traces::ErrorTrace;
 use windfall_network::{NetworkEvent, Recording, What};
 use windfall_report::statistics;
 use windfall_scenario::Scenario;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use windfall_base::{MemoryBudget, Seed, Stream};
-use windfall_channel_trace::ErrorTrace;
+use windfall_files::traces::ErrorTrace;
 use windfall_ffmpeg::decode;
 use windfall_media::{ClipQuality, PictureError, YuvPicture};
 use windfall_report::Table;

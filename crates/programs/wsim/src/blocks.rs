@@ -1,8 +1,8 @@
 //! The damage to radio blocks that a trace describes.
 
 use windfall_base::Stream;
-use windfall_channel_trace::ErrorTrace;
-use windfall_channel_trace::error_trace::{Entry, Fault, Index};
+use windfall_files::traces::ErrorTrace;
+use windfall_files::traces::error_trace::{Entry, Fault, Index};
 
 /// Bytes of a radio block.
 pub(crate) const BLOCK_LEN: usize = 30;

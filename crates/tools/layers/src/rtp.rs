@@ -3,7 +3,7 @@
 use core::ops::RangeInclusive;
 use std::collections::BTreeMap;
 
-use windfall_pcapng::read::CapturedPacket;
+use windfall_files::pcapng::read::CapturedPacket;
 use windfall_rtp::RtpPacket;
 use windfall_wire_net::{CarrierPacket, IpPacket, Protocol, UdpLitePacket, UdpPacket};
 

@@ -16,7 +16,7 @@ use std::iter::Peekable;
 
 use windfall_base::{Instant, Tag};
 use windfall_channel::{Line, Opportunities};
-use windfall_channel_trace::rate_trace::OPPORTUNITY;
+use windfall_files::traces::rate_trace::OPPORTUNITY;
 
 /// The comment lines at the start of the log.
 #[derive(Clone, Debug, Default)]

@@ -9,15 +9,16 @@ use std::io::{self, Write};
 
 use windfall_base::{DropReason, Instant, Payload, Port, Seed, Tag};
 use windfall_channel::{FrameFate, Line, MediumConfig};
-use windfall_channel_trace::error_trace::TraceHeader;
+use windfall_files::traces::error_trace::TraceHeader;
 use windfall_network::{ElementId, Network, NetworkEvent, PacketDrop, Passage, What, direction_of};
 use windfall_stack::InterfaceEvent;
 use windfall_wire_net::mark_congestion;
 
+use windfall_files::pcapng::{Capture, Seen, damage_note};
+
 use crate::log::EventLog;
 use crate::packet_log::{PacketLog, PacketLogHeader};
 use crate::series::SeriesFile;
-use windfall_pcapng::{Capture, Seen, damage_note};
 
 /// Packets that have arrived and are kept to compare further copies with.
 const ARRIVED: usize = 64;

@@ -1,6 +1,6 @@
 //! The chart of an error trace: its course, or, where only bits are known, their gaps.
 
-use windfall_channel_trace::ErrorTrace;
+use windfall_files::traces::ErrorTrace;
 use windfall_trace::Statistics;
 use windfall_trace::statistics::Histogram;
 

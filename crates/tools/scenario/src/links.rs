@@ -15,8 +15,8 @@ use windfall_channel::{
     AirConfig, Exposure, Jitter, Line, MediumConfig, Model, ParseModelError, PathConfig,
     PipeMediumConfig, Slotting, Surroundings,
 };
-use windfall_channel_trace::error_trace::{Counted, Origin};
-use windfall_channel_trace::{ErrorTrace, RateTrace};
+use windfall_files::traces::error_trace::{Counted, Origin};
+use windfall_files::traces::{ErrorTrace, RateTrace};
 use windfall_link::policy::{Cost, PolicyChoice};
 use windfall_link::{Arq, Coding, Window};
 use windfall_policy_file::{PolicyName, only_on_a_radio, parse_policy};

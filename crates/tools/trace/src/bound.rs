@@ -1,7 +1,7 @@
 //! The best rate of coded frames under the errors of a trace.
 
-use windfall_channel_trace::ErrorTrace;
-use windfall_channel_trace::error_trace::Fault;
+use windfall_files::traces::ErrorTrace;
+use windfall_files::traces::error_trace::Fault;
 use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Level, MAX_BLOCKS};
 
 /// Returns the greatest rate in bytes per second at which frames of one to five coded blocks, or
@@ -104,7 +104,7 @@ fn blocks(fault: Option<&Fault>) -> [Block; MAX_BLOCKS] {
 
 #[cfg(test)]
 mod tests {
-    use windfall_channel_trace::error_trace::TraceHeader;
+    use windfall_files::traces::error_trace::TraceHeader;
 
     use super::*;
 

@@ -7,8 +7,8 @@ mod signal;
 mod wmediumd;
 
 use windfall_base::{MemoryBudget, OverBudget, Rate};
-use windfall_channel_trace::error_trace::{Fault, Index, TraceHeader, Unit};
-use windfall_channel_trace::{ErrorTrace, ErrorTraceError, LineError};
+use windfall_files::traces::error_trace::{Fault, Index, TraceHeader, Unit};
+use windfall_files::traces::{ErrorTrace, ErrorTraceError, LineError};
 use windfall_phy::formula;
 use windfall_wire_link::ieee80211::PhyRate;
 

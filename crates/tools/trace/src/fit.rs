@@ -11,8 +11,8 @@ mod steps;
 use serde::Serialize;
 use windfall_base::Probability;
 use windfall_channel::GilbertElliott;
-use windfall_channel_trace::ErrorTrace;
-use windfall_channel_trace::error_trace::{Fault, Index};
+use windfall_files::traces::ErrorTrace;
+use windfall_files::traces::error_trace::{Fault, Index};
 
 pub use steps::{FitLevel, Steps};
 

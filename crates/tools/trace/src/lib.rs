@@ -1,6 +1,6 @@
 //! Error traces at work: synthesize, measure, fit, convert and record them.
 //!
-//! The traces themselves and their file format are in [`windfall_channel_trace`].
+//! The traces themselves and their file format are in [`windfall_files::traces`].
 
 mod bound;
 mod bytes;

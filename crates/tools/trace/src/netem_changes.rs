@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 use windfall_base::Duration;
-use windfall_channel_trace::netem_trace::Time;
+use windfall_files::traces::netem_trace::Time;
 
 use crate::convert::read_config;
 

@@ -12,12 +12,12 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use windfall_apps::Pattern;
 use windfall_base::{Seed, Tag};
-use windfall_channel_trace::ErrorTrace;
-use windfall_channel_trace::error_trace::{BitOrder, Fault, TraceHeader};
+use windfall_files::traces::ErrorTrace;
+use windfall_files::traces::error_trace::{BitOrder, Fault, TraceHeader};
 
 use likeness::by_likeness;
-use windfall_pcapng::Seen;
-use windfall_pcapng::read::CapturedPacket;
+use windfall_files::pcapng::Seen;
+use windfall_files::pcapng::read::CapturedPacket;
 
 /// Fewer bytes of a payload than this do not tell which datagram it is.
 const LEAST: usize = 16;

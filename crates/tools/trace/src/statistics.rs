@@ -5,8 +5,8 @@ mod histogram;
 use core::fmt::Write as _;
 
 use serde::Serialize;
-use windfall_channel_trace::ErrorTrace;
-use windfall_channel_trace::error_trace::{Fault, Index};
+use windfall_files::traces::ErrorTrace;
+use windfall_files::traces::error_trace::{Fault, Index};
 
 pub use histogram::{Histogram, LengthClass};
 

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use windfall_base::{Frame, Instant, Port, Seed, Tag};
 use windfall_channel::{Air, AirConfig, Exposure, FrameFacts, FrameFate, MediumEvent, Recorder};
-use windfall_channel_trace::ErrorTrace;
-use windfall_channel_trace::error_trace::{Fault, Index, TraceHeader};
+use windfall_files::traces::ErrorTrace;
+use windfall_files::traces::error_trace::{Fault, Index, TraceHeader};
 
 /// The name under which a synthesized air draws; the seed and this decide the trace.
 const DIRECTION: &str = "synth";

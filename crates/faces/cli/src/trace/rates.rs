@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use windfall_base::Duration;
-use windfall_channel_trace::RateTrace;
+use windfall_files::traces::RateTrace;
 use windfall_scenario::{Change, Side};
 use windfall_trace::table::{Assignment, Column, Filter, TableChanges};
 use windfall_trace::{changes_of_netem, is_netem_model};

@@ -8,7 +8,7 @@
 use core::fmt;
 
 use windfall_base::{Dbm, Duration, Instant, Probability, Rate, Seed, Stream};
-use windfall_channel_trace::error_trace::{ErrorTrace, Fault, TraceHeader};
+use windfall_files::traces::error_trace::{ErrorTrace, Fault, TraceHeader};
 use windfall_fec::tch_f96::{
     BLOCK_BITS, BLOCK_BURSTS, BURST_BITS, BURSTS_PER_BLOCK, BlockDecoder, CODED_BITS, encode_block,
     place,

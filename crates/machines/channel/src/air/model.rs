@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use windfall_base::{Probability, Stream};
 
+use windfall_files::traces::error_trace::ErrorTrace;
+
 use super::bits::Gaps;
 use super::burst::{BurstWindow, Truncation};
 use super::chance::{Chance, Chances};
@@ -15,7 +17,6 @@ use super::gsm::{GsmBlocks, GsmConfig};
 use super::loss_states::{LossChain, LossStates};
 use super::replay::Replay;
 use super::{Blow, Target};
-use windfall_channel_trace::error_trace::ErrorTrace;
 
 /// One thing that the air does.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use windfall_files::traces::error_trace::{ErrorTrace, Fault, Index, Origin};
+
 use super::{Blow, Target};
-use windfall_channel_trace::error_trace::{ErrorTrace, Fault, Index, Origin};
 
 /// A trace being replayed.
 #[derive(Clone, Debug)]

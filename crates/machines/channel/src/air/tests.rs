@@ -5,10 +5,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use windfall_base::{Instant, Port, Probability, Tag};
 
+use windfall_files::traces::ErrorTrace;
+use windfall_files::traces::error_trace::{Fault, TraceHeader};
+
 use super::*;
 use crate::{FrameFacts, MediumEvent, Recorder};
-use windfall_channel_trace::ErrorTrace;
-use windfall_channel_trace::error_trace::{Fault, TraceHeader};
 
 mod laws;
 

@@ -7,10 +7,11 @@ use proptest::prelude::*;
 use windfall_base::{Duration, Failure, Frame, Probability, Rate, RxVector, Tag, TxVector};
 use windfall_wire_link::wavelan::{Address, Head, Kind};
 
+use windfall_files::traces::error_trace::Fault;
+use windfall_files::traces::{ErrorTrace, RateTrace};
+
 use super::*;
 use crate::{Addressing, Air, AirConfig, FrameFate, Model};
-use windfall_channel_trace::error_trace::Fault;
-use windfall_channel_trace::{ErrorTrace, RateTrace};
 
 const MBPS_8: u64 = 8;
 

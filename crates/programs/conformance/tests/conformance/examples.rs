@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use windfall_conformance::ScriptOutcome;
-use windfall_packet_script::{Action, PacketDirection, Script, ScriptPacket, ScriptSegment};
+use windfall_files::packet_script::{Action, PacketDirection, Script, ScriptPacket, ScriptSegment};
 
 use super::{Conformance, script};
 

@@ -6,7 +6,7 @@ mod hostile;
 mod verdicts;
 
 use windfall_conformance::{Conformance, ScriptOutcome};
-use windfall_packet_script::Script;
+use windfall_files::packet_script::Script;
 
 fn script(text: &str) -> Script {
     text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"))

@@ -2,7 +2,7 @@
 
 use windfall_base::Duration;
 use windfall_conformance::{Conformance, ScriptFailure, ScriptOutcome};
-use windfall_packet_script::Place;
+use windfall_files::packet_script::Place;
 use windfall_tcp::TcpConfig;
 
 use super::{OPENED, run, run_opened, script};

@@ -1,5 +1,5 @@
 use windfall_base::Payload;
-use windfall_pcapng::Capture;
+use windfall_files::pcapng::Capture;
 use windfall_wire_net::TcpRepr;
 use windfall_wire_net::tcp::CorruptionKinds;
 

@@ -1,5 +1,5 @@
 use windfall_base::{MemoryBudget, Seed};
-use windfall_channel_trace::error_trace::Fault;
+use windfall_files::traces::error_trace::Fault;
 
 use super::*;
 

@@ -1,6 +1,6 @@
 use windfall_base::{Seed, Stream};
-use windfall_channel_trace::ErrorTrace;
-use windfall_channel_trace::error_trace::{Fault, TraceHeader};
+use windfall_files::traces::ErrorTrace;
+use windfall_files::traces::error_trace::{Fault, TraceHeader};
 
 use super::*;
 

@@ -3,8 +3,9 @@ use std::sync::{Arc, Mutex};
 use windfall_base::{Damage, FlowId, Instant, Port};
 use windfall_network::tag_of;
 
+use windfall_files::pcapng::read;
+
 use super::*;
-use windfall_pcapng::read;
 
 /// A file that outlives its writer.
 #[derive(Clone, Default)]

@@ -5,8 +5,8 @@ use core::fmt::Write as _;
 
 use serde::Deserialize;
 use windfall_base::MemoryBudget;
-use windfall_channel_trace::error_trace::Fault;
-use windfall_channel_trace::{ErrorTrace, LineError};
+use windfall_files::traces::error_trace::Fault;
+use windfall_files::traces::{ErrorTrace, LineError};
 
 use super::{ConvertError, frame_trace, line_for_each, not_empty};
 

@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use windfall_base::{Duration, MemoryBudget, Seed, Stream};
-use windfall_channel_trace::ErrorTrace;
-use windfall_channel_trace::error_trace::Fault;
-use windfall_channel_trace::netem_trace::Time;
+use windfall_files::traces::ErrorTrace;
+use windfall_files::traces::error_trace::Fault;
+use windfall_files::traces::netem_trace::Time;
 
 use super::{ConvertError, MAX_FRAMES, frame_trace, not_empty, stretches};
 

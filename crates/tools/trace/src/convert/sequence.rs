@@ -4,8 +4,8 @@
 use core::num::NonZeroU64;
 
 use windfall_base::MemoryBudget;
-use windfall_channel_trace::error_trace::Fault;
-use windfall_channel_trace::{ErrorTrace, LineError};
+use windfall_files::traces::error_trace::Fault;
+use windfall_files::traces::{ErrorTrace, LineError};
 
 use super::{ConvertError, MAX_FRAMES, frame_trace, not_empty};
 

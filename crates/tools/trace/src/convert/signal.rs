@@ -2,8 +2,8 @@
 //! frame arrives with the probability that its ratio of signal to noise gives it.
 
 use windfall_base::{Dbm, MemoryBudget, Rate, Seed, Stream};
-use windfall_channel_trace::error_trace::{Fault, TraceHeader, Unit};
-use windfall_channel_trace::{ErrorTrace, LineError};
+use windfall_files::traces::error_trace::{Fault, TraceHeader, Unit};
+use windfall_files::traces::{ErrorTrace, LineError};
 
 use crate::table::layout::Layout;
 use crate::table::{MeasurementError, is_nothing, unified};

@@ -5,8 +5,8 @@ mod config;
 
 use windfall_base::{MemoryBudget, Probability, Rate, Seed};
 use windfall_channel::{AirConfig, Model};
-use windfall_channel_trace::ErrorTrace;
-use windfall_channel_trace::error_trace::{TraceHeader, Unit};
+use windfall_files::traces::ErrorTrace;
+use windfall_files::traces::error_trace::{TraceHeader, Unit};
 
 use self::config::{Group, Value};
 use super::{ConvertError, success_of};

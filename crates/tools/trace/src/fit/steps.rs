@@ -1,7 +1,7 @@
 //! A trace as a row of right and wrong steps.
 
-use windfall_channel_trace::ErrorTrace;
-use windfall_channel_trace::error_trace::{Fault, Index};
+use windfall_files::traces::ErrorTrace;
+use windfall_files::traces::error_trace::{Fault, Index};
 
 use super::FitError;
 
@@ -55,7 +55,7 @@ impl Steps {
 
     /// The bits of all frames that arrived, as one row.
     fn push_bits(&mut self, trace: &ErrorTrace) -> Result<(), FitError> {
-        if trace.header().unit == windfall_channel_trace::error_trace::Unit::Frame {
+        if trace.header().unit == windfall_files::traces::error_trace::Unit::Frame {
             return Err(FitError::NoBits);
         }
         let length = trace.header().frame_length.ok_or(FitError::NoLength)?;

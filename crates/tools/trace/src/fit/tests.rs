@@ -1,7 +1,7 @@
 use windfall_base::Seed;
 use windfall_channel::{AirConfig, Model};
-use windfall_channel_trace::ErrorTrace;
-use windfall_channel_trace::error_trace::{Fault, Index, TraceHeader};
+use windfall_files::traces::ErrorTrace;
+use windfall_files::traces::error_trace::{Fault, Index, TraceHeader};
 
 use super::*;
 use crate::{synthesize_bits, synthesize_frames};

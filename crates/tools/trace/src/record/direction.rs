@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use windfall_pcapng::Seen;
-use windfall_pcapng::read::CapturedPacket;
+use windfall_files::pcapng::Seen;
+use windfall_files::pcapng::read::CapturedPacket;
 
 use super::{Captured, RecordError, link};
 

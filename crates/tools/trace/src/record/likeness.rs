@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use windfall_pcapng::read::CapturedPacket;
+use windfall_files::pcapng::read::CapturedPacket;
 
 /// The number of sent packets, before and behind where it is expected, among which a received one
 /// is looked for.

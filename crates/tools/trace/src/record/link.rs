@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use windfall_pcapng::LINKTYPE_RAW;
-use windfall_pcapng::read::CapturedPacket;
+use windfall_files::pcapng::LINKTYPE_RAW;
+use windfall_files::pcapng::read::CapturedPacket;
 use windfall_wire_net::checksum::checksum;
 
 use super::RecordError;

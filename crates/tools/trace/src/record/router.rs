@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use windfall_pcapng::LINKTYPE_RAW;
-use windfall_pcapng::read::CapturedPacket;
+use windfall_files::pcapng::LINKTYPE_RAW;
+use windfall_files::pcapng::read::CapturedPacket;
 use windfall_wire_net::checksum::checksum;
 
 /// The places in the header of IPv4: class of traffic, hops, checksum.

@@ -11,7 +11,7 @@ fn packet(i: u64, seen: Seen, data: Bytes) -> CapturedPacket {
         seen,
         interface: 0,
         tag: Some(Tag(i)),
-        link_type: windfall_pcapng::LINKTYPE_RAW,
+        link_type: windfall_files::pcapng::LINKTYPE_RAW,
         original: data.len() as u32,
         data,
         comment: String::new(),
@@ -71,7 +71,7 @@ fn captures_give_the_trace_of_the_air() {
     let by_name = record(&sent, &received, TraceHeader::default()).expect("a trace");
     // A capture has whole bytes, so a cut is known to the byte.
     let known = |trace: &ErrorTrace| -> Vec<_> {
-        let round = |entry: &windfall_channel_trace::error_trace::Entry| match &entry.fault {
+        let round = |entry: &windfall_files::traces::error_trace::Entry| match &entry.fault {
             Fault::Damaged { truncated, inverted } => {
                 (entry.at, truncated.map(|bit| bit / 8), inverted.to_vec())
             }
@@ -184,7 +184,7 @@ fn a_known_payload_needs_no_capture_of_the_sender() {
     let known = record_known(&received, Seed(6), TraceHeader::default()).expect("a trace");
     let both = record(&sent, &received, TraceHeader::default()).expect("a trace");
     let last = known.len();
-    let in_payload = |entry: &&windfall_channel_trace::error_trace::Entry| {
+    let in_payload = |entry: &&windfall_files::traces::error_trace::Entry| {
         entry.at < last && entry.fault != Fault::Damaged { truncated: None, inverted: [2].into() }
     };
     let expected: Vec<_> = both.entries().iter().filter(in_payload).collect();
@@ -224,7 +224,7 @@ fn what_a_capture_has_cut_is_no_damage() {
         };
         assert_eq!((trace.len(), lost(&trace)), (whole.len(), lost(&whole)), "{near} {far}");
         let cuts = |trace: &ErrorTrace| -> Vec<_> {
-            let of = |it: &windfall_channel_trace::error_trace::Entry| match it.fault {
+            let of = |it: &windfall_files::traces::error_trace::Entry| match it.fault {
                 Fault::Damaged { truncated: Some(bit), .. } => Some((it.at, bit)),
                 _ => None,
             };

@@ -1,6 +1,6 @@
 use windfall_base::{Probability, Seed};
 use windfall_channel::{AirConfig, BurstWindow, Model, Truncation};
-use windfall_channel_trace::error_trace::TraceHeader;
+use windfall_files::traces::error_trace::TraceHeader;
 
 use super::*;
 use crate::{synthesize_bits, synthesize_frames};

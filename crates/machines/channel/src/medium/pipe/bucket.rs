@@ -5,8 +5,9 @@ use core::str::FromStr;
 
 use windfall_base::{ByteCount, Duration, Instant, Rate};
 
+use windfall_files::traces::rate_trace::BIT;
+
 use crate::air::ParseModelError;
-use windfall_channel_trace::rate_trace::BIT;
 
 /// The tokens that a line saves while it is idle, and the rate at which it spends them.
 ///

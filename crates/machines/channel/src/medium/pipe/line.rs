@@ -1,7 +1,7 @@
 //! The line of a path: when the bits of a frame have left, also if the rate changes under them.
 
 use windfall_base::{Instant, LineRate, Rate};
-use windfall_channel_trace::rate_trace::{BIT, RateTrace, TracePosition};
+use windfall_files::traces::rate_trace::{BIT, RateTrace, TracePosition};
 
 use super::bucket::{Bucket, Tokens, time_of};
 

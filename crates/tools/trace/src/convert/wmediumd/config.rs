@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use windfall_channel_trace::LineError;
+use windfall_files::traces::LineError;
 
 /// Groups and lists within each other beyond which a file is refused.
 const DEPTH: usize = 16;

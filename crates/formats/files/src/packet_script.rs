@@ -8,7 +8,7 @@
 //! +.1 < S 0:0(0) win 32792 <mss 1000,nop,wscale 7>
 //! +0 > S. 0:0(0) ack 1 <...>
 //! ";
-//! let script: windfall_packet_script::Script = text.parse().unwrap();
+//! let script: windfall_files::packet_script::Script = text.parse().unwrap();
 //! assert_eq!(script.events.len(), 5);
 //! assert_eq!(script.events[4].text, "> S. 0:0(0) ack 1 <...>");
 //! ```

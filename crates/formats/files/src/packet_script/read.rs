@@ -4,8 +4,8 @@ use core::str::FromStr;
 
 use windfall_base::Duration;
 
-use crate::cursor::{Cursor, Read};
-use crate::{
+use crate::packet_script::cursor::{Cursor, Read};
+use crate::packet_script::{
     Action, Event, PacketDirection, Script, ScriptError, ScriptOption, When, call, condition,
     packet,
 };

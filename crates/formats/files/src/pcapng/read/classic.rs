@@ -4,7 +4,7 @@ use bytes::Bytes;
 use windfall_base::{Instant, MemoryBudget};
 
 use super::{CapturedPacket, ReadError, memory};
-use crate::Seen;
+use crate::pcapng::Seen;
 
 /// The length of the header of the file, and of that of each packet.
 const FILE_HEADER: usize = 24;
@@ -81,7 +81,7 @@ impl Format {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::{read, read_within};
+    use crate::pcapng::read::{read, read_within};
     use proptest::prelude::*;
 
     /// A file as tcpdump writes it, in either byte order.

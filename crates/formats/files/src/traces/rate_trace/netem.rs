@@ -4,7 +4,7 @@ use serde::Deserialize;
 use windfall_base::{Duration, Rate, Seed, Stream};
 
 use super::{RateTrace, RateTraceError};
-use crate::netem_trace::{Time, quantities};
+use crate::traces::netem_trace::{Time, quantities};
 
 /// More steps than any sensible trace has; beyond them a pattern is refused.
 const MAX_STEPS: usize = 1_000_000;

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::cursor::{Cursor, Read, is_of_name};
+use crate::packet_script::cursor::{Cursor, Read, is_of_name};
 
 /// The letters of the flags, and their bits in the header; scripts are read in any order.
 pub const FLAG_LETTERS: [(char, u16); 9] = [

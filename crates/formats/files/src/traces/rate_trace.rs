@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use windfall_base::{Duration, Instant, MemoryBudget, OverBudget, Rate};
 
-use crate::LineError;
+use crate::traces::LineError;
 
 pub use mahimahi::OPPORTUNITY;
 
@@ -120,7 +120,7 @@ impl RateTrace {
         budget: &mut MemoryBudget,
     ) -> Result<Self, RateTraceError> {
         let before = budget.left();
-        let bytes = &*crate::gunzip_within(bytes, budget)
+        let bytes = &*crate::traces::gunzip_within(bytes, budget)
             .map_err(|error| RateTraceError::Whole(error.to_string()))?;
         let unzipped = before - budget.left();
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);

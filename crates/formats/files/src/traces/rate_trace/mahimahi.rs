@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use windfall_base::{Duration, Instant};
 
 use super::{Kind, RateTrace, RateTraceError, TracePosition};
-use crate::LineError;
+use crate::traces::LineError;
 
 /// Bytes that one opportunity carries.
 pub const OPPORTUNITY: usize = 1500;

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{
+use crate::packet_script::{
     Action, Argument, Call, Icmp, OptionList, Place, Returned, ScriptPacket, ScriptSegment,
     SegmentOption,
 };

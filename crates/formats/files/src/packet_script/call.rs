@@ -2,7 +2,7 @@
 
 use windfall_base::Duration;
 
-use crate::cursor::{Cursor, Read};
+use crate::packet_script::cursor::{Cursor, Read};
 
 /// The most values that may stand within each other.
 const DEPTH: usize = 16;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::cursor::{Place, Read, ScriptError};
+use crate::packet_script::cursor::{Place, Read, ScriptError};
 
 /// The names that are defined: the behaviour of the standards, and of no system in particular.
 const DEFINED: [&str; 1] = ["STANDARD"];

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use windfall_base::Payload;
 
 use super::*;
-use crate::Capture;
+use crate::pcapng::Capture;
 
 proptest! {
     #[test]

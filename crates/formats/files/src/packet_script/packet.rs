@@ -1,7 +1,7 @@
 //! Packets that arrive and leave.
 
-use crate::cursor::{Cursor, Read};
-use crate::segment::{self, ScriptSegment};
+use crate::packet_script::cursor::{Cursor, Read};
+use crate::packet_script::segment::{self, ScriptSegment};
 
 /// The way of a packet, as the system under test sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ fn icmp(cursor: &mut Cursor<'_>) -> Read<Icmp> {
     let kind = cursor.name()?.to_owned();
     cursor.skip_space();
     let is_code = cursor.rest().starts_with(|it: char| it.is_ascii_alphabetic());
-    let word = cursor.peek_while(crate::cursor::is_of_name);
+    let word = cursor.peek_while(crate::packet_script::cursor::is_of_name);
     let code = if is_code && word != "mtu" { Some(cursor.name()?.to_owned()) } else { None };
     let mtu = if cursor.take_word("mtu") { Some(cursor.narrow("an MTU in bytes")?) } else { None };
     let mut quoted = None;

@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 use windfall_base::{MemoryBudget, OverBudget};
 
-use crate::LineError;
+use crate::traces::LineError;
 
 use super::{BitOrder, ErrorTrace, Fault, Index, NEWEST, TraceHeader, VERSION};
 
