@@ -5,7 +5,7 @@
 use rustix::time::{ClockId, clock_gettime};
 use windfall_base::{Seed, Stream};
 use windfall_channel::{GsmBlocks, GsmConfig, GsmEnvironment, SignalQuality};
-use windfall_ppp::{Deframer, FrameMode};
+use windfall_circuit::ppp::{Deframer, FrameMode};
 use windfall_wire_link::hdlc::{Accm, HdlcCheck, encode_frame};
 
 /// Blocks of a measurement: four minutes.

@@ -1,7 +1,7 @@
 //! Circuits: frames of RLP and whole links, lines of TRAU and V.110 frames.
 
 use windfall_base::Instant;
-use windfall_rlp::{
+use windfall_circuit::rlp::{
     MnpLink, RlpConfig, RlpLink, RlpRole, SLOT, TransparentLine, TransparentMode, TrauReceiver,
 };
 use windfall_wire_link::l2r::{encode_characters, parse_characters};

@@ -1,7 +1,7 @@
 //! Serial lines: frames, control packets, and an end of PPP.
 
 use windfall_base::{Duration, Instant, Seed, Stream};
-use windfall_ppp::{Deframer, FrameMode, PppConfig, PppLink};
+use windfall_circuit::ppp::{Deframer, FrameMode, PppConfig, PppLink};
 use windfall_wire_link::hdlc::{Accm, HdlcCheck, encode_frame};
 use windfall_wire_link::ppp::{ControlPacket, options, parse_protocol};
 

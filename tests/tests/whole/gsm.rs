@@ -7,8 +7,8 @@ use std::net::UdpSocket;
 use windfall_base::{Instant, Seed, Stream};
 use windfall_channel::{GsmBlocks, GsmEnvironment};
 use windfall_network::{ElementId, Recording, What};
-use windfall_ppp::{FrameMode, PppConfig, PppLink, PppPacket};
-use windfall_rlp::{
+use windfall_circuit::ppp::{FrameMode, PppConfig, PppLink, PppPacket};
+use windfall_circuit::rlp::{
     BlockTunnel, RlpConfig, RlpLink, RlpRole, SLOT, TransparentLine, TransparentMode, TrauReceiver,
 };
 use windfall_scenario::Scenario;

@@ -10,14 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use windfall_base::{DropReason, Drops, Duration, Instant, Seed};
-use windfall_ppp::{FrameMode, PppConfig, PppEvent};
+use windfall_circuit::ppp::{FrameMode, PppConfig, PppEvent};
 use windfall_queue::{Limits, Management};
-use windfall_rlp::{RlpConfig, RlpEvent, RlpRole};
+use windfall_circuit::rlp::{RlpConfig, RlpEvent, RlpRole};
 use windfall_stack::{
     InterfaceConfig, SerialConfig, SerialCounters, SerialEnd, SerialEvent, SerialFraming,
 };
 
-use crate::modem::ModemCall;
 use negotiate::{Negotiated, close, dial, negotiate};
 use windfall_live::line::{LineAddress, LineNotice, LinePump, LineRecord, OpenLine};
 use windfall_live::session::{self, Observer, Signals};
@@ -26,6 +25,8 @@ use windfall_live::{
     Clock as _, DevicePlan, ErrorContext as _, LiveError, LivePlan, LiveStationPlan, Program,
     ProgramOutput, Result, RoutePlan, Stations, SystemClock, neighbour_variables,
 };
+
+use crate::modem::ModemCall;
 
 /// The time for which a modem may call, if none is given.
 const CALL: Duration = Duration::from_secs(90);

@@ -13,9 +13,9 @@ use core::num::NonZeroU32;
 use windfall_base::{
     Duration, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, Stream, earlier,
 };
-use windfall_ppp::{PppConfig, PppEvent};
+use windfall_circuit::ppp::{PppConfig, PppEvent};
 use windfall_queue::Limits;
-use windfall_rlp::{RlpConfig, RlpEvent};
+use windfall_circuit::rlp::{RlpConfig, RlpEvent};
 
 use crate::interface::{DEVICE, InterfaceConfig, MEDIUM};
 use link::FramedLink;

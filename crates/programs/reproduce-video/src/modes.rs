@@ -6,7 +6,7 @@ use windfall_experiment::{
     Verdict, VerdictRecord,
 };
 use windfall_report::{Estimate, Table};
-use windfall_rlp::{BlockTunnel, RlpConfig, RlpLink, RlpRole, SLOT};
+use windfall_circuit::rlp::{BlockTunnel, RlpConfig, RlpLink, RlpRole, SLOT};
 use windfall_scenario::GsmEnvironment;
 
 use crate::modems;

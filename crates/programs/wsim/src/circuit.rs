@@ -6,7 +6,7 @@ use core::net::Ipv4Addr;
 use std::collections::VecDeque;
 
 use windfall_base::Duration;
-use windfall_ppp::{Deframed, Deframer, FrameMode};
+use windfall_circuit::ppp::{Deframed, Deframer, FrameMode};
 use windfall_rtp::{
     Depacketizer, RTP_HEADER_LEN, RtpHeader, RtpPacket, VIDEO_CLOCK, VideoCodec, VideoPayload,
     packetize,

@@ -6,13 +6,14 @@ use std::os::fd::AsFd as _;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use windfall_base::{Duration, Frame, Input, Instant, Node as _, RxVector};
-use windfall_ppp::PppEvent;
+use windfall_circuit::ppp::PppEvent;
 use windfall_stack::{DEVICE, MEDIUM, SerialEnd, SerialEvent};
 
 use windfall_live::line::{OpenLine, READ};
 
-use crate::modem::ModemCall;
 use windfall_live::{Clock as _, Signals, SystemClock};
+
+use crate::modem::ModemCall;
 
 /// Looks at the clock at least this often, in milliseconds.
 const HEARTBEAT: u16 = 100;

@@ -1,7 +1,7 @@
 //! One end of a circuit of either service: characters in, blocks out, and back.
 
 use windfall_base::{Duration, Instant};
-use windfall_rlp::{RlpConfig, RlpLink, RlpRole, SLOT, TransparentLine, TransparentMode};
+use windfall_circuit::rlp::{RlpConfig, RlpLink, RlpRole, SLOT, TransparentLine, TransparentMode};
 
 use super::CircuitService;
 

@@ -1,7 +1,7 @@
 //! The tunnel from a base station to the machine in which the line ends.
 
 use windfall_base::{Duration, Frame, Instant};
-use windfall_rlp::{BlockTunnel, SLOT};
+use windfall_circuit::rlp::{BlockTunnel, SLOT};
 
 use super::GsmTunnel;
 

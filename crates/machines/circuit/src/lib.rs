@@ -1,0 +1,7 @@
+//! Circuits: bytes in and bytes out.
+//!
+//! - [`rlp`]: GSM data (3GPP TS 44.022 and its neighbours).
+//! - [`ppp`]: serial lines (RFC 1661, 1662).
+
+pub mod rlp;
+pub mod ppp;
