@@ -8,7 +8,7 @@ use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use windfall_apps::{Departures, Pace, SenderConfig, Sink, SinkConfig, Spray};
 use windfall_base::{Duration, Input, Instant, Node, Port, RxVector, Seed};
-use windfall_socket_api::{Application, SocketCommand, Transport};
+use windfall_stack::socket_api::{Application, SocketCommand, Transport};
 use windfall_stack::{AppId, Host, HostConfig};
 
 const APP: AppId = AppId(0);

@@ -35,7 +35,7 @@ use windfall_mac::Address;
 use windfall_mac::wavelan::{Idle, WavelanTiming};
 use windfall_files::packet_script::Script;
 use windfall_scenario::Scenario;
-use windfall_socket_api::{SocketCommand, SocketId, Transport};
+use windfall_stack::socket_api::{SocketCommand, SocketId, Transport};
 use windfall_stack::host::{AppId, Host, HostConfig};
 use windfall_stack::interface::{Interface, InterfaceConfig, LinkLayerConfig};
 use windfall_stack::{WavelanConfig, WavelanPeer, WavelanRole};

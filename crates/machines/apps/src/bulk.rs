@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 
 use bytes::{Bytes, BytesMut};
 use windfall_base::{Instant, Seed};
-use windfall_socket_api::{
+use windfall_stack::socket_api::{
     Application, Measured, SocketCommand, SocketError, SocketEvent, SocketId, Transport,
 };
 

@@ -1,5 +1,5 @@
 //! Applications as machines that speak socket commands; each is a
-//! [`Application`](windfall_socket_api::Application).
+//! [`Application`](windfall_stack::socket_api::Application).
 //!
 //! - [`Ping`] sends echo requests and times the replies.
 //! - [`Spray`] sends datagrams at an offered rate and cares for nothing (S3.24).

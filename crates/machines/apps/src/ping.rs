@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use core::net::{IpAddr, SocketAddr};
 
 use windfall_base::{Duration, Instant, Seed};
-use windfall_socket_api::{
+use windfall_stack::socket_api::{
     Application, Measured, SocketCommand, SocketError, SocketEvent, Transport,
 };
 

@@ -3,7 +3,7 @@
 use core::net::{IpAddr, SocketAddr};
 
 use windfall_base::{Instant, Seed};
-use windfall_socket_api::{
+use windfall_stack::socket_api::{
     Application, Measured, SocketCommand, SocketError, SocketEvent, SocketId, Transport,
 };
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use core::net::SocketAddr;
 
 use windfall_base::{Damage, Instant, Seed};
-use windfall_socket_api::{Application, Measured, SocketCommand, SocketEvent, Transport};
+use windfall_stack::socket_api::{Application, Measured, SocketCommand, SocketEvent, Transport};
 
 use crate::arrivals::{ArrivalOrder, Arrivals};
 use crate::pattern::{Pattern, Wrong};

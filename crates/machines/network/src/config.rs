@@ -8,7 +8,7 @@ use windfall_apps::{
 };
 use windfall_base::{Seed, Stream};
 use windfall_channel::MediumConfig;
-use windfall_socket_api::Application;
+use windfall_stack::socket_api::Application;
 use windfall_stack::{HostConfig, InterfaceConfig};
 
 use crate::station::SimulatedStation;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use windfall_base::{Input, Instant, Ledger, Node, Outgoing, Port, Seed, earlier};
-use windfall_socket_api::{Application, Measured};
+use windfall_stack::socket_api::{Application, Measured};
 use windfall_stack::{AppId, Host, HostConfig, HostEvent};
 
 /// A host with its applications; port *i* is the device of its *i*-th interface.

@@ -14,8 +14,9 @@ use windfall_base::{
     DropReason, Drops, Input, Instant, Ledger, Node, Outgoing, Port, Seed, earlier,
 };
 use windfall_ip::{ErrorReport, IpDatagram, IpSendError, Layer, Outbound, Problem, Upward};
-use windfall_socket_api::{SocketCommand, SocketError, SocketEvent, SocketId, Transport};
 use windfall_wire_net::{Addresses, Ecn, Protocol};
+
+use crate::socket_api::{SocketCommand, SocketError, SocketEvent, SocketId, Transport};
 
 pub use event::HostEvent;
 pub use sockets::AppId;

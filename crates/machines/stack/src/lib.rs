@@ -8,6 +8,7 @@ pub mod event;
 pub mod host;
 pub mod interface;
 pub mod serial;
+pub mod socket_api;
 
 pub use event::{InterfaceEvent, RlpSight};
 pub use host::{AppId, Host, HostConfig, HostEvent};

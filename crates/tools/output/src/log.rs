@@ -6,7 +6,7 @@ use serde::Serialize;
 use windfall_base::{Check, Damage, Duration, Instant, Seed};
 use windfall_channel::FrameFate;
 use windfall_network::{NetworkEvent, What};
-use windfall_socket_api::MessageArrival;
+use windfall_stack::socket_api::MessageArrival;
 use windfall_stack::{HostEvent, InterfaceEvent, RlpSight};
 use windfall_wire_link::rlp::RlpControl;
 

@@ -9,7 +9,7 @@ use windfall_apps::{BulkConfig, BulkSinkConfig, Pace, PingConfig, SenderConfig, 
 use windfall_base::{Duration, Instant, Rate};
 use windfall_ip::is_group;
 use windfall_network::AppConfig;
-use windfall_socket_api::Transport;
+use windfall_stack::socket_api::Transport;
 
 use crate::app::{App, AppKind, AppTransport};
 use crate::departures::{at, timing};

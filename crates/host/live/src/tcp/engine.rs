@@ -12,9 +12,11 @@ use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use windfall_base::{Duration, Instant, Seed};
-use windfall_socket_api::{SocketCommand, SocketError, SocketEvent, SocketId, Transport};
+use windfall_stack::socket_api::{SocketCommand, SocketError, SocketEvent, SocketId, Transport};
 use windfall_stack::{AppId, Host};
 use windfall_tcp::{Connection, TcpState};
+
+use windfall_system::Identity;
 
 use super::bulk::{Job, Worker};
 use super::end::End;
@@ -26,7 +28,6 @@ use crate::clock::SystemClock;
 use crate::device::StationDevice;
 use crate::driver::{Clock, EventLoop};
 use crate::error::{ErrorContext, LiveError, Result};
-use windfall_system::Identity;
 use crate::plan::{Program, ProgramOutput};
 use crate::session::Signals;
 use crate::system;

@@ -5,7 +5,7 @@ use std::io;
 
 use bytes::Bytes;
 use windfall_base::Instant;
-use windfall_socket_api::{SocketCommand, SocketId};
+use windfall_stack::socket_api::{SocketCommand, SocketId};
 
 use super::end::{End, Read};
 use super::kernel_table::KernelTable;

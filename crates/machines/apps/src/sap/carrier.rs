@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 
 use windfall_base::{Check, Damage, Instant, Seed, Stream};
 use windfall_sap::{DatagramMeta, Dropped, SapConfig, SapEndpoint, Secret};
-use windfall_socket_api::{Measured, SocketCommand, SocketEvent, Transport};
+use windfall_stack::socket_api::{Measured, SocketCommand, SocketEvent, Transport};
 
 use crate::sender::SOCKET;
 

@@ -6,7 +6,7 @@ use windfall_base::{Duration, Instant, Seed};
 use windfall_sap::{
     CloseReason, ConnectionId, Message, Mode, SapConfig, SapEvent, SapSendError, Undelivered,
 };
-use windfall_socket_api::{Application, Measured, SocketCommand, SocketError, SocketEvent};
+use windfall_stack::socket_api::{Application, Measured, SocketCommand, SocketError, SocketEvent};
 
 use super::carrier::Carrier;
 use super::contents::Contents;

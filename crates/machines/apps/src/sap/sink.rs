@@ -9,7 +9,7 @@ use windfall_sap::{
     CloseReason, ConnectionId, Inspector, Integrity, MessageKind, Received, SapConfig, SapEvent,
     Tolerance,
 };
-use windfall_socket_api::{
+use windfall_stack::socket_api::{
     Application, Measured, MessageArrival, SocketCommand, SocketError, SocketEvent,
 };
 

@@ -5,7 +5,7 @@ use core::net::SocketAddr;
 use bytes::Bytes;
 use windfall_base::{Damage, Duration, Instant, Rate, Seed};
 use windfall_sap::{Mode, SapConfig};
-use windfall_socket_api::{Application, SocketCommand, SocketError, SocketEvent};
+use windfall_stack::socket_api::{Application, SocketCommand, SocketError, SocketEvent};
 
 use super::*;
 use crate::sender::SOCKET;

@@ -2,13 +2,13 @@
 
 use windfall_base::{Check, Damage, DropReason};
 use windfall_ip::{ErrorReport, IpDatagram};
-use windfall_socket_api::Transport;
 use windfall_wire_net::udplite::Coverage;
 use windfall_wire_net::{
     Addresses, Icmpv4Repr, Icmpv6Repr, Protocol, UdpLitePacket, UdpLiteRepr, UdpPacket, UdpRepr,
     WireError,
 };
 
+use crate::socket_api::Transport;
 use super::icmp_of;
 use super::sockets::{Covered, Kind, Sender};
 

@@ -1,8 +1,8 @@
 //! What a host reports of itself.
 
 use windfall_base::{Damage, DropReason, Tag};
-use windfall_socket_api::{MessageArrival, SocketId};
 
+use crate::socket_api::{MessageArrival, SocketId};
 use super::AppId;
 
 /// An event in a host, at the time of the call that caused it. A `tag` is the one under which a

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use core::net::{IpAddr, SocketAddr};
 
-use windfall_socket_api::{SocketError, SocketId, Transport};
+use crate::socket_api::{SocketError, SocketId, Transport};
 
 /// The first port that is given out to whoever asks for any (RFC 6335, section 6).
 const FIRST_FREE: u16 = 49_152;

@@ -9,12 +9,12 @@ use bytes::Bytes;
 use windfall_base::seq::Seq32;
 use windfall_base::{Damage, DropReason, Instant, Seed};
 use windfall_ip::{ErrorReport, IpDatagram, Problem};
-use windfall_socket_api::{SocketError, SocketEvent, SocketId};
 use windfall_tcp::{
     Connection, ConnectionHandle, Listener, Lookup, OpenError, SegmentMeta, TcpConfig, TcpEndpoint,
     TcpError, TcpEvent, TcpTransmit,
 };
 
+use crate::socket_api::{SocketError, SocketEvent, SocketId};
 use super::sockets::AppId;
 
 type Name = (AppId, SocketId);

@@ -1,9 +1,9 @@
 use ipnet::IpNet;
 use windfall_base::{Check, Damage, Frame, Payload, RxVector, Stream, Tag};
 use windfall_ip::{IpEventKind, IpInterfaceConfig, RouteEntry};
-use windfall_socket_api::Transport;
 use windfall_testkit::laws;
 
+use crate::socket_api::Transport;
 use super::*;
 
 const NOW: Instant = Instant::from_nanos(1_000);

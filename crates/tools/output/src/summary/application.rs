@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
-use windfall_socket_api::Measured;
+use windfall_stack::socket_api::Measured;
 
 use super::brief;
 

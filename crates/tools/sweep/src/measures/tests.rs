@@ -1,6 +1,6 @@
 use windfall_base::{Duration, Seed};
 use windfall_output::summary::{ApplicationSummary, LinkSummary};
-use windfall_socket_api::Measured;
+use windfall_stack::socket_api::Measured;
 
 use super::*;
 
