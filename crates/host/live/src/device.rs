@@ -11,9 +11,9 @@ use bytes::BytesMut;
 use nix::errno::Errno;
 use nix::sys::uio::writev;
 use windfall_base::{Check, DropReason, Duration, Frame, Payload};
-use windfall_kernel_counters::account::DeviceDrops;
 use windfall_wire_net::segment::{Description, Merged, Merger, OffloadKind, cut};
 
+use crate::kernel_counters::account::DeviceDrops;
 use crate::driver::Device;
 use crate::hints::Hints;
 use crate::plan::DeviceKind;

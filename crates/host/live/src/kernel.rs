@@ -15,7 +15,7 @@ pub(crate) const ENGINE: &str = "engine";
 const CONGESTION: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
 /// The text of the counters of the namespace that the process is in, as
-/// [`KernelCounters`](windfall_kernel_counters::KernelCounters) reads it; of a shared one those of
+/// [`KernelCounters`](crate::kernel_counters::KernelCounters) reads it; of a shared one those of
 /// its devices alone, since the others have counted before.
 pub(crate) fn read_files(is_shared: bool) -> String {
     let mut text = String::new();

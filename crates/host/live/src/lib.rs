@@ -52,6 +52,7 @@ pub mod setup;
 mod supervisor;
 mod system;
 mod terminal;
+pub mod kernel_counters;
 
 pub use attach::Attachment;
 pub use clock::SystemClock;
@@ -69,4 +70,4 @@ pub use plan::{
 pub use requests::{LONGEST_REQUEST, Reply};
 pub use session::{Ending, KEEPER_LOST, Observer, ProgramFailure, RunOutcome, Signals};
 pub use stations::Stations;
-pub use windfall_kernel_counters::account::StationDrops;
+pub use crate::kernel_counters::account::StationDrops;

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use windfall_kernel_counters::account::DeviceKind;
+pub use crate::kernel_counters::account::DeviceKind;
 use windfall_netlink::RealInterface;
 use windfall_network::addresses::engine_beside;
 use windfall_ip::RouteMetric;

@@ -6,9 +6,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use windfall_base::{Duration, Frame, Instant, Node, Payload, Port};
-use windfall_kernel_counters::KernelCounters;
-use windfall_kernel_counters::account::{self, DeviceAccount, StationDrops};
 
+use crate::kernel_counters::KernelCounters;
+use crate::kernel_counters::account::{self, DeviceAccount, StationDrops};
 use crate::clock::SystemClock;
 use crate::control::Message;
 use crate::control_socket::{self, ControlSocket};

@@ -1,4 +1,4 @@
-use windfall_kernel_counters::KernelCounters;
+use crate::kernel_counters::KernelCounters;
 
 use super::*;
 

@@ -5,7 +5,7 @@
 
 use windfall_base::{DropReason, Drops};
 
-use crate::KernelCounters;
+use crate::kernel_counters::KernelCounters;
 
 /// The kind of the stations' devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
