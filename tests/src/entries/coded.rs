@@ -8,7 +8,7 @@ use windfall_base::{Check, Class, Duration, Frame, Instant, Seed, Stream, Tag};
 use windfall_fec::ReedSolomon;
 use windfall_link::policy::{Cost, Outcome, PolicyKind, Request};
 use windfall_link::{Arq, Coded, CodedConfig};
-use windfall_policy_file::parse_policy;
+use windfall_settings::policy::parse_policy;
 use windfall_wire_link::check::header_check;
 use windfall_wire_link::coded::{Fate, HEADER_PARITY, MAX_BLOCKS};
 use windfall_wire_link::pipe::HeaderBytes;

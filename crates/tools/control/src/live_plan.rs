@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use windfall_live::{DevicePlan, LivePlan, LiveStationPlan, RoutePlan};
 use windfall_network::addresses::engine_beside;
 use windfall_scenario::{InterfacePlan, StationPlan, StationRoute, Topology};
-use windfall_tcp_settings::KernelWay;
+use windfall_settings::tcp::KernelWay;
 
 /// Returns the plan of a scenario.
 #[must_use]

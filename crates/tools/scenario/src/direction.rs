@@ -6,12 +6,13 @@ use windfall_channel::{
     LossStates, Model, OnOff, Reorder, Slotting, Surroundings, Truncation,
 };
 
+use windfall_link::{Arq, RepairConfig};
+use windfall_settings::policy::PolicyName;
+
 use crate::queue::Queue;
 use crate::settings::{Particular, Settings, settings};
 use crate::value::Choice;
 use crate::values::{Get, present};
-use windfall_link::{Arq, RepairConfig};
-use windfall_policy_file::PolicyName;
 
 /// The part of a link that a setting of a direction describes.
 #[derive(Clone, Copy, Debug)]

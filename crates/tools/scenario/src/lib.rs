@@ -67,8 +67,8 @@ pub use windfall_ip::is_group;
 pub use windfall_link::Arq;
 pub use windfall_link::policy::PolicyKind;
 pub use windfall_network::addresses::{engine_beside, level_inside};
-pub use windfall_policy_file::PolicyName;
+pub use windfall_settings::policy::PolicyName;
 pub use windfall_queue::Discipline;
-pub use windfall_tcp_settings::{
+pub use windfall_settings::tcp::{
     TCP_SETTINGS, TcpPreset, TcpSetting, TcpSettings, TcpSettingsError,
 };

@@ -8,7 +8,7 @@ use core::ops::Range;
 
 use serde::ser::{SerializeMap, Serializer};
 use toml::Spanned;
-use windfall_policy_file::{POLICY_SUFFIX, PolicyName};
+use windfall_settings::policy::{POLICY_SUFFIX, PolicyName};
 
 use crate::document::{FormError, Node, list, unlike};
 use crate::error::Fault;

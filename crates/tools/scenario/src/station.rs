@@ -5,10 +5,11 @@ use core::net::IpAddr;
 use toml::Spanned;
 use windfall_stack::{AssistConfig, CorruptionFilter, SnoopConfig};
 
+use windfall_settings::tcp::TcpSettings;
+
 use crate::settings::{Settings, settings};
 use crate::values::{Get, Prefix};
 use crate::wifi::StationRadio;
-use windfall_tcp_settings::TcpSettings;
 
 settings! {
     /// The settings of a station, a host with an interface on every link that names it.

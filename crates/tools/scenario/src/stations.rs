@@ -4,7 +4,7 @@ use core::net::IpAddr;
 use std::collections::BTreeMap;
 
 use windfall_energy::EnergyModel;
-use windfall_tcp_settings::TcpSettings;
+use windfall_settings::tcp::TcpSettings;
 
 use crate::values::Prefix;
 

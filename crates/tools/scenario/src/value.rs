@@ -14,13 +14,14 @@ use windfall_channel::{
     OnOff, Reorder, Slotting, Surroundings,
 };
 use windfall_link::{Arq, RepairConfig};
-use windfall_policy_file::PolicyName;
+use windfall_settings::policy::PolicyName;
+
+use windfall_settings::tcp::TcpSettings;
 
 use crate::document::{self, FormError, Node};
 use crate::queue::Queue;
 use crate::units;
 use crate::values::{Prefix, SWITCH, Sysctl, Sysctls, Target, brief, from_text};
-use windfall_tcp_settings::TcpSettings;
 
 /// A type of values that settings can have.
 pub trait Value: Clone + PartialEq + 'static {

@@ -1,7 +1,7 @@
 //! How Linux is told of a setting, and where it cannot be.
 
 use serde::Serialize;
-use windfall_tcp_settings::{KernelWay, kernel_way};
+use windfall_settings::tcp::{KernelWay, kernel_way};
 use windfall_ip::RouteMetric;
 
 use super::search::Choice;

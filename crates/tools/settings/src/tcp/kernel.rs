@@ -107,7 +107,7 @@ fn reason(name: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TCP_SETTINGS;
+    use crate::tcp::TCP_SETTINGS;
 
     fn text(name: &str, value: &str) -> String {
         match kernel_way(name, value).expect(name) {
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn every_setting_has_a_way_for_its_default() {
-        for (setting, value) in crate::TcpSettings::default().values() {
+        for (setting, value) in crate::tcp::TcpSettings::default().values() {
             assert!(kernel_way(setting.name, &value).is_ok(), "{}={value}", setting.name);
         }
         assert_eq!(TCP_SETTINGS.len(), 47, "is a new setting one that kernels have?");

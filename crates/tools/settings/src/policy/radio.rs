@@ -10,7 +10,7 @@ use windfall_wire_link::ieee80211::coding::MARK_LEN;
 use windfall_wire_link::ieee80211::header::MAX_BODY;
 use windfall_wire_link::ieee80211::snap;
 
-use crate::name::PolicyName;
+use crate::policy::name::PolicyName;
 
 /// The longest packet of coded frames.
 const MAX_MTU: usize = MAX_BODY - snap::LEN - MARK_LEN;

@@ -1,0 +1,7 @@
+//! Settings as text.
+//!
+//! - [`tcp`]: the settings of TCP.
+//! - [`policy`]: the files of policies for coded frames.
+
+pub mod tcp;
+pub mod policy;
