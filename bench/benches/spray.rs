@@ -6,7 +6,7 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use windfall_bench::{frames, simulation};
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 
 const WAVELAN: &str = "kind = \"wavelan\"";
 const LOSSY: &str = "kind = \"wavelan\"\nber = 1e-5";

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use windfall_bench::{alternate, frames, is_listed, is_wanted, simulation, thread_time};
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 
 /// Frames for the same processor time, as a multiple of ns-3's.
 const GOAL: f64 = 50.0;

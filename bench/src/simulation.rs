@@ -2,7 +2,7 @@
 
 use windfall_base::Seed;
 use windfall_scenario::Scenario;
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 
 /// Returns the simulation of a scenario that reads no other file.
 ///

@@ -12,7 +12,7 @@ use windfall_circuit::rlp::{
     BlockTunnel, RlpConfig, RlpLink, RlpRole, SLOT, TransparentLine, TransparentMode, TrauReceiver,
 };
 use windfall_scenario::Scenario;
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 use windfall_stack::InterfaceEvent;
 use windfall_tests::run::{pair, topology};
 use windfall_wire_link::trau::{DATA_DOWN, DATA_UP, TrauFrame};

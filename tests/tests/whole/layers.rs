@@ -6,7 +6,7 @@ use windfall_base::{Instant, MemoryBudget, Seed};
 use windfall_layers::{Act, LayerLog, LogLayer, LogWindow};
 use windfall_network::{Recording, What};
 use windfall_output::log::EventLog;
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 use windfall_stack::InterfaceEvent;
 use windfall_tests::run::{pair, topology};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use windfall_base::{DropReason, Duration, Seed};
 use windfall_network::{Recording, What};
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 use windfall_stack::InterfaceEvent;
 use windfall_tests::run::{UPLINK, pair, run, topology};
 

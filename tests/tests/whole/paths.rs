@@ -2,7 +2,7 @@
 
 use windfall_base::Seed;
 use windfall_network::{Recording, What};
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 use windfall_tests::run::{UPLINK, pair, run, topology};
 
 /// 4000 numbered datagrams, one each millisecond.

@@ -10,7 +10,7 @@ use windfall_base::{Duration, Frame, Input, Instant, Node, Payload, Port, RxVect
 use windfall_live::{Clock, Device, EventLoop};
 use windfall_network::{HostSetup, Network, NetworkEvent, Recording, SimulatedStation, What};
 use windfall_scenario::Topology;
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 use windfall_testkit::timeline::Timeline;
 use windfall_tests::run::{pair, topology};
 

@@ -105,14 +105,14 @@ impl RecordOptions {
                 let link = topology.network.links.first();
                 let line = link.map(|link| link.medium.line(Port(end as u16))).unwrap_or_default();
                 let (sender, queue) =
-                    (ElementId(end as u32), windfall_summary::queue_of(topology, end));
+                    (ElementId(end as u32), windfall_output::totals::queue_of(topology, end));
                 recorder.packet_log_to(create(path)?, sender, side.name(), &queue, line)?;
             }
         }
         if let Some(directory) = &self.pcap {
             make_folder(directory).map_err(|error| cannot("create", directory, &error))?;
             for interface in network.interfaces() {
-                let name = windfall_summary::capture_name(topology, network, interface);
+                let name = windfall_output::totals::capture_name(topology, network, interface);
                 let dropped = Path::new(&name).with_extension("dropped.pcapng");
                 let [out, dropped] =
                     [Path::new(&name), &dropped].map(|name| create(&directory.join(name)));

@@ -7,7 +7,7 @@ use windfall_base::{Duration, Instant};
 use windfall_live::Signals;
 use windfall_output::recorder::RunRecorder;
 use windfall_scenario::AppKind;
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::face::Options;
@@ -55,9 +55,9 @@ pub(crate) fn run(args: &Args) -> Result {
     let _ = recorder.finish();
     let (network, now) = (simulation.network(), simulation.now());
     let mut summary =
-        windfall_summary::of_simulation(network, &topology, seed, command_line(), now);
+        windfall_output::totals::of_simulation(network, &topology, seed, command_line(), now);
     let written = (&loaded.scenario, Duration::ZERO);
-    windfall_summary::add_idle_changes(&mut summary, written, network, &topology);
+    windfall_output::totals::add_idle_changes(&mut summary, written, network, &topology);
     if !matches!(ended, Ok(None)) {
         summary.interrupted_of_seconds = Some(topology.duration.as_secs_f64());
     }

@@ -203,15 +203,15 @@ impl Watcher {
         let _ = self.recorder.finish();
         let command = command_line();
         let mut summary =
-            windfall_summary::of_network(network, topology, seed, command, outcome.duration);
+            windfall_output::totals::of_network(network, topology, seed, command, outcome.duration);
         summary.stations = windfall_control::station_summaries(topology, outcome);
         summary.failed = windfall_control::failed_programs(topology, outcome);
         let ended = Instant::START + outcome.duration;
-        windfall_summary::add_energy(&mut summary, network, topology, ended);
+        windfall_output::totals::add_energy(&mut summary, network, topology, ended);
         summary.lateness = Some(windfall_control::lateness_summary(&outcome.lateness));
         let scenario = self.control.whole_scenario();
         let written = (&scenario, self.control.schedule_began());
-        windfall_summary::add_idle_changes(&mut summary, written, network, topology);
+        windfall_output::totals::add_idle_changes(&mut summary, written, network, topology);
         summary.never_acted.extend(run.idle_faults().map(|fault| format!("fault {fault}")));
         summary
     }

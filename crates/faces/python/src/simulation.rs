@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use windfall_base::{Duration, Instant, MemoryBudget, Seed};
 use windfall_scenario::{Scenario, Topology, unplaced};
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 use windfall_sweep::measures_of;
 
 /// The share of the memory for files that one of them may take.
@@ -125,7 +125,7 @@ fn run(
         }
         if row < windows.len() {
             let (network, now) = (simulation.network(), simulation.now());
-            let summary = windfall_summary::of_simulation(network, topology, seed, "", now);
+            let summary = windfall_output::totals::of_simulation(network, topology, seed, "", now);
             for (name, value) in measures_of(&summary) {
                 let column = columns.entry(name).or_insert_with(|| vec![f64::NAN; windows.len()]);
                 column[row] = value;
@@ -133,7 +133,7 @@ fn run(
         }
     }
     let (network, now) = (simulation.network(), simulation.now());
-    let summary = windfall_summary::of_simulation(network, topology, seed, "", now);
+    let summary = windfall_output::totals::of_simulation(network, topology, seed, "", now);
     let seconds = windows.iter().map(|it| (*it - Instant::START).as_secs_f64());
     Ok((summary.to_json().to_string(), seconds.collect(), columns))
 }

@@ -6,7 +6,7 @@ use windfall_files::pcapng::LINKTYPE_RAW;
 use windfall_files::pcapng::Seen;
 use windfall_files::pcapng::read::CapturedPacket;
 use windfall_scenario::{Scenario, TcpSettings, unplaced};
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 use windfall_tcp::Operations;
 
 use crate::error::ExperimentError;

@@ -12,7 +12,7 @@ use windfall_experiment::{
 use windfall_network::ElementId;
 use windfall_report::statistics;
 use windfall_scenario::{Scenario, unplaced};
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 use windfall_stack::LinkLayerConfig;
 
 use paths::{Control, PATHS, Pair, Path};

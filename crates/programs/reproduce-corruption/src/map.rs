@@ -12,7 +12,7 @@ use windfall_experiment::{
 };
 use windfall_report::statistics;
 use windfall_scenario::{Scenario, unplaced};
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 
 use crate::walks::operations;
 use places::{Channel, Place, WAYS};

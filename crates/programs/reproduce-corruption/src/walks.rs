@@ -7,7 +7,7 @@ use windfall_channel::{FrameFate, MediumEvent, Missed};
 use windfall_experiment::ExperimentError;
 use windfall_network::{Recording, What};
 use windfall_scenario::{Scenario, TcpSettings, unplaced};
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 use windfall_tcp::Operations;
 
 /// The scenarios of the two walks (S4.13–S4.16, S4.30).

@@ -7,7 +7,7 @@ use windfall_experiment::{Context, ExperimentError, ExperimentInput, Extent};
 use windfall_network::LinkLedger;
 use windfall_report::{Estimate, Point, statistics};
 use windfall_scenario::{Scenario, unplaced};
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 
 /// The two laptops of section 5.
 pub(crate) const TWO: &str = include_str!("../../../../scenarios/paper-002/laptops.toml");
@@ -82,7 +82,7 @@ struct Totals {
 impl Totals {
     fn of(simulation: &Simulation, stations: usize) -> Self {
         let (network, now) = (simulation.network(), simulation.now());
-        let usage = |number| windfall_summary::station_usage(network, number, now);
+        let usage = |number| windfall_output::totals::station_usage(network, number, now);
         // The receiver has one sink for each stream, the sender's first.
         let receiver = network.station(RECEIVER);
         let mut reports = receiver.into_iter().flat_map(|it| it.reports(now)).flatten();

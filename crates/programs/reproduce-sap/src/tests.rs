@@ -1,7 +1,7 @@
 use windfall_base::Seed;
 use windfall_experiment::{Context, Extent};
 use windfall_scenario::Scenario;
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 
 use super::ends::{Pair, ProtocolUnderTest};
 use super::office::Office;

@@ -6,7 +6,7 @@ use windfall_base::{Instant, Seed};
 use windfall_experiment::ExperimentError;
 use windfall_network::{Recording, What};
 use windfall_scenario::Scenario;
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 use windfall_stack::InterfaceEvent;
 
 /// The outcome of a simulation.

@@ -8,7 +8,7 @@ use windfall_energy::processor::Processor;
 use windfall_energy::{Calibration, EnergyModel, StationUsage};
 use windfall_report::number;
 use windfall_scenario::Topology;
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 
 use crate::trial::TuneError;
 
@@ -165,7 +165,7 @@ fn work(topology: &Topology, number: usize, seed: Seed) -> Result<(StationUsage,
         each.map(|it| it.delivered_bytes + it.received_bytes).sum::<u64>()
     };
     let usage = |simulation: &Simulation| {
-        windfall_summary::station_usage(simulation.network(), number, simulation.now())
+        windfall_output::totals::station_usage(simulation.network(), number, simulation.now())
     };
     let warm = Instant::START + (simulation.end() - Instant::START) / WARM_UP;
     simulation.run(warm, &mut |_| Ok(())).map_err(|error| failed(error.to_string()))?;

@@ -8,7 +8,7 @@ use windfall_files::traces::ErrorTrace;
 use windfall_network::{NetworkEvent, Recording, What};
 use windfall_report::statistics;
 use windfall_scenario::Scenario;
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 use windfall_stack::HostEvent;
 
 use crate::channel::{MeasuredChannel, TunedLink};

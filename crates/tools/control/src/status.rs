@@ -35,7 +35,7 @@ pub(crate) fn of_run(
     lateness: &Lateness,
 ) -> Value {
     let span = now - Instant::START;
-    let summary = windfall_summary::of_network(network, topology, seed, "", span);
+    let summary = windfall_output::totals::of_network(network, topology, seed, "", span);
     let stations = topology.stations.iter().map(|station| {
         let addresses = station.interfaces.iter().flat_map(|interface| &interface.addresses);
         let addresses: Vec<_> = addresses.map(|prefix| prefix.address.to_string()).collect();

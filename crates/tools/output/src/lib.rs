@@ -15,3 +15,4 @@ pub mod recorder;
 pub mod series;
 pub mod strict_json;
 pub mod summary;
+pub mod totals;

@@ -38,6 +38,7 @@ mod units;
 mod value;
 mod values;
 pub mod wifi;
+pub mod sim;
 
 pub use app::{App, AppArrivals, AppKind, AppMode, AppTransport};
 pub use applications::DEFAULT_PORT;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use windfall_base::Seed;
 use windfall_output::summary::Summary;
 use windfall_scenario::Topology;
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 
 /// The measures of one run: a name such as `links.air/near.delivered`, and the value.
 pub type Measures = BTreeMap<String, f64>;
@@ -35,7 +35,7 @@ pub fn simulate(
         return Err("it was stopped".to_owned());
     }
     let (network, now) = (simulation.network(), simulation.now());
-    Ok(measures_of(&windfall_summary::of_simulation(network, topology, seed, "", now)))
+    Ok(measures_of(&windfall_output::totals::of_simulation(network, topology, seed, "", now)))
 }
 
 /// Returns every number of a summary; a switch is 0 or 1, and what was not measured is absent.

@@ -5,7 +5,7 @@ use windfall_mac::wifi::radio::State;
 use windfall_queue::Service;
 use windfall_queue::share::Demand;
 use windfall_scenario::Scenario;
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 use windfall_stack::FlowAccount;
 
 /// A simulation of stations on one link; `keys` are those of its radio, `rest` whatever follows.

@@ -4,7 +4,7 @@ use windfall_base::{Duration, Instant, Seed};
 use windfall_mac::wifi::Config;
 use windfall_mac::wifi::rate_control::{ARF, MINSTREL, ladder};
 use windfall_scenario::Scenario;
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 use windfall_tests::saturation::Cell;
 use windfall_wire_link::ieee80211::Phy;
 

@@ -6,7 +6,7 @@ use windfall_scenario::{
     Arrangement, Direction, ENVIRONMENT_FRAMES, Environment, Link, PolicyKind, RunSettings,
     Scenario, ScenarioOptions, Settings, unplaced,
 };
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 use windfall_trace::best_rate;
 
 const SPRAY: &str = include_str!("../../../../../scenarios/paper-003/coded-spray.toml");

@@ -8,7 +8,7 @@ use windfall_experiment::{
 use windfall_network::LinkLedger;
 use windfall_report::{Estimate, Table};
 use windfall_scenario::{Arq, Scenario, unplaced};
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.51",

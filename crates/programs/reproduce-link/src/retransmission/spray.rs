@@ -4,10 +4,11 @@ use windfall_base::{Duration, Seed};
 use windfall_experiment::{Context, ExperimentError, Extent};
 use windfall_network::LinkLedger;
 use windfall_report::Point;
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
+
+use windfall_experiment::scenario;
 
 use super::bursts::Burst;
-use windfall_experiment::scenario;
 
 /// The link of Figure 3 with a spray of full packets.
 const SPRAY: &str = include_str!("../../../../../scenarios/paper-003/spray.toml");

@@ -7,7 +7,7 @@ use windfall_experiment::{
 };
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 use windfall_scenario::{Arq, Scenario, unplaced};
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 
 use crate::losses;
 

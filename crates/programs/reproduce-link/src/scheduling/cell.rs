@@ -13,7 +13,7 @@ use windfall_experiment::{
 use windfall_network::{Recording, What};
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 use windfall_scenario::Scenario;
-use windfall_sim::Simulation;
+use windfall_scenario::sim::Simulation;
 
 use crate::losses;
 

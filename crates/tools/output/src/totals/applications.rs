@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use windfall_base::Instant;
 use windfall_network::{AppConfig, Network};
-use windfall_output::summary::ApplicationSummary;
 use windfall_scenario::{Topology, group_members, is_group};
 use windfall_stack::socket_api::{Measured, Transport};
+
+use crate::summary::ApplicationSummary;
 
 /// Returns what the applications measured up to `now`, station by station, each named by its kind
 /// and place, and by its address where one station has several of a kind.

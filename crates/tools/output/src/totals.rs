@@ -13,10 +13,11 @@ use windfall_base::{Duration, Instant, Seed};
 use windfall_energy::{Card, EnergyModel, StationUsage, joules_per_byte};
 use windfall_mac::wifi::radio::{Airtime, State};
 use windfall_network::{ElementId, Network, SimulatedStation};
-use windfall_output::summary::{
+use windfall_scenario::{Change, Scenario, Side, Topology, unplaced};
+
+use crate::summary::{
     LinkSummary, RadioSummary, StationEnergySummary, StationSummary, Summary, named,
 };
-use windfall_scenario::{Change, Scenario, Side, Topology, unplaced};
 
 pub use names::{capture_name, queue_of};
 

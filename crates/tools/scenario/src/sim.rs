@@ -4,7 +4,8 @@ use std::io;
 
 use windfall_base::{Instant, Node, Seed};
 use windfall_network::{BuildError, Network, NetworkEvent};
-use windfall_scenario::Topology;
+
+use crate::Topology;
 
 pub use windfall_network::Stall;
 
