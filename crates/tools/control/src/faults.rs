@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use windfall_base::Port;
-use windfall_fault::{Faulty, PortFaults};
 use windfall_network::Network;
 use windfall_scenario::Topology;
 
+use crate::fault_injection::{Faulty, PortFaults};
 use crate::live_plan;
 
 /// Sets the faults of a port, in place of those that it had; none clear it.
@@ -41,7 +41,7 @@ pub fn set(
 
 /// Describes the faults of a run, and what they did.
 pub(crate) fn list(run: &Faulty<Network>) -> Value {
-    let row = |(faults, counters): (&PortFaults, windfall_fault::FaultCounters)| {
+    let row = |(faults, counters): (&PortFaults, crate::fault_injection::FaultCounters)| {
         json!({
             "fault": faults.to_string(), "connections": counters.connections,
             "withheld": counters.withheld, "made": counters.made,

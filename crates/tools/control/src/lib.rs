@@ -21,6 +21,7 @@ pub mod request;
 mod server;
 mod status;
 pub mod text;
+pub mod fault_injection;
 
 pub use client::{ControlClient, ControlError};
 pub use late::LateLimit;

@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value};
 use windfall_base::nearest;
-use windfall_fault::PortFaults;
 use windfall_output::strict_json;
 use windfall_scenario::{Change, Direction, Setting, Settings as _, Side};
+
+use crate::fault_injection::PortFaults;
 
 /// A request to a run.
 #[derive(Clone, Debug, PartialEq)]

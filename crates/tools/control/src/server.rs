@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use windfall_base::{Duration, Instant, Seed};
-use windfall_fault::Faulty;
 use windfall_live::{Lateness, Reply};
 use windfall_network::{Network, NetworkEvent};
 use windfall_output::series::{Monitor, Sample};
 use windfall_scenario::{Change, Get as _, Scenario, ScenarioError, Topology, unplaced};
 
+use crate::fault_injection::Faulty;
 use crate::request::ControlRequest;
 use crate::{faults, status};
 

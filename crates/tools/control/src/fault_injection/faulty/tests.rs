@@ -4,7 +4,7 @@ use windfall_base::Duration;
 use windfall_wire_net::Addresses;
 
 use super::*;
-use crate::segment::bare;
+use crate::fault_injection::segment::bare;
 
 const CLIENT: ([u8; 4], u16) = ([10, 0, 0, 1], 4000);
 const SERVER: ([u8; 4], u16) = ([10, 0, 0, 2], 80);

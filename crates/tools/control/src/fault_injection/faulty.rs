@@ -7,9 +7,9 @@ use windfall_base::node::earlier;
 use windfall_base::{Frame, Input, Instant, Node, Outgoing, Port, RxVector, Seed, Stream};
 use windfall_wire_net::TcpFlags;
 
-use crate::connection::{Connection, Verdict, Way};
-use crate::port_faults::{ConnectionFault, PortFaults};
-use crate::segment::Segment;
+use crate::fault_injection::connection::{Connection, Verdict, Way};
+use crate::fault_injection::port_faults::{ConnectionFault, PortFaults};
+use crate::fault_injection::segment::Segment;
 
 /// The most connections that are remembered; the oldest is forgotten.
 const MOST: usize = 16_384;
@@ -48,7 +48,7 @@ struct Place {
     /// The ports of the node at which the station is.
     ports: Vec<Port>,
     counters: FaultCounters,
-    /// The [bits](crate::port_faults::ConnectionFault::bit) of the faults that have acted.
+    /// The [bits](super::port_faults::ConnectionFault::bit) of the faults that have acted.
     acted: u16,
 }
 

@@ -3,8 +3,8 @@
 use windfall_base::{Duration, Frame, Instant};
 use windfall_wire_net::{Addresses, TcpFlags};
 
-use crate::port_faults::{ConnectionFault, PortFaults};
-use crate::segment::{Segment, bare};
+use crate::fault_injection::port_faults::{ConnectionFault, PortFaults};
+use crate::fault_injection::segment::{Segment, bare};
 
 /// The time after which the end of a connection is told once more, and how often it is told.
 const AGAIN: Duration = Duration::from_millis(300);
