@@ -28,7 +28,7 @@ use windfall_base::{
 use windfall_files::traces::error_trace::ErrorTrace;
 use windfall_files::traces::rate_trace::RateTrace;
 use windfall_conformance::Conformance;
-use windfall_layers::{LayerLog, LogWindow};
+use windfall_view::layers::{LayerLog, LogWindow};
 use windfall_link::policy::{Cost, PolicyChoice, PolicyKind};
 use windfall_link::{Arq, Coding, Framing, PipeConfig};
 use windfall_mac::Address;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use windfall_base::{Instant, MemoryBudget, Seed};
-use windfall_layers::{Act, LayerLog, LogLayer, LogWindow};
+use windfall_view::layers::{Act, LayerLog, LogLayer, LogWindow};
 use windfall_network::{Recording, What};
 use windfall_output::log::EventLog;
 use windfall_scenario::sim::Simulation;
@@ -83,7 +83,7 @@ fn the_frames_of_rlp_are_in_the_log_with_their_copies() {
     let (new, again, arrived) = (count(Act::Sent, 0), count(Act::Again, 0), count(Act::Arrived, 0));
     // 200 packets of 136 bytes on the line, 24 characters in each frame, some escapes.
     assert!((200 * 136 / 24..200 * 8).contains(&new), "{new}");
-    let hit = |row: &&windfall_layers::LayerRow| {
+    let hit = |row: &&windfall_view::layers::LayerRow| {
         row.layer == LogLayer::Block && row.act == Act::Damaged && row.sender == Some(0)
     };
     let damaged = log.rows.iter().filter(hit).count();

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use windfall_base::{Duration, MemoryBudget};
-use windfall_layers::{LayerLog, LogLayer, LogWindow};
+use windfall_view::layers::{LayerLog, LogLayer, LogWindow};
 use windfall_system::as_caller;
 use windfall_files::pcapng::read as read_capture;
 use windfall_report::Table;

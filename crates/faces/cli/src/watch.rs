@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use windfall_base::text::visible;
 use windfall_base::{Duration, Instant, Seed};
 use windfall_control::{LateLimit, RunControl};
-use windfall_display::Status;
+use windfall_view::terminal::Status;
 use windfall_control::fault_injection::{Faulty, PortFaults};
 use windfall_system::files::UsedFiles;
 use windfall_live::{KEEPER_LOST, Lateness, Observer, Reply, RunOutcome};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use windfall_base::text::visible;
 use windfall_control::{ControlClient, text};
-use windfall_display::Screen;
+use windfall_view::terminal::Screen;
 
 use crate::exit::{CliError, Completion, Result};
 

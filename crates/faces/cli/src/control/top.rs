@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use windfall_control::{ControlClient, ControlError};
-use windfall_display::{RunView, Screen};
+use windfall_view::terminal::{RunView, Screen};
 
 use super::top_web;
 use crate::exit::{CliError, Completion, Result, tell};

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use windfall_control::{ControlClient, ControlError};
-use windfall_dashboard::{AccessToken, Dashboard, Guard, RunLink, RunLinkError};
-use windfall_display::Screen;
+use windfall_view::browser::{AccessToken, Dashboard, Guard, RunLink, RunLinkError};
+use windfall_view::terminal::Screen;
 use windfall_web::{AccessLog, ServerLimits, SmallService};
 
 use crate::exit::{CliError, Completion, Result};

@@ -1,9 +1,9 @@
 //! The page: one document with its style and its script, which loads nothing else.
 
 /// The document, with places for the other two.
-const PAGE: &str = include_str!("../page/page.html");
-const STYLE: &str = include_str!("../page/style.css");
-const SCRIPT: &str = include_str!("../page/script.js");
+const PAGE: &str = include_str!("../../page/page.html");
+const STYLE: &str = include_str!("../../page/style.css");
+const SCRIPT: &str = include_str!("../../page/script.js");
 
 /// Returns the page; its script has the `nonce` without which a browser runs none.
 pub(crate) fn page(nonce: &str) -> String {

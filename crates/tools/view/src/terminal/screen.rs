@@ -6,7 +6,7 @@ use std::time::Duration;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 
-use crate::top::RunView;
+use crate::terminal::top::RunView;
 
 /// The terminal at the standard output.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use windfall_report::{Table, number, statistics};
 
-use crate::log::{Act, LayerLog, LogLayer, LogWindow};
+use crate::layers::log::{Act, LayerLog, LogLayer, LogWindow};
 
 /// The measures of the packets of one direction.
 //= S1.30

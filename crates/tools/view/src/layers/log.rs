@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use windfall_base::{MemoryBudget, OverBudget};
 use windfall_report::Table;
 
-use crate::event::LogLine;
+use crate::layers::event::LogLine;
 
 /// The version of the format that is read.
 const FORMAT: u32 = 1;

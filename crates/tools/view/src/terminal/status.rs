@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use windfall_base::{Duration, Instant};
 use windfall_network::{ElementId, Network};
 
-use crate::footer::Footer;
+use crate::terminal::footer::Footer;
 
 /// The time between two updates.
 const TICK: Duration = Duration::from_millis(500);

@@ -1,7 +1,7 @@
 use hyper::Request;
 
 use super::*;
-use crate::AccessToken;
+use crate::browser::AccessToken;
 
 const TOKEN: &str = "07070707070707070707070707070707";
 

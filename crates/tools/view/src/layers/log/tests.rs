@@ -1,7 +1,7 @@
 use super::*;
 
 /// A log of a circuit: two packets from `a`, of which the second is lost, and RLP around them.
-const LOG: &str = include_str!("../../../../../fuzz/corpus/event_log/circuit");
+const LOG: &str = include_str!("../../../../../../fuzz/corpus/event_log/circuit");
 
 fn read(text: &str) -> Result<LayerLog, LayerError> {
     LayerLog::read(text, &mut MemoryBudget::default())

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use windfall_output::strict_json;
 use windfall_scenario::{Change, Direction, Settings as _};
 
-use crate::guard::Guard;
-use crate::history::History;
-use crate::page;
+use crate::browser::guard::Guard;
+use crate::browser::history::History;
+use crate::browser::page;
 
 /// The resources of a server that other sites may not load.
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");

@@ -7,7 +7,7 @@ use windfall_files::pcapng::read::CapturedPacket;
 use windfall_rtp::RtpPacket;
 use windfall_wire_net::{CarrierPacket, IpPacket, Protocol, UdpLitePacket, UdpPacket};
 
-use crate::log::{LayerLog, LayerRow, LogLayer};
+use crate::layers::log::{LayerLog, LayerRow, LogLayer};
 
 /// Payload types that no packet of RTP has: those that packets of RTCP would have (RFC 5761,
 /// section 4). Reports go to any port: to that which the packets of RTP came from.

@@ -2,7 +2,7 @@
 
 use windfall_report::{Axis, Chart, Mark, Point, Series};
 
-use crate::log::{Act, LayerLog, LayerRow, LogLayer, LogWindow};
+use crate::layers::log::{Act, LayerLog, LayerRow, LogLayer, LogWindow};
 
 /// The series of the drawing: layer, events, name and mark.
 const SERIES: [(LogLayer, &[Act], &str, Mark); 10] = [

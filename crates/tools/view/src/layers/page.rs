@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use windfall_report::escape;
 
-use crate::log::{Act, LayerLog, LayerRow, LogLayer, LogWindow};
+use crate::layers::log::{Act, LayerLog, LayerRow, LogLayer, LogWindow};
 
 const STYLE: &str = include_str!("page/style.css");
 /// Draws the events, zooms, and tells of the one under the pointer.
@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
 
-    const LOG: &str = include_str!("../../../../fuzz/corpus/event_log/circuit");
+    const LOG: &str = include_str!("../../../../../fuzz/corpus/event_log/circuit");
 
     fn page(log: &str) -> String {
         let log = LayerLog::read(log, &mut MemoryBudget::default()).expect("a log");
