@@ -6,7 +6,7 @@ mod compare;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use windfall_base::{Duration, Rate};
-use windfall_camera::{CameraListening, CameraNews, CameraPlan, CameraProtocol};
+use windfall_video::camera::{CameraListening, CameraNews, CameraPlan, CameraProtocol};
 
 use crate::exchange::completed;
 use crate::exit::{CliError, Completion, Result, tell};
@@ -111,7 +111,7 @@ impl StreamOptions {
 impl Send {
     fn run(&self) -> Result {
         let to = SocketAddr::new(self.to, self.port);
-        windfall_camera::send(self.over, &self.stream.plan()?, to, self.wait)?;
+        windfall_video::camera::send(self.over, &self.stream.plan()?, to, self.wait)?;
         Ok(Completion::Success)
     }
 }
@@ -121,7 +121,7 @@ impl Receive {
         let on = SocketAddr::new(self.on, self.port);
         let (protocol, deadline, wait) = (self.over, self.deadline, self.wait);
         let listening = CameraListening { protocol, on, deadline, wait };
-        let report = windfall_camera::receive(&listening, &mut |news| match news {
+        let report = windfall_video::camera::receive(&listening, &mut |news| match news {
             CameraNews::Waiting(at) => tell(format!("waiting on {at}")),
             CameraNews::Begun(count) => tell(format!("a stream of {count} datagrams has begun")),
         })?;

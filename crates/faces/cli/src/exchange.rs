@@ -6,7 +6,7 @@ use std::path::Path;
 use windfall_system::files::PendingFile;
 use windfall_system::interrupt;
 use windfall_socket::{Carrier, Profile, SapConfig, SapOptions};
-use windfall_transfer::{KeyChoice, RecordReceiver, RecordSender};
+use windfall_video::streams::{KeyChoice, RecordReceiver, RecordSender};
 
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::input::cannot_write;

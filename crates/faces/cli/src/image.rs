@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use windfall_base::Duration;
 use windfall_media::{Arrived, Jpeg, Layout, Picture, landscape};
-use windfall_transfer::ImageReport;
+use windfall_video::streams::ImageReport;
 
 use crate::exchange::{DestinationOptions, End, ListenOptions, Output, completed};
 use crate::exit::{CliError, Completion, Result};

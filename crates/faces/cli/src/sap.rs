@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use windfall_transfer::key;
+use windfall_video::streams::key;
 
 use crate::exit::{CliError, Completion, Result};
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use windfall_apps::streamer::{Comparison, StreamPlan};
 use windfall_base::Duration;
-use windfall_transfer::{ArrivalTimes, StreamReport, check_protected};
+use windfall_video::streams::{ArrivalTimes, StreamReport, check_protected};
 
 use crate::exchange::{DestinationOptions, End, ListenOptions, Output, completed};
 use crate::exit::{CliError, Completion, Result};

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use windfall_apps::tracker::{SPRINT, TrackPoint, Tracker, mean_speed, walk};
 use windfall_base::Duration;
-use windfall_transfer::track::{TrackPlan, read_gpx};
-use windfall_transfer::{ArrivalTimes, TrackReport, check_protected};
+use windfall_video::streams::track::{TrackPlan, read_gpx};
+use windfall_video::streams::{ArrivalTimes, TrackReport, check_protected};
 
 use crate::exchange::{DestinationOptions, End, ListenOptions, completed};
 use crate::exit::{CliError, Completion, Result};

@@ -111,7 +111,7 @@ fn clip(figure: &'static str, pictures: usize) -> Result<Clip, ExperimentError> 
         slice: scheme::SLICE,
         key_interval: 30,
     };
-    let coded = windfall_ffmpeg::encode(&config, &original);
+    let coded = windfall_video::ffmpeg::encode(&config, &original);
     let coded = coded.map_err(|error| failed(figure, &error.into()))?;
     let clean = decode(VideoCodec::H264, FORMAT, &coded);
     let clean = clean.map_err(|error| failed(figure, &error.into()))?;

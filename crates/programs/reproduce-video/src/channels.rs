@@ -8,7 +8,7 @@ use windfall_experiment::{
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 use windfall_scenario::GsmEnvironment;
 use windfall_video::{ClipQuality, VideoCodec, YuvPicture, decode};
-use windfall_wsim::{CircuitService, WsimProtocol};
+use windfall_video::wsim::{CircuitService, WsimProtocol};
 
 use crate::clip::{self, FORMAT};
 use crate::combination::Combination;

@@ -1,7 +1,7 @@
 //! The four combinations of transport and radio link, and the channels.
 
 use windfall_scenario::GsmEnvironment;
-use windfall_wsim::{CircuitService, WsimProtocol};
+use windfall_video::wsim::{CircuitService, WsimProtocol};
 
 /// A transport protocol over a service of the circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ mod scheme;
 use std::path::PathBuf;
 
 use windfall_base::{Duration, Seed};
-use windfall_camera::CameraPlan;
+use windfall_video::camera::CameraPlan;
 use windfall_experiment::{ExperimentError, Scratch};
 
 pub use results::ComparedSchemes;

@@ -5,7 +5,7 @@ use windfall_experiment::{Context, ExperimentError, ExperimentInput, Extent};
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table, statistics};
 use windfall_scenario::GsmEnvironment;
 use windfall_video::{VideoCodec, VideoError};
-use windfall_wsim::{
+use windfall_video::wsim::{
     BlockErrors, CircuitConfig, CircuitService, WsimOutcome, WsimPacket, WsimProtocol, WsimRun,
     circuit,
 };

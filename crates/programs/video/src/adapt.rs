@@ -1,9 +1,9 @@
 //! The rate of the encoder, by what comes back from the receiver.
 
 use windfall_base::Duration;
-use windfall_ffmpeg::{EncodeConfig, encode};
 use windfall_media::YuvPicture;
 
+use crate::ffmpeg::{EncodeConfig, encode};
 use crate::error::VideoError;
 
 /// The rates that are chosen from, as shares of the highest.

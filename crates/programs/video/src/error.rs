@@ -3,8 +3,9 @@
 use std::io;
 use std::net::SocketAddr;
 
-use windfall_ffmpeg::FfmpegError;
 use windfall_media::PictureError;
+
+use crate::ffmpeg::FfmpegError;
 
 /// The reason for which video could not be prepared, sent or received.
 #[derive(Debug, thiserror::Error)]

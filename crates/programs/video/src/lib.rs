@@ -24,7 +24,11 @@ mod send;
 mod session;
 mod sheet;
 mod socket;
-mod wsim;
+mod wsim_comparison;
+pub mod wsim;
+pub mod ffmpeg;
+pub mod camera;
+pub mod streams;
 
 pub use adapt::{AdaptiveClip, EncoderRateControl};
 pub use clip::{CodedClip, OWN_CLIP, VideoSource, stream_codec};
@@ -36,11 +40,11 @@ pub use receive::{ReceivedVideo, VideoReceiverConfig, VideoReport, receive_video
 pub use send::{SentVideo, VideoSenderConfig, send_adaptive, send_video};
 pub use sheet::clip_sheet;
 pub use socket::VideoProtocol;
-pub use windfall_ffmpeg::{EncodeConfig, cut, decode};
+pub use crate::ffmpeg::{EncodeConfig, cut, decode};
 pub use windfall_media::{ClipQuality, VideoFormat, YuvPicture};
 pub use windfall_rtp::VideoCodec;
-pub use windfall_wsim::{BlockCorruption, HeaderLayout, WsimProtocol};
-pub use wsim::{WsimComparison, WsimResult, WsimSettings, read_blocks};
+pub use crate::wsim::{BlockCorruption, HeaderLayout, WsimProtocol};
+pub use wsim_comparison::{WsimComparison, WsimResult, WsimSettings, read_blocks};
 
 /// The default port of RTP; RTCP has the next.
 pub const VIDEO_PORT: u16 = 5_004;

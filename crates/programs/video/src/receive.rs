@@ -4,10 +4,10 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use serde::Serialize;
 use windfall_base::Duration;
-use windfall_ffmpeg::{decode, decode_reordered};
 use windfall_media::{ClipQuality, VideoFormat, YuvPicture};
 use windfall_rtp::{CodedPicture, RtcpPacket, VIDEO_CLOCK, VideoCodec};
 
+use crate::ffmpeg::{decode, decode_reordered};
 use crate::clock::VideoTime;
 use crate::contents;
 use crate::discards::VideoDiscards;

@@ -81,6 +81,6 @@ impl Ground {
             })
         };
         let data = plane(0, 1).chain(plane(1, 2)).chain(plane(2, 2)).collect();
-        Ok(YuvPicture::new(FORMAT, data).map_err(windfall_ffmpeg::FfmpegError::from)?)
+        Ok(YuvPicture::new(FORMAT, data).map_err(windfall_video::ffmpeg::FfmpegError::from)?)
     }
 }

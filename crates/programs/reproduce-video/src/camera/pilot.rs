@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use windfall_base::{Duration, Instant};
 use windfall_media::ProtectedArrival;
 use windfall_rtp::{Depacketizer, RtpHeader, RtpPacket, VideoCodec};
-use windfall_wsim::rtp_of;
+use windfall_video::wsim::rtp_of;
 
 use super::scheme::{ENDS, Scheme, instant, picture_at};
 

@@ -5,7 +5,7 @@ use core::net::Ipv4Addr;
 use windfall_base::{Duration, Instant};
 use windfall_media::H264Protector;
 use windfall_rtp::{RtpHeader, RtpPacket, VIDEO_CLOCK, VideoCodec, packetize};
-use windfall_wsim::{WsimProtocol, rtp_datagram};
+use windfall_video::wsim::{WsimProtocol, rtp_datagram};
 
 use super::flight::FORMAT;
 

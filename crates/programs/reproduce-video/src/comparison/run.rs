@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use windfall_base::Seed;
-use windfall_camera::CameraPlan;
+use windfall_video::camera::CameraPlan;
 use windfall_experiment::ExperimentError;
 
 use super::{CameraComparison, CameraScheme};

@@ -1,6 +1,6 @@
 use serde_json::json;
 use windfall_base::{Duration, Seed};
-use windfall_camera::CameraPlan;
+use windfall_video::camera::CameraPlan;
 
 use super::*;
 

@@ -9,7 +9,7 @@ use windfall_base::Seed;
 use windfall_files::traces::ErrorTrace;
 use windfall_files::traces::error_trace::{Fault, TraceHeader};
 
-use crate::records::ArrivalTimes;
+use crate::streams::records::ArrivalTimes;
 
 /// The report on a stream.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use windfall_wire_net::{
     Addresses, Ipv4Packet, Ipv4Repr, Protocol, UdpLitePacket, UdpLiteRepr, UdpPacket, UdpRepr,
 };
 
-use crate::run::WsimProtocol;
+use crate::wsim::run::WsimProtocol;
 
 const IP_LEN: usize = 20;
 const UDP_LEN: usize = 8;

@@ -2,8 +2,8 @@
 
 use windfall_base::Duration;
 
-use crate::error::CameraError;
-use crate::plan::CameraHeader;
+use crate::camera::error::CameraError;
+use crate::camera::plan::CameraHeader;
 
 /// The time by which a datagram may come before its picture: clocks that follow a time server
 /// differ by less.

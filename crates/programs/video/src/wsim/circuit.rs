@@ -15,9 +15,9 @@ use windfall_wire_link::hdlc::{Accm, HdlcCheck, encode_frame};
 
 use service::ServiceEnd;
 
-use crate::blocks::BlockErrors;
-use crate::datagram::{rtp_datagram, rtp_of};
-use crate::run::{WsimOutcome, WsimPacket, WsimProtocol, WsimRun};
+use crate::wsim::blocks::BlockErrors;
+use crate::wsim::datagram::{rtp_datagram, rtp_of};
+use crate::wsim::run::{WsimOutcome, WsimPacket, WsimProtocol, WsimRun};
 
 /// The time of a radio block.
 const BLOCK_TIME: Duration = Duration::from_millis(20);

@@ -135,7 +135,7 @@ fn bursts_lose_fewer_packets_than_single_errors() {
 
 #[test]
 fn traces_of_other_things_are_refused() {
-    use crate::BlockTraceError;
+    use crate::wsim::BlockTraceError;
     let new = |trace: &ErrorTrace| BlockErrors::new(trace, Stream::new(Seed(1), "noise")).err();
     let mut other =
         ErrorTrace::new(TraceHeader { frame_length: Some(1_500), ..TraceHeader::default() });

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::error::FfmpegError;
+use crate::ffmpeg::error::FfmpegError;
 
 /// Returns a command with what every call has in common.
 pub(crate) fn command() -> Command {

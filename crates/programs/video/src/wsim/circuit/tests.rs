@@ -126,9 +126,9 @@ fn udp_lite_loses_fewer_packets_than_udp() {
     for seed in 1..=10 {
         let errors = bursts(seed);
         let literal = protocols.map(|protocol| {
-            let (corruption, seed) = (crate::BlockCorruption::Fifth, Seed(seed));
-            let config = crate::LiteralConfig { protocol, adu: 242, corruption, seed };
-            crate::literal(&config, &slices, &errors, 0).loss()
+            let (corruption, seed) = (crate::wsim::BlockCorruption::Fifth, Seed(seed));
+            let config = crate::wsim::LiteralConfig { protocol, adu: 242, corruption, seed };
+            crate::wsim::literal(&config, &slices, &errors, 0).loss()
         });
         let circuit = protocols.map(|protocol| run(protocol, &sent, &errors).loss());
         for (sums, loss) in sums.iter_mut().zip([literal, circuit]) {

@@ -1,7 +1,7 @@
 //! The headers before a packet of video, as Figure 3 shows them.
 
-use crate::literal::LITERAL_HEADERS;
-use crate::run::WsimProtocol;
+use crate::wsim::literal::LITERAL_HEADERS;
+use crate::wsim::run::WsimProtocol;
 
 /// A part of the headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::path::Path;
 use windfall_media::{AviClip, FourCc, VideoFormat, YuvPicture};
 use windfall_rtp::VideoCodec;
 
-use crate::error::FfmpegError;
-use crate::program::{Temporary, command, run};
+use crate::ffmpeg::error::FfmpegError;
+use crate::ffmpeg::program::{Temporary, command, run};
 
 /// The most pictures that are read from a file, unless a caller asks for fewer.
 const LONGEST: usize = 100_000;

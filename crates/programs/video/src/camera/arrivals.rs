@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use windfall_base::Duration;
 
-use crate::error::CameraError;
-use crate::plan::{CameraHeader, CameraPlan};
+use crate::camera::error::CameraError;
+use crate::camera::plan::{CameraHeader, CameraPlan};
 
 mod clocks;
 

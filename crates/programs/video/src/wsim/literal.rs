@@ -4,8 +4,8 @@ use core::ops::Range;
 
 use windfall_base::{Seed, Stream};
 
-use crate::blocks::{BLOCK_LEN, BlockErrors};
-use crate::run::{WsimOutcome, WsimPacket, WsimProtocol, WsimRun};
+use crate::wsim::blocks::{BLOCK_LEN, BlockErrors};
+use crate::wsim::run::{WsimOutcome, WsimPacket, WsimProtocol, WsimRun};
 
 /// Headers of RTP (7), UDP (8), IP (20) and PPP (7) by the paper's count.
 //= S1.38

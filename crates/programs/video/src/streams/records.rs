@@ -14,7 +14,7 @@ use windfall_socket::{
     CloseReason, Integrity, MessageKind, Mode, Reason, SapError, SapOptions, SapSocket,
 };
 
-use crate::TransferError;
+use crate::streams::TransferError;
 
 type Result<T = ()> = std::result::Result<T, TransferError>;
 

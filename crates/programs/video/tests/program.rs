@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use windfall_ffmpeg::{EncodeConfig, FfmpegError, decode, encode, read_clip};
+use windfall_video::ffmpeg::{EncodeConfig, FfmpegError, decode, encode, read_clip};
 use windfall_media::{ClipQuality, PictureQuality, VideoFormat, YuvPicture, talking_head};
 use windfall_rtp::VideoCodec;
 

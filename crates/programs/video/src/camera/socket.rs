@@ -9,8 +9,8 @@ use windfall_socket::{
     Carrier, Mode, SapError, SapListener, SapOptions, SapSocket, UdpLiteDatagram, UdpLiteSocket,
 };
 
-use crate::error::CameraError;
-use crate::plan::CameraHeader;
+use crate::camera::error::CameraError;
+use crate::camera::plan::CameraHeader;
 
 /// Bytes of the header of UDP-Lite.
 const UDPLITE_LEN: usize = 8;

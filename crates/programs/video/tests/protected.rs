@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use windfall_ffmpeg::{EncodeConfig, cut, decode, encode};
+use windfall_video::ffmpeg::{EncodeConfig, cut, decode, encode};
 use windfall_media::{
     ClipQuality, PROTECTED_HEADER_LEN, ProtectedArrival, ProtectedPart, VideoFormat, YuvPicture,
     protect, talking_head,

@@ -3,8 +3,8 @@
 use windfall_media::{VideoFormat, YuvPicture};
 use windfall_rtp::{VideoCodec, access_units, h265_access_units, pictures};
 
-use crate::error::FfmpegError;
-use crate::program::{command, run};
+use crate::ffmpeg::error::FfmpegError;
+use crate::ffmpeg::program::{command, run};
 
 /// The settings of an encoder.
 //= S1.3
