@@ -124,7 +124,9 @@ fn check_shown(workspace: &Workspace, row: &Row<'_>, marks: &Marks, unknown: &mu
 
 /// Tells whether a file is part of the experiments.
 fn reproduces(path: &str) -> bool {
-    path.split('/').any(|part| part.starts_with("reproduce"))
+    let is_figure = |rest: &str| !rest.starts_with("experiment");
+    path.strip_prefix("crates/programs/papers/src/").is_some_and(is_figure)
+        || path.split('/').any(|part| part.starts_with("reproduce"))
 }
 
 /// Adds the marks of one file.
@@ -224,7 +226,7 @@ mod tests {
             File::new(REQUIREMENTS, list),
             File::new("crates/machines/link/src/arq.rs", code),
             File::new("crates/machines/link/src/arq/tests.rs", "//= S3.8\nfn f() {}\n"),
-            File::new("crates/tools/report/src/reproduce/fig3.rs", "//= S3.8\nfn f() {}\n"),
+            File::new("crates/programs/papers/src/link/fig3.rs", "//= S3.8\nfn f() {}\n"),
         ];
         Workspace { files, packages: Vec::new() }
     }
@@ -234,7 +236,7 @@ mod tests {
         let page = page(&workspace("    //= S3.8\nfn f() {}\n")).unwrap();
         let row = "| S3.8 | X | bursts | [link/arq](../crates/machines/link/src/arq.rs) | \
                    [link/arq/tests](../crates/machines/link/src/arq/tests.rs) | \
-                   [report/reproduce/fig3](../crates/tools/report/src/reproduce/fig3.rs) | \
+                   [papers/link/fig3](../crates/programs/papers/src/link/fig3.rs) | \
                    nothing |";
         assert!(page.contains(row), "{page}");
         assert!(page.contains("## S3: 2 requirements, 1 implemented, 0 tested, 1 with a figure"));

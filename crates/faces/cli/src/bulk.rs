@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
-use windfall_experiment::bulk::{self, Sockets};
+use windfall_papers::experiment::bulk::{self, Sockets};
 
 use crate::exit::{CliError, Completion, Result};
 

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use windfall_base::{Duration, Probability, Seed};
-use windfall_experiment::{Finding, Verdict, page};
-use windfall_reproduce_link::demo::Demo;
+use windfall_papers::experiment::{Finding, Verdict, page};
+use windfall_papers::link::demo::Demo;
 use windfall_scenario::DEFAULT_SEED;
 
 use crate::exit::{Completion, Result};

@@ -9,9 +9,9 @@ use std::thread::available_parallelism;
 
 use serde_json::Value;
 use windfall_base::Seed;
-use windfall_experiment::campaign::{KEPT, PAGE};
-use windfall_experiment::figure::{self, select};
-use windfall_experiment::{Campaign, Context, Extent, Figure, Finding, ShownFinding, junit};
+use windfall_papers::experiment::campaign::{KEPT, PAGE};
+use windfall_papers::experiment::figure::{self, select};
+use windfall_papers::experiment::{Campaign, Context, Extent, Figure, Finding, ShownFinding, junit};
 use windfall_system::files::UsedFiles;
 use windfall_system::as_caller;
 use windfall_scenario::DEFAULT_SEED;
@@ -22,11 +22,11 @@ use crate::{input, json, progress};
 
 /// The figures of all papers.
 const PAPERS: [&[Figure]; 5] = [
-    windfall_reproduce_sap::FIGURES,
-    windfall_reproduce_video::FIGURES,
-    windfall_reproduce_energy::FIGURES,
-    windfall_reproduce_link::FIGURES,
-    windfall_reproduce_corruption::FIGURES,
+    windfall_papers::sap::FIGURES,
+    windfall_papers::video::FIGURES,
+    windfall_papers::energy::FIGURES,
+    windfall_papers::link::FIGURES,
+    windfall_papers::corruption::FIGURES,
 ];
 
 /// Reproduce a paper's figures: its claims, the measurements, and the verdicts

@@ -4,8 +4,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use windfall_base::Duration;
-use windfall_experiment::page;
-use windfall_reproduce_video::comparison::{CameraComparison, CameraScheme};
+use windfall_papers::experiment::page;
+use windfall_papers::video::comparison::{CameraComparison, CameraScheme};
 use windfall_scenario::{RunSettings, Settings as _};
 
 use super::StreamOptions;

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use windfall_experiment::unseen::{self, Tally};
-use windfall_experiment::{Context, Figure};
+use windfall_papers::experiment::unseen::{self, Tally};
+use windfall_papers::experiment::{Context, Figure};
 
 use crate::exit::{Completion, Result};
 use crate::json;
