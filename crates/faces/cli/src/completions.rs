@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args) -> Result {
 
 fn write_pages(directory: &Path) -> io::Result<()> {
     windfall_system::files::make_folder(directory)?;
-    for (name, page) in windfall_manual::pages(crate::command())? {
+    for (name, page) in crate::manual::pages(crate::command())? {
         windfall_system::files::write(&directory.join(name), &page)?;
     }
     Ok(())
@@ -41,7 +41,7 @@ fn write_pages(directory: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use windfall_manual::pages;
+    use crate::manual::pages;
 
     fn all() -> Vec<(String, String)> {
         let text = |(name, page)| (name, String::from_utf8(page).expect("text"));

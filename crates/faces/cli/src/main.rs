@@ -43,6 +43,7 @@ mod video;
 mod watch;
 mod web;
 mod wsim;
+mod manual;
 
 use std::process::ExitCode;
 

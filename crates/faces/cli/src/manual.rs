@@ -7,13 +7,13 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
 /// The heading above the examples, which stand at the end of the long help of a command.
-pub const EXAMPLES_HEADING: &str = "Examples:\n";
+pub(crate) const EXAMPLES_HEADING: &str = "Examples:\n";
 
 /// Returns the name and the text of each page.
 ///
 /// # Errors
 /// Never: the text is written to memory.
-pub fn pages(command: Command) -> io::Result<Vec<(String, Vec<u8>)>> {
+pub(crate) fn pages(command: Command) -> io::Result<Vec<(String, Vec<u8>)>> {
     // `windfall help` has no page.
     let mut command = command.disable_help_subcommand(true);
     command.build();
