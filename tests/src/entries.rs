@@ -25,24 +25,24 @@ use windfall_base::{
     Duration, Frame, Input, Instant, Ledger, MemoryBudget, Node, Payload, Port, Probability, Rate,
     RxVector, Seed,
 };
+use windfall_conformance::Conformance;
+use windfall_files::packet_script::Script;
 use windfall_files::traces::error_trace::ErrorTrace;
 use windfall_files::traces::rate_trace::RateTrace;
-use windfall_conformance::Conformance;
-use windfall_view::layers::{LayerLog, LogWindow};
 use windfall_link::policy::{Cost, PolicyChoice, PolicyKind};
 use windfall_link::{Arq, Coding, Framing, PipeConfig};
 use windfall_mac::Address;
 use windfall_mac::wavelan::{Idle, WavelanTiming};
-use windfall_files::packet_script::Script;
 use windfall_scenario::Scenario;
-use windfall_stack::socket_api::{SocketCommand, SocketId, Transport};
 use windfall_stack::host::{AppId, Host, HostConfig};
 use windfall_stack::interface::{Interface, InterfaceConfig, LinkLayerConfig};
+use windfall_stack::socket_api::{SocketCommand, SocketId, Transport};
 use windfall_stack::{WavelanConfig, WavelanPeer, WavelanRole};
 use windfall_tcp::{Listener, Lookup, SegmentMeta, TcpEndpoint};
 use windfall_trace::convert::{self, LossTiming, MediumFrames, SequenceColumn};
 use windfall_trace::fit::{Fit, FitLevel, Steps};
 use windfall_trace::statistics::Statistics;
+use windfall_view::layers::{LayerLog, LogWindow};
 use windfall_wire_net::sap::{SapAccept, SapAck, SapData, SapPacket, SapPing, SapRepair};
 use windfall_wire_net::segment::{Description, Merger, cut};
 use windfall_wire_net::{

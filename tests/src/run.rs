@@ -5,8 +5,8 @@ use std::path::Path;
 
 use windfall_base::Seed;
 use windfall_network::{ElementId, LinkLedger};
-use windfall_scenario::{Scenario, Topology};
 use windfall_scenario::sim::Simulation;
+use windfall_scenario::{Scenario, Topology};
 
 /// The interface of the first station of the first link.
 pub const UPLINK: ElementId = ElementId(0);

@@ -15,7 +15,8 @@ mod rust;
 mod tidy;
 mod workspace;
 
-const USAGE: &str = "usage: cargo xtask tidy | floors | matrix [--check] | test [ARGUMENTS OF CARGO TEST]";
+const USAGE: &str =
+    "usage: cargo xtask tidy | floors | matrix [--check] | test [ARGUMENTS OF CARGO TEST]";
 
 fn main() -> ExitCode {
     // The manifest lies one level below the root of the workspace. Which one that is, cargo says

@@ -6,11 +6,11 @@ use std::net::UdpSocket;
 
 use windfall_base::{Instant, Seed, Stream};
 use windfall_channel::{GsmBlocks, GsmEnvironment};
-use windfall_network::{ElementId, Recording, What};
 use windfall_circuit::ppp::{FrameMode, PppConfig, PppLink, PppPacket};
 use windfall_circuit::rlp::{
     BlockTunnel, RlpConfig, RlpLink, RlpRole, SLOT, TransparentLine, TransparentMode, TrauReceiver,
 };
+use windfall_network::{ElementId, Recording, What};
 use windfall_scenario::Scenario;
 use windfall_scenario::sim::Simulation;
 use windfall_stack::InterfaceEvent;

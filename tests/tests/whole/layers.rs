@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use windfall_base::{Instant, MemoryBudget, Seed};
-use windfall_view::layers::{Act, LayerLog, LogLayer, LogWindow};
 use windfall_network::{Recording, What};
 use windfall_output::log::EventLog;
 use windfall_scenario::sim::Simulation;
 use windfall_stack::InterfaceEvent;
 use windfall_tests::run::{pair, topology};
+use windfall_view::layers::{Act, LayerLog, LogLayer, LogWindow};
 
 const APPS: &str = "[[app]]\nkind = \"cbr\"\nstation = \"near\"\nto = \"far\"\nsize = 100\n\
                     interval = \"250ms\"\ncount = 200\n";

@@ -164,7 +164,8 @@ fn the_same_seed_gives_the_same_events_and_another_seed_others() {
     let events = |seed| {
         let topology = windfall_tests::run::topology(&text);
         let mut simulation =
-            windfall_scenario::sim::Simulation::new(&topology, windfall_base::Seed(seed)).expect("legal");
+            windfall_scenario::sim::Simulation::new(&topology, windfall_base::Seed(seed))
+                .expect("legal");
         simulation
             .network_mut()
             .record(windfall_network::Recording { events: true, packets: true });

@@ -4,11 +4,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use windfall_base::{Duration, MemoryBudget};
-use windfall_view::layers::{LayerLog, LogLayer, LogWindow};
-use windfall_system::as_caller;
 use windfall_files::pcapng::read as read_capture;
 use windfall_report::Table;
+use windfall_system::as_caller;
 use windfall_video::{HeaderLayout, WsimProtocol};
+use windfall_view::layers::{LayerLog, LogLayer, LogWindow};
 
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::input::{self, cannot_write};
@@ -77,8 +77,11 @@ pub(crate) fn run(args: &Args) -> Result {
         Some(path) => {
             let log = args.read(path)?;
             if let Some(file) = &args.view {
-                windfall_system::files::distinct(&[("the log", Some(path)), ("--view", Some(file))])
-                    .map_err(CliError::usage)?;
+                windfall_system::files::distinct(&[
+                    ("the log", Some(path)),
+                    ("--view", Some(file)),
+                ])
+                .map_err(CliError::usage)?;
                 args.draw(&log, file)?;
                 return Ok(Completion::Success);
             }
@@ -162,7 +165,8 @@ impl Args {
         } else {
             log.page("A run, layer by layer", sender, window)
         };
-        windfall_system::files::replace(file, text.as_bytes()).map_err(|error| cannot_write(file, &error))
+        windfall_system::files::replace(file, text.as_bytes())
+            .map_err(|error| cannot_write(file, &error))
     }
 }
 

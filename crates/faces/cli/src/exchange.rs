@@ -3,9 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
 
+use windfall_socket::{Carrier, Profile, SapConfig, SapOptions};
 use windfall_system::files::PendingFile;
 use windfall_system::interrupt;
-use windfall_socket::{Carrier, Profile, SapConfig, SapOptions};
 use windfall_video::streams::{KeyChoice, RecordReceiver, RecordSender};
 
 use crate::exit::{CliError, Completion, Result, tell};

@@ -1,7 +1,7 @@
 //! The help besides the options: examples, and in its short form the common options alone.
 
-use clap::{Arg, Command};
 use crate::manual::EXAMPLES_HEADING;
+use clap::{Arg, Command};
 
 use crate::face::short_help;
 

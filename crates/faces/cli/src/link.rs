@@ -10,9 +10,9 @@ use std::sync::Arc;
 use windfall_base::{Duration, Seed};
 use windfall_live::line::LineRecord;
 use windfall_live::{LineAddress, Signals};
-use windfall_system::as_caller;
 use windfall_scenario::{Direction, ScenarioOptions, Setting, Settings as _};
 use windfall_serial::{LineFraming, LineOutcome, LinePlan, LineReport, ModemCall};
+use windfall_system::as_caller;
 
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::face::{Face, Options};
@@ -162,8 +162,7 @@ pub(crate) fn run(args: &Args) -> Result {
             tell(report);
         }
     };
-    let Some(outcome) = windfall_serial::run(&plan, args.command.clone(), &signals, report)?
-    else {
+    let Some(outcome) = windfall_serial::run(&plan, args.command.clone(), &signals, report)? else {
         tell("told to end before the peer came: the command was not started");
         return Ok(Completion::Negative);
     };
@@ -175,7 +174,8 @@ pub(crate) fn run(args: &Args) -> Result {
 
 /// Makes the files for the bytes of a line.
 fn files_in(folder: &Path) -> Result<LineRecord> {
-    windfall_system::files::make_folder(folder).map_err(|error| input::cannot_write(folder, &error))?;
+    windfall_system::files::make_folder(folder)
+        .map_err(|error| input::cannot_write(folder, &error))?;
     let file = |name: &str| {
         let path = folder.join(name);
         let opened = as_caller(&path, || File::create(&path));

@@ -20,6 +20,7 @@ mod image;
 mod input;
 mod json;
 mod link;
+mod manual;
 mod options;
 mod progress;
 mod record;
@@ -43,7 +44,6 @@ mod video;
 mod watch;
 mod web;
 mod wsim;
-mod manual;
 
 use std::process::ExitCode;
 

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use windfall_base::{Duration, Seed};
-use windfall_system::files::UsedFiles;
 use windfall_scenario::wifi::Radio;
 use windfall_scenario::{
     Change, Direction, Flow, Get, Link, RunKind, RunSettings, Scenario, ScenarioError,
     ScenarioOptions, Settings, Spanned, Topology, level_inside, unplaced,
 };
+use windfall_system::files::UsedFiles;
 
 use crate::exit::{CliError, Result};
 use crate::face::{Face, Options, faces};

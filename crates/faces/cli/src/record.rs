@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use windfall_base::{Duration, Instant, Port, Seed};
-use windfall_system::files::{Evidence, UsedFiles, make_folder};
 use windfall_network::{ElementId, Network, Recording};
 use windfall_output::recorder::{Out, Run, RunRecorder};
 use windfall_output::series::{Monitor, SeriesFile, SeriesFormat};
 use windfall_output::summary::Summary;
 use windfall_scenario::{Side, Topology};
+use windfall_system::files::{Evidence, UsedFiles, make_folder};
 
 use crate::exit::{CliError, Result, tell};
 use crate::options::LinkOptions;

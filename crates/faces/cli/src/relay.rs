@@ -4,12 +4,12 @@
 use std::path::PathBuf;
 
 use windfall_live::{Attachment, Listening, LivePlan, Stations, end_with_this_process};
+use windfall_output::summary::PortSummary;
+use windfall_scenario::Topology;
 use windfall_system::relay::{
     OpenPorts, PortCount, PortError, PortProtocol, PortTotals, Published, Reached, RelayHelpers,
     SocketKind,
 };
-use windfall_output::summary::PortSummary;
-use windfall_scenario::Topology;
 
 use crate::exit::{CliError, Completion, Result};
 
@@ -114,7 +114,9 @@ enum Side {
 
 pub(crate) fn run(args: &Args) -> Result {
     match &args.side {
-        Side::Serve { targets } => windfall_system::relay::serve(targets, windfall_socket::make_runtime)?,
+        Side::Serve { targets } => {
+            windfall_system::relay::serve(targets, windfall_socket::make_runtime)?
+        }
         Side::Socket { kind, address } => windfall_system::relay::hand_socket(*kind, address)
             .map_err(|error| CliError::new(format!("{address}: {error}")))?,
     }

@@ -11,10 +11,12 @@ use serde_json::Value;
 use windfall_base::Seed;
 use windfall_papers::experiment::campaign::{KEPT, PAGE};
 use windfall_papers::experiment::figure::{self, select};
-use windfall_papers::experiment::{Campaign, Context, Extent, Figure, Finding, ShownFinding, junit};
-use windfall_system::files::UsedFiles;
-use windfall_system::as_caller;
+use windfall_papers::experiment::{
+    Campaign, Context, Extent, Figure, Finding, ShownFinding, junit,
+};
 use windfall_scenario::DEFAULT_SEED;
+use windfall_system::as_caller;
+use windfall_system::files::UsedFiles;
 
 use crate::exit::{CliError, Completion, Result};
 use crate::usage::whole;
@@ -180,7 +182,8 @@ pub(crate) fn write_all(directory: &Path, page: &str, findings: &[Finding]) -> R
     let page = ("index.html".to_owned(), page.to_owned());
     for (name, text) in findings.iter().flat_map(Finding::files).chain([page]) {
         let path = directory.join(name);
-        windfall_system::files::write(&path, text.as_bytes()).map_err(|error| cannot(&path, &error))?;
+        windfall_system::files::write(&path, text.as_bytes())
+            .map_err(|error| cannot(&path, &error))?;
     }
     Ok(())
 }

@@ -7,13 +7,13 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windfall_system::files::PendingFile;
 use windfall_live::{
     ControlSocket, Ending, NatGateway, Program, ProgramOutput, Signals, Stations, control_socket,
     neighbour_variables, session,
 };
 use windfall_network::Network;
 use windfall_scenario::{FAR, NEAR, Scenario, Topology};
+use windfall_system::files::PendingFile;
 use windfall_tune::AppliedSettings;
 
 use crate::exit::{CliError, Completion, Result, tell};

@@ -9,9 +9,9 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use windfall_base::{Duration, MemoryBudget, Seed};
+use windfall_files::pcapng::read as read_capture;
 use windfall_files::traces::error_trace::{BitOrder, Index, TraceHeader};
 use windfall_files::traces::{ErrorTrace, gunzip_within};
-use windfall_files::pcapng::read as read_capture;
 use windfall_scenario::{
     Aspect, DEFAULT_SEED, Direction, ENVIRONMENT_FRAMES, Get, Setting, Settings,
 };

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use windfall_base::text::visible;
 use windfall_control::detach;
 use windfall_control::lifeline::Lifeline;
-use windfall_system::files::Replacement;
 use windfall_live::{ControlSocket, Ending, Signals, Stations, control_socket, session};
 use windfall_network::Network;
+use windfall_system::files::Replacement;
 
 use crate::exit::{CliError, Completion, Result};
 use crate::options::{LinkOptions, Loaded};

@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
 use windfall_base::Duration;
-use windfall_system::interrupt;
 use windfall_socket::Carrier;
+use windfall_system::interrupt;
 use windfall_video::{
     AdaptiveClip, ClipQuality, EncodeConfig, OWN_CLIP, Overrun, PAYLOAD_TYPE, VIDEO_PORT,
     VideoCodec, VideoError, VideoFormat, VideoProtocol, VideoReceiverConfig, VideoSenderConfig,
@@ -321,8 +321,12 @@ impl Receive {
         let compared = self.compare.as_ref().map(|path| source(path).map(|it| (path, it)));
         let compared = compared.transpose()?;
         let [compare, out, sheet] = [&self.compare, &self.out, &self.sheet].map(Option::as_deref);
-        windfall_system::files::distinct(&[("--compare", compare), ("--out", out), ("--sheet", sheet)])
-            .map_err(CliError::usage)?;
+        windfall_system::files::distinct(&[
+            ("--compare", compare),
+            ("--out", out),
+            ("--sheet", sheet),
+        ])
+        .map_err(CliError::usage)?;
         let (out, sheet) =
             (out.map(Output::open).transpose()?, sheet.map(Output::open).transpose()?);
         let config = VideoReceiverConfig {

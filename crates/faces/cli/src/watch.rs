@@ -5,15 +5,15 @@ use std::path::PathBuf;
 
 use windfall_base::text::visible;
 use windfall_base::{Duration, Instant, Seed};
-use windfall_control::{LateLimit, RunControl};
-use windfall_view::terminal::Status;
 use windfall_control::fault_injection::{Faulty, PortFaults};
-use windfall_system::files::UsedFiles;
+use windfall_control::{LateLimit, RunControl};
 use windfall_live::{KEEPER_LOST, Lateness, Observer, Reply, RunOutcome};
 use windfall_network::{Network, Recording};
 use windfall_output::recorder::RunRecorder;
 use windfall_output::summary::Summary;
 use windfall_scenario::{RunSettings, Topology};
+use windfall_system::files::UsedFiles;
+use windfall_view::terminal::Status;
 
 use crate::apply::ApplyOptions;
 use crate::exit::{CliError, Result, tell};

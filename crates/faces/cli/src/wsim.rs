@@ -80,7 +80,8 @@ pub(crate) fn run(args: &Args) -> Result {
         Vec::new()
     });
     if let Some(folder) = &args.out {
-        windfall_system::files::make_folder(folder).map_err(|error| cannot_write(folder, &error))?;
+        windfall_system::files::make_folder(folder)
+            .map_err(|error| cannot_write(folder, &error))?;
     }
     let comparison = WsimComparison::of(&clip, &reference, &errors, &args.settings())?;
     if let Some(folder) = &args.out {

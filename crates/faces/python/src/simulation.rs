@@ -7,8 +7,8 @@ use std::path::Path;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use windfall_base::{Duration, Instant, MemoryBudget, Seed};
-use windfall_scenario::{Scenario, Topology, unplaced};
 use windfall_scenario::sim::Simulation;
+use windfall_scenario::{Scenario, Topology, unplaced};
 use windfall_sweep::measures_of;
 
 /// The share of the memory for files that one of them may take.

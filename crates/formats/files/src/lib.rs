@@ -4,6 +4,6 @@
 //! - [`pcapng`]: captures.
 //! - [`packet_script`]: scripts of packets in packetdrill's syntax.
 
-pub mod traces;
-pub mod pcapng;
 pub mod packet_script;
+pub mod pcapng;
+pub mod traces;

@@ -13,9 +13,9 @@ use nix::sys::uio::writev;
 use windfall_base::{Check, DropReason, Duration, Frame, Payload};
 use windfall_wire_net::segment::{Description, Merged, Merger, OffloadKind, cut};
 
-use crate::kernel_counters::account::DeviceDrops;
 use crate::driver::Device;
 use crate::hints::Hints;
+use crate::kernel_counters::account::DeviceDrops;
 use crate::plan::DeviceKind;
 use crate::system;
 

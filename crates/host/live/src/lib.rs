@@ -42,6 +42,7 @@ mod control;
 mod grace;
 mod hints;
 mod keeper;
+pub mod kernel_counters;
 mod lines;
 mod metrics;
 mod namespace;
@@ -52,8 +53,8 @@ pub mod setup;
 mod supervisor;
 mod system;
 mod terminal;
-pub mod kernel_counters;
 
+pub use crate::kernel_counters::account::StationDrops;
 pub use attach::Attachment;
 pub use clock::SystemClock;
 pub use control_socket::ControlSocket;
@@ -70,4 +71,3 @@ pub use plan::{
 pub use requests::{LONGEST_REQUEST, Reply};
 pub use session::{Ending, KEEPER_LOST, Observer, ProgramFailure, RunOutcome, Signals};
 pub use stations::Stations;
-pub use crate::kernel_counters::account::StationDrops;

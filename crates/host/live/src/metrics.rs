@@ -1,7 +1,7 @@
 //! Metrics of routes as the kernel takes them.
 
-use windfall_netlink::route;
 use windfall_ip::RouteMetric;
+use windfall_netlink::route;
 
 /// The number of the least retransmission timeout among the metrics, for the mask of those that the
 /// kernel may not change itself; it follows this one only where it is among them.

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use crate::kernel_counters::account::DeviceKind;
+use windfall_ip::RouteMetric;
 use windfall_netlink::RealInterface;
 use windfall_network::addresses::engine_beside;
-use windfall_ip::RouteMetric;
 
 /// A network of stations, each a namespace of its own.
 #[derive(Clone, Debug, Default)]

@@ -11,10 +11,10 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::Pid;
 
 use crate::error::{ErrorContext, LiveError, Result};
-use windfall_system::Identity;
 use crate::lines::Lines;
 use crate::plan::{Program, ProgramOutput};
 use crate::system::{self, Capabilities, CapabilitySet, NET_ADMIN, NET_BIND_SERVICE, NET_RAW};
+use windfall_system::Identity;
 
 /// The rights of an ordinary user in stations that are the user's own: look at packets, shape
 /// devices, serve on any port.

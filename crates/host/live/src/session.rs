@@ -7,8 +7,6 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use windfall_base::{Duration, Frame, Instant, Node, Payload, Port};
 
-use crate::kernel_counters::KernelCounters;
-use crate::kernel_counters::account::{self, DeviceAccount, StationDrops};
 use crate::clock::SystemClock;
 use crate::control::Message;
 use crate::control_socket::{self, ControlSocket};
@@ -16,6 +14,8 @@ use crate::device::StationDevice;
 use crate::driver::{Clock, Device, EventLoop, Lateness};
 use crate::error::{ErrorContext, LiveError, Result};
 use crate::keeper::Keeper;
+use crate::kernel_counters::KernelCounters;
+use crate::kernel_counters::account::{self, DeviceAccount, StationDrops};
 use crate::line::LineDevice;
 use crate::requests::{self, Clients, Reply};
 use crate::stations::Stations;

@@ -9,8 +9,8 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 
 use nix::sched::CloneFlags;
-use windfall_netlink::{Netlink, VethEnd};
 use windfall_ip::RouteMetric;
+use windfall_netlink::{Netlink, VethEnd};
 
 use crate::device::{StationDevice, packet, tun};
 use crate::error::{ErrorContext, LiveError, Result};

@@ -17,7 +17,6 @@ use crate::control::{Control, Message};
 use crate::device::StationDevice;
 use crate::error::{ErrorContext, LiveError, Result};
 use crate::hints::Hints;
-use windfall_system::Identity;
 use crate::keeper::Keeper;
 use crate::lifetime::end_with_this_process;
 use crate::namespace;
@@ -26,6 +25,7 @@ use crate::plan::{DeviceKind, LivePlan, Program, ProgramOutput};
 use crate::program;
 use crate::supervisor::{self, Work};
 use crate::system;
+use windfall_system::Identity;
 
 /// Stations that were built, whose programs wait for [`begin`](Self::begin).
 ///

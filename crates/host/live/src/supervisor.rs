@@ -17,7 +17,6 @@ use nix::unistd::Pid;
 use crate::control::{Control, Message};
 use crate::error::{ErrorContext, LiveError, Result};
 use crate::grace::{GracePeriod, Programs};
-use windfall_system::Identity;
 use crate::kernel;
 use crate::lines::Lines;
 use crate::namespace;
@@ -25,6 +24,7 @@ use crate::plan::{Listening, LivePlan, Program};
 use crate::program;
 use crate::setup::{self, Station};
 use crate::system;
+use windfall_system::Identity;
 
 /// The time that a program beside the command may take to listen before the command starts; time in
 /// which it waits for a processor or a disk does not count.

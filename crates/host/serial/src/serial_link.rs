@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering;
 
 use windfall_base::{DropReason, Drops, Duration, Instant, Seed};
 use windfall_circuit::ppp::{FrameMode, PppConfig, PppEvent};
-use windfall_queue::{Limits, Management};
 use windfall_circuit::rlp::{RlpConfig, RlpEvent, RlpRole};
+use windfall_queue::{Limits, Management};
 use windfall_stack::{
     InterfaceConfig, SerialConfig, SerialCounters, SerialEnd, SerialEvent, SerialFraming,
 };

@@ -99,7 +99,10 @@ fn set_thread_groups(groups: &[Gid]) {
 }
 
 /// The user and the group of these numbers, unless they are root's.
-fn named(user: Option<OsString>, group: Option<OsString>) -> Result<Option<(u32, u32)>, CallerError> {
+fn named(
+    user: Option<OsString>,
+    group: Option<OsString>,
+) -> Result<Option<(u32, u32)>, CallerError> {
     let Some(user) = user else { return Ok(None) };
     let user = number("SUDO_UID", &user)?;
     if user == 0 {

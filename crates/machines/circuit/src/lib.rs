@@ -3,5 +3,5 @@
 //! - [`rlp`]: GSM data (3GPP TS 44.022 and its neighbours).
 //! - [`ppp`]: serial lines (RFC 1661, 1662).
 
-pub mod rlp;
 pub mod ppp;
+pub mod rlp;

@@ -14,8 +14,8 @@ use windfall_base::{
     Duration, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, Stream, earlier,
 };
 use windfall_circuit::ppp::{PppConfig, PppEvent};
-use windfall_queue::Limits;
 use windfall_circuit::rlp::{RlpConfig, RlpEvent};
+use windfall_queue::Limits;
 
 use crate::interface::{DEVICE, InterfaceConfig, MEDIUM};
 use link::FramedLink;

@@ -3,8 +3,8 @@
 use windfall_base::Duration;
 use windfall_media::YuvPicture;
 
-use crate::ffmpeg::{EncodeConfig, encode};
 use crate::error::VideoError;
+use crate::ffmpeg::{EncodeConfig, encode};
 
 /// The rates that are chosen from, as shares of the highest.
 const SHARES: [f64; 5] = [1.0, 0.7, 0.5, 0.35, 0.25];

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use windfall_media::{TALKING_HEAD, VideoFormat, YuvPicture, h264_output_places, talking_head};
 use windfall_rtp::{VideoCodec, nal_units};
 
+use crate::contents::{is_h264_slice, is_h265_slice};
+use crate::error::VideoError;
 use crate::ffmpeg::{
     EncodeConfig, FfmpegError, cut, decode, decode_reordered, decode_some, encode, read_clip,
 };
-use crate::contents::{is_h264_slice, is_h265_slice};
-use crate::error::VideoError;
 
 /// The name of the clip of the project's own on command lines.
 pub const OWN_CLIP: &str = "talking-head";

@@ -10,11 +10,13 @@
 //! - [`clip_sheet`] draws the same instants of several clips side by side.
 
 mod adapt;
+pub mod camera;
 mod clip;
 mod clock;
 mod contents;
 mod discards;
 mod error;
+pub mod ffmpeg;
 mod intake;
 mod missing;
 mod options;
@@ -24,12 +26,12 @@ mod send;
 mod session;
 mod sheet;
 mod socket;
-mod wsim_comparison;
-pub mod wsim;
-pub mod ffmpeg;
-pub mod camera;
 pub mod streams;
+pub mod wsim;
+mod wsim_comparison;
 
+pub use crate::ffmpeg::{EncodeConfig, cut, decode};
+pub use crate::wsim::{BlockCorruption, HeaderLayout, WsimProtocol};
 pub use adapt::{AdaptiveClip, EncoderRateControl};
 pub use clip::{CodedClip, OWN_CLIP, VideoSource, stream_codec};
 pub use discards::VideoDiscards;
@@ -40,10 +42,8 @@ pub use receive::{ReceivedVideo, VideoReceiverConfig, VideoReport, receive_video
 pub use send::{SentVideo, VideoSenderConfig, send_adaptive, send_video};
 pub use sheet::clip_sheet;
 pub use socket::VideoProtocol;
-pub use crate::ffmpeg::{EncodeConfig, cut, decode};
 pub use windfall_media::{ClipQuality, VideoFormat, YuvPicture};
 pub use windfall_rtp::VideoCodec;
-pub use crate::wsim::{BlockCorruption, HeaderLayout, WsimProtocol};
 pub use wsim_comparison::{WsimComparison, WsimResult, WsimSettings, read_blocks};
 
 /// The default port of RTP; RTCP has the next.

@@ -7,11 +7,11 @@ use windfall_base::Duration;
 use windfall_media::{ClipQuality, VideoFormat, YuvPicture};
 use windfall_rtp::{CodedPicture, RtcpPacket, VIDEO_CLOCK, VideoCodec};
 
-use crate::ffmpeg::{decode, decode_reordered};
 use crate::clock::VideoTime;
 use crate::contents;
 use crate::discards::VideoDiscards;
 use crate::error::VideoError;
+use crate::ffmpeg::{decode, decode_reordered};
 use crate::intake::Intake;
 use crate::missing::Missing;
 use crate::session::{Session, first_timestamp};

@@ -7,14 +7,14 @@ use windfall_media::{ClipQuality, PictureError, YuvPicture};
 use windfall_report::Table;
 use windfall_trace::convert;
 
+use crate::clip::CodedClip;
+use crate::error::VideoError;
 use crate::ffmpeg::decode;
+use crate::sheet::clip_sheet;
 use crate::wsim::{
     BlockCorruption, BlockErrors, BlockTraceError, CircuitConfig, CircuitService, LiteralConfig,
     WsimOutcome, WsimProtocol, WsimRun, circuit, literal,
 };
-use crate::clip::CodedClip;
-use crate::error::VideoError;
-use crate::sheet::clip_sheet;
 
 /// The settings of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]

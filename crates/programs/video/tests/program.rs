@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
-use windfall_video::ffmpeg::{EncodeConfig, FfmpegError, decode, encode, read_clip};
 use windfall_media::{ClipQuality, PictureQuality, VideoFormat, YuvPicture, talking_head};
 use windfall_rtp::VideoCodec;
+use windfall_video::ffmpeg::{EncodeConfig, FfmpegError, decode, encode, read_clip};
 
 fn has_ffmpeg() -> bool {
     Command::new("ffmpeg").arg("-version").output().is_ok()

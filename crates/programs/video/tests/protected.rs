@@ -2,13 +2,13 @@
 
 use std::process::{Command, Stdio};
 
-use windfall_video::ffmpeg::{EncodeConfig, cut, decode, encode};
 use windfall_media::{
     ClipQuality, PROTECTED_HEADER_LEN, ProtectedArrival, ProtectedPart, VideoFormat, YuvPicture,
     protect, talking_head,
 };
 use windfall_rtp::VideoCodec;
 use windfall_testkit::folder::Folder;
+use windfall_video::ffmpeg::{EncodeConfig, cut, decode, encode};
 
 macro_rules! require_ffmpeg {
     () => {

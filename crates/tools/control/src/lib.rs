@@ -12,6 +12,7 @@
 
 mod client;
 pub mod detach;
+pub mod fault_injection;
 pub mod faults;
 mod late;
 pub mod lifeline;
@@ -21,7 +22,6 @@ pub mod request;
 mod server;
 mod status;
 pub mod text;
-pub mod fault_injection;
 
 pub use client::{ControlClient, ControlError};
 pub use late::LateLimit;

@@ -64,9 +64,7 @@ fn station_plan(topology: &Topology, number: usize) -> LiveStationPlan {
 }
 
 /// The interfaces of a station that need devices: none if its host is simulated.
-fn real_interfaces(
-    station: &StationPlan,
-) -> impl Iterator<Item = &InterfacePlan> {
+fn real_interfaces(station: &StationPlan) -> impl Iterator<Item = &InterfacePlan> {
     station.interfaces.iter().filter(|_| !station.simulated)
 }
 

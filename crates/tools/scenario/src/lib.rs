@@ -28,6 +28,7 @@ mod routes;
 mod sap;
 mod settings;
 mod side;
+pub mod sim;
 mod station;
 mod stations;
 #[cfg(test)]
@@ -38,7 +39,6 @@ mod units;
 mod value;
 mod values;
 pub mod wifi;
-pub mod sim;
 
 pub use app::{App, AppArrivals, AppKind, AppMode, AppTransport};
 pub use applications::DEFAULT_PORT;
@@ -68,8 +68,8 @@ pub use windfall_ip::is_group;
 pub use windfall_link::Arq;
 pub use windfall_link::policy::PolicyKind;
 pub use windfall_network::addresses::{engine_beside, level_inside};
-pub use windfall_settings::policy::PolicyName;
 pub use windfall_queue::Discipline;
+pub use windfall_settings::policy::PolicyName;
 pub use windfall_settings::tcp::{
     TCP_SETTINGS, TcpPreset, TcpSetting, TcpSettings, TcpSettingsError,
 };

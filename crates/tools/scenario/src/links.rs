@@ -19,8 +19,8 @@ use windfall_files::traces::error_trace::{Counted, Origin};
 use windfall_files::traces::{ErrorTrace, RateTrace};
 use windfall_link::policy::{Cost, PolicyChoice};
 use windfall_link::{Arq, Coding, Window};
-use windfall_settings::policy::{PolicyName, only_on_a_radio, parse_policy};
 use windfall_queue::Limits;
+use windfall_settings::policy::{PolicyName, only_on_a_radio, parse_policy};
 use windfall_stack::{InterfaceConfig, RepairsConfig};
 
 use crate::direction::{Direction, FramePart};

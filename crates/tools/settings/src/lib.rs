@@ -3,5 +3,5 @@
 //! - [`tcp`]: the settings of TCP.
 //! - [`policy`]: the files of policies for coded frames.
 
-pub mod tcp;
 pub mod policy;
+pub mod tcp;

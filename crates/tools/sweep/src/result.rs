@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windfall_report::{Axis, Chart, Estimate, Mark, Point, Provenance, Series, Table, number};
 use windfall_output::parquet::{self, ParquetColumn, Values};
+use windfall_report::{Axis, Chart, Estimate, Mark, Point, Provenance, Series, Table, number};
 
 use windfall_base::Seed;
 use windfall_scenario::DEFAULT_SEED;

@@ -4,6 +4,6 @@
 //! - [`browser`]: a live run on a page.
 //! - [`layers`]: a run's log, layer by layer, on a page.
 
-pub mod terminal;
 pub mod browser;
 pub mod layers;
+pub mod terminal;

@@ -4,8 +4,8 @@ use std::process::Command;
 
 use bytes::Bytes;
 use windfall_base::{Dbm, Frame, Input, Instant, Outgoing, RxVector, Seed};
-use windfall_mac::wifi::{Config, Dcf, Packet};
 use windfall_files::pcapng::{Capture, Seen};
+use windfall_mac::wifi::{Config, Dcf, Packet};
 use windfall_wire_link::check::frame_check;
 use windfall_wire_link::ieee80211::management::{
     AssociationRequest, AssociationResponse, Authentication, Beacon, NetworkDescription,

@@ -9,8 +9,8 @@ use windfall_channel::{FrameFate, MediumConfig, MediumEvent, Missed};
 use windfall_mac::wifi::{Config, NO_THRESHOLD, Role};
 use windfall_network::{Recording, What};
 use windfall_queue::share::{Demand, by_weights};
-use windfall_scenario::{App, AppKind, Scenario, Target, unplaced};
 use windfall_scenario::sim::Simulation;
+use windfall_scenario::{App, AppKind, Scenario, Target, unplaced};
 use windfall_stack::{InterfaceEvent, LinkLayerConfig};
 use windfall_wire_link::ieee80211::Phy;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use windfall_base::{Duration, Instant, Seed, Stream};
 use windfall_network::{Recording, What};
-use windfall_scenario::{App, AppKind, Scenario, unplaced};
 use windfall_scenario::sim::Simulation;
+use windfall_scenario::{App, AppKind, Scenario, unplaced};
 use windfall_stack::InterfaceEvent;
 
 use super::examples::{read, simulation};

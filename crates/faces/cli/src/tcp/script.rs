@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use windfall_base::MemoryBudget;
 use windfall_base::text::visible;
 use windfall_conformance::{Conformance, ScriptCounts, ScriptVerdict, Unchecked};
-use windfall_system::as_caller;
 use windfall_scenario::{TcpSettings, TcpSettingsError};
+use windfall_system::as_caller;
 
 use crate::exit::{CliError, Completion, Result};
 use crate::{input, json};

@@ -6,9 +6,9 @@ use std::thread::available_parallelism;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use windfall_base::{Duration, Seed};
-use windfall_system::files::UsedFiles;
 use windfall_live::Signals;
 use windfall_scenario::{RunSettings, Settings as _, unplaced};
+use windfall_system::files::UsedFiles;
 use windfall_tune::{EnergyGoal, EnergyTuneError, EnergyTuning, SettingChoice};
 
 use crate::exit::{CliError, Completion, Result};
@@ -106,7 +106,8 @@ pub(super) fn run(
         // The length of the runs of the search is none of the scenario's.
         best.run.duration = loaded.as_written()?.run.duration;
         let text = best.to_toml();
-        windfall_system::files::replace(path, text.as_bytes()).map_err(|error| cannot(path, &error))?;
+        windfall_system::files::replace(path, text.as_bytes())
+            .map_err(|error| cannot(path, &error))?;
     }
     let object = serde_json::to_value(&advice)?;
     json::print(as_json, json::ENERGY_TUNE, object, &advice.to_text())?;

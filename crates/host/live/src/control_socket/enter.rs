@@ -24,11 +24,11 @@ use super::witness::Witness;
 use super::{RunSocket, choose, is_inside};
 use crate::control::{Control, Message};
 use crate::error::{ErrorContext, LiveError, Result};
-use windfall_system::Identity;
 use crate::plan::{Program, ProgramOutput, neighbour_variables};
 use crate::program;
 use crate::system;
 use crate::terminal::Terminal;
+use windfall_system::Identity;
 
 /// Why a program in a run cannot enter its stations.
 const CLOSED: &str = "Linux lets only processes with CAP_SYS_ADMIN change their network \

@@ -8,11 +8,11 @@
 use core::fmt;
 
 use windfall_base::{Dbm, Duration, Instant, Probability, Rate, Seed, Stream};
-use windfall_files::traces::error_trace::{ErrorTrace, Fault, TraceHeader};
 use windfall_fec::tch_f96::{
     BLOCK_BITS, BLOCK_BURSTS, BURST_BITS, BURSTS_PER_BLOCK, BlockDecoder, CODED_BITS, encode_block,
     place,
 };
+use windfall_files::traces::error_trace::{ErrorTrace, Fault, TraceHeader};
 
 use super::bits::Gaps;
 use super::{Blow, Target};

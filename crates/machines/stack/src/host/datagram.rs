@@ -8,9 +8,9 @@ use windfall_wire_net::{
     WireError,
 };
 
-use crate::socket_api::Transport;
 use super::icmp_of;
 use super::sockets::{Covered, Kind, Sender};
+use crate::socket_api::Transport;
 
 /// The length of each of the headers here, in bytes.
 pub(super) const HEADER_LEN: usize = 8;

@@ -2,8 +2,8 @@
 
 use windfall_base::{Damage, DropReason, Tag};
 
-use crate::socket_api::{MessageArrival, SocketId};
 use super::AppId;
+use crate::socket_api::{MessageArrival, SocketId};
 
 /// An event in a host, at the time of the call that caused it. A `tag` is the one under which a
 /// packet arrived; packets of the host itself have none.

@@ -14,8 +14,8 @@ use windfall_tcp::{
     TcpError, TcpEvent, TcpTransmit,
 };
 
-use crate::socket_api::{SocketError, SocketEvent, SocketId};
 use super::sockets::AppId;
+use crate::socket_api::{SocketError, SocketEvent, SocketId};
 
 type Name = (AppId, SocketId);
 

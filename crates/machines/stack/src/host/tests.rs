@@ -3,8 +3,8 @@ use windfall_base::{Check, Damage, Frame, Payload, RxVector, Stream, Tag};
 use windfall_ip::{IpEventKind, IpInterfaceConfig, RouteEntry};
 use windfall_testkit::laws;
 
-use crate::socket_api::Transport;
 use super::*;
+use crate::socket_api::Transport;
 
 const NOW: Instant = Instant::from_nanos(1_000);
 const APP: AppId = AppId(0);

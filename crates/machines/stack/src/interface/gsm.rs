@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, VecDeque};
 use windfall_base::{
     Check, DropReason, Duration, Frame, Input, Instant, Outgoing, Tag, TransitTiming,
 };
-use windfall_link::LinkEvent;
 use windfall_circuit::ppp::{Deframer, FrameMode};
+use windfall_link::LinkEvent;
 use windfall_wire_link::hdlc::{Accm, FLAG, HdlcCheck, encode_frame};
 use windfall_wire_link::ppp::{IPV4, IPV6};
 use windfall_wire_link::rlp::RLP_FRAME_LEN;

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use windfall_base::{Check, DropReason, Drops, Duration, Frame, Instant, Ledger, Stream, earlier};
 use windfall_circuit::ppp::{DeframerCounts, PppConfig, PppEvent, PppLink};
-use windfall_queue::{Join, Limits, PacketQueue};
 use windfall_circuit::rlp::{RlpConfig, RlpEvent, RlpLink, SLOT};
+use windfall_queue::{Join, Limits, PacketQueue};
 use windfall_wire_link::hdlc::{Accm, encode_unchecked};
 use windfall_wire_link::l2r::L2R_CHARACTERS;
 use windfall_wire_link::rlp::RLP_FRAME_LEN;

@@ -1,10 +1,10 @@
 use core::net::Ipv4Addr;
 
 use windfall_base::RxVector;
-use windfall_link::policy::{Cost, PolicyChoice, PolicyKind};
-use windfall_link::{Arq, Coding, PipeConfig};
 use windfall_circuit::ppp::FrameMode;
 use windfall_circuit::rlp::RlpRole;
+use windfall_link::policy::{Cost, PolicyChoice, PolicyKind};
+use windfall_link::{Arq, Coding, PipeConfig};
 use windfall_testkit::laws;
 
 use super::*;

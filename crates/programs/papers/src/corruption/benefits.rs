@@ -8,11 +8,11 @@ use windfall_base::{Duration, Probability, Seed, Stream};
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 use windfall_wire_net::TcpFlags;
 
+use crate::experiment::wire::{FAR, Impairment, Leaving, NEAR, Wire};
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Extent, Figure, Finding,
     Verdict, VerdictRecord,
 };
-use crate::experiment::wire::{FAR, Impairment, Leaving, NEAR, Wire};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S4.31",

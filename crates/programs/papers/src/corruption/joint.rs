@@ -7,8 +7,8 @@ mod results;
 use windfall_base::{Duration, Instant, Seed, Stream};
 use windfall_network::ElementId;
 use windfall_report::statistics;
-use windfall_scenario::{Scenario, unplaced};
 use windfall_scenario::sim::Simulation;
+use windfall_scenario::{Scenario, unplaced};
 use windfall_stack::LinkLayerConfig;
 
 use paths::{Control, PATHS, Pair, Path};

@@ -7,8 +7,8 @@ mod sharing;
 
 use windfall_base::{Duration, Seed};
 use windfall_report::statistics;
-use windfall_scenario::{Scenario, unplaced};
 use windfall_scenario::sim::Simulation;
+use windfall_scenario::{Scenario, unplaced};
 
 use crate::corruption::walks::operations;
 use places::{Channel, Place, WAYS};

@@ -7,11 +7,11 @@ pub(crate) mod frontier;
 use windfall_base::{Duration, Seed};
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, number};
 
+use crate::corruption::walks::{INDOOR, OUTDOORS, Walk, Walked};
 use crate::experiment::{
     Basis, Context, ExperimentError, ExperimentInput, Extent, Figure, Finding, Verdict,
     VerdictRecord,
 };
-use crate::corruption::walks::{INDOOR, OUTDOORS, Walk, Walked};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S4.tables",

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use windfall_base::{Duration, Instant, Port, Seed};
 use windfall_channel::{FrameFate, MediumEvent, Missed};
 use windfall_network::{Recording, What};
-use windfall_scenario::{Scenario, TcpSettings, unplaced};
 use windfall_scenario::sim::Simulation;
+use windfall_scenario::{Scenario, TcpSettings, unplaced};
 use windfall_tcp::Operations;
 
 use crate::experiment::ExperimentError;

@@ -3,11 +3,11 @@
 
 use windfall_report::{Axis, Chart, Mark, Series, Table, statistics};
 
+use crate::energy::laptops::{self, Laptops, Measured, NORMAL, RECEIVER, SENDER, ratio};
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Figure, Finding, Verdict,
     VerdictRecord,
 };
-use crate::energy::laptops::{self, Laptops, Measured, NORMAL, RECEIVER, SENDER, ratio};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S2.54",

@@ -3,10 +3,12 @@
 use windfall_energy::EnergyModel;
 use windfall_report::{Axis, Chart, Estimate, Mark, Series, Table};
 
+use crate::energy::laptops::{
+    self, BEST, Laptops, Measured, NORMAL, RECEIVER, SENDER, mean, ratio,
+};
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
 };
-use crate::energy::laptops::{self, BEST, Laptops, Measured, NORMAL, RECEIVER, SENDER, mean, ratio};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S2.fig5.7",

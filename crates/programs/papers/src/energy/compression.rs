@@ -2,11 +2,11 @@
 
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 
+use crate::energy::laptops::{self, Laptops, SENDER};
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Figure, Finding, Verdict,
     VerdictRecord,
 };
-use crate::energy::laptops::{self, Laptops, SENDER};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S2.42",

@@ -4,10 +4,10 @@ use windfall_base::Duration;
 use windfall_energy::EnergyModel;
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table};
 
+use crate::energy::laptops::{self, Laptops, Measured, NORMAL, SENDER, ratio};
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
-use crate::energy::laptops::{self, Laptops, Measured, NORMAL, SENDER, ratio};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S2.table5.1",

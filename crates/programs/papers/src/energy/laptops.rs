@@ -5,8 +5,8 @@ use windfall_base::{Duration, Instant, Seed};
 use windfall_energy::{EnergyModel, StationUsage};
 use windfall_network::LinkLedger;
 use windfall_report::{Estimate, Point, statistics};
-use windfall_scenario::{Scenario, unplaced};
 use windfall_scenario::sim::Simulation;
+use windfall_scenario::{Scenario, unplaced};
 
 use crate::experiment::{Context, ExperimentError, ExperimentInput, Extent};
 

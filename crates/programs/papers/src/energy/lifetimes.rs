@@ -5,10 +5,10 @@ use windfall_energy::processor::Processor;
 use windfall_energy::{Battery, Calibration, CalibrationError, EnergyModel};
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 
+use crate::energy::laptops::{self, Laptops, Measured, SENDER, SIZES};
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
 };
-use crate::energy::laptops::{self, Laptops, Measured, SENDER, SIZES};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S2.25",

@@ -4,10 +4,12 @@ use windfall_base::Duration;
 use windfall_energy::EnergyModel;
 use windfall_report::{Axis, Chart, Estimate, Mark, Series, Table};
 
+use crate::energy::laptops::{
+    self, BEST, Laptops, Measured, NORMAL, RECEIVER, SENDER, SIZES, mean, ratio,
+};
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
 };
-use crate::energy::laptops::{self, BEST, Laptops, Measured, NORMAL, RECEIVER, SENDER, SIZES, mean, ratio};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S2.options",

@@ -5,10 +5,10 @@ use windfall_energy::EnergyModel;
 use windfall_report::{Axis, Chart, Estimate, Mark, Series, Table};
 use windfall_tcp::Operations;
 
+use crate::energy::laptops::{self, Laptops, Measured, SENDER, SIZES};
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
 };
-use crate::energy::laptops::{self, Laptops, Measured, SENDER, SIZES};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S2.53",

@@ -3,10 +3,10 @@
 use windfall_energy::EnergyModel;
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 
+use crate::energy::laptops::{self, Laptops, Measured, RECEIVER, SENDER, SIZES};
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
 };
-use crate::energy::laptops::{self, Laptops, Measured, RECEIVER, SENDER, SIZES};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S2.fig5.1",

@@ -3,10 +3,10 @@
 use windfall_base::Seed;
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 
+use crate::experiment::simulated::{Transfer, Transferred};
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
-use crate::experiment::simulated::{Transfer, Transferred};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S2.11",

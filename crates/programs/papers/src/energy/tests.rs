@@ -1,7 +1,7 @@
 use windfall_base::Seed;
 
-use crate::experiment::{Context, Extent, Figure};
 use super::*;
+use crate::experiment::{Context, Extent, Figure};
 
 /// Runs a figure in a hurry: its verdict must be the one on record, and another one if its
 /// mechanism is broken.

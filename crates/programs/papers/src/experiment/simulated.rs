@@ -1,12 +1,12 @@
 //! Transfers by Windfall's own TCP, in simulated time.
 
 use windfall_base::{ByteCount, Duration, Instant, Seed, Stream};
-use windfall_network::{LinkLedger, Recording, What};
 use windfall_files::pcapng::LINKTYPE_RAW;
 use windfall_files::pcapng::Seen;
 use windfall_files::pcapng::read::CapturedPacket;
-use windfall_scenario::{Scenario, TcpSettings, unplaced};
+use windfall_network::{LinkLedger, Recording, What};
 use windfall_scenario::sim::Simulation;
+use windfall_scenario::{Scenario, TcpSettings, unplaced};
 use windfall_tcp::Operations;
 
 use crate::experiment::error::ExperimentError;

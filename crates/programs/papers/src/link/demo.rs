@@ -14,10 +14,8 @@ use windfall_base::{Probability, Seed};
 use windfall_report::{Axis, Chart, Mark, Point, Provenance, Series, Table};
 use windfall_scenario::NEAR;
 
-use crate::experiment::{
-    Claim, ExperimentError, Extent, Finding, Scratch, Verdict, VerdictRecord,
-};
 use crate::experiment::sequence::received;
+use crate::experiment::{Claim, ExperimentError, Extent, Finding, Scratch, Verdict, VerdictRecord};
 
 /// The link of the demonstration but for its errors: 10 Mb/s, 20 ms there and back.
 const LINK: [&str; 4] = ["--rate", "10Mbps", "--delay", "10ms"];

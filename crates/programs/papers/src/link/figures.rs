@@ -3,7 +3,9 @@
 use crate::experiment::Figure;
 
 use crate::link::coding::{fig8, fig9, table1};
-use crate::link::retransmission::{fig1, fig2, fig3, fig4, fig5, fig6, fig7, hops, residual, steps};
+use crate::link::retransmission::{
+    fig1, fig2, fig3, fig4, fig5, fig6, fig7, hops, residual, steps,
+};
 use crate::link::scheduling::{cell, cell_live, fig11, fig12, formulas, shares};
 
 /// The figures of paper 003, in its order.

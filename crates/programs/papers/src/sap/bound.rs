@@ -9,12 +9,12 @@ use windfall_phy::formula;
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 use windfall_wire_link::ieee80211::{Phy, PhyRate, Timing};
 
-use crate::experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
-};
 use super::bulk::{PATIENCE, message, seconds};
 use super::ends::{Pair, ProtocolUnderTest};
 use super::office::{self, Office, loss};
+use crate::experiment::{
+    Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
+};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.bulk",

@@ -3,11 +3,11 @@
 use windfall_base::{Duration, Seed};
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 
+use super::ends::{MUTATION, Pair, ProtocolUnderTest};
+use super::office::{self, Office};
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
-use super::ends::{MUTATION, Pair, ProtocolUnderTest};
-use super::office::{self, Office};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.57",

@@ -2,9 +2,9 @@
 
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, statistics};
 
-use crate::experiment::{Context, Extent};
 use super::office::{self, DISTANCES, Office, RATES};
 use super::streamer::{Outcome, Run, StreamerMode};
+use crate::experiment::{Context, Extent};
 
 /// The streamer's measurements of one seed, by distance and then by rate.
 pub(super) type Sweep = Vec<Vec<Outcome>>;

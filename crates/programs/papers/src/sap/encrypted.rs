@@ -13,10 +13,10 @@ use chacha20poly1305::ChaCha20Poly1305;
 use windfall_base::Stream;
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 
+use super::sealed::bit_errors_of_one;
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
-use super::sealed::bit_errors_of_one;
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.59",

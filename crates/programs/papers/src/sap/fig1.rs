@@ -8,11 +8,11 @@ use windfall_report::{Axis, Chart, Estimate, Series, Table, statistics};
 use windfall_stack::InterfaceConfig;
 use windfall_stack::Rule;
 
+use super::ends::{Pair, ProtocolUnderTest, Records};
+use super::office::{self, Office};
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
-use super::ends::{Pair, ProtocolUnderTest, Records};
-use super::office::{self, Office};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig1",

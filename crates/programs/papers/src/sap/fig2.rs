@@ -2,12 +2,12 @@
 
 use windfall_report::{Axis, Estimate, Table};
 
-use crate::experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
-};
 use super::cells::{self, Sweep, neighbours, rate, sweeps, trend, values};
 use super::office::{self, DISTANCES, RATES};
 use super::streamer::{Outcome, StreamerMode};
+use crate::experiment::{
+    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig2",

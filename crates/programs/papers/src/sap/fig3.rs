@@ -2,13 +2,13 @@
 
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 
-use crate::experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
-};
 use super::cells::{self, Sweep, each, rate, sweeps, total, trend};
 use super::frames::Damage;
 use super::office::{self, DISTANCES, RATES};
 use super::streamer::{Outcome, StreamerMode};
+use crate::experiment::{
+    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig3",

@@ -2,14 +2,14 @@
 
 use windfall_report::{Axis, Chart, Mark, Series, Table, statistics};
 
-use crate::experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
-};
 use super::cells::{self, Sweep, interval, sweeps, total};
 use super::fig2::{positive, trends};
 use super::fig3::mode;
 use super::office::{self, DISTANCES, RATES};
 use super::streamer::Outcome;
+use crate::experiment::{
+    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig4",

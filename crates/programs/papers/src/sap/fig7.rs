@@ -3,12 +3,12 @@
 use windfall_apps::tracker::SPRINT;
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 
-use crate::experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
-};
 use super::ends::ProtocolUnderTest;
 use super::office::{self, Office};
 use super::tracker::{DISTANCES, Walked, track, trials};
+use crate::experiment::{
+    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig7",

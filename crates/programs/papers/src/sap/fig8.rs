@@ -2,13 +2,13 @@
 
 use windfall_report::{Axis, Chart, Estimate, Mark, Series, Table, statistics};
 
-use crate::experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
-};
 use super::cells::interval;
 use super::ends::MUTATION;
 use super::office::{self, Office};
 use super::tracker::{Both, DISTANCES, INTERVAL, USEFUL, Walked, trials, walks};
+use crate::experiment::{
+    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig8",

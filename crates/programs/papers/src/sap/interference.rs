@@ -2,14 +2,14 @@
 
 use windfall_report::{Axis, Chart, Estimate, Mark, Series, Table, statistics};
 
-use crate::experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
-};
 use super::cells::interval;
 use super::ends::MUTATION;
 use super::fig8::{OfWalk, ratio, values};
 use super::office::{self, NETWORKS, Office};
 use super::tracker::{Both, USEFUL, Walked, trials, walks};
+use crate::experiment::{
+    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.74",

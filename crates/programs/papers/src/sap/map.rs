@@ -3,13 +3,13 @@
 use windfall_base::{Duration, Seed};
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 
-use crate::experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
-};
 use super::bulk::{self, TABLE, message, seconds};
 use super::cells::rank_correlation;
 use super::ends::{MUTATION, Pair, ProtocolUnderTest};
 use super::office::{self, Office};
+use crate::experiment::{
+    Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
+};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.map",

@@ -3,12 +3,12 @@
 use windfall_base::Dbm;
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 
-use crate::experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
-};
 use super::fig3::mode;
 use super::office::{self, Office};
 use super::streamer::{DATA, Outcome, Run};
+use crate::experiment::{
+    Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
+};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.28",

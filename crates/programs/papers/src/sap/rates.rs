@@ -2,15 +2,15 @@
 
 use windfall_report::{Axis, Chart, Estimate, Mark, Series, Table, statistics};
 
-use crate::experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
-};
 use super::bulk::{
     APPROXIMATE, MEASURES, PRECISE, PROTOCOLS, TCP, Times, measures, point, transfer,
 };
 use super::cells::rank_correlation;
 use super::ends::{MUTATION, ProtocolUnderTest};
 use super::office::{self, Office, RATES};
+use crate::experiment::{
+    Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
+};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.48",

@@ -9,12 +9,12 @@ use windfall_base::Seed;
 use windfall_live::end_with_this_process;
 use windfall_report::{Axis, Chart, Estimate, Mark, Series, Table};
 
+use super::cells::interval;
+use super::office;
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Scratch, Verdict,
     VerdictRecord,
 };
-use super::cells::interval;
-use super::office;
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.sockets",

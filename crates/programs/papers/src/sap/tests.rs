@@ -2,11 +2,11 @@ use windfall_base::Seed;
 use windfall_scenario::Scenario;
 use windfall_scenario::sim::Simulation;
 
-use crate::experiment::{Context, Extent};
 use super::ends::{Pair, ProtocolUnderTest};
 use super::office::Office;
 use super::streamer::{Outcome, Run, StreamerMode};
 use super::*;
+use crate::experiment::{Context, Extent};
 
 fn run(metres: f64, mbps: u64, mode: StreamerMode, seeds: core::ops::Range<u64>) -> Outcome {
     // A run has only few fades: several together.

@@ -4,9 +4,9 @@ use windfall_apps::tracker::{SPRINT, TrackPoint, Tracker, WALK, walk};
 use windfall_base::{Duration, Instant, Seed};
 use windfall_report::statistics;
 
-use crate::experiment::{Context, Extent};
 use super::ends::{Pair, ProtocolUnderTest};
 use super::office::Office;
+use crate::experiment::{Context, Extent};
 
 /// The distances in metres; the last one is beyond the paper's testbed (S0.69).
 pub(super) const DISTANCES: [f64; 8] = [2.0, 4.0, 6.0, 8.0, 10.0, 12.2, 13.5, 15.0];

@@ -11,12 +11,12 @@ use windfall_stack::InterfaceConfig;
 use windfall_wire_net::sap::{SapData, SapKind, SapPacket};
 use windfall_wire_net::{Ipv4Packet, Protocol, TcpPacket, UdpLitePacket};
 
-use crate::experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
-};
 use super::cells::interval;
 use super::ends::{Ends, MUTATION, Pair, ProtocolUnderTest};
 use super::office::{self, Office};
+use crate::experiment::{
+    Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
+};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.72",

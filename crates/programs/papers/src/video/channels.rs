@@ -3,8 +3,8 @@
 use windfall_base::Seed;
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 use windfall_scenario::GsmEnvironment;
-use windfall_video::{ClipQuality, VideoCodec, YuvPicture, decode};
 use windfall_video::wsim::{CircuitService, WsimProtocol};
+use windfall_video::{ClipQuality, VideoCodec, YuvPicture, decode};
 
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Figure, Finding, Verdict,

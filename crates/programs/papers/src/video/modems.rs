@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use windfall_base::Seed;
-use windfall_files::traces::error_trace::{ErrorTrace, Fault};
 use windfall_circuit::ppp::{Deframed, Deframer, FrameMode};
 use windfall_circuit::rlp::MnpLink;
+use windfall_files::traces::error_trace::{ErrorTrace, Fault};
 use windfall_scenario::GsmEnvironment;
 use windfall_wire_link::hdlc::{Accm, HdlcCheck, encode_frame};
 

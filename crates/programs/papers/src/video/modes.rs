@@ -1,8 +1,8 @@
 //! Appendix B: round trips by the mode of the modem, and section 4.2: two clocks that differ.
 
 use windfall_base::{Duration, Instant};
-use windfall_report::{Estimate, Table};
 use windfall_circuit::rlp::{BlockTunnel, RlpConfig, RlpLink, RlpRole, SLOT};
+use windfall_report::{Estimate, Table};
 use windfall_scenario::GsmEnvironment;
 
 use crate::experiment::{

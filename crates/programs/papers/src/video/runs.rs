@@ -3,11 +3,11 @@
 use windfall_base::{Duration, Seed, Stream};
 use windfall_report::{Axis, Chart, Mark, Point, Series, Table, statistics};
 use windfall_scenario::GsmEnvironment;
-use windfall_video::{VideoCodec, VideoError};
 use windfall_video::wsim::{
     BlockErrors, CircuitConfig, CircuitService, WsimOutcome, WsimPacket, WsimProtocol, WsimRun,
     circuit,
 };
+use windfall_video::{VideoCodec, VideoError};
 
 use crate::experiment::{Context, ExperimentError, ExperimentInput, Extent};
 use crate::video::clip::{self, ADU, FORMAT};

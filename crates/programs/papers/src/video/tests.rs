@@ -2,8 +2,8 @@ use std::process::Command;
 
 use windfall_base::Seed;
 
-use crate::experiment::{Context, Extent, Figure};
 use super::*;
+use crate::experiment::{Context, Extent, Figure};
 
 /// Runs a figure in a hurry: its verdict must be the one on record.
 fn check(figure: &Figure, claims: usize) {

@@ -3,10 +3,10 @@
 use core::str::FromStr;
 
 use windfall_base::nearest;
+use windfall_ip::RouteMetric;
 use windfall_output::summary::{AppliedSetting, Summary};
 use windfall_scenario::{Scenario, TCP_SETTINGS};
 use windfall_settings::tcp::{KernelWay, kernel_way};
-use windfall_ip::RouteMetric;
 
 use super::tuned::{HEADERS, TunedSetting, make_room, set_mtu};
 

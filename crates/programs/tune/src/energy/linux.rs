@@ -1,8 +1,8 @@
 //! How Linux is told of a setting, and where it cannot be.
 
 use serde::Serialize;
-use windfall_settings::tcp::{KernelWay, kernel_way};
 use windfall_ip::RouteMetric;
+use windfall_settings::tcp::{KernelWay, kernel_way};
 
 use super::search::Choice;
 use super::tuned::{HEADERS, JOINT, TunedSetting};

@@ -39,7 +39,9 @@ impl Totals {
         let reports = stations.flat_map(|station| station.reports(now));
         let received = reports.flatten().filter(|(name, _)| *name == "received_bytes");
         Self {
-            usage: numbers.map(|it| windfall_output::totals::station_usage(network, it, now)).collect(),
+            usage: numbers
+                .map(|it| windfall_output::totals::station_usage(network, it, now))
+                .collect(),
             bytes: received.map(|(_, measured)| measured.number()).sum(),
             packets: network.interfaces().map(|it| network.ledger(it).delivered).sum(),
         }

@@ -6,8 +6,8 @@ use std::io::{self, Read, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use windfall_system::{as_caller, caller};
 use windfall_socket::SharedKey;
+use windfall_system::{as_caller, caller};
 
 /// The longest file with a key.
 const LONGEST: u64 = 4_096;

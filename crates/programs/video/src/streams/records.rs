@@ -9,10 +9,10 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Instant;
 
 use windfall_base::Duration;
-use windfall_system::interrupt;
 use windfall_socket::{
     CloseReason, Integrity, MessageKind, Mode, Reason, SapError, SapOptions, SapSocket,
 };
+use windfall_system::interrupt;
 
 use crate::streams::TransferError;
 

@@ -13,8 +13,8 @@ use windfall_channel::radio::{
 };
 use windfall_link::Arq;
 use windfall_mac::wifi::{self, Protection, Retries, Role};
-use windfall_settings::policy::configure_radio;
 use windfall_queue::Discipline;
+use windfall_settings::policy::configure_radio;
 use windfall_stack::{InterfaceConfig, Neighbour, Rule, WifiConfig};
 use windfall_wire_link::ieee80211::management::{MAX_SSID, Ssid};
 use windfall_wire_link::ieee80211::{MacAddress, Phy, PhyRate, Timing};

@@ -1,7 +1,7 @@
 //! What captures have kept of packets.
 
-use windfall_files::traces::error_trace::TraceHeader;
 use windfall_files::pcapng::read::CapturedPacket;
+use windfall_files::traces::error_trace::TraceHeader;
 
 /// The part of packets that two captures have kept.
 #[derive(Clone, Copy, Debug, Default)]

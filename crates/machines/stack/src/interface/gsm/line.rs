@@ -3,8 +3,10 @@
 use std::collections::VecDeque;
 
 use windfall_base::{DropReason, Duration, Instant, Tag};
+use windfall_circuit::rlp::{
+    RlpConfig, RlpEvent, RlpLink, RlpRole, SLOT, TransparentLine, TransparentMode,
+};
 use windfall_link::LinkEvent;
-use windfall_circuit::rlp::{RlpConfig, RlpEvent, RlpLink, RlpRole, SLOT, TransparentLine, TransparentMode};
 use windfall_wire_link::hdlc::FLAG;
 use windfall_wire_link::l2r::L2R_CHARACTERS;
 use windfall_wire_link::rlp::{RLP_FRAME_LEN, RLP_MODULUS, RlpControl, RlpFrame};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use windfall_base::{DropReason, Instant, Tag};
-use windfall_link::LinkEvent;
 use windfall_circuit::rlp::MnpLink;
+use windfall_link::LinkEvent;
 use windfall_wire_link::l2r::L2R_CHARACTERS;
 use windfall_wire_link::rlp::RLP_FRAME_LEN;
 

@@ -2,12 +2,12 @@
 
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, number};
 
-use crate::experiment::{Band, Claim, Verdict};
 use super::air::Spread;
 use super::outcome::Outcome;
 use super::{
     BLOCK, BUDGETS, Cell, DAMAGED, DROPPING, ON_TOP, SUB_BLOCKS, THIRTY, TRUSTING, WINDOW, schemes,
 };
+use crate::experiment::{Band, Claim, Verdict};
 
 /// devourer's shares of delivery at 25 % of parity, without and with sub-blocks.
 const DEVOURER: [[f64; 5]; 2] = [[0.98, 0.89, 0.56, 0.26, 0.02], [1.0, 0.99, 0.93, 0.80, 0.41]];

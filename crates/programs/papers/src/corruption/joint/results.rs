@@ -2,9 +2,9 @@
 
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 
-use crate::experiment::{Band, Claim, Verdict};
 use super::Row;
 use super::paths::Kind;
+use crate::experiment::{Band, Claim, Verdict};
 
 /// The requirement: schemes of others beside ours.
 const ID: &str = "S0.66";

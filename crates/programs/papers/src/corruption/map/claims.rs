@@ -2,11 +2,11 @@
 
 use windfall_report::{Estimate, statistics};
 
-use crate::experiment::{Band, Claim, Verdict};
 use super::places::{AS_LOSS, AS_MARK, Channel, DRAFT_SAFE, EXTENDED, LOSSES, NONE, PAPER, WAYS};
 use super::sharing::{CROWDS, DAMAGED, IGNORED, RADIOS, REACTIONS, STATIONS};
 use super::{Cell, Map, Seeded};
 use crate::corruption::walks::rank_correlation;
+use crate::experiment::{Band, Claim, Verdict};
 
 /// The usable share below which a channel counts as one that destroys whole frames.
 const POOR: f64 = 0.05;

@@ -4,9 +4,9 @@ use core::fmt::Write as _;
 
 use windfall_base::{Duration, Seed};
 
-use crate::experiment::ExperimentError;
 use super::places::{NONE, TCP, WAYS};
 use super::{delivered, operations, simulate};
+use crate::experiment::ExperimentError;
 
 const TWO_FLOWS: &str = include_str!("../../../../../../scenarios/paper-004/two-flows.toml");
 const CONTENTION: &str = include_str!("../../../../../../scenarios/paper-004/contention.toml");

@@ -2,10 +2,10 @@
 
 use windfall_report::{Estimate, number};
 
-use crate::experiment::{Band, Claim, Verdict};
 use super::frontier::Steady;
 use super::{Eight, PAPER, SETUPS, counts_of};
 use crate::corruption::walks::Walked;
+use crate::experiment::{Band, Claim, Verdict};
 
 /// Positions of the tables' rows.
 const SENT: usize = 0;

@@ -3,8 +3,8 @@
 use windfall_base::{Duration, Seed};
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, number};
 
-use crate::experiment::{Context, ExperimentError, Extent};
 use crate::corruption::walks::{Walk, Walked};
+use crate::experiment::{Context, ExperimentError, Extent};
 
 /// The notebooks of the indoor walk at a place, for the time of a measurement; `X` is the distance
 /// in metres.

@@ -4,8 +4,8 @@ use windfall_base::{Duration, Stream};
 use windfall_report::{Estimate, Table};
 use windfall_scenario::{Arrangement, Environment, PolicyKind};
 
-use crate::experiment::{Band, Claim, Context, ExperimentError, Extent, Verdict};
 use super::coded::{self, Air};
+use crate::experiment::{Band, Claim, Context, ExperimentError, Extent, Verdict};
 
 /// The policies of the paper; the last one adapts.
 const POLICIES: [PolicyKind; 4] =

@@ -4,8 +4,8 @@
 use windfall_report::{Estimate, Table, statistics};
 use windfall_scenario::{Environment, PolicyKind};
 
-use crate::experiment::{Band, Claim, Context, ExperimentError};
 use super::coded::{self, Air, Cell};
+use crate::experiment::{Band, Claim, Context, ExperimentError};
 
 /// The share of what TCP has in the office that is left where it is seriously challenged, and where
 /// it is essentially unable to operate.

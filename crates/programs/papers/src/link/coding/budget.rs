@@ -4,8 +4,8 @@
 use windfall_report::{Estimate, Table, statistics};
 use windfall_scenario::{Arq, Direction, Environment, PolicyKind, unplaced};
 
-use crate::experiment::{Band, Claim, Context, ExperimentError, Extent};
 use super::coded::{self, Air, Transfer};
+use crate::experiment::{Band, Claim, Context, ExperimentError, Extent};
 
 /// Retransmissions in the stated budget, under which frames are padded as well.
 const STATED: u8 = 1;

@@ -1,11 +1,11 @@
 //! Throughput over coded frames in the places of Table 1, in simulated time.
 
 use windfall_base::{Duration, Seed};
+use windfall_scenario::sim::Simulation;
 use windfall_scenario::{
     Arrangement, Direction, ENVIRONMENT_FRAMES, Environment, Link, PolicyKind, RunSettings,
     Scenario, ScenarioOptions, Settings, unplaced,
 };
-use windfall_scenario::sim::Simulation;
 use windfall_trace::best_rate;
 
 use crate::experiment::{Context, ExperimentError, ExperimentInput, Extent};

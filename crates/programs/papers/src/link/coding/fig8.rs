@@ -3,13 +3,13 @@
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 use windfall_scenario::{Environment, PolicyKind};
 
-use crate::experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
-};
 use super::arrangements::Arranged;
 use super::arrangements::substitute;
 use super::coded::{self, Cell};
 use super::{arrangements, baseline, budget, paired};
+use crate::experiment::{
+    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig8",

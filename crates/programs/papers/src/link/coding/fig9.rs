@@ -3,10 +3,10 @@
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 use windfall_scenario::{Arq, Direction, Environment, PolicyKind, unplaced};
 
+use super::coded::{self, Cell};
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
 };
-use super::coded::{self, Cell};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig9",

@@ -3,8 +3,8 @@
 use windfall_report::{Estimate, Table, statistics};
 use windfall_scenario::{Environment, PolicyKind};
 
-use crate::experiment::{Band, Claim, Context, Extent};
 use super::coded::{self, Air, Cell};
+use crate::experiment::{Band, Claim, Context, Extent};
 
 /// Bytes of a sprayed packet with its frame check.
 const STREAM: usize = 1_200;

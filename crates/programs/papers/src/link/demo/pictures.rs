@@ -15,8 +15,8 @@ use windfall_base::Seed;
 use windfall_media::{Jpeg, Picture, landscape};
 use windfall_report::Table;
 
-use crate::experiment::{ExperimentError, Scratch};
 use super::{Demo, PORT, read, watched, write};
+use crate::experiment::{ExperimentError, Scratch};
 
 /// The link of the pictures: slow, and so bad that more than a third of the full frames are hit.
 const LINK: [&str; 8] =

@@ -2,11 +2,11 @@
 
 use windfall_report::{Axis, Chart, Estimate};
 
+use super::bursts::{Burst, Runs, WITH, WITHOUT};
+use super::senders::{self, Curve, Experiment};
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
-use super::bursts::{Burst, Runs, WITH, WITHOUT};
-use super::senders::{self, Curve, Experiment};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig1",

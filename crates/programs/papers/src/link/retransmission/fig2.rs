@@ -2,11 +2,11 @@
 
 use windfall_report::Estimate;
 
+use super::bursts::{Burst, WITH, WITHOUT};
+use super::senders::{self, Experiment, Traced};
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
 };
-use super::bursts::{Burst, WITH, WITHOUT};
-use super::senders::{self, Experiment, Traced};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig2",

@@ -2,12 +2,12 @@
 
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 
-use crate::experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
-};
 use super::bursts::{Burst, Runs, WITH, WITHOUT};
 use super::senders::{self, Curve, Experiment};
 use super::spray::{self, Sprayed};
+use crate::experiment::{
+    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig3",

@@ -4,11 +4,11 @@ use windfall_base::{DropReason, Duration, Seed};
 use windfall_report::statistics::{residual_loss, residual_loss_in_bursts, retransmissions_needed};
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 
+use super::spray::Spray;
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Extent, Figure, Finding,
     Verdict, VerdictRecord,
 };
-use super::spray::Spray;
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig5",

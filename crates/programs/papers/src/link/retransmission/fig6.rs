@@ -2,12 +2,12 @@
 
 use windfall_report::Estimate;
 
-use crate::experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
-};
 use super::bursts::{Burst, WITH, WITHOUT};
 use super::senders::{self, Experiment, Sender, Traced};
 use super::spray;
+use crate::experiment::{
+    Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
+};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig6",

@@ -2,11 +2,11 @@
 
 use windfall_report::Estimate;
 
+use super::fig6::Traces;
+use super::senders::{self, Trace, Traced};
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Sequence, Verdict, VerdictRecord,
 };
-use super::fig6::Traces;
-use super::senders::{self, Trace, Traced};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig7",

@@ -3,8 +3,8 @@
 use windfall_base::{ByteCount, Duration, Seed};
 use windfall_network::LinkLedger;
 use windfall_report::{Estimate, Table};
-use windfall_scenario::{Arq, Scenario, unplaced};
 use windfall_scenario::sim::Simulation;
+use windfall_scenario::{Arq, Scenario, unplaced};
 
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Extent, Figure, Finding,

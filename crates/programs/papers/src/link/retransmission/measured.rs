@@ -2,9 +2,9 @@
 
 use windfall_base::Seed;
 
+use super::bursts::{BUFFER, Burst, Runs};
 use crate::experiment::kernel::{self, Transfer, Transferred};
 use crate::experiment::{Context, ExperimentError};
-use super::bursts::{BUFFER, Burst, Runs};
 
 /// Makes `runs` transfers for each of `bursts`; the results are in the order of the bursts.
 pub(super) fn sweep(

@@ -3,11 +3,11 @@
 use windfall_base::{DropReason, Seed};
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 
+use crate::experiment::simulated::Transfer;
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Extent, Figure, Finding,
     Verdict, VerdictRecord,
 };
-use crate::experiment::simulated::Transfer;
 
 use super::bursts::WITH;
 use super::senders;

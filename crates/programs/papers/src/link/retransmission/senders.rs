@@ -3,11 +3,11 @@
 use windfall_base::Seed;
 use windfall_report::{Chart, Estimate, Mark, Point, Series, Table};
 
+use super::bursts::{Burst, Runs};
+use super::measured;
 use crate::experiment::{
     Context, ExperimentError, ExperimentInput, Extent, Sequence, kernel, simulated,
 };
-use super::bursts::{Burst, Runs};
-use super::measured;
 
 /// One TCP: what it is called, and its settings.
 #[derive(Clone, Copy, Debug)]

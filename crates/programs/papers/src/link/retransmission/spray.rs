@@ -5,8 +5,8 @@ use windfall_network::LinkLedger;
 use windfall_report::Point;
 use windfall_scenario::sim::Simulation;
 
-use crate::experiment::{Context, ExperimentError, Extent};
 use crate::experiment::scenario;
+use crate::experiment::{Context, ExperimentError, Extent};
 
 use super::bursts::Burst;
 

@@ -2,8 +2,8 @@
 
 use windfall_base::{DropReason, Duration, Instant, Seed, Stream};
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
-use windfall_scenario::{Arq, Scenario, unplaced};
 use windfall_scenario::sim::Simulation;
+use windfall_scenario::{Arq, Scenario, unplaced};
 
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Extent, Figure, Finding,

@@ -30,7 +30,8 @@ pub(crate) const SIMULATED: Figure = Figure {
 pub(super) const MUTATION: &str = "weighted fair queueing in place of ELF";
 
 /// The cell and its flows.
-const SCENARIO: &str = include_str!("../../../../../../scenarios/paper-003/location-dependent.toml");
+const SCENARIO: &str =
+    include_str!("../../../../../../scenarios/paper-003/location-dependent.toml");
 /// The reservation of video in kb/s.
 pub(super) const RESERVED: f64 = 352.0;
 /// The names of the flows, as the scenario numbers them from 1.

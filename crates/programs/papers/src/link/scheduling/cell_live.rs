@@ -10,10 +10,10 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use windfall_live::end_with_this_process;
 
+use crate::experiment::kernel;
 use crate::experiment::{
     Basis, Context, ExperimentError, Extent, Figure, Finding, Scratch, Verdict, VerdictRecord,
 };
-use crate::experiment::kernel;
 
 use super::cell::{Course, INTERVAL, MUTATION, Phases, RESERVED, Rates, Sample, inputs};
 

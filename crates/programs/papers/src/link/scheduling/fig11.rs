@@ -7,11 +7,11 @@ use windfall_report::Estimate;
 use windfall_scenario::{Environment, PolicyKind};
 use windfall_stack::InterfaceEvent;
 
+use super::slots::{Course, Flow, Losses, MUTATION, best_effort, discipline, inputs, reserved};
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Extent, Figure, Finding,
     Verdict, VerdictRecord,
 };
-use super::slots::{Course, Flow, Losses, MUTATION, best_effort, discipline, inputs, reserved};
 use crate::link::coding::coded::{self, Air};
 
 pub(crate) const FIGURE: Figure = Figure {

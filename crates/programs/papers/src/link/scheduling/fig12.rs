@@ -3,11 +3,11 @@
 use windfall_base::Seed;
 use windfall_report::Estimate;
 
+use super::slots::{Course, Flow, Losses, MUTATION, best_effort, discipline, inputs, reserved};
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Extent, Figure, Finding,
     Verdict, VerdictRecord,
 };
-use super::slots::{Course, Flow, Losses, MUTATION, best_effort, discipline, inputs, reserved};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S3.fig12",

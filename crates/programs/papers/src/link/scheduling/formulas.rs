@@ -4,12 +4,12 @@ use windfall_base::{Seed, Stream};
 use windfall_queue::share::Demand;
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 
+use super::mix::{Mix, Scheduled, demand, runs, slots};
+use super::slots::MUTATION;
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Figure, Finding, Verdict,
     VerdictRecord,
 };
-use super::mix::{Mix, Scheduled, demand, runs, slots};
-use super::slots::MUTATION;
 
 pub(crate) const CROSSOVERS: Figure = Figure {
     name: "S3.30",

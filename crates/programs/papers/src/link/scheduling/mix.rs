@@ -8,8 +8,8 @@ use windfall_queue::share::{Demand, with_reservations};
 use windfall_queue::{FlowConfig, Service};
 use windfall_report::Estimate;
 
-use crate::experiment::{Context, ExperimentError, Extent, Figure};
 use super::slots::{Course, Flow, discipline};
+use crate::experiment::{Context, ExperimentError, Extent, Figure};
 use crate::link::losses::Deck;
 
 /// Busy flows on one link.

@@ -3,12 +3,12 @@
 
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 
+use super::mix::{Mix, Scheduled, runs, slots};
+use super::slots::MUTATION;
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Figure, Finding, Verdict,
     VerdictRecord,
 };
-use super::mix::{Mix, Scheduled, runs, slots};
-use super::slots::MUTATION;
 
 pub(crate) const TABLE2: Figure = Figure {
     name: "S3.table2",

@@ -2,14 +2,14 @@
 
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 
-use crate::experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
-};
 use super::super::bulk::{APPROXIMATE, DISTANCES, NEAR, TABLE, TCP, of_figure_5, point};
 use super::super::office;
 use super::requests::{Fetch, Way};
 use super::table1::{method, plan};
 use super::{MUTATION, Measured, WAYS};
+use crate::experiment::{
+    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.fig5",

@@ -2,14 +2,14 @@
 
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 
-use crate::experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
-};
 use super::super::bulk::{APPROXIMATE, MEASURES, TCP, measures};
 use super::super::{office, rates};
 use super::fig6::{FAR, HIGH_RATES, plan};
 use super::requests::Fetch;
 use super::{MUTATION, Measured, WAYS};
+use crate::experiment::{
+    Band, Basis, Claim, Context, ExperimentError, Figure, Finding, Verdict, VerdictRecord,
+};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.49",

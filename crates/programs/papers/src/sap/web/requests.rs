@@ -10,8 +10,8 @@ use windfall_energy::Card;
 use windfall_live::end_with_this_process;
 use windfall_mac::wifi::radio::State;
 
-use crate::experiment::{ExperimentError, Scratch};
 use super::super::office;
+use crate::experiment::{ExperimentError, Scratch};
 
 /// A way of a body from the server to the client.
 pub(crate) struct Way {

@@ -2,9 +2,6 @@
 
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
 
-use crate::experiment::{
-    Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
-};
 use super::super::bulk::{
     APPROXIMATE, DISTANCES, NEAR, PRECISE, TABLE, TCP, Times, mean_factor, of_table_1, ratio,
     seconds_at,
@@ -12,6 +9,9 @@ use super::super::bulk::{
 use super::super::office;
 use super::requests::Fetch;
 use super::{MUTATION, Measured, Place, Plan, WAYS};
+use crate::experiment::{
+    Band, Basis, Claim, Context, ExperimentError, Extent, Figure, Finding, Verdict, VerdictRecord,
+};
 
 pub(crate) const FIGURE: Figure = Figure {
     name: "S0.table1",

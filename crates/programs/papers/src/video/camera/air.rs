@@ -4,8 +4,8 @@ use windfall_base::{Frame, Input, Instant, Node as _, Port, RxVector, Seed};
 use windfall_network::Network;
 use windfall_scenario::Scenario;
 
-use crate::experiment::ExperimentError;
 use super::scheme::Scheme;
+use crate::experiment::ExperimentError;
 
 /// The station at each device.
 const DRONE: Port = Port(0);

@@ -3,9 +3,9 @@
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 use windfall_video::YuvPicture;
 
-use crate::experiment::{Band, Claim, Verdict};
 use super::scheme::{ARQ, BARE, BLOCKS, PARTS, PARTS_ARQ, SCHEMES};
 use super::{Clip, Outcome, PLACES, SeedRuns};
+use crate::experiment::{Band, Claim, Verdict};
 use crate::video::runs::mean;
 
 /// The further one of the places.

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Provenance, Series, Table, number};
 
-use crate::experiment::{Extent, Finding, Verdict, VerdictRecord};
 use super::{CameraComparison, CameraScheme, ComparedScheme, SchemeRun};
+use crate::experiment::{Extent, Finding, Verdict, VerdictRecord};
 
 /// The outcomes of all schemes.
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ use serde_json::Value;
 use windfall_base::Seed;
 use windfall_video::camera::CameraPlan;
 
-use crate::experiment::ExperimentError;
 use super::{CameraComparison, CameraScheme};
+use crate::experiment::ExperimentError;
 
 /// The time limit of a run beside its stream.
 const RUN_LIMIT: Duration = Duration::from_secs(60);

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
-use windfall_scenario::Get as _;
 use windfall_ip::RouteMetric;
+use windfall_scenario::Get as _;
 
 use super::*;
 
