@@ -115,7 +115,7 @@ enum Side {
 pub(crate) fn run(args: &Args) -> Result {
     match &args.side {
         Side::Serve { targets } => {
-            windfall_system::relay::serve(targets, windfall_socket::make_runtime)?
+            windfall_system::relay::serve(targets, windfall_socket::make_runtime)?;
         }
         Side::Socket { kind, address } => windfall_system::relay::hand_socket(*kind, address)
             .map_err(|error| CliError::new(format!("{address}: {error}")))?,

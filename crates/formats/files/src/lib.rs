@@ -1,7 +1,7 @@
 //! Files that a run reads and writes.
 //!
 //! - [`traces`]: error traces and rate traces, which describe a channel.
-//! - [`pcapng`]: captures.
+//! - [`pcapng`]: files of captured packets.
 //! - [`packet_script`]: scripts of packets in packetdrill's syntax.
 
 pub mod packet_script;
