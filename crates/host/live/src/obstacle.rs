@@ -94,6 +94,7 @@ impl Surroundings {
             Some(Errno::ENOMEM) => {
                 ("there is too little memory", "end something, or allow more".to_owned())
             }
+            Some(Errno::EMFILE) => ("too few files may be open", RAISE_OPEN_FILES.to_owned()),
             Some(Errno::EINVAL | Errno::ENOSYS) => {
                 ("this kernel has no user namespaces", self.be_root())
             }

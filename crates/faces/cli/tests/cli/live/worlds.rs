@@ -262,12 +262,19 @@ fn too_few_open_files_are_named_and_ignored_children_do_not_matter() {
     let run = |line: &str| {
         Command::new("sh").args(["-c", line, windfall]).stdin(Stdio::null()).output().expect("sh")
     };
-    let (_, found) = findings(&run("ulimit -n 20; exec $0 doctor --json"));
-    expect_finding(&found, "open-files", "degraded", &["20 may be open", "ulimit -n 1024"]);
-    let output = run("ulimit -n 20; exec $0 run -q --far true -- true");
+    let (_, found) = findings(&run("ulimit -n 12; exec $0 doctor --json"));
+    expect_finding(&found, "open-files", "degraded", &["12 may be open", "ulimit -n 1024"]);
+    let output = run("ulimit -n 12; exec $0 run -q --far true -- true");
     let said = errors(&output);
     assert_eq!(output.status.code(), Some(125), "{said}");
     assert!(said.contains("ulimit -n 1024"), "{said}");
+    let output = run("ulimit -n 6; exec $0 run -q --far true -- true");
+    let said = errors(&output);
+    assert_eq!(
+        (output.status.code(), said.contains("ulimit -n 1024")),
+        (Some(125), true),
+        "{said}"
+    );
     let output = run("trap '' CHLD; exec $0 run -q --net -- true");
     assert!(output.status.success(), "{}", errors(&output));
 }
