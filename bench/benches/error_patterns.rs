@@ -23,7 +23,7 @@ fn main() {
         let ratio = compare(
             || {
                 frame += 1;
-                sampler.strike([(bits as u32, snr)], &mut stream.at(frame), |_| {
+                sampler.sample_hits([(bits as u32, snr)], &mut stream.at(frame), |_| {
                     wrong += 1;
                     true
                 });

@@ -15,10 +15,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 use windfall_base::{Duration, Instant, Seed};
 use windfall_bench::{alternate, is_listed, is_wanted};
 use windfall_live::{
-    Ending, LivePlan, Observer, Program, ProgramOutput, Signals, Stations, session,
+    LivePlan, Observer, Program, ProgramOutput, RunEnd, Signals, Stations, session,
 };
 use windfall_network::Network;
-use windfall_scenario::{PolicyKind, ScenarioOptions, Topology, unplaced};
+use windfall_scenario::{PolicyKind, ScenarioOptions, Topology, without_span};
 
 /// Rounds of each kind.
 const ROUNDS: usize = 7;
@@ -91,22 +91,22 @@ fn compare(
 
 fn topology(delay: Duration) -> Topology {
     let mut flags = ScenarioOptions::default();
-    flags.link.both.delay = Some(unplaced(delay));
+    flags.link.both.delay = Some(without_span(delay));
     describe(&flags)
 }
 
 /// Bit errors, and blocks that survive them.
 fn coded() -> Topology {
     let mut flags = ScenarioOptions::default();
-    flags.link.both.ber = Some(unplaced("1e-4".parse().expect("a probability")));
-    flags.link.both.policy = Some(unplaced(Some(PolicyKind::Flex.into())));
+    flags.link.both.ber = Some(without_span("1e-4".parse().expect("a probability")));
+    flags.link.both.policy = Some(without_span(Some(PolicyKind::Flex.into())));
     describe(&flags)
 }
 
 fn describe(flags: &ScenarioOptions) -> Topology {
     let mut nothing = |_: &str| Err(std::io::ErrorKind::NotFound.into());
     let mut flags = flags.clone();
-    flags.run.tcp_congestion = Some(unplaced("reno".into()));
+    flags.run.tcp_congestion = Some(without_span("reno".into()));
     flags.scenario().topology(0, ("", ""), &mut nothing).expect("two stations and a link")
 }
 
@@ -162,7 +162,7 @@ fn run(carrier: Carrier, line: &str, far: &str, signals: &Signals) -> String {
         Carrier::Bare(_) => copy_packets(stage),
         Carrier::Ours(_) | Carrier::Coded => {
             let network = Network::build(&topology.network, Seed(1)).expect("a network");
-            let ending = Ending::WithCommand;
+            let ending = RunEnd::WithCommand;
             session::run(stage, signals, None, ending, network, &mut Blind).expect("a run");
         }
     }

@@ -295,7 +295,7 @@ pub fn error_trace(bytes: &[u8]) {
     match ErrorTrace::from_bytes(bytes) {
         Ok(trace) => {
             assert_eq!(ErrorTrace::from_bytes(trace.to_text().as_bytes()).as_ref(), Ok(&trace));
-            trace.strike(3, 1_000, |bit| assert!(bit < 1_000));
+            trace.sample_hits(3, 1_000, |bit| assert!(bit < 1_000));
         }
         Err(error) => assert!(!error.to_string().is_empty()),
     }

@@ -12,7 +12,7 @@ mod ways;
 use std::collections::BTreeMap;
 
 use windfall_base::{Duration, Seed};
-use windfall_network::{Recording, What};
+use windfall_network::{EventKind, Recording};
 use windfall_scenario::sim::Simulation;
 use windfall_stack::InterfaceEvent;
 use windfall_tests::run::{Outcome, UPLINK, pair, run, topology};
@@ -150,7 +150,7 @@ fn in_time(place: &str, policy: &str, (size, interval, lifetime): (u32, u32, u64
     simulation.network_mut().record(Recording { events: true, packets: false });
     let (mut queued, mut count) = (BTreeMap::new(), 0);
     let observed = simulation.run(simulation.end(), &mut |event| {
-        let What::Interface(interface) = &event.what else { return Ok(()) };
+        let EventKind::Interface(interface) = &event.what else { return Ok(()) };
         match *interface {
             InterfaceEvent::Queued { tag, .. } => drop(queued.insert(tag, event.at)),
             InterfaceEvent::Delivered { tag, .. } => {

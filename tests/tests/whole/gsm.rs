@@ -10,7 +10,7 @@ use windfall_circuit::ppp::{FrameMode, PppConfig, PppLink, PppPacket};
 use windfall_circuit::rlp::{
     BlockTunnel, RlpConfig, RlpLink, RlpRole, SLOT, TransparentLine, TransparentMode, TrauReceiver,
 };
-use windfall_network::{ElementId, Recording, What};
+use windfall_network::{ElementId, EventKind, Recording};
 use windfall_scenario::Scenario;
 use windfall_scenario::sim::Simulation;
 use windfall_stack::InterfaceEvent;
@@ -206,7 +206,7 @@ fn pings(name: &str, change: impl Fn(&mut String)) -> (f64, f64, usize) {
     simulation.network_mut().record(Recording { events: true, packets: false });
     let mut again = 0;
     let ran = simulation.run(simulation.end(), &mut |event| {
-        if let What::Interface(InterfaceEvent::Rlp(sight)) = &event.what {
+        if let EventKind::Interface(InterfaceEvent::Rlp(sight)) = &event.what {
             again += usize::from(sight.sent && sight.again);
         }
         Ok(())
@@ -260,7 +260,7 @@ fn blocks(setting: &str) -> [(u64, u64); 2] {
     simulation.network_mut().record(Recording { events: true, packets: false });
     let mut carried = [0; 2];
     let ran = simulation.run(simulation.end(), &mut |event| {
-        if let What::Medium(event) = &event.what {
+        if let EventKind::Medium(event) = &event.what {
             carried[usize::from(event.from.0)] += 1;
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use windfall_base::{Instant, MemoryBudget, Seed};
-use windfall_network::{Recording, What};
+use windfall_network::{EventKind, Recording};
 use windfall_output::log::EventLog;
 use windfall_scenario::sim::Simulation;
 use windfall_stack::InterfaceEvent;
@@ -29,10 +29,10 @@ fn logged(link: &str) -> (LayerLog, BTreeMap<&'static str, f64>, Vec<f64>) {
     let end = simulation.end();
     let observe = &mut |event: &windfall_network::NetworkEvent| {
         match &event.what {
-            What::Interface(InterfaceEvent::Queued { tag: Some(tag), .. }) => {
+            EventKind::Interface(InterfaceEvent::Queued { tag: Some(tag), .. }) => {
                 entered.insert(tag.0, event.at);
             }
-            What::Interface(InterfaceEvent::Delivered { tag: Some(tag), .. }) => {
+            EventKind::Interface(InterfaceEvent::Delivered { tag: Some(tag), .. }) => {
                 delays.push((event.at - entered[&tag.0]).as_secs_f64());
             }
             _ => {}

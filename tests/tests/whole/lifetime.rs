@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use windfall_base::{DropReason, Duration, Seed};
-use windfall_network::{Recording, What};
+use windfall_network::{EventKind, Recording};
 use windfall_scenario::sim::Simulation;
 use windfall_stack::InterfaceEvent;
 use windfall_tests::run::{UPLINK, pair, run, topology};
@@ -45,7 +45,7 @@ fn ages_of(
     let lifetime: Duration = lifetime.parse().expect("a time");
     let (mut queued, mut ages) = (BTreeMap::new(), Ages::default());
     let observed = simulation.run(simulation.end(), &mut |event| {
-        let What::Interface(interface) = &event.what else { return Ok(()) };
+        let EventKind::Interface(interface) = &event.what else { return Ok(()) };
         match *interface {
             InterfaceEvent::Queued { tag, .. } => drop(queued.insert(tag, event.at)),
             InterfaceEvent::Delivered { tag, .. } => {

@@ -1,7 +1,7 @@
 //! Pipes whose frames are late, overtake each other or arrive twice, with whole stations.
 
 use windfall_base::Seed;
-use windfall_network::{Recording, What};
+use windfall_network::{EventKind, Recording};
 use windfall_scenario::sim::Simulation;
 use windfall_tests::run::{UPLINK, pair, run, topology};
 
@@ -79,7 +79,7 @@ fn a_duplicate_stands_in_the_events() {
     simulation.network_mut().record(Recording { events: true, packets: false });
     let mut copies = 0;
     let observed = simulation.run(simulation.end(), &mut |event| {
-        copies += u64::from(matches!(&event.what, What::Medium(medium) if medium.duplicate));
+        copies += u64::from(matches!(&event.what, EventKind::Medium(medium) if medium.duplicate));
         Ok(())
     });
     observed.expect("it runs");

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use windfall_base::{Duration, Frame, Input, Instant, Node, Payload, Port, RxVector, Seed};
 use windfall_live::{Clock, Device, EventLoop};
-use windfall_network::{HostSetup, Network, NetworkEvent, Recording, SimulatedStation, What};
+use windfall_network::{EventKind, HostSetup, Network, NetworkEvent, Recording, SimulatedStation};
 use windfall_scenario::Topology;
 use windfall_scenario::sim::Simulation;
 use windfall_testkit::timeline::Timeline;
@@ -126,7 +126,7 @@ fn timeline<'a>(
     mut events: Vec<NetworkEvent>,
     stations: impl Iterator<Item = &'a SimulatedStation>,
 ) -> String {
-    events.retain(|event| !matches!(event.what, What::Host(_)));
+    events.retain(|event| !matches!(event.what, EventKind::Host(_)));
     events.sort_by_key(|event| (event.at, event.element));
     let mut timeline = Timeline::new();
     for event in &events {

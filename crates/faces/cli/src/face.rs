@@ -7,7 +7,7 @@ use windfall_scenario::wifi::Radio;
 use windfall_scenario::{Direction, Link, RunSettings, Setting, Settings};
 
 /// A table as a group of options.
-pub(crate) trait Face: 'static {
+pub(crate) trait OptionGroup: 'static {
     /// The object that the table describes.
     type Object: Settings;
     /// The prefix of the names of the options.
@@ -19,12 +19,12 @@ pub(crate) trait Face: 'static {
 
     /// Tells whether a setting is one of the options.
     fn has(setting: &Setting<Self::Object>) -> bool {
-        !setting.is_required && !setting.is_key_only && Self::fits(setting.particular.as_ref())
+        !setting.is_required && !setting.is_key_only && Self::fits(setting.metadata.as_ref())
     }
 
     /// Tells whether settings with these particulars are among the options.
-    fn fits(particular: Option<&<Self::Object as Settings>::Particular>) -> bool {
-        let _ = particular;
+    fn fits(metadata: Option<&<Self::Object as Settings>::RowMetadata>) -> bool {
+        let _ = metadata;
         true
     }
 
@@ -41,34 +41,34 @@ pub(crate) trait Face: 'static {
 
 /// Defines faces: `NAME: OBJECT, PREFIX, HEADING, IS_HIDDEN;`, and behind `of` the particulars of
 /// their settings where they have not all of the table.
-macro_rules! faces {
+macro_rules! option_groups {
     ($($name:ident: $object:ty, $prefix:literal, $heading:literal, $is_hidden:literal
-       $(, of $particular:expr)?;)*) => {$(
+       $(, of $metadata:expr)?;)*) => {$(
         #[derive(Debug)]
         pub(crate) struct $name;
 
-        impl $crate::face::Face for $name {
+        impl $crate::face::OptionGroup for $name {
             type Object = $object;
             const PREFIX: &'static str = $prefix;
             const HEADING: &'static str = $heading;
             const IS_HIDDEN: bool = $is_hidden;
             $(
                 fn fits(
-                    particular: Option<&<$object as windfall_scenario::Settings>::Particular>,
+                    metadata: Option<&<$object as windfall_scenario::Settings>::RowMetadata>,
                 ) -> bool {
-                    particular == $particular
+                    metadata == $metadata
                 }
             )?
         }
     )*};
 }
-pub(crate) use faces;
+pub(crate) use option_groups;
 
 /// The options of a face, as the object that they describe.
 #[derive(Debug)]
-pub(crate) struct Options<F: Face>(pub(crate) F::Object);
+pub(crate) struct Options<F: OptionGroup>(pub(crate) F::Object);
 
-impl<F: Face> clap::Args for Options<F> {
+impl<F: OptionGroup> clap::Args for Options<F> {
     fn augment_args(command: Command) -> Command {
         command.args(settings::<F>().map(argument::<F>))
     }
@@ -78,7 +78,7 @@ impl<F: Face> clap::Args for Options<F> {
     }
 }
 
-impl<F: Face> FromArgMatches for Options<F> {
+impl<F: OptionGroup> FromArgMatches for Options<F> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut options = Self(F::Object::unset());
         options.update_from_arg_matches(matches)?;
@@ -98,16 +98,16 @@ impl<F: Face> FromArgMatches for Options<F> {
     }
 }
 
-fn settings<F: Face>() -> impl Iterator<Item = &'static Setting<F::Object>> {
+fn settings<F: OptionGroup>() -> impl Iterator<Item = &'static Setting<F::Object>> {
     F::Object::TABLE.iter().filter(|setting| F::has(setting))
 }
 
-fn name<F: Face + ?Sized>(setting: &Setting<F::Object>) -> String {
+fn name<F: OptionGroup + ?Sized>(setting: &Setting<F::Object>) -> String {
     format!("{}{}", F::PREFIX, setting.option())
 }
 
 /// The option of a setting.
-fn argument<F: Face>(setting: &'static Setting<F::Object>) -> Arg {
+fn argument<F: OptionGroup>(setting: &'static Setting<F::Object>) -> Arg {
     let argument = Arg::new(name::<F>(setting))
         .long(name::<F>(setting))
         .value_name(setting.value)
@@ -127,7 +127,7 @@ fn argument<F: Face>(setting: &'static Setting<F::Object>) -> Arg {
 
 /// The description with its remark, and the value by default where the option is the only one that
 /// says so.
-fn help<F: Face>(setting: &Setting<F::Object>) -> String {
+fn help<F: OptionGroup>(setting: &Setting<F::Object>) -> String {
     let text = match F::remark(setting) {
         "" => setting.help().to_owned(),
         remark => format!("{} [{remark}]", setting.help()),

@@ -15,7 +15,7 @@ use windfall_serial::{LineFraming, LineOutcome, LinePlan, LineReport, ModemCall}
 use windfall_system::as_caller;
 
 use crate::exit::{CliError, Completion, Result, tell};
-use crate::face::{Face, Options};
+use crate::face::{OptionGroup, Options};
 use crate::input;
 use crate::options::of_scenario;
 use crate::times::with_unit;
@@ -91,7 +91,7 @@ enum FramingName {
 #[derive(Debug)]
 pub(crate) struct OfLine;
 
-impl Face for OfLine {
+impl OptionGroup for OfLine {
     type Object = Direction;
     const PREFIX: &'static str = "";
     const HEADING: &'static str = "With --framing link";

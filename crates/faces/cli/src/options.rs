@@ -6,12 +6,12 @@ use windfall_base::{Duration, Seed};
 use windfall_scenario::wifi::Radio;
 use windfall_scenario::{
     Change, Direction, Flow, Get, Link, RunKind, RunSettings, Scenario, ScenarioError,
-    ScenarioOptions, Settings, Spanned, Topology, level_inside, unplaced,
+    ScenarioOptions, Settings, Spanned, Topology, level_inside, without_span,
 };
 use windfall_system::files::UsedFiles;
 
 use crate::exit::{CliError, Result};
-use crate::face::{Face, Options, faces};
+use crate::face::{OptionGroup, Options, option_groups};
 use crate::input;
 use crate::usage::whole;
 
@@ -25,7 +25,7 @@ const MOST_CONTENDERS: u16 = 4_997;
 #[derive(Debug, clap::Args)]
 pub(crate) struct LinkOptions {
     #[command(flatten)]
-    link: Options<OfLink>,
+    link: Options<LinkGroup>,
     /// Flow with a share of its own: "video: dst port 5004, reserve 350kbps, power-factor 2.23"
     #[arg(long = "flow", value_name = "FLOW", help_heading = "Flows")]
     flows: Vec<Flow>,
@@ -37,33 +37,33 @@ pub(crate) struct LinkOptions {
     #[arg(long = "changes", value_name = "FILE", help_heading = "Changes")]
     changes_file: Option<PathBuf>,
     #[command(flatten)]
-    radio: Options<OfRadio>,
+    radio: Options<RadioGroup>,
     /// Simulated stations beside the two, each of which always has something to send
     #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true,
-          help_heading = OfRadio::HEADING, value_parser = whole(0..=MOST_CONTENDERS))]
+          help_heading = RadioGroup::HEADING, value_parser = whole(0..=MOST_CONTENDERS))]
     stations: u16,
     #[command(flatten)]
-    both: Options<OfBoth>,
+    both: Options<BothDirections>,
     #[command(flatten)]
-    uplink: Options<OfUplink>,
+    uplink: Options<UplinkOnly>,
     #[command(flatten)]
-    downlink: Options<OfDownlink>,
+    downlink: Options<DownlinkOnly>,
     #[command(flatten)]
-    run: Options<OfRun>,
+    run: Options<RunGroup>,
     /// Print the scenario file equivalent to the options, and do nothing else
     #[arg(long, help_heading = "Scenario")]
     pub(crate) generate: bool,
 }
 
-faces! {
-    OfRun: RunSettings, "", "Scenario", false, of None;
-    OfSimulation: RunSettings, "", "Scenario", false, of Some(&RunKind::Simulated);
-    OfKernels: RunSettings, "", "Stations", false, of Some(&RunKind::RealTime);
-    OfLink: Link, "", "Link", false;
-    OfRadio: Radio, "", "Radio of 802.11", false;
-    OfBoth: Direction, "", "Link, in both directions", false;
-    OfUplink: Direction, "uplink-", "Uplink, from the near end or to a radio's base", true;
-    OfDownlink: Direction, "downlink-", "Downlink, from the far end or a radio's base", true;
+option_groups! {
+    RunGroup: RunSettings, "", "Scenario", false, of None;
+    SimulationGroup: RunSettings, "", "Scenario", false, of Some(&RunKind::Simulated);
+    KernelGroup: RunSettings, "", "Stations", false, of Some(&RunKind::RealTime);
+    LinkGroup: Link, "", "Link", false;
+    RadioGroup: Radio, "", "Radio of 802.11", false;
+    BothDirections: Direction, "", "Link, in both directions", false;
+    UplinkOnly: Direction, "uplink-", "Uplink, from the near end or to a radio's base", true;
+    DownlinkOnly: Direction, "downlink-", "Downlink, from the far end or a radio's base", true;
 }
 
 /// A scenario that is ready to run, and where it was read.
@@ -282,7 +282,7 @@ fn place_files(direction: &mut Direction, directory: &Path) -> Result<()> {
 fn place_model(model: &mut Option<Spanned<String>>, directory: &Path) -> Result<()> {
     if let Some(name) = model.as_ref().map(Spanned::get_ref).filter(|it| it.ends_with(".toml")) {
         let path = std::path::absolute(directory.join(name))?.display().to_string();
-        *model = Some(unplaced(path));
+        *model = Some(without_span(path));
     }
     Ok(())
 }
@@ -339,16 +339,18 @@ mod tests {
     }
 
     /// The options of a table, each with its example.
-    fn examples<F: crate::face::Face>() -> impl Iterator<Item = String> {
+    fn examples<F: crate::face::OptionGroup>() -> impl Iterator<Item = String> {
         let settings = F::Object::TABLE.iter().filter(|setting| F::has(setting));
         settings.map(|it| format!("--{}{}={}", F::PREFIX, it.option(), it.example))
     }
 
     #[test]
     fn what_is_generated_builds_what_the_options_build() {
-        let of_link = examples::<OfLink>().chain(examples::<OfRadio>()).chain(examples::<OfRun>());
-        let of_directions =
-            examples::<OfBoth>().chain(examples::<OfUplink>()).chain(examples::<OfDownlink>());
+        let of_link =
+            examples::<LinkGroup>().chain(examples::<RadioGroup>()).chain(examples::<RunGroup>());
+        let of_directions = examples::<BothDirections>()
+            .chain(examples::<UplinkOnly>())
+            .chain(examples::<DownlinkOnly>());
         let beside = ["--ber=1e-5", "--rts-threshold=500", "--infrastructure", "--policy=flex"];
         let mut built = 0;
         for option in of_link.chain(of_directions) {

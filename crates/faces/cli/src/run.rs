@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use windfall_live::{
-    ControlSocket, Ending, NatGateway, Program, ProgramOutput, Signals, Stations, control_socket,
+    ControlSocket, NatGateway, Program, ProgramOutput, RunEnd, Signals, Stations, control_socket,
     neighbour_variables, session,
 };
 use windfall_network::Network;
@@ -93,7 +93,7 @@ enum ScheduleStart {
 pub(crate) fn run(args: &Args) -> Result {
     let (loaded, applied) = args.load()?;
     if args.link.generate {
-        let text = format!("{}{}", args.beside_the_file(), loaded.generated()?);
+        let text = format!("{}{}", args.overrides_of_file(), loaded.generated()?);
         std::io::stdout().write_all(text.as_bytes())?;
         return Ok(Completion::Success);
     }
@@ -144,7 +144,7 @@ pub(crate) fn run(args: &Args) -> Result {
         opened => opened.ok(),
     };
     let helpers = relay::serve(ports, &mut stations)?;
-    let (socket, ending) = (control_socket.as_ref(), Ending::WithCommand);
+    let (socket, ending) = (control_socket.as_ref(), RunEnd::WithCommand);
     let (outcome, network) =
         session::run(stations, &signals, socket, ending, network, &mut watcher)?;
     let carried = relay::totals(&helpers);
@@ -227,7 +227,7 @@ impl Args {
     }
 
     /// The options that belong to programs and not to a scenario, as a comment to put before it.
-    fn beside_the_file(&self) -> String {
+    fn overrides_of_file(&self) -> String {
         let mut words = Vec::new();
         let quoted = |text: &str| shell_quoted(text);
         words.extend(self.far.iter().map(|it| format!("--far {}", quoted(&it.to_string_lossy()))));

@@ -11,7 +11,7 @@ use windfall_scenario::sim::Simulation;
 
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::face::Options;
-use crate::options::{LinkOptions, OfSimulation};
+use crate::options::{LinkOptions, SimulationGroup};
 use crate::record::{RecordOptions, command_line};
 use crate::{progress, summary_text};
 
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// The scenario file, - for the standard input
     scenario: PathBuf,
     #[command(flatten)]
-    simulation: Options<OfSimulation>,
+    simulation: Options<SimulationGroup>,
     #[command(flatten)]
     link: LinkOptions,
     #[command(flatten)]

@@ -13,7 +13,7 @@ use windfall_sweep::{
 
 use crate::exit::{CliError, Completion, Result, tell};
 use crate::face::Options;
-use crate::options::{LinkOptions, OfSimulation};
+use crate::options::{LinkOptions, SimulationGroup};
 use crate::reproduce::cannot;
 use crate::usage::{shell_quoted, whole};
 use crate::{VERSION, progress};
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Sweep")]
     json: bool,
     #[command(flatten)]
-    simulation: Options<OfSimulation>,
+    simulation: Options<SimulationGroup>,
     #[command(flatten)]
     link: LinkOptions,
 }

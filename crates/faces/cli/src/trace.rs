@@ -13,7 +13,7 @@ use windfall_files::pcapng::read as read_capture;
 use windfall_files::traces::error_trace::{BitOrder, Index, TraceHeader};
 use windfall_files::traces::{ErrorTrace, gunzip_within};
 use windfall_scenario::{
-    Aspect, DEFAULT_SEED, Direction, ENVIRONMENT_FRAMES, Get, Setting, Settings,
+    AppliesTo, DEFAULT_SEED, Direction, ENVIRONMENT_FRAMES, Get, Setting, Settings,
 };
 use windfall_trace::convert::{self, ConvertError, LossTiming};
 use windfall_trace::fit::{self, Fit, FitLevel, Steps};
@@ -21,7 +21,7 @@ use windfall_trace::record::{Captured, record, record_known};
 use windfall_trace::{Statistics, synthesize_bits, synthesize_frames};
 
 use crate::exit::{CliError, Completion, Result, tell};
-use crate::face::{Face, Options};
+use crate::face::{OptionGroup, Options};
 use crate::options::as_options;
 use crate::record::command_line;
 use crate::times::with_unit;
@@ -77,14 +77,14 @@ struct Synth {
 #[derive(Debug)]
 struct Models;
 
-impl Face for Models {
+impl OptionGroup for Models {
     type Object = Direction;
     const PREFIX: &'static str = "";
     const HEADING: &'static str = "Models";
     const IS_HIDDEN: bool = false;
 
     fn has(setting: &Setting<Direction>) -> bool {
-        matches!(setting.particular, Some(Aspect::Errors(_)))
+        matches!(setting.metadata, Some(AppliesTo::Errors(_)))
             || ["environment", "range"].contains(&setting.name)
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use windfall_base::text::visible;
 use windfall_control::detach;
 use windfall_control::lifeline::Lifeline;
-use windfall_live::{ControlSocket, Ending, Signals, Stations, control_socket, session};
+use windfall_live::{ControlSocket, RunEnd, Signals, Stations, control_socket, session};
 use windfall_network::Network;
 use windfall_system::files::Replacement;
 
@@ -133,7 +133,7 @@ fn bring_up(args: &Args, lifelines: Vec<Lifeline>) -> Result {
         announced
             .or_else(|error| if args.is_detached { Err(args.unwritten(&error)) } else { Ok(()) })?;
     }
-    let ending = Ending::OnSignal;
+    let ending = RunEnd::OnSignal;
     let (outcome, network) =
         session::run(stations, &signals, Some(&control_socket), ending, network, &mut watcher)?;
     let carried = relay::totals(&helpers);

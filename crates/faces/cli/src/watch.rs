@@ -18,7 +18,7 @@ use windfall_view::terminal::Status;
 use crate::apply::ApplyOptions;
 use crate::exit::{CliError, Result, tell};
 use crate::face::Options;
-use crate::options::OfKernels;
+use crate::options::KernelGroup;
 use crate::record::command_line;
 use crate::summary_text;
 
@@ -30,7 +30,7 @@ const FLUSH: Duration = Duration::from_millis(10);
 #[command(next_help_heading = "Stations")]
 pub(crate) struct LiveOptions {
     #[command(flatten)]
-    kernels: Options<OfKernels>,
+    kernels: Options<KernelGroup>,
     #[command(flatten)]
     pub(crate) apply: ApplyOptions,
     /// Write the summary to this file, as JSON with --json or if its name ends in .json

@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use windfall_base::{Duration, Instant, MemoryBudget, Seed};
 use windfall_scenario::sim::Simulation;
-use windfall_scenario::{Scenario, Topology, unplaced};
+use windfall_scenario::{Scenario, Topology, without_span};
 use windfall_sweep::measures_of;
 
 /// The share of the memory for files that one of them may take.
@@ -80,7 +80,7 @@ pub(crate) fn simulate(
     py.detach(|| {
         let mut scenario = parse(name, text).map_err(PyValueError::new_err)?;
         if let Some(seed) = seed {
-            scenario.run.seed = Some(unplaced(Seed(seed)));
+            scenario.run.seed = Some(without_span(Seed(seed)));
         }
         let starts = scenario.check_starts((name, text));
         starts.map_err(|error| PyValueError::new_err(error.to_string()))?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use windfall_base::{Frame, Input, Instant, Node as _, Port, RxVector};
 use windfall_network::Network;
-use windfall_scenario::{Change, Scenario, ScenarioError, unplaced};
+use windfall_scenario::{Change, Scenario, ScenarioError, without_span};
 
 use crate::error::SimError;
 
@@ -131,7 +131,7 @@ impl SimLink {
         let at = self.now.max(self.changed + windfall_base::Duration::from_nanos(1));
         let parsed = format!("0s: {change}").parse::<Change>();
         let change = parsed.map_err(|error| SimError::Setting(error.to_string()))?;
-        let change = Change { at: unplaced(at - Instant::START), ..change };
+        let change = Change { at: without_span(at - Instant::START), ..change };
         let mut present = self.scenario.clone();
         present.settle(at - Instant::START);
         present.changes.push(change.clone());

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use windfall_base::{Seed, nearest};
-use windfall_scenario::{ScenarioOptions, Setting, Settings, unplaced};
+use windfall_scenario::{ScenarioOptions, Setting, Settings, without_span};
 
 use crate::error::SimError;
 use crate::link::SimLink;
@@ -66,7 +66,7 @@ impl SimSettings {
     /// deliveries.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
-        self.options.run.seed = Some(unplaced(Seed(seed)));
+        self.options.run.seed = Some(without_span(Seed(seed)));
         self
     }
 

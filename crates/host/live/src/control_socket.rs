@@ -111,7 +111,7 @@ impl ControlSocket {
     /// Lets a run of this name listen in its stations too, where programs in them would not find
     /// its socket otherwise.
     pub fn plan(name: &str, plan: &mut LivePlan) {
-        plan.door = folder_for(name).is_none().then(|| abstract_name(name));
+        plan.entry_socket = folder_for(name).is_none().then(|| abstract_name(name));
     }
 
     /// All sockets at which clients connect.

@@ -38,7 +38,7 @@ enum End {
     /// It came, and was not reported yet.
     Came,
     /// It came, and was reported.
-    Told,
+    Outcome,
 }
 
 /// A station's network device, seen from outside.
@@ -90,7 +90,7 @@ impl StationDevice {
     pub(crate) fn has_just_gone(&mut self) -> bool {
         let has_gone = self.end == End::Came;
         if has_gone {
-            self.end = End::Told;
+            self.end = End::Outcome;
         }
         has_gone
     }
@@ -106,7 +106,7 @@ impl StationDevice {
                 self.end = End::Came;
                 Ok(())
             }
-            End::Came | End::Told => Ok(()),
+            End::Came | End::Outcome => Ok(()),
             End::Fatal | End::Awaited => Err(error.into()),
         }
     }
@@ -140,7 +140,7 @@ impl StationDevice {
         self.drained = false;
         // The kernel may go on sending for connections that its programs have left.
         for _ in 0..MOST_DRAINS {
-            if self.drained || matches!(self.end, End::Came | End::Told) {
+            if self.drained || matches!(self.end, End::Came | End::Outcome) {
                 break;
             }
             self.receive(&mut packets)?;

@@ -200,9 +200,9 @@ impl<N: Node, C: Clock, D: Device> EventLoop<N, C, D> {
         for i in 0..self.ready.len() {
             let port = self.ready[i];
             // The first packet is on its way before a second one is looked for.
-            if self.take_in(now, port)? {
+            if self.receive_from_device(now, port)? {
                 self.flush()?;
-                self.take_in(now, port)?;
+                self.receive_from_device(now, port)?;
             }
         }
         self.catch_up(now)?;
@@ -283,7 +283,7 @@ impl<N: Node, C: Clock, D: Device> EventLoop<N, C, D> {
         let now = self.clock.now().max(self.told);
         self.told = now;
         act(&mut self.node, now);
-        self.hand_out(now, now)
+        self.transmit_to_device(now, now)
     }
 
     /// Fires every timer due by `now`, each at its own time.
@@ -294,7 +294,7 @@ impl<N: Node, C: Clock, D: Device> EventLoop<N, C, D> {
             let at = due.max(self.told);
             self.told = at;
             self.node.handle_timeout(at);
-            self.hand_out(at, due)?;
+            self.transmit_to_device(at, due)?;
         }
         Ok(())
     }
@@ -319,7 +319,7 @@ impl<N: Node, C: Clock, D: Device> EventLoop<N, C, D> {
     }
 
     /// Gives the node what the device at `port` has; `false` if it has nothing.
-    fn take_in(&mut self, now: Instant, port: Port) -> io::Result<bool> {
+    fn receive_from_device(&mut self, now: Instant, port: Port) -> io::Result<bool> {
         let number = usize::from(port.0);
         let Some(device) = self.devices.get_mut(number) else {
             return Ok(false);
@@ -352,14 +352,14 @@ impl<N: Node, C: Clock, D: Device> EventLoop<N, C, D> {
         for payload in packets.drain(..) {
             let input = Input::Frame(Frame::packet(payload), RxVector::wired(now));
             self.node.handle_input(now, port, input);
-            self.hand_out(now, came)?;
+            self.transmit_to_device(now, came)?;
         }
         self.packets = packets;
         result.map(|()| true)
     }
 
     /// Drains the node into the devices; what comes out was due at `due`.
-    fn hand_out(&mut self, now: Instant, due: Instant) -> io::Result<()> {
+    fn transmit_to_device(&mut self, now: Instant, due: Instant) -> io::Result<()> {
         while let Some((port, outgoing)) = self.node.poll_transmit(now) {
             let Some(device) = self.devices.get_mut(usize::from(port.0)) else {
                 continue;

@@ -69,5 +69,5 @@ pub use plan::{
     RoutePlan, neighbour_variables,
 };
 pub use requests::{LONGEST_REQUEST, Reply};
-pub use session::{Ending, KEEPER_LOST, Observer, ProgramFailure, RunOutcome, Signals};
+pub use session::{KEEPER_LOST, Observer, ProgramFailure, RunEnd, RunOutcome, Signals};
 pub use stations::Stations;

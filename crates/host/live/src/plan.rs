@@ -32,7 +32,7 @@ pub struct LivePlan {
     /// Ports at which the run itself listens in a station, before any program starts there.
     pub listening: Vec<Listening>,
     /// The abstract name of a socket at which the run listens in every station that is its own.
-    pub door: Option<String>,
+    pub entry_socket: Option<String>,
 }
 
 /// A port at which the run itself listens in a station.

@@ -175,7 +175,7 @@ impl AsFd for Signals {
 
 /// The way in which a run is told to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum RunEnd {
     /// When its command ends; signals go to the command.
     WithCommand,
     /// When a signal asks for it.
@@ -190,7 +190,7 @@ pub fn run<N: Node>(
     stations: Stations,
     signals: &Signals,
     control_socket: Option<&ControlSocket>,
-    ending: Ending,
+    ending: RunEnd,
     node: N,
     observer: &mut impl Observer<N>,
 ) -> Result<(RunOutcome, N)> {
@@ -209,14 +209,14 @@ pub fn run_over_line<N: Node>(
     node: N,
     observer: &mut impl Observer<N>,
 ) -> Result<(RunOutcome, N)> {
-    let work = (stations, Ending::WithCommand);
+    let work = (stations, RunEnd::WithCommand);
     run_on(clock, Some(line), work, (signals, None), node, observer)
 }
 
 fn run_on<N: Node>(
     clock: SystemClock,
     line: Option<LineDevice>,
-    (mut stations, ending): (Stations, Ending),
+    (mut stations, ending): (Stations, RunEnd),
     (signals, control_socket): (&Signals, Option<&ControlSocket>),
     node: N,
     observer: &mut impl Observer<N>,
@@ -358,7 +358,7 @@ impl AsFd for Attached {
 struct Run<N> {
     driver: EventLoop<N, SystemClock, Attached>,
     stations: Stations,
-    ending: Ending,
+    ending: RunEnd,
     status: u8,
     counters: Vec<KernelCounters>,
     failed: Vec<ProgramFailure>,
@@ -436,8 +436,8 @@ impl<N: Node> Run<N> {
     /// Asks the stations to end, or the command, whose end is that of the run.
     fn ask_to_end(&mut self, signal: i32) {
         let message = match self.ending {
-            Ending::OnSignal => Message::Finish,
-            Ending::WithCommand => Message::Signal(signal),
+            RunEnd::OnSignal => Message::Finish,
+            RunEnd::WithCommand => Message::Signal(signal),
         };
         // Stations that are gone have been told already; what they said last is still to come.
         let _ = self.stations.send(&message);
@@ -526,9 +526,9 @@ impl<N: Node> Run<N> {
                 continue;
             }
             match self.ending {
-                Ending::OnSignal if FOR_COMMANDS.iter().any(|it| *it as i32 == number) => {}
+                RunEnd::OnSignal if FOR_COMMANDS.iter().any(|it| *it as i32 == number) => {}
                 // What a terminal sends, it sends to the command as well.
-                Ending::WithCommand if signal.ssi_code == FROM_KERNEL => {}
+                RunEnd::WithCommand if signal.ssi_code == FROM_KERNEL => {}
                 _ => self.ask_to_end(number),
             }
         }

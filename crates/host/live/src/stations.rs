@@ -23,7 +23,7 @@ use crate::namespace;
 use crate::obstacle;
 use crate::plan::{DeviceKind, LivePlan, Program, ProgramOutput};
 use crate::program;
-use crate::supervisor::{self, Work};
+use crate::supervisor::{self, SupervisorTask};
 use crate::system;
 use windfall_system::Identity;
 
@@ -91,7 +91,7 @@ impl Stations {
         let neighbours = plan.stations.iter().map(|station| station.neighbour).collect();
         let moving = plan.interfaces.clone();
         let keeper = Keeper::start(&plan)?;
-        let mut work = Work { plan, others, command, own_user: true, identity };
+        let mut work = SupervisorTask { plan, others, command, own_user: true, identity };
         let (supervisor, control) = spawn(&mut work)?;
         let mut built = Self {
             control,
@@ -254,7 +254,7 @@ impl Stations {
 /// Root needs none to build stations, and so goes without where the system makes none, or where a
 /// station is a namespace of others, which none of its own may enter; the user behind sudo has no
 /// rights there then.
-fn spawn(work: &mut Work) -> Result<(Pid, Control)> {
+fn spawn(work: &mut SupervisorTask) -> Result<(Pid, Control)> {
     let needed = !system::privileged();
     for own_user in [true, false] {
         let is_inside = work.plan.stations.iter().all(|station| station.namespace.is_none());

@@ -49,7 +49,7 @@ const JUST_NOW: Duration = Duration::from_millis(500);
 
 /// The work of the supervisor.
 #[derive(Clone, Debug)]
-pub(crate) struct Work {
+pub(crate) struct SupervisorTask {
     pub(crate) plan: LivePlan,
     /// The programs beside the command; started before it, ended after it.
     pub(crate) others: Vec<Program>,
@@ -62,7 +62,7 @@ pub(crate) struct Work {
 }
 
 /// Supervises a run from its beginning to its end; returns the exit status of the process.
-pub(crate) fn run(control: &Control, work: &Work) -> u8 {
+pub(crate) fn run(control: &Control, work: &SupervisorTask) -> u8 {
     // A caller that ignores the death of its children must not teach that to process 1.
     // SAFETY: the default action runs no code of ours.
     let _ = unsafe { signal(Signal::SIGCHLD, SigHandler::SigDfl) };
@@ -130,7 +130,7 @@ struct Supervisor<'a> {
 }
 
 impl<'a> Supervisor<'a> {
-    fn build(control: &'a Control, work: &Work) -> Result<Self> {
+    fn build(control: &'a Control, work: &SupervisorTask) -> Result<Self> {
         namespace::own_mounts()?;
         if work.plan.nat.is_some() {
             namespace::use_resolver()?;
@@ -154,10 +154,12 @@ impl<'a> Supervisor<'a> {
             send(Message::Listener(setup::listen(name, port, is_udp)?))?;
         }
         let own = stations.iter().filter(|station| !station.is_shared);
-        for (station, name) in own.zip(work.plan.door.iter().cycle()) {
+        for (station, name) in own.zip(work.plan.entry_socket.iter().cycle()) {
             setup::enter(station.namespace.as_fd())?;
-            let door = setup::listen_as(name);
-            send(Message::Door(door.context(|| "open the control socket in a station".into())?))?;
+            let entry_socket = setup::listen_as(name);
+            send(Message::Door(
+                entry_socket.context(|| "open the control socket in a station".into())?,
+            ))?;
         }
         for (station, plan) in stations.iter().zip(&work.plan.stations) {
             send(Message::Station(plan.name.clone(), copy(&station.namespace)?))?;
@@ -184,7 +186,7 @@ impl<'a> Supervisor<'a> {
         })
     }
 
-    fn run(&mut self, work: &Work) -> Result<()> {
+    fn run(&mut self, work: &SupervisorTask) -> Result<()> {
         if !matches!(self.control.receive(), Ok(Some(Message::Go))) {
             return Ok(());
         }
@@ -231,7 +233,7 @@ impl<'a> Supervisor<'a> {
     /// sockets as programs were started, or some time.
     ///
     /// Returns the exit status if the run is told to end meanwhile.
-    fn await_listeners(&mut self, work: &Work) -> Result<Option<u8>> {
+    fn await_listeners(&mut self, work: &SupervisorTask) -> Result<Option<u8>> {
         let limit = Deadline::after(PORT_TIMEOUT);
         for &(station, port) in &work.plan.awaited {
             while !self.at(station, || kernel::listens_on(port))? {

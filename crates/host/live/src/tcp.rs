@@ -16,6 +16,6 @@ mod kernel_table;
 mod splice;
 
 pub use bulk::{Amount, Job};
-pub use engine::{Engine, Offer};
+pub use engine::{Engine, ListenService};
 pub use record::ConnectionRecord;
 pub use site::EngineSite;

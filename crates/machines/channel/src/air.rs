@@ -133,16 +133,17 @@ impl Air {
     }
 
     fn draw(&mut self, number: u64, target: &Target, may_mark: bool) -> FrameFate {
-        let mut blow = Blow { positions: core::mem::take(&mut self.scratch), ..Blow::default() };
-        blow.positions.clear();
+        let mut damage =
+            FrameDamage { positions: core::mem::take(&mut self.scratch), ..FrameDamage::default() };
+        damage.positions.clear();
         for (state, stream) in &mut self.layers {
-            state.strike(number, stream, target, &mut blow);
-            if blow.lost && may_mark && state.only_loses() {
-                (blow.lost, self.has_marked) = (false, true);
+            state.apply(number, stream, target, &mut damage);
+            if damage.lost && may_mark && state.only_loses() {
+                (damage.lost, self.has_marked) = (false, true);
             }
         }
-        let fate = blow.fate(target);
-        self.scratch = blow.positions;
+        let fate = damage.fate(target);
+        self.scratch = damage.positions;
         fate
     }
 }
@@ -198,7 +199,7 @@ impl Target {
 
 /// The effects of the models on one frame so far; positions count the exposed bits.
 #[derive(Debug, Default)]
-pub(crate) struct Blow {
+pub(crate) struct FrameDamage {
     /// The frame does not arrive.
     pub(crate) lost: bool,
     /// The first exposed bit that is missing.
@@ -211,7 +212,7 @@ pub(crate) struct Blow {
     pub(crate) whole_cut: Option<u32>,
 }
 
-impl Blow {
+impl FrameDamage {
     /// Cuts the frame at exposed bit `position`, if it is not cut before that already.
     pub(crate) fn cut_at(&mut self, position: u32) {
         self.cut = Some(self.cut.map_or(position, |cut| cut.min(position)));

@@ -164,28 +164,29 @@ impl Bbr {
     }
 
     /// Takes what a round trip tells (section 5.2.3).
-    fn learn(&mut self, it: &Delivery) {
+    fn learn(&mut self, sample: &Delivery) {
         let probes = self.is_probing_bandwidth();
-        self.model.learn(it, probes, self.window);
+        self.model.learn(sample, probes, self.window);
         if self.model.is_round_start {
             self.rounds_since_probe += 1;
             self.conserves = false;
         }
-        self.model.check_full(it);
+        self.model.check_full(sample);
         if self.phase == Phase::Startup {
-            self.leave_startup(it);
+            self.leave_startup(sample);
         }
-        if self.phase == Phase::Drain && it.in_flight <= self.inflight(self.model.bandwidth(), 1.0)
+        if self.phase == Phase::Drain
+            && sample.in_flight <= self.inflight(self.model.bandwidth(), 1.0)
         {
-            self.go_down(it);
+            self.go_down(sample);
         }
-        self.cycle(it);
-        self.look_for_round_trip(it);
-        self.model.end(it);
+        self.cycle(sample);
+        self.look_for_round_trip(sample);
+        self.model.end(sample);
     }
 
-    fn leave_startup(&mut self, it: &Delivery) {
-        if self.model.loses_too_much(it) {
+    fn leave_startup(&mut self, sample: &Delivery) {
+        if self.model.loses_too_much(sample) {
             let path = self.inflight(self.model.most_bandwidth(), 1.0);
             self.model.bound_long = Some(path.max(self.model.delivered_lately));
             self.model.is_full = true;
@@ -196,27 +197,28 @@ impl Bbr {
     }
 
     /// Goes through the phases of probing for bandwidth (section 5.3.3).
-    fn cycle(&mut self, it: &Delivery) {
+    fn cycle(&mut self, sample: &Delivery) {
         if !self.model.is_full {
             return;
         }
-        self.adapt(it);
+        self.adapt(sample);
         match self.phase {
             Phase::Down => {
                 let bandwidth = self.model.most_bandwidth();
                 let path = self.inflight(bandwidth, 1.0);
-                if !self.refills(it) && it.in_flight <= path.min(self.with_headroom()) {
+                if !self.refills(sample) && sample.in_flight <= path.min(self.with_headroom()) {
                     self.phase = Phase::Cruise;
                 }
             }
-            Phase::Cruise => _ = self.refills(it),
-            Phase::Refill if self.model.is_round_start => self.go_up(it),
+            Phase::Cruise => _ = self.refills(sample),
+            Phase::Refill if self.model.is_round_start => self.go_up(sample),
             Phase::Up => {
-                if it.limited && self.model.bound_long.is_some_and(|bound| self.window >= bound) {
+                if sample.limited && self.model.bound_long.is_some_and(|bound| self.window >= bound)
+                {
                     // The bound limits, not the path.
-                    self.model.watch_full(it);
+                    self.model.watch_full(sample);
                 } else if self.model.is_full_now {
-                    self.go_down(it);
+                    self.go_down(sample);
                 }
             }
             _ => {}
@@ -224,21 +226,21 @@ impl Bbr {
     }
 
     /// Adapts the bound of what may be in flight to what a probe shows (section 5.5.9).
-    fn adapt(&mut self, it: &Delivery) {
-        self.model.end_probe(it, self.cycles());
-        if it.loses_too_much() {
+    fn adapt(&mut self, sample: &Delivery) {
+        self.model.end_probe(sample, self.cycles());
+        if sample.loses_too_much() {
             if self.model.samples_probe {
-                self.note_too_much(it, it.sent_in_flight);
+                self.note_too_much(sample, sample.sent_in_flight);
             }
             return;
         }
         let Some(bound) = self.model.bound_long else { return };
-        self.model.bound_long = Some(bound.max(it.sent_in_flight));
-        if self.phase == Phase::Up && it.limited && self.window >= bound {
-            self.counted += it.newly_delivered;
+        self.model.bound_long = Some(bound.max(sample.sent_in_flight));
+        if self.phase == Phase::Up && sample.limited && self.window >= bound {
+            self.counted += sample.newly_delivered;
             let raise = self.counted / self.per_raise;
             self.counted -= raise * self.per_raise;
-            self.model.bound_long = Some(bound.max(it.sent_in_flight) + raise * self.mss);
+            self.model.bound_long = Some(bound.max(sample.sent_in_flight) + raise * self.mss);
             if self.model.is_round_start {
                 self.raise_slope();
             }
@@ -252,14 +254,14 @@ impl Bbr {
     }
 
     /// Notes that `in_flight` was too much for the path (section 5.5.10.2).
-    fn note_too_much(&mut self, it: &Delivery, in_flight: u64) {
+    fn note_too_much(&mut self, sample: &Delivery, in_flight: u64) {
         self.model.samples_probe = false;
-        if !it.is_app_limited {
+        if !sample.is_app_limited {
             let target = self.inflight(self.model.bandwidth(), 1.0).min(self.window);
             self.model.bound_long = Some(in_flight.max((target as f64 * model::BETA) as u64));
         }
         if self.phase == Phase::Up {
-            self.go_down(it);
+            self.go_down(sample);
         }
     }
 
@@ -270,78 +272,78 @@ impl Bbr {
         })
     }
 
-    fn go_down(&mut self, it: &Delivery) {
+    fn go_down(&mut self, sample: &Delivery) {
         self.model.forget_lately();
         // Flows that share a path must not probe in step: the low bits of the time tell them apart.
-        let chance = it.now.as_nanos().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let chance = sample.now.as_nanos().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         self.rounds_since_probe = chance & 1;
         self.probe_wait = Duration::from_millis(2_000 + (chance >> 1) % 1_000);
         self.per_raise = u64::MAX;
-        self.began = it.now;
-        self.model.begin_probe_end(it);
+        self.began = sample.now;
+        self.model.begin_probe_end(sample);
         self.phase = Phase::Down;
     }
 
     /// Begins the next probe if it is time (section 5.3.3.5); returns whether it is.
-    fn refills(&mut self, it: &Delivery) -> bool {
-        let waited = it.now.saturating_since(self.began) >= self.probe_wait;
+    fn refills(&mut self, sample: &Delivery) -> bool {
+        let waited = sample.now.saturating_since(self.began) >= self.probe_wait;
         let target = self.inflight(self.model.bandwidth(), 1.0).min(self.window);
         let like_reno = self.rounds_since_probe >= (target / self.mss).min(MOST_ROUNDS);
         if waited || like_reno {
             self.model.forget_short_term();
             (self.raises, self.counted) = (0, 0);
-            self.model.begin_round(it);
+            self.model.begin_round(sample);
             self.phase = Phase::Refill;
         }
         waited || like_reno
     }
 
-    fn go_up(&mut self, it: &Delivery) {
+    fn go_up(&mut self, sample: &Delivery) {
         self.model.samples_probe = true;
-        self.model.begin_round(it);
-        self.model.watch_full(it);
-        self.began = it.now;
+        self.model.begin_round(sample);
+        self.model.watch_full(sample);
+        self.began = sample.now;
         self.phase = Phase::Up;
         self.raise_slope();
     }
 
     /// Looks for the least round trip with an almost empty path (section 5.3.4); it interrupts
     /// every other phase, a startup that takes long too, which goes on afterwards.
-    fn look_for_round_trip(&mut self, it: &Delivery) {
-        let is_stale = self.model.learn_round_trip(it);
-        if self.phase != Phase::ProbeRtt && is_stale && it.in_flight > 0 {
+    fn look_for_round_trip(&mut self, sample: &Delivery) {
+        let is_stale = self.model.learn_round_trip(sample);
+        if self.phase != Phase::ProbeRtt && is_stale && sample.in_flight > 0 {
             self.phase = Phase::ProbeRtt;
             self.saved = self.saved.max(self.window);
             self.probe_rtt_ends = None;
-            self.held_back[0] = it.delivered;
-            self.model.begin_probe_end(it);
+            self.held_back[0] = sample.delivered;
+            self.model.begin_probe_end(sample);
         }
         if self.phase != Phase::ProbeRtt {
             return;
         }
-        self.held_back[1] = it.delivered + it.in_flight;
+        self.held_back[1] = sample.delivered + sample.in_flight;
         match self.probe_rtt_ends {
-            None if it.in_flight <= self.probe_rtt_window() => {
-                self.probe_rtt_ends = Some(it.now.saturating_add(PROBE_RTT_TIME));
+            None if sample.in_flight <= self.probe_rtt_window() => {
+                self.probe_rtt_ends = Some(sample.now.saturating_add(PROBE_RTT_TIME));
                 self.has_passed_round = false;
-                self.model.begin_round(it);
+                self.model.begin_round(sample);
             }
             None => {}
             Some(ends) => {
                 self.has_passed_round |= self.model.is_round_start;
-                if self.has_passed_round && it.now > ends {
-                    self.model.round_trip_at = it.now;
+                if self.has_passed_round && sample.now > ends {
+                    self.model.round_trip_at = sample.now;
                     self.window = self.window.max(core::mem::take(&mut self.saved));
                     self.model.forget_short_term();
-                    self.resume(it);
+                    self.resume(sample);
                 }
             }
         }
     }
 
-    fn resume(&mut self, it: &Delivery) {
+    fn resume(&mut self, sample: &Delivery) {
         if self.model.is_full {
-            self.go_down(it);
+            self.go_down(sample);
             self.phase = Phase::Cruise;
         } else {
             self.phase = Phase::Startup;
@@ -355,21 +357,21 @@ impl Bbr {
     }
 
     /// Sets rate and window from the model (section 5.6).
-    fn control(&mut self, it: &Delivery) {
+    fn control(&mut self, sample: &Delivery) {
         let rate = self.pacing_gain() * self.model.bandwidth() * MARGIN;
         if self.model.is_full || rate > self.pacing {
             self.pacing = rate;
         }
-        self.window = self.window.saturating_sub(it.newly_lost).max(self.mss);
+        self.window = self.window.saturating_sub(sample.newly_lost).max(self.mss);
         if self.conserves {
-            self.window = self.window.max(it.in_flight + it.newly_delivered);
+            self.window = self.window.max(sample.in_flight + sample.newly_delivered);
         } else {
             let gain = self.window_gain();
             let most = self.inflight(self.model.bandwidth(), gain) + self.model.extra();
             if self.model.is_full {
-                self.window = (self.window + it.newly_delivered).min(most);
-            } else if self.window < most || it.delivered < self.initial {
-                self.window += it.newly_delivered;
+                self.window = (self.window + sample.newly_delivered).min(most);
+            } else if self.window < most || sample.delivered < self.initial {
+                self.window += sample.newly_delivered;
             }
             self.window = self.window.max(LEAST_WINDOW * self.mss);
         }
@@ -409,18 +411,18 @@ impl CongestionController for Bbr {
         }
     }
 
-    fn on_delivery(&mut self, it: &Delivery) {
+    fn on_delivery(&mut self, sample: &Delivery) {
         let [first, last] = self.held_back;
-        let is_held_back = (first..=last).contains(&it.delivered_before);
-        let it = Delivery { is_app_limited: it.is_app_limited || is_held_back, ..*it };
-        self.learn(&it);
-        self.control(&it);
+        let is_held_back = (first..=last).contains(&sample.delivered_before);
+        let sample = Delivery { is_app_limited: sample.is_app_limited || is_held_back, ..*sample };
+        self.learn(&sample);
+        self.control(&sample);
     }
 
-    fn on_lost(&mut self, it: &Delivery) {
-        self.model.note_loss(it);
-        if self.model.samples_probe && it.loses_too_much() {
-            self.note_too_much(it, it.sent_in_flight);
+    fn on_lost(&mut self, sample: &Delivery) {
+        self.model.note_loss(sample);
+        if self.model.samples_probe && sample.loses_too_much() {
+            self.note_too_much(sample, sample.sent_in_flight);
         }
     }
 

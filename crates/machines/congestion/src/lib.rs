@@ -48,7 +48,7 @@ pub struct Loss {
 }
 
 /// The share of what is in flight that a model lets be lost (draft-ietf-ccwg-bbr, section 2.7).
-const BEARABLE: f64 = 0.02;
+const MAX_LOSS_RATE: f64 = 0.02;
 
 /// The delivery since something was sent that has now arrived, or is now lost
 /// (draft-ietf-ccwg-bbr, section 4.1.1.2); numbers are bytes.
@@ -85,7 +85,7 @@ pub struct Delivery {
 impl Delivery {
     /// Returns whether more was lost than the path should lose.
     const fn loses_too_much(&self) -> bool {
-        self.lost_since as f64 > self.sent_in_flight as f64 * BEARABLE
+        self.lost_since as f64 > self.sent_in_flight as f64 * MAX_LOSS_RATE
     }
 }
 
@@ -135,10 +135,10 @@ pub trait CongestionController: fmt::Debug + Send {
     fn on_first_round_trip(&mut self, _round_trip: Duration) {}
 
     /// Takes the rate of delivery, where the algorithm models the path.
-    fn on_delivery(&mut self, _it: &Delivery) {}
+    fn on_delivery(&mut self, _sample: &Delivery) {}
 
     /// Takes one loss, where the algorithm models the path.
-    fn on_lost(&mut self, _it: &Delivery) {}
+    fn on_lost(&mut self, _sample: &Delivery) {}
 
     /// Handles the end of a recovery.
     fn on_recovered(&mut self) {}

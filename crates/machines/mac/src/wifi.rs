@@ -20,7 +20,7 @@ mod combine;
 mod config;
 mod contention;
 mod event;
-mod job;
+mod pending_packet;
 pub mod radio;
 pub mod rate_control;
 mod receive;
@@ -48,7 +48,7 @@ use access::Access;
 use assembly::Assembly;
 use bss::{Bss, Order};
 use combine::CopyStore;
-use job::Job;
+use pending_packet::PendingPacket;
 use radio::{Airtime, Radio};
 use rate_control::Rates;
 use send::{OnAir, Phase, Response};
@@ -104,7 +104,7 @@ pub struct PacketOutcome {
     pub arrived: bool,
     /// No station acknowledges its like, so that its fate is unknown: it was for a group, or is
     /// known to be damaged.
-    pub presumed: bool,
+    pub outcome_unknown: bool,
 }
 
 /// The source of packets for the length of one call.
@@ -124,7 +124,7 @@ pub struct Dcf {
     draw: Stream,
     rates: Rates,
     radio: Radio,
-    job: Option<Job>,
+    job: Option<PendingPacket>,
     /// The outcome of the last packet, until the source has heard of it.
     outcome: Option<PacketOutcome>,
     phase: Phase,
@@ -382,7 +382,7 @@ impl Dcf {
         let Some(order) = order else { return };
         self.wake(now);
         self.sequence = (self.sequence + 1) & windfall_wire_link::ieee80211::header::MAX_SEQUENCE;
-        self.job = Some(self.cut(now, Job::new(order, self.sequence, &self.config)));
+        self.job = Some(self.cut(now, PendingPacket::new(order, self.sequence, &self.config)));
         self.phase = Phase::Contending;
         let window = &self.window;
         let draw = &mut self.draw;

@@ -14,12 +14,12 @@ pub struct NetworkEvent {
     /// The element that reports it.
     pub element: ElementId,
     /// The event itself.
-    pub what: What,
+    pub what: EventKind,
 }
 
 /// An event of any element.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum EventKind {
     /// The life of a packet at an interface.
     Interface(InterfaceEvent),
     /// The fate of a frame on a medium: the truth, for traces alone.
@@ -63,7 +63,7 @@ impl PacketDrop {
     }
 }
 
-impl What {
+impl EventKind {
     /// Returns the drop on a link that the event reports, if it reports one.
     #[must_use]
     pub fn packet_drop(&self) -> Option<PacketDrop> {

@@ -13,7 +13,7 @@ use windfall_stack::{Airtime, DEVICE, Interface, InterfaceEvent, MEDIUM, Rest};
 use crate::ElementId;
 use crate::agenda::Agenda;
 use crate::config::{BuildError, EndConfig, LinkConfig, NetworkConfig, StationConfig};
-use crate::event::{NetworkEvent, Passage, Recording, What};
+use crate::event::{EventKind, NetworkEvent, Passage, Recording};
 use crate::ledger::{LinkLedger, direction_of, tag_of};
 use crate::station::SimulatedStation;
 use crate::watchdog::{Stall, Watchdog};
@@ -39,7 +39,7 @@ pub struct Network {
     /// Media at which the earliest attempt of the contenders may have changed.
     changed: Vec<usize>,
     /// Media at which interfaces contend that have lent their contentions.
-    crowds: Vec<usize>,
+    contended_media: Vec<usize>,
     /// Frames that interfaces put on their media at this instant, in order.
     work: VecDeque<(usize, Outgoing)>,
     /// Packets for stations, delivered once links have nothing more to do at this instant.
@@ -61,7 +61,7 @@ struct Slot {
     medium: usize,
     medium_port: Port,
     station: usize,
-    behind: Behind,
+    behind: DeviceUser,
     ledger: LinkLedger,
     /// The beginning of the last transmission that was counted.
     counted: Option<Instant>,
@@ -77,7 +77,7 @@ struct Slot {
 
 /// The user of an interface's device.
 #[derive(Clone, Copy, Debug)]
-enum Behind {
+enum DeviceUser {
     /// A port of the network.
     Port(Port),
     /// A port of the interface's own station.
@@ -115,7 +115,7 @@ impl Network {
             agenda: Agenda::new(0),
             touched: Vec::new(),
             changed: Vec::new(),
-            crowds: Vec::new(),
+            contended_media: Vec::new(),
             work: VecDeque::new(),
             arrivals: VecDeque::new(),
             departures: VecDeque::new(),
@@ -180,10 +180,10 @@ impl Network {
             ends.push(index);
             let StationSlot { station: host, interfaces } = &mut self.stations[*station];
             let behind = match host {
-                Some(_) => Behind::Station(Port(interfaces.len() as u16)),
+                Some(_) => DeviceUser::Station(Port(interfaces.len() as u16)),
                 None => {
                     self.devices.push(index);
-                    Behind::Port(Port((self.devices.len() - 1) as u16))
+                    DeviceUser::Port(Port((self.devices.len() - 1) as u16))
                 }
             };
             interfaces.push(index);
@@ -523,8 +523,8 @@ impl Network {
                 self.events.push_back(passage(now, index, true, &outgoing.frame));
             }
             match slot.behind {
-                Behind::Port(port) => self.outputs.push_back((port, outgoing)),
-                Behind::Station(port) => {
+                DeviceUser::Port(port) => self.outputs.push_back((port, outgoing)),
+                DeviceUser::Station(port) => {
                     let input = Input::Frame(outgoing.frame, RxVector::wired(now));
                     self.arrivals.push_back((slot.station, port, input));
                 }
@@ -539,7 +539,7 @@ impl Network {
     fn take_interface_event(&mut self, now: Instant, index: usize, event: InterfaceEvent) {
         self.account_interface(index, &event);
         if self.recording.events {
-            let (element, what) = (ElementId(index as u32), What::Interface(event));
+            let (element, what) = (ElementId(index as u32), EventKind::Interface(event));
             self.events.push_back(NetworkEvent { at: now, element, what });
         }
     }
@@ -571,7 +571,11 @@ impl Network {
         let Some(station) = &mut self.stations[index].station else { return };
         while let Some(event) = station.poll_event() {
             if self.recording.events {
-                self.events.push_back(NetworkEvent { at: now, element, what: What::Host(event) });
+                self.events.push_back(NetworkEvent {
+                    at: now,
+                    element,
+                    what: EventKind::Host(event),
+                });
             }
         }
     }
@@ -642,7 +646,7 @@ fn passage(at: Instant, index: usize, arrived: bool, frame: &Frame) -> NetworkEv
         payload: frame.payload.clone(),
         damage: frame.damage.clone(),
     };
-    NetworkEvent { at, element: ElementId(index as u32), what: What::Packet(passage) }
+    NetworkEvent { at, element: ElementId(index as u32), what: EventKind::Packet(passage) }
 }
 
 #[cfg(test)]

@@ -182,7 +182,7 @@ pub(crate) struct Connection {
     /// The number of challenges sent.
     challenges: u64,
     /// Bytes that each datagram adds to its body.
-    around: usize,
+    datagram_overhead: usize,
     sent: Sent,
     seen: Numbers,
     outbox: Outbox,
@@ -193,7 +193,7 @@ pub(crate) struct Connection {
     congestion: Congestion,
     pacer: Pacer,
     /// The bytes of data sent since the last urgent packet.
-    unhurried: usize,
+    bytes_since_ack_request: usize,
     collisions: Collisions,
     path: PathSize,
     /// The size of the peer's free receive buffer in bytes.
@@ -254,7 +254,7 @@ impl Connection {
             response: None,
             secret,
             challenges: 0,
-            around: HEADER_LEN,
+            datagram_overhead: HEADER_LEN,
             sent: Sent::new(skips),
             seen: Numbers::default(),
             outbox: Outbox { limit: config.send_buffer, ..Outbox::default() },
@@ -269,7 +269,7 @@ impl Connection {
             reordering: Reordering::default(),
             congestion: Congestion::new(config.base_datagram),
             pacer: Pacer::default(),
-            unhurried: 0,
+            bytes_since_ack_request: 0,
             collisions: Collisions::default(),
             path: PathSize::new(peer.ip(), config.base_datagram, config.max_datagram),
             peer_room: config.base_datagram * 16,
@@ -316,7 +316,7 @@ impl Connection {
         let connecting =
             Connecting { ping, began: now, due: now, wait: config.initial_timeout, deadline };
         let mut connection = Self::new(now, config, peer, State::Connecting(connecting), skips);
-        connection.around += initiator.as_ref().map_or(0, |_| TAG_LEN);
+        connection.datagram_overhead += initiator.as_ref().map_or(0, |_| TAG_LEN);
         connection.initiator = initiator;
         connection
     }
@@ -336,7 +336,7 @@ impl Connection {
         skips: [u8; 16],
     ) -> Self {
         let mut connection = Self::new(now, config, peer, State::Open, skips);
-        connection.around += seal.as_ref().map_or(0, |_| TAG_LEN);
+        connection.datagram_overhead += seal.as_ref().map_or(0, |_| TAG_LEN);
         connection.seal = seal;
         connection.sent.push(now, None, false);
         connection.open(now, ping);
@@ -472,7 +472,7 @@ impl Connection {
 
     /// Returns the longest message that goes in one datagram, unless it is in ranges.
     pub(crate) fn max_whole(&self) -> usize {
-        let room = self.path.size() - self.around;
+        let room = self.path.size() - self.datagram_overhead;
         room - overhead(room, self.config.block_checks)
     }
 

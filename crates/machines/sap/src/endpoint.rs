@@ -21,10 +21,10 @@ use crate::message::{Message, Received};
 use crate::seal::{Seal, SharedKey};
 use crate::secret::Secret;
 
-mod places;
-mod strangers;
+mod accept;
+mod address_quota;
 
-use places::Places;
+use address_quota::AddressQuota;
 
 /// The id of a connection, as its datagrams carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,7 +61,7 @@ pub struct SapEndpoint {
     half_open: BTreeMap<(SocketAddr, u32), HalfOpen>,
     half_open_ids: BTreeMap<u32, (SocketAddr, u32)>,
     /// The places that the connections of each address take.
-    places: Places,
+    address_quota: AddressQuota,
     /// Connections that may have something to send.
     ready: BTreeSet<u32>,
     timers: BTreeSet<(Instant, u32)>,
@@ -112,7 +112,7 @@ impl SapEndpoint {
             peers: BTreeMap::new(),
             half_open: BTreeMap::new(),
             half_open_ids: BTreeMap::new(),
-            places: Places::default(),
+            address_quota: AddressQuota::default(),
             ready: BTreeSet::new(),
             timers: BTreeSet::new(),
             due: BTreeMap::new(),
@@ -192,7 +192,7 @@ impl SapEndpoint {
 
     /// Notes that the application has accepted a connection, whose peer may then open further ones.
     pub fn accept(&mut self, id: ConnectionId) {
-        self.places.accept(id.0);
+        self.address_quota.accept(id.0);
     }
 
     /// Queues a message for transmission.
@@ -360,7 +360,7 @@ impl SapEndpoint {
             if let Some(key) = self.half_open_ids.get(&id).copied() {
                 if self.half_open.get(&key).is_some_and(|half| half.until <= now) {
                     self.forget(id);
-                    self.places.leave(id);
+                    self.address_quota.release(id);
                 }
                 continue;
             }
@@ -404,7 +404,7 @@ impl SapEndpoint {
                     self.budgets().for_each(SapBudget::leave);
                 }
                 self.peers.remove(&peer);
-                self.places.leave(id);
+                self.address_quota.release(id);
             } else {
                 self.set_timer(id, due);
             }
@@ -464,7 +464,7 @@ impl SapEndpoint {
         if self.peers.remove(&(before, peer_id)).is_some() {
             self.peers.insert((peer, peer_id), id);
         }
-        self.places.follow(id, peer);
+        self.address_quota.follow(id, peer);
     }
 
     /// Marks a connection as changed.

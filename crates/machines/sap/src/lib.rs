@@ -32,6 +32,7 @@ mod inspect;
 mod message;
 mod news;
 mod numbers;
+mod optimistic_ack_guard;
 mod order;
 mod pacer;
 mod parts;
@@ -43,7 +44,6 @@ mod rtt;
 mod seal;
 mod secret;
 mod sent;
-mod skips;
 mod trust;
 
 pub use budget::SapBudget;

@@ -6,7 +6,7 @@ use windfall_base::{Duration, Instant};
 use windfall_wire_net::sap::SapAck;
 
 use crate::numbers::listed;
-use crate::skips::Skips;
+use crate::optimistic_ack_guard::Skips;
 
 /// The number of later packets that arrive before a missing one counts as lost.
 const THRESHOLD: u64 = 3;

@@ -165,11 +165,11 @@ struct Sender {
     nxt: u64,
     max: u64,
     /// The end of the window that the peer offers.
-    edge: u64,
+    snd_wnd_right: u64,
     /// The window as it stood in the last header, and scaled.
     raw_window: u16,
     window: u64,
-    most_window: u64,
+    max_snd_wnd: u64,
     /// Sequence and acknowledgment of the segment that last set the window.
     window_from: (u64, u64),
     buffer: SendBuffer,
@@ -205,9 +205,9 @@ struct Sender {
     /// Segments that may still leave back to back.
     burst_left: u16,
     /// Set when the send buffer was full, so that the owner waits for room.
-    starved: bool,
+    wants_send_space: bool,
     /// Set if the endpoint had less memory than the write at hand wanted.
-    short: bool,
+    memory_refused: bool,
     /// Send a reset and nothing more.
     reset: Option<Reset>,
     /// Segments retransmitted because the peer received them damaged, and the duplicate
@@ -232,7 +232,7 @@ struct Receiver {
     /// The application will not read any more.
     abandoned: bool,
     /// The end of the window that was offered.
-    edge: u64,
+    rcv_wnd_right: u64,
     /// The endpoint is short of memory: the window closes but for a little.
     is_pressed: bool,
     /// When the round trip began in which reading is measured, and what had been read then.
@@ -450,14 +450,15 @@ impl Connection {
             return Err(UseError::Finished);
         }
         let room = self.sender.capacity.saturating_sub(self.sender.buffer.len());
-        self.sender.starved = room < wanted || core::mem::take(&mut self.sender.short);
+        self.sender.wants_send_space =
+            room < wanted || core::mem::take(&mut self.sender.memory_refused);
         Ok(room.min(wanted))
     }
 
     /// Notes that the endpoint has less memory than the next write wanted, so that its owner waits
     /// for room.
     pub(crate) const fn note_shortage(&mut self, is_short: bool) {
-        self.sender.short = is_short;
+        self.sender.memory_refused = is_short;
     }
 
     /// Takes the next bytes that arrived, `most` at most; `None` if there are none.
@@ -527,10 +528,10 @@ impl Sender {
             una: 0,
             nxt: 0,
             max: 0,
-            edge: 1,
+            snd_wnd_right: 1,
             raw_window: 0,
             window: 0,
-            most_window: 0,
+            max_snd_wnd: 0,
             window_from: (0, 0),
             buffer: SendBuffer::default(),
             capacity: config.send_buffer.initial,
@@ -552,8 +553,8 @@ impl Sender {
             tail_probe: false,
             probe: false,
             burst_left: config.burst.unwrap_or(u16::MAX),
-            starved: false,
-            short: false,
+            wants_send_space: false,
+            memory_refused: false,
             reset: None,
             repairs: Vec::new(),
             habits: None,
@@ -586,7 +587,7 @@ impl Receiver {
             finished: false,
             syn: None,
             abandoned: false,
-            edge: 1 + config.first_receive_buffer().min(65_535) as u64,
+            rcv_wnd_right: 1 + config.first_receive_buffer().min(65_535) as u64,
             is_pressed: false,
             round: (now, 0),
             due: Due::Nothing,

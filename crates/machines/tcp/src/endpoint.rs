@@ -103,9 +103,9 @@ pub enum OpenError {
 struct Slot {
     generation: u32,
     connection: Option<Box<Connection>>,
-    /// Stands in `ready`; stands in `noisy`.
+    /// Stands in `ready`; stands in `has_events_queue`.
     is_ready: bool,
-    is_noisy: bool,
+    has_events: bool,
     /// Its one place among the wake-ups.
     armed: Option<Instant>,
     /// The listener whose backlog it counts against.
@@ -122,7 +122,7 @@ pub struct TcpEndpoint {
     free: Vec<u32>,
     listeners: BTreeMap<SocketAddr, (Listener, usize)>,
     ready: VecDeque<u32>,
-    noisy: VecDeque<u32>,
+    has_events_queue: VecDeque<u32>,
     /// One for each connection that waits, not later than what it waits for.
     wakeups: BTreeSet<(Instant, u32)>,
     /// Answers that belong to no connection.
@@ -149,7 +149,7 @@ impl TcpEndpoint {
             free: Vec::new(),
             listeners: BTreeMap::new(),
             ready: VecDeque::new(),
-            noisy: VecDeque::new(),
+            has_events_queue: VecDeque::new(),
             wakeups: BTreeSet::new(),
             replies: VecDeque::new(),
             secret,
@@ -238,7 +238,7 @@ impl TcpEndpoint {
                     generation: 0,
                     connection,
                     is_ready: false,
-                    is_noisy: false,
+                    has_events: false,
                     armed: None,
                     half_open: None,
                     holding: budget::Holding::default(),
@@ -262,9 +262,9 @@ impl TcpEndpoint {
             entry.is_ready = true;
             self.ready.push_back(slot);
         }
-        if !entry.is_noisy && connection.has_event() {
-            entry.is_noisy = true;
-            self.noisy.push_back(slot);
+        if !entry.has_events && connection.has_event() {
+            entry.has_events = true;
+            self.has_events_queue.push_back(slot);
         }
         if let Some(local) = entry.half_open
             && connection.state() != TcpState::SynReceived
@@ -340,7 +340,7 @@ impl TcpEndpoint {
         let Some(connection) = &entry.connection else {
             return;
         };
-        if !connection.is_done() || (connection.has_event() && entry.is_noisy) {
+        if !connection.is_done() || (connection.has_event() && entry.has_events) {
             return;
         }
         self.drop_connection(slot);
@@ -369,14 +369,14 @@ impl TcpEndpoint {
 
     /// Yields what happened to which connection; call until `None`.
     pub fn poll_event(&mut self) -> Option<(ConnectionHandle, TcpEvent)> {
-        while let Some(&slot) = self.noisy.front() {
+        while let Some(&slot) = self.has_events_queue.front() {
             let entry = &mut self.slots[slot as usize];
             let generation = entry.generation;
             if let Some(event) = entry.connection.as_mut().and_then(|c| c.poll_event()) {
                 return Some((ConnectionHandle { slot, generation }, event));
             }
-            entry.is_noisy = false;
-            self.noisy.pop_front();
+            entry.has_events = false;
+            self.has_events_queue.pop_front();
             self.collect(slot);
         }
         None

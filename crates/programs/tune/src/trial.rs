@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use windfall_base::{Duration, Instant, Payload, Rate, Seed};
 use windfall_files::traces::ErrorTrace;
-use windfall_network::{NetworkEvent, Recording, What};
+use windfall_network::{EventKind, NetworkEvent, Recording};
 use windfall_report::statistics;
 use windfall_scenario::Scenario;
 use windfall_scenario::sim::Simulation;
@@ -251,7 +251,7 @@ fn simulate(
 /// Notes what an event tells of a datagram: that it entered the link, left it, or reached the sink.
 fn note(datagrams: &mut BTreeMap<u64, Datagram>, event: &NetworkEvent) {
     match &event.what {
-        What::Packet(passage) => {
+        EventKind::Packet(passage) => {
             let Some(tag) = passage.tag else { return };
             if !passage.arrived {
                 let packet = passage.payload.clone();
@@ -262,7 +262,7 @@ fn note(datagrams: &mut BTreeMap<u64, Datagram>, event: &NetworkEvent) {
                 datagram.compare(&passage.payload);
             }
         }
-        What::Host(HostEvent::Delivered { tag: Some(tag), .. }) => {
+        EventKind::Host(HostEvent::Delivered { tag: Some(tag), .. }) => {
             if let Some(datagram) = datagrams.get_mut(&tag.0) {
                 datagram.arrived = datagram.arrived.or(Some(event.at));
             }

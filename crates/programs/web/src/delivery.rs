@@ -17,9 +17,9 @@ use windfall_media::exact_ranges;
 use windfall_socket::{Duration, SapError, SapListener, SapOptions, SapSocket};
 
 use crate::blocking::{begin, blocking};
-use crate::links::reason_of;
+use crate::connection_pool::reason_of;
 use crate::memory::{BodyMemory, HeldMemory};
-use crate::offer::{self, Opener, SapOffer};
+use crate::offer::{self, SapOffer, SapOpener};
 use crate::quota::{CallQuota, real_time};
 use crate::receiving::NO_ANSWER;
 use crate::server::{Reply, WayNote, empty};
@@ -241,7 +241,7 @@ impl BodyDelivery {
         let token = HeaderValue::from_str(&offer::token_to_hex(&transfer.token));
         headers.extend(token.map(|token| (offer::TOKEN, token)));
         headers.insert(offer::LENGTH, transfer.length.into());
-        if matches!(offer.opener, Opener::Client { .. }) {
+        if matches!(offer.opener, SapOpener::Client { .. }) {
             headers.insert(offer::PORT, self.port.into());
         }
         // A cache must not take a reply without its body for the resource.
@@ -275,10 +275,10 @@ impl BodyDelivery {
         };
         match offer.opener {
             // A server that calls itself would take the body for delivered.
-            Opener::Server(port) if port == self.port && is_of_this_host(peer) => {
+            SapOpener::Server(port) if port == self.port && is_of_this_host(peer) => {
                 return Err(NO_ANSWER);
             }
-            Opener::Server(port) => {
+            SapOpener::Server(port) => {
                 let delivery = Arc::clone(self);
                 let to = SocketAddr::new(peer, port);
                 let call = move || delivery.call(to).and_then(|it| Ok((it, to_parcel(source)?)));
@@ -290,7 +290,7 @@ impl BodyDelivery {
                 });
                 sending.map_err(|_| BUSY)?;
             }
-            Opener::Client { .. } => {
+            SapOpener::Client { .. } => {
                 let reading = blocking(move || to_parcel(source));
                 let parcel = reading.await.map_err(|_| BUSY)??;
                 let waiting = Waiting { parcel, peer, _memory: memory };
@@ -304,8 +304,8 @@ impl BodyDelivery {
     }
 
     /// Returns the connection that an offer names, if it is open and takes another transfer.
-    fn open_connection(&self, opener: Opener, peer: IpAddr) -> Option<OpenTransfer> {
-        let Opener::Client { open: Some((token, transfer)) } = opener else { return None };
+    fn open_connection(&self, opener: SapOpener, peer: IpAddr) -> Option<OpenTransfer> {
+        let SapOpener::Client { open: Some((token, transfer)) } = opener else { return None };
         let client = self.open().get(&token).filter(|client| client.peer == peer).cloned()?;
         let place = Arc::clone(&client.places).try_acquire_owned().ok()?;
         client.take(transfer).then_some(())?;

@@ -20,22 +20,24 @@ use crate::arriving::ArrivingBody;
 use crate::assembly::{BodyDamage, DeliveredBody};
 use crate::blocking::blocking;
 use crate::calls::{CallPort, CallPorts};
+use crate::connection_pool::{KEYS_DIFFER, SapConnectionPool};
 use crate::content_range::ContentRange;
 use crate::fetch_error::{BODY, FetchError, check_authority};
-use crate::links::{KEYS_DIFFER, Links};
 use crate::media_types::{TypeList, media_type};
 use crate::memory::BodyMemory;
-use crate::offer::{self, Opener, SapOffer};
+use crate::offer::{self, SapOffer, SapOpener};
 use crate::receiving::{Delivery, Expected, Link, NO_ANSWER, NO_THREAD};
 use crate::redirection::{of_other_host, redirection};
 use crate::repair::strong_version;
-use crate::reply::{again, expected, has_ended, named, one_length, unreadable};
+use crate::reply::{
+    expected, has_ended, one_length, repeatable_request, sap_transfer_headers, unreadable,
+};
 use crate::resolver::{Resolver, addresses};
 use crate::server::{MessageBody, empty};
 use windfall_bodies::TransferToken;
 
-mod again;
 mod parts;
+mod retry;
 
 use self::parts::{Extent, check_own_range};
 
@@ -47,7 +49,7 @@ const REDIRECTIONS: usize = 10;
 
 /// The way in which bodies are asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Way {
+pub enum SapDirection {
     /// Over TCP alone.
     Tcp,
     /// Over SAP by a call of the server, at this port, or the following ones for several bodies at
@@ -68,7 +70,7 @@ pub struct FetcherSettings {
     /// Asks for precise messages.
     pub is_precise: bool,
     /// The way of the bodies.
-    pub way: Way,
+    pub way: SapDirection,
     /// The memory that all bodies may take together.
     pub memory: BodyMemory,
 }
@@ -203,7 +205,7 @@ pub struct Fetcher {
     settings: FetcherSettings,
     client: Client<HttpConnector<Resolver>, MessageBody>,
     /// The connections that are shared by the bodies of a server.
-    links: Links,
+    links: SapConnectionPool,
     calls: CallPorts,
 }
 
@@ -225,7 +227,7 @@ impl Fetcher {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(Duration::from_secs(30))
             .build(connector);
-        Self { settings, client, links: Links::default(), calls: CallPorts::default() }
+        Self { settings, client, links: SapConnectionPool::default(), calls: CallPorts::default() }
     }
 
     /// Asks for a body as [`Fetcher::get`] does, also at another address where the server says so
@@ -279,21 +281,21 @@ impl Fetcher {
         // Several parts come in one body of their own kind.
         let ranges = headers.get_all(RANGE).iter();
         let are_several = ranges.filter(|it| it.as_bytes().contains(&b',')).count() > 0;
-        if self.settings.way == Way::Tcp || are_several {
+        if self.settings.way == SapDirection::Tcp || are_several {
             return self.over_tcp(uri, headers).await;
         }
         let listener = match self.settings.way {
-            Way::ServerCalls(port) => match self.listen(uri, port).await {
+            SapDirection::ServerCalls(port) => match self.listen(uri, port).await {
                 // Where the port is taken, or this end has too many sockets, there is TCP.
                 Err(FetchError::Sap(error)) => {
-                    return self.instead(uri, headers, &error.to_string()).await;
+                    return self.fall_back_to_tcp(uri, headers, &error.to_string()).await;
                 }
                 listener => Some(listener?),
             },
-            Way::ClientOpens | Way::Tcp => {
+            SapDirection::ClientOpens | SapDirection::Tcp => {
                 let server = uri.authority().map_or("", |authority| authority.as_str());
                 if let Some(reason) = self.links.failure(server) {
-                    return self.instead(uri, headers, reason).await;
+                    return self.fall_back_to_tcp(uri, headers, reason).await;
                 }
                 None
             }
@@ -303,14 +305,18 @@ impl Fetcher {
             Some(_) => None,
         };
         let opener = match &listener {
-            Some(listener) => Opener::Server(listener.local_addr()?.port()),
-            None => Opener::Client { open: open.as_ref().map(|open| (open.token, open.transfer)) },
+            Some(listener) => SapOpener::Server(listener.local_addr()?.port()),
+            None => {
+                SapOpener::Client { open: open.as_ref().map(|open| (open.token, open.transfer)) }
+            }
         };
         let types = self.settings.types.clone();
         let mut asking = headers.clone();
         SapOffer { types, is_precise, opener, forbids_change: false }.write(&mut asking);
         let reply = self.send(uri, &asking).await?;
-        let Some((token, length)) = named(reply.headers()).map_err(FetchError::Contradicts)? else {
+        let Some((token, length)) =
+            sap_transfer_headers(reply.headers()).map_err(FetchError::Contradicts)?
+        else {
             return of_tcp(reply);
         };
         let named_connection = open.as_ref().map(|open| open.token);
@@ -321,7 +327,7 @@ impl Fetcher {
             (Some(listener), _) => {
                 self.called(listener, server.ip(), (token, is_precise), progress).await
             }
-            (None, Some(open)) => open.body.come().await,
+            (None, Some(open)) => open.body.complete().await,
             (None, None) => {
                 // The server does not know the connection that was named: it has ended.
                 if let Some(named) = named_connection {
@@ -338,7 +344,7 @@ impl Fetcher {
                 Ok(of_sap(reply.into_parts().0, body))
             }
             // The reply came without the body, which only a new request can bring.
-            Err(reason) => self.instead(uri, headers, &reason).await,
+            Err(reason) => self.fall_back_to_tcp(uri, headers, &reason).await,
         }
     }
 
@@ -352,7 +358,7 @@ impl Fetcher {
     ) -> Result<Response<Incoming>, FetchError> {
         check_authority(request.uri())?;
         let asks = request.headers().contains_key(UPGRADE);
-        let again = again(&request);
+        let again = repeatable_request(&request);
         let mut reply = match (self.ask(request).await, again) {
             // The server may have ended a connection that was kept, while the request was on it.
             (Err(FetchError::Request(error)), Some(again)) if has_ended(&error) => {
@@ -387,7 +393,7 @@ impl Fetcher {
     }
 
     /// Asks over TCP in place of SAP, for this reason unless the server has one of its own.
-    async fn instead(
+    async fn fall_back_to_tcp(
         &self,
         uri: &Uri,
         headers: &HeaderMap,
@@ -425,7 +431,7 @@ impl Fetcher {
         let expected = link.expect(token, is_precise, Arc::clone(progress));
         let (_, body) = expected.ok_or(NO_ANSWER)?;
         link.start().map_err(|_| NO_THREAD)?;
-        body.come().await
+        body.complete().await
     }
 
     /// Expects a body on the connection to the server that is open, if there is one.
@@ -453,7 +459,7 @@ impl Fetcher {
         let settings = (self.settings.options, &self.settings.memory);
         let asked = self.links.ask(name, server, settings, asked_for, progress);
         let (link, body) = asked.await?;
-        let body = body.come().await;
+        let body = body.complete().await;
         if body.is_err() {
             self.links.forget(&link);
         }

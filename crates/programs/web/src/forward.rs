@@ -19,8 +19,8 @@ use hyper::http::uri::PathAndQuery;
 use hyper::{HeaderMap, Method, Response, StatusCode, Uri, Version};
 
 use crate::fetch_error::FetchError;
+use crate::idle_timeout::IdleTimeoutBody;
 use crate::server::{MessageBody, Reply, closing, empty, plain};
-use crate::timely::Timely;
 use crate::versions::ForServer;
 
 /// The headers that concern one connection only.
@@ -92,7 +92,7 @@ impl BodyFault {
 pub(crate) fn request_body(body: Incoming) -> (MessageBody, BodyFault) {
     let fault = BodyFault::default();
     let noted = fault.clone();
-    let body = Timely::new(body, SILENCE).map_err(move |error| {
+    let body = IdleTimeoutBody::new(body, SILENCE).map_err(move |error| {
         let is_late = error.kind() == io::ErrorKind::TimedOut;
         let status = if is_late { StatusCode::REQUEST_TIMEOUT } else { StatusCode::BAD_REQUEST };
         noted.0.get_or_init(|| status);
@@ -125,7 +125,7 @@ pub(crate) fn aim(head: &mut request::Parts) {
 
 /// A body that is passed on as it comes, and broken off where its sender stops.
 pub(crate) fn body(body: Incoming) -> MessageBody {
-    Timely::new(body, SILENCE).boxed()
+    IdleTimeoutBody::new(body, SILENCE).boxed()
 }
 
 /// Answers a request that asks which server on the way is the last that `Max-Forwards` lets it
@@ -158,7 +158,7 @@ async fn begun(mut rest: Incoming) -> Result<MessageBody, FetchError> {
     match tokio::time::timeout(BEGIN, rest.frame()).await {
         Err(_) => Ok(body(rest)),
         Ok(None) => Ok(empty()),
-        Ok(Some(Ok(first))) => Ok(Timely::begun([first], rest, SILENCE).boxed()),
+        Ok(Some(Ok(first))) => Ok(IdleTimeoutBody::begun([first], rest, SILENCE).boxed()),
         Ok(Some(Err(error))) => Err(FetchError::Body(with_causes(&error).into())),
     }
 }
@@ -188,7 +188,7 @@ pub(crate) fn reply_begun(
     name: &str,
 ) -> Reply {
     let first = first.into_iter().map(Frame::data);
-    let body = Timely::begun(first, rest, SILENCE).boxed();
+    let body = IdleTimeoutBody::begun(first, rest, SILENCE).boxed();
     signed(Response::from_parts(head, body), name)
 }
 

@@ -11,7 +11,7 @@ use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 
 use crate::content_range::ContentRange;
 use crate::delivery::{BUSY, BodyDelivery, BodySource};
-use crate::fetch::{Fetcher, FetcherSettings, Way};
+use crate::fetch::{Fetcher, FetcherSettings, SapDirection};
 use crate::fetch_error::{FetchError, check_authority};
 use crate::forward;
 use crate::media_types::media_type;
@@ -44,7 +44,8 @@ impl Gateway {
         let origin = authority.ok_or_else(|| FetchError::Address(origin.clone()))?;
         let (options, types) = (windfall_socket::SapOptions::default(), None);
         let memory = delivery.memory().clone();
-        let settings = FetcherSettings { options, types, is_precise: false, way: Way::Tcp, memory };
+        let settings =
+            FetcherSettings { options, types, is_precise: false, way: SapDirection::Tcp, memory };
         Ok(Self { origin, delivery, fetcher: Fetcher::new(settings), name: forward::name() })
     }
 

@@ -35,7 +35,7 @@ const DIGITS: usize = 5;
 
 /// The end that opens the SAP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opener {
+pub enum SapOpener {
     /// The server calls the client at this port (S0.42).
     Server(u16),
     /// The client calls the server, since address translation lets no calls in.
@@ -46,7 +46,7 @@ pub enum Opener {
     },
 }
 
-impl Opener {
+impl SapOpener {
     /// Reads the value of [`CLIENT_OPENS`]; outer `None`: it is malformed, inner: it says no.
     #[expect(clippy::option_option, reason = "no and wrong are answered differently")]
     fn client(text: &str) -> Option<Option<Self>> {
@@ -93,7 +93,7 @@ pub struct SapOffer {
     /// The body travels as precise messages.
     pub is_precise: bool,
     /// The end that opens the connection.
-    pub opener: Opener,
+    pub opener: SapOpener,
     /// The request itself forbids that its reply is changed on the way, `no-transform`.
     pub forbids_change: bool,
 }
@@ -115,13 +115,13 @@ impl SapOffer {
         };
         let port = single(headers, &PORT)?;
         let client = match single(headers, &CLIENT_OPENS)? {
-            Some(text) => Opener::client(&text)?,
+            Some(text) => SapOpener::client(&text)?,
             None => None,
         };
         let opener = match (client, port) {
             (Some(client), None) => client,
             (None, Some(port)) => {
-                Opener::Server(number_of(&port).filter(|port| PORTS.contains(port))?)
+                SapOpener::Server(number_of(&port).filter(|port| PORTS.contains(port))?)
             }
             _ => return None,
         };
@@ -139,8 +139,8 @@ impl SapOffer {
             headers.insert(FORCE_PRECISE, HeaderValue::from_static("1"));
         }
         match self.opener {
-            Opener::Server(port) => headers.insert(PORT, port.into()),
-            Opener::Client { open } => {
+            SapOpener::Server(port) => headers.insert(PORT, port.into()),
+            SapOpener::Client { open } => {
                 let text = open.map(|(token, number)| format!("{} {number}", token_to_hex(&token)));
                 let value = text.and_then(|text| HeaderValue::from_str(&text).ok());
                 let value = value.unwrap_or(HeaderValue::from_static("1"));
@@ -205,16 +205,16 @@ mod tests {
     fn an_offer_names_types_a_port_and_the_mode() {
         let plain = offer(&[("X-SAP-Approx", "image/jpeg"), ("X-SAP-Port", " 5004 ")]);
         let plain = plain.expect("an offer");
-        assert_eq!(plain.opener, Opener::Server(5004));
+        assert_eq!(plain.opener, SapOpener::Server(5004));
         assert!(!plain.is_precise && plain.takes("image/jpeg") && !plain.takes("text/html"));
         let precise = offer(&[("x-sap-force-precise", "1"), ("x-sap-port", "5004")]);
         let precise = precise.expect("an offer");
         assert!(precise.is_precise && precise.takes("text/html"));
         let port = ("x-sap-port", "5004");
         let calls = offer(&[("x-sap-approx", "*/*"), ("x-sap-client-opens", "1")]);
-        assert_eq!(calls.expect("an offer").opener, Opener::Client { open: None });
+        assert_eq!(calls.expect("an offer").opener, SapOpener::Client { open: None });
         let called = offer(&[("x-sap-approx", "*/*"), ("x-sap-client-opens", "No"), port]);
-        assert_eq!(called.expect("an offer").opener, Opener::Server(5004));
+        assert_eq!(called.expect("an offer").opener, SapOpener::Server(5004));
     }
 
     //= S0.40
@@ -276,8 +276,8 @@ mod tests {
     #[test]
     fn an_offer_is_read_as_it_was_written() {
         let open = Some(([0x5a; 16], 65_535));
-        let clients = [Opener::Client { open: None }, Opener::Client { open }];
-        for opener in clients.into_iter().chain([Opener::Server(50_000)]) {
+        let clients = [SapOpener::Client { open: None }, SapOpener::Client { open }];
+        for opener in clients.into_iter().chain([SapOpener::Server(50_000)]) {
             for is_precise in [false, true] {
                 let types = "image/jpeg, audio/*".parse().ok();
                 let offer = SapOffer { types, is_precise, opener, forbids_change: false };

@@ -91,7 +91,7 @@ impl Expected {
     ///
     /// # Errors
     /// The reason for which it must come over TCP.
-    pub(crate) async fn come(self) -> Result<Delivery, String> {
+    pub(crate) async fn complete(self) -> Result<Delivery, String> {
         self.0.await.unwrap_or_else(|_| Err(NO_ANSWER.to_owned()))
     }
 }

@@ -12,7 +12,7 @@ use windfall_bodies::TransferToken;
 
 /// Returns a copy of a request that may be repeated: one that changes nothing and has no body
 /// (RFC 9110, section 9.2.2).
-pub(crate) fn again(request: &Request<MessageBody>) -> Option<Request<MessageBody>> {
+pub(crate) fn repeatable_request(request: &Request<MessageBody>) -> Option<Request<MessageBody>> {
     let may_repeat = request.method().is_safe() && request.body().is_end_stream();
     may_repeat.then(|| {
         let mut again = Request::new(empty());
@@ -99,7 +99,9 @@ pub(crate) fn one_length(headers: &mut HeaderMap) -> Result<(), String> {
 }
 
 /// Reads the token and the length of the body that a reply announces over SAP, if it does.
-pub(crate) fn named(headers: &HeaderMap) -> Result<Option<(TransferToken, Option<usize>)>, String> {
+pub(crate) fn sap_transfer_headers(
+    headers: &HeaderMap,
+) -> Result<Option<(TransferToken, Option<usize>)>, String> {
     let wrong = |name, value: &HeaderValue, want| {
         let value = String::from_utf8_lossy(value.as_bytes());
         Err(format!("{name} is {value:?}, not {want}"))

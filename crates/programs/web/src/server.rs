@@ -20,8 +20,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::connection_limiter::{ConnectionLimiter, Place};
 use crate::log::{Access, AccessLog};
-use crate::places::{Place, Places};
 use crate::userinfo::without_user;
 use crate::versions::AtMost11;
 use crate::workers::Workers;
@@ -91,7 +91,7 @@ pub async fn serve<S: WebService>(
     limits: ServerLimits,
     log: Arc<AccessLog>,
 ) -> Infallible {
-    let places = Places::new(limits.most_connections());
+    let places = ConnectionLimiter::new(limits.most_connections());
     let mut workers = Workers::start(limits.threads.saturating_sub(1));
     loop {
         match listener.accept().await {

@@ -17,16 +17,16 @@ use crate::server::{WebService, plain, whole};
 const LONGEST: usize = 64 << 10;
 
 /// A service that a function answers, which may block.
-pub struct SmallService<F>(Arc<F>);
+pub struct BlockingService<F>(Arc<F>);
 
-impl<F: Fn(&Request<Bytes>) -> Response<Bytes> + Send + Sync + 'static> SmallService<F> {
+impl<F: Fn(&Request<Bytes>) -> Response<Bytes> + Send + Sync + 'static> BlockingService<F> {
     /// The service of this function.
     pub fn new(answer: F) -> Self {
         Self(Arc::new(answer))
     }
 }
 
-impl<F> WebService for SmallService<F>
+impl<F> WebService for BlockingService<F>
 where
     F: Fn(&Request<Bytes>) -> Response<Bytes> + Send + Sync + 'static,
 {

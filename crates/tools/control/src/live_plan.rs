@@ -29,7 +29,7 @@ pub fn live_plan(topology: &Topology) -> LivePlan {
         interfaces: Vec::new(),
         awaited: Vec::new(),
         listening: Vec::new(),
-        door: None,
+        entry_socket: None,
     }
 }
 

@@ -9,7 +9,7 @@ use windfall_base::{Duration, Instant, Seed};
 use windfall_live::{Lateness, Reply};
 use windfall_network::{Network, NetworkEvent};
 use windfall_output::series::{Monitor, Sample};
-use windfall_scenario::{Change, Get as _, Scenario, ScenarioError, Topology, unplaced};
+use windfall_scenario::{Change, Get as _, Scenario, ScenarioError, Topology, without_span};
 
 use crate::fault_injection::Faulty;
 use crate::request::ControlRequest;
@@ -115,7 +115,7 @@ impl RunControl {
             .into_iter()
             .map(|change| {
                 let at = change.at.get_ref().saturating_add(since);
-                Change { at: unplaced(at), ..change }
+                Change { at: without_span(at), ..change }
             })
             .collect();
         self.present.changes.extend(shifted.iter().cloned());
@@ -314,7 +314,7 @@ impl RunControl {
         }
         // Two changes at one instant would not be told apart.
         let at = now.max(self.changed.1 + Duration::from_nanos(1));
-        let change = Change { at: unplaced(at - Instant::START), ..change };
+        let change = Change { at: without_span(at - Instant::START), ..change };
         let message = |error: ScenarioError| error.message().to_owned();
         // What the change says by itself is checked against the links as they began, as those of
         // the scenario are.
@@ -339,7 +339,7 @@ impl RunControl {
         let length = Duration::from_millis((now - Instant::START).as_nanos().div_ceil(1_000_000));
         // The length in a file is that of simulations, and a live run goes on behind it.
         let own = scenario.run.duration.as_ref().map_or(Duration::ZERO, |it| *it.get_ref());
-        scenario.run.duration = Some(unplaced(own.max(length)));
+        scenario.run.duration = Some(without_span(own.max(length)));
         scenario.to_toml()
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use windfall_base::{Check, Damage, Duration, Instant, Seed};
 use windfall_channel::FrameFate;
-use windfall_network::{NetworkEvent, What};
+use windfall_network::{EventKind, NetworkEvent};
 use windfall_stack::socket_api::MessageArrival;
 use windfall_stack::{HostEvent, InterfaceEvent, RlpSight};
 use windfall_wire_link::rlp::RlpControl;
@@ -153,13 +153,13 @@ impl<W: Write> EventLog<W> {
         let at = self.elements.get(event.element.0 as usize).map_or("", String::as_str);
         let line = Line { t: event.at.as_secs_f64(), at, ..Line::default() };
         let line = match &event.what {
-            What::Interface(event) => of_interface(event, line),
-            What::Medium(event) => of_medium(event, line),
-            What::Host(event) => match of_host(event, line) {
+            EventKind::Interface(event) => of_interface(event, line),
+            EventKind::Medium(event) => of_medium(event, line),
+            EventKind::Host(event) => match of_host(event, line) {
                 Some(line) => line,
                 None => return Ok(()),
             },
-            What::Packet(_) => return Ok(()),
+            EventKind::Packet(_) => return Ok(()),
         };
         write_line(&mut self.out, &line)
     }

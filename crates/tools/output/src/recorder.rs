@@ -10,7 +10,9 @@ use std::io::{self, Write};
 use windfall_base::{DropReason, Instant, Payload, Port, Seed, Tag};
 use windfall_channel::{FrameFate, Line, MediumConfig};
 use windfall_files::traces::error_trace::TraceHeader;
-use windfall_network::{ElementId, Network, NetworkEvent, PacketDrop, Passage, What, direction_of};
+use windfall_network::{
+    ElementId, EventKind, Network, NetworkEvent, PacketDrop, Passage, direction_of,
+};
 use windfall_stack::InterfaceEvent;
 use windfall_wire_net::mark_congestion;
 
@@ -235,16 +237,16 @@ impl RunRecorder {
             series.record(event);
         }
         match &event.what {
-            What::Interface(interface) => self.interface(event, interface)?,
-            What::Medium(medium) => {
+            EventKind::Interface(interface) => self.interface(event, interface)?,
+            EventKind::Medium(medium) => {
                 let path = (event.element, medium.from, medium.to);
                 if let Some(errors) = self.errors.get_mut(&path) {
                     errors.taken.record(medium);
                 }
                 self.medium(event, medium)?;
             }
-            What::Host(_) => {}
-            What::Packet(passage) => self.packet(event, passage)?,
+            EventKind::Host(_) => {}
+            EventKind::Packet(passage) => self.packet(event, passage)?,
         }
         // On a shared medium every bystander reports such a drop; it is not the fate of the packet.
         match event.what.packet_drop() {

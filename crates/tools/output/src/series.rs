@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use windfall_base::{DropReason, Duration, Instant, Tag};
-use windfall_network::{ElementId, Network, NetworkEvent, What, direction_of};
+use windfall_network::{ElementId, EventKind, Network, NetworkEvent, direction_of};
 use windfall_stack::InterfaceEvent;
 
 use crate::parquet::{self, ParquetColumn, Values};
@@ -200,8 +200,8 @@ impl Monitor {
     /// Takes an event of the network.
     pub fn record(&mut self, event: &NetworkEvent) {
         match &event.what {
-            What::Interface(what) => self.interface(event.at, what),
-            What::Medium(medium) => {
+            EventKind::Interface(what) => self.interface(event.at, what),
+            EventKind::Medium(medium) => {
                 let inverted = medium.fate.inverted().len() as u64;
                 if let (Some(tag), 1.., false) = (medium.tag, inverted, medium.duplicate)
                     && let Some((_, flow)) = self.flow_of(tag)
@@ -209,7 +209,7 @@ impl Monitor {
                     flow.bits_inverted += inverted;
                 }
             }
-            What::Host(_) | What::Packet(_) => return,
+            EventKind::Host(_) | EventKind::Packet(_) => return,
         }
         if let Some(drop) = event.what.packet_drop()
             && !drop.kept

@@ -172,7 +172,7 @@ impl FlowSummary {
     #[must_use]
     pub fn new(name: &str, link: &str, flow: &windfall_stack::FlowAccount) -> Option<Self> {
         let windfall_stack::FlowAccount { account, share, expected, bytes, offered, .. } = flow;
-        let learned = !flow.presumed;
+        let learned = !flow.outcome_unknown;
         let effort = account.total.effort;
         let outcome = account.total.outcome;
         (*offered > 0).then(|| Self {

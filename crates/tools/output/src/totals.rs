@@ -13,7 +13,7 @@ use windfall_base::{Duration, Instant, Seed};
 use windfall_energy::{Card, EnergyModel, StationUsage, joules_per_byte};
 use windfall_mac::wifi::radio::{Airtime, State};
 use windfall_network::{ElementId, Network, SimulatedStation};
-use windfall_scenario::{Change, Scenario, Side, Topology, unplaced};
+use windfall_scenario::{Change, Scenario, Side, Topology, without_span};
 
 use crate::summary::{
     LinkSummary, RadioSummary, StationEnergySummary, StationSummary, Summary, named,
@@ -88,7 +88,7 @@ fn named_change(change: &Change, began: Duration) -> String {
     let at = if at < began { at } else { at.saturating_sub(began) };
     let is_written = at.as_nanos() % 1_000 == 0;
     let at = if is_written { at } else { Duration::from_millis(at.as_millis()) };
-    let change = Change { at: unplaced(at), ..change.clone() };
+    let change = Change { at: without_span(at), ..change.clone() };
     format!("change {change}")
 }
 

@@ -3,8 +3,8 @@
 use windfall_base::{ByteCount, Duration, Rate};
 use windfall_sap::Profile;
 
-use crate::settings::{Particular, Settings, settings};
-use crate::value::{Blank, Choice};
+use crate::settings::{RowMetadata, Settings, settings};
+use crate::value::{Choice, Placeholder};
 use crate::values::{DURATIONS, Target};
 
 /// The work of an application.
@@ -35,7 +35,7 @@ impl AppKind {
     }
 }
 
-impl Blank for AppKind {
+impl Placeholder for AppKind {
     fn blank() -> Self {
         Self::default()
     }
@@ -160,43 +160,43 @@ const WITH_PORT: &[AppKind] = &[
     AppKind::SapStream,
 ];
 
-impl Particular for &'static [AppKind] {}
+impl RowMetadata for &'static [AppKind] {}
 
 settings! {
     /// The settings of an application.
     pub struct App with &'static [AppKind] {
         /// Destination: a station or an address, for datagrams also a group such as 224.0.0.5
         "to" to: Target {
-            value: "STATION", example: "far", unset: "required", particular: Some(SENDING),
+            value: "STATION", example: "far", unset: "required", metadata: Some(SENDING),
         }
         /// Port of the destination, or of a sink
         "port" port: u16 [1..=65_535] {
-            value: "NUMBER", example: "5000", default: "9000", particular: Some(WITH_PORT),
+            value: "NUMBER", example: "5000", default: "9000", metadata: Some(WITH_PORT),
             detail: "A station that a flow goes to has a sink even if none is named.",
         }
         /// Transport of datagrams
         "transport" transport: AppTransport {
-            value: "NAME", example: "udplite", default: "udp", particular: Some(DATAGRAMS),
+            value: "NAME", example: "udplite", default: "udp", metadata: Some(DATAGRAMS),
         }
         /// Bytes of payload in each packet
         "size" size: u32 [0..=65_507] {
-            value: "BYTES", example: "500", particular: Some(SIZED),
+            value: "BYTES", example: "500", metadata: Some(SIZED),
             unset: "56 for `ping`, 160 for `cbr`, as fits the MTU for `spray`, 1024 for the \
                     messages of SAP",
         }
         /// Rate of the payload
         "rate" rate: Rate {
-            value: "RATE", example: "64kbps", excludes: "interval", particular: Some(WITH_RATE),
+            value: "RATE", example: "64kbps", excludes: "interval", metadata: Some(WITH_RATE),
             unset: "of a spray without `interval` that of its fastest link; `cbr` and \
                     `sap-stream` need one of the two; as SAP permits for `sap-bulk`",
         }
         /// Arrival process of the datagrams
         "arrivals" arrivals: AppArrivals {
-            value: "NAME", example: "poisson", default: "even", particular: Some(SENDERS),
+            value: "NAME", example: "poisson", default: "even", metadata: Some(SENDERS),
         }
         /// Most by which the time between two datagrams differs from their pace, at random
         "jitter" jitter: Duration {
-            value: "TIME", example: "0s", particular: Some(SENDERS),
+            value: "TIME", example: "0s", metadata: Some(SENDERS),
             unset: "a tenth of the time between two datagrams",
             detail: "The pace holds all the same: none goes as late as the next is due. None with \
                      `poisson`. With 0s, of senders of one pace always the same ones find room in \
@@ -204,82 +204,82 @@ settings! {
         }
         /// Mean length of the periods of on-off arrivals
         "on" on: Duration {
-            value: "TIME", example: "1s", unset: "required by `on-off`", particular: Some(SENDERS),
+            value: "TIME", example: "1s", unset: "required by `on-off`", metadata: Some(SENDERS),
             detail: "Exponentially distributed; it sends at `rate` in them.",
         }
         /// Mean length of the pauses of on-off arrivals
         "off" off: Duration {
-            value: "TIME", example: "1s", unset: "required by `on-off`", particular: Some(SENDERS),
+            value: "TIME", example: "1s", unset: "required by `on-off`", metadata: Some(SENDERS),
             detail: "Exponentially distributed.",
         }
         /// Time between two packets
         "interval" interval: Duration {
-            value: "TIME", example: "20ms", excludes: "rate", particular: Some(PACKETS),
+            value: "TIME", example: "20ms", excludes: "rate", metadata: Some(PACKETS),
             unset: "1s for `ping`",
         }
         /// Bytes of the stream
         "bytes" bytes: ByteCount {
-            value: "SIZE", example: "5MB", unset: "no end", particular: Some(BULKS),
+            value: "SIZE", example: "5MB", unset: "no end", metadata: Some(BULKS),
         }
         /// Number of transfers, each over a connection of its own
         "repeat" repeat: u64 [1..=u64::MAX] {
             value: "NUMBER", example: "10", default: "1", needs: "bytes",
-            particular: Some(&[AppKind::SapBulk]),
+            metadata: Some(&[AppKind::SapBulk]),
         }
         /// Number of packets
         "count" count: u64 [1..=u64::MAX] {
-            value: "NUMBER", example: "10", unset: "no end", particular: Some(PACKETS),
+            value: "NUMBER", example: "10", unset: "no end", metadata: Some(PACKETS),
         }
         /// Time at which it begins
         "start" start: Duration {
-            value: "TIME", example: "1s", unset: "at once", particular: Some(SENDING),
+            value: "TIME", example: "1s", unset: "at once", metadata: Some(SENDING),
             detail: "Of several `spray` and `cbr` without a start, all but the first begin at a \
                      random moment within the time between two of their datagrams, so that they \
                      are not in step.",
         }
         /// Time at which it ends
         "stop" stop: Duration [DURATIONS] {
-            value: "TIME", example: "9s", unset: "at the end", particular: Some(SENDING),
+            value: "TIME", example: "9s", unset: "at the end", metadata: Some(SENDING),
         }
         /// Covered bytes of a UDP-Lite datagram, header included: 0 for all, or 8 and more
         "coverage" coverage: u16 {
-            value: "BYTES", example: "8", default: "0", particular: Some(DATAGRAMS),
+            value: "BYTES", example: "8", default: "0", metadata: Some(DATAGRAMS),
         }
         /// Mode of the messages
         "mode" mode: AppMode {
-            value: "NAME", example: "approximate", particular: Some(SAP),
+            value: "NAME", example: "approximate", metadata: Some(SAP),
             unset: "`precise` for `sap-bulk`, `approximate` for `sap-stream`",
         }
         /// Profile of SAP
         "profile" profile: Profile {
-            value: "NAME", example: "paper", default: "standard", particular: Some(SAP),
+            value: "NAME", example: "paper", default: "standard", metadata: Some(SAP),
         }
         /// Bytes at the front of each approximate message that must arrive undamaged
         "protected" protected: u32 [0..=65_507] {
-            value: "BYTES", example: "12", default: "0", particular: Some(SAP),
+            value: "BYTES", example: "12", default: "0", metadata: Some(SAP),
         }
         /// Greatest bit error rate that the receiver accepts in approximate messages
         "tolerance" tolerance: f64 [0.0..=0.5] {
-            value: "RATE", example: "1e-4", particular: Some(SAP), requirement: "S1.67",
+            value: "RATE", example: "1e-4", metadata: Some(SAP), requirement: "S1.67",
             unset: "any",
             detail: "The blocks of worse ones are requested again.",
         }
         /// Age above which the receiver counts a message as late
         "lifetime" lifetime: Duration [DURATIONS] {
-            value: "TIME", example: "100ms", unset: "no limit", particular: Some(SAP),
+            value: "TIME", example: "100ms", unset: "no limit", metadata: Some(SAP),
             detail: "It is delivered all the same; the `lifetime` of a [flow](flow.md) is what \
                      links drop.",
         }
         /// Time for which approximate messages that were lost are sent again
         "lateness" lateness: Duration {
-            value: "TIME", example: "200ms", particular: Some(SAP),
+            value: "TIME", example: "200ms", metadata: Some(SAP),
             unset: "`2s` for `sap-bulk`, `0s` for `sap-stream`",
             detail: "With 0s they are sent once. Those that arrive damaged are not sent again.",
         }
         /// Send approximate messages newest first, and drop the oldest where the link is too slow
         "newest-first" newest_first: bool {
             value: "SWITCH", example: "on", default: "off",
-            particular: Some(&[AppKind::SapStream]),
+            metadata: Some(&[AppKind::SapStream]),
         }
     }
     required {

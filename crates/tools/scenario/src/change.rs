@@ -6,7 +6,7 @@ use core::str::FromStr;
 use toml::Spanned;
 use windfall_base::{Duration, ParseUnitError};
 
-use crate::direction::{Aspect, Direction};
+use crate::direction::{AppliesTo, Direction};
 use crate::link::{Link, LinkKind};
 use crate::settings::{Setting, Settings, settings};
 use crate::side::Side;
@@ -154,9 +154,9 @@ fn changeable() -> impl Iterator<Item = &'static Setting<Direction>> {
 }
 
 pub(crate) fn may_change(setting: &Setting<Direction>) -> bool {
-    let aspect = setting.particular.as_ref();
+    let aspect = setting.metadata.as_ref();
     OF_THE_WIRE.contains(&setting.name)
-        || matches!(aspect, Some(Aspect::Pipe | Aspect::Air | Aspect::Errors(_)))
+        || matches!(aspect, Some(AppliesTo::Pipe | AppliesTo::Air | AppliesTo::Errors(_)))
 }
 
 fn advice_of_text() -> String {

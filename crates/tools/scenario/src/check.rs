@@ -11,7 +11,7 @@ use toml::Spanned;
 use windfall_sap::Profile;
 
 use crate::app::{App, AppArrivals, AppKind, AppMode, AppTransport, DATAGRAMS};
-use crate::direction::{Aspect, Direction};
+use crate::direction::{AppliesTo, Direction};
 use crate::effect;
 use crate::error::Fault;
 use crate::link::{Link, LinkKind, Path};
@@ -21,7 +21,7 @@ use crate::settings::{self, Settings};
 use crate::side::Side;
 use crate::station::Station;
 use crate::value::Value;
-use crate::values::{Get, Target, present};
+use crate::values::{Get, Target, value_if_set};
 use crate::wifi::MAX_MTU;
 use windfall_base::nearest;
 use windfall_ip::is_group;
@@ -210,7 +210,7 @@ fn check_rate_of_radio(link: &Link) -> Checked {
 /// Refuses what only the wire of a pipe has.
 fn check_no_wire(link: &Link, kind: &str) -> Checked {
     for direction in [&link.both, &link.uplink, &link.downlink] {
-        let is_of_others = |aspect: &Aspect| !matches!(aspect, Aspect::Pipe);
+        let is_of_others = |aspect: &AppliesTo| !matches!(aspect, AppliesTo::Pipe);
         if let Some((key, span)) = foreign_setting(direction, is_of_others) {
             let message = format!("a {kind} has no {key}: remove it, or use kind = \"pipe\"");
             return Err(Fault::at(span, message));
@@ -242,7 +242,7 @@ fn check_size(link: &Link) -> Checked {
 
 /// A path says what the air is like; the rest belongs to the stations.
 fn check_path(path: &Path) -> Checked {
-    let is_of_air = |aspect: &Aspect| matches!(aspect, Aspect::Air | Aspect::Errors(_));
+    let is_of_air = |aspect: &AppliesTo| matches!(aspect, AppliesTo::Air | AppliesTo::Errors(_));
     match foreign_setting(&path.air, is_of_air) {
         None => Ok(()),
         Some((key, span)) => {
@@ -255,17 +255,17 @@ fn check_path(path: &Path) -> Checked {
 /// The first setting of a direction whose aspect does not fit.
 fn foreign_setting(
     direction: &Direction,
-    fits: impl Fn(&Aspect) -> bool,
+    fits: impl Fn(&AppliesTo) -> bool,
 ) -> Option<(&'static str, Range<usize>)> {
     let set = Direction::TABLE.iter().filter(|setting| setting.is_set(direction));
-    let mut foreign = set.filter(|it| !it.particular.as_ref().is_some_and(&fits));
+    let mut foreign = set.filter(|it| !it.metadata.as_ref().is_some_and(&fits));
     foreign.next().map(|it| (it.name, (it.field)(direction).span().unwrap_or_default()))
 }
 
 /// Only coded frames can be padded; they are coded in both directions if in one.
 fn check_padding(link: &Link) -> Checked {
     let [up, down] = Side::BOTH.map(|side| link.direction(side));
-    let is_coded = [&up, &down].into_iter().any(|it| present(&it.policy).is_some());
+    let is_coded = [&up, &down].into_iter().any(|it| value_if_set(&it.policy).is_some());
     if is_coded || up.padded.is_none() && down.padded.is_none() {
         return Ok(());
     }
@@ -307,7 +307,7 @@ fn check_wifi(link: &Link) -> Checked {
         return Err(Fault::at(mtu.span(), message));
     }
     for direction in [&link.both, &link.uplink, &link.downlink] {
-        if let Some((key, span)) = foreign_setting(direction, Aspect::is_of_every_link) {
+        if let Some((key, span)) = foreign_setting(direction, AppliesTo::is_of_every_link) {
             let message = format!(
                 "a wifi link has no {key}, since its radio decides what arrives: remove it, or use \
                  kind = \"pipe\""
@@ -514,6 +514,6 @@ fn check_arrivals(app: &App, name: &str) -> Result<(), Fault> {
 /// The first setting of `app` that means nothing to an application of `kind`.
 fn foreign_key(app: &App, kind: AppKind) -> Option<(&'static str, Range<usize>)> {
     let set = App::TABLE.iter().filter(|setting| setting.is_set(app));
-    let mut foreign = set.filter(|it| it.particular.is_some_and(|kinds| !kinds.contains(&kind)));
+    let mut foreign = set.filter(|it| it.metadata.is_some_and(|kinds| !kinds.contains(&kind)));
     foreign.next().map(|it| (it.name, (it.field)(app).span().unwrap_or_default()))
 }

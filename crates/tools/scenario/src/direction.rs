@@ -10,13 +10,13 @@ use windfall_link::{Arq, RepairConfig};
 use windfall_settings::policy::PolicyName;
 
 use crate::queue::Queue;
-use crate::settings::{Particular, Settings, settings};
+use crate::settings::{RowMetadata, Settings, settings};
 use crate::value::Choice;
-use crate::values::{Get, present};
+use crate::values::{Get, value_if_set};
 
 /// The part of a link that a setting of a direction describes.
 #[derive(Clone, Copy, Debug)]
-pub enum Aspect {
+pub enum AppliesTo {
     /// The sender, on links of every kind.
     Sender,
     /// The sender or the wire, on links other than 802.11.
@@ -29,14 +29,14 @@ pub enum Aspect {
     Errors(fn(&Direction) -> Option<Model>),
 }
 
-impl Aspect {
+impl AppliesTo {
     /// Tells whether links of every kind have such settings; a link of 802.11 refuses the others.
     pub(crate) const fn is_of_every_link(&self) -> bool {
         matches!(self, Self::Sender)
     }
 }
 
-impl Particular for Aspect {
+impl RowMetadata for AppliesTo {
     fn remark(&self) -> &'static str {
         match self {
             Self::Sender => "",
@@ -67,29 +67,29 @@ impl Choice for FramePart {
 
 settings! {
     /// The settings of one direction of a link; what is unset is as the link has it.
-    pub struct Direction with Aspect {
+    pub struct Direction with AppliesTo {
         /// Rate; a bare number is in Mbps, 0 is a pause, and none is no limit
         "rate" rate: LineRate {
             value: "RATE", example: "10Mbps", excludes: "rate-trace",
             short: "Rate; bare in Mbps, 0 is a pause, none is no limit",
-            particular: Some(Aspect::Sender),
+            metadata: Some(AppliesTo::Sender),
             unset: "sending takes no time on a pipe; 2Mbps on wavelan; the highest rate on wifi; \
                     9.6kbps on gsm, which has no other",
         }
         /// Trace of the rate over time, of mahimahi or netem-trace
         "rate-trace" rate_trace: String {
             value: "FILE", example: "cell.trace", is_file: true,
-            excludes: "rate", particular: Some(Aspect::Wire), unset: "a constant rate",
+            excludes: "rate", metadata: Some(AppliesTo::Wire), unset: "a constant rate",
             detail: "[rate-trace.md](../rate-trace.md) has the formats.",
         }
         /// End the rate trace in place of repeating it: what would leave later is lost
         "once" once: bool {
-            value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Pipe),
+            value: "SWITCH", example: "on", default: "off", metadata: Some(AppliesTo::Pipe),
             detail: "The trace counts from the start of the run, also where a change brings it.",
         }
         /// Delay of every bit; in a file a bare number is in ms
         "delay" delay: Duration [Duration::ZERO..=Duration::from_secs(3600)] {
-            value: "TIME", example: "5ms", default: "0s", particular: Some(Aspect::Wire),
+            value: "TIME", example: "5ms", default: "0s", metadata: Some(AppliesTo::Wire),
             short: "Delay of every bit; in a file a bare number is in ms",
             detail: "On gsm, where it is unset, that of the interleaver, some 111 ms.",
         }
@@ -97,7 +97,7 @@ settings! {
         /// distribution: "10ms 25% normal"; uniform, normal, pareto or paretonormal
         "jitter" jitter: Option<Jitter> {
             value: "JITTER", example: "2ms 25% normal", unset: "none",
-            particular: Some(Aspect::Pipe),
+            metadata: Some(AppliesTo::Pipe),
             detail: "Of a uniform distribution the greatest deviation, of others the standard \
                      deviation. Frames keep their order, unless `reorder` is set; none is earlier \
                      than without any delay.",
@@ -105,109 +105,117 @@ settings! {
         /// Table of the distribution of jitter, in netem's format
         "jitter-table" jitter_table: String {
             value: "FILE", example: "normal.dist", is_file: true,
-            particular: Some(Aspect::Pipe), unset: "the distribution that jitter names",
+            metadata: Some(AppliesTo::Pipe), unset: "the distribution that jitter names",
         }
         /// Probability that a frame takes no delay and overtakes others, and perhaps its
         /// correlation and the distance of two such frames: "25% 50% gap 5"; 0 lets only jitter
         /// reorder them
         "reorder" reorder: Option<Reorder> {
             value: "REORDER", example: "25% gap 5", unset: "frames keep their order",
-            particular: Some(Aspect::Pipe),
+            metadata: Some(AppliesTo::Pipe),
         }
         /// Probability that a frame arrives twice, and perhaps its correlation: "1% 25%"
         "duplicate" duplicate: Chance {
-            value: "P", example: "1%", default: "0", particular: Some(Aspect::Pipe),
+            value: "P", example: "1%", default: "0", metadata: Some(AppliesTo::Pipe),
         }
         /// Bytes that leave at once after an idle time, and perhaps the rate at which they do: a
         /// token bucket as tc's tbf, "20kB 100Mbps", that fills at the rate
         "bucket" bucket: Option<Bucket> {
             value: "BYTES", example: "20kB 100Mbps", unset: "none",
-            particular: Some(Aspect::Pipe),
+            metadata: Some(AppliesTo::Pipe),
         }
         /// Mean times for which frames pass and for which all are lost, at random: "5s 500ms", or
         /// by turns of the same length: "5s 500ms periodic"
         "onoff" onoff: Option<OnOff> {
-            value: "TIMES", example: "5s 500ms", unset: "none", particular: Some(Aspect::Pipe),
+            value: "TIMES", example: "5s 500ms", unset: "none", metadata: Some(AppliesTo::Pipe),
         }
         /// Times from one moment to the next at which frames leave, and perhaps how many packets or
         /// bytes then: "20ms 40ms packets 32", "distribution normal 20ms 5ms"
         "slots" slots: Option<Slotting> {
-            value: "SLOT", example: "20ms 40ms", unset: "none", particular: Some(Aspect::Pipe),
+            value: "SLOT", example: "20ms 40ms", unset: "none", metadata: Some(AppliesTo::Pipe),
             detail: "`none` in a change takes them away: frames that wait for one arrive in it, \
                      and none overtakes them.",
         }
         /// Table of the distribution of the times between slots, in netem's format
         "slots-table" slots_table: String {
             value: "FILE", example: "gaps.dist", is_file: true,
-            particular: Some(Aspect::Pipe), unset: "the distribution that slots names",
+            metadata: Some(AppliesTo::Pipe), unset: "the distribution that slots names",
         }
         /// Bytes that a packet takes on the line beside its own, in place of those of its frame: 0
         /// for none, 18 for Ethernet
         "overhead" overhead: u32 [0..=10_000] {
             value: "BYTES", example: "18", unset: "those of the frame, 9 or 19",
-            particular: Some(Aspect::Pipe),
+            metadata: Some(AppliesTo::Pipe),
         }
         /// Cells into which the line cuts what it carries: "PAYLOAD+HEADER" in bytes, 48+5 for ATM
         "cell" cell: Option<Cell> {
-            value: "CELL", example: "48+5", unset: "none", particular: Some(Aspect::Pipe),
+            value: "CELL", example: "48+5", unset: "none", metadata: Some(AppliesTo::Pipe),
             detail: "The last cell is filled up.",
         }
         /// Frames lost in a fixed pattern, the first K of every N: 5/100
         "burst" burst: Option<LossPattern> {
             value: "K/N", example: "5/100", unset: "none",
             detail: "`5/100+95` loses the last five.",
-            particular: Some(Aspect::Errors(|it| present(&it.burst).map(Model::LossPattern))),
+            metadata: Some(AppliesTo::Errors(|it| value_if_set(&it.burst).map(Model::LossPattern))),
         }
         /// Probability that a frame is lost, 0..1 or with %, and perhaps the correlation of
         /// successive losses: "1% 25%"
         "loss" loss: Chance {
             value: "P", example: "0.01", default: "0",
             short: "Probability that a frame is lost: 0..1 or with %",
-            particular: Some(Aspect::Errors(|it| it.loss.value().map(Model::from))),
+            metadata: Some(AppliesTo::Errors(|it| it.loss.value().map(Model::from))),
         }
         /// Frames lost by a chain of four states as in netem: "p13 p31 p32 p23 p14", all but the
         /// first of which may be left out
         "loss-state" loss_state: Option<LossStates> {
             value: "MODEL", example: "1% 25% 10% 50% 0.1%", unset: "none",
-            particular: Some(Aspect::Errors(|it| present(&it.loss_state).map(Model::LossStates))),
+            metadata: Some(AppliesTo::Errors(|it| {
+                value_if_set(&it.loss_state).map(Model::LossStates)
+            })),
         }
         /// Frames lost in bursts by a two-state chain: "p [r [1-h [1-k]]]" as in netem
         "gemodel" gemodel: Option<GilbertElliott> {
             value: "MODEL", example: "1% 10% 70% 0.1%", unset: "none",
-            particular: Some(Aspect::Errors(|it| present(&it.gemodel).map(Model::FrameBursts))),
+            metadata: Some(AppliesTo::Errors(|it| {
+                value_if_set(&it.gemodel).map(Model::FrameBursts)
+            })),
         }
         /// Mark packets whose senders understand it (ECN) in place of losing them by burst, loss,
         /// loss-state or gemodel
         "loss-ecn" loss_ecn: bool {
-            value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Pipe),
+            value: "SWITCH", example: "on", default: "off", metadata: Some(AppliesTo::Pipe),
         }
         /// Probability that a bit is inverted
         "ber" ber: Probability {
             value: "P", example: "1e-5", default: "0", short: "Probability that a bit is inverted",
-            particular: Some(Aspect::Errors(|it| it.ber.value().map(Model::BitErrors))),
+            metadata: Some(AppliesTo::Errors(|it| it.ber.value().map(Model::BitErrors))),
         }
         /// Bits inverted in bursts, as --gemodel but one step per bit
         "bit-gemodel" bit_gemodel: Option<GilbertElliott> {
             value: "MODEL", example: "1e-5 0.01 0.3 0", unset: "none",
-            particular: Some(Aspect::Errors(|it| present(&it.bit_gemodel).map(Model::BitBursts))),
+            metadata: Some(AppliesTo::Errors(|it| {
+                value_if_set(&it.bit_gemodel).map(Model::BitBursts)
+            })),
         }
         /// Bits inverted within one window of a frame: "p bits rate", such as "10% 256 5%"
         "window" window: Option<BurstWindow> {
             value: "WINDOW", example: "10% 256 5%", unset: "none",
             detail: "The probability that a frame has the window, its length in bits, and the bit \
                      error rate in it.",
-            particular: Some(Aspect::Errors(|it| present(&it.window).map(Model::BurstWindow))),
+            metadata: Some(AppliesTo::Errors(|it| {
+                value_if_set(&it.window).map(Model::BurstWindow)
+            })),
         }
         /// Probability that exactly one bit of a packet is inverted, as in netem, and perhaps the
         /// correlation of successive packets: "1% 25%"
         "corrupt" corrupt: Chance {
             value: "P", example: "0.01", default: "0",
-            particular: Some(Aspect::Errors(|it| it.corrupt.value().map(Model::Corruption))),
+            metadata: Some(AppliesTo::Errors(|it| it.corrupt.value().map(Model::Corruption))),
         }
         /// Probability that a frame is cut short, anywhere in it
         "truncate" truncate: Probability {
             value: "P", example: "0.01", default: "0",
-            particular: Some(Aspect::Errors(|it| {
+            metadata: Some(AppliesTo::Errors(|it| {
                 let cut = |probability| Model::Truncation(Truncation { probability, least: 0 });
                 it.truncate.value().map(cut)
             })),
@@ -218,40 +226,41 @@ settings! {
             value: "PLACE", example: "office", unset: "none", requirement: "S3.17",
             detail: "The places of paper 003 are traces ([coding.md](../coding.md)), the circuits \
                      of paper 001 a model ([gsm.md](../gsm.md)).",
-            particular: Some(Aspect::Air),
+            metadata: Some(AppliesTo::Air),
         }
         /// Trace of losses, truncations and inverted bits, of `windfall trace`
         "error-trace" error_trace: String {
             value: "FILE", example: "office.trace", is_file: true, unset: "none",
             detail: "[error-trace.md](../error-trace.md) has the format.",
-            particular: Some(Aspect::Air),
+            metadata: Some(AppliesTo::Air),
         }
         /// Bytes of a packet that bit errors are limited to: 28..1500
         "range" range: ByteRange {
             value: "A..B", example: "28..1500", unset: "the whole packet",
-            particular: Some(Aspect::Air),
+            metadata: Some(AppliesTo::Air),
         }
         /// Parts of a frame that the air may damage besides the packet: header, trailer, control
         "expose" expose: Vec<FramePart> {
-            value: "PARTS", example: "header,trailer", unset: "none", particular: Some(Aspect::Air),
+            value: "PARTS", example: "header,trailer", unset: "none",
+            metadata: Some(AppliesTo::Air),
             detail: "The link header, the link trailer, and what carries no packet, as an ACK.",
         }
         /// Parity of coded frames: bold, light, robust, flex or best, or a table in a file of one's
         /// own, whose name ends in .toml; on wifi joint, or parity-N of 0, 8, 16, 32 or 64 symbols
         "policy" policy: Option<PolicyName> {
             value: "POLICY", example: "flex", unset: "frames are not coded",
-            short: "Parity of coded frames", particular: Some(Aspect::Sender),
+            short: "Parity of coded frames", metadata: Some(AppliesTo::Sender),
             detail: "[coding.md](../coding.md) compares the policies, [policy.md](policy.md) has \
                      the format of tables.",
         }
         /// Always give coded frames as many whole blocks as the policy says
         "padded" padded: bool {
-            value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Wire),
+            value: "SWITCH", example: "on", default: "off", metadata: Some(AppliesTo::Wire),
         }
         /// Code across packets: blocks, 8/12 or 8/12:40ms, by turns 8/12,interleave:4, or a sliding
         /// window, window:32:25%:40ms
         "fec" fec: Option<RepairConfig> {
-            value: "CODE", example: "8/12", unset: "none", particular: Some(Aspect::Sender),
+            value: "CODE", example: "8/12", unset: "none", metadata: Some(AppliesTo::Sender),
             excludes: "policy",
             short: "Code across packets: 8/12 or window:32:25%:40ms",
             detail: "Of packets and all of a block, or packets, share and delay of a window. \
@@ -259,19 +268,19 @@ settings! {
         }
         /// Make whole packets from damaged copies where frames are retransmitted
         "combine" combine: bool {
-            value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Sender),
+            value: "SWITCH", example: "on", default: "off", metadata: Some(AppliesTo::Sender),
             detail: "On wifi beside a policy. [link.md](../link.md#combining-copies) says how.",
         }
         /// Send parity of packets that arrived damaged in place of other copies of them
         "increments" increments: bool {
-            value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Wire),
+            value: "SWITCH", example: "on", default: "off", metadata: Some(AppliesTo::Wire),
             excludes: "policy",
             detail: "Only on a pipe with `arq`; [link.md](../link.md#incremental-redundancy) says \
                      how.",
         }
         /// Retransmission of frames that did not arrive whole: none, persistent, or at most N times
         "arq" arq: Arq {
-            value: "POLICY", example: "3", particular: Some(Aspect::Sender),
+            value: "POLICY", example: "3", metadata: Some(AppliesTo::Sender),
             short: "Retransmission: none, persistent, or at most N times",
             unset: "none on a pipe, persistent on wavelan and with policy, the attempts of the \
                     radio on wifi",
@@ -279,7 +288,7 @@ settings! {
         }
         /// Deliver packets that failed the frame check, marked as damaged
         "accept-damaged" accept_damaged: bool {
-            value: "SWITCH", example: "on", default: "off", particular: Some(Aspect::Sender),
+            value: "SWITCH", example: "on", default: "off", metadata: Some(AppliesTo::Sender),
         }
         /// Queue before the link: fifo, wrr, wfq, priority, airtime, elf or elf-packets, and its
         /// length: packets, bytes with a unit, or infinite; mark:N marks (ECN) packets that find N
@@ -287,7 +296,7 @@ settings! {
         /// droptail, with target:5ms, interval:100ms or noecn, keeps it short
         "queue" queue: Queue {
             value: "QUEUE", example: "wfq,100,64kB", default: "elf,1000",
-            short: "Length of the queue, or its discipline", particular: Some(Aspect::Sender),
+            short: "Length of the queue, or its discipline", metadata: Some(AppliesTo::Sender),
         }
     }
 }
@@ -297,8 +306,8 @@ impl Direction {
     /// they are limited to.
     #[must_use]
     pub fn errors(&self) -> AirConfig {
-        let models = Self::TABLE.iter().filter_map(|setting| match setting.particular {
-            Some(Aspect::Errors(model)) => model(self),
+        let models = Self::TABLE.iter().filter_map(|setting| match setting.metadata {
+            Some(AppliesTo::Errors(model)) => model(self),
             _ => None,
         });
         let range = self.range.value().map(|range| range.0);

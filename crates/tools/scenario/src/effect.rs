@@ -10,7 +10,7 @@ use windfall_sap::Profile;
 use windfall_wire_link::ieee80211::Phy;
 
 use crate::app::{App, AppArrivals, AppMode};
-use crate::direction::{Aspect, Direction};
+use crate::direction::{AppliesTo, Direction};
 use crate::error::Fault;
 use crate::flows::Flow;
 use crate::link::{Link, LinkKind, Path};
@@ -19,7 +19,7 @@ use crate::sap;
 use crate::settings::{Setting, Settings};
 use crate::side::Side;
 use crate::station::Station;
-use crate::values::{Get, present};
+use crate::values::{Get, value_if_set};
 use crate::wifi::{ProtectionWord, Radio, StationMode, StationRadio};
 
 type Checked = Result<(), Fault>;
@@ -144,7 +144,7 @@ type Need = (&'static str, fn(&Direction) -> bool, &'static str);
 
 /// Settings of the wire that change nothing without another one.
 const NEEDS: &[Need] = &[
-    ("jitter-table", |it| present(&it.jitter).is_some(), "jitter = \"10ms\""),
+    ("jitter-table", |it| value_if_set(&it.jitter).is_some(), "jitter = \"10ms\""),
     ("slots-table", has_gaps, "slots = \"distribution normal 20ms 5ms\""),
     ("reorder", Direction::has_delay, "delay = \"10ms\" or a jitter"),
     ("bucket", Direction::has_constant_rate, "rate = \"1Mbps\", at which it fills"),
@@ -156,12 +156,13 @@ const NEEDS: &[Need] = &[
 
 /// Tells whether the times between slots have a distribution.
 fn has_gaps(direction: &Direction) -> bool {
-    present(&direction.slots).is_some_and(|slots| slots.has_distribution())
+    value_if_set(&direction.slots).is_some_and(|slots| slots.has_distribution())
 }
 
 /// Tells whether packets are lost that can be marked; those in coded frames cannot.
 fn can_mark(direction: &Direction) -> bool {
-    present(&direction.policy).is_none() && direction.models().any(|it| LOSSES.contains(&it.name))
+    value_if_set(&direction.policy).is_none()
+        && direction.models().any(|it| LOSSES.contains(&it.name))
 }
 
 /// Refuses the first setting of the wire in `said` that needs what none of `whole` has; `at` is
@@ -209,7 +210,8 @@ pub(crate) fn check_bucket(direction: &Direction, mtu: u16) -> Checked {
 impl Direction {
     /// Tells whether frames take time on the way, beside that of their bytes.
     pub(crate) fn has_delay(&self) -> bool {
-        present(&self.jitter).is_some() || self.delay.value().is_some_and(|delay| !delay.is_zero())
+        value_if_set(&self.jitter).is_some()
+            || self.delay.value().is_some_and(|delay| !delay.is_zero())
     }
 
     /// Tells whether the bytes of frames take time.
@@ -234,7 +236,7 @@ fn check_combining(link: &Link, scenario: &Scenario) -> Checked {
     let repeats = |flow: &Flow| flow.attempts.value().is_some_and(|attempts| attempts.get() > 1);
     let is_repeated = |direction: &Direction| match direction.arq.value() {
         Some(arq) => ![Arq::None, Arq::after(0)].contains(&arq),
-        None => link.kind() != LinkKind::Pipe || present(&direction.policy).is_some(),
+        None => link.kind() != LinkKind::Pipe || value_if_set(&direction.policy).is_some(),
     };
     if scenario.flows.iter().any(repeats) {
         return Ok(());
@@ -308,7 +310,7 @@ impl Direction {
     /// Returns the settings of the error models that there are.
     fn models(&self) -> impl Iterator<Item = &'static Setting<Self>> + '_ {
         let is_model = |setting: &&Setting<Self>| {
-            matches!(setting.particular, Some(Aspect::Errors(_)))
+            matches!(setting.metadata, Some(AppliesTo::Errors(_)))
                 || ["environment", "error-trace"].contains(&setting.name)
         };
         let is_there = |it: &&Setting<Self>| it.text(self).is_some_and(|text| text != "none");

@@ -58,7 +58,7 @@ impl ScenarioOptions {
         let mut link = Link::between(NEAR, FAR);
         self.apply_to(&mut link);
         let mut scenario = Scenario {
-            format: unplaced(FORMAT),
+            format: without_span(FORMAT),
             run: self.run.clone(),
             stations: vec![Station::named(NEAR), Station::named(FAR)],
             links: vec![link],
@@ -106,20 +106,20 @@ impl ScenarioOptions {
         }
         let [link] = scenario.links.as_mut_slice() else { return };
         let add = |link: &mut Link, stations: &mut Vec<Station>, name: &str| {
-            link.stations.get_mut().push(unplaced(name.to_owned()));
-            stations.push(Station { simulated: Some(unplaced(true)), ..Station::named(name) });
+            link.stations.get_mut().push(without_span(name.to_owned()));
+            stations.push(Station { simulated: Some(without_span(true)), ..Station::named(name) });
         };
         add(link, &mut scenario.stations, RECEIVER);
         for number in 1..=self.contenders {
             let name = format!("contender{number}");
             add(link, &mut scenario.stations, &name);
-            let to = Some(unplaced(Target::Station(RECEIVER.to_owned())));
+            let to = Some(without_span(Target::Station(RECEIVER.to_owned())));
             scenario.apps.push(App { to, ..App::new(AppKind::Spray, &name) });
         }
         // A name of all stations would be long.
-        link.name.get_or_insert(unplaced("cell".to_owned()));
+        link.name.get_or_insert(without_span("cell".to_owned()));
         // The base station of two is the second, of more the first.
-        link.base.get_or_insert(unplaced(FAR.to_owned()));
+        link.base.get_or_insert(without_span(FAR.to_owned()));
     }
 
     /// Drops the limits of attempts of a radio for which the options have another.
@@ -152,7 +152,7 @@ impl ScenarioOptions {
 
 /// A value that has no place in a file.
 #[must_use]
-pub fn unplaced<T>(value: T) -> Spanned<T> {
+pub fn without_span<T>(value: T) -> Spanned<T> {
     Spanned::new(0..0, value)
 }
 

@@ -31,7 +31,7 @@ use crate::model::Scenario;
 use crate::plan::Files;
 use crate::queue::Queue;
 use crate::side::Side;
-use crate::values::{Get, placed, present};
+use crate::values::{Get, placed, value_if_set};
 
 /// A medium, and the interfaces at its ends in the order of the stations.
 pub(crate) type Parts = (MediumConfig, Vec<InterfaceConfig>);
@@ -64,7 +64,8 @@ pub(crate) fn pipe(
         let of_packets = |bytes: usize| {
             let around = own.overhead.value().map_or(FRAMING, |overhead| overhead as usize);
             let on_the_line = bytes + around;
-            let on_the_line = present(&own.cell).map_or(on_the_line, |it| it.bytes_of(on_the_line));
+            let on_the_line =
+                value_if_set(&own.cell).map_or(on_the_line, |it| it.bytes_of(on_the_line));
             let share = bytes as f64 / on_the_line as f64;
             Rate::from_bps((rate?.as_bps() as f64 * share).round() as u64)
         };
@@ -83,8 +84,8 @@ pub(crate) fn interface(
     below: windfall_stack::LinkLayerConfig,
 ) -> InterfaceConfig {
     let repairs = RepairsConfig {
-        send: present(&own.fec),
-        receive: present(&others.fec),
+        send: value_if_set(&own.fec),
+        receive: value_if_set(&others.fec),
         accept_damaged: others.accept_damaged.value().unwrap_or(false),
         by_destination: link.kind() != LinkKind::Pipe,
     };
@@ -101,7 +102,7 @@ pub(crate) fn interface(
 
 /// Tells whether the receiver of a direction takes damaged packets, if only to repair them.
 pub(crate) fn takes_damaged(others: &Direction) -> bool {
-    present(&others.fec).is_some() || others.accept_damaged.value().unwrap_or(false)
+    value_if_set(&others.fec).is_some() || others.accept_damaged.value().unwrap_or(false)
 }
 
 pub(crate) fn arq(direction: &Direction, default: Arq) -> Arq {
@@ -188,10 +189,10 @@ fn changing(
     side: (&Link, Side),
     scenario: &Scenario,
     files: &mut Files<'_, '_>,
-    place: Seed,
+    trace_salt: Seed,
 ) -> Result<PathConfig, Fault> {
-    let first = path(&side.0.direction(side.1), files, place)?;
-    let changes = changes::of_path(side, &first, scenario, files, place)?;
+    let first = path(&side.0.direction(side.1), files, trace_salt)?;
+    let changes = changes::of_path(side, &first, scenario, files, trace_salt)?;
     Ok(PathConfig { changes, ..first })
 }
 
@@ -199,7 +200,7 @@ fn changing(
 pub(crate) fn path(
     direction: &Direction,
     files: &mut Files<'_, '_>,
-    place: Seed,
+    trace_salt: Seed,
 ) -> Result<PathConfig, Fault> {
     let line = match (&direction.rate, &direction.rate_trace) {
         (Some(rate), _) => Line::from(*rate.get_ref()),
@@ -214,21 +215,21 @@ pub(crate) fn path(
         }
         (None, None) => Line::Instant,
     };
-    let (slots, jitter) = (present(&direction.slots), present(&direction.jitter));
+    let (slots, jitter) = (value_if_set(&direction.slots), value_if_set(&direction.jitter));
     let slot = tabled(slots, &direction.slots_table, files, Slotting::with_table)?;
     let jitter = tabled(jitter, &direction.jitter_table, files, Jitter::with_table)?;
     Ok(PathConfig {
         line,
-        bucket: present(&direction.bucket),
-        onoff: present(&direction.onoff),
+        bucket: value_if_set(&direction.bucket),
+        onoff: value_if_set(&direction.onoff),
         slot,
         delay: direction.delay.value().unwrap_or(Duration::ZERO),
         jitter,
-        reorder: present(&direction.reorder),
+        reorder: value_if_set(&direction.reorder),
         duplicate: direction.duplicate.value().filter(|it| it.probability != Probability::ZERO),
         overhead: direction.overhead.value(),
-        cell: present(&direction.cell),
-        air: air(direction, files, place)?,
+        cell: value_if_set(&direction.cell),
+        air: air(direction, files, trace_salt)?,
         changes: Vec::new(),
     })
 }
@@ -249,12 +250,12 @@ fn tabled<T: Clone>(
     Ok(Some(value.map_err(|e| fault(format!("{name}: {e}")))?))
 }
 
-/// The air of one direction: losses first, then what happens to the bits of the rest; `place` tells
-/// traces of the same environment apart.
+/// The air of one direction: losses first, then what happens to the bits of the rest; `trace_salt`
+/// tells traces of the same environment apart.
 pub(crate) fn air(
     direction: &Direction,
     files: &mut Files<'_, '_>,
-    place: Seed,
+    trace_salt: Seed,
 ) -> Result<AirConfig, Fault> {
     let AirConfig { mut models, range, .. } = direction.errors();
     let exposed = direction.expose.value().unwrap_or_default();
@@ -282,7 +283,7 @@ pub(crate) fn air(
     models.extend(direction.environment.value().map(|surroundings| match surroundings {
         // The same trace in every run, as a recorded one would be.
         Surroundings::Radio(environment) => {
-            Model::Replay(Arc::new(environment.synthesize(place, ENVIRONMENT_FRAMES)))
+            Model::Replay(Arc::new(environment.synthesize(trace_salt, ENVIRONMENT_FRAMES)))
         }
         Surroundings::Gsm(environment) => Model::Gsm(environment.config()),
     }));

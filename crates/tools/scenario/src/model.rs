@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::change::Change;
 use crate::flows::Flow;
 use crate::link::Link;
-use crate::settings::{Particular, settings};
+use crate::settings::{RowMetadata, settings};
 use crate::station::Station;
 use crate::values::{DURATIONS, Get, Sysctls};
 
@@ -26,7 +26,7 @@ pub enum RunKind {
     RealTime,
 }
 
-impl Particular for RunKind {}
+impl RowMetadata for RunKind {}
 
 settings! {
     /// The settings of a run as a whole.
@@ -38,7 +38,7 @@ settings! {
         }
         /// Length of the run, in simulated time; in a file a bare number is in ms
         "duration" duration: Duration [DURATIONS] {
-            value: "TIME", example: "2s", default: "10s", particular: Some(RunKind::Simulated),
+            value: "TIME", example: "2s", default: "10s", metadata: Some(RunKind::Simulated),
             short: "Length of the run, in simulated time; in a file a bare number is in ms",
         }
         /// Admit reservations beyond what the link can keep in the worst case
@@ -56,14 +56,14 @@ settings! {
         /// Congestion control of TCP in the kernel of every station
         "tcp-congestion" tcp_congestion: String {
             value: "NAME", example: "reno", unset: "the system's own",
-            particular: Some(RunKind::RealTime),
+            metadata: Some(RunKind::RealTime),
             detail: "[run.md](../run.md#tcp) has examples. Simulated hosts have the `tcp` of their \
                      [station](station.md).",
         }
         /// Parameter of the kernel of every station: net.ipv4.tcp_sack=0
         "sysctl" sysctl: Sysctls {
             value: "KEY=VALUE", example: "net.ipv4.tcp_sack=0", unset: "none", is_repeated: true,
-            particular: Some(RunKind::RealTime),
+            metadata: Some(RunKind::RealTime),
             detail: "All are under `net.`. In a scenario a list, `[\"net.ipv4.tcp_sack=0\"]`; of \
                      several values of one parameter the last wins.",
         }

@@ -13,13 +13,13 @@ use windfall_settings::policy::{POLICY_SUFFIX, PolicyName};
 use crate::document::{FormError, Node, list, unlike};
 use crate::error::Fault;
 use crate::value::Value;
-use crate::values::brief;
+use crate::values::abbreviated;
 use toml::de::{DeTable, DeValue};
 
 /// An object that a table of settings describes.
 pub trait Settings: Clone + fmt::Debug + PartialEq + Sized + 'static {
     /// Particulars that rows of this table may have beside those of every row.
-    type Particular: Particular;
+    type RowMetadata: RowMetadata;
 
     /// The settings, in the order of the reference and of what is written.
     const TABLE: &'static [Setting<Self>];
@@ -66,7 +66,7 @@ pub trait Settings: Clone + fmt::Debug + PartialEq + Sized + 'static {
 }
 
 /// Particulars of a setting beside those of every row.
-pub trait Particular: Copy + Send + Sync + 'static {
+pub trait RowMetadata: Copy + Send + Sync + 'static {
     /// Returns what the help adds to the description; empty if nothing.
     #[must_use]
     fn remark(&self) -> &'static str {
@@ -74,7 +74,7 @@ pub trait Particular: Copy + Send + Sync + 'static {
     }
 }
 
-impl Particular for () {}
+impl RowMetadata for () {}
 
 /// Finds the first value that is out of its range, or excludes another one that is set.
 pub(crate) fn check<T: Settings>(object: &T) -> Result<(), Fault> {
@@ -124,7 +124,7 @@ pub struct Setting<T: Settings> {
     /// The description in the short help, which leaves the option out if there is none.
     pub short: &'static str,
     /// Particulars of the table.
-    pub particular: Option<T::Particular>,
+    pub metadata: Option<T::RowMetadata>,
     #[doc(hidden)]
     pub limits: Option<SettingRange>,
     #[doc(hidden)]
@@ -177,7 +177,7 @@ impl<T: Settings> Setting<T> {
             is_required: false,
             is_key_only: false,
             short: "",
-            particular: None,
+            metadata: None,
             limits,
             units: V::check_units,
             field,
@@ -201,7 +201,7 @@ impl<T: Settings> Setting<T> {
     /// Returns what is to be said beside the description; empty if nothing.
     #[must_use]
     pub fn remark(&self) -> &'static str {
-        self.particular.as_ref().map_or("", Particular::remark)
+        self.metadata.as_ref().map_or("", RowMetadata::remark)
     }
 
     /// Tells whether the value is on or off, and on where the option has none.
@@ -306,7 +306,7 @@ impl<T: Settings> Setting<T> {
             return Err(Fault::at(span, format!("{name} is empty: {NAME_A_FILE}")));
         }
         if self.limits.as_ref().is_some_and(|limits| !(limits.hold)(&text)) {
-            let text = brief(text);
+            let text = abbreviated(text);
             let message = format!("{name} of {text} is out of range: {}", self.advice());
             return Err(Fault::at(span, message));
         }
@@ -427,24 +427,24 @@ fn object<T: Settings>(node: &Node<'_>) -> Result<T, FormError> {
 }
 
 /// The object that stands below a key which is no setting, or several.
-pub(crate) trait Part: Sized {
+pub(crate) trait SubTable: Sized {
     /// Reads it, unless it has another form or something in it is no setting.
     fn read(node: &Node<'_>) -> Result<Self, FormError>;
 }
 
-impl<T: Settings> Part for T {
+impl<T: Settings> SubTable for T {
     fn read(node: &Node<'_>) -> Result<Self, FormError> {
         object(node)
     }
 }
 
-impl<T: Settings> Part for Option<T> {
+impl<T: Settings> SubTable for Option<T> {
     fn read(node: &Node<'_>) -> Result<Self, FormError> {
         object(node).map(Some)
     }
 }
 
-impl<T: Settings> Part for Vec<T> {
+impl<T: Settings> SubTable for Vec<T> {
     fn read(node: &Node<'_>) -> Result<Self, FormError> {
         list(node)?.iter().map(object).collect()
     }
@@ -465,7 +465,7 @@ pub(crate) fn write<T: Settings, S: Serializer>(object: &T, to: S) -> Result<S::
 macro_rules! settings {
     (
         $(#[$meta:meta])*
-        $visibility:vis struct $name:ident $(with $particular:ty)? {
+        $visibility:vis struct $name:ident $(with $metadata:ty)? {
             $(
                 $(#[doc = $help:literal])+
                 $key:literal $field:ident : $type:ty $([$($limits:tt)+])?
@@ -492,7 +492,7 @@ macro_rules! settings {
         }
 
         impl $crate::settings::Settings for $name {
-            type Particular = settings!(@or () $(, $particular)?);
+            type RowMetadata = settings!(@or () $(, $metadata)?);
 
             const TABLE: &'static [$crate::settings::Setting<Self>] = &[$($(
                 $crate::settings::Setting {
@@ -523,7 +523,9 @@ macro_rules! settings {
 
             fn unset() -> Self {
                 Self {
-                    $($($required: toml::Spanned::new(0..0, $crate::value::Blank::blank()),)*)?
+                    $($(
+                        $required: toml::Spanned::new(0..0, $crate::value::Placeholder::blank()),
+                    )*)?
                     $($field: None,)*
                     $($inline: $crate::settings::Settings::unset(),)?
                     $($($part: Default::default(),)*)?
@@ -549,7 +551,7 @@ macro_rules! settings {
                 match key {
                     $($($required_key => self.$required = $crate::value::Value::read(node)?,)*)?
                     $($key => self.$field = Some($crate::value::Value::read(node)?),)*
-                    $($($part_key => self.$part = $crate::settings::Part::read(node)?,)*)?
+                    $($($part_key => self.$part = $crate::settings::SubTable::read(node)?,)*)?
                     _ => settings!(@inline self key node $($inline)?),
                 }
                 Ok(())

@@ -6,14 +6,14 @@ use crate::check;
 use crate::direction::Direction;
 use crate::document::FormError;
 use crate::error::{Fault, ScenarioError, shortened};
-use crate::flags::unplaced;
+use crate::flags::without_span;
 use crate::flows::Flow;
 use crate::link::{Link, LinkKind};
 use crate::model::{FORMAT, RunSettings, Scenario};
 use crate::settings::{self, Setting, Settings};
 use crate::side::Side;
 use crate::station::{Station, StationInterface};
-use crate::values::present;
+use crate::values::value_if_set;
 use crate::wifi::{Radio, StationRadio};
 use windfall_base::nearest;
 use windfall_link::Arq;
@@ -59,7 +59,7 @@ impl Scenario {
         for link in &mut self.links {
             let is_coded = {
                 let policies = Side::BOTH.map(|side| link.direction(side).policy);
-                policies.iter().any(|policy| present(policy).is_some())
+                policies.iter().any(|policy| value_if_set(policy).is_some())
             };
             let arq = match link.kind() {
                 LinkKind::Wavelan => Arq::Persistent,
@@ -68,7 +68,7 @@ impl Scenario {
                 // A radio has limits of its own, for short frames and for long ones.
                 LinkKind::WifiB | LinkKind::WifiG => continue,
             };
-            link.both.arq.get_or_insert(unplaced(arq));
+            link.both.arq.get_or_insert(without_span(arq));
         }
         self
     }

@@ -21,7 +21,7 @@ use windfall_settings::tcp::TcpSettings;
 use crate::document::{self, FormError, Node};
 use crate::queue::Queue;
 use crate::units;
-use crate::values::{Prefix, SWITCH, Sysctl, Sysctls, Target, brief, from_text};
+use crate::values::{Prefix, SWITCH, Sysctl, Sysctls, Target, abbreviated, from_text};
 
 /// A type of values that settings can have.
 pub trait Value: Clone + PartialEq + 'static {
@@ -79,42 +79,42 @@ pub trait Choice: Copy + PartialEq + 'static {
 }
 
 /// A value of a key that cannot be left out, which stands in an object until the key is read.
-pub(crate) trait Blank {
+pub(crate) trait Placeholder {
     /// Returns the value.
     fn blank() -> Self;
 }
 
-impl Blank for String {
+impl Placeholder for String {
     fn blank() -> Self {
         Self::new()
     }
 }
 
-impl Blank for Duration {
+impl Placeholder for Duration {
     fn blank() -> Self {
         Self::ZERO
     }
 }
 
-impl Blank for u32 {
+impl Placeholder for u32 {
     fn blank() -> Self {
         0
     }
 }
 
-impl<T> Blank for Vec<T> {
+impl<T> Placeholder for Vec<T> {
     fn blank() -> Self {
         Self::new()
     }
 }
 
-impl Blank for IpAddr {
+impl Placeholder for IpAddr {
     fn blank() -> Self {
         Self::V4(Ipv4Addr::UNSPECIFIED)
     }
 }
 
-impl Blank for Prefix {
+impl Placeholder for Prefix {
     fn blank() -> Self {
         Self { address: IpAddr::blank(), length: 0 }
     }
@@ -451,7 +451,7 @@ impl<const N: usize> Value for [f64; N] {
     fn read(node: &Node<'_>) -> Result<Self, FormError> {
         let numbers: Vec<f64> = document::by_serde(node)?;
         if let Some(number) = numbers.iter().find(|number| !IN_LISTS.contains(number)) {
-            let (number, range) = (brief(number.to_string()), range_in_lists());
+            let (number, range) = (abbreviated(number.to_string()), range_in_lists());
             let message = format_args!("{number} is out of range: use numbers {range}");
             return Err(FormError::new(message));
         }

@@ -34,7 +34,7 @@ impl<T: Clone> Get for Option<Spanned<T>> {
 }
 
 /// Returns a value of those that may be taken away, if it is set and not taken away.
-pub(crate) fn present<T: Clone>(value: &Option<Spanned<Option<T>>>) -> Option<T> {
+pub(crate) fn value_if_set<T: Clone>(value: &Option<Spanned<Option<T>>>) -> Option<T> {
     value.value().flatten()
 }
 
@@ -61,14 +61,14 @@ pub(crate) fn from_text<T: FromStr<Err: fmt::Display>>(node: &Node<'_>) -> Resul
     match node.get_ref() {
         DeValue::String(text) => text.parse(),
         DeValue::Integer(_) => by_serde::<i64>(node).map_err(|_| not_text())?.to_string().parse(),
-        DeValue::Float(_) => brief(by_serde::<f64>(node)?.to_string()).parse(),
+        DeValue::Float(_) => abbreviated(by_serde::<f64>(node)?.to_string()).parse(),
         _ => return Err(not_text()),
     }
     .map_err(FormError::new)
 }
 
 /// The text of a value, which is short also for a number of hundreds of digits.
-pub(crate) fn brief(text: String) -> String {
+pub(crate) fn abbreviated(text: String) -> String {
     match text.parse::<f64>() {
         Ok(number) if text.len() > LONGEST_NUMBER => format!("{number:e}"),
         _ => text,

@@ -103,7 +103,7 @@ fn option<T: Settings>(setting: &Setting<T>) -> String {
 }
 
 fn scenario() -> String {
-    let option = |setting: &Setting<RunSettings>| match setting.particular {
+    let option = |setting: &Setting<RunSettings>| match setting.metadata {
         None => option(setting),
         Some(RunKind::Simulated) => format!("{} of `sim`", option(setting)),
         Some(RunKind::RealTime) => format!("{} of `run` and `up`", option(setting)),
@@ -133,8 +133,8 @@ fn link() -> String {
 }
 
 fn keys_of_the_air() -> String {
-    use windfall_scenario::Aspect::{Air, Errors};
-    let is_of_air = |it: &&Setting<Direction>| matches!(it.particular, Some(Air | Errors(_)));
+    use windfall_scenario::AppliesTo::{Air, Errors};
+    let is_of_air = |it: &&Setting<Direction>| matches!(it.metadata, Some(Air | Errors(_)));
     let keys = Direction::TABLE.iter().filter(is_of_air);
     keys.map(|setting| format!("`{}`", setting.name)).collect::<Vec<_>>().join(", ")
 }
@@ -192,7 +192,7 @@ fn change() -> String {
 fn app() -> String {
     let kinds = |setting: &Setting<App>| {
         let all = AppKind::CHOICES.iter();
-        let fits = |kind| setting.particular.is_none_or(|kinds| kinds.contains(kind));
+        let fits = |kind| setting.metadata.is_none_or(|kinds| kinds.contains(kind));
         let kinds: Vec<_> = all.filter(|(_, kind, _)| fits(kind)).collect();
         if kinds.len() == AppKind::CHOICES.len() {
             "all".to_owned()

@@ -4,7 +4,7 @@ use core::hash::Hasher as _;
 
 use siphasher::sip128::{Hasher128 as _, SipHasher13};
 use windfall_base::Seed;
-use windfall_scenario::{Scenario, unplaced};
+use windfall_scenario::{Scenario, without_span};
 
 use crate::error::SweepError;
 use crate::values::Variation;
@@ -128,7 +128,7 @@ impl Grid {
 impl SweepRun {
     fn new(point: usize, scenario: &Scenario, seed: Seed, depends: &[u8]) -> Self {
         let mut scenario = scenario.clone();
-        scenario.run.seed = Some(unplaced(seed));
+        scenario.run.seed = Some(without_span(seed));
         let mut hasher = SipHasher13::new();
         hasher.write(scenario.to_toml().as_bytes());
         hasher.write_u8(0);

@@ -11,7 +11,7 @@ use quinn_proto::{
 };
 use windfall_sim_link::{Ecn, SimDatagram};
 
-use crate::{What, bytes, identity};
+use crate::{EventKind, bytes, identity};
 
 /// The instant that quinn takes for the start of the simulation: only differences count.
 static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);

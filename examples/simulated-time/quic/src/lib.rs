@@ -26,7 +26,7 @@ pub struct Step {
     /// The end at which it happened.
     pub end: SimEnd,
     /// The event itself.
-    pub what: What,
+    pub what: EventKind,
 }
 
 /// A datagram that was sent or has arrived, or an event of quinn.

@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::{KINDS, What, run};
+use crate::{KINDS, EventKind, run};
 
 fn main() -> ExitCode {
     let mut numbers = std::env::args().skip(1).map(|word| word.parse::<u64>());

@@ -1,6 +1,6 @@
 //! Twenty seeded links, four of each kind.
 
-use quic_over_links::{KINDS, What, run};
+use quic_over_links::{KINDS, EventKind, run};
 
 #[test]
 fn data_comes_back_whole_over_every_kind_of_link_and_a_seed_repeats_its_trace() {

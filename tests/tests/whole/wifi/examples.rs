@@ -7,10 +7,10 @@ use windfall_base::{Dbm, Duration, Instant, Port, Seed};
 use windfall_channel::radio::RadioConfig;
 use windfall_channel::{FrameFate, MediumConfig, MediumEvent, Missed};
 use windfall_mac::wifi::{Config, NO_THRESHOLD, Role};
-use windfall_network::{Recording, What};
+use windfall_network::{EventKind, Recording};
 use windfall_queue::share::{Demand, by_weights};
 use windfall_scenario::sim::Simulation;
-use windfall_scenario::{App, AppKind, Scenario, Target, unplaced};
+use windfall_scenario::{App, AppKind, Scenario, Target, without_span};
 use windfall_stack::{InterfaceEvent, LinkLayerConfig};
 use windfall_wire_link::ieee80211::Phy;
 
@@ -78,17 +78,17 @@ fn the_office_of_sap_has_walls_neighbours_and_a_cable() {
         .chain(["48Mbps", "54Mbps"])
     {
         let rate = rate.parse().expect("a rate");
-        scenario.links[0].downlink.rate = Some(unplaced(rate));
+        scenario.links[0].downlink.rate = Some(without_span(rate));
         // Damaged and whole, what is partly covered arrives, and most does so near by.
         scenario.stations[0].radio.as_mut().expect("it has a place").position =
-            Some(unplaced([4.0, 0.0]));
+            Some(without_span([4.0, 0.0]));
         let near = reported(&scenario, 1, 1, "received");
         assert!(near > 60.0, "{rate}: {near}");
     }
     // At 54 Mb/s walls and neighbours cost much at 12.2 m.
     let [near, far] = [4.0, 12.2].map(|x| {
         scenario.stations[0].radio.as_mut().expect("it has a place").position =
-            Some(unplaced([x, 0.0]));
+            Some(without_span([x, 0.0]));
         reported(&scenario, 1, 1, "received_bytes")
     });
     assert!(far < 0.85 * near && far > 0.2 * near, "{far} of {near}");
@@ -142,7 +142,7 @@ fn the_two_laptops_move_5_mbps_and_a_third_node_takes_its_share() {
     assert!((4.0..5.8).contains(&(both * 8.0 / 5e6)), "{both}");
     let longest = ["500", "1000", "1500", "2296"].map(|mtu| {
         let mut scenario = read("energy-laptops.toml");
-        scenario.links[0].mtu = Some(unplaced(mtu.parse().expect("a number")));
+        scenario.links[0].mtu = Some(without_span(mtu.parse().expect("a number")));
         reported(&scenario, 3, 1, "received_bytes")
     });
     assert!(longest.is_sorted(), "larger packets carry more: {longest:?}");
@@ -172,7 +172,7 @@ fn air_by_flow(scenario: &Scenario) -> [AirTime; 2] {
     let mut length = 0;
     let end = simulation.end();
     let _ = simulation.run(end, &mut |event| {
-        let What::Interface(event) = &event.what else { return Ok(()) };
+        let EventKind::Interface(event) = &event.what else { return Ok(()) };
         match *event {
             InterfaceEvent::Queued { tag, flow, .. } if flow.0 > 0 => {
                 of_tag.insert(tag, usize::from(flow.0) - 1);
@@ -201,8 +201,11 @@ fn an_access_point_shares_its_air_between_a_good_and_a_bad_station_by_effort() {
         let mut scenario = read("wifi-bad-station.toml");
         // The fades last a tenth of a second and more: over a minute their share is the same for
         // every seed, within a few parts of a hundred.
-        scenario.run.duration = Some(unplaced(Duration::from_secs(61)));
-        scenario.flows.iter_mut().for_each(|flow| flow.power_factor = Some(unplaced(power_factor)));
+        scenario.run.duration = Some(without_span(Duration::from_secs(61)));
+        scenario
+            .flows
+            .iter_mut()
+            .for_each(|flow| flow.power_factor = Some(without_span(power_factor)));
         let flows = air_by_flow(&scenario);
         let [near, far] = flows.map(|flow| Demand {
             weight: 1.0,
@@ -226,15 +229,15 @@ fn walk(mut scenario: Scenario) -> Vec<(Instant, MediumEvent)> {
     let sender = scenario.stations[0].name.get_ref().clone();
     let receiver = scenario.stations[1].name.get_ref().clone();
     let mut app = App::new(AppKind::Cbr, &sender);
-    app.to = Some(unplaced(Target::Station(receiver)));
-    app.size = Some(unplaced(1_472));
-    app.interval = Some(unplaced(Duration::from_millis(20)));
+    app.to = Some(without_span(Target::Station(receiver)));
+    app.size = Some(without_span(1_472));
+    app.interval = Some(without_span(Duration::from_millis(20)));
     scenario.apps = vec![app];
     let mut simulation = simulation(&scenario);
     simulation.network_mut().record(Recording { events: true, packets: false });
     let (mut events, end) = (Vec::new(), simulation.end());
     let _ = simulation.run(end, &mut |event| {
-        if let What::Medium(fate) = &event.what
+        if let EventKind::Medium(fate) = &event.what
             && fate.from == Port(0)
         {
             events.push((event.at, fate.clone()));
@@ -287,7 +290,7 @@ fn the_notebooks_of_paper_004_send_each_frame_once_and_pass_up_damage() {
         simulation.network_mut().record(Recording { events: true, packets: false });
         let mut attempts = Vec::new();
         let _ = simulation.run(Instant::START + Duration::from_secs(20), &mut |event| {
-            if let What::Interface(InterfaceEvent::Sent { attempt, .. }) = &event.what {
+            if let EventKind::Interface(InterfaceEvent::Sent { attempt, .. }) = &event.what {
                 attempts.push(*attempt);
             }
             Ok(())
@@ -303,9 +306,9 @@ fn the_weakest_preamble_that_is_noticed_decides_how_much_is_lost_indoors() {
     // this value, and are an input.
     let lost = [-90.0, -84.0, -78.0].map(|weakest| {
         let mut scenario = read("corruption-indoor.toml");
-        scenario.run.duration = Some(unplaced(Duration::from_secs(300)));
+        scenario.run.duration = Some(without_span(Duration::from_secs(300)));
         let radio = &mut scenario.links[0].radio;
-        radio.preamble_power = Some(unplaced(Dbm(weakest)));
+        radio.preamble_power = Some(without_span(Dbm(weakest)));
         shares(&walk(scenario)).0
     });
     assert!(lost[0] < 0.04 && lost[2] > 0.32, "{lost:?}");

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use windfall_base::{Duration, Instant, Seed, Stream};
-use windfall_network::{Recording, What};
+use windfall_network::{EventKind, Recording};
 use windfall_scenario::sim::Simulation;
-use windfall_scenario::{App, AppKind, Scenario, unplaced};
+use windfall_scenario::{App, AppKind, Scenario, without_span};
 use windfall_stack::InterfaceEvent;
 
 use super::examples::{read, simulation};
@@ -26,7 +26,7 @@ pub(super) fn for_each_arrival(simulation: &mut Simulation, mut tell: impl FnMut
     simulation.network_mut().record(Recording { events: true, packets: false });
     let (mut of_tag, end) = (BTreeMap::new(), simulation.end());
     let _ = simulation.run(end, &mut |event| {
-        let What::Interface(what) = &event.what else { return Ok(()) };
+        let EventKind::Interface(what) = &event.what else { return Ok(()) };
         match *what {
             InterfaceEvent::Queued { tag, flow, .. } if flow.0 > 0 => {
                 of_tag.insert(tag, usize::from(flow.0) - 1);
@@ -62,8 +62,8 @@ fn a_station_that_walks_out_of_range_bears_its_errors_beyond_the_power_factor_an
     for seed in seeds("walk away") {
         let mut scenario = read("wifi-walk-away.toml");
         // What the video misses in its fades takes up to 28 s to be made up for.
-        scenario.run.duration = Some(unplaced(Duration::from_secs(66)));
-        scenario.run.seed = Some(unplaced(seed));
+        scenario.run.duration = Some(without_span(Duration::from_secs(66)));
+        scenario.run.seed = Some(without_span(seed));
         check_walk_away(&arrivals::<3>(&scenario), &format!("{seed:?}"));
     }
 }
@@ -98,13 +98,13 @@ fn check_walk_away(windows: &[[f64; 3]], seed: &str) {
 fn the_order_of_the_file_does_not_decide_who_finds_room_in_a_full_queue() {
     let mut scenario = read("wifi-bad-station.toml");
     scenario.flows.clear();
-    scenario.run.duration = Some(unplaced(Duration::from_secs(12)));
-    let near = unplaced([0.0, 4.0]);
+    scenario.run.duration = Some(without_span(Duration::from_secs(12)));
+    let near = without_span([0.0, 4.0]);
     scenario.stations[2].radio.as_mut().expect("it has a place").position = Some(near);
-    scenario.links[0].both.queue = Some(unplaced("fifo".parse().expect("a discipline")));
+    scenario.links[0].both.queue = Some(without_span("fifo".parse().expect("a discipline")));
     let mut ratios = Vec::new();
     for seed in seeds("one queue").chain(seeds("another")) {
-        scenario.run.seed = Some(unplaced(seed));
+        scenario.run.seed = Some(without_span(seed));
         let mut simulation = simulation(&scenario);
         simulation.finish();
         let received = |station: usize| -> f64 {
@@ -139,7 +139,7 @@ fn two_tcps_of_one_access_point_share_its_air_although_one_goes_to_a_bad_station
         let mut sums = [0.0; 2];
         // How much the far one gets depends on when its moments without errors come.
         for seed in seeds("two TCPs").chain(seeds("two TCPs again")) {
-            scenario.run.seed = Some(unplaced(seed));
+            scenario.run.seed = Some(without_span(seed));
             for window in arrivals::<2>(scenario) {
                 sums = [sums[0] + window[0], sums[1] + window[1]];
             }
@@ -148,7 +148,7 @@ fn two_tcps_of_one_access_point_share_its_air_although_one_goes_to_a_bad_station
     };
     let [near, far] = total(&mut scenario);
     // With both in one queue the near one leaves next to nothing to the other.
-    scenario.links[0].both.queue = Some(unplaced("fifo".parse().expect("a discipline")));
+    scenario.links[0].both.queue = Some(without_span("fifo".parse().expect("a discipline")));
     let [near_fifo, far_fifo] = total(&mut scenario);
     // The far one has a timeout a second, and slow start after each (RFC 9438, section 4.8): a
     // tenth of the near one's. One seed varies by half of that, ten by a sixth: four deviations.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use windfall_control::{ControlClient, ControlError};
 use windfall_view::browser::{AccessToken, Dashboard, Guard, RunLink, RunLinkError};
 use windfall_view::terminal::Screen;
-use windfall_web::{AccessLog, ServerLimits, SmallService};
+use windfall_web::{AccessLog, BlockingService, ServerLimits};
 
 use crate::exit::{CliError, Completion, Result};
 use crate::web::{Signals, block_on, listen};
@@ -68,7 +68,7 @@ pub(super) fn run(client: ControlClient, port: u16) -> Result {
             }
         })?;
         writeln!(std::io::stdout(), "http://{at}/{}/", token.as_str())?;
-        let service = SmallService::new(move |request: &_| dashboard.answer(request));
+        let service = BlockingService::new(move |request: &_| dashboard.answer(request));
         let limits = ServerLimits { connections: CONNECTIONS, ..ServerLimits::default() };
         let log = Arc::new(AccessLog::none());
         tokio::select! {

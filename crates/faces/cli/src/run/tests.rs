@@ -186,16 +186,17 @@ fn what_belongs_to_programs_stands_before_the_scenario() {
     let args = Run::try_parse_from(words.split(' ')).expect("options").args;
     let expected = "# beside this file: --far serve --wait-port 80 --far-output log \
                     --far-may-fail --net -- get it\n";
-    assert_eq!(args.beside_the_file(), expected);
+    assert_eq!(args.overrides_of_file(), expected);
     let plain = Run::try_parse_from(["run", "--loss", "1%"]).expect("options").args;
-    assert_eq!(plain.beside_the_file(), "");
+    assert_eq!(plain.overrides_of_file(), "");
 }
 
 #[test]
 fn files_that_a_scenario_names_are_found_from_what_is_generated() {
     let folder = Folder::new("generate-files");
     let mut flags = ScenarioOptions::default();
-    flags.link.downlink.error_trace = Some(windfall_scenario::unplaced("beside.trace".to_owned()));
+    flags.link.downlink.error_trace =
+        Some(windfall_scenario::without_span("beside.trace".to_owned()));
     folder.write("beside.trace", WHOLE_TRACE);
     let file = folder.write("there.toml", flags.scenario().to_toml());
     let words = ["run".to_owned(), "--scenario".to_owned(), file];

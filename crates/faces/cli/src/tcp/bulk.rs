@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
 
 use windfall_base::{ByteCount, Duration};
 use windfall_live::tcp::engine::Interruption;
-use windfall_live::tcp::{Amount, ConnectionRecord, Engine, Job, Offer, kernel};
+use windfall_live::tcp::{Amount, ConnectionRecord, Engine, Job, ListenService, kernel};
 
 use super::{EngineOptions, record, resolve};
 use crate::exit::{CliError, Completion, Result, without_error_numbers};
@@ -89,7 +89,7 @@ pub(crate) fn receive(args: &ReceiveArgs) -> Result {
     let job = common.job(args.both, args.check, false);
     if !common.kernel {
         return with_engine(common, args.count, |engine| {
-            Ok(engine.listen(args.port, Offer::Bulk(job))?)
+            Ok(engine.listen(args.port, ListenService::Bulk(job))?)
         });
     }
     let at = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), args.port);

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 
 use windfall_live::tcp::engine::{HelperProcess, Interruption};
-use windfall_live::tcp::{Engine, Offer};
+use windfall_live::tcp::{Engine, ListenService};
 
 use super::{EngineOptions, record, resolve, wrong_port};
 use crate::exit::{CliError, Completion, Result, WRAPPER_FAILED, tell};
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args) -> Result {
                 say(args, &format!("{listen} to {target}, by the engine from there on"));
             }
             Rule::ByEngine(port, target) => {
-                engine.listen(port, Offer::Kernel(target))?;
+                engine.listen(port, ListenService::Kernel(target))?;
                 for address in place.addresses() {
                     let listen = SocketAddr::new(*address, port);
                     say(args, &format!("{listen} to {target}, by the kernel from there on"));

@@ -7,7 +7,7 @@ use std::thread::available_parallelism;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use windfall_base::{Duration, Seed};
 use windfall_live::Signals;
-use windfall_scenario::{RunSettings, Settings as _, unplaced};
+use windfall_scenario::{RunSettings, Settings as _, without_span};
 use windfall_system::files::UsedFiles;
 use windfall_tune::{EnergyGoal, EnergyTuneError, EnergyTuning, SettingChoice};
 
@@ -118,9 +118,9 @@ impl EnergyOptions {
     /// The settings of the run among the options.
     fn of_run(&self, seed: Option<Seed>) -> RunSettings {
         let mut run = RunSettings::unset();
-        run.energy = self.energy.clone().map(unplaced);
-        run.duration = self.duration.map(unplaced);
-        run.seed = seed.map(unplaced);
+        run.energy = self.energy.clone().map(without_span);
+        run.duration = self.duration.map(without_span);
+        run.seed = seed.map(without_span);
         run
     }
 }

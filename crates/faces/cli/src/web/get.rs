@@ -13,7 +13,7 @@ use base64::prelude::BASE64_STANDARD;
 use tokio::task::JoinSet;
 use windfall_web::{
     AUTHORIZATION, FetchedFile, Fetcher, FetcherSettings, HeaderMap, HeaderName, HeaderValue,
-    Repair, TypeList, Uri, Way,
+    Repair, SapDirection, TypeList, Uri,
 };
 
 use self::transfer::Job;
@@ -287,9 +287,9 @@ impl Args {
 
     fn settings(&self) -> Result<FetcherSettings> {
         let way = match (self.is_over_tcp(), self.client_opens) {
-            (true, _) => Way::Tcp,
-            (false, true) => Way::ClientOpens,
-            (false, false) => Way::ServerCalls(self.sap_port),
+            (true, _) => SapDirection::Tcp,
+            (false, true) => SapDirection::ClientOpens,
+            (false, false) => SapDirection::ServerCalls(self.sap_port),
         };
         let (types, is_precise) = (self.approx.clone(), self.force_precise);
         let (options, memory) = (self.sap.options()?, self.memory.share()?);

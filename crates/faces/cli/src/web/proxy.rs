@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
-use windfall_web::{DeliveryRules, FetcherSettings, Proxy, Way};
+use windfall_web::{DeliveryRules, FetcherSettings, Proxy, SapDirection};
 
 use crate::exchange::SapTransport;
 use crate::exit::{CliError, Result};
@@ -49,7 +49,8 @@ pub(crate) fn run(args: &Args) -> Result {
             DeliveryRules::parse(&text).map_err(named)
         },
     )?;
-    let way = if args.server_opens { Way::ServerCalls(0) } else { Way::ClientOpens };
+    let way =
+        if args.server_opens { SapDirection::ServerCalls(0) } else { SapDirection::ClientOpens };
     let options = args.sap.options()?;
     let memory = args.memory.share()?;
     let settings = FetcherSettings { options, types: None, is_precise: false, way, memory };

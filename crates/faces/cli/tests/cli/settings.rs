@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use windfall_scenario::wifi::Radio;
-use windfall_scenario::{Aspect, Direction, Link, RunKind, RunSettings, Setting, Settings};
+use windfall_scenario::{AppliesTo, Direction, Link, RunKind, RunSettings, Setting, Settings};
 use windfall_testkit::folder::Folder;
 
 fn windfall(arguments: &[&str]) -> (bool, String) {
@@ -94,8 +94,8 @@ fn every_setting_of_a_run_is_a_key_and_an_option_of_the_runs_that_have_it() {
         let has = |help: &str| {
             help.contains(&format!("{option} <")) || help.contains(&format!("{option}[="))
         };
-        let is_simulated = setting.particular == Some(RunKind::Simulated);
-        let is_real = setting.particular == Some(RunKind::RealTime);
+        let is_simulated = setting.metadata == Some(RunKind::Simulated);
+        let is_real = setting.metadata == Some(RunKind::RealTime);
         assert_eq!([has(&real), has(&simulated)], [!is_simulated, !is_real], "{option}");
         let given = format!("{option}={}", setting.example);
         let arguments: &[&str] =
@@ -117,7 +117,7 @@ fn kernel_parameters_are_given_one_by_one_and_none_is_lost() {
 #[test]
 fn every_error_model_makes_a_trace() {
     let (_, help) = windfall(&["trace", "synth", "--help"]);
-    let is_model = |it: &&Setting<Direction>| matches!(it.particular, Some(Aspect::Errors(_)));
+    let is_model = |it: &&Setting<Direction>| matches!(it.metadata, Some(AppliesTo::Errors(_)));
     for setting in options::<Direction>().filter(is_model) {
         let given = format!("--{}={}", setting.option(), setting.example);
         assert!(help.contains(&format!("--{} <", setting.option())), "{given}");

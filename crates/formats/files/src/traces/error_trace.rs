@@ -255,7 +255,7 @@ impl ErrorTrace {
 
     /// Calls `hit` with each inverted bit of `start..start + count`, counted from `start`, in a
     /// trace with [`Index::Bit`]; the trace starts over at its end.
-    pub fn strike(&self, start: u64, count: u32, mut hit: impl FnMut(u32)) {
+    pub fn sample_hits(&self, start: u64, count: u32, mut hit: impl FnMut(u32)) {
         if self.length == 0 || self.entries.is_empty() {
             return;
         }

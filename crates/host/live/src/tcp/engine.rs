@@ -52,7 +52,7 @@ const INTERRUPTED: &str = "interrupted";
 
 /// The service behind a port on which the engine listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offer {
+pub enum ListenService {
     /// A connection by the kernel's TCP.
     Kernel(SocketAddr),
     /// A bulk source and sink.
@@ -73,11 +73,11 @@ pub enum Interruption {
 enum Shortage {
     None,
     New,
-    Told,
+    Outcome,
 }
 
 #[derive(Debug)]
-struct Carried {
+struct CarriedConnection {
     splice: Splice,
     times: Times,
     /// The name by which the end's socket is waited for.
@@ -97,8 +97,8 @@ pub struct Engine {
     command: Option<OwnedFd>,
     /// The kernel's listening sockets, and the destination to which the engine connects for each.
     listeners: BTreeMap<u32, (TcpListener, SocketAddr)>,
-    offers: BTreeMap<SocketId, Offer>,
-    carried: BTreeMap<SocketId, Carried>,
+    offers: BTreeMap<SocketId, ListenService>,
+    carried: BTreeMap<SocketId, CarriedConnection>,
     names: BTreeMap<u32, SocketId>,
     /// Connections whose directions are both done, as far as the ends know.
     leaving: BTreeSet<SocketId>,
@@ -171,7 +171,7 @@ impl Engine {
     ///
     /// # Errors
     /// If it listens there already.
-    pub fn listen(&mut self, port: u16, offer: Offer) -> Result<()> {
+    pub fn listen(&mut self, port: u16, offer: ListenService) -> Result<()> {
         for local in [SocketAddr::from(([0; 4], port)), SocketAddr::from(([0_u16; 8], port))] {
             let socket = self.socket();
             self.command(SocketCommand::Open { socket, transport: Transport::Tcp, local });
@@ -312,7 +312,7 @@ impl Engine {
 
     /// Returns a number that changes whenever a byte has got on.
     fn progress(&self) -> u64 {
-        let of_one = |(socket, carried): (&SocketId, &Carried)| {
+        let of_one = |(socket, carried): (&SocketId, &CarriedConnection)| {
             let connection = self.driver.node().connection(APP, *socket);
             let acknowledged = connection.map_or(0, Connection::acknowledged);
             acknowledged + carried.splice.sent + carried.splice.delivered()
@@ -325,7 +325,9 @@ impl Engine {
     fn leave_half_closed(&mut self) {
         let mut table = None;
         for socket in self.sockets() {
-            let Some(Carried { splice, .. }) = self.carried.get(&socket) else { continue };
+            let Some(CarriedConnection { splice, .. }) = self.carried.get(&socket) else {
+                continue;
+            };
             let connection = self.driver.node().connection(APP, socket);
             let state = connection.map(Connection::state);
             if splice.finished && state == Some(TcpState::FinWait2) && !splice.peer_finished {
@@ -428,7 +430,7 @@ impl Engine {
     pub fn take_shortage(&mut self) -> bool {
         let is_new = self.shortage == Shortage::New;
         if is_new {
-            self.shortage = Shortage::Told;
+            self.shortage = Shortage::Outcome;
         }
         is_new
     }
@@ -455,7 +457,7 @@ impl Engine {
     fn add(&mut self, socket: SocketId, splice: Splice, name: Option<u32>) {
         let times = Times::starting(self.now());
         self.names.extend(name.map(|name| (name, socket)));
-        self.carried.insert(socket, Carried { splice, times, name });
+        self.carried.insert(socket, CarriedConnection { splice, times, name });
     }
 
     /// Does what the host has to tell, until it has nothing more.
@@ -488,8 +490,8 @@ impl Engine {
 
     fn accept(&mut self, listener: SocketId, socket: SocketId) {
         let end = match self.offers.get(&listener) {
-            Some(Offer::Kernel(to)) => End::connect(*to),
-            Some(Offer::Bulk(job)) => Ok(End::Bulk(Worker::new(*job))),
+            Some(ListenService::Kernel(to)) => End::connect(*to),
+            Some(ListenService::Bulk(job)) => Ok(End::Bulk(Worker::new(*job))),
             None => return,
         };
         match end {
@@ -553,7 +555,8 @@ impl Engine {
 
     /// Lets go of a connection, by a reset if there was an error, and records its outcome.
     fn leave(&mut self, socket: SocketId, error: Option<String>) {
-        let Some(Carried { mut splice, mut times, name }) = self.carried.remove(&socket) else {
+        let Some(CarriedConnection { mut splice, mut times, name }) = self.carried.remove(&socket)
+        else {
             return;
         };
         self.leaving.remove(&socket);

@@ -36,7 +36,7 @@ impl Gaps {
 
     /// Calls `hit` with each of `0..trials` at which an event happens, ascending.
     #[inline]
-    pub fn strike(&mut self, stream: &mut Stream, trials: u32, hit: impl FnMut(u32)) {
+    pub fn apply(&mut self, stream: &mut Stream, trials: u32, hit: impl FnMut(u32)) {
         let Some(scale) = self.scale else { return };
         let u = 1.0 - stream.unit();
         if u > self.survival(scale, trials) {
@@ -44,7 +44,7 @@ impl Gaps {
         }
     }
 
-    /// As [`strike`](Self::strike), for item `index` of a stream: cheap as long as nothing happens.
+    /// As [`apply`](Self::apply), for item `index` of a stream: cheap as long as nothing happens.
     //= S3.3
     #[inline]
     pub fn strike_at(&mut self, base: &Stream, index: u64, trials: u32, hit: impl FnMut(u32)) {
@@ -67,7 +67,7 @@ impl Gaps {
         self.survival
     }
 
-    /// As [`strike`](Self::strike), the first gap being that of `first`, exponentially distributed.
+    /// As [`apply`](Self::apply), the first gap being that of `first`, exponentially distributed.
     #[inline]
     fn strike_from(
         &self,

@@ -7,7 +7,7 @@ use windfall_base::{ParseUnitError, Probability, Stream};
 
 use super::bits::Gaps;
 use super::error::ParseModelError;
-use super::{Blow, Target};
+use super::{FrameDamage, Target};
 
 /// Localised damage: now and then, bit errors within one bounded window of a frame.
 ///
@@ -59,13 +59,13 @@ impl FromStr for BurstWindow {
 }
 
 impl BurstWindow {
-    pub(super) fn strike(
+    pub(super) fn apply(
         &self,
         gaps: &mut Gaps,
         base: &Stream,
         number: u64,
         target: &Target,
-        blow: &mut Blow,
+        damage: &mut FrameDamage,
     ) {
         if base.unit_at(number) >= self.probability.get() {
             return;
@@ -73,16 +73,22 @@ impl BurstWindow {
         let mut stream = base.at(number);
         let width = self.bits.min(target.bits);
         let start = stream.below(u64::from(target.bits - width) + 1) as u32;
-        gaps.strike(&mut stream, width, |position| blow.positions.push(start + position));
+        gaps.apply(&mut stream, width, |position| damage.positions.push(start + position));
     }
 }
 
 impl Truncation {
-    pub(super) fn strike(&self, base: &Stream, number: u64, target: &Target, blow: &mut Blow) {
+    pub(super) fn apply(
+        &self,
+        base: &Stream,
+        number: u64,
+        target: &Target,
+        damage: &mut FrameDamage,
+    ) {
         if base.unit_at(number) >= self.probability.get() || target.bits == 0 {
             return;
         }
         let least = self.least.saturating_mul(8).min(target.bits - 1);
-        blow.cut_at(least + base.at(number).below(u64::from(target.bits - least)) as u32);
+        damage.cut_at(least + base.at(number).below(u64::from(target.bits - least)) as u32);
     }
 }

@@ -7,7 +7,7 @@ use windfall_base::{ParseUnitError, Probability, Stream};
 
 use super::bits::Gaps;
 use super::error::ParseModelError;
-use super::{Blow, Target};
+use super::{FrameDamage, Target};
 
 /// A chain of two states, good and bad, each with its own error rate per frame or per bit.
 ///
@@ -102,18 +102,23 @@ impl Chain {
     }
 
     /// One step per frame; an error loses it.
-    pub(super) fn strike_frame(&mut self, stream: &mut Stream, blow: &mut Blow) {
+    pub(super) fn strike_frame(&mut self, stream: &mut Stream, damage: &mut FrameDamage) {
         let (error, change) = if self.is_bad {
             (self.model.bad, self.model.r)
         } else {
             (self.model.good, self.model.p)
         };
-        blow.lost |= stream.chance(error);
+        damage.lost |= stream.chance(error);
         self.is_bad ^= stream.chance(change);
     }
 
     /// One step per exposed bit; an error inverts it.
-    pub(super) fn strike_bits(&mut self, stream: &mut Stream, target: &Target, blow: &mut Blow) {
+    pub(super) fn strike_bits(
+        &mut self,
+        stream: &mut Stream,
+        target: &Target,
+        damage: &mut FrameDamage,
+    ) {
         let mut start = 0;
         while start < target.bits {
             let state = usize::from(self.is_bad);
@@ -121,7 +126,7 @@ impl Chain {
             let left = u64::from(target.bits - start);
             let stay = self.stays[state].draw(stream).map_or(u64::MAX, |gap| gap.saturating_add(1));
             let length = stay.min(left) as u32;
-            self.errors[state].strike(stream, length, |i| blow.positions.push(start + i));
+            self.errors[state].apply(stream, length, |i| damage.positions.push(start + i));
             // A stay that ends with the frame has changed the state for the next one.
             if stay <= left {
                 self.is_bad = !self.is_bad;

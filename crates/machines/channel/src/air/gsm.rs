@@ -15,7 +15,7 @@ use windfall_fec::tch_f96::{
 use windfall_files::traces::error_trace::{ErrorTrace, Fault, TraceHeader};
 
 use super::bits::Gaps;
-use super::{Blow, Target};
+use super::{FrameDamage, Target};
 use crate::fading::{Fading, Process};
 
 /// Noise in the channel of 200 kHz at a receiver with a noise figure of 8 dB.
@@ -268,13 +268,13 @@ impl GsmBlocks {
     }
 
     /// Inverts bits of the next frame, which fills as many blocks as its exposed bits need.
-    pub(super) fn strike(&mut self, target: &Target, blow: &mut Blow) {
+    pub(super) fn apply(&mut self, target: &Target, damage: &mut FrameDamage) {
         let blocks = target.bits.div_ceil(BLOCK_BITS as u32);
         for block in 0..blocks {
             let start = block * BLOCK_BITS as u32;
             let left = target.bits - start;
             let number = self.next + u64::from(block);
-            let positions = &mut blow.positions;
+            let positions = &mut damage.positions;
             self.errors(number, |bit| positions.extend((bit < left).then_some(start + bit)));
         }
         self.next += u64::from(blocks);

@@ -5,7 +5,7 @@ use core::str::FromStr;
 
 use windfall_base::{Probability, Stream};
 
-use super::Blow;
+use super::FrameDamage;
 use super::chance::probabilities;
 use super::error::ParseModelError;
 
@@ -104,7 +104,7 @@ impl LossChain {
     }
 
     /// One step per frame; a state of losses loses it.
-    pub(super) fn strike(&mut self, stream: &mut Stream, blow: &mut Blow) {
+    pub(super) fn apply(&mut self, stream: &mut Stream, damage: &mut FrameDamage) {
         let [p13, p31, p32, p23, p14] = self.states.values().map(Probability::get);
         let drawn = stream.unit();
         self.place = match self.place {
@@ -117,7 +117,7 @@ impl LossChain {
             Place::Burst if drawn < p32 + p31 => Place::Gap,
             Place::Burst => Place::Burst,
         };
-        blow.lost |= matches!(self.place, Place::Burst | Place::LossInGap);
+        damage.lost |= matches!(self.place, Place::Burst | Place::LossInGap);
     }
 }
 
@@ -130,9 +130,9 @@ mod tests {
         let mut chain = LossChain::new(text.parse().expect("a chain"));
         let mut stream = Stream::new(Seed(3), "states");
         let mut next = || {
-            let mut blow = Blow::default();
-            chain.strike(&mut stream, &mut blow);
-            blow.lost
+            let mut damage = FrameDamage::default();
+            chain.apply(&mut stream, &mut damage);
+            damage.lost
         };
         (0..count).map(|_| next()).collect()
     }

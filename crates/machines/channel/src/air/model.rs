@@ -16,7 +16,7 @@ use super::gilbert::{Chain, GilbertElliott};
 use super::gsm::{GsmBlocks, GsmConfig};
 use super::loss_states::{LossChain, LossStates};
 use super::replay::Replay;
-use super::{Blow, Target};
+use super::{FrameDamage, Target};
 
 /// One thing that the air does.
 #[derive(Clone, Debug, PartialEq)]
@@ -195,31 +195,37 @@ impl State {
     }
 
     /// Acts on the frame of this number.
-    pub(super) fn strike(&mut self, number: u64, base: &Stream, target: &Target, blow: &mut Blow) {
+    pub(super) fn apply(
+        &mut self,
+        number: u64,
+        base: &Stream,
+        target: &Target,
+        damage: &mut FrameDamage,
+    ) {
         match self {
             // Chains move on with every frame, also with those that are lost already.
-            Self::FrameBursts(chain) => chain.strike_frame(&mut base.at(number), blow),
-            Self::BitBursts(chain) => chain.strike_bits(&mut base.at(number), target, blow),
-            Self::CorrelatedLoss(chances) => blow.lost |= chances.next(base, number),
-            Self::LossStates(chain) => chain.strike(&mut base.at(number), blow),
+            Self::FrameBursts(chain) => chain.strike_frame(&mut base.at(number), damage),
+            Self::BitBursts(chain) => chain.strike_bits(&mut base.at(number), target, damage),
+            Self::CorrelatedLoss(chances) => damage.lost |= chances.next(base, number),
+            Self::LossStates(chain) => chain.apply(&mut base.at(number), damage),
             Self::CorrelatedCorruption(chances) => {
                 // The place is independent of what the stream of the frame's chance begins with.
-                if chances.next(base, number) && !blow.lost && target.bits > 0 {
+                if chances.next(base, number) && !damage.lost && target.bits > 0 {
                     let place = base.unit_at(number) * f64::from(target.bits);
-                    blow.positions.push((place as u32).min(target.bits - 1));
+                    damage.positions.push((place as u32).min(target.bits - 1));
                 }
             }
-            Self::Replay(replay) => replay.strike(number, target, blow),
-            Self::Gsm(blocks) => blocks.strike(target, blow),
-            _ if blow.lost => {}
-            Self::Loss(p) => blow.lost = base.unit_at(number) < p.get(),
-            Self::LossPattern(pattern) => blow.lost = pattern.loses(number),
+            Self::Replay(replay) => replay.apply(number, target, damage),
+            Self::Gsm(blocks) => blocks.apply(target, damage),
+            _ if damage.lost => {}
+            Self::Loss(p) => damage.lost = base.unit_at(number) < p.get(),
+            Self::LossPattern(pattern) => damage.lost = pattern.loses(number),
             Self::BitErrors(gaps) => {
-                gaps.strike_at(base, number, target.bits, |bit| blow.positions.push(bit));
+                gaps.strike_at(base, number, target.bits, |bit| damage.positions.push(bit));
             }
-            Self::BurstWindow(window, gaps) => window.strike(gaps, base, number, target, blow),
+            Self::BurstWindow(window, gaps) => window.apply(gaps, base, number, target, damage),
             Self::Truncation(truncation) => {
-                truncation.strike(base, number, target, blow);
+                truncation.apply(base, number, target, damage);
             }
         }
     }

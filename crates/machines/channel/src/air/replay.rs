@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use windfall_files::traces::error_trace::{ErrorTrace, Fault, Index, Origin};
 
-use super::{Blow, Target};
+use super::{FrameDamage, Target};
 
 /// A trace being replayed.
 #[derive(Clone, Debug)]
@@ -21,9 +21,9 @@ impl Replay {
 
     /// Does to the frame of this number what the trace says.
     //= S3.3
-    pub(super) fn strike(&mut self, number: u64, target: &Target, blow: &mut Blow) {
+    pub(super) fn apply(&mut self, number: u64, target: &Target, damage: &mut FrameDamage) {
         if self.trace.header().index == Index::Bit {
-            self.trace.strike(self.passed, target.bits, |bit| blow.positions.push(bit));
+            self.trace.sample_hits(self.passed, target.bits, |bit| damage.positions.push(bit));
             self.passed = self.passed.wrapping_add(u64::from(target.bits));
             return;
         }
@@ -33,16 +33,16 @@ impl Replay {
         };
         match self.trace.fault(number) {
             None | Some(Fault::Inverted) => {}
-            Some(Fault::Lost) => blow.lost = true,
+            Some(Fault::Lost) => damage.lost = true,
             Some(Fault::Damaged { truncated, inverted }) => {
                 let shift = |bit: u32| bit.saturating_add(origin);
                 if let Some(bit) = truncated.map(shift).filter(|&bit| bit < target.open.end) {
-                    blow.whole_cut = Some(blow.whole_cut.map_or(bit, |cut| cut.min(bit)));
+                    damage.whole_cut = Some(damage.whole_cut.map_or(bit, |cut| cut.min(bit)));
                 }
                 // A trace of longer frames, or of an air that spared less, hits what may be hit.
                 let inverted = self.trace.header().bit_order.renumber(inverted.to_vec());
                 let bits = inverted.into_iter().map(shift);
-                blow.whole.extend(bits.filter(|bit| target.open.contains(bit)));
+                damage.whole.extend(bits.filter(|bit| target.open.contains(bit)));
             }
         }
     }

@@ -197,7 +197,7 @@ pub(super) fn by_pattern(
     stream: &mut Stream,
 ) -> FrameFate {
     let mut clean = true;
-    strike(samplers, sent.header, reception, noise, stream, |_, _| {
+    sample_hits(samplers, sent.header, reception, noise, stream, |_, _| {
         clean = false;
         false
     });
@@ -207,7 +207,7 @@ pub(super) fn by_pattern(
     let service = if sent.rate.is_ofdm() { SERVICE } else { 0 };
     let bits = sent.bytes as u32 * 8;
     let (mut mask, mut damaged, mut lost) = (Vec::new(), false, false);
-    strike(samplers, sent.payload, reception, noise, stream, |first, event| {
+    sample_hits(samplers, sent.payload, reception, noise, stream, |first, event| {
         lost |= first < DESCRAMBLER && service > 0;
         if which {
             mask.resize((service + bits).div_ceil(64) as usize, 0);
@@ -271,7 +271,7 @@ fn places(mask: &[u64], field: Range<u32>) -> Vec<u32> {
 }
 
 /// Calls `hit` with the error events of a field until it returns false.
-fn strike(
+fn sample_hits(
     samplers: &mut Samplers,
     field: Field,
     reception: &Reception,

@@ -94,25 +94,26 @@ impl Model {
     }
 
     /// Begins a round trip (section 5.5.1).
-    pub(super) fn begin_round(&mut self, it: &Delivery) {
-        self.round_ends = it.delivered;
+    pub(super) fn begin_round(&mut self, sample: &Delivery) {
+        self.round_ends = sample.delivered;
     }
 
     /// Takes a sample; `probes` if the phase looks for more bandwidth.
-    pub(super) fn learn(&mut self, it: &Delivery, probes: bool, window: u64) {
-        self.is_loss_round_start = it.delivered_before >= self.loss_round_ends;
+    pub(super) fn learn(&mut self, sample: &Delivery, probes: bool, window: u64) {
+        self.is_loss_round_start = sample.delivered_before >= self.loss_round_ends;
         if self.is_loss_round_start {
-            self.loss_round_ends = it.delivered;
+            self.loss_round_ends = sample.delivered;
         }
-        self.bandwidth_lately = self.bandwidth_lately.max(it.rate);
-        self.delivered_lately = self.delivered_lately.max(it.delivered - it.delivered_before);
-        self.is_round_start = it.delivered_before >= self.round_ends;
+        self.bandwidth_lately = self.bandwidth_lately.max(sample.rate);
+        self.delivered_lately =
+            self.delivered_lately.max(sample.delivered - sample.delivered_before);
+        self.is_round_start = sample.delivered_before >= self.round_ends;
         if self.is_round_start {
-            self.begin_round(it);
+            self.begin_round(sample);
             self.rounds += 1;
         }
-        if it.rate >= self.most_bandwidth() || !it.is_app_limited {
-            self.most[1] = self.most[1].max(it.rate);
+        if sample.rate >= self.most_bandwidth() || !sample.is_app_limited {
+            self.most[1] = self.most[1].max(sample.rate);
         }
         if self.is_loss_round_start && !probes && self.loses {
             let short = self.short.unwrap_or_else(|| self.most_bandwidth());
@@ -120,16 +121,16 @@ impl Model {
             let bound = self.bound_short.unwrap_or(window);
             self.bound_short = Some(self.delivered_lately.max((BETA * bound as f64) as u64));
         }
-        self.learn_aggregation(it, window);
+        self.learn_aggregation(sample, window);
     }
 
-    fn learn_aggregation(&mut self, it: &Delivery, window: u64) {
-        let passed = it.now.saturating_since(self.extra_since).as_secs_f64();
+    fn learn_aggregation(&mut self, sample: &Delivery, window: u64) {
+        let passed = sample.now.saturating_since(self.extra_since).as_secs_f64();
         let mut expected = (self.bandwidth() * passed) as u64;
         if self.extra_delivered <= expected {
-            (self.extra_delivered, self.extra_since, expected) = (0, it.now, 0);
+            (self.extra_delivered, self.extra_since, expected) = (0, sample.now, 0);
         }
-        self.extra_delivered += it.newly_delivered;
+        self.extra_delivered += sample.newly_delivered;
         let extra = self.extra_delivered.saturating_sub(expected).min(window);
         let life = if self.is_full { EXTRA_ROUNDS } else { 1 };
         if self.rounds >= self.extra_round + life {
@@ -139,11 +140,11 @@ impl Model {
     }
 
     /// Ends the account of a sample.
-    pub(super) fn end(&mut self, it: &Delivery) {
+    pub(super) fn end(&mut self, sample: &Delivery) {
         if self.is_loss_round_start {
-            self.bandwidth_lately = it.rate;
-            self.delivered_lately = it.delivered - it.delivered_before;
-            (self.loses, self.losses, self.lost_from) = (false, 0, it.lost);
+            self.bandwidth_lately = sample.rate;
+            self.delivered_lately = sample.delivered - sample.delivered_before;
+            (self.loses, self.losses, self.lost_from) = (false, 0, sample.lost);
         }
     }
 
@@ -161,28 +162,30 @@ impl Model {
         self.bound_long = self.bound_long.zip(before.long).map(|(now, then)| now.max(then));
     }
 
-    pub(super) fn note_loss(&mut self, it: &Delivery) {
+    pub(super) fn note_loss(&mut self, sample: &Delivery) {
         if !self.loses {
-            self.loss_round_ends = it.delivered;
+            self.loss_round_ends = sample.delivered;
         }
         self.loses = true;
         self.losses += 1;
     }
 
     /// Returns whether a round trip of startup lost more than the path can bear.
-    pub(super) fn loses_too_much(&self, it: &Delivery) -> bool {
-        let lost = it.lost.saturating_sub(self.lost_from) as f64;
+    pub(super) fn loses_too_much(&self, sample: &Delivery) -> bool {
+        let lost = sample.lost.saturating_sub(self.lost_from) as f64;
         let share = lost / (lost + self.delivered_lately as f64);
-        self.is_loss_round_start && self.losses >= STARTUP_LOSSES && share > super::super::BEARABLE
+        self.is_loss_round_start
+            && self.losses >= STARTUP_LOSSES
+            && share > super::super::MAX_LOSS_RATE
     }
 
     /// Looks whether the bandwidth still grows (section 5.3.1.2).
-    pub(super) fn check_full(&mut self, it: &Delivery) {
-        if self.is_full_now || !self.is_round_start || it.is_app_limited {
+    pub(super) fn check_full(&mut self, sample: &Delivery) {
+        if self.is_full_now || !self.is_round_start || sample.is_app_limited {
             return;
         }
-        if it.rate >= self.full * GROWTH {
-            return self.watch_full(it);
+        if sample.rate >= self.full * GROWTH {
+            return self.watch_full(sample);
         }
         self.flat_rounds += 1;
         self.is_full_now = self.flat_rounds >= FLAT_ROUNDS;
@@ -190,8 +193,8 @@ impl Model {
     }
 
     /// Begins to watch from here on whether the bandwidth grows.
-    pub(super) fn watch_full(&mut self, it: &Delivery) {
-        (self.full, self.flat_rounds, self.is_full_now) = (it.rate, 0, false);
+    pub(super) fn watch_full(&mut self, sample: &Delivery) {
+        (self.full, self.flat_rounds, self.is_full_now) = (sample.rate, 0, false);
     }
 
     pub(super) fn forget_lately(&mut self) {
@@ -203,17 +206,17 @@ impl Model {
     }
 
     /// Notes that the probe is over, and that its last samples come within a round trip.
-    pub(super) fn begin_probe_end(&mut self, it: &Delivery) {
+    pub(super) fn begin_probe_end(&mut self, sample: &Delivery) {
         self.is_ending_probe = true;
-        self.begin_round(it);
+        self.begin_round(sample);
     }
 
     /// After that round trip the bandwidth of the probe before the last is forgotten.
-    pub(super) fn end_probe(&mut self, it: &Delivery, cycles: bool) {
+    pub(super) fn end_probe(&mut self, sample: &Delivery, cycles: bool) {
         if self.is_ending_probe && self.is_round_start {
             self.is_ending_probe = false;
             self.samples_probe = false;
-            if cycles && !it.is_app_limited && self.most[1] > 0.0 {
+            if cycles && !sample.is_app_limited && self.most[1] > 0.0 {
                 self.most = [self.most[1], 0.0];
             }
         }
@@ -221,13 +224,13 @@ impl Model {
 
     /// Takes a round trip; returns whether the least one has not been seen for long (section
     /// 5.3.4.3).
-    pub(super) fn learn_round_trip(&mut self, it: &Delivery) -> bool {
-        let since = |at| it.now.saturating_since(at);
+    pub(super) fn learn_round_trip(&mut self, sample: &Delivery) -> bool {
+        let since = |at| sample.now.saturating_since(at);
         let is_stale =
             self.recent_round_trip.is_some() && since(self.round_trip_at) > PROBE_RTT_INTERVAL;
-        let Some(round_trip) = it.round_trip else { return is_stale };
+        let Some(round_trip) = sample.round_trip else { return is_stale };
         if is_stale || self.recent_round_trip.is_none_or(|recent| round_trip < recent) {
-            (self.recent_round_trip, self.round_trip_at) = (Some(round_trip), it.now);
+            (self.recent_round_trip, self.round_trip_at) = (Some(round_trip), sample.now);
         }
         let is_old = since(self.least_at) > ROUND_TRIP_LIFE;
         let recent = self.recent_round_trip;

@@ -78,7 +78,7 @@ pub struct Best {
 
 /// The expected result of a frame.
 #[derive(Clone, Copy, Debug)]
-struct Promise {
+struct Candidate {
     plan: Plan,
     /// Expected bytes gained.
     bytes: f64,
@@ -198,7 +198,7 @@ impl Best {
 
     /// Computes the expected result of a frame for the rest of a packet, which is lost with the
     /// probability `lost`.
-    fn promise(&self, wanted: usize, plan: Plan, good: f64, lost: f64) -> Promise {
+    fn promise(&self, wanted: usize, plan: Plan, good: f64, lost: f64) -> Candidate {
         let level = plan.level;
         // What no level saves fails as a frame that is lost does.
         let saved = 1.0 - self.hopeless.value;
@@ -211,7 +211,7 @@ impl Best {
             let seconds = self.cost.of(wanted + BLOCK_CHECK).as_secs_f64();
             let bytes = wanted as f64 * all * arrives;
             let (carries, kept) = (wanted, saved * all);
-            return Promise {
+            return Candidate {
                 plan,
                 bytes,
                 seconds,
@@ -240,7 +240,7 @@ impl Best {
         let seconds = self.cost.of(sent).as_secs_f64();
         let rest = self.rest(left, plan, carries);
         let kept = saved * brought / carries.max(1) as f64;
-        Promise { plan, bytes: brought * arrives, seconds, carries, all, good, kept, rest }
+        Candidate { plan, bytes: brought * arrives, seconds, carries, all, good, kept, rest }
     }
 
     /// The probability that no block fails or is cut off of a frame with `bytes` of data that
@@ -271,8 +271,8 @@ impl Best {
 
     /// The bytes that are expected to fail of a frame of which any do, and their blocks; it comes
     /// whole with the probability `each`.
-    fn failing(promise: &Promise, each: f64) -> (usize, usize) {
-        let Promise { plan, carries, kept, .. } = *promise;
+    fn failing(promise: &Candidate, each: f64) -> (usize, usize) {
+        let Candidate { plan, carries, kept, .. } = *promise;
         if plan.uncoded {
             return (carries, 1);
         }
@@ -284,9 +284,9 @@ impl Best {
 
     /// Computes what becomes of a packet whose time is over in `left` seconds if a frame is
     /// repeated until it arrives, others like it follow, and what fails of them goes again.
-    fn prospect(&self, promise: &Promise, request: &Request, left: f64) -> Prospect {
+    fn prospect(&self, promise: &Candidate, request: &Request, left: f64) -> Prospect {
         let [after_arrival, after_loss, now] = self.lost(request);
-        let Promise { plan, seconds, carries, good, rest, .. } = *promise;
+        let Candidate { plan, seconds, carries, good, rest, .. } = *promise;
         if left < seconds + rest {
             return Prospect { complete: 0.0, seconds };
         }
@@ -325,11 +325,11 @@ impl Best {
 
     /// Chooses the frame for a packet that may run out of time or attempts; `None` if it is not
     /// worth one.
-    fn plan_in_time(&mut self, request: &Request, promises: &[Promise]) -> Option<Plan> {
+    fn plan_in_time(&mut self, request: &Request, promises: &[Candidate]) -> Option<Plan> {
         let left = request.time_left.map_or(f64::INFINITY, Duration::as_secs_f64);
         let worth = self.gained.0 / self.gained.1;
         let price = PRICE[usize::from(request.time_left.is_some())];
-        let prospect = |it: &Promise| (it.plan, self.prospect(it, request, left));
+        let prospect = |it: &Candidate| (it.plan, self.prospect(it, request, left));
         let prospects: Vec<(Plan, Prospect)> = promises.iter().map(prospect).collect();
         let packet = request.packet as f64;
         // What the air could bring by what is known of it. What it brought of late also tells how
@@ -454,7 +454,7 @@ impl Policy for Best {
         };
         let uncoded = Plan { blocks: 1, level: Level::NONE, whole: false, uncoded: true };
         let plans = (1..=MAX_BLOCKS as u8).flat_map(coded);
-        let promises: Vec<Promise> = plans
+        let promises: Vec<Candidate> = plans
             .chain(request.may_be_uncoded.then_some(uncoded))
             .map(|plan| self.promise(request.bytes, plan, good(plan), lost))
             .collect();
@@ -463,7 +463,7 @@ impl Policy for Best {
         }
         let price = self.price(request);
         let whole = price(request.bytes as f64);
-        let gain = |promise: &Promise| {
+        let gain = |promise: &Candidate| {
             let carried = request.bytes.min(promise.carries) as f64;
             let some = (promise.bytes - promise.all * carried) / (1.0 - promise.all).max(1e-9);
             let left = promise.all * price(request.bytes as f64 - carried)

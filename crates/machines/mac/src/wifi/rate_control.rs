@@ -30,7 +30,7 @@ pub trait RateControl: fmt::Debug + Send {
     fn rate(&mut self, now: Instant, attempt: u32, draw: &mut Stream) -> PhyRate;
 
     /// Learns the fate of an attempt at `rate`, which the owner of the packet may have chosen.
-    fn learn(&mut self, rate: PhyRate, arrived: bool);
+    fn on_attempt(&mut self, rate: PhyRate, arrived: bool);
 
     /// Chooses rate and code of an attempt together; `None` if it could not succeed.
     ///
@@ -45,8 +45,8 @@ pub trait RateControl: fmt::Debug + Send {
     }
 
     /// Learns the fate of an attempt, and what its receiver says of it.
-    fn hear(&mut self, outcome: &AttemptOutcome) {
-        self.learn(outcome.choice.rate, outcome.arrived);
+    fn on_outcome(&mut self, outcome: &AttemptOutcome) {
+        self.on_attempt(outcome.choice.rate, outcome.arrived);
     }
 
     /// Returns `true` if packets with a lifetime are tried while it lasts, in place of a number of
@@ -57,7 +57,7 @@ pub trait RateControl: fmt::Debug + Send {
 
     /// Returns `true` if a packet is not repeated that its receiver says to have damaged, and whose
     /// owner takes it so.
-    fn settles_for_damage(&self) -> bool {
+    fn accepts_damaged_delivery(&self) -> bool {
         false
     }
 }
@@ -202,9 +202,9 @@ impl Rates {
     }
 
     /// Learns the fate of an attempt to `peer`.
-    pub(super) fn hear(&mut self, peer: MacAddress, outcome: &AttemptOutcome) {
+    pub(super) fn on_outcome(&mut self, peer: MacAddress, outcome: &AttemptOutcome) {
         if let Some(control) = self.peers.get_mut(&peer) {
-            control.hear(outcome);
+            control.on_outcome(outcome);
         }
     }
 
@@ -215,8 +215,8 @@ impl Rates {
 
     /// Returns `true` if packets to `peer` are not repeated that arrived damaged for an owner who
     /// takes them so.
-    pub(super) fn settles_for_damage(&self, peer: MacAddress) -> bool {
-        self.peers.get(&peer).is_some_and(|control| control.settles_for_damage())
+    pub(super) fn accepts_damaged_delivery(&self, peer: MacAddress) -> bool {
+        self.peers.get(&peer).is_some_and(|control| control.accepts_damaged_delivery())
     }
 
     fn of(&mut self, peer: MacAddress) -> &mut dyn RateControl {

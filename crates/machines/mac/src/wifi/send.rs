@@ -11,7 +11,7 @@ use windfall_wire_link::ieee80211::{Header, Kind, MacAddress, PhyRate, Report};
 
 use super::config::Opening;
 use super::event::DcfEvent;
-use super::job::Job;
+use super::pending_packet::PendingPacket;
 use super::rate_control::{AttemptOutcome, RateChoice};
 use super::{Dcf, PacketOutcome, answer_time};
 
@@ -69,7 +69,7 @@ impl Dcf {
     /// The medium is free for the packet in hand.
     pub(super) fn begin_exchange(&mut self, now: Instant) {
         if self.job.as_ref().is_some_and(|job| job.is_expired(now)) {
-            return self.forgo();
+            return self.abandon();
         }
         let Some(job) = &mut self.job else { return };
         let wish = job.packet().class.rate.and_then(|rate| self.config.phy_rate(rate));
@@ -82,7 +82,7 @@ impl Dcf {
                 let attempt = job.attempt(now, &self.config);
                 let Some(choice) = self.rates.choose(now, job.to(), &attempt, &mut self.draw)
                 else {
-                    return self.forgo();
+                    return self.abandon();
                 };
                 job.rate = choice.rate;
                 // Further parity is that of the copies which the receiver holds.
@@ -95,7 +95,7 @@ impl Dcf {
         let opening = self.config.opening(job.rate, job.len(), job.is_unanswered());
         let before = self.config.opening_time(opening, job.rate);
         if job.is_expired(now + before + self.time_to_end(job)) {
-            return self.forgo();
+            return self.abandon();
         }
         let Some(job) = &mut self.job else { return };
         job.air += self.config.contention_time_of(self.window.largest_draw()) + before;
@@ -109,7 +109,7 @@ impl Dcf {
 
     /// The time from the beginning of the next frame of a packet to the end of its last, if none
     /// fails.
-    fn time_to_end(&self, job: &Job) -> Duration {
+    fn time_to_end(&self, job: &PendingPacket) -> Duration {
         let rate = job.rate;
         let between = self.config.timing.sifs + self.answer_air(job, rate);
         let later = job.later_lens().map(|len| between + self.duration_of(rate, len));
@@ -119,7 +119,7 @@ impl Dcf {
     /// The time from the beginning of the next data frame for which the frame before it reserves
     /// the medium: to the end of its answer, or of the last answer if stations are protected that
     /// do not read the data frames.
-    fn time_to_reserve(&self, job: &Job) -> Duration {
+    fn time_to_reserve(&self, job: &PendingPacket) -> Duration {
         let rate = job.rate;
         let is_protected = self.config.protection.is_some() && rate.is_ofdm();
         let data = self.duration_of(rate, job.len());
@@ -265,7 +265,7 @@ impl Dcf {
     }
 
     /// Cuts a packet as the rate control of its receiver says.
-    pub(super) fn cut(&mut self, now: Instant, mut job: Job) -> Job {
+    pub(super) fn cut(&mut self, now: Instant, mut job: PendingPacket) -> PendingPacket {
         job.note_wait(now);
         if job.is_packet() && !job.is_unanswered() {
             let attempt = job.attempt(now, &self.config);
@@ -276,7 +276,7 @@ impl Dcf {
     }
 
     /// The answer to an attempt has come, or none: the rate control learns it.
-    fn learn(&mut self, arrived: bool, report: Option<Report>) {
+    fn report_attempt(&mut self, arrived: bool, report: Option<Report>) {
         let Some(job) = self.job.as_ref().filter(|job| job.is_packet()) else { return };
         // Parity that comes does not tell the chances of a frame.
         if job.increment().is_some() && (arrived || report.is_some()) {
@@ -287,7 +287,7 @@ impl Dcf {
         let arrived = arrived && !report.is_some_and(|report| report.combined);
         let collides = self.access.collides();
         let outcome = AttemptOutcome { choice, len: job.attempted(), arrived, report, collides };
-        self.rates.hear(job.to(), &outcome);
+        self.rates.on_outcome(job.to(), &outcome);
     }
 
     /// The answer has come, perhaps with a report.
@@ -300,7 +300,7 @@ impl Dcf {
                 self.phase = Phase::Pausing { until: now + self.config.timing.sifs };
             }
             _ => {
-                self.learn(true, report);
+                self.report_attempt(true, report);
                 let Some(job) = &mut self.job else { return };
                 if job.advance() {
                     let until = now + self.config.timing.sifs;
@@ -328,14 +328,17 @@ impl Dcf {
     pub(super) fn attempt_failed_with(&mut self, now: Instant, report: Option<Report>) {
         let request = matches!(self.phase, Phase::Awaiting { answer: Kind::Cts, .. });
         if !request {
-            self.learn(false, report);
+            self.report_attempt(false, report);
         }
         let Some(job) = &mut self.job else { return };
         if request {
             self.events.push_back(DcfEvent::RequestFailed);
         }
         // Another attempt would bring less than the next packet does.
-        if report.is_some() && job.accepts_damaged() && self.rates.settles_for_damage(job.to()) {
+        if report.is_some()
+            && job.accepts_damaged()
+            && self.rates.accepts_damaged_delivery(job.to())
+        {
             self.report_drop(DropReason::RetryLimit);
             return self.packet_done(now);
         }
@@ -343,7 +346,7 @@ impl Dcf {
         let until_expiry = job.has_lifetime() && self.rates.tries_until_expiry(job.to());
         let last = job.fail(len, &self.config) && !until_expiry;
         if let Some(report) = report {
-            job.heard(report);
+            job.on_report(report);
         }
         self.window.grow(len > self.config.rts_threshold);
         let expired = job.is_expired(now);
@@ -378,7 +381,7 @@ impl Dcf {
 
     /// Gives up the packet in hand, which has become worthless while it waited for the medium; the
     /// turn that it has won is the next packet's.
-    fn forgo(&mut self) {
+    fn abandon(&mut self) {
         self.access.spend();
         self.report_drop(DropReason::Expired);
         self.release_packet(false);
@@ -406,23 +409,24 @@ impl Dcf {
 
     /// Lets go of the packet in hand, and notes what it took.
     fn release_packet(&mut self, arrived: bool) {
-        if let Some(job) = self.job.take().filter(Job::is_packet) {
+        if let Some(job) = self.job.take().filter(PendingPacket::is_packet) {
             let (tag, spent, ideal) = (job.packet().tag, job.air, self.ideal_air_of(&job));
             let attempts = job.attempts(arrived);
-            let presumed = arrived && job.is_unanswered();
-            self.outcome = Some(PacketOutcome { tag, attempts, spent, ideal, arrived, presumed });
+            let outcome_unknown = arrived && job.is_unanswered();
+            self.outcome =
+                Some(PacketOutcome { tag, attempts, spent, ideal, arrived, outcome_unknown });
         }
         self.phase = Phase::Idle;
     }
 
     /// Returns the air time of the frame under way at `rate`, with the ACK that follows it.
-    fn air_of(&self, job: &Job, rate: PhyRate) -> Duration {
+    fn air_of(&self, job: &PendingPacket, rate: PhyRate) -> Duration {
         self.duration_of(rate, job.len()) + self.answer_air(job, rate)
     }
 
     /// Returns the air time of one attempt at the whole packet at the highest rate that the
     /// station may choose.
-    fn ideal_air_of(&self, job: &Job) -> Duration {
+    fn ideal_air_of(&self, job: &PendingPacket) -> Duration {
         let wish = job.packet().class.rate.and_then(|rate| self.config.phy_rate(rate));
         if job.is_group() {
             let rate = wish.map(|rate| self.config.rate_to(job.to(), rate));
@@ -440,7 +444,7 @@ impl Dcf {
     }
 
     /// Returns the time of the SIFS and the ACK behind a frame at `rate`.
-    fn answer_air(&self, job: &Job, rate: PhyRate) -> Duration {
+    fn answer_air(&self, job: &PendingPacket, rate: PhyRate) -> Duration {
         if job.is_unanswered() {
             return Duration::ZERO;
         }

@@ -48,7 +48,7 @@ impl Network {
         let MediumSlot { contenders, .. } = &mut self.media[medium];
         let (port, attempt) = (*medium_port, contention.attempt_at());
         if contenders.waiting.is_empty() {
-            self.crowds.push(medium);
+            self.contended_media.push(medium);
         }
         *contends = Some(contenders.waiting.len());
         contenders.waiting.push(Contender { interface: index, port, attempt, contention });
@@ -67,7 +67,7 @@ impl Network {
         let Contender { attempt, contention, .. } = contenders.waiting.swap_remove(place);
         interface.resume(contention);
         if contenders.waiting.is_empty() {
-            self.crowds.retain(|crowd| *crowd != medium);
+            self.contended_media.retain(|crowd| *crowd != medium);
         }
         if !mem::replace(touched, true) {
             self.touched.push(index);
@@ -85,8 +85,8 @@ impl Network {
     /// comes to them in the order in which the medium tells it.
     #[inline]
     pub(super) fn end_due_contentions(&mut self, now: Instant) {
-        for place in (0..self.crowds.len()).rev() {
-            let contenders = &mut self.media[self.crowds[place]].contenders;
+        for place in (0..self.contended_media.len()).rev() {
+            let contenders = &mut self.media[self.contended_media[place]].contenders;
             if contenders.earliest.is_some_and(|at| at <= now) {
                 for index in mem::take(&mut contenders.armed) {
                     self.stop_rest(index);

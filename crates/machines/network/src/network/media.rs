@@ -7,7 +7,7 @@ use windfall_stack::MEDIUM;
 
 use super::{MediumSlot, Network, Slot};
 use crate::ElementId;
-use crate::event::{NetworkEvent, What};
+use crate::event::{EventKind, NetworkEvent};
 
 impl Network {
     /// Tells an interface, which is about to do something, what it has heard while it rested.
@@ -72,7 +72,7 @@ impl Network {
         self.account_medium(index, &event);
         if self.recording.events {
             let element = ElementId((self.interfaces.len() + index) as u32);
-            self.events.push_back(NetworkEvent { at, element, what: What::Medium(event) });
+            self.events.push_back(NetworkEvent { at, element, what: EventKind::Medium(event) });
         }
     }
 }

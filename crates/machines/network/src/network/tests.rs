@@ -78,7 +78,7 @@ fn a_packet_arrives_after_its_air_time_and_the_delay() {
     let [(at, port, frame)] = &left[..] else { panic!("one packet, not {}", left.len()) };
     let mut length = None;
     while let Some(event) = network.poll_event() {
-        if let What::Medium(event) = event.what {
+        if let EventKind::Medium(event) = event.what {
             length = Some(event.length);
         }
     }
@@ -187,7 +187,7 @@ fn what_hosts_do_at_the_start_is_recorded() {
         network.record(Recording { events, packets: false });
         run_out(&mut network);
         let reports = core::iter::from_fn(|| network.poll_event());
-        let sent = reports.filter(|it| matches!(it.what, What::Host(HostEvent::Sent { .. })));
+        let sent = reports.filter(|it| matches!(it.what, EventKind::Host(HostEvent::Sent { .. })));
         let times: Vec<Instant> = sent.map(|it| it.at).collect();
         let expected = [0, 1, 2].map(|n| Instant::START + Duration::from_millis(n));
         assert_eq!(times, if events { &expected[..] } else { &[] });

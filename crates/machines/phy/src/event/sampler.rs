@@ -86,7 +86,7 @@ impl<'a> Sampler<'a> {
     ///
     /// A stretch is the number of its bits and its ratio of powers, not in decibels. The first
     /// begins with a code word; a word that lies in two stretches belongs to the first of them.
-    pub fn strike(
+    pub fn sample_hits(
         &mut self,
         stretches: impl IntoIterator<Item = (u32, f64)>,
         stream: &mut Stream,
@@ -97,8 +97,8 @@ impl<'a> Sampler<'a> {
         });
     }
 
-    /// As [`strike`](Self::strike), event by event: `hit` gets the first bit of the word in which
-    /// each begins, and how far behind it its bit errors lie.
+    /// As [`sample_hits`](Self::sample_hits), event by event: `hit` gets the first bit of the word
+    /// in which each begins, and how far behind it its bit errors lie.
     pub fn strike_events(
         &mut self,
         stretches: impl IntoIterator<Item = (u32, f64)>,

@@ -46,7 +46,7 @@ impl Looks {
         let mut looks = Self::default();
         for frame in 0..frames {
             let mut places = Vec::new();
-            sampler.strike([(bits as u32, snr)], &mut random.at(frame), |bit| {
+            sampler.sample_hits([(bits as u32, snr)], &mut random.at(frame), |bit| {
                 places.push(u64::from(bit));
                 true
             });
@@ -163,7 +163,7 @@ proptest! {
         let mut sampler = Sampler::new(Tables::shipped(), PhyRate::Ofdm54);
         let mut hits = Vec::new();
         let stretches = [(bits, crate::decibel::ratio(decibels)), (100, 0.0), (0, 1.0), (50, 1e9)];
-        sampler.strike(stretches, &mut Stream::new(Seed(seed), "s"), |bit| {
+        sampler.sample_hits(stretches, &mut Stream::new(Seed(seed), "s"), |bit| {
             hits.push(bit);
             hits.len() < 50
         });
@@ -203,7 +203,7 @@ fn tenth(rate: PhyRate) -> f64 {
         let bad = (0..1_000).filter(|&frame| {
             let mut clean = true;
             let stretch = (8_000 + 22, crate::decibel::ratio(middle));
-            sampler.strike([stretch], &mut random.at(frame), |_| {
+            sampler.sample_hits([stretch], &mut random.at(frame), |_| {
                 clean = false;
                 false
             });

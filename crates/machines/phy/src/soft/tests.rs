@@ -77,7 +77,7 @@ fn odds_of_bytes_of_damaged_frames_are_calibrated() {
         for seed in 0..6_000 {
             let mut stream = Stream::new(Seed(seed), "frame");
             let mut wrong = vec![false; bytes];
-            sampler.strike([(bytes as u32 * 8, snr)], &mut stream, |bit| {
+            sampler.sample_hits([(bytes as u32 * 8, snr)], &mut stream, |bit| {
                 if let Some(byte) = wrong.get_mut(bit as usize / 8) {
                     *byte = true;
                 }

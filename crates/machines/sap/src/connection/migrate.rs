@@ -142,7 +142,7 @@ impl Connection {
     pub(super) fn transmit_challenge(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         let peer = self.peer;
         let both = self.seal.is_none();
-        let size = self.around + CHALLENGE;
+        let size = self.datagram_overhead + CHALLENGE;
         let migration = self.migration.as_mut().filter(|it| it.due <= now)?;
         if migration.sent == CHALLENGES {
             self.migration = None;

@@ -173,7 +173,7 @@ impl Connection {
     pub(super) fn repeat(&mut self, now: Instant, name: u64) {
         // What a path loses that damages nothing, a full queue has dropped: it goes on as long as
         // anything arrives.
-        let room = self.path.size() - self.around;
+        let room = self.path.size() - self.datagram_overhead;
         let stalled = now.saturating_since(self.progress_at);
         let patience = self.outbox.patience;
         let outbox = &mut self.outbox;
@@ -206,7 +206,7 @@ impl Connection {
 
     /// Encodes a message, in parts if it is longer than a datagram.
     pub(super) fn encode(&self, message: &Message, number: u32) -> Result<Bodies, SapSendError> {
-        let room = self.path.size() - self.around;
+        let room = self.path.size() - self.datagram_overhead;
         let len = message.data.len();
         let checks = self.config.block_checks;
         // What does not fit anyway is not encoded twice.

@@ -41,7 +41,7 @@ impl Connection {
     /// Encodes the message of these parts for the path of now; `None` if they fit and are as few as
     /// can be.
     fn refitted(&self, parts: &[Encoded]) -> Option<Bodies> {
-        let room = self.path.size() - self.around;
+        let room = self.path.size() - self.datagram_overhead;
         let fits = parts.iter().all(|part| part.len() <= room);
         let was_sent = |part: &Encoded| part.again.is_some_and(|again| again.sent > 0);
         if fits && parts.len() < 2 || parts.iter().any(was_sent) {

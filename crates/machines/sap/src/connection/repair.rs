@@ -72,7 +72,7 @@ impl Connection {
     /// datagram.
     fn grouped(&self, ranges: &[Range<usize>], end: usize) -> Vec<Vec<Range<usize>>> {
         let within = ranges.iter().map(|range| range.start..range.end.min(end));
-        grouped(within, self.path.size() - self.around - HEAD)
+        grouped(within, self.path.size() - self.datagram_overhead - HEAD)
     }
 
     /// Answers a request for repair; without ranges if the message is no longer kept, or if its
@@ -120,7 +120,7 @@ impl Connection {
     /// Cuts precise messages and repairs anew that are longer than the path carries now; none is in
     /// flight.
     pub(super) fn recut(&mut self) {
-        let room = self.path.size() - self.around;
+        let room = self.path.size() - self.datagram_overhead;
         let outbox = &mut self.outbox;
         let takes_parts = self.takes_parts;
         // A repair names its ranges, and need not be a part to be cut.

@@ -203,7 +203,7 @@ impl Connection {
             return Some(self.datagram(now, SapKind::Probe, body, Some(Load::Probe)));
         }
         let size = self.path.try_now(now, self.timeout())?;
-        let zeros = Bytes::from(vec![0; (size - self.around).min(MOST_PADDING)]);
+        let zeros = Bytes::from(vec![0; (size - self.datagram_overhead).min(MOST_PADDING)]);
         let body = Body { exact: [Bytes::new(), zeros], rest: Bytes::new(), flags: 0 };
         Some(self.datagram(now, SapKind::Probe, body, Some(Load::Trial(size))))
     }
@@ -221,7 +221,7 @@ impl Connection {
         }
         self.pace_at = None;
         let in_flight = self.sent.in_flight();
-        if in_flight > 0 && in_flight + self.around + size > self.congestion.window() {
+        if in_flight > 0 && in_flight + self.datagram_overhead + size > self.congestion.window() {
             return false;
         }
         let Some(rate) = self.rate() else { return true };
@@ -254,7 +254,7 @@ impl Connection {
     ) -> OutgoingDatagram {
         let Body { mut exact, mut rest, flags: set } = body;
         let number = self.sent.next();
-        let size = self.around + exact[0].len() + exact[1].len() + rest.len();
+        let size = self.datagram_overhead + exact[0].len() + exact[1].len() + rest.len();
         let reported = matches!(load, Some(Load::Approximate { .. } | Load::Repeatable(_)));
         let urgent = self.config.congestion_control
             && kind == SapKind::Data
@@ -295,7 +295,7 @@ impl Connection {
         let nothing_waits = outbox.new.is_empty() && outbox.approximate.is_empty();
         let is_last = self.sending == FinState::Pending && nothing_waits;
         let is_full = in_flight + size > window;
-        self.unhurried += size;
+        self.bytes_since_ack_request += size;
         let is_starting = self.congestion.is_starting();
         let part = match (is_starting, is_full) {
             // Slow start ends when round trips grow, which some of each round must tell.
@@ -303,10 +303,11 @@ impl Connection {
             (false, true) => (window / REPORTS).min(MOST * size),
             (false, false) => window / REPORTS,
         };
-        let is_turn = 2 * in_flight > window && self.unhurried >= part.max(LEAST * size);
+        let is_turn =
+            2 * in_flight > window && self.bytes_since_ack_request >= part.max(LEAST * size);
         let urgent = is_last || is_turn || is_full && !reported;
         if urgent {
-            self.unhurried = 0;
+            self.bytes_since_ack_request = 0;
         }
         urgent
     }

@@ -107,7 +107,7 @@ impl InterfaceAccount {
     ) -> Option<Pulled> {
         loop {
             let waiting = queue.pop(now)?;
-            if let Some(pulled) = self.still_of_use(now, &least, waiting, Some(queue)) {
+            if let Some(pulled) = self.dequeue_checked(now, &least, waiting, Some(queue)) {
                 return Some(pulled);
             }
         }
@@ -115,7 +115,7 @@ impl InterfaceAccount {
 
     /// A packet that leaves a queue, marked if it is to be; `None` if it has waited too long to
     /// arrive in time, or is a repair for which one that stays `behind` would be late.
-    pub(super) fn still_of_use(
+    pub(super) fn dequeue_checked(
         &mut self,
         now: Instant,
         least: impl Fn(usize) -> Duration,
@@ -154,7 +154,7 @@ impl InterfaceAccount {
     /// # Errors
     /// The reason why the packet that came was refused.
     #[inline]
-    pub(super) fn joined(&mut self, join: Join) -> Result<(), DropReason> {
+    pub(super) fn record_enqueue(&mut self, join: Join) -> Result<(), DropReason> {
         match join {
             Join::Joined => Ok(()),
             Join::Displaced(heads) => {

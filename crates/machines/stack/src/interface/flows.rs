@@ -63,7 +63,7 @@ pub struct FlowAccount {
     /// Bytes of the packets that are known to have arrived, or presumed to.
     pub bytes: u64,
     /// True if the link did not learn the fate of packets: they count as arrived.
-    pub presumed: bool,
+    pub outcome_unknown: bool,
     /// Packets that came, those that a full queue refused included.
     pub offered: u64,
     /// Packets that wait.
@@ -102,7 +102,7 @@ struct Entry {
     under_way: Option<usize>,
     account: Account,
     bytes: u64,
-    presumed: bool,
+    outcome_unknown: bool,
     offered: u64,
 }
 
@@ -236,7 +236,7 @@ impl Queues {
             let waiting = entry.queue.pop(now)?;
             entry.peers.pop_front();
             self.waiting[peer] -= 1;
-            if let Some(pulled) = books.still_of_use(now, &least, waiting, Some(&entry.queue)) {
+            if let Some(pulled) = books.dequeue_checked(now, &least, waiting, Some(&entry.queue)) {
                 entry.under_way = Some(peer);
                 return Some((Ticket { flow, len: pulled.frame.payload.len() }, pulled));
             }
@@ -296,7 +296,7 @@ impl Queues {
 
     /// Credits a packet of which the link does not learn whether it arrives.
     pub(super) fn presume(&mut self, ticket: Ticket, ideal: Duration) {
-        self.entries[ticket.flow].presumed = true;
+        self.entries[ticket.flow].outcome_unknown = true;
         self.credit(ticket, ideal);
     }
 
@@ -365,7 +365,7 @@ impl Entry {
             under_way: None,
             account: Account::default(),
             bytes: 0,
-            presumed: false,
+            outcome_unknown: false,
             offered: 0,
         }
     }
@@ -391,7 +391,7 @@ impl Entry {
             account: self.account,
             expected: 0.0,
             bytes: self.bytes,
-            presumed: self.presumed,
+            outcome_unknown: self.outcome_unknown,
             offered: self.offered,
             waiting: self.queue.len(),
         }
@@ -404,7 +404,7 @@ impl FlowAccount {
         self.account.join(&other.account);
         self.expected += other.expected;
         self.bytes += other.bytes;
-        self.presumed |= other.presumed;
+        self.outcome_unknown |= other.outcome_unknown;
         self.offered += other.offered;
         self.waiting += other.waiting;
     }

@@ -211,7 +211,7 @@ impl Packets {
             Order::One(queue) => queue.push(now, frame),
             Order::Flows(flows) => flows.queues.push(now, 0, frame),
         };
-        account.joined(join)?;
+        account.record_enqueue(join)?;
         Ok(self.len().0)
     }
 
@@ -264,7 +264,7 @@ impl Packets {
         account: &mut InterfaceAccount,
     ) -> Option<Pulled> {
         while let Some(first) = self.urgent.pop_front() {
-            let first = account.still_of_use(now, &least, first, None);
+            let first = account.dequeue_checked(now, &least, first, None);
             if first.is_some() {
                 return first;
             }

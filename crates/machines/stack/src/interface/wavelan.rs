@@ -133,7 +133,7 @@ impl Link for WavelanLink {
         if index >= self.above.peers.len() {
             return Err(DropReason::NoRoute);
         }
-        account.joined(self.above.queues.push(now, index, frame))?;
+        account.record_enqueue(self.above.queues.push(now, index, frame))?;
         Ok(self.above.queues.len())
     }
 
@@ -286,11 +286,11 @@ impl Client for With<'_> {
         // Of what the link did not keep, only the ACK tells.
         let arrived = acknowledged || (!was_kept && feedback.is_some());
         let is_over = !link.has_unit();
-        let presumed = is_damaged && is_over && !arrived;
+        let outcome_unknown = is_damaged && is_over && !arrived;
         let ideal = timing.exchange(*rate, ticket.len);
-        let brings = (arrived || presumed).then_some(ideal);
+        let brings = (arrived || outcome_unknown).then_some(ideal);
         queues.charge(now, ticket, Attempt { count: 1, spent, brings });
-        if presumed {
+        if outcome_unknown {
             queues.presume(ticket, ideal);
         } else if arrived {
             queues.credit(ticket, ideal);

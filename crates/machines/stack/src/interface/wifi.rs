@@ -120,7 +120,7 @@ impl WifiLink {
             account.dropped(tag, kept, DropReason::FrameCheck, len);
             return false;
         }
-        if let Err(reason) = account.joined(self.queues.push(now, header.to, frame)) {
+        if let Err(reason) = account.record_enqueue(self.queues.push(now, header.to, frame)) {
             account.dropped(tag, kept, reason, len);
             return false;
         }
@@ -129,12 +129,12 @@ impl WifiLink {
     }
 
     /// Enters the events of the station into the account.
-    fn take_down(&mut self, account: &mut InterfaceAccount) {
+    fn record_events(&mut self, account: &mut InterfaceAccount) {
         while let Some(event) = self.dcf.poll_event() {
             if let DcfEvent::Dropped { tag, .. } = event {
                 self.queues.forget(tag);
             }
-            take_down(event, account);
+            record_event(event, account);
         }
     }
 
@@ -188,27 +188,27 @@ impl Link for WifiLink {
                 next_hop(&self.neighbours, &frame.payload).unwrap_or(default_hop)
             }
         };
-        account.joined(self.queues.push(now, to, frame))?;
+        account.record_enqueue(self.queues.push(now, to, frame))?;
         Ok(self.queues.len())
     }
 
     fn handle_queued(&mut self, now: Instant, account: &mut InterfaceAccount) {
         let (dcf, mut source) = self.parts(now, account);
         dcf.handle_queued(now, &mut source);
-        self.take_down(account);
+        self.record_events(account);
     }
 
     fn handle_input(&mut self, now: Instant, input: Input, account: &mut InterfaceAccount) {
         let (dcf, mut source) = self.parts(now, account);
         dcf.handle_input(now, input, &mut source);
         self.take_relayed(now, account);
-        self.take_down(account);
+        self.record_events(account);
     }
 
     fn handle_timeout(&mut self, now: Instant, account: &mut InterfaceAccount) {
         let (dcf, mut source) = self.parts(now, account);
         dcf.handle_timeout(now, &mut source);
-        self.take_down(account);
+        self.record_events(account);
     }
 
     #[inline]
@@ -269,7 +269,7 @@ impl Link for WifiLink {
 }
 
 /// Enters an event of the station into the books.
-fn take_down(event: DcfEvent, account: &mut InterfaceAccount) {
+fn record_event(event: DcfEvent, account: &mut InterfaceAccount) {
     match event {
         DcfEvent::Sent { tag, attempt, len, kept } => {
             account.link(LinkEvent::Sent { tag, attempt, len, kept });

@@ -41,7 +41,7 @@ impl Connection {
         let below = self.recovery.reported_below(named);
         let arrived = named.saturating_sub(before).saturating_sub(below) + reported;
         let latest = named >= before && (arrived > 0 || self.is_younger(seg, start));
-        self.heed_marks(now, seg, latest, arrived);
+        self.process_ecn_marks(now, seg, latest, arrived);
         let raw_window = seg.header.window;
         if named > self.sender.una {
             self.advance(now, named, seg, limited);
@@ -66,7 +66,7 @@ impl Connection {
         } else {
             self.recovery.settle(&self.flow(), advanced);
         }
-        self.tell_rate(now, limited);
+        self.report_delivery_rate(now, limited);
         Ok(())
     }
 
@@ -93,8 +93,8 @@ impl Connection {
             self.reduce(now);
         }
         let flow = self.flow();
-        let has_more = flow.nxt < self.sender.data_end() && flow.nxt < self.sender.edge;
-        if self.recovery.doubt(&flow, advanced, has_more) {
+        let has_more = flow.nxt < self.sender.data_end() && flow.nxt < self.sender.snd_wnd_right;
+        if self.recovery.detect_spurious_rto(&flow, advanced, has_more) {
             self.operations.spurious_timeouts += 1;
             self.congestion.on_spurious_timeout();
         }
@@ -141,7 +141,7 @@ impl Connection {
     /// Returns whether an honest peer can acknowledge `position` (RFC 5961, section 5.2).
     const fn may_acknowledge(&self, position: u64) -> bool {
         let sender = &self.sender;
-        position <= sender.max && position + sender.most_window >= sender.una
+        position <= sender.max && position + sender.max_snd_wnd >= sender.una
     }
 
     /// Returns whether an honest peer can have sent the acknowledgment of a segment.
@@ -151,7 +151,7 @@ impl Connection {
 
     /// Takes of a segment that is discarded what it acknowledges for the first time, and nothing
     /// else.
-    pub(super) fn take_progress(&mut self, now: Instant, seg: &Segment) {
+    pub(super) fn advance_una_only(&mut self, now: Instant, seg: &Segment) {
         if let Some(ack) = self.locate_ack(seg.header.ack)
             && ack > self.sender.una
             && ack <= self.sender.max
@@ -247,8 +247,8 @@ impl Connection {
             self.grow_send_buffer();
         }
         let room = self.sender.capacity.saturating_sub(self.sender.buffer.len());
-        if self.sender.starved && room >= self.sender.capacity / 3 {
-            self.sender.starved = false;
+        if self.sender.wants_send_space && room >= self.sender.capacity / 3 {
+            self.sender.wants_send_space = false;
             self.signals.raise(Signals::WRITABLE);
         }
         if self.sender.is_finished() {
@@ -378,12 +378,12 @@ impl Connection {
         let window = u64::from(raw) << self.negotiated.send_shift;
         let edge = ack + window;
         // A probe beyond the window was taken, and the window is open again.
-        let was_probed = self.sender.edge < ack && ack < edge;
+        let was_probed = self.sender.snd_wnd_right < ack && ack < edge;
         if was_probed {
             // The wait between probes is no measure of how long data may take.
             self.rtt.relax();
         }
-        if edge > self.sender.edge && self.timers.runs(Timer::Persist) {
+        if edge > self.sender.snd_wnd_right && self.timers.runs(Timer::Persist) {
             // A probe that was not taken leaves again with the data.
             self.timers.stop(Timer::Persist);
             self.sender.nxt = self.sender.una;
@@ -392,14 +392,14 @@ impl Connection {
         }
         self.sender.raw_window = raw;
         self.sender.window = window;
-        self.sender.most_window = self.sender.most_window.max(window);
-        self.sender.edge = edge;
+        self.sender.max_snd_wnd = self.sender.max_snd_wnd.max(window);
+        self.sender.snd_wnd_right = edge;
     }
 
     /// Notes where an acknowledgment taken by prediction leaves the window.
     pub(super) fn slide_window(&mut self, start: u64, ack: u64) {
         self.sender.window_from = (start, ack);
-        self.sender.edge = ack + self.sender.window;
+        self.sender.snd_wnd_right = ack + self.sender.window;
     }
 
     /// Returns whether this end may still get acknowledgments for data.

@@ -77,7 +77,7 @@ impl Connection {
     /// Sends a reset: this connection is over.
     pub(super) fn reset_peer(&mut self) {
         // A probe beyond a closed window was not taken, and there a reset would be ignored.
-        let position = self.sender.nxt.min(self.sender.edge.max(self.sender.una));
+        let position = self.sender.nxt.min(self.sender.snd_wnd_right.max(self.sender.una));
         let seq = number(self.sender.origin, position);
         self.sender.reset = Some(Reset { seq, ends: true });
     }

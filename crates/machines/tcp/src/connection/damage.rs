@@ -100,7 +100,7 @@ impl Connection {
         let start = self.locate(seg.header.seq).ok_or(DropReason::TcpSequence)?;
         self.check_timestamp(now, seg, start)?;
         let end = start + seg.data.len() as u64 + u64::from(seg.missing);
-        if start == 0 || start >= self.receiver.edge.max(self.expected() + 1) {
+        if start == 0 || start >= self.receiver.rcv_wnd_right.max(self.expected() + 1) {
             return Err(DropReason::TcpSequence);
         }
         self.use_covered_fields(now, seg, start);
@@ -171,8 +171,8 @@ impl Connection {
             self.note_timestamp(now, seg, start);
         }
         // A count of marks is not covered whole, and comes again with the next segment.
-        self.heed_marks(now, seg, false, 0);
-        self.take_progress(now, seg);
+        self.process_ecn_marks(now, seg, false, 0);
+        self.advance_una_only(now, seg);
     }
 
     /// Returns the mode that both ends can follow.

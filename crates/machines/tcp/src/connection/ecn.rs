@@ -267,7 +267,13 @@ impl Connection {
 
     /// Heeds what a segment says of marks on packets of this end. With accurate ECN it counts if it
     /// is the `latest` of the peer, and `bytes` arrived by what it says.
-    pub(super) fn heed_marks(&mut self, now: Instant, seg: &Segment, latest: bool, bytes: u64) {
+    pub(super) fn process_ecn_marks(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+        latest: bool,
+        bytes: u64,
+    ) {
         let mut marked = self.negotiated.ecn && seg.has_any(TcpFlags::ECE);
         if self.negotiated.accurate_ecn {
             if !latest {

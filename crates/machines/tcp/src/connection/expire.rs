@@ -98,11 +98,11 @@ impl Connection {
         self.suspect_path(now);
         let flow = self.flow();
         let loss = self.loss(now);
-        if self.sender.edge <= self.sender.una || !self.recovery.is_timed() {
+        if self.sender.snd_wnd_right <= self.sender.una || !self.recovery.is_timed() {
             self.recovery.forget_losses();
             self.sender.nxt = self.sender.una;
         }
-        if self.sender.edge <= self.sender.una {
+        if self.sender.snd_wnd_right <= self.sender.una {
             // The window closed meanwhile: that is no loss; ask for it instead.
             self.sender.probe = self.sender.una < self.sender.data_end();
             if self.sender.probe {

@@ -161,7 +161,7 @@ impl Connection {
     fn most_together(&self) -> u64 {
         let mss = self.sender.mss.max(1);
         let window = self.congestion.window();
-        let half = (window / mss / 2).max(1).min((self.sender.most_window / 2 / mss).max(1));
+        let half = (window / mss / 2).max(1).min((self.sender.max_snd_wnd / 2 / mss).max(1));
         let Some(smoothed) = self.rtt.smoothed() else { return half };
         let factor = if window < self.congestion.threshold() / 2 { 200 } else { 120 };
         let pace =

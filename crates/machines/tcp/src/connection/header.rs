@@ -261,7 +261,7 @@ impl Connection {
     /// the window, or the peer would not look at it.
     fn ack_position(&self) -> u64 {
         let sender = &self.sender;
-        sender.max.min(sender.edge.max(sender.una)).max(1)
+        sender.max.min(sender.snd_wnd_right.max(sender.una)).max(1)
     }
 
     fn syn_window(&self) -> u16 {
@@ -274,13 +274,14 @@ impl Connection {
         let shift = self.negotiated.receive_shift;
         let next = self.expected();
         let open = next + self.open_window();
-        let kept = self.receiver.edge.max(next) - next;
+        let kept = self.receiver.rcv_wnd_right.max(next) - next;
         let all = self.config.manner.offers_all_room;
         let raw = ((open - next) >> shift).min(65_535);
         let step = if all { 1 } else { self.window_step() };
-        if open >= self.receiver.edge + step && !(all && next + (raw << shift) < self.receiver.edge)
+        if open >= self.receiver.rcv_wnd_right + step
+            && !(all && next + (raw << shift) < self.receiver.rcv_wnd_right)
         {
-            self.receiver.edge = next + (raw << shift);
+            self.receiver.rcv_wnd_right = next + (raw << shift);
             raw as u16
         } else {
             kept.div_ceil(1 << shift).min(65_535) as u16
@@ -299,8 +300,8 @@ impl Connection {
         }
         let next = self.expected();
         let open = next + self.open_window();
-        let gain = open.saturating_sub(self.receiver.edge);
-        let left = self.receiver.edge.saturating_sub(next);
+        let gain = open.saturating_sub(self.receiver.rcv_wnd_right);
+        let left = self.receiver.rcv_wnd_right.saturating_sub(next);
         // Time-driven acknowledgments bring the window along when theirs comes.
         if self.timers.runs(Timer::DelayedAck) && left > 0 && self.acks_by_time() {
             return;

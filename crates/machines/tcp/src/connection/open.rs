@@ -97,8 +97,8 @@ impl Connection {
         let window = u64::from(header.window);
         self.sender.raw_window = header.window;
         self.sender.window = window;
-        self.sender.most_window = window;
-        self.sender.edge = 1 + window;
+        self.sender.max_snd_wnd = window;
+        self.sender.snd_wnd_right = 1 + window;
         self.sender.window_from = (0, 0);
     }
 

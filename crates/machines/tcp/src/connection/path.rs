@@ -138,7 +138,8 @@ impl Connection {
         let options = u64::from(self.sender.path_mss) - flow.mss;
         let len = u64::from(size).checked_sub(options)?;
         let end = flow.max + len;
-        let fits = self.recovery.in_flight(&flow) + len <= window && end <= self.sender.edge;
+        let fits =
+            self.recovery.in_flight(&flow) + len <= window && end <= self.sender.snd_wnd_right;
         let follows = end + FOLLOWERS * flow.mss <= self.sender.data_end();
         if !fits || !follows || len <= flow.mss || flow.nxt < flow.max || !self.recovery.is_quiet()
         {

@@ -73,7 +73,7 @@ impl Connection {
             self.note_timestamp(now, seg, next);
             let limited = self.is_limited();
             self.advance(now, ack, seg, limited);
-            self.tell_rate(now, limited);
+            self.report_delivery_rate(now, limited);
             self.slide_window(next, ack);
             return true;
         }

@@ -60,7 +60,7 @@ impl Connection {
     }
 
     /// Tells an algorithm that models the path what an acknowledgment says.
-    pub(super) fn tell_rate(&mut self, now: Instant, limited: bool) {
+    pub(super) fn report_delivery_rate(&mut self, now: Instant, limited: bool) {
         if !self.congestion.is_model() {
             return;
         }

@@ -184,7 +184,7 @@ impl Connection {
     /// Returns the end of what is acceptable: of what was offered, or of the buffer, which may have
     /// more room than a header can say.
     fn accepted_edge(&self, next: u64) -> u64 {
-        let edge = self.receiver.edge.max(next);
+        let edge = self.receiver.rcv_wnd_right.max(next);
         let is_whole = match self.state {
             TcpState::SynReceived => !self.passive,
             state => state != TcpState::TimeWait,
@@ -220,7 +220,7 @@ impl Connection {
             if self.is_acceptable_ack(seg) {
                 self.note_timestamp(now, seg, start);
             }
-            self.take_progress(now, seg);
+            self.advance_una_only(now, seg);
         }
         if self.state == TcpState::TimeWait {
             let linger = self.config.time_wait;
@@ -282,8 +282,8 @@ impl Connection {
         let window = u64::from(seg.header.window) << self.negotiated.send_shift;
         self.sender.window_from = (start, 1);
         (self.sender.raw_window, self.sender.window) = (seg.header.window, window);
-        self.sender.most_window = self.sender.most_window.max(window);
-        self.sender.edge = 1 + window;
+        self.sender.max_snd_wnd = self.sender.max_snd_wnd.max(window);
+        self.sender.snd_wnd_right = 1 + window;
         Ok(())
     }
 

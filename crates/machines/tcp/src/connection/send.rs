@@ -103,7 +103,7 @@ impl Connection {
             return None;
         }
         let flow = self.flow();
-        let fresh = self.sender.data_end().min(self.sender.edge).min(flow.max + flow.mss);
+        let fresh = self.sender.data_end().min(self.sender.snd_wnd_right).min(flow.max + flow.mss);
         let range = if fresh > flow.max {
             flow.max..fresh
         } else {
@@ -126,7 +126,7 @@ impl Connection {
         // A SYN takes a sequence number and no room.
         let data = self.recovery.in_flight(&flow).saturating_sub(u64::from(flow.una == 0));
         let congestion = window.saturating_sub(data);
-        let offered = self.sender.edge.saturating_sub(nxt);
+        let offered = self.sender.snd_wnd_right.saturating_sub(nxt);
         let mut len = (end - nxt).min(flow.mss).min(offered).min(congestion);
         if nxt < flow.max
             && let Some(hole_end) = self.recovery.hole_end(nxt)
@@ -156,7 +156,7 @@ impl Connection {
             || (self.ends_record(range.end) && (idle || !self.config.nagle))
             || range.start < sender.max
             || (all && (idle || !self.config.nagle))
-            || (len > 0 && len >= sender.most_window / 2)
+            || (len > 0 && len >= sender.max_snd_wnd / 2)
     }
 
     /// Sends the positions of `range`, FIN included where it reaches that far.
@@ -258,13 +258,13 @@ impl Connection {
         }
         self.operations.probes += 1;
         let una = self.sender.una;
-        let is_bare = self.config.manner.probes_without_data && self.sender.edge <= una;
+        let is_bare = self.config.manner.probes_without_data && self.sender.snd_wnd_right <= una;
         if una < self.sender.data_end() && is_bare {
             self.set_persist(now);
         } else if una < self.sender.data_end() {
             // What fits into a window too small for a full segment, or one byte into a closed one:
             // the answer tells the window.
-            let offered = self.sender.edge.saturating_sub(una).clamp(1, self.sender.mss);
+            let offered = self.sender.snd_wnd_right.saturating_sub(una).clamp(1, self.sender.mss);
             let end = (una + offered).min(self.sender.data_end());
             self.note_push(end);
             let transmit = self.send_range(now, una..end, true);

@@ -9,7 +9,7 @@ impl TcpEndpoint {
     /// which stay bounded by the connections that were open at once.
     #[must_use]
     pub fn held_entries(&self) -> usize {
-        let queues = self.ready.len() + self.noisy.len() + self.replies.len();
+        let queues = self.ready.len() + self.has_events_queue.len() + self.replies.len();
         self.slots.len() + self.wakeups.len() + queues
     }
 

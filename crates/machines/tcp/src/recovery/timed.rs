@@ -13,7 +13,7 @@ use crate::config::LossRecovery;
 
 /// The progress of finding out whether the last timeout was spurious.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Doubt {
+enum FrtoState {
     /// There is none.
     #[default]
     Settled,
@@ -37,7 +37,7 @@ struct TailProbe {
 /// The wish for recovery by time, from the first data on: many connections wait without any.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
-    doubts: bool,
+    uses_frto: bool,
     rates: bool,
 }
 
@@ -47,8 +47,8 @@ pub(super) struct Timed {
     pub(super) flight: Flight,
     rack: Rack,
     probe: Option<TailProbe>,
-    doubts: bool,
-    doubt: Doubt,
+    uses_frto: bool,
+    frto: FrtoState,
     /// Data that were sent once, before the timeout in doubt, have arrived since.
     original_arrived: bool,
     /// The longest round trip of what an acknowledgment shows to have arrived and was sent once.
@@ -80,14 +80,14 @@ pub(crate) enum ProbeAnswer {
 }
 
 impl Timed {
-    pub(super) fn new(Wanted { doubts, rates }: Wanted) -> Self {
+    pub(super) fn new(Wanted { uses_frto, rates }: Wanted) -> Self {
         Self {
             flight: Flight::default(),
             rack: Rack::new(rates),
             rates: rates.then(|| Box::new(Rates::new())),
             probe: None,
-            doubts,
-            doubt: Doubt::Settled,
+            uses_frto,
+            frto: FrtoState::Settled,
             original_arrived: false,
             longest: None,
         }
@@ -110,8 +110,8 @@ impl Timed {
         self.flight.on_sent(now, range, flow.max, then.unwrap_or(0));
         if range.start < flow.max {
             self.rack.lost.remove(range.clone());
-        } else if self.doubt == Doubt::Tries {
-            self.doubt = Doubt::Tried;
+        } else if self.frto == FrtoState::Tries {
+            self.frto = FrtoState::Tried;
         }
     }
 
@@ -145,12 +145,12 @@ impl Timed {
 
     /// Takes back what is held for lost: it may still arrive. A timeout in doubt is judged by that.
     pub(super) fn reconsider(&mut self, flow: &SendSequence) {
-        self.doubt = Doubt::Settled;
+        self.frto = FrtoState::Settled;
         self.rack.reconsider(flow, &mut self.flight);
     }
 
     fn on_arrival(&mut self, range: &Range<u64>, recover: u64, echo: &Echo, overtook: bool) {
-        if self.doubt != Doubt::Settled {
+        if self.frto != FrtoState::Settled {
             let mut once = self.flight.repeated.gaps(range.start..range.end.min(recover));
             self.original_arrived |= once.next().is_some();
         }
@@ -166,10 +166,10 @@ impl Timed {
 }
 
 impl Recovery {
-    /// Notices losses by time from here on, with `doubts` whether timeouts are spurious, and with
-    /// `rates` how fast data are delivered.
-    pub(crate) const fn use_time(&mut self, doubts: bool, rates: bool) {
-        self.wanted = Some(Wanted { doubts, rates });
+    /// Notices losses by time from here on, with `uses_frto` whether timeouts are spurious, and
+    /// with `rates` how fast data are delivered.
+    pub(crate) const fn use_time(&mut self, uses_frto: bool, rates: bool) {
+        self.wanted = Some(Wanted { uses_frto, rates });
     }
 
     /// Returns the bytes that are lost and not sent again, and those that are sent again.
@@ -305,7 +305,7 @@ impl Recovery {
         let Timed { rack, flight, .. } = &mut **timed;
         rack.on_timeout(now, flow, flight, &self.sacked, smoothed);
         timed.probe = None;
-        timed.doubt = if timed.doubts && is_first { Doubt::Open } else { Doubt::Settled };
+        timed.frto = if timed.uses_frto && is_first { FrtoState::Open } else { FrtoState::Settled };
         timed.original_arrived = false;
     }
 
@@ -322,7 +322,7 @@ impl Recovery {
         // The first of a recovery leaves whatever the window says (RFC 6675, section 5, step 4.3).
         let is_first = self.pending.take().is_some();
         let timed = self.timed.as_ref()?;
-        if matches!(timed.doubt, Doubt::Tries | Doubt::Tried) {
+        if matches!(timed.frto, FrtoState::Tries | FrtoState::Tried) {
             return None;
         }
         let lost = timed.rack.lost.iter().next()?;
@@ -334,8 +334,8 @@ impl Recovery {
     /// are none that may leave; returns whether that was wanted.
     pub(crate) fn end_trial(&mut self) -> bool {
         match &mut self.timed {
-            Some(timed) if timed.doubt == Doubt::Tries => {
-                timed.doubt = Doubt::Settled;
+            Some(timed) if timed.frto == FrtoState::Tries => {
+                timed.frto = FrtoState::Settled;
                 true
             }
             _ => false,
@@ -344,17 +344,22 @@ impl Recovery {
 
     /// Goes on with the doubt about the last timeout after an acknowledgment (RFC 5682, section
     /// 3.1); `true` if that was spurious. `has_more` if new data may be sent.
-    pub(crate) fn doubt(&mut self, flow: &SendSequence, advanced: bool, has_more: bool) -> bool {
+    pub(crate) fn detect_spurious_rto(
+        &mut self,
+        flow: &SendSequence,
+        advanced: bool,
+        has_more: bool,
+    ) -> bool {
         let recover = self.recover;
-        let Some(timed) = self.timed.as_mut().filter(|it| it.doubt != Doubt::Settled) else {
+        let Some(timed) = self.timed.as_mut().filter(|it| it.frto != FrtoState::Settled) else {
             return false;
         };
         let is_spurious = timed.original_arrived && flow.una < recover;
-        timed.doubt = match timed.doubt {
-            Doubt::Open if advanced && !is_spurious && flow.una < recover && has_more => {
-                Doubt::Tries
+        timed.frto = match timed.frto {
+            FrtoState::Open if advanced && !is_spurious && flow.una < recover && has_more => {
+                FrtoState::Tries
             }
-            _ => Doubt::Settled,
+            _ => FrtoState::Settled,
         };
         if is_spurious {
             timed.reconsider(flow);

@@ -135,7 +135,7 @@ impl Model {
         if before && let Some(ack) = ack {
             // What arrived before is answered, and what it acknowledges counts.
             self.una = self.una.max(ack);
-            self.take_progress();
+            self.advance_una_only();
         }
         if before || seq >= self.rcv + FAR_AWAY {
             if !flags.has(TcpFlags::RST) && self.state != TcpState::Closed {
@@ -168,7 +168,7 @@ impl Model {
             return self.ack();
         }
         self.una = self.una.max(ack);
-        self.take_progress();
+        self.advance_una_only();
         let owes = self.take_text(flags, len);
         if !self.flush() && owes {
             self.ack();
@@ -201,7 +201,7 @@ impl Model {
     }
 
     /// Takes the acknowledgment of this end's FIN.
-    fn take_progress(&mut self) {
+    fn advance_una_only(&mut self) {
         if self.una != self.nxt || self.fin_due {
             return;
         }

@@ -8,7 +8,7 @@ use windfall_base::{Duration, Instant, Seed, Stream};
 use windfall_network::ElementId;
 use windfall_report::statistics;
 use windfall_scenario::sim::Simulation;
-use windfall_scenario::{Scenario, unplaced};
+use windfall_scenario::{Scenario, without_span};
 use windfall_stack::LinkLayerConfig;
 
 use paths::{Control, PATHS, Pair, Path};
@@ -163,7 +163,7 @@ fn carried(
     let text = path.scenario(control);
     let mut scenario = Scenario::parse(figure, &text).map_err(|error| failed(&error))?;
     if !path.moves() {
-        scenario.run.duration = Some(unplaced(duration));
+        scenario.run.duration = Some(without_span(duration));
     }
     let no_files = &mut |name: &str| {
         Err(std::io::Error::other(format!("the scenario must not name files: {name}")))

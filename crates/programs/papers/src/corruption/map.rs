@@ -8,7 +8,7 @@ mod sharing;
 use windfall_base::{Duration, Seed};
 use windfall_report::statistics;
 use windfall_scenario::sim::Simulation;
-use windfall_scenario::{Scenario, unplaced};
+use windfall_scenario::{Scenario, without_span};
 
 use crate::corruption::walks::operations;
 use places::{Channel, Place, WAYS};
@@ -151,7 +151,7 @@ fn simulate(
         message: error.to_string(),
     };
     let mut scenario = Scenario::parse(figure, text).map_err(|error| failed(&error))?;
-    scenario.run.duration = Some(unplaced(duration));
+    scenario.run.duration = Some(without_span(duration));
     let no_files = &mut |name: &str| {
         Err(std::io::Error::other(format!("the scenario must not name files: {name}")))
     };

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use windfall_base::{Duration, Instant, Port, Seed};
 use windfall_channel::{FrameFate, MediumEvent, Missed};
-use windfall_network::{Recording, What};
+use windfall_network::{EventKind, Recording};
 use windfall_scenario::sim::Simulation;
-use windfall_scenario::{Scenario, TcpSettings, unplaced};
+use windfall_scenario::{Scenario, TcpSettings, without_span};
 use windfall_tcp::Operations;
 
 use crate::experiment::ExperimentError;
@@ -115,7 +115,7 @@ impl Walk<'_> {
             now = now.saturating_add(Duration::from_secs(1)).min(simulation.end());
             let second = seconds.len() as u64;
             let ran = simulation.run(now, &mut |event| {
-                if let What::Medium(fate) = &event.what
+                if let EventKind::Medium(fate) = &event.what
                     && fate.from == Port(0)
                     && fate.length > DATA
                 {
@@ -143,13 +143,13 @@ impl Walk<'_> {
         let mut scenario = scenario.map_err(|error| self.failed(&error))?;
         let settings: TcpSettings = self.tcp.parse().map_err(|error| self.failed(&error))?;
         for station in &mut scenario.stations {
-            station.tcp = Some(unplaced(settings.clone()));
+            station.tcp = Some(without_span(settings.clone()));
         }
         for link in &mut scenario.links {
-            link.both.accept_damaged = Some(unplaced(self.accepts_damaged));
+            link.both.accept_damaged = Some(without_span(self.accepts_damaged));
         }
         if let Some(duration) = self.duration {
-            scenario.run.duration = Some(unplaced(duration));
+            scenario.run.duration = Some(without_span(duration));
         }
         let no_files = &mut |name: &str| {
             Err(std::io::Error::other(format!("the scenario must not name files: {name}")))

@@ -6,7 +6,7 @@ use windfall_energy::{EnergyModel, StationUsage};
 use windfall_network::LinkLedger;
 use windfall_report::{Estimate, Point, statistics};
 use windfall_scenario::sim::Simulation;
-use windfall_scenario::{Scenario, unplaced};
+use windfall_scenario::{Scenario, without_span};
 
 use crate::experiment::{Context, ExperimentError, ExperimentInput, Extent};
 
@@ -174,11 +174,11 @@ impl Laptops {
         let tcp = format!("{}, mss={}", self.tcp, self.mtu - HEADERS);
         for station in &mut scenario.stations {
             let tcp = tcp.parse().map_err(|error| failed(format!("{error}")))?;
-            station.tcp = Some(unplaced(tcp));
+            station.tcp = Some(without_span(tcp));
         }
         let mtu = self.mtu.to_string().parse().map_err(|error| failed(format!("{error}")))?;
-        scenario.links[0].mtu = Some(unplaced(mtu));
-        scenario.run.duration = Some(unplaced(WARM_UP + self.duration));
+        scenario.links[0].mtu = Some(without_span(mtu));
+        scenario.run.duration = Some(without_span(WARM_UP + self.duration));
         if self.idle {
             scenario.apps.clear();
         }

@@ -2,7 +2,7 @@
 
 use windfall_base::Duration;
 use windfall_scenario::{
-    Direction, Link, RunSettings, Scenario, ScenarioOptions, Settings, unplaced,
+    Direction, Link, RunSettings, Scenario, ScenarioOptions, Settings, without_span,
 };
 
 use crate::experiment::error::ExperimentError;
@@ -21,7 +21,7 @@ pub fn with(
     let mut scenario = Scenario::parse(figure, text).map_err(|error| failed(error.to_string()))?;
     let uplink = Direction::parse(uplink).map_err(|error| failed(error.to_string()))?;
     let link = Link { uplink, ..Link::unset() };
-    let run = RunSettings { duration: duration.map(unplaced), ..RunSettings::unset() };
+    let run = RunSettings { duration: duration.map(without_span), ..RunSettings::unset() };
     let flags = ScenarioOptions { link, run, ..ScenarioOptions::default() };
     flags.apply(&mut scenario, ("", "")).map_err(|error| failed(error.to_string()))?;
     Ok(scenario)

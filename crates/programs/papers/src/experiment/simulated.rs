@@ -4,9 +4,9 @@ use windfall_base::{ByteCount, Duration, Instant, Seed, Stream};
 use windfall_files::pcapng::LINKTYPE_RAW;
 use windfall_files::pcapng::Seen;
 use windfall_files::pcapng::read::CapturedPacket;
-use windfall_network::{LinkLedger, Recording, What};
+use windfall_network::{EventKind, LinkLedger, Recording};
 use windfall_scenario::sim::Simulation;
-use windfall_scenario::{Scenario, TcpSettings, unplaced};
+use windfall_scenario::{Scenario, TcpSettings, without_span};
 use windfall_tcp::Operations;
 
 use crate::experiment::error::ExperimentError;
@@ -73,7 +73,7 @@ impl Transfer {
             now = now.saturating_add(INTERVAL);
             // Only the observer can fail.
             let _ = simulation.run(now, &mut |event| {
-                if let What::Packet(passage) = &event.what
+                if let EventKind::Packet(passage) = &event.what
                     && Some(event.element) == near
                 {
                     let data = passage.payload.to_bytes();
@@ -126,12 +126,12 @@ impl Transfer {
             .parse()
             .map_err(|error| ExperimentError::Scenario { figure, message: format!("{error}") })?;
         for station in &mut scenario.stations {
-            station.tcp = Some(unplaced(settings.clone()));
+            station.tcp = Some(without_span(settings.clone()));
         }
         let start = Stream::new(self.seed, "start of the transfer").below(STARTS);
         for app in &mut scenario.apps {
-            app.bytes = Some(unplaced(ByteCount(self.bytes)));
-            app.start = Some(unplaced(Duration::from_millis(start)));
+            app.bytes = Some(without_span(ByteCount(self.bytes)));
+            app.start = Some(without_span(Duration::from_millis(start)));
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use windfall_base::{Payload, Tag};
-use windfall_network::{NetworkEvent, What, direction_of};
+use windfall_network::{EventKind, NetworkEvent, direction_of};
 use windfall_report::statistics;
 use windfall_stack::InterfaceEvent;
 
@@ -106,13 +106,13 @@ impl Frames {
     /// Counts an event of the network.
     pub(super) fn count(&mut self, event: &NetworkEvent) {
         match &event.what {
-            What::Interface(InterfaceEvent::Sent { tag: Some(tag), attempt, .. })
+            EventKind::Interface(InterfaceEvent::Sent { tag: Some(tag), attempt, .. })
                 if self.sent.contains_key(tag) =>
             {
                 self.damage.sent += u64::from(*attempt == 1);
                 self.retransmitted += u64::from(*attempt == 2);
             }
-            What::Packet(passage) => {
+            EventKind::Packet(passage) => {
                 let Some(tag) = passage.tag.filter(|tag| direction_of(*tag) == 0) else { return };
                 if !passage.arrived && passage.payload.len() >= self.least {
                     self.sent.insert(tag, Some(passage.payload.clone()));

@@ -106,7 +106,7 @@ fn claims(runs: &[SeedRuns]) -> Vec<Claim> {
     let depends = Claim::paper(
         "S1.68",
         "section 6: “the decision to turn checksumming on or off must be a function of the \
-         particular network environment rather than a function of the particular multimedia \
+         metadata network environment rather than a function of the metadata multimedia \
          stream”",
         "on some channels the stream is better without the checksum",
     );

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use windfall_base::{Instant, Seed};
-use windfall_network::{Recording, What};
+use windfall_network::{EventKind, Recording};
 use windfall_scenario::Scenario;
 use windfall_scenario::sim::Simulation;
 use windfall_stack::InterfaceEvent;
@@ -47,15 +47,15 @@ pub(crate) fn simulate(
     let end = simulation.end();
     let ran = simulation.run(end, &mut |event| {
         match &event.what {
-            What::Interface(InterfaceEvent::Queued { tag: Some(tag), .. }) => {
+            EventKind::Interface(InterfaceEvent::Queued { tag: Some(tag), .. }) => {
                 entered.insert(tag.0, event.at);
             }
-            What::Interface(InterfaceEvent::Delivered { tag: Some(tag), .. }) => {
+            EventKind::Interface(InterfaceEvent::Delivered { tag: Some(tag), .. }) => {
                 let since = entered.remove(&tag.0);
                 let delay = since.map(|since| event.at.saturating_since(since).as_secs_f64());
                 outcome.delays.extend(delay);
             }
-            What::Interface(InterfaceEvent::Dropped { tag: Some(_), kept: false, .. }) => {
+            EventKind::Interface(InterfaceEvent::Dropped { tag: Some(_), kept: false, .. }) => {
                 outcome.dropped += 1;
             }
             _ => {}

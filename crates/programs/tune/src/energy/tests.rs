@@ -141,7 +141,7 @@ fn a_goal_of_batteries_needs_one() {
     let mut mains = scenario(&mains);
     let model = windfall_energy::EnergyModel::parse("m", "[platform]\nwatts = 1.0").unwrap();
     assert!(model.battery.is_none());
-    mains.run.energy = Some(windfall_scenario::unplaced("m.toml".to_owned()));
+    mains.run.energy = Some(windfall_scenario::without_span("m.toml".to_owned()));
     let build = |scenario: &Scenario| {
         let mut read = |_: &str| Ok(b"[platform]\nwatts = 1.0\n".to_vec());
         scenario.topology(0, ("", ""), &mut read).map_err(|error| error.to_string())

@@ -6,7 +6,7 @@ use windfall_base::nearest;
 use windfall_scenario::wifi::Radio;
 use windfall_scenario::{
     DEFAULT_MTU, Direction, Get as _, Link, LinkKind, Scenario, Setting, Settings, TcpSettings,
-    unplaced,
+    without_span,
 };
 
 /// A setting: a setting that is changed at every station, or at every link of 802.11.
@@ -155,7 +155,7 @@ impl TunedSetting {
                 let own = station.tcp.value().unwrap_or_default();
                 let text = format!("{own}, {}={value}", self.name());
                 let tcp: TcpSettings = text.parse().map_err(|error| format!("{error}"))?;
-                station.tcp = Some(unplaced(tcp));
+                station.tcp = Some(without_span(tcp));
             }
             return if self == Self::Mss { make_room(scenario, value) } else { Ok(()) };
         }

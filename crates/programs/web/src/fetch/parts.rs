@@ -40,7 +40,7 @@ impl Extent {
 }
 
 /// The meaning of the end of a body over TCP.
-enum Ending {
+enum RunEnd {
     /// All that was asked for has come.
     Whole,
     /// The body has fewer bytes than its part announces.
@@ -140,14 +140,14 @@ impl Fetched {
         }
     }
 
-    fn ending(&self, asked: &HeaderMap) -> Ending {
+    fn ending(&self, asked: &HeaderMap) -> RunEnd {
         let Extent { is_part, part, .. } = self.extent;
         match (part, self.end(asked)) {
-            (Some(part), _) if self.at() < part => Ending::Cut,
-            (_, Some(end)) if self.at() < end => Ending::Short,
-            (_, Some(_)) => Ending::Whole,
-            (_, None) if is_part => Ending::Unknown,
-            (_, None) => Ending::Whole,
+            (Some(part), _) if self.at() < part => RunEnd::Cut,
+            (_, Some(end)) if self.at() < end => RunEnd::Short,
+            (_, Some(_)) => RunEnd::Whole,
+            (_, None) if is_part => RunEnd::Unknown,
+            (_, None) => RunEnd::Whole,
         }
     }
 }
@@ -180,11 +180,11 @@ impl Fetcher {
                 }
                 Ok(None) if !is_tcp => return Ok(None),
                 Ok(None) => match fetched.ending(headers) {
-                    Ending::Whole => return Ok(None),
-                    Ending::Cut => {
+                    RunEnd::Whole => return Ok(None),
+                    RunEnd::Cut => {
                         FetchError::Body(io::Error::from(io::ErrorKind::UnexpectedEof).into())
                     }
-                    Ending::Short | Ending::Unknown => {
+                    RunEnd::Short | RunEnd::Unknown => {
                         FetchError::Short(fetched.at(), fetched.end(headers))
                     }
                 },

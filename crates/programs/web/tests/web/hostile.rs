@@ -12,7 +12,7 @@ use windfall_socket::{Message, Mode, SapListener, SapOptions, SapSocket};
 use windfall_testkit::folder::Folder;
 use windfall_web::{
     AccessLog, BodyMemory, DeliveryRules, FetchError, FetcherSettings, HeaderMap, HeaderValue,
-    Proxy, RANGE, Repair, ServerLimits, Site, Way,
+    Proxy, RANGE, Repair, SapDirection, ServerLimits, Site,
 };
 
 use crate::support::{Running, delivery, fetcher, get, put, run};
@@ -113,7 +113,7 @@ fn peak() -> usize {
 fn what_is_announced_takes_no_memory_and_the_body_comes_over_tcp() {
     let server = server();
     let memory = BodyMemory::default();
-    for way in [Way::ClientOpens] {
+    for way in [SapDirection::ClientOpens] {
         let (options, memory) = (SapOptions::default(), memory.clone());
         let settings = FetcherSettings { options, types: None, is_precise: false, way, memory };
         let proxy = Running::start(|_| Proxy::new(settings, DeliveryRules::default()));
@@ -149,7 +149,7 @@ fn a_part_over_sap_is_the_one_that_was_asked_for() {
         ("none", false),
     ] {
         let uri = server.uri(&format!("/bytes/{range}"));
-        let client = fetcher("*/*", true, Way::ClientOpens);
+        let client = fetcher("*/*", true, SapDirection::ClientOpens);
         let asked = HeaderMap::from_iter([(RANGE, HeaderValue::from_static("bytes=4-"))]);
         let came = run(async {
             let mut came = client.get(&uri, &asked, &Default::default()).await?;

@@ -11,7 +11,7 @@ use windfall_socket::SapOptions;
 use windfall_testkit::folder::Folder;
 use windfall_web::{
     BodyDamage, BodyMemory, DeliveredBody, DeliveryRules, FetchError, FetcherSettings, Gateway,
-    HeaderMap, Proxy, Repair, Site, Way,
+    HeaderMap, Proxy, Repair, SapDirection, Site,
 };
 
 use crate::support::{Running, delivery, fetcher, get, put, raw, run, site};
@@ -28,7 +28,7 @@ fn a_repair_whose_head_is_damaged_is_asked_for_again() {
         let headers = HeaderMap::new();
         let head = Response::builder().header("etag", "\"a\"").body(()).expect("a head");
         let head = head.into_parts().0;
-        let client = fetcher("", false, Way::Tcp);
+        let client = fetcher("", false, SapDirection::Tcp);
         let came = run(client.repair(Repair::All, &uri, (&headers, &head), &mut body));
         (came, body.into_bytes().expect("all of it"))
     };
@@ -80,7 +80,7 @@ fn scripted(connections: Vec<Vec<&'static str>>) -> SocketAddr {
 }
 
 fn proxy() -> Running {
-    let (options, way) = (SapOptions::default(), Way::Tcp);
+    let (options, way) = (SapOptions::default(), SapDirection::Tcp);
     let memory = BodyMemory::default();
     let settings = FetcherSettings { options, types: None, is_precise: false, way, memory };
     Running::start(|_| Proxy::new(settings, DeliveryRules::default()))
@@ -121,7 +121,7 @@ fn a_port_that_is_none_is_not_taken_for_another() {
         let reply = get(proxy.at, &uri, &[]);
         let said = String::from_utf8_lossy(&reply.body).into_owned();
         assert!(reply.status() == 400 && said.contains("port"), "{port}: {said}");
-        let client = fetcher("", true, Way::Tcp);
+        let client = fetcher("", true, SapDirection::Tcp);
         let uri = uri.parse().expect("an address");
         let got = run(async { client.get(&uri, &HeaderMap::new(), &Default::default()).await });
         assert!(matches!(got, Err(FetchError::Port(_))), "{port}");
@@ -151,11 +151,11 @@ fn a_request_is_repeated_when_a_kept_connection_has_ended() {
 #[test]
 fn a_body_that_is_announced_over_sap_is_not_an_empty_one() {
     let token = "00112233445566778899aabbccddeeff";
-    let offered = Way::ClientOpens;
+    let offered = SapDirection::ClientOpens;
     for (way, headers, why) in [
         (offered, "X-SAP-Token: zz\r\n".to_owned(), "hexadecimal"),
         (offered, format!("X-SAP-Token: {token}\r\nX-SAP-Length: many\r\n"), "a number"),
-        (Way::Tcp, format!("X-SAP-Token: {token}\r\n"), "not asked for"),
+        (SapDirection::Tcp, format!("X-SAP-Token: {token}\r\n"), "not asked for"),
     ] {
         let reply = format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: 0\r\n\r\n");
         let reply: &str = String::leak(reply);
@@ -181,7 +181,7 @@ fn a_body_that_is_announced_over_sap_is_not_an_empty_one() {
 #[test]
 fn a_body_that_stalls_is_an_error_after_thirty_seconds() {
     let at = scripted(vec![vec!["HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"]]);
-    let client = fetcher("", true, Way::Tcp);
+    let client = fetcher("", true, SapDirection::Tcp);
     let uri = format!("http://{at}/").parse().expect("an address");
     let paused = tokio::runtime::Builder::new_current_thread().enable_all().build();
     paused.expect("a runtime").block_on(async {
@@ -418,7 +418,7 @@ fn a_length_that_is_none_is_the_fault_of_the_server() {
         let reply = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\nabcde");
         let (origin, _heads) = telling(reply.leak());
         let uri = format!("http://{origin}/a").parse().expect("an address");
-        let client = fetcher("", false, Way::Tcp);
+        let client = fetcher("", false, SapDirection::Tcp);
         let came = run(client.get(&uri, &HeaderMap::new(), &Arc::default()));
         let error = came.err().expect(length).to_string();
         assert!(error.starts_with("the server answers with a "), "{length}: {error}");

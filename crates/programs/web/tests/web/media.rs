@@ -1,7 +1,7 @@
 //! Parts of films and sound, texts under their types, and what a damaged reply says of itself.
 
 use windfall_testkit::folder::Folder;
-use windfall_web::{Gateway, HeaderMap, RANGE, Site, Way};
+use windfall_web::{Gateway, HeaderMap, RANGE, SapDirection, Site};
 
 use crate::support::{Running, delivery, fetch_with, fetcher, noise, put, run, site};
 
@@ -24,9 +24,11 @@ fn parts_of_a_film_travel_over_sap_and_are_those_of_the_file() {
     let origin = Running::start(|_| Site::new(folder.path(), None).expect("a folder"));
     let gateway = Running::start(|_| Gateway::new(&origin.uri("/"), delivery()).expect("HTTP"));
     let length = film.len();
-    for (way, at) in
-        [(Way::ClientOpens, &server), (Way::ServerCalls(0), &server), (Way::ClientOpens, &gateway)]
-    {
+    for (way, at) in [
+        (SapDirection::ClientOpens, &server),
+        (SapDirection::ServerCalls(0), &server),
+        (SapDirection::ClientOpens, &gateway),
+    ] {
         for (range, part) in [
             ("bytes=0-".to_owned(), 0..length),
             ("bytes=100000-".to_owned(), 100_000..length),
@@ -58,7 +60,7 @@ fn several_ranges_and_those_that_are_none_come_as_before() {
     put(&folder, "a.mp4", &film);
     let server = site(&folder);
     run(async {
-        let client = fetcher("video/*", false, Way::ClientOpens);
+        let client = fetcher("video/*", false, SapDirection::ClientOpens);
         for range in ["bytes=0-9,20-29", "bytes=999999-", "lines=1-2"] {
             let headers = HeaderMap::from_iter([(RANGE, range.parse().expect("a value"))]);
             let got = fetch_with(&client, &server.uri("/a.mp4"), &headers).await;
@@ -84,7 +86,7 @@ fn texts_under_the_types_of_sound_and_films_are_exact() {
     }
     let server = site(&folder);
     run(async {
-        let client = fetcher("audio/*, video/*, application/*", false, Way::ClientOpens);
+        let client = fetcher("audio/*, video/*, application/*", false, SapDirection::ClientOpens);
         for name in ["a.m3u8", "a.m3u", "a.pls", "a.ram", "a.ts", "a.mp4"] {
             let got =
                 fetch_with(&client, &server.uri(&format!("/{name}")), &HeaderMap::new()).await;

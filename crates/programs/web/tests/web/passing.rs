@@ -10,12 +10,12 @@ use windfall_socket::SapOptions;
 use windfall_testkit::folder::Folder;
 use windfall_web::{
     BodyDamage, BodyMemory, DeliveredBody, DeliveryRules, FetcherSettings, Gateway, HeaderMap,
-    HeaderName, HeaderValue, Proxy, Repair, Site, Way,
+    HeaderName, HeaderValue, Proxy, Repair, SapDirection, Site,
 };
 
 use crate::support::{LONG, Running, delivery, fetch, fetcher, get, noise, put, raw, run, site};
 
-fn proxy(way: Way) -> Running {
+fn proxy(way: SapDirection) -> Running {
     let options = SapOptions::default();
     let memory = BodyMemory::default();
     let settings = FetcherSettings { options, types: None, is_precise: false, way, memory };
@@ -34,7 +34,7 @@ fn a_proxy_brings_what_the_server_has() {
     put(&folder, "a.jpg", &picture);
     put(&folder, "a.html", &page);
     let servers = [site(&folder), plain_site(&folder)];
-    for way in [Way::ClientOpens, Way::ServerCalls(0)] {
+    for way in [SapDirection::ClientOpens, SapDirection::ServerCalls(0)] {
         let proxy = proxy(way);
         for server in &servers {
             let reply = get(proxy.at, &server.uri("/a.jpg").to_string(), &["X-Own: 1"]);
@@ -58,7 +58,7 @@ fn a_proxy_brings_what_the_server_has() {
 #[test]
 fn a_proxy_refuses_what_it_cannot_pass_on() {
     let folder = Folder::new("web-proxy-refuses");
-    let (proxy, server) = (proxy(Way::ClientOpens), site(&folder));
+    let (proxy, server) = (proxy(SapDirection::ClientOpens), site(&folder));
     assert_eq!(get(proxy.at, "/a.jpg", &[]).status(), 400);
     let nowhere = get(proxy.at, "http://127.0.0.1:1/a.jpg", &[]);
     assert_eq!(nowhere.status(), 502);
@@ -74,7 +74,7 @@ fn a_tunnel_passes_bytes_on_untouched() {
     let folder = Folder::new("web-tunnel");
     let original = noise(400_000, 22);
     put(&folder, "a.jpg", &original);
-    let (proxy, server) = (proxy(Way::ClientOpens), site(&folder));
+    let (proxy, server) = (proxy(SapDirection::ClientOpens), site(&folder));
     let mut stream = TcpStream::connect(proxy.at).expect("it listens");
     stream.set_read_timeout(Some(LONG)).expect("a timeout");
     let at = server.at;
@@ -103,7 +103,7 @@ fn a_gateway_adds_sap_to_a_server_without() {
     let reply = get(gateway.at, "/a.jpg", &[]);
     assert!(reply.status() == 200 && reply.body == picture, "{}", reply.head);
     assert_eq!(get(gateway.at, "/a.jpg", &["Range: bytes=5-9"]).body, picture[5..10]);
-    for way in [Way::ServerCalls(0), Way::ClientOpens] {
+    for way in [SapDirection::ServerCalls(0), SapDirection::ClientOpens] {
         run(async {
             let got = fetch(&fetcher("image/jpeg", true, way), &gateway.uri("/a.jpg")).await;
             assert!(got.over_sap && got.bytes == picture, "{way:?}: {:?}", got.fallback);
@@ -165,7 +165,7 @@ fn a_server_without_ranges_repairs_by_the_whole_file() {
         damaged[100..200].fill(0);
         let damage = BodyDamage { missing: once(100..200).collect(), ..BodyDamage::default() };
         let mut body = DeliveredBody::new(damaged, damage, true);
-        let client = fetcher("image/jpeg", false, Way::Tcp);
+        let client = fetcher("image/jpeg", false, SapDirection::Tcp);
         let headers = HeaderMap::new();
         let asked = client.get(&at, &headers, &Arc::new(AtomicU64::new(0))).await;
         let reply = asked.expect("it answers").head;
@@ -196,7 +196,7 @@ fn a_proxy_passes_the_body_of_a_get_on_and_names_the_host_that_is_asked() {
         stream.write_all(reply.as_bytes()).expect("the proxy waits");
         String::from_utf8_lossy(&seen).into_owned()
     });
-    let proxy = proxy(Way::ClientOpens);
+    let proxy = proxy(SapDirection::ClientOpens);
     let mut client = TcpStream::connect(proxy.at).expect("the proxy listens");
     client.set_read_timeout(Some(LONG)).expect("it is a socket");
     let request = format!(
@@ -221,19 +221,19 @@ fn interim_replies_of_a_server_stay_behind() {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: image/jpeg\r\nContent-Length: 50000\r\n\r\n";
     let origin = answering([interim.as_bytes(), head.as_bytes(), &picture].concat());
     let gateway = Running::start(|_| Gateway::new(&origin.uri("/"), delivery()).expect("HTTP"));
-    let proxy = proxy(Way::ClientOpens);
+    let proxy = proxy(SapDirection::ClientOpens);
     let by_proxy = get(proxy.at, &origin.uri("/a.jpg").to_string(), &[]);
     for reply in [by_proxy, get(gateway.at, "/a.jpg", &[])] {
         assert_eq!(reply.status(), 200, "{}", reply.head);
         assert!(reply.body == picture && reply.header("link").is_none(), "{}", reply.head);
     }
-    for way in [Way::Tcp, Way::ServerCalls(0), Way::ClientOpens] {
+    for way in [SapDirection::Tcp, SapDirection::ServerCalls(0), SapDirection::ClientOpens] {
         run(async {
             let client = fetcher("image/jpeg", true, way);
             let got = fetch(&client, &origin.uri("/a.jpg")).await;
             assert!(!got.over_sap && got.bytes == picture, "{way:?}");
             let got = fetch(&client, &gateway.uri("/a.jpg")).await;
-            assert!(got.over_sap == (way != Way::Tcp) && got.bytes == picture, "{way:?}");
+            assert!(got.over_sap == (way != SapDirection::Tcp) && got.bytes == picture, "{way:?}");
         });
     }
 }
@@ -257,7 +257,7 @@ fn a_body_that_waits_for_leave_is_passed_on() {
         let server = if by_gateway {
             Running::start(|_| Gateway::new(&origin.uri("/"), delivery()).expect("HTTP"))
         } else {
-            proxy(Way::ClientOpens)
+            proxy(SapDirection::ClientOpens)
         };
         let mut client = TcpStream::connect(server.at).expect("it listens");
         client.set_read_timeout(Some(LONG)).expect("it is a socket");
@@ -279,7 +279,7 @@ fn a_body_that_waits_for_leave_is_passed_on() {
 /// A proxy and a gateway before this server, and what to ask of each for its file.
 fn both_before(origin: &Running) -> [(Running, String); 2] {
     let gateway = Running::start(|_| Gateway::new(&origin.uri("/"), delivery()).expect("HTTP"));
-    [(proxy(Way::ClientOpens), origin.uri("/a").to_string()), (gateway, "/a".to_owned())]
+    [(proxy(SapDirection::ClientOpens), origin.uri("/a").to_string()), (gateway, "/a".to_owned())]
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn a_copy_of_another_time_than_the_file_is_replaced_where_it_may_be_damaged() {
     let folder = Folder::new("web-since");
     put(&folder, "a.jpg", &noise(5_000, 28));
     put(&folder, "a.html", b"text");
-    let (server, proxy) = (site(&folder), proxy(Way::Tcp));
+    let (server, proxy) = (site(&folder), proxy(SapDirection::Tcp));
     let ask =
         |name: &str, condition: &str| get(proxy.at, &server.uri(name).to_string(), &[condition]);
     let own = |name: &str| {
@@ -398,7 +398,7 @@ fn repeating() -> Running {
 fn options_of_an_address_without_a_path_are_those_of_the_server() {
     let origin = repeating();
     let gateway = Running::start(|_| Gateway::new(&origin.uri("/"), delivery()).expect("HTTP"));
-    let proxy = proxy(Way::ClientOpens);
+    let proxy = proxy(SapDirection::ClientOpens);
     let at = origin.at;
     for through in [&gateway, &proxy] {
         for (method, target, line) in [
@@ -465,7 +465,7 @@ fn changing() -> Running {
 fn a_change_of_protocol_passes_the_proxy_and_the_gateway() {
     let origin = changing();
     let gateway = Running::start(|_| Gateway::new(&origin.uri("/"), delivery()).expect("HTTP"));
-    let proxy = proxy(Way::ClientOpens);
+    let proxy = proxy(SapDirection::ClientOpens);
     let whole = origin.uri("/chat").to_string();
     for (through, target) in [(&gateway, "/chat"), (&proxy, &whole)] {
         let ask = |upgrade: &str| {

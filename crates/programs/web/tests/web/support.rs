@@ -11,7 +11,7 @@ use windfall_socket::SapOptions;
 use windfall_testkit::folder::Folder;
 use windfall_web::{
     AccessLog, BodyDelivery, BodyMemory, DeliverySettings, Fetched, FetchedBody, Fetcher,
-    FetcherSettings, HeaderMap, ServerLimits, Site, Uri, Way, WebService, serve,
+    FetcherSettings, HeaderMap, SapDirection, ServerLimits, Site, Uri, WebService, serve,
 };
 
 /// Longer than anything takes here, on a machine however busy.
@@ -133,7 +133,7 @@ pub(crate) fn get(at: SocketAddr, path: &str, headers: &[&str]) -> Raw {
 }
 
 /// A client that tolerates damage of these types.
-pub(crate) fn fetcher(types: &str, is_precise: bool, way: Way) -> Fetcher {
+pub(crate) fn fetcher(types: &str, is_precise: bool, way: SapDirection) -> Fetcher {
     fetcher_with(SapOptions::default(), types, is_precise, way)
 }
 
@@ -141,7 +141,7 @@ pub(crate) fn fetcher_with(
     options: SapOptions,
     types: &str,
     is_precise: bool,
-    way: Way,
+    way: SapDirection,
 ) -> Fetcher {
     let types = types.parse().ok();
     let memory = BodyMemory::default();

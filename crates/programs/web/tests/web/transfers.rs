@@ -8,13 +8,13 @@ use tokio::net::TcpSocket;
 use tokio::task::JoinSet;
 use windfall_socket::{SapOptions, SharedKey};
 use windfall_testkit::folder::Folder;
-use windfall_web::{KEYS_DIFFER, Site, Way};
+use windfall_web::{KEYS_DIFFER, SapDirection, Site};
 
 use crate::support::{
     Running, delivery_with, fetch, fetcher, fetcher_with, get, noise, put, run, site,
 };
 
-const WAYS: [Way; 2] = [Way::ServerCalls(0), Way::ClientOpens];
+const WAYS: [SapDirection; 2] = [SapDirection::ServerCalls(0), SapDirection::ClientOpens];
 
 /// A JPEG in all that its structure needs: a head, entropy-coded bytes, an end.
 fn picture(length: usize, seed: u32) -> Vec<u8> {
@@ -83,7 +83,7 @@ fn several_files_come_at_once_by_several_ports() {
         let mut fetches = JoinSet::new();
         for number in 0..files.len() {
             let uri = server.uri(&format!("/{number}.jpg"));
-            let client = fetcher("image/jpeg", true, Way::ServerCalls(0));
+            let client = fetcher("image/jpeg", true, SapDirection::ServerCalls(0));
             fetches.spawn(async move { (number, fetch(&client, &uri).await) });
         }
         while let Some(fetched) = fetches.join_next().await {
@@ -115,7 +115,7 @@ fn ports_of_the_user_s_choice_serve_one_file_after_the_other() {
     let server = site(&folder);
     let port = two_free_ports();
     run(async {
-        let client = fetcher("image/jpeg", true, Way::ServerCalls(port));
+        let client = fetcher("image/jpeg", true, SapDirection::ServerCalls(port));
         for (number, pair) in files.chunks(2).enumerate() {
             let uris = [0, 1].map(|it| server.uri(&format!("/{}.jpg", 2 * number + it)));
             let got = tokio::join!(fetch(&client, &uris[0]), fetch(&client, &uris[1]));
@@ -126,7 +126,7 @@ fn ports_of_the_user_s_choice_serve_one_file_after_the_other() {
         // A port that another program has costs no file.
         let taken = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("a free port");
         let port = taken.local_addr().expect("bound").port();
-        let client = fetcher("image/jpeg", true, Way::ServerCalls(port));
+        let client = fetcher("image/jpeg", true, SapDirection::ServerCalls(port));
         let got = fetch(&client, &server.uri("/0.jpg")).await;
         assert!(!got.over_sap && got.bytes == files[0]);
         assert!(got.fallback.is_some_and(|it| it.contains(&port.to_string())));
@@ -142,7 +142,7 @@ fn many_files_share_the_connection_that_the_client_opens() {
     }
     let server = site(&folder);
     run(async {
-        let client = Arc::new(fetcher("image/jpeg", true, Way::ClientOpens));
+        let client = Arc::new(fetcher("image/jpeg", true, SapDirection::ClientOpens));
         // One of them opens the connection, which the others wait for.
         let sockets = udp_sockets();
         let mut fetches = JoinSet::new();
@@ -165,7 +165,7 @@ fn bodies_that_the_server_calls_for_take_no_socket_each() {
     put(&folder, "a.jpg", &noise(20_000, 400));
     let server = site(&folder);
     run(async {
-        let client = fetcher("image/jpeg", true, Way::ServerCalls(0));
+        let client = fetcher("image/jpeg", true, SapDirection::ServerCalls(0));
         let (sockets, bodies) = (udp_sockets(), 1_000);
         for number in 0..bodies {
             let got = fetch(&client, &server.uri("/a.jpg")).await;

@@ -5,7 +5,9 @@ use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 
 use windfall_testkit::folder::Folder;
-use windfall_web::{AccessLog, BodyMemory, DeliveryRules, FetcherSettings, Proxy, Site, Way};
+use windfall_web::{
+    AccessLog, BodyMemory, DeliveryRules, FetcherSettings, Proxy, SapDirection, Site,
+};
 
 use crate::support::{LONG, Running, delivery, get, noise, put, raw, site};
 
@@ -225,7 +227,7 @@ fn the_log_tells_what_was_no_request_and_no_password() {
     let options = windfall_socket::SapOptions::default();
     let memory = BodyMemory::default();
     let settings =
-        FetcherSettings { options, types: None, is_precise: false, way: Way::Tcp, memory };
+        FetcherSettings { options, types: None, is_precise: false, way: SapDirection::Tcp, memory };
     let proxy = Running::logging(AccessLog::new(lines.clone()), |_| {
         Proxy::new(settings, DeliveryRules::default())
     });

@@ -6,10 +6,10 @@ use super::*;
 
 const AT: Instant = Instant::from_nanos(1_500_000_001);
 
-fn logged(what: What) -> Vec<Value> {
+fn logged(what: EventKind) -> Vec<Value> {
     let names = vec!["near".to_owned(), "air".to_owned()];
     let element = match what {
-        What::Medium(_) => ElementId(1),
+        EventKind::Medium(_) => ElementId(1),
         _ => ElementId(0),
     };
     let mut log = EventLog::new(Vec::new(), Seed(7), "windfall run -- true", names).unwrap();
@@ -19,7 +19,7 @@ fn logged(what: What) -> Vec<Value> {
 }
 
 fn interface(event: InterfaceEvent) -> Value {
-    logged(What::Interface(event)).pop().unwrap()
+    logged(EventKind::Interface(event)).pop().unwrap()
 }
 
 fn medium(fate: FrameFate) -> Value {
@@ -41,12 +41,12 @@ fn medium(fate: FrameFate) -> Value {
         strength: Some(-71),
         fate,
     };
-    logged(What::Medium(event)).pop().unwrap()
+    logged(EventKind::Medium(event)).pop().unwrap()
 }
 
 #[test]
 fn the_first_line_says_what_the_file_is() {
-    let lines = logged(What::Interface(InterfaceEvent::Acknowledged { tag: Some(Tag(1)) }));
+    let lines = logged(EventKind::Interface(InterfaceEvent::Acknowledged { tag: Some(Tag(1)) }));
     let expected = json!({
         "ev": "header", "t": 0.0, "format": 1, "version": env!("CARGO_PKG_VERSION"),
         "seed": 7, "command": "windfall run -- true", "elements": ["near", "air"],
@@ -125,7 +125,7 @@ fn a_message_is_as_its_application_knows_it() {
     };
     let message = |arrival| {
         let app = windfall_stack::AppId(0);
-        logged(What::Host(HostEvent::Message { app, arrival })).pop().unwrap()
+        logged(EventKind::Host(HostEvent::Message { app, arrival })).pop().unwrap()
     };
     let expected = json!({
         "ev": "message.delivered", "t": 1.500000001, "at": "near", "len": 100,

@@ -69,14 +69,14 @@ struct Story {
 }
 
 impl Story {
-    fn tell(&mut self, element: ElementId, what: What) {
+    fn tell(&mut self, element: ElementId, what: EventKind) {
         self.now += 1_000_000;
         let at = Instant::from_nanos(self.now);
         self.recorder.record(&NetworkEvent { at, element, what }).unwrap();
     }
 
     fn interface(&mut self, element: ElementId, event: InterfaceEvent) {
-        self.tell(element, What::Interface(event));
+        self.tell(element, EventKind::Interface(event));
     }
 
     fn packet(&mut self, element: ElementId, tag: Tag, arrived: bool) {
@@ -86,7 +86,7 @@ impl Story {
     fn bytes(&mut self, element: ElementId, tag: Tag, arrived: bool, bytes: Vec<u8>) {
         let payload = Payload::from(bytes);
         let damage = Damage::default();
-        self.tell(element, What::Packet(Passage { arrived, tag: Some(tag), payload, damage }));
+        self.tell(element, EventKind::Packet(Passage { arrived, tag: Some(tag), payload, damage }));
     }
 
     fn enter(&mut self, tag: Tag) {
@@ -119,7 +119,7 @@ impl Story {
             strength: None,
             fate,
         };
-        self.tell(AIR, What::Medium(event));
+        self.tell(AIR, EventKind::Medium(event));
     }
 
     fn deliver(&mut self, tag: Tag) {
@@ -275,7 +275,7 @@ fn nothing_is_wanted_unless_asked_for() {
     recorder.log_to(Box::new(file.clone())).unwrap();
     assert!(recorder.wants_events() && !recorder.wants_packets());
     // An event of an element without a name.
-    let what = What::Interface(InterfaceEvent::Acknowledged { tag: None });
+    let what = EventKind::Interface(InterfaceEvent::Acknowledged { tag: None });
     recorder.record(&NetworkEvent { at: Instant::START, element: ElementId(9), what }).unwrap();
     recorder.finish().unwrap();
     assert_eq!(file.lines().len(), 2);

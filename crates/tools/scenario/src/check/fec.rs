@@ -8,7 +8,7 @@ use crate::error::Fault;
 use crate::link::{Link, LinkKind};
 use crate::model::Scenario;
 use crate::side::Side;
-use crate::values::{Get, placed, present};
+use crate::values::{Get, placed, value_if_set};
 use crate::wifi::MAX_MTU;
 
 /// Stations of a radio share one code across packets, and a frame has room for its repairs; frames
@@ -17,11 +17,11 @@ pub(super) fn check(link: &Link) -> Checked {
     let directions = [&link.both, &link.uplink, &link.downlink];
     let Some(fec) = directions.into_iter().find_map(|it| placed(&it.fec)) else { return Ok(()) };
     let fault = |message: String| Err(Fault::at(fec.span(), message));
-    if directions.into_iter().any(|it| present(&it.policy).is_some()) {
+    if directions.into_iter().any(|it| value_if_set(&it.policy).is_some()) {
         return fault("fec and policy both code packets: remove one of them".to_owned());
     }
     if link.kind() != LinkKind::Pipe
-        && [&link.uplink, &link.downlink].into_iter().any(|it| present(&it.fec).is_some())
+        && [&link.uplink, &link.downlink].into_iter().any(|it| value_if_set(&it.fec).is_some())
     {
         return fault("the stations of a radio share one code: set fec on the link".to_owned());
     }

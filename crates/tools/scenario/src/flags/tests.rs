@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use windfall_base::{ByteCount, Duration, Probability, Rate, Seed};
 use windfall_channel::{BurstWindow, ByteRange, Chance, GilbertElliott, LossPattern};
 
-use super::{ScenarioOptions, unplaced};
-use crate::values::present;
+use super::{ScenarioOptions, without_span};
+use crate::values::value_if_set;
 use crate::wifi::Radio;
 use crate::{
     Arq, Direction, Discipline, FramePart, Link, LinkKind, Queue, QueueLength, RunSettings,
@@ -70,22 +70,24 @@ prop_compose! {
         let is_bitwise = ber.is_some() || bit_gemodel.is_some() || window.is_some();
         let has_models = is_bitwise || loss.is_some() || gemodel.is_some();
         Direction {
-            loss: loss.map(|loss| unplaced(loss.into())),
-            gemodel: gemodel.map(|it| unplaced(Some(it))),
+            loss: loss.map(|loss| without_span(loss.into())),
+            gemodel: gemodel.map(|it| without_span(Some(it))),
             burst: burst.map(|(burst, every, offset)| {
-                unplaced(LossPattern::new(burst, every, offset))
+                without_span(LossPattern::new(burst, every, offset))
             }),
-            ber: ber.map(unplaced),
-            bit_gemodel: bit_gemodel.map(|it| unplaced(Some(it))),
+            ber: ber.map(without_span),
+            bit_gemodel: bit_gemodel.map(|it| without_span(Some(it))),
             window: window.map(|(probability, bits, rate)| {
-                unplaced(Some(BurstWindow { probability, bits, rate }))
+                without_span(Some(BurstWindow { probability, bits, rate }))
             }),
             corrupt: corrupt.map(|(probability, correlation)| {
-                unplaced(Chance { probability, correlation })
+                without_span(Chance { probability, correlation })
             }),
-            truncate: truncate.map(unplaced),
-            range: range.filter(|_| is_bitwise).map(|(start, end)| unplaced(ByteRange(start..end))),
-            expose: expose.filter(|_| has_models).map(unplaced),
+            truncate: truncate.map(without_span),
+            range: range
+                .filter(|_| is_bitwise)
+                .map(|(start, end)| without_span(ByteRange(start..end))),
+            expose: expose.filter(|_| has_models).map(without_span),
             ..Direction::default()
         }
     }
@@ -103,13 +105,13 @@ prop_compose! {
         queue in of(queue()),
     ) -> Direction {
         Direction {
-            rate_trace: rate_trace.filter(|_| rate.is_none()).map(unplaced),
-            rate: rate.map(|rate| unplaced(rate.into())),
-            delay: delay.map(|n| unplaced(Duration::from_nanos(n))),
-            error_trace: error_trace.map(unplaced),
-            arq: arq.map(unplaced),
-            accept_damaged: accept_damaged.map(unplaced),
-            queue: queue.map(unplaced),
+            rate_trace: rate_trace.filter(|_| rate.is_none()).map(without_span),
+            rate: rate.map(|rate| without_span(rate.into())),
+            delay: delay.map(|n| without_span(Duration::from_nanos(n))),
+            error_trace: error_trace.map(without_span),
+            arq: arq.map(without_span),
+            accept_damaged: accept_damaged.map(without_span),
+            queue: queue.map(without_span),
             ..damage
         }
     }
@@ -126,13 +128,13 @@ prop_compose! {
     ) -> ScenarioOptions {
         ScenarioOptions {
             run: RunSettings {
-                seed: seed.map(Seed).map(unplaced),
-                duration: duration.map(Duration::from_nanos).map(unplaced),
+                seed: seed.map(Seed).map(without_span),
+                duration: duration.map(Duration::from_nanos).map(without_span),
                 ..RunSettings::unset()
             },
             link: Link {
-                kind: Some(unplaced(LinkKind::Pipe)),
-                mtu: mtu.map(unplaced),
+                kind: Some(without_span(LinkKind::Pipe)),
+                mtu: mtu.map(without_span),
                 both,
                 uplink,
                 downlink,
@@ -161,22 +163,23 @@ fn with(both: Direction) -> ScenarioOptions {
 
 #[test]
 fn an_option_for_both_directions_wins_over_the_file() {
-    let arq = |arq| Direction { arq: Some(unplaced(arq)), ..Direction::default() };
+    let arq = |arq| Direction { arq: Some(without_span(arq)), ..Direction::default() };
     let mut flags = with(arq(Arq::Persistent));
     flags.link.uplink = arq(Arq::None);
     let mut scenario = flags.scenario();
     with(arq(Arq::after(3))).apply(&mut scenario, ("", "")).expect("one link");
     for side in Side::BOTH {
         let direction = scenario.links[0].direction(side);
-        assert_eq!(direction.arq, Some(unplaced(Arq::after(3))));
+        assert_eq!(direction.arq, Some(without_span(Arq::after(3))));
     }
 }
 
 #[test]
 fn a_rate_replaces_a_rate_trace() {
-    let trace = Direction { rate_trace: Some(unplaced("a".to_owned())), ..Direction::default() };
+    let trace =
+        Direction { rate_trace: Some(without_span("a".to_owned())), ..Direction::default() };
     let rate = Direction {
-        rate: Rate::from_mbps(1).map(|rate| unplaced(rate.into())),
+        rate: Rate::from_mbps(1).map(|rate| without_span(rate.into())),
         ..Direction::default()
     };
     let mut scenario = with(trace).scenario();
@@ -188,23 +191,23 @@ fn a_rate_replaces_a_rate_trace() {
 fn options_for_a_link_need_one_link() {
     let mut scenario = ScenarioOptions::default().scenario();
     scenario.links.clear();
-    let run = RunSettings { seed: Some(unplaced(Seed(1))), ..RunSettings::unset() };
+    let run = RunSettings { seed: Some(without_span(Seed(1))), ..RunSettings::unset() };
     assert!(
         ScenarioOptions { run, ..ScenarioOptions::default() }
             .apply(&mut scenario, ("", ""))
             .is_ok()
     );
     let mut flags = ScenarioOptions::default();
-    flags.link.mtu = Some(unplaced(1_000));
+    flags.link.mtu = Some(without_span(1_000));
     let error = flags.apply(&mut scenario, ("", "")).expect_err("no link");
     assert!(error.to_string().contains("the scenario has 0"), "{error}");
 }
 
 #[test]
 fn an_option_for_attempts_wins_over_the_other_one_of_a_file() {
-    let kind = || Some(unplaced(LinkKind::WifiG));
-    let by_arq = Direction { arq: Some(unplaced(Arq::after(3))), ..Direction::default() };
-    let by_radio = Radio { attempts: Some(unplaced(NonZeroU8::MIN)), ..Radio::unset() };
+    let kind = || Some(without_span(LinkKind::WifiG));
+    let by_arq = Direction { arq: Some(without_span(Arq::after(3))), ..Direction::default() };
+    let by_radio = Radio { attempts: Some(without_span(NonZeroU8::MIN)), ..Radio::unset() };
     let arq = ScenarioOptions {
         link: Link { kind: kind(), both: by_arq, ..Link::unset() },
         ..ScenarioOptions::default()
@@ -221,7 +224,7 @@ fn an_option_for_attempts_wins_over_the_other_one_of_a_file() {
 #[test]
 fn what_a_file_lacks_may_come_from_an_option() {
     let rate = Direction {
-        rate: Rate::from_mbps(1).map(|rate| unplaced(rate.into())),
+        rate: Rate::from_mbps(1).map(|rate| without_span(rate.into())),
         ..Direction::default()
     };
     let text = "format = 1\nstation = [{ name = \"near\" }, { name = \"far\" }]\n[[link]]\n\
@@ -235,7 +238,7 @@ fn what_a_file_lacks_may_come_from_an_option() {
     let error = applied(&ScenarioOptions::default(), text).expect_err("no rate");
     assert!(error.starts_with(lacking), "{error}");
     // A fault of an option stands in no file.
-    let bucket = Some(unplaced(Some("9B".parse().expect("a bucket"))));
+    let bucket = Some(without_span(Some("9B".parse().expect("a bucket"))));
     let error = applied(&with(Direction { bucket, ..rate }), text).expect_err("too small");
     assert!(error.starts_with("a bucket of 9B holds no packet"), "{error}");
 }
@@ -260,9 +263,11 @@ fn none_takes_away_a_code_or_a_policy_of_the_file_and_nothing_else() {
     };
     for (option, key) in [("fec", "fec = \"8/12\""), ("policy", "policy = \"flex\"")] {
         let (direction, is_built) = taken_away(option, key);
-        assert!(present(&direction.fec).is_none() && present(&direction.policy).is_none());
+        assert!(
+            value_if_set(&direction.fec).is_none() && value_if_set(&direction.policy).is_none()
+        );
         assert!(is_built, "{key}");
     }
     let (direction, _) = taken_away("fec", "policy = \"flex\"");
-    assert!(present(&direction.policy).is_some(), "the policy of the file stays");
+    assert!(value_if_set(&direction.policy).is_some(), "the policy of the file stays");
 }

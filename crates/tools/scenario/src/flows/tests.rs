@@ -1,5 +1,5 @@
 use super::*;
-use crate::flags::unplaced;
+use crate::flags::without_span;
 use crate::{
     Direction, Environment, Link, LinkKind, PolicyKind, RunSettings, Scenario, ScenarioOptions,
     Surroundings,
@@ -130,9 +130,9 @@ fn a_flow_that_says_no_power_factor_gets_that_of_its_class() {
 #[test]
 fn flows_coding_and_places_survive_as_text() {
     let both = Direction {
-        policy: Some(unplaced(Some(PolicyKind::Flex.into()))),
-        environment: Some(unplaced(Surroundings::Radio(Environment::Table))),
-        padded: Some(unplaced(true)),
+        policy: Some(without_span(Some(PolicyKind::Flex.into()))),
+        environment: Some(without_span(Surroundings::Radio(Environment::Table))),
+        padded: Some(without_span(true)),
         ..Direction::default()
     };
     let flows = vec![
@@ -140,9 +140,9 @@ fn flows_coding_and_places_survive_as_text() {
         flow("bulk: from 10.77.0.1/32, src port 80, tcp, dscp 8, weight 2, attempts 3"),
         flow("sketch: udplite, lifetime 20ms, accept-damaged"),
     ];
-    let kind = Some(unplaced(LinkKind::Wavelan));
+    let kind = Some(without_span(LinkKind::Wavelan));
     let link = Link { kind, both, ..Link::unset() };
-    let run = RunSettings { overcommit: Some(unplaced(true)), ..RunSettings::unset() };
+    let run = RunSettings { overcommit: Some(without_span(true)), ..RunSettings::unset() };
     let flags = ScenarioOptions { link, flows, run, ..ScenarioOptions::default() };
     let scenario = flags.scenario();
     let text = scenario.to_toml();

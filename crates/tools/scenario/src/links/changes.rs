@@ -22,7 +22,7 @@ pub(super) fn of_path(
     first: &PathConfig,
     scenario: &Scenario,
     files: &mut Files<'_, '_>,
-    place: Seed,
+    trace_salt: Seed,
 ) -> Result<Steps, Fault> {
     let mut changes: Vec<&Change> =
         scenario.changes.iter().filter(|change| change.is_of(link)).collect();
@@ -37,7 +37,7 @@ pub(super) fn of_path(
         let had_rate = direction.has_constant_rate();
         direction.overlay(&said);
         check((&direction, link.mtu()), (change, &said), had_rate)?;
-        let next = super::path(&direction, files, place)?;
+        let next = super::path(&direction, files, trace_salt)?;
         apply(&mut steps, first, &next, (change, &said));
     }
     Ok(steps)

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::{Particular, Setting, Settings, check, parse};
+use super::{RowMetadata, Setting, Settings, check, parse};
 use crate::value::Value;
 use crate::{
     App, Direction, Flow, Link, Path, Route, RunSettings, Station, StationInterface, TcpSettings,
@@ -11,7 +11,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Noise;
 
-impl Particular for Noise {
+impl RowMetadata for Noise {
     fn remark(&self) -> &'static str {
         "loud"
     }
@@ -23,7 +23,7 @@ settings! {
         /// Number of teeth
         "tooth-count" tooth_count: u8 [3..=40] {
             value: "NUMBER", example: "5", default: "12", detail: "Odd numbers run smoother.",
-            particular: Some(Noise), requirement: "S0.1",
+            metadata: Some(Noise), requirement: "S0.1",
         }
         /// Speed of the gadget
         "speed" speed: f64 { value: "SPEED", example: "2.5", excludes: "tooth-count" }
@@ -52,7 +52,7 @@ fn a_row_makes_a_key_and_its_description() {
     let [name, teeth, ..] = Gadget::TABLE else { panic!("four rows") };
     assert!(name.is_required && !teeth.is_required);
     assert_eq!((teeth.help(), teeth.range().as_deref()), ("Number of teeth", Some("3 to 40")));
-    assert_eq!((teeth.kind, teeth.particular), ("whole number", Some(Noise)));
+    assert_eq!((teeth.kind, teeth.metadata), ("whole number", Some(Noise)));
     assert_eq!(teeth.text(&gadget).as_deref(), Some("5"));
     assert_eq!((name.remark(), teeth.remark()), ("", "loud"));
 }
@@ -182,7 +182,7 @@ fn the_defaults_that_are_told_are_those_that_hold() {
     }
     // A probability of 0 adds a model that does nothing.
     let is_model = |setting: &Setting<Direction>| {
-        matches!(setting.particular, Some(crate::Aspect::Errors(_))) || setting.name == "padded"
+        matches!(setting.metadata, Some(crate::AppliesTo::Errors(_))) || setting.name == "padded"
     };
     for (setting, default) in defaults::<Direction>().filter(|(setting, _)| !is_model(setting)) {
         let mut object = pipe.clone();

@@ -1,6 +1,6 @@
 use windfall_base::Seed;
 
-use crate::flags::unplaced;
+use crate::flags::without_span;
 use crate::wifi::{Radio, StationRadio};
 use crate::{
     App, Direction, Flow, Link, LinkKind, PolicyKind, Scenario, ScenarioOptions, Settings,
@@ -183,10 +183,10 @@ fn what_is_generated_says_how_frames_are_repeated() {
         scenario.links[0].both.arq.as_ref().map(|arq| arq.get_ref().to_string())
     };
     let with = |link: Link| ScenarioOptions { link, ..ScenarioOptions::default() };
-    let kind = |kind| with(Link { kind: Some(unplaced(kind)), ..Link::unset() });
-    let policy = Some(unplaced(Some(PolicyKind::Flex.into())));
+    let kind = |kind| with(Link { kind: Some(without_span(kind)), ..Link::unset() });
+    let policy = Some(without_span(Some(PolicyKind::Flex.into())));
     let coded = Direction { policy, ..Direction::default() };
-    let said = Direction { arq: Some(unplaced(Arq::after(3))), ..Direction::default() };
+    let said = Direction { arq: Some(without_span(Arq::after(3))), ..Direction::default() };
     assert_eq!(arq(ScenarioOptions::default()).as_deref(), Some("none"));
     assert_eq!(arq(kind(LinkKind::Wavelan)).as_deref(), Some("persistent"));
     assert_eq!(arq(with(Link { downlink: coded, ..Link::unset() })).as_deref(), Some("persistent"));

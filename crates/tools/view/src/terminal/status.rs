@@ -119,7 +119,7 @@ impl Status {
             let share = 100.0 * (effort - before.1) / span;
             *before = (flow.bytes, effort);
             let link = network.name(interface);
-            let errors = if flow.presumed {
+            let errors = if flow.outcome_unknown {
                 "errors unknown".to_owned()
             } else {
                 let region = flow.account.region(flow.share.power_factor).name();

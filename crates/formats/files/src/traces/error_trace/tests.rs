@@ -109,7 +109,7 @@ proptest! {
     #[test]
     fn bits_and_their_lookup_agree(trace in bits(), start in 0_u64..3000, count in 0_u32..900) {
         let mut struck = Vec::new();
-        trace.strike(start, count, |bit| struck.push(bit));
+        trace.sample_hits(start, count, |bit| struck.push(bit));
         let looked_up: Vec<u32> =
             (0..count).filter(|&i| trace.fault(start + u64::from(i)).is_some()).collect();
         prop_assert_eq!(struck, looked_up);

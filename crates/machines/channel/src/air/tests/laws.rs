@@ -52,7 +52,7 @@ fn bit_errors_have_geometric_gaps() {
         let mut clean = 0.0;
         for _ in 0..draws {
             let mut hits = 0;
-            gaps.strike(&mut stream, 200, |_| hits += 1);
+            gaps.apply(&mut stream, 200, |_| hits += 1);
             clean += f64::from(u8::from(hits == 0));
         }
         assert_binomial(clean, f64::from(draws), (1.0 - rate).powi(200));

@@ -30,7 +30,7 @@ fn prospect(loss: [f64; 2], all: f64, rest: f64, millis: u64, tries: Option<u32>
     let (bytes, carries, seconds) = (0.0, 1_000, 0.01);
     // As long as four blocks.
     let (good, kept) = (all.powf(0.25), all);
-    let promise = Promise { plan: UNCODED, bytes, seconds, carries, all, good, kept, rest };
+    let promise = Candidate { plan: UNCODED, bytes, seconds, carries, all, good, kept, rest };
     let request = Request {
         bytes: if rest > 0.0 { 2_000 } else { 1_000 },
         packet: 1_000,

@@ -46,7 +46,7 @@ impl RateControl for Arf {
     }
 
     /// Learns of an attempt; one at a rate that its owner chose is ignored.
-    fn learn(&mut self, rate: PhyRate, arrived: bool) {
+    fn on_attempt(&mut self, rate: PhyRate, arrived: bool) {
         if rate != self.current() {
             return;
         }
@@ -77,7 +77,7 @@ mod tests {
 
     fn feed(arf: &mut Arf, outcomes: &[bool]) {
         for arrived in outcomes {
-            arf.learn(arf.current(), *arrived);
+            arf.on_attempt(arf.current(), *arrived);
         }
     }
 

@@ -21,5 +21,5 @@ impl RateControl for Fixed {
         self.0
     }
 
-    fn learn(&mut self, _: PhyRate, _: bool) {}
+    fn on_attempt(&mut self, _: PhyRate, _: bool) {}
 }

@@ -18,7 +18,7 @@
 //! and the more surely the signal suffices for a rate, the more its share of silences is that of
 //! all such rates.
 
-mod promise;
+mod candidate;
 mod record;
 mod signal;
 
@@ -27,8 +27,8 @@ use windfall_wire_link::ieee80211::header::{FCS_LEN, MAX_BODY};
 use windfall_wire_link::ieee80211::{Code, PhyRate, Report};
 
 use super::{Attempt, AttemptOutcome, RateChoice, RateControl, RateControlKind, Setup};
-use promise::{HOPELESS, Promise, best, delivers};
-use record::{CODES, Fate, KNOWN, Prior, Record, Shares};
+use candidate::{Candidate, HOPELESS, best, delivers};
+use record::{CODES, Fate, HALF_WEIGHT_FRAMES, Prior, Record, Shares};
 use signal::{SIGNALS, Signal};
 
 /// The least expected air time of a delivered packet.
@@ -100,7 +100,7 @@ impl Joint {
     fn around(&self, place: usize) -> Record {
         let here = Self::index(self.signal.dbm());
         let mut sum = self.records[here][place];
-        let others = 1.0 / (1.0 + sum.known() / KNOWN);
+        let others = 1.0 / (1.0 + sum.known() / HALF_WEIGHT_FRAMES);
         for off in (-REACH..=REACH).filter(|off| *off != 0) {
             if let Some(rates) = self.records.get((here as i32 + off) as usize) {
                 sum.add(&rates[place], others * 0.5_f64.powi(off.abs()));
@@ -144,8 +144,8 @@ impl Joint {
         self.setup.rates[place].frame_duration(self.setup.preamble, all).as_secs_f64()
     }
 
-    /// Estimates what every rate and code promises; if `hopeful`, the less is known the more.
-    fn promises(&self, attempt: &Attempt, hopeful: bool) -> Vec<Promise> {
+    /// Estimates what every rate and code promises; if `is_optimistic`, the less is known the more.
+    fn candidates(&self, attempt: &Attempt, is_optimistic: bool) -> Vec<Candidate> {
         let fits = |code: &Code| attempt.len + code.overhead(attempt.len) <= MAX_BODY;
         let codes = match attempt.code {
             None => 1,
@@ -158,9 +158,10 @@ impl Joint {
             // A slower rate succeeds at least as often.
             let mut presumed = self.presumed(place);
             presumed.iter_mut().zip(faster).for_each(|(own, faster)| *own = own.max(faster));
-            let shares = |hopeful| record.shares(&presumed, missed, attempt.len as f64, hopeful);
-            let hopes = shares(true);
-            let shares = if hopeful { hopes } else { shares(false) };
+            let shares =
+                |is_optimistic| record.shares(&presumed, missed, attempt.len as f64, is_optimistic);
+            let optimistic = shares(true);
+            let shares = if is_optimistic { optimistic } else { shares(false) };
             faster = shares.whole;
             for code in &Code::ALL[..codes] {
                 let worth = if attempt.accepts_damaged { DAMAGED } else { 0.0 };
@@ -170,10 +171,10 @@ impl Joint {
                 let coded = attempt.code.map(|_| *code);
                 let seconds = self.seconds(place, coded, attempt.len);
                 let times = [seconds, self.frame_seconds(place, coded, attempt.len)];
-                let [delivers, may_deliver] =
-                    [success, use_of(&hopes)].map(|success| delivers(attempt, success, times));
+                let [delivers, delivery_upper_bound] =
+                    [success, use_of(&optimistic)].map(|success| delivers(attempt, success, times));
                 let noticed = shares.whole[at] + shares.damaged[at];
-                all.push(Promise {
+                all.push(Candidate {
                     place,
                     code: *code,
                     success,
@@ -181,7 +182,7 @@ impl Joint {
                     seconds,
                     wait,
                     delivers,
-                    may_deliver,
+                    delivery_upper_bound,
                 });
             }
         }
@@ -199,23 +200,23 @@ impl Joint {
 
     /// Looks around, if it is time to: takes a higher rate by chance of those that would be better,
     /// or a stronger code.
-    fn trial(&self, best: &Promise, attempt: &Attempt, draw: &mut Stream) -> Option<Promise> {
+    fn trial(&self, best: &Candidate, attempt: &Attempt, draw: &mut Stream) -> Option<Candidate> {
         let share = Probability::new(LOOK_AROUND).unwrap_or(Probability::ZERO);
         if attempt.number > 1 || self.credit <= 0.0 || !draw.chance(share) {
             return None;
         }
-        let mut hopes = self.promises(attempt, true);
-        hopes.retain(|it| it.place <= best.place + STEPS && it.delivers > 0.0);
+        let mut optimistic = self.candidates(attempt, true);
+        optimistic.retain(|it| it.place <= best.place + STEPS && it.delivers > 0.0);
         // Of slower rates and weaker codes what is presumed suffices: they fail no more often, or
         // every frame tells of them.
-        let tells = |it: &&Promise| (it.place, it.code) > (best.place, best.code);
-        let better = hopes.iter().filter(tells).filter(|it| it.cost() < best.cost());
+        let tells = |it: &&Candidate| (it.place, it.code) > (best.place, best.code);
+        let better = optimistic.iter().filter(tells).filter(|it| it.cost() < best.cost());
         let mut places: Vec<usize> = better.map(|it| it.place).collect();
         places.dedup();
         let place = *places.get(draw.below(places.len().max(1) as u64) as usize)?;
         // Of the codes that may be better the strongest tells the most: of all weaker ones too.
-        let may_be = |it: &&Promise| it.place == place && it.least_cost() < best.cost();
-        hopes.iter().filter(may_be).max_by_key(|it| it.code.index()).copied()
+        let may_be = |it: &&Candidate| it.place == place && it.least_cost() < best.cost();
+        optimistic.iter().filter(may_be).max_by_key(|it| it.code.index()).copied()
     }
 
     /// Learns from the answer to a frame, or from the silence, what signal to assume.
@@ -227,14 +228,14 @@ impl Joint {
                 // Where nothing arrives anyway, the better guess is that others were in the way:
                 // slow frames would make it worse.
                 if self.presumed(0)[CODES - 1] < HOPELESS {
-                    self.signal.go_back();
+                    self.signal.reset_to_reported();
                 }
             }
             (None, None) => {}
         }
     }
 
-    fn choice(&self, promise: &Promise, attempt: &Attempt) -> RateChoice {
+    fn choice(&self, promise: &Candidate, attempt: &Attempt) -> RateChoice {
         let code = attempt.code.map(|_| promise.code);
         RateChoice { rate: self.setup.rates[promise.place], code }
     }
@@ -281,16 +282,16 @@ impl RateControl for Joint {
         self.choose(now, &attempt, draw).map_or(lowest, |choice| choice.rate)
     }
 
-    fn learn(&mut self, rate: PhyRate, arrived: bool) {
+    fn on_attempt(&mut self, rate: PhyRate, arrived: bool) {
         let choice = RateChoice { rate, code: None };
         let collides = Probability::ZERO;
-        self.hear(&AttemptOutcome { choice, len: 1500, arrived, report: None, collides });
+        self.on_outcome(&AttemptOutcome { choice, len: 1500, arrived, report: None, collides });
     }
 
     fn choose(&mut self, _: Instant, attempt: &Attempt, draw: &mut Stream) -> Option<RateChoice> {
         self.begin(attempt);
-        let promises = self.promises(attempt, false);
-        let best = best(&promises, attempt)?;
+        let candidates = self.candidates(attempt, false);
+        let best = best(&candidates, attempt)?;
         let trial = self.trial(&best, attempt, draw);
         self.is_trial = trial.is_some();
         Some(self.choice(&trial.unwrap_or(best), attempt))
@@ -307,7 +308,7 @@ impl RateControl for Joint {
             // All of them have to fit into the time that is left.
             let time = first.time.map(|time| time / *count as u64);
             let attempt = Attempt { len, time, accepts_damaged, ..*first };
-            let promised = best(&self.promises(&attempt, false), &attempt);
+            let promised = best(&self.candidates(&attempt, false), &attempt);
             // The fragments behind the first do not contend.
             let saved = self.setup.contention.as_secs_f64() * (*count as f64 - 1.0);
             promised.map_or(f64::INFINITY, |it| it.cost() * *count as f64 - saved)
@@ -316,7 +317,7 @@ impl RateControl for Joint {
         FRAGMENTS.iter().min_by(least).copied().unwrap_or(1)
     }
 
-    fn hear(&mut self, outcome: &AttemptOutcome) {
+    fn on_outcome(&mut self, outcome: &AttemptOutcome) {
         let AttemptOutcome { choice, len, arrived, report, collides } = *outcome;
         let Some(place) = self.setup.rates.iter().position(|rate| *rate == choice.rate) else {
             return;
@@ -338,7 +339,7 @@ impl RateControl for Joint {
         let at = Self::index(self.signal.dbm());
         for (other, record) in self.records[at].iter_mut().enumerate() {
             if other == place {
-                record.learn(code.index(), fate, len as f64, weight);
+                record.record(code.index(), fate, len as f64, weight);
             } else {
                 record.fade();
             }
@@ -350,7 +351,7 @@ impl RateControl for Joint {
         true
     }
 
-    fn settles_for_damage(&self) -> bool {
+    fn accepts_damaged_delivery(&self) -> bool {
         true
     }
 }

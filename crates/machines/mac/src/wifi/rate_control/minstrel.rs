@@ -243,7 +243,7 @@ impl RateControl for Minstrel {
         self.rates[place].rate
     }
 
-    fn learn(&mut self, rate: PhyRate, arrived: bool) {
+    fn on_attempt(&mut self, rate: PhyRate, arrived: bool) {
         let preamble = self.preamble;
         let Some(place) = self.rates.iter().position(|known| known.rate == rate) else { return };
         let statistics = &mut self.rates[place];
@@ -293,7 +293,7 @@ mod tests {
             for attempt in 1..=attempts {
                 let rate = minstrel.rate(now, attempt, &mut draw);
                 let arrived = draw.chance(Probability::new(success(rate)).unwrap());
-                minstrel.learn(rate, arrived);
+                minstrel.on_attempt(rate, arrived);
                 used[rate as usize] += usize::from(packet > 10_000);
                 if arrived {
                     break;
@@ -370,18 +370,18 @@ mod tests {
         minstrel.credit = 0.0;
         let seconds =
             |minstrel: &Minstrel, place: usize| minstrel.rates[place].seconds(minstrel.preamble);
-        minstrel.learn(PhyRate::Ofdm24, false);
+        minstrel.on_attempt(PhyRate::Ofdm24, false);
         let earned = 0.01 * seconds(&minstrel, 4);
         assert!((minstrel.credit - earned).abs() < 1e-12, "{}", minstrel.credit);
         minstrel.trial = Some(Trial { place: 5, first: true });
-        minstrel.learn(PhyRate::Ofdm36, true);
+        minstrel.on_attempt(PhyRate::Ofdm36, true);
         let earned = earned + 0.01 * seconds(&minstrel, 5);
         assert!((minstrel.credit - earned).abs() < 1e-12, "it has arrived");
-        minstrel.learn(PhyRate::Ofdm36, false);
+        minstrel.on_attempt(PhyRate::Ofdm36, false);
         let left = earned - 0.99 * seconds(&minstrel, 5);
         assert!((minstrel.credit - left).abs() < 1e-12, "{}", minstrel.credit);
         minstrel.credit = MOST_WASTE;
-        minstrel.learn(PhyRate::Ofdm24, true);
+        minstrel.on_attempt(PhyRate::Ofdm24, true);
         assert!((minstrel.credit - MOST_WASTE).abs() < 1e-12, "the most there can be");
     }
 
@@ -411,7 +411,7 @@ mod tests {
             let now = Instant::START + Duration::from_millis(packet);
             let most = if packet < 2_000 { PhyRate::Ofdm54 } else { PhyRate::Ofdm12 };
             let rate = minstrel.rate(now, 1, &mut draw);
-            minstrel.learn(rate, rate <= most);
+            minstrel.on_attempt(rate, rate <= most);
             arrived += u32::from(rate <= most && packet >= 2_000);
         }
         assert!(arrived > 1_800, "{arrived} of 2000");
@@ -474,7 +474,7 @@ mod tests {
         let draw = &mut Stream::new(Seed(1), "minstrel");
         let mut minstrel = settled();
         let mut fail = |failures| {
-            (0..failures).for_each(|_| minstrel.learn(PhyRate::Ofdm24, false));
+            (0..failures).for_each(|_| minstrel.on_attempt(PhyRate::Ofdm24, false));
             minstrel.rate(Instant::START, 1, draw);
             minstrel.rates[4].attempts
         };
@@ -489,10 +489,10 @@ mod tests {
         let chain = minstrel.chain;
         minstrel.trial = Some(Trial { place: 6, first: true });
         for _ in 0..9 {
-            minstrel.learn(PhyRate::Ofdm48, true);
+            minstrel.on_attempt(PhyRate::Ofdm48, true);
             assert_eq!(minstrel.rate(Instant::START, 1, draw), PhyRate::Ofdm48);
         }
-        minstrel.learn(PhyRate::Ofdm48, false);
+        minstrel.on_attempt(PhyRate::Ofdm48, false);
         assert_eq!(minstrel.promising, None);
         assert_eq!(minstrel.chain, chain);
     }
@@ -546,7 +546,7 @@ mod tests {
         assert_eq!(next(&mut minstrel, 0), Duration::from_millis(10));
         assert_eq!(next(&mut minstrel, 9), Duration::from_millis(10));
         assert_eq!(next(&mut minstrel, 10), Duration::from_millis(20), "nothing is known");
-        minstrel.learn(PhyRate::Ofdm54, true);
+        minstrel.on_attempt(PhyRate::Ofdm54, true);
         for (now, due) in [(20, 40), (39, 40), (40, 60), (60, 80), (300, 320)] {
             assert_eq!(next(&mut minstrel, now), Duration::from_millis(due), "at {now} ms");
         }
@@ -584,7 +584,7 @@ mod tests {
         for trial in [Trial { place: 2, first: false }, Trial { place: 5, first: true }] {
             minstrel.trial = Some(trial);
             let before = minstrel.credit;
-            minstrel.learn(PhyRate::Ofdm12, false);
+            minstrel.on_attempt(PhyRate::Ofdm12, false);
             assert!(minstrel.credit > before);
         }
     }

@@ -229,7 +229,8 @@ fn a_radio_that_is_switched_off_hears_nothing() {
         let frame = kilobyte(1);
         let packet =
             Packet { frame, to: address(1), ether_type: snap::IPV4, expires: None, source: None };
-        super::super::job::Job::new(packet, 5, &Config::new(from, Phy::G)).build(44)
+        super::super::pending_packet::PendingPacket::new(packet, 5, &Config::new(from, Phy::G))
+            .build(44)
     };
     let events = station.events.len();
     let vector = RxVector::wired(now);

@@ -52,7 +52,7 @@ fn the_fragments_together_are_the_packet() {
     let frame = packet(bytes.clone(), 7);
     let packet =
         Packet { frame, to: address(1), ether_type: snap::IPV6, expires: None, source: None };
-    let mut job = super::super::job::Job::new(packet, 5, &config);
+    let mut job = super::super::pending_packet::PendingPacket::new(packet, 5, &config);
     let mut receiver = Dcf::new(Config::new(address(1), Phy::G), Seed(1), "r");
     let (mut at, mut count) = (1_000, 0);
     loop {

@@ -5,7 +5,7 @@ use core::num::NonZeroU8;
 use windfall_base::{Class, DropReason, Failure, Overheard};
 
 use super::super::config::EifsPolicy;
-use super::super::job::Job;
+use super::super::pending_packet::PendingPacket;
 use super::super::radio::State;
 use super::exchange::begins;
 use super::*;
@@ -98,7 +98,7 @@ fn fragments(from: u16) -> Vec<Frame> {
         expires: None,
         source: None,
     };
-    let mut job = Job::new(packet, 5, &config);
+    let mut job = PendingPacket::new(packet, 5, &config);
     let mut frames = vec![job.build(44)];
     while job.advance() {
         frames.push(job.build(44));

@@ -15,7 +15,12 @@ pub(super) fn frame_to(to: MacAddress, stream: &mut windfall_base::Stream) -> Fr
     let mut frame = packet(vec![1; stream.below(200) as usize], stream.bits());
     if stream.below(2) == 0 {
         let packet = Packet { frame, to, ether_type: snap::IPV4, expires: None, source: None };
-        return super::super::job::Job::new(packet, stream.below(4) as u16, &config).build(50);
+        return super::super::pending_packet::PendingPacket::new(
+            packet,
+            stream.below(4) as u16,
+            &config,
+        )
+        .build(50);
     }
     let kind = Kind::ALL[stream.below(Kind::ALL.len() as u64) as usize];
     let flags = windfall_wire_link::ieee80211::Flags(stream.bits() as u8 & 0xfc);

@@ -52,7 +52,7 @@ fn a_request_that_is_granted_forgets_those_that_were_not() {
         let frame = kilobyte(0).with_class(class);
         let packet =
             Packet { frame, to: address(1), ether_type: snap::IPV4, expires: None, source: None };
-        super::super::job::Job::new(packet, 5, &config)
+        super::super::pending_packet::PendingPacket::new(packet, 5, &config)
     };
     let (mut free, mut limited) = (job(0), job(12));
     for job in [&mut free, &mut limited] {
@@ -60,7 +60,9 @@ fn a_request_that_is_granted_forgets_those_that_were_not() {
         job.granted();
         assert!(!job.fail(1_024, &config));
     }
-    let more = |job: &mut super::super::job::Job| (1..).find(|_| job.fail(20, &config));
+    let more = |job: &mut super::super::pending_packet::PendingPacket| {
+        (1..).find(|_| job.fail(20, &config))
+    };
     // Seven requests in a row, or what the owner has asked for in all.
     assert_eq!((more(&mut free), more(&mut limited)), (Some(7), Some(5)));
 }
@@ -75,7 +77,7 @@ fn a_fragment_is_marked_as_repeated_if_it_has_itself_been_sent_before() {
         expires: None,
         source: None,
     };
-    let mut job = super::super::job::Job::new(packet, 5, &config);
+    let mut job = super::super::pending_packet::PendingPacket::new(packet, 5, &config);
     let again = |frame: Frame| {
         let header = Header::parse(&frame.header).expect("a header");
         (header.fragment, header.flags.has(Flags::RETRY))

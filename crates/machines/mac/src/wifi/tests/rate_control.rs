@@ -24,7 +24,7 @@ impl RateControl for Rising {
         self.0[attempt as usize - 1]
     }
 
-    fn learn(&mut self, rate: PhyRate, arrived: bool) {
+    fn on_attempt(&mut self, rate: PhyRate, arrived: bool) {
         assert!(self.0.contains(&rate) && !arrived, "{rate}");
     }
 }

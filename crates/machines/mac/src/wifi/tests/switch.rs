@@ -17,7 +17,7 @@ fn heard(accept_damaged: bool, air: impl Fn(&mut Frame)) -> (Station, Option<Fra
         expires: None,
         source: None,
     };
-    let mut frame = super::super::job::Job::new(packet, 5, &sender).build(44);
+    let mut frame = super::super::pending_packet::PendingPacket::new(packet, 5, &sender).build(44);
     air(&mut frame);
     let config = Config { accept_damaged, ..Config::new(address(1), Phy::G) };
     let mut station = Station::new(config, address(0), 1);

@@ -65,7 +65,7 @@ impl Words {
         let mut words = Self::new(rate);
         for frame in 0..frames {
             let mut places = Vec::new();
-            sampler.strike([(12_000, snr)], &mut random.at(frame), |bit| {
+            sampler.sample_hits([(12_000, snr)], &mut random.at(frame), |bit| {
                 places.push(u64::from(bit));
                 true
             });

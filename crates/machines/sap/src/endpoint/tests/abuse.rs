@@ -103,7 +103,7 @@ fn a_thousand_half_open_connections_leave_no_memory_behind() {
     let end = &network.ends[B];
     assert!(end.is_empty() && end.half_open_ids.is_empty() && end.peers.is_empty());
     assert!(end.timers.is_empty() && end.due.is_empty() && end.ready.is_empty());
-    assert!(end.places.is_empty());
+    assert!(end.address_quota.is_empty());
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_thousand_abandoned_connections_leave_no_memory_behind() {
     network.run(Duration::from_secs(100));
     for end in &network.ends {
         assert!(end.is_empty() && end.peers.is_empty() && end.timers.is_empty(), "{end:?}");
-        assert!(end.places.is_empty(), "{:?}", end.places);
+        assert!(end.address_quota.is_empty(), "{:?}", end.address_quota);
     }
 }
 
@@ -449,7 +449,7 @@ fn connections_that_are_unaccepted_or_silent_give_way() {
     crowd(&mut network, |number| client(1_000 + number), 10);
     let ids: Vec<u32> = network.ends[B].connections.keys().copied().collect();
     ids.into_iter().for_each(|id| network.ends[B].accept(ConnectionId(id)));
-    assert!(network.ends[B].places.obstacle(address(A), &config).is_some());
+    assert!(network.ends[B].address_quota.obstacle(address(A), &config).is_some());
     network.send(A, a, Mode::Precise, b"active");
     network.run(SECOND * 2);
     network.send(A, a, Mode::Precise, b"active");
@@ -497,7 +497,7 @@ fn the_half_open_connection_that_gives_its_memory_is_of_the_address_with_most() 
     half_open(&mut network, 3);
     let end = &network.ends[B];
     let first =
-        |end: &SapEndpoint| end.places.oldest_half_open().map(|id| end.half_open_ids[&id].0);
+        |end: &SapEndpoint| end.address_quota.oldest_half_open().map(|id| end.half_open_ids[&id].0);
     let before = first(end).expect("it is half open");
     assert!((0..3).any(|host| client(host).ip() == before.ip()));
     network.run(SECOND * 11);

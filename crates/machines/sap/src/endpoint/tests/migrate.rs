@@ -63,7 +63,7 @@ fn a_connection_follows_a_port_or_an_address_that_changes() {
                 }
             });
             assert!(network.happened(B, &SapEvent::Moved { to: place(2) }));
-            assert!(network.ends[B].places.has_room(place(1), &SapConfig::standard()));
+            assert!(network.ends[B].address_quota.has_room(place(1), &SapConfig::standard()));
         }
     }
 }

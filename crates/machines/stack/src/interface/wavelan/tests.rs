@@ -396,7 +396,7 @@ fn of_packets_known_to_be_damaged_the_fate_is_unknown() {
             air.run_until(air.now + Duration::from_secs(1));
             let account = air.stations[0].flows()[0];
             let is_unknown = is_damaged && !is_acknowledged;
-            assert_eq!(account.presumed, is_unknown);
+            assert_eq!(account.outcome_unknown, is_unknown);
             // What a code adds to a packet counts as effort without outcome.
             assert!(is_acknowledged || account.account.error_rate() == 0.0, "{account:?}");
         }

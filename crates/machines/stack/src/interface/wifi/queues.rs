@@ -74,7 +74,7 @@ impl StationQueues {
         let brings = outcome.arrived.then_some(outcome.ideal);
         let attempt = Attempt { count: outcome.attempts, spent: outcome.spent, brings };
         scheduled.queues.charge(now, ticket, attempt);
-        if outcome.presumed {
+        if outcome.outcome_unknown {
             scheduled.queues.presume(ticket, outcome.ideal);
         } else if outcome.arrived {
             scheduled.queues.credit(ticket, outcome.ideal);

@@ -2,7 +2,7 @@
 //! short packets are padded.
 
 use windfall_report::{Estimate, Table, statistics};
-use windfall_scenario::{Arq, Direction, Environment, PolicyKind, unplaced};
+use windfall_scenario::{Arq, Direction, Environment, PolicyKind, without_span};
 
 use super::coded::{self, Air, Transfer};
 use crate::experiment::{Band, Claim, Context, ExperimentError, Extent};
@@ -86,8 +86,8 @@ fn transfers(
 ) -> Result<Vec<Transfer>, ExperimentError> {
     let arq = choice.retransmissions.map_or(Arq::Persistent, Arq::after);
     let both = Direction {
-        padded: Some(unplaced(choice.padded)),
-        arq: Some(unplaced(arq)),
+        padded: Some(without_span(choice.padded)),
+        arq: Some(without_span(arq)),
         ..coded::settings(choice.policy)
     };
     let traces = match context.extent {

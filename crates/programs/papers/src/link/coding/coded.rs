@@ -4,7 +4,7 @@ use windfall_base::{Duration, Seed};
 use windfall_scenario::sim::Simulation;
 use windfall_scenario::{
     Arrangement, Direction, ENVIRONMENT_FRAMES, Environment, Link, PolicyKind, RunSettings,
-    Scenario, ScenarioOptions, Settings, unplaced,
+    Scenario, ScenarioOptions, Settings, without_span,
 };
 use windfall_trace::best_rate;
 
@@ -131,7 +131,7 @@ pub(crate) fn traces(context: &Context<'_>) -> usize {
 
 /// The settings of both directions under a policy: those of Figures 8 and 9.
 pub(crate) fn settings(policy: PolicyKind) -> Direction {
-    Direction { policy: Some(unplaced(Some(policy.into()))), ..Direction::default() }
+    Direction { policy: Some(without_span(Some(policy.into()))), ..Direction::default() }
 }
 
 /// The configuration of Figures 8 and 9.
@@ -273,7 +273,7 @@ fn build(
     let text = Air::scenario(text);
     let mut scenario = Scenario::parse(figure, &text).map_err(|error| failed(error.to_string()))?;
     let link = Link { both: both.clone(), ..Link::unset() };
-    let run = RunSettings { duration: Some(unplaced(duration)), ..RunSettings::unset() };
+    let run = RunSettings { duration: Some(without_span(duration)), ..RunSettings::unset() };
     let flags = ScenarioOptions { link, run, ..ScenarioOptions::default() };
     flags.apply(&mut scenario, ("", "")).map_err(|error| failed(error.to_string()))?;
     let topology = scenario

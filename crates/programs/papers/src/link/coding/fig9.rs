@@ -1,7 +1,7 @@
 //! Figure 9: TCP beside UDP for every policy in every place.
 
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table, statistics};
-use windfall_scenario::{Arq, Direction, Environment, PolicyKind, unplaced};
+use windfall_scenario::{Arq, Direction, Environment, PolicyKind, without_span};
 
 use super::coded::{self, Cell};
 use crate::experiment::{
@@ -28,7 +28,7 @@ const NONE: f64 = 0.1;
 fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
     let settings = |policy| {
         let both = coded::settings(policy);
-        let once = Direction { arq: Some(unplaced(Arq::after(1))), ..both.clone() };
+        let once = Direction { arq: Some(without_span(Arq::after(1))), ..both.clone() };
         if context.is_mutated { once } else { both }
     };
     let cells = coded::cells(context, figure.name, &PolicyKind::ALL, settings)?;

@@ -4,7 +4,7 @@ use windfall_base::{ByteCount, Duration, Seed};
 use windfall_network::LinkLedger;
 use windfall_report::{Estimate, Table};
 use windfall_scenario::sim::Simulation;
-use windfall_scenario::{Arq, Scenario, unplaced};
+use windfall_scenario::{Arq, Scenario, without_span};
 
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Extent, Figure, Finding,
@@ -137,10 +137,10 @@ fn transfer(figure: &Figure, seed: Seed, arq: Arq, bytes: u64) -> Result<Used, E
     let mut scenario =
         Scenario::parse(name, SCENARIO).map_err(|error| failed(error.to_string()))?;
     if let Some(link) = scenario.links.last_mut() {
-        link.both.arq = Some(unplaced(arq));
+        link.both.arq = Some(without_span(arq));
     }
     for app in &mut scenario.apps {
-        app.bytes = Some(unplaced(ByteCount(bytes)));
+        app.bytes = Some(without_span(ByteCount(bytes)));
     }
     let no_files = &mut |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
     let topology =

@@ -3,7 +3,7 @@
 use windfall_base::{DropReason, Duration, Instant, Seed, Stream};
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 use windfall_scenario::sim::Simulation;
-use windfall_scenario::{Arq, Scenario, unplaced};
+use windfall_scenario::{Arq, Scenario, without_span};
 
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Extent, Figure, Finding,
@@ -174,12 +174,12 @@ fn build(
         Scenario::parse(figure, SCENARIO).map_err(|error| failed(error.to_string()))?;
     if let Some(air) = scenario.links.last_mut() {
         let arq = if context.is_mutated { Arq::None } else { Arq::Persistent };
-        air.both.arq = Some(unplaced(arq));
-        air.uplink.error_trace = Some(unplaced(TRACE.into()));
+        air.both.arq = Some(without_span(arq));
+        air.uplink.error_trace = Some(without_span(TRACE.into()));
     }
     for app in &mut scenario.apps {
         let start = Stream::new(seed, "start of the transfer").below(1_000);
-        app.start = Some(unplaced(Duration::from_millis(start)));
+        app.start = Some(without_span(Duration::from_millis(start)));
     }
     let trace = losses::trace(&LOSSES, frames, &mut Stream::new(seed, "steps"));
     let read = &mut |_: &str| Ok(trace.clone().into_bytes());

@@ -6,7 +6,7 @@
 use std::io;
 
 use windfall_base::{Duration, Instant, Seed, Stream};
-use windfall_network::{Recording, What};
+use windfall_network::{EventKind, Recording};
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 use windfall_scenario::Scenario;
 use windfall_scenario::sim::Simulation;
@@ -156,7 +156,7 @@ fn run(
         now = now.saturating_add(Duration::from_secs_f64(INTERVAL));
         // What is observed cannot fail.
         let _ = simulation.run(now, &mut |event| {
-            if let What::Medium(event) = &event.what
+            if let EventKind::Medium(event) = &event.what
                 && (event.from.0, event.to.0) == Phases::PORTS
                 && let Some(number) = event.number
             {

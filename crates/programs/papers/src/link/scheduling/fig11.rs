@@ -1,7 +1,7 @@
 //! Figure 11: four flows behind walls, with FLEX below the scheduler.
 
 use windfall_base::{Duration, Rate, Seed};
-use windfall_network::{Recording, What};
+use windfall_network::{EventKind, Recording};
 use windfall_queue::admission::{Admission, Reservation};
 use windfall_report::Estimate;
 use windfall_scenario::{Environment, PolicyKind};
@@ -329,7 +329,7 @@ fn outcomes(
     let end = simulation.end();
     let observed = simulation.run(end, &mut |event| {
         if Some(event.element) == near
-            && let What::Interface(event) = &event.what
+            && let EventKind::Interface(event) = &event.what
         {
             match event {
                 InterfaceEvent::Sent { .. } => outcomes.push(false),

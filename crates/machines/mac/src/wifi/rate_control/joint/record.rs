@@ -6,17 +6,17 @@ use windfall_wire_link::ieee80211::Code;
 pub(super) const CODES: usize = Code::ALL.len();
 
 /// The weight of the frames of one rate and signal so far against the next one of them.
-const MEMORY: f64 = 0.975;
+const DECAY_PER_FRAME: f64 = 0.975;
 /// The same for each frame of another rate at that signal.
-const FADING: f64 = 0.998;
+const IDLE_DECAY_PER_FRAME: f64 = 0.998;
 /// Frames for which what is presumed counts.
-const PRESUMED: f64 = 1.0;
+const PRIOR_FRAMES: f64 = 1.0;
 /// Frames after which what is presumed of the codes, or known of other signals, counts half.
-pub(super) const KNOWN: f64 = 8.0;
+pub(super) const HALF_WEIGHT_FRAMES: f64 = 8.0;
 /// The most that is presumed of the frames beyond one code that the next one saves.
-const SAVED: f64 = 0.5;
+const MAX_PRIOR_GAIN: f64 = 0.5;
 /// Frames of which hope takes what failed for an accident.
-const HOPE: f64 = 2.0;
+const OPTIMISM_FRAMES: f64 = 2.0;
 /// The share of the frames that nothing answers, before anything is known.
 const MISSED: f64 = 0.02;
 
@@ -49,7 +49,7 @@ pub(super) struct Prior {
 
 impl Default for Prior {
     fn default() -> Self {
-        Self { share: MISSED, weight: PRESUMED }
+        Self { share: MISSED, weight: PRIOR_FRAMES }
     }
 }
 
@@ -86,7 +86,7 @@ pub(super) struct Shares {
 impl Record {
     /// Learns the fate of a frame of `len` bytes with the code of number `code`, which counts by
     /// `weight`.
-    pub(super) fn learn(&mut self, code: usize, fate: Fate, len: f64, weight: f64) {
+    pub(super) fn record(&mut self, code: usize, fate: Fate, len: f64, weight: f64) {
         let coded = usize::from(code > 0);
         let missed = f64::from(u8::from(fate == Fate::Missed));
         remember(&mut self.sent[coded], 1.0, weight);
@@ -107,7 +107,7 @@ impl Record {
 
     /// Gives what is known a little less weight.
     pub(super) fn fade(&mut self) {
-        self.values().for_each(|it| *it *= FADING);
+        self.values().for_each(|it| *it *= IDLE_DECAY_PER_FRAME);
     }
 
     fn values(&mut self) -> impl Iterator<Item = &mut f64> {
@@ -141,32 +141,37 @@ impl Record {
     }
 
     /// The shares of frames of `len` bytes, where `presumed` are those of the answered ones that
-    /// arrive before anything is known; if `hopeful`, the less is known the more of them.
+    /// arrive before anything is known; if `is_optimistic`, the less is known the more of them.
     pub(super) fn shares(
         &self,
         presumed: &[f64; CODES],
         missed: Prior,
         len: f64,
-        hopeful: bool,
+        is_optimistic: bool,
     ) -> Shares {
         // Damage to parts of a frame is independent, about: twice the length has it twice. Whether
         // the frame is noticed at all does not depend on its length.
         let mean = if self.frames > 0.0 { self.bytes / self.frames } else { len };
         let longer = len / mean.max(1.0);
-        let doubt = |known: f64| if hopeful { known / (known + HOPE) } else { 1.0 };
+        let doubt =
+            |known: f64| if is_optimistic { known / (known + OPTIMISM_FRAMES) } else { 1.0 };
         let sent: f64 = self.sent.iter().sum();
         let mut shares = Shares::default();
         let (mut fails, mut below) = (1.0, 0.0);
         for (number, presumed) in presumed.iter().enumerate() {
             // Where frames fail that should not, the signal is not the reason.
-            let most = if number == 0 { 1.0 } else { SAVED };
+            let most = if number == 0 { 1.0 } else { MAX_PRIOR_GAIN };
             let prior = ((presumed - below) / (1.0 - below).max(1e-9)).clamp(0.0, most);
             below = *presumed;
             let tried = self.tried[number];
             // Hope presumes nothing, and where much is known, nothing need be presumed.
-            let weight = if hopeful { 1e-9 } else { PRESUMED / (1.0 + tried / KNOWN) };
+            let weight = if is_optimistic {
+                1e-9
+            } else {
+                PRIOR_FRAMES / (1.0 + tried / HALF_WEIGHT_FRAMES)
+            };
             fails *= 1.0 - (self.saved[number] + weight * prior) / (tried + weight);
-            let known = sent + missed.weight - PRESUMED;
+            let known = sent + missed.weight - PRIOR_FRAMES;
             let noticed = 1.0 - self.missed(number > 0, missed) * doubt(known);
             let whole = (1.0 - fails * doubt(tried)).max(0.0).powf(longer);
             shares.whole[number] = noticed * whole;
@@ -178,5 +183,5 @@ impl Record {
 
 /// Adds to a sum of which what is old weighs less.
 fn remember(sum: &mut f64, value: f64, weight: f64) {
-    *sum = (1.0 - weight * (1.0 - MEMORY)) * *sum + weight * value;
+    *sum = (1.0 - weight * (1.0 - DECAY_PER_FRAME)) * *sum + weight * value;
 }

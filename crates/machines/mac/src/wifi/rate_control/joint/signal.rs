@@ -6,9 +6,9 @@ pub(super) const SIGNALS: core::ops::RangeInclusive<i32> = -110..=-31;
 /// The signal that is assumed before one is reported, in dBm.
 const UNKNOWN: i32 = -70;
 /// The chance of the silences by themselves below which the signal is taken to have fallen.
-const DOUBT: f64 = 0.05;
+const P_VALUE: f64 = 0.05;
 /// Decibels by which a signal may fall and still be the same.
-const SAME: i32 = 2;
+const TOLERANCE_DB: i32 = 2;
 /// The weight of the frames so far against the next one, in the usual share of silences.
 const MEMORY: f64 = 0.98;
 
@@ -21,7 +21,7 @@ pub(super) struct Signal {
     reported: i32,
     /// Silences since then, and the chance of them if the signal were still the same.
     silences: i32,
-    doubt: f64,
+    p_value: f64,
     /// The steps by which the assumed signal has been lowered.
     steps: i32,
     /// The share of the frames that nothing answers while the signal stays the same, as the next
@@ -31,7 +31,14 @@ pub(super) struct Signal {
 
 impl Signal {
     pub(super) fn new() -> Self {
-        Self { assumed: UNKNOWN, reported: UNKNOWN, silences: 0, doubt: 1.0, steps: 0, usual: 0.0 }
+        Self {
+            assumed: UNKNOWN,
+            reported: UNKNOWN,
+            silences: 0,
+            p_value: 1.0,
+            steps: 0,
+            usual: 0.0,
+        }
     }
 
     /// Returns the signal that is assumed, in dBm.
@@ -46,26 +53,26 @@ impl Signal {
 
     /// A frame was answered with a report.
     pub(super) fn report(&mut self, dbm: i32) {
-        if dbm + SAME >= self.reported {
+        if dbm + TOLERANCE_DB >= self.reported {
             let answered = MEMORY.powi(self.silences) * (1.0 - self.usual);
             self.usual = MEMORY * (1.0 - answered);
         }
         (self.reported, self.silences) = (dbm, 0);
-        self.go_back();
+        self.reset_to_reported();
     }
 
     /// Nothing answered a frame, of which the chance was `share` by what is known of its rate.
     pub(super) fn miss(&mut self, share: f64) {
         self.silences = self.silences.saturating_add(1);
-        self.doubt *= share.max(self.usual);
-        if self.doubt < DOUBT {
+        self.p_value *= share.max(self.usual);
+        if self.p_value < P_VALUE {
             self.steps += 1;
             self.assumed = (self.assumed - self.steps).max(*SIGNALS.start());
         }
     }
 
     /// Assumes again what was reported last.
-    pub(super) fn go_back(&mut self) {
-        (self.assumed, self.doubt, self.steps) = (self.reported, 1.0, 0);
+    pub(super) fn reset_to_reported(&mut self) {
+        (self.assumed, self.p_value, self.steps) = (self.reported, 1.0, 0);
     }
 }

@@ -38,7 +38,7 @@ fn send(
         let report =
             signal.map(|signal| Report { corrected, combined: false, wanted: None, signal });
         let arrived = corrected.is_some();
-        joint.hear(&AttemptOutcome {
+        joint.on_outcome(&AttemptOutcome {
             choice,
             len: 1532,
             arrived,
@@ -86,7 +86,7 @@ fn the_first_frames_go_as_over_a_long_path_until_the_receiver_reports() {
             report: None,
             collides: Probability::ZERO,
         };
-        joint.hear(&AttemptOutcome { report: Some(report), ..outcome });
+        joint.on_outcome(&AttemptOutcome { report: Some(report), ..outcome });
         let second = next(&mut joint).expect("it has no lifetime");
         assert_eq!(second.rate, PhyRate::Ofdm54);
     }
@@ -156,18 +156,18 @@ fn attempts_that_nothing_answers_lower_the_signal_and_reports_set_it() {
         report: None,
         collides: Probability::ZERO,
     };
-    (0..5).for_each(|_| joint.hear(&silence));
+    (0..5).for_each(|_| joint.on_outcome(&silence));
     assert_eq!(joint.signal.dbm(), -70 - 15);
-    joint.hear(&AttemptOutcome {
+    joint.on_outcome(&AttemptOutcome {
         report: Some(Report { corrected: None, combined: false, wanted: None, signal: -88 }),
         ..silence
     });
     assert_eq!(joint.signal.dbm(), -88);
-    joint.hear(&silence);
+    joint.on_outcome(&silence);
     assert_eq!(joint.signal.dbm(), -89);
     // Below what the lowest rate needs nothing could arrive: it begins again.
     let lowest = (0..99).map(|_| {
-        joint.hear(&silence);
+        joint.on_outcome(&silence);
         joint.signal.dbm()
     });
     let signals: Vec<i32> = lowest.collect();
@@ -226,7 +226,7 @@ fn long_packets_are_cut_where_frames_of_their_length_fail() {
             let choice = RateChoice { rate: joint.setup.rates[place], code: None };
             (0..20).for_each(|number| {
                 let arrived = place == 0 && number == 0;
-                joint.hear(&AttemptOutcome {
+                joint.on_outcome(&AttemptOutcome {
                     choice,
                     len: 1532,
                     arrived,
@@ -239,7 +239,7 @@ fn long_packets_are_cut_where_frames_of_their_length_fail() {
     assert_eq!(joint.fragments(Instant::START, &attempt(None)), 4);
     let clean = RateChoice { rate: PhyRate::Ofdm54, code: None };
     (0..200).for_each(|_| {
-        joint.hear(&AttemptOutcome {
+        joint.on_outcome(&AttemptOutcome {
             choice: clean,
             len: 1532,
             arrived: true,
@@ -256,7 +256,7 @@ fn the_need_of_parity_is_learned_from_frames_that_had_enough_and_that_had_too_li
     // Of frames with the strongest code half need none, a quarter the first, a quarter the third.
     for _ in 0..100 {
         for needed in [0, 1, 0, 3] {
-            record.learn(CODES - 1, Fate::Needed(needed), 1000.0, 1.0);
+            record.record(CODES - 1, Fate::Needed(needed), 1000.0, 1.0);
         }
     }
     let presumed = [0.5; CODES];
@@ -267,7 +267,7 @@ fn the_need_of_parity_is_learned_from_frames_that_had_enough_and_that_had_too_li
     }
     // Uncoded frames that fail tell nothing of the share that the codes save.
     let before = record.saved[1] / record.tried[1];
-    (0..50).for_each(|_| record.learn(0, Fate::Damaged, 1000.0, 1.0));
+    (0..50).for_each(|_| record.record(0, Fate::Damaged, 1000.0, 1.0));
     assert_eq!(record.saved[1] / record.tried[1], before);
     assert!(record.shares(&presumed, Prior::default(), 1000.0, false).whole[0] < 0.2);
     // Hope is the greater the less is known.
@@ -283,9 +283,9 @@ fn the_need_of_parity_is_learned_from_frames_that_had_enough_and_that_had_too_li
 fn twice_the_length_is_damaged_twice_and_missed_once() {
     let mut record = Record::default();
     for _ in 0..200 {
-        record.learn(1, Fate::Needed(1), 1000.0, 1.0);
-        record.learn(1, Fate::Damaged, 1000.0, 1.0);
-        record.learn(1, Fate::Missed, 1000.0, 1.0);
+        record.record(1, Fate::Needed(1), 1000.0, 1.0);
+        record.record(1, Fate::Damaged, 1000.0, 1.0);
+        record.record(1, Fate::Missed, 1000.0, 1.0);
     }
     assert!(
         (record.missed(true, Prior::default()) - 1.0 / 3.0).abs() < 0.03,
@@ -308,13 +308,13 @@ fn twice_the_length_is_damaged_twice_and_missed_once() {
 #[test]
 fn hope_takes_few_silences_for_accidents() {
     let mut record = Record::default();
-    record.learn(1, Fate::Missed, 1000.0, 1.0);
-    let noticed = |record: &Record, hopeful| {
-        let shares = record.shares(&[0.5; CODES], Prior::default(), 1000.0, hopeful);
+    record.record(1, Fate::Missed, 1000.0, 1.0);
+    let noticed = |record: &Record, is_optimistic| {
+        let shares = record.shares(&[0.5; CODES], Prior::default(), 1000.0, is_optimistic);
         shares.whole[1] + shares.damaged[1]
     };
     assert!(noticed(&record, false) < 0.5 && noticed(&record, true) > 0.75);
-    (0..200).for_each(|_| record.learn(1, Fate::Missed, 1000.0, 1.0));
+    (0..200).for_each(|_| record.record(1, Fate::Missed, 1000.0, 1.0));
     assert!(noticed(&record, true) < 0.1);
 }
 
@@ -324,13 +324,13 @@ fn an_old_silence_noted_at_a_signal_nearby_does_not_keep_a_rate_from_trials() {
     let place = |rate: PhyRate| joint.setup.rates.iter().position(|other| *other == rate);
     let fast = place(PhyRate::Ofdm12).expect("a rate of 802.11g");
     // Silences lower the assumed signal, so the last of them is noted where no frames go later.
-    joint.records[Joint::index(-93)][fast].learn(2, Fate::Missed, 1532.0, 1.0);
+    joint.records[Joint::index(-93)][fast].record(2, Fate::Missed, 1532.0, 1.0);
     joint.signal.report(-92);
     let choice = RateChoice { rate: PhyRate::Ofdm9, code: Code::of_parity(16) };
     let report = Some(Report { corrected: Some(4), combined: false, wanted: None, signal: -92 });
     let arrival =
         AttemptOutcome { choice, len: 1532, arrived: true, report, collides: Probability::ZERO };
-    (0..1_000).for_each(|_| joint.hear(&arrival));
+    (0..1_000).for_each(|_| joint.on_outcome(&arrival));
     let draw = &mut Stream::new(Seed(3), "joint");
     let tried = (0..200).filter(|_| {
         let choice = joint.choose(Instant::START, &attempt(CODED), draw).expect("a choice");
@@ -353,12 +353,12 @@ fn a_silence_that_is_usual_leaves_the_signal_alone() {
     };
     let arrival = AttemptOutcome { arrived: true, report: Some(heard), ..silence };
     for _ in 0..100 {
-        joint.hear(&silence);
-        (0..4).for_each(|_| joint.hear(&arrival));
+        joint.on_outcome(&silence);
+        (0..4).for_each(|_| joint.on_outcome(&arrival));
     }
-    joint.hear(&silence);
+    joint.on_outcome(&silence);
     assert_eq!(joint.signal.dbm(), -80);
-    (0..3).for_each(|_| joint.hear(&silence));
+    (0..3).for_each(|_| joint.on_outcome(&silence));
     assert!(joint.signal.dbm() < -80, "four in a row are rare");
 }
 
@@ -375,7 +375,7 @@ fn crowded(joint: &mut Joint, hidden: f64, known: f64) -> Vec<RateChoice> {
         let choice = joint.choose(now, &attempt(CODED), draw).expect("it has no lifetime");
         let arrived = !draw.chance(hide);
         let report = arrived.then_some(report);
-        joint.hear(&AttemptOutcome { choice, len: 1532, arrived, report, collides });
+        joint.on_outcome(&AttemptOutcome { choice, len: 1532, arrived, report, collides });
         choices.push(choice);
     }
     choices
@@ -400,8 +400,8 @@ fn a_silence_counts_by_the_chance_that_it_was_no_collision() {
         let silence = AttemptOutcome { choice, len: 1532, arrived: false, report: None, collides };
         let arrival = AttemptOutcome { arrived: true, report: Some(report), ..silence };
         for packet in 0..2_000 {
-            joint.hear(if packet * 3 % 10 < 3 { &silence } else { &arrival });
-            joint.signal.go_back();
+            joint.on_outcome(if packet * 3 % 10 < 3 { &silence } else { &arrival });
+            joint.signal.reset_to_reported();
         }
         let place = joint.setup.rates.len() - 1;
         let (record, prior) = joint.known()[place];
@@ -422,12 +422,12 @@ fn trials_are_of_higher_rates_or_of_stronger_codes() {
     joint.credit = 1.0;
     let forgotten = |record: &mut Record| (0..1_500).for_each(|_| record.fade());
     joint.records.iter_mut().flat_map(|rates| &mut rates[5..]).for_each(forgotten);
-    let promises = joint.promises(&attempt(CODED), false);
-    let of_24 = |it: &&Promise| it.place == 4 && it.code == Code::NONE;
-    let best = *promises.iter().find(of_24).expect("24 Mb/s without parity");
-    let trials: Vec<Promise> =
+    let candidates = joint.candidates(&attempt(CODED), false);
+    let of_24 = |it: &&Candidate| it.place == 4 && it.code == Code::NONE;
+    let best = *candidates.iter().find(of_24).expect("24 Mb/s without parity");
+    let trials: Vec<Candidate> =
         (0..500).filter_map(|_| joint.trial(&best, &attempt(CODED), draw)).collect();
     assert!(trials.len() > 10, "{best:?}");
-    let is_one = |it: &Promise| (it.place, it.code) > (best.place, best.code);
+    let is_one = |it: &Candidate| (it.place, it.code) > (best.place, best.code);
     assert!(trials.iter().all(is_one), "{best:?} {trials:?}");
 }

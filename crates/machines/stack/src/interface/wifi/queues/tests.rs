@@ -253,7 +253,7 @@ fn of_packets_known_to_be_damaged_the_fate_is_unknown() {
     assert!(interface.poll_transmit(now).is_some());
     interface.handle_input(now + Duration::from_millis(1), MEDIUM, Input::TransmissionDone);
     let flow = interface.flows()[1];
-    assert!(flow.presumed && flow.bytes == LEN as u64, "{flow:?}");
+    assert!(flow.outcome_unknown && flow.bytes == LEN as u64, "{flow:?}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ const ENOUGH: f64 = 0.95;
 pub(super) const HOPELESS: f64 = 0.05;
 /// A rate and a code, and what they promise.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Promise {
+pub(super) struct Candidate {
     /// The place of the rate among those of the station.
     pub(super) place: usize,
     pub(super) code: Code,
@@ -24,10 +24,10 @@ pub(super) struct Promise {
     pub(super) wait: f64,
     /// The chance that some attempt is of use, as expected and by as much hope as little is known.
     pub(super) delivers: f64,
-    pub(super) may_deliver: f64,
+    pub(super) delivery_upper_bound: f64,
 }
 
-impl Promise {
+impl Candidate {
     /// Seconds for each packet that is delivered: further failures do not add to the wait, since
     /// most come in a row, for a reason that passes.
     pub(super) fn cost(&self) -> f64 {
@@ -57,13 +57,13 @@ pub(super) fn delivers(attempt: &Attempt, success: f64, [seconds, frame]: [f64; 
 }
 
 /// The best of the promises, if any delivers anything.
-pub(super) fn best(promises: &[Promise], attempt: &Attempt) -> Option<Promise> {
-    let surest = promises.iter().map(|it| it.delivers).fold(0.0, f64::max);
+pub(super) fn best(candidates: &[Candidate], attempt: &Attempt) -> Option<Candidate> {
+    let surest = candidates.iter().map(|it| it.delivers).fold(0.0, f64::max);
     // Where packets wait for each other the cheapest delivers the most of them. If this packet has
     // no time for that, the next one has.
     if attempt.is_scarce {
-        let hopeful = promises.iter().filter(|it| it.success >= HOPELESS);
-        let cheapest = hopeful.min_by(|a, b| a.cost().total_cmp(&b.cost()));
+        let is_optimistic = candidates.iter().filter(|it| it.success >= HOPELESS);
+        let cheapest = is_optimistic.min_by(|a, b| a.cost().total_cmp(&b.cost()));
         return cheapest.filter(|it| it.delivers > 0.0).copied();
     }
     // Where time is no limit, what is left of the attempts may be surer than this one.
@@ -71,14 +71,14 @@ pub(super) fn best(promises: &[Promise], attempt: &Attempt) -> Option<Promise> {
     let least = (surest - NEARLY).min(enough);
     // One of which little is known may be as sure as those in use: it shows once it is used, which
     // a packet with little time cannot wait for.
-    let is_near = |it: &&Promise| {
-        let chance = if attempt.time.is_some() { it.delivers } else { it.may_deliver };
+    let is_near = |it: &&Candidate| {
+        let chance = if attempt.time.is_some() { it.delivers } else { it.delivery_upper_bound };
         it.delivers > 0.0 && chance >= least
     };
-    let near = promises.iter().filter(is_near);
-    let hopes = |it: &&Promise| it.success >= HOPELESS;
-    let cheaper = |a: &&Promise, b: &&Promise| a.cost().total_cmp(&b.cost());
-    let best = near.clone().filter(hopes).min_by(cheaper);
+    let near = candidates.iter().filter(is_near);
+    let optimistic = |it: &&Candidate| it.success >= HOPELESS;
+    let cheaper = |a: &&Candidate, b: &&Candidate| a.cost().total_cmp(&b.cost());
+    let best = near.clone().filter(optimistic).min_by(cheaper);
     // What little time is left serves the next packet better than an attempt without hope.
     let any = || near.filter(|_| attempt.time.is_none()).min_by(cheaper);
     best.or_else(any).copied()

@@ -23,7 +23,7 @@ const AID_MARK: u16 = 0xc000;
 
 /// The packet that a station has in hand.
 #[derive(Clone, Debug)]
-pub(super) struct Job {
+pub(super) struct PendingPacket {
     packet: Frame,
     header: Header,
     snap: ArrayVec<u8, { snap::LEN }>,
@@ -62,7 +62,7 @@ pub(super) struct Job {
     pub(super) given_away: bool,
 }
 
-impl Job {
+impl PendingPacket {
     pub(super) fn new(order: impl Into<Order>, sequence: u16, config: &Config) -> Self {
         let Order { packet, kind, flags, third, aid } = order.into();
         let Packet { frame, to, ether_type, expires, source: _ } = packet;
@@ -222,7 +222,7 @@ impl Job {
     }
 
     /// Takes note of what the receiver says of an attempt that did not make the packet whole.
-    pub(super) fn heard(&mut self, report: Report) {
+    pub(super) fn on_report(&mut self, report: Report) {
         match self.increment() {
             Some(sent) => self.given = sent.last,
             None if self.increment.is_some_and(|it| Some(it.code) != self.code) => self.given = 0,

@@ -8,7 +8,7 @@ use windfall_wire_net::sap::{
     HEADER_LEN, Reason, SapAccept, SapHeader, SapKind, SapPacket, SapPing, features,
 };
 
-use super::places::Standing;
+use super::address_quota::Standing;
 use super::{ConnectionId, HalfOpen, SapEndpoint};
 use crate::budget::Seats;
 use crate::connection::{BASE, Connection, Introduction};
@@ -66,7 +66,7 @@ impl SapEndpoint {
         let mut connection = Connection::accept(now, self.config, from, peer, seal, skips);
         connection.note_greeting(span);
         self.add(id, connection);
-        self.places.open(now, id);
+        self.address_quota.open(now, id);
         self.peers.insert(key, id);
         self.events.push_back((ConnectionId(id), SapEvent::Accepted { from }));
         Ok(())
@@ -103,8 +103,8 @@ impl SapEndpoint {
         let needed = BASE + HALF_OPEN;
         let crowded = self.memory(needed) > Seats::Free
             || self.half_open.len() >= self.config.free_half_open
-            || self.places.is_crowded(from, &self.config)
-            || self.places.obstacle(from, &self.config).is_some();
+            || self.address_quota.is_crowded(from, &self.config)
+            || self.address_quota.obstacle(from, &self.config).is_some();
         if !proven && crowded {
             let token = self.secret.token(now, from);
             self.answer(meta, SapKind::Retry, ping.connection, &token);
@@ -128,7 +128,7 @@ impl SapEndpoint {
         self.charge(0, half.charge());
         self.half_open.insert(key, half);
         self.half_open_ids.insert(id, key);
-        self.places.enter(now, id, from);
+        self.address_quota.acquire(now, id, from);
         self.set_timer(id, Some(until));
         self.answer_accept(meta, ping.connection, id, handshake);
         Ok(())
@@ -136,7 +136,7 @@ impl SapEndpoint {
 
     /// Makes place for another connection from `from`; returns whether there is one.
     fn make_place(&mut self, now: Instant, from: SocketAddr) -> bool {
-        while let Some(full) = self.places.obstacle(from, &self.config) {
+        while let Some(full) = self.address_quota.obstacle(from, &self.config) {
             let standings = Standing::that_yield(full.accepted_too).iter();
             let Some(id) = standings.filter_map(|it| self.idlest(now, full.owner, *it)).next()
             else {
@@ -164,7 +164,7 @@ impl SapEndpoint {
     /// learns that they have ended, so that the newcomer may have to ask again.
     fn make_memory(&mut self, now: Instant, bytes: usize) -> bool {
         while self.memory(bytes) == Seats::Full
-            && let Some(id) = self.places.oldest_half_open()
+            && let Some(id) = self.address_quota.oldest_half_open()
         {
             self.displace(id);
         }
@@ -189,12 +189,12 @@ impl SapEndpoint {
     /// Returns the connection with this standing that may give way first: one of the address that
     /// has most of those that have any.
     fn idlest_of_all(&self, now: Instant, standing: Standing) -> Option<u32> {
-        self.places.owners().find_map(|owner| self.idlest(now, owner, standing))
+        self.address_quota.owners().find_map(|owner| self.idlest(now, owner, standing))
     }
 
     /// Returns the connection of an address with this standing that may give way first.
     fn idlest(&self, now: Instant, owner: IpAddr, standing: Standing) -> Option<u32> {
-        let mut oldest = self.places.oldest(owner, standing);
+        let mut oldest = self.address_quota.oldest(owner, standing);
         let is_old = |since: Instant| since + PATIENCE <= now;
         match standing {
             Standing::HalfOpen => oldest.next().map(|(_, id)| id),
@@ -209,7 +209,7 @@ impl SapEndpoint {
 
     /// Takes the place of a connection, and ends it.
     fn displace(&mut self, id: u32) {
-        self.places.leave(id);
+        self.address_quota.release(id);
         *self.drops.entry(Dropped::Displaced).or_default() += 1;
         if self.forget(id).is_some() {
             self.set_timer(id, None);

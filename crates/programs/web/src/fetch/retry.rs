@@ -45,7 +45,7 @@ impl Fetcher {
         let FetchedBody::Sap(body) = &mut fetched.body else { return Ok(0) };
         match self.repair(repair, uri, (headers, &fetched.head), body).await {
             Err(error) if error.may_be_damage() || matches!(error, FetchError::Repair(..)) => {
-                *fetched = self.instead(uri, headers, CHANGED).await?;
+                *fetched = self.fall_back_to_tcp(uri, headers, CHANGED).await?;
                 fetched.check(false, headers)?;
                 Ok(0)
             }

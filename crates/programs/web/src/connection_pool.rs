@@ -31,7 +31,7 @@ pub(crate) fn reason_of(error: &SapError) -> &'static str {
 
 /// The connections, by the authority of their server. Each lives as long as its thread.
 #[derive(Default)]
-pub(crate) struct Links(Mutex<BTreeMap<String, Arc<Place>>>);
+pub(crate) struct SapConnectionPool(Mutex<BTreeMap<String, Arc<Place>>>);
 
 /// The place of the connection to one server.
 #[derive(Default)]
@@ -65,7 +65,7 @@ impl Place {
     }
 }
 
-impl Links {
+impl SapConnectionPool {
     fn places(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Place>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

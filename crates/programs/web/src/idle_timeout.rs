@@ -13,7 +13,7 @@ use tokio::time::{Instant, Sleep, sleep};
 /// A body that fails where no byte of it comes for some time.
 ///
 /// A server that stops amid its reply would otherwise keep the connection of a client for ever.
-pub(crate) struct Timely<B> {
+pub(crate) struct IdleTimeoutBody<B> {
     body: B,
     patience: Duration,
     end: Pin<Box<Sleep>>,
@@ -23,7 +23,7 @@ pub(crate) struct Timely<B> {
     first: VecDeque<Frame<Bytes>>,
 }
 
-impl<B> Timely<B> {
+impl<B> IdleTimeoutBody<B> {
     pub(crate) fn new(body: B, patience: Duration) -> Self {
         Self {
             body,
@@ -44,7 +44,7 @@ impl<B> Timely<B> {
     }
 }
 
-impl<B> Body for Timely<B>
+impl<B> Body for IdleTimeoutBody<B>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Into<Box<dyn core::error::Error + Send + Sync>>,
@@ -100,7 +100,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_silent_sender_is_given_up_and_a_slow_receiver_is_not() {
         let (mut sender, body) = Channel::<Bytes, io::Error>::new(4);
-        let mut body = Timely::new(body, PATIENCE);
+        let mut body = IdleTimeoutBody::new(body, PATIENCE);
         sender.send_data(Bytes::from_static(b"1")).await.expect("room");
         tokio::time::sleep(3 * PATIENCE).await;
         let frame = body.frame().await.expect("a frame").expect("in time");
@@ -118,7 +118,7 @@ mod tests {
         sender.send_data(Bytes::from_static(b"rest")).await.expect("room");
         drop(sender);
         let first = ["fir", "st, "].map(|it| Frame::data(Bytes::from_static(it.as_bytes())));
-        let body = Timely::begun(first, rest, PATIENCE);
+        let body = IdleTimeoutBody::begun(first, rest, PATIENCE);
         assert_eq!((body.is_end_stream(), body.size_hint().lower()), (false, 7));
         assert_eq!(body.collect().await.expect("all").to_bytes(), "first, rest");
     }
@@ -126,7 +126,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn bytes_that_come_slowly_are_passed_on() {
         let (mut sender, body) = Channel::<Bytes, io::Error>::new(4);
-        let mut body = Timely::new(body, PATIENCE);
+        let mut body = IdleTimeoutBody::new(body, PATIENCE);
         let sending = tokio::spawn(async move {
             for _ in 0..5 {
                 tokio::time::sleep(PATIENCE * 9 / 10).await;

@@ -9,7 +9,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 /// The places of a server.
-pub(crate) struct Places {
+pub(crate) struct ConnectionLimiter {
     free: Arc<Semaphore>,
     idle: Arc<Idle>,
 }
@@ -22,7 +22,7 @@ struct Idle {
     one_more: Notify,
 }
 
-impl Places {
+impl ConnectionLimiter {
     pub(crate) fn new(count: usize) -> Self {
         Self { free: Arc::new(Semaphore::new(count)), idle: Arc::default() }
     }
@@ -162,7 +162,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_longest_idle_connection_gives_way_and_none_that_works() {
-        let places = Places::new(2);
+        let places = ConnectionLimiter::new(2);
         let (first, second) = (places.take().await, places.take().await);
         let work = first.work();
         let third = tokio::spawn(async move { (places.take().await, places) });

@@ -63,7 +63,7 @@ pub(super) struct Full {
 
 /// The connections of all addresses, half-open ones included, but not those that this end opened.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(super) struct AddressQuota {
     of: BTreeMap<IpAddr, Taken>,
     members: BTreeMap<u32, Member>,
     /// The addresses by the number of their connections: of those not accepted, and of all.
@@ -73,7 +73,7 @@ pub(super) struct Places {
     counts: [usize; 3],
 }
 
-impl Places {
+impl AddressQuota {
     /// Returns whether a peer at `from` may have another connection.
     #[cfg(test)]
     pub(super) fn has_room(&self, from: SocketAddr, config: &SapConfig) -> bool {
@@ -140,7 +140,7 @@ impl Places {
     }
 
     /// Gives connection `id` a place.
-    pub(super) fn enter(&mut self, now: Instant, id: u32, from: SocketAddr) {
+    pub(super) fn acquire(&mut self, now: Instant, id: u32, from: SocketAddr) {
         let owner = owner(from.ip());
         self.insert(id, Member { owner, since: now, standing: Standing::HalfOpen });
     }
@@ -167,7 +167,7 @@ impl Places {
     }
 
     /// Frees the place of a connection; returns whether it had one.
-    pub(super) fn leave(&mut self, id: u32) -> bool {
+    pub(super) fn release(&mut self, id: u32) -> bool {
         self.remove(id).is_some()
     }
 
