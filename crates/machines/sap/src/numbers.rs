@@ -18,6 +18,9 @@ const RANGE: usize = 112;
 const JUMPS: usize = 32;
 /// The number of late arrivals that are listed in any case.
 const LATEST: usize = 16;
+/// The number of acknowledgements that list a run after the last arrival in it: so many are hardly
+/// lost in a row.
+const REPEATS: usize = 16;
 
 /// The packet numbers that have arrived.
 #[derive(Clone, Debug, Default)]
@@ -29,9 +32,11 @@ pub(crate) struct Numbers {
     /// received, so that their sender counts them as lost if this report of them is lost.
     damaged: Hold,
     largest_at: Option<Instant>,
-    /// The latest numbers that arrived behind later ones, the last one at the end: there are ranges
-    /// that no acknowledgement has room for.
-    latest: VecDeque<u64>,
+    /// The latest numbers that arrived behind later ones, the last one at the end, and how many
+    /// acknowledgements have listed each.
+    latest: VecDeque<(u64, usize)>,
+    /// The number after the largest one at each of the last acknowledgements, the oldest first.
+    acknowledged: VecDeque<u64>,
     /// The latest packets that came before some that were sent before them, and when.
     jumps: VecDeque<(u64, Instant)>,
     /// The packets since the largest one whose header was damaged too, so that they have no number.
@@ -87,6 +92,10 @@ impl Numbers {
             self.pass(now, number);
         }
         if number < self.floor || self.received.insert(number..number + 1) == 0 {
+            // Its sender has not learnt of the first copy.
+            if number < self.settled() {
+                self.note_late(number);
+            }
             return None;
         }
         if end.is_some_and(|end| number > end) {
@@ -100,10 +109,7 @@ impl Numbers {
         if end.is_none_or(|end| number >= end) {
             self.largest_at = Some(now);
         } else {
-            self.latest.push_back(number);
-            if self.latest.len() > LATEST {
-                self.latest.pop_front();
-            }
+            self.note_late(number);
         }
         if self.received.len() > REMEMBERED
             && let Some(lowest) = self.received.following(0)
@@ -121,29 +127,52 @@ impl Numbers {
         self.received.len() * RANGE + self.jumps.len() * JUMP
     }
 
-    /// Returns the ranges that an acknowledgement lists, from the largest down: the last ones, and
-    /// if there are too many of them, those of the latest arrivals as well.
-    fn reported_ranges(&self) -> Vec<Range<u64>> {
-        let mut ranges: Vec<_> = self.received.iter().rev().take(ack::MAX_RUNS).collect();
-        if self.received.len() > ack::MAX_RUNS {
-            let latest = self.latest.iter().rev();
-            let latest = latest.filter_map(|number| self.received.containing(*number));
-            ranges.truncate(ack::MAX_RUNS - LATEST);
-            let listed = ranges.len();
-            for range in latest {
-                if !ranges.contains(&range) {
-                    ranges.push(range);
-                }
-            }
-            ranges[listed..].sort_unstable_by_key(|range| core::cmp::Reverse(range.start));
+    /// Returns the number below which every run has been listed often enough.
+    fn settled(&self) -> u64 {
+        if self.acknowledged.len() < REPEATS { 0 } else { self.acknowledged[0] }
+    }
+
+    /// Lists the run of `number` in the next acknowledgements.
+    fn note_late(&mut self, number: u64) {
+        self.latest.push_back((number, 0));
+        if self.latest.len() > LATEST {
+            self.latest.pop_front();
         }
+    }
+
+    /// Returns the ranges that an acknowledgement lists, from the largest down: those of the latest
+    /// arrivals, and the last ones that are not settled.
+    fn reported_ranges(&self) -> Vec<Range<u64>> {
+        let mut late: Vec<Range<u64>> = Vec::new();
+        for (number, _) in &self.latest {
+            let range = self.received.containing(*number);
+            late.extend(range.filter(|range| !late.contains(range)));
+        }
+        let (settled, largest) = (self.settled(), self.next());
+        let open = |range: &Range<u64>| range.end > settled || range.end == largest;
+        let last =
+            self.received.iter().rev().take_while(open).filter(|range| !late.contains(range));
+        let mut ranges: Vec<_> = last.take(ack::MAX_RUNS - late.len()).collect();
+        ranges.append(&mut late);
+        ranges.sort_unstable_by_key(|range| core::cmp::Reverse(range.start));
         ranges
     }
 
-    /// Returns the acknowledgement of all received packets. `trust_damaged` permits the number of a
-    /// damaged packet, which is not authenticated, to be the largest.
+    /// Counts an acknowledgement.
+    fn note_acknowledged(&mut self) {
+        if self.acknowledged.len() == REPEATS {
+            self.acknowledged.pop_front();
+        }
+        self.acknowledged.push_back(self.next());
+        self.latest.iter_mut().for_each(|(_, listed)| *listed += 1);
+        self.latest.retain(|(_, listed)| *listed < REPEATS);
+    }
+
+    /// Returns the acknowledgement of all received packets but those that the last sixteen have
+    /// listed. `trust_damaged` permits the number of a damaged packet, which is not authenticated,
+    /// to be the largest.
     pub(crate) fn acknowledge(
-        &self,
+        &mut self,
         now: Instant,
         room: usize,
         trust_damaged: bool,
@@ -165,12 +194,14 @@ impl Numbers {
             above = range.start;
         }
         let below = |number: u64| u16::try_from(largest.checked_sub(number)?).ok();
+        let damaged = self.damaged.reported(now, self.next()).filter_map(below).collect();
+        self.note_acknowledged();
         Some(SapAck {
             largest: largest as u32,
             delay: u32::try_from(waited).unwrap_or(u32::MAX),
             room: u32::try_from(room).unwrap_or(u32::MAX),
             runs,
-            damaged: self.damaged.reported(now, self.next()).filter_map(below).collect(),
+            damaged,
         })
     }
 }
@@ -243,6 +274,34 @@ mod tests {
     }
 
     #[test]
+    fn a_run_is_listed_sixteen_times_after_the_last_arrival_in_it() {
+        let mut numbers = Numbers::default();
+        // Each packet of an undisturbed stream is acknowledged; the number 50 is never sent.
+        let runs_after = |numbers: &mut Numbers, number: u64| {
+            numbers.insert(Instant::START, number);
+            numbers.acknowledge(Instant::START, 0, true).expect("something arrived").runs
+        };
+        (0..50).for_each(|number| assert_eq!(runs_after(&mut numbers, number).len(), 1));
+        let runs: Vec<usize> =
+            (51..100).map(|number| runs_after(&mut numbers, number).len()).collect();
+        assert_eq!(runs, [vec![2; REPEATS - 1], vec![1; 49 - REPEATS + 1]].concat());
+        // Its sender asks again for what no acknowledgement told it, or what came late.
+        for number in [20, 50] {
+            let runs: Vec<bool> = (0..REPEATS + 4)
+                .map(|at| {
+                    if at == 0 {
+                        numbers.insert(Instant::START, number);
+                    }
+                    let ack = numbers.acknowledge(Instant::START, 0, true).expect("it arrived");
+                    listed(&ack, 99).iter().any(|(first, last)| (first..=last).contains(&&number))
+                })
+                .collect();
+            assert_eq!(runs[..REPEATS], [true; REPEATS], "{number}");
+        }
+        assert_eq!(numbers.received.len(), 1, "nothing is forgotten");
+    }
+
+    #[test]
     fn numbers_continue_beyond_32_bits() {
         let mut numbers = Numbers::default();
         numbers.insert(Instant::START, u64::from(u32::MAX) - 1);
@@ -281,27 +340,27 @@ mod tests {
     #[test]
     fn packets_without_a_number_are_those_that_are_missing_next() {
         let mut numbers = Numbers::default();
-        let damaged = |numbers: &Numbers| {
+        let damaged = |numbers: &mut Numbers| {
             let ack = numbers.acknowledge(Instant::START, 0, true).expect("something arrived");
             (ack.largest, ack.damaged)
         };
         numbers.insert(Instant::START, 0);
         numbers.note_nameless();
-        assert_eq!(damaged(&numbers), (0, vec![]), "its number is not known yet");
+        assert_eq!(damaged(&mut numbers), (0, vec![]), "its number is not known yet");
         numbers.insert(Instant::START, 3);
-        assert_eq!(damaged(&numbers), (3, vec![2]), "the other one is lost");
+        assert_eq!(damaged(&mut numbers), (3, vec![2]), "the other one is lost");
         // A copy that the link has repeated intact was the one.
         numbers.note_nameless();
         numbers.insert(Instant::START, 4);
         numbers.insert(Instant::START, 6);
-        assert_eq!(damaged(&numbers), (6, vec![5]));
+        assert_eq!(damaged(&mut numbers), (6, vec![5]));
         // Those that come late have been passed before.
         numbers.note_nameless();
         numbers.insert(Instant::START, 5);
         numbers.insert(Instant::START, 8);
-        assert_eq!(damaged(&numbers), (8, vec![7, 1]));
+        assert_eq!(damaged(&mut numbers), (8, vec![7, 1]));
         (0..1_000).for_each(|_| numbers.note_nameless());
         numbers.insert(Instant::START, 2_000);
-        assert_eq!(damaged(&numbers).1.len(), ack::MAX_DAMAGED);
+        assert_eq!(damaged(&mut numbers).1.len(), ack::MAX_DAMAGED);
     }
 }
