@@ -18,8 +18,8 @@ const RANGE: usize = 112;
 const JUMPS: usize = 32;
 /// The number of late arrivals that are listed in any case.
 const LATEST: usize = 16;
-/// The number of acknowledgements that list a run after the last arrival in it: so many are hardly
-/// lost in a row.
+/// The number of acknowledgements that list a run after the last arrival in it; a path hardly loses
+/// all of them.
 const REPEATS: usize = 16;
 
 /// The packet numbers that have arrived.
