@@ -199,8 +199,10 @@ impl Packet {
             both.is_some_and(|(expires, lifetime)| expires.saturating_since(now) < lifetime / 2)
         });
         let welcomes_damage = self.class.accept_damaged == Some(true);
+        let unsent = self.unsent.total();
         let mut plan = policy.plan(&Request {
-            bytes: self.unsent.total(),
+            // A padded frame is as long as its blocks, whatever it carries.
+            bytes: if padded { unsent.max(MAX_BLOCKS * BLOCK) } else { unsent },
             packet: self.stream.len(),
             // Of the last attempt the answer may come later.
             time_left: self
@@ -213,7 +215,7 @@ impl Packet {
             // Padded frames are blocks, and blocks tell where the damage is that is welcome.
             may_be_uncoded: !padded && !welcomes_damage && self.unsent.len() == 1,
         })?;
-        let frames = planning.frames(plan, self.unsent.total());
+        let frames = planning.frames(plan, unsent);
         if self.has_expired(now + passage.time(frames)) {
             return None;
         }
@@ -300,6 +302,12 @@ impl Packet {
             head.stretches.push(Stretch::default());
         }
         head
+    }
+
+    /// Returns the bytes that the blocks of a frame have room for if it is padded, else those that
+    /// it carries: what a policy learns of blocks as long as these.
+    pub(super) fn coded_bytes(head: &Head) -> usize {
+        if head.padded { head.stretches.len() * head.level.data() } else { head.carried() }
     }
 
     /// Draws the consequences of the fate of a frame; none if it was lost.

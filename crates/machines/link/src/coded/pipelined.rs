@@ -277,7 +277,7 @@ impl Framer for Coder {
             return Fate::Open;
         };
         let Some((_, flight)) = flights.remove(at) else { return Fate::Open };
-        let (plan, carried) = (flight.plan, flight.head.carried());
+        let (plan, carried) = (flight.plan, Packet::coded_bytes(&flight.head));
         // Of a transmission that arrived twice the last report counts.
         let told = self.reported.iter().rposition(|record| record.order == order);
         let record = told.and_then(|at| self.reported.remove(at));

@@ -88,7 +88,7 @@ impl Sender {
         let fates = report.map(|report| &report.fates[..]);
         let told = fates.map(received);
         let outcome = told.as_ref().map_or(Outcome::Silence, |told| Outcome::Report(told));
-        self.policy.learn(flight.plan, flight.head.carried(), outcome);
+        self.policy.learn(flight.plan, Packet::coded_bytes(&flight.head), outcome);
         self.softness.hear(&flight, fates.unwrap_or_default());
         if report.is_some_and(|report| report.progress == Progress::Complete) {
             events.push_back(current.acknowledged());
