@@ -141,6 +141,53 @@ pub(crate) fn functions(code: &str) -> Vec<Function<'_>> {
     all
 }
 
+/// The parameters of functions that are destructured tuples: the line (from 1) of the function,
+/// its name, and the number of elements. Closures do not count.
+pub(crate) fn tuple_parameters(code: &str) -> Vec<(usize, &str, usize)> {
+    let mut found = Vec::new();
+    for (start, _) in code.match_indices("fn ") {
+        let before = code[..start].chars().next_back();
+        let rest = &code[start + 3..];
+        let Some(opens) = rest.find('(') else { continue };
+        if before.is_some_and(|c| !c.is_whitespace()) || rest[..opens].contains(['{', ';', ' ']) {
+            continue;
+        }
+        let name = rest[..opens].split('<').next().unwrap_or_default();
+        let line = code[..start].matches('\n').count() + 1;
+        for parameter in elements(&rest[opens..]) {
+            let pattern = parameter.trim_start().trim_start_matches('&');
+            if pattern.starts_with('(') {
+                found.push((line, name, elements(pattern).len()));
+            }
+        }
+    }
+    found
+}
+
+/// The elements of the list in parentheses at the start of `text`.
+fn elements(text: &str) -> Vec<&str> {
+    let (mut depth, mut from, mut found) = (0_usize, 1, Vec::new());
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' | '{' | '<' => depth += 1,
+            ')' if depth == 1 => {
+                found.push(&text[from..at]);
+                break;
+            }
+            // The arrow of a function's type closes nothing.
+            '>' if text[..at].ends_with('-') => {}
+            ')' | ']' | '}' | '>' => depth = depth.saturating_sub(1),
+            ',' if depth == 1 => {
+                found.push(&text[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.retain(|element| !element.trim().is_empty());
+    found
+}
+
 fn function_name(line: &str) -> Option<&str> {
     let mut words = line.split_whitespace();
     let name = loop {

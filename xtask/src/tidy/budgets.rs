@@ -8,6 +8,8 @@ use crate::workspace::Workspace;
 const FILE: usize = 700;
 /// Lines of a function, from its name to its brace.
 const FUNCTION: usize = 80;
+/// Elements of a tuple that a parameter takes apart: more of them want names.
+const TUPLE: usize = 2;
 /// Columns of a line.
 const LINE: usize = 100;
 
@@ -28,6 +30,16 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Breach> {
             if lines > FUNCTION {
                 let what = format!("`{name}` has {lines} lines; {FUNCTION} are allowed");
                 breach(function.line, what);
+            }
+        }
+        let tests = rust::test_regions(&file.code);
+        for (line, name, elements) in rust::tuple_parameters(&file.code) {
+            let is_test = file.is_test() || tests.iter().any(|test| test.contains(&line));
+            if elements > TUPLE && !is_test {
+                let what = format!(
+                    "`{name}` takes a tuple of {elements} apart: make it a struct or parameters"
+                );
+                breach(line, what);
             }
         }
         let lines = rust::code_lines(&file.code);

@@ -148,6 +148,16 @@ fn long_lines_functions_and_files_are_found() {
 }
 
 #[test]
+fn tuples_of_three_as_parameters_are_found() {
+    let tuple = "fn long(\n    (a, b, c): (u8, Vec<(u8, u8)>, u8),\n) {\n}\n";
+    only(&about(tuple), "`long` takes a tuple of 3 apart");
+    let pair = "fn pair(x: (u8, u8, u8), (a, b): (u8, u8), f: impl Fn((u8, u8, u8)) -> u8) {\n}\n";
+    assert_eq!(about(pair), [""; 0]);
+    let closure = "fn outer() {\n    let inner = |(a, b, c): (u8, u8, u8)| a;\n}\n";
+    assert_eq!(about(closure), [""; 0]);
+}
+
+#[test]
 fn tests_do_not_count_as_code() {
     let test = "use a;\n".repeat(701);
     let breaches = budgets::check(&workspace(&[("crates/machines/link/src/arq/tests.rs", &test)]));

@@ -217,15 +217,22 @@ fn congestion_control() -> Diagnosis {
     Diagnosis::good("tcp-congestion", found)
 }
 
-/// Programs that make more possible: the name, what for, the Debian package.
-const PROGRAMS: [(&str, &str, &str); 2] =
-    [("tshark", "looking into captures", "tshark"), ("iperf3", "measuring TCP", "iperf3")];
+/// A program that makes more possible, which the Debian package of its name has.
+struct Program {
+    name: &'static str,
+    purpose: &'static str,
+}
 
-fn look_for(&(name, purpose, package): &(&'static str, &str, &str)) -> Diagnosis {
+const PROGRAMS: [Program; 2] = [
+    Program { name: "tshark", purpose: "looking into captures" },
+    Program { name: "iperf3", purpose: "measuring TCP" },
+];
+
+fn look_for(&Program { name, purpose }: &Program) -> Diagnosis {
     match installed(name) {
         Some(path) => Diagnosis::good(name, path),
         None => {
-            let fix = format!("apt-get install {package}");
+            let fix = format!("apt-get install {name}");
             let found = format!("not installed; for {purpose}");
             Diagnosis::bad(name, Health::Degraded, found, &fix)
         }

@@ -70,8 +70,8 @@ impl Scenario {
         }
         let places = self.places();
         let stations = self.station_plans((level, &networks), &places, files)?;
-        if let Some(clash) = addresses::clash(&stations) {
-            return Err(self.fault_of_clash(&stations, clash));
+        if let Some((first, second, address)) = addresses::clash(&stations) {
+            return Err(self.fault_of_clash(&stations, first, second, address));
         }
         let map = Arc::new(RouteMap::new(&stations, self.links.len()));
         self.check_queues()?;
@@ -272,7 +272,9 @@ impl Scenario {
     fn fault_of_clash(
         &self,
         stations: &[StationPlan],
-        (first, second, address): (usize, usize, IpAddr),
+        first: usize,
+        second: usize,
+        address: IpAddr,
     ) -> Fault {
         let named = [second, first].into_iter().find_map(|number| {
             let interfaces = self.stations[number].interfaces.iter();

@@ -164,7 +164,7 @@ fn check_state(state: &TableState, place: usize, count: usize) -> Result<(), Pol
         return fault("rules", format!("a state has up to {MOST_RULES} rules"));
     }
     // What a rule compares with must be legal itself, so all numbers are looked at first.
-    let numbers = |at| fault_of_numbers(&state.rules[at], (level, place, count));
+    let numbers = |at| fault_of_numbers(&state.rules[at], level, place, count);
     let ways = |at| fault_of_way(&state.rules, at, level);
     let all = 0..state.rules.len();
     for (at, found) in all.clone().map(|at| (at, numbers(at))).chain(all.map(|at| (at, ways(at)))) {
@@ -175,10 +175,12 @@ fn check_state(state: &TableState, place: usize, count: usize) -> Result<(), Pol
     Ok(())
 }
 
-/// Returns the fault of a rule by itself.
+/// Returns the fault of a rule by itself, in the state at a `place` among `count`.
 fn fault_of_numbers(
     rule: &TableRule,
-    (level, place, count): (Level, usize, usize),
+    level: Level,
+    place: usize,
+    count: usize,
 ) -> Option<(&'static str, String)> {
     let TableRule { when, at_least, of, to } = *rule;
     if to == place || to >= count {

@@ -56,7 +56,7 @@ pub(crate) fn wifi(
         // The rate of a direction is that of its stations of 802.11g.
         let of_direction = of_direction.map(|(rate, span)| (cell.rate_of(place, rate), span));
         let rate = of_station.map(|rate| (*rate.get_ref(), rate.span())).or(of_direction);
-        let mut mac = station(link, (&cell, place, rate), &own, &others)?;
+        let mut mac = station(link, &cell, place, rate.as_ref(), &own, &others)?;
         rates.push(mac.highest_rate());
         mac.role = roles[place].clone();
         let capacity =
@@ -174,7 +174,9 @@ pub(crate) fn address(place: usize) -> MacAddress {
 
 fn station(
     link: &Link,
-    (cell, place, rate): (&Cell, usize, Option<(Rate, Range<usize>)>),
+    cell: &Cell,
+    place: usize,
+    rate: Option<&(Rate, Range<usize>)>,
     own: &Direction,
     others: &Direction,
 ) -> Result<wifi::Config, Fault> {
@@ -187,8 +189,8 @@ fn station(
         mac.protection = cell.protection;
         mac.without_ofdm = Arc::clone(&cell.without_ofdm);
     }
-    if let Some((rate, span)) = rate.clone() {
-        mac.rate = phy_rate(rate, phy, span)?;
+    if let Some((rate, span)) = rate {
+        mac.rate = phy_rate(*rate, phy, span.clone())?;
     }
     mac.rate_control = radio.rate_control.value().unwrap_or_default();
     if let Some(name) = policy_name(own, others) {

@@ -113,7 +113,8 @@ async fn attempt(
     *version = fetched.version().cloned();
     watch.all = fetched.length();
     counter.store(0, Ordering::Relaxed);
-    let written = write((fetcher, &found, &headers), &mut fetched, job, &counter);
+    let request = Request { fetcher, url: &found, headers: &headers };
+    let written = write(&request, &mut fetched, job, &counter);
     let bytes = watch.until_done(written).await?;
     Ok(job.file((fetched, found), (bytes, repaired), began))
 }
@@ -218,9 +219,16 @@ enum Output {
     Grows(File),
 }
 
-/// Writes a body from an address as it comes; returns the length of the file.
+/// A request whose body may be asked for in more than one part.
+struct Request<'a> {
+    fetcher: &'a Fetcher,
+    url: &'a Uri,
+    headers: &'a HeaderMap,
+}
+
+/// Writes the body of a request as it comes; returns the length of the file.
 async fn write(
-    (fetcher, url, headers): (&Fetcher, &Uri, &HeaderMap),
+    request: &Request<'_>,
     fetched: &mut Fetched,
     job: &Job,
     counter: &AtomicU64,
@@ -252,7 +260,7 @@ async fn write(
         }
     };
     let mut length = 0;
-    while let Some(bytes) = fetcher.next(url, headers, fetched).await? {
+    while let Some(bytes) = request.fetcher.next(request.url, request.headers, fetched).await? {
         length += bytes.len() as u64;
         counter.store(length, Ordering::Relaxed);
         match &mut output {

@@ -109,7 +109,8 @@ fn claim(row: &Row, shares: [Estimate; 3], rate: Estimate) -> Claim {
 }
 
 /// The parameters that the traces of a place were made from.
-fn input((place, cells, rate): &Row) -> ExperimentInput {
+fn input(row: &Row) -> ExperimentInput {
+    let (place, cells, rate) = row;
     let text = |cell: &Option<f64>| cell.map_or("trivial".to_owned(), |cell| format!("{cell} %"));
     let shares = SHARES.iter().zip(cells).map(|(name, cell)| format!("{name} {}", text(cell)));
     let value = format!("{}, bit error rate {rate:.1e}", shares.collect::<Vec<_>>().join(", "));

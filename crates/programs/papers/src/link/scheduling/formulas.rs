@@ -4,7 +4,7 @@ use windfall_base::{Seed, Stream};
 use windfall_queue::share::Demand;
 use windfall_report::{Axis, Chart, Estimate, Mark, Point, Series, Table};
 
-use super::mix::{Mix, Scheduled, demand, runs, slots};
+use super::mix::{Mix, Scheduled, runs, slots};
 use super::slots::MUTATION;
 use crate::experiment::{
     Band, Basis, Claim, Context, ExperimentError, ExperimentInput, Figure, Finding, Verdict,
@@ -77,7 +77,7 @@ fn around(crossover: f64) -> [f64; 2] {
 /// Claims that the knee of the curve is where it should be, by what lies on either side of it.
 //= S3.30
 fn knee(figure: &Figure, context: &Context<'_>, power: f64) -> Result<Claim, ExperimentError> {
-    let expected = demand((1.0, power, 0.0)).crossover();
+    let expected = Demand { weight: 1.0, power_factor: power, error_rate: 0.0 }.crossover();
     let [below, above] = around(expected);
     let claim = Claim::paper(
         "S3.30",
@@ -128,7 +128,7 @@ fn crossovers(figure: &Figure, context: &Context<'_>) -> Result<Finding, Experim
             Decline::measure(figure, context, (power, seed))
         });
         let mut declines: Vec<Decline> = declines.into_iter().collect::<Result<_, _>>()?;
-        let expected = demand((1.0, power, 0.0)).crossover();
+        let expected = Demand { weight: 1.0, power_factor: power, error_rate: 0.0 }.crossover();
         let mean = |of: &dyn Fn(&Decline) -> f64| {
             Estimate::mean(&declines.iter().map(of).collect::<Vec<_>>())
         };
@@ -361,7 +361,7 @@ fn least(figure: &Figure, context: &Context<'_>, seed: Seed) -> Result<f64, Expe
         let flow = |random: &mut Stream| {
             let weight = 0.1 + 10.0 * random.unit();
             let power = 1.0 + 0.99 * random.unit();
-            demand((weight, power, random.below(50) as f64 / 100.0))
+            Demand { weight, power_factor: power, error_rate: random.below(50) as f64 / 100.0 }
         };
         let best_effort = (0..2 + random.below(9)).map(|_| flow(&mut random)).collect();
         let mix = Mix { best_effort, ..Mix::default() };

@@ -21,15 +21,14 @@ pub(super) struct Mix {
     pub(super) best_effort: Vec<Demand>,
 }
 
-/// A flow by its weight, power factor and error rate.
-pub(super) fn demand((weight, power_factor, error_rate): (f64, f64, f64)) -> Demand {
-    Demand { weight, power_factor, error_rate }
-}
-
 impl Mix {
     /// Flows by their weights, power factors and error rates.
     pub(super) fn new(reserved: &[(f64, f64, f64)], best_effort: &[(f64, f64, f64)]) -> Self {
-        let all = |flows: &[(f64, f64, f64)]| flows.iter().copied().map(demand).collect();
+        let all = |flows: &[(f64, f64, f64)]| {
+            let demand =
+                |&(weight, power_factor, error_rate)| Demand { weight, power_factor, error_rate };
+            flows.iter().map(demand).collect()
+        };
         Self { reserved: all(reserved), best_effort: all(best_effort) }
     }
 
