@@ -29,7 +29,7 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Breach> {
     breaches
 }
 
-/// Finds crates that have more than one entry in a section of the list of changes.
+/// Finds names that have more than one entry in a section of the list of changes.
 fn repeated(workspace: &Workspace, breaches: &mut Vec<Breach>) {
     let Some(changes) = workspace.file("CHANGELOG.md") else { return };
     let mut seen = BTreeSet::new();
