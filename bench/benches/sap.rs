@@ -142,7 +142,7 @@ fn sap_datagrams(size: usize) -> Option<f64> {
     arrived.join().ok()
 }
 
-/// The same by `sendmmsg` and `recvmmsg` over bare UDP; what is lost does not count.
+/// The rate of `sendmmsg` and `recvmmsg` over bare UDP; lost datagrams do not count.
 fn raw_datagrams(size: usize) -> Option<f64> {
     let receiver = at_far(UdpSocket::bind)?.ok()?;
     receiver.set_read_timeout(Some(QUIET)).ok()?;
@@ -246,13 +246,13 @@ fn sap_bulk() -> Option<f64> {
     bulk(sender, receiver, len, |sender, message| sender.send(message).ok())
 }
 
-/// The same of messages that go in parts.
+/// Megabytes a second of precise messages that go in parts.
 fn sap_precise(len: usize) -> Option<f64> {
     let (sender, receiver) = found_pair()?;
     bulk(sender, receiver, len, |sender, message| sender.send(message).ok())
 }
 
-/// The same of short messages that are passed on together.
+/// Megabytes a second of short precise messages that are passed on together.
 fn sap_short() -> Option<f64> {
     let (sender, receiver) = found_pair()?;
     bulk(sender, receiver, 1_400 * BATCH, |sender, message| {

@@ -201,7 +201,7 @@ impl Device for Loop {
     }
 }
 
-/// The same transfer by smoltcp, over its loopback.
+/// That transfer by smoltcp, over its loopback.
 fn peer_transfer() -> usize {
     let mut device = Loop::default();
     let mut now = smoltcp::time::Instant::ZERO;

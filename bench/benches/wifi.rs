@@ -131,7 +131,7 @@ fn stations(pairs: u32, seconds: u64) -> Simulation {
     })
 }
 
-/// The same pairs, of which one station each sends its part of 800 packets a second.
+/// A simulation of `pairs` pairs, of which one station each sends its part of 800 packets a second.
 fn half_idle(pairs: u32, seconds: u64) -> Simulation {
     pairs_with(pairs, seconds, |pair| {
         // Unlike intervals, so that stations do not stay in step.

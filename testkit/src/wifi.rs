@@ -27,7 +27,7 @@ pub const SLOT: Duration = Duration::from_micros(20);
 pub const SIFS: Duration = Duration::from_micros(10);
 /// The gap after which the backoff counts: SIFS and two slots.
 pub const DIFS: Duration = Duration::from_micros(50);
-/// The same after a frame that could not be read, so that its acknowledgement is not disturbed.
+/// The gap after a frame that could not be read, so that its acknowledgement is not disturbed.
 pub const EIFS: Duration = Duration::from_micros(364);
 /// Preamble and PLCP header, long form.
 pub const PREAMBLE: Duration = Duration::from_micros(192);

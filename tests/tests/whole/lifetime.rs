@@ -28,7 +28,7 @@ fn ages(link: &str, rate: &str, lifetime: &str, more: &str) -> Ages {
     ages_of((link, 4, 3), &load, lifetime, more)
 }
 
-/// The same of a load on a link, in a run of some seconds with a seed.
+/// Packets of a load on a link, each with a lifetime, in a run of `seconds` seconds.
 fn ages_of(
     (link, seconds, seed): (&str, u64, u64),
     load: &str,

@@ -63,13 +63,13 @@ impl CliError {
         Self { status: Some(CANNOT_RUN), ..Self::new(message) }
     }
 
-    /// The same error, of this file or address.
+    /// Prefixes the message with the file or address that it is about.
     #[must_use]
     pub(crate) fn of(self, what: &impl core::fmt::Display) -> Self {
         Self { message: format!("{what}: {}", self.message), ..self }
     }
 
-    /// The same error as one of usage: of arguments, or of files that they name.
+    /// Makes the error one of usage: of arguments, or of files that they name.
     #[must_use]
     pub(crate) fn into_usage(self) -> Self {
         Self { status: Some(CANNOT_RUN), ..self }

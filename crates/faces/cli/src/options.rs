@@ -165,8 +165,8 @@ impl Loaded {
         Ok(self.placed()?.to_toml())
     }
 
-    /// The same for a scenario to which options are yet to be added, from wherever it lies: what
-    /// depends on these stays open.
+    /// The text of the scenario before options are added to it, valid in any folder: what depends
+    /// on these stays open.
     pub(crate) fn base(&self) -> Result<String> {
         self.topology()?;
         Ok(self.placed_as_said()?.to_toml())
@@ -217,7 +217,7 @@ impl Loaded {
         self.scenario.seed()
     }
 
-    /// The same with another scenario, which a sweep has made of it.
+    /// Replaces the scenario by one that a sweep has made of it.
     pub(crate) fn varied(&self, scenario: &Scenario) -> Self {
         let (file, text) = (self.file.clone(), String::new());
         Self { scenario: scenario.clone(), file, text }
@@ -228,7 +228,7 @@ impl Loaded {
         self.topology_reading(&mut |_| {})
     }
 
-    /// The same; the content of each file that the scenario names goes to `seen`.
+    /// Builds the scenario; the content of each file that it names goes to `seen`.
     pub(crate) fn topology_reading(&self, seen: &mut dyn FnMut(&[u8])) -> Result<Topology> {
         let level = level_inside(std::env::var(BASE).ok().as_deref());
         let directory = self.directory();

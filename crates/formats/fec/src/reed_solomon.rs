@@ -137,7 +137,7 @@ impl ReedSolomon {
         Ok(Self { parity, instructions, division, locating, field })
     }
 
-    /// The same code done by other instructions, if this processor has them.
+    /// Selects other instructions for the code; `None` if this processor does not have them.
     #[must_use]
     pub fn using(self, instructions: Instructions) -> Option<Self> {
         Instructions::available().contains(&instructions).then_some(Self { instructions, ..self })

@@ -187,8 +187,8 @@ impl ReceptionStatistics {
         self.judge(sequence, Timing::default())
     }
 
-    /// The same for a packet with its timestamp and its arrival, in ticks of the media clock: by
-    /// them a source is known that begins anew with numbers near the old ones.
+    /// Judges and counts a packet by its number, timestamp and arrival, in ticks of the media
+    /// clock. The times reveal a source that begins again with numbers near the old ones.
     pub fn update_timed(&mut self, sequence: u16, timestamp: u32, arrival: u32) -> SequenceCheck {
         let transit = arrival.wrapping_sub(timestamp);
         let apart = |last: u32| (transit.wrapping_sub(last) as i32).unsigned_abs();

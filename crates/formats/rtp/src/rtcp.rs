@@ -24,7 +24,7 @@ pub mod sdes {
 pub struct SenderInfo {
     /// The time of the report, in the format of NTP: seconds since 1900 and 32 bits of fraction.
     pub ntp: u64,
-    /// The same time by the clock of the media.
+    /// That time by the clock of the media: the RTP timestamp.
     pub timestamp: u32,
     /// Packets sent since the source began.
     pub packets: u32,

@@ -31,7 +31,7 @@ pub enum DropReason {
     Uncorrectable,
     /// The attempts that the link allows were used up.
     RetryLimit,
-    /// The same packet had been passed up before.
+    /// The packet had been passed up before.
     Duplicate,
     /// The frame is addressed to another station.
     NotForUs,

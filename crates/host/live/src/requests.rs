@@ -26,9 +26,9 @@ const READ: usize = 4096;
 pub enum Reply {
     /// This line, without its end.
     Line(String),
-    /// The same, and the run is to end as if a signal asked for it.
+    /// This line, after which the run ends as if a signal asked for it.
     End(String),
-    /// The same, with a descriptor at which the client gets the namespaces of the stations.
+    /// This line, with a descriptor at which the client gets the namespaces of the stations.
     Enter(String),
 }
 

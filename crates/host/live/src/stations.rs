@@ -232,7 +232,7 @@ impl Stations {
         self.keeper.as_ref()
     }
 
-    /// The same, to note its end.
+    /// Returns that process, for its end to be noted.
     pub(crate) fn keeper_mut(&mut self) -> Option<&mut Keeper> {
         self.keeper.as_mut()
     }

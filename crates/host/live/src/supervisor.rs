@@ -29,20 +29,20 @@ use windfall_system::Identity;
 /// The time that a program beside the command may take to listen before the command starts; time in
 /// which it waits for a processor or a disk does not count.
 const LISTEN_GRACE: Duration = Duration::from_secs(1);
-/// The same with that time.
+/// The upper limit of that time, with waits for a processor or a disk.
 const MAX_LISTEN_GRACE: Duration = Duration::from_secs(10);
 /// The time that it may take where a port is named.
 const PORT_TIMEOUT: Duration = Duration::from_secs(30);
 /// The time that programs may take to end when the command has ended; time in which they wait for a
 /// processor or a disk does not count.
 const TERM_GRACE: Duration = Duration::from_secs(2);
-/// The same with that time.
+/// The upper limit of that time, with waits for a processor or a disk.
 const MAX_TERM_GRACE: Duration = Duration::from_secs(10);
 
 /// The time that programs may take to end by themselves when the command has ended, before they are
 /// told to; time in which they wait for a processor or a disk does not count.
 const EXIT_GRACE: Duration = Duration::from_millis(100);
-/// The same with that time.
+/// The upper limit of that time, with waits for a processor or a disk.
 const MAX_EXIT_GRACE: Duration = Duration::from_secs(2);
 /// A program that failed so shortly before an interrupt is known may have failed by it.
 const JUST_NOW: Duration = Duration::from_millis(500);

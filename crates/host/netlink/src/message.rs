@@ -169,17 +169,17 @@ impl Link {
         describe(near).with(IFLA_LINKINFO, bytes(&info.as_slice()))
     }
 
-    /// The same with the longest packet that it carries, in bytes.
+    /// Sets the longest packet that the interface carries, in bytes.
     pub(crate) fn with_mtu(self, mtu: u32) -> Self {
         self.with(IFLA_MTU, mtu.to_ne_bytes().to_vec())
     }
 
-    /// The same with the number of packets that the kernel keeps before it.
+    /// Sets the number of packets that the kernel queues before the interface.
     pub(crate) fn with_queue(self, packets: u32) -> Self {
         self.with(IFLA_TXQLEN, packets.to_ne_bytes().to_vec())
     }
 
-    /// The same in a namespace.
+    /// Puts the interface into a network namespace.
     pub(crate) fn in_namespace(self, namespace: &impl AsRawFd) -> Self {
         self.with(IFLA_NET_NS_FD, namespace.as_raw_fd().to_ne_bytes().to_vec())
     }

@@ -114,7 +114,7 @@ impl Environment {
         self.synthesize_arranged(seed, frames, &self.arrangement())
     }
 
-    /// The same in another arrangement.
+    /// A trace of `frames` frames with the totals of the table in another arrangement.
     #[must_use]
     pub fn synthesize_arranged(
         self,

@@ -119,7 +119,7 @@ pub enum PolicyKind {
     Robust,
     /// Size and parity follow what is reported, by simple rules (S3.21).
     Flex,
-    /// The same, and whole frames are repeated, as by the first three.
+    /// [`Flex`](Self::Flex) with whole frames repeated, as [`Bold`](Self::Bold) repeats them.
     FlexWhole,
     /// Size and parity follow estimates of loss, truncation and symbol errors.
     Best,

@@ -26,7 +26,7 @@ pub fn level_inside(base: Option<&str>) -> u8 {
 
 /// The difference of the second byte of an IPv4 address where it is that of an engine.
 const ENGINE_V4: u8 = 100;
-/// The same of the third group of an IPv6 address.
+/// The difference of the third group of an IPv6 address if it is that of an engine.
 const ENGINE_V6: u16 = 0x8000;
 
 /// The address of the TCP engine beside the kernel that has `address`, where `address` was chosen

@@ -117,7 +117,7 @@ impl Admission {
         Self { overcommit, available: 1.0, reserved: 0.0, worst: 0.0 }
     }
 
-    /// The same for a link of which something else takes the fraction `share`: polls, say.
+    /// Reserves the fraction `share` of the link for something else, such as polls.
     #[must_use]
     pub fn without(self, share: f64) -> Self {
         Self { available: (1.0 - share).clamp(0.0, 1.0), ..self }

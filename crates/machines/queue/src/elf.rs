@@ -112,7 +112,7 @@ impl Elf {
         }
     }
 
-    /// The same for fair queueing: no flow gets extra effort for errors.
+    /// A scheduler for fair queueing: no flow gets extra effort for errors.
     #[must_use]
     pub fn without_power(unit: f64) -> Self {
         Self { is_powerless: true, ..Self::new(Memory::default(), unit) }

@@ -24,7 +24,7 @@ struct Clocks {
     outcome: f64,
     /// The expectation of a flow of best effort so far, for each unit of weight.
     rest: f64,
-    /// The same of a reserved flow.
+    /// The expectation of a reserved flow so far, for each unit of weight.
     reserved: f64,
 }
 

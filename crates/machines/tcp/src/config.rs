@@ -83,7 +83,8 @@ pub struct TcpConfig {
     pub keepalive: Option<Keepalive>,
     /// Timeouts in a row before the connection is given up (RFC 9293, section 3.8.3).
     pub retries: u8,
-    /// The same for SYN.
+    /// Timeouts of a SYN in a row before the attempt to connect is given up (RFC 9293, section
+    /// 3.8.3).
     pub syn_retries: u8,
     /// The duration of TIME-WAIT: twice the longest life of a segment.
     pub time_wait: Duration,

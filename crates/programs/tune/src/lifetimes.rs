@@ -61,7 +61,7 @@ pub struct CalibratedModel {
     pub station: String,
     /// The model that it had.
     pub base: EnergyModel,
-    /// The same with what is fitted.
+    /// That model with the fitted values.
     pub fitted: EnergyModel,
     /// The lifetimes to which it was fitted.
     pub lifetimes: MeasuredLifetimes,

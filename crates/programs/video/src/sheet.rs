@@ -1,4 +1,4 @@
-//! The same instants of several clips side by side.
+//! A contact sheet: several clips side by side at equal instants.
 
 use windfall_media::{PictureError, VideoFormat, YuvPicture};
 use windfall_report::ContactSheet;

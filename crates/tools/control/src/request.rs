@@ -188,7 +188,7 @@ pub fn of_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Value, S
     Ok(serde_json::json!({"do": "set", "change": change}))
 }
 
-/// The same word with the name of a file that is the same from everywhere.
+/// Makes the name of a file in a word absolute, so that it is valid from every folder.
 #[must_use]
 pub fn placed(word: &str) -> String {
     let Some((name, value)) = word.split_once('=').filter(|(_, value)| !value.is_empty()) else {

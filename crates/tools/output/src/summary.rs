@@ -1,6 +1,6 @@
 //! The summary at the end of a run: text for people, JSON for programs.
 //!
-//! The same for simulated and for real time; what only one of them has is empty in the other.
+//! Simulated and real time share one form; what only one of them has is empty in the other.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};

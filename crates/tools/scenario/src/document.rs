@@ -32,7 +32,7 @@ impl FormError {
         Self { message: message.to_string(), span: None }
     }
 
-    /// The same error with a place, if it has none yet.
+    /// Gives the error a place, if it has none yet.
     pub(crate) fn or_at(self, span: Range<usize>) -> Self {
         Self { span: self.span.or(Some(span)), ..self }
     }

@@ -61,7 +61,8 @@ impl Fault {
         ScenarioError { place: Some((file.to_owned(), line)), message: self.message }
     }
 
-    /// The same for a scenario that options may have changed: what they set stands in no file.
+    /// Gives the fault of a scenario its place, unless an option set the value: then no file has
+    /// it.
     pub(crate) fn in_file_or_options(self, file: &str, text: &str) -> ScenarioError {
         if self.span.as_ref().is_none_or(Range::is_empty) || text.is_empty() {
             return ScenarioError::nowhere(self.message);

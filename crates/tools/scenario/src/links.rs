@@ -281,7 +281,7 @@ pub(crate) fn air(
     //= S3.17
     //= S1.37
     models.extend(direction.environment.value().map(|surroundings| match surroundings {
-        // The same trace in every run, as a recorded one would be.
+        // Every run replays one trace, as it would a recorded one.
         Surroundings::Radio(environment) => {
             Model::Replay(Arc::new(environment.synthesize(trace_salt, ENVIRONMENT_FRAMES)))
         }

@@ -52,8 +52,7 @@ impl Scenario {
         toml::to_string(self).unwrap_or_default()
     }
 
-    /// The same scenario with `arq` written out where it is unset, since its default depends on the
-    /// kind of link.
+    /// Writes out `arq` where it is unset, because its default depends on the kind of link.
     #[must_use]
     pub fn spelled_out(mut self) -> Self {
         for link in &mut self.links {

@@ -43,7 +43,8 @@ impl Scenario {
         self.topology_within(level, (file, text), read, MemoryBudget::default())
     }
 
-    /// The same with a budget of memory for all files that the scenario names together.
+    /// Builds the topology within a budget of memory for all files that the scenario names
+    /// together.
     ///
     /// # Errors
     /// Those of [`topology`](Self::topology).

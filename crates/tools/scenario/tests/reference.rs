@@ -16,7 +16,7 @@ const NOTE: &str = "These tables are made from those of the program. \
                     sizes and probabilities. Switches are `true` or `false` here, and `on` or \
                     `off` in the text of an option or a flow.\n";
 
-/// The same of the values of text.
+/// The note on switches for the page whose values are all text.
 const SWITCHES: &str = "As everywhere in text, switches are `on` or `off`.";
 
 /// The head of a column, and the cell that a setting has in it.

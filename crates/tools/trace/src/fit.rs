@@ -149,7 +149,7 @@ impl Candidate {
 
     /// Independent errors: the chain chooses its state anew with each step.
     fn independent(model: GilbertElliott, steps: &Steps) -> Self {
-        // The same law with one parameter: errors in the good state, which is never left.
+        // One parameter gives the same law: errors in the good state, which is never left.
         let chain = Chain { p: 0.0, r: 1.0, bad: 1.0, good: model.p.get() };
         let [_, _, _, interval] = intervals(chain, steps, &[Parameter::Good]);
         Self {

@@ -59,7 +59,7 @@ pub struct BitStatistics {
     pub arrived: Option<u64>,
     /// Inverted bits as a share of those that arrived.
     pub rate: Option<f64>,
-    /// The same in damaged frames alone.
+    /// Inverted bits as a share of the bits of damaged frames.
     pub rate_in_damaged: Option<f64>,
     /// Inverted bits in a row.
     pub bursts: Histogram,

@@ -63,8 +63,8 @@ fn bianchi(stations: i32, timing: Timing, times: &Times) -> f64 {
     some * one * PAYLOAD as f64 * 8.0 / mean
 }
 
-/// The same without Bianchi's assumptions, by drawing: countdowns that freeze, retry limits, the
-/// extended gap of those who heard a collision, and the answer that those in it wait for.
+/// The throughput without Bianchi's assumptions, by drawing: countdowns that freeze, retry limits,
+/// EIFS after a collision was heard, and the ACK timeout of the stations in it.
 ///
 /// It knows no frames, no radio and no events: each station is the time at which it would begin.
 fn refined(stations: usize, timing: Timing, times: &Times, limit: u32, exchanges: u32) -> f64 {

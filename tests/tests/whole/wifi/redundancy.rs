@@ -67,7 +67,7 @@ fn effort((rate, decibels, fades, _): Row, scheme: Repetition, blocks: u64, seed
     for block in 0..blocks {
         let mut bits: Vec<u8> = (0..BITS).map(|_| (data.bits() & 1) as u8).collect();
         bits.extend([0; 6]);
-        // The same fading whatever the scheme.
+        // Every scheme meets the same fading.
         let gain = |attempt| {
             let power = -(1.0 - fading.at(block * 100 + attempt as u64).unit()).ln();
             if fades { power.sqrt() } else { 1.0 }

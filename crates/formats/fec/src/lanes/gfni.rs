@@ -108,7 +108,7 @@ fn bytes(Gfni(Avx2(a)): Gfni, Gfni(Avx2(b)): Gfni) -> __m256i {
     unsafe { xor(_mm256_unpacklo_epi8(a, b), _mm256_unpackhi_epi8(a, b)) }
 }
 
-/// The same with pairs of such sums.
+/// The sums of neighbouring pairs of bytes, those of both sets side by side.
 #[inline(always)]
 fn pairs(a: __m256i, b: __m256i) -> __m256i {
     // SAFETY: no memory is touched; AVX2 as above.

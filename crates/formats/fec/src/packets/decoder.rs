@@ -85,7 +85,7 @@ impl PacketDecoder {
         Self { window, first: 0, packets, equations, repairs: Vec::new() }
     }
 
-    /// The same decoder with other instructions, if this processor has them.
+    /// Selects other instructions for the decoder, if this processor has them.
     #[must_use]
     pub fn with_instructions(mut self, instructions: Instructions) -> Self {
         if Instructions::available().contains(&instructions) {

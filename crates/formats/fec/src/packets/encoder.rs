@@ -27,7 +27,7 @@ impl PacketEncoder {
         Self { window, instructions, packets: VecDeque::new(), next: 0, row: 0 }
     }
 
-    /// The same encoder with other instructions, if this processor has them.
+    /// Selects other instructions for the encoder, if this processor has them.
     #[must_use]
     pub fn with_instructions(mut self, instructions: Instructions) -> Self {
         if Instructions::available().contains(&instructions) {

@@ -173,7 +173,7 @@ impl ErrorTrace {
         &self.header
     }
 
-    /// The same trace with another header; the index stays.
+    /// Replaces the header and keeps the index.
     #[must_use]
     pub fn with_header(self, mut header: TraceHeader) -> Self {
         header.index = self.header.index;

@@ -32,7 +32,7 @@ pub enum RateTraceError {
 /// The part of the memory that a text may take which is a line per time: each takes 8 bytes, and
 /// twice that while their list grows.
 const LINES_PART: usize = 10;
-/// The same of a configuration, whose values take more than their text.
+/// The part of the memory that the text of a configuration may take: its values take more than it.
 const TREE_PART: usize = 32;
 
 /// The capacity of a line over time; starts over when it ends, unless it is used

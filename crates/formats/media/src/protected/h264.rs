@@ -22,8 +22,8 @@ const SLICES: [u8; 2] = [1, 5];
 const TYPE: u8 = 0x1f;
 /// Bytes of a slice that are taken for its header if that cannot be read.
 const UNREAD_HEADER: usize = 32;
-/// The same of H.265, whose headers are not read: they name reference pictures, and where the
-/// substreams of a slice begin.
+/// Bytes of a slice of H.265 that are taken for its header, which is not read: it names reference
+/// pictures, and where the substreams of the slice begin.
 const H265_HEADER: usize = 64;
 /// Types of units of H.265 that are slices (H.265, table 7-1).
 const H265_SLICES: core::ops::Range<u8> = 0..32;

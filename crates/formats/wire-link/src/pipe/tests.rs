@@ -84,7 +84,7 @@ proptest! {
         trailer in prop::collection::vec(any::<u8>(), 0..8),
     ) {
         let _ = Header::parse(&header, &trailer);
-        // The same with a frame check that holds, so that the fields are reached.
+        // A frame check that holds lets the parser reach the fields.
         let _ = Header::parse(&header, &frame_check(&[&header]));
     }
 

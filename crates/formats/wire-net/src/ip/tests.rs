@@ -74,7 +74,7 @@ fn a_packet_is_marked_if_its_sender_understands_it() {
             let packet = of_class(v6, class, cut);
             let marked = mark_congestion(&packet).expect("ECN-capable");
             let bytes = marked.to_bytes();
-            // The same packet otherwise, its checksum right.
+            // Only the mark and the checksum change.
             assert_eq!(bytes, of_class(v6, 0b1010_1011, 0).to_bytes(), "{v6} {cut}");
             assert_eq!(packet, of_class(v6, class, cut), "the holders of the packet see nothing");
             assert_eq!(mark_congestion(&marked), None, "once is enough");

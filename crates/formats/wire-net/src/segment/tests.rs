@@ -261,7 +261,7 @@ fn what_ecn_counts_by_the_packet_stays_whole() {
         // Each of three marked packets is one for the receiver's count.
         assert_eq!(all(CAPABLE, 0), [head + 300]);
         assert_eq!(all(MARKED, 0), [head + 100; 3]);
-        // The same count in all: 0, 1, 4 and 5 have no CWR, which a cut would clear.
+        // An equal count in all: 0, 1, 4 and 5 have no CWR, which a cut would clear.
         for ace in 0..8 {
             let whole = ace & 2 == 0;
             let expected = if whole { vec![head + 300] } else { vec![head + 100; 3] };

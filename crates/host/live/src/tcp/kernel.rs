@@ -1,4 +1,4 @@
-//! The same bulk source and sink on the kernel's TCP, to compare the engine with.
+//! A bulk source and sink on the kernel's TCP, to compare the engine with.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -87,7 +87,7 @@ pub(super) struct Wavelan {
     hears: Vec<bool>,
     /// The air from `j` to `i`, at `j * ports + i`; made when first needed.
     airs: Vec<Option<Box<Air>>>,
-    /// The same for frames that `i` overhears, which take no numbers of those that are for it.
+    /// The air for frames that `i` overhears, which do not count among the frames for it.
     overheard: Vec<Option<Box<Air>>>,
     /// The transmissions on the air, in the order of beginning.
     on_air: Vec<Transmission>,

@@ -78,7 +78,7 @@ pub struct Thresholds {
     /// Receivers synchronise to no preamble of OFDM that is less than this many decibels above
     /// noise and everything else in the air, preambles that begin with it included.
     pub preamble_sinr: f64,
-    /// The same for the preambles of 802.11b, which are despread as data at 1 Mb/s are.
+    /// The least SINR of a preamble of 802.11b in decibels: it is despread as data at 1 Mb/s.
     pub dsss_preamble_sinr: f64,
     /// The medium is busy when there is so much energy, whatever it is.
     pub energy: Dbm,

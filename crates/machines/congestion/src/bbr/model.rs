@@ -50,7 +50,7 @@ pub(super) struct Model {
     pub(super) bound_long: Option<u64>,
     pub(super) least_round_trip: Option<Duration>,
     least_at: Instant,
-    /// The same since the last probe of the round trip.
+    /// The least round-trip time since the last ProbeRTT.
     recent_round_trip: Option<Duration>,
     pub(super) round_trip_at: Instant,
     /// A round trip ends when something sent after its beginning is delivered.

@@ -15,7 +15,7 @@ pub(crate) struct History {
     end: Seq32,
     /// The fate of transmission `n` is bit `n % REMEMBERED`.
     arrived: Box<[u64; REMEMBERED / 64]>,
-    /// The same for those that came damaged and are kept, if the sender is told of them.
+    /// The transmissions that arrived damaged and are kept, at the same bits, if reports name them.
     kept: Option<Box<[u64; REMEMBERED / 64]>>,
     /// Ends of the last reports, oldest first: each report reaches back over two others, so that
     /// two ACKs in a row may be lost without harm.

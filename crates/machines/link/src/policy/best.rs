@@ -62,7 +62,8 @@ pub struct Best {
     evidence: Evidence<4>,
     /// Blocks that have told what they need.
     seen: f64,
-    /// The same after a frame whose worst block needed each level, and how many blocks tell so.
+    /// For each level that the worst block of a frame needed: the probability of each level for a
+    /// block of the next frame, and the number of blocks measured.
     after: [([f64; 8], f64); 8],
     beyond: Beyond,
     /// The needs of frames as wholes: their blocks are often damaged together.

@@ -193,7 +193,8 @@ impl Word {
         Some(word)
     }
 
-    /// The same of bytes that all copies have in common.
+    /// A codeword of the bytes that all copies share; `None` if they are too short for header and
+    /// check.
     fn of(bytes: Vec<u8>, sure: Option<Vec<u8>>, code: Code) -> Option<Self> {
         let behind = if code == Code::NONE { CHECK_LEN } else { 0 };
         let blocks = code.blocks(bytes.len().checked_sub(behind)?)?;

@@ -324,7 +324,7 @@ impl Dcf {
         self.attempt_failed_with(now, None);
     }
 
-    /// The same, perhaps with a report of what arrived damaged.
+    /// Ends a failed attempt, with the receiver's report of what arrived damaged if there is one.
     pub(super) fn attempt_failed_with(&mut self, now: Instant, report: Option<Report>) {
         let request = matches!(self.phase, Phase::Awaiting { answer: Kind::Cts, .. });
         if !request {

@@ -13,9 +13,9 @@ use super::Chain;
 /// The content of an attempt, and what of earlier ones the decoder keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repetition {
-    /// The same bits, decoded by themselves.
+    /// All coded bits again, decoded by themselves.
     Alone,
-    /// The same bits, whose soft values are added (D. Chase, 1985).
+    /// All coded bits again, whose soft values are added: Chase combining (D. Chase, 1985).
     Added,
     /// A share of the coded bits that were never sent, until all were: one of this number.
     Increments(usize),

@@ -11,7 +11,7 @@ fn example(name: &str) -> Vec<u8> {
     (0..value.len() / 2).map(digit).collect()
 }
 
-/// The same as bits, most significant first.
+/// A field of the standard's example as bits, most significant first.
 fn bits(name: &str, count: usize) -> Vec<u8> {
     let bits = example(name).into_iter().flat_map(|byte| (0..8).rev().map(move |i| byte >> i & 1));
     bits.take(count).collect()

@@ -299,7 +299,7 @@ fn a_heavier_flow_may_join_while_others_are_busy() {
     assert_eq!(slots.run(100, |_, _| 0.0), [0.0, 0.0, 1.0]);
 }
 
-/// The same scheduler with a list in place of everything clever.
+/// A reference for the scheduler, with a list in place of its ordered structures.
 struct Plain {
     flows: Vec<(FlowConfig, f64, f64)>,
     /// Packets, and the number of the last change, which decides among equals.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The same by a set in order: level, then order of arrival.
+/// The reference: an ordered set by level, then order of arrival.
 #[derive(Default)]
 struct Reference {
     flows: BTreeSet<(u64, u64, usize)>,

@@ -14,9 +14,10 @@ use crate::config::LossRecovery;
 /// The time after which it is probed whether a longer segment passes after all, if the network has
 /// named the size.
 const CONFIRM: Duration = Duration::from_secs(10);
-/// The same if long segments only seem to get lost.
+/// The time until a longer segment is probed if long segments only seem to get lost.
 const SEARCH: Duration = Duration::from_secs(1);
-/// The same if a probe was lost (RFC 8899, section 5.1.1).
+/// The time until a longer segment is probed after a lost probe: PMTU_RAISE_TIMER (RFC 8899,
+/// section 5.1.1).
 const RAISE: Duration = Duration::from_secs(600);
 /// Timeouts in a row after which long segments are suspected of getting lost on their way.
 const SUSPICION: u8 = 5;

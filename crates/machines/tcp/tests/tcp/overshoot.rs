@@ -16,7 +16,7 @@ fn ten_seconds(config: &TcpConfig) -> Outcome {
     ten_seconds_before(200, config)
 }
 
-/// The same before a queue of `queue` packets.
+/// Ten seconds of a transfer through a bottleneck queue of `queue` packets.
 fn ten_seconds_before(queue: u32, config: &TcpConfig) -> Outcome {
     let buffers = TcpConfig {
         send_buffer: 4_000_000.into(),

@@ -278,7 +278,7 @@ fn half_open_connections_that_come_to_nothing_are_forgotten() {
         if port % 2 == 0 {
             let reset = TcpRepr { seq: Seq32(1), flags: TcpFlags::RST, ..syn(port) };
             assert_eq!(pair.inject(FAR, &reset, &[]), Ok(()));
-            // The same ends may begin anew at once.
+            // A new SYN between these sockets may follow at once.
             assert_eq!(pair.inject(FAR, &syn(port), &[]), Ok(()));
         }
     }
@@ -372,7 +372,7 @@ fn segments_from_a_changed_address_belong_to_no_connection() {
     let mut pair = Pair::with(TcpConfig::default());
     pair.send(NEAR, 1_000).run_for(ms(100));
     let segment = pair.forged(FAR, TcpFlags::ACK);
-    // The same ports and numbers, from another address; and from this one at another port.
+    // These ports and numbers from another address; and from this address at another port.
     let (arrival, bytes) = stranger(7, &segment);
     let now = pair.now;
     let result = pair.ends[FAR].tcp.handle_segment(now, &arrival, &bytes.into());

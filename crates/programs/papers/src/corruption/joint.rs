@@ -81,7 +81,7 @@ impl Workload {
         }
     }
 
-    /// The same where it is to carry less than another way.
+    /// The name of the pair in a claim that another path carries more than each fixed pair.
     fn any(&self) -> String {
         if self.is_whole { "any fixed pair".to_owned() } else { self.best() }
     }

@@ -19,7 +19,7 @@ pub(crate) const FIGURE: Figure = Figure {
 
 const SCENARIO: &str =
     include_str!("../../../../../scenarios/paper-002/stretched-acknowledgments.toml");
-/// The same, where acknowledgments are lost too.
+/// [`SCENARIO`] with a loss of 3 % on the path of the acknowledgments.
 const LOSING_ACKS: &str = concat!(
     include_str!("../../../../../scenarios/paper-002/stretched-acknowledgments.toml"),
     "[link.downlink]\nloss = 0.03\n"

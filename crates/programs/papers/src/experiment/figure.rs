@@ -207,7 +207,7 @@ pub fn list_table(figures: &[&Figure]) -> Table {
     table
 }
 
-/// The same as JSON.
+/// Returns the list of figures as JSON.
 #[must_use]
 pub fn list_json(figures: &[&Figure]) -> serde_json::Value {
     let list = figures.iter().map(|figure| {

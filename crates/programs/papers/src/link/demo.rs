@@ -36,7 +36,8 @@ const TICK: Duration = Duration::from_millis(100);
 const SHORT: f64 = 0.5;
 /// Share of late packets from which on the machine and not the link decided how long it took.
 const DISTURBED: f64 = 0.05;
-/// The same where the outcome is the expected one.
+/// The share of late packets from which on a run is disturbed even if its outcome is the expected
+/// one.
 const OVERWHELMED: f64 = 0.5;
 
 /// Each way to move the file is tried with as many seeds, at once.

@@ -24,7 +24,7 @@ const fn workload(extent: Extent) -> (u32, usize) {
 pub(super) fn sweeps(context: &Context<'_>, mode: StreamerMode) -> Vec<Sweep> {
     let (datagrams, runs) = workload(context.extent);
     context.replicate(runs, |seed| {
-        // The same seed everywhere, so that all positions and rates have the same fades.
+        // One seed everywhere, so that all positions and rates have the same fades.
         let cell = |metres: f64, mbps: u64| {
             Run::new(Office::at(metres, mbps), mode, datagrams, seed).stream()
         };

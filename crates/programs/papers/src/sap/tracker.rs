@@ -30,7 +30,8 @@ pub(super) struct Walked {
     pub(super) missing: f64,
     /// The relative error of the mean speed by numbered messages; 1 if there is none.
     pub(super) error: f64,
-    /// The same by the paper's tracker, which does not know what was lost.
+    /// The relative error of the mean speed by the paper's tracker, which does not know what was
+    /// lost.
     pub(super) error_of_paper: f64,
     /// The arrival times of points in seconds since the first was sent.
     pub(super) arrivals: Vec<f64>,

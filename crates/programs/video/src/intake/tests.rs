@@ -131,7 +131,7 @@ fn packets_of_a_third_party_with_the_identifier_of_a_source_are_not_its_own() {
         ("another port", SocketAddr::from(([10, 0, 0, 1], 5_006))),
         ("another family", SocketAddr::from(([0, 0, 0, 0, 0, 0, 0, 1], 5_004))),
     ] {
-        // The same numbers as in a loop, the next ones, and others, as often as the source's own.
+        // Numbers as in a loop, the next ones, and others, as often as the source's own.
         for forge in [|own: u16| own, |own| own + 1, |own| 30_000 + own] {
             let (time, mut intake) = hearing();
             for number in 0..300 {

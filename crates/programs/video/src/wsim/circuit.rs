@@ -1,4 +1,4 @@
-//! The same stream as real packets through a circuit, transparent or with RLP, bit by bit.
+//! The stream of WSim as real packets through a circuit, transparent or with RLP, bit by bit.
 
 mod service;
 

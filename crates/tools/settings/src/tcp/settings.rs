@@ -118,7 +118,7 @@ macro_rules! buffer {
 /// From one nanosecond to an hour: what timers may wait.
 const SPANS: core::ops::RangeInclusive<Duration> =
     Duration::from_nanos(1)..=Duration::from_secs(3600);
-/// The same, or at once.
+/// From zero to an hour: what delays may last.
 const DELAYS: core::ops::RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
 
 /// Every setting, in the order of the table in `docs/tcp.md`.

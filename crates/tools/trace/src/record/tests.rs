@@ -168,7 +168,7 @@ fn a_known_payload_needs_no_capture_of_the_sender() {
         let Some(Tag(number)) = packet.tag else { continue };
         packet.data = [&header[..], &pattern.datagram(number, 172)].concat().into();
     }
-    // The same losses, and a few bits of the payload inverted in every seventh packet.
+    // Equal losses, and a few bits of the payload inverted in every seventh packet.
     for packet in &mut received {
         let Some(Tag(number)) = packet.tag else { continue };
         let mut data = sent[number as usize].data.to_vec();

@@ -17,7 +17,7 @@ use crate::live::{Folder, WINDFALL, require, until, windfall};
 
 /// Bytes from each end where pairs are enough.
 const BYTES: u64 = 2_000_000;
-/// The same where every combination is asked for.
+/// Bytes from each end if every combination is asked for.
 const MANY_BYTES: u64 = 100_000_000;
 /// The variable that asks for them.
 const MORE: &str = "WINDFALL_TEST_TCP";

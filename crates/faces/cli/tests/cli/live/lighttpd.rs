@@ -178,7 +178,7 @@ fn undated(reply: &[u8]) -> Vec<u8> {
     lines.filter(|line| !line.starts_with(b"Date: ")).flatten().copied().collect()
 }
 
-/// The same configuration without the module.
+/// The configuration without the module.
 fn plain() -> String {
     let lines = CONFIGURATION.lines().filter(|line| !line.contains("sap"));
     lines.map(|it| format!("{it}\n")).collect()

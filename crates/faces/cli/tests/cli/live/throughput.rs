@@ -19,8 +19,8 @@ fn goodput(options: &str) -> f64 {
     packets as f64 * 1448.0 * 8.0 / SECONDS
 }
 
-/// The same, of the first trial that gets as much as `least`: a busy machine takes from what TCP
-/// gets through, and never adds to it.
+/// The goodput of the first trial that exceeds `least`: a busy machine lowers the throughput of
+/// TCP, and never raises it.
 fn goodput_of(options: &str, least: f64) -> f64 {
     let trials = (0..12).map(|_| goodput(options));
     let mut best = 0.0_f64;

@@ -143,7 +143,7 @@ fn under_sudo_programs_run_as_the_user_who_called_it() {
         let found = path.metadata().expect("it is there");
         assert_eq!((found.uid(), found.gid()), (user, group), "{}", path.display());
     }
-    // The same of what runs beside an engine.
+    // A program beside an engine runs as its user too.
     let forward = format!("exec {} tcp forward -q", crate::live::WINDFALL);
     let beside = |option: &str| {
         as_sudo("--as-root", &format!("{forward} {option} 8080 $WINDFALL_BASE:80 -- id -u"))

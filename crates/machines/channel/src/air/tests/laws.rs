@@ -48,7 +48,7 @@ fn bit_errors_have_geometric_gaps() {
         assert!(chi < chi_square_limit(edges.len() as f64), "{rate}: chi² = {chi}");
         // Kolmogorov's distribution: P(D √n > 2.23) is 10⁻⁴; less for a discrete law.
         assert!(furthest * f64::from(draws).sqrt() < 2.23, "{rate}: D = {furthest}");
-        // The same law when frames are struck, whose clean ones are decided without a logarithm.
+        // Struck frames, whose clean ones are decided without a logarithm, follow that law too.
         let mut clean = 0.0;
         for _ in 0..draws {
             let mut hits = 0;

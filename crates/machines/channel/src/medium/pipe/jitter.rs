@@ -128,7 +128,7 @@ pub struct Jitter {
 }
 
 impl Jitter {
-    /// The same with the distribution of a [table](Distribution::from_table).
+    /// Takes the distribution of the deviations from a [table](Distribution::from_table).
     ///
     /// # Errors
     /// If it is none.

@@ -70,7 +70,7 @@ impl Outages {
         outages
     }
 
-    /// The same phases go on, if these are the same means.
+    /// Continues the phases of `before` if their means are unchanged.
     pub(super) fn behind(self, before: Option<&Self>) -> Self {
         before.filter(|before| before.means == self.means).cloned().unwrap_or(self)
     }

@@ -49,8 +49,8 @@ impl Slotting {
         SlotTiming { wait, per_frame, per_byte }
     }
 
-    /// The same with the distribution of a [table](super::Distribution::from_table), if its gaps
-    /// have one.
+    /// Takes the distribution of the gaps from a [table](super::Distribution::from_table), unless
+    /// they are uniform.
     ///
     /// # Errors
     /// If it is none.
@@ -156,8 +156,8 @@ impl Slots {
         self.slot.timing()
     }
 
-    /// The same slots go on, if these are the same; others begin behind the frames that wait for
-    /// one of those before.
+    /// Continues the slots of `before` if they are unchanged. Other slots begin after the frames
+    /// that wait for one of the slots before.
     pub(super) fn behind(self, before: Option<&Self>) -> Self {
         match before {
             Some(before) if before.slot == self.slot => before.clone(),

@@ -10,7 +10,8 @@ const OVERHEAD: f64 = 23.0;
 const MEMORY: f64 = 0.95;
 /// Packets that failed and are repeated, of which one tries parity all the same.
 const TRIAL: u32 = 32;
-/// The same where attempts are few and trials have failed again and again.
+/// Packets that failed and are repeated, of which one tries parity if attempts are few and trials
+/// keep failing.
 const RAREST_TRIAL: u32 = 1024;
 /// Packets with few attempts that may have less than a copy under way, at most.
 const MOST_TRUSTED: u32 = 1024;

@@ -296,7 +296,7 @@ fn no_sequence_of_frames_takes_a_rule_that_is_refused() {
     assert!(refused > 40 && accepted > 200, "{refused} {accepted}");
 }
 
-/// The same of three rules, of which two together may keep the third from ever being taken.
+/// Tables of three rules, of which two together may keep the third from ever being taken.
 #[test]
 fn no_sequence_of_frames_takes_a_rule_that_two_others_keep_from_it() {
     let rules: Vec<TableRule> = [Sight::Bad, Sight::Good, Sight::Lost]

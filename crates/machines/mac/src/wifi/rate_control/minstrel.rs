@@ -27,7 +27,8 @@ pub const MINSTREL: RateControlKind = RateControlKind {
 
 /// The interval at which the measurements become the statistics.
 const INTERVAL: Duration = Duration::from_millis(20);
-/// The same at first, while little is known; each interval is twice as long as the one before.
+/// The first interval, while few frames are measured; each interval is twice as long as the one
+/// before.
 const FIRST_INTERVAL: Duration = Duration::from_millis(10);
 /// The weight of the attempts so far against those of an interval that had some.
 const MEMORY: f64 = 0.75;
@@ -58,7 +59,8 @@ struct Statistics {
     /// Attempts and arrivals of this interval.
     attempts: u32,
     arrivals: u32,
-    /// The same of all intervals with attempts, each of which weighs less than the one after it.
+    /// Attempts and arrivals of all intervals with attempts, each of which weighs less than the
+    /// next one.
     all_attempts: f64,
     all_arrivals: f64,
 }

@@ -7,7 +7,7 @@ fn after(accept_damaged: bool, bits: &[u32]) -> (Station, Option<Frame>) {
     heard(accept_damaged, |frame| frame.invert(bits))
 }
 
-/// The same after one that the air has changed otherwise.
+/// A station whose switch is `accept_damaged`, after a data frame for it that `air` has changed.
 fn heard(accept_damaged: bool, air: impl Fn(&mut Frame)) -> (Station, Option<Frame>) {
     let sender = Config::new(address(0), Phy::G);
     let packet = Packet {

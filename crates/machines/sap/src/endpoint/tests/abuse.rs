@@ -213,7 +213,7 @@ fn a_token_is_valid_for_its_address_only() {
     assert!(end.is_empty(), "the token belongs to another address");
     end.handle_datagram(now, &DatagramMeta::new(client(1)), &ping(7, &packet.body));
     assert_eq!(end.len(), 1);
-    // The same with a real client, which sends the token back by itself.
+    // A real client returns the token by itself.
     let a = network.ends[A].connect(network.now, address(B));
     network.run(SECOND);
     assert!(network.ends[A].is_open(a));
@@ -443,7 +443,7 @@ fn connections_that_are_unaccepted_or_silent_give_way() {
     assert!(network.ends[A].is_open(a));
     let displaced = network.events[B].iter().filter(|it| it.1 == SapEvent::Displaced).count();
     assert_eq!(displaced, 1);
-    // The same once they were accepted and are silent.
+    // Accepted connections that are silent make room too.
     let ids: Vec<u32> = network.ends[B].connections.keys().copied().collect();
     ids.into_iter().for_each(|id| network.ends[B].accept(ConnectionId(id)));
     crowd(&mut network, |number| client(1_000 + number), 10);

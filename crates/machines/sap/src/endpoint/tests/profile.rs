@@ -103,7 +103,7 @@ fn damage_found_by_the_link_marks_no_earlier_message() {
     let (mut network, [a, b]) = Network::connected(SapConfig::paper(), CLEAN, 1);
     network.send(A, a, Mode::Approximate { protected: 100 }, &[7; 600]);
     network.run(SECOND);
-    // The same flags on a packet that holds no message.
+    // A packet with these flags that holds no message.
     let message = network.sent(A, SapKind::Data)[0].to_bytes();
     let message = SapPacket::parse(&message).expect("a whole datagram").header;
     let probe = SapHeader { kind: SapKind::Probe, number: message.number + 1, ..message };

@@ -35,7 +35,7 @@ impl Air {
         Self { place, seed, arrangement: place.arrangement() }
     }
 
-    /// The same totals in another arrangement.
+    /// These traces with their totals in another arrangement.
     pub(crate) const fn arranged(self, arrangement: Arrangement) -> Self {
         Self { arrangement, ..self }
     }

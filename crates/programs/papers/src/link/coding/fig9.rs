@@ -43,8 +43,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     })
 }
 
-/// The same in a place to that in the office, trace by trace: what headers, acknowledgments and the
-/// slow start cost is in both.
+/// The throughput of TCP as a share of that of UDP, in a place relative to the office, trace by
+/// trace. The cost of headers, acknowledgments and slow start is in both.
 fn relative(cells: &[Cell], cell: &Cell) -> Estimate {
     let Some(office) = coded::of(cells, Environment::Office, cell.policy) else {
         return Estimate::exact(f64::NAN);

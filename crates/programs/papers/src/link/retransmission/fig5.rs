@@ -62,7 +62,7 @@ impl Outcome {
         Estimate::mean(&self.runs.iter().map(rate).collect::<Vec<_>>())
     }
 
-    /// The same as a multiple of a share.
+    /// The loss rate end to end as a multiple of the share `of`.
     fn multiple(&self, of: f64) -> Estimate {
         let rate = |(packets, lost): &(u64, u64)| *lost as f64 / (*packets).max(1) as f64 / of;
         Estimate::mean(&self.runs.iter().map(rate).collect::<Vec<_>>())

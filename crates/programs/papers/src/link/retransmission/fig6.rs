@@ -20,8 +20,8 @@ pub(crate) const FIGURE: Figure = Figure {
 
 /// The burst of Figures 6 and 7 as the paper writes it.
 const AS_WRITTEN: Burst = Burst { lost: 100, of: 500 };
-/// The same if packets of both directions count: one in four of the 400 that pass is an
-/// acknowledgment, and the 100 that are lost are all data.
+/// The burst of Figures 6 and 7 if packets of both directions count: one in four of the 400 that
+/// pass is an acknowledgment, and the 100 that are lost are all data.
 const OF_BOTH: Burst = Burst { lost: 100, of: 400 };
 /// Frames of one burst.
 const LOST: f64 = 100.0;

@@ -341,7 +341,7 @@ impl Experiment {
         Ok((run, done))
     }
 
-    /// The same by the kernel, as often as the paper and in real time.
+    /// Measures the transfer with the kernel's TCP, as often as the paper and in real time.
     fn measure(
         &self,
         context: &Context<'_>,

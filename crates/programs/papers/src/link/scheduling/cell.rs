@@ -308,7 +308,7 @@ impl Rates {
             .compare("FTP1 / FTP2 then", self.ftps(last), Band::from(1.05, "more"))
     }
 
-    /// The same where parts of one run stand for runs: values and no verdict.
+    /// The paper's claim if parts of one run are the samples: values and no verdict.
     pub(super) fn not_judged(&self) -> Claim {
         let in_order = self.in_order(of_paper());
         let each = in_order.comparisons().iter();

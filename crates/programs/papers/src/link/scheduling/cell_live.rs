@@ -1,4 +1,4 @@
-//! The same cell in real time: three stations under `windfall up`, and the kernel's TCP (S3.43).
+//! The cell of three stations in real time: `windfall up`, and the kernel's TCP (S3.43).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

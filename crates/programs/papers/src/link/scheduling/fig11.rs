@@ -25,7 +25,7 @@ pub(crate) const FIGURE: Figure = Figure {
 
 /// Slots of one moving window.
 const WINDOW: usize = 500;
-/// The same where audio is looked at, or small differences.
+/// Slots of one moving window for audio, and for small differences.
 const LONG_WINDOW: usize = 5_000;
 /// Harsh bursts: one every [`PERIOD`] slots, over these slots of each period.
 const PERIOD: usize = 4_000;

@@ -294,7 +294,7 @@ fn hopeless([fair, _, others]: [Estimate; 3], bound: f64) -> [Claim; 2] {
 
 //= S3.52
 fn utility(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentError> {
-    // The same quality for all is effort without limit for whoever is behind.
+    // Equal quality for all is effort without limit for a flow that lags.
     let fair = f64::INFINITY;
     let limited = 1.2;
     let columns = ["error rate of flow 1", "utility-fair, each", "ELF, flow 1", "ELF, others"];

@@ -34,7 +34,8 @@ impl Candidate {
         self.cost_with(self.success)
     }
 
-    /// The same if every frame that is answered were of use.
+    /// A lower bound of the cost in seconds, as if every frame that is answered delivered its
+    /// packet.
     pub(super) fn least_cost(&self) -> f64 {
         self.cost_with(self.noticed)
     }

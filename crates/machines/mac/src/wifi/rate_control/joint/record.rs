@@ -7,7 +7,7 @@ pub(super) const CODES: usize = Code::ALL.len();
 
 /// The weight of the frames of one rate and signal so far against the next one of them.
 const DECAY_PER_FRAME: f64 = 0.975;
-/// The same for each frame of another rate at that signal.
+/// The weight of the frames so far against each frame of another rate at that signal.
 const IDLE_DECAY_PER_FRAME: f64 = 0.998;
 /// Frames for which what is presumed counts.
 const PRIOR_FRAMES: f64 = 1.0;
