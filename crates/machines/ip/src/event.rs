@@ -1,4 +1,4 @@
-//! What the internet layer reports of itself.
+//! Events that the internet layer reports.
 
 use core::net::IpAddr;
 

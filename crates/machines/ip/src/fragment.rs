@@ -64,12 +64,12 @@ pub fn cut_v6(header: &Ipv6Repr, identification: u32, data: &Payload, mtu: usize
     fragments
 }
 
-/// Returns the bytes of data, a multiple of eight, that fit behind headers of `headers` bytes.
+/// Returns the bytes of data, a multiple of eight, that fit after headers of `headers` bytes.
 fn room(mtu: usize, headers: usize) -> usize {
     (mtu.saturating_sub(headers) & !7).max(8)
 }
 
-/// Returns the header of a packet, as the header of a fragment with `len` bytes behind it.
+/// Returns the header of a packet, as the header of a fragment with `len` bytes after it.
 fn fixed_header(header: &Ipv6Repr, len: usize) -> Ipv6Repr {
     match Ipv6Repr::new(header.src, header.dst, Protocol::FRAGMENT, len) {
         Ok(mut repr) => {

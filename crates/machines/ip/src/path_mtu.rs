@@ -1,4 +1,4 @@
-//! What is known of the path MTU to each destination (RFC 1191, RFC 8201).
+//! The path MTU estimates of each destination (RFC 1191, RFC 8201).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,7 +10,7 @@ use windfall_wire_net::{Protocol, ipv4, ipv6};
 /// The time that a learned value holds before a longer packet is tried again (RFC 1191, section
 /// 6.3).
 pub(crate) const LIFETIME: Duration = Duration::from_secs(600);
-/// The number of destinations that are remembered; what expires first is forgotten first.
+/// The number of destinations that are remembered; the one that expires first is dropped first.
 const CAPACITY: usize = 1024;
 /// The least MTU that the first report about a path of IPv4 may set: the length that every host
 /// must receive (RFC 791).
@@ -47,8 +47,8 @@ impl PathMtus {
     /// Learns that a packet of `len` bytes to `destination` was too long for a link of `mtu` bytes,
     /// 0 if unsaid; gives the value to use from now on if that is a smaller one than before.
     ///
-    /// A message never raises what is known, and never asks for less than every link carries. Over
-    /// IPv4 it takes two messages to go below what every host receives.
+    /// A message never raises an estimate, and never lowers it below the minimum MTU of a link.
+    /// Over IPv4 it takes two messages to go below what every host receives.
     pub(crate) fn learn(
         &mut self,
         now: Instant,

@@ -94,7 +94,7 @@ pub(crate) fn may_report(packet: &IpPacket<'_>, problem: Problem) -> bool {
             }
         }
     }
-    // What cannot be walked over cannot be an error message that anyone has sent.
+    // A packet whose headers cannot be walked cannot be an error message that anyone has sent.
     let Ok(carried) = packet.carried() else { return true };
     if carried.fragment && carried.fragment_offset > 0 {
         // Over IPv6 they may be reported on, but it is unknown whether it is an error's fragment.

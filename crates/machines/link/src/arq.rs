@@ -7,8 +7,8 @@
 //! ACKs get through. When nothing is sent after it, a probe is: at once after a retransmission,
 //! else when the measured round-trip time says that the report is overdue.
 //!
-//! A path that reorders makes what is overtaken seem lost. Its late arrival is reported again, and
-//! teaches the sender how long to wait before it repeats (`reordering`).
+//! On a path that reorders, overtaken packets seem lost. Their late arrival is reported again, and
+//! teaches the sender how long to wait before it retransmits (`reordering`).
 //!
 //! The receiver hands packets up in the order of their numbers. What the sender gives up it is told
 //! to skip by the beginning of the window, which every frame carries.

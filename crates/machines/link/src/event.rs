@@ -1,4 +1,4 @@
-//! What a link reports upwards.
+//! Events that a link reports upwards.
 
 use windfall_base::{DropReason, Tag};
 
@@ -9,14 +9,14 @@ pub enum LinkEvent {
     Sent {
         /// The tag of the packet.
         tag: Option<Tag>,
-        /// Which attempt it is, from 1.
+        /// The number of the attempt, from 1.
         attempt: u32,
         /// Bytes of the whole frame.
         len: usize,
         /// Set if the link keeps a copy; if not, the link has finished with the packet.
         kept: bool,
     },
-    /// The receiver has the packet undamaged; the copy is forgotten.
+    /// The receiver has acknowledged the packet as undamaged; the copy is discarded.
     Acknowledged {
         /// The tag of the packet.
         tag: Option<Tag>,

@@ -1,4 +1,4 @@
-//! Link header before, frame check behind; and what they say when they arrive.
+//! Framing: the link header before a packet, the frame check after it, and what both reveal.
 
 use windfall_base::{Check, Damage, DropReason, Frame};
 use windfall_wire_link::HeaderError;

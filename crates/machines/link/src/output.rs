@@ -1,4 +1,4 @@
-//! What the receiving side of a link gives upwards.
+//! The output of the receiving side of a link.
 
 use std::collections::VecDeque;
 

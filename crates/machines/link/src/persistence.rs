@@ -12,7 +12,7 @@ use windfall_base::{Class, ParseUnitError};
 /// The text form is `none`, `persistent`, or the number of retransmissions after the first attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arq {
-    /// Never: each packet is sent once and forgotten.
+    /// Never: each packet is sent once and discarded.
     #[default]
     None,
     /// Until the receiver has it.

@@ -28,7 +28,7 @@ pub struct PipeConfig {
     /// Keep damaged packets and tell their sender, who sends parity of them instead of copies, but
     /// of coded packets.
     pub increments: bool,
-    /// The limits of what is under way, and of what is kept to bring it into order.
+    /// The limits of packets in flight, and of those that wait to be put in order.
     pub window: Window,
     /// The coding in blocks, if packets go so. Both ends must agree.
     pub coding: Option<Coding>,
@@ -138,9 +138,9 @@ impl Pipe {
         Arrival::Packet
     }
 
-    /// Begins anew to receive, since the peer has: its numbers begin at zero. What waits for
-    /// earlier packets is passed up. What is sent goes on, for a new peer takes the numbers as they
-    /// are.
+    /// Restarts the receiver after the peer has restarted: its numbers begin at zero. Packets that
+    /// wait for earlier ones are passed up. Transmission continues, because a new peer accepts the
+    /// numbers as they are.
     pub fn restart_receiver(&mut self) {
         let Self { coded, receiver, deliveries, events, .. } = self;
         let mut out = Output { deliveries, events };

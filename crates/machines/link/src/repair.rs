@@ -2,12 +2,12 @@
 //! receiver makes again what it lost and puts right what came damaged.
 //!
 //! - [`RepairConfig`]: the code, and how long a receiver waits.
-//! - [`RepairSender`]: puts a trailer behind each packet, and makes repairs.
+//! - [`RepairSender`]: appends a trailer to each packet, and makes repairs.
 //! - [`RepairReceiver`]: takes both, and passes packets up in order.
 //!
-//! They stand above whatever link there is and know nothing of it, so the same code crosses a pipe
-//! and a radio, to one receiver or to many. Packets that are coded together are a *stream*, which
-//! has a number of its sender's choice.
+//! Both work above any link and know nothing of it, so the same code crosses a pipe and a radio, to
+//! one receiver or to many. Packets that are coded together form a *stream*, whose number its
+//! sender chooses.
 
 mod config;
 mod receiver;

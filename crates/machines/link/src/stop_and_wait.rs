@@ -106,7 +106,7 @@ impl StopAndWait {
         }
     }
 
-    /// Takes a unit of the peer; what is returned goes back at once as the ACK.
+    /// Takes a unit of the peer; the returned feedback goes back at once as the ACK.
     pub fn take_unit(&mut self, mut unit: Frame) -> Option<Feedback> {
         let mut out = Output { deliveries: &mut self.deliveries, events: &mut self.events };
         let (seq, wish, mismatch) = match open(&mut unit) {
@@ -180,6 +180,6 @@ impl StopAndWait {
 //= S4.27
 fn lost_between(last: Option<Seq16>, seq: Seq16) -> u16 {
     let ahead = last.map_or(0, |last| seq.0.wrapping_sub(last.0));
-    // Numbers far ahead are those of a peer that began anew.
+    // Numbers far ahead come from a peer that restarted.
     if ahead < u16::MAX / 2 { ahead.saturating_sub(1) } else { 0 }
 }

@@ -61,7 +61,7 @@ impl Undecided {
         self.attempts
     }
 
-    /// Returns `true` if the packet is worthless by the time `at` of its arrival.
+    /// Returns `true` if the packet's lifetime has ended at `at`, the time of its arrival.
     pub(crate) fn has_expired(&self, at: Instant) -> bool {
         self.expires.is_some_and(|expires| expires < at)
     }

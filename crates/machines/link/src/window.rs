@@ -1,4 +1,4 @@
-//! What a link takes from the queue, and how much of it at once.
+//! The packets that a link takes from the queue, and how many at once.
 
 use windfall_base::{Duration, Frame, Instant, Rate};
 
@@ -57,12 +57,12 @@ impl Default for Window {
 pub struct Pulled {
     /// The packet, with its tag and class.
     pub frame: Frame,
-    /// When it becomes worthless to its owner.
+    /// The end of the packet's lifetime.
     pub expires: Option<Instant>,
 }
 
 impl From<Frame> for Pulled {
-    /// A packet that never becomes worthless.
+    /// A packet without a lifetime.
     fn from(frame: Frame) -> Self {
         Self { frame, expires: None }
     }

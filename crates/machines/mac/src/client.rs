@@ -11,7 +11,7 @@ pub trait Client {
     /// Returns `true` if there is something to send to `peer`.
     fn has_unit(&self, peer: Address) -> bool;
 
-    /// The peer that the next unit should go to, where that matters; `None` leaves it to the MAC.
+    /// The peer of the next unit, if the client prefers one; `None` leaves the choice to the MAC.
     fn preferred(&mut self) -> Option<Address> {
         None
     }

@@ -1,11 +1,11 @@
-//! Who may transmit among stations.
+//! Medium access: which station may transmit, and when.
 //!
-//! - [`Client`]: the seam to whatever repeats and queues above.
+//! - [`Client`]: the interface to the layer above, which queues and retransmits.
 //! - [`wavelan`]: a coordinator polls, stations respond.
 //! - [`wifi`]: stations of 802.11 contend for the medium.
 //!
-//! A machine here knows when there is air time and for whom; what is sent in it, and whether it is
-//! sent again, its client decides.
+//! A machine here decides when a station transmits, and to which peer. Its client decides the
+//! contents and the retransmissions.
 
 pub mod client;
 pub mod wavelan;

@@ -63,7 +63,7 @@ pub struct Packet {
     pub to: MacAddress,
     /// Which protocol it belongs to.
     pub ether_type: u16,
-    /// Worthless after this.
+    /// The end of the packet's lifetime.
     pub expires: Option<Instant>,
     /// The station that sent it first, of a packet that an access point sends on.
     pub source: Option<MacAddress>,
@@ -192,7 +192,8 @@ impl Dcf {
     pub fn handle_input(&mut self, now: Instant, mut input: Input, pull: Pull<'_>) {
         match input {
             Input::CarrierBusy => {
-                // What is due at this very moment begins before another station could be heard.
+                // A transmission that is due at this instant begins before another station could be
+                // sensed.
                 self.act(now, pull);
                 self.radio.carrier(now, true);
                 let (window, draw) = (&self.window, &mut self.draw);
@@ -222,7 +223,7 @@ impl Dcf {
         self.run(now, pull);
     }
 
-    /// Does what is due.
+    /// Performs the actions that are due.
     pub fn handle_timeout(&mut self, now: Instant, pull: Pull<'_>) {
         self.run(now, pull);
     }
@@ -230,7 +231,7 @@ impl Dcf {
     /// Gives the next frame for the air, with its transmit vector.
     #[inline]
     pub fn poll_transmit(&mut self) -> Option<Outgoing> {
-        // Taking what is not there would still move as many bytes.
+        // Returns early if there is no frame: `take` would still copy as many bytes.
         if self.out.is_some() { self.out.take() } else { None }
     }
 

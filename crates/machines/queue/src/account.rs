@@ -1,4 +1,4 @@
-//! What a flow has had of a link.
+//! The effort and the outcome that a flow has had of a link.
 
 use crate::scheduler::Service;
 use crate::share::{Demand, Region};

@@ -97,7 +97,7 @@ fn percent(fraction: f64) -> f64 {
     (fraction * 1e4).round() / 100.0
 }
 
-/// The account of what is promised of one link.
+/// The account of the reservations of one link.
 #[derive(Clone, Debug)]
 pub struct Admission {
     overcommit: bool,

@@ -6,7 +6,7 @@ use crate::management::CodelConfig;
 
 /// With this number of bytes left there is no queue to speak of: the longest packet of an Ethernet.
 const LONGEST_PACKET: usize = 1_514;
-/// A new phase of drops soon after the last one, in intervals, goes on where that one ended.
+/// A new dropping state soon after the last one, in intervals, continues the count of that one.
 const RECENT: u64 = 16;
 
 /// The state of a queue under controlled delay, with the names of the RFC's pseudocode.
@@ -50,8 +50,8 @@ impl Codel {
         self.has_dropped = false;
     }
 
-    /// Tells whether the packet that leaves now, after `wait`, is to tell its sender to slow down;
-    /// `left` bytes stay behind it.
+    /// Decides whether the packet that leaves now, after `wait`, signals congestion to its sender;
+    /// `left` bytes stay in the queue.
     pub(crate) fn judge(&mut self, now: Instant, wait: Duration, left: usize) -> bool {
         let above = self.is_above(now, wait, left);
         if !self.dropping {

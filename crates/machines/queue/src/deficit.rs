@@ -16,7 +16,7 @@ use crate::scheduler::{FlowConfig, FlowError, Scheduler, Service};
 pub struct Deficit {
     backlog: Backlog,
     flows: Vec<Flow>,
-    /// The reserved flows, numbered anew.
+    /// The reserved flows, numbered from zero.
     reserved: Elf,
     /// The number here of each of them.
     numbers: Vec<usize>,

@@ -97,7 +97,7 @@ impl Discipline {
     /// factor counts as 1.
     #[must_use]
     pub fn build(self) -> Box<dyn Scheduler> {
-        // What an attempt typically costs, to within some powers of ten.
+        // The typical cost of an attempt, to within some powers of ten.
         let unit = match self.measure() {
             Measure::Packets => 1.0,
             Measure::Bytes => 1_000.0,

@@ -1,4 +1,4 @@
-//! Effort-limited fair scheduling: who gets the next slot of a link that loses what it carries.
+//! Effort-limited fair scheduling: which flow gets the next slot of a link that loses packets.
 //!
 //! Equation 1 of the paper, A = min(W / (1 − E), P · W), needs the error rate E of each flow. This
 //! scheduler needs no estimate. Give each flow a *level*: the number *x* at which it has had its
@@ -11,7 +11,7 @@
 //! equation 1. A flow that errors pushed to its limit is behind in outcome when they end; it keeps
 //! its limit of effort until it has caught up, which is the compensation of Figure 12.
 //!
-//! What a flow did not spend of its limit is not saved up, but for a short burst: the limit holds
+//! A flow does not save up the unspent part of its limit, except for a short burst: the limit holds
 //! during each spell of errors, not on average since the beginning.
 //!
 //! A reserved flow has the elapsed time of the whole link as its measure instead of the level of
@@ -19,7 +19,7 @@
 //! power factor of 1 a flow is served by effort alone, which is fair queueing.
 //!
 //! Levels are compared in ticks, a sixty-fourth of what an attempt raises the level of the flow
-//! that can take most; among flows of one tick, whoever came first is first.
+//! that can take most; among flows of one tick, the first to arrive is first.
 
 use crate::backlog::Backlog;
 use crate::levels::Levels;

@@ -1,4 +1,4 @@
-//! What flows could expect of a link without errors, for every discipline (S3.25).
+//! The outcome that flows could expect of a link without errors, for every discipline (S3.25).
 //!
 //! Time that a link spends on packets would, without errors, bring something to each flow that has
 //! packets, and to each the share that the discipline gives it. That is what a busy flow may
@@ -130,7 +130,7 @@ impl Expectations {
         self.clocks.outcome += ideal;
         let claimant = &mut self.flows[flow];
         claimant.packet = ideal;
-        // What arrives after the last packet was taken was asked for all the same.
+        // A packet that arrives after the last one was taken was asked for as well.
         *if claimant.packets > 0 { &mut claimant.outcome } else { &mut claimant.expected } += ideal;
     }
 
@@ -151,7 +151,7 @@ impl Expectations {
             *if claimant.config.reserved { &mut self.reserved } else { &mut self.rest } -= weight;
             self.busy.remove(&flow);
             if self.busy.is_empty() {
-                // What rounding has left.
+                // Clears rounding errors.
                 (self.rest, self.reserved) = (0.0, 0.0);
             }
         }

@@ -115,7 +115,7 @@ impl Levels {
         Some((digit, self.used[digit].trailing_zeros() as usize))
     }
 
-    /// The least level that a bucket can hold: the floor with this digit, and zeros behind it.
+    /// The least level that a bucket can hold: the floor with this digit, followed by zeros.
     fn start(&self, digit: usize, bucket: usize) -> u64 {
         let low = digit as u32 * DIGIT;
         let above = self.floor.checked_shr(low + DIGIT).unwrap_or(0);

@@ -1,6 +1,6 @@
 //! In which order one station sends its packets.
 //!
-//! The flow below a queue is a pull: whoever has air time asks a [`Scheduler`] whose turn it is,
+//! The flow below a queue is a pull: a link with air time asks a [`Scheduler`] whose turn it is,
 //! and takes the head of that flow's queue.
 //!
 //! - [`PacketQueue`]: the packets of one flow or of all, and what keeps it short ([`Management`]).

@@ -8,7 +8,7 @@ pub enum Management {
     /// A packet that finds no room is refused.
     #[default]
     DropTail,
-    /// The packet at the head makes room for the one that comes.
+    /// The packet at the head is dropped for the arriving one.
     DropHead,
     /// Controlled delay (RFC 8289).
     Codel(CodelConfig),
@@ -54,9 +54,9 @@ impl Management {
 /// The parameters of controlled delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodelConfig {
-    /// The delay in the queue that is borne for any time (RFC 8289, section 4.4).
+    /// The delay in the queue that is acceptable for any time (RFC 8289, section 4.4).
     pub target: Duration,
-    /// The time for which more is borne (RFC 8289, section 4.3).
+    /// The time for which a longer delay is acceptable (RFC 8289, section 4.3).
     pub interval: Duration,
     /// Packets whose senders understand it are marked instead of dropped.
     pub ecn: bool,
@@ -75,7 +75,7 @@ pub struct PieConfig {
     pub target: Duration,
     /// The time between two updates of the probability (`T_UPDATE`).
     pub update: Duration,
-    /// The time for which a burst is borne after a time without congestion (`MAX_BURST`).
+    /// The time for which a burst is allowed after a time without congestion (`MAX_BURST`).
     pub burst: Duration,
     /// Packets whose senders understand it are marked instead of dropped, up to a probability of
     /// 10 %.

@@ -31,7 +31,7 @@ pub(crate) struct Pie {
     sum: f64,
     /// The delay at the last update.
     delay: Duration,
-    /// The rest of the burst that is borne.
+    /// The rest of the burst allowance.
     burst: Duration,
     /// The next update.
     next: Instant,
@@ -85,7 +85,7 @@ impl Pie {
         }
     }
 
-    /// Tells whether a packet that comes is to tell its sender to slow down, and whether a mark is
+    /// Decides whether an arriving packet signals congestion to its sender, and whether a mark is
     /// enough; `waiting` bytes are before it.
     pub(crate) fn judge(&mut self, waiting: usize) -> Option<CanMark> {
         let half = self.config.target / 2;

@@ -1,4 +1,4 @@
-//! Strict priority: who comes later gets what the earlier leave.
+//! Strict priority: each flow gets what the flows before it leave.
 
 use std::collections::BTreeSet;
 

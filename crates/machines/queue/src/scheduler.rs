@@ -1,4 +1,4 @@
-//! The seam between whoever has packets and the machine that says whose turn it is.
+//! The interface between the holder of packets and the machine that chooses whose turn it is.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! What effort-limited fairness promises, in closed form (paper 003, section 6).
+//! The promises of effort-limited fairness, in closed form (paper 003, section 6).
 //!
 //! *Effort* is link time spent on a flow, *outcome* what came of it. A flow is given extra effort
 //! to make up for its errors, up to its power factor; beyond the crossover its outcome suffers.

@@ -60,7 +60,7 @@ impl SingleQueue {
         matches!(self.control, Control::Head) && self.limits.can_hold(len)
     }
 
-    /// The fate that the management has for a packet that comes.
+    /// The fate that the queue management gives an arriving packet.
     #[inline]
     fn judge_arrival(&mut self, now: Instant, frame: &Frame) -> QueueVerdict {
         let Control::Pie(pie) = &mut self.control else { return QueueVerdict::Pass };

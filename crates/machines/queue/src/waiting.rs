@@ -25,7 +25,7 @@ pub enum QueueVerdict {
     /// It goes on as it is.
     #[default]
     Pass,
-    /// It is to be marked, where its sender understands marks.
+    /// It is to be marked, if its sender understands marks.
     Mark,
     /// It is to be dropped, so that its sender slows down.
     Drop,
@@ -50,7 +50,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// The last moment at which the packet is of use to its owner.
+    /// The end of the packet's lifetime.
     #[must_use]
     pub fn expires(&self) -> Option<Instant> {
         let lifetime = self.frame.class.lifetime.map(|it| self.since.saturating_add(it));

@@ -1,13 +1,13 @@
-//! Losses to the reports of the peer: on a medium that both ends share, the datagram behind one
-//! whose arrival is reported at once may collide with the report.
+//! Losses by collision with the peer's reports: on a medium that both ends share, the datagram
+//! after one that is reported at once may collide with the report.
 //!
-//! Such a loss is no sign of a full path. It is told from one by statistics: a full queue drops
-//! datagrams wherever they stand, a report those right behind what it reports.
+//! Such a loss is no sign of congestion. Statistics separate the two: a full queue drops any
+//! datagram, a report only the one right after the reported one.
 
 /// The number of datagrams with which the report of the one before may collide: the first, if the
 /// peer answers at once, or the second.
 const BEHIND: u32 = 2;
-/// The losses behind reported datagrams from which the two rates are compared.
+/// The losses after reported datagrams that suffice to compare the two rates.
 const ENOUGH: f64 = 3.0;
 /// The ratio of the two rates from which the losses count as collisions.
 const RATIO: f64 = 3.0;
@@ -23,7 +23,7 @@ struct Tally {
     lost: f64,
 }
 
-/// The losses behind datagrams that are reported at once, and elsewhere.
+/// The losses after datagrams that are reported at once, and elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Collisions {
     /// The number of datagrams sent since one that asked for a report.
@@ -39,8 +39,8 @@ impl Default for Collisions {
 }
 
 impl Collisions {
-    /// Notes that a datagram is sent, which is `urgent` if it asks for a report; returns whether
-    /// it stands right behind one that did.
+    /// Notes that a datagram is sent, which is `urgent` if it asks for a report; returns whether it
+    /// follows right after one that did.
     pub(crate) fn on_send(&mut self, urgent: bool) -> bool {
         let is_behind = self.since < BEHIND;
         self.since = if urgent { 0 } else { self.since.saturating_add(1) };

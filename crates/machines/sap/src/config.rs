@@ -60,8 +60,8 @@ pub struct SapConfig {
     /// Once half of it is taken, each connection is limited to an equal share of the other half.
     /// [`SapEndpoint::share_budget`](crate::SapEndpoint::share_budget) limits several endpoints.
     pub memory_total: usize,
-    /// An approximate message is delivered incomplete if at least one of this number of its bytes
-    /// has arrived: otherwise those who announce much and send little would take much memory.
+    /// An approximate message is delivered incomplete if at least one in this number of its bytes
+    /// has arrived: otherwise peers that announce much and send little would occupy much memory.
     pub most_missing: usize,
     /// The capacity for messages to be sent or acknowledged, in bytes.
     pub send_buffer: usize,

@@ -313,14 +313,14 @@ enum Filling {
 /// The losses of a link that repeats exact datagrams until they arrive, and approximate ones not,
 /// and the length of its queue.
 ///
-/// A full queue drops both kinds alike. Where approximate datagrams are lost far more often, the
-/// link loses them, and only the loss of an exact one tells of the queue.
+/// A full queue drops both kinds alike. If approximate datagrams are lost far more often, the link
+/// loses them, and only the loss of an exact one signals a full queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct LinkLosses {
     /// Exact and approximate datagrams whose outcome is known, and those of them that were lost.
     exact: (f64, f64),
     approximate: (f64, f64),
-    /// Those that met an empty queue, and one that was filled in part.
+    /// Datagrams that met an empty queue, and those that met one filled in part.
     empty: (f64, f64),
     part: (f64, f64),
     /// The longest round trip lately, in nanoseconds, which fades, and when it was looked at.
@@ -411,8 +411,8 @@ impl LinkLosses {
         }
     }
 
-    /// Returns whether datagrams are lost whether others wait or not. A queue that is kept short
-    /// drops them only where others wait.
+    /// Returns whether datagrams are lost regardless of the queue. A queue that is kept short drops
+    /// them only while others wait.
     fn is_blind(&self) -> bool {
         let rate = |(all, lost): (f64, f64)| lost / f64::max(all, 1.0);
         self.empty.1 >= BLIND && rate(self.empty) >= SIMILAR * rate(self.part)

@@ -115,7 +115,7 @@ struct Inbox {
     news: News,
     /// The size of everything that waits, in bytes.
     bytes: usize,
-    /// The limit of `bytes`, and what is left of the memory of all connections.
+    /// The limit of `bytes`, and the rest of the memory of all connections.
     limit: usize,
     left: usize,
     /// The room in the last acknowledgement.
@@ -129,7 +129,7 @@ struct Ending {
     approximate: u32,
     /// The time at which it was announced.
     at: Instant,
-    /// The time at which what is missing counts as lost.
+    /// The time at which missing packets count as lost.
     due: Instant,
     /// The peer has reset the connection since.
     then: Option<CloseReason>,
@@ -514,7 +514,8 @@ impl Connection {
         self.inbox.ready.clear();
         self.inbox.fresh.clear();
         self.inbox.partial = Partial::default();
-        // What waits for earlier messages was acknowledged, and keeps the order of those after it.
+        // Messages that wait for earlier ones stay: they were acknowledged, and hold the order of
+        // others.
         self.inbox.bytes = self.inbox.orders.values().map(Order::charge).sum();
         match self.state {
             State::Open => {
@@ -568,8 +569,8 @@ impl Connection {
         self.events.push_back(SapEvent::Closed(reason));
     }
 
-    /// Reports the end of the peer's direction once what it has sent before has arrived, or what is
-    /// missing counts as lost.
+    /// Reports the end of the peer's direction after everything that the peer sent has arrived, or
+    /// counts as lost.
     fn report_end(&mut self, now: Instant) {
         let Some(Ending { approximate, due, then, .. }) = self.ending else { return };
         let missing = approximate.wrapping_sub(self.inbox.approximates);

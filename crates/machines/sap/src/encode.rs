@@ -91,7 +91,7 @@ impl Origin {
 }
 
 impl Encoded {
-    /// Makes all bytes exact, unless they are in ranges: links send again what is exact.
+    /// Makes all bytes exact, unless they are in ranges: links retransmit exact bytes.
     pub(crate) fn make_exact(&mut self) {
         if self.rest.is_empty() || self.has_spans() {
             return;
@@ -120,7 +120,7 @@ impl Encoded {
         self.exact.len() + self.rest.len()
     }
 
-    /// Returns the first byte behind what it carries of its message.
+    /// Returns the offset after the last byte that it carries of its message.
     pub(crate) fn end(&self) -> usize {
         self.of.offset + self.data_len()
     }
@@ -329,7 +329,7 @@ pub(crate) fn decode(packet: &SapPacket, frame: Check) -> Option<(Received, Opti
         return (stated == received.data.len() && rest.is_empty()).then_some((received, head.part));
     }
     let others = if head.spans.is_empty() && kind == MessageKind::Precise {
-        // What is precise is exact in full; its ranges are added to the whole message.
+        // A precise message is exact in full; its ranges apply to the whole message.
         received.data = front;
         Vec::new()
     } else if head.spans.is_empty() {

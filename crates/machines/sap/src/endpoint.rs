@@ -279,8 +279,8 @@ impl SapEndpoint {
         ids.into_iter().for_each(|id| self.abort(ConnectionId(id), CloseReason::Unreachable));
     }
 
-    /// Takes the word of the operating system that a datagram of `size` bytes to `address` is
-    /// longer than the interface carries: a search for the path's size leaves out what is as long.
+    /// Takes an error of the operating system: a datagram of `size` bytes to `address` exceeds the
+    /// MTU of the interface. The search for the path MTU skips such sizes.
     pub fn handle_too_long(&mut self, address: SocketAddr, size: usize) {
         let to = self.connections.iter_mut().filter(|(_, it)| it.peer() == address);
         let changed = to.filter_map(|(id, it)| it.refuse_size(size).then_some(*id));
@@ -426,8 +426,8 @@ impl SapEndpoint {
         Some((at, why))
     }
 
-    /// Returns the connections that have changed since the last call: whoever waits for one of them
-    /// may find what it waits for.
+    /// Returns the connections that have changed since the last call: a caller that waits for one
+    /// of them may find the awaited event.
     pub fn take_changed(&mut self) -> impl Iterator<Item = ConnectionId> + use<> {
         core::mem::take(&mut self.changed).into_iter().map(ConnectionId)
     }

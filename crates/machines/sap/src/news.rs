@@ -38,7 +38,7 @@ struct Stream {
     newest: u64,
     /// Of those below nothing is known.
     floor: u64,
-    /// Some were sent again, so that the first copy may come behind another one.
+    /// Some were sent again, so that the first copy may arrive after another one.
     repeats: bool,
     /// The time of the last message.
     used: u64,

@@ -32,7 +32,7 @@ pub(crate) struct Numbers {
     /// received, so that their sender counts them as lost if this report of them is lost.
     damaged: Hold,
     largest_at: Option<Instant>,
-    /// The latest numbers that arrived behind later ones, the last one at the end, and how many
+    /// The latest numbers that arrived after higher ones, the last one at the end, and how many
     /// acknowledgements have listed each.
     latest: VecDeque<(u64, usize)>,
     /// The number after the largest one at each of the last acknowledgements, the oldest first.

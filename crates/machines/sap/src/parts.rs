@@ -147,7 +147,7 @@ const FADE: u64 = 1024;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rhythm {
     apart: Duration,
-    /// The longest time by which a packet came behind one sent after it; it fades.
+    /// The longest delay of a packet that arrived after one sent later; it decays.
     disorder: Duration,
 }
 
@@ -170,8 +170,8 @@ impl Rhythm {
         self.disorder = self.disorder.max(late.min(MOST));
     }
 
-    /// Returns the longest time by which a packet came behind a later one, as far as it is known
-    /// still.
+    /// Returns the longest delay of a packet that arrived after one sent later, as far as it is
+    /// still known.
     pub(crate) fn disorder(&self) -> Duration {
         self.disorder
     }

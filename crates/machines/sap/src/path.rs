@@ -22,8 +22,8 @@ const TRIALS: u8 = 3;
 /// The minimum interval between probes of one size.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// The least time for which an answer to a probe is waited for. A probe takes the medium for longer
-/// than the short datagrams from which the round trip is known, and may stand behind the peer's.
+/// The least time to wait for the answer to a probe. A probe takes the medium for longer than the
+/// short datagrams that measure the round trip, and may queue after the peer's.
 const ANSWER: Duration = Duration::from_millis(10);
 /// The time after which a search that has ended begins again, since the path may have changed
 /// (RFC 8899, section 5.1.1, PMTU_RAISE_TIMER).
@@ -101,7 +101,7 @@ impl PathSize {
         self.now
     }
 
-    /// Begins anew on another path, to `peer`, with a search if there was one.
+    /// Restarts on another path, to `peer`, with a search if there was one.
     pub(crate) fn restart(&mut self, now: Instant, peer: IpAddr, searches: bool) {
         *self = Self::new(peer, self.base, self.most);
         if searches {
@@ -131,7 +131,7 @@ impl PathSize {
         }
     }
 
-    /// Returns the time of the next probe, or of the verdict on those of a doubtful size.
+    /// Returns the time of the next probe, or the deadline of probes of a doubtful size.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.due.or(self.raise)
     }
@@ -142,7 +142,7 @@ impl PathSize {
             return None;
         }
         if self.due.is_none() {
-            // What failed long ago may arrive now.
+            // A size that failed long ago may pass now (RFC 8899, section 5.1.1: PMTU_RAISE_TIMER).
             self.raise = None;
             self.failed = usize::MAX;
         }
@@ -206,7 +206,7 @@ impl PathSize {
         }
     }
 
-    /// Returns whether no probe of a doubtful size was answered in its time: a smaller one must do.
+    /// Returns whether no probe of a doubtful size was answered in time: a smaller size is needed.
     pub(crate) fn has_shrunk(&self, now: Instant) -> bool {
         self.doubted.is_some() && self.trials == TRIALS && self.due.is_some_and(|due| due <= now)
     }
@@ -228,7 +228,7 @@ impl PathSize {
         true
     }
 
-    /// Leaves out `size` and what is longer.
+    /// Excludes `size` and larger sizes from the search.
     fn fail(&mut self, size: usize) {
         self.failed = self.failed.min(size);
         self.trials = 0;

@@ -11,7 +11,7 @@ use crate::budget::{BEGUN, compact, weight};
 /// The factor by which the memory for a message grows: its sender has only announced its length.
 const GROWTH: usize = 4;
 
-/// The bytes of a message that have arrived; parts may overlap, since a sender may cut anew.
+/// The bytes of a message that have arrived; parts may overlap, because a sender may cut again.
 #[derive(Clone, Debug)]
 pub(crate) struct Pieces {
     total: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Pieces {
     /// Parts behind it, which do not overlap, by their offset.
     later: BTreeMap<usize, Bytes>,
     have: RangeSet<u64>,
-    /// The bytes that the parts behind the gap are charged.
+    /// The bytes charged for the parts after the gap.
     behind: usize,
 }
 

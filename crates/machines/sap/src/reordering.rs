@@ -1,8 +1,8 @@
 //! How much later than its successors a packet may arrive: as long as the path has shown lately.
 //!
-//! On a path in order, three later packets or an eighth of a round trip show a loss (RFC 9002,
-//! section 6.1). Once a packet has arrived behind later ones, only time does, and what it took
-//! beyond the usual round trip is waited for (as RFC 8985, section 6.2, with what was measured in
+//! On a path in order, three later packets or an eighth of a round trip indicate a loss (RFC 9002,
+//! section 6.1). After a packet has arrived out of order, only time does. The sender then waits for
+//! the measured excess over the usual round trip (as RFC 8985, section 6.2, with the measurement in
 //! place of quarters of a round trip).
 
 use windfall_base::Duration;
@@ -10,7 +10,7 @@ use windfall_base::Duration;
 /// The arrivals for which what was seen is kept: it counts in this span and in the next one.
 const SPAN: u32 = 2048;
 
-/// The time that packets took that arrived behind later ones, beyond the usual round trip.
+/// The delay of packets that arrived out of order, beyond the usual round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reordering {
     /// The most of this span of arrivals, and of the one before.
@@ -20,12 +20,12 @@ pub(crate) struct Reordering {
 }
 
 impl Reordering {
-    /// Notes that a packet has arrived behind later ones, `extra` after the usual round trip.
+    /// Notes that a packet has arrived out of order, `extra` after the usual round trip.
     pub(crate) fn observe(&mut self, extra: Duration) {
         self.now = self.now.max(Some(extra));
     }
 
-    /// Notes arrivals: what was seen long ago is forgotten.
+    /// Notes arrivals: old observations expire.
     pub(crate) fn on_arrivals(&mut self, count: usize) {
         self.arrivals = self.arrivals.saturating_add(count as u32);
         if self.arrivals >= SPAN {

@@ -75,8 +75,8 @@ impl Rtt {
         Some(self.smoothed.mean()?.max(self.latest))
     }
 
-    /// Adds the sample of a packet that arrived behind later ones: those that overtake others say
-    /// too little of the round trip.
+    /// Adds the sample of a packet that arrived out of order: packets that overtake others say too
+    /// little about the round trip.
     pub(crate) fn learn_overtaken(&mut self, sample: Duration) {
         self.smoothed.sample(sample);
     }

@@ -59,7 +59,7 @@ pub(crate) struct Outcome {
     pub(crate) arrived: Vec<SentPacket>,
     /// Packets whose exact bytes arrived damaged.
     pub(crate) damaged: Vec<SentPacket>,
-    /// Those of them that arrived behind later ones.
+    /// Packets among these that arrived after later ones.
     pub(crate) overtaken: Vec<SentPacket>,
     /// Packets that counted as lost, and have arrived all the same.
     pub(crate) late: Vec<SentPacket>,

@@ -52,23 +52,22 @@ pub struct TcpConfig {
     pub congestion_control: CongestionControl,
     /// `HyStart++` in the first slow start of Reno and CUBIC (RFC 9406).
     pub hystart: bool,
-    /// Appropriate byte counting, where the algorithm has a choice (RFC 3465; S2.47).
+    /// Appropriate byte counting, if the congestion control supports it (RFC 3465; S2.47).
     pub byte_counting: bool,
     /// Segments in the first window (RFC 6928).
     pub initial_window: u16,
-    /// The loss recovery algorithm where SACK was not negotiated.
+    /// The loss recovery algorithm of connections without SACK.
     pub loss_recovery: LossRecovery,
-    /// Losses noticed by time, and a probe of the tail, where SACK was negotiated (RFC 8985).
+    /// Time-based loss detection and tail loss probes, if SACK was negotiated (RFC 8985).
     pub rack: bool,
-    /// Fast recovery that spreads what it sends over a round trip, where SACK was negotiated (RFC
-    /// 9937).
+    /// Proportional rate reduction during fast recovery, if SACK was negotiated (RFC 9937).
     pub prr: bool,
-    /// A timeout that proves spurious is taken back, where RACK is in use (RFC 5682).
+    /// Detection of spurious timeouts, whose reduction is undone, if RACK is in use (RFC 5682).
     pub f_rto: bool,
     /// New data on the first two duplicate acknowledgments (RFC 3042).
     pub limited_transmit: bool,
-    /// Fast retransmit on duplicate acknowledgments; off where the link below retransmits and
-    /// reorders (S2.46).
+    /// Fast retransmit on duplicate acknowledgments; off if the link below retransmits and reorders
+    /// (S2.46).
     //= S2.46
     pub fast_retransmit: bool,
     /// Data on the SYN, proved by a cookie; a SYN with a cookie waits for the first data (RFC 7413;
@@ -92,8 +91,8 @@ pub struct TcpConfig {
     pub fin_wait: Duration,
     /// The corruption options (S4).
     pub corruption: Corruption,
-    /// A CRC-32C over the data of each segment, where both ends want it: what the checksum misses
-    /// on a link that delivers damaged packets.
+    /// A CRC-32C over the data of each segment, if both ends negotiate it. It finds damage that the
+    /// checksum misses on a link that delivers damaged packets.
     pub data_check: bool,
     /// The choices that the standards leave to each system.
     pub manner: Manner,
@@ -268,8 +267,8 @@ pub struct Manner {
     pub offers_all_room: bool,
     /// The receive buffer is rounded up to whole segments, as by 4.4BSD.
     pub whole_segments: bool,
-    /// Each second segment is acknowledged, whatever its size; else the bytes of two full ones (RFC
-    /// 9293, section 3.8.6.3).
+    /// Acknowledges every second segment of any size; else after the bytes of two full-sized
+    /// segments (RFC 9293, section 3.8.6.3).
     pub counts_segments: bool,
     /// The last segment of each write carries PSH, and the last one of several that leave together;
     /// else the segment that empties the buffer.
@@ -282,7 +281,7 @@ pub struct Manner {
     pub obeys_blind_syns: bool,
     /// Segments that carry SYN and FIN are dropped.
     pub drops_syn_fin: bool,
-    /// The least number of segments that leave together where as many may.
+    /// The least number of segments in one burst, if the window allows as many.
     pub least_together: u16,
     /// Data on a SYN leave room for all options that there may be.
     pub spares_options: bool,
@@ -292,15 +291,15 @@ pub struct Manner {
     /// A segment that acknowledges what was not sent is dropped without an answer (against RFC
     /// 9293, section 3.10.7.4).
     pub ignores_wrong_acks: bool,
-    /// The least timeout stands for the variation of the round trip; else for the whole (RFC 6298,
+    /// The minimum RTO is a lower bound of the variance term; else of the whole RTO (RFC 6298,
     /// section 2.4).
     pub adds_least_timeout: bool,
     /// A probe of a closed window carries no data (against RFC 9293, section 3.8.6.1).
     pub probes_without_data: bool,
     /// Data are acknowledged at once until data answer data; else as `acks` says.
     pub quick_until_dialogue: bool,
-    /// In slow start the window grows while it is below twice what was most in flight lately;
-    /// else while what is in flight fills it.
+    /// In slow start the window grows while it is below twice the recent maximum in flight; else
+    /// while the data in flight fill it.
     pub grows_by_most: bool,
     /// After a pause the window stays as it is (against RFC 5681, section 4.1).
     pub keeps_idle_window: bool,
@@ -384,7 +383,8 @@ impl Manner {
 pub struct BufferSize {
     /// The size at first.
     pub initial: usize,
-    /// At most, where the path needs it and the endpoint has the memory; no less than at first.
+    /// The upper limit, if the path needs it and the endpoint has the memory; at least the initial
+    /// size.
     pub most: usize,
 }
 
@@ -405,7 +405,7 @@ impl From<usize> for BufferSize {
     }
 }
 
-/// The bytes that each connection may hold whatever the others do.
+/// The bytes that each connection may hold regardless of the others.
 pub(crate) const SHARE: usize = 16 << 10;
 
 /// The place of the check against old duplicates (S2.8).
@@ -519,7 +519,7 @@ impl Corruption {
     }
 }
 
-/// Which damaged segment a notification may name.
+/// The damaged segments that a notification may name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NotificationMode {
     /// The next expected one alone, by the acknowledgment number.

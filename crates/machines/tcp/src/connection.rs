@@ -138,7 +138,7 @@ enum Due {
     Now,
 }
 
-/// The event that the timer of what is in flight waits for.
+/// The event that the retransmission timer waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Awaited {
     /// An acknowledgment: without one, everything is lost (RFC 6298).
@@ -352,7 +352,7 @@ impl Connection {
         if self.negotiated.sack && self.config.prr && !models {
             self.recovery.use_rate();
         }
-        // Where the link below repeats and reorders, nothing but a timeout says that data are lost.
+        // If the link below retransmits and reorders, only a timeout detects losses.
         let by_time = self.negotiated.sack && self.config.rack && self.config.fast_retransmit;
         if by_time || models {
             self.recovery.use_time(self.config.f_rto, models);

@@ -1,4 +1,4 @@
-//! All connections of a host: who listens, whose segment this is, who has something to send.
+//! All connections of a host: listeners, demultiplexing, and the order of transmission.
 //!
 //! - Feed it with [`handle_segment`](Endpoint::handle_segment) and
 //!   [`handle_timeout`](Endpoint::handle_timeout), and with the application's verbs.
@@ -161,7 +161,7 @@ impl TcpEndpoint {
         }
     }
 
-    /// Listens on `local`; an unspecified address stands for every address of its family.
+    /// Listens on `local`; an unspecified address matches every address of its family.
     ///
     /// # Errors
     /// Another listener has this address already.

@@ -52,7 +52,7 @@ pub enum Lookup {
 pub struct LookupCounts {
     /// The number of lookups.
     pub lookups: u64,
-    /// Those answered by what was remembered: the one entry, the recent ones, the front of a chain.
+    /// Lookups that a cache answered: the one entry, the recent ones, the front of a chain.
     pub remembered: u64,
     /// Keys compared in all.
     pub compared: u64,

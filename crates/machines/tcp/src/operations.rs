@@ -4,7 +4,7 @@ use core::ops::AddAssign;
 
 use serde::Serialize;
 
-/// Defines the counts and what is done with all of them, so that none is forgotten.
+/// Defines the counters and the operations on all of them, so that none is left out.
 macro_rules! operations {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// The number of times that each step of processing was taken.

@@ -1,4 +1,4 @@
-//! What has arrived and the application has not read: in order, and beyond holes.
+//! The receive buffer: data in order that are not read yet, and data beyond holes.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -129,7 +129,7 @@ impl Reassembly {
         self.recent.clear();
     }
 
-    /// Takes data that is exactly the next expected, with no hole behind it.
+    /// Appends data that begin at RCV.NXT while no data wait beyond a hole.
     pub(crate) fn append(&mut self, data: Bytes) -> u64 {
         debug_assert!(self.arrived.is_empty(), "nothing waits beyond a hole");
         self.next += data.len() as u64;

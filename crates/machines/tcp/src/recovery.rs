@@ -1,5 +1,5 @@
-//! Loss recovery: detects losses and chooses what to retransmit. Fast retransmit by counting
-//! duplicates stands here (RFC 2001, 6582), by selective acknowledgment and by time in files of
+//! Loss recovery: detects losses and chooses the data to retransmit. Fast retransmit on duplicate
+//! acknowledgments is in this file (RFC 2001, 6582). SACK and time-based detection have files of
 //! their own.
 
 use core::ops::Range;
@@ -82,7 +82,7 @@ pub(crate) struct Recovery {
     rate: Option<prr::Rate>,
     /// Bytes that the acknowledgment at hand says have arrived.
     delivered: u64,
-    /// The record of what left when, where losses are noticed by time (RFC 8985).
+    /// The transmission records for time-based loss detection (RFC 8985).
     timed: Option<Box<timed::Timed>>,
     /// The wish for that, until the first data leave.
     wanted: Option<timed::Wanted>,
@@ -229,7 +229,7 @@ impl Recovery {
         }
     }
 
-    /// Returns the window that holds now, where congestion control says `window`.
+    /// Returns the window in force while congestion control allows `window`.
     #[must_use]
     pub(crate) fn window(&self, window: u64) -> u64 {
         self.rate.map_or(window + self.inflation, |rate| rate.window)
@@ -279,9 +279,10 @@ impl Recovery {
         self.note_recovered();
     }
 
-    /// Returns whether the retransmission timer goes on instead of starting anew: after the first
-    /// partial acknowledgment a timeout ends a recovery that takes a round trip for each loss
-    /// (RFC 6582, section 3.2, step 3, and section 4: the impatient variant).
+    /// Returns whether the retransmission timer continues instead of being restarted. In the
+    /// impatient variant, only the first partial acknowledgment restarts it, so a timeout ends a
+    /// recovery that takes a round trip for each loss (RFC 6582, section 3.2, step 3, and section
+    /// 4).
     #[must_use]
     pub(crate) fn keeps_timer(&self) -> bool {
         self.active && self.repair == LossRecovery::NewReno && self.partial > 1
@@ -309,7 +310,8 @@ impl Recovery {
         smoothed: Option<Duration>,
         first: bool,
     ) {
-        // What was reported and is not acknowledged although it comes next has been thrown away.
+        // The receiver has reneged if SND.UNA lies in a range that SACK reported (RFC 2018, section
+        // 8).
         if self.sacked.containing(flow.una).is_some() {
             self.sacked.clear();
         }

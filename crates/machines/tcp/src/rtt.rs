@@ -121,8 +121,8 @@ impl Ticks {
 
     /// Returns the timeout of NetBSD after `backoff` timeouts in a row, in ticks.
     ///
-    /// What is doubled may be no tick at all, which is why a short round trip's timeout does not
-    /// grow: the least timeout takes its place.
+    /// Zero ticks doubled are zero, so the timeout of a short round trip does not back off: the
+    /// minimum timeout replaces it.
     const fn of_netbsd(&self, backoff: u32) -> u64 {
         let ticks = ((self.smoothed >> 3) + self.variation) >> 2;
         match backoff {
@@ -145,7 +145,7 @@ pub struct RttEstimator {
     backoff: u32,
     samples: u64,
     least: Option<Duration>,
-    /// The least timeout stands for the variation.
+    /// The minimum RTO is a lower bound of the variance term.
     adds_least: bool,
 }
 
@@ -164,7 +164,7 @@ impl RttEstimator {
         }
     }
 
-    /// Lets the least timeout stand for the variation of the round trip, and not for the whole.
+    /// Applies the minimum RTO to the variance term instead of to the whole RTO.
     pub fn add_least(&mut self) {
         self.adds_least = true;
     }

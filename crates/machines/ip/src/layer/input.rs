@@ -1,4 +1,4 @@
-//! What comes in: is it sound, is it for us, is it whole, or where does it go next?
+//! Input: validation, delivery to the host, reassembly, forwarding.
 
 use core::net::IpAddr;
 
@@ -33,7 +33,7 @@ struct Reading {
 impl Layer {
     //= S0.5
     //= S0.71
-    /// Looks at a packet's header and takes it where it belongs.
+    /// Reads a packet's header, and delivers, forwards or drops the packet.
     pub(super) fn receive(&mut self, now: Instant, mut transit: Transit) {
         gather_header(&mut transit.payload);
         let [head, _] = transit.payload.slices();
@@ -139,7 +139,7 @@ impl Layer {
             protocol: None,
             identification: fragment.identification,
         };
-        // The fragmentable part begins right behind the fragment header.
+        // The fragmentable part begins right after the fragment header.
         let start = ipv6::HEADER_LEN + upper.per_fragment_end + ipv6::FRAGMENT_HEADER_LEN;
         let header = header_without_fragment(head, &upper, fragment.next_header);
         let offset = fragment.offset();

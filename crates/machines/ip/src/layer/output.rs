@@ -1,4 +1,4 @@
-//! What goes out: from the host above, and what the layer itself has to say.
+//! Output: packets of the host above, and messages of the layer itself.
 
 use core::net::IpAddr;
 

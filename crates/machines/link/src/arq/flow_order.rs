@@ -73,8 +73,8 @@ impl FlowNumbers {
         number
     }
 
-    /// Closes the packets that could not arrive in time any more: whatever their fate, they are not
-    /// sent again.
+    /// Closes the packets that can no longer arrive within their lifetime: they are not
+    /// retransmitted.
     fn expire(&mut self, now: Instant, flow: FlowId) {
         let Some(Numbers { open, .. }) = self.0.get_mut(&flow) else { return };
         while open.front().is_some_and(|(_, latest)| latest.is_some_and(|at| at < now)) {

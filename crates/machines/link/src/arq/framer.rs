@@ -49,7 +49,7 @@ pub(crate) trait Framer: fmt::Debug {
     /// Takes up a packet.
     fn begin(&self, pulled: Pulled) -> Self::Packet;
 
-    /// Makes the next frame, and reports it; `None` if the packet is worthless by `now`.
+    /// Makes the next frame, and reports it; `None` if the packet's lifetime has ended by `now`.
     fn frame(
         &mut self,
         now: Instant,

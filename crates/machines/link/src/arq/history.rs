@@ -23,7 +23,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Of no transmission yet; `tells_kept` is whether reports tell of those that are kept damaged.
+    /// An empty history; `tells_kept` is whether reports list packets that are kept damaged.
     pub(crate) fn new(tells_kept: bool) -> Self {
         let none = || Box::new([0; REMEMBERED / 64]);
         let kept = tells_kept.then(none);
@@ -37,7 +37,7 @@ impl History {
         if ahead > FARTHEST {
             return false;
         }
-        // What was skipped counts as lost.
+        // Skipped transmissions count as lost.
         for n in 0..(ahead.max(0) as usize).min(REMEMBERED) {
             self.set(order + (n as u32).wrapping_neg(), false);
         }

@@ -22,7 +22,7 @@ pub(super) use store::{Increment, IncrementStore};
 pub(super) const PARITY: usize = 128;
 /// Data symbols of a block at most.
 const DATA: usize = 255 - PARITY;
-/// Bytes of the CRC-32 behind the packet, which are never sent.
+/// Bytes of the CRC-32 after the packet, which are never sent.
 const CHECK_LEN: usize = 4;
 
 /// The mother code; `None` never happens, since its parity is legal.
@@ -89,11 +89,11 @@ fn decode(copy: &[u8], earlier: Option<&[u8]>, parity: &[Option<u8>]) -> Option<
 /// The symbols of a damaged copy that are taken for erasures.
 #[derive(Clone, Copy)]
 enum Kept<'a> {
-    /// Those in which an earlier copy differs.
+    /// Symbols in which an earlier copy differs.
     BesideEarlier(&'a [u8]),
-    /// None that came.
+    /// No received symbol.
     Alone,
-    /// All: the parity is enough by itself.
+    /// All symbols: the parity is enough by itself.
     Nothing,
 }
 

@@ -14,7 +14,7 @@ use crate::framing::Mismatch;
 use crate::output::Output;
 use crate::window::Window;
 
-/// A packet that arrived before one that comes earlier.
+/// A packet that arrived before an earlier one.
 #[derive(Debug)]
 struct Held {
     frame: Frame,
@@ -105,7 +105,7 @@ impl Receiver {
         self.held
     }
 
-    /// Passes up what there is, and begins anew: the numbers of its peer do.
+    /// Passes up all held packets, and restarts because the numbers of the peer do.
     pub(crate) fn restart(&mut self, out: &mut Output<'_>) {
         while !self.places.is_empty() {
             self.advance(out);
@@ -307,7 +307,7 @@ impl Receiver {
         }
     }
 
-    /// Passes up what is held of a packet of which nothing better will come, in its order.
+    /// Passes up the held copy of a packet, in its order, if no better copy will arrive.
     fn settle(&mut self, place: usize, out: &mut Output<'_>) {
         let Some(Place::Held(held)) = self.places.get_mut(place) else { return };
         held.settled = true;
@@ -317,7 +317,7 @@ impl Receiver {
         self.drain(out);
     }
 
-    /// Keeps a packet at a place of the window, and passes up what is then in order.
+    /// Keeps a packet at a place of the window, and passes up the packets that are then in order.
     fn keep(&mut self, place: usize, new: Held, good: bool, out: &mut Output<'_>) {
         let flow = new.flow;
         self.hold(place, new, good, out);
@@ -390,7 +390,7 @@ impl Receiver {
         self.held_bytes -= held.frame.payload.len();
     }
 
-    /// Passes up whatever comes next and is settled.
+    /// Passes up the next packets in order that are settled.
     fn drain(&mut self, out: &mut Output<'_>) {
         while self.places.front().is_some_and(Place::is_settled) {
             self.advance(out);

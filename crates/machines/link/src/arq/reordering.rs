@@ -1,7 +1,6 @@
-//! How long a transmission that another has overtaken may still come: not at all on a pipe that
-//! keeps order. Where a report shows that something came after it had been taken for lost, the
-//! sender waits as long from then on before it repeats, as TCP does (RFC 8985, section 6.2, step
-//! 4).
+//! How long an overtaken transmission may still arrive: not at all on a pipe that keeps order. If a
+//! report shows that a transmission arrived after it had been declared lost, the sender waits as
+//! long from then on before it retransmits, as TCP does (RFC 8985, section 6.2, step 4).
 
 use std::collections::VecDeque;
 
@@ -25,7 +24,7 @@ pub(crate) struct Overtaken {
     pub(crate) seq: Seq32,
     /// When it was first reported missing.
     since: Instant,
-    /// The latest moment at which it counts as lost, if its packet is worthless some time after it.
+    /// The latest moment at which it counts as lost, if its packet has a lifetime.
     latest: Option<Instant>,
     /// It may still come. After the allowance it counts as lost.
     is_awaited: bool,
@@ -69,7 +68,7 @@ impl Reordering {
             };
             self.overtaken.remove(judged);
         }
-        // Half of what is left is for the repetition, which may have to wait.
+        // Half of the remaining time is for the retransmission, which may have to wait.
         let latest = until.map(|until| now + until.saturating_since(now) / 2);
         let has_time = latest.is_none_or(|latest| now < latest);
         let is_awaited = self.allowance > Duration::ZERO && has_time;
@@ -151,7 +150,7 @@ impl Reordering {
         self.is_due |= self.next_due.take_if(|due| *due <= now).is_some();
     }
 
-    /// Gives what is overtaken as much time.
+    /// Lets overtaken transmissions take at least as much time from now on.
     fn allow(&mut self, time: Duration) {
         self.allowance = self.allowance.max(time.min(LONGEST));
         self.persists = PERSISTENCE;

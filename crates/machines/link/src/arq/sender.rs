@@ -64,7 +64,7 @@ pub(crate) struct Sender<F: Framer> {
     pass_over: Seq32,
     /// The first packet that the receiver still waits for, as it last said.
     peer_next: Seq32,
-    /// The first transmission that tells where the window begins.
+    /// The first transmission that announces the start of the window.
     told_from: Seq32,
     probe_due: bool,
     /// The last transmission was one whose report should not be left to chance.
@@ -332,7 +332,7 @@ impl<F: Framer> Sender<F> {
         copy(&mut self.places, self.base, seq)
     }
 
-    /// Sends the next attempt of an open packet, or gives it up because it is worthless.
+    /// Sends the next attempt of an open packet, or drops the packet if its lifetime has ended.
     fn transmit(
         &mut self,
         now: Instant,
@@ -362,7 +362,7 @@ impl<F: Framer> Sender<F> {
     }
 
     fn note_flight(&mut self, now: Instant, seq: Option<Seq32>) {
-        // Where no ACK comes back, what was sent for the only time must not pile up.
+        // Without ACKs, the records of packets that are sent once must not pile up.
         if self.flights.len() > 2 * self.window.packets.max(LEAST_FLIGHTS)
             && let Some(seq) = self.flights.front().map(|flight| flight.seq)
             && seq.is_none_or(|seq| self.copy(seq).is_none())

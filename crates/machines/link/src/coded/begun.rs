@@ -62,7 +62,7 @@ impl Begun {
         }
     }
 
-    /// Takes what is good of a frame, and what is not if damage is `welcome`.
+    /// Takes the good blocks of a frame, and the damaged ones if damage is `welcome`.
     pub(super) fn take(&mut self, head: &Head, unit: &Frame, welcome: bool) -> Fates {
         if let (true, [stretch]) = (head.uncoded, &head.stretches[..]) {
             let range = stretch.range();
@@ -82,7 +82,7 @@ impl Begun {
                 }
             }
             let data = read.data(index, range.len());
-            // Who repeats whole frames has no use for parts of them, unless copies are combined.
+            // Parts of a frame that is repeated whole are useless, unless copies are combined.
             let kept = all_good || !head.whole || self.failed.is_some();
             fates.push(self.put(found, kept, range, data, welcome));
         }

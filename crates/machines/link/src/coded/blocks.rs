@@ -16,7 +16,7 @@ use super::stream::PacketStream;
 /// the bits of that of a packet, and each mixture costs a decoding.
 const MOST_PIECES_OF_BLOCK: usize = 3;
 
-/// The blocks that `head` announces of `stream`, one behind the other.
+/// The blocks that `head` announces of `stream`, one after the other.
 pub(super) fn write(head: &Head, stream: &PacketStream) -> Vec<u8> {
     let parity = head.level.parity();
     let lengths = (0..head.stretches.len()).map(|index| head.block_len(index));
@@ -75,7 +75,7 @@ impl Blocks {
             };
             let right = errors.filter(|_| is_right(block, head.level));
             if errors.is_some() && right.is_none() {
-                // What arrived may still be of use; what the decoder made of it is not.
+                // The received bytes may be useful; those of a wrong correction are not.
                 let mut received = [0; MAX_BLOCKS * BLOCK];
                 fill(&mut received, payload);
                 block.copy_from_slice(&received[start..start + len]);
@@ -149,8 +149,8 @@ pub(super) fn combine(copies: &Copies, new: &[u8], level: Level) -> Option<Vec<u
     mixtures(new, old, MOST_PIECES_OF_BLOCK).find_map(|block| corrected(block, &[]))
 }
 
-/// The `len` bytes that an uncoded frame carries, and their state; zeros stand for what was
-/// cut off.
+/// The `len` bytes that an uncoded frame carries, and their state; zeros replace the bytes that
+/// were cut off.
 pub(super) fn read_uncoded(len: usize, payload: &Payload) -> (Fate, Vec<u8>) {
     let mut bytes = vec![0; len + BLOCK_CHECK];
     let here = fill(&mut bytes, payload);

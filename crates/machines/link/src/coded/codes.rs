@@ -8,7 +8,7 @@ use windfall_wire_link::HeaderError;
 use windfall_wire_link::coded::{HEADER_PARITY, Head, Level};
 use windfall_wire_link::pipe::HeaderBytes;
 
-/// The code of blocks at `level`; `None` where there is no parity.
+/// The code of blocks at `level`; `None` for a level without parity.
 pub(super) fn code(level: Level) -> Option<&'static ReedSolomon> {
     // The tables of a code are pure functions of its parity, so every exchange can share them.
     static CODES: [OnceLock<Option<ReedSolomon>>; 8] = [const { OnceLock::new() }; 8];

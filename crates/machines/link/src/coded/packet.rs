@@ -18,7 +18,7 @@ use crate::persistence::Arq;
 use crate::policy::{Plan, Policy, Request};
 use crate::window::Pulled;
 
-/// The packet, its frame check, and what is known of both.
+/// The packet, its frame check, and the known damage of both.
 #[derive(Debug)]
 pub(super) struct Packet {
     stream: PacketStream,
@@ -86,14 +86,14 @@ pub(super) struct Flight {
     is_soft: bool,
 }
 
-/// Tells whether weaker parity pays for packets whose owner takes damage and which are repeated
-/// all the same: as long as their blocks pass. Each frame that shows that they do not makes the
-/// next trial later.
+/// Decides whether weaker parity pays for packets that are repeated although their owner accepts
+/// damage: it does as long as their blocks pass. Each frame whose blocks fail delays the next
+/// trial.
 #[derive(Debug, Default)]
 pub(super) struct Softness {
     /// Frames of full strength after a failure.
     pause: u32,
-    /// Those of them that are left.
+    /// Frames of that pause that are left.
     left: u32,
 }
 
@@ -126,7 +126,7 @@ impl Packet {
     /// A packet of which nothing was sent. Longer ones than 65 535 bytes are kept away by the
     /// interface's MTU.
     pub(super) fn new(Pulled { mut frame, expires }: Pulled, arq: Arq) -> Self {
-        // The frame check stands behind the packet, and offsets have 16 bits.
+        // The frame check follows the packet, and offsets have 16 bits.
         frame.payload.truncate(usize::from(u16::MAX) - FCS_LEN);
         let packet = core::mem::take(&mut frame.payload);
         let stream = PacketStream::new(packet, frame.damage.is_damaged());
@@ -161,7 +161,7 @@ impl Packet {
         self.limit == Some(1) && self.unsent.is_empty()
     }
 
-    /// Returns `true` if the packet is worthless by the time `at` of its arrival.
+    /// Returns `true` if the packet's lifetime has ended at `at`, the time of its arrival.
     pub(super) fn has_expired(&self, at: Instant) -> bool {
         self.expires.is_some_and(|expires| expires < at)
     }
@@ -220,7 +220,7 @@ impl Packet {
             return None;
         }
         //= S0.63
-        // What has failed once, or would only be sent again, is coded as for any other owner.
+        // A packet that failed once, or would only be sent again, is coded as for any other owner.
         let is_only = self.limit == Some(1);
         let is_soft = welcomes_damage && self.tries == 0 && (is_only || softness.allows());
         if is_soft {

@@ -1,9 +1,9 @@
 //! Coded blocks over a full-duplex pipe: many packets at once, in the window that also repeats
 //! plain frames, and reports of blocks behind its ACKs.
 //!
-//! The ACK's bitmap says which transmissions were taken whole. The fate of the blocks of each
-//! stands in a record behind it, so that only failed blocks are repeated; where the record is lost,
-//! the blocks of a transmission that was not taken whole are all sent again.
+//! The ACK's bitmap lists the transmissions that were taken whole. A record after it gives the
+//! fates of the blocks of each, so that only failed blocks are repeated. If the record is lost, all
+//! blocks of a transmission that was not taken whole are sent again.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -27,7 +27,7 @@ use crate::persistence::Arq;
 use crate::policy::{Cost, Outcome, Policy, PolicyChoice};
 use crate::window::{Pulled, Window};
 
-/// Records behind one ACK at most; older ones give way.
+/// Records after one ACK at most; older ones are dropped.
 const MOST_RECORDS: usize = 128;
 
 /// The configuration of coded blocks over a pipe.
@@ -157,7 +157,7 @@ impl Pipelined {
         Ok(arrival)
     }
 
-    /// Begins anew to receive, since the numbers of its peer do.
+    /// Restarts the receiver, because the numbers of its peer restart.
     pub(crate) fn restart_receiver(&mut self, out: &mut Output<'_>) {
         self.abandon(|_, _| true, out);
         self.receiver.restart(out);

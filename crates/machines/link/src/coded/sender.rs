@@ -96,7 +96,7 @@ impl Sender {
             return;
         }
         let again = report.is_some_and(|report| report.progress == Progress::Again);
-        // Who wants everything again has taken nothing.
+        // A receiver that asks for everything again has taken nothing.
         current.settle(&flight, if again { &[] } else { fates.unwrap_or_default() });
         if again {
             current.restart();

@@ -8,7 +8,7 @@ use core::ops::Range;
 use windfall_base::Payload;
 use windfall_wire_link::check::{FCS_LEN, frame_check};
 
-/// A packet with its frame check behind it.
+/// A packet followed by its frame check.
 #[derive(Debug)]
 pub(super) struct PacketStream {
     pub(super) packet: Payload,

@@ -31,7 +31,7 @@ use super::{Cost, Outcome, Plan, Policy, Request};
 const BLOCK_MEMORY: [f64; 3] = [0.08, 0.01, 0.0015];
 /// The least weight of one more block in an estimate of wrong symbols after a certain frame.
 const AFTER_MEMORY: f64 = 0.03;
-/// The number of blocks that counts as much as what is known at large.
+/// The number of blocks that weighs as much as the overall estimate.
 const AFTER_PRIOR: f64 = 6.0;
 /// The share of the air time and the gain so far that counts after one more frame.
 const WORTH_MEMORY: f64 = 0.99;
@@ -40,8 +40,8 @@ const WORTH_MEMORY: f64 = 0.99;
 const LATER: f64 = 1.001;
 /// The least probability with which a frame is taken to arrive.
 const LEAST_ARRIVAL: f64 = 0.01;
-/// The worth of air, in what it brings at present, to packets that may run out of attempts, and to
-/// those that may run out of time. It is the air that the packets behind them lack.
+/// The worth of air time, relative to its present yield, to packets that may run out of attempts,
+/// and to those that may run out of time. Later packets lack that air time.
 const PRICE: [f64; 2] = [0.2, 1.2];
 /// A packet that has waited for long is dropped if it brings less than this share of what its air
 /// is worth.
@@ -57,7 +57,7 @@ pub struct Best {
     loss: [Estimate; 2],
     pub(super) was_lost: bool,
     cuts: Cuts,
-    /// The probability that a block needs just this level, at large.
+    /// The probability that a block needs exactly this level, over all frames.
     needs: [[f64; 8]; 3],
     evidence: Evidence<4>,
     /// Blocks that have told what they need.
@@ -140,7 +140,7 @@ impl Best {
         })
     }
 
-    /// The estimates of what blocks need: those at large, and after a frame such as the last one.
+    /// The estimates of the needs of blocks: over all frames, and after a frame like the last one.
     fn estimates(&self) -> [[f64; 8]; 4] {
         let (after, seen) = &self.after[self.last.index()];
         let known = seen / (seen + AFTER_PRIOR);
@@ -201,7 +201,7 @@ impl Best {
     /// probability `lost`.
     fn promise(&self, wanted: usize, plan: Plan, good: f64, lost: f64) -> Candidate {
         let level = plan.level;
-        // What no level saves fails as a frame that is lost does.
+        // A block that no level saves fails like a lost frame.
         let saved = 1.0 - self.hopeless.value;
         let arrives = saved * (1.0 - lost);
         if plan.uncoded {
@@ -333,8 +333,8 @@ impl Best {
         let prospect = |it: &Candidate| (it.plan, self.prospect(it, request, left));
         let prospects: Vec<(Plan, Prospect)> = promises.iter().map(prospect).collect();
         let packet = request.packet as f64;
-        // What the air could bring by what is known of it. What it brought of late also tells how
-        // well was chosen, and of a bad choice must not follow that air is cheap.
+        // The price follows the throughput that the estimates promise. The recent throughput also
+        // depends on past choices, and a bad choice must not make air time look cheap.
         let rest = request.bytes as f64;
         let could = prospects.iter().map(|(_, it)| rest * it.complete / it.seconds);
         let could = could.fold(0.0, f64::max);

@@ -5,9 +5,9 @@
 //! level below does not; only blocks that had at least that much parity tell. A failure that no
 //! level was seen to save counts for none, and is no reason for parity.
 //!
-//! A level that is not in use must be tried again now and then, for the air may have changed. Where
-//! most failures are beyond any code that would cost in proportion to them, so each trial that
-//! saves nothing makes the next one later, and each block saved makes it sooner.
+//! A level that is not in use must be probed now and then, because the air may change. If most
+//! failures are beyond any code, probes would cost in proportion to them. So each probe that saves
+//! nothing delays the next one, and each block saved brings it forward.
 
 use windfall_wire_link::coded::{Fate, Level};
 
@@ -35,7 +35,7 @@ struct Known {
     share: f64,
     /// Blocks that told so.
     blocks: f64,
-    /// The rate at which they are forgotten.
+    /// The rate at which the counts decay.
     fade: f64,
 }
 

@@ -12,7 +12,7 @@ use super::estimate::Estimate;
 const EVIDENCE_MEMORY: f64 = 0.98;
 /// The most that the evidence may speak for one of them, as the logarithm of the odds.
 const CERTAIN: f64 = 6.0;
-/// The most cuts that one seen cut stands for: what was mended is not seen.
+/// The most cuts that one observed cut represents: a repaired cut is not observed.
 const MOST_UNSEEN: f64 = 3.0;
 
 /// The statistics of cuts: each after a frame that was not cut, and after one that was.
@@ -59,7 +59,7 @@ impl Cuts {
         self.was_cut = is_cut;
     }
 
-    /// Learns that an uncoded frame as long as `blocks` blocks was cut; where is not known.
+    /// Learns that an uncoded frame as long as `blocks` blocks was cut at an unknown place.
     pub(super) fn learn_uncoded(&mut self, blocks: usize) {
         let state = usize::from(self.was_cut);
         let whole: f64 =
@@ -86,7 +86,7 @@ impl Cuts {
     }
 }
 
-/// Returns the number of cuts that a seen one stands for, where a share of them is mended.
+/// Returns the number of cuts that an observed one represents, if a share of them is repaired.
 pub(super) fn unseen(mended: f64) -> f64 {
     (1.0 / (1.0 - mended)).min(MOST_UNSEEN)
 }

@@ -1,9 +1,9 @@
-//! A probability that follows what is seen.
+//! The running estimate of a probability.
 
 /// The least weight of one more trial.
 const MEMORY: f64 = 0.01;
 
-/// A probability that follows what is seen: at first as a mean, then slower and slower to a point.
+/// A running estimate of a probability: at first the mean, then with ever less weight of the new.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Estimate {
     pub(super) value: f64,

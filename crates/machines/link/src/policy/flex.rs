@@ -25,7 +25,7 @@ use super::{Outcome, Plan, Policy, Request};
 /// The weight of one more block in the two estimates of what blocks need: the quick, and the least
 /// in the slow.
 const BLOCK_MEMORY: [f64; 3] = [0.05, 0.02, 0.0015];
-/// The number of blocks that counts as much as what is assumed at first.
+/// The number of blocks that weighs as much as the initial assumption.
 const PRIOR_BLOCKS: f64 = 4.0;
 /// Another level must carry this multiple of what the one in use does.
 const BETTER: f64 = 1.05;

@@ -1,8 +1,8 @@
-//! What blocks need, by estimates of which those count most that foretold best.
+//! Estimates of the parity that blocks need; those that predicted best weigh most.
 //!
-//! A quick estimate follows spells, and takes chance for a change where there is none; a slow one
-//! does neither. Which of them foretells the next blocks better shows: the logarithm of the chance
-//! that each gave to what came is its evidence.
+//! A fast estimate follows changes, but takes noise for a change; a slow one does neither. The
+//! evidence of each is the logarithm of the probability that it gave to the outcomes: it shows
+//! which one predicts better.
 
 use arrayvec::ArrayVec;
 use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Fate, Level, MAX_BLOCKS};

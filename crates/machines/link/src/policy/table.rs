@@ -163,7 +163,7 @@ fn check_state(state: &TableState, place: usize, count: usize) -> Result<(), Pol
     if state.rules.len() > MOST_RULES {
         return fault("rules", format!("a state has up to {MOST_RULES} rules"));
     }
-    // What a rule compares with must be legal itself, so all numbers are looked at first.
+    // The operands of a rule must be legal themselves, so all numbers are checked first.
     let numbers = |at| fault_of_numbers(&state.rules[at], level, place, count);
     let ways = |at| fault_of_way(&state.rules, at, level);
     let all = 0..state.rules.len();
@@ -413,15 +413,16 @@ impl Policy for Tabled {
         let state = self.state();
         let last = state.last.filter(|_| request.tries_left == Some(1));
         let plan = last.map_or(state.plan, |place| self.table.states[place].plan);
-        // What is in pieces goes in blocks.
+        // A packet that is in pieces travels in blocks.
         let uncoded = plan.uncoded && request.may_be_uncoded;
         let blocks = if plan.uncoded && !uncoded { MAX_BLOCKS as u8 } else { plan.blocks };
         Some(Plan { uncoded, blocks, ..plan })
     }
 
     fn learn(&mut self, plan: Plan, _bytes: usize, outcome: Outcome<'_>) {
-        // Frames under way since another state say nothing of this one's. Who welcomes damage has
-        // two levels less than the state says, and what is in pieces goes in blocks.
+        // Frames in flight since another state say nothing about this one. If damage is welcome,
+        // the level is two below that of the state, and a packet that is in pieces travels in
+        // blocks.
         let own = self.state().plan;
         let is_weaker = self.softens && plan.level == own.level.weaker().weaker();
         let is_own =

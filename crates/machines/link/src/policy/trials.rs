@@ -1,11 +1,11 @@
 //! When to try the strongest parity while whole frames fail.
 //!
-//! A frame of which every block failed says only that its parity was too little. One with the
-//! strongest parity tells what such blocks need, if any code saves them. While all is lost it costs
-//! nothing; but when the damage ends it carries little, and where reports are under way for long so
-//! do its followers. So single frames are tried, the fewer the longer they are beside those that
-//! fail, and each that saves nothing, or after which the same level is the best, makes the next one
-//! later.
+//! A frame whose blocks all failed shows only that its parity was too weak. One with the strongest
+//! parity shows what such blocks need, if any code saves them. While everything is lost it costs
+//! nothing. But after the damage has ended it carries little, and so do its followers while reports
+//! are in flight. So single frames are trials: the longer they are relative to the failing ones,
+//! the rarer. Each trial that saves nothing, or leaves the best level unchanged, delays the next
+//! one.
 
 use windfall_wire_link::coded::{BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
 
@@ -68,7 +68,7 @@ impl Trials {
         matches!(fate, Fate::Good(errors) if usize::from(errors) > self.level.correctable())
     }
 
-    /// Tells whether the next frame is a trial; if so, the count begins anew.
+    /// Tells whether the next frame is a trial; if so, the count restarts.
     pub(super) fn is_due(&mut self) -> bool {
         let is_due = self.failed >= f64::from(self.pace);
         if is_due {

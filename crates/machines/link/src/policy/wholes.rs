@@ -1,4 +1,4 @@
-//! What frames need as wholes.
+//! The parity that whole frames need.
 //!
 //! Blocks of one frame are often damaged together: then a frame of five is hardly more often
 //! damaged than one of a single block, and parity that saves blocks at the edge of the damage saves

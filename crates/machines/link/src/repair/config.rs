@@ -27,19 +27,19 @@ pub(super) const WHOLE: u32 = 1_000_000;
 pub struct RepairConfig {
     /// The code that makes the repairs.
     pub code: RepairCode,
-    /// The time that a packet which is missing or damaged, and what is behind it, waits for a
-    /// repair. An idle sender completes its repairs in half of it.
+    /// The time that a missing or damaged packet, and the packets after it, wait for a repair. An
+    /// idle sender completes its repairs in half of it.
     pub delay: Duration,
 }
 
 /// The packets that a repair covers, and when there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RepairCode {
-    /// Blocks of packets, with repairs behind each.
+    /// Blocks of packets, each followed by repairs.
     Block {
         /// Packets of a block, 1 to 128.
         packets: u8,
-        /// Repairs behind it, 1 to 128.
+        /// Repairs after each block, 1 to 128.
         repairs: u8,
         /// Blocks whose packets take turns: 1, 2, 4, 8 or 16. Of a burst of lost frames each has
         /// an equal part.
@@ -55,8 +55,8 @@ pub enum RepairCode {
 }
 
 impl RepairConfig {
-    /// Returns the advice to who would have packets wait no longer than their `lifetime`, which is
-    /// shorter than the delay.
+    /// Returns the advice for an owner whose packets have a `lifetime` that is shorter than the
+    /// delay.
     #[must_use]
     pub fn within(self, lifetime: Duration) -> String {
         if lifetime < SHORTEST_DELAY {
@@ -110,7 +110,7 @@ impl FromStr for RepairConfig {
 
     fn from_str(text: &str) -> Result<Self, ParseRepairError> {
         let fail = |fix| ParseRepairError { text: text.to_owned(), fix };
-        // What is no number is no such form; what is too large for one is beyond its limits.
+        // Text without a number is no such form; a number that is too large exceeds the limits.
         let is_number =
             |text: &str| !text.is_empty() && text.bytes().all(|letter| letter.is_ascii_digit());
         let packets = |text: &str| {

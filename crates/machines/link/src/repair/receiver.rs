@@ -13,9 +13,9 @@ use crate::output::Output;
 
 /// Takes packets and repairs from a link, and passes up packets.
 ///
-/// A packet that is missing or damaged holds up those of its stream behind it, until a repair makes
-/// it or the delay of the code is over. Then a damaged one is passed up if it is accepted so. It
-/// holds up none whose owner would have packets in any order, and none beyond its lifetime.
+/// A missing or damaged packet holds up the later ones of its stream, until a repair restores it or
+/// the delay of the code is over. Then a damaged one is passed up if damage is accepted. It holds
+/// up no packet whose owner accepts any order, and none beyond its lifetime.
 #[derive(Debug)]
 pub struct RepairReceiver {
     config: RepairConfig,
@@ -71,7 +71,7 @@ impl RepairReceiver {
         self.streams.iter_mut().for_each(|stream| stream.release(now, &mut out));
     }
 
-    /// Passes up all that there is and forgets the streams, since those of their sender begin anew.
+    /// Passes up all held packets and drops the streams, because those of the sender restart.
     pub fn restart(&mut self) {
         let mut out = Output { deliveries: &mut self.deliveries, events: &mut self.events };
         self.streams.drain(..).for_each(|mut stream| stream.close(&mut out));

@@ -1,4 +1,4 @@
-//! The sending side: trailers behind packets, and repairs of them.
+//! The sending side: trailers after packets, and repairs of them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ struct Stream {
     id: u32,
     /// The number of the next packet.
     next: u32,
-    /// Those whose packets take turns.
+    /// The blocks whose packets take turns.
     lanes: Vec<Lane>,
     /// When repairs become due even if no further packet comes.
     due: Option<Instant>,
@@ -128,7 +128,7 @@ impl Stream {
             frame.class.accept_damaged = None;
         }
         self.class = frame.class;
-        // Repairs that come when a packet is worthless are worthless themselves.
+        // Repairs that arrive after a packet's lifetime are useless.
         let patience = frame.class.lifetime.unwrap_or(config.delay).min(config.delay);
         let due = now + patience / 2;
         let starts_anew = matches!(config.code, RepairCode::Window { .. });
@@ -193,7 +193,7 @@ impl Stream {
         let payload = [&self.before[..], &sum].concat().into();
         let trailer = RepairTrailer { stream: self.id, number: first, kind };
         let mut frame = Frame::packet(trailer::append(&payload, &trailer)).with_class(self.class);
-        // It is of use as long as one of its packets is.
+        // It is useful as long as one of its packets is.
         let ends: Option<Vec<_>> = lane.packets.iter().map(|packet| packet.expires).collect();
         frame.set_expiry(ends.and_then(|ends| ends.into_iter().max()));
         frame.covers = Some(lane.packets.iter().copied().collect::<Arc<[_]>>());

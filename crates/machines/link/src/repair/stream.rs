@@ -141,9 +141,9 @@ impl ReceivingStream {
         self.release(now, out);
     }
 
-    /// Takes a packet that comes behind those that did not wait for it any longer: out of order, as
-    /// it came, it is of more use than not at all. As in 802.11 the first damaged copy is passed up
-    /// and does not take the place of a whole one, which may come behind it.
+    /// Takes a packet that arrives after later ones that no longer waited for it: out of order, it
+    /// is more useful than dropped. As in 802.11 the first damaged copy is passed up. It does not
+    /// replace a whole one, which may follow it.
     fn take_late(&mut self, number: u32, frame: Frame, accepted: bool, out: &mut Output<'_>) {
         let place = self.position(number);
         let known = self.given_up.binary_search_by_key(&place, |it| it.place).ok();
@@ -228,7 +228,7 @@ impl ReceivingStream {
 
     /// Passes up what comes next, and gives up what has waited long enough.
     pub(super) fn release(&mut self, now: Instant, out: &mut Output<'_>) {
-        // What is before a packet that cannot wait any longer is not waited for either.
+        // Packets before one that cannot wait any longer are not waited for either.
         let urgent = self.waiting.iter().rposition(|it| it.what.expires_by(now));
         (0..urgent.map_or(0, |place| place + 1)).for_each(|_| self.advance(out));
         while self.waiting.front().is_some_and(|first| {
@@ -289,7 +289,7 @@ impl ReceivingStream {
     fn reach(&mut self, now: Instant, number: u32, out: &mut Output<'_>) -> Option<usize> {
         let ahead = usize::try_from(self.distance(number)).ok()?;
         let room = KEPT * self.config.code.covered() * usize::from(self.config.code.depth());
-        // What no repair covers any more does not hold up the others.
+        // Packets that no repair covers any more do not hold up the others.
         let beyond = (ahead + 1).saturating_sub(room);
         (0..beyond.min(self.waiting.len())).for_each(|_| self.advance(out));
         let place = ahead.min(room - 1);
@@ -331,7 +331,7 @@ impl What {
         matches!(self, Self::Damaged { .. } | Self::Good(_))
     }
 
-    /// The last moment at which a packet that waits is of use.
+    /// The end of the lifetime of a packet that waits.
     fn expires(&self) -> Option<Instant> {
         match self {
             Self::Damaged { frame, .. } | Self::Good(frame) => frame.expires,

@@ -1,4 +1,4 @@
-//! Trailers with their parity, behind packets and taken off again.
+//! Trailers with their parity, appended to packets and removed again.
 
 use std::sync::OnceLock;
 
@@ -12,7 +12,7 @@ fn code() -> Option<&'static ReedSolomon> {
     CODE.get_or_init(|| ReedSolomon::new(TRAILER_PARITY).ok()).as_ref()
 }
 
-/// Puts a trailer behind a payload.
+/// Appends a trailer to a payload.
 pub(super) fn append(payload: &Payload, trailer: &RepairTrailer) -> Payload {
     let mut bytes = trailer.encode();
     if let Some(code) = code() {

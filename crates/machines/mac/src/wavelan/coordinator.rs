@@ -160,7 +160,8 @@ impl Coordinator {
         }
     }
 
-    /// Polls whoever is due, or takes silence for an answer; a spurious call changes nothing.
+    /// Polls the station that is due, or ends the wait for an answer; a spurious call changes
+    /// nothing.
     pub fn handle_timeout(&mut self, now: Instant, client: &mut impl Client) {
         if self.poll_timeout().is_none_or(|(due, _)| due > now) {
             return;
@@ -306,7 +307,7 @@ impl Coordinator {
         self.speech.push_back(with_head(&head, unit));
     }
 
-    /// Chooses the next turn: in a circle whoever has work, and the others in their own rhythm.
+    /// Chooses the next turn: stations with work in round robin, the others at their own intervals.
     ///
     /// Where the client prefers one peer for its next unit, a peer with units that wait for their
     /// turn is only asked for its own from time to time: they come with the unit sooner or later.

@@ -12,7 +12,7 @@ const TURNAROUND: Duration = Duration::from_micros(2);
 
 /// Slots in which no station began, before the first that a station counts.
 const UNHEARD: f64 = 32.0;
-/// Slots that a station counts before what is old weighs half.
+/// Slots after which the weight of earlier observations is halved.
 const SLOTS: u32 = 1024;
 
 /// A station's view of the medium, and its backoff.
@@ -27,7 +27,7 @@ pub(super) struct Access {
     busy: bool,
     /// The station itself transmits.
     transmitting: bool,
-    /// Set while what is heard overlaps with a frame of the station's own, so that it is unknown.
+    /// Set while a signal overlaps with the station's own transmission and cannot be decoded.
     deaf: bool,
     /// The radio is switched off.
     asleep: bool,
@@ -43,8 +43,8 @@ pub(super) struct Access {
     backoff: Option<u32>,
     /// An attempt that can no longer be held back.
     committed: Option<Instant>,
-    /// Slots of its backoffs behind which others could be heard to begin, and those behind which
-    /// they did.
+    /// Slots of its backoffs after which others could be heard to begin, and those after which they
+    /// did.
     slots: u32,
     taken: u32,
 }
@@ -147,7 +147,7 @@ impl Access {
     /// its duration field.
     pub(super) fn reserve(&mut self, now: Instant, kind: Kind, duration: u16) {
         let time = match kind {
-            // It bears no duration: its acknowledgement is what follows (9.2.5.4).
+            // A PS-Poll carries no duration: the NAV covers the ACK that follows (9.2.5.4).
             Kind::PsPoll => self.poll_answer,
             _ if duration <= MAX_DURATION => Duration::from_micros(u64::from(duration)),
             _ => return,
@@ -174,18 +174,18 @@ impl Access {
         self.reserved > now
     }
 
-    /// Returns `true` if what is heard overlaps with a frame of the station's own.
+    /// Returns `true` if a signal overlaps with the station's own transmission.
     pub(super) fn is_deaf(&self) -> bool {
         self.deaf
     }
 
-    /// The radio is switched off: of what is heard until then nothing can be told.
+    /// The radio is switched off: signals until it is on again are unknown.
     pub(super) fn sleep(&mut self) {
         self.asleep = true;
         self.deaf = true;
     }
 
-    /// The radio is on again; what is heard already stays unreadable to its end.
+    /// The radio is on again; a frame already on the air stays undecodable to its end.
     pub(super) fn wake(&mut self) {
         self.asleep = false;
         self.deaf = self.busy;

@@ -12,7 +12,7 @@ use super::event::DcfEvent;
 /// The lifetime of fragments without the rest (aMaxReceiveLifetime: 512 units of 1024 µs).
 const LIFETIME: Duration = Duration::from_micros(512 * 1024);
 
-/// Sequence numbers, after which they begin anew.
+/// The modulus of sequence numbers.
 const NUMBERS: u16 = 4_096;
 
 /// Damaged packets that a station remembers.
@@ -33,7 +33,7 @@ pub(super) struct Assembly {
 #[derive(Clone, Debug)]
 struct Parts {
     sequence: u16,
-    /// The fragment that comes next.
+    /// The fragment number that is expected next.
     next: u8,
     bytes: BytesMut,
     /// The first fragment without its bytes.
@@ -124,7 +124,8 @@ impl Assembly {
         frame.payload = Payload::default();
         let expires = now + LIFETIME;
         let parts = Parts { sequence: header.sequence, next: 1, bytes, frame, expires };
-        // What remains of an earlier packet is given up by its sender, who says so.
+        // Replaces the fragments of an earlier packet: its sender has given it up, and reports the
+        // drop.
         self.parts.insert(header.transmitter, parts);
     }
 

@@ -1,9 +1,9 @@
 //! Infrastructure networks: access points and their members.
 //!
-//! Beside exchanging frames, an [`AccessPoint`] sends beacons, admits members, relays between them
-//! and keeps what comes for those that doze; a [`Member`] looks for the network, joins it, changes
-//! to an access point that it hears better, and dozes between beacons if it is told to save power.
-//! Both decide only what is sent and what a frame means; how it is sent is the exchange's matter.
+//! Besides exchanging frames, an [`AccessPoint`] sends beacons, admits members, relays between them
+//! and buffers frames for members in power save mode. A [`Member`] scans, joins the network,
+//! changes to an access point with a stronger signal, and dozes between beacons in power save mode.
+//! Both decide which frames to send and what a received frame means; the DCF performs the exchange.
 
 mod access_point;
 mod member;
@@ -150,14 +150,14 @@ impl Bss {
         }
     }
 
-    /// Drops what has become worthless before a beacon would promise it to those that doze.
+    /// Drops packets whose lifetime has ended, before a beacon announces them in the TIM.
     pub(super) fn expire(&mut self, now: Instant, events: &mut VecDeque<DcfEvent>) {
         if let Self::AccessPoint(it) = self {
             it.expire(now, events);
         }
     }
 
-    /// Does what is due.
+    /// Performs the actions that are due.
     pub(super) fn settle(&mut self, now: Instant) {
         match self {
             Self::AccessPoint(it) => it.settle(now),

@@ -52,14 +52,14 @@ impl FromStr for RadioPolicy {
     }
 }
 
-/// The Reed–Solomon code of the blocks; `None` where there is no parity.
+/// The Reed–Solomon code of the blocks; `None` for a code without parity.
 pub(super) fn blocks_code(code: Code) -> Option<&'static ReedSolomon> {
     // The tables of a code are pure functions of its parity, so all stations can share them.
     static CODES: [OnceLock<Option<ReedSolomon>>; 5] = [const { OnceLock::new() }; 5];
     CODES[code.index()].get_or_init(|| ReedSolomon::new(code.parity()).ok()).as_ref()
 }
 
-/// Puts check, parity and marks behind the body of a frame that has no frame check yet.
+/// Appends check, parity and marks to the body of a frame that has no FCS yet.
 pub(super) fn append(frame: &mut Frame, code: Code) {
     let mut tail = Vec::with_capacity(MARK_LEN);
     if let Some(rs) = blocks_code(code) {

@@ -217,7 +217,7 @@ impl Word {
         self.bytes.iter_mut().zip(change).for_each(|(byte, change)| *byte ^= change);
     }
 
-    /// The check behind these bytes: over the marks too where it is the frame check.
+    /// The check over these bytes, and over the marks if it is the FCS.
     fn check(&self, before: &[u8]) -> [u8; CHECK_LEN] {
         let marks = self.code.marks();
         frame_check(&[before, if self.code == Code::NONE { &marks } else { &[] }])
@@ -253,8 +253,8 @@ impl Word {
         Some(made)
     }
 
-    /// Corrects what most copies say by further parity, and then by the code of the frame itself,
-    /// which may be enough for what is left.
+    /// Corrects the majority of the copies by further parity, and then by the code of the frame,
+    /// which may be enough for the remaining errors.
     fn correct(&self, held: &Held, mut votes: Votes) -> Option<Vec<u8>> {
         let all = held.parity.correct(&mut votes);
         let is_whole = |votes: &Votes| self.mismatch(&votes.bytes) == 0;

@@ -1,4 +1,4 @@
-//! What a station is told.
+//! The configuration of a station.
 
 use core::iter;
 use core::num::NonZeroU8;
@@ -18,7 +18,7 @@ pub const NO_THRESHOLD: usize = DATA_HEADER + MAX_BODY + FCS_LEN + 15;
 /// The smallest fragment that the standard allows, in bytes of the whole frame.
 pub const LEAST_FRAGMENT: usize = 256;
 
-/// Bytes of WEP before the body, and behind it.
+/// Bytes of WEP before the body, and after it.
 pub(super) const WEP: usize = 4;
 
 /// The answer of the contention window to collisions.
@@ -134,7 +134,7 @@ pub struct Config {
     pub network: MacAddress,
     /// Its part in the network.
     pub role: Role,
-    /// Which rates there are.
+    /// The PHY, which defines the rates.
     pub phy: Phy,
     /// Slots, gaps and windows.
     pub timing: Timing,
@@ -142,8 +142,9 @@ pub struct Config {
     pub rate: PhyRate,
     /// The choice of the rate of each attempt.
     pub rate_control: RateControlKind,
-    /// Data frames for one station are coded, with this code where the rate control chooses none,
-    /// and acknowledgements report what was corrected. All stations of a network say the same.
+    /// Data frames to individual addresses are coded, with this code unless the rate control
+    /// chooses one, and acknowledgements report the corrections. All stations of a network must
+    /// agree.
     pub coding: Option<Code>,
     /// Keep frames that stay damaged, and make whole ones of several copies; of coded frames.
     pub combine: bool,

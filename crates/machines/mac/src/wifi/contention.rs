@@ -15,9 +15,9 @@ pub enum Rest {
 
 /// The backoff of a station and its view of the medium, which it has lent.
 ///
-/// Stations that contend for one medium hear the same frames. Whoever has their contentions tells
-/// them of each frame for all of them at once, without the stations, and gives them back before a
-/// station is given anything else, or when its attempt is due.
+/// Stations that contend for one medium hear the same frames. The holder of their contentions
+/// applies each frame to all of them at once, without the stations. It returns them before a
+/// station gets any other input, or when its attempt is due.
 #[derive(Clone, Debug)]
 pub struct Contention(pub(super) Access);
 

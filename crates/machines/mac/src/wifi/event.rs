@@ -1,4 +1,4 @@
-//! What a station reports upwards.
+//! Events that a station reports upwards.
 
 use windfall_base::{DropReason, Tag};
 
@@ -11,7 +11,7 @@ pub enum DcfEvent {
     Sent {
         /// The tag of the packet.
         tag: Option<Tag>,
-        /// Which attempt it is, from 1.
+        /// The number of the attempt, from 1.
         attempt: u32,
         /// Bytes of the whole frame.
         len: usize,
@@ -20,7 +20,7 @@ pub enum DcfEvent {
     },
     /// An RTS was not answered: the packet is not sent, and counts an attempt.
     RequestFailed,
-    /// The receiver has the packet undamaged; the copy is forgotten.
+    /// The receiver has acknowledged the packet as undamaged; the copy is discarded.
     Acknowledged {
         /// The tag of the packet.
         tag: Option<Tag>,

@@ -82,7 +82,7 @@ impl PendingPacket {
         let room = (config.fragment_threshold.saturating_sub(around) & !1).max(snap::LEN);
         let least = body.div_ceil(usize::from(MAX_FRAGMENT) + 1);
         let is_damaged = frame.damage.frame == Check::Bad;
-        // So is what is not acknowledged, since no fragment would be sent again.
+        // So is a frame without acknowledgment, because no fragment of it would be retransmitted.
         let uncut = to.is_group() || is_damaged || !is_packet || body <= room;
         let size = if uncut { body } else { room.max(least) };
         let limit = frame.class.attempts;
@@ -156,13 +156,12 @@ impl PendingPacket {
         self.packet.damage.frame == Check::Bad
     }
 
-    /// Returns `true` if the packet is worthless by the time `at` of its arrival.
+    /// Returns `true` if the packet's lifetime has ended at `at`, the time of its arrival.
     pub(super) fn is_expired(&self, at: Instant) -> bool {
         self.expires.is_some_and(|expires| expires < at)
     }
 
-    /// Returns `true` if it becomes worthless with time, and its owner has not said how often it is
-    /// tried.
+    /// Returns `true` if the packet has a lifetime and its owner has set no limit of attempts.
     pub(super) fn has_lifetime(&self) -> bool {
         self.expires.is_some() && self.limit.is_none()
     }
@@ -209,8 +208,8 @@ impl PendingPacket {
     /// Returns the further parity that the next attempt carries; `None` if it carries a copy.
     pub(super) fn increment(&self) -> Option<Increment> {
         let copy = self.frame_len(self.fragment);
-        // Less than half of a copy: what is much longer hardly costs less than a copy, and brings
-        // less than one where the receiver was too hopeful.
+        // Less than half of a copy: a longer increment hardly costs less than a copy, and repairs
+        // less if the receiver was too optimistic.
         self.increment.filter(|it| 2 * self.increment_len(*it) <= copy)
     }
 
@@ -295,7 +294,7 @@ impl PendingPacket {
         (0..count as u8).map(|fragment| self.frame_len(fragment))
     }
 
-    /// Bytes of the frames of the fragments behind the one under way.
+    /// Bytes of the frames of the fragments after the one in transmission.
     pub(super) fn later_lens(&self) -> impl Iterator<Item = usize> {
         self.frame_lens().skip(usize::from(self.fragment) + 1)
     }
@@ -312,7 +311,7 @@ impl PendingPacket {
     }
 
     //= S0.8
-    /// Returns `true` if the next attempt is the only one, after which the packet is forgotten.
+    /// Returns `true` if the next attempt is the only one, after which the packet is discarded.
     fn is_only_attempt(&self) -> bool {
         self.limit == Some(NonZeroU8::MIN) && self.is_whole()
     }
@@ -376,7 +375,7 @@ impl PendingPacket {
         frame.payload = Payload::from(self.packet.payload.slice(begin..end));
     }
 
-    /// Puts further parity of a copy in its place, behind its MAC header.
+    /// Replaces the body of a copy, after its MAC header, by further parity.
     fn put_parity(&self, copy: &mut Frame, increment: Increment) {
         let mut body = combine::symbols_of(increment, copy);
         body.extend(increment.marks());

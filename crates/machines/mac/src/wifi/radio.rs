@@ -1,4 +1,4 @@
-//! What the radio of a station did, and how long: the basis of every account of energy.
+//! The states of a station's radio and their durations: the basis of every account of energy.
 
 use windfall_base::{Duration, Instant};
 
@@ -9,7 +9,7 @@ pub enum State {
     Transmit,
     /// Receiving a frame for this station or for everybody.
     Receive,
-    /// Receiving what is for others, or energy of which nothing comes.
+    /// Receiving a frame for another station, or energy that is no frame.
     Overhear,
     /// Listening to silence.
     Listen,

@@ -34,7 +34,7 @@ pub trait RateControl: fmt::Debug + Send {
 
     /// Chooses rate and code of an attempt together; `None` if it could not succeed.
     ///
-    /// Those that choose the rate alone leave the code to the station.
+    /// Rate controls that choose no code leave it to the station.
     fn choose(&mut self, now: Instant, attempt: &Attempt, draw: &mut Stream) -> Option<RateChoice> {
         Some(RateChoice { rate: self.rate(now, attempt.number, draw), code: attempt.code })
     }
@@ -78,7 +78,7 @@ pub struct Attempt {
     pub is_scarce: bool,
     /// The owner of the packet takes it damaged too.
     pub accepts_damaged: bool,
-    /// Frames are coded; with this code where the rate control chooses none.
+    /// Frames are coded, with this code unless the rate control chooses one.
     pub code: Option<Code>,
 }
 
@@ -87,7 +87,7 @@ pub struct Attempt {
 pub struct RateChoice {
     /// Rate of the frame.
     pub rate: PhyRate,
-    /// The code; `None` where frames are not coded.
+    /// The code; `None` if frames are not coded.
     pub code: Option<Code>,
 }
 
@@ -213,8 +213,8 @@ impl Rates {
         self.peers.get(&peer).is_some_and(|control| control.tries_until_expiry())
     }
 
-    /// Returns `true` if packets to `peer` are not repeated that arrived damaged for an owner who
-    /// takes them so.
+    /// Returns `true` if packets to `peer` are not retransmitted after they arrived damaged for an
+    /// owner that accepts damage.
     pub(super) fn accepts_damaged_delivery(&self, peer: MacAddress) -> bool {
         self.peers.get(&peer).is_some_and(|control| control.accepts_damaged_delivery())
     }

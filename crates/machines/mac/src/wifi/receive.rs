@@ -81,7 +81,7 @@ impl Dcf {
                     self.owe(now, Kind::Ack, &header, (vector, found));
                 }
                 self.events.push_back(DcfEvent::Control { sent: false, len: frame.len() });
-                // A PS-Poll bears no number by which to know it again.
+                // A PS-Poll has no Sequence Control field by which to detect a duplicate.
                 let again = kind != Kind::PsPoll && own && self.assembly.has_come_before(&header);
                 if own && !again {
                     self.handle_own(now, &header, frame, vector);
@@ -288,9 +288,9 @@ impl Dcf {
     //= S0.6
     //= S0.11
     //= S0.12
-    /// A frame whose check failed and whose address is that of this station: it is never
-    /// acknowledged, and passed up or on only if the receive switch says so, its header still
-    /// tells what it is, and no other copy of the packet has come.
+    /// Takes a frame to this station whose FCS failed. It is never acknowledged. It is passed up or
+    /// relayed only if the receive switch says so, its header is still readable, and no other copy
+    /// of the packet has arrived.
     fn take_damaged(
         &mut self,
         now: Instant,

@@ -278,7 +278,7 @@ impl Dcf {
     /// The answer to an attempt has come, or none: the rate control learns it.
     fn report_attempt(&mut self, arrived: bool, report: Option<Report>) {
         let Some(job) = self.job.as_ref().filter(|job| job.is_packet()) else { return };
-        // Parity that comes does not tell the chances of a frame.
+        // The arrival of parity says nothing about the delivery probability of a frame.
         if job.increment().is_some() && (arrived || report.is_some()) {
             return;
         }
@@ -365,7 +365,7 @@ impl Dcf {
         self.forget_failed(now);
     }
 
-    /// The packet in hand has become worthless, between two of its frames.
+    /// Drops the packet in hand: its lifetime has ended between two of its frames.
     fn expire(&mut self, now: Instant) {
         self.report_drop(DropReason::Expired);
         self.forget_packet(now, false);
@@ -379,8 +379,8 @@ impl Dcf {
         self.access.back_off(from, self.window.draw(&mut self.draw));
     }
 
-    /// Gives up the packet in hand, which has become worthless while it waited for the medium; the
-    /// turn that it has won is the next packet's.
+    /// Drops the packet in hand, whose lifetime ended while it waited for the medium; the next
+    /// packet uses the access that it has won.
     fn abandon(&mut self) {
         self.access.spend();
         self.report_drop(DropReason::Expired);
@@ -443,7 +443,7 @@ impl Dcf {
             .fold(first, Add::add)
     }
 
-    /// Returns the time of the SIFS and the ACK behind a frame at `rate`.
+    /// Returns the time of the SIFS and the ACK after a frame at `rate`.
     fn answer_air(&self, job: &PendingPacket, rate: PhyRate) -> Duration {
         if job.is_unanswered() {
             return Duration::ZERO;

@@ -97,7 +97,7 @@ impl Connection {
         // A packet without room stays unacknowledged and is retransmitted.
         let in_turn = number == 0 || self.seen.contains(number - 1);
         let outcome = self.dispatch(now, packet, meta);
-        // What is known or too late has arrived all the same, and need not come again.
+        // A duplicate or late packet has arrived as well, and is acknowledged.
         if !matches!(outcome, Ok(()) | Err(Dropped::Duplicate | Dropped::Late)) {
             return outcome;
         }
@@ -108,7 +108,7 @@ impl Connection {
         let urgent = packet.header.flags & flags::URGENT != 0;
         let approximate = packet.header.flags & flags::APPROXIMATE != 0;
         if approximate && packet.header.kind == SapKind::Data {
-            // What is missing may have been urgent, and its sender waits for the report.
+            // The missing packet may have been urgent, and its sender waits for the report.
             self.expect_report(now, urgent || !in_turn);
         } else {
             self.expect_ack(now, packet, urgent || !in_turn);
@@ -267,7 +267,7 @@ impl Connection {
         if let (MessageKind::Repair, Some(part)) = (received.kind, part) {
             self.continue_repair((received.stream, received.number), part.total as usize);
         }
-        // What was decrypted stands in a buffer of its own.
+        // Decrypted bytes are in a buffer of their own.
         let shared = if self.seal.is_some() { 0 } else { meta.buffer };
         let held = shared.max(HEADER_LEN + packet.body.len());
         if let (MessageKind::Precise, Some(part)) = (received.kind, part) {
@@ -424,7 +424,7 @@ impl Connection {
         self.settle(now);
     }
 
-    /// Learns from the packets that arrived behind later ones.
+    /// Learns the reordering of the path from packets that arrived after later ones.
     fn watch_order(&mut self, now: Instant, outcome: &Outcome) {
         self.reordering.on_arrivals(outcome.arrived.len());
         let usual = self.rtt.usual();
@@ -545,7 +545,7 @@ impl Connection {
         let (lost, next) = self.sent.lost(now, self.rtt.reordering(extra), extra.is_none());
         self.loss_at = next;
         let window = self.congestion.window();
-        // What is in flight varies with the acknowledgements, each of which is for many packets.
+        // The bytes in flight vary, because each acknowledgement covers many packets.
         let in_flight = if self.is_limited(in_flight) { window } else { in_flight };
         for packet in lost {
             self.note_size(now, &packet);

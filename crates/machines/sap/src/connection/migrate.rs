@@ -186,7 +186,7 @@ impl Connection {
         let same_host = to.ip() == self.peer.ip();
         self.peer = to;
         self.migration = None;
-        // What is on its way goes to the old address.
+        // Packets in flight went to the old address.
         let lost = self.sent.give_up(usize::MAX);
         lost.into_iter().for_each(|packet| self.queue_again(now, packet));
         self.loss_at = None;

@@ -40,7 +40,7 @@ pub(super) struct Outbox {
     /// The time without progress for which they are sent again in any case, while nothing arrives
     /// damaged; with progress of others each is for [`PATIENCES`] times as long.
     pub(super) patience: Duration,
-    /// Those of them in flight, by key, and the next key.
+    /// Datagrams in flight that may be sent again, by key, and the next key.
     pub(super) repeatable: Ring<Encoded>,
     pub(super) repeatables: u64,
     /// The datagrams of each stream whose fate is open, and the number of those given up.
@@ -171,8 +171,8 @@ impl Connection {
 
     /// Queues the approximate datagram with this key again, unless that is too late.
     pub(super) fn repeat(&mut self, now: Instant, name: u64) {
-        // What a path loses that damages nothing, a full queue has dropped: it goes on as long as
-        // anything arrives.
+        // On a path that damages nothing, a full queue has dropped a lost datagram: it is sent
+        // again as long as anything arrives.
         let room = self.path.size() - self.datagram_overhead;
         let stalled = now.saturating_since(self.progress_at);
         let patience = self.outbox.patience;
@@ -209,7 +209,7 @@ impl Connection {
         let room = self.path.size() - self.datagram_overhead;
         let len = message.data.len();
         let checks = self.config.block_checks;
-        // What does not fit anyway is not encoded twice.
+        // A message that does not fit in any case is not encoded twice.
         let whole = (len <= room).then(|| encode(message, number, checks)).transpose()?;
         let extra = match whole {
             Some(encoded) if encoded.len() <= room => return Ok(Bodies::from_iter([encoded])),

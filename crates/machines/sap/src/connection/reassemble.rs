@@ -120,7 +120,7 @@ impl Connection {
             return Err(Dropped::Duplicate);
         }
         let begun = partial.approximate.get(&name);
-        // A message that was delivered does not begin anew, nor one that may have been.
+        // A message that was delivered, or may have been, is not reassembled again.
         if begun.is_none() && self.inbox.news.known(name) != Known::New {
             return Err(Dropped::Duplicate);
         }
@@ -129,7 +129,7 @@ impl Connection {
         let fresh = Assembly::new(part.total as usize, now);
         let charge = begun.map_or(0, |it| it.charge(None, most_missing));
         let grown = begun.unwrap_or(&fresh).charge(Some(len), most_missing);
-        // What arrives last may cost nothing: it takes the place of zeros.
+        // The last part may need no memory: it replaces zeros.
         if !self.make_room(grown.saturating_sub(charge)) {
             return Err(Dropped::NoRoom);
         }

@@ -1,12 +1,12 @@
-//! What waits, encoded anew for a path that carries longer or shorter datagrams.
+//! Messages that wait, encoded again after the path MTU has changed.
 
 use super::Connection;
 use super::outbox::Bodies;
 use crate::encode::{Encoded, join};
 
 impl Connection {
-    /// Encodes the messages anew that wait and of which no part was sent, if longer datagrams pass
-    /// now than they have, or only shorter ones.
+    /// Encodes the waiting messages of which no part was sent again, if the path MTU has grown or
+    /// shrunk.
     pub(super) fn refit(&mut self) {
         let waiting: Bodies = core::mem::take(&mut self.outbox.approximate).into();
         self.outbox.approximate = self.refit_all(&waiting).into();

@@ -1,4 +1,4 @@
-//! Requests for repair, the answers to them, and what must be cut anew.
+//! Requests for repair, the answers to them, and messages that must be cut again.
 
 use core::ops::Range;
 
@@ -117,8 +117,7 @@ impl Connection {
         }
     }
 
-    /// Cuts precise messages and repairs anew that are longer than the path carries now; none is in
-    /// flight.
+    /// Cuts precise messages and repairs again that exceed the path MTU; none is in flight.
     pub(super) fn recut(&mut self) {
         let room = self.path.size() - self.datagram_overhead;
         let outbox = &mut self.outbox;

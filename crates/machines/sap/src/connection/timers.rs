@@ -125,8 +125,8 @@ impl Connection {
         if self.timeouts == SILENT {
             self.events.push_back(SapEvent::Silent);
         }
-        // What is behind a long queue is not lost: the answer to those that are sent again tells
-        // (RFC 9002, section 6.2). All of them are given up once they may be too long for the path.
+        // Packets in a long queue are not lost: the answer to the retransmitted ones shows that
+        // (RFC 9002, section 6.2). All of them are given up once they may exceed the path MTU.
         let all = self.timeouts >= TOO_LONG || !self.config.congestion_control;
         let count = if all { usize::MAX } else { 2 };
         let may_be_too_long = self.timeouts == TOO_LONG || self.timeouts == 2 * TOO_LONG;
@@ -151,8 +151,8 @@ impl Connection {
         }
         self.sent.restart_timer(now);
         self.timeout_credit = 2;
-        // What may be given up is asked about besides (RFC 9002, section 6.2.4), once the size of
-        // the path is no longer in question: an answer would hide that what is long is lost.
+        // A probe also asks about messages that may be given up (RFC 9002, section 6.2.4), but only
+        // after the path MTU is settled: an answer would hide the loss of long datagrams.
         let may_end = self.outbox.patience > Duration::ZERO && self.timeouts > TOO_LONG;
         if may_end || self.is_flushed() && self.sending != FinState::Pending {
             self.probe_due = true;
@@ -171,7 +171,7 @@ impl Connection {
         self.path.fall_back(now);
         self.congestion.set_size(self.path.size());
         let size = self.path.size();
-        // All precise messages are cut anew, in their order.
+        // All precise messages are cut again, in their order.
         let is_cut = |it: &SentPacket| {
             it.size > size || matches!(it.load, Load::Precise(_) | Load::Trial(_))
         };

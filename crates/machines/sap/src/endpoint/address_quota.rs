@@ -1,8 +1,8 @@
 //! The places that connections take, by the address of their peer.
 //!
-//! A newcomer who has proven its address is not refused because others have taken all places: the
-//! oldest half-open connection of the address that has most gives way, or one that is not accepted
-//! or whose peer is silent.
+//! A newcomer that has proven its address is not refused because others hold all places: the oldest
+//! half-open connection of the address with the most gives way, or one that is not accepted or
+//! whose peer is silent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -217,7 +217,7 @@ impl Standing {
     }
 }
 
-/// Returns who an address belongs to: a host has any address of an IPv6 network of 64 bits.
+/// Returns the owner of an address: a host may use any address of an IPv6 network of 64 bits.
 fn owner(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX)).into(),

@@ -77,7 +77,7 @@ impl Connection {
             Spurious::Recovery => self.operations.spurious_recoveries += 1,
             Spurious::Timeout => {
                 self.operations.spurious_timeouts += 1;
-                // Sending goes on where the timeout broke it off (RFC 4015, section 3.2, step 5).
+                // Resumes with new data: the timeout was spurious (RFC 4015, section 3.2, step 5).
                 self.sender.nxt = self.sender.max;
             }
         }
@@ -175,7 +175,8 @@ impl Connection {
         let origin = self.sender.origin;
         let una = self.sender.una;
         let locate = |seq| crate::sequence::position(origin, una, seq);
-        // What the segment itself acknowledges, a block in it can only report as a duplicate.
+        // A SACK block below the segment's own acknowledgment number can only be a D-SACK (RFC
+        // 2883).
         let flow = SendSequence { una: una.max(ack), ..self.flow() };
         let reported = self.recovery.on_sack(blocks, &flow, locate, &echo);
         self.operations.sack_refused += reported.refused;
@@ -200,8 +201,8 @@ impl Connection {
     pub(super) fn advance(&mut self, now: Instant, ack: u64, seg: &Segment, limited: bool) {
         let acked = ack - self.sender.una;
         let before = self.flow();
-        // After a timeout, what SACK had reported before does not open the window again. Elsewhere
-        // it does: where the path reorders, SACK reports nearly everything first.
+        // After a timeout, data that SACK had reported before do not open the window again.
+        // Otherwise they do: on a path that reorders, SACK reports nearly everything first.
         let repairs_timeout = self.recovery.repairs_timeout(&before);
         let reported = match (self.config.manner.grows_by_most, self.negotiated.sack) {
             (false, _) if !repairs_timeout => 0,
@@ -318,8 +319,8 @@ impl Connection {
         start.filter(|start| (una..ack).contains(start))
     }
 
-    /// Takes the round trip of what SACK has reported. Where the path reorders, few acknowledgments
-    /// advance, and these alone would follow a growing queue too slowly.
+    /// Takes an RTT sample from data that SACK has reported. On a path that reorders, few
+    /// acknowledgments advance SND.UNA, and these alone would follow a growing queue too slowly.
     fn measure_reported(&mut self, advanced: bool) {
         let measured = self.recovery.longest();
         let exact = self.config.timeout.in_ticks == TickEstimation::Off;
@@ -345,7 +346,7 @@ impl Connection {
     pub(super) fn loss(&self, now: Instant) -> Loss {
         // After a timeout, what was sent before it is lost and no longer in flight.
         let outstanding = self.sender.nxt - self.sender.una;
-        // What limited transmit sent does not count (RFC 3042).
+        // FlightSize excludes segments of limited transmit (RFC 5681, section 3.2, step 2).
         let in_flight = outstanding.saturating_sub(self.recovery.inflation());
         let in_flight = in_flight.min(self.congestion.window());
         let in_network = self.recovery.in_flight(&self.flow());

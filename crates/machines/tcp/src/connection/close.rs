@@ -34,10 +34,9 @@ impl Connection {
 
     /// Lets go of the connection: what was written still goes out, nothing more will be read.
     ///
-    /// Data that were not read, or that arrive later, reset the connection, so that the peer
-    /// does not take them for delivered (RFC 2525, 2.16 and 2.17). Before the peer has answered the
-    /// SYN there is no connection to finish: it ends, with what was written (RFC 9293, section
-    /// 3.10.4).
+    /// Data that were not read, or that arrive later, reset the connection, because the peer must
+    /// not take them for delivered (RFC 2525, 2.16 and 2.17). In SYN-SENT there is no connection to
+    /// finish: it is deleted with the data in the send buffer (RFC 9293, section 3.10.4).
     pub fn close(&mut self, now: Instant) {
         self.receiver.abandoned = true;
         if self.state == TcpState::SynSent {

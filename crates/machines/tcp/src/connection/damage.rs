@@ -37,7 +37,7 @@ pub(super) struct Repaired {
     end: u64,
     /// When it left again, if it did.
     sent_at: Option<Instant>,
-    /// Duplicate acknowledgments that the segments behind it will still cause.
+    /// Duplicate acknowledgments that the segments sent after it will still cause.
     explains: u64,
 }
 

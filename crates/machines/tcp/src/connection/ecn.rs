@@ -1,5 +1,5 @@
-//! Explicit congestion notification: what both ends agree on, what they say of marks, and what is
-//! done about them (RFC 3168; RFC 9768, accurate ECN).
+//! Explicit congestion notification: negotiation, feedback, and the reaction to marks (RFC 3168;
+//! RFC 9768, accurate ECN).
 //!
 //! With accurate ECN each end counts the packets that arrived marked and shows the last three bits
 //! of the count in every segment (ACE). The counts begin with 5, so that zero says that something
@@ -24,7 +24,7 @@ const THINNED: u16 = 4;
 pub(super) struct AccurateEcn {
     /// The ECN field with which the peer's latest SYN, or its answer to this end's, arrived.
     opening: Ecn,
-    /// The next acknowledgment says so in the place of the count.
+    /// The next acknowledgment reports that field in place of the count.
     pub(super) reflects: bool,
     /// Packets that arrived marked, and those of them that the peer has not been told of.
     received: u16,
@@ -118,7 +118,7 @@ impl Connection {
             if self.negotiated.accurate_ecn && attempts <= 1 {
                 return none.reflecting(self.receiver.accurate.opening);
             }
-            // The peer may take the answer without flags for a refusal.
+            // The peer may read an answer without flags as a refusal.
             self.receiver.accurate.is_changed |= self.negotiated.accurate_ecn;
             let classic = self.negotiated.ecn && !self.negotiated.accurate_ecn;
             return if classic && attempts == 0 { TcpFlags::ECE } else { none };
@@ -185,8 +185,8 @@ impl Connection {
         self.take_reflection(now, seg);
     }
 
-    /// Takes what the peer says of this end's SYN or answer, which left without being ECN-capable.
-    /// The count then stands as it was.
+    /// Takes the peer's feedback on this end's SYN or SYN-ACK, which left as Not-ECT. The packet
+    /// counter stays unchanged.
     fn take_reflection(&mut self, now: Instant, seg: &mut Segment) {
         let ace = seg.header.flags.ace();
         self.receiver.accurate.is_changed |= matches!(ace, 0b011 | 0b100 | 0b110);

@@ -1,4 +1,4 @@
-//! What happens when time runs out.
+//! The timers of a connection and their expiry.
 
 use windfall_base::{Duration, Instant};
 
@@ -45,7 +45,7 @@ impl Connection {
         }
     }
 
-    /// Begins the wait for an acknowledgment anew (RFC 6298, section 5).
+    /// Restarts the retransmission timer (RFC 6298, section 5).
     pub(super) fn restart_timeout(&mut self, now: Instant) {
         self.set_timeout(self.rtt.deadline(now));
         self.watch_tail(now);
@@ -56,7 +56,7 @@ impl Connection {
         self.timers.set(Timer::Retransmit, at);
     }
 
-    /// Lets the timer fire early to probe the tail, where that is in order (RFC 8985, section 7.2).
+    /// Arms the timer for a tail loss probe, if one may be scheduled (RFC 8985, section 7.2).
     pub(super) fn watch_tail(&mut self, now: Instant) {
         let flow = self.flow();
         if !self.recovery.may_probe(&flow) {
@@ -154,7 +154,7 @@ impl Connection {
         self.timers.set(Timer::Keepalive, now.saturating_add(keepalive.interval));
     }
 
-    /// Begins to watch for silence, where that is wanted.
+    /// Starts the keep-alive timer, if keep-alives are enabled (RFC 9293, section 3.8.4).
     pub(super) fn watch_silence(&mut self, now: Instant) {
         if let Some(keepalive) = self.config.keepalive {
             self.timers.set(Timer::Keepalive, now.saturating_add(keepalive.idle));

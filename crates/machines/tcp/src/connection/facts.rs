@@ -1,4 +1,4 @@
-//! What the owner of a connection may ask: its state, its counts, its estimates.
+//! Queries of the owner of a connection: its state, its counts, its estimates.
 
 use windfall_base::Duration;
 

@@ -30,7 +30,7 @@ pub(crate) enum FastOpen {
 }
 
 impl Connection {
-    /// Opens actively with what is known of the server's cookie.
+    /// Opens actively with the cached Fast Open state of the server.
     pub(crate) fn with_fast_open(mut self, fast_open: FastOpen) -> Self {
         self.fast_open = fast_open;
         self
@@ -125,7 +125,7 @@ impl Connection {
         seg: &mut Segment,
     ) -> Result<(), windfall_base::DropReason> {
         seg.header.flags = seg.header.flags - TcpFlags::SYN;
-        // What the SYN carried and the server did not take leaves again at once.
+        // Data in the SYN that the server did not acknowledge are retransmitted at once (RFC 7413).
         self.sender.nxt = self.sender.una;
         if seg.span() == 0 {
             return Ok(());

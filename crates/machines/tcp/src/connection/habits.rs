@@ -1,4 +1,4 @@
-//! What the manner of a system must remember of what was written and sent.
+//! The state that an operating system's habits of writing and sending need.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use super::Connection;
 /// The memory of a sender that does as a system does.
 #[derive(Debug, Default)]
 pub(super) struct Habits {
-    /// The positions behind which PSH stands, in the order of the stream.
+    /// The positions that end a segment with PSH, in the order of the stream.
     pushes: VecDeque<u64>,
     /// The ends of records, over which no segment reaches.
     records: VecDeque<u64>,
@@ -124,7 +124,7 @@ impl Connection {
         if alone && self.sender.max > self.sender.data_end() { self.sender.data_end() } else { 0 }
     }
 
-    /// Lets PSH stand behind `end`.
+    /// Sets PSH on the segment that ends at `end`.
     pub(super) fn note_push(&mut self, end: u64) {
         if self.config.manner.pushes_writes {
             note(&mut self.sender.habits.get_or_insert_default().pushes, end);
@@ -143,8 +143,8 @@ impl Connection {
         habits.is_some_and(|habits| habits.records.binary_search(&position).is_ok())
     }
 
-    /// Returns whether PSH stands on a segment that ends at `end`; another follows it at once, or
-    /// not.
+    /// Returns whether the segment that ends at `end` carries PSH; `follows` is whether another
+    /// leaves at once after it.
     pub(super) fn is_pushed(&mut self, end: u64, follows: bool) -> bool {
         let una = self.sender.una;
         let most = self.most_together();
@@ -195,7 +195,7 @@ impl Connection {
         habits.filled
     }
 
-    /// Forgets what lies below what is acknowledged.
+    /// Drops the positions below SND.UNA.
     pub(super) fn forget_habits(&mut self) {
         let una = self.sender.una;
         if let Some(habits) = &mut self.sender.habits {

@@ -108,8 +108,8 @@ impl Connection {
         self.seal(&repr, ecn, data)
     }
 
-    /// Returns a header at `start` with what every segment but a reset states: the acknowledgment,
-    /// where `flags` have it, and the window.
+    /// Returns a header at `start` with the window, and with the acknowledgment number if `flags`
+    /// has ACK.
     fn header(&mut self, start: u64, flags: TcpFlags, options: TcpOptions) -> TcpRepr {
         let syn = flags.has(TcpFlags::SYN);
         TcpRepr {

@@ -23,7 +23,7 @@ const RAISE: Duration = Duration::from_secs(600);
 const SUSPICION: u8 = 5;
 /// The search ends when what passes and what does not differ by less.
 const PRECISION: u16 = 32;
-/// Segments that must wait behind a probe, to tell whether it was lost.
+/// Segments that must follow a probe before its loss can be detected.
 const FOLLOWERS: u64 = 3;
 /// The size that a path is first expected to carry if long segments get lost (RFC 8899, section
 /// 5.1.2).
@@ -41,7 +41,7 @@ pub(super) struct PathSearch {
     probe: Option<PathProbe>,
 }
 
-/// A segment that is longer than what is known to pass.
+/// A probe: a segment that is longer than any that is known to pass.
 #[derive(Clone, Copy, Debug)]
 struct PathProbe {
     start: u64,
@@ -65,9 +65,9 @@ impl Connection {
         self.sender.peer_mss.min(self.config.mss)
     }
 
-    /// Takes the network's word that a packet of this end was too big, and that `mtu` bytes pass
-    /// (RFC 1191, 8201). Returns `false` if the sequence number that it quotes was not in flight:
-    /// then a stranger guesses (RFC 5927, section 7).
+    /// Handles an ICMP report that a packet of this end was too big and that the path MTU is `mtu`
+    /// bytes (RFC 1191, 8201). Returns `false` if the sequence number that it quotes was not in
+    /// flight: then the report is forged (RFC 5927, section 7).
     pub(crate) fn take_too_big(&mut self, now: Instant, seq: Seq32, mtu: u16) -> bool {
         if !self.has_in_flight(seq) {
             return false;
@@ -79,7 +79,8 @@ impl Connection {
         let least = if may_go_below { self.size_in(68) } else { least };
         let size = self.size_in(mtu).max(least);
         if self.shorten(size, now.saturating_add(CONFIRM), true) {
-            // What is in flight is lost, and not to congestion: it leaves again at once.
+            // Data in flight were dropped for their size, not by congestion: they are retransmitted
+            // at once.
             self.recovery.forget_losses();
             self.sender.nxt = self.sender.una.max(1);
             self.sender.timed = None;

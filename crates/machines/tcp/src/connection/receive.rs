@@ -163,8 +163,8 @@ impl Connection {
             }
             return Err(DropReason::Duplicate);
         }
-        // An acknowledgment without data may stand at the very end of a window that is used up; a
-        // reset there is outside (RFC 5961, section 3.2).
+        // A segment without data is acceptable at the right edge of a full window; a reset there is
+        // outside it (RFC 5961, section 3.2).
         let reset = seg.has_any(TcpFlags::RST);
         if start > next && (start > edge || (start == edge && (span > 0 || reset))) {
             if !reset {
@@ -181,8 +181,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Returns the end of what is acceptable: of what was offered, or of the buffer, which may have
-    /// more room than a header can say.
+    /// Returns the right edge of acceptable data: that of the advertised window, or of the buffer,
+    /// which may have more room than the window field can express.
     fn accepted_edge(&self, next: u64) -> u64 {
         let edge = self.receiver.rcv_wnd_right.max(next);
         let is_whole = match self.state {
@@ -320,7 +320,7 @@ impl Connection {
             }
             self.notice_lost(seg.lost_before, start, data.len() as u64);
             placed = self.place_data(now, &data, start);
-            // What has arrived before is cut off; a FIN behind it may be new.
+            // Duplicate data are trimmed; a FIN after them may be new.
             if placed.is_err_and(|reason| reason != DropReason::Duplicate) {
                 return placed;
             }

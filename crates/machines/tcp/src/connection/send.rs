@@ -1,4 +1,4 @@
-//! What leaves, and when: repairs, new data, probes, acknowledgments, one segment at a time.
+//! Transmission: repairs, new data, probes, acknowledgments, one segment at a time.
 
 use core::ops::Range;
 
@@ -234,7 +234,7 @@ impl Connection {
         }
     }
 
-    /// Counts a segment against the burst; what is left over is paced (S2.47).
+    /// Counts a segment against the burst; segments beyond it are paced (S2.47).
     //= S2.47
     fn count_burst(&mut self, now: Instant) {
         let Some(burst) = self.config.burst else {
@@ -262,8 +262,8 @@ impl Connection {
         if una < self.sender.data_end() && is_bare {
             self.set_persist(now);
         } else if una < self.sender.data_end() {
-            // What fits into a window too small for a full segment, or one byte into a closed one:
-            // the answer tells the window.
+            // Sends what fits into a window smaller than a segment, or one byte into a zero window:
+            // the answer reports the window (RFC 9293, section 3.8.6.1).
             let offered = self.sender.snd_wnd_right.saturating_sub(una).clamp(1, self.sender.mss);
             let end = (una + offered).min(self.sender.data_end());
             self.note_push(end);

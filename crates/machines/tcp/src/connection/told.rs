@@ -1,4 +1,4 @@
-//! What systems tell programs of what is in flight.
+//! The phase and the in-flight counts of a sender, as systems report them in `TCP_INFO`.
 
 use super::Connection;
 
@@ -17,7 +17,7 @@ pub enum SendPhase {
     Loss,
 }
 
-/// The account of what is in flight, in bytes.
+/// The counts of data in flight, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendFlight {
     /// Sent and not acknowledged.
@@ -35,7 +35,7 @@ pub struct SendFlight {
 }
 
 impl Connection {
-    /// Returns the account of what is in flight.
+    /// Returns the counts of data in flight.
     #[must_use]
     pub fn flight(&self) -> SendFlight {
         let flow = self.flow();

@@ -1,4 +1,4 @@
-//! What an endpoint holds and what it has done.
+//! The accounts of an endpoint: memory held and operations done.
 
 use super::TcpEndpoint;
 use crate::lookup::LookupCounts;

@@ -270,7 +270,7 @@ impl TcpEndpoint {
             flags: if answers { TcpFlags::RST } else { TcpFlags::RST | TcpFlags::ACK },
             ..TcpRepr::default()
         };
-        // Where too many wait already, the peer will ask again.
+        // If too many replies wait already, the peer retransmits its segment.
         let _ = self.reply(&path, &repr);
     }
 

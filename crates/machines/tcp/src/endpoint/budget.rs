@@ -1,11 +1,10 @@
-//! The memory of all connections together: what they may hold, and who must give it up.
+//! The memory budget of all connections: what each may hold, and which one gives memory up.
 //!
-//! Local programs are pressed back first: beyond three quarters of the budget, a connection takes
-//! no more than its small share of what is written, and offers its peer no more than that. A peer
-//! decides how long data wait for it: it closes its window, or leaves a hole. Where the memory
-//! still does not suffice, a connection whose peer has let data wait for the longest gives up what
-//! it holds beyond a hole, which the peer sends again, or else is reset. What a local program does
-//! not read is never a reason for that.
+//! Local programs are throttled first. Beyond three quarters of the budget, a connection accepts
+//! only its small share of written data, and advertises no larger window. A peer decides how long
+//! data wait for it: it closes its window, or leaves a hole. If memory still runs out, the
+//! connection whose peer has let data wait longest discards its out-of-order data, which the peer
+//! retransmits, or else is reset. Data that a local program does not read never cause a reset.
 
 use windfall_base::{Duration, Instant};
 

@@ -35,7 +35,7 @@ pub(super) struct FastOpens {
     taken: VecDeque<(SocketPair, Seq32)>,
 }
 
-/// Returns the cookie that proves `client` to whoever has `secret`.
+/// Returns the Fast Open cookie of `client`, which only a holder of `secret` can compute.
 fn cookie(secret: &SipKey, client: IpAddr) -> FastOpenCookie {
     let words = match client {
         IpAddr::V4(v4) => [4, 0, u64::from(v4.to_bits())],

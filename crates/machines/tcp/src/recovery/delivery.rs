@@ -20,7 +20,7 @@ pub(crate) struct Snapshot {
     pub is_app_limited: bool,
 }
 
-/// The account of what is delivered and lost.
+/// The counts of delivered and lost data.
 #[derive(Clone, Debug)]
 pub(super) struct Rates {
     pub(super) delivered: u64,
@@ -40,7 +40,7 @@ pub(super) struct Rates {
     first: u32,
 }
 
-/// The rate that an acknowledgment tells of.
+/// The delivery-rate sample of one acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     /// Bytes per second; 0 if the time was too short to tell.
@@ -101,7 +101,7 @@ impl Rates {
         self.snapshots.iter_mut().for_each(|it| it.lost = it.lost.min(lost));
     }
 
-    /// Forgets the pictures of what is no longer in flight.
+    /// Drops the snapshots of data that are no longer in flight.
     pub(super) fn release(&mut self, flight: &Flight) {
         let ages = flight.fronts().map(|sent| sent.then.wrapping_sub(self.first) as usize);
         let gone = ages.min().unwrap_or(usize::MAX).min(self.snapshots.len());

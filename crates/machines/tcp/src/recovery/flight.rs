@@ -1,4 +1,4 @@
-//! What left when: the transmissions that are not acknowledged, by position and by time.
+//! The transmissions that are not acknowledged, by position and by time of sending.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ pub(crate) struct Sent {
     pub at: Instant,
     /// It was sent before.
     pub repeated: bool,
-    /// The number of the snapshot of the delivery then, where that is wanted.
+    /// The number of the delivery snapshot at transmission, if rates are measured.
     pub then: u32,
 }
 
@@ -65,7 +65,7 @@ impl Flight {
         self.fresh.front().into_iter().chain(self.again.front())
     }
 
-    /// Returns the latest transmission of what lies in `range`, where that can be told.
+    /// Returns the latest transmission of the data in `range`, if it is recorded.
     pub(super) fn latest(&self, range: &Range<u64>) -> Option<Sent> {
         let part = |sent: &Sent| Sent {
             start: sent.start.max(range.start),

@@ -141,7 +141,7 @@ impl Rack {
         }
     }
 
-    /// Returns the time by which something may come later than what was sent after it.
+    /// Returns the reordering window (RFC 8985, section 6.2, step 4).
     fn window(&self, smoothed: Option<Duration>, is_certain: bool) -> Duration {
         if is_certain && !self.is_reordered {
             return Duration::ZERO;
@@ -150,7 +150,7 @@ impl Rack {
         (quarter * u64::from(self.multiplier)).min(smoothed.unwrap_or(Duration::MAX))
     }
 
-    /// Marks what is lost by now (step 5); returns when to look again.
+    /// Marks the segments that are lost by now (step 5); returns when to check again.
     pub(super) fn judge(
         &mut self,
         now: Instant,
@@ -224,7 +224,7 @@ impl Rack {
         None
     }
 
-    /// Marks at a retransmission timeout the first segment and whatever is overdue (section 6.3).
+    /// Marks the first segment and every overdue one at a retransmission timeout (section 6.3).
     pub(super) fn on_timeout(
         &mut self,
         now: Instant,
@@ -250,7 +250,7 @@ impl Rack {
         sacked.gaps(first).for_each(|gap| _ = self.lost.insert(gap));
     }
 
-    /// Takes back what is held for lost: its first transmission may still arrive.
+    /// Clears the loss marks: the first transmissions may still arrive.
     pub(super) fn reconsider(&mut self, flow: &SendSequence, flight: &mut Flight) {
         self.lost.iter().for_each(|range| flight.repeated.remove(range));
         self.lost.clear();

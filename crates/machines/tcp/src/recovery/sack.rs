@@ -1,5 +1,5 @@
-//! Selective acknowledgment: what the peer has, what is lost, and what that leaves in the
-//! network (RFC 2018, 2883, 6675).
+//! Selective acknowledgment: the scoreboard, the lost ranges, and the data in the network (RFC
+//! 2018, 2883, 6675).
 
 use core::ops::Range;
 

@@ -49,7 +49,7 @@ pub(super) struct Timed {
     probe: Option<TailProbe>,
     uses_frto: bool,
     frto: FrtoState,
-    /// Data that were sent once, before the timeout in doubt, have arrived since.
+    /// Data sent only once, before the timeout under examination, have arrived since.
     original_arrived: bool,
     /// The longest round trip of what an acknowledgment shows to have arrived and was sent once.
     longest: Option<Duration>,
@@ -57,14 +57,14 @@ pub(super) struct Timed {
     rates: Option<Box<Rates>>,
 }
 
-/// The losses that the time tells of.
+/// The losses that time-based detection finds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Judgement {
     /// A recovery must begin.
     pub begins: bool,
     /// Losses were found.
     pub found: bool,
-    /// When to look again.
+    /// When to check again.
     pub again_at: Option<Instant>,
 }
 
@@ -126,7 +126,7 @@ impl Timed {
         (flow.nxt - flow.una).saturating_sub(gone)
     }
 
-    /// Returns what is held for lost and did not leave again.
+    /// Returns the data that are marked lost and not retransmitted yet.
     pub(super) const fn lost(&self) -> &RangeSet {
         &self.rack.lost
     }
@@ -143,7 +143,8 @@ impl Timed {
         }
     }
 
-    /// Takes back what is held for lost: it may still arrive. A timeout in doubt is judged by that.
+    /// Clears the loss marks: the data may still arrive, which shows whether a timeout was
+    /// spurious.
     pub(super) fn reconsider(&mut self, flow: &SendSequence) {
         self.frto = FrtoState::Settled;
         self.rack.reconsider(flow, &mut self.flight);
@@ -231,7 +232,7 @@ impl Recovery {
         }
     }
 
-    /// Returns when the byte at `position` left last, where that is known.
+    /// Returns when the byte at `position` was sent last, if that is recorded.
     pub(crate) fn left_at(&self, position: u64) -> Option<Instant> {
         let latest = self.timed.as_ref()?.flight.latest(&(position..position + 1));
         latest.map(|sent| sent.at)
@@ -270,7 +271,7 @@ impl Recovery {
         }
     }
 
-    /// Says what is lost by now, and whether a recovery must begin.
+    /// Returns the losses detected by now, and whether a recovery must begin.
     pub(crate) fn judge(
         &mut self,
         now: Instant,
@@ -309,7 +310,7 @@ impl Recovery {
         timed.original_arrived = false;
     }
 
-    /// Forgets what is held for lost: it leaves again in order.
+    /// Clears the loss marks: all data are retransmitted in order.
     pub(crate) fn forget_losses(&mut self) {
         if let Some(timed) = &mut self.timed {
             timed.rack.lost.clear();
@@ -319,7 +320,8 @@ impl Recovery {
     /// Returns the next piece that is marked as lost.
     pub(super) fn next_marked(&mut self, flow: &SendSequence, window: u64) -> Option<Range<u64>> {
         let in_flight = self.in_flight(flow);
-        // The first of a recovery leaves whatever the window says (RFC 6675, section 5, step 4.3).
+        // The first retransmission of a recovery ignores the window (RFC 6675, section 5, step
+        // 4.3).
         let is_first = self.pending.take().is_some();
         let timed = self.timed.as_ref()?;
         if matches!(timed.frto, FrtoState::Tries | FrtoState::Tried) {
@@ -342,8 +344,9 @@ impl Recovery {
         }
     }
 
-    /// Goes on with the doubt about the last timeout after an acknowledgment (RFC 5682, section
-    /// 3.1); `true` if that was spurious. `has_more` if new data may be sent.
+    /// Continues the detection of a spurious timeout with an acknowledgment (RFC 5682, section
+    /// 3.1); returns `true` if the timeout was spurious. `has_more` is whether new data may be
+    /// sent.
     pub(crate) fn detect_spurious_rto(
         &mut self,
         flow: &SendSequence,

@@ -106,7 +106,7 @@ impl Recovery {
         if let Some(undo) = &mut self.undo {
             match undo.since {
                 Some(since) if is_older(echo, since) => undo.explain(0..una),
-                // What seemed lost has arrived before it could be sent again.
+                // No retransmission has left: the data that seemed lost have arrived.
                 None => undo.is_spurious |= !undo.by_timeout && una >= self.recover,
                 Some(_) => {}
             }

@@ -50,7 +50,7 @@ impl Choice {
         self.failing += (failed - self.failing) / 16.0;
     }
 
-    /// Learns by which level a packet came, or that it came by none.
+    /// Learns the level that made a packet whole, or that none did.
     pub(crate) fn note_enough(&mut self, level: Option<usize>) {
         self.enough.iter_mut().for_each(|weight| *weight *= MEMORY);
         self.enough[level.unwrap_or(LEVELS.len())] += 1.0;
@@ -76,7 +76,7 @@ impl Choice {
         self.under_way < self.trusted
     }
 
-    /// Tells whether what went under way of late was enough more often than not.
+    /// Tells whether the parity sent lately was enough more often than not.
     pub(crate) fn is_trusted(&self) -> bool {
         self.trusted > 1
     }

@@ -105,7 +105,7 @@ impl IncrementStore {
         if first + count > PARITY || frame.payload.len() != count * blocks {
             return Increment::Useless;
         }
-        // What makes the packet by itself needs no room.
+        // Parity that yields the packet by itself needs no room.
         let is_enough = frame.damage.frame == Check::Good && count >= enough_alone(len);
         let more = if is_enough { 0 } else { 2 * blocks * PARITY };
         self.change(seq, more, out, |old| {

@@ -17,11 +17,11 @@ const ROOM: usize = 64;
 /// The status of a request that is refused because there are too many members (IEEE 802.11, 17).
 const TOO_MANY: u16 = 17;
 
-/// Sends beacons, admits members, relays between them and keeps what is for those that doze.
+/// Sends beacons, admits members, relays between them and buffers frames for those that doze.
 #[derive(Debug)]
 pub(in crate::wifi) struct AccessPoint {
     address: MacAddress,
-    /// The contents of its beacons, but for the clock and who should wake.
+    /// The contents of its beacons without timestamp and TIM.
     beacon: Beacon,
     /// The start of its clock.
     began: Instant,
@@ -72,7 +72,7 @@ impl AccessPoint {
         all.filter(|order| order.is_data()).count()
     }
 
-    /// Drops what has become worthless while it waited for the beacon that is due now.
+    /// Drops packets whose lifetime ended while they waited for the beacon that is due now.
     pub(super) fn expire(&mut self, now: Instant, events: &mut VecDeque<DcfEvent>) {
         if now < self.next_beacon {
             return;
@@ -106,7 +106,7 @@ impl AccessPoint {
             waiting.push(0);
         }
         waiting.sort_unstable();
-        // Those who doze stay awake for what is for all until nothing more is said to follow.
+        // Members in power save mode stay awake for group-addressed frames until More Data is 0.
         let last = self.for_all.len().saturating_sub(1);
         for (number, mut order) in self.for_all.drain(..).enumerate().rev() {
             order.flags = order.flags.with(Flags::MORE_DATA, number < last);
@@ -117,7 +117,7 @@ impl AccessPoint {
         self.urgent.push_front(Order::own(Kind::Beacon, MacAddress::BROADCAST, beacon.encode()));
     }
 
-    /// The next frame: what is urgent, or the next packet from above for a station that is awake.
+    /// The next frame: an urgent one, or the next packet from above for a member that is awake.
     pub(super) fn next(
         &mut self,
         pull: Pull<'_>,
@@ -168,7 +168,7 @@ impl AccessPoint {
         self.use_for(header.destination())
     }
 
-    /// The use of a data frame by where it goes.
+    /// The use of a data frame, by its destination.
     pub(super) fn use_for(&self, destination: MacAddress) -> Use {
         match destination {
             to if to == self.address => Use::Up,

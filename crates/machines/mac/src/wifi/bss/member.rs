@@ -16,7 +16,7 @@ use crate::wifi::config::Config;
 const LOOKS: Duration = Duration::from_millis(150);
 /// The time for which it waits for the answer to a request.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// The margin before and behind the time of a beacon in which the radio is on.
+/// The time before and after an expected beacon in which the radio is on.
 const EARLY: Duration = Duration::from_millis(1);
 const LATE: Duration = Duration::from_millis(20);
 /// The time for which it stays awake for packets that it was promised.
@@ -52,9 +52,9 @@ pub(in crate::wifi) struct Member {
 enum Step {
     /// It listens for beacons; once it has heard one, only until then.
     Scanning { until: Option<Instant> },
-    /// It has said who it is.
+    /// It has sent its authentication request.
     Authenticating { with: MacAddress, leaves: Option<MacAddress>, until: Instant },
-    /// It has asked for membership.
+    /// It has sent its association request.
     Associating { with: MacAddress, until: Instant },
     /// It belongs to this access point.
     Joined(MacAddress),
@@ -113,7 +113,7 @@ impl Member {
 
     pub(super) fn handle_data(&mut self, header: &Header) -> Use {
         let ours = self.access_point() == Some(header.transmitter);
-        // What it sent to all comes back from the access point.
+        // The access point relays group-addressed frames back to their source, which discards them.
         if !(ours && header.flags.has(Flags::FROM_DS)) || header.source() == self.address {
             return Use::Refuse(DropReason::NotForUs);
         }
@@ -252,7 +252,7 @@ impl Member {
         }
     }
 
-    /// Gives up what takes too long, and says when to look again.
+    /// Gives up exchanges that time out, and sets the time of the next check.
     pub(super) fn settle(&mut self, now: Instant) {
         let due = |until: Instant| until <= now;
         match self.step {

@@ -1,9 +1,9 @@
 //! Further parity of a damaged frame, in place of another copy of it.
 //!
-//! A second code covers what all copies of a frame have in common, its own parity among it, in
-//! blocks of their own that take turns over it as those of a frame do. What was not sent is an
-//! erasure. The receiver says up to where it wants parity: it knows how sure the bytes are that it
-//! has, and so how many of a block are wrong about.
+//! A second code covers the bytes that all copies of a frame share, its own parity among them, in
+//! interleaved blocks as in a frame. Parity that was not sent is an erasure. The receiver requests
+//! parity up to a place: it knows how reliable its bytes are, and so roughly how many of a block
+//! are wrong.
 
 use std::sync::OnceLock;
 
@@ -135,7 +135,7 @@ impl Parity {
             most = most.max(mean + CAUTION * variance.sqrt());
             shares += mean;
         }
-        // Parity that comes is as often wrong.
+        // Received parity is wrong as often.
         let share = (shares / votes.bytes.len().max(1) as f64).min(0.4);
         let least = 2.0 * most / (1.0 - 2.0 * share);
         places.into_iter().find(|place| LEVELS[usize::from(*place)] as f64 >= least)

@@ -1,22 +1,22 @@
 //! Rate, code and fragments chosen together, by the air time that a delivered packet is expected to
 //! take.
 //!
-//! Of each rate and each signal strength, in decibels as the receiver last reported it, a
-//! [`Record`] tells how many symbols of parity frames need: an acknowledgement reports what was
-//! corrected, so one frame tells of all codes at its rate whether they would have sufficed. Records
-//! of strengths nearby count too, less with each decibel; before there are any, the sensitivities
-//! of the standard stand in. Frames that nothing answers are counted by themselves: the receiver
-//! missed their beginning, or they collided, and neither length nor code would have saved them.
+//! For each rate and each signal strength, in decibels as the receiver last reported it, a
+//! [`Record`] estimates how many symbols of parity frames need. An acknowledgement reports the
+//! corrections, so one frame measures all codes at its rate. Records of nearby strengths count too,
+//! less with each decibel; before there are any, the sensitivities of the standard replace them.
+//! Frames without an answer are counted separately: the receiver missed their preamble, or they
+//! collided, and neither length nor code would have saved them.
 //!
 //! The choice has the least expected air time for a delivered packet, among those that deliver it
-//! nearly as surely as any would within its attempts and its lifetime. A tenth of the packets try
-//! a higher rate that would be better by as much hope as little is known of it, as long as such
-//! trials that failed took little of the air time.
+//! nearly as surely as any would within its attempts and its lifetime. One packet in ten probes a
+//! higher rate whose optimistic estimate beats the current one, as long as failed probes took
+//! little of the air time.
 //!
-//! Frames of others that begin in the same slot are no fault of a rate. How likely they are the
-//! station knows by its own backoffs; by that chance a silence counts less, and the more there are
-//! and the more surely the signal suffices for a rate, the more its share of silences is that of
-//! all such rates.
+//! Collisions with frames that begin in the same slot are no fault of a rate. The station estimates
+//! their probability from its own backoffs, and a silence counts less by it. The more likely they
+//! are, and the more surely the signal suffices for a rate, the more its share of silences is that
+//! of all such rates.
 
 mod candidate;
 mod record;
@@ -47,10 +47,10 @@ const REACH: i32 = 3;
 const DAMAGED: f64 = 0.5;
 /// Decibels by which each code presumably lowers the signal that a rate needs.
 const GAINS: [f64; CODES] = [0.0, 2.0, 2.7, 3.5, 4.3];
-/// Frames for which the share of silences of all rates counts, where others are sure to begin in
-/// the same slot and it is even whether the signal suffices.
+/// The weight, in frames, of the share of silences of all rates, if a collision is certain and the
+/// signal suffices with even odds.
 const POOLED: f64 = 1000.0;
-/// The share of packets that look around.
+/// The share of packets that probe another rate.
 const LOOK_AROUND: f64 = 0.1;
 /// Places above the rate in use that are looked at.
 const STEPS: usize = 2;
@@ -95,8 +95,8 @@ impl Joint {
         (signal.clamp(*SIGNALS.start(), *SIGNALS.end()) - SIGNALS.start()) as usize
     }
 
-    /// The records of a rate around the present signal, the nearer the heavier, and the others the
-    /// less the more is known of the present one: what is not in use does not fade.
+    /// The records of a rate near the present signal: nearer ones weigh more, and others less the
+    /// more frames the present one has. Records that are not in use do not decay.
     fn around(&self, place: usize) -> Record {
         let here = Self::index(self.signal.dbm());
         let mut sum = self.records[here][place];
@@ -207,8 +207,8 @@ impl Joint {
         }
         let mut optimistic = self.candidates(attempt, true);
         optimistic.retain(|it| it.place <= best.place + STEPS && it.delivers > 0.0);
-        // Of slower rates and weaker codes what is presumed suffices: they fail no more often, or
-        // every frame tells of them.
+        // The prior suffices for slower rates and weaker codes: they fail no more often, or every
+        // frame measures them.
         let tells = |it: &&Candidate| (it.place, it.code) > (best.place, best.code);
         let better = optimistic.iter().filter(tells).filter(|it| it.cost() < best.cost());
         let mut places: Vec<usize> = better.map(|it| it.place).collect();
@@ -225,8 +225,8 @@ impl Joint {
             (Some(report), _) => self.signal.report(i32::from(report.signal)),
             (None, Some(share)) => {
                 self.signal.miss(share);
-                // Where nothing arrives anyway, the better guess is that others were in the way:
-                // slow frames would make it worse.
+                // If nothing arrives at any rate, collisions are the likelier cause, and slow
+                // frames would make them worse.
                 if self.presumed(0)[CODES - 1] < HOPELESS {
                     self.signal.reset_to_reported();
                 }
@@ -309,7 +309,7 @@ impl RateControl for Joint {
             let time = first.time.map(|time| time / *count as u64);
             let attempt = Attempt { len, time, accepts_damaged, ..*first };
             let promised = best(&self.candidates(&attempt, false), &attempt);
-            // The fragments behind the first do not contend.
+            // The fragments after the first do not contend.
             let saved = self.setup.contention.as_secs_f64() * (*count as f64 - 1.0);
             promised.map_or(f64::INFINITY, |it| it.cost() * *count as f64 - saved)
         };

@@ -1,14 +1,14 @@
-//! A rate control after Minstrel: measure success, use what gives most, look around a little.
+//! A rate control after Minstrel: measures success, uses the best rate, probes a few others.
 //!
-//! As in Linux, a packet has a chain of rates, and looking around never costs much: a slower
-//! rate is tried in the second place of the chain, where it costs nothing while the first
-//! succeeds; a faster one is tried first, once, as long as such trials that failed took little
-//! of the air time, and again while it arrives. Three failures of the best rate in a row bring
-//! new statistics at once: on a path that fades, an interval is a long time. Rates far below the
-//! best are not tried at all.
+//! As in Linux, a packet has a retry chain of rates, and probing never costs much. A slower rate is
+//! probed in the second place of the chain, which costs nothing while the first succeeds. A faster
+//! rate is probed first, once, as long as failed probes took little of the air time, and again
+//! while it arrives. Three failures of the best rate in a row update the statistics at once: on a
+//! fading path, an interval is a long time. Rates far below the best are not tried at all.
 //!
-//! Packets with one or two attempts have no second place, so theirs try a slower rate first, and
-//! while nothing is known each goes on down from where the last one failed.
+//! The chain of a packet with one or two attempts has no second place, so such packets probe a
+//! slower rate first. Before the first measurement, each continues below the rate at which the last
+//! one failed.
 
 use windfall_base::{Duration, Instant, Preamble, Probability, Stream};
 use windfall_wire_link::ieee80211::PhyRate;
@@ -36,7 +36,7 @@ const MEMORY: f64 = 0.75;
 const MOST_KEPT: f64 = 5.0;
 /// Failures of the best rate in a row after which the statistics are updated at once.
 const MANY: u32 = 3;
-/// The share of packets that look around.
+/// The share of packets that probe another rate.
 const LOOK_AROUND: f64 = 0.1;
 /// Attempts at the rate above the best one before it is looked at no more often than others.
 const FEW: f64 = 4.0;
@@ -66,7 +66,7 @@ struct Statistics {
 }
 
 impl Statistics {
-    /// The share of arrivals, where that of the next faster rate counts as one more attempt.
+    /// The share of arrivals; that of the next faster rate counts as one more attempt.
     ///
     /// A slower rate succeeds at least as often. Without that one which is seldom tried would never
     /// be seen to be better: the few attempts in the second place of the chain tell too little.
@@ -83,7 +83,7 @@ impl Statistics {
     }
 }
 
-/// The rate at which a packet looks around.
+/// The rate that a packet probes.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     place: usize,
@@ -208,7 +208,7 @@ impl Minstrel {
         let most = |places: &mut dyn Iterator<Item = usize>, measure: &dyn Fn(&usize) -> f64| {
             places.max_by(|a, b| measure(a).total_cmp(&measure(b))).unwrap_or(0)
         };
-        // Of rates that promise alike the slowest is taken: where hardly anything arrives, all do.
+        // The slowest of equally good rates is taken: if hardly anything arrives, all are equal.
         let places = (0..self.rates.len()).rev();
         let best = most(&mut places.clone(), &throughput);
         let second = most(&mut places.clone().filter(|place| *place != best), &throughput);

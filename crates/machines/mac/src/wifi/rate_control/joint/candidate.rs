@@ -6,7 +6,7 @@ use super::Attempt;
 
 /// The share of the best chance of delivery that a choice may lack.
 const NEARLY: f64 = 0.01;
-/// The chance of delivery that is enough where a packet has no lifetime.
+/// The probability of delivery that suffices for a packet without lifetime.
 const ENOUGH: f64 = 0.95;
 /// The share of attempts that arrive below which a choice is none while there is another.
 pub(super) const HOPELESS: f64 = 0.05;
@@ -16,13 +16,13 @@ pub(super) struct Candidate {
     /// The place of the rate among those of the station.
     pub(super) place: usize,
     pub(super) code: Code,
-    /// The chance that an attempt is of use, and that it is answered at all.
+    /// The probability that an attempt delivers, and that it is answered at all.
     pub(super) success: f64,
     pub(super) noticed: f64,
     /// Seconds of an attempt, and those by which the wait after a failure is longer.
     pub(super) seconds: f64,
     pub(super) wait: f64,
-    /// The chance that some attempt is of use, as expected and by as much hope as little is known.
+    /// The probability that some attempt delivers: the expected one, and the optimistic one.
     pub(super) delivers: f64,
     pub(super) delivery_upper_bound: f64,
 }
@@ -45,9 +45,9 @@ impl Candidate {
     }
 }
 
-/// The chance that one of the attempts is of use that are left and fit into the time that is left.
-/// An attempt takes `seconds`, of which its frame has `frame`: the first begins at once, and for
-/// the answer to the last there is time afterwards.
+/// The probability that one of the remaining attempts delivers within the remaining time. An
+/// attempt takes `seconds`, of which its frame has `frame`. The first begins at once, and the
+/// answer to the last may come after that time.
 pub(super) fn delivers(attempt: &Attempt, success: f64, [seconds, frame]: [f64; 2]) -> f64 {
     let fit = attempt.time.map_or(f64::INFINITY, |time| {
         let left = time.as_secs_f64() - frame;
@@ -60,14 +60,14 @@ pub(super) fn delivers(attempt: &Attempt, success: f64, [seconds, frame]: [f64; 
 /// The best of the promises, if any delivers anything.
 pub(super) fn best(candidates: &[Candidate], attempt: &Attempt) -> Option<Candidate> {
     let surest = candidates.iter().map(|it| it.delivers).fold(0.0, f64::max);
-    // Where packets wait for each other the cheapest delivers the most of them. If this packet has
-    // no time for that, the next one has.
+    // If packets wait for each other, the cheapest candidate delivers the most of them. If this
+    // packet has no time for it, the next one has.
     if attempt.is_scarce {
         let is_optimistic = candidates.iter().filter(|it| it.success >= HOPELESS);
         let cheapest = is_optimistic.min_by(|a, b| a.cost().total_cmp(&b.cost()));
         return cheapest.filter(|it| it.delivers > 0.0).copied();
     }
-    // Where time is no limit, what is left of the attempts may be surer than this one.
+    // Without a lifetime, the remaining attempts may be surer than this one.
     let enough = if attempt.time.is_some() { 1.0 } else { ENOUGH };
     let least = (surest - NEARLY).min(enough);
     // One of which little is known may be as sure as those in use: it shows once it is used, which
@@ -80,7 +80,7 @@ pub(super) fn best(candidates: &[Candidate], attempt: &Attempt) -> Option<Candid
     let optimistic = |it: &&Candidate| it.success >= HOPELESS;
     let cheaper = |a: &&Candidate, b: &&Candidate| a.cost().total_cmp(&b.cost());
     let best = near.clone().filter(optimistic).min_by(cheaper);
-    // What little time is left serves the next packet better than an attempt without hope.
+    // A packet short of time leaves the air to the next one if no attempt is likely to succeed.
     let any = || near.filter(|_| attempt.time.is_none()).min_by(cheaper);
     best.or_else(any).copied()
 }

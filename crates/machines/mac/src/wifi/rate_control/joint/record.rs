@@ -9,28 +9,28 @@ pub(super) const CODES: usize = Code::ALL.len();
 const DECAY_PER_FRAME: f64 = 0.975;
 /// The weight of the frames so far against each frame of another rate at that signal.
 const IDLE_DECAY_PER_FRAME: f64 = 0.998;
-/// Frames for which what is presumed counts.
+/// The weight of the prior, in frames.
 const PRIOR_FRAMES: f64 = 1.0;
-/// Frames after which what is presumed of the codes, or known of other signals, counts half.
+/// Frames after which the prior of the codes, or the records of other signals, count half.
 pub(super) const HALF_WEIGHT_FRAMES: f64 = 8.0;
 /// The most that is presumed of the frames beyond one code that the next one saves.
 const MAX_PRIOR_GAIN: f64 = 0.5;
-/// Frames of which hope takes what failed for an accident.
+/// Frames whose failure the optimistic estimate takes for an accident.
 const OPTIMISM_FRAMES: f64 = 2.0;
 /// The share of the frames that nothing answers, before anything is known.
 const MISSED: f64 = 0.02;
 
 /// Frames of one rate by the code that they needed.
 ///
-/// A frame that a weaker code would have saved tells nothing of the stronger ones, and one that
-/// failed nothing of those stronger than its own. So the share of each code is that of the frames
-/// which the next weaker code does not save and which had at least this much parity: the estimate
-/// of Kaplan and Meier for data that are cut off.
+/// A frame that a weaker code would have saved says nothing about stronger codes, and a failed
+/// frame says nothing about codes stronger than its own. So the share of each code is taken over
+/// the frames that the next weaker code does not save and that had at least this much parity: the
+/// Kaplan–Meier estimate for censored data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Record {
     /// Answered frames that no weaker code would have saved, by code.
     pub(super) tried: [f64; CODES],
-    /// Those of them that this code saved or would have.
+    /// Tried frames that this code saved or would have saved.
     pub(super) saved: [f64; CODES],
     /// Answered frames, and their bytes.
     frames: f64,
@@ -54,12 +54,12 @@ impl Default for Prior {
 }
 
 impl Prior {
-    /// This and what is seen of `weight` frames.
+    /// Combines this prior with a share observed in `weight` frames.
     pub(super) fn and(self, share: f64, weight: f64) -> Self {
         Self { share: self.with(weight * share, weight), weight: self.weight + weight }
     }
 
-    /// The share of `some` of `all` frames, with what is presumed.
+    /// The share of `some` of `all` frames, combined with the prior.
     fn with(self, some: f64, all: f64) -> f64 {
         (some + self.weight * self.share) / (all + self.weight)
     }
@@ -105,7 +105,7 @@ impl Record {
         remember(&mut self.bytes, len, weight);
     }
 
-    /// Gives what is known a little less weight.
+    /// Decays the counts a little.
     pub(super) fn fade(&mut self) {
         self.values().for_each(|it| *it *= IDLE_DECAY_PER_FRAME);
     }
@@ -124,7 +124,7 @@ impl Record {
 
     /// The share of the frames without or with parity that nothing answers.
     pub(super) fn missed(&self, coded: bool, prior: Prior) -> f64 {
-        // What is not known of the one is taken to be as with the other.
+        // The share of one kind is the prior of the other.
         let at = usize::from(coded);
         let other = prior.with(self.missed[1 - at], self.sent[1 - at]);
         Prior { share: other, ..prior }.with(self.missed[at], self.sent[at])
@@ -159,12 +159,12 @@ impl Record {
         let mut shares = Shares::default();
         let (mut fails, mut below) = (1.0, 0.0);
         for (number, presumed) in presumed.iter().enumerate() {
-            // Where frames fail that should not, the signal is not the reason.
+            // If frames fail that should succeed, the signal is not the reason.
             let most = if number == 0 { 1.0 } else { MAX_PRIOR_GAIN };
             let prior = ((presumed - below) / (1.0 - below).max(1e-9)).clamp(0.0, most);
             below = *presumed;
             let tried = self.tried[number];
-            // Hope presumes nothing, and where much is known, nothing need be presumed.
+            // An optimistic estimate has no prior, and many measured frames need none.
             let weight = if is_optimistic {
                 1e-9
             } else {
@@ -181,7 +181,7 @@ impl Record {
     }
 }
 
-/// Adds to a sum of which what is old weighs less.
+/// Adds to an exponentially decaying sum.
 fn remember(sum: &mut f64, value: f64, weight: f64) {
     *sum = (1.0 - weight * (1.0 - DECAY_PER_FRAME)) * *sum + weight * value;
 }

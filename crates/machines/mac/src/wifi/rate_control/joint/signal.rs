@@ -61,7 +61,7 @@ impl Signal {
         self.reset_to_reported();
     }
 
-    /// Nothing answered a frame, of which the chance was `share` by what is known of its rate.
+    /// Notes a silence, which had the probability `share` by the records of the frame's rate.
     pub(super) fn miss(&mut self, share: f64) {
         self.silences = self.silences.saturating_add(1);
         self.p_value *= share.max(self.usual);
