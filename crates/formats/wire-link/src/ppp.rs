@@ -170,6 +170,9 @@ impl PppOption<'_> {
 }
 
 /// Yields the options in the data of a configure packet, and at most one error at the end.
+///
+/// # Errors
+/// The last item, if an option is cut off or its length is invalid.
 pub fn options(data: &[u8]) -> impl Iterator<Item = Result<PppOption<'_>, HeaderError>> {
     let mut rest = data;
     core::iter::from_fn(move || {

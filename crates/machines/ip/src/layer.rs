@@ -45,7 +45,7 @@ pub struct IpConfig {
     pub shared: Option<SharedRoutes>,
     /// Passes on packets for others.
     pub forwarding: bool,
-    /// The hop limit of what starts here.
+    /// The hop limit of packets that originate here.
     pub hop_limit: u8,
     /// The time that the first fragment of a packet waits for the last (RFC 1122, section 3.3.2: 60
     /// s to 120 s; RFC 8200, section 4.5: 60 s).
@@ -81,7 +81,7 @@ pub struct Outbound<'a> {
     pub addresses: Addresses,
     /// The protocol of the payload.
     pub protocol: Protocol,
-    /// The ECN field: tells routers whether they may mark the packet instead of dropping it.
+    /// The ECN field: whether routers may mark the packet instead of dropping it.
     pub ecn: Ecn,
     /// The header of what it carries, checksum and all.
     pub header: &'a [u8],
@@ -98,7 +98,7 @@ pub enum Upward {
     Report(ErrorReport),
 }
 
-/// A packet for this station, and what it carries.
+/// A packet for this station, and its payload.
 #[derive(Clone, Debug)]
 pub struct IpDatagram {
     /// The interface by which it came; `None` if it started here.
@@ -273,8 +273,8 @@ impl Layer {
         self.send(now, packet)
     }
 
-    /// Learns from a report that its packet was too big. Whoever sent it has checked that it was in
-    /// flight; the layer itself knows that only of what is not TCP's.
+    /// Learns the path MTU from a report of a packet that was too big. The caller has checked that
+    /// the packet was in flight; the layer itself knows that only for protocols other than TCP.
     pub fn learn_path_mtu(&mut self, now: Instant, report: &ErrorReport) {
         let Some(Problem::TooBig { mtu }) = report.problem else { return };
         let to = report.addresses.dst();
@@ -283,7 +283,7 @@ impl Layer {
         }
     }
 
-    /// Gives up what has waited too long for its other fragments; a spurious call changes nothing.
+    /// Drops packets that have waited too long for fragments; a spurious call changes nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.make_room(now);
     }

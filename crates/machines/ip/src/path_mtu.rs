@@ -23,7 +23,7 @@ const QUOTED: usize = 8;
 const PLATEAUS: [usize; 11] =
     [65_535, 32_000, 17_914, 8_166, 4_352, 2_002, 1_492, 1_006, 508, 296, 68];
 
-/// The path MTUs that routers have told of.
+/// The path MTUs that routers have reported.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PathMtus {
     known: BTreeMap<IpAddr, (usize, Instant)>,
@@ -90,13 +90,13 @@ impl PathMtus {
     }
 }
 
-/// Returns what every link carries, in bytes.
+/// Returns the minimum MTU of a link, in bytes.
 const fn least_of(destination: IpAddr) -> usize {
     if destination.is_ipv4() { ipv4::MIN_MTU } else { ipv6::MIN_MTU }
 }
 
-/// The packets that were sent lately and that a path may be too narrow for, by what a report of one
-/// must quote: whoever cannot see them cannot shorten them (RFC 5927, section 7).
+/// The packets sent lately that may exceed the MTU of a path, by the bytes that a report of one
+/// must quote: an attacker off the path cannot know them (RFC 5927, section 7).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SentLately {
     packets: VecDeque<(IpAddr, Protocol, [u8; QUOTED])>,

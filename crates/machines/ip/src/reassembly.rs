@@ -87,7 +87,7 @@ struct Assembly {
     pieces: BTreeMap<usize, Piece>,
     /// Bytes of data there.
     have: usize,
-    /// Bytes of data in all, once the last fragment has told.
+    /// Bytes of data in all, known after the last fragment has arrived.
     total: Option<usize>,
     /// Contradictory fragments came; nothing of this packet is believed until the time is over.
     poisoned: bool,
@@ -218,7 +218,7 @@ impl Reassembler {
     }
 }
 
-/// Adds what is known of the damage to one piece to what is known of the whole.
+/// Adds the known damage of one piece to that of the whole.
 fn join(damage: &mut Damage, piece: &Piece) {
     let from = piece.offset as u32;
     let len = piece.data.len() as u32;
@@ -275,7 +275,7 @@ impl Assembly {
         Fit::Good
     }
 
-    /// Adds a fragment that fits; says whether all are there.
+    /// Adds a fragment that fits; returns whether all are there.
     fn add(&mut self, piece: Piece) -> bool {
         self.have += piece.data.len();
         if !piece.more {

@@ -1,4 +1,4 @@
-//! ICMP errors: when one may be sent, what it says, and what one that arrives means.
+//! ICMP errors: when one may be sent, its contents, and the meaning of one that arrives.
 
 use bytes::Bytes;
 use windfall_base::Payload;
@@ -55,7 +55,7 @@ pub struct ErrorReport {
     pub addresses: Addresses,
     /// The protocol of that packet.
     pub protocol: Protocol,
-    /// The first bytes of what it carried, as many as the report quotes.
+    /// The first bytes of its payload, as many as the report quotes.
     pub quoted: Bytes,
     /// The length of that packet, in bytes.
     pub len: usize,
@@ -171,7 +171,7 @@ pub(crate) fn message(
     }
 }
 
-/// Finds the field that names what an IPv6 packet carries.
+/// Finds the Next Header field that names the payload of an IPv6 packet.
 fn next_header_field(packet: &[u8]) -> u32 {
     const FIXED: u32 = 6;
     let upper = Ipv6Packet::new(packet).ok().and_then(|packet| packet.upper().ok());

@@ -10,8 +10,8 @@
 //! On a path that reorders, overtaken packets seem lost. Their late arrival is reported again, and
 //! teaches the sender how long to wait before it retransmits (`reordering`).
 //!
-//! The receiver hands packets up in the order of their numbers. What the sender gives up it is told
-//! to skip by the beginning of the window, which every frame carries.
+//! The receiver passes packets up in the order of their numbers. The start of the window, in every
+//! frame, makes it skip packets that the sender has given up.
 //!
 //! Packets whose owner limits their attempts or their lifetime keep order within their flow alone:
 //! they would be late if they waited for the repetitions of others.

@@ -81,7 +81,7 @@ impl Coded {
         self.sender.is_busy()
     }
 
-    /// The next unit: of the packet under way what its receiver lacks, else of one from `pull`.
+    /// The next unit: the missing parts of the current packet, else a packet from `pull`.
     pub fn next_unit(
         &mut self,
         now: Instant,
@@ -121,7 +121,7 @@ impl Coded {
         self.deliveries.pop_front()
     }
 
-    /// Yields what happened.
+    /// Yields the next event.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
     }

@@ -34,8 +34,8 @@ impl From<Arq> for Framing {
 
 /// The exchange of packets with one peer, both directions.
 ///
-/// Its caller owns the air time: `next_unit` when there is some, `take_outcome` when the fate of
-/// that unit is known, `take_unit` for what the peer sends.
+/// Its caller owns the air time. It calls `next_unit` when there is some, `take_outcome` when the
+/// fate of that unit is known, `take_unit` for units of the peer.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "the variants are those of Framing")]
 pub enum Exchange {
@@ -108,7 +108,7 @@ impl Exchange {
         }
     }
 
-    /// Yields what happened.
+    /// Yields the next event.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
         match self {
             Self::Plain(link) => link.poll_event(),

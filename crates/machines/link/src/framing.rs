@@ -37,7 +37,7 @@ pub enum Opened {
     Control(Header),
 }
 
-/// Reads the header of `frame`, takes header and trailer off, and notes what the checks say.
+/// Parses and removes header and trailer of `frame`, and records the results of the checks.
 ///
 /// # Errors
 /// The reason for which nothing can be done with the frame: its header is cut, broken or foreign.

@@ -1,4 +1,4 @@
-//! Framing and error control between two stations, blind to what the packets carry (S3.4).
+//! Framing and error control between two stations; the link does not parse the packets (S3.4).
 //!
 //! - [`framing`]: a packet gets its header and trailer, and loses them again with what they say.
 //! - [`Arq`]: the policy of repeating.

@@ -1,4 +1,4 @@
-//! How often a link repeats what its receiver did not get.
+//! How often a link retransmits a packet that its receiver did not get.
 
 use core::fmt;
 use core::num::NonZeroU8;
@@ -15,7 +15,7 @@ pub enum Arq {
     /// Never: each packet is sent once and discarded.
     #[default]
     None,
-    /// Until the receiver has it.
+    /// Until the receiver has acknowledged it.
     Persistent,
     /// This number of attempts in all; then the packet is given up.
     Attempts(NonZeroU8),

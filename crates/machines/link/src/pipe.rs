@@ -81,7 +81,7 @@ impl Pipe {
         }
     }
 
-    /// Returns the time that a packet takes which goes out at once, in the shortest of frames.
+    /// Returns the time of a packet that is sent at once, in the shortest of frames.
     #[must_use]
     pub fn least_time(&self) -> LeastTime {
         let header = if self.sender.is_some() { NUMBERED_LEN } else { PLAIN_LEN };
@@ -152,7 +152,7 @@ impl Pipe {
 
     /// Yields the next frame for a medium that is free; `pull` gives the next packet to send.
     ///
-    /// First what the peer waits for: ACKs, then repetitions, new packets, probes.
+    /// The order is that of the peer's needs: ACKs, then retransmissions, new packets, probes.
     pub fn poll_transmit(
         &mut self,
         now: Instant,
@@ -186,7 +186,7 @@ impl Pipe {
         self.deliveries.pop_front()
     }
 
-    /// Yields what happened.
+    /// Yields the next event.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
     }
@@ -201,7 +201,7 @@ impl Pipe {
         }
     }
 
-    /// Packets that the link holds: kept copies, and what waits for order or for collection.
+    /// Packets that the link holds: kept copies, and packets that wait for order or for collection.
     #[must_use]
     pub fn held(&self) -> usize {
         let copies = self.sender.as_ref().map_or(0, Sender::held);

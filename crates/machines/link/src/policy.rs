@@ -46,10 +46,10 @@ pub struct Request {
     pub packet: usize,
     /// Until an attempt must have had its answer so that the packet is in time, if ever.
     pub time_left: Option<Duration>,
-    /// It has waited for more than half of its lifetime before its first frame: there is more to
-    /// send than air, so that what makes it surer costs other packets.
+    /// It has waited for more than half of its lifetime before its first frame: the load exceeds
+    /// the air time, so a surer delivery costs other packets.
     pub is_scarce: bool,
-    /// From the end of an attempt to the next at what it lost, beside their air time.
+    /// The time between an attempt and the next at its lost parts, without their air time.
     pub round_trip: Duration,
     /// Frames that may still be sent for it if none is taken whole, this one included; without
     /// limit if `None`.
@@ -82,7 +82,7 @@ pub enum Outcome<'a> {
     Report(&'a [Fate]),
 }
 
-/// A way of choosing size and parity. It knows only what the receiver reported.
+/// Chooses size and parity from the receiver's reports alone.
 pub trait Policy: fmt::Debug + Send {
     /// Chooses the next frame; `None` if the packet is not worth one, because it would be late.
     fn plan(&mut self, request: &Request) -> Option<Plan>;
@@ -117,7 +117,7 @@ pub enum PolicyKind {
     Light,
     /// Frames of one block with 29 % parity (S3.20).
     Robust,
-    /// Size and parity follow what is reported, by simple rules (S3.21).
+    /// Size and parity follow the reports by simple rules (S3.21).
     Flex,
     /// [`Flex`](Self::Flex) with whole frames repeated, as [`Bold`](Self::Bold) repeats them.
     FlexWhole,

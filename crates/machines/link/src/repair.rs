@@ -1,5 +1,5 @@
-//! Codes across packets, for links without feedback: repairs beside the packets, from which a
-//! receiver makes again what it lost and puts right what came damaged.
+//! Codes across packets, for links without feedback: from repairs beside the packets, a receiver
+//! restores lost packets and corrects damaged ones.
 //!
 //! - [`RepairConfig`]: the code, and how long a receiver waits.
 //! - [`RepairSender`]: appends a trailer to each packet, and makes repairs.

@@ -23,8 +23,8 @@ const UNIT_BESIDE: usize = UNIT_LEN + FCS_LEN;
 
 /// The exchange of packets with one peer, both directions.
 ///
-/// Its caller owns the air time: `next_unit` when there is some, `take_outcome` when the fate of
-/// that unit is known, `take_unit` for what the peer sends.
+/// Its caller owns the air time. It calls `next_unit` when there is some, `take_outcome` when the
+/// fate of that unit is known, `take_unit` for units of the peer.
 #[derive(Debug)]
 pub struct StopAndWait {
     arq: Arq,
@@ -158,7 +158,7 @@ impl StopAndWait {
         self.deliveries.pop_front()
     }
 
-    /// Yields what happened.
+    /// Yields the next event.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
     }

@@ -21,8 +21,8 @@ pub struct Window {
 impl Window {
     /// The most packets of any window.
     pub const MAX_PACKETS: usize = 1 << 20;
-    /// The most bytes of the window of a pipe. What is under way is kept by its sender, what waits
-    /// for an earlier packet by its receiver, so a window costs memory only as far as it fills.
+    /// The most bytes of the window of a pipe. Its sender keeps packets in flight, its receiver
+    /// those that wait for an earlier one, so a window costs memory only as far as it fills.
     pub const MAX_BYTES: usize = 1 << 30;
 
     /// A window that keeps a pipe of `rate` and one-way `delay` full while packets are repeated:

@@ -16,12 +16,12 @@ pub trait Client {
         None
     }
 
-    /// There is air time for one unit to `peer`: gives it, or nothing. A frame of `ahead` bytes
-    /// goes out before it, or none if that is 0.
+    /// Offers air time for one unit to `peer`; returns the unit, or `None`. A frame of `ahead`
+    /// bytes is sent before it, or none if that is 0.
     fn on_opportunity(&mut self, now: Instant, peer: Address, ahead: usize) -> Option<Frame>;
 
-    /// A unit came from `peer`. The feedback that is returned goes back at once as the ACK; without
-    /// it `peer` hears nothing (S0.6).
+    /// Takes a unit from `peer`. The returned feedback goes back at once as the ACK; without it
+    /// `peer` gets no answer (S0.6).
     fn on_unit(&mut self, now: Instant, peer: Address, unit: Frame) -> Option<Feedback>;
 
     /// Reports the fate of the last unit for `peer`: the feedback of its ACK, or none.

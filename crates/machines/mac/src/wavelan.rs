@@ -70,7 +70,7 @@ impl WavelanTiming {
         self.per_frame * 2 + self.per_byte * bytes as u64 + rate.time_of(bytes)
     }
 
-    /// Returns what a sender knows of the time of its units at `rate`; after each comes its ACK.
+    /// Returns the sender's timing of units at `rate`; an ACK follows each.
     #[must_use]
     pub fn passage(&self, rate: Rate) -> TransitTiming {
         let head = self.per_byte * SHORT_LEN as u64 + rate.time_of(SHORT_LEN);
@@ -85,7 +85,7 @@ impl WavelanTiming {
         self.per_frame + self.per_byte * bytes as u64 + rate.time_of(bytes)
     }
 
-    /// A frame with what it costs beyond its bits.
+    /// A frame with its overhead beyond its bits.
     fn outgoing(&self, frame: Frame) -> Outgoing {
         let overhead = self.per_frame + self.per_byte * frame.len() as u64;
         Outgoing { frame, vector: TxVector { overhead, ..TxVector::default() } }
@@ -105,7 +105,7 @@ fn with_head(head: &Head, unit: Option<Frame>) -> Frame {
     let mut bytes = HeaderBytes::new();
     head.encode(&mut bytes);
     let mut frame = unit.unwrap_or_default();
-    // A link header is far shorter than the room that remains; what does not fit would be cut.
+    // A link header is far shorter than the remaining room; a longer one would be cut.
     let room = bytes.remaining_capacity();
     bytes.extend(frame.header.iter().copied().take(room));
     frame.header = bytes;

@@ -57,7 +57,7 @@ use window::Window;
 /// A packet that a station is given to send.
 #[derive(Clone, Debug)]
 pub struct Packet {
-    /// The packet: its payload is what LLC/SNAP carries, its class what its owner asks.
+    /// The packet: the LLC/SNAP payload, with the class that its owner requests.
     pub frame: Frame,
     /// Whom it is for.
     pub to: MacAddress,
@@ -125,7 +125,7 @@ pub struct Dcf {
     rates: Rates,
     radio: Radio,
     job: Option<PendingPacket>,
-    /// The outcome of the last packet, until the source has heard of it.
+    /// The outcome of the last packet, until the source has been notified.
     outcome: Option<PacketOutcome>,
     phase: Phase,
     /// The frame on the air, while the radio transmits.
@@ -248,7 +248,7 @@ impl Dcf {
         self.relayed.pop_front()
     }
 
-    /// Yields what happened, oldest first.
+    /// Yields the events, oldest first.
     #[inline]
     pub fn poll_event(&mut self) -> Option<DcfEvent> {
         self.events.pop_front()
@@ -311,7 +311,7 @@ impl Dcf {
         self.config.accept_damaged = accept;
     }
 
-    /// Does everything that is due at `now`, and says what the radio did.
+    /// Performs all actions due at `now`, and reports the states of the radio.
     fn run(&mut self, now: Instant, pull: Pull<'_>) {
         self.act(now, pull);
         self.report();
@@ -352,7 +352,7 @@ impl Dcf {
         self.doze_or_wake(now);
     }
 
-    /// Reports what the radio did, if an observer asks for it.
+    /// Reports the states of the radio, if an observer asks for them.
     #[inline]
     fn report(&mut self) {
         if self.config.observe_radio {

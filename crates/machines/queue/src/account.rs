@@ -20,14 +20,14 @@ const MEMORY: f64 = 0.02;
 const ROUNDING: f64 = 1e-12;
 
 impl Account {
-    /// Notes an attempt by what it cost.
+    /// Charges the effort of an attempt.
     pub fn spend(&mut self, effort: f64) {
         self.total.effort += effort;
         self.recent.effort += MEMORY * (effort - self.recent.effort);
         self.recent.outcome -= MEMORY * self.recent.outcome;
     }
 
-    /// Notes that something arrived, by what it would have cost without errors.
+    /// Credits an arrival by its effort without errors.
     pub fn credit(&mut self, outcome: f64) {
         self.total.outcome += outcome;
         self.recent.outcome += MEMORY * outcome;
@@ -42,7 +42,7 @@ impl Account {
         if rate < ROUNDING { 0.0 } else { rate }
     }
 
-    /// Adds what the same flow had elsewhere.
+    /// Adds the account of the same flow elsewhere.
     pub fn join(&mut self, other: &Self) {
         self.total = self.total.plus(other.total);
         self.recent = self.recent.plus(other.recent);

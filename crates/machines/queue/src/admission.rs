@@ -1,4 +1,4 @@
-//! Admission of reserved flows: what may be promised of a link (S3.33, S3.35).
+//! Admission of reserved flows: the share of a link that may be reserved (S3.33, S3.35).
 
 use windfall_base::Rate;
 
@@ -134,7 +134,7 @@ impl Admission {
     //= S3.46
     pub fn admit(&mut self, link: Rate, flow: Reservation) -> Result<f64, Refusal> {
         let Reservation { rate: asked, power_factor } = flow;
-        // The negation also refuses what is not a number.
+        // The negation also refuses NaN.
         if !(1.0..).contains(&power_factor) {
             return Err(Refusal::PowerFactor(power_factor));
         }

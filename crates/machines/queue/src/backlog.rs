@@ -11,13 +11,13 @@ impl Backlog {
         self.0.len() - 1
     }
 
-    /// Counts a packet in, and says whether the flow had none.
+    /// Counts an arriving packet, and returns whether the flow had none.
     pub(crate) fn arrive(&mut self, flow: usize) -> bool {
         self.0[flow] += 1;
         self.0[flow] == 1
     }
 
-    /// Counts a packet out, and says whether it was the flow's last.
+    /// Counts a departing packet, and returns whether it was the flow's last.
     pub(crate) fn depart(&mut self, flow: usize) -> bool {
         let was = self.0[flow];
         self.0[flow] = was.saturating_sub(1);

@@ -37,7 +37,7 @@ struct Flow {
 }
 
 impl Deficit {
-    /// A scheduler without flows; `unit` is what an attempt typically costs.
+    /// A scheduler without flows; `unit` is the typical cost of an attempt.
     #[must_use]
     pub fn new(unit: f64) -> Self {
         Self {

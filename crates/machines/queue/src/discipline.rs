@@ -18,7 +18,7 @@ use crate::scheduler::Scheduler;
 /// 1: at most for LAG / (P − 1), 50 s for best effort.
 const LAG: f64 = 10.0;
 
-/// In what effort and outcome are counted.
+/// The unit of effort and outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// Each attempt counts as one: the packet slots of the paper.
@@ -38,7 +38,7 @@ pub enum Discipline {
     Wrr,
     /// Weighted fair queueing of bytes.
     Wfq,
-    /// The earlier a flow was added, the sooner; what belongs to none comes last.
+    /// In the order in which flows were added; packets of no flow come last.
     Priority,
     /// Air time in proportion to weights, by deficit round robin.
     Airtime,
@@ -75,13 +75,13 @@ impl Discipline {
         }
     }
 
-    /// Returns `true` if it serves reserved flows first, up to what they reserve.
+    /// Returns `true` if it serves reserved flows first, up to their reservations.
     #[must_use]
     pub const fn keeps_reservations(self) -> bool {
         !matches!(self, Self::Fifo | Self::Priority)
     }
 
-    /// In what its effort and outcome are counted.
+    /// The unit of its effort and outcome.
     #[must_use]
     pub const fn measure(self) -> Measure {
         match self {

@@ -44,7 +44,7 @@ impl Default for Memory {
     }
 }
 
-/// The scheduler. What a decision costs does not depend on how many flows there are.
+/// The scheduler. The cost of a decision does not depend on the number of flows.
 #[derive(Debug)]
 pub struct Elf {
     flows: Vec<Flow>,
@@ -92,7 +92,7 @@ impl Flow {
 const TICKS: f64 = 64.0;
 
 impl Elf {
-    /// A scheduler without flows; `unit` is what an attempt typically costs, to within some powers
+    /// A scheduler without flows; `unit` is the typical cost of an attempt, to within some powers
     /// of ten.
     #[must_use]
     pub fn new(memory: Memory, unit: f64) -> Self {
@@ -126,7 +126,7 @@ impl Elf {
     }
 
     fn tick(&self, level: f64) -> u64 {
-        // Saturates: levels are never negative, and beyond the range nothing is told apart.
+        // Saturates: levels are never negative, and beyond the range all are equal.
         (level * self.ticks_per_level) as u64
     }
 
@@ -175,7 +175,7 @@ impl Scheduler for Elf {
         Ok(self.backlog.add())
     }
 
-    /// A flow claims nothing for the time when it had no packets; its lag is what it was.
+    /// A flow gets no credit for the time in which it had no packets; its lag stays.
     fn arrive(&mut self, flow: usize) {
         if !self.backlog.arrive(flow) {
             return;

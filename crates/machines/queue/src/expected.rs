@@ -28,7 +28,7 @@ struct Clocks {
     reserved: f64,
 }
 
-/// A flow and what it could expect.
+/// A flow and its expectation.
 #[derive(Clone, Debug)]
 struct Claimant {
     config: FlowConfig,

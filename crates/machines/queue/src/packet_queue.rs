@@ -44,7 +44,7 @@ impl PacketQueue {
         Self(Order::Single(SingleQueue::new(limits, inspect_nothing, Control::Tail)))
     }
 
-    /// Takes a packet at the tail, if there is room and it is not to tell its sender to slow down.
+    /// Appends a packet, if there is room and the queue management does not drop it.
     #[inline]
     pub fn push(&mut self, now: Instant, frame: Frame) -> Join {
         match &mut self.0 {

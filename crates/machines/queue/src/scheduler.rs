@@ -33,7 +33,7 @@ impl FlowConfig {
         if !(self.weight > 0.0 && self.weight.is_finite()) {
             return Err(FlowError::Weight(self.weight));
         }
-        // The negation also refuses what is not a number.
+        // The negation also refuses NaN.
         if !(1.0..=f64::INFINITY).contains(&self.power_factor) {
             return Err(FlowError::PowerFactor(self.power_factor));
         }
@@ -79,11 +79,11 @@ pub trait Scheduler: fmt::Debug + Send {
     /// The flow whose turn it is; `None` if none has packets. Asking again changes nothing.
     fn choose(&mut self) -> Option<usize>;
 
-    /// Charges a flow for an attempt and credits what came of it.
+    /// Charges a flow for an attempt and credits its outcome.
     fn charge(&mut self, flow: usize, service: Service);
 
-    /// Tells that time passed that no flow is charged for, in the unit of effort: the measure of
-    /// reservations goes on.
+    /// Passes time for which no flow is charged, in the unit of effort: the clock of reservations
+    /// continues.
     fn pass(&mut self, _effort: f64) {}
 
     /// Returns the lag of a flow's outcome behind what its effort should have brought, in outcome.

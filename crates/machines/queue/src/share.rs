@@ -79,7 +79,7 @@ pub fn by_weights(flows: &[Demand], link: f64) -> Vec<f64> {
     flows.iter().zip(&adjusted).map(throughput).collect()
 }
 
-/// The throughput of reserved flows, and of best-effort flows that share what those leave.
+/// The throughput of reserved flows, and of best-effort flows that share the rest.
 ///
 /// The weight of a reserved flow is the reserved fraction of the error-free link. If the reserved
 /// flows ask for more than the link has, they share it by adjusted weights and nothing is left.

@@ -9,7 +9,7 @@ use crate::limits::Limits;
 use crate::pie::{CanMark, Pie};
 use crate::waiting::{Inspect, Join, QueueVerdict, Waiting};
 
-/// First in, first out, with what keeps it short.
+/// First in, first out, with its queue management.
 #[derive(Debug)]
 pub(crate) struct SingleQueue {
     waiting: VecDeque<Waiting>,
@@ -55,7 +55,7 @@ impl SingleQueue {
         Join::after(displaced)
     }
 
-    /// Tells whether packets give way to one of `len` bytes that came later.
+    /// Tells whether earlier packets are dropped for an arriving one of `len` bytes.
     fn makes_room(&self, len: usize) -> bool {
         matches!(self.control, Control::Head) && self.limits.can_hold(len)
     }

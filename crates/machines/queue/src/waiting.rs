@@ -1,4 +1,4 @@
-//! A packet in a queue: what the queue may know of it, and what happens to it.
+//! A packet in a queue: the facts known to the queue, and the packet's fate.
 
 use windfall_base::{DropReason, Frame, Instant};
 
@@ -22,7 +22,7 @@ pub(crate) fn inspect_nothing(_: &Frame) -> Inspection {
 /// The fate of a packet that leaves a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueueVerdict {
-    /// It goes on as it is.
+    /// It is sent unchanged.
     #[default]
     Pass,
     /// It is to be marked, if its sender understands marks.
@@ -32,7 +32,7 @@ pub enum QueueVerdict {
 }
 
 impl QueueVerdict {
-    /// Returns the fate that tells the sender of `frame` that it is too fast.
+    /// Returns the fate that signals congestion to the sender of `frame`.
     pub(crate) fn signal(frame: &Frame, inspect: Inspect, ecn: bool) -> Self {
         if ecn && inspect(frame).may_be_marked { Self::Mark } else { Self::Drop }
     }

@@ -69,7 +69,7 @@ impl SapBudget {
         Self(Arc::new(Shared { limit: limit.into(), held, connections }))
     }
 
-    /// Sets the limit. What is held already stays.
+    /// Sets the limit. Memory that is already held stays.
     pub fn set_limit(&self, limit: usize) {
         self.0.limit.store(limit, Ordering::Relaxed);
     }
@@ -118,7 +118,7 @@ impl SapBudget {
         }
     }
 
-    /// Returns what a connection may take now.
+    /// Returns the memory that a connection may take now.
     pub(crate) fn allowance(&self) -> Allowance {
         let (limit, held) = (self.limit(), self.held());
         let connections = self.0.connections.load(Ordering::Relaxed).max(1);
@@ -128,7 +128,7 @@ impl SapBudget {
 }
 
 impl Allowance {
-    /// Returns what both permit.
+    /// Returns the smaller allowance of both.
     pub(crate) fn min(self, other: Self) -> Self {
         let share = self.share.into_iter().chain(other.share).min();
         Self { share, left: self.left.min(other.left) }

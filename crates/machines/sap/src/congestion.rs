@@ -190,7 +190,7 @@ impl Congestion {
         self.reduce(lost.now, (lost.in_flight as u64).min(self.cubic.window()));
     }
 
-    /// Reduces the window of CUBIC for what was in flight.
+    /// Reduces the window of CUBIC by the bytes in flight.
     fn reduce(&mut self, now: Instant, in_flight: u64) {
         let offered = u64::MAX;
         self.cubic.on_loss(&Loss { now, in_flight, in_network: in_flight, offered });
@@ -206,8 +206,8 @@ impl Congestion {
         }
     }
 
-    /// Returns whether the next approximate datagram should be exact, which shows what becomes of
-    /// those that the link repeats.
+    /// Returns whether the next approximate datagram should be exact: its fate shows that of
+    /// datagrams that the link repeats.
     pub(crate) fn take_sample(&mut self) -> bool {
         self.unsampled += 1;
         let takes = self.unsampled >= EVERY && self.link.is_suspect();
@@ -274,8 +274,8 @@ impl Congestion {
         self.reduction = Some(Reduction { lost, gentle: self.gentle });
     }
 
-    /// Notes that a packet that counted as lost has arrived. A reduction is taken back once this
-    /// is so of all that caused it (RFC 9438, section 4.9.2).
+    /// Notes that a packet that counted as lost has arrived. A reduction is undone after all the
+    /// packets that caused it have arrived (RFC 9438, section 4.9.2).
     pub(crate) fn on_late(&mut self, number: u64, is_exact: bool) {
         self.lost = (self.lost - 1.0).max(0.0);
         self.link.on_late(is_exact);
@@ -323,7 +323,7 @@ struct LinkLosses {
     /// Datagrams that met an empty queue, and those that met one filled in part.
     empty: (f64, f64),
     part: (f64, f64),
-    /// The longest round trip lately, in nanoseconds, which fades, and when it was looked at.
+    /// The recent maximum of the round trip, in nanoseconds, which decays, and its last update.
     most: f64,
     at: Option<Instant>,
     /// The latest losses.
@@ -346,7 +346,7 @@ const BLIND: f64 = 2.0;
 const SIMILAR: f64 = 0.5;
 /// The number of datagrams after which their counts are halved.
 const LINK_MEMORY: f64 = 4096.0;
-/// The time in which the longest round trip fades by two thirds, in seconds.
+/// The time in which that maximum decays by two thirds, in seconds.
 const FADING: f64 = 4.0;
 /// The losses that are a run, and the numbers among which they are.
 const RUN: usize = 3;

@@ -544,7 +544,7 @@ impl Connection {
         self.heard_at
     }
 
-    /// Resets the connection at once and tells the peer why.
+    /// Resets the connection at once and reports the reason to the peer.
     fn abort_because(&mut self, told: Reason, reason: CloseReason) {
         if self.state == State::Closed {
             return;
@@ -610,7 +610,7 @@ impl Connection {
         self.inbox.limit.saturating_sub(self.inbox.bytes)
     }
 
-    /// Limits the buffers of both directions to what the connection may take.
+    /// Limits the buffers of both directions to the allowance of the connection.
     pub(crate) fn limit(&mut self, allowed: Allowance) {
         self.inbox.limit = allowed.limit(self.config.receive_buffer, self.inbox.bytes);
         self.inbox.left = allowed.left;
@@ -693,7 +693,7 @@ impl Connection {
             self.inbox.lengths.push_back((name, received.data.len()));
         }
         if self.released {
-            // The application does not read it, and it must not block what else the peer sends.
+            // The application does not read it, and it must not block other messages of the peer.
             return;
         }
         let inbox = &mut self.inbox;

@@ -148,7 +148,7 @@ impl SapEndpoint {
         core::iter::once(&self.budget).chain(&self.shared)
     }
 
-    /// Returns what a connection may take now.
+    /// Returns the memory that a connection may take now.
     fn allowance(&self) -> Allowance {
         let own = self.budget.allowance();
         self.shared.as_ref().map_or(own, |shared| own.min(shared.allowance()))
@@ -160,7 +160,7 @@ impl SapEndpoint {
         self.budgets().for_each(SapBudget::enter);
     }
 
-    /// Charges a connection what it takes now; nothing once it is gone.
+    /// Charges a connection its present memory; nothing after it has ended.
     fn charge(&mut self, before: usize, after: usize) {
         if before != after {
             self.held = self.held + after - before;
@@ -352,7 +352,7 @@ impl SapEndpoint {
         result
     }
 
-    /// Performs what is due at `now`.
+    /// Performs the actions that are due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some((at, id)) = self.timers.first().copied().filter(|(at, _)| *at <= now) {
             self.timers.remove(&(at, id));

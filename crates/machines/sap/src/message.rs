@@ -68,7 +68,7 @@ pub enum Integrity {
     Suspect(Vec<Range<usize>>),
 }
 
-/// A received message, and what is known of its damage.
+/// A received message, and the known damage to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
     /// The stream that it belongs to.

@@ -68,7 +68,7 @@ impl News {
         }
     }
 
-    /// Returns what is known of a message.
+    /// Returns the known fate of a message.
     pub(crate) fn known(&self, (stream, number): Name) -> Known {
         match self.streams.get(&stream) {
             Some(stream) => stream.known(stream.expand(number)),

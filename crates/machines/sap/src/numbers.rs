@@ -92,7 +92,7 @@ impl Numbers {
             self.pass(now, number);
         }
         if number < self.floor || self.received.insert(number..number + 1) == 0 {
-            // Its sender has not learnt of the first copy.
+            // Its sender has not received the acknowledgement of the first copy.
             if number < self.settled() {
                 self.note_late(number);
             }

@@ -1,8 +1,8 @@
 //! Packet numbers that are never sent: a receiver that acknowledges one hides losses.
 //!
-//! A sender believes acknowledgements, so a receiver that acknowledges what it has not received
-//! would turn off congestion control (Savage and others 1999). It cannot tell which numbers are
-//! missing because they were lost, and which because they were never sent.
+//! A sender believes acknowledgements, so a receiver that acknowledges packets it has not received
+//! would disable congestion control (Savage and others 1999). It cannot distinguish numbers that
+//! were lost from numbers that were never sent.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! How much later than its successors a packet may arrive: as long as the path has shown lately.
+//! How much later than its successors a packet may arrive, by the recent reordering of the path.
 //!
 //! On a path in order, three later packets or an eighth of a round trip indicate a loss (RFC 9002,
 //! section 6.1). After a packet has arrived out of order, only time does. The sender then waits for
@@ -7,7 +7,7 @@
 
 use windfall_base::Duration;
 
-/// The arrivals for which what was seen is kept: it counts in this span and in the next one.
+/// The arrivals for which an observation is kept: it counts in this span and in the next one.
 const SPAN: u32 = 2048;
 
 /// The delay of packets that arrived out of order, beyond the usual round trip.

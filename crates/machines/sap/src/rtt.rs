@@ -63,7 +63,7 @@ impl Rtt {
     }
 
     /// Returns how much later than its successors a packet may arrive before it counts as lost.
-    /// `extra` is what the path has shown.
+    /// `extra` is the reordering observed on the path.
     pub(crate) fn reordering(&self, extra: Option<Duration>) -> Option<Duration> {
         let base = self.usual()?;
         let late = base + (base / 8).max(extra.unwrap_or_default());

@@ -99,7 +99,7 @@ pub struct TcpConfig {
 }
 
 impl Default for TcpConfig {
-    /// Returns what today's systems do, with the corruption options off.
+    /// Returns the defaults of today's systems, with the corruption options off.
     fn default() -> Self {
         Self {
             mss: 1460,
@@ -144,7 +144,7 @@ impl Default for TcpConfig {
 }
 
 impl TcpConfig {
-    /// Returns the default without what came after the papers: the ground of their TCPs.
+    /// Returns the default without later extensions: the base of the TCPs of the papers.
     fn classic() -> Self {
         Self {
             send_buffer: BufferSize::fixed(1 << 20),
@@ -259,7 +259,7 @@ impl TcpConfig {
     }
 }
 
-/// The choices that the standards leave to each system, and what systems do otherwise.
+/// The choices that the standards leave to each system, and its deviations from them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Manner {
     /// Each header offers all the room that there is; else the window opens in steps that are worth
@@ -288,7 +288,7 @@ pub struct Manner {
     /// A SYN that had to be sent again, or whose data were left aside, does not end fast open on a
     /// path (against RFC 7413, section 4.1.3.1).
     pub keeps_fast_open: bool,
-    /// A segment that acknowledges what was not sent is dropped without an answer (against RFC
+    /// A segment that acknowledges data not yet sent is dropped without an answer (against RFC
     /// 9293, section 3.10.7.4).
     pub ignores_wrong_acks: bool,
     /// The minimum RTO is a lower bound of the variance term; else of the whole RTO (RFC 6298,
@@ -468,7 +468,7 @@ pub enum LossRecovery {
     /// A partial acknowledgment names the next loss (RFC 6582).
     #[default]
     NewReno,
-    /// By what SACK says has arrived (RFC 6675).
+    /// By the SACK scoreboard (RFC 6675).
     Sack,
 }
 
@@ -484,7 +484,7 @@ pub struct Keepalive {
 }
 
 impl Default for Keepalive {
-    /// Returns what RFC 9293 asks for and 4.4BSD did: two hours, then nine probes 75 s apart.
+    /// Returns the values of RFC 9293 and 4.4BSD: two hours, then nine probes 75 s apart.
     fn default() -> Self {
         Self { idle: Duration::from_secs(2 * 3600), interval: Duration::from_secs(75), probes: 9 }
     }
@@ -526,7 +526,7 @@ pub enum NotificationMode {
     #[default]
     DraftSafe,
     /// Any, by an acknowledgment number of its sequence number plus its length (S4.9). Only a
-    /// sender in the same mode understands that it does not acknowledge what lies before.
+    /// sender in the same mode understands that the data before it are not acknowledged.
     Paper,
     /// Any, by its sequence number in the option; negotiated by a plain notification in both SYNs.
     Extended,

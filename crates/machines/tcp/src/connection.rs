@@ -6,7 +6,7 @@
 //!   every change.
 //!
 //! The phases are files of their own: opening, receiving, acknowledgments, sending, closing,
-//! timers, header prediction, what becomes of damaged segments, and what an owner may ask.
+//! timers, header prediction, damaged segments, and the queries of the owner.
 
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ pub struct NegotiatedOptions {
     pub sack: bool,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
-    /// Each end tells how many packets arrived marked (RFC 9768).
+    /// Each end reports how many packets arrived marked (RFC 9768).
     pub accurate_ecn: bool,
     /// Scaled windows (RFC 7323), by these shifts.
     pub scaling: bool,
@@ -110,7 +110,7 @@ pub struct SocketPair {
     pub local: SocketAddr,
     /// The address and port of the peer.
     pub remote: SocketAddr,
-    /// The addresses of what is sent.
+    /// The source and destination addresses of segments that are sent.
     addresses: Addresses,
 }
 
@@ -122,7 +122,7 @@ impl SocketPair {
         Some(Self { local, remote, addresses })
     }
 
-    /// Returns the addresses of what is sent.
+    /// Returns the source and destination addresses of segments that are sent.
     #[must_use]
     pub const fn addresses(&self) -> &Addresses {
         &self.addresses
@@ -177,7 +177,7 @@ struct Sender {
     capacity: usize,
     /// FIN follows the last byte written.
     finished: bool,
-    /// Data bytes of a full segment, and what limits them.
+    /// Data bytes of a full-sized segment, and their limits.
     mss: u64,
     peer_mss: u16,
     path_mss: u16,
@@ -213,7 +213,7 @@ struct Sender {
     /// Segments retransmitted because the peer received them damaged, and the duplicate
     /// acknowledgments that this explains.
     repairs: Vec<damage::Repaired>,
-    /// The memory that the manner of a system needs.
+    /// The state for the habits of an operating system.
     habits: Option<Box<habits::Habits>>,
     /// The positions that the peer's notifications name.
     reports: damage::PeerReports,
@@ -235,7 +235,7 @@ struct Receiver {
     rcv_wnd_right: u64,
     /// The endpoint is short of memory: the window closes but for a little.
     is_pressed: bool,
-    /// When the round trip began in which reading is measured, and what had been read then.
+    /// The start of the round trip in which reading is measured, and the bytes read by then.
     round: (Instant, u64),
     due: Due,
     /// Bytes that arrived in order and are not acknowledged; the largest segment seen.
@@ -341,14 +341,14 @@ impl Connection {
         connection
     }
 
-    /// Lets congestion control and recovery do what is wanted beyond their least.
+    /// Enables the configured options of congestion control and loss recovery.
     fn prepare_recovery(&mut self) {
         if self.config.hystart {
             self.congestion.use_hystart();
         }
         let models = self.congestion.is_model();
         self.sender.is_paced = models || self.config.pacing;
-        // A model decides itself what leaves in a recovery.
+        // Congestion control with a model of the path decides itself what a recovery sends.
         if self.negotiated.sack && self.config.prr && !models {
             self.recovery.use_rate();
         }
@@ -397,7 +397,7 @@ impl Connection {
         self.timers.next().map(|(at, timer)| (at, timer.name()))
     }
 
-    /// Yields what happened; call until `None`.
+    /// Yields the next event; call until `None`.
     pub fn poll_event(&mut self) -> Option<TcpEvent> {
         match self.signals.take(self.error)? {
             TcpEvent::Connected if self.passive => Some(TcpEvent::Accepted),
@@ -411,7 +411,7 @@ impl Connection {
         !self.signals.is_empty()
     }
 
-    /// Appends data to the stream, as much as there is room for; returns how much that was.
+    /// Appends data to the stream up to the room in the send buffer; returns the bytes taken.
     ///
     /// # Errors
     /// This end has finished, or the connection is over.
@@ -435,7 +435,7 @@ impl Connection {
         Ok(taken)
     }
 
-    /// Remembers where a write ends, if that is seen in what leaves.
+    /// Remembers where a write ends, if the segments show it.
     fn note_written(&mut self, taken: usize) {
         if taken > 0 {
             self.note_write();

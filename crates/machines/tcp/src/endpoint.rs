@@ -123,7 +123,7 @@ pub struct TcpEndpoint {
     listeners: BTreeMap<SocketAddr, (Listener, usize)>,
     ready: VecDeque<u32>,
     has_events_queue: VecDeque<u32>,
-    /// One for each connection that waits, not later than what it waits for.
+    /// One for each connection with a timer, not later than the timer.
     wakeups: BTreeSet<(Instant, u32)>,
     /// Answers that belong to no connection.
     replies: VecDeque<TcpTransmit>,
@@ -276,8 +276,8 @@ impl TcpEndpoint {
         }
     }
 
-    /// Makes sure that the connection is woken in time; a wake-up too early costs less than to
-    /// move it with every segment.
+    /// Makes sure that the connection is woken in time. An early wake-up costs less than moving it
+    /// with every segment.
     fn arm(&mut self, slot: u32) {
         let entry = &mut self.slots[slot as usize];
         let next = entry.connection.as_ref().and_then(|connection| connection.poll_timeout());
@@ -367,7 +367,7 @@ impl TcpEndpoint {
         Some((at, next.map_or("tcp", |(_, reason)| reason)))
     }
 
-    /// Yields what happened to which connection; call until `None`.
+    /// Yields the next event and its connection; call until `None`.
     pub fn poll_event(&mut self) -> Option<(ConnectionHandle, TcpEvent)> {
         while let Some(&slot) = self.has_events_queue.front() {
             let entry = &mut self.slots[slot as usize];
@@ -449,7 +449,7 @@ impl TcpEndpoint {
         })
     }
 
-    /// Finishes sending; receiving goes on.
+    /// Closes the sending direction with FIN; receiving continues.
     ///
     /// # Errors
     /// The connection is unknown.
@@ -457,7 +457,7 @@ impl TcpEndpoint {
         self.with(id, Connection::shutdown)
     }
 
-    /// Lets go of a connection: what was written still goes out, its name is not to be used again.
+    /// Releases a connection: written data are still sent, but its handle is no longer valid.
     ///
     /// # Errors
     /// The connection is unknown.
@@ -483,7 +483,7 @@ impl TcpEndpoint {
         self.with(id, Connection::open_without_data)
     }
 
-    /// Ends a record: no segment reaches over the end of what was written so far.
+    /// Ends a record: no segment crosses the end of the data written so far.
     ///
     /// # Errors
     /// The connection is unknown.
@@ -499,15 +499,16 @@ impl TcpEndpoint {
         self.with(id, |connection| connection.cork(cork))
     }
 
-    /// Takes the network's word that nothing of a connection can arrive; `seq` is what the report
-    /// quotes. An attempt to connect ends as refused, an open connection goes on (RFC 5461).
+    /// Handles an ICMP report that the peer is unreachable for the connection; `seq` is the
+    /// sequence number that it quotes. An attempt to connect is refused, an open connection
+    /// continues (RFC 5461).
     pub fn handle_refusal(&mut self, id: ConnectionHandle, seq: Seq32) {
         // A connection that is unknown has nothing to end.
         let _ = self.with(id, |connection| connection.take_refusal(seq));
     }
 
-    /// Takes the news that a packet of the connection was too big and the path carries `mtu` bytes;
-    /// `seq` is what the report quotes. `false` if that was not in flight.
+    /// Handles an ICMP report that a packet of the connection was too big and that the path MTU is
+    /// `mtu` bytes; `seq` is the sequence number that it quotes. `false` if that was not in flight.
     ///
     /// # Errors
     /// The connection is unknown.
@@ -521,9 +522,9 @@ impl TcpEndpoint {
         self.with(id, |connection| connection.take_too_big(now, seq, mtu))
     }
 
-    /// Takes the network's word that something of the connection did not arrive; `seq` is what the
-    /// report quotes. It may be a passing trouble (RFC 5461), but while a SYN for fast open waits
-    /// for its answer, it counts as a refusal (RFC 7413, section 4.1.3.1).
+    /// Handles an ICMP report that a segment of the connection did not arrive; `seq` is the
+    /// sequence number that it quotes. It may be a soft error (RFC 5461), but while a SYN for Fast
+    /// Open waits for its answer, it counts as a refusal (RFC 7413, section 4.1.3.1).
     pub fn handle_unreachable(&mut self, now: Instant, id: ConnectionHandle, seq: Seq32) {
         if let Some(connection) = self.connection(id)
             && connection.opens_fast()

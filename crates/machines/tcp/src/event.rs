@@ -11,7 +11,7 @@ pub enum TcpEvent {
     Readable,
     /// There is room to write again.
     Writable,
-    /// The peer will send no more; what it sent can still be read.
+    /// The peer has sent FIN; data before it can still be read.
     PeerFinished,
     /// The connection is over.
     Closed(Option<TcpError>),

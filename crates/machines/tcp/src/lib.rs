@@ -1,4 +1,4 @@
-//! A TCP that knows what happened to its segments on the way.
+//! TCP that distinguishes damaged segments from lost ones.
 //!
 //! [`TcpEndpoint`] is the machine: segments, time and application data in; segments, wake-ups and
 //! events out. It never reads a clock or a socket. Both ends in ten lines:
@@ -22,9 +22,9 @@
 //! assert_eq!(ends[1].read(id, 100).unwrap().unwrap(), "hello");
 //! ```
 //!
-//! A segment whose checksum fails is not thrown away unread: where its corruption detection option
-//! says that the header is whole, [`Connection`] asks the sender for it again without taking the
-//! damage for congestion (S4). Every setting is in [`TcpConfig`].
+//! A segment whose checksum fails is still read. If its corruption detection option shows that the
+//! header is intact, [`Connection`] requests a retransmission without treating the damage as
+//! congestion (S4). Every setting is in [`TcpConfig`].
 
 mod config;
 mod connection;

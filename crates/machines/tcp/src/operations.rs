@@ -77,13 +77,13 @@ operations! {
     retransmissions,
     /// Timeouts of the retransmission timer.
     timeouts,
-    /// Of these, those that proved spurious and were taken back (RFC 5682, 3708, 4015).
+    /// Of these, spurious ones whose reduction was undone (RFC 5682, 3708, 4015).
     spurious_timeouts,
     /// Probes of the tail (RFC 8985).
     tail_probes,
     /// Fast retransmits: losses seen by duplicate acknowledgments or SACK.
     fast_retransmits,
-    /// Of these, those that proved spurious and were taken back (RFC 3708, 4015).
+    /// Of these, spurious ones whose reduction was undone (RFC 3708, 4015).
     spurious_recoveries,
     /// Segments that the peer reports as received twice (RFC 2883).
     duplicates_reported,
@@ -97,7 +97,7 @@ operations! {
     notifications_received,
     /// Notifications that showed that the peer names segments in another mode than this end's.
     foreign_notifications,
-    /// Reductions of the congestion window, for whatever reason, that were not taken back.
+    /// Reductions of the congestion window, for any reason, that were not undone.
     reductions,
     /// Window probes and keepalives sent.
     probes,

@@ -122,7 +122,7 @@ impl Reassembly {
         [self.ready.len() + self.later.len(), self.later.len()]
     }
 
-    /// Forgets what lies beyond holes, which the peer must then send again (RFC 2018, section 8).
+    /// Discards the data beyond holes, which the peer must retransmit (RFC 2018, section 8).
     pub(crate) fn forget_islands(&mut self) {
         self.later.clear();
         self.arrived.clear();
@@ -136,7 +136,7 @@ impl Reassembly {
         self.make_ready(data)
     }
 
-    /// Takes the data that begins at `position`; what lies outside the window is refused.
+    /// Inserts the data that begin at `position`; data outside the window are refused.
     pub(crate) fn insert(&mut self, position: u64, data: &Bytes) -> Placed {
         let mut placed = Placed::default();
         let end = position + data.len() as u64;

@@ -22,7 +22,7 @@ pub(crate) use sack::reported_duplicate;
 pub(crate) use timed::{ProbeAnswer, Totals};
 pub(crate) use undo::Spurious;
 
-/// Duplicate acknowledgments that say that a segment is lost (RFC 5681, section 3.2).
+/// Duplicate acknowledgments that indicate a loss (RFC 5681, section 3.2).
 const DUPLICATES: u64 = 3;
 
 /// The send sequence variables (RFC 9293, section 3.3.1), with the segment size.
@@ -43,7 +43,7 @@ pub(crate) struct SendSequence {
 pub(crate) enum RecoveryProgress {
     /// Nothing was being recovered: the window may grow.
     Normal,
-    /// Recovery goes on.
+    /// The acknowledgment is partial: recovery continues.
     Partial,
     /// Recovery is over.
     Complete,
@@ -56,7 +56,7 @@ pub(crate) struct Recovery {
     limited_transmit: bool,
     duplicates: u64,
     active: bool,
-    /// The end of what was sent when the last loss was noticed.
+    /// SND.NXT when the last loss was detected: `recover` of RFC 6582, RecoveryPoint of RFC 6675.
     recover: u64,
     /// Set if the last loss was noticed by a timeout.
     timed_out: bool,
@@ -69,7 +69,7 @@ pub(crate) struct Recovery {
     pending: Option<u64>,
     /// The ranges that the peer reports beyond holes.
     sacked: RangeSet,
-    /// The end of what this recovery has retransmitted (RFC 6675, HighRxt).
+    /// The end of the data retransmitted in this recovery (RFC 6675, HighRxt).
     repaired: u64,
     /// Partial acknowledgments of this recovery.
     partial: u64,
@@ -77,7 +77,7 @@ pub(crate) struct Recovery {
     rescued: bool,
     /// Bytes in the network as SACK sees it (RFC 6675, section 4).
     pipe: u64,
-    /// Recoveries reduce in proportion (RFC 9937); what that allows in the one going on.
+    /// Recoveries use proportional rate reduction (RFC 9937); the state of the current one.
     reduces_by_rate: bool,
     rate: Option<prr::Rate>,
     /// Bytes that the acknowledgment at hand says have arrived.
@@ -123,7 +123,7 @@ impl Recovery {
         self.repair = LossRecovery::Sack;
     }
 
-    /// Reduces the window of a recovery by SACK in proportion to what arrives (RFC 9937).
+    /// Enables proportional rate reduction in recoveries by SACK (RFC 9937).
     pub(crate) fn use_rate(&mut self) {
         self.reduces_by_rate = true;
     }
@@ -150,7 +150,7 @@ impl Recovery {
             && self.timed.as_ref().is_none_or(|timed| timed.is_quiet())
     }
 
-    /// Counts a duplicate acknowledgment; says whether recovery must begin.
+    /// Counts a duplicate acknowledgment; returns whether recovery must begin.
     #[must_use]
     pub(crate) fn on_duplicate(&mut self, flow: &SendSequence) -> bool {
         if self.is_timed() {
@@ -258,7 +258,8 @@ impl Recovery {
         }
         match self.repair {
             LossRecovery::Sack => self.pipe = self.measure_pipe(flow),
-            // RFC 6582, section 3.2, step 3: deflate by what left, add one segment back.
+            // RFC 6582, section 3.2, step 3: deflate by the data acknowledged, add one segment
+            // back.
             _ => {
                 let back = if acked >= flow.mss { flow.mss } else { 0 };
                 self.inflation = self.inflation.saturating_sub(acked) + back;
@@ -301,8 +302,8 @@ impl Recovery {
         if self.sacked.is_empty() { 0 } else { self.sacked.count_within(0..position) }
     }
 
-    /// Handles a retransmission timeout: everything in flight counts as lost, or what left long
-    /// enough ago. It is the `first` unless nothing was acknowledged since another.
+    /// Handles a retransmission timeout: everything in flight counts as lost, or all that was sent
+    /// long enough ago. It is the `first` unless nothing was acknowledged since another.
     pub(crate) fn on_timeout(
         &mut self,
         now: Instant,
@@ -341,14 +342,14 @@ impl Recovery {
         self.next_lost(flow, window)
     }
 
-    /// Returns a full segment from `at`, ending before what the peer has.
+    /// Returns a full-sized segment from `at`, ending before data that the peer has.
     fn whole(&self, at: u64, flow: &SendSequence) -> Range<u64> {
         let end = (at + flow.mss).min(flow.max);
         let next = self.sacked.following(at).map_or(end, |range| range.start.max(at + 1));
         at..end.min(next)
     }
 
-    /// Notes that `range` leaves; below the end of what was sent it had left before.
+    /// Notes that `range` is sent; the part below SND.MAX is a retransmission.
     pub(crate) fn on_sent(
         &mut self,
         now: Instant,

@@ -34,7 +34,7 @@ pub enum TickEstimation {
 }
 
 impl Default for TimeoutConfig {
-    /// Returns what today's systems do: 1 s at first, 200 ms to 60 s, an exact clock.
+    /// Returns the values of today's systems: 1 s at first, 200 ms to 60 s, an exact clock.
     fn default() -> Self {
         Self {
             initial: Duration::from_secs(1),

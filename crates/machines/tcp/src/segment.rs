@@ -13,7 +13,7 @@ pub struct Segment {
     pub ecn: Ecn,
     /// The data of the segment.
     pub data: Bytes,
-    /// The checksum failed: nothing but what the detection option covers can be used.
+    /// The checksum failed: only fields that the detection option covers can be used.
     pub damaged: bool,
     /// Bytes of data that the packet lacks although the IP header promised them.
     pub missing: u32,

@@ -1,5 +1,5 @@
-//! The send buffer: what the application has written and the peer has not acknowledged, in shared
-//! slices.
+//! The send buffer: data that the application has written and the peer has not acknowledged, in
+//! shared slices.
 
 use std::collections::VecDeque;
 

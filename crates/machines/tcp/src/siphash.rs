@@ -1,4 +1,4 @@
-//! SipHash-2-4: a keyed hash for what an outsider must not guess (Aumasson and Bernstein, 2012).
+//! SipHash-2-4: a keyed hash that an outsider cannot predict (Aumasson and Bernstein, 2012).
 
 use core::hash::Hasher;
 

@@ -70,7 +70,7 @@ impl Layer {
         self.discard(now, transit.tag, transit.payload.len(), reason);
     }
 
-    /// Drops a packet and tells its source why.
+    /// Drops a packet and reports the reason to its source.
     fn return_transit(
         &mut self,
         now: Instant,
@@ -163,7 +163,7 @@ impl Layer {
             WalkError::Wire(_) => None,
             WalkError::Misplaced { at, .. } => Some(parameter(HeaderFault::NextHeader, at)),
             WalkError::Routing { at, .. } => Some(parameter(HeaderFault::Field, at)),
-            // The two upper bits of the type say whether the source is told.
+            // The two upper bits of the type decide whether the source gets a report.
             WalkError::Option { kind, at } => match kind >> 6 {
                 0b10 => Some(parameter(HeaderFault::Option, at)),
                 0b11 if !is_to_many(&transit.payload) => Some(parameter(HeaderFault::Option, at)),
@@ -176,7 +176,7 @@ impl Layer {
         }
     }
 
-    /// Passes up what a whole packet carries.
+    /// Passes up the payload of a whole packet.
     fn deliver(
         &mut self,
         now: Instant,
@@ -222,7 +222,7 @@ impl Layer {
         match self.reassembler.insert(now, key, piece(data, damage, tag)) {
             ReassemblyOutcome::Held => {}
             ReassemblyOutcome::Complete(whole) => {
-                // The fragments ended here as they should; what they carried lives on as one.
+                // The fragments end here as delivered; their payload continues as one packet.
                 self.given += whole.fragments as u64 - 1;
                 let fragments = whole.fragments;
                 let len = whole.data.len();
@@ -251,7 +251,7 @@ impl Layer {
         }
     }
 
-    /// Drops an impossible fragment; over IPv6 its source hears which field is wrong (RFC 8200,
+    /// Drops an invalid fragment; over IPv6 its source gets a report of the wrong field (RFC 8200,
     /// section 4.5).
     fn refuse_fragment(&mut self, now: Instant, transit: &Transit, pointer: usize) {
         let [head, _] = transit.payload.slices();
@@ -289,7 +289,7 @@ impl Layer {
         }
     }
 
-    /// Counts fragments that were given up, and tells their source if the first of them is there.
+    /// Counts dropped fragments, and reports to their source if the first of them is there.
     pub(super) fn abandon(&mut self, now: Instant, abandoned: Abandoned, reason: DropReason) {
         let first = abandoned.pieces.first().filter(|piece| piece.offset == 0);
         if let (Some(first), DropReason::Reassembly) = (first, reason) {

@@ -1,4 +1,4 @@
-//! ICMP: answering echo requests, reporting problems, and learning from what others report.
+//! ICMP: answers to echo requests, reports of problems, and the use of reports from others.
 
 use core::net::IpAddr;
 
@@ -38,8 +38,8 @@ impl Layer {
         };
         match meaning {
             Meaning::Request { id, seq } => {
-                // No answer to what went to many hosts or came from other than one (RFC 1122,
-                // section 3.2.2.6).
+                // No answer to a packet to a multicast address or from an address that names no
+                // single host (RFC 1122, section 3.2.2.6).
                 let to_us = self.is_local(datagram.addresses.dst());
                 if !to_us || !is_unicast(datagram.addresses.src()) {
                     return self.discard(now, datagram.tag, len, DropReason::NotForUs);

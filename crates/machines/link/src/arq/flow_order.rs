@@ -113,7 +113,7 @@ struct Waiting {
 }
 
 impl FlowOrder {
-    /// Notes a packet that has come; what its sender has finished with is skipped.
+    /// Records a received packet, and skips those that its sender has finished with.
     pub(crate) fn arrive(&mut self, place: FlowPlace, seq: Seq32) {
         let waiting = self.0.entry(place.flow).or_default();
         let at = waiting.packets.partition_point(|(other, _)| other.is_before(place.number));

@@ -24,7 +24,7 @@ pub(crate) enum Fate {
     Open,
     /// Some of it must be sent again.
     Again,
-    /// The receiver has it.
+    /// The receiver has acknowledged it.
     Done,
     /// No attempt is left.
     UsedUp,
@@ -41,7 +41,7 @@ pub(crate) enum Reported {
     Whole,
 }
 
-/// Makes the frames of packets, and knows what their fate means.
+/// Makes the frames of packets, and interprets their fates.
 pub(crate) trait Framer: fmt::Debug {
     /// A packet whose fate is open.
     type Packet: fmt::Debug;
@@ -61,7 +61,7 @@ pub(crate) trait Framer: fmt::Debug {
     /// Learns the fate of a transmission.
     fn settle(&mut self, packet: &mut Self::Packet, order: Seq32, reported: Reported) -> Fate;
 
-    /// Returns `true` if the report at hand tells how a transmission came that is not whole.
+    /// Returns `true` if the current report describes how a transmission that is not whole arrived.
     fn has_heard_of(&self, _order: Seq32) -> bool {
         false
     }
@@ -85,8 +85,8 @@ pub(crate) trait Framer: fmt::Debug {
     fn dropped(packet: &Self::Packet, reason: DropReason) -> LinkEvent;
 }
 
-/// Each packet in a frame of its own, repeated whole, or by its parity where the receiver keeps
-/// what was damaged.
+/// Each packet in a frame of its own, repeated whole, or by its parity if the receiver keeps
+/// damaged packets.
 #[derive(Debug)]
 pub(crate) struct Whole {
     arq: Arq,
@@ -124,7 +124,7 @@ enum Repetition {
     /// As a copy: the receiver keeps nothing of it.
     #[default]
     Copy,
-    /// It is kept damaged, and how it goes on is open.
+    /// It is kept damaged, and its next attempt is not decided.
     Undecided,
     /// By its parity, of which this level was sent last.
     Parity { level: usize, parity: Vec<u8> },
@@ -147,7 +147,7 @@ impl Whole {
             return self.increment_alone(packet, number, events);
         }
         let len = packet.packet.len();
-        // Where attempts are few, each is to be worth what a copy is.
+        // If attempts are few, each must be worth as much as a copy.
         let least = if packet.packet.is_limited() { self.choice.least() } else { 0.0 };
         let is_limited = packet.packet.is_limited();
         let next = match &packet.repetition {
@@ -186,8 +186,8 @@ impl Whole {
         Some(frame)
     }
 
-    /// Makes an attempt, at a packet that its receiver keeps damaged, which is never less than a
-    /// copy: as much parity as makes the packet whatever is wrong with what is kept.
+    /// Makes an attempt, never weaker than a copy, at a packet that its receiver keeps damaged:
+    /// enough parity to restore the packet whatever the damage of the kept copy.
     fn increment_alone(
         &mut self,
         packet: &mut WholePacket,
@@ -208,7 +208,7 @@ impl Whole {
             }
         };
         self.note_under_way(packet, false);
-        // The last symbols: what was sent before are others as far as can be.
+        // The last symbols differ from those sent before as far as possible.
         let symbols = PARITY - enough_alone(packet.packet.len())..PARITY;
         packet.repetition = Repetition::Alone;
         Some(part_of(packet, (&parity, symbols), number, events))
@@ -229,8 +229,8 @@ impl Whole {
     }
 }
 
-/// Makes the frame with these symbols of each block of a packet's parity; `copy` is what numbers
-/// a copy in its place.
+/// Makes the frame with these symbols of each block of a packet's parity; `copy` numbers a copy in
+/// its place.
 fn part_of(
     packet: &mut WholePacket,
     (parity, symbols): (&[u8], Range<usize>),

@@ -8,10 +8,10 @@ const REMEMBERED: usize = 4_096;
 /// A transmission this far ahead of the newest is no transmission of our peer.
 const FARTHEST: i32 = 1 << 28;
 
-/// The fate of the latest transmissions, and what of it has been reported.
+/// The fate of the latest transmissions, and the part of it that was reported.
 #[derive(Debug)]
 pub(crate) struct History {
-    /// The transmission after the newest that was heard of.
+    /// The transmission after the newest one received.
     end: Seq32,
     /// The fate of transmission `n` is bit `n % REMEMBERED`.
     arrived: Box<[u64; REMEMBERED / 64]>,

@@ -69,8 +69,8 @@ pub(super) fn parity_of(packet: &Payload) -> Vec<u8> {
     parity
 }
 
-/// Makes a packet from a damaged copy, an earlier one if there is one, and the parity that has
-/// come, where `None` stands for what has not; `None` if the damage is too much for that.
+/// Restores a packet from a damaged copy, an earlier one if there is one, and the received parity,
+/// with `None` for missing symbols; `None` if the damage is too much for that.
 fn decode(copy: &[u8], earlier: Option<&[u8]>, parity: &[Option<u8>]) -> Option<Vec<u8>> {
     let blocks = blocks(copy.len());
     let mut stream = vec![0; copy.len() + CHECK_LEN];

@@ -57,7 +57,7 @@ pub(crate) struct Numbered {
     pub(crate) wish: Wish,
 }
 
-/// Brings packets into order and reports what arrived.
+/// Brings packets into order and reports arrivals.
 #[derive(Debug)]
 pub(crate) struct Receiver {
     accept_damaged: bool,
@@ -71,7 +71,7 @@ pub(crate) struct Receiver {
     held_bytes: usize,
     /// Damaged copies of packets that have not come whole, if they are combined.
     copies: Option<CopyStore>,
-    /// Damaged packets whose parity may come, if the sender is told of them.
+    /// Damaged packets whose parity may follow, if reports list them.
     increments: Option<IncrementStore>,
     history: History,
     /// Packets that were skipped since the last one that was passed up whole.
@@ -119,8 +119,8 @@ impl Receiver {
         wish.accept_damaged.unwrap_or(self.accept_damaged)
     }
 
-    /// Notes what the number of a frame says; gives the place of its packet, or `None` if it
-    /// makes no sense.
+    /// Records the number of a frame; returns the place of its packet, or `None` if the number is
+    /// invalid.
     fn hear(&mut self, numbered: Numbered, out: &mut Output<'_>) -> Option<i32> {
         if !self.history.hear(numbered.order) {
             return None;
@@ -150,8 +150,8 @@ impl Receiver {
         }
     }
 
-    /// Notes that all parts in a frame have arrived, or not. Only what says more than that a frame
-    /// came before the rest of its packet is worth an ACK at once.
+    /// Records whether all parts in a frame have arrived. An ACK at once is only worthwhile if it
+    /// says more than that a frame came before the rest of its packet.
     pub(crate) fn note_part(&mut self, order: Seq32, whole: bool, is_last: bool) {
         if whole {
             self.history.arrive(order);
@@ -236,7 +236,7 @@ impl Receiver {
         self.keep(place, Held { frame, flow, settled, accepted: true }, good, out);
     }
 
-    /// Keeps a damaged packet until its parity comes, or makes it whole by what has come of that.
+    /// Keeps a damaged packet until its parity arrives, or restores it by parity already received.
     fn keep_copy(
         &mut self,
         (numbered, place): (Numbered, i32),
@@ -297,7 +297,7 @@ impl Receiver {
                 if matches!(taken, Increment::Kept) {
                     self.history.keep(numbered.order);
                 }
-                // Its sender decides what becomes of the packet.
+                // Its sender decides the fate of the packet.
                 frame.kept = true;
                 out.discard(&frame, DropReason::FrameCheck);
                 if numbered.wish.last {
@@ -352,7 +352,7 @@ impl Receiver {
     fn ack(&mut self) -> Ack {
         let (first, arrived, kept, more) = self.history.report();
         self.ack_due = more;
-        // The second bitmap costs bytes, and most of the time there is nothing to tell.
+        // The second bitmap costs bytes, and most of the time it would be empty.
         let kept = kept.filter(|kept| kept.iter().any(|it| it));
         Ack { next: self.next, first, arrived, kept }
     }
@@ -397,7 +397,7 @@ impl Receiver {
         }
     }
 
-    /// Passes up what comes next in a flow and is settled.
+    /// Passes up the next packets of a flow that are settled.
     fn drain_flow(&mut self, flow: u16, out: &mut Output<'_>) {
         while let Some(seq) = self.flows.first(flow)
             && let Ok(place) = usize::try_from(seq.distance_from(self.next))
@@ -408,7 +408,7 @@ impl Receiver {
         }
     }
 
-    /// Passes a packet up; tells the flow that it keeps order with alone.
+    /// Passes a packet up; returns the flow within which alone it keeps order.
     //= S4.27
     fn pass_up(&mut self, place: Place, out: &mut Output<'_>) -> Option<u16> {
         let mut held = match place {

@@ -81,8 +81,8 @@ impl Reordering {
         is_awaited
     }
 
-    /// Takes out what a report shows to have come after all; the transmissions from `from` on are
-    /// judged by it for the first time.
+    /// Removes the transmissions that a report shows to have arrived late; the report is the first
+    /// to cover those from `from` on.
     pub(crate) fn take_late(&mut self, now: Instant, ack: &Ack, from: Seq32) -> Vec<Overtaken> {
         if self.overtaken.is_empty() {
             return Vec::new();
@@ -113,7 +113,7 @@ impl Reordering {
         late
     }
 
-    /// Takes out what counts as lost by now, oldest first.
+    /// Removes the transmissions that count as lost by now, oldest first.
     pub(crate) fn take_lost(
         &mut self,
         now: Instant,

@@ -127,7 +127,7 @@ impl<F: Framer> Sender<F> {
         }
     }
 
-    /// The next frame with a packet: what must be repeated, else a new one if the window is open.
+    /// The next frame with a packet: a retransmission, else a new one if the window is open.
     pub(crate) fn poll_packet(
         &mut self,
         now: Instant,
@@ -206,7 +206,7 @@ impl<F: Framer> Sender<F> {
         {
             let is_told = !flight.order.is_before(ack.first);
             let reported = if !is_told {
-                // Its ACKs were lost. What the receiver no longer waits for it has.
+                // Its ACKs were lost: the receiver has the packets that it no longer waits for.
                 let arrived = flight.seq.is_some_and(|seq| seq.is_before(ack.next));
                 if arrived { Reported::Whole } else { Reported::Lost }
             } else {

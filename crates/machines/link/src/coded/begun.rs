@@ -13,7 +13,7 @@ use super::stream::inverted;
 use crate::event::LinkEvent;
 use crate::output::Output;
 
-/// Different blocks of a packet of which copies are kept at most; the oldest give way.
+/// Different blocks of a packet of which copies are kept at most; the oldest are dropped.
 const MOST_FAILED: usize = 16;
 
 /// The fate of each block of a frame.

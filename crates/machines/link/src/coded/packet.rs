@@ -1,4 +1,4 @@
-//! A packet under way in coded blocks: what its receiver lacks, and the next frame with some of it.
+//! A packet in transmission in coded blocks: its missing parts, and the next frame with some.
 
 use core::ops::Range;
 use std::collections::VecDeque;
@@ -31,7 +31,7 @@ pub(super) struct Packet {
     missing: RangeSet<usize>,
     /// The part of that which is not on its way.
     pub(super) unsent: RangeSet<usize>,
-    /// The end of what was sent at least once: it goes out from the front.
+    /// The end of the part that was sent at least once; parts are sent from the front.
     sent_to: usize,
     /// Attempts in a row of which the receiver did not take everything.
     pub(super) tries: u32,
@@ -45,8 +45,8 @@ pub(super) struct Planning {
     pub(super) passage: TransitTiming,
     /// Bytes of a header beside the stretches of blocks: [`UNIT`](Self::UNIT) and so on.
     pub(super) beside: usize,
-    /// The time that passes after a frame before the next attempt at what it lost, beside that of
-    /// frames and answers on the line.
+    /// The time between a frame and the next attempt at its lost parts, without that of frames and
+    /// answers on the line.
     pub(super) round_trip: Duration,
 }
 
@@ -212,7 +212,7 @@ impl Packet {
             round_trip,
             tries_left: self.limit.map(|limit| limit.saturating_sub(self.tries)),
             welcomes_damage,
-            // Padded frames are blocks, and blocks tell where the damage is that is welcome.
+            // Padded frames are blocks, and blocks locate damage for an owner that accepts it.
             may_be_uncoded: !padded && !welcomes_damage && self.unsent.len() == 1,
         })?;
         let frames = planning.frames(plan, unsent);

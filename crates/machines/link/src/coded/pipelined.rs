@@ -93,7 +93,7 @@ impl Pipelined {
                 self.receiver.take_probe(probe, out).map(|()| Arrival::Control)
             }
             Ok(Header::Ack(ack)) => {
-                // Without its records an ACK still says what was taken whole.
+                // Without its records an ACK still lists the transmissions that were taken whole.
                 let records = parse_records(&frame.payload.to_bytes()).unwrap_or_default();
                 self.sender.framer.reported = records.into();
                 let is_ours = self.sender.take_ack(now, &ack, out.events);

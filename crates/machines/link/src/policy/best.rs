@@ -43,8 +43,8 @@ const LEAST_ARRIVAL: f64 = 0.01;
 /// The worth of air time, relative to its present yield, to packets that may run out of attempts,
 /// and to those that may run out of time. Later packets lack that air time.
 const PRICE: [f64; 2] = [0.2, 1.2];
-/// A packet that has waited for long is dropped if it brings less than this share of what its air
-/// is worth.
+/// A packet that has waited for long is dropped if its yield is less than this share of the worth
+/// of its air time.
 const LEAST_WORTH: f64 = 0.3;
 /// The part of the price of the air that is left after a packet was dropped for it.
 const PRICE_MEMORY: f64 = 0.97;
@@ -60,7 +60,7 @@ pub struct Best {
     /// The probability that a block needs exactly this level, over all frames.
     needs: [[f64; 8]; 3],
     evidence: Evidence<4>,
-    /// Blocks that have told what they need.
+    /// Blocks whose need is known.
     seen: f64,
     /// For each level that the worst block of a frame needed: the probability of each level for a
     /// block of the next frame, and the number of blocks measured.
@@ -90,7 +90,7 @@ struct Candidate {
     all: f64,
     /// The probability that a block is put right, if any level saves it.
     good: f64,
-    /// The share of what it carries that it is expected to bring if it arrives.
+    /// The share of its bytes that it is expected to deliver if it arrives.
     kept: f64,
     /// Air time in seconds of the frames that carry the rest of the packet.
     rest: f64,
@@ -424,7 +424,7 @@ impl Best {
         }
     }
 
-    /// Notes what a frame has gained, and what it cost.
+    /// Records the gain and the cost of a frame.
     fn learn_worth(&mut self, plan: Plan, carried: usize, fates: &[Fate]) {
         // An uncoded frame is one long block.
         let data = if plan.uncoded { carried } else { plan.level.data() };

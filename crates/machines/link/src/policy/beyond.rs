@@ -1,8 +1,8 @@
 //! How much more parity a failed block would have needed.
 //!
-//! A block that failed says only that what it had was too little. One that was corrected says that
-//! what it had sufficed, and by how much. So of each level is learned how often it saves what the
-//! level below does not; only blocks that had at least that much parity tell. A failure that no
+//! A failed block shows only that its parity was too little. A corrected one shows that its parity
+//! sufficed, and by how much. So the estimate for each level is how often it saves blocks that the
+//! level below does not; only blocks that had at least that much parity count. A failure that no
 //! level was seen to save counts for none, and is no reason for parity.
 //!
 //! A level that is not in use must be probed now and then, because the air may change. If most
@@ -11,9 +11,9 @@
 
 use windfall_wire_link::coded::{Fate, Level};
 
-/// The part that each level is assumed to save at first of what the one below does not.
+/// The initial share that each level saves of the blocks that the one below does not.
 const PRIOR: f64 = 0.6;
-/// The number of blocks that counts as much as that.
+/// The number of blocks that weighs as much as that.
 const PRIOR_BLOCKS: f64 = 4.0;
 /// The least weight of one block.
 const MEMORY: f64 = 0.05;
@@ -31,15 +31,15 @@ const HOPE: f64 = 0.5;
 /// The statistics of a level.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    /// The share that it saves of what the level below it does not.
+    /// The share that it saves of the blocks that the level below it does not.
     share: f64,
-    /// Blocks that told so.
+    /// Blocks that this estimate is based on.
     blocks: f64,
     /// The rate at which the counts decay.
     fade: f64,
 }
 
-/// The part that each level saves of what the level below it does not.
+/// The share that each level saves of the blocks that the level below it does not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Beyond([Known; 8]);
 

@@ -11,7 +11,7 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// Learns from one trial what happened: 1 or 0, or more where it stands for unseen ones.
+    /// Learns from one trial: 1 if it happened, 0 if not, more if it represents unseen ones.
     pub(super) fn learn(&mut self, happened: f64) {
         self.seen += 1.0;
         // As if it had not happened in two trials before the first.

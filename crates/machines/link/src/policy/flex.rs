@@ -27,7 +27,7 @@ use super::{Outcome, Plan, Policy, Request};
 const BLOCK_MEMORY: [f64; 3] = [0.05, 0.02, 0.0015];
 /// The number of blocks that weighs as much as the initial assumption.
 const PRIOR_BLOCKS: f64 = 4.0;
-/// Another level must carry this multiple of what the one in use does.
+/// Another level must carry this multiple of the present one's yield.
 const BETTER: f64 = 1.05;
 /// Frames in a row that are badly cut before frames shrink.
 const CUT: u32 = 2;
@@ -56,7 +56,7 @@ pub struct Flex {
     /// level saves is in none.
     needs: [[f64; 8]; 3],
     evidence: Evidence<3>,
-    /// Blocks that have told what they need.
+    /// Blocks whose need is known.
     seen: f64,
     beyond: Beyond,
     trials: Trials,

@@ -87,7 +87,7 @@ impl Told {
         }
     }
 
-    /// The weight of a block: that a short one is clean tells less than that a whole one is.
+    /// The weight of a block: a clean short one shows less than a clean whole one.
     pub(super) fn weight(&self, fate: Fate) -> f64 {
         if fate == Fate::Good(0) { self.part } else { 1.0 }
     }

@@ -12,9 +12,9 @@ use super::estimate::Estimate;
 
 /// The least weight of one more frame.
 const MEMORY: f64 = 0.02;
-/// The number of frames that counts as much as what blocks tell.
+/// The number of frames that weighs as much as the estimate from blocks.
 const PRIOR: f64 = 6.0;
-/// The least probability that is told from none.
+/// The least probability that is distinguished from zero.
 const LEAST: f64 = 0.001;
 
 /// The statistics of frames of several blocks.
@@ -40,8 +40,8 @@ impl Default for Wholes {
 }
 
 impl Wholes {
-    /// Learns from a frame whose blocks had level `used`; one block tells nothing here, nor does a
-    /// frame that was cut.
+    /// Learns from a frame whose blocks had level `used`; a frame of one block, or one that was
+    /// cut, shows nothing.
     pub(super) fn learn(&mut self, used: Level, fates: &[Fate]) {
         if fates.len() < 2 || fates.iter().any(|fate| matches!(fate, Fate::Missing)) {
             return;

@@ -87,7 +87,7 @@ impl RepairReceiver {
         self.deliveries.pop_front()
     }
 
-    /// Yields what happened.
+    /// Yields the next event.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
     }

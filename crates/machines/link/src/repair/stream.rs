@@ -12,14 +12,14 @@ use super::RepairConfig;
 use crate::event::LinkEvent;
 use crate::output::Output;
 
-/// Packets kept, in multiples of what a repair covers.
+/// Packets kept, in multiples of the packets that a repair covers.
 const KEPT: usize = 2;
 
-/// The place of packet 0, of which no turn begins anew: as many may be before it as numbers tell
-/// apart.
+/// The place of packet 0, on a boundary of turns: as many packets may be before it as numbers can
+/// distinguish.
 const FIRST: u64 = 1 << 40;
 
-/// Packets that were given up and are still told from those that were passed up whole.
+/// Packets that were given up and are still distinguished from those passed up whole.
 const MOST_GIVEN_UP: usize = 1024;
 
 /// A packet that was not waited for any longer, and may still come whole.
@@ -67,8 +67,8 @@ pub(super) struct ReceivingStream {
     config: RepairConfig,
     /// One for each block whose packets take turns.
     decoders: Vec<PacketDecoder>,
-    /// The first packet that was neither passed up nor given up: its number is the lower half.
-    /// What does not wrap around tells whose turn each packet was, and the how manieth.
+    /// The first packet that was neither passed up nor given up: its number is the lower half. The
+    /// place does not wrap around, so it gives the turn of each packet and its index in it.
     next: u64,
     /// Packet `next + i` at place `i`.
     waiting: VecDeque<Waiting>,
@@ -83,7 +83,7 @@ impl ReceivingStream {
     pub(super) fn new(id: u32, config: RepairConfig, number: u32) -> Self {
         let depth = config.code.depth();
         let kept = KEPT * config.code.covered();
-        // The packets before the first that is heard of a new stream may be made from repairs.
+        // The packets before the first one received of a new stream may be restored by repairs.
         let is_new = (number as usize) < kept * usize::from(depth);
         let next = FIRST + if is_new { 0 } else { u64::from(number) };
         let decoders = (0..depth).map(|_| PacketDecoder::new(kept)).collect();
@@ -226,7 +226,7 @@ impl ReceivingStream {
         }
     }
 
-    /// Passes up what comes next, and gives up what has waited long enough.
+    /// Passes up the next packets in order, and gives up those that have waited long enough.
     pub(super) fn release(&mut self, now: Instant, out: &mut Output<'_>) {
         // Packets before one that cannot wait any longer are not waited for either.
         let urgent = self.waiting.iter().rposition(|it| it.what.expires_by(now));

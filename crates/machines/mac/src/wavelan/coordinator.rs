@@ -20,7 +20,8 @@ const LONGEST_FRAME: Duration = Duration::from_secs(2);
 pub struct Idle {
     /// The first pause; each that follows is twice as long.
     pub shortest: Duration,
-    /// The longest pause, and so what an idle medium adds to the delay of a station's first packet.
+    /// The longest pause: the most that an idle medium adds to the delay of a station's first
+    /// packet.
     pub longest: Duration,
     /// The least pause while others have units, so that the silent do not eat the air.
     pub while_busy: Duration,
@@ -69,7 +70,7 @@ struct Peer {
     was_silent: bool,
 }
 
-/// A turn: one poll and what comes of it.
+/// A turn: one poll and its answer.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     peer: usize,

@@ -4,10 +4,10 @@ use windfall_base::{Duration, Instant, Probability};
 use windfall_wire_link::ieee80211::header::MAX_DURATION;
 use windfall_wire_link::ieee80211::{Kind, Timing};
 
-/// A radio that has begun to turn from receiving to transmitting hears nothing any more: what
-/// begins within this time of its own beginning it does not avoid.
+/// A radio that turns from receiving to transmitting cannot sense the medium: frames that begin
+/// within this time before its own collide with it.
 ///
-/// It also covers what propagation shifts the slots of stations against each other.
+/// It also covers the slot offsets between stations due to propagation.
 const TURNAROUND: Duration = Duration::from_micros(2);
 
 /// Slots in which no station began, before the first that a station counts.
@@ -74,8 +74,8 @@ impl Access {
     /// The chance that another station begins in the slot in which this one does, by the share of
     /// the slots of its own backoffs in which others began.
     ///
-    /// Stations draw without knowing of each other, so that the last slot of a backoff, in which
-    /// the station itself begins and hears no other, is like those before it (Bianchi 2000).
+    /// Stations draw their backoffs independently, so the last slot of a backoff, in which the
+    /// station itself begins and hears no other, is like those before it (Bianchi 2000).
     pub(super) fn collides(&self) -> Probability {
         let slots = f64::from(self.slots.max(self.taken)) + UNHEARD;
         Probability::new(f64::from(self.taken) / slots).unwrap_or(Probability::ZERO)
@@ -92,7 +92,7 @@ impl Access {
         (self.idle_since + gap).max(reserved).max(self.not_before)
     }
 
-    /// When a station that contends may begin; `None` while it cannot be told.
+    /// When a contending station may begin; `None` while that is unknown.
     pub(super) fn attempt_at(&self) -> Option<Instant> {
         if self.transmitting {
             return None;
@@ -191,7 +191,7 @@ impl Access {
         self.deaf = self.busy;
     }
 
-    /// Returns `true` if no backoff is left over, so that only what was heard last matters.
+    /// Returns `true` if no backoff is left, so that only the last signal matters.
     pub(super) fn is_settled(&self) -> bool {
         self.backoff.is_none() && self.committed.is_none() && !self.transmitting && !self.asleep
     }

@@ -42,8 +42,7 @@ struct Parts {
 }
 
 impl Assembly {
-    /// Takes note of a frame that is whole, and tells whether it is the last one of its sender
-    /// once more.
+    /// Records an intact frame, and returns whether it is a duplicate of its sender's last one.
     pub(super) fn has_come_before(&mut self, header: &Header) -> bool {
         let number = (header.sequence, header.fragment);
         let before = self.last.insert(header.transmitter, number);
@@ -64,8 +63,8 @@ impl Assembly {
         if ahead < NUMBERS / 2 { ahead.saturating_sub(1) } else { 0 }
     }
 
-    /// Takes note of a damaged packet, and tells whether it is one more copy of one that came
-    /// before, damaged or whole.
+    /// Records a damaged packet, and returns whether it is another copy of one that came before,
+    /// damaged or whole.
     pub(super) fn has_damage_before(&mut self, header: &Header) -> bool {
         let packet = (header.transmitter, header.sequence);
         let last = self.last.get(&packet.0).map(|(sequence, _)| *sequence);
@@ -80,8 +79,8 @@ impl Assembly {
         false
     }
 
-    /// Takes the body of a data frame that is whole; tells whether it is a packet, or has become
-    /// one with the fragments that came before.
+    /// Takes the body of an intact data frame; returns whether it is a packet, or completes one
+    /// with the fragments before it.
     ///
     /// # Errors
     /// Why it is of no use.

@@ -103,7 +103,7 @@ impl Bss {
         }
     }
 
-    /// The next frame to send: what the network itself has to say, or a packet of `pull`.
+    /// The next frame to send: a management frame of the network, or a packet of `pull`.
     pub(super) fn next(
         &mut self,
         pull: Pull<'_>,
@@ -215,7 +215,7 @@ fn capability(config: &Config) -> u16 {
         | flag(capability::SHORT_SLOT, config.timing == Timing::G_SHORT_SLOT)
 }
 
-/// Returns the ERP element of a beacon: all stations around know what this one does.
+/// Returns the ERP element of a beacon: all stations in range have the capabilities of this one.
 fn erp(config: &Config) -> Option<u8> {
     let long = config.preamble == Preamble::Long;
     (config.phy == Phy::G).then_some(if long { erp::BARKER_PREAMBLE } else { 0 })

@@ -1,4 +1,4 @@
-//! Coded data frames: the parity of a frame, and what a receiver corrects by it.
+//! Coded data frames: the parity of a frame, and the receiver's corrections by it.
 //!
 //! A receiver that finds a wrong frame check tries the code that the marks name, then the others;
 //! the CRC-32 under the code has the last word. So header and length of a frame are those of
@@ -157,9 +157,9 @@ fn correct(bytes: &[u8], code: Code) -> Option<(Vec<u8>, u8)> {
     Some((fixed, u8::try_from(worst).unwrap_or(u8::MAX)))
 }
 
-/// Takes check, parity and marks off the body of a frame that has lost `before` bytes of its
-/// header, as far as the marks tell; `false` if they name no code or the frame is shorter than
-/// its code.
+/// Removes check, parity and marks from the body of a frame that has lost `before` bytes of its
+/// header, as far as the marks are readable; `false` if they name no code or the frame is shorter
+/// than its code.
 pub(super) fn take_off(frame: &mut Frame, before: usize) -> bool {
     let len = frame.payload.len();
     let last = frame.payload.slice(len.saturating_sub(MARK_LEN)..len);

@@ -1,8 +1,8 @@
 //! Damaged copies of coded data frames, from which their receiver makes a whole one.
 //!
-//! Attempts at a frame differ in two fields of its header: the retry flag and the duration. Check
-//! and parity are sums over the bits, so what these fields change in them is taken off each copy,
-//! and all are alike but for damage. The check has the last word.
+//! Attempts at a frame differ in two fields of its header: the Retry flag and Duration. Check and
+//! parity are sums over the bits, so the effect of these fields is removed from each copy, and all
+//! copies are equal except for damage. The check decides at the end.
 
 mod increments;
 
@@ -43,7 +43,7 @@ struct Held {
     frame: Frame,
     copies: Copies,
     parity: Parity,
-    /// Copies and increments that have come.
+    /// Copies and increments received.
     count: u32,
 }
 
@@ -202,7 +202,7 @@ impl Word {
         (data >= DURATION.end + CHECK_LEN).then_some(Self { bytes, sure, code, data, blocks })
     }
 
-    /// Takes off the copy what its number among the attempts changes in header, check and parity.
+    /// Removes the effect of the attempt's number on header, check and parity of the copy.
     fn take_off_attempt(&mut self) {
         let mut change = vec![0; self.data];
         change[FLAGS] = self.bytes[FLAGS] & Flags::RETRY.0;
@@ -223,7 +223,7 @@ impl Word {
         frame_check(&[before, if self.code == Code::NONE { &marks } else { &[] }])
     }
 
-    /// The difference of the check from what it should be.
+    /// The difference of the check from the right one.
     fn mismatch(&self, bytes: &[u8]) -> u32 {
         let (before, check) = bytes[..self.data].split_at(self.data - CHECK_LEN);
         let wanted = self.check(before);
@@ -266,7 +266,8 @@ impl Word {
             .then_some(votes.bytes)
     }
 
-    /// Corrects the blocks of the frame's own code for which it suffices, which are sure then.
+    /// Corrects the blocks for which the frame's own code suffices, and marks their bytes as
+    /// certain.
     fn settle(&self, votes: &mut Votes) {
         let Some(rs) = blocks_code(self.code) else { return };
         for number in 0..self.blocks {
@@ -286,7 +287,7 @@ impl Word {
         held.parity.wanted(&votes, self.sure.is_some())
     }
 
-    /// Takes of a frame without parity what most copies say, or pieces of either of two.
+    /// Takes the majority of the copies of a frame without parity, or pieces of either of two.
     fn choose(&self, copies: &Copies, votes: &Votes) -> Option<Vec<u8>> {
         if self.sure.is_some() && !copies.is_empty() && self.mismatch(&votes.bytes) == 0 {
             return Some(votes.bytes.clone());
@@ -294,7 +295,7 @@ impl Word {
         copies.combine(&self.bytes, MOST_PIECES, |bytes| self.mismatch(bytes))
     }
 
-    /// Decodes the blocks of what most copies say, the least sure symbols as erasures.
+    /// Decodes the blocks of the majority, with the least certain symbols as erasures.
     fn decode(&self, rs: &ReedSolomon, copies: &Copies, mut votes: Votes) -> Option<Vec<u8>> {
         if copies.is_empty() && self.sure.is_none() {
             return None;

@@ -45,7 +45,7 @@ impl Backoff {
     }
 }
 
-/// After what a station keeps the extended gap, EIFS.
+/// The receptions after which a station waits EIFS instead of DIFS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EifsPolicy {
     /// Whenever a preamble was heard and no whole frame came of it.
@@ -116,7 +116,7 @@ pub enum Role {
         channel: u8,
     },
     //= S2.19
-    /// It joins the access point of this name that it hears best, and changes to a better one.
+    /// It joins the access point of this name with the strongest signal, and roams to a better one.
     Member {
         /// The name of the network.
         ssid: Ssid,
@@ -167,7 +167,7 @@ pub struct Config {
     pub retries: Retries,
     /// The growth of the contention window.
     pub backoff: Backoff,
-    /// After what the extended gap is kept.
+    /// The receptions after which EIFS applies.
     pub eifs: EifsPolicy,
     /// Frames bear the eight bytes of WEP; nothing is encrypted (S2.19).
     pub wep: bool,
@@ -269,7 +269,7 @@ impl Config {
         }
     }
 
-    /// Returns the rate at which a station sends to `peer` what it would send at `rate`.
+    /// Returns the rate to `peer` for frames that would otherwise be sent at `rate`.
     pub(super) fn rate_to(&self, peer: MacAddress, rate: PhyRate) -> PhyRate {
         if self.reads_ofdm(peer) { rate } else { rate.without_ofdm() }
     }
@@ -353,7 +353,7 @@ impl Config {
         Setup { rates, preamble: self.preamble, contention, growth, answers }
     }
 
-    /// The rate as the PHY has it; `None` if this PHY has no such rate.
+    /// The rate in the form of the PHY; `None` if this PHY has no such rate.
     #[must_use]
     pub fn phy_rate(&self, rate: Rate) -> Option<PhyRate> {
         PhyRate::from_rate(rate).filter(|rate| self.phy.has(*rate))

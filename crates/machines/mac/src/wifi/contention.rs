@@ -1,10 +1,10 @@
-//! The wait of a station that contends, while it hears nothing but whole frames of others.
+//! The wait of a contending station while it receives only intact frames of others.
 
 use windfall_base::Instant;
 
 use super::access::Access;
 
-/// The consequence for a station of what it hears, as long as it only hears frames of others.
+/// The effect of received frames on a station, as long as all are for others.
 #[derive(Clone, Debug)]
 pub enum Rest {
     /// Nothing: it has nothing to send.

@@ -38,7 +38,7 @@ pub enum DcfEvent {
     Combined {
         /// The tag of the packet.
         tag: Option<Tag>,
-        /// Copies that have come, all of them damaged.
+        /// Copies received, all of them damaged.
         copies: u32,
     },
     /// A packet of another station, or one copy of it, was discarded on arrival.

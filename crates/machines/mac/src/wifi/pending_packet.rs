@@ -58,7 +58,8 @@ pub(super) struct PendingPacket {
     increment: Option<Increment>,
     /// The place up to which it has further parity, as far as it said.
     given: u8,
-    /// The station has handed the packet to the air for good, and keeps it only to see what comes.
+    /// The station has transmitted the packet for the last time, and keeps it only to learn its
+    /// fate.
     pub(super) given_away: bool,
 }
 
@@ -220,7 +221,7 @@ impl PendingPacket {
         self.header.kind.header_len() + combine::len_of(increment, copy) + MARK_LEN + FCS_LEN
     }
 
-    /// Takes note of what the receiver says of an attempt that did not make the packet whole.
+    /// Records the receiver's report of an attempt that did not complete the packet.
     pub(super) fn on_report(&mut self, report: Report) {
         match self.increment() {
             Some(sent) => self.given = sent.last,
@@ -238,7 +239,7 @@ impl PendingPacket {
         }
     }
 
-    /// Returns what a rate control is to know of the next attempt.
+    /// Returns the facts for the rate control about the next attempt.
     pub(super) fn attempt(&self, now: Instant, config: &Config) -> Attempt {
         let left = match self.limit {
             Some(limit) => u32::from(limit.get().saturating_sub(self.failed)),
@@ -266,7 +267,7 @@ impl PendingPacket {
             .is_some_and(|(expires, lifetime)| expires.saturating_since(now) < lifetime / 2);
     }
 
-    /// Returns what a rate control is to know of the attempt that has been made.
+    /// Returns the facts for the rate control about the last attempt.
     pub(super) fn attempted(&self) -> usize {
         match self.increment() {
             None => self.uncoded_len(self.fragment),
@@ -355,7 +356,7 @@ impl PendingPacket {
             self.put_parity(&mut frame, increment);
             return frame;
         }
-        // A right check would vouch for the damage: a wrong one tells the next receiver of it.
+        // A valid FCS would vouch for the damage: an invalid one reports it to the next receiver.
         let wrong = if self.is_damaged() { 0xff } else { 0 };
         frame.trailer.extend(check.map(|byte| byte ^ wrong));
         self.given_away |= is_final;
@@ -387,7 +388,7 @@ impl PendingPacket {
         copy.trailer.extend(check);
     }
 
-    /// The fragment under way has arrived; tells whether another one follows.
+    /// Completes the current fragment; returns whether another one follows.
     pub(super) fn advance(&mut self) -> bool {
         let more = self.has_more();
         if more {
@@ -405,7 +406,7 @@ impl PendingPacket {
         self.short = 0;
     }
 
-    /// An attempt of a frame of `len` bytes failed; tells whether it was the last.
+    /// Counts a failed attempt of a frame of `len` bytes; returns whether it was the last.
     pub(super) fn fail(&mut self, len: usize, config: &Config) -> bool {
         let counter = if len > config.rts_threshold { &mut self.long } else { &mut self.short };
         *counter = counter.saturating_add(1);

@@ -44,7 +44,7 @@ pub trait RateControl: fmt::Debug + Send {
         1
     }
 
-    /// Learns the fate of an attempt, and what its receiver says of it.
+    /// Learns the fate of an attempt, and the receiver's report of it.
     fn on_outcome(&mut self, outcome: &AttemptOutcome) {
         self.on_attempt(outcome.choice.rate, outcome.arrived);
     }
@@ -73,8 +73,8 @@ pub struct Attempt {
     pub left: u32,
     /// The time that is left for it.
     pub time: Option<Duration>,
-    /// It has waited for more than half of its lifetime before its first attempt: there is more to
-    /// send than air, so that what makes it surer costs other packets.
+    /// It has waited for more than half of its lifetime before its first attempt: the load exceeds
+    /// the air time, so a surer delivery costs other packets.
     pub is_scarce: bool,
     /// The owner of the packet takes it damaged too.
     pub accepts_damaged: bool,
@@ -102,7 +102,7 @@ pub struct AttemptOutcome {
     pub arrived: bool,
     /// The report of the receiver, if there was one.
     pub report: Option<Report>,
-    /// The chance that another station began in the same slot, by what the medium was like lately.
+    /// The probability that another station began in the same slot, by recent observations.
     pub collides: Probability,
 }
 
@@ -127,7 +127,7 @@ pub struct Setup {
 pub struct RateControlKind {
     /// The name in options and files.
     pub name: &'static str,
-    /// The meaning, as the reference has it.
+    /// The description in the reference.
     pub help: &'static str,
     /// It chooses among the rates of the PHY; else it has the rate of the station alone.
     pub is_adaptive: bool,

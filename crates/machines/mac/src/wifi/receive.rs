@@ -1,4 +1,4 @@
-//! The half of an exchange that receives: whose frame it is, whether it is whole, what it asks.
+//! The receiving half of an exchange: addressee, integrity and the response.
 
 use bytes::Bytes;
 use windfall_base::{
@@ -173,8 +173,8 @@ impl Dcf {
         (header.receiver == self.config.address && header.kind == Kind::Data).then_some(increment)
     }
 
-    /// Puts a damaged frame right by its code, with earlier copies of it, or with the further
-    /// parity that this one carries; tells the outcome, and which parity that was.
+    /// Corrects a damaged frame by its code, with earlier copies of it, or with the further parity
+    /// that this one carries; returns the outcome, and the parity used.
     fn put_right(
         &mut self,
         frame: &mut Frame,
@@ -305,7 +305,8 @@ impl Dcf {
             && header.fragment == 0
             && !header.flags.has(Flags::MORE_FRAGMENTS);
         if ours && header.kind == Kind::Data && self.config.coding.is_some() {
-            // Its sender learns that it was heard; how long the medium is wanted, nothing tells.
+            // The report shows its sender that the frame was heard; the Duration that it needs is
+            // unknown.
             let header = Header { duration: 0, ..*header };
             self.owe(now, Kind::Ack, &header, (vector, found));
         }
@@ -382,7 +383,7 @@ fn has_good_check(frame: &Frame) -> bool {
     check == frame_check(&[header, head, body, before])
 }
 
-/// Takes MAC header, check and what WEP adds off a frame; `false` if something of it is missing.
+/// Removes MAC header, check and WEP fields from a frame; `false` if one of them is missing.
 fn strip(frame: &mut Frame, header: &Header) -> bool {
     let wep = if header.flags.has(Flags::PROTECTED) { WEP } else { 0 };
     let (before, behind) = (header.kind.header_len() + wep, FCS_LEN + wep);
@@ -395,7 +396,7 @@ fn strip(frame: &mut Frame, header: &Header) -> bool {
     true
 }
 
-/// Takes LLC/SNAP off a packet, and tells its EtherType; `None` if there is none.
+/// Removes LLC/SNAP from a packet, and returns its EtherType; `None` if there is none.
 fn take_snap(packet: &mut Frame) -> Option<u16> {
     let ether_type = snap::parse(&packet.header).filter(|_| packet.header.len() == snap::LEN);
     packet.header.clear();

@@ -60,7 +60,7 @@ pub(super) fn to_body(rate: PhyRate, preamble: Preamble) -> Duration {
     rate.preamble_duration(preamble) + rate.rate().time_of(DATA_HEADER)
 }
 
-/// A duration as the field of a header has it: whole microseconds, rounded up.
+/// A duration as a Duration field: whole microseconds, rounded up.
 fn field(duration: Duration) -> u16 {
     u16::try_from(duration.as_nanos().div_ceil(1_000)).unwrap_or(MAX_DURATION).min(MAX_DURATION)
 }
@@ -407,7 +407,7 @@ impl Dcf {
         self.access.back_off(now, self.window.draw(&mut self.draw));
     }
 
-    /// Lets go of the packet in hand, and notes what it took.
+    /// Releases the packet in hand, and records the attempts it took.
     fn release_packet(&mut self, arrived: bool) {
         if let Some(job) = self.job.take().filter(PendingPacket::is_packet) {
             let (tag, spent, ideal) = (job.packet().tag, job.air, self.ideal_air_of(&job));

@@ -146,7 +146,7 @@ impl Connection {
 
     /// Sets how long approximate messages that were lost are sent again.
     pub(crate) fn set_lateness(&mut self, lateness: Duration) {
-        // Without reports nothing is known of what was lost.
+        // Without reports the losses are unknown.
         if self.config.congestion_control {
             self.outbox.lateness = lateness;
         }
@@ -182,7 +182,7 @@ impl Connection {
         encoded.make_exact();
         let fits = encoded.len() <= room;
         let may_cut = !fits && self.takes_parts && encoded.rest.is_empty() && !encoded.has_spans();
-        // Others' progress does not help what never arrives.
+        // Progress of other datagrams does not help one that never arrives.
         let is_worth = |age: Duration| stalled < patience && age < patience * PATIENCES;
         let waits = !self.trust.is_broken() && (fits || may_cut);
         let is_over = |it: Again| it.is_late(now) && !(waits && is_worth(it.age(now)));

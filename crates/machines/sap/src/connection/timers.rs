@@ -62,7 +62,7 @@ impl Connection {
         Some(self.heard_at.max(self.asked_at) + self.config.keepalive?)
     }
 
-    /// Performs what is due at `now`.
+    /// Performs the actions that are due at `now`.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         if let State::Connecting(connecting) = &self.state {

@@ -21,9 +21,9 @@ use crate::seal::Seal;
 /// The time for which a connection keeps its place although it is not accepted, or its peer is
 /// silent.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The connections that give way at the same time to others that need their memory.
+/// The connections that are dropped together for others that need their memory.
 const LEAVING: usize = 16;
-/// The time after a search without success for one that may give way, until the next.
+/// The time between a search without success for a connection to drop and the next.
 const REST: Duration = Duration::from_millis(100);
 /// The memory of a half-open connection, and of the keys of one that is encrypted, in bytes.
 const HALF_OPEN: usize = 1024;
@@ -111,7 +111,7 @@ impl SapEndpoint {
             return Ok(());
         }
         if !self.make_place(now, from) || !self.make_memory(now, needed) {
-            // It asks again, and those that wait are accepted meanwhile or give way.
+            // The peer retransmits, and connections that wait are accepted or dropped meanwhile.
             return Err(Dropped::NoRoom);
         }
         let id = self.new_id();
@@ -147,7 +147,7 @@ impl SapEndpoint {
         true
     }
 
-    /// Forgets a half-open connection, if it is one, and what it was charged.
+    /// Drops a half-open connection, if it is one, and its charge.
     pub(super) fn forget(&mut self, id: u32) -> Option<HalfOpen> {
         let half = self.half_open.remove(&self.half_open_ids.remove(&id)?)?;
         self.charge(half.charge(), 0);

@@ -55,9 +55,9 @@ struct Member {
 /// Why there is no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Full {
-    /// The address whose connections are to give way.
+    /// The address whose connections are to be dropped.
     pub(super) owner: IpAddr,
-    /// Accepted connections may give way too.
+    /// Accepted connections may be dropped too.
     pub(super) accepted_too: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Acknowledgments of what this end sent: progress, losses, windows.
+//! Processing of acknowledgments: progress, losses, windows.
 
 use windfall_base::{DropReason, Duration, Instant};
 use windfall_congestion::{Acknowledged, Loss};
@@ -101,8 +101,8 @@ impl Connection {
         self.notice_losses(now, advanced);
     }
 
-    /// Begins a recovery if something is lost by now, and sees to it that what may be lost soon is
-    /// looked at in time.
+    /// Begins a recovery if a loss is detected, and sets the timer for losses that may be detected
+    /// soon.
     pub(super) fn notice_losses(&mut self, now: Instant, advanced: bool) {
         let flow = self.flow();
         let judged = self.recovery.judge(now, &flow, self.rtt.smoothed());
@@ -149,8 +149,8 @@ impl Connection {
         self.locate_ack(seg.header.ack).is_some_and(|ack| self.may_acknowledge(ack))
     }
 
-    /// Takes of a segment that is discarded what it acknowledges for the first time, and nothing
-    /// else.
+    /// Advances SND.UNA by the acknowledgment number of a discarded segment, and uses nothing else
+    /// of it.
     pub(super) fn advance_una_only(&mut self, now: Instant, seg: &Segment) {
         if let Some(ack) = self.locate_ack(seg.header.ack)
             && ack > self.sender.una
@@ -189,15 +189,15 @@ impl Connection {
         (reported.added, is_duplicate)
     }
 
-    /// Returns what an acknowledgment echoes.
+    /// Returns the timestamp echo of an acknowledgment.
     pub(super) fn echo(&self, now: Instant, seg: &Segment) -> Echo {
         let timestamps = seg.header.options.timestamps.filter(|_| self.negotiated.timestamps);
         let age = timestamps.map(|it| self.clock(now).wrapping_sub(it.echo));
         Echo { now, age: age.filter(|age| *age < 1 << 31), least: self.rtt.least() }
     }
 
-    /// Advances the left edge of the send window: everything below `ack` has arrived. The
-    /// congestion window `limited` what was in flight before.
+    /// Advances SND.UNA to `ack`. `limited` is whether the congestion window limited the data in
+    /// flight before.
     pub(super) fn advance(&mut self, now: Instant, ack: u64, seg: &Segment, limited: bool) {
         let acked = ack - self.sender.una;
         let before = self.flow();
@@ -257,7 +257,7 @@ impl Connection {
         }
     }
 
-    /// Returns whether the congestion window is what limits the sender.
+    /// Returns whether the congestion window limits the sender.
     pub(super) fn is_limited(&self) -> bool {
         if self.config.manner.grows_by_most {
             return self.is_limited_lately();
@@ -271,8 +271,8 @@ impl Connection {
     //= S2.2
     pub(super) fn measure(&mut self, now: Instant, ack: u64, seg: &Segment) -> Option<Duration> {
         let echo = seg.header.options.timestamps.filter(|_| self.negotiated.timestamps);
-        // Many a peer echoes the first SYN, also when it answers a later one: an echo of the last
-        // SYN alone says which one is answered (RFC 7323, section 4.1).
+        // Many peers echo the first SYN even if they answer a later one. Only an echo of the last
+        // SYN shows which one is answered (RFC 7323, section 4.1).
         let is_repeated = self.sender.una == 0 && self.operations.retransmissions > 0;
         let last = self.clock(self.sender.last_sent);
         if is_repeated && echo.is_some_and(|it| it.echo.wrapping_sub(last) >= 1 << 31) {
@@ -308,7 +308,7 @@ impl Connection {
         Some(measured)
     }
 
-    /// Returns the start of what an acknowledgment up to `ack` reports as a duplicate and
+    /// Returns the start of the data that an acknowledgment up to `ack` reports as a duplicate and
     /// acknowledges for the first time.
     fn reported_twice(&self, seg: &Segment, ack: u64) -> Option<u64> {
         let blocks = Some(&seg.header.options.sack).filter(|_| self.negotiated.sack)?;
@@ -330,7 +330,7 @@ impl Connection {
         }
     }
 
-    /// Handles a duplicate acknowledgment: something arrived, and not what was next.
+    /// Handles a duplicate acknowledgment: a segment arrived out of order.
     fn take_duplicate(&mut self, now: Instant) {
         //= S2.46
         if !self.config.fast_retransmit || self.is_explained() {
@@ -344,7 +344,7 @@ impl Connection {
 
     /// Returns the state of the sender for a congestion controller.
     pub(super) fn loss(&self, now: Instant) -> Loss {
-        // After a timeout, what was sent before it is lost and no longer in flight.
+        // After a timeout, earlier segments count as lost and are no longer in flight.
         let outstanding = self.sender.nxt - self.sender.una;
         // FlightSize excludes segments of limited transmit (RFC 5681, section 3.2, step 2).
         let in_flight = outstanding.saturating_sub(self.recovery.inflation());

@@ -1,4 +1,4 @@
-//! Buffers that grow with the path, to hold what a round trip brings.
+//! Automatic tuning of the buffers to the bandwidth-delay product.
 
 use windfall_base::{Duration, Instant};
 
@@ -10,8 +10,8 @@ use crate::config::SHARE;
 const PIECE: usize = 128;
 
 impl Connection {
-    /// Doubles the receive buffer if half of it was read within a round trip: then the window may
-    /// soon be what limits the sender, which doubles in a round trip too (dynamic right-sizing).
+    /// Doubles the receive buffer if half of it was read within a round trip: the window may soon
+    /// limit the sender, which doubles in a round trip too (dynamic right-sizing).
     pub(super) fn grow_receive_buffer(&mut self) {
         let Some(round_trip) = self.round_trip_of_peer() else { return };
         let buffer = &mut self.receiver.buffer;
@@ -28,8 +28,8 @@ impl Connection {
         }
     }
 
-    /// Rounds the receive buffer up to whole segments, and to what a header can say, where that is
-    /// the manner; the edge stays where the SYN has put it.
+    /// Rounds the receive buffer up to whole segments, and to a value of the scaled window field,
+    /// if the system does so; the right edge stays where the SYN has put it.
     pub(super) fn round_receive_buffer(&mut self) {
         if self.config.manner.whole_segments {
             let segment = usize::from(self.sender.peer_mss.min(self.config.mss)).max(1);
@@ -47,7 +47,8 @@ impl Connection {
         if is_known { Some(Duration::from_millis(u64::from(age))) } else { self.rtt.smoothed() }
     }
 
-    /// Lets the send buffer hold twice the congestion window: what is in flight, and what follows.
+    /// Lets the send buffer hold twice the congestion window: the data in flight and the next
+    /// window.
     pub(super) fn grow_send_buffer(&mut self) {
         if self.receiver.is_pressed {
             return;
@@ -70,7 +71,7 @@ impl Connection {
         bytes + PIECE * (islands + self.sender.buffer.pieces())
     }
 
-    /// Forgets what has arrived beyond holes; `false` if that is no more than a little.
+    /// Discards the data beyond holes; `false` if they are only a little.
     pub(crate) fn forget_islands(&mut self) -> bool {
         let [_, islands] = self.receiver.buffer.pieces();
         let is_much = self.receiver.buffer.beyond_holes() + PIECE * islands > SHARE;
@@ -85,8 +86,9 @@ impl Connection {
         self.receiver.is_pressed = is_pressed;
     }
 
-    /// Returns the greatest window that can be offered, in bytes: what the buffer holds or what a
-    /// header expresses, 65 535 without scaling, whichever is less (RFC 7323, section 2.3).
+    /// Returns the greatest window that can be advertised, in bytes: the receive buffer, or the
+    /// limit of the window field, 65 535 without scaling, whichever is less (RFC 7323, section
+    /// 2.3).
     pub(super) fn greatest_window(&self) -> u64 {
         let expressed = 65_535 << self.negotiated.receive_shift;
         expressed.min(self.receiver.buffer.capacity() as u64)

@@ -8,7 +8,7 @@ use crate::sequence::number;
 use crate::timers::Timer;
 
 impl Connection {
-    /// Finishes sending: FIN follows what was written; receiving goes on.
+    /// Closes the sending direction: FIN follows the written data; receiving continues.
     pub fn shutdown(&mut self) {
         if self.sender.finished || self.state == TcpState::Closed {
             return;
@@ -32,7 +32,7 @@ impl Connection {
         }
     }
 
-    /// Lets go of the connection: what was written still goes out, nothing more will be read.
+    /// Closes the connection: written data are still sent, but nothing more is read.
     ///
     /// Data that were not read, or that arrive later, reset the connection, because the peer must
     /// not take them for delivered (RFC 2525, 2.16 and 2.17). In SYN-SENT there is no connection to

@@ -68,8 +68,8 @@ impl PeerReports {
         was_by_end
     }
 
-    /// Takes an acknowledgment of everything below `ack` without a notification; returns whether it
-    /// shows that an earlier one with a notification did not acknowledge what it named.
+    /// Handles an acknowledgment up to `ack` without a notification; returns whether it shows that
+    /// an earlier one with a notification did not acknowledge the segment it named.
     ///
     /// A higher one shows nothing: a copy may have arrived since.
     const fn note_acknowledged(&mut self, una: u64, ack: u64) -> bool {
@@ -142,9 +142,9 @@ impl Connection {
     /// Notifies the peer of segments that the link says it has lost right before the one at `start`
     /// with `len` bytes.
     ///
-    /// The link counts frames and does not know what was in them: that it was data of this stream
-    /// shows in a hole there. As many segments at its end are named as frames are missing, each
-    /// taken to be as long as a full one.
+    /// The link counts frames and does not know their contents. A hole in the stream shows that
+    /// they carried its data. As many segments at the end of the hole are named as frames are
+    /// missing, each presumed to be full-sized.
     //= S4.27
     pub(super) fn notice_lost(&mut self, frames: u16, start: u64, len: u64) {
         let Corruption { notify, link_losses, .. } = self.config.corruption;
@@ -160,8 +160,8 @@ impl Connection {
         }
     }
 
-    /// Uses what the CRC covers: the acknowledgment, the marks, the timestamps. The window is not
-    /// covered.
+    /// Uses the fields that the CRC covers: the acknowledgment, the marks, the timestamps. The
+    /// window is not covered.
     fn use_covered_fields(&mut self, now: Instant, seg: &Segment, start: u64) {
         self.note_congestion(seg);
         if !seg.has_any(TcpFlags::ACK) {
@@ -235,7 +235,7 @@ impl Connection {
             return (ack, None);
         };
         match (notification, self.notification_mode()) {
-            // One that cannot be read may not acknowledge what it names.
+            // A notification that cannot be read may not acknowledge the segment it names.
             _ if !self.config.corruption.notify => (una.min(ack), None),
             (Notification::Plain, _) => self.read_plain(ack),
             (Notification::Extended(seq), NotificationMode::Extended) => {
@@ -245,8 +245,9 @@ impl Connection {
         }
     }
 
-    /// Reads a notification that names its segment by the acknowledgment number alone; it
-    /// acknowledges nothing, since the peer may be in a mode in which it names what it misses.
+    /// Reads a notification that names its segment by the acknowledgment number alone. It
+    /// acknowledges nothing, because the peer may be in a mode in which it names the missing
+    /// segment.
     fn read_plain(&mut self, ack: u64) -> (u64, Option<u64>) {
         let Sender { una, max, mss, ref mut reports, .. } = self.sender;
         if ack == una && reports.note_next() {
@@ -292,8 +293,8 @@ impl Connection {
         Duration::from_nanos(least.as_nanos().saturating_sub(error))
     }
 
-    /// Retransmits the segment at `start`, which the peer received damaged (S4.4, S4.10), as often
-    /// as a copy of it is reported.
+    /// Retransmits the segment at `start`, which the peer received damaged (S4.4, S4.10), once for
+    /// each report of a copy.
     //= S4.4
     //= S4.10
     pub(super) fn follow_notification(&mut self, now: Instant, start: u64, seg: &Segment) {
@@ -361,7 +362,7 @@ impl Connection {
         }
     }
 
-    /// Forgets what has arrived at last.
+    /// Drops the records of repaired segments.
     pub(super) fn forget_repairs(&mut self) {
         let una = self.sender.una;
         if !self.sender.repairs.is_empty() {

@@ -1,9 +1,9 @@
 //! Explicit congestion notification: negotiation, feedback, and the reaction to marks (RFC 3168;
 //! RFC 9768, accurate ECN).
 //!
-//! With accurate ECN each end counts the packets that arrived marked and shows the last three bits
-//! of the count in every segment (ACE). The counts begin with 5, so that zero says that something
-//! on the path has cleared the field.
+//! With accurate ECN each end counts the packets that arrived marked, and sends the last three bits
+//! of the count in every segment (ACE). The counters begin with 5, so that zero shows that a
+//! middlebox has cleared the field.
 
 use windfall_base::Instant;
 use windfall_wire_net::{Ecn, TcpFlags};
@@ -26,11 +26,11 @@ pub(super) struct AccurateEcn {
     opening: Ecn,
     /// The next acknowledgment reports that field in place of the count.
     pub(super) reflects: bool,
-    /// Packets that arrived marked, and those of them that the peer has not been told of.
+    /// Packets that arrived marked, and those of them that are not reported to the peer yet.
     received: u16,
     untold: u8,
     was_marked: bool,
-    /// Packets of this end that arrived marked, by what the peer says.
+    /// Packets of this end that arrived marked, by the peer's feedback.
     reported: u16,
     has_report: bool,
     /// Packets that an acknowledgment of the peer answers in the mean, in 64ths.
@@ -89,8 +89,8 @@ impl Connection {
         self.receiver.accurate.received.wrapping_sub(FIRST)
     }
 
-    /// Returns the number of packets of this end that arrived marked by what the peer says, modulo
-    /// 65 536, where accurate ECN is in use.
+    /// Returns the number of packets of this end that arrived marked by the peer's feedback, modulo
+    /// 65 536, if accurate ECN is in use.
     #[must_use]
     pub const fn reported_marks(&self) -> u16 {
         self.receiver.accurate.reported.wrapping_sub(FIRST)
@@ -110,8 +110,8 @@ impl Connection {
         (accurate || (classic && (self.config.ecn || self.config.accurate_ecn)), accurate)
     }
 
-    /// Returns what this end's SYN, or its answer to one, says of ECN. One that is sent again asks
-    /// for less, in case the path does not carry such flags (RFC 9768, section 3.1.4).
+    /// Returns the ECN flags of this end's SYN or SYN-ACK. A retransmission asks for less, in case
+    /// the path drops such flags (RFC 9768, section 3.1.4).
     pub(super) fn opening_flags(&mut self) -> TcpFlags {
         let (none, attempts) = (TcpFlags::NONE, self.sender.attempts);
         if self.state == TcpState::SynReceived {
@@ -152,7 +152,7 @@ impl Connection {
         self.note_opening(syn.ecn);
     }
 
-    /// Takes what the answer to this end's SYN says of it, and how it arrived itself.
+    /// Reads the feedback on this end's SYN in its answer, and the answer's own ECN field.
     pub(super) fn take_answer_marks(&mut self, now: Instant, seg: &mut Segment) {
         if self.negotiated.accurate_ecn && self.is_ack_of_syn(seg) {
             self.note_opening(seg.ecn);
@@ -205,8 +205,8 @@ impl Connection {
         }
     }
 
-    /// Notes a segment without a mark that reports none, and returns whether that is sure: an
-    /// acknowledgment of more packets than ACE can count needs a closer look.
+    /// Notes a segment without a mark that reports none, and returns whether that is certain: an
+    /// acknowledgment of more packets than ACE can count is ambiguous.
     pub(super) fn note_unmarked(&mut self, acked: u64) -> bool {
         if !self.negotiated.accurate_ecn {
             return true;
@@ -241,7 +241,7 @@ impl Connection {
         }
     }
 
-    /// Returns the flags that tell the peer of marks, in a segment with data or without.
+    /// Returns the flags that report marks to the peer, in a segment with data or without.
     pub(super) fn marks_to_tell(&mut self) -> TcpFlags {
         if self.negotiated.accurate_ecn {
             self.receiver.accurate.untold = 0;
@@ -265,8 +265,8 @@ impl Connection {
         if self.negotiated.ecn && !changed { Ecn::Capable0 } else { Ecn::NotCapable }
     }
 
-    /// Heeds what a segment says of marks on packets of this end. With accurate ECN it counts if it
-    /// is the `latest` of the peer, and `bytes` arrived by what it says.
+    /// Processes the feedback of a segment on marked packets of this end. With accurate ECN it
+    /// counts if the segment is the `latest` of the peer; it has acknowledged `bytes`.
     pub(super) fn process_ecn_marks(
         &mut self,
         now: Instant,
@@ -282,7 +282,8 @@ impl Connection {
             let ace = seg.header.flags.ace();
             let is_first = !core::mem::replace(&mut self.receiver.accurate.has_report, true);
             self.receiver.accurate.is_cleared |= is_first && ace == 0;
-            // Without SACK the end of a recovery acknowledges what duplicates have reported on.
+            // Without SACK the end of a recovery acknowledges packets that duplicates have
+            // reported.
             let counts = self.negotiated.sack || !self.recovery.is_active();
             let packets = if counts { bytes.div_ceil(self.sender.mss) } else { 0 };
             let count = self.receiver.accurate.count(ace, packets);

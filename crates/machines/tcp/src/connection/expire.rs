@@ -75,8 +75,7 @@ impl Connection {
         self.timers.set(Timer::Retransmit, at);
     }
 
-    /// Handles the retransmission timer: nothing came back for what was sent (RFC 6298, section 5;
-    /// RFC 5681, section 3.1).
+    /// Handles the retransmission timer (RFC 6298, section 5; RFC 5681, section 3.1).
     fn expire_retransmission(&mut self, now: Instant) {
         let opening = matches!(self.state, TcpState::SynSent | TcpState::SynReceived);
         let most = if opening { self.config.syn_retries } else { self.config.retries };
@@ -115,7 +114,7 @@ impl Connection {
         self.set_timeout(self.rtt.deadline(now));
     }
 
-    /// Probes a window that is still closed, or too small for what waits.
+    /// Probes a window that is still zero, or too small for the waiting data.
     fn expire_persist(&mut self, _now: Instant) {
         let orphan = self.receiver.abandoned;
         if self.sender.attempts >= self.config.retries && (orphan || !self.was_heard()) {

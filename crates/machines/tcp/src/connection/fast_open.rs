@@ -36,8 +36,8 @@ impl Connection {
         self
     }
 
-    /// Returns whether the SYN waits for the data that it could carry: the client's for the
-    /// request, the server's, as long as an acknowledgment may be delayed, for the answer.
+    /// Returns whether the SYN waits for data that it could carry: the client's SYN for the
+    /// request, the server's for the answer, as long as an acknowledgment may be delayed.
     pub(super) fn awaits_data(&self) -> bool {
         let waits = match self.fast_open {
             FastOpen::Ready(..) => true,
@@ -117,8 +117,7 @@ impl Connection {
         self.state == TcpState::SynReceived && self.fast_open == FastOpen::Early
     }
 
-    /// Takes what the answer to this end's SYN brought beside the handshake: the server's first
-    /// data.
+    /// Takes the data in the SYN-ACK: the server's first data.
     pub(super) fn take_answer_data(
         &mut self,
         now: Instant,

@@ -15,12 +15,11 @@ pub(super) struct Habits {
     records: VecDeque<u64>,
     /// Segments that have left together so far.
     run: u16,
-    /// The most bytes in flight lately, whether they filled the window, and the end of what was
-    /// sent then.
+    /// The most bytes in flight lately, whether they filled the window, and SND.NXT at that time.
     most: u64,
     filled: bool,
     until: u64,
-    /// Short segments wait for what follows.
+    /// Short segments wait for more data.
     cork: Cork,
     /// FIN has left in a segment of its own.
     fin_alone: bool,
@@ -32,7 +31,7 @@ pub(super) struct Habits {
 /// The time within which data answer data.
 const ANSWER: Duration = Duration::from_millis(40);
 
-/// The reason for which short segments wait for what follows.
+/// The reason for which short segments wait for more data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cork {
     /// They do not.
@@ -64,7 +63,7 @@ impl Connection {
         }
     }
 
-    /// Lets no segment reach over the end of what was written so far.
+    /// Lets no segment cross the end of the data written so far.
     pub(crate) fn end_record(&mut self) {
         let end = self.sender.data_end();
         note(&mut self.sender.habits.get_or_insert_default().records, end);
@@ -75,7 +74,7 @@ impl Connection {
         self.sender.habits.get_or_insert_default().cork = cork;
     }
 
-    /// Returns whether short segments wait for what follows.
+    /// Returns whether short segments wait for more data.
     #[must_use]
     pub fn cork_now(&self) -> Cork {
         self.sender.habits.as_ref().map_or(Cork::Off, |habits| habits.cork)
@@ -104,7 +103,7 @@ impl Connection {
         }
     }
 
-    /// Notes that the answer to this end's SYN has come: what waits to be sent acknowledges it.
+    /// Notes that the SYN-ACK has arrived: the next data segment acknowledges it.
     pub(super) fn note_opened(&mut self) {
         if self.config.manner.quick_until_dialogue && self.sender.max < self.sender.data_end() {
             self.sender.habits.get_or_insert_default().dialogue = true;
@@ -185,7 +184,7 @@ impl Connection {
         }
     }
 
-    /// Returns whether the window may grow by what was in flight lately.
+    /// Returns whether the window may grow, judged by the recent maximum in flight.
     pub(super) fn is_limited_lately(&self) -> bool {
         let Some(habits) = self.sender.habits.as_ref() else { return false };
         let window = self.congestion.window();

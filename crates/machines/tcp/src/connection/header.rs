@@ -25,7 +25,7 @@ pub(super) struct Template {
 }
 
 impl Connection {
-    /// Writes a segment in full; `options` are those beside what every segment has.
+    /// Writes a segment in full; `options` are those beyond the usual ones.
     pub(super) fn write_segment(
         &mut self,
         start: u64,
@@ -40,8 +40,8 @@ impl Connection {
         self.seal(&repr, Ecn::NotCapable, data)
     }
 
-    /// Writes what a connection sends outside of its order: a reset, with the timestamp that was
-    /// negotiated (RFC 7323, section 3.2).
+    /// Writes a segment outside of the sequence of a connection: a reset, with the negotiated
+    /// timestamp option (RFC 7323, section 3.2).
     pub(super) fn write_reset(&mut self, now: Instant, reset: Reset) -> TcpTransmit {
         let Reset { seq, ends } = reset;
         let flags = if ends { TcpFlags::RST | TcpFlags::ACK } else { TcpFlags::RST };
@@ -196,7 +196,7 @@ impl Connection {
         TcpOptions { timestamps, ..TcpOptions::default() }
     }
 
-    /// Adds SACK blocks of what arrived twice and what arrived beyond holes (RFC 2018, 2883).
+    /// Adds SACK blocks for duplicate data and for data beyond holes (RFC 2018, 2883).
     //= S2.5
     fn add_sack(&mut self, options: &mut TcpOptions) {
         if !self.negotiated.sack {
@@ -268,7 +268,7 @@ impl Connection {
         self.receiver.buffer.capacity().min(65_535) as u16
     }
 
-    /// Returns the window to offer: never taken back, and opened in worthwhile steps (RFC 9293,
+    /// Returns the window to advertise: it never shrinks, and opens in worthwhile steps (RFC 9293,
     /// 3.8.6.2.2).
     fn window_field(&mut self) -> u16 {
         let shift = self.negotiated.receive_shift;

@@ -1,4 +1,4 @@
-//! Opening: SYNs and what they agree on (RFC 9293, section 3.5; RFC 7323, 2018, 3168).
+//! Opening: SYNs and option negotiation (RFC 9293, section 3.5; RFC 7323, 2018, 3168).
 
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ impl Connection {
             self.receiver.recent = timestamps.value;
             self.receiver.recent_at = now;
         }
-        // RFC 9293, section 3.7.1: what holds when the option is missing.
+        // RFC 9293, section 3.7.1: the default if the option is missing.
         let fallback = if self.path.local.is_ipv4() { 536 } else { 1220 };
         self.sender.peer_mss = options.mss.unwrap_or(fallback).max(64);
         if self.negotiated.sack {

@@ -1,5 +1,5 @@
-//! How long a segment the path carries: what ICMP says, and what probes find out, since a report
-//! may be forged and a router may say nothing (RFC 1191, 4821, 8201, 8899).
+//! Path MTU discovery by ICMP and by probes: a report may be forged, and a router may send none
+//! (RFC 1191, 4821, 8201, 8899).
 //!
 //! Sizes count the data of a segment and its options, as the option that names the segment size.
 
@@ -21,7 +21,7 @@ const SEARCH: Duration = Duration::from_secs(1);
 const RAISE: Duration = Duration::from_secs(600);
 /// Timeouts in a row after which long segments are suspected of getting lost on their way.
 const SUSPICION: u8 = 5;
-/// The search ends when what passes and what does not differ by less.
+/// The search ends when the largest size that passes and the smallest that does not are as close.
 const PRECISION: u16 = 32;
 /// Segments that must follow a probe before its loss can be detected.
 const FOLLOWERS: u64 = 3;
@@ -73,7 +73,7 @@ impl Connection {
             return false;
         }
         let least = self.least_size();
-        // Over IPv4 a second report may go below what every host receives.
+        // Over IPv4 a second report may go below the minimum that every host receives.
         let may_go_below =
             self.path.local.is_ipv4() && self.sender.path_mss.min(self.greatest_size()) <= least;
         let least = if may_go_below { self.size_in(68) } else { least };

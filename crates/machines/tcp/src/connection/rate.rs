@@ -1,4 +1,4 @@
-//! How fast segments leave: paced, and told to those algorithms that model the path.
+//! The sending rate: pacing, and delivery-rate samples for algorithms that model the path.
 
 use windfall_base::{Duration, Instant};
 use windfall_congestion::Delivery;
@@ -11,8 +11,8 @@ use crate::timers::Timer;
 /// each segment would cost a fast sender more than the segments (draft-ietf-ccwg-bbr, section
 /// 5.6.3).
 const PIECE: Duration = Duration::from_millis(1);
-/// The pace of an algorithm that has none of its own, in windows per round trip: more than one, so
-/// that the window is what limits.
+/// The pacing rate of an algorithm without one of its own, in windows per round trip: more than
+/// one, so that the window is the limit.
 const PACE_IN_SLOW_START: f64 = 2.0;
 const PACE: f64 = 1.2;
 
@@ -31,7 +31,7 @@ impl Connection {
         (round_trip > 0.0).then(|| pace * window as f64 / round_trip)
     }
 
-    /// Returns whether the pace holds back what could leave, and sees to it that it leaves in time.
+    /// Returns whether pacing delays the next segment, and sets the timer for it.
     pub(super) fn is_held_back(&mut self, now: Instant) -> bool {
         if !self.sender.is_paced {
             return false;
@@ -59,7 +59,7 @@ impl Connection {
         }
     }
 
-    /// Tells an algorithm that models the path what an acknowledgment says.
+    /// Gives the delivery-rate sample of an acknowledgment to an algorithm that models the path.
     pub(super) fn report_delivery_rate(&mut self, now: Instant, limited: bool) {
         if !self.congestion.is_model() {
             return;
@@ -92,7 +92,7 @@ impl Connection {
     }
 }
 
-/// Returns what is known of something that left with the account `then`.
+/// Returns the delivery since a segment left with the snapshot `then`.
 fn delivery(
     now: Instant,
     then: &Snapshot,

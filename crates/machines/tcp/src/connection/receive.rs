@@ -173,7 +173,7 @@ impl Connection {
             return Err(DropReason::TcpSequence);
         }
         if start == next && edge == next && span > 0 {
-            // A probe of a closed window: what it acknowledges counts, its data do not.
+            // A probe of a zero window: its acknowledgment counts, its data do not.
             seg.data.clear();
             seg.header.flags = seg.header.flags - TcpFlags::FIN;
             self.owe_ack();
@@ -254,7 +254,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Handles a SYN in the window: challenged (RFC 5961, section 4), or obeyed as RFC 793 has it.
+    /// Handles a SYN in the window: a challenge ACK (RFC 5961, section 4), or a reset as in RFC
+    /// 793.
     fn receive_blind_syn(&mut self, now: Instant) -> Result<(), DropReason> {
         if self.config.manner.obeys_blind_syns {
             self.reset_peer();
@@ -388,8 +389,8 @@ impl Connection {
         }
     }
 
-    /// Learns how long a full segment of the peer is. What is longer than was negotiated has
-    /// been merged from several on its way to us.
+    /// Learns the length of the peer's full-sized segments. A segment longer than the negotiated
+    /// MSS was merged from several on its way.
     pub(super) fn note_size(&mut self, len: u64) {
         if len <= u64::from(self.config.mss) {
             self.receiver.full = self.receiver.full.max(len);

@@ -96,7 +96,7 @@ impl Connection {
         Some(self.send_range(now, range?, true))
     }
 
-    /// Returns what probes the tail: new data, or else the last segment once more (RFC 8985,
+    /// Returns the data of a tail loss probe: new data, or else the last segment again (RFC 8985,
     /// section 7.3).
     fn next_of_tail(&mut self) -> Option<Range<u64>> {
         if !core::mem::take(&mut self.sender.tail_probe) {
@@ -113,7 +113,7 @@ impl Connection {
         (!range.is_empty()).then_some(range)
     }
 
-    /// Returns what the windows allow from the next position on.
+    /// Returns the data that the windows allow from SND.NXT on.
     fn candidate(&mut self, window: u64) -> Option<Candidate> {
         let sender = &mut self.sender;
         sender.nxt = self.recovery.skip(sender.nxt).min(sender.max.max(sender.nxt));

@@ -13,7 +13,7 @@ pub enum SendPhase {
     Reduced,
     /// Lost data are sent again.
     Recovery,
-    /// A timeout says that everything was lost.
+    /// After a timeout, everything in flight counts as lost.
     Loss,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Budget {
     pub(super) most: usize,
     /// Bytes held by all connections.
     held: usize,
-    /// The latest time that the endpoint was told.
+    /// The latest time that the endpoint was given.
     now: Instant,
     /// No peer has let data wait for long enough before this.
     quiet_until: Instant,
@@ -32,7 +32,7 @@ pub(super) struct Budget {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holding {
     bytes: usize,
-    /// Of these, what waits for the peer: until it acknowledges, or fills a hole.
+    /// Of these, the bytes that wait for the peer: for an acknowledgment, or to fill a hole.
     waiting: usize,
     /// When that last became less, or the first of it came.
     moved: Instant,
@@ -44,7 +44,7 @@ impl Budget {
         Self { most, held, now, quiet_until }
     }
 
-    /// Returns the latest time that the endpoint was told.
+    /// Returns the latest time that the endpoint was given.
     pub(super) const fn now(&self) -> Instant {
         self.now
     }
@@ -76,7 +76,7 @@ impl Default for Holding {
 }
 
 impl Slot {
-    /// Enters in the books what the connection holds now.
+    /// Charges the memory that the connection holds now.
     pub(super) fn settle(&mut self, budget: &mut Budget) {
         let connection = self.connection.as_deref();
         let bytes = connection.map_or(0, Connection::held_memory);
@@ -112,8 +112,8 @@ impl TcpEndpoint {
         wanted.min(left(&self.budget).max(SHARE.saturating_sub(own)))
     }
 
-    /// Returns whether there is no memory for the data of a segment. What an idle reader waits for
-    /// is always taken, as it leaves at once.
+    /// Returns whether there is no memory for the data of a segment. Data for an idle reader are
+    /// always accepted, because they leave at once.
     pub(super) fn lacks_memory_for(&mut self, slot: u32, segment: &Segment) -> bool {
         if segment.data.is_empty() || !self.budget.is_exceeded_by(segment.data.len()) {
             return false;

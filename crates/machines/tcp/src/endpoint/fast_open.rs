@@ -63,7 +63,7 @@ impl FastOpens {
         }
     }
 
-    /// Notes what the answer to a SYN says of the cookie for next time.
+    /// Caches the cookie in a SYN-ACK for the next connection.
     pub(super) fn learn(&mut self, path: &SocketPair, granted: (FastOpenCookie, u16)) {
         if self.known.len() >= SERVERS {
             self.known.pop_first();

@@ -1,5 +1,5 @@
-//! The rate of delivery (draft-ietf-ccwg-bbr, section 4.1): what was delivered between the sending
-//! of something and its acknowledgment.
+//! The delivery rate (draft-ietf-ccwg-bbr, section 4.1): the data delivered between the sending of
+//! a segment and its acknowledgment.
 
 use std::collections::VecDeque;
 
@@ -31,7 +31,7 @@ pub(super) struct Rates {
     limited_until: u64,
     /// The latest transmission that the acknowledgment at hand covers, and the bytes that it does.
     newest: Option<Sent>,
-    /// That has overtaken what left before: its round trip is not that of the path.
+    /// The segment overtook earlier ones: its round trip is not that of the path.
     overtook: bool,
     pub(super) newly_delivered: u64,
     /// The state when each piece in flight left, and the number of the first of them: apart from
@@ -43,7 +43,7 @@ pub(super) struct Rates {
 /// The delivery-rate sample of one acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
-    /// Bytes per second; 0 if the time was too short to tell.
+    /// Bytes per second; 0 if the interval was too short.
     pub rate: f64,
     pub then: Snapshot,
     pub newly_delivered: u64,
@@ -94,8 +94,8 @@ impl Rates {
         self.snapshots.get(number.wrapping_sub(self.first) as usize).copied()
     }
 
-    /// Takes every loss back that was counted after the first `lost` bytes, from the pictures too:
-    /// what was in flight meanwhile is not judged by them.
+    /// Takes back every loss counted after the first `lost` bytes, from the snapshots too: segments
+    /// in flight meanwhile are not judged by them.
     pub(super) fn take_back_losses(&mut self, lost: u64) {
         self.lost = self.lost.min(lost);
         self.snapshots.iter_mut().for_each(|it| it.lost = it.lost.min(lost));
@@ -109,7 +109,7 @@ impl Rates {
         self.first = self.first.wrapping_add(gone as u32);
     }
 
-    /// Takes `len` bytes that have arrived; they `overtook` what was sent before.
+    /// Counts `len` delivered bytes, which `overtook` earlier ones or not.
     pub(super) fn on_arrival(
         &mut self,
         now: Instant,
@@ -135,7 +135,7 @@ impl Rates {
         self.limited_until = (self.delivered + in_flight).max(1);
     }
 
-    /// Returns what the acknowledgment at hand says; `least` is the least round trip.
+    /// Returns the sample of the current acknowledgment; `least` is the minimum round trip.
     pub(super) fn sample(&mut self, now: Instant, least: Option<Duration>) -> Option<Sample> {
         let newly_delivered = core::mem::take(&mut self.newly_delivered);
         let sent = self.newest.take()?;

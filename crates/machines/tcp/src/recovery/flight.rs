@@ -19,7 +19,7 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    /// Returns whether it left after `other`; of what left at once, the later position did.
+    /// Returns whether it was sent after `other`; at equal times, the later position was.
     pub(crate) fn is_after(&self, other: &Self) -> bool {
         (self.at, self.end) > (other.at, other.end)
     }
@@ -43,7 +43,7 @@ impl Flight {
         if start < max {
             let end = end.min(max);
             if self.repeated.next_from(start).is_some_and(|known| known.start < end) {
-                // The latest transmission alone tells when the data should have arrived.
+                // Only the latest transmission shows when the data should have arrived.
                 self.again.retain(|sent| sent.end <= start || end <= sent.start);
             }
             self.repeated.insert(start..end);
@@ -98,7 +98,7 @@ impl Flight {
         }
     }
 
-    /// Forgets what lies below `una`.
+    /// Drops the transmissions below `una`.
     pub(super) fn release(&mut self, una: u64) {
         while self.fresh.front().is_some_and(|sent| sent.end <= una) {
             self.fresh.pop_front();

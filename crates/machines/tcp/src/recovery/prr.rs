@@ -1,5 +1,6 @@
-//! Proportional rate reduction (RFC 9937): in fast recovery what leaves follows what has arrived,
-//! so that the flight shrinks to its target over a round trip instead of pausing for half of one.
+//! Proportional rate reduction (RFC 9937): in fast recovery the data sent follow the data
+//! delivered, so that the flight shrinks to its target over a round trip instead of pausing for
+//! half of one.
 
 /// The state of one recovery; numbers are bytes.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +27,8 @@ impl Rate {
         self.sent += bytes;
     }
 
-    /// Takes an acknowledgment that says that `delivered` bytes arrived and leaves `in_flight` in
-    /// the network; `is_safe` if it advanced and told of no further loss (section 6).
+    /// Takes an acknowledgment that delivers `delivered` bytes and leaves `in_flight` in the
+    /// network; `is_safe` if it advanced SND.UNA and reported no further loss (section 6).
     pub(super) fn on_delivered(&mut self, delivered: u64, in_flight: u64, is_safe: bool, mss: u64) {
         if delivered == 0 {
             return;

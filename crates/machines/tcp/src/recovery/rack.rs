@@ -1,5 +1,6 @@
-//! Losses by time (RACK, RFC 8985): what left before something that has arrived is lost unless it
-//! arrives within a round trip and a little, which grows with the reordering that is seen.
+//! Time-based loss detection (RACK, RFC 8985): a segment sent before one that has arrived is lost,
+//! unless it arrives within a round trip and the reordering window, which grows with the reordering
+//! seen.
 
 use core::ops::Range;
 
@@ -11,7 +12,7 @@ use super::{DUPLICATES, SendSequence};
 /// Recoveries for which a reordering window that grew is kept (section 6.2, step 4).
 const PERSISTENCE: u8 = 16;
 
-/// The part of an acknowledgment that tells which of several transmissions has arrived.
+/// The part of an acknowledgment that shows which of several transmissions has arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Echo {
     /// When the acknowledgment came.
@@ -31,7 +32,7 @@ pub(super) struct Rack {
     least: Option<Duration>,
     /// The highest position that has arrived.
     farthest: u64,
-    /// Something arrived after what was sent later.
+    /// A segment arrived after one that was sent later.
     is_reordered: bool,
     /// The reordering window, in quarters of the least round trip; the recoveries that it keeps its
     /// size for.
@@ -66,9 +67,9 @@ impl Rack {
         }
     }
 
-    /// Takes what has arrived for the first time (section 6.2, steps 1 to 3). If it `overtook` what
-    /// was sent before, its round trip is not the least one of the path.
-    /// Returns the latest transmission of it.
+    /// Takes data delivered for the first time (section 6.2, steps 1 to 3). If they `overtook`
+    /// earlier ones, their round trip is not the minimum of the path. Returns their latest
+    /// transmission.
     pub(super) fn on_arrival(
         &mut self,
         range: &Range<u64>,
@@ -95,8 +96,8 @@ impl Rack {
         Some(sent)
     }
 
-    /// Returns whether what begins at `start` has arrived before something that left earlier and is
-    /// not lost by now.
+    /// Returns whether the data at `start` have arrived before earlier ones that are not lost by
+    /// now.
     pub(super) fn is_overtaking(&self, start: u64, una: u64, sacked: &RangeSet) -> bool {
         let from = self.judged.max(una);
         from < start && sacked.gaps(from..start).next().is_some()
@@ -114,17 +115,17 @@ impl Rack {
         self.is_reordered |= once.any(|gap| gap.end < self.farthest);
     }
 
-    /// Returns whether what came back so soon must be the answer to the transmission before.
+    /// Returns whether an answer so early must belong to the transmission before.
     fn is_too_early(&self, round_trip: Duration) -> bool {
         self.least.is_some_and(|least| round_trip < least)
     }
 
-    /// Returns the round trip of what arrived last, if it was sent once.
+    /// Returns the round trip of the latest delivered segment, if it was sent once.
     pub(super) fn sample(&self) -> Option<Duration> {
         self.newest.filter(|newest| !newest.repeated).map(|_| self.round_trip)
     }
 
-    /// Takes the report of a duplicate: what was sent again had only been late (step 4).
+    /// Takes a D-SACK: the retransmitted segment had only been late (step 4).
     pub(super) fn on_duplicate_reported(&mut self, flow: &SendSequence) {
         if self.round.is_none_or(|round| flow.una >= round) {
             self.round = Some(flow.max);

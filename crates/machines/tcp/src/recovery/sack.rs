@@ -85,7 +85,7 @@ impl Recovery {
         (gap.start < self.lost_below(flow)).then(|| self.whole(gap.start, flow))
     }
 
-    /// Returns what to retransmit when no new data may be sent (RFC 6675, NextSeg 3 and 4).
+    /// Returns the data to retransmit when no new data may be sent (RFC 6675, NextSeg 3 and 4).
     pub(crate) fn next_doubtful(&mut self, flow: &SendSequence, window: u64) -> Option<Range<u64>> {
         if self.is_timed() || !self.has_room(flow, window) {
             return None;
@@ -102,7 +102,7 @@ impl Recovery {
         Some(flow.max.saturating_sub(flow.mss).max(end)..flow.max)
     }
 
-    /// Returns the position to continue from when sending from `position`: after what the peer has.
+    /// Returns the next position to send at or after `position` that the peer does not have.
     #[must_use]
     pub(crate) fn skip(&self, position: u64) -> u64 {
         self.sacked.containing(position).map_or(position, |range| range.end)

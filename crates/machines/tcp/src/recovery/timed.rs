@@ -21,14 +21,14 @@ enum FrtoState {
     Open,
     /// That was acknowledged, and new data are to leave before anything is repaired (step 2).
     Tries,
-    /// They have left: the next acknowledgment tells.
+    /// They have been sent: the next acknowledgment decides.
     Tried,
 }
 
 /// The probe of the tail whose answer is awaited.
 #[derive(Clone, Copy, Debug)]
 struct TailProbe {
-    /// The end of what was sent when it left.
+    /// SND.NXT when it was sent.
     end: u64,
     /// It carried nothing new.
     repeated: bool,
@@ -51,7 +51,7 @@ pub(super) struct Timed {
     frto: FrtoState,
     /// Data sent only once, before the timeout under examination, have arrived since.
     original_arrived: bool,
-    /// The longest round trip of what an acknowledgment shows to have arrived and was sent once.
+    /// The longest round trip of newly acknowledged data that were sent once.
     longest: Option<Duration>,
     /// The rates of delivery, where congestion control models the path.
     rates: Option<Box<Rates>>,
@@ -75,7 +75,7 @@ pub(crate) enum ProbeAnswer {
     None,
     /// Nothing was lost.
     Intact,
-    /// The probe repaired a loss: congestion control must hear of it.
+    /// The probe repaired a loss: congestion control must react to it.
     Repaired,
 }
 
@@ -187,7 +187,7 @@ impl Recovery {
         self.timed.is_some() && self.repair == LossRecovery::Sack
     }
 
-    /// Takes what `range` says has arrived, part of it perhaps known.
+    /// Marks `range` as delivered, part of it perhaps again.
     pub(super) fn note_arrival(&mut self, range: Range<u64>, flow: &SendSequence, echo: &Echo) {
         let Some(timed) = &mut self.timed else {
             let known = if self.sacked.is_empty() { 0 } else { self.known_in(&range) };
@@ -214,13 +214,13 @@ impl Recovery {
         self.sacked.count_within(range.clone())
     }
 
-    /// Returns the exact round trip of what arrived last, if it was sent once.
+    /// Returns the exact round trip of the latest delivered segment, if it was sent once.
     pub(crate) fn sample(&self) -> Option<Duration> {
         self.timed.as_ref()?.rack.sample()
     }
 
-    /// Returns the longest round trip of what the acknowledgment at hand shows to have arrived, of
-    /// what was sent once.
+    /// Returns the longest round trip of the data that the current acknowledgment newly covers and
+    /// that were sent once.
     pub(crate) fn longest(&self) -> Option<Duration> {
         self.timed.as_ref()?.longest
     }
@@ -297,9 +297,9 @@ impl Recovery {
         flow: &SendSequence,
         smoothed: Option<Duration>,
     ) {
-        // RFC 5682, section 3.1, step 1: not again while an earlier timeout is being repaired.
-        // One within a recovery tells nothing: what it waits for may have been sent again already
-        // (RFC 5682, section 2.1, step 1).
+        // RFC 5682, section 3.1, step 1: no detection while an earlier timeout is being repaired. A
+        // timeout in a recovery shows nothing: the awaited segment may have been retransmitted
+        // already (RFC 5682, section 2.1, step 1).
         let is_first = !self.active && !self.repairs_timeout(flow);
         let is_timed = self.is_timed();
         let Some(timed) = self.timed.as_mut().filter(|_| is_timed) else { return };
@@ -390,8 +390,8 @@ impl Recovery {
         }
     }
 
-    /// Says what an acknowledgment of `ack` says of the probe (section 7.4); `reported` if it
-    /// reports a duplicate, `bare` if it tells no news.
+    /// Returns the outcome of the probe after an acknowledgment of `ack` (section 7.4); `reported`
+    /// if it has a D-SACK, `bare` if it reports nothing else.
     pub(crate) fn answer_probe(&mut self, ack: u64, reported: bool, bare: bool) -> ProbeAnswer {
         let Some(timed) = &mut self.timed else { return ProbeAnswer::None };
         let Some(probe) = timed.probe.filter(|probe| ack >= probe.end) else {
@@ -410,7 +410,7 @@ impl Recovery {
         answer
     }
 
-    /// Returns what was marked as lost since this was last asked, with the rates then.
+    /// Returns the losses marked since the last call, with the rates at that time.
     pub(crate) fn take_marked(&mut self) -> Vec<Loss> {
         let Some(timed) = &mut self.timed else { return Vec::new() };
         let Timed { rack, rates: Some(rates), .. } = &mut **timed else { return Vec::new() };
@@ -423,8 +423,8 @@ impl Recovery {
         marked.into_iter().filter_map(note).collect()
     }
 
-    /// Returns what the acknowledgment at hand says of the rate of delivery, and what was delivered
-    /// and lost in all.
+    /// Returns the delivery-rate sample of the current acknowledgment, and the totals of delivered
+    /// and lost data.
     pub(crate) fn take_rate(
         &mut self,
         now: Instant,

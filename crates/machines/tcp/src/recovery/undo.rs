@@ -1,5 +1,5 @@
-//! Reductions without need: everything that was sent again had only been late, so that the window
-//! returns to what it was (RFC 3522, 3708 and 4015; RFC 9438, section 4.9.2).
+//! Spurious reductions: all retransmitted data had only been late, so the window is restored (RFC
+//! 3522, 3708 and 4015; RFC 9438, section 4.9.2).
 
 use core::ops::Range;
 
@@ -16,7 +16,7 @@ pub(super) struct Undo {
     unexplained: RangeSet,
     /// The data that the peer has received damaged: no congestion.
     damaged: RangeSet,
-    /// When the first of what was sent again left.
+    /// When the first retransmission was sent.
     since: Option<Instant>,
     /// It was made for a timeout.
     by_timeout: bool,
@@ -80,8 +80,8 @@ impl Recovery {
         }
     }
 
-    /// Takes the report that `range` arrived twice. A timeout is only taken back by timestamps: one
-    /// duplicate does not show that the oldest segment has arrived.
+    /// Takes a D-SACK for `range`. Only timestamps undo a timeout: one duplicate does not show that
+    /// the oldest segment has arrived.
     pub(crate) fn explain(&mut self, range: Range<u64>) {
         if let Some(undo) = self.undo.as_mut().filter(|undo| !undo.by_timeout) {
             undo.explain(range);
@@ -113,7 +113,7 @@ impl Recovery {
         }
     }
 
-    /// Ends the last reduction if it has proved to be without need, and says what caused it.
+    /// Undoes the last reduction if it proved spurious, and returns its cause.
     pub(crate) fn take_spurious(&mut self, flow: &SendSequence) -> Option<Spurious> {
         let undo = self.undo.take_if(|undo| undo.is_spurious)?;
         if self.active {

@@ -6,7 +6,7 @@ use super::blocks;
 pub(crate) const LEVELS: [usize; 5] = [8, 16, 32, 64, 128];
 /// Bytes of a frame beside its contents: header and check.
 const OVERHEAD: f64 = 23.0;
-/// The weight that what was learnt keeps when something new is learnt.
+/// The weight of the earlier observations against a new one.
 const MEMORY: f64 = 0.95;
 /// Packets that failed and are repeated, of which one tries parity all the same.
 const TRIAL: u32 = 32;
@@ -36,7 +36,7 @@ pub(crate) struct Choice {
 }
 
 impl Default for Choice {
-    /// A little is enough most of the time, until something else is learnt.
+    /// Initially, a little parity is presumed to be enough most of the time.
     fn default() -> Self {
         let enough = [0.4, 0.3, 0.15, 0.1, 0.04, 0.01];
         Self { enough, failing: 0.5, since_trial: 0, trial_after: TRIAL, trusted: 1, under_way: 0 }

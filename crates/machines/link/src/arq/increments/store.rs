@@ -17,9 +17,9 @@ struct Begun {
     frame: Frame,
     /// The copy before it.
     earlier: Option<Vec<u8>>,
-    /// The parity that has come; empty before the first.
+    /// The received parity; empty before the first.
     parity: Vec<Option<u8>>,
-    /// Frames that have come, damaged all of them.
+    /// Frames received, all of them damaged.
     frames: u32,
 }
 
@@ -30,7 +30,7 @@ impl Begun {
             + self.parity.len() * size_of::<Option<u8>>()
     }
 
-    /// The packet, if what has come is enough for it.
+    /// The packet, if the received symbols suffice to restore it.
     fn made(&self) -> Option<Frame> {
         if self.parity.is_empty() {
             return None;
@@ -52,7 +52,7 @@ pub(crate) enum Increment {
     Made(Frame),
     /// It is kept.
     Kept,
-    /// It is of no use: what it belongs to is not there, or there is no room.
+    /// It is useless: its packet is not there, or there is no room.
     Useless,
 }
 
@@ -132,7 +132,7 @@ impl IncrementStore {
         }
     }
 
-    /// Forgets a packet that has come.
+    /// Drops the symbols of a packet that has arrived.
     pub(crate) fn forget(&mut self, seq: Seq32) {
         if let Some(begun) = self.begun.remove(&seq.0) {
             self.bytes -= begun.bytes();

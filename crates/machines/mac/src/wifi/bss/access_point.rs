@@ -233,7 +233,7 @@ impl AccessPoint {
         }
     }
 
-    /// A member leaves; what waits for it is sent nevertheless, and given up in the usual way.
+    /// Removes a member; its buffered packets are still sent, and dropped at the retry limit.
     fn leave(&mut self, station: MacAddress) {
         if let Some(mut member) = self.members.remove(&station) {
             self.urgent.append(&mut member.waiting);

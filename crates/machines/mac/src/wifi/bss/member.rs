@@ -247,7 +247,7 @@ impl Member {
         if self.power_save {
             let flags = Flags::TO_DS.with(Flags::POWER_MANAGEMENT, true);
             self.urgent.push_back(Order { flags, ..self.own(Kind::Null, with, Vec::new()) });
-            // The first beacon tells when the others come.
+            // The first beacon gives the times of the others.
             self.awake = now + self.interval;
         }
     }

@@ -51,7 +51,7 @@ pub(in super::super) fn symbols_of(increment: Increment, word: &[u8]) -> Vec<u8>
     all[symbols.start * blocks..symbols.end * blocks].to_vec()
 }
 
-/// The further parity of a frame that has come.
+/// The further parity of a frame that has been received.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parity {
     /// All symbols; empty before the first has come.
@@ -63,8 +63,8 @@ pub(super) struct Parity {
 }
 
 impl Parity {
-    /// Takes the symbols of an increment for a frame of `len` bytes, which its frame check vouches
-    /// for or not; there are as many as such an increment has.
+    /// Takes the symbols of an increment for a frame of `len` bytes, which its FCS confirms or not;
+    /// there are as many as such an increment has.
     pub(super) fn take(
         &mut self,
         increment: Increment,
@@ -86,7 +86,7 @@ impl Parity {
         self.level = self.level.max(increment.last);
     }
 
-    /// Puts right what it can of the bytes of a frame, and tells whether that was all of them.
+    /// Corrects the bytes of a frame as far as possible, and returns whether that was all of them.
     pub(super) fn correct(&self, votes: &mut Votes) -> bool {
         let Some(code) = code().filter(|_| !self.symbols.is_empty()) else { return false };
         let len = votes.bytes.len();

@@ -144,7 +144,7 @@ impl Joint {
         self.setup.rates[place].frame_duration(self.setup.preamble, all).as_secs_f64()
     }
 
-    /// Estimates what every rate and code promises; if `is_optimistic`, the less is known the more.
+    /// Estimates every rate and code; if `is_optimistic`, the fewer frames, the better.
     fn candidates(&self, attempt: &Attempt, is_optimistic: bool) -> Vec<Candidate> {
         let fits = |code: &Code| attempt.len + code.overhead(attempt.len) <= MAX_BODY;
         let codes = match attempt.code {
@@ -189,8 +189,8 @@ impl Joint {
         all
     }
 
-    /// Takes the path for a long one as long as nothing is known of a receiver that reports: it
-    /// says better with the first frame that it hears, and a packet may have few attempts.
+    /// Presumes a long path while nothing is known of a receiver that reports: its first report
+    /// gives a better value, and a packet may have few attempts.
     fn begin(&mut self, attempt: &Attempt) {
         if !self.has_begun && attempt.code.is_some() {
             self.has_begun = true;
@@ -214,12 +214,12 @@ impl Joint {
         let mut places: Vec<usize> = better.map(|it| it.place).collect();
         places.dedup();
         let place = *places.get(draw.below(places.len().max(1) as u64) as usize)?;
-        // Of the codes that may be better the strongest tells the most: of all weaker ones too.
+        // Of the codes that may be better, the strongest one also measures all weaker ones.
         let may_be = |it: &&Candidate| it.place == place && it.least_cost() < best.cost();
         optimistic.iter().filter(may_be).max_by_key(|it| it.code.index()).copied()
     }
 
-    /// Learns from the answer to a frame, or from the silence, what signal to assume.
+    /// Learns the signal to assume from the answer to a frame, or from the silence.
     fn sense(&mut self, report: Option<Report>, silence: Option<f64>) {
         match (report, silence) {
             (Some(report), _) => self.signal.report(i32::from(report.signal)),

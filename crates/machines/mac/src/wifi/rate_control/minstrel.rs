@@ -68,8 +68,8 @@ struct Statistics {
 impl Statistics {
     /// The share of arrivals; that of the next faster rate counts as one more attempt.
     ///
-    /// A slower rate succeeds at least as often. Without that one which is seldom tried would never
-    /// be seen to be better: the few attempts in the second place of the chain tell too little.
+    /// A slower rate succeeds at least as often. Without that attempt a rarely tried rate would
+    /// never prove better: the attempts in the second place of the chain are too few.
     fn success(&self, faster: f64) -> f64 {
         (self.all_arrivals + faster) / (self.all_attempts + 1.0)
     }

@@ -10,7 +10,7 @@ const NEARLY: f64 = 0.01;
 const ENOUGH: f64 = 0.95;
 /// The share of attempts that arrive below which a choice is none while there is another.
 pub(super) const HOPELESS: f64 = 0.05;
-/// A rate and a code, and what they promise.
+/// A rate and a code, and their expected results.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     /// The place of the rate among those of the station.
@@ -70,8 +70,8 @@ pub(super) fn best(candidates: &[Candidate], attempt: &Attempt) -> Option<Candid
     // Without a lifetime, the remaining attempts may be surer than this one.
     let enough = if attempt.time.is_some() { 1.0 } else { ENOUGH };
     let least = (surest - NEARLY).min(enough);
-    // One of which little is known may be as sure as those in use: it shows once it is used, which
-    // a packet with little time cannot wait for.
+    // A candidate with few frames may be as sure as those in use. Only its use shows that, and a
+    // packet with little time cannot wait for it.
     let is_near = |it: &&Candidate| {
         let chance = if attempt.time.is_some() { it.delivers } else { it.delivery_upper_bound };
         it.delivers > 0.0 && chance >= least

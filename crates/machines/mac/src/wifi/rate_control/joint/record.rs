@@ -13,7 +13,7 @@ const IDLE_DECAY_PER_FRAME: f64 = 0.998;
 const PRIOR_FRAMES: f64 = 1.0;
 /// Frames after which the prior of the codes, or the records of other signals, count half.
 pub(super) const HALF_WEIGHT_FRAMES: f64 = 8.0;
-/// The most that is presumed of the frames beyond one code that the next one saves.
+/// The greatest prior for the share of a code's failures that the next code saves.
 const MAX_PRIOR_GAIN: f64 = 0.5;
 /// Frames whose failure the optimistic estimate takes for an accident.
 const OPTIMISM_FRAMES: f64 = 2.0;
@@ -40,7 +40,7 @@ pub(super) struct Record {
     missed: [f64; 2],
 }
 
-/// A share that is presumed, and frames for which it counts.
+/// A prior: a share, and its weight in frames.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prior {
     pub(super) share: f64,
@@ -76,7 +76,7 @@ pub(super) enum Fate {
     Missed,
 }
 
-/// The shares of frames that arrive with each code, and those that the receiver hears damaged.
+/// The shares of frames that arrive with each code, and of those received damaged.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Shares {
     pub(super) whole: [f64; CODES],

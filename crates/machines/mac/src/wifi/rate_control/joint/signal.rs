@@ -1,6 +1,6 @@
-//! The signal at which a receiver presumably hears the next frame.
+//! The presumed signal strength of the next frame at a receiver.
 
-/// The weakest and the strongest signal that are told apart, in dBm.
+/// The weakest and the strongest signal that are distinguished, in dBm.
 pub(super) const SIGNALS: core::ops::RangeInclusive<i32> = -110..=-31;
 
 /// The signal that is assumed before one is reported, in dBm.
@@ -24,8 +24,8 @@ pub(super) struct Signal {
     p_value: f64,
     /// The steps by which the assumed signal has been lowered.
     steps: i32,
-    /// The share of the frames that nothing answers while the signal stays the same, as the next
-    /// report tells: others are in the way.
+    /// The share of frames without an answer while the signal stays the same, as the next report
+    /// shows: they collided.
     usual: f64,
 }
 
@@ -46,7 +46,7 @@ impl Signal {
         self.assumed
     }
 
-    /// Assumes a signal that no report has told.
+    /// Assumes a signal without a report.
     pub(super) fn assume(&mut self, dbm: i32) {
         self.assumed = dbm;
     }
@@ -71,7 +71,7 @@ impl Signal {
         }
     }
 
-    /// Assumes again what was reported last.
+    /// Returns to the signal of the last report.
     pub(super) fn reset_to_reported(&mut self) {
         (self.assumed, self.p_value, self.steps) = (self.reported, 1.0, 0);
     }
