@@ -278,7 +278,7 @@ impl Dcf {
     /// The answer to an attempt has come, or none: the rate control learns it.
     fn report_attempt(&mut self, arrived: bool, report: Option<Report>) {
         let Some(job) = self.job.as_ref().filter(|job| job.is_packet()) else { return };
-        // The arrival of parity says nothing about the delivery probability of a frame.
+        // The arrival of parity shows nothing about the delivery probability of a frame.
         if job.increment().is_some() && (arrived || report.is_some()) {
             return;
         }

@@ -22,8 +22,8 @@ const MISSED: f64 = 0.02;
 
 /// Frames of one rate by the code that they needed.
 ///
-/// A frame that a weaker code would have saved says nothing about stronger codes, and a failed
-/// frame says nothing about codes stronger than its own. So the share of each code is taken over
+/// A frame that a weaker code would have saved shows nothing about stronger codes, and a failed
+/// frame shows nothing about codes stronger than its own. So the share of each code is taken over
 /// the frames that the next weaker code does not save and that had at least this much parity: the
 /// Kaplan–Meier estimate for censored data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
