@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`.
-.PHONY: demo test ci bench mutants install lighttpd traces tables pictures simulated-time
+.PHONY: demo test ci bench mutants install lighttpd traces tables page pictures simulated-time
 
 # Builds, then moves a file across a bad link, without and with local retransmission.
 demo:
@@ -45,6 +45,11 @@ traces:
 # Measures the error events of every rate at every ratio, and writes the shipped tables anew.
 tables:
 	@cargo run --release --locked --quiet --package windfall-phy --example tables
+
+# Makes all figures of the papers with few and short runs, and their page, docs/reproduction.html.
+page:
+	@cargo run --release --locked --quiet --package windfall-cli -- \
+	  reproduce all --quick --page docs/reproduction.html
 
 # Draws the pictures of the documents in Chromium without a screen: the live view of a run for half
 # a minute, the page of the demonstration, and the report on a page in a browser.
