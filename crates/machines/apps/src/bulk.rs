@@ -1,4 +1,4 @@
-//! Many bytes over one stream, and who takes them: the transfers of the papers' figures.
+//! Bulk transfers over one stream, and their sink: the transfers of the papers' figures.
 
 use std::collections::BTreeMap;
 
@@ -102,7 +102,7 @@ impl Application for Bulk {
         }
     }
 
-    // What is due goes when it is polled for.
+    // Due data are sent when they are polled for.
     fn handle_timeout(&mut self, _now: Instant) {}
 
     fn poll_command(&mut self, now: Instant) -> Option<SocketCommand> {
@@ -149,7 +149,7 @@ impl Application for Bulk {
 /// The address at which a bulk receiver listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BulkSinkConfig {
-    /// The address; an unspecified one takes what goes to any of the host's.
+    /// The address; an unspecified one accepts every address of the host.
     pub local: SocketAddr,
 }
 

@@ -1,4 +1,4 @@
-//! What the datagrams of the senders here contain: every bit follows from a seed and a number.
+//! The contents of test datagrams: every bit follows from a seed and a number.
 //!
 //! A datagram begins with the low 32 bits of its number and their complement, and goes on with
 //! random bytes that start at a place of their own for each number. So a receiver with the seed
@@ -63,7 +63,7 @@ impl Pattern {
         }
     }
 
-    /// Compares `data`, received as datagram `number`, with what was sent.
+    /// Compares `data`, received as datagram `number`, with the sent bytes.
     #[must_use]
     pub fn check(&self, number: u64, data: &[u8]) -> Wrong {
         let mut wrong = Wrong::default();

@@ -120,7 +120,7 @@ impl Application for Ping {
         }
     }
 
-    // What is due goes when it is polled for.
+    // Due requests are sent when they are polled for.
     fn handle_timeout(&mut self, now: Instant) {
         self.forget(now);
     }

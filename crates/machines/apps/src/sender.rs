@@ -126,7 +126,7 @@ macro_rules! sender_app {
                 self.0.handle_event(&event);
             }
 
-            // What is due goes when it is polled for.
+            // Due datagrams are sent when they are polled for.
             fn handle_timeout(&mut self, _now: Instant) {}
 
             fn poll_command(&mut self, now: Instant) -> Option<SocketCommand> {

@@ -1,4 +1,4 @@
-//! Streamer: datagrams whose every bit the receiver knows, and what it makes of those that arrive.
+//! Streamer: datagrams whose every bit the receiver knows, and their evaluation.
 //!
 //! Pure: the faces send and receive. Datagram *n* of a stream with seed *s* is the 32-bit number
 //! *s + n* passed through a hash that gives 32 unbiased bits (S0.33). The paper does not say how
@@ -76,7 +76,7 @@ const fn hash(mut word: u32) -> u32 {
 /// Bytes that it takes to keep the number of a datagram that arrived.
 const ENTRY: usize = 32;
 
-/// The arrivals of a stream, compared with what was sent.
+/// The arrivals of a stream, compared with the sent datagrams.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     plan: StreamPlan,
@@ -115,9 +115,9 @@ pub struct Figures {
     pub bit_error_rate_damaged: f64,
     /// Right bits as a share of all that arrived (S0.36).
     pub correct_bits: f64,
-    /// Datagrams that did not arrive, as a share: what is lost with damage accepted (S0.37).
+    /// Datagrams that did not arrive, as a share: the loss if damage is accepted (S0.37).
     pub loss: f64,
-    /// Datagrams that did not arrive whole, as a share: what is lost without.
+    /// Datagrams that did not arrive whole, as a share: the loss if it is not.
     pub loss_or_damage: f64,
 }
 

@@ -41,7 +41,7 @@ impl TrackPoint {
         let longitude: [u8; 8] = longitude.try_into().ok()?;
         let (latitude, longitude) = (f64::from_be_bytes(*latitude), f64::from_be_bytes(longitude));
         let point = Self { latitude, longitude };
-        // What is no number lies in no range.
+        // NaN lies in no range.
         let on_earth = latitude.abs() <= 90.0 && longitude.abs() <= 180.0;
         on_earth.then_some(point)
     }

@@ -1,4 +1,4 @@
-//! What a medium reports: the fate of each frame at each receiver.
+//! The reports of a medium: the fate of each frame at each receiver.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! What the air may hit.
+//! The parts of a frame that the air may damage.
 
 /// The bits that the air may hit besides the packet that a frame carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

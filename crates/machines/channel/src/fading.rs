@@ -57,7 +57,7 @@ pub(crate) struct Process {
     echoes: [f64; ECHOES],
     /// The amplitudes at the beginning of each epoch.
     amplitudes: Stream,
-    /// The length of an epoch in seconds; without end if nothing moves.
+    /// The length of an epoch in seconds; infinite if nothing moves.
     epoch: f64,
     /// The angular frequency and the phase of the direct ray.
     direct: (f64, f64),

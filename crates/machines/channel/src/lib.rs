@@ -1,4 +1,4 @@
-//! What the air does to a frame: models of loss and damage, traces, and media that carry frames.
+//! The effects of the air on frames: models of loss and damage, traces, and media.
 //!
 //! - [`Air`] decides what happens to each frame of one direction; [`AirConfig`] is its recipe.
 //! - [`FrameFate`] is that decision: the truth, which only events and tests may see.

@@ -1,4 +1,4 @@
-//! Media: what carries frames between ports, with rates, delays, air and who hears whom.
+//! Media: they carry frames between ports, with rates, delays, air and reachability.
 
 mod pipe;
 mod wavelan;
@@ -89,7 +89,7 @@ impl MediumConfig {
 impl MediumConfig {
     /// The line on which the station at `port` sends.
     ///
-    /// A shared medium has none: what it could carry depends on who else sends.
+    /// A shared medium has none: its capacity depends on the other senders.
     #[must_use]
     pub fn line(&self, port: Port) -> Line {
         match self {
@@ -100,7 +100,7 @@ impl MediumConfig {
     }
 }
 
-/// A medium: carries each frame from its sender to whoever hears it.
+/// A medium: carries each frame from its sender to the stations in range.
 ///
 /// It mirrors the verbs of a [`base::Node`](windfall_base::Node) with the types flipped: it takes
 /// [`Outgoing`] frames and gives [`Input`]s. The sender gets [`Input::TransmissionDone`] after the
@@ -207,7 +207,7 @@ impl Medium {
         }
     }
 
-    /// Yields what is due at a station, with its port; call until `None`.
+    /// Yields the next input that is due at a station, with its port; call until `None`.
     #[inline]
     pub fn poll_reception(&mut self, now: Instant) -> Option<(Port, Input)> {
         match &mut self.kind {
@@ -217,9 +217,9 @@ impl Medium {
         }
     }
 
-    /// The station at `port` has nothing to do until a frame comes for it: it need not be told what
-    /// it hears before it [stops to rest](Self::stop_rest). It makes no difference where a medium
-    /// tells it all the same.
+    /// The station at `port` is idle until a frame for it arrives: the medium may withhold other
+    /// inputs until it [stops to rest](Self::stop_rest). A medium that reports them at once does no
+    /// harm.
     pub fn rest(&mut self, port: Port) {
         if let Kind::Wifi(radio) = &mut self.kind {
             radio.rest(port);
@@ -247,7 +247,7 @@ impl Medium {
         }
     }
 
-    /// The station at `port` has something to do: what it has not been told comes by
+    /// The station at `port` becomes active: withheld inputs are given by
     /// [`poll_late`](Self::poll_late).
     pub fn stop_rest(&mut self, port: Port) {
         if let Kind::Wifi(radio) = &mut self.kind {

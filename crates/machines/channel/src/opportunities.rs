@@ -1,4 +1,4 @@
-//! What a line could have carried: the capacity beside which logs show the traffic.
+//! The capacity of a line: logs show the traffic beside it.
 
 use windfall_base::Instant;
 

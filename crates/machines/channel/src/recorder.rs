@@ -51,7 +51,7 @@ impl Recorder {
             Origin::Payload => event.header * 8,
             Origin::Frame => 0,
         };
-        // What the air spares is no part of what it might have hit.
+        // Parts that the air spares do not count as exposed.
         let length = match header.origin {
             Origin::Payload => event.length - event.header - event.trailer,
             Origin::Frame => event.length,
@@ -73,7 +73,7 @@ impl Recorder {
         }
     }
 
-    /// The trace of what was recorded so far.
+    /// The trace recorded so far.
     #[must_use]
     pub fn finish(self) -> ErrorTrace {
         let frame_length = self.length.filter(|_| self.is_uniform);

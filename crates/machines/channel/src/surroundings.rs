@@ -14,7 +14,7 @@ use crate::environment::Environment;
 pub enum Surroundings {
     /// A place at which a WaveLAN radio was measured (S3.17): one trace, the same in every run.
     Radio(Environment),
-    /// A data channel of GSM (S1.37): a model, drawn anew from each seed.
+    /// A data channel of GSM (S1.37): a model, drawn again for each seed.
     Gsm(GsmEnvironment),
 }
 

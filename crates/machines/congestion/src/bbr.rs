@@ -1,7 +1,7 @@
 //! BBR, version 3 (draft-ietf-ccwg-bbr): a model of the path's bandwidth and round trip decides how
 //! fast to send and how much may be in flight; losses only bound it where they exceed 2 %.
 //!
-//! What the model learns from a round trip stands in `model`, the phases of probing here.
+//! The model of the path is in `model`, the phases of probing are here.
 
 use windfall_base::{Duration, Instant};
 
@@ -19,7 +19,7 @@ const WINDOW_GAIN: f64 = 2.0;
 const LEAST_WINDOW: u64 = 4;
 /// The share of the rate by which it is paced lower, so that no queue stands (section 5.6.2).
 const MARGIN: f64 = 0.99;
-/// The time after which the least round trip is looked for anew, and for how long (section 5.3.4).
+/// The interval between probes of the minimum round trip, and their length (section 5.3.4).
 const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
 const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 /// The most round trips from one probe of the bandwidth to the next (section 5.3.3.5.3).
@@ -69,7 +69,7 @@ pub(crate) struct Bbr {
     /// Bytes delivered when the first and the last of that was sent which the last probe of the
     /// round trip held back: its rate is not that of the path.
     held_back: [u64; 2],
-    /// The window follows what is delivered for the first round of a recovery.
+    /// The window follows the delivered data in the first round of a recovery.
     conserves: bool,
     /// The state before the last recovery, in case that was spurious.
     before: Option<Before>,
@@ -163,7 +163,7 @@ impl Bbr {
         ((self.pacing / 1_000.0) as u64).clamp(2 * self.mss, 64 << 10)
     }
 
-    /// Takes what a round trip tells (section 5.2.3).
+    /// Updates the model by a delivery-rate sample (section 5.2.3).
     fn learn(&mut self, sample: &Delivery) {
         let probes = self.is_probing_bandwidth();
         self.model.learn(sample, probes, self.window);

@@ -12,7 +12,7 @@ const MOST_GROWTH: Duration = Duration::from_millis(16);
 const DIVISOR: u64 = 8;
 /// Round trips measured in a round before they say anything.
 const SAMPLES: u32 = 8;
-/// In conservative slow start the window grows by a quarter of what it would.
+/// The divisor of window growth in conservative slow start.
 const GROWTH_DIVISOR: f64 = 4.0;
 /// Rounds of conservative slow start before congestion avoidance.
 const ROUNDS: u32 = 5;
@@ -20,7 +20,7 @@ const ROUNDS: u32 = 5;
 /// The pace of slow start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Pace {
-    /// The window grows by this share of what is acknowledged.
+    /// The window grows by this share of the acknowledged bytes.
     Share(f64),
     /// Slow start is over: congestion avoidance begins with the window as it is.
     Over,
@@ -84,7 +84,7 @@ impl Rounds {
         conservative.rounds >= ROUNDS
     }
 
-    /// Compares the round trips of this round with what they were (section 4.2).
+    /// Compares the round trips of this round with those of the last one (section 4.2).
     fn judge(&mut self) {
         let (Some(current), Some(last)) = (self.current, self.last) else {
             return;

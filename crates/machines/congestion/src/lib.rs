@@ -41,13 +41,13 @@ pub struct Loss {
     /// Bytes sent and not acknowledged (RFC 5681, section 2, FlightSize). What a timeout has
     /// declared lost is not among them, and they are at most the window.
     pub in_flight: u64,
-    /// Of these, what is neither reported nor lost.
+    /// Of these, the bytes that are neither reported as arrived nor lost.
     pub in_network: u64,
     /// The window that the peer offers, in bytes.
     pub offered: u64,
 }
 
-/// The share of what is in flight that a model lets be lost (draft-ietf-ccwg-bbr, section 2.7).
+/// The loss rate in flight that a model tolerates (draft-ietf-ccwg-bbr, section 2.7).
 const MAX_LOSS_RATE: f64 = 0.02;
 
 /// The delivery since something was sent that has now arrived, or is now lost
@@ -112,7 +112,7 @@ pub trait CongestionController: fmt::Debug + Send {
     /// Handles a retransmission timeout; `first` unless it fired before for the same data.
     fn on_timeout(&mut self, loss: &Loss, first: bool);
 
-    /// Takes the last timeout back: what it waited for had arrived (RFC 5682; RFC 9438, section
+    /// Undoes the reduction of the last timeout, which was spurious (RFC 5682; RFC 9438, section
     /// 4.9).
     fn on_spurious_timeout(&mut self);
 

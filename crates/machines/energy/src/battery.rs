@@ -48,7 +48,7 @@ impl Battery {
     #[must_use]
     pub fn lifetime(&self, watts: f64) -> Option<Duration> {
         let seconds = self.joules() / watts;
-        // What outlasts the clock, some five centuries, is no time that means anything.
+        // A lifetime beyond the clock, some five centuries, is meaningless.
         (watts > 0.0 && seconds < 1e9).then(|| Duration::from_secs_f64(seconds))
     }
 }

@@ -9,9 +9,9 @@ pub struct Card {
     pub volts: f64,
     /// While it sends.
     pub transmit: f64,
-    /// While it receives what is for its station or for everybody.
+    /// While it receives frames for its station or for every station.
     pub receive: f64,
-    /// While it receives what is for others, or energy of which nothing comes.
+    /// While it receives frames for others, or energy that is no frame.
     pub overhear: f64,
     /// While it listens to silence.
     pub listen: f64,

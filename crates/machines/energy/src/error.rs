@@ -1,4 +1,4 @@
-//! What can be wrong with an energy model.
+//! The errors of energy models.
 
 use crate::presets::names;
 
@@ -86,7 +86,7 @@ pub enum EnergyError {
     /// A file that is not understood.
     #[error("{message}")]
     Toml {
-        /// The place in the file, and what is wrong there.
+        /// The place in the file, and the problem there.
         message: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What a run costs: from the states of radios and the steps of TCP to joules.
+//! The energy of a run: from the states of radios and the steps of TCP to joules.
 //!
 //! - [`EnergyModel`]: what a station draws — the currents of its [`Card`] by state, the power of
 //!   its platform, the costs of [TCP's steps](processor) — and the [`Battery`] that it draws from.

@@ -107,7 +107,7 @@ impl EnergyModel {
         Ok(model)
     }
 
-    /// Refuses what is negative, no number, or more than anything draws.
+    /// Refuses negative values, NaN, and powers beyond any device.
     fn check(&self) -> Result<(), EnergyError> {
         let Self { card, platform_watts, processor, .. } = self;
         if !(card.volts > 0.0 && card.volts <= MOST_DRAWN) {

@@ -1,6 +1,6 @@
 //! The names of the presets of energy models.
 
-/// The presets: their names, and what they stand for.
+/// The presets: their names, and their meanings.
 pub const PRESETS: [(&str, &str); 4] = [
     (
         "laptop-2000",

@@ -1,4 +1,4 @@
-//! What TCP costs the processor, step by step (S2.13).
+//! The cost of TCP for the processor, step by step (S2.13).
 //!
 //! The engine counts its steps ([`Operations`]); a [`Processor`] says what each costs, a
 //! [`System`] how the operating system around it goes about interrupts and copies. Costs are linear

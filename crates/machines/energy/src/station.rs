@@ -1,4 +1,4 @@
-//! What a station did in a run, and the energy that it took.
+//! The activity of a station in a run, and the energy that it took.
 
 use windfall_base::Duration;
 use windfall_mac::wifi::radio::{Airtime, State};

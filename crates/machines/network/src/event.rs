@@ -1,4 +1,4 @@
-//! What a network reports: one stream of events over all of its elements, in the order of time.
+//! The reports of a network: one stream of events of all its elements, in the order of time.
 
 use windfall_base::{Damage, DropReason, Instant, Payload, Tag};
 use windfall_channel::FrameFate;

@@ -50,11 +50,11 @@ pub struct Network {
     events: VecDeque<NetworkEvent>,
     recording: Recording,
     watchdog: Watchdog,
-    /// Set once the elements were asked for what they do of their own accord.
+    /// Set after the elements were polled for what they send at the start.
     begun: bool,
 }
 
-/// An interface and what it is wired to.
+/// An interface and its wiring.
 #[derive(Debug)]
 struct Slot {
     interface: Interface,
@@ -143,7 +143,7 @@ impl Network {
         // of that waits until the network runs, since it has not been asked to record it yet.
         (0..network.stations.len())
             .for_each(|index| network.take_departures(Instant::START, index));
-        // Every element may want to begin of its own accord; what has no business then says so.
+        // Polls every element once: some have something to send at the start.
         for index in 0..network.names.len() {
             network.agenda.set(ElementId(index as u32), Some(Instant::START));
         }
@@ -338,7 +338,7 @@ impl Network {
     #[must_use]
     #[inline]
     pub fn next_event(&self) -> Option<Instant> {
-        // What the watchdog stopped is due yet.
+        // An event that the watchdog stopped is still due.
         self.watchdog.stalled().or_else(|| self.agenda.next().map(|(at, _)| at))
     }
 
@@ -358,7 +358,7 @@ impl Network {
     /// Returns the place and the cause if time stands: too much happens at one instant or within a
     /// millisecond.
     ///
-    /// Nothing more happens at that instant; later ones go on with what is left.
+    /// The network performs no further event of that instant; later ones continue with the rest.
     #[must_use]
     #[inline]
     pub fn stall(&self) -> Option<Stall> {

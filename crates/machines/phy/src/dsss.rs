@@ -62,7 +62,7 @@ impl Chain {
         }
     }
 
-    /// Sends whole symbols of `bits`, scrambled, through white noise; gives what is received.
+    /// Sends whole symbols of `bits`, scrambled, through white noise; returns the received ones.
     ///
     /// `snr` gives the ratio of powers in 22 MHz for each symbol by its number.
     pub fn transmit(

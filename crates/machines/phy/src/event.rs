@@ -48,7 +48,7 @@ pub const fn guard(rate: PhyRate) -> u32 {
     if rate.is_ofdm() { 6 } else { 15_u32.div_ceil(word(rate)) }
 }
 
-/// The longest event in bits; what is longer counts as several.
+/// The longest event in bits; a longer one counts as several.
 pub const LONGEST: u32 = 512;
 
 /// Cuts ascending places of bit errors into events, the slices of each: between two lie more than

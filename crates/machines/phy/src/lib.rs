@@ -1,4 +1,4 @@
-//! What a radio of 802.11b/g makes of bits; pure, without time or place.
+//! The physical layers of 802.11b/g on bits; pure, without time or place.
 //!
 //! - [`formula`]: the chance that a stretch of bits comes through, by the NIST model for OFDM and
 //!   the usual formulas for DSSS and CCK: whole frames, quick, comparable with other simulators.

@@ -1,4 +1,4 @@
-//! What an interface reports: the life of each packet on one link, as its two ends see it.
+//! The reports of an interface: the life of each packet on one link, as seen by its two ends.
 
 use windfall_mac::wifi::radio::Period;
 

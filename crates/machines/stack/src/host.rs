@@ -51,8 +51,8 @@ impl Default for HostConfig {
 
 /// A station's host: port *i* is the device of its *i*-th interface and carries bare IP packets.
 ///
-/// `handle_command` takes what applications ask, `poll_socket_event` gives what they are told, and
-/// `poll_event` what happened for the record; the rest is [`Node`].
+/// `handle_command` takes the commands of applications, `poll_socket_event` yields events for them,
+/// `poll_event` yields events for the log; the rest is [`Node`].
 #[derive(Debug)]
 pub struct Host {
     layer: Layer,
@@ -86,7 +86,7 @@ impl Host {
         }
     }
 
-    /// Does what an application asks; what it is told comes by `poll_socket_event`.
+    /// Performs a command of an application; its events come by `poll_socket_event`.
     pub fn handle_command(&mut self, now: Instant, app: AppId, command: SocketCommand) {
         match command {
             SocketCommand::Open { socket, transport, local } => {
@@ -158,7 +158,7 @@ impl Host {
         self.streams.operations()
     }
 
-    /// The connections of its streams, to look at what they have done.
+    /// The connections of its streams, for their statistics.
     pub fn connections(&self) -> impl Iterator<Item = &windfall_tcp::Connection> {
         self.streams.connections()
     }
@@ -169,8 +169,7 @@ impl Host {
         self.streams.connection((app, socket))
     }
 
-    /// The account of the host: what it took from its devices and its applications, and what became
-    /// of it.
+    /// The account of the host: the packets from its devices and its applications, and their fates.
     #[must_use]
     pub fn ledger(&self) -> Ledger {
         let mut ledger = self.layer.ledger();
@@ -258,7 +257,7 @@ impl Host {
             while let Some(event) = self.streams.poll_event(now) {
                 self.to_apps.push_back(event);
             }
-            // What goes to this very host comes up again.
+            // A packet to this host itself is passed up again.
             let Some(transmit) = self.streams.poll_transmit(now) else { break };
             let windfall_tcp::TcpTransmit { addresses, ecn, header, data } = transmit;
             let protocol = Protocol::TCP;

@@ -212,7 +212,7 @@ impl Interface {
         self.account.taken += 1;
         self.account.counters.from_device += 1;
         self.classifier.classify(&mut frame);
-        // What it had to hold on another link is over.
+        // The expiry on an earlier link no longer holds.
         let lifetime = frame.class.lifetime;
         frame.set_expiry(lifetime.map(|lifetime| now.saturating_add(lifetime)));
         note_markable(&mut frame);
@@ -250,8 +250,8 @@ impl Interface {
         }
     }
 
-    /// Begins anew to receive, since the peer has been started again and its numbers begin at zero;
-    /// yields the packets that waited.
+    /// Restarts the receiver, because the peer has restarted and its numbers begin at zero; yields
+    /// the packets that waited.
     pub(crate) fn restart_receiver(&mut self, now: Instant) -> Vec<Frame> {
         self.link.restart_receiver(now, &mut self.account);
         let mut packets: Vec<_> = std::iter::from_fn(|| self.poll_delivery(now)).collect();

@@ -37,7 +37,7 @@ pub struct SerialConfig {
 pub enum SerialFraming {
     /// PPP, or PPP Lite, by its configuration (S1.11, S1.12).
     Ppp(PppConfig),
-    /// PPP over RLP, whose frames of 30 bytes stand between flags, one after another without end.
+    /// PPP over RLP, whose frames of 30 bytes follow each other between flags.
     Rlp {
         /// The parameters of PPP, above.
         ppp: PppConfig,
@@ -81,7 +81,7 @@ trait Body: fmt::Debug + Send {
     /// The line was gone, and is there again.
     fn restart(&mut self, _now: Instant) {}
     fn close(&mut self, _now: Instant) {}
-    /// The line has taken what it was given.
+    /// The line has sent the bytes that it was given.
     fn line_free(&mut self, _now: Instant) {}
     fn handle_timeout(&mut self, now: Instant);
     /// The next bytes for a line that has room.
@@ -102,7 +102,7 @@ trait Body: fmt::Debug + Send {
 pub struct SerialEnd {
     body: Box<dyn Body>,
     characters: Option<NonZeroU32>,
-    /// The time at which the line has taken what it was given last.
+    /// The time at which the line has sent the last bytes that it was given.
     busy_until: Option<Instant>,
     counters: SerialCounters,
 }

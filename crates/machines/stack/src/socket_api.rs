@@ -18,14 +18,13 @@ pub enum Transport {
     Udp,
     /// UDP-Lite (RFC 3828).
     UdpLite {
-        /// Bytes covered by the checksum of what is sent, header included; 0 means all.
+        /// Bytes covered by the checksum of sent datagrams, header included; 0 means all.
         send_coverage: u16,
         /// The least coverage that is accepted; 0 means full coverage only, `None` any.
         min_coverage: Option<u16>,
     },
-    /// UDP-Lite for a protocol that checks by itself what it receives, as SAP does: datagrams whose
-    /// covered bytes are damaged arrive too, and [`SocketCommand::SendCovered`] gives each its own
-    /// coverage.
+    /// UDP-Lite for a protocol with checks of its own, such as SAP: datagrams whose covered bytes
+    /// are damaged arrive too, and [`SocketCommand::SendCovered`] gives each its own coverage.
     UdpLiteUnchecked,
     /// ICMP echo: the port is the identifier, the data the echo payload.
     Echo,
@@ -77,7 +76,7 @@ pub enum SocketCommand {
         /// Bytes covered by its checksum, header included; 0 means all.
         coverage: u16,
     },
-    /// Ends the stream after what was sent; receiving goes on.
+    /// Ends the stream after the data sent so far; receiving continues.
     Finish {
         /// The socket to write to.
         socket: SocketId,
@@ -87,12 +86,12 @@ pub enum SocketCommand {
         /// The socket to read from.
         socket: SocketId,
     },
-    /// Takes what has come of a stream in the meantime, and all that follows.
+    /// Delivers the data of a stream that have arrived in the meantime, and all that follow.
     Resume {
         /// The socket to finish.
         socket: SocketId,
     },
-    /// Closes a socket; what it still had to receive is dropped and counted.
+    /// Closes a socket; data that it has not received are dropped and counted.
     Close {
         /// The socket to close.
         socket: SocketId,

@@ -1,4 +1,4 @@
-//! What messages contain: the time at which they were due, and bits that follow from their number.
+//! The contents of messages: the time at which they were due, and bits that follow from a number.
 
 use core::ops::Range;
 
@@ -43,15 +43,15 @@ impl Contents {
         bytes.freeze()
     }
 
-    /// Compares what arrived as message `number` with what was sent; the ranges `missing` of it did
-    /// not arrive.
+    /// Compares the bytes that arrived as message `number` with the sent ones; the ranges `missing`
+    /// of it did not arrive.
     pub(super) fn check(&self, number: u64, data: &[u8], missing: &[Range<usize>]) -> Checked {
         let due = stamp(data).filter(|_| missing.first().is_none_or(|it| it.start >= STAMP));
         // Of a damaged stamp neither half is believed: what differs counts once.
         let stated = due.unwrap_or_else(|| first_half(data));
         let sent = self.message(number, data.len(), stated);
         let mut checked = Checked { due, ..Checked::default() };
-        // What follows the last hole ends where the message does.
+        // The part after the last hole ends with the message.
         let (mut from, end) = (0, data.len()..data.len());
         for hole in missing.iter().cloned().chain(core::iter::once(end)) {
             let arrived = from..hole.start.max(from).min(data.len());

@@ -27,7 +27,7 @@ pub struct SapSinkConfig {
     pub local: SocketAddr,
     /// The parameters of its endpoint.
     pub sap: SapConfig,
-    /// The greatest rate of bit errors that it accepts in approximate messages; what is worse is
+    /// The greatest bit error rate that it accepts in approximate messages; worse ones are
     /// requested again. Any if `None`.
     pub tolerance: Option<f64>,
     /// The age above which a message counts as late.
@@ -189,7 +189,7 @@ impl SapSink {
     }
 }
 
-/// Compares a message with what was sent, and adds its bit errors to those of others.
+/// Compares a message with the sent one, and adds its bit errors to those of others.
 fn arrival(
     now: Instant,
     received: &Received,

@@ -63,7 +63,7 @@ pub(super) fn probabilities(
         .map_err(|error| ParseModelError::new(kind, text, format!("{error}; {fix}")))
 }
 
-/// Correlated events at work: what it remembers is the event of the frame before.
+/// The state of correlated events: the event of the frame before.
 #[derive(Clone, Debug)]
 pub(crate) struct Chances {
     chance: Chance,

@@ -122,7 +122,7 @@ impl Chain {
         let mut start = 0;
         while start < target.bits {
             let state = usize::from(self.is_bad);
-            // The law of the stay has no memory, so a stay may be drawn anew at each frame.
+            // The length of a stay is memoryless, so each frame may draw it again.
             let left = u64::from(target.bits - start);
             let stay = self.stays[state].draw(stream).map_or(u64::MAX, |gap| gap.saturating_add(1));
             let length = stay.min(left) as u32;

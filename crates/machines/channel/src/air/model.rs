@@ -141,7 +141,7 @@ impl FromStr for LossPattern {
     }
 }
 
-/// A model at work: the model, what it prepared, and what it remembers.
+/// A model in use: its parameters, its precomputed values, and its state.
 #[derive(Clone, Debug)]
 pub(super) enum State {
     Loss(Probability),

@@ -31,7 +31,7 @@ pub use outage::OnOff;
 pub use reorder::Reorder;
 pub use slot::Slotting;
 
-/// Cells of one length, into which a line cuts what it carries, as ATM does.
+/// Cells of one length, into which a line cuts frames, as ATM does.
 ///
 /// The text form is `PAYLOAD+HEADER` in bytes, such as `48+5`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub struct PathConfig {
     pub duplicate: Option<Chance>,
     /// The bytes that a packet takes on the line beside its own; `None`: those of its frame.
     pub overhead: Option<u32>,
-    /// The cells into which the line cuts what it carries.
+    /// The cells into which the line cuts frames.
     pub cell: Option<Cell>,
     /// The models that act on the frames.
     pub air: AirConfig,
@@ -181,7 +181,7 @@ impl Pipe {
         self.next().map(|(due, _)| due)
     }
 
-    /// Returns what is due next and when, and on which path.
+    /// Returns the next due event, with its time and its path.
     fn next(&self) -> Option<((Instant, &'static str), usize)> {
         match [self.paths[0].next(), self.paths[1].next()] {
             [Some(a), Some(b)] => Some(if b.0 < a.0 { (b, 1) } else { (a, 0) }),

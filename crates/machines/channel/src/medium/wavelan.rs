@@ -39,7 +39,7 @@ pub struct WavelanMediumConfig {
 /// The way in which a frame names its receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Addressing {
-    /// Not at all: it is for whoever hears it.
+    /// No address: every station in range takes it.
     #[default]
     None,
     /// By a header of [`wavelan`](windfall_wire_link::wavelan), where address *n* + 1 stands

@@ -1,4 +1,4 @@
-//! What a radio medium is: stations, propagation, thresholds.
+//! The configuration of a radio medium: stations, propagation, thresholds.
 
 use windfall_base::{Dbm, Duration, Instant};
 use windfall_wire_link::ieee80211::{MacAddress, PhyRate};
@@ -11,7 +11,7 @@ use crate::fading::Fading;
 /// which OFDM has to be detected (aCCATime, 802.11-2007, 17.3.10.5).
 pub(super) const PREAMBLE_DETECTION: Duration = Duration::from_micros(4);
 
-/// The air of 802.11b/g: who stands where, and what reaches whom.
+/// The air of 802.11b/g: the positions of stations, and the signals that reach each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioConfig {
     /// The stations, in the order of their ports.
@@ -36,7 +36,7 @@ pub struct RadioConfig {
     /// The distortion of senders and receivers, over the signal, in decibels: −25 is the most that
     /// 802.11 allows at 54 Mb/s (17.3.9.7.4). Nothing if `None`.
     pub distortion: Option<f64>,
-    /// Receivers tell how sure they are of each byte of a damaged frame; by patterns alone.
+    /// Receivers report the reliability of each byte of a damaged frame; by patterns alone.
     pub reliability: bool,
 }
 
@@ -124,8 +124,8 @@ impl Thresholds {
 /// The error model that decides whether bits arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Errors {
-    /// Formulas say whether a frame as a whole arrives ([`windfall_phy::formula`]). Which bits are
-    /// wrong is not known, so what is damaged is lost.
+    /// Formulas decide whether a frame as a whole arrives ([`windfall_phy::formula`]). The wrong
+    /// bits are unknown, so a damaged frame is lost.
     Formula,
     /// Error events measured on the chains bit by bit ([`windfall_phy::event`]): damage falls where
     /// it falls on a radio.

@@ -1,4 +1,4 @@
-//! Who could hear whom, before anything is sent.
+//! Reachability of stations, before anything is sent.
 
 use windfall_base::Instant;
 use windfall_phy::decibel::{decibels, noise_milliwatts, ratio};

@@ -244,7 +244,7 @@ fn mark(mask: &mut [u64], first: u32, event: &[u16]) {
 }
 
 fn put(mask: &mut [u64], word: u32, wrong: u64) {
-    // What is beyond belongs to no frame.
+    // Bits beyond the mask belong to no frame.
     if let Some(bits) = mask.get_mut(word as usize) {
         *bits |= wrong;
     }

@@ -1,4 +1,4 @@
-//! Who is within reach of whom, and how strongly.
+//! The stations in range of each other, and the strengths of their signals.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::receiver::PreambleKind;
 use super::selective::{Echoes, mean_and_shape};
 use crate::fading::Process;
 
-/// While stations move, paths are computed anew so often: a walker covers 1.4 cm in it.
+/// The interval at which the paths of moving stations are computed: a walker covers 1.4 cm in it.
 const REFRESH: Duration = Duration::from_millis(10);
 /// Signals this many decibels below the noise of their receiver are as good as none.
 const NEGLIGIBLE: f64 = 20.0;

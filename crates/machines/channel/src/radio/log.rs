@@ -1,4 +1,4 @@
-//! Stations at rest: a station that has nothing to send learns what it heard when it needs to know.
+//! Stations at rest: a station without traffic gets the signals it has sensed when it needs them.
 //!
 //! Nearly all that a neighbour hears of a frame follows from the frame alone: it arrives while the
 //! air is silent, no bit of it can be damaged, and it leaves before anything else arrives. Such
@@ -104,11 +104,11 @@ enum Ear {
     Hears(u32),
 }
 
-/// The stations at rest, and what they have not been told.
+/// The stations at rest, and the signals withheld from them.
 #[derive(Debug)]
 pub(super) struct Resting {
     ears: Vec<Ear>,
-    /// Set where a station contends: of what it hears it is told by edges.
+    /// Set for a contending station, which gets only edges of the signals.
     contends: Vec<bool>,
     /// The first entry that a station has not been told of.
     unread: Vec<u32>,
@@ -138,7 +138,7 @@ impl Missed {
 }
 
 impl Entry {
-    /// The end of all that the frame may reserve: from there on it does not matter what it was.
+    /// The end of all time that the frame may reserve: after it the frame no longer matters.
     fn matters_until(&self) -> Instant {
         let [_, _, low, high] = self.head;
         let duration = u16::from_le_bytes([low, high]).min(LONGEST_RESERVATION);

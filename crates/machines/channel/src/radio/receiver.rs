@@ -1,4 +1,4 @@
-//! One station's receiver: what is in the air around it, and the frame that it follows.
+//! One station's receiver: the signals around it, and the frame that it decodes.
 
 use windfall_base::{Dbm, Duration, Instant};
 use windfall_phy::decibel::{decibels, ratio};
@@ -286,7 +286,7 @@ impl Receiver {
         power: f64,
     ) -> Option<Reception> {
         self.signals -= 1;
-        // What rounding leaves goes as soon as nothing is heard.
+        // Clears the rounding errors as soon as there is no signal.
         self.energy = if self.signals == 0 { 0.0 } else { (self.energy - power).max(0.0) };
         let energy = self.energy;
         match &mut self.follows {

@@ -1,4 +1,4 @@
-//! Stations at rest: what they hear is decided once for all of them, and told when they stop.
+//! Stations at rest: their receptions are decided together, and reported when they stop to rest.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl Radio {
         self.edges.pop_front()
     }
 
-    /// The station at `port` has something to do: what it has not been told is given by
+    /// The station at `port` becomes active: withheld inputs are given by
     /// [`poll_late`](Self::poll_late).
     pub(crate) fn stop_rest(&mut self, port: Port) {
         if port.0 < self.ports() {

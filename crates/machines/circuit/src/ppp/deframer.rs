@@ -91,7 +91,7 @@ impl Deframer {
         self.begun.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    /// Takes what stood between two flags.
+    /// Takes the bytes between two flags.
     //= S1.11
     //= S1.12
     fn finish(&mut self, between: &[u8], deliver: &mut impl FnMut(Deframed<'_>)) {

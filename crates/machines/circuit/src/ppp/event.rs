@@ -1,4 +1,4 @@
-//! The reports of a link, and what it delivers.
+//! The reports of a link, and the packets that it delivers.
 
 use core::net::Ipv4Addr;
 

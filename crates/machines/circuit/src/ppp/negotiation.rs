@@ -31,7 +31,7 @@ pub(crate) trait Negotiation {
         false
     }
 
-    /// Forgets what the peer was granted, before it is asked for anew.
+    /// Drops the options granted to the peer, before they are negotiated again.
     fn forget_peer(&mut self);
 }
 

@@ -19,7 +19,7 @@ pub enum RlpRole {
     Network,
 }
 
-/// The request of a receiver for what is missing.
+/// A receiver's request for missing frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RejectMode {
     /// SREJ: the missing frames alone, each with a timer of its own.
@@ -44,7 +44,7 @@ pub struct RlpConfig {
     pub t2: Duration,
     /// N2: retransmissions of a frame or a command.
     pub n2: u8,
-    /// The request for what is missing.
+    /// The request for missing frames.
     pub reject: RejectMode,
     /// The entity that connects sends XID before SABM.
     pub negotiate: bool,

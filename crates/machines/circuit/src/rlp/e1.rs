@@ -1,4 +1,4 @@
-//! The line between base station and interworking function: timeslots, and who has which.
+//! The line between base station and interworking function: timeslots and their owners.
 
 use std::collections::BTreeSet;
 

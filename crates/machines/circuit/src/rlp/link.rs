@@ -295,7 +295,7 @@ impl RlpLink {
         self.state = State::Connected;
     }
 
-    /// Ends what was tried N2 times.
+    /// Ends a procedure that was tried N2 times.
     fn give_up(&mut self, now: Instant) {
         let (t1, n2) = (self.config.t1, self.config.n2);
         let spent =

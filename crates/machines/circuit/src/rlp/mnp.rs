@@ -66,7 +66,7 @@ pub struct MnpLink {
     known: usize,
     deadline: Option<u64>,
     attempts: u32,
-    /// A repeated acknowledgement has been heeded since the last new one.
+    /// A repeated acknowledgement has been acted on since the last new one.
     has_gone_back: bool,
     size: usize,
     in_a_row: u32,
@@ -147,7 +147,7 @@ impl MnpLink {
         core::mem::take(&mut self.received)
     }
 
-    /// Returns what has happened so far.
+    /// Returns the statistics so far.
     #[must_use]
     pub const fn counts(&self) -> MnpCounts {
         self.counts

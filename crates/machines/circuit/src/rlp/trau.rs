@@ -2,7 +2,7 @@
 
 use windfall_wire_link::trau::{TRAU_BITS, TrauFrame, find_trau, octets_at};
 
-/// Frames in a row without synchronisation after which it is sought anew.
+/// Frames in a row without synchronisation after which it is searched again.
 const MISSED: u8 = 3;
 /// The most bits kept while nothing is found: the last frame may have begun in them.
 const KEPT: usize = TRAU_BITS + 8;

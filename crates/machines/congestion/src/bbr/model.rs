@@ -1,4 +1,4 @@
-//! What BBR knows of the path (draft-ietf-ccwg-bbr, sections 2.8 to 2.13 and 5.5).
+//! BBR's model of the path (draft-ietf-ccwg-bbr, sections 2.8 to 2.13 and 5.5).
 
 use windfall_base::{Duration, Instant};
 
@@ -20,7 +20,7 @@ const EXTRA_ROUNDS: u64 = 10;
 
 /// A bound that need not be there.
 pub(super) trait Unlimited {
-    /// Returns the bound, or what is above all others.
+    /// Returns the bound, or the greatest value if there is none.
     fn or_unlimited(self) -> u64;
 }
 

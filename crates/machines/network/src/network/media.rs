@@ -1,5 +1,4 @@
-//! Media and the interfaces at them: what is heard when, and by stations at rest not before it
-//! matters.
+//! Media and the interfaces at them: when each gets its inputs, which is late for stations at rest.
 
 use windfall_base::{Input, Instant, Node, Port};
 use windfall_channel::MediumEvent;
@@ -10,7 +9,7 @@ use crate::ElementId;
 use crate::event::{EventKind, NetworkEvent};
 
 impl Network {
-    /// Tells an interface, which is about to do something, what it has heard while it rested.
+    /// Gives an interface that becomes active the inputs withheld while it rested.
     #[inline]
     pub(super) fn stop_rest(&mut self, index: usize) {
         let Slot { medium, medium_port, resting, .. } = &mut self.interfaces[index];
@@ -21,7 +20,7 @@ impl Network {
         }
     }
 
-    /// Gives interfaces that rest, or have rested until now, what they have heard; nothing follows.
+    /// Gives resting interfaces, or those that rested until now, their inputs; none of them acts.
     #[inline]
     pub(super) fn take_late(&mut self, medium: usize) {
         let MediumSlot { medium, ends, .. } = &mut self.media[medium];
@@ -32,7 +31,7 @@ impl Network {
         }
     }
 
-    /// Hands on what is due at the stations of a medium; what they send waits until all have heard.
+    /// Gives the stations of a medium their due inputs; their frames wait until all have them.
     pub(super) fn drain_medium(&mut self, now: Instant, index: usize) {
         self.media[index].medium.handle_timeout(now);
         self.take_edges(index);
@@ -58,7 +57,7 @@ impl Network {
         self.agenda.set(element, wake_up);
     }
 
-    /// Takes what a medium gives next, behind its reports up to there.
+    /// Takes the next input from a medium, after its reports up to there.
     #[inline]
     fn next_reception(&mut self, now: Instant, index: usize) -> Option<(Port, Input)> {
         let reception = self.media[index].medium.poll_reception(now);

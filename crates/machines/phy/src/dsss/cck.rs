@@ -70,7 +70,7 @@ impl Words {
         }
     }
 
-    /// The word and the quarter turns of it that are nearest to what was received.
+    /// The codeword nearest to the received chips, and its quarter turns.
     ///
     /// A fast transform: the phases 2, 3 and 4 are taken back one after the other, each from half
     /// as many sums as there were before, so that words which share phases share their sums.

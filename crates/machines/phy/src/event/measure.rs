@@ -47,7 +47,7 @@ impl Source {
     /// Passes a block of random bits; appends the places of wrong ones, counted from `from`, and
     /// tells how many bits were passed.
     ///
-    /// What is sent behind the block decides its last bits, as tail and padding do in a frame.
+    /// The bits after the block decide its last bits, as tail and padding do in a frame.
     pub fn pass(&mut self, snr: f64, random: &mut Stream, from: u64, wrong: &mut Vec<u64>) -> u64 {
         self.pass_over(&[1.0], snr, random, from, wrong)
     }

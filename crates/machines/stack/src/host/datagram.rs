@@ -119,12 +119,12 @@ fn read_udplite(datagram: &IpDatagram) -> Result<Arrival, DropReason> {
         WireError::Illegal { .. } => DropReason::UdpLiteChecksum,
         _ => DropReason::Malformed,
     })?;
-    // What was cut off behind the covered bytes is damage like any other there.
+    // A datagram that was cut off after the covered bytes is damaged like any other there.
     if packet.covered() > have {
         return Err(DropReason::Truncated);
     }
     let intact = packet.checksum_holds_with(&datagram.addresses, tail);
-    // Of a sum that does not hold, nothing follows for what it covers.
+    // If the checksum fails, the bytes that it covers count as unchecked.
     let checked = if intact { packet.covered() } else { HEADER_LEN };
     let coverage = match packet.covered() {
         covered if covered == datagram.len => Covered::All,

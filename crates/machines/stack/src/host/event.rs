@@ -1,4 +1,4 @@
-//! What a host reports of itself.
+//! Events that a host reports.
 
 use windfall_base::{Damage, DropReason, Tag};
 

@@ -6,10 +6,10 @@ use core::net::{IpAddr, SocketAddr};
 
 use crate::socket_api::{SocketError, SocketId, Transport};
 
-/// The first port that is given out to whoever asks for any (RFC 6335, section 6).
+/// The first ephemeral port (RFC 6335, section 6).
 const FIRST_FREE: u16 = 49_152;
 
-/// An application on a host, numbered by whoever drives it.
+/// An application on a host, numbered by its driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AppId(pub u16);
 

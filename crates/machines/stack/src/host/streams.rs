@@ -174,7 +174,7 @@ impl Streams {
         }
     }
 
-    /// Delivers what has come since the pause.
+    /// Delivers the data that have arrived since the pause.
     pub(super) fn resume(&mut self, name: Name) {
         let Some(Stream::Open { id, held, .. }) = self.sockets.get_mut(&name) else { return };
         let (id, Some(held)) = (*id, held.take()) else { return };
@@ -217,7 +217,7 @@ impl Streams {
         }
     }
 
-    /// Lets go of a socket; what the engine has taken still goes out.
+    /// Releases a socket; data that the engine has accepted are still sent.
     pub(super) fn close(&mut self, now: Instant, name: Name) {
         self.push(name);
         match self.sockets.remove(&name) {
@@ -231,7 +231,7 @@ impl Streams {
         }
     }
 
-    /// Gives the engine what it has room for, and the application leave to send more.
+    /// Fills the send buffer of the engine, and lets the application send more.
     fn push(&mut self, name: Name) {
         let Some(Stream::Open { id, waiting, finishes, .. }) = self.sockets.get_mut(&name) else {
             return;
@@ -243,7 +243,7 @@ impl Streams {
                     drop(data.split_to(taken));
                     return;
                 }
-                // What cannot be sent any more is told by the event that says why.
+                // If data cannot be sent any more, an event reports the reason.
                 Ok(_) | Err(_) => drop(waiting.pop_front()),
             }
         }
@@ -270,8 +270,8 @@ impl Streams {
         self.tcp.handle_segment(now, &arrival, &datagram.take_content())
     }
 
-    /// Takes a report about a segment that was sent: a packet size changes what is sent, the rest
-    /// may be a passing trouble (RFC 5461) and only counts against fast open. Returns whether it is
+    /// Takes an ICMP report about a segment that was sent: a path MTU changes the segments, the
+    /// rest may be soft errors (RFC 5461) and only counts against Fast Open. Returns whether it is
     /// about a segment in flight that was too big.
     pub(super) fn tell(&mut self, now: Instant, report: &ErrorReport) -> bool {
         let quoted = &report.quoted;
@@ -339,7 +339,7 @@ impl Streams {
         };
         let is_over = matches!(told, SocketEvent::Closed { .. } | SocketEvent::Failed { .. });
         match self.held(name) {
-            // What has come is still to be read before the end of it is told.
+            // Data that have arrived are to be read before their end is reported.
             Some(held) if is_over => held.over = Some(told),
             _ => self.events.push_back((app, told)),
         }

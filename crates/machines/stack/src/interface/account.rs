@@ -1,4 +1,4 @@
-//! The books of an interface: account, counters, and the events for whoever observes.
+//! The books of an interface: account, counters, and events for an observer.
 
 use std::collections::VecDeque;
 
@@ -245,7 +245,7 @@ impl InterfaceAccount {
             }
             LinkEvent::Repaired { tag, was_missing } => {
                 self.counters.repaired += 1;
-                // What had not come is born here.
+                // A repair that replaces a lost packet adds a packet to the account.
                 self.taken += u64::from(was_missing);
                 self.event(InterfaceEvent::Repaired { tag, was_missing });
             }

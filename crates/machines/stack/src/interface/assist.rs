@@ -1,4 +1,4 @@
-//! What an interface does for the TCP that crosses it; all of it off unless asked for.
+//! Assistance of an interface to the TCP that crosses it; all of it is off by default.
 //!
 //! Both elements stand between link and internet layer and read two headers, so they live here and
 //! not in `link` or `tcp`.

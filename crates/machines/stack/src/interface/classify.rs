@@ -1,4 +1,4 @@
-//! Who a packet belongs to, and what its owner asks: the one place that reads two headers.
+//! The owner of a packet, and its requests: the one place that reads two headers.
 
 mod fragments;
 mod index;
@@ -95,8 +95,8 @@ impl Classifier {
     }
 
     //= S3.16
-    /// Classifies a packet, unless whoever made it has said what it asks. The fragments of a packet
-    /// have the class of the first, if that comes first.
+    /// Classifies a packet, unless its creator has set its class. The fragments of a packet have
+    /// the class of the first, if that arrives first.
     pub fn classify(&mut self, frame: &mut Frame) {
         if !self.rules.is_empty()
             && frame.class == Class::default()
@@ -161,8 +161,8 @@ pub(super) fn note_markable(frame: &mut Frame) {
     }
 }
 
-/// Tells a queue what it may know of a packet: which transport flow it belongs to, by addresses,
-/// protocol and ports, and whether its sender understands marks of congestion.
+/// Returns the facts for a queue about a packet: its transport flow, by addresses, protocol and
+/// ports, and whether it is ECN-capable.
 pub(super) fn inspect(frame: &Frame) -> Inspection {
     let start = frame.payload.prefix(LOOKED_AT);
     let Ok(packet) = IpPacket::new(&start) else { return Inspection::default() };

@@ -108,9 +108,9 @@ struct Entry {
 
 /// Queues of a link to one or several peers, which are numbered from 0.
 ///
-/// Everything that belongs to no flow has a queue for each peer, from its first packet on. A packet
+/// Packets that belong to no flow have a queue for each peer, from its first packet on. A packet
 /// that was taken counts as one of its flow until it is `done`, so that the flow keeps its place
-/// among the others and the discipline chooses anew for each attempt.
+/// among the others and the discipline chooses again for each attempt.
 #[derive(Debug)]
 pub(super) struct Queues {
     entries: Vec<Entry>,

@@ -87,7 +87,7 @@ pub(super) struct GsmLink {
     tunnel: Option<Tunnel>,
     /// The time from the end of a block to its arrival, as far as it is known.
     delay: Duration,
-    /// Until when packets are of use that are under way: those sent, and those announced.
+    /// The ends of the lifetimes of packets in transmission: those sent, and those announced.
     expiries: [BTreeMap<Tag, Instant>; 2],
     /// The medium carries a block of ours that has not left it.
     sending: bool,
@@ -162,13 +162,13 @@ impl GsmLink {
         frame
     }
 
-    /// Until when a packet that was sent is of use.
+    /// The end of the lifetime of a packet that was sent.
     fn expiry_of(&self, tag: Option<Tag>) -> Option<Instant> {
         self.expiries[SENT].get(&tag?).copied()
     }
 
     fn note(&mut self, began: Instant, event: LinkEvent, account: &mut InterfaceAccount) {
-        // What was sent before a packet whose fate is decided is decided as well.
+        // Packets sent before one whose fate is decided are decided as well.
         let decided = match event {
             LinkEvent::Acknowledged { tag }
             | LinkEvent::Dropped { tag, .. }
@@ -182,7 +182,7 @@ impl GsmLink {
         account.link(event);
     }
 
-    /// Takes note of what the peer has, and of what is lost with a connection.
+    /// Records the packets that the peer has, and those lost with a connection.
     fn settle(&mut self, now: Instant, account: &mut InterfaceAccount) {
         while let Some(event) = self.line.poll_event() {
             self.note(now, event, account);

@@ -39,7 +39,7 @@ pub(super) trait Link: fmt::Debug + Send {
         self.take_packet(now, frame, account)
     }
 
-    /// Begins to send what was taken, for links that choose the time of their frames.
+    /// Begins to send the packets taken, for links that choose the time of their frames.
     fn handle_queued(&mut self, _now: Instant, _account: &mut InterfaceAccount) {}
 
     /// Takes a frame or a signal of the medium.
@@ -49,10 +49,10 @@ pub(super) trait Link: fmt::Debug + Send {
     /// itself.
     fn set_passage(&mut self, _passage: TransitTiming) {}
 
-    /// Begins anew to receive, where there are numbers that the peer begins anew.
+    /// Restarts the receiver, for links with numbers that the peer restarts.
     fn restart_receiver(&mut self, _now: Instant, _account: &mut InterfaceAccount) {}
 
-    /// Does what is due.
+    /// Performs the actions that are due.
     fn handle_timeout(&mut self, now: Instant, account: &mut InterfaceAccount);
 
     /// Yields the next packet for the device.

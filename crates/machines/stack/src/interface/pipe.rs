@@ -41,8 +41,8 @@ enum Order {
 
 /// Flows on a pipe, where many packets are under way at once.
 ///
-/// The link repeats before it sends what is new, so the discipline chooses among new packets; each
-/// attempt is charged when it has left the medium.
+/// The link retransmits before it sends new packets, so the discipline chooses among new packets;
+/// each attempt is charged when it has left the medium.
 #[derive(Debug)]
 pub(super) struct Flows {
     queues: Queues,
@@ -300,7 +300,7 @@ impl Flows {
                     self.queues.credit(ticket, ideal);
                 }
             }
-            // What the peer sent and was of no use here is not among them.
+            // Useless packets of the peer are not among them.
             LinkEvent::Dropped { tag, kept: false, .. } => {
                 if let Some((ticket, _)) = self.open.remove(&tag) {
                     self.queues.give_up(ticket);

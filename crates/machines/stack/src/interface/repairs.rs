@@ -89,7 +89,7 @@ impl Repairs {
         self.receiver.as_mut()?.poll_delivery()
     }
 
-    /// Does what is due.
+    /// Performs the actions that are due.
     pub(super) fn handle_timeout(&mut self, now: Instant, account: &mut InterfaceAccount) {
         if let Some(sender) = &mut self.sender {
             sender.handle_timeout(now);

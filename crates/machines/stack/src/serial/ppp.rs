@@ -65,7 +65,7 @@ impl Below {
     }
 }
 
-/// PPP, the packets that wait for it, and what it delivers.
+/// PPP, the packets that wait for it, and the packets that it delivers.
 #[derive(Debug)]
 pub(super) struct PppLine {
     ppp: PppLink,
@@ -138,7 +138,7 @@ impl PppLine {
         }
     }
 
-    /// The next bytes of PPP: what it says itself, or else a packet.
+    /// The next bytes of PPP: its own packets, or else one from above.
     fn next_of_ppp(&mut self, now: Instant) -> Option<Vec<u8>> {
         let control = self.ppp.take_line();
         if !control.is_empty() {

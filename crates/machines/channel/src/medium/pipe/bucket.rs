@@ -103,7 +103,7 @@ impl Tokens {
         self.lacks.saturating_sub(self.holds())
     }
 
-    /// Counts what has come and left until `now`.
+    /// Counts the bytes that arrived and left until `now`.
     fn advance(&mut self, now: Instant) {
         let nanos = now.saturating_since(self.since).as_nanos();
         let done = |rate: Rate| u128::from(rate.as_bps()) * u128::from(nanos);

@@ -190,7 +190,7 @@ impl FromStr for Jitter {
     }
 }
 
-/// Jitter at work: what it remembers is the normal deviate of the frame before.
+/// The state of the jitter: the normal deviate of the frame before.
 #[derive(Clone, Debug)]
 pub(super) struct Jitters {
     jitter: Jitter,

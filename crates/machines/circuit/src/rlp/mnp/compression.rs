@@ -70,7 +70,7 @@ impl Run {
     }
 }
 
-/// The codes of what is sent.
+/// The codes of the characters sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Compressor {
     frequencies: Frequencies,
@@ -133,7 +133,7 @@ impl Compressor {
     }
 }
 
-/// The characters of what has come.
+/// The characters of the codes received.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Decompressor {
     frequencies: Frequencies,

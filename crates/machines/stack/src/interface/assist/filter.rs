@@ -8,8 +8,8 @@ use windfall_wire_net::{Ecn, IpPacket, Protocol, TcpPacket};
 /// whole; everything else passes as it is.
 ///
 /// TCP comes to the same verdict a layer further up, so a stream fares alike with and without the
-/// filter; what differs is who drops a hopeless segment. A damaged fragment passes: the option
-/// speaks of whole segments, and TCP checks again what reassembly makes of it.
+/// filter; only the place of the drop differs. A damaged fragment passes: the option covers whole
+/// segments, and TCP checks the reassembled one again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CorruptionFilter {
     /// The marks of the options on the wire.

@@ -57,7 +57,7 @@ struct Kept {
     frame: Frame,
     sent: Instant,
     repeated: u8,
-    /// The sender has repeated it: what becomes of it is between the two ends.
+    /// The sender has retransmitted it: the rest is between the two ends.
     given_up: bool,
 }
 
@@ -192,7 +192,7 @@ impl Stream {
         now >= earliest
     }
 
-    /// Forgets what is acknowledged; the last of it measures the link.
+    /// Drops acknowledged segments; the last of them measures the link.
     fn release(&mut self, now: Instant, ack: Seq32) {
         let mut last = None;
         while let Some(kept) = self.kept.front().filter(|kept| !ack.is_before(kept.end)) {
@@ -225,7 +225,7 @@ impl Stream {
                 self.patience.max(least * 2).saturating_mul(1 << (n - 1))
             }),
         };
-        // What is stuck behind a hole of the sender's own is not lost.
+        // Segments that wait for a hole of the sender's own are not lost.
         let is_next = self.acked.is_none_or(|(acked, _)| acked == first.start);
         let waits = is_next && !first.given_up && first.repeated < REPETITIONS;
         waits.then(|| first.sent.saturating_add(span))

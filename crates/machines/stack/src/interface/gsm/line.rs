@@ -133,7 +133,7 @@ impl GsmLine {
         }
     }
 
-    /// Yields what has become of packets that the line kept.
+    /// Yields the fates of packets that the line kept.
     pub(super) fn poll_event(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
     }
@@ -262,7 +262,7 @@ impl GsmLine {
         }
     }
 
-    /// After a reset, what was begun and not acknowledged is lost; returns whether there was one.
+    /// A reset loses the packet that was begun and not acknowledged; returns whether there was one.
     //= S1.16
     fn note_reset(&mut self) -> bool {
         let Service::NonTransparent(it) = &mut self.service else { return false };

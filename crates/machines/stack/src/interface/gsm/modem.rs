@@ -71,7 +71,7 @@ impl Modem {
         self.under_way.push_back(UnderWay { tag, len, end, began: now, is_told: false });
     }
 
-    /// Yields what has become of packets.
+    /// Yields the fates of packets.
     pub(super) fn poll_events(&mut self) -> Vec<LinkEvent> {
         core::mem::take(&mut self.events)
     }

@@ -4,8 +4,8 @@ use windfall_base::Frame;
 use windfall_mac::wifi::Packet;
 use windfall_wire_link::ieee80211::MacAddress;
 
-/// The header that a relayed packet bears in the queue, in the order of Ethernet: where it goes,
-/// where it came from, what it carries. A packet of the device bears none.
+/// The header of a relayed packet in the queue, in the order of Ethernet: destination, source,
+/// EtherType. A packet of the device has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RelayHeader {
     pub(super) to: MacAddress,
