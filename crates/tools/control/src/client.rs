@@ -4,8 +4,14 @@ use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
+use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 use windfall_live::{LiveError, control_socket};
+
+use crate::protocol::{
+    Changed, Done, FORMAT, RunRefusal, RunRequest, RunStatus, Samples, ScenarioText, line,
+};
 
 /// The time after which a run that does not answer is taken to have stopped.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -55,6 +61,36 @@ impl ControlError {
     }
 }
 
+/// The reply of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heard<A> {
+    /// The reply, as its type has it.
+    pub answer: A,
+    /// The whole reply, for whoever passes it on.
+    pub json: Value,
+}
+
+/// A run in a list: its name, its socket, and what it says if it answers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RunRow {
+    /// The name of the run.
+    pub name: String,
+    /// The address of its socket.
+    pub socket: String,
+    /// True if it answers; else nothing more is known.
+    pub answers: bool,
+    /// The kind of the run: `run` or `up`.
+    pub kind: Option<String>,
+    /// The process of the run.
+    pub pid: Option<u32>,
+    /// Seconds since its start.
+    pub seconds: Option<f64>,
+    /// The names of its stations.
+    pub stations: Vec<String>,
+    /// The command line that started it.
+    pub command: Option<String>,
+}
+
 /// A connection to a run.
 #[derive(Debug)]
 pub struct ControlClient {
@@ -82,12 +118,13 @@ impl ControlClient {
     ///
     /// # Errors
     /// If there is no such run.
-    pub fn all_statuses(run: Option<&str>) -> Result<Vec<Value>, ControlError> {
+    pub fn all_statuses(run: Option<&str>) -> Result<Vec<RunStatus>, ControlError> {
         let runs = match run {
             Some(_) => vec![Self::connect(run)?],
             None => Self::all(),
         };
-        Ok(runs.into_iter().filter_map(|mut run| run.measured_status().ok()).collect())
+        let status = |mut run: Self| run.measured_status().ok().map(|heard| heard.answer);
+        Ok(runs.into_iter().filter_map(status).collect())
     }
 
     fn of(run: control_socket::RunSocket) -> Self {
@@ -119,60 +156,117 @@ impl ControlClient {
         &self.address
     }
 
-    /// Asks the run, and waits for its answer.
+    /// Asks the run, and waits for its answer, a reply of [`protocol`](crate::protocol) or JSON.
     ///
     /// # Errors
     /// If it refuses, or does not answer.
-    pub fn ask(&mut self, request: &Value) -> Result<Value, ControlError> {
-        let reply = self.exchange(request).map_err(|source| {
+    pub fn ask<A: DeserializeOwned>(&mut self, request: &RunRequest) -> Result<A, ControlError> {
+        Ok(self.hear(request)?.answer)
+    }
+
+    /// Asks the run as [`ask`](Self::ask) does, and keeps the whole reply.
+    fn hear<A: DeserializeOwned>(
+        &mut self,
+        request: &RunRequest,
+    ) -> Result<Heard<A>, ControlError> {
+        let heard = self.exchange(request).map_err(|source| {
             // A request whose client is gone is not served.
             let _ = self.socket.get_ref().shutdown(std::net::Shutdown::Both);
             let name = self.name.clone();
             ControlError::Silent { name, source }
         })?;
-        match reply.get("error").and_then(Value::as_str) {
-            Some(error) => Err(ControlError::Refused(error.to_owned())),
-            None => Ok(reply),
+        heard.map_err(|refusal| ControlError::Refused(refusal.error))
+    }
+
+    /// Asks how the run fares.
+    ///
+    /// # Errors
+    /// Those of [`ask`](Self::ask), and if the run speaks another version of the protocol.
+    pub fn status(&mut self) -> Result<Heard<RunStatus>, ControlError> {
+        let heard = self.hear::<RunStatus>(&RunRequest::Status)?;
+        let RunStatus { format, .. } = &heard.answer;
+        if format != FORMAT {
+            let name = &self.name;
+            return Err(ControlError::Refused(format!(
+                "the run \"{name}\" speaks \"{format}\" and this program \"{FORMAT}\": \
+                 use the version of windfall that started the run"
+            )));
         }
+        Ok(heard)
     }
 
     /// Asks for the status of the run; one that was not watched is watched for a moment before.
     ///
     /// # Errors
-    /// Those of [`ask`](Self::ask).
-    pub fn measured_status(&mut self) -> Result<Value, ControlError> {
-        let request = serde_json::json!({ "do": "status" });
-        let status = self.ask(&request)?;
-        let mut links = status["links"].as_array().into_iter().flatten();
-        if links.all(|link| !link["recent"].is_null()) {
-            return Ok(status);
+    /// Those of [`status`](Self::status).
+    pub fn measured_status(&mut self) -> Result<Heard<RunStatus>, ControlError> {
+        let heard = self.status()?;
+        if heard.answer.links.iter().all(|link| link.recent.is_some()) {
+            return Ok(heard);
         }
         sleep(MEASURED);
-        self.ask(&request)
+        self.status()
     }
 
-    /// Describes the run in a list: its name, its socket, and what it says if it answers.
-    pub fn row(&mut self) -> Value {
-        let status = self.ask(&serde_json::json!({ "do": "status" })).unwrap_or_default();
-        let stations = status["stations"].as_array().into_iter().flatten();
-        let stations: Vec<_> = stations.filter_map(|it| it["name"].as_str()).collect();
-        serde_json::json!({
-            "name": self.name, "socket": self.address, "answers": !status.is_null(),
-            "kind": status["kind"], "pid": status["pid"], "seconds": status["t"],
-            "stations": stations, "command": status["command"],
-        })
+    /// Asks for the windows that ended after `since`, in seconds.
+    ///
+    /// # Errors
+    /// Those of [`ask`](Self::ask).
+    pub fn samples(&mut self, since: f64) -> Result<Samples, ControlError> {
+        self.ask(&RunRequest::Samples { since })
     }
 
-    fn exchange(&mut self, request: &Value) -> std::io::Result<Value> {
+    /// Asks for the scenario that repeats the run, as the text of a file.
+    ///
+    /// # Errors
+    /// Those of [`ask`](Self::ask).
+    pub fn scenario(&mut self) -> Result<String, ControlError> {
+        Ok(self.ask::<ScenarioText>(&RunRequest::Scenario)?.scenario)
+    }
+
+    /// Changes a link, or the faults of a port: a request that
+    /// [`of_words`](crate::request::of_words) makes.
+    ///
+    /// # Errors
+    /// Those of [`ask`](Self::ask).
+    pub fn change(&mut self, request: &RunRequest) -> Result<Heard<Changed>, ControlError> {
+        self.hear(request)
+    }
+
+    /// Describes the run in a list.
+    pub fn row(&mut self) -> RunRow {
+        let row =
+            RunRow { name: self.name.clone(), socket: self.address.clone(), ..RunRow::default() };
+        let Ok(status) = self.ask::<RunStatus>(&RunRequest::Status) else { return row };
+        RunRow {
+            answers: true,
+            kind: Some(status.kind),
+            pid: Some(status.pid),
+            seconds: Some(status.t),
+            stations: status.stations.into_iter().map(|station| station.name).collect(),
+            command: Some(status.command),
+            ..row
+        }
+    }
+
+    fn exchange<A: DeserializeOwned>(
+        &mut self,
+        request: &RunRequest,
+    ) -> std::io::Result<Result<Heard<A>, RunRefusal>> {
         let socket = self.socket.get_mut();
         let limit = socket.read_timeout().ok().flatten().unwrap_or(PATIENCE);
         let late = |error| too_late(error, limit);
-        socket.write_all(format!("{request}\n").as_bytes()).map_err(late)?;
-        let mut line = String::new();
-        if self.socket.by_ref().take(LONGEST_REPLY).read_line(&mut line).map_err(late)? == 0 {
+        socket.write_all(format!("{}\n", line(request)).as_bytes()).map_err(late)?;
+        let mut reply = String::new();
+        if self.socket.by_ref().take(LONGEST_REPLY).read_line(&mut reply).map_err(late)? == 0 {
             return Err(std::io::Error::other("it has ended"));
         }
-        serde_json::from_str(&line).map_err(std::io::Error::other)
+        let json: Value = serde_json::from_str(&reply).map_err(std::io::Error::other)?;
+        if let Ok(refusal) = RunRefusal::deserialize(&json) {
+            return Ok(Err(refusal));
+        }
+        let answer = A::deserialize(&json).map_err(std::io::Error::other)?;
+        Ok(Ok(Heard { answer, json }))
     }
 
     /// Tells the run to end, which another client may have done already.
@@ -180,7 +274,7 @@ impl ControlClient {
     /// # Errors
     /// If it refuses, or does not answer.
     pub fn end(&mut self) -> Result<(), ControlError> {
-        match self.ask(&serde_json::json!({ "do": "end" })) {
+        match self.ask::<Done>(&RunRequest::End) {
             Err(ControlError::Silent { source, .. }) if source.kind() != ErrorKind::TimedOut => {
                 Ok(())
             }
@@ -254,12 +348,53 @@ mod tests {
             socket: BufReader::new(near),
         };
         client.set_patience(Duration::from_millis(20));
-        let error = client.ask(&serde_json::json!({ "do": "set" })).expect_err("no answer");
+        let error = client.ask::<Done>(&RunRequest::Scenario).expect_err("no answer");
         let said = error.to_string();
         assert!(said.contains("nothing within 0.02 s; what it was asked is withdrawn"), "{said}");
         // The run finds the connection closed behind the request.
         let mut found = String::new();
         far.read_to_string(&mut found).expect("an end");
-        assert_eq!(found, "{\"do\":\"set\"}\n");
+        assert_eq!(found, "{\"do\":\"scenario\"}\n");
+    }
+
+    /// A client of a run that gives this one reply.
+    fn of_reply(reply: &str) -> (ControlClient, UnixStream) {
+        let (near, far) = UnixStream::pair().expect("two sockets");
+        (&far).write_all(format!("{reply}\n").as_bytes()).expect("room");
+        let (name, address) = ("office".to_owned(), "/run/office".to_owned());
+        (ControlClient { name, address, socket: BufReader::new(near) }, far)
+    }
+
+    #[test]
+    fn a_run_of_another_version_is_told_from_one_that_can_be_read() {
+        let reply = r#"{"ok":true,"format":"windfall-control/2"}"#;
+        let error = of_reply(reply).0.status().expect_err("another version").to_string();
+        let said =
+            "\"office\" speaks \"windfall-control/2\" and this program \"windfall-control/1\"";
+        assert!(error.contains(said), "{error}");
+        let own = r#"{"ok":true,"format":"windfall-control/1","mood":"fine"}"#;
+        let heard = of_reply(own).0.status().expect("a status");
+        assert_eq!(heard.json["mood"], "fine");
+    }
+
+    #[test]
+    fn a_refusal_is_no_answer() {
+        let error = of_reply(r#"{"error":"no such link"}"#).0.scenario().expect_err("a refusal");
+        assert_eq!(error.to_string(), "no such link");
+    }
+
+    #[test]
+    fn a_run_in_a_list_is_the_line_that_it_has_always_been() {
+        let reply = r#"{"ok":true,"kind":"up","pid":7,"t":1.5,"command":"windfall up",
+            "stations":[{"name":"a","addresses":[]}]}"#;
+        let reply = reply.replace('\n', "");
+        let expected = r#"{"answers":true,"command":"windfall up","kind":"up","name":"office","#;
+        let rest = r#""pid":7,"seconds":1.5,"socket":"/run/office","stations":["a"]}"#;
+        assert_eq!(line(&of_reply(&reply).0.row()), format!("{expected}{rest}"));
+        let (mut client, far) = of_reply("");
+        drop(far);
+        let expected = r#"{"answers":false,"command":null,"kind":null,"name":"office","pid":null,"#;
+        let rest = r#""seconds":null,"socket":"/run/office","stations":[]}"#;
+        assert_eq!(line(&client.row()), format!("{expected}{rest}"));
     }
 }

@@ -11,8 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use serde_json::json;
-
+use crate::protocol::{RunRequest, RunStatus};
 use crate::{ControlClient, ControlError};
 
 /// The time from one look at the run to the next.
@@ -102,8 +101,8 @@ pub fn detach(name: &str, output: &File, scenario: Option<&Path>) -> Result<(), 
             return Err(ControlError::Ended { code: code as u8, line });
         }
         if let Ok(mut run) = ControlClient::connect(Some(name))
-            && let Ok(status) = run.ask(&json!({ "do": "status" }))
-            && status["pid"] == child.id()
+            && let Ok(status) = run.ask::<RunStatus>(&RunRequest::Status)
+            && status.pid == child.id()
         {
             return lifeline.write_all(b"\n").map_err(failed("let the run go on"));
         }

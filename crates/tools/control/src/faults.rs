@@ -1,12 +1,12 @@
 //! Faults of connections at ports of the stations of a run.
 
-use serde_json::{Value, json};
 use windfall_base::Port;
 use windfall_network::Network;
 use windfall_scenario::Topology;
 
-use crate::fault_injection::{Faulty, PortFaults};
+use crate::fault_injection::{FaultCounters, Faulty, PortFaults};
 use crate::live_plan;
+use crate::protocol::FaultStatus;
 
 /// Sets the faults of a port, in place of those that it had; none clear it.
 ///
@@ -40,12 +40,10 @@ pub fn set(
 }
 
 /// Describes the faults of a run, and what they did.
-pub(crate) fn list(run: &Faulty<Network>) -> Value {
-    let row = |(faults, counters): (&PortFaults, crate::fault_injection::FaultCounters)| {
-        json!({
-            "fault": faults.to_string(), "connections": counters.connections,
-            "withheld": counters.withheld, "made": counters.made,
-        })
+pub(crate) fn list(run: &Faulty<Network>) -> Vec<FaultStatus> {
+    let row = |(faults, counters): (&PortFaults, FaultCounters)| {
+        let FaultCounters { connections, withheld, made } = counters;
+        FaultStatus { fault: faults.to_string(), connections, withheld, made }
     };
     run.faults().map(row).collect()
 }

@@ -2,6 +2,7 @@
 //!
 //! - [`RunControl`]: what a run answers, and how it changes its links.
 //! - [`faults`]: faults of connections at ports of its stations.
+//! - [`protocol`]: the requests and the replies, as lines.
 //! - [`ControlClient`]: asks a run.
 //! - [`request`]: what clients say, made of words of the command line.
 //! - [`detach`], [`lifeline`]: runs that go on by themselves, and runs that do not.
@@ -18,17 +19,15 @@ mod late;
 pub mod lifeline;
 mod live_plan;
 mod outcome;
+pub mod protocol;
 pub mod request;
 mod server;
 mod status;
 pub mod text;
 
-pub use client::{ControlClient, ControlError};
+pub use client::{ControlClient, ControlError, Heard, RunRow};
 pub use late::LateLimit;
 pub use live_plan::{live_plan, tell_kernels};
 pub use outcome::{failed_programs, station_summaries};
 pub use server::{Asked, RunControl, RunDescription};
 pub use status::lateness_summary;
-
-/// The version of the protocol; grows when a name changes its meaning or goes.
-pub const PROTOCOL: &str = "windfall-control/1";

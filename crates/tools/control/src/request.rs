@@ -6,8 +6,9 @@ use windfall_output::strict_json;
 use windfall_scenario::{Change, Direction, Setting, Settings as _, Side};
 
 use crate::fault_injection::PortFaults;
+use crate::protocol::RunRequest;
 
-/// A request to a run.
+/// A request to a run, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ControlRequest {
     /// Asks what is there, and how it fares.
@@ -45,23 +46,23 @@ impl ControlRequest {
             return Err(format!("the request has no \"do\": add it, one of {}", names()));
         };
         let request = match name.as_str() {
-            "status" => Self::Status,
-            "scenario" => Self::Scenario,
-            "enter" => Self::Enter,
-            "end" => Self::End,
+            "status" => RunRequest::Status,
+            "scenario" => RunRequest::Scenario,
+            "enter" => RunRequest::Enter,
+            "end" => RunRequest::End,
             "samples" => match members.remove("since").unwrap_or(Value::from(0)).as_f64() {
-                Some(since) => Self::Samples(since),
+                Some(since) => RunRequest::Samples { since },
                 None => return Err("\"since\" is no number of seconds".to_owned()),
             },
             "fault" => match members.remove("fault") {
-                Some(Value::String(text)) => Self::Fault(text.parse()?),
+                Some(Value::String(fault)) => RunRequest::Fault { fault },
                 _ => {
                     let example = r#"add "fault": "far:80 reset 1s""#;
                     return Err(format!("there is no fault to set: {example}"));
                 }
             },
             "set" => match members.remove("change") {
-                Some(Value::Object(change)) => Self::Set(Box::new(change_of(change)?)),
+                Some(Value::Object(change)) => RunRequest::Set { change },
                 _ => {
                     let example = r#"add "change": {"rate": "1Mbps"}"#;
                     return Err(format!("there is no table of what to change: {example}"));
@@ -69,12 +70,26 @@ impl ControlRequest {
             },
             other => return Err(format!("\"{other}\" is no request: use one of {}", names())),
         };
+        let request = Self::check(request)?;
         match members.keys().next() {
             Some(other) => {
                 Err(format!("\"{other}\" is no member of the request {name}: remove it"))
             }
             None => Ok(request),
         }
+    }
+
+    /// Reads what a request says of settings and faults.
+    fn check(request: RunRequest) -> Result<Self, String> {
+        Ok(match request {
+            RunRequest::Status => Self::Status,
+            RunRequest::Samples { since } => Self::Samples(since),
+            RunRequest::Scenario => Self::Scenario,
+            RunRequest::Set { change } => Self::Set(Box::new(change_of(change)?)),
+            RunRequest::Fault { fault } => Self::Fault(fault.parse()?),
+            RunRequest::Enter => Self::Enter,
+            RunRequest::End => Self::End,
+        })
     }
 }
 
@@ -141,13 +156,13 @@ fn unknown(name: &str) -> String {
 ///
 /// # Errors
 /// Names the word that makes no sense, and the fix.
-pub fn of_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Value, String> {
+pub fn of_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<RunRequest, String> {
     let words: Vec<&str> = words.into_iter().collect();
     if let [word] = words[..]
         && let Some(fault) = word.strip_prefix("fault=")
     {
         fault.parse::<PortFaults>()?;
-        return Ok(serde_json::json!({ "do": "fault", "fault": fault }));
+        return Ok(RunRequest::Fault { fault: fault.to_owned() });
     }
     if words.iter().any(|word| word.starts_with("fault=")) {
         return Err("a fault is set alone: write windfall set RUN \"fault=far:80 reset 1s\"".into());
@@ -185,7 +200,7 @@ pub fn of_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Value, S
     if change.is_empty() {
         return Err("there is nothing to set: add a setting, such as rate=1Mbps".to_owned());
     }
-    Ok(serde_json::json!({"do": "set", "change": change}))
+    Ok(RunRequest::Set { change })
 }
 
 /// Makes the name of a file in a word absolute, so that it is valid from every folder.

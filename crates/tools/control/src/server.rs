@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use windfall_base::{Duration, Instant, Seed};
 use windfall_live::{Lateness, Reply};
 use windfall_network::{Network, NetworkEvent};
@@ -12,6 +12,9 @@ use windfall_output::series::{Monitor, Sample};
 use windfall_scenario::{Change, Get as _, Scenario, ScenarioError, Topology, without_span};
 
 use crate::fault_injection::Faulty;
+use crate::protocol::{
+    Changed, Done, FORMAT, FaultStatus, RunRefusal, RunStatus, Samples, ScenarioText, line,
+};
 use crate::request::ControlRequest;
 use crate::{faults, status};
 
@@ -216,9 +219,9 @@ impl RunControl {
         now: Instant,
         run: &mut Faulty<Network>,
         lateness: &Lateness,
-        line: &[u8],
+        request: &[u8],
     ) -> Asked {
-        let request = ControlRequest::parse(line);
+        let request = ControlRequest::parse(request);
         let Ok(ControlRequest::Fault(faults)) = request else {
             let faults = faults::list(run);
             return self.serve(now, run.node_mut(), (lateness, faults), request);
@@ -226,14 +229,10 @@ impl RunControl {
         let (text, place) = (faults.to_string(), format!("{}:{}", faults.station, faults.port));
         match faults::set(&self.topology, run, faults) {
             Ok(()) => {
-                let change = json!({ "fault": text });
-                let reply = json!({ "ok": true, "at": now.as_secs_f64(), "change": change });
-                Asked { reply: Reply::Line(reply.to_string()), change: Some((place, change)) }
+                let change = Map::from_iter([("fault".to_owned(), text.into())]);
+                changed(now, place, change)
             }
-            Err(error) => {
-                let reply = json!({ "error": error });
-                Asked { reply: Reply::Line(reply.to_string()), change: None }
-            }
+            Err(error) => refused(error),
         }
     }
 
@@ -241,39 +240,36 @@ impl RunControl {
         &mut self,
         now: Instant,
         network: &mut Network,
-        (lateness, faults): (&Lateness, Value),
+        (lateness, faults): (&Lateness, Vec<FaultStatus>),
         request: Result<ControlRequest, String>,
     ) -> Asked {
         let asked = |reply| Asked { reply, change: None };
-        let answer = |value: Value| asked(Reply::Line(value.to_string()));
+        let done = || line(&Done { ok: true });
         match request {
-            Err(error) => answer(json!({ "error": error })),
-            Ok(ControlRequest::Fault(_)) => answer(json!({ "error": "it is no network of a run" })),
+            Err(error) => refused(error),
+            Ok(ControlRequest::Fault(_)) => refused("it is no network of a run".to_owned()),
             Ok(ControlRequest::Status) => {
                 self.watch(now, network);
-                let mut status = self.status(now, network, lateness);
-                status["faults"] = faults;
-                answer(status)
+                let status = RunStatus { faults, ..self.status(now, network, lateness) };
+                asked(Reply::Line(line(&status)))
             }
             Ok(ControlRequest::Samples(since)) => {
                 self.watch(now, network);
                 let later = |samples: &&Vec<Sample>| samples.first().is_some_and(|it| it.t > since);
-                let samples: Vec<_> = self.windows.iter().filter(later).flatten().collect();
-                answer(json!({ "ok": true, "t": now.as_secs_f64(), "samples": samples }))
+                let samples = self.windows.iter().filter(later).flatten().cloned().collect();
+                let samples = Samples { ok: true, t: now.as_secs_f64(), samples };
+                asked(Reply::Line(line(&samples)))
             }
             Ok(ControlRequest::Scenario) => {
-                answer(json!({ "ok": true, "scenario": self.replay(now) }))
+                let scenario = ScenarioText { ok: true, scenario: self.replay(now) };
+                asked(Reply::Line(line(&scenario)))
             }
             Ok(ControlRequest::Set(change)) => match self.set(now, network, *change) {
-                Ok((at, change)) => {
-                    let at = (at - Instant::START).as_secs_f64();
-                    let reply = json!({ "ok": true, "at": at, "change": change.1 });
-                    Asked { reply: Reply::Line(reply.to_string()), change: Some(change) }
-                }
-                Err(error) => answer(json!({ "error": error })),
+                Ok((at, link, change)) => changed(at, link, change),
+                Err(error) => refused(error),
             },
-            Ok(ControlRequest::Enter) => asked(Reply::Enter(json!({ "ok": true }).to_string())),
-            Ok(ControlRequest::End) => asked(Reply::End(json!({ "ok": true }).to_string())),
+            Ok(ControlRequest::Enter) => asked(Reply::Enter(done())),
+            Ok(ControlRequest::End) => asked(Reply::End(done())),
         }
     }
 
@@ -286,20 +282,28 @@ impl RunControl {
         }
     }
 
-    fn status(&self, now: Instant, network: &Network, lateness: &Lateness) -> Value {
+    fn status(&self, now: Instant, network: &Network, lateness: &Lateness) -> RunStatus {
         let Self { about, present, topology, .. } = self;
-        let mut status = status::of_run(now, network, topology, about.seed, lateness);
-        status::add_links(&mut status, present, network, topology, now);
-        status::add_recent(&mut status, self.windows.back().filter(|_| self.monitor.is_some()));
-        let RunDescription { name, command, kind, .. } = about;
-        let own = json!({
-            "ok": true, "format": crate::PROTOCOL, "name": name, "kind": kind,
-            "command": command, "pid": std::process::id(), "changes": self.changed.0,
-        });
-        if let (Some(status), Value::Object(own)) = (status.as_object_mut(), own) {
-            status.extend(own);
+        let RunDescription { name, command, kind, seed, .. } = about;
+        let window = self.windows.back().filter(|_| self.monitor.is_some());
+        let window = window.map_or(&[][..], Vec::as_slice);
+        let summary = status::summary(now, network, topology, *seed);
+        RunStatus {
+            ok: true,
+            format: FORMAT.to_owned(),
+            name: name.clone(),
+            kind: (*kind).to_owned(),
+            command: command.clone(),
+            pid: std::process::id(),
+            seed: seed.0,
+            t: now.as_secs_f64(),
+            changes: self.changed.0,
+            stations: status::stations(topology),
+            links: status::links(summary.links, (present, topology), (now, network), window),
+            flows: status::flows(summary.flows, window),
+            faults: Vec::new(),
+            lateness: status::lateness_summary(lateness),
         }
-        status
     }
 
     /// Changes a link now: all of the change, or nothing.
@@ -308,7 +312,7 @@ impl RunControl {
         now: Instant,
         network: &mut Network,
         change: Change,
-    ) -> Result<(Instant, (String, Value)), String> {
+    ) -> Result<(Instant, String, Map<String, Value>), String> {
         if self.changed.0 >= MOST_CHANGES {
             return Err(format!("the run was changed {MOST_CHANGES} times: start another one"));
         }
@@ -326,10 +330,11 @@ impl RunControl {
         let link = self.change_link(&present, &change, at, network)?;
         let name = present.links[link].name();
         let table = serde_json::to_value(&change).unwrap_or_default();
+        let table = table.as_object().cloned().unwrap_or_default();
         self.present = present;
         self.changes.push(change);
         self.changed = (self.changed.0 + 1, at);
-        Ok((at, (name, table)))
+        Ok((at, name, table))
     }
 
     /// The scenario that repeats the run up to now, as the text of a file.
@@ -342,6 +347,16 @@ impl RunControl {
         scenario.run.duration = Some(without_span(own.max(length)));
         scenario.to_toml()
     }
+}
+
+fn refused(error: String) -> Asked {
+    Asked { reply: Reply::Line(line(&RunRefusal { error })), change: None }
+}
+
+/// The answer to a change of a link, or of the faults of a port.
+fn changed(at: Instant, place: String, change: Map<String, Value>) -> Asked {
+    let reply = Changed { ok: true, at: at.as_secs_f64(), change: change.clone() };
+    Asked { reply: Reply::Line(line(&reply)), change: Some((place, change.into())) }
 }
 
 /// The longest file that a change names.

@@ -1,10 +1,11 @@
 //! Series: what each direction of a link, and each flow, did in one window of time after another.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use windfall_base::{DropReason, Duration, Instant, Tag};
 use windfall_network::{ElementId, EventKind, Network, NetworkEvent, direction_of};
 use windfall_stack::InterfaceEvent;
@@ -19,7 +20,8 @@ const KNOWN: usize = 1 << 16;
 const DELAYS: usize = 1 << 17;
 
 /// The counts of one direction of a link, or of one flow on it, in a window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Sample {
     /// The end of the window, in seconds since the start of the run.
     pub t: f64,
@@ -45,7 +47,7 @@ pub struct Sample {
     /// Packets that were delivered.
     pub delivered: u64,
     /// Packets that were dropped, by reason.
-    pub dropped: BTreeMap<&'static str, u64>,
+    pub dropped: BTreeMap<Cow<'static, str>, u64>,
     /// Bits that the air inverted.
     pub bits_inverted: u64,
     /// Frames with packets, retransmissions included.
@@ -59,7 +61,8 @@ pub struct Sample {
 }
 
 /// Quantiles of delays, in seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Delays {
     /// The delay that half of them keep.
     pub p50: f64,
@@ -324,7 +327,7 @@ impl Window<'_> {
             delay: Delays::of(&mut counts.delays),
             entered: counts.entered,
             delivered: counts.delivered,
-            dropped: counts.dropped.clone(),
+            dropped: counts.dropped.iter().map(|(reason, n)| ((*reason).into(), *n)).collect(),
             bits_inverted: counts.bits_inverted,
             frames: counts.frames,
             retransmitted: counts.retransmitted,

@@ -2,10 +2,11 @@
 //!
 //! Simulated and real time share one form; what only one of them has is empty in the other.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use windfall_base::{Drops, Duration, Seed};
 use windfall_network::{ElementId, LinkLedger, Network};
 
@@ -77,7 +78,8 @@ pub struct Summary {
 }
 
 /// The ledger of one direction of a link.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LinkSummary {
     /// The link and its sender: `air/near`.
     pub name: String,
@@ -100,7 +102,7 @@ pub struct LinkSummary {
     #[serde(skip_serializing_if = "is_zero")]
     pub repaired: u64,
     /// Packets dropped, by reason.
-    pub dropped: BTreeMap<&'static str, u64>,
+    pub dropped: BTreeMap<Cow<'static, str>, u64>,
     /// Packets on their way when the run ended.
     pub in_flight: u64,
     /// Of those, packets that have not come, and that a receiver may make from repairs yet.
@@ -126,14 +128,15 @@ pub struct LinkSummary {
 }
 
 /// Time of a radio in each state, and its energy (S2.22).
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RadioSummary {
     /// Seconds in each state, by its name.
-    pub seconds: BTreeMap<&'static str, f64>,
+    pub seconds: BTreeMap<Cow<'static, str>, f64>,
     /// Energy by the currents of a card.
     pub joules: f64,
     /// The main role of the station: `sender`, `receiver`, or `bystander` if it was neither.
-    pub role: &'static str,
+    pub role: Cow<'static, str>,
     /// Bytes of packets that it sent and that were delivered, and of those that it received.
     pub bytes_moved: u64,
     /// Its energy for each of them; absent if there are none.
@@ -142,7 +145,8 @@ pub struct RadioSummary {
 }
 
 /// Effort and outcome of a flow on a link (S3.29).
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct FlowSummary {
     /// Name of the flow.
     pub name: String,
@@ -162,7 +166,7 @@ pub struct FlowSummary {
     /// Its outcome as a share of what it could expect without errors (S3.25).
     pub fidelity: Option<f64>,
     /// `outcome` if extra effort makes up for the errors, `effort` if its power factor limits it.
-    pub region: Option<&'static str>,
+    pub region: Option<Cow<'static, str>>,
 }
 
 impl FlowSummary {
@@ -184,13 +188,13 @@ impl FlowSummary {
             bytes: learned.then_some(*bytes),
             error_rate: learned.then(|| account.error_rate()),
             fidelity: (learned && *expected > 0.0).then(|| outcome / expected),
-            region: learned.then(|| account.region(share.power_factor).name()),
+            region: learned.then(|| account.region(share.power_factor).name().into()),
         })
     }
 
     /// Returns what came of its effort, as text; `None` if the link does not learn that.
     fn success(&self) -> Option<String> {
-        let Self { outcome_seconds, bytes, error_rate, region, .. } = *self;
+        let Self { outcome_seconds, bytes, error_rate, .. } = *self;
         let fidelity = self.fidelity.map(|it| format!("fidelity {:.1} %, ", 100.0 * it));
         Some(format!(
             "outcome {} s, {:.0} kB, {}errors {:.1} %, {} region",
@@ -198,7 +202,7 @@ impl FlowSummary {
             bytes? as f64 / 1e3,
             fidelity.unwrap_or_default(),
             100.0 * error_rate?,
-            region?,
+            self.region.as_ref()?,
         ))
     }
 }
@@ -439,7 +443,7 @@ impl Summary {
                 .map(|joules| format!(", {} µJ for each byte moved", brief(joules * 1e6)));
             let joules = brief(radio.joules);
             let per_byte = per_byte.unwrap_or_default();
-            let role = radio.role;
+            let role = &radio.role;
             let _ = writeln!(out, "radio {name} ({role}): {states}; {joules} J{per_byte}");
         }
         if let Some(EnergySummary { joules, is_payload, joules_per_byte: Some(each), .. }) =
@@ -507,7 +511,7 @@ impl Summary {
         }
         row("  dropped", &|link| link.dropped.values().sum::<u64>().to_string());
         let reasons: std::collections::BTreeSet<_> =
-            links.iter().flat_map(|link| link.dropped.keys().copied()).collect();
+            links.iter().flat_map(|link| link.dropped.keys()).collect();
         for reason in reasons {
             row(&format!("    {reason}"), &|link| {
                 link.dropped.get(reason).copied().unwrap_or(0).to_string()
@@ -558,7 +562,7 @@ impl LinkSummary {
             marked: ledger.marked,
             combined: ledger.combined,
             repaired: ledger.repaired,
-            dropped: named(&ledger.drops),
+            dropped: ledger.drops.iter().map(|(reason, n)| (reason.name().into(), n)).collect(),
             in_flight: ledger.in_flight(),
             awaiting_repair: 0,
             frames: ledger.frames,

@@ -182,7 +182,7 @@ fn radio_summary(
     card: &Card,
 ) -> Option<RadioSummary> {
     let airtime = network.airtime(interface, now)?;
-    let seconds = State::ALL.map(|state| (state.name(), airtime.of(state).as_secs_f64()));
+    let seconds = State::ALL.map(|state| (state.name().into(), airtime.of(state).as_secs_f64()));
     let joules = card.joules(&airtime);
     let ledger = network.ledger(interface);
     let (sent, received) = (ledger.delivered_bytes, ledger.received_bytes);
@@ -190,9 +190,9 @@ fn radio_summary(
         seconds: seconds.into_iter().filter(|(_, seconds)| *seconds > 0.0).collect(),
         joules,
         role: match sent + received {
-            0 => "bystander",
-            _ if sent >= received => "sender",
-            _ => "receiver",
+            0 => "bystander".into(),
+            _ if sent >= received => "sender".into(),
+            _ => "receiver".into(),
         },
         bytes_moved: sent + received,
         joules_per_byte: joules_per_byte(joules, sent + received),

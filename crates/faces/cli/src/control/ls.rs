@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use windfall_base::text::visible;
-use windfall_control::{ControlClient, text};
+use windfall_control::{ControlClient, protocol, text};
 use windfall_live::control_socket;
 
 use crate::exit::{Completion, Result, tell};
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args) -> Result {
     for mut client in ControlClient::all() {
         client.set_patience(PATIENCE);
         let row = client.row();
-        let line = if args.json { row.to_string() } else { text::of_row(&row) };
+        let line = if args.json { protocol::line(&row) } else { text::of_row(&row) };
         writeln!(out, "{}", visible(&line))?;
     }
     Ok(Completion::Success)

@@ -2,8 +2,9 @@
 
 use std::io::Write as _;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use windfall_base::text::visible;
+use windfall_control::protocol::Changed;
 use windfall_control::{ControlClient, request};
 use windfall_scenario::Change;
 
@@ -42,12 +43,12 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     let request = request::of_words(words.iter().map(String::as_str)).map_err(CliError::usage)?;
     let mut client = ControlClient::connect(name).map_err(CliError::from)?;
-    let reply = client.ask(&request).map_err(|error| CliError::from(error).into_usage())?;
+    let heard = client.change(&request).map_err(|error| CliError::from(error).into_usage())?;
     if args.json {
-        println!("{reply}");
+        println!("{}", heard.json);
     } else {
-        let at = reply["at"].as_f64().unwrap_or_default();
-        let text = format!("{}, at {at:.3} s: {}", client.name(), words_of(&reply["change"], ""));
+        let Changed { at, change, .. } = &heard.answer;
+        let text = format!("{}, at {at:.3} s: {}", client.name(), words_of(change, ""));
         // A reader that went away is no trouble: the change is made.
         let _ = writeln!(std::io::stdout(), "{}", visible(&text));
     }
@@ -55,12 +56,12 @@ pub(crate) fn run(args: &Args) -> Result {
 }
 
 /// Returns the words of a change, behind that of its direction.
-fn words_of(change: &Value, side: &str) -> String {
+fn words_of(change: &Map<String, Value>, side: &str) -> String {
     let clause = |(name, value): (&String, &Value)| match value {
-        Value::Object(_) => words_of(value, &format!("{name} ")),
+        Value::Object(own) => words_of(own, &format!("{name} ")),
         Value::String(text) => format!("{side}{name} {text}"),
         other => format!("{side}{name} {other}"),
     };
-    let all = change.as_object().into_iter().flatten().filter(|(name, _)| *name != "at");
+    let all = change.iter().filter(|(name, _)| *name != "at");
     all.map(clause).collect::<Vec<_>>().join(", ")
 }

@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use serde_json::json;
 use windfall_base::text::visible;
 use windfall_control::{ControlClient, text};
 use windfall_view::terminal::Screen;
@@ -44,16 +43,15 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     let mut client = ControlClient::connect(name)?;
     if args.scenario {
-        let reply = client.ask(&json!({ "do": "scenario" }))?;
-        out.write_all(reply["scenario"].as_str().unwrap_or_default().as_bytes())?;
+        out.write_all(client.scenario()?.as_bytes())?;
         return Ok(Completion::Success);
     }
-    let mut status = client.measured_status()?;
+    let mut heard = client.measured_status()?;
     loop {
         let line = if args.json {
-            format!("{status}\n")
+            format!("{}\n", heard.json)
         } else {
-            visible(&text::of_status(&status)).into_owned()
+            visible(&text::of_status(&heard.answer)).into_owned()
         };
         out.write_all(line.as_bytes())?;
         out.flush()?;
@@ -61,8 +59,8 @@ pub(crate) fn run(args: &Args) -> Result {
             return Ok(Completion::Success);
         }
         Screen::wait(TICK);
-        status = match client.ask(&json!({ "do": "status" })) {
-            Ok(status) => status,
+        heard = match client.status() {
+            Ok(heard) => heard,
             // The end of the run is the end of what there is to follow.
             Err(_) if client.has_ended() => return Ok(Completion::Success),
             Err(error) => return Err(CliError::from(error)),

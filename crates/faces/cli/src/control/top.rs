@@ -3,7 +3,6 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
-use serde_json::json;
 use windfall_control::{ControlClient, ControlError};
 use windfall_view::terminal::{RunView, Screen};
 
@@ -67,7 +66,7 @@ pub(crate) fn run(args: &Args) -> Result {
 }
 
 fn look(client: &mut ControlClient, view: &mut RunView) -> std::result::Result<(), ControlError> {
-    view.take_status(client.ask(&json!({ "do": "status" }))?);
-    view.take_samples(&client.ask(&json!({ "do": "samples", "since": view.last() }))?);
+    view.take_status(client.status()?.answer);
+    view.take_samples(client.samples(view.last())?);
     Ok(())
 }

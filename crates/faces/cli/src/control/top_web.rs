@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use windfall_control::protocol::RunRequest;
 use windfall_control::{ControlClient, ControlError};
 use windfall_view::browser::{AccessToken, Dashboard, Guard, RunLink, RunLinkError};
 use windfall_view::terminal::Screen;
@@ -26,7 +27,7 @@ struct Watched {
 }
 
 impl RunLink for Watched {
-    fn ask(&mut self, request: &Value) -> std::result::Result<Value, RunLinkError> {
+    fn ask(&mut self, request: &RunRequest) -> std::result::Result<Value, RunLinkError> {
         if self.has_ended {
             return Err(RunLinkError::Ended);
         }

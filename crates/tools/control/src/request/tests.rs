@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::protocol::{FORMAT, line};
 
 fn parse(line: &str) -> Result<ControlRequest, String> {
     ControlRequest::parse(line.as_bytes())
@@ -9,8 +10,7 @@ fn parse(line: &str) -> Result<ControlRequest, String> {
 #[test]
 fn words_say_what_the_table_of_a_change_says() {
     let words = ["over=2s", "rate=1Mbps", "uplink", "loss=5%", "downlink", "delay=40ms"];
-    let Ok(ControlRequest::Set(set)) = parse(&of_words(words).expect("settings").to_string())
-    else {
+    let Ok(ControlRequest::Set(set)) = parse(&line(&of_words(words).expect("settings"))) else {
         panic!("a change");
     };
     let text = "0s: over 2s, rate 1Mbps, uplink loss 5%, downlink delay 40ms";
@@ -71,7 +71,7 @@ proptest! {
     #[test]
     fn any_words_are_a_request_or_refused(words in proptest::collection::vec(".{0,12}", 0..6)) {
         if let Ok(request) = of_words(words.iter().map(String::as_str)) {
-            let _ = ControlRequest::parse(request.to_string().as_bytes());
+            let _ = ControlRequest::parse(line(&request).as_bytes());
         }
     }
 }
@@ -85,7 +85,7 @@ fn the_page_of_the_protocol_lists_the_requests_that_there_are() {
     listed.sort_unstable();
     known.sort_unstable();
     assert_eq!(listed, known);
-    assert!(page.contains(&format!("`{}`", crate::PROTOCOL)));
+    assert!(page.contains(&format!("`{FORMAT}`")));
     let requests = page.lines().filter(|line| line.starts_with("{\"do\""));
     let read: Vec<_> = requests.map(|line| parse(line).expect(line)).collect();
     assert!(!read.is_empty(), "the page has no request as an example");

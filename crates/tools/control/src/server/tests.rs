@@ -25,7 +25,7 @@ fn ask(control: &mut RunControl, network: &mut Network, at: u64, line: &str) -> 
     let now = Instant::from_nanos(at);
     let lateness = Lateness::default();
     match control
-        .serve(now, network, (&lateness, Value::Null), ControlRequest::parse(line.as_bytes()))
+        .serve(now, network, (&lateness, Vec::new()), ControlRequest::parse(line.as_bytes()))
         .reply
     {
         Reply::Line(line) => serde_json::from_str(&line).expect("JSON"),
@@ -236,4 +236,21 @@ fn the_example_of_the_page_of_the_protocol_is_what_a_run_replies() {
     let reply: Value = serde_json::from_str(rest.lines().next().expect("a reply")).expect("JSON");
     let (mut control, mut network, _) = built(TEXT);
     assert_eq!(ask(&mut control, &mut network, 12_345_678_901, request), reply);
+}
+
+#[test]
+fn a_direction_has_the_members_of_the_summary_beside_its_own() {
+    let (mut control, mut network, scenario) = built(TEXT);
+    traffic(&mut network, |_, _| {});
+    let at = Instant::from_nanos(400_000_000);
+    let (span, seed) = (at - Instant::START, scenario.seed());
+    let summary = windfall_output::totals::of_network(&network, &control.topology, seed, "", span);
+    let expected = serde_json::to_value(&summary.links).expect("JSON");
+    let status = ask(&mut control, &mut network, 400_000_000, r#"{"do":"status"}"#);
+    let own = listed("member of a direction");
+    for (link, expected) in [0, 1].map(|at| (&status["links"][at], &expected[at])) {
+        let mut link = link.as_object().expect("an object").clone();
+        link.retain(|name, _| !own.contains(name));
+        assert_eq!(&Value::from(link), expected);
+    }
 }

@@ -24,9 +24,37 @@ fn a_line_has_a_field_for_each_name_of_the_head() {
 }
 
 #[test]
+fn a_sample_reads_back_from_its_json() {
+    let delay = Some(Delays { p50: 0.01, p95: 0.02, p99: 0.03, max: 0.04 });
+    let whole = Sample {
+        t: 0.5,
+        seconds: 0.25,
+        link: "a-b/a".to_owned(),
+        rate_bps: 1000.5,
+        queue_packets: 2,
+        queue_bytes: Some(90),
+        delay,
+        entered: 9,
+        delivered: 7,
+        dropped: BTreeMap::from([("lost".into(), 2)]),
+        bits_inverted: 3,
+        frames: 8,
+        retransmitted: 1,
+        busy: Some(0.5),
+        flow: None,
+    };
+    let of_flow =
+        Sample { flow: Some("web".to_owned()), link: "é".to_owned(), ..Sample::default() };
+    for sample in [whole, of_flow] {
+        let text = serde_json::to_string(&sample).expect("JSON");
+        assert_eq!(serde_json::from_str::<Sample>(&text).expect("a sample"), sample, "{text}");
+    }
+}
+
+#[test]
 fn a_table_has_the_columns_and_the_values_of_the_lines() {
     let delay = Some(Delays { p50: 0.01, p95: 0.02, p99: 0.03, max: 0.04 });
-    let dropped = BTreeMap::from([("lost", 2), ("queue-full", 1)]);
+    let dropped = BTreeMap::from([("lost".into(), 2), ("queue-full".into(), 1)]);
     let whole = Sample {
         link: "a-b/a".to_owned(),
         queue_bytes: Some(3000),

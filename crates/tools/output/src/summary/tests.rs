@@ -205,3 +205,45 @@ fn flows_that_had_nothing_say_why() {
     ];
     assert_eq!(lines, expected);
 }
+
+fn reads_back<T>(value: &T)
+where
+    T: Serialize + serde::de::DeserializeOwned + PartialEq + fmt::Debug,
+{
+    let text = serde_json::to_string(value).expect("JSON");
+    assert_eq!(&serde_json::from_str::<T>(&text).expect("the same"), value, "{text}");
+}
+
+#[test]
+fn what_a_run_says_of_itself_reads_back() {
+    let radio = RadioSummary {
+        seconds: BTreeMap::from([("idle".into(), 0.5), ("transmit".into(), 0.25)]),
+        joules: 1.5,
+        role: "sender".into(),
+        bytes_moved: 9,
+        joules_per_byte: None,
+    };
+    let plain = LinkSummary::new("near→far", &ledger());
+    reads_back(&LinkSummary { radio: Some(radio), ..plain.clone() });
+    reads_back(&plain);
+    reads_back(&LinkSummary::default());
+    reads_back(&FlowSummary::default());
+    reads_back(&FlowSummary {
+        name: "web".to_owned(),
+        link: "near→far".to_owned(),
+        effort_seconds: 1.5,
+        outcome_seconds: Some(0.5),
+        offered: 3,
+        bytes: Some(100),
+        error_rate: Some(0.25),
+        fidelity: Some(0.75),
+        region: Some("effort".into()),
+    });
+    reads_back(&LatenessSummary {
+        delivered: 9,
+        late_deliveries: 1,
+        disturbed: true,
+        worst_seconds: 0.0025,
+        ..LatenessSummary::default()
+    });
+}

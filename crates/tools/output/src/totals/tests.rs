@@ -81,7 +81,7 @@ fn the_radios_account_for_the_whole_run_and_add_up() {
     for radio in &radios {
         assert!((radio.seconds.values().sum::<f64>() - 0.5).abs() < 1e-9, "{radio:?}");
     }
-    assert_eq!((radios[0].role, radios[1].role), ("sender", "receiver"));
+    assert_eq!((&*radios[0].role, &*radios[1].role), ("sender", "receiver"));
     let energy = summary.energy.expect("the energy of the radios");
     assert_eq!(energy.joules, radios.iter().map(|it| it.joules).sum::<f64>());
     assert!(energy.is_payload && energy.bytes > 0);

@@ -6,7 +6,7 @@ use super::*;
 
 fn summary() -> Summary {
     let mut summary = Summary::new(Seed(3), "windfall sim x", Duration::from_secs(2));
-    let dropped = [("frame-check", 4)].into();
+    let dropped = [("frame-check".into(), 4)].into();
     let link =
         LinkSummary { name: "air/near".to_owned(), entered: 9, dropped, ..LinkSummary::default() };
     summary.links.push(link);

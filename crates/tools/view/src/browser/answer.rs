@@ -8,7 +8,9 @@ use hyper::header::{
     HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use hyper::{Method, Request, Response, StatusCode};
+use serde::Deserialize as _;
 use serde_json::{Value, json};
+use windfall_control::protocol::{RunRequest, ScenarioText};
 use windfall_output::strict_json;
 use windfall_scenario::{Change, Direction, Settings as _};
 
@@ -32,13 +34,13 @@ pub enum RunLinkError {
     Silent(String),
 }
 
-/// A way to ask a run, by the requests of its control socket.
+/// A way to ask a run, by the requests of its control socket; the page reads the replies.
 pub trait RunLink: Send {
     /// Asks the run, and waits for its answer.
     ///
     /// # Errors
     /// If it refuses, or does not answer.
-    fn ask(&mut self, request: &Value) -> Result<Value, RunLinkError>;
+    fn ask(&mut self, request: &RunRequest) -> Result<Value, RunLinkError>;
 }
 
 /// The knowledge of the run.
@@ -83,9 +85,9 @@ impl<R: RunLink> Dashboard<R> {
     /// Looks at the run; call it a few times a second.
     pub fn look(&self) {
         let since = self.known().history.last();
-        let asked = self.ask(&json!({ "do": "status" })).and_then(|status| {
-            Ok((status, self.ask(&json!({ "do": "samples", "since": since }))?))
-        });
+        let asked = self
+            .ask(&RunRequest::Status)
+            .and_then(|status| Ok((status, self.ask(&RunRequest::Samples { since })?)));
         let mut known = self.known();
         match asked {
             Ok((status, samples)) => {
@@ -149,8 +151,8 @@ impl<R: RunLink> Dashboard<R> {
                 Ok(Content { kind, text, file: self.file("json") })
             }
             ("GET", "scenario.toml") => {
-                let reply = self.ask(&json!({ "do": "scenario" })).map_err(refused)?;
-                let text = reply["scenario"].as_str().unwrap_or_default().to_owned();
+                let reply = self.ask(&RunRequest::Scenario).map_err(refused)?;
+                let text = ScenarioText::deserialize(reply).unwrap_or_default().scenario;
                 Ok(Content { kind: "application/toml", text, file: self.file("toml") })
             }
             ("POST", "set") => {
@@ -191,7 +193,7 @@ impl<R: RunLink> Dashboard<R> {
         Some(format!("{name}.{ending}"))
     }
 
-    fn ask(&self, request: &Value) -> Result<Value, RunLinkError> {
+    fn ask(&self, request: &RunRequest) -> Result<Value, RunLinkError> {
         self.run.lock().unwrap_or_else(PoisonError::into_inner).ask(request)
     }
 
@@ -207,20 +209,20 @@ fn since(query: Option<&str>) -> Option<f64> {
 }
 
 /// The request to the run that a page may make: a change of a link, or faults of a port.
-fn of_body(body: &[u8]) -> Result<Value, (StatusCode, String)> {
+fn of_body(body: &[u8]) -> Result<RunRequest, (StatusCode, String)> {
     let refuse = |why: &str| Err((StatusCode::BAD_REQUEST, why.to_owned()));
     let members = match strict_json::from_slice(body) {
         Ok(Value::Object(members)) => members,
         Ok(_) => return refuse("this is no JSON object"),
         Err(error) => return refuse(&format!("this is no JSON object: {error}")),
     };
-    let mut named = members.iter().map(|(name, value)| (name.as_str(), value));
+    let mut named = members.into_iter();
     match (named.next(), named.next()) {
-        (Some(("change", change @ Value::Object(_))), None) => {
-            Ok(json!({ "do": "set", "change": change }))
+        (Some((name, Value::Object(change))), None) if name == "change" => {
+            Ok(RunRequest::Set { change })
         }
-        (Some(("fault", fault @ Value::String(_))), None) => {
-            Ok(json!({ "do": "fault", "fault": fault }))
+        (Some((name, Value::String(fault))), None) if name == "fault" => {
+            Ok(RunRequest::Fault { fault })
         }
         _ => refuse("send {\"change\": {...}} or {\"fault\": \"...\"}"),
     }

@@ -8,8 +8,9 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline, Widget as _};
-use serde_json::Value;
 use windfall_base::text::visible;
+use windfall_control::protocol::{LinkStatus, RunStatus, Samples};
+use windfall_output::series::Sample;
 
 /// The most windows that are kept of each direction and flow: five minutes.
 const KEPT: usize = 1200;
@@ -17,15 +18,15 @@ const KEPT: usize = 1200;
 const ROWS: u16 = 7;
 
 /// A chart: its label, its colour, and its value of a window.
-type Chart = (&'static str, Color, fn(&Value) -> f64);
+type Chart = (&'static str, Color, fn(&Sample) -> f64);
 
 /// The history of a run, as it comes in replies of its control socket.
 #[derive(Clone, Debug, Default)]
 pub struct RunView {
     name: String,
-    status: Value,
+    status: RunStatus,
     /// The windows of each direction and flow, by link and flow.
-    windows: BTreeMap<(String, String), VecDeque<Value>>,
+    windows: BTreeMap<(String, String), VecDeque<Sample>>,
     last: f64,
     notice: String,
 }
@@ -44,21 +45,20 @@ impl RunView {
     }
 
     /// Takes a status.
-    pub fn take_status(&mut self, status: Value) {
+    pub fn take_status(&mut self, status: RunStatus) {
         self.status = status;
     }
 
     /// Takes the windows that ended since.
-    pub fn take_samples(&mut self, reply: &Value) {
-        for sample in reply["samples"].as_array().into_iter().flatten() {
-            let flow = sample["flow"].as_str().unwrap_or_default().to_owned();
-            let link = sample["link"].as_str().unwrap_or_default().to_owned();
-            self.last = self.last.max(number(sample, "t"));
+    pub fn take_samples(&mut self, reply: Samples) {
+        for sample in reply.samples {
+            let (link, flow) = (sample.link.clone(), sample.flow.clone().unwrap_or_default());
+            self.last = self.last.max(sample.t);
             let windows = self.windows.entry((link, flow)).or_default();
             if windows.len() >= KEPT {
                 windows.pop_front();
             }
-            windows.push_back(sample.clone());
+            windows.push_back(sample);
         }
     }
 
@@ -95,9 +95,8 @@ impl RunView {
             Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)])
                 .areas(area);
         self.head().render(head, buffer);
-        let links: Vec<&Value> = self.status["links"].as_array().into_iter().flatten().collect();
         let mut top = body.y;
-        for link in &links {
+        for link in &self.status.links {
             let room = body.bottom().saturating_sub(top);
             if room < 2 {
                 break;
@@ -119,28 +118,22 @@ impl RunView {
     }
 
     fn head(&self) -> Paragraph<'_> {
-        let late = &self.status["lateness"];
-        let mut text = format!(
-            " {:.0} s  changed {}  late {} of {}",
-            number(&self.status, "t"),
-            number(&self.status, "changes"),
-            number(late, "late_deliveries"),
-            number(late, "delivered"),
-        );
-        if late["disturbed"] == true {
+        let RunStatus { t, changes, lateness: late, .. } = &self.status;
+        let (count, all) = (late.late_deliveries, late.delivered);
+        let mut text = format!(" {t:.0} s  changed {changes}  late {count} of {all}");
+        if late.disturbed {
             text.push_str("  disturbed");
         }
         let name = Span::styled(&self.name, Style::new().add_modifier(Modifier::BOLD));
         Paragraph::new(Line::from(vec![name, Span::raw(text)]))
     }
 
-    fn direction(&self, link: &Value, area: Rect, buffer: &mut Buffer) {
-        let name = link["name"].as_str().unwrap_or_default();
-        let windows = self.windows.get(&(name.to_owned(), String::new()));
+    fn direction(&self, link: &LinkStatus, area: Rect, buffer: &mut Buffer) {
+        let name = &link.summary.name;
+        let windows = self.windows.get(&(name.clone(), String::new()));
         let last = windows.and_then(VecDeque::back).cloned().unwrap_or_default();
-        let settings = link["settings"].as_object().into_iter().flatten();
-        let settings: Vec<String> =
-            settings.map(|(key, it)| format!("{key}={}", it.as_str().unwrap_or("?"))).collect();
+        let settings = link.settings.iter().map(|(key, it)| format!("{key}={it}"));
+        let settings: Vec<String> = settings.collect();
         let title = format!("{}  {}", visible(name), visible(&settings.join(" ")));
         let bold = Style::new().fg(Color::Cyan).add_modifier(Modifier::BOLD);
         let lines =
@@ -151,9 +144,9 @@ impl RunView {
             }
         }
         let charts: [Chart; 3] = [
-            ("rate  ", Color::Green, |it| number(it, "rate_bps")),
-            ("delay ", Color::Yellow, |it| number(&it["delay"], "p95") * 1e6),
-            ("air   ", Color::Magenta, |it| number(it, "busy") * 1e4),
+            ("rate  ", Color::Green, |it| it.rate_bps),
+            ("delay ", Color::Yellow, |it| it.delay.map_or(0.0, |delay| delay.p95) * 1e6),
+            ("air   ", Color::Magenta, |it| it.busy.unwrap_or(0.0) * 1e4),
         ];
         for (row, (label, colour, value)) in (3..).zip(charts) {
             if row >= area.height {
@@ -186,54 +179,48 @@ impl RunView {
 }
 
 /// The rate, the queue, the delays and the losses of a window.
-fn of_window(sample: &Value) -> String {
-    let rate = number(sample, "rate_bps") * 1e-6;
-    let reasons = sample["dropped"].as_object().into_iter().flatten();
-    // A sum of nothing is -0.0.
-    let dropped = 0.0 + reasons.filter_map(|it| it.1.as_f64()).sum::<f64>();
-    let entered = number(sample, "entered");
+fn of_window(sample: &Sample) -> String {
+    let rate = sample.rate_bps * 1e-6;
+    let (dropped, entered) = (sample.dropped_in_all() as f64, sample.entered as f64);
     let loss = if entered > 0.0 { 100.0 * (dropped / entered).clamp(0.0, 1.0) } else { 0.0 };
-    let queue = number(sample, "queue_packets");
+    let queue = sample.queue_packets;
     let mut text = format!("  {rate:.2} Mbps  queue {queue}  loss {loss:.1} %");
-    if !sample["busy"].is_null() {
-        text.push_str(&format!("  air {:.1} %", 100.0 * number(sample, "busy")));
+    if let Some(busy) = sample.busy {
+        text.push_str(&format!("  air {:.1} %", 100.0 * busy));
     }
-    if !sample["delay"].is_null() {
-        let [half, most, rare] = ["p50", "p95", "p99"].map(|it| 1e3 * number(&sample["delay"], it));
+    if let Some(delay) = sample.delay {
+        let [half, most, rare] = [delay.p50, delay.p95, delay.p99].map(|it| 1e3 * it);
         text.push_str(&format!("  delay {half:.2} / {most:.2} / {rare:.2} ms"));
     }
-    let (bits, again) = (number(sample, "bits_inverted"), number(sample, "retransmitted"));
+    let (bits, again) = (sample.bits_inverted, sample.retransmitted);
     text.push_str(&format!("  bit errors {bits}  retransmitted {again}"));
     text
 }
 
-fn of_counts(link: &Value) -> String {
-    let [entered, delivered] = ["entered", "delivered"].map(|it| number(link, it));
-    let mut text = format!("  {entered} packets, {delivered} delivered");
-    for (reason, count) in link["dropped"].as_object().into_iter().flatten() {
+fn of_counts(link: &LinkStatus) -> String {
+    let counts = &link.summary;
+    let mut text = format!("  {} packets, {} delivered", counts.entered, counts.delivered);
+    for (reason, count) in &counts.dropped {
         text.push_str(&format!(", {reason} {count}"));
     }
-    text.push_str(&format!(", in flight {}", number(link, "in_flight")));
+    text.push_str(&format!(", in flight {}", counts.in_flight));
     text
-}
-
-fn number(value: &Value, member: &str) -> f64 {
-    value[member].as_f64().unwrap_or(0.0)
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     fn view() -> RunView {
         let mut view = RunView::new("office");
-        view.take_status(json!({
+        let status = json!({
             "t": 12.0, "changes": 2, "lateness": {"late_deliveries": 1, "delivered": 90},
             "links": [{"name": "a-b/a", "settings": {"rate": "2Mbps"}, "entered": 50,
                        "delivered": 40, "dropped": {"lost": 9}, "in_flight": 1}],
-        }));
+        });
+        view.take_status(serde_json::from_value(status).expect("a status"));
         let sample = |t: f64, rate: f64| {
             json!({
                 "t": t, "link": "a-b/a", "rate_bps": rate, "queue_packets": 7, "entered": 10,
@@ -243,7 +230,8 @@ mod tests {
         };
         let samples: Vec<Value> =
             (1..=8).map(|it| sample(f64::from(it), f64::from(it) * 1e5)).collect();
-        view.take_samples(&json!({ "samples": samples }));
+        let samples = json!({ "samples": samples });
+        view.take_samples(serde_json::from_value(samples).expect("windows"));
         view
     }
 

@@ -13,7 +13,8 @@ struct Recorder {
 }
 
 impl RunLink for &Mutex<Recorder> {
-    fn ask(&mut self, request: &Value) -> Result<Value, RunLinkError> {
+    fn ask(&mut self, request: &RunRequest) -> Result<Value, RunLinkError> {
+        let request = json!(request);
         let mut run = self.lock().expect("no panic");
         if run.has_ended {
             return Err(RunLinkError::Ended);
