@@ -31,7 +31,7 @@ pub(super) fn config_of(choice: u8) -> TcpConfig {
         accurate_ecn: bit(2) && bit(4),
         window_scale: bit(3),
         fast_open: bit(4),
-        congestion_control: if bit(5) { CongestionControl::Reno } else { CongestionControl::Cubic },
+        congestion_control: if bit(5) { CongestionControl::RENO } else { CongestionControl::CUBIC },
         corruption,
         ..TcpConfig::default()
     }

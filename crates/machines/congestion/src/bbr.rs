@@ -5,7 +5,7 @@
 
 use windfall_base::{Duration, Instant};
 
-use super::{Acknowledged, CongestionController, Delivery, Loss};
+use super::{Acknowledged, CongestionController, ControllerFactory, Delivery, Loss, Start};
 use model::{Model, Unlimited};
 
 mod model;
@@ -389,6 +389,27 @@ impl Bbr {
         };
         let bound = long.min(self.model.bound_short.or_unlimited());
         self.window = self.window.min(bound.max(LEAST_WINDOW * self.mss));
+    }
+}
+
+/// Makes controllers of BBR.
+pub(crate) struct BbrFactory;
+
+impl ControllerFactory for BbrFactory {
+    fn name(&self) -> &'static str {
+        "bbr"
+    }
+
+    fn source(&self) -> &'static str {
+        "draft-ietf-ccwg-bbr"
+    }
+
+    fn linux_name(&self) -> Result<&'static str, &'static str> {
+        Ok("bbr")
+    }
+
+    fn start(&self, start: &Start) -> Box<dyn CongestionController> {
+        Box::new(Bbr::new(start.mss, start.initial_window))
     }
 }
 

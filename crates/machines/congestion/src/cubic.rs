@@ -8,7 +8,7 @@
 use windfall_base::{Duration, Instant};
 
 use super::hystart::{HyStart, Pace};
-use super::{Acknowledged, CongestionController, Loss};
+use super::{Acknowledged, CongestionController, ControllerFactory, Loss, Start};
 
 /// The scale of the cubic, in segments per second cubed (RFC 9438, section 5).
 const C: f64 = 0.4;
@@ -142,6 +142,27 @@ impl Cubic {
         let rtt = ack.rtt.unwrap_or(Duration::ZERO).as_secs_f64();
         let target = w_cubic(elapsed + rtt).clamp(window, 1.5 * window);
         self.window += (target - window) / window * segments;
+    }
+}
+
+/// Makes controllers of CUBIC.
+pub(crate) struct CubicFactory;
+
+impl ControllerFactory for CubicFactory {
+    fn name(&self) -> &'static str {
+        "cubic"
+    }
+
+    fn source(&self) -> &'static str {
+        "RFC 9438"
+    }
+
+    fn linux_name(&self) -> Result<&'static str, &'static str> {
+        Ok("cubic")
+    }
+
+    fn start(&self, start: &Start) -> Box<dyn CongestionController> {
+        Box::new(Cubic::new(start.mss, start.initial_window))
     }
 }
 

@@ -1,7 +1,9 @@
 //! Congestion control: one file for each algorithm, behind one trait.
 //!
 //! A [`CongestionController`] decides how the congestion window grows and shrinks. Detecting losses
-//! and choosing what to retransmit belong to the transport, which all of them share.
+//! and choosing what to retransmit belong to the transport, which all of them share. A
+//! [`ControllerFactory`] makes the controllers of one algorithm, and a [`CongestionControl`] in a
+//! configuration chooses it. Both traits are open: an algorithm may live in any crate.
 
 use core::fmt;
 
@@ -157,26 +159,76 @@ pub trait CongestionController: fmt::Debug + Send {
     fn use_hystart(&mut self) {}
 }
 
-/// The congestion control algorithms, by the names under which they are chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CongestionControl {
-    /// TCP as NetBSD 1.2 had it (RFC 2001).
-    Net3Reno,
-    /// Reno as standardised today (RFC 5681).
-    Reno,
-    /// CUBIC, the default of today's systems (RFC 9438).
-    #[default]
-    Cubic,
-    /// BBR, a model of bandwidth and round trip (draft-ietf-ccwg-bbr).
-    Bbr,
+/// The settings with which a controller starts.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Start {
+    /// Bytes of data in a segment.
+    pub mss: u64,
+    /// The initial window in segments.
+    pub initial_window: u64,
+    /// Counts acknowledged bytes instead of acknowledgments, where the algorithm has a choice (RFC
+    /// 3465).
+    pub byte_counting: bool,
 }
 
+/// Makes the controllers of one algorithm; all connections of a configuration share it.
+pub trait ControllerFactory: Send + Sync {
+    /// Returns the name in configurations and reports. Two factories of one name count as equal.
+    fn name(&self) -> &'static str;
+
+    /// Returns the document that describes the algorithm, such as `RFC 5681`; empty if there is
+    /// none.
+    fn source(&self) -> &'static str {
+        ""
+    }
+
+    /// Returns the name of the algorithm in Linux.
+    ///
+    /// # Errors
+    /// The reason, if Linux has no such algorithm.
+    fn linux_name(&self) -> Result<&'static str, &'static str> {
+        Err("the kernel has no such algorithm")
+    }
+
+    /// Creates the controller of a new connection.
+    fn start(&self, start: &Start) -> Box<dyn CongestionController>;
+}
+
+/// A congestion control algorithm, chosen by its factory; equal if the names are.
+#[derive(Clone, Copy)]
+pub struct CongestionControl(&'static dyn ControllerFactory);
+
 impl CongestionControl {
+    /// CUBIC, the default of today's systems (RFC 9438).
+    pub const CUBIC: Self = Self(&cubic::CubicFactory);
+    /// BBR, a model of bandwidth and round trip (draft-ietf-ccwg-bbr).
+    pub const BBR: Self = Self(&bbr::BbrFactory);
+    /// Reno as standardised today (RFC 5681).
+    pub const RENO: Self = Self(&reno::RenoFactory);
+    /// TCP as NetBSD 1.2 had it (RFC 2001).
+    pub const NET3_RENO: Self = Self(&net3_reno::Net3RenoFactory);
+
+    /// The algorithms of this crate, in the order in which they are listed for users.
+    pub const BUILT_IN: &[Self] = &[Self::CUBIC, Self::BBR, Self::RENO, Self::NET3_RENO];
+
+    /// Returns the algorithm of a factory, which may be a `static` of any crate.
+    #[must_use]
+    pub const fn new(factory: &'static dyn ControllerFactory) -> Self {
+        Self(factory)
+    }
+
+    /// Returns the algorithm of this crate that has this name.
+    #[must_use]
+    pub fn built_in(name: &str) -> Option<Self> {
+        Self::BUILT_IN.iter().copied().find(|it| it.name() == name)
+    }
+
     /// Creates a controller for segments of `mss` bytes, with an initial window of `initial`
     /// segments.
     ///
-    /// `byte_counting` switches appropriate byte counting on (RFC 3465) for [`Self::Reno`];
-    /// [`Self::Cubic`] always counts bytes and [`Self::Net3Reno`] never.
+    /// `byte_counting` switches appropriate byte counting on (RFC 3465) for [`Self::RENO`];
+    /// [`Self::CUBIC`] always counts bytes and [`Self::NET3_RENO`] never.
     #[must_use]
     pub fn start(
         self,
@@ -184,23 +236,47 @@ impl CongestionControl {
         initial: u64,
         byte_counting: bool,
     ) -> Box<dyn CongestionController> {
-        match self {
-            Self::Net3Reno => Box::new(net3_reno::Net3Reno::new(mss)),
-            Self::Reno => Box::new(reno::Reno::new(mss, initial, byte_counting)),
-            Self::Cubic => Box::new(cubic::Cubic::new(mss, initial)),
-            Self::Bbr => Box::new(bbr::Bbr::new(mss, initial)),
-        }
+        self.0.start(&Start { mss, initial_window: initial, byte_counting })
     }
 
     /// Returns the name in configurations and reports.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Net3Reno => "net3-reno",
-            Self::Reno => "reno",
-            Self::Cubic => "cubic",
-            Self::Bbr => "bbr",
-        }
+    pub fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    /// Returns the document that describes the algorithm; empty if there is none.
+    #[must_use]
+    pub fn source(self) -> &'static str {
+        self.0.source()
+    }
+
+    /// Returns the name of the algorithm in Linux.
+    ///
+    /// # Errors
+    /// The reason, if Linux has no such algorithm.
+    pub fn linux_name(self) -> Result<&'static str, &'static str> {
+        self.0.linux_name()
+    }
+}
+
+impl Default for CongestionControl {
+    fn default() -> Self {
+        Self::CUBIC
+    }
+}
+
+impl PartialEq for CongestionControl {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for CongestionControl {}
+
+impl fmt::Debug for CongestionControl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

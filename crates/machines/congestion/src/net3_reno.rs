@@ -5,7 +5,7 @@
 //! sender back; after a pause it begins with one segment; half of *the smaller of the two windows*,
 //! in whole segments, becomes the threshold.
 
-use super::{Acknowledged, CongestionController, Loss};
+use super::{Acknowledged, CongestionController, ControllerFactory, Loss, Start};
 
 /// The largest window: no scaling, 16 bits.
 const MOST: u64 = 65_535;
@@ -28,6 +28,27 @@ impl Net3Reno {
     fn halve(&mut self, offered: u64) {
         let segments = (self.window.min(offered) / 2 / self.mss).max(2);
         self.threshold = segments * self.mss;
+    }
+}
+
+/// Makes controllers of NetBSD 1.2's Reno.
+pub(crate) struct Net3RenoFactory;
+
+impl ControllerFactory for Net3RenoFactory {
+    fn name(&self) -> &'static str {
+        "net3-reno"
+    }
+
+    fn source(&self) -> &'static str {
+        "RFC 2001"
+    }
+
+    fn linux_name(&self) -> Result<&'static str, &'static str> {
+        Err("the kernel has Reno, but not as 4.4BSD had it")
+    }
+
+    fn start(&self, start: &Start) -> Box<dyn CongestionController> {
+        Box::new(Net3Reno::new(start.mss))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Slow start and congestion avoidance as RFC 5681 has them, with byte counting by a switch.
 
 use super::hystart::{HyStart, Pace};
-use super::{Acknowledged, CongestionController, Loss};
+use super::{Acknowledged, CongestionController, ControllerFactory, Loss, Start};
 
 /// The congestion controller of RFC 5681; with NewReno or SACK recovery it is the TCP of the
 /// textbooks.
@@ -60,6 +60,27 @@ impl Reno {
             Some(Pace::Share(share)) => self.window += (growth as f64 * share) as u64,
             Some(Pace::Over) => (self.threshold, self.hystart) = (self.window, None),
         }
+    }
+}
+
+/// Makes controllers of Reno.
+pub(crate) struct RenoFactory;
+
+impl ControllerFactory for RenoFactory {
+    fn name(&self) -> &'static str {
+        "reno"
+    }
+
+    fn source(&self) -> &'static str {
+        "RFC 5681"
+    }
+
+    fn linux_name(&self) -> Result<&'static str, &'static str> {
+        Ok("reno")
+    }
+
+    fn start(&self, start: &Start) -> Box<dyn CongestionController> {
+        Box::new(Reno::new(start.mss, start.initial_window, start.byte_counting))
     }
 }
 

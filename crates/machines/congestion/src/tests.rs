@@ -12,7 +12,7 @@ fn loss(in_flight: u64) -> Loss {
 #[test]
 fn slow_start_doubles_and_avoidance_adds_one_segment_per_round() {
     for byte_counting in [false, true] {
-        let mut reno = CongestionControl::Reno.start(1_000, 10, byte_counting);
+        let mut reno = CongestionControl::RENO.start(1_000, 10, byte_counting);
         (0..10).for_each(|_| reno.on_acknowledged(&ack(1_000)));
         assert_eq!(reno.window(), 20_000);
         reno.on_loss(&loss(20_000));
@@ -27,7 +27,7 @@ fn slow_start_doubles_and_avoidance_adds_one_segment_per_round() {
 fn byte_counting_makes_up_for_stretched_acknowledgments() {
     //= S2.47
     let window = |byte_counting| {
-        let mut reno = CongestionControl::Reno.start(1_000, 10, byte_counting);
+        let mut reno = CongestionControl::RENO.start(1_000, 10, byte_counting);
         (0..5).for_each(|_| reno.on_acknowledged(&ack(2_000)));
         reno.window()
     };
@@ -37,7 +37,7 @@ fn byte_counting_makes_up_for_stretched_acknowledgments() {
 #[test]
 fn after_a_timeout_slow_start_begins_with_one_segment() {
     for algorithm in
-        [CongestionControl::Net3Reno, CongestionControl::Reno, CongestionControl::Cubic]
+        [CongestionControl::NET3_RENO, CongestionControl::RENO, CongestionControl::CUBIC]
     {
         let mut controller = algorithm.start(1_000, 10, true);
         (0..30).for_each(|_| controller.on_acknowledged(&ack(1_000)));
@@ -70,7 +70,7 @@ fn net3_reno_grows_by_a_segment_for_a_window_of_acknowledgments_above_the_thresh
 
 #[test]
 fn a_window_that_does_not_hold_back_does_not_grow() {
-    for algorithm in [CongestionControl::Reno, CongestionControl::Cubic] {
+    for algorithm in [CongestionControl::RENO, CongestionControl::CUBIC] {
         let mut controller = algorithm.start(1_000, 10, true);
         controller.on_acknowledged(&Acknowledged { limited: false, ..ack(1_000) });
         assert_eq!(controller.window(), 10_000);
@@ -150,7 +150,7 @@ fn cubic_is_never_slower_than_reno_where_windows_are_small() {
 #[test]
 fn a_limit_lowers_the_window_and_never_below_one_segment() {
     for algorithm in
-        [CongestionControl::Net3Reno, CongestionControl::Reno, CongestionControl::Cubic]
+        [CongestionControl::NET3_RENO, CongestionControl::RENO, CongestionControl::CUBIC]
     {
         let mut controller = algorithm.start(1_000, 10, false);
         (0..20).for_each(|_| controller.on_acknowledged(&ack(1_000)));
@@ -167,7 +167,7 @@ fn a_limit_lowers_the_window_and_never_below_one_segment() {
 #[test]
 fn smaller_segments_leave_the_window_as_many_of_them() {
     for algorithm in
-        [CongestionControl::Net3Reno, CongestionControl::Reno, CongestionControl::Cubic]
+        [CongestionControl::NET3_RENO, CongestionControl::RENO, CongestionControl::CUBIC]
     {
         let mut controller = algorithm.start(1_000, 10, false);
         (0..20).for_each(|_| controller.on_acknowledged(&ack(1_000)));
@@ -177,7 +177,7 @@ fn smaller_segments_leave_the_window_as_many_of_them() {
         assert_eq!(controller.window(), segments * 600, "{}", algorithm.name());
         // And after a pause it begins with as many as at first, which for the old algorithm is one.
         controller.on_idle();
-        let initial = if algorithm == CongestionControl::Net3Reno { 1 } else { 10 };
+        let initial = if algorithm == CongestionControl::NET3_RENO { 1 } else { 10 };
         assert_eq!(controller.window(), initial * 600, "{}", algorithm.name());
         controller.on_timeout(&loss(6_000), true);
         assert_eq!(controller.window(), 600, "{}", algorithm.name());
@@ -186,17 +186,19 @@ fn smaller_segments_leave_the_window_as_many_of_them() {
 
 #[test]
 fn each_law_has_the_name_that_chooses_it() {
-    assert_eq!(
-        [CongestionControl::Net3Reno, CongestionControl::Reno, CongestionControl::Cubic]
-            .map(CongestionControl::name),
-        ["net3-reno", "reno", "cubic"]
-    );
+    let names: Vec<_> = CongestionControl::BUILT_IN.iter().map(|it| it.name()).collect();
+    assert_eq!(names, ["cubic", "bbr", "reno", "net3-reno"]);
+    for law in CongestionControl::BUILT_IN {
+        assert_eq!(CongestionControl::built_in(law.name()), Some(*law));
+    }
+    assert_eq!(CongestionControl::built_in("vegas"), None);
+    assert_eq!(format!("{:?}", CongestionControl::default()), "cubic");
 }
 
 #[test]
 fn what_byte_counting_has_left_over_counts_for_the_next_segment() {
     // RFC 3465, section 2.1.
-    let mut reno = CongestionControl::Reno.start(1_000, 10, true);
+    let mut reno = CongestionControl::RENO.start(1_000, 10, true);
     reno.on_loss(&loss(20_000));
     reno.on_acknowledged(&ack(10_500));
     assert_eq!(reno.window(), 11_000);
@@ -205,7 +207,7 @@ fn what_byte_counting_has_left_over_counts_for_the_next_segment() {
 }
 
 fn laws() -> [Box<dyn CongestionController>; 2] {
-    [CongestionControl::Reno, CongestionControl::Cubic].map(|law| law.start(1_000, 10, true))
+    [CongestionControl::RENO, CongestionControl::CUBIC].map(|law| law.start(1_000, 10, true))
 }
 
 #[test]
@@ -266,7 +268,7 @@ fn a_timeout_that_fires_again_halves_nothing_again() {
 #[test]
 fn after_a_timeout_a_stretched_acknowledgment_counts_for_one_segment() {
     // RFC 3465, section 2.3, until congestion avoidance.
-    let mut reno = CongestionControl::Reno.start(1_000, 10, true);
+    let mut reno = CongestionControl::RENO.start(1_000, 10, true);
     reno.on_timeout(&loss(8_000), true);
     reno.on_acknowledged(&ack(2_000));
     assert_eq!(reno.window(), 2_000);
@@ -275,7 +277,7 @@ fn after_a_timeout_a_stretched_acknowledgment_counts_for_one_segment() {
     reno.on_acknowledged(&ack(1_000));
     assert_eq!(reno.window(), 4_000);
     // At most two segments without one, however many were acknowledged.
-    let mut reno = CongestionControl::Reno.start(1_000, 10, true);
+    let mut reno = CongestionControl::RENO.start(1_000, 10, true);
     reno.on_acknowledged(&ack(5_000));
     assert_eq!(reno.window(), 12_000);
 }
@@ -283,7 +285,7 @@ fn after_a_timeout_a_stretched_acknowledgment_counts_for_one_segment() {
 #[test]
 fn equation_3_adds_a_byte_at_least() {
     // RFC 5681, section 3.1: rounded up to 1 byte where it yields 0.
-    let mut reno = CongestionControl::Reno.start(100, 1_000, false);
+    let mut reno = CongestionControl::RENO.start(100, 1_000, false);
     reno.on_loss(&loss(100_000));
     reno.on_acknowledged(&ack(100));
     assert_eq!(reno.window(), 50_001);
@@ -358,7 +360,7 @@ fn hystart_slows_the_first_slow_start_and_ends_it_before_a_loss() {
 #[test]
 fn net3_reno_grows_to_64_kilobytes_and_forgets_no_timeout() {
     // RFC 2001 without window scaling; it knew of no spurious timeouts.
-    let mut net3 = CongestionControl::Net3Reno.start(1_000, 10, false);
+    let mut net3 = CongestionControl::NET3_RENO.start(1_000, 10, false);
     assert_eq!((net3.window(), net3.threshold()), (1_000, 65_535));
     (0..70).for_each(|_| net3.on_acknowledged(&Acknowledged { limited: false, ..ack(1_000) }));
     assert_eq!(net3.window(), 65_535);
@@ -380,9 +382,9 @@ fn only_bbr_is_a_model_and_paces() {
         assert!(!law.is_model());
         assert_eq!(law.pacing_rate(Some(Duration::from_millis(10))), None);
     }
-    let bbr = CongestionControl::Bbr.start(1_000, 10, false);
+    let bbr = CongestionControl::BBR.start(1_000, 10, false);
     assert!(bbr.is_model() && bbr.pacing_rate(None).is_some());
-    assert_eq!(CongestionControl::Bbr.name(), "bbr");
+    assert_eq!(CongestionControl::BBR.name(), "bbr");
 }
 
 #[test]

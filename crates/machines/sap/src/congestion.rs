@@ -88,7 +88,7 @@ struct Reduction {
 impl Congestion {
     /// Creates the window of a connection that sends datagrams of `size` bytes.
     pub(crate) fn new(size: usize) -> Self {
-        let mut cubic = CongestionControl::Cubic.start(size as u64, INITIAL as u64, true);
+        let mut cubic = CongestionControl::CUBIC.start(size as u64, INITIAL as u64, true);
         cubic.use_hystart();
         Self {
             cubic,
@@ -201,7 +201,7 @@ impl Congestion {
         let window = core::mem::take(&mut self.doubtful);
         if window > self.cubic.window() {
             let datagrams = window / self.size as u64;
-            self.cubic = CongestionControl::Cubic.start(self.size as u64, datagrams, true);
+            self.cubic = CongestionControl::CUBIC.start(self.size as u64, datagrams, true);
             self.leave_slow_start(now);
         }
     }

@@ -118,7 +118,7 @@ impl Default for TcpConfig {
             ack_pushes: false,
             nagle: true,
             timeout: TimeoutConfig::default(),
-            congestion_control: CongestionControl::Cubic,
+            congestion_control: CongestionControl::CUBIC,
             hystart: true,
             byte_counting: true,
             initial_window: 10,
@@ -181,7 +181,7 @@ impl TcpConfig {
                 tick: Duration::from_millis(500),
                 in_ticks: TickEstimation::Net3,
             },
-            congestion_control: CongestionControl::Net3Reno,
+            congestion_control: CongestionControl::NET3_RENO,
             byte_counting: false,
             initial_window: 1,
             loss_recovery: LossRecovery::Net3,
@@ -221,7 +221,7 @@ impl TcpConfig {
     /// Returns the textbooks' TCP: Reno with NewReno's recovery or, where negotiated, SACK's.
     #[must_use]
     pub fn new_reno() -> Self {
-        Self { congestion_control: CongestionControl::Reno, ..Self::classic() }
+        Self { congestion_control: CongestionControl::RENO, ..Self::classic() }
     }
 
     /// Returns the settings that paper 002 recommends to save energy on a wireless link
@@ -556,7 +556,7 @@ mod tests {
         assert_eq!((config.receive_buffer, config.window_shift()), (65_535.into(), 0));
         assert_eq!(config.mss, 2_256);
         assert!(!config.timestamps && !config.window_scale && !config.sack);
-        assert_eq!((config.paws, config.congestion_control), (Paws::Off, CongestionControl::Reno));
+        assert_eq!((config.paws, config.congestion_control), (Paws::Off, CongestionControl::RENO));
     }
 
     #[test]

@@ -132,13 +132,13 @@ fn set_linger(socket: &mut Socket, value: Option<&Argument>) -> Result<Step, Sto
     Ok(Step::SUCCESS)
 }
 
-/// Returns the algorithm of this name.
+/// Returns the algorithm that a kernel calls by this name; Reno is `newreno` in FreeBSD.
 pub(crate) fn congestion_control(name: &str) -> Result<CongestionControl, Stop> {
-    match name {
-        "reno" | "newreno" => Ok(CongestionControl::Reno),
-        "cubic" => Ok(CongestionControl::Cubic),
-        "bbr" => Ok(CongestionControl::Bbr),
-        _ => Stop::unsupported(format!("congestion control {name}")),
+    let linux_name = if name == "newreno" { "reno" } else { name };
+    let found = CongestionControl::BUILT_IN.iter().find(|it| it.linux_name() == Ok(linux_name));
+    match found {
+        Some(found) => Ok(*found),
+        None => Stop::unsupported(format!("congestion control {name}")),
     }
 }
 

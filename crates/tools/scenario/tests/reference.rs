@@ -214,8 +214,8 @@ fn tcp() -> String {
     );
     let settings = TcpSettings::default();
     for (setting, default) in settings.values() {
-        let legal = setting.legal.replace('|', "\\|");
-        let source = match setting.source {
+        let legal = setting.legal().replace('|', "\\|");
+        let source = match setting.source() {
             "" => String::new(),
             source => format!(" ({source})"),
         };

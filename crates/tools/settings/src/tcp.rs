@@ -12,6 +12,7 @@ pub use kernel::{KernelWay, kernel_way};
 pub use settings::{TCP_SETTINGS, TcpSetting};
 
 mod buffer;
+mod congestion;
 mod kernel;
 mod settings;
 mod words;
@@ -181,7 +182,7 @@ impl FromStr for TcpSettings {
             let (name, value) = (name.trim(), value.trim());
             let setting = find_setting(name)?;
             if !setting.set(&mut settings.config, value) {
-                let (name, value, legal) = (setting.name, value.to_owned(), setting.legal);
+                let (name, value, legal) = (setting.name, value.to_owned(), setting.legal());
                 return Err(TcpSettingsError::Value { name, value, legal });
             }
         }
@@ -223,7 +224,7 @@ fn preset(word: &str) -> Result<TcpPreset, TcpSettingsError> {
     TcpPreset::of_name(word).ok_or_else(|| {
         let names = TcpPreset::ALL.map(TcpPreset::name);
         let fix = match TCP_SETTINGS.iter().find(|setting| setting.name == word) {
-            Some(setting) => format!("write {word}={}", setting.legal),
+            Some(setting) => format!("write {word}={}", setting.legal()),
             None => format!("write one of {}, or NAME=VALUE", names.join(", ")),
         };
         TcpSettingsError::Preset { word: word.to_owned(), fix }

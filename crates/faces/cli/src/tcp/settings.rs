@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args) -> Result {
     writeln!(out, "{settings}\n")?;
     for (setting, value) in settings.values() {
         writeln!(out, "{:17} {value:22} {}", setting.name, setting.help)?;
-        writeln!(out, "{:40} {}", "", setting.legal)?;
+        writeln!(out, "{:40} {}", "", setting.legal())?;
     }
     Ok(Completion::Success)
 }

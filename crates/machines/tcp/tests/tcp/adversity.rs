@@ -83,12 +83,7 @@ fn any_timeout() -> impl Strategy<Value = TimeoutConfig> {
 /// Every setting at once; those of damage are set by the caller for both ends.
 fn any_config() -> impl Strategy<Value = TcpConfig> {
     let pace = (
-        prop_oneof![
-            Just(CongestionControl::Net3Reno),
-            Just(CongestionControl::Reno),
-            Just(CongestionControl::Cubic),
-            Just(CongestionControl::Bbr)
-        ],
+        prop::sample::select(CongestionControl::BUILT_IN),
         prop_oneof![Just(LossRecovery::Net3), Just(LossRecovery::NewReno)],
         prop_oneof![Just(None), Just(Some(4))],
         prop_oneof![Just(1_u16), Just(10)],

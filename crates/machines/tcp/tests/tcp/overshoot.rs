@@ -34,7 +34,7 @@ fn ten_seconds_before(queue: u32, config: &TcpConfig) -> Outcome {
 #[test]
 fn cubic_recovers_from_an_overshoot() {
     let config =
-        TcpConfig { congestion_control: CongestionControl::Cubic, ..TcpConfig::new_reno() };
+        TcpConfig { congestion_control: CongestionControl::CUBIC, ..TcpConfig::new_reno() };
     let Outcome { goodput, queue_drops, timeouts } = ten_seconds(&config);
     // 1448 of 1500 bytes are data: 48.3 Mb/s at best.
     assert!(goodput > 42e6 && queue_drops < 1_000, "{goodput} {queue_drops} {timeouts}");
@@ -42,7 +42,7 @@ fn cubic_recovers_from_an_overshoot() {
 
 #[test]
 fn hystart_leaves_slow_start_before_the_queue_overflows() {
-    for congestion_control in [CongestionControl::Cubic, CongestionControl::Reno] {
+    for congestion_control in [CongestionControl::CUBIC, CongestionControl::RENO] {
         let drops = [false, true].map(|hystart| {
             let config = TcpConfig { congestion_control, hystart, ..TcpConfig::default() };
             let Outcome { goodput, queue_drops, timeouts } = ten_seconds(&config);
@@ -100,7 +100,7 @@ fn a_pace_lets_a_short_queue_carry_more() {
 
 #[test]
 fn bbr_fills_the_path_and_leaves_its_queue_empty() {
-    let bbr = CongestionControl::Bbr;
+    let bbr = CongestionControl::BBR;
     let config = TcpConfig { congestion_control: bbr, ..TcpConfig::default() };
     let Outcome { goodput, queue_drops, timeouts } = ten_seconds(&config);
     assert!(goodput > 44e6, "{goodput}");
@@ -109,7 +109,7 @@ fn bbr_fills_the_path_and_leaves_its_queue_empty() {
 
 #[test]
 fn bbr_does_not_take_rare_losses_for_congestion() {
-    let times = [CongestionControl::Cubic, CongestionControl::Bbr].map(|congestion_control| {
+    let times = [CongestionControl::CUBIC, CongestionControl::BBR].map(|congestion_control| {
         let mut pair = Pair::with(TcpConfig { congestion_control, ..TcpConfig::default() });
         (pair.delay, pair.rate, pair.queue) = (ms(20), Rate::from_mbps(50), Some(200));
         let mut count = 0_u32;
@@ -124,7 +124,7 @@ fn bbr_does_not_take_rare_losses_for_congestion() {
 
 #[test]
 fn bbr_keeps_its_rate_where_packets_overtake_others_by_the_delay_of_the_path() {
-    let bbr = CongestionControl::Bbr;
+    let bbr = CongestionControl::BBR;
     for every in [50, 20] {
         let mut pair = Pair::with(TcpConfig { congestion_control: bbr, ..TcpConfig::default() });
         (pair.delay, pair.rate, pair.queue) = (ms(0), Rate::from_mbps(20), Some(200));

@@ -162,12 +162,8 @@ fn choose_named(config: &mut TcpConfig, name: &str, value: &str) -> Result<(), S
             *config = choose(name, value, &known)?;
         }
         "congestion" => {
-            let known = [
-                ("reno", CongestionControl::Reno),
-                ("cubic", CongestionControl::Cubic),
-                ("bbr", CongestionControl::Bbr),
-            ];
-            config.congestion_control = choose(name, value, &known)?;
+            let known = CongestionControl::BUILT_IN.iter().map(|it| (it.name(), *it));
+            config.congestion_control = choose(name, value, &known.collect::<Vec<_>>())?;
         }
         "manner" => {
             let known = [("linux", Manner::LINUX), ("freebsd", Manner::FREEBSD)];

@@ -313,7 +313,7 @@ fn bursts_leave_a_share_of_the_round_trip_apart() {
     //= S2.47
     let mut pair = Pair::with(TcpConfig {
         burst: Some(4),
-        congestion_control: CongestionControl::Reno,
+        congestion_control: CongestionControl::RENO,
         ..plain()
     });
     let began = pair.now;

@@ -2,7 +2,7 @@
 
 use windfall_base::Duration;
 use windfall_ip::RouteMetric;
-use windfall_tcp::{AckPolicy, CongestionControl, Manner, TcpConfig};
+use windfall_tcp::{AckPolicy, Manner, TcpConfig};
 
 use super::settings::TcpSetting;
 use super::{TcpSettingsError, find_setting};
@@ -28,7 +28,7 @@ pub fn kernel_way(name: &str, value: &str) -> Result<KernelWay, TcpSettingsError
     let setting = find_setting(name)?;
     let mut config = TcpConfig::default();
     if !setting.set(&mut config, value) {
-        let (name, value, legal) = (setting.name, value.to_owned(), setting.legal);
+        let (name, value, legal) = (setting.name, value.to_owned(), setting.legal());
         return Err(TcpSettingsError::Value { name, value, legal });
     }
     Ok(way(setting, &config))
@@ -50,13 +50,9 @@ fn way(setting: &TcpSetting, config: &TcpConfig) -> KernelWay {
             }
             _ => KernelWay::Cannot("the kernel counts in milliseconds"),
         },
-        "congestion" => match config.congestion_control {
-            CongestionControl::Cubic => KernelWay::Route(RouteMetric::Congestion("cubic")),
-            CongestionControl::Bbr => KernelWay::Route(RouteMetric::Congestion("bbr")),
-            CongestionControl::Reno => KernelWay::Route(RouteMetric::Congestion("reno")),
-            CongestionControl::Net3Reno => {
-                KernelWay::Cannot("the kernel has Reno, but not as 4.4BSD had it")
-            }
+        "congestion" => match config.congestion_control.linux_name() {
+            Ok(name) => KernelWay::Route(RouteMetric::Congestion(name)),
+            Err(reason) => KernelWay::Cannot(reason),
         },
         "sack" => parameter("net.ipv4.tcp_sack", config.sack.into()),
         "timestamps" => parameter("net.ipv4.tcp_timestamps", config.timestamps.into()),

@@ -4,14 +4,15 @@ use core::fmt::Display;
 use core::str::FromStr;
 
 use windfall_base::{ByteCount, Duration};
-use windfall_tcp::{AckPolicy, Corruption, Keepalive, NotificationMode, TcpConfig};
+use windfall_tcp::{
+    AckPolicy, CongestionControl, Corruption, Keepalive, NotificationMode, TcpConfig,
+};
 use windfall_wire_net::tcp::CorruptionKinds;
 
 use super::LEAST_MSS;
 use super::buffer::{buffer_size, buffer_text, size};
-use super::words::{
-    CONGESTION_CONTROLS, ESTIMATIONS, MANNERS, MODES, PACKINGS, PAWS, REACTIONS, RECOVERIES, SWITCH,
-};
+use super::congestion;
+use super::words::{ESTIMATIONS, MANNERS, MODES, PACKINGS, PAWS, REACTIONS, RECOVERIES, SWITCH};
 
 /// One setting of a TCP.
 #[derive(Debug)]
@@ -20,10 +21,8 @@ pub struct TcpSetting {
     pub name: &'static str,
     /// The purpose of the setting, in one line.
     pub help: &'static str,
-    /// The requirement or the standard that asks for it; empty if none does.
-    pub source: &'static str,
-    /// The values that may stand behind `=`, as an error message says it.
-    pub legal: &'static str,
+    source: fn() -> &'static str,
+    legal: fn() -> &'static str,
     set: fn(&mut TcpConfig, &str) -> Option<()>,
     text: fn(&TcpConfig) -> String,
 }
@@ -39,6 +38,18 @@ impl TcpSetting {
         done
     }
 
+    /// Returns the requirement or the standard that asks for it; empty if none does.
+    #[must_use]
+    pub fn source(&self) -> &'static str {
+        (self.source)()
+    }
+
+    /// Returns the values that may stand behind `=`, as an error message says it.
+    #[must_use]
+    pub fn legal(&self) -> &'static str {
+        (self.legal)()
+    }
+
     /// The text of the setting's value, which sets it to the same again.
     #[must_use]
     pub fn text_of(&self, config: &TcpConfig) -> String {
@@ -52,8 +63,8 @@ macro_rules! switch {
         TcpSetting {
             name: $name,
             help: $about.0,
-            source: $about.1,
-            legal: "on or off",
+            source: || $about.1,
+            legal: || "on or off",
             set: |config, value| {
                 config.$($field).+ = word(value, &SWITCH)?;
                 Some(())
@@ -69,8 +80,8 @@ macro_rules! choice {
         TcpSetting {
             name: $name,
             help: $about.0,
-            source: $about.1,
-            legal: $legal,
+            source: || $about.1,
+            legal: || $legal,
             set: |config, value| {
                 config.$($field).+ = word(value, &$words)?;
                 Some(())
@@ -86,8 +97,8 @@ macro_rules! quantity {
         TcpSetting {
             name: $name,
             help: $about.0,
-            source: $about.1,
-            legal: $legal,
+            source: || $about.1,
+            legal: || $legal,
             set: |config, value| {
                 config.$($field).+ = value.parse().ok().filter(|it| $range.contains(it))?;
                 Some(())
@@ -103,9 +114,11 @@ macro_rules! buffer {
         TcpSetting {
             name: $name,
             help: $about.0,
-            source: $about.1,
-            legal: "a size of 1kB to 1GB, such as 64KiB, or first and greatest size of a buffer \
-                    that grows by itself, such as 1MiB:16MiB",
+            source: || $about.1,
+            legal: || {
+                "a size of 1kB to 1GB, such as 64KiB, or first and greatest size of a buffer \
+                    that grows by itself, such as 1MiB:16MiB"
+            },
             set: |config, value| {
                 config.$field = buffer_size(value)?;
                 Some(())
@@ -146,8 +159,8 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
     TcpSetting {
         name: "memory",
         help: "Bytes that all connections of an endpoint may hold together",
-        source: "RFC 6429",
-        legal: "a size of 1kB to 1GB, such as 64KiB",
+        source: || "RFC 6429",
+        legal: || "a size of 1kB to 1GB, such as 64KiB",
         set: |config, value| {
             config.memory = size(value)?;
             Some(())
@@ -190,9 +203,11 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
     TcpSetting {
         name: "delayed-ack",
         help: "Time of acknowledgments: by segments, by time alone, or fewer the more traffic",
-        source: "RFC 9293, section 3.8.6.3; S2.10, S2.47",
-        legal: "off, every[:SEGMENTS[:DELAY[:TICK]]], time[:INTERVAL] or traffic[:MOST[:DELAY]], \
-                such as every:2:200ms, time:500ms, traffic:16",
+        source: || "RFC 9293, section 3.8.6.3; S2.10, S2.47",
+        legal: || {
+            "off, every[:SEGMENTS[:DELAY[:TICK]]], time[:INTERVAL] or traffic[:MOST[:DELAY]], \
+                such as every:2:200ms, time:500ms, traffic:16"
+        },
         set: |config, value| {
             config.acks = ack_policy(value)?;
             Some(())
@@ -247,13 +262,17 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
         "off, net3 or netbsd",
         ESTIMATIONS
     ),
-    choice!(
-        "congestion",
-        ("Congestion control", "RFC 9438, draft-ietf-ccwg-bbr, RFC 5681, 2001"),
-        congestion_control,
-        "cubic, bbr, reno or net3-reno",
-        CONGESTION_CONTROLS
-    ),
+    TcpSetting {
+        name: "congestion",
+        help: "Congestion control",
+        source: congestion::sources,
+        legal: congestion::words,
+        set: |config, value| {
+            config.congestion_control = CongestionControl::built_in(value)?;
+            Some(())
+        },
+        text: |config| config.congestion_control.name().to_owned(),
+    },
     switch!(
         "hystart",
         (
@@ -327,8 +346,8 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
     TcpSetting {
         name: "burst",
         help: "Greatest number of segments that leave in a row",
-        source: "S2.47",
-        legal: "off, or segments, 1 to 65535",
+        source: || "S2.47",
+        legal: || "off, or segments, 1 to 65535",
         set: |config, value| {
             config.burst = match value {
                 "off" => None,
@@ -341,8 +360,8 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
     TcpSetting {
         name: "keepalive",
         help: "Probe a silent peer; on is after two hours, then 9 times every 75 s",
-        source: "RFC 9293, section 3.8.4",
-        legal: "off, on, or IDLE[:INTERVAL[:PROBES]] such as 10s:1s:5, times from 1ms on",
+        source: || "RFC 9293, section 3.8.4",
+        legal: || "off, on, or IDLE[:INTERVAL[:PROBES]] such as 10s:1s:5, times from 1ms on",
         set: |config, value| {
             config.keepalive = match value {
                 "off" => None,
@@ -392,8 +411,8 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
     TcpSetting {
         name: "corruption",
         help: "Notification of corruption, and the segments that it names",
-        source: "S4.1 to S4.12",
-        legal: "off, or both options on: draft-safe, paper or extended",
+        source: || "S4.1 to S4.12",
+        legal: || "off, or both options on: draft-safe, paper or extended",
         set: |config, value| {
             let mode = match value {
                 "off" => NotificationMode::default(),
@@ -434,9 +453,11 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
     TcpSetting {
         name: "kinds",
         help: "Option kinds of the corruption options",
-        source: "S4.1, S4.3; RFC 6994",
-        legal: "the kinds of CDO and CNO such as 27:28, experimental, or \
-                experimental:KIND:CDO:CNO with identifiers such as experimental:253:52492:50188",
+        source: || "S4.1, S4.3; RFC 6994",
+        legal: || {
+            "the kinds of CDO and CNO such as 27:28, experimental, or \
+                experimental:KIND:CDO:CNO with identifiers such as experimental:253:52492:50188"
+        },
         set: |config, value| {
             config.corruption.kinds = kinds(value)?;
             Some(())

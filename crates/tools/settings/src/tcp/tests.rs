@@ -48,7 +48,7 @@ fn a_set_and_its_exceptions_become_settings() {
     let config = config("new-reno, min-rto=500ms ,paws=after,delayed-ack=time:300ms,");
     assert_eq!(
         (config.congestion_control, config.loss_recovery, config.sack),
-        (CongestionControl::Reno, LossRecovery::NewReno, false)
+        (CongestionControl::RENO, LossRecovery::NewReno, false)
     );
     assert_eq!(config.timeout.minimum, Duration::from_millis(500));
     assert_eq!(config.paws, Paws::AfterPrediction);

@@ -1,20 +1,11 @@
 //! The words of the settings that are one of some.
 
-use windfall_tcp::{
-    CongestionControl, LossRecovery, Manner, NotificationMode, Paws, Reaction, TickEstimation,
-};
+use windfall_tcp::{LossRecovery, Manner, NotificationMode, Paws, Reaction, TickEstimation};
 use windfall_wire_net::tcp::Packing;
 
 /// When old duplicates are looked for.
 pub(super) const PAWS: [(&str, Paws); 3] =
     [("before", Paws::BeforePrediction), ("after", Paws::AfterPrediction), ("off", Paws::Off)];
-/// The algorithms of congestion control.
-pub(super) const CONGESTION_CONTROLS: [(&str, CongestionControl); 4] = [
-    ("cubic", CongestionControl::Cubic),
-    ("bbr", CongestionControl::Bbr),
-    ("reno", CongestionControl::Reno),
-    ("net3-reno", CongestionControl::Net3Reno),
-];
 /// The words of a switch.
 pub(super) const SWITCH: [(&str, bool); 2] = [("on", true), ("off", false)];
 /// The systems whose manner can be had.
