@@ -233,6 +233,10 @@ impl CongestionController for Cubic {
         self.mss = mss as f64;
     }
 
+    fn beta(&self) -> f64 {
+        0.7
+    }
+
     fn use_hystart(&mut self) {
         self.hystart = Some(HyStart::default());
     }

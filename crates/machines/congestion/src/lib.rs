@@ -142,6 +142,12 @@ pub trait CongestionController: fmt::Debug + Send {
     /// Takes one loss, where the algorithm models the path.
     fn on_lost(&mut self, _sample: &Delivery) {}
 
+    /// Returns the share of what is in flight that a loss leaves in the window (RFC 9438, section
+    /// 4.6).
+    fn beta(&self) -> f64 {
+        0.5
+    }
+
     /// Handles the end of a recovery.
     fn on_recovered(&mut self) {}
 

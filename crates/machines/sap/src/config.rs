@@ -1,6 +1,7 @@
 //! Parameters of an endpoint; the two profiles are two sets of values.
 
 use windfall_base::Duration;
+use windfall_congestion::CongestionControl;
 use windfall_wire_net::sap::{HEADER_LEN, data};
 
 /// Bytes of data in each datagram of the paper profile.
@@ -31,6 +32,9 @@ pub struct SapConfig {
     pub window: usize,
     /// Enables the congestion window and pacing.
     pub congestion_control: bool,
+    /// The algorithm behind the congestion window. SAP measures no rates of delivery, which BBR
+    /// needs to grow.
+    pub controller: CongestionControl,
     /// The number of precise datagrams after which an acknowledgement is due.
     pub ack_every: u32,
     /// The longest delay of an acknowledgement.
@@ -103,6 +107,7 @@ impl SapConfig {
             path_discovery: true,
             window: 1 << 14,
             congestion_control: true,
+            controller: CongestionControl::CUBIC,
             ack_every: 32,
             ack_delay: Duration::from_millis(10),
             initial_timeout: Duration::from_millis(250),

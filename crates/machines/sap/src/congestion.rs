@@ -1,4 +1,5 @@
-//! Congestion control: CUBIC with `HyStart++`, as TCP has it, for the losses that a queue explains.
+//! Congestion control: that of TCP, CUBIC with `HyStart++` by default, for the losses that a queue
+//! explains.
 //!
 //! A full queue makes round trips longer, so a loss while the round-trip time is near its minimum
 //! is noise and leaves the window as it is: the queue is estimated as in TCP Veno (Fu and Liew
@@ -34,9 +35,6 @@ const MEMORY: f64 = 256.0;
 const FLOOR: usize = 20;
 const GENTLE: f64 = 0.85;
 
-/// The share of the window that a loss leaves in CUBIC (RFC 9438, section 4.6).
-const CUBIC_BETA: f64 = 0.7;
-
 /// A loss, as the sender sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LostPacket {
@@ -57,7 +55,9 @@ pub(crate) struct LostPacket {
 /// The congestion window in bytes.
 #[derive(Debug)]
 pub(crate) struct Congestion {
-    cubic: Box<dyn CongestionController>,
+    /// The algorithm that makes the controller.
+    algorithm: CongestionControl,
+    controller: Box<dyn CongestionController>,
     gentle: f64,
     size: usize,
     /// The last packet in flight at the last reduction: losses up to it are one event.
@@ -87,11 +87,12 @@ struct Reduction {
 
 impl Congestion {
     /// Creates the window of a connection that sends datagrams of `size` bytes.
-    pub(crate) fn new(size: usize) -> Self {
-        let mut cubic = CongestionControl::CUBIC.start(size as u64, INITIAL as u64, true);
-        cubic.use_hystart();
+    pub(crate) fn new(size: usize, algorithm: CongestionControl) -> Self {
+        let mut controller = algorithm.start(size as u64, INITIAL as u64, true);
+        controller.use_hystart();
         Self {
-            cubic,
+            algorithm,
+            controller,
             gentle: (INITIAL * size) as f64,
             size,
             recovery: None,
@@ -108,20 +109,20 @@ impl Congestion {
     /// Returns the window in bytes.
     pub(crate) fn window(&self) -> usize {
         let floor = (self.gentle as usize).max(LEAST * self.size);
-        (self.cubic.window() as usize).max(floor)
+        (self.controller.window() as usize).max(floor)
     }
 
     /// Returns whether the window is in slow start.
     pub(crate) fn is_starting(&self) -> bool {
-        self.cubic.window() < self.cubic.threshold()
+        self.controller.window() < self.controller.threshold()
     }
 
     /// Adapts the window to datagrams of `size` bytes, of which it must hold several.
     pub(crate) fn set_size(&mut self, size: usize) {
-        let window = self.cubic.window();
+        let window = self.controller.window();
         self.size = size;
-        self.cubic.set_mss(size as u64);
-        self.cubic.limit(window.max((INITIAL * size) as u64));
+        self.controller.set_mss(size as u64);
+        self.controller.limit(window.max((INITIAL * size) as u64));
         self.gentle = self.gentle.max((INITIAL * size) as f64);
     }
 
@@ -143,7 +144,7 @@ impl Congestion {
             self.link.watch(ack.now, round_trips.0, sample);
         }
         if self.recovery.is_some_and(|recovery| largest >= recovery) {
-            self.cubic.on_recovered();
+            self.controller.on_recovered();
         }
         if !ack.limited || self.recovery.is_some_and(|recovery| largest < recovery) {
             return;
@@ -155,7 +156,7 @@ impl Congestion {
         for number in 1..=packets as u64 {
             let sample = ack.sample.filter(|_| number == 1);
             let bytes = ack.bytes / packets as u64;
-            self.cubic.on_acknowledged(&Acknowledged { sample, bytes, ..*ack });
+            self.controller.on_acknowledged(&Acknowledged { sample, bytes, ..*ack });
         }
     }
 
@@ -182,26 +183,26 @@ impl Congestion {
             self.restore(lost.now);
             return;
         } else if !self.is_starting() {
-            self.doubtful = self.doubtful.max(self.cubic.window());
+            self.doubtful = self.doubtful.max(self.controller.window());
         }
         self.recovery = Some(lost.next);
         self.keep(BTreeSet::from([lost.number]));
         self.gentle = (self.gentle * GENTLE).max((LEAST * self.size) as f64);
-        self.reduce(lost.now, (lost.in_flight as u64).min(self.cubic.window()));
+        self.reduce(lost.now, (lost.in_flight as u64).min(self.controller.window()));
     }
 
-    /// Reduces the window of CUBIC by the bytes in flight.
+    /// Reduces the window of the controller by the bytes in flight.
     fn reduce(&mut self, now: Instant, in_flight: u64) {
         let offered = u64::MAX;
-        self.cubic.on_loss(&Loss { now, in_flight, in_network: in_flight, offered });
+        self.controller.on_loss(&Loss { now, in_flight, in_network: in_flight, offered });
     }
 
     /// Takes back the reductions for losses of which the link turns out to be to blame.
     fn restore(&mut self, now: Instant) {
         let window = core::mem::take(&mut self.doubtful);
-        if window > self.cubic.window() {
+        if window > self.controller.window() {
             let datagrams = window / self.size as u64;
-            self.cubic = CongestionControl::CUBIC.start(self.size as u64, datagrams, true);
+            self.controller = self.algorithm.start(self.size as u64, datagrams, true);
             self.leave_slow_start(now);
         }
     }
@@ -228,10 +229,10 @@ impl Congestion {
 
     /// Ends slow start with the window as it is.
     fn leave_slow_start(&mut self, now: Instant) {
-        let datagrams = self.cubic.window() as f64 / self.size as f64 / CUBIC_BETA;
+        let datagrams = self.controller.window() as f64 / self.size as f64 / self.controller.beta();
         let in_flight = datagrams.ceil() as u64 * self.size as u64;
         let offered = u64::MAX;
-        self.cubic.on_loss(&Loss { now, in_flight, in_network: in_flight, offered });
+        self.controller.on_loss(&Loss { now, in_flight, in_network: in_flight, offered });
     }
 
     /// Returns whether no full queue explains a loss.
@@ -284,7 +285,7 @@ impl Congestion {
             return;
         }
         self.gentle = self.gentle.max(reduction.gentle);
-        self.cubic.on_spurious_loss();
+        self.controller.on_spurious_loss();
         (self.reduction, self.recovery) = (None, None);
     }
 
@@ -292,9 +293,9 @@ impl Congestion {
     /// lost.
     pub(crate) fn collapse(&mut self, now: Instant, lost: BTreeSet<u64>) {
         self.keep(lost);
-        let in_flight = self.cubic.window();
+        let in_flight = self.controller.window();
         let loss = Loss { now, in_flight, in_network: 0, offered: u64::MAX };
-        self.cubic.on_timeout(&loss, true);
+        self.controller.on_timeout(&loss, true);
         self.gentle = (LEAST * self.size) as f64;
     }
 }

@@ -267,7 +267,7 @@ impl Connection {
             ack: AckState::default(),
             rtt: Rtt::default(),
             reordering: Reordering::default(),
-            congestion: Congestion::new(config.base_datagram),
+            congestion: Congestion::new(config.base_datagram, config.controller),
             pacer: Pacer::default(),
             bytes_since_ack_request: 0,
             collisions: Collisions::default(),

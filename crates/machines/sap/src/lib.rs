@@ -56,6 +56,7 @@ pub use inspect::{Decision, Inspector, MessageCheck, Tolerance};
 pub use message::{Integrity, Message, MessageKind, Mode, Received};
 pub use seal::SharedKey;
 pub use secret::Secret;
+pub use windfall_congestion::CongestionControl;
 pub use windfall_wire_net::sap::Reason;
 
 #[cfg(doctest)]

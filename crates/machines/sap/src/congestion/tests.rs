@@ -31,7 +31,7 @@ fn acknowledge(congestion: &mut Congestion, largest: u64, packets: usize, round:
 
 /// A window of a hundred datagrams.
 fn grown() -> Congestion {
-    let mut congestion = Congestion::new(SIZE);
+    let mut congestion = Congestion::new(SIZE, CongestionControl::CUBIC);
     acknowledge(&mut congestion, 90, 90, LEAST_ROUND);
     assert_eq!(congestion.window(), 100 * SIZE);
     congestion
@@ -76,7 +76,7 @@ fn a_loss_with_a_queue_shrinks_the_window_as_cubic_does_once_for_all_that_was_in
 
 #[test]
 fn the_gentle_window_keeps_more_at_a_loss_and_grows_to_twenty_datagrams() {
-    let mut congestion = Congestion::new(SIZE);
+    let mut congestion = Congestion::new(SIZE, CongestionControl::CUBIC);
     congestion.leave_slow_start(Instant::START);
     for round in 0..4 {
         congestion.on_loss(&lost(100 * round, 10 * LEAST_ROUND));
@@ -108,7 +108,7 @@ fn longer_datagrams_leave_the_bytes_of_the_window_but_for_its_beginning() {
     let mut congestion = grown();
     congestion.set_size(1400);
     assert!(congestion.window().abs_diff(100 * SIZE) <= 1, "{}", congestion.window());
-    let mut congestion = Congestion::new(SIZE);
+    let mut congestion = Congestion::new(SIZE, CongestionControl::CUBIC);
     congestion.set_size(2000);
     assert_eq!(congestion.window(), 10 * 2000);
 }
@@ -271,12 +271,12 @@ fn a_loss_near_the_one_before_does_not_count_again() {
 
 #[test]
 fn eight_in_a_hundred_lost_are_much_and_their_counts_are_halved() {
-    let mut congestion = Congestion::new(SIZE);
+    let mut congestion = Congestion::new(SIZE, CongestionControl::CUBIC);
     congestion.count(46.0, 4.0);
     assert!(!congestion.loses_much(), "exactly as many");
     congestion.count(0.0, 0.1);
     assert!(congestion.loses_much());
-    let mut congestion = Congestion::new(SIZE);
+    let mut congestion = Congestion::new(SIZE, CongestionControl::CUBIC);
     congestion.count(10.0, 3.9);
     assert!(!congestion.loses_much(), "too few to tell");
     congestion.count(200.0, 42.0);
@@ -285,4 +285,23 @@ fn eight_in_a_hundred_lost_are_much_and_their_counts_are_halved() {
     assert_eq!((congestion.arrived, congestion.lost), (105.05, 22.95));
     congestion.on_late(1, true);
     assert_eq!(congestion.lost, 21.95);
+}
+
+#[test]
+fn another_algorithm_takes_the_place_of_cubic_and_reduces_in_its_own_way() {
+    let grown = || {
+        let mut congestion = Congestion::new(SIZE, CongestionControl::RENO);
+        acknowledge(&mut congestion, 90, 90, LEAST_ROUND);
+        assert_eq!(congestion.window(), 100 * SIZE);
+        congestion
+    };
+    let mut congestion = grown();
+    for number in [98, 99, 100] {
+        congestion.on_loss(&lost(number, 2 * LEAST_ROUND));
+    }
+    assert_eq!(congestion.window(), 50 * SIZE);
+    let mut congestion = grown();
+    congestion.leave_slow_start(Instant::START);
+    assert_eq!(congestion.window(), 100 * SIZE);
+    assert!(!congestion.is_starting());
 }

@@ -195,7 +195,7 @@ impl Connection {
             self.rtt = Rtt::default();
             self.reordering = Reordering::default();
             self.path.restart(now, self.peer.ip(), self.config.path_discovery);
-            self.congestion = Congestion::new(self.path.size());
+            self.congestion = Congestion::new(self.path.size(), self.config.controller);
             self.recut();
         }
         self.trust = Trust::default();
