@@ -11,6 +11,7 @@ mod layers;
 mod lifetime;
 mod managed_queue;
 mod marking;
+mod outside;
 mod path_mtu;
 mod paths;
 mod pictures;

@@ -1,8 +1,6 @@
 //! Policies of one's own: the tables in `examples/policies` beside the policies that have names.
 
 use std::fmt::Write as _;
-use std::path::Path;
-use std::process::Command;
 
 use windfall_base::{Seed, Stream};
 use windfall_report::Estimate;
@@ -79,22 +77,4 @@ fn whole() {
         let _ = writeln!(text, "| {what} | {value:.2} ({low:.2} to {high:.2}) |");
     }
     hold_table(BEGIN, END, &text);
-}
-
-#[test]
-fn a_policy_in_rust_works_from_outside_the_workspace() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let built = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--offline", "--locked", "--manifest-path"])
-        .arg(root.join("examples/own-policy/Cargo.toml"))
-        .arg("--target-dir")
-        .arg(root.join("target/own-policy"))
-        .env_remove("RUSTFLAGS")
-        .output()
-        .expect("cargo runs");
-    let text = String::from_utf8_lossy(&built.stdout);
-    let errors = String::from_utf8_lossy(&built.stderr);
-    assert!(built.status.success(), "{errors}");
-    let arrived = text.lines().filter(|line| line.contains("200 of 200 packets")).count();
-    assert_eq!(arrived, 4, "{text}");
 }
