@@ -100,8 +100,8 @@ fn claims(seconds: &Seconds<'_>) -> Vec<Claim> {
     vec![
         kept.recorded(Verdict::InPart).because(
             "at 10 m both are as fast at 54 Mb/s, and at 12.2 m 36 Mb/s are better for both: \
-             nearly all arrives there, over TCP in three quarters of the time of approximate SAP at \
-             54 Mb/s, of whose bytes more than 40 % are damaged or missing",
+             nearly all arrives there, over TCP in three quarters of the time of approximate SAP \
+             at 54 Mb/s, of whose bytes more than 40 % are damaged or missing",
         ),
         lower.recorded(Verdict::InPart).because(
             "36 Mb/s by approximate SAP against 24 over TCP: a quarter less time for 3 % of \
