@@ -19,9 +19,11 @@ fn assert_reproduced(figures: &[&str], files: &[&str]) {
     assert!(missing.is_empty(), "{missing:?}");
     let page = std::fs::read_to_string(folder.path().join("out/index.html")).expect("the page");
     for figure in figures {
-        let row = page.split("<tr>").any(|row| row.contains(&format!("href=\"#{figure}\"")));
+        // A page of one figure has no list.
+        let is_listed = figures.len() == 1
+            || page.split("<tr>").any(|row| row.contains(&format!("href=\"#{figure}\"")));
         let line = format!("windfall reproduce {figure} ");
-        assert!(row && page.contains(&line), "{figure} and the line that makes it alone");
+        assert!(is_listed && page.contains(&line), "{figure} and the line that makes it alone");
     }
 }
 
