@@ -117,8 +117,9 @@ fn check(cell: &Cell, seeds: u64) -> Vec<String> {
     lacks
 }
 
-/// `WINDFALL_TEST_SHARES=full` takes all cells, with three seeds, prints them as a table, and fails
-/// with those in which an end has too little.
+/// Ten seeds, since the shares of one differ by a seventh of their mean. `WINDFALL_TEST_SHARES=full`
+/// takes all cells, with three seeds, prints them as a table, and fails with those in which an end
+/// has too little.
 #[test]
 fn neither_sap_nor_tcp_starves_the_other() {
     let is_full = std::env::var("WINDFALL_TEST_SHARES").as_deref() == Ok("full");
@@ -138,7 +139,7 @@ fn neither_sap_nor_tcp_starves_the_other() {
         (cell.queue, cell.count, cell.tcp.0) == (50, 1, "CUBIC") && cell.link.0 != LINKS[1].0
     };
     cells.retain(|cell| is_full || of_quick(cell));
-    let seeds = if is_full { 3 } else { 1 };
+    let seeds = if is_full { 3 } else { 10 };
     let lacks: Vec<String> = cells.iter().flat_map(|cell| check(cell, seeds)).collect();
     assert!(lacks.is_empty(), "{}", lacks.join("\n"));
 }
