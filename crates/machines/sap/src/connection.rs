@@ -36,6 +36,7 @@ use outbox::Outbox;
 use reassemble::Partial;
 
 mod arrive;
+mod ending;
 mod migrate;
 mod newest;
 mod outbox;
@@ -44,9 +45,6 @@ mod refit;
 mod repair;
 mod timers;
 mod transmit;
-
-/// The time for which an end that has nothing more to say answers a peer that may not know it.
-const FAREWELL: Duration = Duration::from_secs(3);
 
 /// The memory of a connection without messages, in bytes: what it takes of the heap after its first
 /// packets, what its endpoint and its socket note of it, and what the allocator adds.
@@ -122,19 +120,6 @@ struct Inbox {
     advertised_room: usize,
 }
 
-/// The end of the peer's direction, which may have overtaken approximate messages.
-#[derive(Clone, Copy, Debug)]
-struct Ending {
-    /// The number of approximate messages that the peer has sent.
-    approximate: u32,
-    /// The time at which it was announced.
-    at: Instant,
-    /// The time at which missing packets count as lost.
-    due: Instant,
-    /// The peer has reset the connection since.
-    then: Option<CloseReason>,
-}
-
 /// The acknowledgement to send next.
 #[derive(Clone, Copy, Debug, Default)]
 struct AckState {
@@ -202,7 +187,7 @@ pub(crate) struct Connection {
     /// The peer has sent its FIN.
     peer_finished: bool,
     /// The end of the peer's direction, until what was sent before has arrived or its time is over.
-    ending: Option<Ending>,
+    ending: Option<ending::Ending>,
     /// The time at which the next packet counts as lost.
     loss_at: Option<Instant>,
     /// The number of consecutive timeouts.
@@ -558,7 +543,7 @@ impl Connection {
     fn end(&mut self, reason: CloseReason) {
         self.left = self.undelivered();
         self.deliver_partial(None);
-        if let Some(Ending { approximate, .. }) = self.ending.take() {
+        if let Some(ending::Ending { approximate, .. }) = self.ending.take() {
             self.events.push_back(SapEvent::Finished { approximate });
         }
         self.state = State::Closed;
@@ -567,43 +552,6 @@ impl Connection {
         self.sent.clear();
         self.deadline = None;
         self.events.push_back(SapEvent::Closed(reason));
-    }
-
-    /// Reports the end of the peer's direction after everything that the peer sent has arrived, or
-    /// counts as lost.
-    fn report_end(&mut self, now: Instant) {
-        let Some(Ending { approximate, due, then, .. }) = self.ending else { return };
-        let missing = approximate.wrapping_sub(self.inbox.approximates);
-        if due > now && (1..1 << 31).contains(&missing) {
-            return;
-        }
-        self.ending = None;
-        self.deliver_partial(None);
-        self.events.push_back(SapEvent::Finished { approximate });
-        then.into_iter().for_each(|reason| self.end(reason));
-    }
-
-    /// Returns whether the end of this direction was announced, and the peer has everything precise
-    /// before it.
-    fn has_said_all(&self) -> bool {
-        self.sending != FinState::Open && self.is_flushed()
-    }
-
-    /// Ends the connection if both directions have ended.
-    fn settle(&mut self, now: Instant) {
-        if !self.is_open() || !self.has_said_all() {
-            return;
-        }
-        if self.peer_finished {
-            // The peer may retransmit its FIN and needs an acknowledgement then, or it may be gone
-            // before it has acknowledged this end's.
-            if self.deadline.is_none() || self.released {
-                let farewell = now + FAREWELL.max(self.timeout() * 3);
-                self.deadline = Some(self.deadline.unwrap_or(farewell).min(farewell));
-            }
-        } else if self.released && self.sending == FinState::Acknowledged {
-            self.abort(CloseReason::Closed);
-        }
     }
 
     fn room(&self) -> usize {

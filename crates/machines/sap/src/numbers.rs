@@ -148,8 +148,9 @@ impl Numbers {
             let range = self.received.containing(*number);
             late.extend(range.filter(|range| !late.contains(range)));
         }
-        let (settled, largest) = (self.settled(), self.next());
-        let open = |range: &Range<u64>| range.end > settled || range.end == largest;
+        let settled = self.settled();
+        let next = self.next();
+        let open = |range: &Range<u64>| range.end > settled || range.end == next;
         let last =
             self.received.iter().rev().take_while(open).filter(|range| !late.contains(range));
         let mut ranges: Vec<_> = last.take(ack::MAX_RUNS - late.len()).collect();

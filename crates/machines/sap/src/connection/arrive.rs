@@ -8,7 +8,7 @@ use windfall_wire_net::sap::{
 };
 
 use super::migrate::SILENT;
-use super::{Connection, Ending, FinState, Introduction, State};
+use super::{Connection, FinState, Introduction, State};
 use crate::budget::{compact, weight};
 use crate::congestion::LostPacket;
 use crate::datagram::DatagramMeta;
@@ -28,8 +28,6 @@ const REPORT: u32 = 64;
 const MUCH: usize = 128 << 10;
 /// The length of the value of a challenge.
 const VALUE: usize = 8;
-/// The least time for which the end waits for messages that it has overtaken.
-const OVERTAKEN: Duration = Duration::from_millis(100);
 /// The distance of a packet from those received at which it is none of the peer's.
 const FAR: u64 = 1 << 20;
 /// The longest delay of a report, as a multiple of the acknowledgement delay.
@@ -141,13 +139,8 @@ impl Connection {
             }
             SapKind::Fin => {
                 if !self.peer_finished {
-                    self.peer_finished = true;
                     let count = body().first_chunk().map_or(0, |it| u32::from_be_bytes(*it));
-                    // It may have overtaken some of them.
-                    let due = now + self.timeout().max(OVERTAKEN).max(self.overtaking());
-                    self.ending = Some(Ending { approximate: count, at: now, due, then: None });
-                    self.report_end(now);
-                    self.settle(now);
+                    self.begin_ending(now, count);
                 }
                 Ok(())
             }
@@ -183,23 +176,6 @@ impl Connection {
             SapKind::Accept | SapKind::Probe => Ok(()),
             SapKind::Ping | SapKind::Retry | SapKind::Refuse => Err(Dropped::Unexpected),
         }
-    }
-
-    /// Learns that a packet came this long after a later one: so may those that an end has
-    /// overtaken.
-    fn learn_disorder(&mut self, late: Duration) {
-        self.inbox.partial.observe_disorder(late);
-        let shown = self.overtaking();
-        if let Some(ending) = &mut self.ending {
-            ending.due = ending.due.max(ending.at + shown);
-        }
-    }
-
-    /// Returns by how much the end may have overtaken what was sent before it, as far as the path
-    /// has shown.
-    fn overtaking(&self) -> Duration {
-        let round_trip = self.round_trip().unwrap_or_default();
-        self.inbox.partial.longest_disorder().max(round_trip) * 5 / 4
     }
 
     /// Processes the answer to a ping.

@@ -1,0 +1,91 @@
+//! The end of a direction: the peer's may overtake what was sent before it (`FIN`).
+
+use windfall_base::{Duration, Instant};
+
+use super::{Connection, FinState};
+use crate::error::CloseReason;
+use crate::event::SapEvent;
+
+/// The time for which an end that has nothing more to say answers a peer that may not know it.
+const FAREWELL: Duration = Duration::from_secs(3);
+/// The least time for which the end waits for messages that it has overtaken.
+const OVERTAKEN: Duration = Duration::from_millis(100);
+
+/// The end of the peer's direction, which may have overtaken approximate messages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ending {
+    /// The number of approximate messages that the peer has sent.
+    pub(super) approximate: u32,
+    /// The time at which it was announced.
+    at: Instant,
+    /// The time at which missing packets count as lost.
+    pub(super) due: Instant,
+    /// The peer has reset the connection since.
+    pub(super) then: Option<CloseReason>,
+}
+
+impl Connection {
+    /// Handles the peer's announcement of its end, after `approximate` approximate messages.
+    pub(super) fn begin_ending(&mut self, now: Instant, approximate: u32) {
+        self.peer_finished = true;
+        // It may have overtaken some of them.
+        let due = now + self.timeout().max(OVERTAKEN).max(self.overtaking());
+        self.ending = Some(Ending { approximate, at: now, due, then: None });
+        self.report_end(now);
+        self.settle(now);
+    }
+
+    /// Reports the end of the peer's direction after everything that the peer sent has arrived, or
+    /// counts as lost.
+    pub(super) fn report_end(&mut self, now: Instant) {
+        let Some(Ending { approximate, due, then, .. }) = self.ending else { return };
+        let missing = approximate.wrapping_sub(self.inbox.approximates);
+        if due > now && (1..1 << 31).contains(&missing) {
+            return;
+        }
+        self.ending = None;
+        self.deliver_partial(None);
+        self.events.push_back(SapEvent::Finished { approximate });
+        then.into_iter().for_each(|reason| self.end(reason));
+    }
+
+    /// Returns whether the end of this direction was announced, and the peer has everything precise
+    /// before it.
+    pub(super) fn has_said_all(&self) -> bool {
+        self.sending != FinState::Open && self.is_flushed()
+    }
+
+    /// Ends the connection if both directions have ended.
+    pub(super) fn settle(&mut self, now: Instant) {
+        if !self.is_open() || !self.has_said_all() {
+            return;
+        }
+        if self.peer_finished {
+            // The peer may retransmit its FIN and needs an acknowledgement then, or it may be gone
+            // before it has acknowledged this end's.
+            if self.deadline.is_none() || self.released {
+                let farewell = now + FAREWELL.max(self.timeout() * 3);
+                self.deadline = Some(self.deadline.unwrap_or(farewell).min(farewell));
+            }
+        } else if self.released && self.sending == FinState::Acknowledged {
+            self.abort(CloseReason::Closed);
+        }
+    }
+
+    /// Learns that a packet came this long after a later one: so may those that an end has
+    /// overtaken.
+    pub(super) fn learn_disorder(&mut self, late: Duration) {
+        self.inbox.partial.observe_disorder(late);
+        let shown = self.overtaking();
+        if let Some(ending) = &mut self.ending {
+            ending.due = ending.due.max(ending.at + shown);
+        }
+    }
+
+    /// Returns by how much the end may have overtaken what was sent before it, as far as the path
+    /// has shown.
+    fn overtaking(&self) -> Duration {
+        let round_trip = self.round_trip().unwrap_or_default();
+        self.inbox.partial.longest_disorder().max(round_trip) * 5 / 4
+    }
+}
