@@ -141,7 +141,7 @@ fn setting<T: Settings>(name: &str) -> Option<&'static Setting<T>> {
 fn put<T: Settings>(object: &mut T, name: &str, value: &str) -> Result<(), String> {
     let mut change = T::unset();
     if let Some(setting) = setting::<T>(name) {
-        setting.set(&mut change, value)?;
+        setting.set_by_option(&mut change, value)?;
     }
     object.overlay(&change);
     Ok(())

@@ -4,6 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use windfall_base::{ByteCount, Duration, LineRate, ParseUnitError, Probability, Rate};
+use windfall_scenario::check_unit;
 
 /// The longest time that a fault may hold something up.
 const LONGEST: Duration = Duration::from_secs(3_600);
@@ -149,6 +150,7 @@ fn fault(text: &str) -> Result<Option<ConnectionFault>, String> {
 }
 
 fn time(text: &str) -> Result<Duration, String> {
+    check_unit(text)?;
     let time = text.parse().ok().filter(|time: &Duration| *time <= LONGEST);
     time.ok_or_else(|| format!("\"{text}\" is no time from 0s to {LONGEST}"))
 }
@@ -303,6 +305,8 @@ mod tests {
     #[test]
     fn a_refusal_names_the_wrong_value_and_the_range() {
         for (text, said) in [
+            ("far:80 delay 100", "write its unit: 100s or 100ms"),
+            ("far:80 slice 100B 10", "write its unit: 10s or 10ms"),
             ("far:80 slice 100kB", "\"100kB\" is no size of a slice, from 1B to 65535B"),
             ("far:80 slice 10B 2h", "\"2h\" is no time from 0s to 3600s"),
             ("far:80 limit lots", "\"lots\" is no number of bytes"),

@@ -155,6 +155,15 @@ fn a_value_that_cannot_be_is_named_with_the_key() {
     assert!(error.contains("88 to 65535"), "{error}");
 }
 
+#[test]
+fn a_time_needs_its_unit_as_in_an_option() {
+    let mut scenario = read(ONE_LINK);
+    let key = ScenarioKey::find(&scenario, "lifetime").unwrap();
+    let error = key.set(&mut scenario, "5").unwrap_err().to_string();
+    assert!(error.ends_with("write its unit: 5s or 5ms"), "{error}");
+    assert!(key.set(&mut scenario, "5ms").is_ok());
+}
+
 proptest! {
     #[test]
     fn any_key_and_value_are_taken_or_refused(key in "[a-z.*-]{0,24}", value in ".{0,12}") {
